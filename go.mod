@@ -1,0 +1,3 @@
+module vidfilter
+
+go 1.26

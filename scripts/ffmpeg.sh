@@ -1,0 +1,132 @@
+#!/bin/sh
+# Builds FFmpeg 7.1 (with dav1d and x264) as static libraries into a cache outside the tree and prints
+# the folder. Its last act is to write the file "done", and nothing is used without it, so an interrupted
+# build is redone; the name carries a hash of all that goes in, so a changed recipe builds anew.
+#   ffmpeg.sh         build if needed, print the folder
+#   ffmpeg.sh --path  print the folder only
+set -eu
+
+ffmpeg=7.1.5
+ffmpeg_sha=de668509caf9e35e3cd162473441fdb29538c6d96ed080292b3cf9e6fc5d558f
+dav1d=1.5.1
+dav1d_sha=401813f1f89fa8fd4295805aa5284d9aed9bc7fc1fdbe554af4292f64cbabe21
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${VIDFILTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vidfilter}
+lib=/usr/lib/$(uname -m)-linux-gnu
+key=$(cat "$here/ffmpeg.sh" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
+prefix=$cache/ffmpeg-$ffmpeg-$key
+
+if [ "${1:-}" = --path ] || [ -f "$prefix/done" ]; then
+	echo "$prefix"
+	exit
+fi
+
+say() { echo "vidfilter: $*" >&2; }
+
+# fetch NAME SHA256 URL POOL-PATH: the project's own release first, else Debian's pristine copy of the
+# same file from whichever mirror this machine is set up with.
+fetch() {
+	file=$cache/$1
+	if [ -f "$file" ] && echo "$2  $file" | sha256sum -c --quiet >/dev/null 2>&1; then return; fi
+	sites=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | sort -u || true)
+	for url in "$3" $(for s in $sites; do echo "$s/$4"; done); do
+		if curl -sSfL --connect-timeout 10 --max-time 600 -o "$file.part" "$url" 2>"$cache/fetch.log" &&
+			echo "$2  $file.part" | sha256sum -c --quiet >/dev/null 2>&1; then
+			mv "$file.part" "$file"
+			return
+		fi
+	done
+	say "could not download $1: $(tail -n 1 "$cache/fetch.log")"
+	say "put the file at $file (sha256 $2) and run make again"
+	exit 1
+}
+
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+if ! flock -n 9; then
+	say "another build of FFmpeg is running; waiting for it"
+	flock 9
+fi
+if [ -f "$prefix/done" ]; then
+	echo "$prefix"
+	exit
+fi
+fetch "ffmpeg-$ffmpeg.tar.xz" $ffmpeg_sha \
+	"https://ffmpeg.org/releases/ffmpeg-$ffmpeg.tar.xz" "pool/main/f/ffmpeg/ffmpeg_$ffmpeg.orig.tar.xz"
+fetch "dav1d-$dav1d.tar.xz" $dav1d_sha \
+	"https://downloads.videolan.org/pub/videolan/dav1d/$dav1d/dav1d-$dav1d.tar.xz" \
+	"pool/main/d/dav1d/dav1d_$dav1d.orig.tar.xz"
+
+work=$prefix.build
+rm -rf "$work" "$prefix"
+mkdir -p "$work/src" "$work/dav1d" "$prefix/lib/pkgconfig"
+log=$cache/build.log
+failed() {
+	tail -n 30 "$log" >&2
+	say "$1 did not build; the whole log is $log"
+	exit 1
+}
+jobs=$(nproc)
+
+say "building dav1d $dav1d and FFmpeg $ffmpeg once into $prefix (some minutes)"
+tar -C "$work/dav1d" --strip-components=1 -xf "$cache/dav1d-$dav1d.tar.xz"
+{
+	meson setup "$work/dav1d/out" "$work/dav1d" --prefix="$prefix" --libdir=lib --buildtype=release \
+		--default-library=static -Denable_tools=false -Denable_tests=false &&
+		ninja -C "$work/dav1d/out" -j "$jobs" install
+} >"$log" 2>&1 9>&- || failed dav1d
+
+# x264 and zlib are Debian's static libraries. They stand in a folder with no shared twin, first on the
+# link path, so that the linker cannot prefer the shared ones.
+cp "$lib/libx264.a" "$lib/libz.a" "$prefix/lib/"
+pc=$prefix/lib/pkgconfig
+for p in x264 zlib; do
+	sed -e "s|^libdir=.*|libdir=$prefix/lib|" -e 's|-L[^ ]*|-L${libdir}|' "$lib/pkgconfig/$p.pc" >"$pc/$p.pc"
+done
+
+decoders=h264,hevc,libdav1d,vp8,vp9,vp3,vp6,vp6f,theora,mpeg1video,mpeg2video,mpeg4,msmpeg4v1,msmpeg4v2,msmpeg4v3
+decoders=$decoders,h261,h263,h263p,h263i,flv,wmv1,wmv2,wmv3,vc1,rv10,rv20,rv30,rv40,svq1,svq3,cinepak,indeo3,indeo5
+decoders=$decoders,prores,dnxhd,cfhd,mjpeg,mjpegb,ffv1,huffyuv,ffvhuff,hymt,utvideo,magicyuv,lagarith,rawvideo,v210,v308,v408,v410
+decoders=$decoders,dvvideo,qtrle,rpza,msvideo1,msrle,zmbv,tscc,flashsv,flashsv2,snow,dirac,vvc,hap,jpeg2000,mszh,zlib
+decoders=$decoders,png,apng,gif,bmp,tiff,webp,pam,ppm,pgm,pgmyuv,pbm,targa,qoi,wrapped_avframe
+decoders=$decoders,srt,subrip,ass,ssa,webvtt,movtext,text
+decoders=$decoders,aac,aac_latm,ac3,eac3,mp1,mp2,mp3,flac,alac,vorbis,opus,dca,truehd,mlp,wmav1,wmav2,wmapro,wmalossless
+decoders=$decoders,cook,ra_144,ra_288,sipr,nellymoser,speex,amrnb,amrwb,qdm2,qdmc,ape,tta,wavpack,tak,shorten,gsm,gsm_ms,g723_1
+decoders=$decoders,'pcm_*,adpcm_*'
+demuxers=mov,matroska,mpegts,mpegps,mpegvideo,m4v,avi,asf,flv,live_flv,ogg,rm,nut,mxf,gxf,ivf,obu,h261,h263,h264,hevc,vvc,vc1,dv
+demuxers=$demuxers,rawvideo,yuv4mpegpipe,mjpeg,gif,apng,webm_dash_manifest,concat,hls,wtv,wav,w64,caf,aiff,mp3,aac,ac3,eac3,flac
+demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
+muxers=mp4,mov,matroska,webm,mpegts,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
+encoders=libx264,ffv1,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
+protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
+
+tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
+cd "$work/src"
+{
+	# --pkg-config-flags: dav1d's and x264's private libraries are needed when they are static.
+	PKG_CONFIG_PATH=$pc ./configure --prefix="$prefix" --pkg-config-flags=--static \
+		--disable-everything --disable-autodetect --disable-programs --disable-doc --disable-debug \
+		--disable-avdevice --disable-avfilter --disable-postproc \
+		--enable-gpl --enable-pic --enable-pthreads --enable-network \
+		--enable-zlib --enable-libx264 --enable-libdav1d \
+		--extra-ldflags="-L$prefix/lib" \
+		--enable-parsers --enable-bsfs \
+		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
+		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&
+		make -j "$jobs" && make install
+} >>"$log" 2>&1 9>&- || failed FFmpeg
+
+# Only static libraries stand here, so what pkg-config calls private is always needed: fold it in, and
+# plain `go build` links without --static.
+for f in "$pc"/*.pc; do
+	awk -F': *' '
+		/^(Libs|Requires)(\.private)?:/ { k = $1; sub(/\.private/, "", k); v[k] = v[k] " " $2; next }
+		{ print }
+		END { for (k in v) print k ":" v[k] }' "$f" >"$f.new"
+	mv "$f.new" "$f"
+done
+touch "$prefix/done"
+rm -rf "$work"
+say "FFmpeg $ffmpeg is ready"
+echo "$prefix"

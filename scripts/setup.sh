@@ -1,0 +1,71 @@
+#!/bin/sh
+# Installs what the named groups need and this machine lacks: setup.sh build test bench
+# Quiet and fast when nothing is missing. Debian 12 and 13; elsewhere it says what to install.
+set -eu
+
+need() { # need COMMAND-OR-FILE PACKAGE
+	case $1 in
+	/*) for f in $1; do [ -e "$f" ] && return; done ;;
+	*) command -v "$1" >/dev/null 2>&1 && return ;;
+	esac
+	missing="$missing $2"
+}
+
+lib=/usr/lib/$(uname -m)-linux-gnu
+missing=
+for group in "$@"; do
+	case $group in
+	build)
+		need gcc gcc
+		need "$lib/libc.a" libc6-dev
+		need pkg-config pkg-config
+		need curl curl
+		need xz xz-utils
+		need flock util-linux
+		need nasm nasm
+		need meson meson
+		need ninja ninja-build
+		need "/etc/ssl/certs/ca-certificates.crt" ca-certificates
+		need "$lib/libx264.a" libx264-dev
+		need "$lib/libz.a" zlib1g-dev
+		command -v go >/dev/null 2>&1 || [ -x /usr/local/go/bin/go ] || need go golang-go
+		;;
+	test)
+		need ffmpeg ffmpeg
+		need shellcheck shellcheck
+		;;
+	bench)
+		need ffmpeg ffmpeg
+		need "/usr/lib/python3/dist-packages/cv2*" python3-opencv
+		;;
+	*)
+		echo "setup.sh: unknown group $group" >&2
+		exit 2
+		;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "vidfilter: please install (Debian's names):$missing" >&2
+	exit 1
+fi
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null 2>&1; then
+		echo "vidfilter: as root, please run: apt-get install$missing" >&2
+		exit 1
+	fi
+	sudo=sudo
+fi
+echo "installing:$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# The package lists of a fresh machine may be missing or old: refresh them first.
+# shellcheck disable=SC2086
+if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive \
+	apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+	tail -n 20 "$log" >&2
+	echo "vidfilter: apt-get could not install:$missing" >&2
+	exit 1
+fi
