@@ -107,11 +107,11 @@ cd "$work/src"
 	# --pkg-config-flags: dav1d's and x264's private libraries are needed when they are static.
 	PKG_CONFIG_PATH=$pc ./configure --prefix="$prefix" --pkg-config-flags=--static \
 		--disable-everything --disable-autodetect --disable-programs --disable-doc --disable-debug \
-		--disable-avdevice --disable-avfilter --disable-postproc \
+		--disable-postproc \
 		--enable-gpl --enable-pic --enable-pthreads --enable-network \
 		--enable-zlib --enable-libx264 --enable-libdav1d \
 		--extra-ldflags="-L$prefix/lib" \
-		--enable-parsers --enable-bsfs \
+		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \
 		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&
 		make -j "$jobs" && make install
