@@ -4,6 +4,7 @@
 # build is redone; the name carries a hash of all that goes in, so a changed recipe builds anew.
 #   ffmpeg.sh         build if needed, print the folder
 #   ffmpeg.sh --path  print the folder only
+#   ffmpeg.sh --cache print the cache that holds it
 set -eu
 
 ffmpeg=7.1.5
@@ -14,6 +15,10 @@ dav1d_sha=401813f1f89fa8fd4295805aa5284d9aed9bc7fc1fdbe554af4292f64cbabe21
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${VIDFILTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vidfilter}
 lib=/usr/lib/$(uname -m)-linux-gnu
+if [ "${1:-}" = --cache ]; then
+	echo "$cache"
+	exit
+fi
 key=$(cat "$here/ffmpeg.sh" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
 prefix=$cache/ffmpeg-$ffmpeg-$key
 
@@ -29,6 +34,7 @@ say() { echo "vidfilter: $*" >&2; }
 fetch() {
 	file=$cache/$1
 	if [ -f "$file" ] && echo "$2  $file" | sha256sum -c --quiet >/dev/null 2>&1; then return; fi
+	# shellcheck disable=SC2016 # apt's own variable
 	sites=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | sort -u || true)
 	for url in "$3" $(for s in $sites; do echo "$s/$4"; done); do
 		if curl -sSfL --connect-timeout 10 --max-time 600 -o "$file.part" "$url" 2>"$cache/fetch.log" &&
@@ -82,6 +88,7 @@ tar -C "$work/dav1d" --strip-components=1 -xf "$cache/dav1d-$dav1d.tar.xz"
 cp "$lib/libx264.a" "$lib/libz.a" "$prefix/lib/"
 pc=$prefix/lib/pkgconfig
 for p in x264 zlib; do
+	# shellcheck disable=SC2016 # pkg-config's own variable
 	sed -e "s|^libdir=.*|libdir=$prefix/lib|" -e 's|-L[^ ]*|-L${libdir}|' "$lib/pkgconfig/$p.pc" >"$pc/$p.pc"
 done
 

@@ -1,0 +1,64 @@
+# `make help` lists the targets. Everything that is missing on a fresh Debian 12 or 13 is installed or
+# built by the target that needs it.
+.DEFAULT_GOAL := build
+SHELL := /bin/sh
+.PHONY: build demo test test-race lint fmt bench samples install uninstall clean distclean env help setup setup-test
+
+PREFIX ?= /usr/local
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GOFILES := $(shell git ls-files -co --exclude-standard '*.go' 2>/dev/null)
+
+# Recipes run in the same environment that `make env` prints, so a shell and make agree.
+RUN = eval "$$(scripts/env.sh)" &&
+
+build: setup ## build bin/vidfilter (FFmpeg is built once, into a cache)
+	@$(RUN) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/vidfilter ./cmd/vidfilter
+	@echo "built bin/vidfilter"
+
+demo: build ## filter a sample and say where the result is
+	@scripts/demo.sh
+
+test: build setup-test ## every test that this machine can run
+	@$(RUN) go test ./...
+
+test-race: build setup-test ## the tests of what runs concurrently, under the race detector
+	@$(RUN) go test -race -short ./...
+
+lint: setup-test ## gofmt, go vet, staticcheck, shellcheck
+	@test -z "$$(gofmt -l $(GOFILES))" || { echo "not gofmt-ed:"; gofmt -l $(GOFILES); exit 1; }
+	@$(RUN) go vet ./... && go tool staticcheck ./...
+	@shellcheck scripts/*.sh samples/*.sh .ci/run
+
+fmt: ## format the Go sources
+	@gofmt -w $(GOFILES)
+
+bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
+	@scripts/setup.sh build bench
+	@$(RUN) go run ./kernels/bench
+
+samples: build setup-test ## make the sample clips anew, and 4k.mp4 and 8k.mp4 for benchmarks
+	@$(RUN) samples/make.sh bench
+
+install: build ## install the program into $(PREFIX)/bin
+	install -D -m 755 bin/vidfilter "$(DESTDIR)$(PREFIX)/bin/vidfilter"
+
+uninstall: ## remove the program from $(PREFIX)/bin
+	rm -f "$(DESTDIR)$(PREFIX)/bin/vidfilter"
+
+clean: ## remove what was built in the tree
+	rm -rf bin samples/4k.mp4 samples/8k.mp4
+
+distclean: clean ## remove the cached FFmpeg build too
+	rm -rf "$$(scripts/ffmpeg.sh --cache)"
+
+env: ## print the environment for plain go commands: eval "$$(make env)"
+	@scripts/env.sh
+
+setup:
+	@scripts/setup.sh build
+	@scripts/ffmpeg.sh >/dev/null
+setup-test:
+	@scripts/setup.sh build test
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,57 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"runtime/cgo"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
+
+// Blocks that decoders hold, by token. FFmpeg keeps tokens as opaque values, never Go pointers.
+var (
+	lent      sync.Map // uintptr -> func()
+	lastToken atomic.Uintptr
+)
+
+// vfTake lends a block of the pool behind handle to a decoder. It returns 0 when there is no memory.
+//
+//export vfTake
+func vfTake(handle C.uintptr_t, size C.size_t, data **C.uint8_t) C.uintptr_t {
+	b, put, err := cgo.Handle(handle).Value().(*pipeline.Pool).Take(int(size))
+	if err != nil {
+		return 0
+	}
+	*data = (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(b)))
+	token := lastToken.Add(1)
+	lent.Store(token, put)
+	return C.uintptr_t(token)
+}
+
+// vfPut takes a block back, on whichever thread dropped the last reference.
+//
+//export vfPut
+func vfPut(token C.uintptr_t) {
+	if put, ok := lent.LoadAndDelete(uintptr(token)); ok {
+		put.(func())()
+	}
+}
+
+//export vfIsToken
+func vfIsToken(token C.uintptr_t) C.int {
+	if _, ok := lent.Load(uintptr(token)); ok {
+		return 1
+	}
+	return 0
+}
+
+func cSlice[T any](p *T, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice(p, n)
+}

@@ -1,0 +1,178 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+var errPastEnd = errors.New("past the end of the part asked for")
+
+// convert turns the decoder's picture into a frame: as it lies when it lies in the pool's memory in a
+// layout of ours, else copied or converted. It returns nil for a picture before the start.
+func (in *Input) convert() (*pipeline.Frame, error) {
+	c := (*C.AVFrame)(in.frame.UnsafePointer())
+	if err := in.tooLarge(int(c.width), int(c.height)); err != nil {
+		return nil, err
+	}
+	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
+	if wanted, err := in.wanted(pts); !wanted {
+		return nil, err
+	}
+	if c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0 {
+		in.damage.DamagedFrames++
+	}
+	pts, duration = in.times.stamp(pts, duration)
+	src, native := in.describe(c)
+	if in.format == (pipeline.Format{}) {
+		in.format = src
+	}
+	if src != in.format {
+		in.damage.FormatChanges++
+		if in.damage.FormatChanges == 1 {
+			in.opts.Warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
+		}
+	}
+	f, err := in.build(c, src, native && src == in.format)
+	if err != nil {
+		return nil, err
+	}
+	f.PTS, f.Duration = pts, duration
+	f.Interlaced, f.TopFieldFirst = in.fields(c)
+	return f, nil
+}
+
+// wanted applies --start and --duration; times already count from the start.
+func (in *Input) wanted(pts int64) (bool, error) {
+	if pts == av.NoPTS {
+		return true, nil
+	}
+	t := toMicros(pts, in.video.TimeBase())
+	if in.opts.Start > 0 && t < 0 {
+		return false, nil
+	}
+	if in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds() {
+		return false, errPastEnd
+	}
+	return true, nil
+}
+
+func (in *Input) fields(c *C.AVFrame) (interlaced, topFirst bool) {
+	switch in.opts.FieldOrder {
+	case Progressive:
+		return false, false
+	case TopFieldFirst, BottomFieldFirst:
+		return true, in.opts.FieldOrder == TopFieldFirst
+	}
+	return c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
+}
+
+// describe returns the format that a picture has or, when no layout of ours holds it, is converted to.
+func (in *Input) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
+	pf := astiav.PixelFormat(c.format)
+	layout, full, native := av.LayoutOf(pf)
+	if !native {
+		var lost string
+		layout, lost = av.NearestLayout(pf)
+		if in.seen != pf {
+			in.seen = pf
+			if lost != "" {
+				lost = "; " + lost
+			}
+			in.opts.Warn("%s is converted to %s for the filter%s", pf, layout, lost)
+		}
+	}
+	f = pipeline.Format{Layout: layout, Width: int(c.width), Height: int(c.height)}
+	if layout == pipeline.RGBA {
+		f.FullRange = true
+		return f, native
+	}
+	f.FullRange = full || c.color_range == C.AVCOL_RANGE_JPEG
+	f.Matrix = matrix(c.colorspace, f.Height)
+	return f, native
+}
+
+// matrix reads the colour matrix. What is not tagged, or has no matrix of ours, is taken by its size.
+func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
+	switch space {
+	case C.AVCOL_SPC_BT709:
+		return pipeline.BT709
+	case C.AVCOL_SPC_BT470BG, C.AVCOL_SPC_SMPTE170M, C.AVCOL_SPC_FCC:
+		return pipeline.BT601
+	case C.AVCOL_SPC_BT2020_NCL, C.AVCOL_SPC_BT2020_CL:
+		return pipeline.BT2020
+	}
+	if height >= 720 {
+		return pipeline.BT709
+	}
+	return pipeline.BT601
+}
+
+func (in *Input) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
+	props := av.PropsOf(in.frame)
+	if props == nil {
+		return nil, fmt.Errorf("decode %s: out of memory", in.path)
+	}
+	if native && C.vf_is_direct(c) != 0 {
+		return in.direct(c, props)
+	}
+	offsets, pitches, size := in.format.PlanLayout(pipeline.PitchAlign)
+	b, put, err := in.pool.Take(size)
+	if err != nil {
+		props.Release()
+		return nil, err
+	}
+	var planes [4]pipeline.Plane
+	for i := range in.format.NumPlanes() {
+		_, rows := in.format.PlaneSize(i)
+		planes[i] = pipeline.Plane{Data: b[offsets[i] : offsets[i]+pitches[i]*rows], Pitch: pitches[i]}
+	}
+	f := pipeline.NewFrame(in.format, planes, props, put)
+	if native {
+		in.Copied++
+		copyPlanes(f, c)
+		return f, nil
+	}
+	in.Converted++
+	if err := in.scaler.Convert(f, in.frame, src.Matrix, src.FullRange); err != nil {
+		f.Release()
+		return nil, fmt.Errorf("decode %s: convert to %v: %w", in.path, in.format, err)
+	}
+	return f, nil
+}
+
+// direct hands the decoder's own buffer on, without a copy.
+func (in *Input) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error) {
+	own := astiav.AllocFrame()
+	if own == nil {
+		props.Release()
+		return nil, fmt.Errorf("decode %s: out of memory", in.path)
+	}
+	var planes [4]pipeline.Plane
+	for i := range in.format.NumPlanes() {
+		w, rows := in.format.PlaneSize(i)
+		pitch := int(c.linesize[i])
+		planes[i] = pipeline.Plane{Data: unsafe.Slice((*byte)(c.data[i]), pitch*(rows-1)+w), Pitch: pitch}
+	}
+	own.MoveRef(in.frame)
+	return pipeline.NewFrame(in.format, planes, props, own.Free), nil
+}
+
+// copyPlanes copies a picture whose memory is the decoder's own; its rows may run upwards.
+func copyPlanes(f *pipeline.Frame, c *C.AVFrame) {
+	for i := range f.NumPlanes() {
+		w, rows := f.PlaneSize(i)
+		for y := range rows {
+			row := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), w)
+			copy(f.Row(i, y), row)
+		}
+	}
+}

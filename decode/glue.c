@@ -1,0 +1,151 @@
+#include "glue.h"
+#include "_cgo_export.h"
+#include <libavutil/imgutils.h>
+#include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
+#include <math.h>
+#include <stdatomic.h>
+
+static int stopped(void *flag)
+{
+	return atomic_load((atomic_int *)flag);
+}
+
+void vf_interruptible(AVFormatContext *fc, int *stop)
+{
+	fc->interrupt_callback = (AVIOInterruptCB){stopped, stop};
+}
+
+void vf_interrupt(int *stop)
+{
+	atomic_store((atomic_int *)stop, 1);
+}
+
+const char *vf_probe(const char *url, const char *protocols)
+{
+	AVIOContext *io = NULL;
+	AVDictionary *options = NULL;
+	const AVInputFormat *format = NULL;
+	av_dict_set(&options, "protocol_whitelist", protocols, 0);
+	if (avio_open2(&io, url, AVIO_FLAG_READ, NULL, &options) >= 0)
+		av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
+	avio_closep(&io);
+	av_dict_free(&options);
+	return format ? format->name : NULL;
+}
+
+static void put(void *opaque, uint8_t *data)
+{
+	(void)data;
+	vfPut((uintptr_t)opaque);
+}
+
+enum { ALIGN = 64, OVERREAD = 64 };
+
+static int direct(int format)
+{
+	switch (format) {
+	case AV_PIX_FMT_YUV420P:
+	case AV_PIX_FMT_YUVJ420P:
+	case AV_PIX_FMT_YUV422P:
+	case AV_PIX_FMT_YUVJ422P:
+	case AV_PIX_FMT_YUV444P:
+	case AV_PIX_FMT_YUVJ444P:
+	case AV_PIX_FMT_NV12:
+	case AV_PIX_FMT_RGBA:
+		return 1;
+	}
+	return 0;
+}
+
+// Called on the decoder's own threads. Sizes follow avcodec_align_dimensions2, since decoders write whole
+// macroblocks and may read a little past the end of a plane.
+static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
+{
+	if (!(c->codec->capabilities & AV_CODEC_CAP_DR1) || !direct(f->format))
+		return avcodec_default_get_buffer2(c, f, flags);
+
+	int w = f->width, h = f->height, aligns[AV_NUM_DATA_POINTERS];
+	avcodec_align_dimensions2(c, &w, &h, aligns);
+	int pitch[4], uneven, err;
+	do { // widen until every plane's rows are aligned, which keeps the ratio of luma to chroma pitch
+		if ((err = av_image_fill_linesizes(pitch, f->format, w)) < 0)
+			return err;
+		w += w & ~(w - 1);
+		uneven = 0;
+		for (int i = 0; i < 4; i++)
+			uneven |= pitch[i] % ALIGN;
+	} while (uneven);
+
+	ptrdiff_t pitches[4];
+	size_t sizes[4], offsets[4], total = 0;
+	for (int i = 0; i < 4; i++)
+		pitches[i] = pitch[i];
+	if ((err = av_image_fill_plane_sizes(sizes, f->format, h, pitches)) < 0)
+		return err;
+	for (int i = 0; i < 4 && sizes[i]; i++) {
+		offsets[i] = total;
+		total += (sizes[i] + OVERREAD + ALIGN - 1) / ALIGN * ALIGN;
+	}
+	uint8_t *data = NULL;
+	uintptr_t token = vfTake((uintptr_t)c->opaque, total, &data);
+	if (!token)
+		return AVERROR(ENOMEM);
+	f->buf[0] = av_buffer_create(data, total, put, (void *)token, 0);
+	if (!f->buf[0]) {
+		vfPut(token);
+		return AVERROR(ENOMEM);
+	}
+	for (int i = 0; i < 4 && sizes[i]; i++) {
+		f->data[i] = data + offsets[i];
+		f->linesize[i] = pitch[i];
+	}
+	f->extended_data = f->data;
+	return 0;
+}
+
+void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool)
+{
+	c->pkt_timebase = timebase;
+	c->max_pixels = max_pixels;
+	c->opaque = (void *)pool;
+	c->get_buffer2 = get_buffer;
+	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
+}
+
+int vf_is_direct(const AVFrame *f)
+{
+	return f->buf[0] && !f->buf[1] && direct(f->format) &&
+	       vfIsToken((uintptr_t)av_buffer_get_opaque(f->buf[0]));
+}
+
+int vf_stopped(int *stop)
+{
+	return stopped(stop);
+}
+
+double vf_rotation(const AVCodecParameters *par)
+{
+	const AVPacketSideData *d = av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data,
+	                                                    AV_PKT_DATA_DISPLAYMATRIX);
+	if (!d || d->size < 9 * sizeof(int32_t))
+		return 0;
+	double degrees = -av_display_rotation_get((const int32_t *)d->data);
+	return isnan(degrees) ? 0 : degrees;
+}
+
+const char *vf_field_order(enum AVFieldOrder order)
+{
+	switch (order) {
+	case AV_FIELD_PROGRESSIVE:
+		return "progressive";
+	case AV_FIELD_TT:
+	case AV_FIELD_TB:
+		return "tff";
+	case AV_FIELD_BB:
+	case AV_FIELD_BT:
+		return "bff";
+	default:
+		return "";
+	}
+}

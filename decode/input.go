@@ -1,0 +1,410 @@
+package decode
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/cgo"
+	"time"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// Input is an open file: a pipeline.Source of its main video stream, and the packets of every other
+// stream. All but Interrupt is for one goroutine.
+type Input struct {
+	path    string
+	opts    Options
+	pool    *pipeline.Pool
+	fc      *astiav.FormatContext
+	opened  bool
+	stop    *C.int // set by Interrupt; C memory, since FFmpeg keeps the pointer
+	unwatch func() bool
+
+	video    *astiav.Stream
+	dec      *astiav.CodecContext
+	handle   cgo.Handle
+	pkt      *astiav.Packet
+	frame    *astiav.Frame
+	selected map[int]bool
+	eof      bool // the decoder has been told that no more comes
+
+	clock  clock
+	times  timeline
+	format pipeline.Format // of every frame handed out; zero before the first
+	scaler av.Scaler
+	seen   astiav.PixelFormat // the last source format a note was given for
+
+	packets, failed int64 // of the video stream
+	emitted         int64
+	tries           int64 // reads that failed since the last one that worked
+	last            int64 // end of the last frame handed out, microseconds
+	damage          Damage
+
+	onPacket func(*astiav.Packet) error
+	held     packetQueue
+
+	// Copied and Converted count the frames that did not lie in the pool's memory as decoded: their
+	// decoder insists on memory of its own, or no layout of ours holds them.
+	Copied, Converted int64
+}
+
+// Damage counts what was wrong with an input that could still be read.
+type Damage struct {
+	ReadErrors      int64 // the container broke off or could not be followed
+	CorruptPackets  int64 // packets that the container marks as damaged
+	DecodeErrors    int64 // packets that the decoder refused
+	DamagedFrames   int64 // frames that the decoder patched up
+	MissingPackets  int64 // packets that the index promises and the file lacks
+	MissingTimes    int64 // frames without a time, in a container that has times
+	RepairedTimes   int64 // frames and packets whose time went backwards
+	Discontinuities int64 // jumps of the clock, closed up
+	FormatChanges   int64 // frames of another size or format than the first, converted
+	MissingSeconds  float64
+}
+
+// Counts returns the counts that are not zero, by a name for people.
+func (d Damage) Counts() map[string]int64 {
+	m := map[string]int64{}
+	for name, n := range map[string]int64{
+		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
+		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing timestamps": d.MissingTimes,
+		"repaired timestamps": d.RepairedTimes, "clock jumps": d.Discontinuities, "format changes": d.FormatChanges,
+		"missing seconds": int64(d.MissingSeconds + 0.5),
+	} {
+		if n > 0 {
+			m[name] = n
+		}
+	}
+	return m
+}
+
+// Interrupt makes a blocking call on the input give up; the frames read so far still come, then io.EOF.
+// It may be called from any goroutine while the input is open.
+func (in *Input) Interrupt() { C.vf_interrupt(in.stop) }
+
+// Close frees the input. Frames handed out stay valid. It may be called twice.
+func (in *Input) Close() {
+	if in.unwatch != nil {
+		in.unwatch()
+	}
+	if in.dec != nil {
+		in.dec.Free()
+		in.dec = nil
+	}
+	if in.handle != 0 {
+		in.handle.Delete()
+		in.handle = 0
+	}
+	if in.pkt != nil {
+		in.pkt.Free()
+		in.frame.Free()
+		in.pkt, in.frame = nil, nil
+	}
+	in.held.drop()
+	in.scaler.Close()
+	if in.fc != nil {
+		if in.opened {
+			in.fc.CloseInput()
+		} else {
+			in.fc.Free()
+		}
+		in.fc = nil
+	}
+	if in.stop != nil {
+		C.free(unsafe.Pointer(in.stop))
+		in.stop = nil
+	}
+}
+
+// OnPacket sends every packet of the selected other streams to f, in the order of the file and with times
+// that match the frames'; f borrows the packet. Packets later than the last frame so far wait for it.
+func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
+
+// Damage returns what has been found wrong so far; complete after Next has returned io.EOF.
+func (in *Input) Damage() Damage {
+	d := in.damage
+	d.MissingTimes, d.RepairedTimes = in.times.missing, d.RepairedTimes+in.times.repaired
+	d.RepairedTimes += in.clock.repaired
+	d.Discontinuities = in.clock.jumps
+	return d
+}
+
+func (in *Input) openVideo() error {
+	s, err := in.pickVideo()
+	if err != nil {
+		return err
+	}
+	in.video = s
+	codec := decoderFor(s.CodecParameters().CodecID())
+	if codec == nil {
+		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("this build has no decoder for %s", s.CodecParameters().CodecID())}
+	}
+	in.dec = astiav.AllocCodecContext(codec)
+	if in.dec == nil {
+		return &Error{Op: "decode", Path: in.path, Err: errors.New("out of memory")}
+	}
+	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
+		return &Error{Op: "decode", Path: in.path, Err: err}
+	}
+	in.dec.SetThreadCount(in.opts.Threads)
+	in.handle = cgo.NewHandle(in.pool)
+	st := (*C.AVStream)(av.StreamPtr(s))
+	C.vf_decoder_setup((*C.AVCodecContext)(in.dec.UnsafePointer()), st.time_base, C.int64_t(in.opts.MaxPixels), C.uintptr_t(in.handle))
+	if err := in.tooLarge(s.CodecParameters().Width(), s.CodecParameters().Height()); err != nil {
+		return err
+	}
+	if err := in.dec.Open(codec, nil); err != nil {
+		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("open the %s decoder: %w", codec.Name(), err)}
+	}
+	in.pkt, in.frame = astiav.AllocPacket(), astiav.AllocFrame()
+	in.times = newTimeline(s.TimeBase(), frameRate(in.fc, s))
+	in.clock = newClock(in.fc)
+	return nil
+}
+
+func (in *Input) tooLarge(w, h int) error {
+	if in.opts.MaxPixels <= 0 || int64(w)*int64(h) <= in.opts.MaxPixels {
+		return nil
+	}
+	return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("%dx%d is more than %d pixels", w, h, in.opts.MaxPixels),
+		hint: "raise --max-pixels if there is memory for it"}
+}
+
+// decoderFor prefers dav1d, since FFmpeg's own AV1 decoder only drives hardware.
+func decoderFor(id astiav.CodecID) *astiav.Codec {
+	if id == astiav.CodecIDAv1 {
+		return astiav.FindDecoderByName("libdav1d")
+	}
+	return astiav.FindDecoder(id)
+}
+
+// Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the first.
+func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if in.opts.Frames > 0 && in.emitted >= in.opts.Frames {
+			return nil, in.cut(ctx, in.last)
+		}
+		f, err := in.receive()
+		switch {
+		case err == errPastEnd:
+			return nil, in.cut(ctx, in.zero()+in.opts.Duration.Microseconds())
+		case err != nil:
+			return nil, err
+		case f != nil:
+			return in.emit(f)
+		case in.eof:
+			return nil, in.finish()
+		}
+		if err := in.feed(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// receive returns a frame, or nil when the decoder wants more or is empty.
+func (in *Input) receive() (*pipeline.Frame, error) {
+	for {
+		err := in.dec.ReceiveFrame(in.frame)
+		switch {
+		case errors.Is(err, astiav.ErrEof):
+			return nil, nil
+		case errors.Is(err, astiav.ErrEagain):
+			return nil, nil
+		case err != nil:
+			if err := in.decodeError(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		f, err := in.convert()
+		in.frame.Unref()
+		if f != nil || err != nil {
+			return f, err
+		}
+	}
+}
+
+// feed reads one packet and gives it to the decoder or to the others.
+func (in *Input) feed(ctx context.Context) error {
+	err := in.fc.ReadFrame(in.pkt)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return in.readError(err)
+	}
+	defer in.pkt.Unref()
+	if !in.accept() {
+		return nil
+	}
+	if in.pkt.StreamIndex() != in.video.Index() {
+		return in.route()
+	}
+	return in.send()
+}
+
+// accept counts the packet just read, puts its times on the output's clock and tells whether it is wanted.
+func (in *Input) accept() bool {
+	in.damage.ReadErrors += in.tries // reads that failed before this one worked are damage all the same
+	in.tries = 0
+	i := in.pkt.StreamIndex()
+	in.clock.end = max(in.clock.end, packetEnd(in.pkt, in.stream(i)))
+	if i != in.video.Index() && !in.selected[i] {
+		return false
+	}
+	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
+		in.damage.CorruptPackets++
+	}
+	in.clock.adjust(in.pkt, in.stream(i))
+	return true
+}
+
+func (in *Input) stream(i int) *C.AVStream {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	return unsafe.Slice(fc.streams, fc.nb_streams)[i]
+}
+
+func (in *Input) send() error {
+	in.packets++
+	err := in.dec.SendPacket(in.pkt)
+	if err == nil || errors.Is(err, astiav.ErrEof) {
+		return nil
+	}
+	return in.decodeError(err)
+}
+
+// readError decides what the end of reading means: the end of the file, an interruption, or damage.
+// A demuxer that trips over bad data often finds its way again, so it gets a few tries.
+func (in *Input) readError(err error) error {
+	switch {
+	case errors.Is(err, astiav.ErrEagain):
+		time.Sleep(time.Millisecond)
+		return nil
+	case errors.Is(err, astiav.ErrEof), errors.Is(err, astiav.ErrExit):
+	case errors.Is(err, astiav.ErrInvaliddata) && in.tries < 32:
+		in.tries++
+		return nil
+	default:
+		in.damage.ReadErrors++
+	}
+	return in.drain()
+}
+
+// drain tells the decoder that no more comes; it still holds frames.
+func (in *Input) drain() error {
+	if in.tries > 0 {
+		in.damage.ReadErrors++
+		in.tries = 0
+	}
+	in.eof = true
+	if err := in.dec.SendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
+		return in.decodeError(err)
+	}
+	return nil
+}
+
+// decodeError counts an error and gives up when there are too many.
+func (in *Input) decodeError(err error) error {
+	if av.Errno(err) == int(C.ENOMEM) {
+		return fmt.Errorf("decode %s: %w", in.path, err)
+	}
+	in.failed++
+	in.damage.DecodeErrors++
+	const enoughToJudge = 50
+	if in.packets >= enoughToJudge {
+		return in.tooDamaged()
+	}
+	return nil
+}
+
+func (in *Input) tooDamaged() error {
+	if in.opts.MaxErrorRate <= 0 && in.failed == 0 || in.packets == 0 {
+		return nil
+	}
+	if rate := float64(in.failed) / float64(in.packets); rate > in.opts.MaxErrorRate {
+		return &Error{Op: "decode", Path: in.path,
+			Err:  fmt.Errorf("%d of %d packets are damaged, more than --max-error-rate %g allows", in.failed, in.packets, in.opts.MaxErrorRate),
+			hint: "give a higher --max-error-rate to take what can be read"}
+	}
+	return nil
+}
+
+// emit hands a frame on, and before it every other packet that belongs no later than the frame.
+func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
+	in.emitted++
+	in.last = toMicros(f.PTS+f.Duration, in.video.TimeBase())
+	if err := in.held.release(in.last, in.onPacket); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// cut ends the stream at a time, in microseconds, though the file goes on: the other streams are still
+// read up to there, as far as the file's interleaving may have put them later.
+func (in *Input) cut(ctx context.Context, end int64) error {
+	if in.emitted == 0 {
+		return in.nothing()
+	}
+	const interleave = 2e6
+	for !in.eof && len(in.selected) > 0 {
+		if err := in.fc.ReadFrame(in.pkt); err != nil {
+			break // damage beyond the cut is none of ours
+		}
+		i := in.pkt.StreamIndex()
+		past := false
+		if in.accept() && i != in.video.Index() {
+			past = packetTime(in.pkt, in.stream(i)) > end+interleave
+			if err := in.route(); err != nil {
+				in.pkt.Unref()
+				return err
+			}
+		} else if i == in.video.Index() {
+			past = packetTime(in.pkt, in.stream(i)) > end+interleave
+		}
+		in.pkt.Unref()
+		if past || ctx.Err() != nil {
+			break
+		}
+	}
+	in.eof = true
+	if err := in.held.release(end-1, in.onPacket); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+func (in *Input) nothing() error {
+	if in.opts.Start > 0 {
+		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("nothing lies behind --start %v", in.opts.Start)}
+	}
+	return &Error{Op: "decode", Path: in.path, Err: errors.New("no frame could be decoded")}
+}
+
+// finish runs once, after the last frame.
+func (in *Input) finish() error {
+	if err := in.tooDamaged(); err != nil {
+		return err
+	}
+	if in.emitted == 0 {
+		return in.nothing()
+	}
+	in.checkComplete()
+	if err := in.held.flush(in.onPacket); err != nil {
+		return err
+	}
+	return io.EOF
+}

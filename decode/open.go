@@ -1,0 +1,256 @@
+package decode
+
+//#cgo pkg-config: libavformat libavcodec libavutil
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// FieldOrder says how pictures are taken: as the file says, or as the user knows better.
+type FieldOrder uint8
+
+// The field orders.
+const (
+	FieldAuto FieldOrder = iota
+	Progressive
+	TopFieldFirst
+	BottomFieldFirst
+)
+
+// Options of Open. The zero value reads the whole file with every stream.
+type Options struct {
+	Format       string // FFmpeg's name of the container; "" probes, and refuses formats that name other files
+	AllowNetwork bool   // the input itself may be a network address
+	MaxPixels    int64  // larger pictures are errors; 0 means no limit
+	Threads      int    // decoder threads, 0 for one a core
+	FieldOrder   FieldOrder
+
+	Start    time.Duration // skip what lies before; times then count from here
+	Duration time.Duration // 0 for all
+	Frames   int64         // 0 for all
+
+	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
+	MaxErrorRate float64
+
+	Maps            []string // which streams to carry: see Select
+	NoAudio, NoSubs bool
+
+	// Warn receives what the user should know, a sentence at a time; nil drops it.
+	Warn func(format string, args ...any)
+}
+
+// Error is an input error with what to do about it. It wraps ErrUnreadable.
+type Error struct {
+	Op, Path string
+	Err      error
+	hint     string
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Path != "" {
+		s += " " + e.Path
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap makes the error both an ErrUnreadable and its cause.
+func (e *Error) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
+
+// Hint says what the user can do, or is empty.
+func (e *Error) Hint() string { return e.hint }
+
+// referring formats are text that names other files or addresses: opening one by accident would let a
+// file reach out of itself.
+var referring = []string{"hls", "dash", "concat", "webm_dash_manifest", "sdp", "rtsp", "imf"}
+
+var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
+
+// address returns what FFmpeg opens for a path of the user's, and the protocols it may use meanwhile.
+func address(path string, allowNetwork bool) (url, protocols string, err error) {
+	const local = "file,pipe,fd,crypto,data"
+	switch {
+	case path == "-":
+		return "pipe:0", local, nil
+	case network.MatchString(path) && strings.Contains(path, "://"):
+		if !allowNetwork {
+			return "", "", &Error{Op: "open", Path: path, Err: errors.New("a network address"),
+				hint: "give --allow-network to read from the network"}
+		}
+		return path, "http,tcp,udp,rtp,crypto,data", nil
+	}
+	return "file:" + path, local, nil
+}
+
+// Open opens a file, a pipe ("-") or, when allowed, a network address, and finds its streams. Closing ctx
+// ends any blocking call on the input. Frames live in memory of pool: the decoder's own by pool.Take.
+func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
+	url, protocols, err := address(path, o.AllowNetwork)
+	if err != nil {
+		return nil, err
+	}
+	if err := readable(path); err != nil {
+		return nil, err
+	}
+	in := &Input{path: path, pool: pool, opts: o, selected: map[int]bool{}}
+	if in.opts.Warn == nil {
+		in.opts.Warn = func(string, ...any) {}
+	}
+	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
+	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
+	defer func() {
+		if err != nil {
+			in.Close()
+		}
+	}()
+	if err := in.openContainer(url, protocols); err != nil {
+		return nil, err
+	}
+	if err := in.openVideo(); err != nil {
+		return nil, err
+	}
+	if err := in.selectStreams(); err != nil {
+		return nil, err
+	}
+	if err := in.seek(); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// readable says plainly what FFmpeg would only give a number for.
+func readable(path string) error {
+	if path == "-" {
+		pollable(int(os.Stdin.Fd()))
+		return nil
+	}
+	if network.MatchString(path) && strings.Contains(path, "://") {
+		return nil
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Op: "open", Path: path, Err: errors.New("no such file")}
+	case err != nil:
+		return &Error{Op: "open", Path: path, Err: errors.Unwrap(err)}
+	case st.IsDir():
+		return &Error{Op: "open", Path: path, Err: errors.New("is a directory")}
+	case st.Mode().IsRegular() && st.Size() == 0:
+		return &Error{Op: "open", Path: path, Err: errors.New("the file is empty")}
+	}
+	if err := unix.Access(path, unix.R_OK); err != nil {
+		return &Error{Op: "open", Path: path, Err: err}
+	}
+	return nil
+}
+
+// pollable makes reads from a pipe return when nothing is there, so that FFmpeg looks at its interrupt
+// flag: a silent pipe would otherwise hold up Ctrl-C.
+func pollable(fd int) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	if kind := st.Mode & unix.S_IFMT; kind == unix.S_IFIFO || kind == unix.S_IFSOCK {
+		_ = unix.SetNonblock(fd, true)
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
+	}
+}
+
+func (in *Input) openContainer(url, protocols string) error {
+	in.fc = astiav.AllocFormatContext()
+	if in.fc == nil {
+		return &Error{Op: "open", Path: in.path, Err: errors.New("out of memory")}
+	}
+	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stop)
+	dict := astiav.NewDictionary()
+	defer dict.Free()
+	set := func(k, v string) { _ = dict.Set(k, v, 0) }
+	set("protocol_whitelist", protocols)
+	set("probesize", "33554432")
+	set("analyzeduration", "10000000")
+
+	var format *astiav.InputFormat
+	if in.opts.Format != "" {
+		if format = astiav.FindInputFormat(in.opts.Format); format == nil {
+			return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("no input format %q in this build", in.opts.Format),
+				hint: "leave --input-format out to let the file speak for itself"}
+		}
+	} else {
+		set("format_whitelist", safeFormats())
+	}
+	if err := in.fc.OpenInput(url, format, dict); err != nil {
+		in.fc = nil // OpenInput frees the context when it fails
+		return in.openError(url, protocols, err)
+	}
+	in.opened = true
+	if err := in.fc.FindStreamInfo(nil); err != nil {
+		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
+	}
+	return nil
+}
+
+// safeFormats lists every demuxer but those that refer to other files.
+func safeFormats() string {
+	var names []string
+	var state unsafe.Pointer
+	for {
+		f := C.av_demuxer_iterate(&state)
+		if f == nil {
+			return strings.Join(names, ",")
+		}
+		if name := C.GoString(f.name); !refers(name) {
+			names = append(names, name)
+		}
+	}
+}
+
+func refers(names string) bool {
+	return slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return slices.Contains(referring, n) })
+}
+
+func (in *Input) openError(url, protocols string, cause error) error {
+	e := &Error{Op: "open", Path: in.path, Err: cause}
+	if in.path == "-" || in.opts.Format != "" {
+		return e
+	}
+	curl, cprot := C.CString(url), C.CString(protocols)
+	defer C.free(unsafe.Pointer(curl))
+	defer C.free(unsafe.Pointer(cprot))
+	name := C.GoString(C.vf_probe(curl, cprot))
+	switch {
+	case name == "":
+		e.Err = errors.New("not a media file that this build knows")
+		if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {
+			e.Err = syscall.Errno(no)
+		}
+	case refers(name):
+		e.Err = fmt.Errorf("a %s playlist: it names other files", name)
+		e.hint = "if you trust it, give --input-format " + name
+	case errors.Is(cause, astiav.ErrInvaliddata):
+		e.Err = fmt.Errorf("damaged or incomplete %s", name)
+	}
+	return e
+}

@@ -1,0 +1,237 @@
+package decode
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+func (in *Input) disposition(i int) C.int { return in.stream(i).disposition }
+
+func (in *Input) isPicture(i int) bool { return in.disposition(i)&C.AV_DISPOSITION_ATTACHED_PIC != 0 }
+
+// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best; cover art
+// only when there is nothing else.
+func (in *Input) pickVideo() (*astiav.Stream, error) {
+	streams := in.fc.Streams()
+	rules, err := parseMaps(in.opts.Maps)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range streams {
+		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && mapped(rules, in.traits(s), false) {
+			return s, nil
+		}
+	}
+	best, _, err := in.fc.FindBestStream(astiav.MediaTypeVideo, -1, -1)
+	if err != nil || best == nil {
+		return nil, &Error{Op: "decode", Path: in.path, Err: errors.New("the file has no video stream")}
+	}
+	return best, nil
+}
+
+// selectStreams decides which other streams are carried along: all of them, less what the options drop.
+func (in *Input) selectStreams() error {
+	rules, err := parseMaps(in.opts.Maps)
+	if err != nil {
+		return err
+	}
+	matched := make([]bool, len(rules))
+	for _, s := range in.fc.Streams() {
+		t := in.traits(s)
+		for i, r := range rules {
+			matched[i] = matched[i] || r.matches(t)
+		}
+		kind := s.CodecParameters().MediaType()
+		drop := in.opts.NoAudio && kind == astiav.MediaTypeAudio || in.opts.NoSubs && kind == astiav.MediaTypeSubtitle ||
+			!mapped(rules, t, true) || in.isChapterTrack(s.Index())
+		if s.Index() != in.video.Index() && !drop {
+			in.selected[s.Index()] = true
+		} else if s.Index() != in.video.Index() {
+			s.SetDiscard(astiav.DiscardAll)
+		}
+	}
+	for i, ok := range matched {
+		if !ok && !rules[i].optional {
+			return &Error{Op: "map", Path: in.path, Err: fmt.Errorf("no stream matches %q", in.opts.Maps[i]),
+				hint: "vidfilter info lists the streams"}
+		}
+	}
+	return nil
+}
+
+// isChapterTrack tells the text track in which MP4 keeps its chapters. The chapters are carried as such.
+func (in *Input) isChapterTrack(i int) bool {
+	st := in.stream(i)
+	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
+		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(in.fc)).nb_chapters > 0
+}
+
+func tag(s string) C.uint32_t {
+	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
+}
+
+// streamTraits is what a --map rule can look at.
+type streamTraits struct {
+	index    int
+	kind     byte // v a s d t
+	nth      int  // among its kind
+	language string
+}
+
+func (in *Input) traits(s *astiav.Stream) streamTraits {
+	t := streamTraits{index: s.Index(), kind: kindLetter(s.CodecParameters().MediaType())}
+	for _, o := range in.fc.Streams()[:s.Index()] {
+		if kindLetter(o.CodecParameters().MediaType()) == t.kind {
+			t.nth++
+		}
+	}
+	if m := s.Metadata(); m != nil {
+		if e := m.Get("language", nil, 0); e != nil {
+			t.language = e.Value()
+		}
+	}
+	return t
+}
+
+func kindLetter(m astiav.MediaType) byte {
+	switch m {
+	case astiav.MediaTypeVideo:
+		return 'v'
+	case astiav.MediaTypeAudio:
+		return 'a'
+	case astiav.MediaTypeSubtitle:
+		return 's'
+	case astiav.MediaTypeAttachment:
+		return 't'
+	}
+	return 'd'
+}
+
+// mapRule is one --map in ffmpeg's syntax, for one input: [-][0:]INDEX, or [-][0:]KIND[:N|:m:language:LANG][?].
+type mapRule struct {
+	negative, optional bool
+	index              int // -1 for any
+	kind               byte
+	nth                int // -1 for any
+	language           string
+}
+
+var mapSyntax = regexp.MustCompile(`^(-?)(?:0:)?(?:(\d+)|([vastd])(?::(\d+)|:m:language:(\w+))?)(\??)$`)
+
+func parseMaps(specs []string) ([]mapRule, error) {
+	var rules []mapRule
+	for _, s := range specs {
+		if s == "0" {
+			rules = append(rules, mapRule{index: -1, nth: -1})
+			continue
+		}
+		m := mapSyntax.FindStringSubmatch(s)
+		if m == nil {
+			return nil, &Error{Op: "map", Err: fmt.Errorf("%q is no stream", s), hint: "examples: --map v --map a:0 --map s:m:language:eng --map -a:1"}
+		}
+		r := mapRule{negative: m[1] != "", optional: m[6] != "", index: number(m[2]), nth: number(m[4]), language: m[5]}
+		if m[3] != "" {
+			r.kind = m[3][0]
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func number(s string) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	return -1
+}
+
+func (r mapRule) matches(t streamTraits) bool {
+	return (r.index < 0 || r.index == t.index) && (r.kind == 0 || r.kind == t.kind) && (r.nth < 0 || r.nth == t.nth) &&
+		(r.language == "" || r.language == t.language)
+}
+
+// mapped applies the rules in order, the last one that matches wins. Without a positive rule everything
+// is in, unless all is false: then only what is named.
+func mapped(rules []mapRule, t streamTraits, all bool) bool {
+	in := all && !slices.ContainsFunc(rules, func(r mapRule) bool { return !r.negative })
+	for _, r := range rules {
+		if r.matches(t) {
+			in = !r.negative
+		}
+	}
+	return in
+}
+
+// zero is the time of the output at which the part asked for begins, in microseconds.
+func (in *Input) zero() int64 {
+	if in.opts.Start > 0 {
+		return 0
+	}
+	if t := in.fc.StartTime(); t != av.NoPTS {
+		return t + in.clock.shift
+	}
+	return 0
+}
+
+// An arbitrary clock beyond this is taken out when the container may carry one: a broadcast that starts
+// at 26:30 h would make a file of that length.
+const arbitraryStart = 600 * second
+
+// seek sets the clock, and the file to the last key frame before the start. What lies between is decoded
+// and dropped, so the cut is exact; a pipe is read from its beginning.
+func (in *Input) seek() error {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	in.times.untimed = fc.iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
+	start := max(int64(fc.start_time), 0)
+	if fc.start_time == C.AV_NOPTS_VALUE {
+		start = 0
+	}
+	if in.opts.Start <= 0 {
+		if fc.iformat.flags&C.AVFMT_TS_DISCONT != 0 && start > arbitraryStart {
+			in.clock.shift = -start
+			in.opts.Warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
+		}
+		return nil
+	}
+	target := start + in.opts.Start.Microseconds()
+	in.clock.shift = -target
+	if in.path == "-" {
+		return nil
+	}
+	// Containers that seek by decode time need room for the reordering of B-frames.
+	if fc.iformat.flags&C.AVFMT_SEEK_TO_PTS == 0 && in.stream(in.video.Index()).codecpar.video_delay > 0 {
+		target -= 3 * second / 23
+	}
+	if C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(target), C.int64_t(target), 0) < 0 {
+		in.opts.Warn("the input cannot be seeked; it is read from its beginning up to --start")
+	}
+	return nil
+}
+
+// route holds back a packet of another stream until the video is as far, less what lies outside the part
+// asked for.
+func (in *Input) route() error {
+	i := in.pkt.StreamIndex()
+	if in.isPicture(i) {
+		return in.held.add(in.pkt, in.zero(), in.onPacket)
+	}
+	t := packetTime(in.pkt, in.stream(i))
+	switch {
+	case t == av.NoPTS:
+		t = in.last
+	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
+		return nil
+	}
+	return in.held.add(in.pkt, t, in.onPacket)
+}

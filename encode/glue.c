@@ -1,0 +1,157 @@
+#include "glue.h"
+#include <libavutil/frame.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
+{
+	static const enum AVPacketSideDataType kinds[] = {
+		AV_PKT_DATA_DISPLAYMATRIX, AV_PKT_DATA_STEREO3D,           AV_PKT_DATA_SPHERICAL,
+		AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_PKT_DATA_CONTENT_LIGHT_LEVEL,
+		AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT, AV_PKT_DATA_ICC_PROFILE,
+	};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const AVPacketSideData *s =
+			av_packet_side_data_get(src->coded_side_data, src->nb_coded_side_data, kinds[i]);
+		if (!s)
+			continue;
+		AVPacketSideData *d = av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data,
+		                                              kinds[i], s->size, 0);
+		if (!d)
+			return AVERROR(ENOMEM);
+		memcpy(d->data, s->data, s->size);
+	}
+	return 0;
+}
+
+int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src)
+{
+	for (int i = 0; i < src->nb_side_data; i++) {
+		const AVFrameSideData *d = src->side_data[i];
+		if (!(av_frame_side_data_desc(d->type)->props & AV_SIDE_DATA_PROP_GLOBAL))
+			continue;
+		int err = av_frame_side_data_clone(&dst->decoded_side_data, &dst->nb_decoded_side_data, d, 0);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, const AVDictionary *meta)
+{
+	AVChapter **list = av_realloc_array(fc->chapters, fc->nb_chapters + 1, sizeof *list);
+	if (!list)
+		return AVERROR(ENOMEM);
+	fc->chapters = list;
+	AVChapter *c = av_mallocz(sizeof *c);
+	if (!c)
+		return AVERROR(ENOMEM);
+	c->id = id;
+	c->time_base = AV_TIME_BASE_Q;
+	c->start = start;
+	c->end = end;
+	fc->chapters[fc->nb_chapters++] = c;
+	return av_dict_copy(&c->metadata, meta, 0);
+}
+
+int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int *map)
+{
+	for (unsigned i = 0; i < src->nb_programs; i++) {
+		const AVProgram *from = src->programs[i];
+		AVProgram *to = NULL;
+		for (unsigned j = 0; j < from->nb_stream_indexes; j++) {
+			int index = map[from->stream_index[j]];
+			if (index < 0)
+				continue;
+			if (!to && !(to = av_new_program(dst, from->id)))
+				return AVERROR(ENOMEM);
+			av_program_add_stream_index(dst, from->id, index);
+		}
+		if (to && av_dict_copy(&to->metadata, from->metadata, 0) < 0)
+			return AVERROR(ENOMEM);
+	}
+	return 0;
+}
+
+enum { SUBS_BYTES = 1 << 20 };
+
+int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to)
+{
+	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
+	const AVCodec *encoder = avcodec_find_encoder(to);
+	int err = AVERROR(ENOMEM);
+	memset(s, 0, sizeof *s);
+	if (!decoder || !encoder)
+		return AVERROR_DECODER_NOT_FOUND;
+	s->buffer = av_malloc(SUBS_BYTES);
+	s->dec = avcodec_alloc_context3(decoder);
+	s->enc = avcodec_alloc_context3(encoder);
+	if (!s->buffer || !s->dec || !s->enc)
+		goto fail;
+	if ((err = avcodec_parameters_to_context(s->dec, from->codecpar)) < 0)
+		goto fail;
+	s->dec->pkt_timebase = from->time_base;
+	if ((err = avcodec_open2(s->dec, decoder, NULL)) < 0)
+		goto fail;
+	s->enc->time_base = AV_TIME_BASE_Q;
+	s->enc->width = from->codecpar->width;
+	s->enc->height = from->codecpar->height;
+	if (s->dec->subtitle_header) {
+		s->enc->subtitle_header = av_mallocz(s->dec->subtitle_header_size + 1);
+		if (!s->enc->subtitle_header) {
+			err = AVERROR(ENOMEM);
+			goto fail;
+		}
+		memcpy(s->enc->subtitle_header, s->dec->subtitle_header, s->dec->subtitle_header_size);
+		s->enc->subtitle_header_size = s->dec->subtitle_header_size;
+	}
+	if ((err = avcodec_open2(s->enc, encoder, NULL)) < 0)
+		goto fail;
+	return 0;
+fail:
+	vf_subs_close(s);
+	return err;
+}
+
+int vf_subs_convert(vf_subs *s, AVPacket *p)
+{
+	AVSubtitle sub = {0};
+	int got = 0;
+	int err = avcodec_decode_subtitle2(s->dec, &sub, &got, p);
+	if (err < 0 || !got || !sub.num_rects) {
+		avsubtitle_free(&sub);
+		return err < 0 ? err : 0;
+	}
+	// A cue that begins later than its packet moves the packet; encoders take times from the packet.
+	AVRational ms = {1, 1000};
+	int64_t shown = sub.end_display_time == UINT32_MAX ? 0 : (int64_t)sub.end_display_time - sub.start_display_time;
+	int64_t begin = p->pts + av_rescale_q(sub.start_display_time, ms, s->dec->pkt_timebase);
+	int64_t length = shown > 0 ? av_rescale_q(shown, ms, s->dec->pkt_timebase) : p->duration;
+	sub.end_display_time -= sub.start_display_time;
+	sub.start_display_time = 0;
+	int size = avcodec_encode_subtitle(s->enc, s->buffer, SUBS_BYTES, &sub);
+	avsubtitle_free(&sub);
+	if (size <= 0)
+		return size;
+	AVPacket *out = av_packet_alloc();
+	if (!out || av_new_packet(out, size) < 0) {
+		av_packet_free(&out);
+		return AVERROR(ENOMEM);
+	}
+	memcpy(out->data, s->buffer, size);
+	out->pts = out->dts = begin;
+	out->duration = length;
+	out->flags = AV_PKT_FLAG_KEY;
+	out->stream_index = p->stream_index;
+	av_packet_unref(p);
+	av_packet_move_ref(p, out);
+	av_packet_free(&out);
+	return 1;
+}
+
+void vf_subs_close(vf_subs *s)
+{
+	avcodec_free_context(&s->dec);
+	avcodec_free_context(&s->enc);
+	av_freep(&s->buffer);
+}

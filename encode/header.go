@@ -1,0 +1,103 @@
+package encode
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// writeHeader sets the muxer's options for what is known now, and writes the header.
+func (o *Output) writeHeader(f *pipeline.Frame) error {
+	if err := o.fileMetadata(); err != nil {
+		return err
+	}
+	var d *C.AVDictionary
+	defer C.av_dict_free(&d)
+	switch o.opts.Format {
+	case "mp4", "mov":
+		set(&d, "movflags", strings.Join(o.movFlags(), "+"))
+		if scale := o.movieTimescale(); scale > 0 {
+			set(&d, "movie_timescale", strconv.Itoa(scale))
+		}
+	case "mpegts":
+		// The multiplexer leads its clock by this much; a start of less is moved there, all streams alike.
+		o.oc.max_delay = 700000
+		if o.firstTime(f) >= 1400000 {
+			set(&d, "mpegts_copyts", "1")
+		}
+	case "matroska":
+		// Players want to know the default streams, not have them chosen anew.
+		set(&d, "default_mode", "passthrough")
+	}
+	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
+		return o.writeError("write the header of", err)
+	}
+	return nil
+}
+
+// firstTime is the earliest time of the output in microseconds, as far as known before the header.
+func (o *Output) firstTime(f *pipeline.Frame) int64 {
+	t := int64(C.av_rescale_q(C.int64_t(f.PTS), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
+	for _, p := range o.early {
+		if l := o.lanes[p.StreamIndex()]; p.Pts() != av.NoPTS && l != nil {
+			t = min(t, int64(C.av_rescale_q(C.int64_t(p.Pts()), l.from, C.AVRational{1, 1000000})))
+		}
+	}
+	return t
+}
+
+// plain are the tags that MP4 has atoms of its own for, which every player reads. Any other tag needs
+// the newer scheme for all of them.
+var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
+	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode", "language"}
+
+func (o *Output) movFlags() []string {
+	var flags []string
+	if o.oc.pb != nil && o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL == 0 {
+		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
+	}
+	for k := range tags(o.oc.metadata) {
+		if !slices.Contains(plain, k) {
+			return append(flags, "use_metadata_tags")
+		}
+	}
+	return flags
+}
+
+// movieTimescale returns a unit in which the start of every stream is a whole number: MP4 writes a late
+// start in it, and the usual millisecond would round. 0 keeps the usual one.
+func (o *Output) movieTimescale() int {
+	scale := int64(1)
+	late := false
+	for _, st := range cSlice(o.oc.streams, int(o.oc.nb_streams)) {
+		scale = lcm(scale, int64(st.time_base.den))
+		if scale <= 0 || scale > 1<<30 {
+			return 90000
+		}
+	}
+	for _, s := range append(slices.Clone(o.in.Others), o.in.Video) {
+		if t := s.StartTime(); t != av.NoPTS && t != 0 {
+			late = true
+		}
+	}
+	if !late || scale <= 1000 {
+		return 0
+	}
+	return int(scale)
+}
+
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}

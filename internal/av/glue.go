@@ -1,0 +1,152 @@
+package av
+
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+//export vfRelease
+func vfRelease(handle C.uintptr_t) {
+	h := cgo.Handle(handle)
+	f := h.Value().(*pipeline.Frame)
+	h.Delete()
+	f.Release()
+}
+
+// Wrap returns an FFmpeg frame over f's memory, without a copy. It takes f, also when it fails; f is
+// released when FFmpeg lets go of the frame. The frame carries f's properties, times and field order.
+func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
+	frame, err := wrap(f)
+	if err != nil {
+		return nil, err
+	}
+	c := (*C.AVFrame)(frame.UnsafePointer())
+	if p, ok := f.Props().(*Props); ok && p != nil {
+		if err := Error(int(C.av_frame_copy_props(c, p.frame))); err != nil {
+			frame.Free()
+			return nil, err
+		}
+	}
+	c.pts, c.duration = C.int64_t(f.PTS), C.int64_t(f.Duration)
+	// The picture's type in the source must not steer the encoder.
+	c.pict_type = C.AV_PICTURE_TYPE_NONE
+	c.flags &^= C.AV_FRAME_FLAG_KEY | C.AV_FRAME_FLAG_INTERLACED | C.AV_FRAME_FLAG_TOP_FIELD_FIRST | C.AV_FRAME_FLAG_CORRUPT
+	c.crop_left, c.crop_right, c.crop_top, c.crop_bottom = 0, 0, 0, 0
+	if f.Interlaced {
+		c.flags |= C.AV_FRAME_FLAG_INTERLACED
+		if f.TopFieldFirst {
+			c.flags |= C.AV_FRAME_FLAG_TOP_FIELD_FIRST
+		}
+	}
+	return frame, nil
+}
+
+func wrap(f *pipeline.Frame) (*astiav.Frame, error) {
+	var data [4]*C.uint8_t
+	var pitch, rows [4]C.int
+	for i := range f.NumPlanes() {
+		_, n := f.PlaneSize(i)
+		data[i] = (*C.uint8_t)(unsafe.SliceData(f.Planes[i].Data))
+		pitch[i], rows[i] = C.int(f.Planes[i].Pitch), C.int(n)
+	}
+	// data holds C memory, which needs no pinning; the array itself is only read during the call.
+	c := C.vf_wrap(C.int(PixelFormat(f.Layout)), C.int(f.Width), C.int(f.Height), &data[0], &pitch[0], &rows[0],
+		C.uintptr_t(cgo.NewHandle(f)))
+	if c == nil {
+		return nil, fmt.Errorf("wrap a frame: out of memory")
+	}
+	frame := astiav.AllocFrame()
+	if frame == nil {
+		C.av_frame_free(&c)
+		return nil, fmt.Errorf("wrap a frame: out of memory")
+	}
+	C.av_frame_move_ref((*C.AVFrame)(frame.UnsafePointer()), c)
+	C.av_frame_free(&c)
+	return frame, nil
+}
+
+// Scaler converts frames between pixel formats and sizes by swscale. The zero value is ready; Close frees
+// what it holds. Not for concurrent use.
+type Scaler struct{ c C.vf_scaler }
+
+// Convert fills dst, whose Format says the size, layout, matrix and range wanted, with src, whose samples
+// are of the given matrix and range.
+func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline.Matrix, full bool) error {
+	return s.into(dst.Planes[:dst.NumPlanes()], PixelFormat(dst.Layout), dst.Format, src, matrix, full)
+}
+
+// ConvertTo fills dst, a frame with buffers of its own and a pixel format and size set.
+func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) error {
+	d := (*C.AVFrame)(dst.UnsafePointer())
+	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
+		d.format, d.width, d.height, sws(to.Matrix), flag(to.FullRange))
+	return Error(int(r))
+}
+
+func (s *Scaler) into(planes []pipeline.Plane, pf astiav.PixelFormat, to pipeline.Format, src *astiav.Frame, matrix pipeline.Matrix, full bool) error {
+	var data [4]*C.uint8_t
+	var pitch [4]C.int
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	for i, p := range planes {
+		data[i] = (*C.uint8_t)(unsafe.SliceData(p.Data))
+		pin.Pin(data[i])
+		pitch[i] = C.int(p.Pitch)
+	}
+	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(matrix), flag(full), &data[0], &pitch[0],
+		C.int(pf), C.int(to.Width), C.int(to.Height), sws(to.Matrix), flag(to.FullRange))
+	return Error(int(r))
+}
+
+// Close frees the conversion tables. It may be called twice.
+func (s *Scaler) Close() {
+	C.sws_freeContext(s.c.sws)
+	s.c = C.vf_scaler{}
+}
+
+func sws(m pipeline.Matrix) C.int {
+	switch m {
+	case pipeline.BT709:
+		return C.SWS_CS_ITU709
+	case pipeline.BT2020:
+		return C.SWS_CS_BT2020
+	}
+	return C.SWS_CS_ITU601
+}
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// LogFunc receives one line of FFmpeg's log, from any thread.
+type LogFunc func(level astiav.LogLevel, line string)
+
+var logger atomic.Pointer[LogFunc]
+
+// SetLog sends FFmpeg's messages of level and above (lower numbers) to f. FFmpeg has one log for the whole
+// process. go-astiav's own callback is not used: it formats into a fixed buffer without a bound.
+func SetLog(level astiav.LogLevel, f LogFunc) {
+	logger.Store(&f)
+	C.vf_log_start(C.int(level))
+}
+
+//export vfLog
+func vfLog(level C.int, line *C.char) {
+	if f := logger.Load(); f != nil && *f != nil {
+		(*f)(astiav.LogLevel(level), strings.TrimRight(C.GoString(line), "\n"))
+	}
+}
