@@ -1,3 +1,9 @@
 module vidfilter
 
-go 1.26
+go 1.26.0
+
+require (
+	github.com/spf13/pflag v1.0.10
+	golang.org/x/sys v0.49.0
+	golang.org/x/term v0.47.0
+)
