@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"vidfilter/gpu"
+)
+
+// command is one word that may stand in the place of the main job.
+type command struct {
+	name, args, text string
+	run              func(args []string, s stdio) error
+}
+
+func commands() []command {
+	return []command{
+		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
+		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
+		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
+		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
+		{"version", "", "print the version", func(a []string, s stdio) error { return noArguments(a, s, printVersion) }},
+		{"help", "", "print this help", func(_ []string, s stdio) error { return printHelp(s.out) }},
+	}
+}
+
+func runCommand(name string, args []string, s stdio) int {
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	switch {
+	case i < 0:
+		return report(unknownCommand(name, all), s)
+	case slices.Contains(args, "--help") || slices.Contains(args, "-h"):
+		return report(printHelp(s.out), s)
+	}
+	return report(all[i].run(args, s), s)
+}
+
+func unknownCommand(name string, all []command) error {
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.name
+	}
+	if near := closest(name, names); near != "" {
+		return usagef(fmt.Sprintf("did you mean %q?", near), "unknown command %q", name)
+	}
+	return usagef("files go behind flags: vidfilter -i in.mp4 -o out.mp4", "unknown command %q", name)
+}
+
+func noArguments(args []string, s stdio, print func(io.Writer) error) error {
+	if len(args) > 0 {
+		return usagef("this command takes no arguments", "unexpected argument %q", args[0])
+	}
+	return print(s.out)
+}
+
+// report prints the error of a command, if there is one, and returns the exit code.
+func report(err error, s stdio) int {
+	if err != nil {
+		printError(s.err, err)
+	}
+	return exitCode(err)
+}
+
+func printDevices(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%-8s %s\n", "cpu", cpuDescription()); err != nil {
+		return err
+	}
+	devices, err := gpu.Devices()
+	if err != nil {
+		_, err = fmt.Fprintf(w, "%-8s none: %v\n", "cuda", err)
+		return err
+	}
+	for _, d := range devices {
+		if _, err := fmt.Fprintf(w, "%-8s %s\n", fmt.Sprintf("cuda:%d", d.Index), d.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version is set by the linker for a release: -ldflags "-X main.version=1.2.3".
+var version = ""
+
+func printVersion(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "vidfilter %s (%s, %s/%s)\n", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+func versionName() string {
+	if version != "" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/gpu"
+)
+
+// The exit codes.
+const (
+	exitDone       = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitInput      = 3
+	exitOutput     = 4
+	exitDevice     = 5
+	exitDamaged    = 6
+	exitInterrupt  = 130 // 128 + SIGINT, as shells have it
+	exitTerminated = 143 // 128 + SIGTERM
+)
+
+// exitTexts is what --help says of the codes, in order.
+var exitTexts = []struct {
+	code int
+	text string
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed"},
+	{exitUsage, "usage"},
+	{exitInput, "input unreadable"},
+	{exitOutput, "output or disk"},
+	{exitDevice, "device"},
+	{exitDamaged, "finished but damaged or not verified"},
+	{exitInterrupt, "interrupted"},
+	{exitTerminated, "terminated"},
+}
+
+// exitCode is the one place where exit codes are chosen.
+func exitCode(err error) int {
+	var usage *usageError
+	var interrupted interruption
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &interrupted) && interrupted.signal == syscall.SIGINT:
+		return exitInterrupt
+	case errors.As(err, &interrupted):
+		return exitTerminated
+	case errors.Is(err, gpu.ErrDevice):
+		return exitDevice
+	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE):
+		return exitOutput
+	case errors.Is(err, encode.ErrDamaged): // before the input, whose damage may be the reason
+		return exitDamaged
+	case errors.Is(err, decode.ErrUnreadable):
+		return exitInput
+	}
+	return exitFailed
+}
+
+// usageError is a mistake on the command line or in the environment.
+type usageError struct{ msg, hint string }
+
+func (e *usageError) Error() string { return e.msg }
+func (e *usageError) Hint() string  { return e.hint }
+
+// usagef returns a usageError. The hint comes first, so that none is forgotten.
+func usagef(hint, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...), hint}
+}
+
+// hintOf returns what a person can do about err, or "".
+func hintOf(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+func printError(w io.Writer, err error) {
+	fmt.Fprintf(w, "vidfilter: %s\n", oneLine(err.Error()))
+	if h := hintOf(err); h != "" {
+		fmt.Fprintf(w, "hint: %s\n", oneLine(h))
+	}
+}
+
+// oneLine makes control characters visible: file names and metadata come from strangers and must not
+// steer the terminal or fake a second line.
+func oneLine(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

@@ -1,0 +1,105 @@
+package encode
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	tempMark   = ".vidfilter-"
+	tempEnding = ".tmp"
+	// maxTempBase is what is left of 255 bytes for the target's name: a dot, the mark, a PID of 10 digits,
+	// a dash, 8 hexadecimal digits and the ending go off.
+	maxTempBase = 255 - 1 - len(tempMark) - 10 - 1 - 8 - len(tempEnding)
+)
+
+// tempPrefix is how the names of all temporary files of a target begin.
+func tempPrefix(base string) string {
+	if len(base) > maxTempBase {
+		base = base[:maxTempBase]
+		for r, n := utf8.DecodeLastRuneInString(base); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRuneInString(base) {
+			base = base[:len(base)-1]
+		}
+	}
+	return "." + base + tempMark
+}
+
+// create makes the temporary file, with the mode and owner of the file that it is to replace.
+func (t *Target) create(old fs.FileInfo) (err error) {
+	dir, base := filepath.Split(t.path)
+	if len(base) > 255 {
+		return outputError("write", t.name, syscall.ENAMETOOLONG)
+	}
+	for range 100 {
+		name := fmt.Sprintf("%s%d-%08x%s", tempPrefix(base), os.Getpid(), rand.Uint32(), tempEnding)
+		t.temp, err = os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return outputError("create a file beside", t.name, err)
+	}
+	// The lock tells other runs that the file is in use, also those in containers that cannot see our PID.
+	_ = unix.Flock(int(t.temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if old != nil {
+		t.adopt(old)
+	}
+	return nil
+}
+
+// adopt is best effort: who may not give a file away keeps it.
+func (t *Target) adopt(old fs.FileInfo) {
+	if s, ok := old.Sys().(*syscall.Stat_t); ok {
+		_ = t.temp.Chown(int(s.Uid), int(s.Gid))
+	}
+	_ = t.temp.Chmod(old.Mode().Perm())
+}
+
+// removeStale removes what killed runs have left of the same target. A file counts as left when its
+// process is gone and nobody holds its lock; where locks do not work, it stays.
+func removeStale(place string) {
+	dir, base := filepath.Split(place)
+	entries, err := os.ReadDir(filepath.Dir(place))
+	if err != nil {
+		return
+	}
+	prefix := tempPrefix(base)
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), prefix)
+		if ok && e.Type().IsRegular() && ownerGone(rest) {
+			removeUnlocked(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// ownerGone reads PID-RANDOM.tmp.
+func ownerGone(rest string) bool {
+	pid, random, ok := strings.Cut(strings.TrimSuffix(rest, tempEnding), "-")
+	n, err := strconv.ParseInt(pid, 10, 32)
+	if !ok || err != nil || n <= 0 || len(random) != 8 || !strings.HasSuffix(rest, tempEnding) {
+		return false
+	}
+	return errors.Is(syscall.Kill(int(n), 0), syscall.ESRCH)
+}
+
+func removeUnlocked(name string) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		_ = os.Remove(name)
+	}
+}
