@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -160,6 +161,13 @@ func TestRunFailsAnywhere(t *testing.T) {
 					t.Errorf("Run returned %v", err)
 				}
 				r.checkEnd(err, fail.name == "finish")
+				// A filter is not told to flush either when a stage before it has failed.
+				upstream := map[string][]string{"flush0": {"next", "process0"}, "flush1": {"next", "process0", "flush0", "process1"}}
+				for flush, before := range upstream {
+					if slices.Contains(before, fail.name) && r.calls[flush] > 0 {
+						t.Errorf("%s was called", flush)
+					}
+				}
 			})
 		})
 	}
@@ -462,6 +470,31 @@ func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 		}
 		if m.Decode.Busy() != 0 || m.Filter.Busy() != 0 || m.Encode.Busy() != 9*time.Second {
 			t.Errorf("busy %v, %v, %v", m.Decode.Busy(), m.Filter.Busy(), m.Encode.Busy())
+		}
+	})
+}
+
+// Two goroutines of one stage that wait at the same time have waited for longer than the call took.
+func TestMeterIsNeverNegative(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var m Meter
+		err := m.time(t.Context(), func(ctx context.Context) error {
+			p := NewPool(&heap{}, 1)
+			_, put, _ := p.Get(ctx, 10)
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					_, put, _ := p.Get(ctx, 10)
+					put()
+				})
+			}
+			time.Sleep(time.Second)
+			put()
+			wg.Wait()
+			return nil
+		})
+		if err != nil || m.Busy() != 0 {
+			t.Errorf("busy %v, %v", m.Busy(), err)
 		}
 	})
 }
