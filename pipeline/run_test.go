@@ -275,6 +275,34 @@ func TestRunFilterThatIgnoresEmitErrors(t *testing.T) {
 	})
 }
 
+// quitter gives up flushing when emit fails, and hides it.
+type quitter struct{ *fake }
+
+func (q quitter) Flush(ctx context.Context, emit Emit) error {
+	_ = q.fake.Flush(ctx, emit)
+	return nil
+}
+
+func TestRunDiscardsWhenAFlushHidesItsError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		r.hook = func(_ context.Context, point string, n int) error {
+			if point == "put" && n == 3 {
+				return errFake
+			}
+			return nil
+		}
+		f := &fake{r: r, hold: 6, times: 1}
+		if err := Run(t.Context(), r, []Filter{quitter{f}}, r, Options{}); err != errFake {
+			t.Errorf("Run returned %v", err)
+		}
+		r.checkEnd(errFake, false)
+		if f.discards != 1 {
+			t.Errorf("Discard was called %d times", f.discards)
+		}
+	})
+}
+
 type hoarder struct{ swallow }
 
 func (hoarder) Held() int { return 1 }
