@@ -55,7 +55,8 @@ func (m Matrix) String() string {
 	return fmt.Sprintf("matrix(%d)", uint8(m))
 }
 
-// Format is all that a filter must know of a frame's samples. Formats are comparable with ==.
+// Format is all that a filter must know of a frame's samples. Formats are comparable with ==. The methods
+// that ask for planes panic on a layout that is none of the above; the zero Layout has no planes.
 type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples

@@ -10,8 +10,28 @@ type Plane struct {
 }
 
 // Props is what a decoder knows of a frame beyond its samples (captions, HDR metadata, ...). The filter
-// hands it on untouched; the encoder that shares the decoder's library reads it.
+// hands it on untouched; the encoder that shares the decoder's library reads it. Several frames may share
+// one, read-only, so it should keep no samples alive: Release runs once, after the last of them.
 type Props interface{ Release() }
+
+// sharedProps counts the frames that share a Props.
+type sharedProps struct {
+	Props
+	refs atomic.Int32
+}
+
+func (s *sharedProps) retain() *sharedProps {
+	if s != nil {
+		s.refs.Add(1)
+	}
+	return s
+}
+
+func (s *sharedProps) release() {
+	if s != nil && s.refs.Add(-1) == 0 {
+		s.Props.Release()
+	}
+}
 
 // Frame is one picture. Frames are shared: the last Release gives the memory back to its owner. The
 // samples of a frame that came from a decoder are read-only, since the decoder may still predict from them.
@@ -25,21 +45,30 @@ type Frame struct {
 	Interlaced    bool // two fields woven together: filters treat the fields apart
 	TopFieldFirst bool
 
-	props   Props
+	props   *sharedProps // nil when there are none
 	refs    atomic.Int32
 	release func()
 }
 
 // NewFrame returns a frame over planes with one owner. release runs once, at the last Release, on
-// whichever goroutine that happens; props may be nil and is released with the frame.
+// whichever goroutine that happens. The frame takes props, which may be nil.
 func NewFrame(format Format, planes [4]Plane, props Props, release func()) *Frame {
-	f := &Frame{Format: format, Planes: planes, props: props, release: release}
+	f := &Frame{Format: format, Planes: planes, release: release}
 	f.refs.Store(1)
+	if props != nil {
+		f.props = &sharedProps{Props: props}
+		f.props.refs.Store(1)
+	}
 	return f
 }
 
 // Props returns what the decoder left with the frame, or nil; valid while the caller owns the frame.
-func (f *Frame) Props() Props { return f.props }
+func (f *Frame) Props() Props {
+	if f.props == nil {
+		return nil
+	}
+	return f.props.Props
+}
 
 // Retain adds an owner.
 func (f *Frame) Retain() *Frame {
@@ -57,27 +86,25 @@ func (f *Frame) Release() {
 	case n > 0:
 		return
 	}
-	if f.props != nil {
-		f.props.Release()
-	}
+	f.props.release()
 	if f.release != nil {
 		f.release()
 	}
 }
 
-// CopyTiming takes over times, field order and props from src: all of a frame but its samples. The props
-// stay alive as long as f does, since f becomes an owner of src's memory-free part.
+// CopyTiming takes over times, field order and props from src: all of a frame but its samples. f shares
+// the props from then on, and may outlive src. Only for a frame that nobody else can see yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration = src.PTS, src.Duration
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
-	if s, ok := src.props.(interface{ Share() Props }); ok {
-		f.props = s.Share()
-	}
+	old := f.props
+	f.props = src.props.retain()
+	old.release()
 }
 
-// Row returns the used bytes of row y in plane i.
+// Row returns the used bytes of row y in plane i, without the padding behind them.
 func (f *Frame) Row(i, y int) []byte {
 	w, _ := f.PlaneSize(i)
 	p := f.Planes[i]
-	return p.Data[y*p.Pitch : y*p.Pitch+w]
+	return p.Data[y*p.Pitch:][:w:w]
 }

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Memory is a block of host memory outside the Go heap that C code and devices may keep pointers to.
 type Memory struct {
-	Bytes []byte
+	Bytes []byte // at least as many as were asked for
 	Free  func() // gives the block back to the allocator; called once
 }
 
 // Allocator is the part of a backend that makes the memory frames live in: aligned to PitchAlign for the
-// CPU, pinned for a GPU. It may be called from any goroutine.
+// CPU, pinned for a GPU. It may be called, and its blocks freed, from any goroutine, several at a time.
 type Allocator interface {
 	Alloc(size int) (Memory, error)
 }
@@ -22,95 +23,133 @@ type Allocator interface {
 // ErrClosed is returned by a pool that was closed.
 var ErrClosed = errors.New("pipeline: pool is closed")
 
-// Pool keeps blocks for reuse. A new size (the stream changed) lets the blocks of the old one go.
+// Pool keeps blocks for reuse. A new size (the stream changed) lets the blocks of the old one go, so a
+// pool that is asked for two sizes by turns keeps nothing: give each producer of frames its own.
 type Pool struct {
 	alloc Allocator
 	slots chan struct{} // one element a block that Get may still hand out
+	done  chan struct{} // closed by Close
 
-	mu     sync.Mutex
+	mu     sync.Mutex // never held while alloc is called: a device's allocator may itself wait for a put
 	size   int
-	free   []Memory
+	free   []Memory // all of them allocated for size
 	out    int
 	closed bool
 }
 
-// NewPool returns a pool from which Get hands out at most limit blocks at a time.
+// NewPool returns a pool from which Get hands out at most limit blocks at a time; Take is not counted.
 func NewPool(alloc Allocator, limit int) *Pool {
-	p := &Pool{alloc: alloc, slots: make(chan struct{}, limit)}
+	p := &Pool{alloc: alloc, slots: make(chan struct{}, limit), done: make(chan struct{})}
 	for range limit {
 		p.slots <- struct{}{}
 	}
 	return p
 }
 
-// Get returns a block of at least size bytes and the function that gives it back. It blocks while limit
-// blocks are out: this is the pipeline's backpressure.
+// Get returns a block of size bytes and the function that gives it back, which may be called from any
+// goroutine; calling it again does nothing. Get blocks while limit blocks are out: this is the pipeline's
+// backpressure. It returns the cause when ctx ends, ErrClosed when the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
-	select {
-	case <-p.slots:
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
-	}
-	b, put, err := p.Take(size)
-	if err != nil {
-		p.slots <- struct{}{}
+	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
-	return b, func() { put(); p.slots <- struct{}{} }, nil
+	release := func() { p.slots <- struct{}{} }
+	b, put, err := p.take(size, release)
+	if err != nil {
+		release()
+	}
+	return b, put, err
 }
 
-// Take is Get without the limit: it never blocks. Decoders need it, because they hold on to reference
-// frames by their own rules and would wait for themselves; what bounds them is the number of frames that
-// they may hand on.
-func (p *Pool) Take(size int) ([]byte, func(), error) {
-	m, err := p.take(size)
+func (p *Pool) acquire(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-p.slots:
+		return nil
+	default:
+	}
+	defer addWait(ctx, time.Now())
+	select {
+	case <-p.slots:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.done:
+		return ErrClosed
+	}
+}
+
+// Take is Get without the limit: it never waits for a block. Decoders need it, because they hold on to
+// reference frames by their own rules and would wait for themselves; what bounds them is the number of
+// frames that they may hand on.
+func (p *Pool) Take(size int) ([]byte, func(), error) { return p.take(size, func() {}) }
+
+// take returns a block; after is run once, when the block has come back.
+func (p *Pool) take(size int, after func()) ([]byte, func(), error) {
+	m, err := p.find(size)
 	if err != nil {
 		return nil, nil, err
 	}
 	var once sync.Once
-	return m.Bytes[:size], func() { once.Do(func() { p.put(m) }) }, nil
+	put := func() {
+		once.Do(func() {
+			p.put(m, size)
+			after()
+		})
+	}
+	return m.Bytes[:size:size], put, nil
 }
 
-func (p *Pool) take(size int) (Memory, error) {
+// find reuses a free block or allocates one, and counts it as out.
+func (p *Pool) find(size int) (Memory, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.closed {
+		p.mu.Unlock()
 		return Memory{}, ErrClosed
 	}
+	var old []Memory
 	if size != p.size {
-		p.drop()
-		p.size = size
+		old, p.free, p.size = p.free, nil, size
 	}
-	p.out++
 	if n := len(p.free); n > 0 {
 		m := p.free[n-1]
 		p.free = p.free[:n-1]
+		p.out++
+		p.mu.Unlock()
 		return m, nil
 	}
+	p.mu.Unlock()
+
+	freeAll(old) // before the allocation: both may not fit
 	m, err := p.alloc.Alloc(size)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if err != nil {
-		p.out--
 		return Memory{}, fmt.Errorf("pipeline: allocate a frame of %d bytes, %d in use: %w", size, p.out, err)
 	}
+	p.out++ // a Close in the meantime leaves it to put
 	return m, nil
 }
 
-func (p *Pool) put(m Memory) {
+func (p *Pool) put(m Memory, size int) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.out--
-	if p.closed || len(m.Bytes) != p.size {
-		m.Free()
-		return
+	keep := !p.closed && size == p.size
+	if keep {
+		p.free = append(p.free, m)
 	}
-	p.free = append(p.free, m)
+	p.mu.Unlock()
+	if !keep {
+		m.Free()
+	}
 }
 
-func (p *Pool) drop() {
-	for _, m := range p.free {
+func freeAll(blocks []Memory) {
+	for _, m := range blocks {
 		m.Free()
 	}
-	p.free = nil
 }
 
 // InUse returns how many blocks are out.
@@ -120,12 +159,18 @@ func (p *Pool) InUse() int {
 	return p.out
 }
 
-// Close frees what lies idle; blocks still out are freed when they come back. It may be called twice.
+// Close frees what lies idle and wakes every waiting Get; blocks still out are freed when they come back.
+// It may be called twice.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	p.drop()
+	idle := p.free
+	p.free = nil
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+	}
+	p.mu.Unlock()
+	freeAll(idle)
 }
 
 // NewFrame returns a frame in memory of the pool, blocking as Get does. Its samples are whatever the

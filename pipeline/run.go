@@ -4,33 +4,43 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Source yields frames in presentation order. Next blocks and returns an owned frame, or io.EOF after
-// the last one. It is used from one goroutine.
+// Source yields frames in presentation order. Next blocks and returns an owned frame, or io.EOF itself
+// after the last one (an error that wraps io.EOF is a failure: the input broke off). When ctx ends, Next
+// returns soon, with an error that wraps ctx.Err() or context.Cause(ctx). It is used from one goroutine.
 type Source interface {
 	Next(ctx context.Context) (*Frame, error)
 }
 
 // Emit passes a finished frame on. It takes the frame, also when it fails, and blocks while the next
-// stage is busy.
+// stage is busy. It may be called only from the goroutine and during the call that it was given to.
 type Emit func(*Frame) error
 
-// Filter turns frames into frames, in order. Process takes f and emits any number of frames, now or later;
-// Flush emits what is held. Neither is called again after an error. Held says how many frames the filter
-// may keep between calls: a pool must have room for that many and one more.
+// Filter turns frames into frames, in order. Process takes f, also when it fails, and emits any number of
+// frames, now or later; Flush emits what is held. Neither is called again after an error. Held says how
+// many frames the filter may keep between calls: the source's pool must have room for that many and one
+// more. A filter whose Held is not 0 must be a Discarder too. Frames that a filter makes come from a pool
+// of its own: in a shared one, the source can take every block and leave the filter waiting for itself.
 type Filter interface {
 	Process(ctx context.Context, f *Frame, emit Emit) error
 	Flush(ctx context.Context, emit Emit) error
 	Held() int
 }
 
+// Discarder is the part of a Filter that gives up the frames held when a run fails, in place of Flush or
+// after Flush failed. Discard is called once, on the filter's goroutine; it may find nothing to release.
+type Discarder interface{ Discard() }
+
 // Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after the
-// last Put; a sink that is closed without Finish leaves nothing behind.
+// last Put. Run never closes a sink: its owner does, and a sink that is closed without Finish leaves
+// nothing behind.
 type Sink interface {
 	Put(ctx context.Context, f *Frame) error
 	Finish(ctx context.Context) error
@@ -42,10 +52,11 @@ type Meter struct {
 	busy   atomic.Int64
 }
 
-// Frames returns how many frames the stage has finished.
+// Frames returns how many frames the stage has handed on, or written.
 func (m *Meter) Frames() int64 { return m.frames.Load() }
 
-// Busy returns the time that the stage has spent working, waiting for neighbours not included.
+// Busy returns the time that the stage has spent in its calls. Waiting for a neighbour and for a block of
+// a Pool is not included; what a source waits for its input is.
 func (m *Meter) Busy() time.Duration { return time.Duration(m.busy.Load()) }
 
 // Meters are the meters of a run. Filter adds up all filters of the chain.
@@ -55,18 +66,24 @@ type Meters struct{ Decode, Filter, Encode Meter }
 type Options struct {
 	// Depth is how many frames wait between two stages; 1 when 0.
 	Depth int
-	// Stop, when closed, ends the stream as if the source had ended there: everything read so far is
-	// filtered, written and finished.
+	// Stop, when closed, ends the stream as if the source had ended there: every frame that Next has
+	// returned is filtered, written and finished. The context of a Next that is still waiting ends.
 	Stop <-chan struct{}
 	// Meters receives the counts; may be nil.
 	Meters *Meters
 }
 
-// Run moves every frame of src through the filters into sink and finishes the sink. It returns the first
-// error of any stage, or the cause of ctx's cancellation. When it returns no stage is running and every
-// frame has been released. A failed run never finishes the sink: the failing stage cancels first and only
-// then closes its output, so that no stage takes a failure for the end of the stream.
+// Run moves every frame of src through the filters into sink and finishes the sink. It returns nil when
+// Finish did, else the first error of any stage, or the cause of ctx's cancellation. When it returns no
+// stage is running and every frame has been released. A failed run never finishes the sink: the failing
+// stage cancels first and only then closes its output, so that no stage takes a failure for the end of the
+// stream.
 func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options) error {
+	for _, f := range filters {
+		if _, ok := f.(Discarder); !ok && f.Held() > 0 {
+			return fmt.Errorf("pipeline: filter %T holds frames but cannot discard them", f)
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	depth := max(o.Depth, 1)
@@ -76,10 +93,11 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 	}
 
 	var wg sync.WaitGroup
-	start := func(in, out chan *Frame, stage func() error) {
+	start := func(in, out chan *Frame, discard func(), stage func() error) {
 		wg.Go(func() {
 			if err := stage(); err != nil {
 				cancel(err) // first of all: a closed channel must not read as the end of the stream
+				discard()
 			}
 			if out != nil {
 				close(out)
@@ -89,85 +107,127 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 			}
 		})
 	}
-	out := make(chan *Frame, depth)
-	start(nil, out, func() error { return produce(ctx, src, out, o.Stop, &meters.Decode) })
+	keepsNone := func() {}
+	first := make(chan *Frame, depth)
+	start(nil, first, keepsNone, func() error { return produce(ctx, src, first, o.Stop, &meters.Decode) })
+	last := first // a variable of its own: the stages started so far run with theirs
 	for _, f := range filters {
-		in, next := out, make(chan *Frame, depth)
-		start(in, next, func() error { return process(ctx, f, in, next, &meters.Filter) })
-		out = next
+		in, out := last, make(chan *Frame, depth)
+		discard := keepsNone
+		if d, ok := f.(Discarder); ok {
+			discard = d.Discard
+		}
+		start(in, out, discard, func() error { return process(ctx, f, in, out, &meters.Filter) })
+		last = out
 	}
-	start(out, nil, func() error { return consume(ctx, sink, out, &meters.Encode) })
+	finished := false
+	start(last, nil, keepsNone, func() error {
+		err := consume(ctx, sink, last, &meters.Encode)
+		finished = err == nil
+		return err
+	})
 	wg.Wait()
+	if finished { // a cancellation that came after Finish changes nothing
+		return nil
+	}
 	return context.Cause(ctx)
 }
 
+var errStopped = errors.New("pipeline: stopped")
+
 func produce(ctx context.Context, src Source, out chan<- *Frame, stop <-chan struct{}, m *Meter) error {
-	for {
+	nextCtx, cancelNext := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancelNext(nil)
+	if stop != nil {
+		watch.Go(func() {
+			select {
+			case <-stop:
+				cancelNext(errStopped)
+			case <-nextCtx.Done():
+			}
+		})
+	}
+	stopped := func() bool {
 		select {
 		case <-stop:
-			return nil
+			return true
 		default:
+			return false
 		}
-		t := time.Now()
-		f, err := src.Next(ctx)
-		m.busy.Add(int64(time.Since(t)))
+	}
+	for !stopped() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var f *Frame
+		err := m.time(nextCtx, func(ctx context.Context) (err error) {
+			f, err = src.Next(ctx)
+			return err
+		})
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
+			// Only the interruption that stop asked for is an end; what failed by itself stays an error.
+			interrupted := errors.Is(err, errStopped) || errors.Is(err, context.Canceled)
+			if interrupted && stopped() && ctx.Err() == nil {
+				return nil
+			}
 			return err
 		}
-		m.frames.Add(1)
 		if err := send(ctx, out, f); err != nil {
 			return err
 		}
+		m.frames.Add(1)
 	}
+	return nil
 }
 
 func process(ctx context.Context, filter Filter, in <-chan *Frame, out chan<- *Frame, m *Meter) error {
-	var waited time.Duration
-	emit := func(f *Frame) error {
-		t := time.Now()
-		m.frames.Add(1)
-		err := send(ctx, out, f)
-		waited += time.Since(t)
-		return err
-	}
-	timed := func(step func() error) error {
-		t := time.Now()
-		waited = 0
-		err := step()
-		m.busy.Add(int64(time.Since(t) - waited))
-		return err
+	step := func(call func(context.Context, Emit) error) error {
+		return m.time(ctx, func(ctx context.Context) error {
+			return call(ctx, func(f *Frame) error {
+				defer addWait(ctx, time.Now())
+				if err := send(ctx, out, f); err != nil {
+					return err
+				}
+				m.frames.Add(1)
+				return nil
+			})
+		})
 	}
 	for f := range in {
 		if ctx.Err() != nil {
 			f.Release()
 			return context.Cause(ctx)
 		}
-		if err := timed(func() error { return filter.Process(ctx, f, emit) }); err != nil {
+		err := step(func(ctx context.Context, emit Emit) error { return filter.Process(ctx, f, emit) })
+		if err != nil {
 			return err
 		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return timed(func() error { return filter.Flush(ctx, emit) })
+	if err := step(filter.Flush); err != nil {
+		return err
+	}
+	// A filter that swallowed the error of emit has lost a frame; it is told to discard like any other.
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 func consume(ctx context.Context, sink Sink, in <-chan *Frame, m *Meter) error {
-	timed := func(step func() error) error {
-		t := time.Now()
-		err := step()
-		m.busy.Add(int64(time.Since(t)))
-		return err
-	}
 	for f := range in {
 		if ctx.Err() != nil {
 			f.Release()
 			return context.Cause(ctx)
 		}
-		if err := timed(func() error { return sink.Put(ctx, f) }); err != nil {
+		if err := m.time(ctx, func(ctx context.Context) error { return sink.Put(ctx, f) }); err != nil {
 			return err
 		}
 		m.frames.Add(1)
@@ -175,7 +235,7 @@ func consume(ctx context.Context, sink Sink, in <-chan *Frame, m *Meter) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return timed(func() error { return sink.Finish(ctx) })
+	return m.time(ctx, sink.Finish)
 }
 
 func send(ctx context.Context, out chan<- *Frame, f *Frame) error {
@@ -191,5 +251,25 @@ func send(ctx context.Context, out chan<- *Frame, f *Frame) error {
 func drain(in <-chan *Frame) {
 	for f := range in {
 		f.Release()
+	}
+}
+
+type waitKey struct{}
+
+// time runs call and counts its time as busy, without what it spent waiting. Calls below report that
+// through their context, since only they know: a Pool is reached through any number of layers.
+func (m *Meter) time(ctx context.Context, call func(context.Context) error) error {
+	waited := new(atomic.Int64)
+	t := time.Now()
+	err := call(context.WithValue(ctx, waitKey{}, waited))
+	// Several goroutines of one stage may wait at once, and then for longer than the call took.
+	m.busy.Add(max(0, int64(time.Since(t))-waited.Load()))
+	return err
+}
+
+// addWait reports to the meter of the stage that ctx belongs to, if any, that it has waited since then.
+func addWait(ctx context.Context, since time.Time) {
+	if w, ok := ctx.Value(waitKey{}).(*atomic.Int64); ok {
+		w.Add(int64(time.Since(since)))
 	}
 }

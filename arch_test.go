@@ -1,0 +1,215 @@
+// Package vidfilter_test holds the tests of the module as a whole.
+package vidfilter_test
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "vidfilter"
+
+const (
+	astiav = "github.com/asticode/go-astiav"
+	cu     = "gorgonia.org/cu"
+	sys    = "golang.org/x/sys"
+)
+
+// rule says what the packages of one folder may import beside the standard library: packages of this
+// module by their folder, others by their path (with what lies below it), cgo as "C".
+type rule struct {
+	folder  string // "x/..." is x and everything below it
+	imports []string
+	tests   []string // what their tests may import in addition, from outside the module
+	why     string
+}
+
+// The layers, from the lowest. Whoever adds a package writes its rule here, with the reason.
+var rules = []rule{
+	{folder: ".",
+		why: "the top has only tests of the tree itself"},
+	{folder: "pipeline",
+		why: "everything builds on it: it must compile and be tested anywhere, with no codec, device or C compiler"},
+	{folder: "metrics", imports: []string{"pipeline"},
+		why: "it measures frames, and judges the backends, so it depends on none of them"},
+	{folder: "kernels", imports: []string{"pipeline", "C"},
+		why: "filters see frames only: whatever the codec, the same samples come out"},
+	{folder: "kernels/bench", imports: []string{"kernels", "metrics", "pipeline", "C"},
+		why: "a benchmark of the filters alone: files and codecs would be in the times"},
+	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
+		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
+	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
+		why: "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
+	{folder: "encode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
+		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
+	{folder: "gpu", imports: []string{"pipeline", "kernels", cu, "C"},
+		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
+	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
+		why: "makes clips with any part of the program, but is no part of it"},
+	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},
+		tests: []string{"github.com/rogpeppe/go-internal"},
+		why:   "puts the parts together: flags, the terminal and exit codes are its own, and nothing imports it"},
+}
+
+func ruleFor(folder string) (rule, bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return within(folder, r.folder) })
+	if i < 0 {
+		return rule{}, false
+	}
+	return rules[i], true
+}
+
+// within says whether a folder is the one that a pattern names, or lies below it where it ends in "...".
+func within(folder, pattern string) bool {
+	base, below := strings.CutSuffix(pattern, "...")
+	if !below {
+		return folder == pattern
+	}
+	return strings.HasPrefix(folder+"/", base)
+}
+
+// check returns why a file of folder may not import a path, or nil.
+func check(folder, imported string, inTest bool) error {
+	r, ok := ruleFor(folder)
+	if !ok {
+		return fmt.Errorf("package %s has no rule in arch_test.go: write one, with the reason", folder)
+	}
+	inside, ours := strings.CutPrefix(imported, module+"/")
+	first, _, _ := strings.Cut(imported, "/")
+	switch {
+	case ours && inTest && !within(inside, "cmd/..."):
+		return nil // tests are in no program, and the compiler refuses circles
+	case ours:
+		if slices.ContainsFunc(r.imports, func(p string) bool { return within(inside, p) }) {
+			return nil
+		}
+	case imported == "C" || strings.Contains(first, "."):
+		allowed := r.imports
+		if inTest {
+			allowed = slices.Concat(r.imports, r.tests)
+		}
+		if slices.ContainsFunc(allowed, func(p string) bool { return p != "..." && within(imported, p+"/...") }) {
+			return nil
+		}
+	default:
+		return nil // the standard library
+	}
+	return fmt.Errorf("%s must not import %s: %s", folder, imported, r.why)
+}
+
+func TestImports(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skipFolder(name)
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		files++
+		// Every file, whatever its build tags: those of another machine count, too.
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		folder := path.Dir(filepath.ToSlash(name))
+		if _, ok := ruleFor(folder); !ok {
+			t.Errorf("%s: %v", name, check(folder, "", false))
+		}
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if err := check(folder, imported, strings.HasSuffix(name, "_test.go")); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 10 {
+		t.Errorf("only %d files found: is this the top of the module?", files)
+	}
+}
+
+// skipFolder returns fs.SkipDir for what the go command leaves out, and for other modules.
+func skipFolder(name string) error {
+	base := filepath.Base(name)
+	if name == "." {
+		return nil
+	}
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
+		return fs.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(name, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// The rules refuse what they are there for.
+func TestImportRules(t *testing.T) {
+	for _, c := range []struct {
+		folder, imported string
+		test, ok         bool
+	}{
+		{"pipeline", "unsafe", false, true},
+		{"pipeline", "encoding/json", false, true},
+		{"pipeline", "C", false, false},
+		{"pipeline", "vidfilter/metrics", false, false},
+		{"pipeline", "vidfilter/metrics", true, true},
+		{"pipeline", sys + "/unix", false, false},
+		{"metrics", "vidfilter/pipeline", false, true},
+		{"metrics", "vidfilter/pipeline/sub", false, false},
+		{"metrics", "vidfilter/kernels", false, false},
+		{"kernels", astiav, false, false},
+		{"kernels", astiav, true, false},
+		{"kernels", cu, false, false},
+		{"kernels", "vidfilter/gpu", false, false},
+		{"decode", astiav, false, true},
+		{"decode", "vidfilter/encode", false, false},
+		{"decode", "vidfilter/encode", true, true},
+		{"encode", sys + "/unix", false, true},
+		{"encode", sys + "2/unix", false, false},
+		{"encode", "vidfilter/decode", false, false},
+		{"gpu", cu, false, true},
+		{"gpu", cu + "/dnn", false, true},
+		{"gpu", astiav, false, false},
+		{"samples/gen", "vidfilter/samples/scene", false, true},
+		{"samples", "vidfilter/cmd/vidfilter", false, false},
+		{"samples", "vidfilter/cmd/vidfilter", true, false},
+		{"cmd/vidfilter", "vidfilter/gpu", false, true},
+		{"cmd/vidfilter", "vidfilter/internal/anything", false, true},
+		{"cmd/vidfilter", astiav, false, true},
+		{"cmd/vidfilter", cu, false, false},
+		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", false, false},
+		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", true, true},
+		{"cmd/other", "fmt", false, false},
+		{"kernels/new", "fmt", false, false},
+		{"samplesize", "fmt", false, false},
+	} {
+		if err := check(c.folder, c.imported, c.test); (err == nil) != c.ok {
+			t.Errorf("%s importing %s (in a test: %v): %v", c.folder, c.imported, c.test, err)
+		}
+	}
+	for _, r := range rules {
+		if r.why == "" {
+			t.Errorf("the rule of %s gives no reason", r.folder)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// CompareMode is how original and filtered picture share a frame.
+type CompareMode uint8
+
+const (
+	// CompareSide puts the original to the left of the filtered picture, each in full. In layouts that
+	// subsample chroma across, a half of odd width repeats its last luma column, so that the other half
+	// starts on a chroma sample and the sum is even.
+	CompareSide CompareMode = iota + 1
+	// CompareSplit keeps the size and shows the left half of the original and the right half of the
+	// filtered picture. The line between them is two columns of white, at the first even column at or
+	// before the middle; pictures less than 8 columns wide have no line.
+	CompareSplit
+)
+
+func (m CompareMode) String() string {
+	switch m {
+	case CompareSide:
+		return "side"
+	case CompareSplit:
+		return "split"
+	}
+	return fmt.Sprintf("compare(%d)", uint8(m))
+}
+
+const (
+	lineWidth    = 2 // one chroma sample, where chroma is halved
+	minSplitLine = 8
+)
+
+// CompareFormat returns the format of the frames that Compare makes from frames of format f. Nothing
+// checks the width, which CompareSide doubles, against what an encoder can take.
+func CompareFormat(f Format, mode CompareMode) Format {
+	if mode == CompareSide {
+		f.Width = 2 * sideWidth(f)
+	}
+	return f
+}
+
+// sideWidth is the width of one half of CompareSide.
+func sideWidth(f Format) int {
+	shift, _ := f.ChromaShift()
+	return ceilShift(f.Width, shift) << shift
+}
+
+// Compare returns a filter that runs inner and emits, for each frame, original and result in one. inner
+// must emit one frame for each that it takes, of the same layout and size, and write to none of those it
+// takes. The originals are kept as long as inner keeps them, so the source's pool needs no more blocks
+// than for inner alone; pool is where the results come from and needs one block, of a pool that nobody
+// else draws from. Times and props are those of inner's frames.
+func Compare(inner Filter, mode CompareMode, pool *Pool) Filter {
+	return &compare{inner: inner, mode: mode, pool: pool}
+}
+
+type compare struct {
+	inner     Filter
+	mode      CompareMode
+	pool      *Pool
+	originals []*Frame // owned; of the frames that inner has not answered yet, in order
+}
+
+func (c *compare) Held() int { return c.inner.Held() }
+
+func (c *compare) Process(ctx context.Context, f *Frame, emit Emit) error {
+	c.originals = append(c.originals, f.Retain())
+	if err := c.inner.Process(ctx, f, c.join(ctx, emit)); err != nil {
+		return err
+	}
+	// Checked at once: a filter that drops frames would have the originals fill the source's pool.
+	if n := len(c.originals); n > c.inner.Held() {
+		return fmt.Errorf("pipeline: compare: filter %T owes %d frames and holds %d", c.inner, n, c.inner.Held())
+	}
+	return nil
+}
+
+func (c *compare) Flush(ctx context.Context, emit Emit) error {
+	if err := c.inner.Flush(ctx, c.join(ctx, emit)); err != nil {
+		return err
+	}
+	if n := len(c.originals); n > 0 {
+		return fmt.Errorf("pipeline: compare: filter %T never emitted its last %d frames", c.inner, n)
+	}
+	return nil
+}
+
+func (c *compare) Discard() {
+	if d, ok := c.inner.(Discarder); ok {
+		d.Discard()
+	}
+	for _, f := range c.originals {
+		f.Release()
+	}
+	c.originals = nil
+}
+
+// join returns inner's emit: it makes a frame of the oldest original and inner's result, and passes it on.
+func (c *compare) join(ctx context.Context, emit Emit) Emit {
+	return func(result *Frame) error {
+		out, err := c.compose(ctx, result)
+		result.Release() // both inputs go back before emit blocks
+		if err != nil {
+			return err
+		}
+		return emit(out)
+	}
+}
+
+func (c *compare) compose(ctx context.Context, result *Frame) (*Frame, error) {
+	if len(c.originals) == 0 {
+		return nil, fmt.Errorf("pipeline: compare: filter %T emitted more frames than it took", c.inner)
+	}
+	original := c.originals[0]
+	c.originals = c.originals[1:]
+	defer original.Release()
+	if a, b := original.Format, result.Format; a.Layout != b.Layout || a.Width != b.Width || a.Height != b.Height {
+		return nil, fmt.Errorf("pipeline: compare: filter %T made %v of %v", c.inner, b, a)
+	}
+	var draw func(out, original, result *Frame)
+	switch c.mode {
+	case CompareSide:
+		draw = drawSide
+	case CompareSplit:
+		draw = drawSplit
+	default:
+		return nil, errors.New("pipeline: compare: unknown mode")
+	}
+	out, err := c.pool.NewFrame(ctx, CompareFormat(result.Format, c.mode))
+	if err != nil {
+		return nil, err
+	}
+	out.CopyTiming(result)
+	draw(out, original, result)
+	return out, nil
+}
+
+// sampleBytes returns the bytes of one column of plane i, and log2 of the luma columns that it covers.
+func (f Format) sampleBytes(i int) (bytes, shift int) {
+	switch {
+	case f.Layout == RGBA:
+		return 4, 0
+	case i == 0:
+		return 1, 0
+	case f.Layout == NV12:
+		bytes = 2
+	default:
+		bytes = 1
+	}
+	shift, _ = f.ChromaShift()
+	return bytes, shift
+}
+
+func drawSide(out, original, result *Frame) {
+	for i := range out.NumPlanes() {
+		column, shift := out.sampleBytes(i)
+		half := sideWidth(result.Format) >> shift * column
+		_, rows := out.PlaneSize(i)
+		for y := range rows {
+			row := out.Row(i, y)
+			fill(row[:half], original.Row(i, y), column)
+			fill(row[half:], result.Row(i, y), column)
+		}
+	}
+}
+
+// fill copies src to the start of dst and repeats its last column up to the end.
+func fill(dst, src []byte, column int) {
+	for n := copy(dst, src); n < len(dst); n += column {
+		copy(dst[n:], src[len(src)-column:])
+	}
+}
+
+func drawSplit(out, original, result *Frame) {
+	middle := out.Width / 2 &^ 1 // even in every layout: the line is where it is, whatever the chroma
+	line := lineWidth
+	if out.Width < minSplitLine {
+		line = 0
+	}
+	for i := range out.NumPlanes() {
+		column, shift := out.sampleBytes(i)
+		from, to := middle>>shift*column, (middle+line)>>shift*column
+		white := out.white(i)
+		_, rows := out.PlaneSize(i)
+		for y := range rows {
+			row := out.Row(i, y)
+			copy(row[:from], original.Row(i, y))
+			for x := from; x < to; x++ {
+				row[x] = white
+			}
+			copy(row[to:], result.Row(i, y)[to:])
+		}
+	}
+}
+
+// white returns the value of white in every byte of plane i.
+func (f Format) white(i int) byte {
+	switch {
+	case f.Layout != RGBA && i > 0:
+		return 128
+	case f.Layout != RGBA && !f.FullRange:
+		return 235
+	}
+	return 255
+}
