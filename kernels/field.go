@@ -17,9 +17,9 @@ type field struct {
 	chromaWrite   int // chroma rows that are this field's own
 }
 
-// fieldsOf splits a frame into what is filtered apart, in order from the top: one or two views. n is how many.
-func fieldsOf(f *pipeline.Frame) (views [2]field, n int) {
-	if !f.Interlaced || f.Height < 2 {
+// fieldsOf splits a frame into what is filtered apart, from the top: n views, one or two.
+func fieldsOf(f *pipeline.Frame, interlaced bool) (views [2]field, n int) {
+	if !interlaced || f.Height < 2 {
 		return [2]field{oneField(f, 0, 1)}, 1
 	}
 	return [2]field{oneField(f, 0, 2), oneField(f, 1, 2)}, 2

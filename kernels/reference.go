@@ -30,8 +30,8 @@ func Reference(dst, src *pipeline.Frame, p Params) error {
 	if err != nil {
 		return err
 	}
-	in, n := fieldsOf(src)
-	out, _ := fieldsOf(dst)
+	in, n := fieldsOf(src, src.Interlaced)
+	out, _ := fieldsOf(dst, src.Interlaced)
 	for i := range n {
 		words := wordsOf(in[i], t)
 		planesOf(out[i], t, filterWords(words, p, t))
@@ -151,7 +151,7 @@ type measure struct {
 }
 
 func newMeasure(in picture, p Params, t transform) *measure {
-	m := &measure{Params: p, in: in, twoVar: 2 * p.SigmaR * p.SigmaR}
+	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR)}
 	read := colourReader(p.Distance, t)
 	m.black = read(0)
 	m.colours = make([]colour, len(in.words))
@@ -162,6 +162,9 @@ func newMeasure(in picture, p Params, t transform) *measure {
 	return m
 }
 
+// twice returns 2 sigma^2, kept from underflow so that 0 over it stays 0.
+func twice(sigma float64) float64 { return max(2*sigma*sigma, 1e-300) }
+
 // spatialWeights returns Gs for dy+r, dx+r.
 func spatialWeights(p Params) [][]float64 {
 	g := make([][]float64, 2*p.Radius+1)
@@ -169,7 +172,7 @@ func spatialWeights(p Params) [][]float64 {
 		g[j] = make([]float64, 2*p.Radius+1)
 		for i := range g[j] {
 			dx, dy := float64(i-p.Radius), float64(j-p.Radius)
-			g[j][i] = math.Exp(-(dx*dx + dy*dy) / (2 * p.SigmaS * p.SigmaS))
+			g[j][i] = math.Exp(-(dx*dx + dy*dy) / twice(p.SigmaS))
 		}
 	}
 	return g
