@@ -1,0 +1,153 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"vidfilter/pipeline"
+)
+
+// transform is a frame's colour matrix and range: R, G, B in 0 to 255 on one side, samples of 8 bits on
+// the other.
+//
+//	E = kr R + kg G + kb B        Y = E/yGain + yOff
+//	U = (B-E) / uGain + 128       V = (R-E) / vGain + 128
+//
+// Source: ITU-R BT.601-7, BT.709-6, BT.2020-2 (kr, kb; the quantisation of 8 bits).
+type transform struct {
+	kr, kg, kb   float64
+	yGain, yOff  float64
+	uGain, vGain float64 // B-E and R-E for one level of U and V
+}
+
+// newTransform returns the transform of a format. RGBA carries no matrix: its luma is BT.709's.
+func newTransform(f pipeline.Format) (transform, error) {
+	m := f.Matrix
+	if f.Layout == pipeline.RGBA {
+		m = pipeline.BT709
+	}
+	var t transform
+	switch m {
+	case pipeline.BT601:
+		t.kr, t.kb = 0.299, 0.114
+	case pipeline.BT709:
+		t.kr, t.kb = 0.2126, 0.0722
+	case pipeline.BT2020:
+		t.kr, t.kb = 0.2627, 0.0593
+	default:
+		return t, fmt.Errorf("kernels: %s has no colour matrix (%s)", f, m)
+	}
+	t.kg = 1 - t.kr - t.kb
+	chroma := 1.0
+	t.yGain = 1
+	if !f.FullRange {
+		t.yGain, t.yOff, chroma = 255.0/219, 16, 255.0/224
+	}
+	t.uGain, t.vGain = 2*(1-t.kb)*chroma, 2*(1-t.kr)*chroma
+	return t, nil
+}
+
+// rgb returns the colour of one sample of each plane, neither rounded nor clamped.
+func (t transform) rgb(y, u, v float64) (r, g, b float64) {
+	e := t.yGain * (y - t.yOff)
+	r = e + t.vGain*(v-128)
+	b = e + t.uGain*(u-128)
+	return r, (e - t.kr*r - t.kb*b) / t.kg, b
+}
+
+// yuv is the inverse of rgb.
+func (t transform) yuv(r, g, b float64) (y, u, v float64) {
+	e := t.luma(r, g, b)
+	return e/t.yGain + t.yOff, (b-e)/t.uGain + 128, (r-e)/t.vGain + 128
+}
+
+// luma returns E, 0 to 255.
+func (t transform) luma(r, g, b float64) float64 { return t.kr*r + t.kg*g + t.kb*b }
+
+// The way from a word to CIE-Lab: RGB read as sRGB (IEC 61966-2-1; video's own transfer curve is close to
+// it and not asked for), linear light to XYZ by xyzFromRGB, each divided by the white that R = G = B = 255
+// gives (D65), then the CIE 1976 formula. L runs from 0 to 100, greys have a = b = 0.
+var xyzFromRGB = [3][3]float64{
+	{0.4124564, 0.3575761, 0.1804375},
+	{0.2126729, 0.7151522, 0.0721750},
+	{0.0193339, 0.1191920, 0.9503041},
+}
+
+// labMatrix returns xyzFromRGB with each row divided by its sum, so that white is 1, 1, 1.
+func labMatrix() (m [3][3]float64) {
+	for i, row := range xyzFromRGB {
+		for j, x := range row {
+			m[i][j] = x / (row[0] + row[1] + row[2])
+		}
+	}
+	return m
+}
+
+// lab turns words into L, a, b.
+type lab struct {
+	linear [256]float64 // of each coded level, 0 to 1
+	xyz    [3][3]float64
+}
+
+func newLab() *lab {
+	l := &lab{xyz: labMatrix()}
+	for i := range l.linear {
+		l.linear[i] = srgbDecode(float64(i) / 255)
+	}
+	return l
+}
+
+func (l *lab) of(word uint32) [3]float64 {
+	var f [3]float64
+	for i, row := range l.xyz {
+		f[i] = labCurve(row[0]*l.linear[word&255] + row[1]*l.linear[word>>8&255] + row[2]*l.linear[word>>16&255])
+	}
+	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
+}
+
+// srgbDecode turns a coded value of 0 to 1 into linear light of 0 to 1.
+func srgbDecode(c float64) float64 {
+	if c <= 0.04045 {
+		return c / 12.92
+	}
+	return math.Pow((c+0.055)/1.055, 2.4)
+}
+
+// labCurve is f of the CIE 1976 formula.
+func labCurve(t float64) float64 {
+	const delta = 6.0 / 29
+	if t > delta*delta*delta {
+		return math.Cbrt(t)
+	}
+	return t/(3*delta*delta) + 4.0/29
+}
+
+// checkFrame reports what keeps a frame from being filtered: an unknown layout, no pixels, planes that
+// are shorter than the format says.
+func checkFrame(f *pipeline.Frame) error {
+	if f.Layout < pipeline.YUV420P || f.Layout > pipeline.RGBA {
+		return fmt.Errorf("kernels: no filter for layout %s", f.Layout)
+	}
+	if f.Width < 1 || f.Height < 1 {
+		return fmt.Errorf("kernels: %s has no pixels", f.Format)
+	}
+	for i := range f.NumPlanes() {
+		w, rows := f.PlaneSize(i)
+		p := f.Planes[i]
+		if p.Pitch < w || len(p.Data) < p.Pitch*(rows-1)+w {
+			return fmt.Errorf("kernels: plane %d of %s: %d bytes at pitch %d are too few", i, f.Format, len(p.Data), p.Pitch)
+		}
+	}
+	return nil
+}
+
+// checkPair checks both frames of a call and that they hold the same kind of picture.
+func checkPair(dst, src *pipeline.Frame) error {
+	if err := checkFrame(src); err != nil {
+		return err
+	}
+	if dst.Format != src.Format {
+		return fmt.Errorf("kernels: output is %s, input %s", dst.Format, src.Format)
+	}
+	return checkFrame(dst)
+}

@@ -1,0 +1,126 @@
+package kernels
+
+// #cgo CFLAGS: -std=c11 -O3 -Wall
+// #include "cpu.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
+
+// isas are the instruction sets of the CPU backend, the fastest first.
+var isas = []struct {
+	name string
+	id   C.int
+}{
+	{"avx512", C.VF_AVX512},
+	{"avx2", C.VF_AVX2},
+	{"plain", C.VF_PLAIN},
+}
+
+// ISAs returns the instruction sets that this machine can run, the fastest first. "plain" is always one.
+func ISAs() []string {
+	var names []string
+	for _, i := range isas {
+		if C.vf_has(i.id) != 0 {
+			names = append(names, i.name)
+		}
+	}
+	return names
+}
+
+func findISA(name string) (string, C.int, error) {
+	for _, i := range isas {
+		if (name == "" || name == i.name) && C.vf_has(i.id) != 0 {
+			return i.name, i.id, nil
+		}
+	}
+	return "", 0, fmt.Errorf("kernels: this CPU has no instruction set %q: choose from %v", name, ISAs())
+}
+
+// CPU is the backend that filters on the CPU's cores. Filters of one CPU share its threads: frames of
+// several filters at a time take turns, tile by tile.
+type CPU struct {
+	isa     string
+	id      C.int
+	threads int
+	work    chan *frameJob
+	scratch []unsafe.Pointer
+	workers sync.WaitGroup
+	close   sync.Once
+}
+
+var _ Backend = (*CPU)(nil)
+
+// NewCPU starts a backend of so many threads (0: one for each core that Go may use) on an instruction set
+// of ISAs ("": the fastest). Results depend on the instruction set in rounding only, on the threads not at
+// all. The caller closes it.
+func NewCPU(threads int, isa string) (*CPU, error) {
+	if threads < 0 {
+		return nil, fmt.Errorf("kernels: %d threads", threads)
+	}
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	name, id, err := findISA(isa)
+	if err != nil {
+		return nil, err
+	}
+	c := &CPU{isa: name, id: id, threads: threads, work: make(chan *frameJob)}
+	for range threads {
+		s := C.vf_alloc(C.vf_scratch_size())
+		if s == nil {
+			c.Close()
+			return nil, errors.New("kernels: no memory for the CPU's scratch")
+		}
+		c.scratch = append(c.scratch, s)
+	}
+	for _, s := range c.scratch {
+		c.workers.Go(func() {
+			for j := range c.work {
+				j.run(c.id, s)
+				j.done.Done()
+			}
+		})
+	}
+	return c, nil
+}
+
+// Name returns a line such as "cpu (avx512, 8 threads)".
+func (c *CPU) Name() string {
+	unit := "threads"
+	if c.threads == 1 {
+		unit = "thread"
+	}
+	return fmt.Sprintf("cpu (%s, %d %s)", c.isa, c.threads, unit)
+}
+
+// Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
+func (c *CPU) Alloc(size int) (pipeline.Memory, error) {
+	p := C.vf_alloc(C.size_t(max(size, 1)))
+	if p == nil {
+		return pipeline.Memory{}, fmt.Errorf("kernels: allocate %d bytes: out of memory", size)
+	}
+	return pipeline.Memory{
+		Bytes: unsafe.Slice((*byte)(p), size),
+		Free:  func() { C.vf_free(p) },
+	}, nil
+}
+
+// Close ends the threads. No filter of the backend may be in use.
+func (c *CPU) Close() error {
+	c.close.Do(func() {
+		close(c.work)
+		c.workers.Wait()
+		for _, s := range c.scratch {
+			C.vf_free(s)
+		}
+	})
+	return nil
+}

@@ -1,0 +1,65 @@
+// What Go tells the C code of the CPU backend. One job is one field (or progressive frame) with one set of
+// options; it is read only while tiles of it are filtered.
+#ifndef VIDFILTER_CPU_H
+#define VIDFILTER_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VF_MAX_RADIUS = 15 };
+
+// As pipeline.Layout, Distance, RangeWeight and Border of the Go side; a test compares them.
+enum { VF_YUV420P = 1, VF_YUV422P, VF_YUV444P, VF_NV12, VF_RGBA };
+enum { VF_DIST_RGB, VF_DIST_CHANNEL, VF_DIST_LAB, VF_DIST_LUMA };
+enum { VF_LORENTZIAN, VF_GAUSSIAN };
+enum { VF_REFLECT, VF_CLAMP, VF_ZERO, VF_SKIP };
+
+typedef struct {
+	const uint8_t *src[3]; // first sample of each plane
+	uint8_t *dst[3];
+	ptrdiff_t src_pitch[3], dst_pitch[3]; // bytes
+	int width, height;                    // luma samples
+	int layout, sub_x, sub_y;             // log2 of the chroma subsampling
+	int chroma_read, chroma_write;        // chroma rows that may be read (at least 1), and that are written
+	int radius, distance, range, border;
+
+	// R = y_gain Y + r_v V + r_0 and so on: from samples to colours of 0 to 255.
+	float y_gain, r_v, g_u, g_v, b_u, r_0, g_0, b_0;
+	// Y = y[0] R + y[1] G + y[2] B + y[3]: back again. u and v the same.
+	float y[4], u[4], v[4];
+	float luma[3];   // E of R, G, B, for the distance luma
+	float xyz[9];    // linear R, G, B to X, Y, Z over white, for the distance lab
+	float linear[256]; // linear light of each coded level
+
+	// What the distance is measured in is multiplied by scale as it is loaded, so that D^2 of the scaled values is
+	// the argument of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
+	float scale;
+	// For dy+r, dx+r: Gs where R is Lorentzian, log2(Gs) where it is Gaussian.
+	float spatial[(2 * VF_MAX_RADIUS + 1) * (2 * VF_MAX_RADIUS + 1)];
+	// The part of each plane that the border skip filters (keptOutside): x0, y0, x1, y1 of luma and of chroma.
+	int inner[2][4];
+} vf_job;
+
+// vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even, x1 and y1 even or the job's
+// width and height, x1 - x0 at most vf_tile_width(radius). scratch is vf_scratch_size() bytes, aligned to 64, for
+// one call at a time. isa is one that vf_has() reports.
+void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, int y1);
+int vf_tile_width(int radius);
+size_t vf_scratch_size(void);
+
+enum { VF_PLAIN, VF_AVX2, VF_AVX512 };
+int vf_has(int isa);
+
+void vf_tile_plain(const vf_job *, void *, int, int, int, int);
+void vf_tile_avx2(const vf_job *, void *, int, int, int, int);
+void vf_tile_avx512(const vf_job *, void *, int, int, int, int);
+
+// vf_alloc returns size bytes aligned to 64, or NULL; vf_free takes what it returned.
+void *vf_alloc(size_t size);
+void vf_free(void *);
+
+// vf_fma_rate runs n times 16 independent vector multiply-adds and returns how many floats one vector holds: the
+// benchmark's measure of what the core can do.
+int vf_fma_rate(int isa, long n);
+
+#endif

@@ -1,0 +1,76 @@
+package kernels
+
+// #include "cpu.h"
+import "C"
+
+import (
+	"math"
+
+	"vidfilter/pipeline"
+)
+
+// tieUp is added before rounding to nearest, as nearest does with a smaller number: what is a tie by the
+// formulas must not depend on a float's last bit. It is larger than the float32 error of any sample.
+const tieUp = 1.0 / 16384
+
+// fillJob sets a job's constants, all that does not depend on where the frame lies.
+func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
+	*j = C.vf_job{}
+	sx, sy := format.ChromaShift()
+	j.layout, j.sub_x, j.sub_y = C.int(format.Layout), C.int(sx), C.int(sy)
+	j.radius, j.distance, j._range, j.border = C.int(p.Radius), C.int(p.Distance), C.int(p.Range), C.int(p.Border)
+	fillColour(j, t)
+	j.scale = C.float(rangeScale(p))
+	side := 2*p.Radius + 1
+	for dy, row := range spatialWeights(p) {
+		for dx, gs := range row {
+			if p.Range == Gaussian {
+				gs = max(math.Log2(gs), -1e6)
+			}
+			j.spatial[dy*side+dx] = C.float(gs)
+		}
+	}
+}
+
+// rangeScale is what distances are multiplied by; see vf_job.scale. A sigma so small or so large that
+// float32 could not hold the squares gives way to one with the same result.
+func rangeScale(p Params) float64 {
+	s := 1 / (math.Sqrt2 * p.SigmaR)
+	if p.Range == Gaussian {
+		s *= math.Sqrt(math.Log2E)
+	}
+	return min(max(s, 1e-6), 1e6)
+}
+
+// fillColour sets the linear maps between samples and colours: each is found from the transform by feeding
+// it zero and the units.
+func fillColour(j *C.vf_job, t transform) {
+	r0, g0, b0 := t.rgb(0, 0, 0)
+	j.r_0, j.g_0, j.b_0 = C.float(r0+tieUp), C.float(g0+tieUp), C.float(b0+tieUp)
+	j.y_gain = C.float(t.yGain)
+	_, gu, bu := t.rgb(0, 1, 0)
+	j.g_u, j.b_u = C.float(gu-g0), C.float(bu-b0)
+	rv, gv, _ := t.rgb(0, 0, 1)
+	j.r_v, j.g_v = C.float(rv-r0), C.float(gv-g0)
+
+	y0, u0, v0 := t.yuv(0, 0, 0)
+	j.y[3], j.u[3], j.v[3] = C.float(y0+tieUp), C.float(u0+tieUp), C.float(v0+tieUp)
+	for c := range 3 {
+		var unit [3]float64
+		unit[c] = 1
+		y, u, v := t.yuv(unit[0], unit[1], unit[2])
+		j.y[c], j.u[c], j.v[c] = C.float(y-y0), C.float(u-u0), C.float(v-v0)
+	}
+	for c, k := range [3]float64{t.kr, t.kg, t.kb} {
+		j.luma[c] = C.float(k)
+	}
+	lab := newLab()
+	for i, x := range lab.linear {
+		j.linear[i] = C.float(x)
+	}
+	for i, row := range lab.xyz {
+		for k, x := range row {
+			j.xyz[3*i+k] = C.float(x)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// The operations that GCC's vector extensions lack, for each instruction set. Included by cpu_tile.h.
+//
+//   fmadd, fnmadd   a b + c, c - a b
+//   reciprocal      1 / x to 12 bits or better
+//   round_near      to nearest, ties to even, for |x| < 2^22
+//   scale2          x 2^n for a whole n of -127 to 0
+//   load_u8         VL bytes to floats; store_u8 whole numbers of 0 to 255 to VL bytes
+//   add_pairs       a0+a1, a2+a3, ... b0+b1, ...: neighbours' sums of 2 VL columns
+
+#ifdef VF_ISA_AVX512
+
+INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+INLINE vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf reciprocal(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
+INLINE vf round_near(vf x) { return (vf)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+INLINE vf scale2(vf x, vf n) { return (vf)_mm512_scalef_ps((__m512)x, (__m512)n); }
+INLINE vi to_int(vf x) { return (vi)_mm512_cvttps_epi32((__m512)x); }
+INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
+INLINE vf load_u8(const uint8_t *p) { return to_float((vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p))); }
+INLINE void store_u8(uint8_t *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
+
+INLINE vf add_pairs(vf a, vf b)
+{
+	const vi even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+	return (vf)_mm512_permutex2var_ps((__m512)a, (__m512i)even, (__m512)b) +
+	       (vf)_mm512_permutex2var_ps((__m512)a, (__m512i)(even + 1), (__m512)b);
+}
+
+#elif defined VF_ISA_AVX2
+
+INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+INLINE vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf reciprocal(vf x) { return (vf)_mm256_rcp_ps((__m256)x); }
+INLINE vf round_near(vf x) { return (vf)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+INLINE vi to_int(vf x) { return (vi)_mm256_cvttps_epi32((__m256)x); }
+INLINE vf to_float(vi x) { return (vf)_mm256_cvtepi32_ps((__m256i)x); }
+INLINE vf load_u8(const uint8_t *p) { return to_float((vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p))); }
+INLINE vf scale2(vf x, vf n) { return (vf)((vi)x + (to_int(n) << 23)); }
+
+INLINE void store_u8(uint8_t *p, vi x)
+{
+	__m128i words = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
+}
+
+INLINE vf add_pairs(vf a, vf b)
+{
+	__m256 sums = _mm256_hadd_ps((__m256)a, (__m256)b); // a0 a1 b0 b1 in units of two sums
+	return (vf)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(sums), 0xd8));
+}
+
+#else // any machine: what the compiler makes of it
+
+INLINE vf fmadd(vf a, vf b, vf c) { return a * b + c; }
+INLINE vf fnmadd(vf a, vf b, vf c) { return c - a * b; }
+INLINE vf either(vi which, vf a, vf b) { return (vf)((which & (vi)a) | (~which & (vi)b)); }
+INLINE vf vmin(vf a, vf b) { return either(a < b, a, b); }
+INLINE vf vmax(vf a, vf b) { return either(a > b, a, b); }
+INLINE vf reciprocal(vf x) { return 1 / x; }
+INLINE vi to_int(vf x) { return __builtin_convertvector(x, vi); }
+INLINE vf to_float(vi x) { return __builtin_convertvector(x, vf); }
+INLINE vf scale2(vf x, vf n) { return (vf)((vi)x + (to_int(n) << 23)); }
+
+INLINE vf round_near(vf x)
+{
+	const float magic = 12582912; // 1.5 * 2^23: beyond it floats are whole
+	return (x + magic) - magic;
+}
+
+INLINE vf load_u8(const uint8_t *p)
+{
+	vb bytes;
+	memcpy(&bytes, p, sizeof bytes);
+	return __builtin_convertvector(bytes, vf);
+}
+
+INLINE void store_u8(uint8_t *p, vi x)
+{
+	vb bytes = __builtin_convertvector(x, vb);
+	memcpy(p, &bytes, sizeof bytes);
+}
+
+INLINE vf add_pairs(vf a, vf b)
+{
+	return __builtin_shuffle(a, b, (vi){0, 2, 4, 6}) + __builtin_shuffle(a, b, (vi){1, 3, 5, 7});
+}
+
+#endif

@@ -1,0 +1,146 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/pipeline"
+)
+
+var (
+	testLayouts  = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA}
+	testMatrices = []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020}
+	testSizes    = [][2]int{{1, 1}, {2, 2}, {7, 5}, {63, 17}, {3, 200}, {161, 81}}
+)
+
+// conformCase is one call of a filter.
+type conformCase struct {
+	format     pipeline.Format
+	interlaced bool
+	p          Params
+}
+
+func (c conformCase) String() string {
+	return fmt.Sprintf("%s %s full=%v interlaced=%v r=%d sigma-s=%g sigma-r=%g %s %s %s", c.format, c.format.Matrix,
+		c.format.FullRange, c.interlaced, c.p.Radius, c.p.SigmaS, c.p.SigmaR, c.p.Range, c.p.Distance, c.p.Border)
+}
+
+// conformCases is the list that every instruction set is held to: each combination of layout, size, range
+// weight, distance and border appears, and with them in turn the radii, matrices, ranges, field orders and
+// sigmas, at steps that make each meet each: TestPairs counts.
+func conformCases() (cases []conformCase) {
+	i := 0
+	for _, size := range testSizes {
+		for _, l := range testLayouts {
+			for rw := range RangeNames() {
+				for d := range DistanceNames() {
+					for b := range BorderNames() {
+						if !skipCase(size, i) {
+							cases = append(cases, oneCase(i, size, l, RangeWeight(rw), Distance(d), Border(b)))
+						}
+						i++
+					}
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// skipCase thins the large size, whose reference takes long.
+func skipCase(size [2]int, i int) bool { return size[0] > 100 && i%7 != 0 }
+
+func oneCase(i int, size [2]int, l pipeline.Layout, rw RangeWeight, d Distance, b Border) conformCase {
+	c := conformCase{
+		format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: testMatrices[i%3], FullRange: i/3%2 == 1},
+		interlaced: i%5 == 4,
+		p:          DefaultParams((i*7 + i/32) % (MaxRadius + 1)),
+	}
+	if size[0] > 100 {
+		c.p = DefaultParams((i/7 + i/32) % 9) // larger windows are met at the smaller sizes
+	}
+	c.p.SigmaR = []float64{DefaultSigmaR, 5, 60}[i/2%3]
+	c.p.Range, c.p.Distance, c.p.Border = rw, d, b
+	return c
+}
+
+// TestConform holds every instruction set to the reference: at most 1 level, none in 99 % of the samples
+// that each combination of range weight, distance and border gives.
+func TestConform(t *testing.T) {
+	isas := ISAs()
+	cpus := make([]*CPU, len(isas))
+	for i, isa := range isas {
+		cpus[i] = newCPU(t, 2, isa)
+	}
+	stats := map[string]*difference{}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i, c := range conformCases() {
+		src := testFrame(c.format)
+		src.Interlaced = c.interlaced
+		[]func(*pipeline.Frame, *rand.Rand){fillScene, fillNoise}[(i/4+i/64)%2](src, rng)
+		want := testFrame(c.format)
+		if err := Reference(want, src, c.p); err != nil {
+			t.Fatal(err)
+		}
+		for k, cpu := range cpus {
+			conform(t, stats, isas[k], cpu, c, src, want)
+		}
+	}
+	for name, d := range stats {
+		if d.count*100 > d.samples {
+			t.Errorf("%s: more than 1 %% differ: %s", name, d)
+		}
+		t.Logf("%s: %.4f %% of %d differ by %d", name, 100*float64(d.count)/float64(d.samples), d.samples, d.largest)
+	}
+}
+
+func conform(t *testing.T, stats map[string]*difference, isa string, cpu *CPU, c conformCase, src, want *pipeline.Frame) {
+	got := testFrame(c.format)
+	cpuRun(t, cpu, got, src, c.p)
+	checkCanaries(t, "output", got)
+	checkCanaries(t, "input", src)
+	d := compare(got, want)
+	if d.largest > 1 {
+		t.Errorf("%s: %s: %s", isa, c, d)
+	}
+	key := fmt.Sprintf("%s %s %s %s", isa, c.p.Range, c.p.Distance, c.p.Border)
+	if stats[key] == nil {
+		stats[key] = new(difference)
+	}
+	stats[key].merge(d)
+}
+
+// TestPairs sees that conformCases brings each value of each option together with each of every other.
+func TestPairs(t *testing.T) {
+	seen := map[[4]int]bool{}
+	for _, c := range conformCases() {
+		v := c.values()
+		for i := range v {
+			for k := range v {
+				seen[[4]int{i, v[i], k, v[k]}] = true
+			}
+		}
+	}
+	counts := []int{len(testLayouts), len(testMatrices), 2, 2, MaxRadius + 1, len(RangeNames()), len(DistanceNames()), len(BorderNames())}
+	want := 0
+	for i := range counts {
+		for k := range counts {
+			if i == k {
+				want += counts[i]
+			} else {
+				want += counts[i] * counts[k]
+			}
+		}
+	}
+	if len(seen) != want {
+		t.Errorf("%d pairs of options appear, of %d", len(seen), want)
+	}
+}
+
+// values numbers the options of a case.
+func (c conformCase) values() []int {
+	flag := map[bool]int{true: 1}
+	return []int{int(c.format.Layout), int(c.format.Matrix), flag[c.format.FullRange], flag[c.interlaced],
+		c.p.Radius, int(c.p.Range), int(c.p.Distance), int(c.p.Border)}
+}

@@ -1,0 +1,57 @@
+package kernels
+
+import "vidfilter/pipeline"
+
+// field is what is filtered as one picture: a progressive frame, or every second row of an interlaced one
+// (a view of the same memory with double pitch).
+//
+// Rows of subsampled chroma in field f are the frame's chroma rows f, f+2, ... Where the height does not
+// divide by four, the second field may own one chroma row fewer than its luma rows ask for: the luma rows
+// beyond read the field's last row, and only rows that exist are written. A second field that owns no
+// chroma row at all (frames of one or two luma rows) reads the frame's first one and writes none.
+type field struct {
+	layout        pipeline.Layout
+	width, height int // luma samples
+	planes        [3]pipeline.Plane
+	chromaRead    int // chroma rows that may be read, at least 1 where there is chroma
+	chromaWrite   int // chroma rows that are this field's own
+}
+
+// fieldsOf splits a frame into what is filtered apart, from the top: n views, one or two.
+func fieldsOf(f *pipeline.Frame, interlaced bool) (views [2]field, n int) {
+	if !interlaced || f.Height < 2 {
+		return [2]field{oneField(f, 0, 1)}, 1
+	}
+	return [2]field{oneField(f, 0, 2), oneField(f, 1, 2)}, 2
+}
+
+// oneField returns rows first, first+step, ... of each plane.
+func oneField(f *pipeline.Frame, first, step int) field {
+	v := field{layout: f.Layout, width: f.Width}
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		own := (rows - first + step - 1) / step
+		start := first
+		if i == 0 {
+			v.height = own
+		} else {
+			v.chromaRead, v.chromaWrite = max(own, 1), own
+			if own == 0 {
+				start = 0
+			}
+		}
+		p := f.Planes[i]
+		v.planes[i] = pipeline.Plane{Data: p.Data[start*p.Pitch:], Pitch: p.Pitch * step}
+	}
+	return v
+}
+
+// keptOutside returns the part of a plane whose samples the border skip filters: columns x0 to x1 and rows
+// y0 to y1 of a plane subsampled by the shifts. All samples outside stay the input's: every pixel that
+// they cover has a window that leaves the picture. An empty part is returned as zeros.
+func keptOutside(width, height, radius, shiftX, shiftY int) (x0, y0, x1, y1 int) {
+	if width <= 2*radius || height <= 2*radius {
+		return 0, 0, 0, 0
+	}
+	return radius >> shiftX, radius >> shiftY, (width-radius-1)>>shiftX + 1, (height-radius-1)>>shiftY + 1
+}

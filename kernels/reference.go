@@ -1,0 +1,252 @@
+package kernels
+
+import (
+	"math"
+
+	"vidfilter/pipeline"
+)
+
+// Reference filters src into dst by the definition, in float64 and without any cleverness: it says what
+// correct is, and takes seconds for a large frame. Both frames must have the same format and must not
+// share memory; src is borrowed and not written, of dst only samples are written.
+//
+// The parts that a reader may look for:
+//   - words: every pixel's R, G, B rounded to 8 bits and clamped, chroma replicated.
+//   - out(p) = sum w I(q) / sum w over the window, rounded to nearest into words.
+//   - planes: Y of each word, U and V the mean over the words that the sample covers, then rounded.
+//   - lab: D is in units of Lab (L from 0 to 100) and sigma_r is taken as that number; see xyzFromRGB.
+//   - zero: pixels outside are black words and take part with their weight.
+//   - skip: words whose window leaves the picture stay, and samples that cover only such words are
+//     copied from the input, so that they are not touched by the way to RGB and back either.
+//   - interlaced frames: see field.
+func Reference(dst, src *pipeline.Frame, p Params) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if err := checkPair(dst, src); err != nil {
+		return err
+	}
+	t, err := newTransform(src.Format)
+	if err != nil {
+		return err
+	}
+	in, n := fieldsOf(src, src.Interlaced)
+	out, _ := fieldsOf(dst, src.Interlaced)
+	for i := range n {
+		words := wordsOf(in[i], t)
+		planesOf(out[i], t, filterWords(words, p, t))
+		if p.Border == Skip {
+			keepSamples(out[i], in[i], p.Radius)
+		}
+	}
+	return nil
+}
+
+// A picture is rows of packed words R | G<<8 | B<<16 | A<<24.
+type picture struct {
+	width, height int
+	words         []uint32
+}
+
+func (p picture) at(x, y int) uint32 { return p.words[y*p.width+x] }
+
+// nearest rounds to nearest, ties up. What is a tie by the formulas may come out a hair lower in floating
+// point; 1e-9 makes it one again.
+func nearest(x float64) float64 { return math.Floor(x + 0.5 + 1e-9) }
+
+// level rounds to nearest and clamps to 8 bits.
+func level(x float64) uint8 { return uint8(min(max(nearest(x), 0), 255)) }
+
+func pack(r, g, b, a uint8) uint32 {
+	return uint32(r) | uint32(g)<<8 | uint32(b)<<16 | uint32(a)<<24
+}
+
+// channels returns R, G, B of a word, 0 to 255.
+func channels(w uint32) [3]float64 {
+	return [3]float64{float64(w & 255), float64(w >> 8 & 255), float64(w >> 16 & 255)}
+}
+
+// wordsOf makes a field's packed words.
+func wordsOf(f field, t transform) picture {
+	p := picture{f.width, f.height, make([]uint32, f.width*f.height)}
+	for y := range f.height {
+		for x := range f.width {
+			p.words[y*p.width+x] = f.word(x, y, t)
+		}
+	}
+	return p
+}
+
+func (f field) sample(plane, x, y int) uint8 { return f.planes[plane].Data[y*f.planes[plane].Pitch+x] }
+
+func (f field) word(x, y int, t transform) uint32 {
+	if f.layout == pipeline.RGBA {
+		return pack(f.sample(0, 4*x, y), f.sample(0, 4*x+1, y), f.sample(0, 4*x+2, y), f.sample(0, 4*x+3, y))
+	}
+	u, v := f.chroma(x, y)
+	r, g, b := t.rgb(float64(f.sample(0, x, y)), float64(u), float64(v))
+	return pack(level(r), level(g), level(b), 255)
+}
+
+// chroma returns U and V of the pixel x, y.
+func (f field) chroma(x, y int) (u, v uint8) {
+	sx, sy := pipeline.Format{Layout: f.layout}.ChromaShift()
+	cx, cy := x>>sx, min(y>>sy, f.chromaRead-1)
+	if f.layout == pipeline.NV12 {
+		return f.sample(1, 2*cx, cy), f.sample(1, 2*cx+1, cy)
+	}
+	return f.sample(1, cx, cy), f.sample(2, cx, cy)
+}
+
+// outside maps a coordinate into 0 to n-1 by the border rule; ok is false for a black pixel.
+func outside(i, n int, b Border) (at int, ok bool) {
+	switch {
+	case i >= 0 && i < n:
+		return i, true
+	case b == Zero:
+		return 0, false
+	case b == Reflect && n > 1:
+		for i < 0 || i >= n { // a small picture folds more than once
+			if i < 0 {
+				i = -i
+			} else {
+				i = 2*(n-1) - i
+			}
+		}
+		return i, true
+	}
+	return min(max(i, 0), n-1), true
+}
+
+// filterWords is the bilateral filter itself. Alpha stays.
+func filterWords(in picture, p Params, t transform) picture {
+	out := picture{in.width, in.height, make([]uint32, len(in.words))}
+	r := p.Radius
+	m := newMeasure(in, p, t)
+	for y := range in.height {
+		for x := range in.width {
+			w := in.at(x, y)
+			leaves := x < r || y < r || x+r >= in.width || y+r >= in.height
+			if p.Border != Skip || !leaves {
+				mean := m.mean(x, y)
+				w = pack(level(mean[0]), level(mean[1]), level(mean[2]), uint8(w>>24))
+			}
+			out.words[y*out.width+x] = w
+		}
+	}
+	return out
+}
+
+// colour is a word with what its distance is measured by.
+type colour struct{ rgb, feature [3]float64 }
+
+// measure holds what the weights of one picture need, each colour and each spatial weight worked out once.
+type measure struct {
+	Params
+	in      picture
+	twoVar  float64     // 2 sigma_r^2
+	colours []colour    // as picture.words
+	black   colour      // the border zero
+	spatial [][]float64 // Gs by dy+r, dx+r
+}
+
+func newMeasure(in picture, p Params, t transform) *measure {
+	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR)}
+	read := colourReader(p.Distance, t)
+	m.black = read(0)
+	m.colours = make([]colour, len(in.words))
+	for i, w := range in.words {
+		m.colours[i] = read(w)
+	}
+	m.spatial = spatialWeights(p)
+	return m
+}
+
+// twice returns 2 sigma^2, kept from underflow so that 0 over it stays 0.
+func twice(sigma float64) float64 { return max(2*sigma*sigma, 1e-300) }
+
+// spatialWeights returns Gs for dy+r, dx+r.
+func spatialWeights(p Params) [][]float64 {
+	g := make([][]float64, 2*p.Radius+1)
+	for j := range g {
+		g[j] = make([]float64, 2*p.Radius+1)
+		for i := range g[j] {
+			dx, dy := float64(i-p.Radius), float64(j-p.Radius)
+			g[j][i] = math.Exp(-(dx*dx + dy*dy) / twice(p.SigmaS))
+		}
+	}
+	return g
+}
+
+// mean returns the weighted mean of each channel over the window of x, y.
+func (m *measure) mean(x, y int) [3]float64 {
+	var sum, weights [3]float64
+	r := m.Radius
+	centre := m.colour(x, y)
+	for dy := -r; dy <= r; dy++ {
+		for dx := -r; dx <= r; dx++ {
+			q := m.colour(x+dx, y+dy)
+			gs := m.spatial[dy+r][dx+r]
+			for c, weight := range m.weights(centre, q) {
+				sum[c] += gs * weight * q.rgb[c]
+				weights[c] += gs * weight
+			}
+		}
+	}
+	for c := range sum {
+		sum[c] /= weights[c]
+	}
+	return sum
+}
+
+// colour returns what is at x, y, which may lie outside.
+func (m *measure) colour(x, y int) *colour {
+	x, inX := outside(x, m.in.width, m.Border)
+	y, inY := outside(y, m.in.height, m.Border)
+	if !inX || !inY {
+		return &m.black
+	}
+	return &m.colours[y*m.in.width+x]
+}
+
+// colourReader returns the function from a word to its colour.
+func colourReader(d Distance, t transform) func(word uint32) colour {
+	lab := newLab()
+	return func(word uint32) colour {
+		c := colour{rgb: channels(word)}
+		switch d {
+		case Lab:
+			c.feature = lab.of(word)
+		case Luma:
+			c.feature[0] = t.luma(c.rgb[0], c.rgb[1], c.rgb[2])
+		default:
+			c.feature = c.rgb
+		}
+		return c
+	}
+}
+
+// weights returns R(D) of two colours for each channel; all are the same but with the distance channel.
+func (m *measure) weights(p, q *colour) (w [3]float64) {
+	joint := 0.0
+	for c := range w {
+		d := p.feature[c] - q.feature[c]
+		if m.Distance == Channel {
+			w[c] = m.weight(d * d)
+		}
+		joint += d * d
+	}
+	if m.Distance != Channel {
+		w[0] = m.weight(joint)
+		w[1], w[2] = w[0], w[0]
+	}
+	return w
+}
+
+// weight is R as a function of D^2.
+func (m *measure) weight(d2 float64) float64 {
+	if m.Range == Gaussian {
+		return math.Exp(-d2 / m.twoVar)
+	}
+	return 1 / (1 + d2/m.twoVar)
+}
