@@ -107,7 +107,8 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool)
 {
 	c->pkt_timebase = timebase;
-	c->max_pixels = max_pixels;
+	if (max_pixels > 0)
+		c->max_pixels = max_pixels;
 	c->opaque = (void *)pool;
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample

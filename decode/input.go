@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/cgo"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -27,7 +28,8 @@ type Input struct {
 	pool    *pipeline.Pool
 	fc      *astiav.FormatContext
 	opened  bool
-	stop    *C.int // set by Interrupt; C memory, since FFmpeg keeps the pointer
+	mu      sync.Mutex // guards stop, which Close frees
+	stop    *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
 	unwatch func() bool
 
 	video    *astiav.Stream
@@ -90,7 +92,13 @@ func (d Damage) Counts() map[string]int64 {
 
 // Interrupt makes a blocking call on the input give up; the frames read so far still come, then io.EOF.
 // It may be called from any goroutine while the input is open.
-func (in *Input) Interrupt() { C.vf_interrupt(in.stop) }
+func (in *Input) Interrupt() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.stop != nil {
+		C.vf_interrupt(in.stop)
+	}
+}
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
 func (in *Input) Close() {
@@ -120,6 +128,8 @@ func (in *Input) Close() {
 		}
 		in.fc = nil
 	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if in.stop != nil {
 		C.free(unsafe.Pointer(in.stop))
 		in.stop = nil

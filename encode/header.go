@@ -44,7 +44,7 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 
 // firstTime is the earliest time of the output in microseconds, as far as known before the header.
 func (o *Output) firstTime(f *pipeline.Frame) int64 {
-	t := int64(C.av_rescale_q(C.int64_t(f.PTS), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
+	t := o.micros(f.PTS)
 	for _, p := range o.early {
 		if l := o.lanes[p.StreamIndex()]; p.Pts() != av.NoPTS && l != nil {
 			t = min(t, int64(C.av_rescale_q(C.int64_t(p.Pts()), l.from, C.AVRational{1, 1000000})))

@@ -12,6 +12,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -74,6 +75,8 @@ type Output struct {
 	end     int64 // latest; in MP4, which keeps the length of the last frame, its end
 
 	bytes atomic.Int64
+	from  atomic.Int64 // time of the first frame, microseconds
+	time  atomic.Int64 // end of the last frame put, microseconds
 }
 
 // lane is one stream that is carried along.
@@ -127,6 +130,15 @@ func muxer(format string) string {
 
 // Bytes returns the size written so far; safe from any goroutine.
 func (o *Output) Bytes() int64 { return o.bytes.Load() }
+
+// Time returns how much of the video's time has been put; safe from any goroutine.
+func (o *Output) Time() time.Duration {
+	return time.Duration(o.time.Load()-o.from.Load()) * time.Microsecond
+}
+
+func (o *Output) micros(t int64) int64 {
+	return int64(C.av_rescale_q(C.int64_t(t), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
+}
 
 // Repaired returns how many packets of other streams had times that went backwards.
 func (o *Output) Repaired() int64 { return o.fixed }
@@ -189,12 +201,14 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 			f.Release()
 			return err
 		}
+		o.from.Store(o.micros(f.PTS))
 	}
 	if o.frames > 0 && Image(o.opts.Format) {
 		f.Release()
 		return refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
 	}
-	frame, err := av.Wrap(f)
+	end := o.micros(f.PTS + f.Duration)
+	frame, err := av.Wrap(f) // takes f
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
@@ -208,6 +222,7 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 		frame = converted
 	}
 	o.frames++
+	o.time.Store(end)
 	if err := o.enc.SendFrame(frame); err != nil {
 		return fmt.Errorf("encode frame %d: %w", o.frames, err)
 	}

@@ -26,6 +26,7 @@ type stdio struct {
 // run does what args ask for and returns the exit code.
 func run(args []string, s stdio) int {
 	ignoreWriteSignals()
+	quietLibraries()
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return runCommand(args[0], args[1:], s)
 	}

@@ -21,7 +21,9 @@ const NoPTS = int64(-0x8000000000000000)
 
 // FormatPtr returns the AVFormatContext behind fc. go-astiav v0.39 keeps it in the first, unexported field
 // and has no accessor; TestPointers holds the versions to that.
-func FormatPtr(fc *astiav.FormatContext) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(fc)) }
+func FormatPtr(fc *astiav.FormatContext) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(fc))
+}
 
 // StreamPtr returns the AVStream behind s.
 func StreamPtr(s *astiav.Stream) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(s)) }
@@ -125,15 +127,6 @@ func PropsOf(f *astiav.Frame) *Props {
 		return nil
 	}
 	return &Props{p}
-}
-
-// Share returns a second owner of the same properties.
-func (p *Props) Share() pipeline.Props {
-	c := C.vf_props(p.frame)
-	if c == nil {
-		return nil
-	}
-	return &Props{c}
 }
 
 // Release frees the properties.

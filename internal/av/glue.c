@@ -37,6 +37,12 @@ static void release(void *opaque, uint8_t *data)
 	vfRelease((uintptr_t)opaque);
 }
 
+static void keep(void *opaque, uint8_t *data)
+{
+	(void)opaque;
+	(void)data;
+}
+
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle)
 {
@@ -52,7 +58,7 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 		f->data[i] = data[i];
 		f->linesize[i] = pitch[i];
 		// One reference a plane, since FFmpeg asks which buffer a plane lies in; the last one releases.
-		f->buf[i] = av_buffer_create(data[i], (size_t)pitch[i] * rows[i], i ? NULL : release,
+		f->buf[i] = av_buffer_create(data[i], (size_t)pitch[i] * rows[i], i ? keep : release,
 		                             i ? NULL : (void *)handle, AV_BUFFER_FLAG_READONLY);
 		if (!f->buf[i]) {
 			if (!i)

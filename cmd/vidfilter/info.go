@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// runInfo prints what the program sees in each file. A file that cannot be read does not hide the others.
+func runInfo(args []string, stdout io.Writer) error {
+	asJSON := false
+	var files []string
+	for _, a := range args {
+		switch {
+		case a == "--json":
+			asJSON = true
+		case strings.HasPrefix(a, "-") && a != "-":
+			return usagef("vidfilter info [--json] FILE...", "info has no option %q", a)
+		default:
+			files = append(files, a)
+		}
+	}
+	if len(files) == 0 {
+		return usagef("vidfilter info [--json] FILE...", "info needs a file")
+	}
+	var first error
+	for _, path := range files {
+		info, err := inspect(path)
+		if err == nil {
+			if asJSON {
+				err = printJSON(stdout, info)
+			} else {
+				err = printInfo(stdout, info)
+			}
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func inspect(path string) (decode.Info, error) {
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		return decode.Info{}, err
+	}
+	defer cpu.Close()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	in, err := decode.Open(context.Background(), path, pool, decode.Options{})
+	if err != nil {
+		return decode.Info{}, err
+	}
+	defer in.Close()
+	return in.Describe(), nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func printInfo(w io.Writer, info decode.Info) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", oneLine(info.Path), info.Format)
+	if info.Duration > 0 {
+		fmt.Fprintf(&b, ", %s", seconds(info.Duration))
+	}
+	if info.Start != 0 {
+		fmt.Fprintf(&b, ", starts at %.3f s", info.Start)
+	}
+	if info.BitRate > 0 {
+		fmt.Fprintf(&b, ", %d kb/s", info.BitRate/1000)
+	}
+	b.WriteString("\n")
+	for _, k := range slices.Sorted(maps.Keys(info.Metadata)) {
+		fmt.Fprintf(&b, "  %s: %s\n", oneLine(k), oneLine(info.Metadata[k]))
+	}
+	for i, c := range info.Chapters {
+		fmt.Fprintf(&b, "  chapter %d: %s to %s  %s\n", i+1, seconds(c.Start), seconds(c.End), oneLine(c.Title))
+	}
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range info.Streams {
+		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\n", s.Index, s.Kind, s.Codec, s.Role, oneLine(streamDetails(s)))
+	}
+	t.Flush()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func streamDetails(s decode.StreamInfo) string {
+	var d []string
+	add := func(format string, args ...any) { d = append(d, fmt.Sprintf(format, args...)) }
+	if s.Width > 0 {
+		add("%dx%d", s.Width, s.Height)
+		add("%s", s.PixFmt)
+		if s.Cover {
+			add("cover art")
+		} else if s.Rate > 0 {
+			add("%.6g fps", s.Rate)
+		}
+		for _, c := range []struct{ name, value string }{{"matrix", s.Matrix}, {"range", s.Range}, {"fields", s.Fields}, {"aspect", s.Aspect}} {
+			if c.value != "" && c.value != "unknown" && c.value != "progressive" {
+				add("%s %s", c.name, c.value)
+			}
+		}
+		if s.Rotation != 0 {
+			add("turned by %g degrees", s.Rotation)
+		}
+		if s.Role == "filtered" {
+			add("filtered %s", s.Path)
+		}
+	}
+	if s.Sample > 0 {
+		add("%d Hz, %d channels", s.Sample, s.Channels)
+	}
+	if s.Language != "" {
+		add("%s", s.Language)
+	}
+	return strings.Join(d, ", ")
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/gpu"
+	"vidfilter/internal/av"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// job is one run of the main command: what it holds is closed by close, in the order of use reversed.
+type job struct {
+	o       *options
+	ui      *ui
+	stop    <-chan struct{}
+	backend kernels.Backend
+	target  *encode.Target // nil when nothing is written
+	frames  *pipeline.Pool // what decoders write into
+	results *pipeline.Pool // what the filter writes into
+	halves  *pipeline.Pool // what --compare writes into
+	in      *decode.Input
+	out     *encode.Output
+	meters  pipeline.Meters
+	started time.Time
+}
+
+// filterFile does a whole job. The output has its name only when it is complete; see jobFunc for stop.
+func filterFile(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (result, error) {
+	j := &job{o: o, ui: u, stop: stop, started: time.Now()}
+	defer j.close()
+	logTo(u)
+	if err := j.open(ctx); err != nil {
+		return j.result(), j.explain(err)
+	}
+	err := j.run(ctx)
+	res := j.result()
+	if err != nil {
+		return res, j.explain(err)
+	}
+	return j.keep(ctx, res)
+}
+
+// quietLibraries keeps FFmpeg's own messages off the terminal: most are of no use to a person.
+func quietLibraries() { av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {}) }
+
+// logTo shows FFmpeg's own messages to those who ask for details.
+func logTo(u *ui) {
+	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) { u.verbose("ffmpeg: %s", line) })
+}
+
+func (j *job) close() {
+	if j.out != nil {
+		j.out.Close()
+	}
+	if j.in != nil {
+		j.in.Close()
+	}
+	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
+		if p != nil {
+			p.Close()
+		}
+	}
+	if j.backend != nil {
+		_ = j.backend.Close()
+	}
+	if j.target != nil {
+		if err := j.target.Discard(); err != nil {
+			j.ui.warn("%v", err)
+		}
+	}
+}
+
+func (j *job) open(ctx context.Context) (err error) {
+	if j.backend, err = j.o.openBackend(j.ui); err != nil {
+		return err
+	}
+	if err := j.openPools(); err != nil {
+		return err
+	}
+	if j.in, err = decode.Open(ctx, j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
+		return err
+	}
+	path := "-"
+	if j.o.Format != "null" {
+		if j.target, err = encode.OpenTarget(j.o.Output, j.o.overwritePolicy(j.ui, j.stop), j.o.Input); err != nil {
+			return err
+		}
+		path = j.target.Path()
+	}
+	url := "file:" + path
+	if path == "-" {
+		url = "pipe:1"
+	}
+	if j.out, err = encode.Create(url, j.template(), j.o.encodeOptions(j.ui)); err != nil {
+		return err
+	}
+	j.in.OnPacket(j.out.WritePacket)
+	return nil
+}
+
+// openBackend chooses where the filter runs. auto takes the CPU when there is no GPU.
+func (o *options) openBackend(u *ui) (kernels.Backend, error) {
+	if o.Device.Kind == "cuda" {
+		_, err := gpu.Devices()
+		return nil, &hinted{err, "--device cpu, or auto, filters on the CPU"}
+	}
+	cpu, err := kernels.NewCPU(o.Threads, "")
+	if err != nil {
+		return nil, err
+	}
+	u.verbose("filtering on %s", cpu.Name())
+	return cpu, nil
+}
+
+// hinted gives an error of another package a hint.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+func (h *hinted) Hint() string  { return h.hint }
+
+// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, little
+// against what decoder and encoder hold themselves.
+const framesInFlight = 4
+
+func (j *job) inFlight() int {
+	if j.o.FramesInFlight > 0 {
+		return j.o.FramesInFlight
+	}
+	return framesInFlight
+}
+
+func (j *job) openPools() error {
+	j.frames = pipeline.NewPool(j.backend, 1) // decoders draw by Take, which has no limit
+	j.results = pipeline.NewPool(j.backend, j.inFlight())
+	j.halves = pipeline.NewPool(j.backend, j.inFlight())
+	return nil
+}
+
+func (o *options) decodeOptions(u *ui) decode.Options {
+	orders := map[string]decode.FieldOrder{
+		"progressive": decode.Progressive, "tff": decode.TopFieldFirst, "bff": decode.BottomFieldFirst,
+	}
+	return decode.Options{
+		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
+		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
+		MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.warn,
+	}
+}
+
+func (o *options) encodeOptions(u *ui) encode.Options {
+	return encode.Options{
+		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
+		GOP: o.GOP, Params: o.X264Params, PixelFormat: o.PixelFormat, Threads: o.Threads,
+		Software: "vidfilter " + versionName(), Warn: u.warn,
+	}
+}
+
+func (j *job) template() encode.Template {
+	start, end := j.in.Part()
+	return encode.Template{
+		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
+		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
+	}
+}
+
+func (j *job) filter() (pipeline.Filter, error) {
+	f, err := j.backend.Bilateral(j.o.Params, j.results)
+	if err != nil {
+		return nil, err
+	}
+	switch j.o.Compare {
+	case "side":
+		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
+	case "split":
+		return pipeline.Compare(f, pipeline.CompareSplit, j.halves), nil
+	}
+	return f, nil
+}
+
+func (j *job) run(ctx context.Context) error {
+	f, err := j.filter()
+	if err != nil {
+		return err
+	}
+	defer j.ui.track(j.snapshot)()
+	defer j.interruptOnStop()()
+	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
+		Depth: max(1, j.inFlight()/2), Stop: j.stop, Meters: &j.meters,
+	})
+	if err != nil && j.stopped() && j.meters.Encode.Frames() == 0 {
+		return interruption{} // nothing was there to keep
+	}
+	return err
+}
+
+// interruptOnStop ends a read that waits for a silent pipe when the person wants to stop.
+func (j *job) interruptOnStop() (end func()) {
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-j.stop:
+			j.in.Interrupt()
+		case <-quit:
+		}
+	})
+	return func() { close(quit); wg.Wait() }
+}
+
+func (j *job) stopped() bool {
+	select {
+	case <-j.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func (j *job) snapshot() snapshot {
+	total, length := j.in.Estimate()
+	return snapshot{
+		Frames: j.meters.Encode.Frames(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
+		DecodeBusy: j.meters.Decode.Busy(), FilterBusy: j.meters.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
+	}
+}
+
+// explain puts the name that the person knows in place of the temporary one.
+func (j *job) explain(err error) error {
+	if j.target == nil || j.target.Direct() || !strings.Contains(err.Error(), j.target.Path()) {
+		return err
+	}
+	return &renamed{err, strings.NewReplacer("file:"+j.target.Path(), j.o.Output, j.target.Path(), j.o.Output)}
+}
+
+type renamed struct {
+	err  error
+	name *strings.Replacer
+}
+
+func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
+func (r *renamed) Unwrap() error { return r.err }
+
+func (j *job) result() result {
+	res := result{Elapsed: time.Since(j.started), Frames: j.meters.Encode.Frames(), Interrupted: j.stopped()}
+	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
+		res.InBytes = st.Size()
+	}
+	if j.in != nil {
+		res.Damage = j.in.Damage().Counts()
+	}
+	if j.out != nil {
+		res.OutBytes, res.OutDuration = j.out.Bytes(), j.out.Time()
+		if n := j.out.Repaired(); n > 0 {
+			res.Damage["repaired packet times"] = n
+		}
+	}
+	return res
+}
+
+// keep checks the finished file and gives it its name. What is wrong with it is said, and does not lose it.
+func (j *job) keep(ctx context.Context, res result) (result, error) {
+	if n := j.in.Copied + j.in.Converted; n > 0 {
+		j.ui.verbose("%d frames were copied and %d converted before the filter", j.in.Copied, j.in.Converted)
+	}
+	var faults []error
+	if j.target != nil && !j.target.Direct() && !encode.Image(j.o.Format) {
+		if err := j.out.Verify(); err != nil {
+			faults = append(faults, err)
+		} else {
+			res.Verified = true
+		}
+	}
+	if j.target != nil {
+		if err := j.target.Commit(); err != nil {
+			return res, err
+		}
+		res.Output = j.o.Output
+		if st, err := os.Stat(j.o.Output); err == nil && st.Mode().IsRegular() {
+			res.OutBytes = st.Size()
+		}
+	}
+	if len(res.Damage) > 0 {
+		faults = append(faults, fmt.Errorf("%w: the input is damaged; everything that could be read is there", encode.ErrDamaged))
+	}
+	if j.o.Stats && !res.Interrupted {
+		j.measure(ctx, &res)
+	}
+	res.Elapsed = time.Since(j.started)
+	return res, j.explainAll(faults)
+}
+
+func (j *job) explainAll(faults []error) error {
+	switch len(faults) {
+	case 0:
+		return nil
+	case 1:
+		return j.explain(faults[0])
+	}
+	return j.explain(errors.Join(faults...))
+}
+
+func (j *job) measure(ctx context.Context, res *result) {
+	o := j.o.decodeOptions(j.ui)
+	o.Warn = nil
+	score, err := compareVideos(ctx, clip{j.o.Input, o}, clip{j.o.Output, decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
+	if err != nil {
+		j.ui.warn("PSNR and SSIM are not measured: %v", err)
+		return
+	}
+	res.PSNR, res.SSIM, res.HasStats = score.PSNR(), score.SSIM, true
+}
