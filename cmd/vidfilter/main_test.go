@@ -77,6 +77,7 @@ func TestBashCompletion(t *testing.T) {
 		{"vidfilter -i ", ""},
 		{"vidfilter --crf 2", ""},
 		{"vidfilter info a", ""},
+		{"vidfilter info --j", "--json"},
 	}
 	for _, test := range tests {
 		if got := complete(t, script, test.words); got != test.want {
