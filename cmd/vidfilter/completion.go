@@ -90,7 +90,13 @@ _vidfilter() {
     return
   fi
   case ${COMP_WORDS[1]} in
-    info|compare) [[ $cur == -* ]] || { compopt -o default 2>/dev/null; return; } ;;
+    info|compare)
+      if [[ $cur == -* ]]; then
+        [[ ${COMP_WORDS[1]} == compare ]] || COMPREPLY=($(compgen -W "--json" -- "$cur"))
+      else
+        compopt -o default 2>/dev/null
+      fi
+      return ;;
   esac
   COMPREPLY=($(compgen -W "%s" -- "$cur"))
 }
@@ -101,7 +107,7 @@ func zshScript(fs *pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("#compdef vidfilter\n# zsh completion of vidfilter\n_vidfilter() {\n")
 	fmt.Fprintf(&b, "  local -a commands=(%s)\n", strings.Join(commandNames(), " "))
-	b.WriteString("  case $words[2] in\n    info|compare) _files; return ;;\n")
+	b.WriteString("  case $words[2] in\n    info) _arguments '--json[as JSON]' '*:file:_files'; return ;;\n    compare) _files; return ;;\n")
 	fmt.Fprintf(&b, "    completion) _values shell %s; return ;;\n  esac\n", strings.Join(shells, " "))
 	b.WriteString("  _arguments -s \\\n")
 	fs.VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&b, "    %s \\\n", zshFlag(f)) })
@@ -143,6 +149,7 @@ func fishScript(fs *pflag.FlagSet) string {
 		fmt.Fprintf(&b, "complete -c vidfilter -n __fish_use_subcommand -a %s -d %s\n", c.name, fishQuote(c.text))
 	}
 	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info compare' -F\n")
+	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info' -l json -d 'as JSON'\n")
 	fmt.Fprintf(&b, "complete -c vidfilter -n '__fish_seen_subcommand_from completion' -a '%s'\n", strings.Join(shells, " "))
 	fs.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f)) })
 	return b.String()

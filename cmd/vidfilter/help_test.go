@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/kernels"
+)
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	help := helpText()
+	fs := defaultOptions().flags()
+	for _, name := range longNames(fs) {
+		f := fs.Lookup(name)
+		if !regexp.MustCompile(`(?m)^  (-\w, )?--` + name + ` `).MatchString(help) {
+			t.Errorf("--%s is missing", name)
+		}
+		if f.Shorthand != "" && !strings.Contains(help, "-"+f.Shorthand+", --"+name) {
+			t.Errorf("-%s is missing", f.Shorthand)
+		}
+		if f.Usage == "" || !slices.Contains(groups, f.Annotations[groupKey][0]) {
+			t.Errorf("--%s has no text or no group", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(help, -1) {
+		if m[1] != "json" && fs.Lookup(m[1]) == nil { // --json is info's
+			t.Errorf("%s is in the help, but is no flag", m[0])
+		}
+	}
+}
+
+func TestHelpNamesValues(t *testing.T) {
+	help := helpText()
+	for _, list := range [][]string{
+		kernels.RangeNames(), kernels.DistanceNames(), kernels.BorderNames(), fieldOrders, compareNames,
+		progressNames, deviceNames, formatNames(), shells, commandNames(),
+	} {
+		for _, name := range list {
+			if !strings.Contains(help, name) {
+				t.Errorf("%s is missing", name)
+			}
+		}
+	}
+}
+
+// TestHelpDefaults holds the defaults in the texts against those in force.
+func TestHelpDefaults(t *testing.T) {
+	o := defaultOptions()
+	for flag, value := range map[string]any{
+		"radius": o.Params.Radius, "sigma-r": o.Params.SigmaR, "crf": o.CRF, "preset": o.Preset, "encoder": o.Encoder,
+		"max-error-rate": o.MaxErrorRate, "threads": o.Threads, "range": o.Params.Range, "distance": o.Params.Distance,
+		"border": o.Params.Border, "field-order": o.FieldOrder, "device": o.Device.Kind, "progress": o.Progress,
+	} {
+		usage, v := o.flags().Lookup(flag).Usage, fmt.Sprint(value)
+		if !strings.Contains(usage, "(default "+v+")") && !strings.Contains(usage, v+" (default)") {
+			t.Errorf("--%s: %q does not say that %s is the default", flag, usage, v)
+		}
+	}
+}
+
+func TestHelpNamesExitCodes(t *testing.T) {
+	help := strings.Join(strings.Fields(helpText()), " ")
+	for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 130, 143} {
+		if exitTexts[i].code != code {
+			t.Errorf("exit code %d is not in its place", code)
+		}
+		if !strings.Contains(help, fmt.Sprintf("%d %s", code, exitTexts[i].text)) {
+			t.Errorf("exit code %d is missing", code)
+		}
+	}
+}
+
+func TestHelpFitsAScreen(t *testing.T) {
+	all := strings.Split(helpText(), "\n")
+	if len(all) > 64 {
+		t.Errorf("%d lines", len(all))
+	}
+	for _, line := range all {
+		if len(line) > helpWidth {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+}

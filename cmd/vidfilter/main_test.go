@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// try runs the program in this process.
+func try(env []string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(args, stdio{strings.NewReader(""), &out, &err, env})
+	return code, out.String(), err.String()
+}
+
+func TestCommands(t *testing.T) {
+	tests := []struct {
+		args   string
+		code   int
+		stdout string // a part
+		stderr string // a part
+	}{
+		{"help", 0, "usage: ", ""},
+		{"--help", 0, "usage: ", ""},
+		{"-h", 0, "usage: ", ""},
+		{"info --help", 0, "usage: ", ""},
+		{"-i a -o b.mp4 -h", 0, "usage: ", ""},
+		{"version", 0, "vidfilter ", ""},
+		{"--version", 0, "vidfilter ", ""},
+		{"devices", 0, "cpu ", ""},
+		{"devices x", 2, "", "hint: "},
+		{"version x", 2, "", "hint: "},
+		{"completion", 2, "", "hint: "},
+		{"completion tcsh", 2, "", "hint: choose from bash, zsh, fish"},
+		{"inof", 2, "", `did you mean "info"?`},
+		{"in.mp4 out.mp4", 2, "", "hint: files go behind flags"},
+		{"", 2, "", "vidfilter: no input"},
+		{"-i a -o b.mp4 -y -n", 2, "", "hint: "},
+	}
+	for _, test := range tests {
+		code, stdout, stderr := try(nil, strings.Fields(test.args)...)
+		if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", test.args, code, stdout, stderr)
+		}
+		if (stdout == "") != (test.code != 0) || (stderr == "") != (test.code == 0) {
+			t.Errorf("%q: stdout %q, stderr %q", test.args, stdout, stderr)
+		}
+	}
+}
+
+func TestUsageErrorsInJSON(t *testing.T) {
+	for _, args := range []string{"--progress json", "--bad --progress json", "-i a -o b.mp4 --progress json -r 24"} {
+		code, stdout, stderr := try(nil, strings.Fields(args)...)
+		done := wantJSONStream(t, stderr, exitUsage)
+		if code != exitUsage || stdout != "" || done["hint"] == nil {
+			t.Errorf("%q: exit code %d, %v", args, code, done)
+		}
+	}
+}
+
+func TestBashCompletion(t *testing.T) {
+	_, script, _ := try(nil, "completion", "bash")
+	check := exec.Command("bash", "-n")
+	check.Stdin = strings.NewReader(script)
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tests := []struct{ words, want string }{
+		{"vidfilter --dis", "--distance"},
+		{"vidfilter -i a --ra", "--radius --range"},
+		{"vidfilter --range gau", "gaussian"},
+		{"vidfilter --range = lo", "lorentzian"},
+		{"vidfilter --border =", "reflect clamp zero skip"},
+		{"vidfilter dev", "devices"},
+		{"vidfilter completion f", "fish"},
+		{"vidfilter -i ", ""},
+		{"vidfilter --crf 2", ""},
+		{"vidfilter info a", ""},
+		{"vidfilter info --j", "--json"},
+	}
+	for _, test := range tests {
+		if got := complete(t, script, test.words); got != test.want {
+			t.Errorf("%q completes to %q, want %q", test.words, got, test.want)
+		}
+	}
+}
+
+// complete calls the function as bash does when tab is pressed behind words.
+func complete(t *testing.T, script, words string) string {
+	t.Helper()
+	list := strings.Split(words, " ")
+	var call strings.Builder
+	call.WriteString(script + "\nCOMP_WORDS=(")
+	for _, w := range list {
+		call.WriteString("'" + w + "' ")
+	}
+	call.WriteString(")\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_vidfilter\necho \"${COMPREPLY[*]}\"\n")
+	out, err := exec.Command("bash", "-c", call.String()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestCompletionsNameEveryFlag(t *testing.T) {
+	fs := defaultOptions().flags()
+	for _, shell := range shells {
+		_, script, _ := try(nil, "completion", shell)
+		for _, name := range longNames(fs) {
+			long := map[string]string{"bash": "--" + name, "zsh": "--" + name, "fish": "-l " + name}[shell]
+			if !strings.Contains(script, long) {
+				t.Errorf("%s: --%s is missing", shell, name)
+			}
+			for _, v := range valuesOf(fs.Lookup(name)) {
+				if !strings.Contains(script, v) {
+					t.Errorf("%s: %s of --%s is missing", shell, v, name)
+				}
+			}
+		}
+		if out, err := checkSyntax(shell, script); err != nil {
+			t.Errorf("%s: %v: %s", shell, err, out)
+		}
+	}
+}
+
+// checkSyntax asks the shell itself, where it is installed.
+func checkSyntax(shell, script string) ([]byte, error) {
+	path, err := exec.LookPath(shell)
+	if err != nil {
+		return nil, nil
+	}
+	c := exec.Command(path, "-n")
+	c.Stdin = strings.NewReader(script)
+	return c.CombinedOutput()
+}

@@ -1,0 +1,450 @@
+package encode
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mustOpen opens a target that is discarded at the end of the test.
+func mustOpen(t *testing.T, path string, policy OverwritePolicy, inputs ...string) *Target {
+	t.Helper()
+	target, err := OpenTarget(path, policy, inputs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Discard() })
+	return target
+}
+
+// write puts text where the target wants it, by name as FFmpeg does.
+func write(t *testing.T, target *Target, text string) {
+	t.Helper()
+	f, err := os.OpenFile(target.Path(), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func wantContent(t *testing.T, path, text string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != text {
+		t.Errorf("%s holds %q (%v), want %q", path, b, err, text)
+	}
+}
+
+// wantOnly checks that dir holds the named entries and nothing else.
+func wantOnly(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		t.Errorf("%s holds %q, want %q", dir, got, names)
+	}
+}
+
+// wantRefused checks that the target cannot be opened, and why.
+func wantRefused(t *testing.T, why, path string, policy OverwritePolicy, inputs ...string) {
+	t.Helper()
+	target, err := OpenTarget(path, policy, inputs...)
+	if err == nil {
+		target.Discard()
+		t.Fatalf("OpenTarget(%q) succeeds, want an error about %q", path, why)
+	}
+	if !errors.Is(err, ErrOutput) || !strings.Contains(err.Error(), why) {
+		t.Errorf("OpenTarget(%q): %v; want an ErrOutput about %q", path, err, why)
+	}
+	if target != nil {
+		t.Error("a target comes with the error")
+	}
+}
+
+func hint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+func TestCommitNew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out.mp4")
+	target := mustOpen(t, path, Refuse)
+	write(t, target, "new")
+	if filepath.Dir(target.Path()) != dir || target.Direct() {
+		t.Errorf("temporary file %q is not beside the target", target.Path())
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the name is taken before Commit")
+	}
+	for range 2 {
+		if err := target.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := target.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	wantContent(t, path, "new")
+	wantOnly(t, dir, "out.mp4")
+}
+
+func TestDiscard(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "out.mp4"), "old")
+	target := mustOpen(t, path, Replace)
+	write(t, target, "new")
+	for range 2 {
+		if err := target.Discard(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := target.Commit(); !errors.Is(err, ErrOutput) {
+		t.Errorf("Commit after Discard: %v", err)
+	}
+	wantContent(t, path, "old")
+	wantOnly(t, dir, "out.mp4")
+}
+
+func TestReplaceKeepsMode(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "out.mp4"), "old")
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	target := mustOpen(t, path, Replace)
+	write(t, target, "new")
+	if err := target.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	wantContent(t, path, "new")
+	if info, _ := os.Stat(path); info.Mode() != 0o640 {
+		t.Errorf("mode %v, want that of the file before", info.Mode())
+	}
+}
+
+func TestNewFileFollowsUmask(t *testing.T) {
+	old := syscall.Umask(0o027)
+	defer syscall.Umask(old)
+	target := mustOpen(t, filepath.Join(t.TempDir(), "out.mp4"), Refuse)
+	if info, _ := os.Stat(target.Path()); info.Mode() != 0o640 {
+		t.Errorf("mode %v, want 0640", info.Mode())
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "out.mp4"), "old")
+	wantRefused(t, "exists", path, Refuse)
+	declined := errors.New("declined")
+	asked := ""
+	_, err := OpenTarget(path, func(p string) error { asked = p; return declined })
+	if !errors.Is(err, declined) || !errors.Is(err, ErrOutput) || asked != path {
+		t.Errorf("asked about %q, error %v", asked, err)
+	}
+	if !strings.Contains(hint(err), "-y") {
+		t.Errorf("hint %q does not name -y", hint(err))
+	}
+	wantOnly(t, dir, "out.mp4")
+}
+
+func TestFileAppearsMeanwhile(t *testing.T) {
+	for _, policy := range []struct {
+		name string
+		f    OverwritePolicy
+		want string
+	}{{"refuse", Refuse, "other"}, {"replace", Replace, "new"}} {
+		t.Run(policy.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "out.mp4")
+			target := mustOpen(t, path, policy.f)
+			write(t, target, "new")
+			put(t, path, "other")
+			err := target.Commit()
+			if (err != nil) != (policy.want == "other") || err != nil && !errors.Is(err, ErrOutput) {
+				t.Errorf("Commit: %v", err)
+			}
+			target.Discard()
+			wantContent(t, path, policy.want)
+			wantOnly(t, filepath.Dir(path), "out.mp4")
+		})
+	}
+}
+
+func TestRenameNewNeverReplaces(t *testing.T) {
+	for name, rename := range map[string]func(from, to string) error{
+		"renameat2": renameNew, "link": linkNew, "check": checkAndRename,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			a, b := put(t, filepath.Join(dir, "a"), "a"), put(t, filepath.Join(dir, "b"), "b")
+			if err := rename(a, b); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("over a file: %v, want ErrExist", err)
+			}
+			if err := rename(a, filepath.Join(dir, "c")); err != nil {
+				t.Error(err)
+			}
+			wantOnly(t, dir, "b", "c")
+		})
+	}
+}
+
+func TestSymlinks(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))
+	must(t, os.Symlink("real/deep", filepath.Join(dir, "way")))
+	must(t, os.Symlink("../there.mp4", filepath.Join(dir, "real", "deep", "up.mp4"))) // real/there.mp4
+	must(t, os.Symlink("way/up.mp4", filepath.Join(dir, "link.mp4")))
+	must(t, os.Symlink("way/../there.mp4", filepath.Join(dir, "dots.mp4"))) // not dir/there.mp4
+	for _, link := range []string{"link.mp4", "dots.mp4"} {
+		target := mustOpen(t, filepath.Join(dir, link), Replace)
+		write(t, target, link)
+		must(t, target.Commit())
+		wantContent(t, filepath.Join(dir, "real", "there.mp4"), link)
+		if info, _ := os.Lstat(filepath.Join(dir, link)); info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more", link)
+		}
+	}
+	must(t, os.Symlink("round.mp4", filepath.Join(dir, "round.mp4")))
+	wantRefused(t, "too many symbolic links", filepath.Join(dir, "round.mp4"), Replace)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSameFileRefused(t *testing.T) {
+	dir := t.TempDir()
+	in := put(t, filepath.Join(dir, "in.mp4"), "precious")
+	must(t, os.Symlink("in.mp4", filepath.Join(dir, "symlink.mp4")))
+	must(t, os.Link(in, filepath.Join(dir, "hardlink.mp4")))
+	must(t, os.Symlink(dir, filepath.Join(dir, "around")))
+	f, err := os.Open(in)
+	must(t, err)
+	defer f.Close()
+	fd := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	for _, out := range []string{in, dir + "/./in.mp4", dir + "/symlink.mp4", dir + "/hardlink.mp4", dir + "/around/in.mp4", fd} {
+		wantRefused(t, "same file", out, Replace, in)
+		wantRefused(t, "same file", out, Replace, "other.mp4", "file:"+in)
+		wantRefused(t, "same file", in, Replace, out)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	must(t, unix.Mkfifo(fifo, 0o600))
+	wantRefused(t, "same file", fifo, Replace, fifo)
+	wantRefused(t, "same file", "/dev/null", Replace, "/dev/null")
+	wantContent(t, in, "precious")
+	mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse, in, "-", "https://example.org/x.mp4", filepath.Join(dir, "gone"))
+}
+
+func TestStandardStreams(t *testing.T) {
+	in := put(t, filepath.Join(t.TempDir(), "in.mp4"), "x")
+	f, err := os.OpenFile(in, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	swap := func(p **os.File) (restore func()) {
+		old := *p
+		*p = f
+		return func() { *p = old }
+	}
+	restore := swap(&os.Stdin)
+	wantRefused(t, "same file", in, Replace, "-")
+	restore()
+	restore = swap(&os.Stdout)
+	defer restore()
+	wantRefused(t, "same file", "-", Replace, in)
+	target := mustOpen(t, "-", Refuse, "-") // a file behind stdout was made by the shell: no policy is asked
+	if !target.Direct() || target.Path() != "-" {
+		t.Errorf("stdout: direct %v, path %q", target.Direct(), target.Path())
+	}
+	must(t, target.Commit())
+	wantContent(t, in, "x")
+}
+
+func TestDashIsAFileBehindASlash(t *testing.T) {
+	t.Chdir(t.TempDir())
+	target := mustOpen(t, "./-", Refuse)
+	write(t, target, "new")
+	must(t, target.Commit())
+	wantContent(t, "./-", "new")
+	wantOnly(t, ".", "-")
+}
+
+func TestRelativeName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	target := mustOpen(t, "out.mp4", Refuse)
+	must(t, target.Commit())
+	wantOnly(t, ".", "out.mp4")
+}
+
+func TestBadPlaces(t *testing.T) {
+	dir := t.TempDir()
+	file := put(t, filepath.Join(dir, "file"), "x")
+	wantRefused(t, "is a directory", dir, Replace)
+	wantRefused(t, "is a directory", dir+"/", Replace)
+	wantRefused(t, "is a directory", dir+"/..", Replace)
+	wantRefused(t, "directory does not exist", dir+"/no/out.mp4", Replace)
+	wantRefused(t, "not a directory", file+"/out.mp4", Replace)
+	wantRefused(t, "name too long", dir+"/"+strings.Repeat("x", 300), Replace)
+	_, err := OpenTarget(dir+"/no/out.mp4", Replace)
+	if !strings.Contains(hint(err), "mkdir") {
+		t.Errorf("hint %q", hint(err))
+	}
+	wantOnly(t, dir, "file")
+}
+
+func TestNoPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may do everything")
+	}
+	dir := t.TempDir()
+	protected := put(t, filepath.Join(dir, "out.mp4"), "x")
+	must(t, os.Chmod(protected, 0o444))
+	wantRefused(t, "no permission", protected, Replace)
+	must(t, os.Chmod(dir, 0o555))
+	defer os.Chmod(dir, 0o755)
+	wantRefused(t, "no permission", filepath.Join(dir, "new.mp4"), Replace)
+}
+
+func TestDirect(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	must(t, unix.Mkfifo(fifo, 0o600))
+	must(t, os.Symlink("fifo", filepath.Join(dir, "link")))
+	for _, path := range []string{"/dev/null", fifo, filepath.Join(dir, "link")} {
+		target := mustOpen(t, path, Refuse)
+		if !target.Direct() {
+			t.Errorf("%s is not direct", path)
+		}
+		must(t, target.Commit())
+		must(t, target.Discard())
+	}
+	wantOnly(t, dir, "fifo", "link")
+	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		t.Fatal("/dev/null is no device any more")
+	}
+}
+
+func TestSocketAndBlockDevice(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "socket")
+	must(t, unix.Mknod(socket, unix.S_IFSOCK|0o600, 0))
+	wantRefused(t, "socket", socket, Replace)
+	block := filepath.Join(dir, "block")
+	if err := unix.Mknod(block, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200))); err != nil {
+		t.Skip("no block device to try: ", err)
+	}
+	wantRefused(t, "block device", block, Replace)
+	other := filepath.Join(dir, "same")
+	must(t, unix.Mknod(other, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200))))
+	wantRefused(t, "same file", block, Replace, other)
+}
+
+func TestLongNames(t *testing.T) {
+	for _, name := range []string{strings.Repeat("x", 255), strings.Repeat("é", 127), strings.Repeat("x", maxTempBase)} {
+		dir := t.TempDir()
+		target := mustOpen(t, filepath.Join(dir, name), Refuse)
+		if base := filepath.Base(target.Path()); len(base) > 255 || strings.ToValidUTF8(base, "?") != base {
+			t.Errorf("temporary name of %d bytes, %q", len(base), base)
+		}
+		must(t, target.Commit())
+		wantOnly(t, dir, name)
+	}
+}
+
+func TestTempPrefixOfBrokenUTF8(t *testing.T) {
+	if n := len(tempPrefix(strings.Repeat("\xff", 300))); n > 255 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestStaleFilesAreRemoved(t *testing.T) {
+	const gone = "2147483646" // above every pid_max
+	dir := t.TempDir()
+	stay := []string{
+		".out.mp4.vidfilter-" + gone + "-short.tmp",
+		".out.mp4.vidfilter-" + strconv.Itoa(os.Getpid()) + "-00000000.tmp",
+		".out.mp4.vidfilter-x-00000000.tmp",
+		".out.mp4x.vidfilter-" + gone + "-00000000.tmp",
+	}
+	for _, name := range append(stay, ".out.mp4.vidfilter-"+gone+"-00000000.tmp") {
+		put(t, filepath.Join(dir, name), "x")
+	}
+	target := mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)
+	must(t, target.Discard())
+	slices.Sort(stay)
+	wantOnly(t, dir, stay...)
+}
+
+func TestLockedFilesAreNotStale(t *testing.T) {
+	dir := t.TempDir()
+	name := put(t, filepath.Join(dir, ".out.mp4.vidfilter-2147483646-00000000.tmp"), "x")
+	f, err := os.Open(name)
+	must(t, err)
+	defer f.Close()
+	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)
+	if _, err := os.Stat(name); err != nil {
+		t.Error("a file in use by another container was removed")
+	}
+}
+
+func TestTargetLocksItsFile(t *testing.T) {
+	target := mustOpen(t, filepath.Join(t.TempDir(), "out.mp4"), Refuse)
+	removeUnlocked(target.Path())
+	if _, err := os.Stat(target.Path()); err != nil {
+		t.Error("another run could remove the file in use")
+	}
+}
+
+func TestTwoTargetsOfOneName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.mp4")
+	a, b := mustOpen(t, path, Refuse), mustOpen(t, path, Refuse)
+	write(t, a, "a")
+	write(t, b, "b")
+	must(t, b.Commit())
+	if err := a.Commit(); !errors.Is(err, ErrOutput) {
+		t.Errorf("the second Commit: %v", err)
+	}
+	must(t, a.Discard())
+	wantContent(t, path, "b")
+	wantOnly(t, filepath.Dir(path), "out.mp4")
+}
+
+func TestTempFileTakenAway(t *testing.T) {
+	target := mustOpen(t, filepath.Join(t.TempDir(), "out.mp4"), Refuse)
+	must(t, os.Remove(target.Path()))
+	if err := target.Commit(); !errors.Is(err, ErrOutput) || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("Commit: %v", err)
+	}
+	must(t, target.Discard())
+}
