@@ -9,4 +9,7 @@ require (
 	golang.org/x/term v0.47.0
 )
 
-require github.com/asticode/go-astikit v0.42.0 // indirect
+require (
+	github.com/asticode/go-astikit v0.42.0 // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
+)
