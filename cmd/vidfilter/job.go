@@ -56,9 +56,16 @@ func filterFile(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (r
 // quietLibraries keeps FFmpeg's own messages off the terminal: most are of no use to a person.
 func quietLibraries() { av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {}) }
 
-// logTo shows FFmpeg's own messages to those who ask for details.
+// logTo shows FFmpeg's own messages to those who ask for details, and to everyone what it says of a slip
+// in --x264-params: it goes on without the option.
 func logTo(u *ui) {
-	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) { u.verbose("ffmpeg: %s", line) })
+	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) {
+		if strings.Contains(line, "Error parsing option") {
+			u.warn("--x264-params: %s", line)
+			return
+		}
+		u.verbose("ffmpeg: %s", line)
+	})
 }
 
 func (j *job) close() {
