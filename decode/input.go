@@ -264,6 +264,9 @@ func (in *Input) feed(ctx context.Context) error {
 		return in.readError(err)
 	}
 	defer in.pkt.Unref()
+	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) && in.interrupted() {
+		return in.drain() // it broke off with the reading; the input is not to blame
+	}
 	if !in.accept() {
 		return nil
 	}
