@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -322,7 +321,7 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 		}
 	}
 	if len(res.Damage) > 0 {
-		faults = append(faults, fmt.Errorf("%w: the input is damaged; everything that could be read is there", encode.ErrDamaged))
+		faults = append(faults, damaged{j.o.Input})
 	}
 	if j.o.Stats && !res.Interrupted {
 		j.measure(ctx, &res)
@@ -330,6 +329,14 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 	res.Elapsed = time.Since(j.started)
 	return res, j.explainAll(faults)
 }
+
+// damaged is the end of a job that took what it could from a damaged input.
+type damaged struct{ input string }
+
+func (d damaged) Error() string {
+	return d.input + " is damaged; everything that could be read is in the output"
+}
+func (d damaged) Unwrap() error { return encode.ErrDamaged }
 
 func (j *job) explainAll(faults []error) error {
 	switch len(faults) {
