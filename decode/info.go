@@ -205,8 +205,7 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 	d.Fields = C.GoString(C.vf_field_order(par.field_order))
 	d.Matrix, d.Primaries = C.GoString(C.av_color_space_name(par.color_space)), C.GoString(C.av_color_primaries_name(par.color_primaries))
 	d.Transfer, d.Range = C.GoString(C.av_color_transfer_name(par.color_trc)), C.GoString(C.av_color_range_name(par.color_range))
-	layout, _, native := av.LayoutOf(pf)
-	if native {
+	if _, _, native := av.LayoutOf(pf); native {
 		d.Path = "as it is"
 		return
 	}
