@@ -108,7 +108,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		return refusal("see --help", "the encoder %s has no option %q", name, e.Key())
 	}
 	o.enc = enc
-	if to.pixelFormat != av.PixelFormat(f.Layout) {
+	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
 	return nil
@@ -221,15 +221,15 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 	}
 	desc := want.Descriptor()
 	to := encoderFormat{pixelFormat: want, format: f.Format, isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
-	if codec.Name() == "mjpeg" {
-		to.format.FullRange = true
-	}
-	if f.Layout == pipeline.RGBA && to.isYUV {
-		to.format.FullRange = codec.Name() == "mjpeg"
+	if f.Layout == pipeline.RGBA {
+		to.format.FullRange = false
 		to.format.Matrix = pipeline.BT601
-		if f.Height >= 720 && codec.Name() != "mjpeg" {
+		if f.Height >= 720 {
 			to.format.Matrix = pipeline.BT709
 		}
+	}
+	if o.opts.Format == "mjpeg" { // a JPEG file has this one meaning
+		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
 	}
 	return to, nil
 }
