@@ -36,8 +36,8 @@ bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
 	@scripts/setup.sh build bench
 	@$(RUN) go run ./kernels/bench
 
-samples: build setup-test ## make the sample clips anew, and 4k.mp4 and 8k.mp4 for benchmarks
-	@$(RUN) samples/make.sh bench
+samples: build setup-test ## check the sample clips, and make 4k.mp4 and 8k.mp4 for benchmarks
+	@$(RUN) go test -count=1 ./samples/... && samples/make.sh bench
 
 install: build ## install the program into $(PREFIX)/bin
 	install -D -m 755 bin/vidfilter "$(DESTDIR)$(PREFIX)/bin/vidfilter"
