@@ -23,14 +23,15 @@ import (
 // Input is an open file: a pipeline.Source of its main video stream, and the packets of every other
 // stream. All but Interrupt is for one goroutine.
 type Input struct {
-	path    string
-	opts    Options
-	pool    *pipeline.Pool
-	fc      *astiav.FormatContext
-	opened  bool
-	mu      sync.Mutex // guards stop, which Close frees
-	stop    *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
-	unwatch func() bool
+	path     string
+	opts     Options
+	pool     *pipeline.Pool
+	fc       *astiav.FormatContext
+	opened   bool
+	forwards bool       // it can be read once, and in order
+	mu       sync.Mutex // guards stop, which Close frees
+	stop     *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
+	unwatch  func() bool
 
 	video    *astiav.Stream
 	dec      *astiav.CodecContext
@@ -98,6 +99,12 @@ func (in *Input) Interrupt() {
 	if in.stop != nil {
 		C.vf_interrupt(in.stop)
 	}
+}
+
+func (in *Input) interrupted() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stop != nil && C.vf_stopped(in.stop) != 0
 }
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.

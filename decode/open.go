@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"regexp"
@@ -88,32 +89,52 @@ var referring = []string{"hls", "dash", "concat", "webm_dash_manifest", "sdp", "
 
 var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
 
-// address returns what FFmpeg opens for a path of the user's, and the protocols it may use meanwhile.
-func address(path string, allowNetwork bool) (url, protocols string, err error) {
+// locate returns what FFmpeg opens for the input's path. Names of files are never taken for addresses.
+func (in *Input) locate() (source, error) {
 	const local = "file,pipe,fd,crypto,data"
-	switch {
-	case path == "-":
-		return "pipe:0", local, nil
-	case network.MatchString(path) && strings.Contains(path, "://"):
-		if !allowNetwork {
-			return "", "", &Error{Op: "open", Path: path, Err: errors.New("a network address"),
+	if isAddress(in.path) {
+		if !in.opts.AllowNetwork {
+			return source{}, &Error{Op: "open", Path: in.path, Err: errors.New("a network address"),
 				hint: "give --allow-network to read from the network"}
 		}
-		return path, "http,tcp,udp,rtp,crypto,data", nil
+		return source{in.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
 	}
-	return "file:" + path, local, nil
+	if err := readable(in.path); err != nil {
+		return source{}, err
+	}
+	pipe, err := in.openPipe(in.path)
+	switch {
+	case err != nil:
+		return source{}, err
+	case pipe >= 0:
+		return source{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
+	case in.path == "-" && !seekableStdin():
+		return source{"pipe:0", local, -1, true}, nil
+	case in.path == "-":
+		return source{"file:/dev/fd/0", local, -1, false}, nil
+	}
+	return source{"file:" + in.path, local, -1, false}, nil
+}
+
+func isAddress(path string) bool { return network.MatchString(path) && strings.Contains(path, "://") }
+
+// seekableStdin tells that stdin is a file, at its beginning, that can be opened as such: formats which
+// need to seek can then be read. Sockets are set to give up where FFmpeg would wait in the system.
+func seekableStdin() bool {
+	st, err := os.Stdin.Stat()
+	if err != nil {
+		return false
+	}
+	if st.Mode()&fs.ModeSocket != 0 {
+		_ = unix.SetNonblock(0, true)
+	}
+	at, err := os.Stdin.Seek(0, io.SeekCurrent)
+	return err == nil && at == 0 && st.Mode().IsRegular() && unix.Access("/dev/fd/0", unix.R_OK) == nil
 }
 
 // Open opens a file, a pipe ("-") or, when allowed, a network address, and finds its streams. Closing ctx
 // ends any blocking call on the input. Frames live in memory of pool: the decoder's own by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	url, protocols, err := address(path, o.AllowNetwork)
-	if err != nil {
-		return nil, err
-	}
-	if err := readable(path); err != nil {
-		return nil, err
-	}
 	in := &Input{path: path, pool: pool, opts: o, selected: map[int]bool{}}
 	if in.opts.Warn == nil {
 		in.opts.Warn = func(string, ...any) {}
@@ -125,7 +146,16 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 			in.Close()
 		}
 	}()
-	if err := in.openContainer(url, protocols); err != nil {
+	from, err := in.locate()
+	if err != nil {
+		return nil, err
+	}
+	in.forwards = from.forwards
+	err = in.openContainer(from.url, from.protocols)
+	if from.pipe >= 0 {
+		_ = unix.Close(from.pipe) // FFmpeg has its own by now
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := in.openVideo(); err != nil {
@@ -143,10 +173,6 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 // readable says plainly what FFmpeg would only give a number for.
 func readable(path string) error {
 	if path == "-" {
-		pollable(int(os.Stdin.Fd()))
-		return nil
-	}
-	if network.MatchString(path) && strings.Contains(path, "://") {
 		return nil
 	}
 	st, err := os.Stat(path)
@@ -164,19 +190,6 @@ func readable(path string) error {
 		return &Error{Op: "open", Path: path, Err: err}
 	}
 	return nil
-}
-
-// pollable makes reads from a pipe return when nothing is there, so that FFmpeg looks at its interrupt
-// flag: a silent pipe would otherwise hold up Ctrl-C.
-func pollable(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return
-	}
-	if kind := st.Mode & unix.S_IFMT; kind == unix.S_IFIFO || kind == unix.S_IFSOCK {
-		_ = unix.SetNonblock(fd, true)
-		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
-	}
 }
 
 func (in *Input) openContainer(url, protocols string) error {
@@ -233,13 +246,16 @@ func refers(names string) bool {
 
 func (in *Input) openError(url, protocols string, cause error) error {
 	e := &Error{Op: "open", Path: in.path, Err: cause}
-	if in.path == "-" || in.opts.Format != "" {
+	if in.forwards || in.opts.Format != "" || isAddress(in.path) {
 		return e
 	}
 	curl, cprot := C.CString(url), C.CString(protocols)
 	defer C.free(unsafe.Pointer(curl))
 	defer C.free(unsafe.Pointer(cprot))
 	name := C.GoString(C.vf_probe(curl, cprot))
+	if isHLS(in.path) {
+		name = "hls"
+	}
 	switch {
 	case name == "":
 		e.Err = errors.New("not a media file that this build knows")
@@ -253,4 +269,18 @@ func (in *Input) openError(url, protocols string, cause error) error {
 		e.Err = fmt.Errorf("damaged or incomplete %s", name)
 	}
 	return e
+}
+
+// isHLS knows a playlist whatever its name; FFmpeg's own probe goes by the name too, and takes one that is
+// called .mp4 for a damaged film.
+func isHLS(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	const mark = "#EXTM3U"
+	b := make([]byte, len(mark))
+	_, err = io.ReadFull(f, b)
+	return err == nil && string(b) == mark
 }

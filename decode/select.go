@@ -206,7 +206,7 @@ func (in *Input) seek() error {
 	}
 	target := start + in.opts.Start.Microseconds()
 	in.clock.shift = -target
-	if in.path == "-" {
+	if in.forwards {
 		return nil
 	}
 	// Containers that seek by decode time need room for the reordering of B-frames.

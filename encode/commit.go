@@ -111,3 +111,11 @@ func (t *Target) Discard() error {
 	}
 	return outputError("remove", t.temp.Name(), bare(err))
 }
+
+// Abandon removes what was written, for a process that has to end in the middle of things: unlike the
+// other methods it may be called from any goroutine. After Commit it does nothing.
+func (t *Target) Abandon() {
+	if !t.direct {
+		_ = os.Remove(t.temp.Name())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 
@@ -79,8 +80,12 @@ func bare(err error) error {
 	return err
 }
 
-// freeSpace says what is left of path's file system, "" when that cannot be found out.
+// freeSpace says what is left of path's file system, "" when that cannot be found out or path is a pipe
+// or a device, which need none of it.
 func freeSpace(path string) string {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() || path == "stdout" {
+		return ""
+	}
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil && unix.Statfs(filepath.Dir(path), &s) != nil {
 		return ""

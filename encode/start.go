@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -340,5 +341,13 @@ func (o *Output) writeError(op string, err error) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
 	}
-	return outputError(op, o.path, err)
+	return outputError(op, shown(o.path), err)
+}
+
+// shown is the person's name of what FFmpeg calls url.
+func shown(url string) string {
+	if url == "pipe:1" {
+		return "stdout"
+	}
+	return strings.TrimPrefix(url, "file:")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ type job struct {
 	halves  *pipeline.Pool // what --compare writes into
 	in      *decode.Input
 	out     *encode.Output
+	unwatch func() // ends what untilStop began
 	meters  pipeline.Meters
 	started time.Time
 }
@@ -66,6 +68,9 @@ func (j *job) close() {
 	if j.in != nil {
 		j.in.Close()
 	}
+	if j.unwatch != nil {
+		j.unwatch()
+	}
 	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
 		if p != nil {
 			p.Close()
@@ -88,7 +93,10 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openPools(); err != nil {
 		return err
 	}
-	if j.in, err = decode.Open(ctx, j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
+	if j.in, err = decode.Open(j.untilStop(ctx), j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
+		if j.stopped() {
+			return interruption{} // nothing was there to keep
+		}
 		return err
 	}
 	path := "-"
@@ -97,6 +105,7 @@ func (j *job) open(ctx context.Context) (err error) {
 			return err
 		}
 		path = j.target.Path()
+		j.ui.onAbandon(j.target.Abandon)
 	}
 	url := "file:" + path
 	if path == "-" {
@@ -197,7 +206,6 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	defer j.ui.track(j.snapshot)()
-	defer j.interruptOnStop()()
 	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
 		Depth: max(1, j.inFlight()/2), Stop: j.stop, Meters: &j.meters,
 	})
@@ -207,18 +215,25 @@ func (j *job) run(ctx context.Context) error {
 	return err
 }
 
-// interruptOnStop ends a read that waits for a silent pipe when the person wants to stop.
-func (j *job) interruptOnStop() (end func()) {
+// untilStop returns a context that ends when the person wants to stop, and with it a read that waits for
+// a silent pipe. The frames read by then still come.
+func (j *job) untilStop(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-j.stop:
-			j.in.Interrupt()
+			cancel(interruption{})
 		case <-quit:
 		}
 	})
-	return func() { close(quit); wg.Wait() }
+	j.unwatch = func() {
+		close(quit)
+		wg.Wait()
+		cancel(nil)
+	}
+	return ctx
 }
 
 func (j *job) stopped() bool {
@@ -240,10 +255,16 @@ func (j *job) snapshot() snapshot {
 
 // explain puts the name that the person knows in place of the temporary one.
 func (j *job) explain(err error) error {
-	if j.target == nil || j.target.Direct() || !strings.Contains(err.Error(), j.target.Path()) {
+	if j.target == nil || j.target.Direct() {
 		return err
 	}
-	return &renamed{err, strings.NewReplacer("file:"+j.target.Path(), j.o.Output, j.target.Path(), j.o.Output)}
+	quoted := func(s string) string { s = strconv.Quote(s); return s[1 : len(s)-1] }
+	temp := j.target.Path()
+	r := &renamed{err, strings.NewReplacer(temp, j.o.Output, quoted(temp), quoted(j.o.Output))}
+	if r.Error() == err.Error() {
+		return err
+	}
+	return r
 }
 
 type renamed struct {

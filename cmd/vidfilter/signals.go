@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // interruption is the cause of a context that a signal cancelled, and the end of a job that one stopped.
@@ -37,7 +38,7 @@ func ignoreWriteSignals() {
 type jobFunc func(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (result, error)
 
 // interruptible runs job under the rules of signals: the first ends it cleanly, the second cancels it, and
-// the third gives up waiting for that. A job that was ended cleanly returns an interruption as its error.
+// a third, or a moment without effect, gives up waiting for that. A job that was ended cleanly returns an interruption as its error.
 func interruptible(o *options, u *ui, job jobFunc) (result, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -82,13 +83,24 @@ type watcher struct {
 	ui     *ui
 	exit   func(code int)
 	first  syscall.Signal // to be read when watch has returned
+	last   syscall.Signal
 }
 
+// patience is how long a cancelled job may take to notice. One that writes into a pipe which nobody reads,
+// or reads from a dead disk, never does.
+const patience = 2 * time.Second
+
 func (w *watcher) watch(signals <-chan os.Signal, quit <-chan struct{}) {
+	var late <-chan time.Time
 	for n := 1; ; n++ {
 		select {
 		case s := <-signals:
 			w.handle(n, s.(syscall.Signal))
+			if n == 2 {
+				late = time.After(patience)
+			}
+		case <-late:
+			w.giveUp(w.last)
 		case <-quit:
 			return
 		}
@@ -104,7 +116,13 @@ func (w *watcher) handle(n int, s syscall.Signal) {
 	case 2:
 		w.ui.notice("%s again: stopping at once", signalName(s))
 		w.cancel(interruption{s})
-	default: // the job does not listen, stuck in a read perhaps
-		w.exit(w.ui.finish(result{}, interruption{s}))
+	default:
+		w.giveUp(s)
 	}
+	w.last = s
+}
+
+func (w *watcher) giveUp(s syscall.Signal) {
+	w.ui.abandon()
+	w.exit(w.ui.finish(result{}, interruption{s}))
 }

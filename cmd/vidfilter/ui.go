@@ -30,6 +30,22 @@ type ui struct {
 	line     string // the bar on the screen, "" when there is none
 	warnings []string
 	done     bool // the last word is said
+	leave    func()
+}
+
+// onAbandon sets what is to be removed when the program ends in the middle of a job that does not listen.
+func (u *ui) onAbandon(remove func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.leave = remove
+}
+
+func (u *ui) abandon() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.leave != nil {
+		u.leave()
+	}
 }
 
 func newUI(o *options, s stdio) *ui {

@@ -1,0 +1,59 @@
+package decode
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// source is what FFmpeg opens for a path of the user's.
+type source struct {
+	url       string
+	protocols string // that it may use meanwhile
+	pipe      int    // a descriptor behind url that is to be closed when url is open; -1 for none
+	forwards  bool   // it can be read once, and in order
+}
+
+// openPipe opens path, stdin for "-", when it is a pipe, in a way that never waits in the system: FFmpeg
+// then looks at its interrupt flag, where a silent pipe would hold up Ctrl-C. What is opened is a
+// description of our own, so that others who share stdin do not find it changed. It returns -1 where
+// there is no pipe.
+func (in *Input) openPipe(path string) (fd int, err error) {
+	name := path
+	if path == "-" {
+		name = "/dev/fd/0"
+	}
+	st, err := os.Stat(name)
+	if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
+		return -1, nil
+	}
+	fd, err = unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil && path == "-" { // somebody else's pipe: as it is, then
+		return -1, unix.SetNonblock(0, true)
+	}
+	if err != nil {
+		return -1, &Error{Op: "open", Path: path, Err: err}
+	}
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
+	if err := in.waitForWriter(fd); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// waitForWriter keeps a named pipe that nobody has opened for writing yet from reading as empty.
+func (in *Input) waitForWriter(fd int) error {
+	const look = 50 * time.Millisecond
+	for !in.interrupted() {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, int(look.Milliseconds()))
+		if n > 0 || err != nil && err != unix.EINTR {
+			return nil
+		}
+	}
+	return &Error{Op: "open", Path: in.path, Err: errors.New("interrupted while waiting for data")}
+}
