@@ -107,8 +107,9 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool)
 {
 	c->pkt_timebase = timebase;
+	// FFmpeg counts the sides rounded up to what its decoders like; the exact limit is ours to check.
 	if (max_pixels > 0)
-		c->max_pixels = max_pixels;
+		c->max_pixels = max_pixels + 64 * ((1 << 16) + (1 << 16));
 	c->opaque = (void *)pool;
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample

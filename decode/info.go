@@ -90,7 +90,8 @@ func (in *Input) checkComplete() {
 		promised := int64(C.avformat_index_get_entries_count(in.stream(in.video.Index())))
 		in.damage.MissingPackets = max(0, promised-in.packets)
 	}
-	if fc.duration <= 0 || fc.duration_estimation_method != C.AVFMT_DURATION_FROM_STREAM && fc.duration_estimation_method != C.AVFMT_DURATION_FROM_PTS ||
+	in.damage.MissingBytes = missingBytes(in.path)
+	if in.leavesOut() || fc.duration <= 0 || fc.duration_estimation_method != C.AVFMT_DURATION_FROM_STREAM && fc.duration_estimation_method != C.AVFMT_DURATION_FROM_PTS ||
 		in.clock.end == av.NoPTS {
 		return
 	}
@@ -102,6 +103,16 @@ func (in *Input) checkComplete() {
 	if missing > max(second, int64(fc.duration)/50) {
 		in.damage.MissingSeconds = float64(missing) / float64(second)
 	}
+}
+
+// leavesOut tells that streams are not read, which may be the longest ones.
+func (in *Input) leavesOut() bool {
+	for _, s := range in.fc.Streams() {
+		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // Info is what the program sees in a file.

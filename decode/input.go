@@ -68,6 +68,7 @@ type Damage struct {
 	DecodeErrors    int64 // packets that the decoder refused
 	DamagedFrames   int64 // frames that the decoder patched up
 	MissingPackets  int64 // packets that the index promises and the file lacks
+	MissingBytes    int64 // by which the file is shorter than its header says
 	MissingTimes    int64 // frames without a time, in a container that has times
 	RepairedTimes   int64 // frames and packets whose time went backwards
 	Discontinuities int64 // jumps of the clock, closed up
@@ -80,7 +81,7 @@ func (d Damage) Counts() map[string]int64 {
 	m := map[string]int64{}
 	for name, n := range map[string]int64{
 		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
-		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing timestamps": d.MissingTimes,
+		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing bytes": d.MissingBytes, "missing timestamps": d.MissingTimes,
 		"repaired timestamps": d.RepairedTimes, "clock jumps": d.Discontinuities, "format changes": d.FormatChanges,
 		"missing seconds": int64(d.MissingSeconds + 0.5),
 	} {
@@ -264,6 +265,9 @@ func (in *Input) feed(ctx context.Context) error {
 		return in.readError(err)
 	}
 	defer in.pkt.Unref()
+	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) && in.interrupted() {
+		return in.drain() // it broke off with the reading; the input is not to blame
+	}
 	if !in.accept() {
 		return nil
 	}

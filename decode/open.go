@@ -246,7 +246,17 @@ func refers(names string) bool {
 
 func (in *Input) openError(url, protocols string, cause error) error {
 	e := &Error{Op: "open", Path: in.path, Err: cause}
-	if in.forwards || in.opts.Format != "" || isAddress(in.path) {
+	if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {
+		e.Err = syscall.Errno(no)
+	}
+	switch known := !errors.Is(cause, astiav.ErrInvaliddata); {
+	case isAddress(in.path), in.opts.Format != "" && known, in.forwards && known:
+		return e
+	case in.opts.Format != "":
+		e.Err = fmt.Errorf("not %s, or damaged", in.opts.Format)
+		return e
+	case in.forwards:
+		e.Err = errors.New("not media that this build knows, or damaged")
 		return e
 	}
 	curl, cprot := C.CString(url), C.CString(protocols)
@@ -258,9 +268,8 @@ func (in *Input) openError(url, protocols string, cause error) error {
 	}
 	switch {
 	case name == "":
-		e.Err = errors.New("not a media file that this build knows")
-		if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {
-			e.Err = syscall.Errno(no)
+		if errors.Is(cause, astiav.ErrInvaliddata) || e.Err == cause {
+			e.Err = errors.New("not a media file that this build knows")
 		}
 	case refers(name):
 		e.Err = fmt.Errorf("a %s playlist: it names other files", name)

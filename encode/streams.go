@@ -54,6 +54,9 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 		return o.attachPicture(s)
 	case o.silent(par):
 		return nil
+	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off before its first packet
+		o.opts.Warn("%s is left out: the input does not say how it sounds", streamName(s))
+		return nil
 	case o.holds(par):
 		return o.copyStream(s)
 	case par.codec_type == C.AVMEDIA_TYPE_SUBTITLE:

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -56,9 +55,16 @@ func filterFile(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (r
 // quietLibraries keeps FFmpeg's own messages off the terminal: most are of no use to a person.
 func quietLibraries() { av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {}) }
 
-// logTo shows FFmpeg's own messages to those who ask for details.
+// logTo shows FFmpeg's own messages to those who ask for details, and to everyone what it says of a slip
+// in --x264-params: it goes on without the option.
 func logTo(u *ui) {
-	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) { u.verbose("ffmpeg: %s", line) })
+	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) {
+		if strings.Contains(line, "Error parsing option") {
+			u.warn("--x264-params: %s", line)
+			return
+		}
+		u.verbose("ffmpeg: %s", line)
+	})
 }
 
 func (j *job) close() {
@@ -315,7 +321,7 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 		}
 	}
 	if len(res.Damage) > 0 {
-		faults = append(faults, fmt.Errorf("%w: the input is damaged; everything that could be read is there", encode.ErrDamaged))
+		faults = append(faults, damaged{j.o.Input})
 	}
 	if j.o.Stats && !res.Interrupted {
 		j.measure(ctx, &res)
@@ -323,6 +329,14 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 	res.Elapsed = time.Since(j.started)
 	return res, j.explainAll(faults)
 }
+
+// damaged is the end of a job that took what it could from a damaged input.
+type damaged struct{ input string }
+
+func (d damaged) Error() string {
+	return d.input + " is damaged; everything that could be read is in the output"
+}
+func (d damaged) Unwrap() error { return encode.ErrDamaged }
 
 func (j *job) explainAll(faults []error) error {
 	switch len(faults) {

@@ -23,7 +23,7 @@ type options struct {
 	FramesInFlight int // 0: the program chooses
 
 	Encoder     string
-	CRF         float64 // in force when Bitrate is 0
+	CRF         float64 // in force when Bitrate is 0; -1: the encoder chooses
 	Bitrate     int64   // bits a second; 0 when CRF is in force
 	Preset      string
 	Tune        string
@@ -93,6 +93,14 @@ func parseOptions(args, env []string) (*options, error) {
 func (o *options) resolve(fs *pflag.FlagSet) error {
 	if o.Params.SigmaS == 0 {
 		o.Params.SigmaS = kernels.DefaultSigmaS(o.Params.Radius)
+	}
+	if o.Encoder != "libx264" { // what we choose for x264 others may not even know
+		if !fs.Changed("preset") {
+			o.Preset = ""
+		}
+		if !fs.Changed("crf") {
+			o.CRF = -1
+		}
 	}
 	for _, check := range []func() error{
 		func() error { return o.checkExclusive(fs) },

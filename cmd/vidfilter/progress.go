@@ -94,9 +94,17 @@ func summary(r result) string {
 	}
 	fmt.Fprintf(&b, ", %s in, %s out", knownSize(r.InBytes), knownSize(r.OutBytes))
 	if r.HasStats {
-		fmt.Fprintf(&b, ", PSNR %.2f dB, SSIM %.4f", r.PSNR, r.SSIM)
+		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(r.PSNR), r.SSIM)
 	}
 	return b.String()
+}
+
+// decibels writes infinity as package metrics does.
+func decibels(x float64) string {
+	if math.IsInf(x, 1) {
+		return "inf"
+	}
+	return fmt.Sprintf("%.2f", x)
 }
 
 func knownSize(n int64) string {

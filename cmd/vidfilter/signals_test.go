@@ -57,13 +57,14 @@ func TestSecondSignalStops(t *testing.T) {
 
 func TestThirdSignalDoesNotWait(t *testing.T) {
 	u, screen := testUI(t, "--progress", "json")
-	exited := -1
+	exited, removed := -1, false
+	u.onAbandon(func() { removed = true })
 	w := watcher{stop: make(chan struct{}), cancel: func(error) {}, ui: u, exit: func(code int) { exited = code }}
 	for n := range 3 {
 		w.handle(n+1, syscall.SIGINT)
 	}
-	if exited != exitInterrupt {
-		t.Errorf("exit code %d", exited)
+	if exited != exitInterrupt || !removed {
+		t.Errorf("exit code %d, removed what was written: %v", exited, removed)
 	}
 	wantJSONStream(t, screen.String(), exitInterrupt)
 }

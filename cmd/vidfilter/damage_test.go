@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// damageLimit is far more than any of these clips takes: only a hang reaches it.
+const damageLimit = time.Minute
+
+// damagedClips are what the tests break: every container with a codec that it is known for.
+var damagedClips = []struct {
+	name string
+	args []string
+	told bool // the container says how much there is, so a loss must be noticed
+}{
+	{"front.mp4", []string{"-c:v", "libx264", "-preset", "fast", "-g", "10", "-c:a", "aac", "-movflags", "+faststart"}, true},
+	{"end.mp4", []string{"-c:v", "libx264", "-preset", "fast", "-g", "10", "-c:a", "aac"}, true},
+	{"h264.mkv", []string{"-c:v", "libx264", "-preset", "fast", "-g", "10", "-c:a", "aac"}, true},
+	{"mpeg2.ts", []string{"-c:v", "mpeg2video", "-bf", "2", "-c:a", "mp2"}, false},
+	{"mpeg4.avi", []string{"-c:v", "mpeg4", "-c:a", "mp2"}, true},
+}
+
+func makeDamagedClips(t *testing.T) string {
+	t.Helper()
+	shortSkip(t)
+	for _, name := range []string{"ffmpeg", "ffprobe"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no ", name)
+		}
+	}
+	dir := t.TempDir()
+	for _, c := range damagedClips {
+		if err := makeClip(filepath.Join(dir, c.name), "96x64", 1, c.args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// filterDamaged runs the program over data and returns its exit code and what it says of the frames.
+func filterDamaged(t *testing.T, dir, name string, data []byte) (code int, said map[string]any) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := vidfilterIn(t, dir, "-i", name, "-o", "out.mkv", "--preset", "ultrafast", "-r", "1", "--progress", "json").start()
+	code = p.exit(damageLimit)
+	if strings.Contains(p.stderr.String(), "goroutine ") {
+		t.Fatal(p.stderr.String())
+	}
+	said = wantJSONStream(t, p.stderr.String(), code)
+	switch code {
+	case exitDone, exitDamaged:
+		wantOnly(t, dir, name, "out.mkv")
+		held := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, "out.mkv"))
+		if n := wantFloat(t, held); n == 0 || n != said["frame"] {
+			t.Errorf("%v frames can be played, %v are said to be there", n, said["frame"])
+		}
+		if (code == exitDamaged) != (len(said["damage"].(map[string]any)) > 0) {
+			t.Errorf("exit code %d: %v", code, said)
+		}
+	case exitInput:
+		wantOnly(t, dir, name)
+	default:
+		t.Errorf("exit code %d: %v", code, said)
+	}
+	return code, said
+}
+
+// TestTruncated cuts clips at every sixteenth of their size. What the ffmpeg program decodes of the rest is
+// there, to the frame.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	clips := makeDamagedClips(t)
+	for _, c := range damagedClips {
+		data, err := os.ReadFile(filepath.Join(clips, c.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 17 {
+			t.Run(fmt.Sprintf("%s/%d", c.name, i), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				part := data[:len(data)*i/16]
+				code, said := filterDamaged(t, dir, c.name, part)
+				hashes, _ := pictureHashes(filepath.Join(dir, c.name)) // fails where there is no video
+				frames := int(said["frame"].(float64))
+				if frames != len(hashes) {
+					t.Errorf("%d frames, the ffmpeg program decodes %d: %v", frames, len(hashes), said)
+				}
+				switch {
+				case i == 16 && (code != exitDone || frames != 25):
+					t.Errorf("the whole clip: exit code %d, %d frames", code, frames)
+				case c.told && code == exitDone && frames < 25:
+					t.Errorf("%d of 25 frames, and nothing is said: %v", frames, said)
+				}
+			})
+		}
+	}
+}
+
+// TestBitFlips turns over bits at random places, the same in every run.
+func TestBitFlips(t *testing.T) {
+	t.Parallel()
+	clips := makeDamagedClips(t)
+	var mu sync.Mutex
+	codes := map[int]int{}
+	t.Cleanup(func() { // after all of them
+		if !t.Failed() && len(codes) < 3 {
+			t.Errorf("exit codes and how often: %v: the damage does not reach every case", codes)
+		}
+	})
+	for _, c := range damagedClips {
+		data, err := os.ReadFile(filepath.Join(clips, c.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			t.Run(fmt.Sprintf("%s/%d", c.name, i), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(uint64(i), 1))
+				broken := bytes.Clone(data)
+				for range 1 << i { // 1 to 128 bits of some tens of kilobytes
+					broken[random.IntN(len(broken))] ^= 1 << random.IntN(8)
+				}
+				code, _ := filterDamaged(t, t.TempDir(), c.name, broken)
+				mu.Lock()
+				defer mu.Unlock()
+				codes[code]++
+			})
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is a run of the real program as a process of its own.
+type program struct {
+	*exec.Cmd
+	t      *testing.T
+	stderr screen
+}
+
+// vidfilterIn prepares vidfilter with its working directory set to dir. testscript.Main has put it on PATH.
+func vidfilterIn(t *testing.T, dir string, args ...string) *program {
+	t.Helper()
+	p := &program{Cmd: exec.Command("vidfilter", args...), t: t}
+	p.Dir, p.Stderr = dir, &p.stderr
+	return p
+}
+
+func (p *program) start() *program {
+	p.t.Helper()
+	if err := p.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { p.Process.Kill() })
+	return p
+}
+
+func (p *program) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// await waits until stderr holds part.
+func (p *program) await(part string) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.stderr.String(), part); {
+		if time.Now().After(end) {
+			p.t.Fatalf("no %q on stderr: %s", part, p.stderr.String())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// exit waits for the end and returns the exit code; 128 and the signal for a death by one. A program that
+// takes longer than limit is stuck.
+func (p *program) exit(limit time.Duration) int {
+	p.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- p.Wait() }()
+	select {
+	case err := <-done:
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			p.t.Fatal(err)
+		}
+	case <-time.After(limit):
+		p.Process.Signal(syscall.SIGQUIT) // shows where it hangs
+		<-done
+		p.t.Fatalf("not done after %v: %s", limit, p.stderr.String())
+	}
+	if s := p.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// wantExit is exit with the code that it should be.
+func (p *program) wantExit(want int) {
+	p.t.Helper()
+	if got := p.exit(time.Minute); got != want {
+		p.t.Fatalf("exit code %d, want %d: %s", got, want, p.stderr.String())
+	}
+}
+
+// ffprobe returns what the program of that name prints, or skips.
+func ffprobe(t *testing.T, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("ffprobe"); err != nil {
+		t.Skip("no ffprobe to look at the result")
+	}
+	out, err := exec.Command("ffprobe", append([]string{"-v", "error", "-of", "csv=p=0"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("ffprobe %q: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func wantFloat(t *testing.T, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(strings.Trim(s, ",\n "), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// wantOnly fails when dir holds anything but names.
+func wantOnly(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, e := range entries {
+		found = append(found, e.Name())
+	}
+	if strings.Join(found, "\n") != strings.Join(names, "\n") {
+		t.Errorf("%q is in the directory, want %q", found, names)
+	}
+}
+
+// longClip takes seconds to filter with slow options, so that a signal finds it in the middle.
+func longClip(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("no ffmpeg to make a clip")
+	}
+	path := filepath.Join(t.TempDir(), "long.mp4")
+	if err := makeClip(path, "320x180", 20, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// slow makes the filter the bottleneck.
+var slow = []string{"-r", "9", "--threads", "1", "--preset", "ultrafast", "--progress", "json"}
+
+func shortSkip(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow under the race detector")
+	}
+}
+
+func TestSignalKeepsPlayableFile(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip := longClip(t)
+	for _, test := range []struct {
+		signal syscall.Signal
+		code   int
+		name   string
+	}{{syscall.SIGINT, 130, "out.mp4"}, {syscall.SIGTERM, 143, "out.mkv"}, {syscall.SIGHUP, 143, "out.ts"}} {
+		dir := t.TempDir()
+		p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", test.name}, slow...)...).start()
+		p.await(`"type":"progress"`)
+		p.signal(test.signal)
+		p.wantExit(test.code)
+		wantOnly(t, dir, test.name)
+		said := wantJSONStream(t, p.stderr.String(), test.code)
+		frames := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, test.name))
+		frames = strings.Trim(strings.Split(frames, "\n")[0], ",") // programs of a transport stream repeat it
+		if n := wantFloat(t, frames); n != said["frame"] || n == 0 || n >= 500 {
+			t.Errorf("%v: %v frames, but %v are said to be there", test.signal, n, said["frame"])
+		}
+		if said["interrupted"] != true || said["output"] != test.name || said["verified"] != true {
+			t.Errorf("%v: %v", test.signal, said)
+		}
+		wantAudioInStep(t, filepath.Join(dir, test.name))
+	}
+}
+
+// wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and none is cut in two.
+func wantAudioInStep(t *testing.T, file string) {
+	t.Helper()
+	end := map[string]float64{}
+	for _, kind := range []string{"v", "a"} {
+		for _, line := range strings.Fields(ffprobe(t, "-select_streams", kind, "-show_entries", "packet=pts_time", file)) {
+			end[kind] = max(end[kind], wantFloat(t, strings.Split(line, ",")[0]))
+		}
+	}
+	if d := end["a"] - end["v"]; d > 0.1 || d < -0.2 {
+		t.Errorf("%s: sound ends at %.3f s, the video at %.3f s", filepath.Base(file), end["a"], end["v"])
+	}
+}
+
+func TestSecondSignalLeavesNothing(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip, dir := longClip(t), t.TempDir()
+	p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "--frames-in-flight", "64"}, slow...)...).start()
+	p.await(`"type":"progress"`)
+	p.signal(syscall.SIGINT)
+	p.await("ending the file here")
+	p.signal(syscall.SIGINT)
+	p.wantExit(130)
+	wantOnly(t, dir)
+}
+
+func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip, dir := longClip(t), t.TempDir()
+	p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4"}, slow...)...).start()
+	p.await(`"type":"progress"`)
+	p.signal(syscall.SIGKILL)
+	p.wantExit(128 + int(syscall.SIGKILL))
+	if _, err := os.Stat(filepath.Join(dir, "out.mp4")); err == nil || len(leftovers(dir)) != 1 {
+		t.Fatalf("the name exists (%v), or no temporary file was left: %q", err == nil, leftovers(dir))
+	}
+	vidfilterIn(t, dir, "-i", clip, "-o", "out.mp4", "--frames", "2").start().wantExit(0)
+	wantOnly(t, dir, "out.mp4")
+}
+
+// TestSignalAtASilentPipe: nothing comes through the pipe, or too little to make a frame of, and then nothing
+// is left. What frames there are, are kept, and what the pipe still owes is no damage.
+func TestSignalAtASilentPipe(t *testing.T) {
+	t.Parallel()
+	head, err := os.ReadFile(committedSample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"silent": nil, "a little": head[:100], "half": head[:len(head)/2]} {
+		for _, named := range []bool{false, true} {
+			dir := t.TempDir()
+			fifo := filepath.Join(t.TempDir(), "fifo")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that opening waits for nobody
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pipe.Close()
+			go pipe.Write(data)
+			p := vidfilterIn(t, dir, "-i", fifo, "-o", "out.mp4", "-v", "--preset", "ultrafast")
+			if !named {
+				p.Args[2] = "-"
+				p.Stdin = pipe
+			}
+			p.start()
+			p.await("filtering on")
+			time.Sleep(300 * time.Millisecond) // for the read to wait; sooner is a test as well
+			p.signal(syscall.SIGINT)
+			if code := p.exit(5 * time.Second); code != 130 {
+				t.Errorf("%s: exit code %d: %s", name, code, p.stderr.String())
+			}
+			if name != "half" {
+				wantOnly(t, dir)
+			} else if s := p.stderr.String(); !strings.Contains(s, "out.mp4 holds what was done until then") {
+				t.Error(s)
+			}
+		}
+	}
+}
+
+// TestSignalsEndAStuckWrite: nobody reads the pipe that the program writes to.
+func TestSignalsEndAStuckWrite(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := vidfilterIn(t, t.TempDir(), "-i", longClip(t), "-o", "-", "--format", "mkv", "--encoder", "ffv1", "--progress", "json")
+	p.Stdout = w
+	p.start()
+	w.Close()
+	p.await(`"type":"progress"`)
+	time.Sleep(200 * time.Millisecond)
+	p.signal(syscall.SIGINT)
+	p.await("ending the file here")
+	p.signal(syscall.SIGINT)
+	if code := p.exit(patience + 5*time.Second); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	wantJSONStream(t, p.stderr.String(), 130)
+}
+
+func TestReaderLeavesInTheMiddle(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	p := vidfilterIn(t, t.TempDir(), "-i", longClip(t), "-o", "-", "--format", "ts")
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	if _, err := io.CopyN(io.Discard, out, 10000); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	p.wantExit(4)
+	if s := p.stderr.String(); !strings.Contains(s, "the reader has closed the pipe") {
+		t.Error(s)
+	}
+}
+
+// TestFileSizeLimit: the limit's signal does not kill the program.
+func TestFileSizeLimit(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	dir := t.TempDir()
+	old := []byte("an old file")
+	if err := os.WriteFile(filepath.Join(dir, "out.mkv"), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{Cmd: exec.Command("sh", "-c", `ulimit -f 100; exec vidfilter "$@"`, "sh", "-i", longClip(t), "-o", "out.mkv", "-y"), t: t}
+	p.Dir, p.Stderr = dir, &p.stderr
+	p.start().wantExit(4)
+	if s := p.stderr.String(); !strings.Contains(s, `write "out.mkv": file too large`) || !strings.Contains(s, "hint: see ulimit -f") {
+		t.Error(s)
+	}
+	wantOnly(t, dir, "out.mkv")
+	if got, _ := os.ReadFile(filepath.Join(dir, "out.mkv")); !bytes.Equal(got, old) {
+		t.Errorf("the old file was touched: %q", got)
+	}
+}
+
+// TestFullDisk works on a file system of one megabyte. Mounting it takes root, or a user namespace.
+func TestFullDisk(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	for _, name := range []string{"out.mp4", "out.mkv", "out.ts"} {
+		dir := t.TempDir()
+		script := `mount -t tmpfs -o size=1m none . || exit 77; cd "$PWD"; echo old >"$1"
+		ulimit -c 0; vidfilter -i "$2" -o "$1" -y --crf 0; code=$?
+		cat "$1"; ls -A; exit $code`
+		shell := exec.Command("unshare", "-m", "sh", "-c", script, "sh", name, longClip(t))
+		if os.Geteuid() != 0 {
+			shell.Args = append([]string{"unshare", "-r"}, shell.Args[1:]...)
+		}
+		p := &program{Cmd: shell, t: t}
+		var out bytes.Buffer
+		p.Dir, p.Stdout, p.Stderr = dir, &out, &p.stderr
+		switch code := p.start().exit(time.Minute); {
+		case code == 77 || code == 1 && strings.Contains(p.stderr.String(), "unshare"):
+			t.Skip("a small file system cannot be mounted here: ", p.stderr.String())
+		case code != 4:
+			t.Fatalf("exit code %d: %s", code, p.stderr.String())
+		}
+		if s := p.stderr.String(); !strings.Contains(s, `"`+name+`": disk full, 0.`) || !strings.Contains(s, "hint: free some space") {
+			t.Error(s)
+		}
+		if out.String() != "old\n"+name+"\n" {
+			t.Errorf("left: %q", out.String())
+		}
+		wantOnly(t, dir)
+	}
+}
+
+func TestClosedDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	p := vidfilterIn(t, "", "-i", committedSample(t), "-o", filepath.Join(dir, "out.mp4")).start()
+	p.wantExit(4)
+	if s := p.stderr.String(); !strings.Contains(s, "no permission") {
+		t.Error(s)
+	}
+}
+
+// TestMemoryDoesNotGrow holds a film of a minute against one of five seconds.
+func TestMemoryDoesNotGrow(t *testing.T) {
+	shortSkip(t)
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("no ffmpeg to make clips")
+	}
+	dir := t.TempDir()
+	peak := func(seconds float64) float64 {
+		name := strconv.FormatFloat(seconds, 'f', -1, 64) + ".mp4"
+		if err := makeClip(filepath.Join(dir, name), "320x180", seconds, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"); err != nil {
+			t.Fatal(err)
+		}
+		p := vidfilterIn(t, dir, "-i", name, "-o", "out.mp4", "-y", "-r", "1", "--preset", "ultrafast").start()
+		p.wantExit(0)
+		return float64(p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1024
+	}
+	short, long := peak(5), peak(60)
+	t.Logf("%.0f MB for 5 s, %.0f MB for 60 s", short, long)
+	// A fifth is room for the index of MP4, which grows by some bytes a frame, and for the collector's moods.
+	if long > short*1.2 {
+		t.Errorf("%.0f MB for 5 s, but %.0f MB for 60 s", short, long)
+	}
+}

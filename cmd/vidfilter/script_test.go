@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary be the program too: scripts and signals run it as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(cleaner{m}, map[string]func(){"vidfilter": main})
+}
+
+type cleaner struct{ *testing.M }
+
+func (c cleaner) Run() int {
+	defer removeBaseClip()
+	return c.M.Run()
+}
+
+// TestScripts runs testdata/script/*.txtar: every visible behaviour of the program, over real files. Each
+// script finds in.mp4, 50 frames of 96x64 with B-frames and a tone, where the ffmpeg program can make it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SAMPLE", committedSample(t))
+			if clip := baseClip(t); clip != "" {
+				return os.Symlink(clip, filepath.Join(e.WorkDir, "in.mp4"))
+			}
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" { // whom permissions do not stop
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"clip":      scriptClip,
+			"exitcode":  scriptExitCode,
+			"jsonlines": scriptJSONLines,
+			"leftovers": scriptLeftovers,
+			"pictures":  scriptPictures,
+			"smaller":   scriptSmaller,
+		},
+	})
+}
+
+// committedSample is a clip that needs no other program.
+func committedSample(t testing.TB) string {
+	path, err := filepath.Abs("../../samples/noisy.mp4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// videoArgs draws a clip that moves in every frame, so that a lost or doubled one changes hashes.
+func videoArgs(size string, seconds float64) []string {
+	return []string{"-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=s=%s:r=25:d=%g", size, seconds),
+		"-f", "lavfi", "-i", fmt.Sprintf("sine=d=%g", seconds), "-shortest"}
+}
+
+var made struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// baseClip makes in.mp4 once for all tests; "" where there is no ffmpeg program.
+func baseClip(t testing.TB) string {
+	made.once.Do(func() {
+		if _, err := exec.LookPath("ffmpeg"); err != nil {
+			return
+		}
+		dir, err := os.MkdirTemp("", "vidfilter-test")
+		if err != nil {
+			made.err = err
+			return
+		}
+		made.path = filepath.Join(dir, "in.mp4")
+		made.err = makeClip(made.path, "96x64", 2, "-c:v", "libx264", "-preset", "fast", "-c:a", "aac", "-b:a", "32k")
+	})
+	if made.err != nil {
+		t.Fatal(made.err)
+	}
+	return made.path
+}
+
+func removeBaseClip() {
+	if made.path != "" {
+		os.RemoveAll(filepath.Dir(made.path))
+	}
+}
+
+func makeClip(path, size string, seconds float64, args ...string) error {
+	all := append(videoArgs(size, seconds), args...)
+	out, err := exec.Command("ffmpeg", append(all, path)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ffmpeg %s: %w: %s", path, err, out)
+	}
+	return nil
+}
+
+// scriptClip is clip FILE SIZE SECONDS [FFMPEG OPTIONS...].
+func scriptClip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: clip file size seconds [ffmpeg options]")
+	}
+	seconds, err := strconv.ParseFloat(args[2], 64)
+	ts.Check(err)
+	ts.Check(makeClip(ts.MkAbs(args[0]), args[1], seconds, args[3:]...))
+}
+
+// scriptExitCode is exitcode N COMMAND...: unlike ! exec it takes no other failure for the one meant.
+func scriptExitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// scriptLeftovers is leftovers [DIR]: it fails when a temporary file is left there.
+func scriptLeftovers(ts *testscript.TestScript, neg bool, args []string) {
+	found := leftovers(ts.MkAbs(strings.Join(args, "")))
+	if len(found) > 0 != neg {
+		ts.Fatalf("temporary files: %q", found)
+	}
+}
+
+func leftovers(dir string) []string {
+	found, _ := filepath.Glob(filepath.Join(dir, ".*.vidfilter-*.tmp"))
+	return found
+}
+
+// scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as the ffmpeg
+// program decodes them, an option such as -t standing for -i's.
+func scriptPictures(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: pictures hashes file [ffmpeg options]")
+	}
+	hashes, err := pictureHashes(ts.MkAbs(args[1]), args[2:]...)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(hashes, "\n")), 0o600))
+}
+
+// pictureHashes decodes a video with the ffmpeg program and returns a hash of each picture.
+func pictureHashes(file string, options ...string) (hashes []string, err error) {
+	args := append([]string{"-v", "error", "-nostdin", "-i", file, "-map", "0:v:0"}, options...)
+	args = append(args, "-fps_mode", "passthrough", "-f", "framemd5", "-")
+	out, err := exec.Command("ffmpeg", args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ffmpeg -i %s: %w", file, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "#") {
+			fields := strings.Split(strings.TrimSpace(line), ",")
+			hashes = append(hashes, strings.TrimSpace(fields[len(fields)-1]))
+		}
+	}
+	return hashes, nil
+}
+
+// scriptSmaller is smaller A B: A must have at most nine tenths of B's bytes, since an option that does
+// nothing may still change a few.
+func scriptSmaller(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: smaller a b")
+	}
+	var size [2]int64
+	for i := range size {
+		st, err := os.Stat(ts.MkAbs(args[i]))
+		ts.Check(err)
+		size[i] = st.Size()
+	}
+	if size[0]*10 > size[1]*9 {
+		ts.Fatalf("%s has %d bytes, %s %d", args[0], size[0], args[1], size[1])
+	}
+}
+
+// scriptJSONLines is jsonlines CODE: stderr of the last command is JSON alone, a line an object, and its
+// last and only done object has that exit code.
+func scriptJSONLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: jsonlines code")
+	}
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stderr"), "\n"), "\n")
+	for i, line := range lines {
+		var object struct {
+			Type string `json:"type"`
+			Code int    `json:"exit_code"`
+		}
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("line %d: %v: %s", i+1, err, line)
+		}
+		if last := i == len(lines)-1; (object.Type == "done") != last || last && strconv.Itoa(object.Code) != args[0] {
+			ts.Fatalf("line %d of %d: %s", i+1, len(lines), line)
+		}
+	}
+}
