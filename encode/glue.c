@@ -73,6 +73,30 @@ int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int
 	return 0;
 }
 
+int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
+{
+	AVFormatContext *fc = NULL;
+	uint8_t *header = NULL;
+	int ok = 0;
+	if (stream->codecpar->codec_id == AV_CODEC_ID_NONE ||
+	    avformat_alloc_output_context2(&fc, format, NULL, NULL) < 0)
+		return 0;
+	AVStream *st = avformat_new_stream(fc, NULL);
+	if (st && avcodec_parameters_copy(st->codecpar, stream->codecpar) >= 0 &&
+	    av_dict_copy(&st->metadata, stream->metadata, 0) >= 0 && avio_open_dyn_buf(&fc->pb) >= 0) {
+		st->codecpar->codec_tag = tag;
+		st->time_base = stream->time_base;
+		ok = avformat_write_header(fc, NULL) >= 0;
+		if (ok)
+			av_write_trailer(fc);
+		avio_close_dyn_buf(fc->pb, &header);
+		av_free(header);
+		fc->pb = NULL;
+	}
+	avformat_free_context(fc);
+	return ok;
+}
+
 enum { SUBS_BYTES = 1 << 20 };
 
 int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to)

@@ -14,6 +14,9 @@ int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, 
 // Copies the programs of an MPEG-TS. map[i] is the output stream of input stream i, or -1.
 int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int *map);
 
+// Whether a muxer takes a stream with a codec tag (0 for its own choice).
+int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag);
+
 // A converter of text subtitles.
 typedef struct {
 	AVCodecContext *dec, *enc;
