@@ -65,6 +65,9 @@ func (o *Output) delayAudio() {
 			continue
 		}
 		padding := C.av_rescale_q_rnd(-C.int64_t(o.firstOf(s)), l.from, C.AVRational{1, l.st.codecpar.sample_rate}, C.AV_ROUND_NEAR_INF)
+		if l.aud != nil {
+			padding += C.int64_t(l.aud.padding())
+		}
 		if padding > 0 || l.st.codecpar.codec_id != C.AV_CODEC_ID_OPUS { // Opus has one of its own, always
 			l.st.codecpar.initial_padding = max(0, C.int(padding))
 		}
@@ -97,6 +100,11 @@ func (o *Output) movFlags() []string {
 	var flags []string
 	if o.oc.pb != nil && o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL == 0 {
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
+	}
+	for _, st := range cSlice(o.oc.streams, int(o.oc.nb_streams)) {
+		if st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
+			return flags // the newer scheme has no place for cover art
+		}
 	}
 	for k := range tags(o.oc.metadata) {
 		if !slices.Contains(plain, k) {

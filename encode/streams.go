@@ -103,6 +103,12 @@ func (o *Output) holds(in *C.AVStream) bool {
 	if o.opts.Format == "mpegts" {
 		return slices.Contains(tsCodecs, in.codecpar.codec_id)
 	}
+	switch {
+	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
+		return o.opts.Format == "matroska"
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "mov":
+		return false // it is taken and then not written
+	}
 	return C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) != 0
 }
 
@@ -145,7 +151,19 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if o.opts.Format == "mpegts" && in.id >= 32 {
 		st.id = in.id // the PID
 	}
-	return st, av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0)))
+	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
+		return st, err
+	}
+	if to := quickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.opts.Format == "mov" {
+		set(&st.metadata, "language", to)
+	}
+	return st, nil
+}
+
+// quickTimeLanguages are languages with two codes of which FFmpeg's list for QuickTime has the other one.
+var quickTimeLanguages = map[string]string{
+	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
+	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }
 
 // copyStream carries a stream along bit for bit.
@@ -155,10 +173,9 @@ func (o *Output) copyStream(s *astiav.Stream) error {
 		return err
 	}
 	in := inputStream(s)
-	if err := av.Error(int(C.avcodec_parameters_copy(st.codecpar, in.codecpar))); err != nil {
+	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, o.codecTag(in.codecpar)))); err != nil {
 		return err
 	}
-	st.codecpar.codec_tag = o.codecTag(in.codecpar)
 	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS}
 	return nil
 }

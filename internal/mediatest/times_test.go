@@ -3,7 +3,6 @@ package mediatest_test
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -80,8 +79,11 @@ func sameSync(t *testing.T, src, to, args string) {
 	case "ts":
 		tolerance = 1./90000 + 1e-6 // likewise
 	}
-	sameTimes(t, "audio less video", syncOf(t, out), syncOf(t, src), tolerance)
 	a, b := probe(t, src), probe(t, out)
+	if x, y := a.kind("audio"), b.kind("audio"); len(x) > 0 && len(y) > 0 && x[0].Codec != y[0].Codec {
+		return // converted: see TestAudioConversion
+	}
+	sameTimes(t, "audio less video", syncOf(t, out), syncOf(t, src), tolerance)
 	for i, s := range a.kind("audio") {
 		if i >= len(b.kind("audio")) {
 			t.Fatalf("audio %d is missing", i)
@@ -180,5 +182,3 @@ func TestParts(t *testing.T) {
 		})
 	}
 }
-
-func base(path string) string { return filepath.Base(path) }
