@@ -64,6 +64,9 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	if codec == nil {
 		return refusal("libx264 is the default", "this build has no encoder %q", name)
 	}
+	if most := 16384; name == "libx264" && (f.Width > most || f.Height > most) {
+		return refusal("another --encoder may take it, ffv1 for example", "x264 cannot encode %dx%d: %d is the most on a side", f.Width, f.Height, most)
+	}
 	to, err := o.encoderFormat(codec, f)
 	if err != nil {
 		return err

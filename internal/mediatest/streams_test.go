@@ -3,6 +3,8 @@ package mediatest_test
 import (
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +26,9 @@ func sameStream(t *testing.T, src, out string, a, b stream, tolerance float64) {
 		if was[i].Hash != is[i].Hash {
 			t.Errorf("stream %d (%s): packet %d has other bytes", a.Index, a.Codec, i)
 			return
+		}
+		if was[i].PTS == nil { // cover art
+			continue
 		}
 		got, want = append(got, is[i].seconds(t, b)-zeroOut), append(want, was[i].seconds(t, a)-zero)
 	}
@@ -97,9 +102,18 @@ func TestMatroskaKeepsEverything(t *testing.T) {
 	}
 	sameChapters(t, a, b, 0)
 	sameTags(t, a.Format.Tags, b.Format.Tags)
-	want := run(t, "ffmpeg", "-v", "quiet", "-dump_attachment:t:0", "/dev/stdout", "-i", src, "-t", "0", "-f", "null", "-")
-	got := run(t, "ffmpeg", "-v", "quiet", "-dump_attachment:t:0", "/dev/stdout", "-i", out, "-t", "0", "-f", "null", "-")
-	if len(want) == 0 || string(want) != string(got) {
+	var fonts [2]string
+	for i, f := range []string{src, out} {
+		font := output("ttf")
+		// It wants an output, too, and complains that it writes nothing there.
+		_ = exec.Command("ffmpeg", "-v", "quiet", "-nostdin", "-y", "-dump_attachment:t:0", font, "-i", f).Run()
+		data, err := os.ReadFile(font)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fonts[i] = string(data)
+	}
+	if want, got := fonts[0], fonts[1]; len(want) == 0 || want != got {
 		t.Errorf("the attachment has other bytes: %d instead of %d", len(got), len(want))
 	}
 }
@@ -210,7 +224,7 @@ func TestCoverArt(t *testing.T) {
 			if c.held && !slices.Equal(hashes[0], hashes[1]) {
 				t.Errorf("covers %v instead of %v: %s", hashes[1], hashes[0], said)
 			}
-			if !c.held && (len(hashes[1]) > 0 || strings.Count(said, "mjpeg) is left out") != 1) {
+			if !c.held && (len(hashes[1]) > 0 || strings.Count(said, "is left out") != 1 || !strings.Contains(said, "mjpeg")) {
 				t.Errorf("the cover is not named once: %s", said)
 			}
 		})
@@ -269,8 +283,11 @@ func TestMatroskaToMP4(t *testing.T) {
 					t.Errorf("%s is not named: %s", name, said)
 				}
 			}
-			if to != "ts" {
+			if to == "mov" { // in MP4, there is room for the cover or for the unusual tag
 				sameTags(t, a.Format.Tags, b.Format.Tags)
+			}
+			if to == "mp4" && !strings.Contains(said, "could not keep the tag MY_OWN_KEY") {
+				t.Errorf("the lost tag is not named: %s", said)
 			}
 			if to == "ts" && (!strings.Contains(said, "hapters") || !strings.Contains(said, "my_own_key") && !strings.Contains(said, "MY_OWN_KEY")) {
 				t.Errorf("lost chapters and tags are not named: %s", said)
