@@ -95,11 +95,12 @@ func (in *Input) checkComplete() {
 		in.clock.end == av.NoPTS {
 		return
 	}
-	start := int64(0)
-	if fc.start_time != C.AV_NOPTS_VALUE {
-		start = int64(fc.start_time)
+	// Headers give the time at which all is over; what FFmpeg finds out by itself is a length.
+	promised := int64(fc.duration)
+	if fc.duration_estimation_method == C.AVFMT_DURATION_FROM_PTS && fc.start_time != C.AV_NOPTS_VALUE {
+		promised += int64(fc.start_time)
 	}
-	missing := start + int64(fc.duration) - in.clock.end
+	missing := promised - in.clock.end
 	if missing > max(second, int64(fc.duration)/50) {
 		in.damage.MissingSeconds = float64(missing) / float64(second)
 	}
