@@ -36,14 +36,23 @@ bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
 	@scripts/setup.sh build bench
 	@$(RUN) go run ./kernels/bench
 
-samples: build setup-test ## make the sample clips anew, and 4k.mp4 and 8k.mp4 for benchmarks
-	@$(RUN) samples/make.sh bench
+samples: build setup-test ## check the sample clips, and make 4k.mp4 and 8k.mp4 for benchmarks
+	@$(RUN) go test -count=1 ./samples/... && samples/make.sh bench
 
-install: build ## install the program into $(PREFIX)/bin
-	install -D -m 755 bin/vidfilter "$(DESTDIR)$(PREFIX)/bin/vidfilter"
+# sudo only where the folder needs it, and never for the build: root has another cache.
+SUDO = $$(mkdir -p "$(DEST)" 2>/dev/null; [ -w "$(DEST)" ] || echo sudo)
+DEST = $(DESTDIR)$(PREFIX)
+COMPLETIONS = $(DEST)/share/bash-completion/completions/vidfilter \
+	$(DEST)/share/zsh/site-functions/_vidfilter $(DEST)/share/fish/vendor_completions.d/vidfilter.fish
 
-uninstall: ## remove the program from $(PREFIX)/bin
-	rm -f "$(DESTDIR)$(PREFIX)/bin/vidfilter"
+install: build ## install the program and its completions below PREFIX (/usr/local)
+	@sudo=$(SUDO); $$sudo install -D -m 755 bin/vidfilter "$(DEST)/bin/vidfilter"; \
+	set -- bash zsh fish; for f in $(COMPLETIONS); do \
+		bin/vidfilter completion $$1 | $$sudo install -D -m 644 /dev/stdin "$$f" || exit 1; shift; done
+	@echo "installed $(DEST)/bin/vidfilter"
+
+uninstall: ## remove what install put there
+	@sudo=$(SUDO); $$sudo rm -f "$(DEST)/bin/vidfilter" $(COMPLETIONS)
 
 clean: ## remove what was built in the tree
 	rm -rf bin samples/4k.mp4 samples/8k.mp4
@@ -52,7 +61,7 @@ distclean: clean ## remove the cached FFmpeg build too
 	rm -rf "$$(scripts/ffmpeg.sh --cache)"
 
 env: ## print the environment for plain go commands: eval "$$(make env)"
-	@scripts/env.sh
+	@scripts/setup.sh build >&2 && scripts/ffmpeg.sh >/dev/null && scripts/env.sh
 
 setup:
 	@scripts/setup.sh build
@@ -61,4 +70,4 @@ setup-test:
 	@scripts/setup.sh build test
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -41,12 +41,13 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 			in.opts.Warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
 		}
 	}
-	f, err := in.build(c, src, native && src == in.format)
+	interlaced, topFirst := in.fields(c)
+	f, err := in.build(c, src, native && src == in.format) // may leave c empty
 	if err != nil {
 		return nil, err
 	}
 	f.PTS, f.Duration = pts, duration
-	f.Interlaced, f.TopFieldFirst = in.fields(c)
+	f.Interlaced, f.TopFieldFirst = interlaced, topFirst
 	return f, nil
 }
 

@@ -95,11 +95,12 @@ func (in *Input) checkComplete() {
 		in.clock.end == av.NoPTS {
 		return
 	}
-	start := int64(0)
-	if fc.start_time != C.AV_NOPTS_VALUE {
-		start = int64(fc.start_time)
+	// Headers give the time at which all is over; what FFmpeg finds out by itself is a length.
+	promised := int64(fc.duration)
+	if fc.duration_estimation_method == C.AVFMT_DURATION_FROM_PTS && fc.start_time != C.AV_NOPTS_VALUE {
+		promised += int64(fc.start_time)
 	}
-	missing := start + int64(fc.duration) - in.clock.end
+	missing := promised - in.clock.end
 	if missing > max(second, int64(fc.duration)/50) {
 		in.damage.MissingSeconds = float64(missing) / float64(second)
 	}
@@ -216,8 +217,7 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 	d.Fields = C.GoString(C.vf_field_order(par.field_order))
 	d.Matrix, d.Primaries = C.GoString(C.av_color_space_name(par.color_space)), C.GoString(C.av_color_primaries_name(par.color_primaries))
 	d.Transfer, d.Range = C.GoString(C.av_color_transfer_name(par.color_trc)), C.GoString(C.av_color_range_name(par.color_range))
-	layout, _, native := av.LayoutOf(pf)
-	if native {
+	if _, _, native := av.LayoutOf(pf); native {
 		d.Path = "as it is"
 		return
 	}

@@ -49,6 +49,9 @@ type Options struct {
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
 
+	// KeepClock keeps the times of MPEG-TS as they are; else a clock that starts late starts at 0.
+	KeepClock bool
+
 	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
 	MaxErrorRate float64
 

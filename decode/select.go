@@ -193,17 +193,15 @@ const arbitraryStart = 600 * second
 func (in *Input) seek() error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	in.times.untimed = fc.iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
-	start := max(int64(fc.start_time), 0)
+	start := int64(fc.start_time)
 	if fc.start_time == C.AV_NOPTS_VALUE {
 		start = 0
 	}
 	if in.opts.Start <= 0 {
-		if fc.iformat.flags&C.AVFMT_TS_DISCONT != 0 && start > arbitraryStart {
-			in.clock.shift = -start
-			in.opts.Warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
-		}
+		in.ownClock(start)
 		return nil
 	}
+	start = max(start, 0) // sound may begin a little earlier
 	target := start + in.opts.Start.Microseconds()
 	in.clock.shift = -target
 	if in.forwards {
@@ -218,6 +216,26 @@ func (in *Input) seek() error {
 	}
 	return nil
 }
+
+// ownClock takes an arbitrary start out, or, where the output has the same kind of clock, only what the
+// demuxer did: it makes times from before the wrap of a 33-bit clock negative.
+func (in *Input) ownClock(start int64) {
+	switch {
+	case !in.clock.jumpy:
+	case in.opts.KeepClock && start < 0:
+		in.clock.shift = wrap33
+	case in.opts.KeepClock:
+	case start < 0 || start > arbitraryStart:
+		in.clock.shift = -start
+		if start < 0 {
+			start += wrap33
+		}
+		in.opts.Warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
+	}
+}
+
+// wrap33 is when a 33-bit clock of 90 kHz wraps, in microseconds. Rounded back it is exact.
+const wrap33 = (1<<33*100 + 4) / 9
 
 // route holds back a packet of another stream until the video is as far, less what lies outside the part
 // asked for.

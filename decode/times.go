@@ -56,7 +56,8 @@ type clock struct {
 
 type lane struct {
 	offset int64
-	last   int64
+	last   int64 // decode time of the latest packet, corrected
+	next   int64 // when the one after it is due
 	used   bool
 }
 
@@ -75,7 +76,7 @@ func (c *clock) adjust(p *astiav.Packet, st *C.AVStream) {
 		c.lanes[p.StreamIndex()] = l
 	}
 	if kind := st.codecpar.codec_type; c.jumpy && (kind == C.AVMEDIA_TYPE_VIDEO || kind == C.AVMEDIA_TYPE_AUDIO) {
-		c.follow(l, packetTime(p, st))
+		c.follow(l, packetTime(p, st), micros(p.Duration(), st))
 	}
 	if by := fromMicros(c.shift+l.offset, st.time_base); by != 0 {
 		if p.Pts() != av.NoPTS {
@@ -89,7 +90,7 @@ func (c *clock) adjust(p *astiav.Packet, st *C.AVStream) {
 
 // follow keeps one stream's clock going. A stream that jumps takes the correction that another stream found
 // for the same jump, so that both stay in step; else it finds one.
-func (c *clock) follow(l *lane, t int64) {
+func (c *clock) follow(l *lane, t, duration int64) {
 	if t == av.NoPTS {
 		return
 	}
@@ -99,12 +100,15 @@ func (c *clock) follow(l *lane, t int64) {
 	}
 	if l.used && !near(l.offset) {
 		if !near(c.offset) {
-			c.offset = l.last - t
+			c.offset = l.next - t
 			c.jumps++
 		}
 		l.offset = c.offset
 	}
-	l.used, l.last = true, t+l.offset
+	if t += l.offset; duration <= 0 && l.used {
+		duration = max(0, t-l.last)
+	}
+	l.used, l.last, l.next = true, t, t+duration
 }
 
 // timeline gives every frame a time of its own that is later than the one before.
@@ -112,12 +116,16 @@ type timeline struct {
 	step              int64 // a frame's usual duration in the stream's time base, at least 1
 	next, last        int64
 	started           bool
-	untimed           bool // the container has no times at all, so their absence is no damage
+	untimed           bool  // the container has no times at all, so their absence is no damage
+	silent, second    int64 // how long no frame has had a time; what a second is
 	missing, repaired int64
 }
 
 func newTimeline(tb, rate astiav.Rational) timeline {
-	t := timeline{step: 1}
+	t := timeline{step: 1, second: 1}
+	if tb.Num() > 0 {
+		t.second = int64(tb.Den() / tb.Num())
+	}
 	if rate.Num() > 0 && tb.Num() > 0 {
 		t.step = max(1, int64(C.av_rescale_q(1, C.AVRational{C.int(rate.Den()), C.int(rate.Num())}, C.AVRational{C.int(tb.Num()), C.int(tb.Den())})))
 	}
@@ -130,13 +138,18 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 	}
 	switch {
 	case pts == av.NoPTS:
+		// MPEG program and transport streams need a time every 0.7 s only, AVI has none of reordered
+		// frames: what is filled in between is no damage, beyond that it is.
 		pts = t.next
-		if !t.untimed {
+		if t.silent += duration; !t.untimed && t.silent > t.second {
 			t.missing++
 		}
 	case t.started && pts <= t.last:
 		pts = t.last + 1
 		t.repaired++
+		t.silent = 0
+	default:
+		t.silent = 0
 	}
 	t.started, t.last, t.next = true, pts, pts+duration
 	return pts, duration

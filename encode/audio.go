@@ -1,14 +1,105 @@
 package encode
 
+//#cgo pkg-config: libswresample
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
 import (
 	"errors"
+	"fmt"
+	"unsafe"
 
 	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
 )
 
-type audioConverter struct{}
+// audioConverter turns one audio stream into AAC, which every container takes.
+type audioConverter struct {
+	c   *C.vf_audio
+	pkt *astiav.Packet // what comes out of the encoder
+}
 
-func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error { return nil }
-func (a *audioConverter) close()                                          {}
+func newAudioConverter(s *C.AVStream, globalHeader bool) (*audioConverter, error) {
+	a := &audioConverter{c: (*C.vf_audio)(C.calloc(1, C.sizeof_vf_audio))}
+	global := C.int(0)
+	if globalHeader {
+		global = 1
+	}
+	if err := av.Error(int(C.vf_audio_open(a.c, s, global))); err != nil {
+		C.free(unsafe.Pointer(a.c))
+		return nil, err
+	}
+	if a.pkt = astiav.AllocPacket(); a.pkt == nil {
+		a.close()
+		return nil, errors.New("out of memory")
+	}
+	return a, nil
+}
 
-func (o *Output) convertAudio(s *astiav.Stream) error { return errors.New("no conversion") }
+func (a *audioConverter) close() {
+	if a.c == nil {
+		return
+	}
+	C.vf_audio_close(a.c)
+	C.free(unsafe.Pointer(a.c))
+	a.c = nil
+	if a.pkt != nil {
+		a.pkt.Free()
+	}
+}
+
+// padding returns how many samples of silence the encoder puts in front.
+func (a *audioConverter) padding() C.int { return a.c.enc.initial_padding }
+
+// push takes in a packet, nil for the end, and writes what the encoder has ready. It borrows p.
+func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
+	var in *C.AVPacket
+	if p != nil {
+		in = (*C.AVPacket)(av.PacketPtr(p))
+	}
+	if err := av.Error(int(C.vf_audio_send(a.c, in))); err != nil {
+		return fmt.Errorf("encode: convert audio: %w", err)
+	}
+	for {
+		out := (*C.AVPacket)(av.PacketPtr(a.pkt))
+		n := C.vf_audio_receive(a.c, out)
+		if n <= 0 {
+			if err := av.Error(int(n)); err != nil {
+				return fmt.Errorf("encode: convert audio: %w", err)
+			}
+			return nil
+		}
+		err := o.carryTo(l, out, a.c.enc.time_base)
+		a.pkt.Unref()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// convertAudio makes an AAC stream of one that the container cannot hold.
+func (o *Output) convertAudio(s *astiav.Stream) error {
+	in := inputStream(s)
+	a, err := newAudioConverter(in, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
+	if err != nil {
+		return err
+	}
+	st, err := o.newStream(s)
+	if st == nil {
+		a.close()
+		return err
+	}
+	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS, aud: a} // from here on Close frees it
+	if err != nil {
+		return err
+	}
+	for _, k := range stale {
+		set(&st.metadata, k, "")
+		set(&st.metadata, k+"-eng", "")
+	}
+	st.time_base = a.c.enc.time_base
+	o.opts.Warn("%s becomes aac at %d kb/s: %s cannot hold it", streamName(s), a.c.enc.bit_rate/1000, o.opts.Format)
+	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))
+}

@@ -73,6 +73,47 @@ int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int
 	return 0;
 }
 
+int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uint32_t tag)
+{
+	int err = avcodec_parameters_copy(dst, src);
+	if (err < 0)
+		return err;
+	dst->codec_tag = tag;
+	// Matroska and AVI say how many channels there are, MP4 wants to know which.
+	if (dst->codec_type == AVMEDIA_TYPE_AUDIO && dst->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
+		av_channel_layout_default(&dst->ch_layout, dst->ch_layout.nb_channels);
+	return 0;
+}
+
+int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
+{
+	AVFormatContext *fc = NULL;
+	AVDictionary *options = NULL;
+	uint8_t *header = NULL;
+	int ok = 0;
+	if (stream->codecpar->codec_id == AV_CODEC_ID_NONE ||
+	    avformat_alloc_output_context2(&fc, format, NULL, NULL) < 0)
+		return 0;
+	// MP4 describes its tracks last, unless told otherwise. That needs no packet for PCM, whose channels
+	// it can refuse.
+	if (av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
+		av_dict_set(&options, "movflags", "empty_moov", 0);
+	AVStream *st = avformat_new_stream(fc, NULL);
+	if (st && vf_copy_parameters(st->codecpar, stream->codecpar, tag) >= 0 &&
+	    av_dict_copy(&st->metadata, stream->metadata, 0) >= 0 && avio_open_dyn_buf(&fc->pb) >= 0) {
+		st->time_base = stream->time_base;
+		ok = avformat_write_header(fc, &options) >= 0;
+		if (ok)
+			av_write_trailer(fc);
+		avio_close_dyn_buf(fc->pb, &header);
+		av_free(header);
+		fc->pb = NULL;
+	}
+	av_dict_free(&options);
+	avformat_free_context(fc);
+	return ok;
+}
+
 enum { SUBS_BYTES = 1 << 20 };
 
 int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to)

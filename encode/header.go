@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/asticode/go-astiav"
+
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
@@ -35,6 +37,7 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 	case "matroska":
 		// Players want to know the default streams, not have them chosen anew.
 		set(&d, "default_mode", "passthrough")
+		o.delayAudio()
 	}
 	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
 		return o.writeError("write the header of", err)
@@ -53,6 +56,40 @@ func (o *Output) firstTime(f *pipeline.Frame) int64 {
 	return t
 }
 
+// delayAudio lets audio begin before 0: Matroska has no negative times but a delay of the decoder that is
+// taken off, which is what they mean. Without it, every stream would be shifted.
+func (o *Output) delayAudio() {
+	for _, s := range o.in.Others {
+		l := o.lanes[s.Index()]
+		if l == nil || l.st.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || l.st.codecpar.sample_rate <= 0 {
+			continue
+		}
+		padding := C.av_rescale_q_rnd(-C.int64_t(o.firstOf(s)), l.from, C.AVRational{1, l.st.codecpar.sample_rate}, C.AV_ROUND_NEAR_INF)
+		if l.aud != nil {
+			padding += C.int64_t(l.aud.padding())
+		}
+		if padding > 0 || l.st.codecpar.codec_id != C.AV_CODEC_ID_OPUS { // Opus has one of its own, always
+			l.st.codecpar.initial_padding = max(0, C.int(padding))
+		}
+	}
+}
+
+// firstOf returns the time of a stream's first packet in its own unit, as far as it is known before the
+// header: 0 when it is not.
+func (o *Output) firstOf(s *astiav.Stream) int64 {
+	for _, p := range o.early {
+		if p.StreamIndex() == s.Index() && p.Pts() != av.NoPTS {
+			return p.Pts()
+		}
+	}
+	// The demuxer interleaves and the packet is yet to come, but MP4 has an index.
+	st := inputStream(s)
+	if e := C.avformat_index_get_entry(st, 0); e != nil && !o.in.Cut {
+		return int64(e.timestamp + C.av_rescale_q(C.int64_t(o.in.Shift), C.AVRational{1, 1000000}, st.time_base))
+	}
+	return 0
+}
+
 // plain are the tags that MP4 has atoms of its own for, which every player reads. Any other tag needs
 // the newer scheme for all of them.
 var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
@@ -63,6 +100,11 @@ func (o *Output) movFlags() []string {
 	var flags []string
 	if o.oc.pb != nil && o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL == 0 {
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
+	}
+	for _, st := range cSlice(o.oc.streams, int(o.oc.nb_streams)) {
+		if st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
+			return flags // the newer scheme has no place for cover art
+		}
 	}
 	for k := range tags(o.oc.metadata) {
 		if !slices.Contains(plain, k) {

@@ -314,14 +314,14 @@ func (o *Output) carry(own *astiav.Packet) error {
 			return nil
 		}
 	}
-	return o.carryTo(l, p)
+	return o.carryTo(l, p, l.from)
 }
 
-// carryTo writes a packet whose times are in l.from.
-func (o *Output) carryTo(l *lane, p *C.AVPacket) error {
+// carryTo writes a packet whose times are in the given unit.
+func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	p.stream_index = l.st.index
 	p.pos = -1
-	C.av_packet_rescale_ts(p, l.from, l.st.time_base)
+	C.av_packet_rescale_ts(p, from, l.st.time_base)
 	if p.dts == C.AV_NOPTS_VALUE {
 		p.dts = p.pts
 	}

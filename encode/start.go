@@ -1,6 +1,7 @@
 package encode
 
 //#include <stdlib.h>
+//#include <libavutil/opt.h>
 //#include <libavutil/pixdesc.h>
 //#include "glue.h"
 import "C"
@@ -64,6 +65,9 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	if codec == nil {
 		return refusal("libx264 is the default", "this build has no encoder %q", name)
 	}
+	if most := 16384; name == "libx264" && (f.Width > most || f.Height > most) {
+		return refusal("another --encoder may take it, ffv1 for example", "x264 cannot encode %dx%d: %d is the most on a side", f.Width, f.Height, most)
+	}
 	to, err := o.encoderFormat(codec, f)
 	if err != nil {
 		return err
@@ -109,7 +113,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		return refusal("see --help", "the encoder %s has no option %q", name, e.Key())
 	}
 	o.enc = enc
-	if to.pixelFormat != av.PixelFormat(f.Layout) {
+	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
 	return nil
@@ -181,28 +185,35 @@ func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) (*asti
 			_ = d.Set(k, v, 0)
 		}
 	}
-	switch name := codec.Name(); {
-	case Image(o.opts.Format):
-		if name == "mjpeg" {
+	if Image(o.opts.Format) {
+		if codec.Name() == "mjpeg" {
 			c.flags |= C.AV_CODEC_FLAG_QSCALE
 			c.global_quality = 2 * C.FF_QP2LAMBDA
 		}
 		return d, nil
-	case name == "libx264":
-		set("preset", o.opts.Preset)
-		set("tune", o.opts.Tune)
-		set("x264-params", o.opts.Params)
-	default:
-		set("preset", o.opts.Preset)
-		set("tune", o.opts.Tune)
-		set("x264-params", o.opts.Params)
 	}
+	if hasOption(codec, "preset") {
+		set("preset", o.opts.Preset)
+	}
+	set("tune", o.opts.Tune)
+	set("x264-params", o.opts.Params)
 	if o.opts.Bitrate > 0 {
 		c.bit_rate = C.int64_t(o.opts.Bitrate)
-	} else if o.opts.CRF >= 0 {
+	} else if o.opts.CRF >= 0 && hasOption(codec, "crf") {
 		set("crf", strconv.FormatFloat(o.opts.CRF, 'f', -1, 64))
 	}
 	return d, nil
+}
+
+// hasOption tells whether an encoder has an option of its own. Preset and CRF always have a value, so
+// encoders without them just do not get it.
+func hasOption(codec *astiav.Codec, name string) bool {
+	k := C.CString(name)
+	defer C.free(unsafe.Pointer(k))
+	n := C.CString(codec.Name())
+	defer C.free(unsafe.Pointer(n))
+	class := C.avcodec_find_encoder_by_name(n).priv_class
+	return class != nil && C.av_opt_find(unsafe.Pointer(&class), k, nil, 0, C.AV_OPT_SEARCH_FAKE_OBJ) != nil
 }
 
 // encoderFormat is what the encoder is fed with.
@@ -222,15 +233,15 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 	}
 	desc := want.Descriptor()
 	to := encoderFormat{pixelFormat: want, format: f.Format, isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
-	if codec.Name() == "mjpeg" {
-		to.format.FullRange = true
-	}
-	if f.Layout == pipeline.RGBA && to.isYUV {
-		to.format.FullRange = codec.Name() == "mjpeg"
+	if f.Layout == pipeline.RGBA {
+		to.format.FullRange = false
 		to.format.Matrix = pipeline.BT601
-		if f.Height >= 720 && codec.Name() != "mjpeg" {
+		if f.Height >= 720 {
 			to.format.Matrix = pipeline.BT709
 		}
+	}
+	if o.opts.Format == "mjpeg" { // a JPEG file has this one meaning
+		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
 	}
 	return to, nil
 }

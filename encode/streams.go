@@ -57,7 +57,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off before its first packet
 		o.opts.Warn("%s is left out: the input does not say how it sounds", streamName(s))
 		return nil
-	case o.holds(par):
+	case o.holds(in):
 		return o.copyStream(s)
 	case par.codec_type == C.AVMEDIA_TYPE_SUBTITLE:
 		if to, ok := o.textFor(par.codec_id); ok {
@@ -100,32 +100,28 @@ var tsCodecs = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_SMPTE_KLV, C.AV_CODEC_ID_TIMED_ID3, C.AV_CODEC_ID_SCTE_35, C.AV_CODEC_ID_ARIB_CAPTION,
 }
 
-func (o *Output) holds(par *C.AVCodecParameters) bool {
-	switch o.opts.Format {
-	case "mpegts":
-		return slices.Contains(tsCodecs, par.codec_id)
-	case "matroska":
-		switch par.codec_type {
-		case C.AVMEDIA_TYPE_ATTACHMENT:
-			return true
-		case C.AVMEDIA_TYPE_AUDIO: // beyond its own codecs, whatever a WAV file can hold
-			return query(o.oc.oformat, par) || riffTag(C.avformat_get_riff_audio_tags(), par.codec_id)
-		case C.AVMEDIA_TYPE_VIDEO:
-			return query(o.oc.oformat, par) || riffTag(C.avformat_get_riff_video_tags(), par.codec_id)
-		}
+// holds tells whether the container takes a stream as it is: the muxer is asked to begin a file of nothing
+// else, since the lists of codecs that muxers publish say yes to more than they take.
+func (o *Output) holds(in *C.AVStream) bool {
+	if o.opts.Format == "mpegts" {
+		return slices.Contains(tsCodecs, in.codecpar.codec_id)
 	}
-	return par.codec_type != C.AVMEDIA_TYPE_ATTACHMENT && query(o.oc.oformat, par)
+	switch {
+	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
+		return o.opts.Format == "matroska"
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "mov":
+		return false // it is taken and then not written
+	}
+	return C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) != 0
 }
 
-func query(f *C.AVOutputFormat, par *C.AVCodecParameters) bool {
-	if par.codec_id == C.AV_CODEC_ID_NONE {
-		return false
+// codecTag returns the codec tag that a stream keeps in the new container, 0 for the muxer's choice: a tag
+// belongs to its container, and is kept only where the new one means the same by it.
+func (o *Output) codecTag(par *C.AVCodecParameters) C.uint32_t {
+	if tags := o.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
+		return par.codec_tag
 	}
-	return C.avformat_query_codec(f, par.codec_id, C.FF_COMPLIANCE_NORMAL) == 1
-}
-
-func riffTag(t *C.struct_AVCodecTag, id C.enum_AVCodecID) bool {
-	return C.av_codec_get_tag(&t, id) != 0
+	return 0
 }
 
 // textFor names the codec that text subtitles become in a container that cannot hold them as they are.
@@ -158,7 +154,19 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if o.opts.Format == "mpegts" && in.id >= 32 {
 		st.id = in.id // the PID
 	}
-	return st, av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0)))
+	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
+		return st, err
+	}
+	if to := quickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.opts.Format == "mov" {
+		set(&st.metadata, "language", to)
+	}
+	return st, nil
+}
+
+// quickTimeLanguages are languages with two codes of which FFmpeg's list for QuickTime has the other one.
+var quickTimeLanguages = map[string]string{
+	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
+	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }
 
 // copyStream carries a stream along bit for bit.
@@ -168,16 +176,8 @@ func (o *Output) copyStream(s *astiav.Stream) error {
 		return err
 	}
 	in := inputStream(s)
-	if err := av.Error(int(C.avcodec_parameters_copy(st.codecpar, in.codecpar))); err != nil {
+	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, o.codecTag(in.codecpar)))); err != nil {
 		return err
-	}
-	// A codec tag belongs to its container: keep it only where the new one means the same by it.
-	if tags := o.oc.oformat.codec_tag; tags != nil {
-		if C.av_codec_get_id(tags, in.codecpar.codec_tag) != in.codecpar.codec_id {
-			st.codecpar.codec_tag = 0
-		}
-	} else {
-		st.codecpar.codec_tag = 0
 	}
 	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS}
 	return nil
@@ -261,7 +261,7 @@ func (o *Output) videoMetadata(st, in *C.AVStream) error {
 }
 
 // container keys say how the input's container was written; the muxer writes its own.
-var containerKeys = []string{"major_brand", "minor_version", "compatible_brands", "encoder", "DURATION"}
+var containerKeys = []string{"major_brand", "minor_version", "compatible_brands", "encoder", "software", "DURATION"}
 
 // fileMetadata copies what the file says of itself: tags, chapters, programs.
 func (o *Output) fileMetadata() error {

@@ -158,6 +158,7 @@ func (o *Output) compareTags(got *inspection) {
 		}
 	}
 	sort.Strings(lost)
+	lost = append(lost, lostLanguages(o.oc, got.fc)...)
 	if got.fc.nb_chapters < o.oc.nb_chapters {
 		lost = append(lost, fmt.Sprintf("%d of %d chapters", o.oc.nb_chapters-got.fc.nb_chapters, o.oc.nb_chapters))
 	}
@@ -167,6 +168,32 @@ func (o *Output) compareTags(got *inspection) {
 	if len(lost) > 0 {
 		o.opts.Warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
 	}
+}
+
+// lostLanguages names the languages of sound and subtitles that are not there, or on fewer streams.
+func lostLanguages(want, got *C.AVFormatContext) []string {
+	count := map[string]int{}
+	each := func(fc *C.AVFormatContext, by int) {
+		for _, st := range cSlice(fc.streams, int(fc.nb_streams)) {
+			l := metadata(st.metadata, "language")
+			if to := quickTimeLanguages[l]; to != "" {
+				l = to
+			}
+			if kind := st.codecpar.codec_type; l != "" && l != "und" && (kind == C.AVMEDIA_TYPE_AUDIO || kind == C.AVMEDIA_TYPE_SUBTITLE) {
+				count[l] += by
+			}
+		}
+	}
+	each(want, 1)
+	each(got, -1)
+	var lost []string
+	for l, n := range count {
+		if n > 0 {
+			lost = append(lost, "the language "+l)
+		}
+	}
+	sort.Strings(lost)
+	return lost
 }
 
 func rotated(par *C.AVCodecParameters) bool {

@@ -58,8 +58,11 @@ void vf_tile_avx512(const vf_job *, void *, int, int, int, int);
 void *vf_alloc(size_t size);
 void vf_free(void *);
 
-// vf_fma_rate runs n times 16 independent vector multiply-adds and returns how many floats one vector holds: the
+// vf_fma_rate runs n times 12 independent vector multiply-adds and returns how many floats one vector holds: the
 // benchmark's measure of what the core can do.
 int vf_fma_rate(int isa, long n);
+int vf_fma_rate_plain(long n);
+int vf_fma_rate_avx2(long n);
+int vf_fma_rate_avx512(long n);
 
 #endif

@@ -5,5 +5,6 @@
 #define VF_ISA_AVX2
 #define VL 8
 #define TILE vf_tile_avx2
+#define FMA_RATE vf_fma_rate_avx2
 #include "cpu_tile.h"
 #endif

@@ -5,5 +5,6 @@
 #define VF_ISA_AVX512
 #define VL 16
 #define TILE vf_tile_avx512
+#define FMA_RATE vf_fma_rate_avx512
 #include "cpu_tile.h"
 #endif

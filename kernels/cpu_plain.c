@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #define VL 4
 #define TILE vf_tile_plain
+#define FMA_RATE vf_fma_rate_plain
 #include "cpu_tile.h"
 
 int vf_has(int isa)
@@ -34,6 +35,16 @@ void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, 
 	}
 #endif
 	vf_tile_plain(job, scratch, x0, y0, x1, y1);
+}
+
+int vf_fma_rate(int isa, long n)
+{
+#ifdef __x86_64__
+	if (isa == VF_AVX512) return vf_fma_rate_avx512(n);
+	if (isa == VF_AVX2) return vf_fma_rate_avx2(n);
+#endif
+	(void)isa;
+	return vf_fma_rate_plain(n);
 }
 
 size_t vf_scratch_size(void) { return (sizeof(scratch) + 63) / 64 * 64; }

@@ -33,7 +33,8 @@ enum {
 	MAX_TILE = 256,                    // columns of a tile
 	ROW = MAX_TILE + 2 * PAD + 16,     // floats of one row of one plane, the last vector's slack included
 	RING = 2 * VF_MAX_RADIUS + 2,      // rows of the ring
-	MAX_PLANES = 6                     // R, G, B and what else the distance needs
+	MAX_PLANES = 6,                    // R, G, B and what else the distance needs
+	AHEAD = 6                          // rows that are fetched before they are needed
 };
 
 // The scratch of a tile; about 260 kB for the largest radius and the most planes, of which small radii touch little.
@@ -100,26 +101,50 @@ static int border_index(int i, int n, int border)
 
 INLINE vf to_word(vf x) { return clamp255(round_near(x)); }
 
+// Samples (of unit bytes) are read where they lie if whole vectors stay within the row of width samples, else from a copy.
+INLINE const uint8_t *stage(uint8_t *copy, const uint8_t *row, int first, int n, int width, size_t unit)
+{
+	row += first * unit;
+	if (first + (n + VL - 1) / VL * VL <= width) return row;
+	memcpy(copy, row, n * unit);
+	return copy;
+}
+
+// Results are written where they belong if they are whole vectors, else by unstage: beyond may be another thread's tile.
+INLINE uint8_t *stage_out(uint8_t *copy, uint8_t *to, int n) { return n % VL ? copy : to; }
+INLINE void unstage(const uint8_t *copy, uint8_t *to, int n) { if (n % VL) memcpy(to, copy, n); }
+
+// A tile's rows lie a pitch apart, where the hardware does not look ahead.
+INLINE void prefetch(const uint8_t *p, int n)
+{
+	for (int i = 0; i < n; i += 64) __builtin_prefetch(p + i);
+}
+
+INLINE void repeat(uint8_t *to, const uint8_t *from, int n, int times)
+{
+	if (times == 1) memcpy(to, from, n);
+	else for (int i = 0; i < n; i++) to[2 * i] = to[2 * i + 1] = from[i];
+}
+
 // What U and V of chroma row cy add to the colours of columns c0 <= x < c1, c0 even. The constants hold TIE_UP.
 static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 {
 	if (s->chroma_row == cy) return;
 	s->chroma_row = cy;
 	int first = c0 >> j->sub_x, n = ((c1 + j->sub_x) >> j->sub_x) - first;
-	uint8_t u[ROW], v[ROW];
+	const uint8_t *u = j->src[1] + cy * j->src_pitch[1] + first;
 	if (j->layout == VF_NV12) {
-		const uint8_t *uv = j->src[1] + cy * j->src_pitch[1] + 2 * first;
-		for (int i = 0; i < n; i++) u[i] = uv[2 * i], v[i] = uv[2 * i + 1];
+		u += first;
+		for (int i = 0; i < n; i++) s->u8[2 * i] = s->u8[2 * i + 1] = u[2 * i];
+		for (int i = 0; i < n; i++) s->v8[2 * i] = s->v8[2 * i + 1] = u[2 * i + 1];
 	} else {
-		memcpy(u, j->src[1] + cy * j->src_pitch[1] + first, n);
-		memcpy(v, j->src[2] + cy * j->src_pitch[2] + first, n);
-	}
-	if (j->sub_x) {
-		for (int i = 0; i < n; i++) s->u8[2 * i] = s->u8[2 * i + 1] = u[i];
-		for (int i = 0; i < n; i++) s->v8[2 * i] = s->v8[2 * i + 1] = v[i];
-	} else {
-		memcpy(s->u8, u, n);
-		memcpy(s->v8, v, n);
+		const uint8_t *v = j->src[2] + cy * j->src_pitch[2] + first;
+		repeat(s->u8, u, n, 1 << j->sub_x);
+		repeat(s->v8, v, n, 1 << j->sub_x);
+		if (cy + AHEAD / 2 < j->chroma_read) {
+			prefetch(u + AHEAD / 2 * j->src_pitch[1], n);
+			prefetch(v + AHEAD / 2 * j->src_pitch[2], n);
+		}
 	}
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf uf = load_u8(s->u8 + i), vf_ = load_u8(s->v8 + i);
@@ -131,11 +156,13 @@ static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 
 static void load_rgba(const vf_job *j, scratch *s, float *to, int y, int c0, int c1)
 {
-	memcpy(s->rgba8, j->src[0] + y * j->src_pitch[0] + 4 * (ptrdiff_t)c0, 4 * (size_t)(c1 - c0));
+	const uint8_t *row = j->src[0] + y * j->src_pitch[0];
+	const uint8_t *rgba = stage(s->rgba8, row, c0, c1 - c0, j->width, 4);
+	if (y + AHEAD < j->height) prefetch(row + AHEAD * j->src_pitch[0] + 4 * c0, 4 * (c1 - c0));
 	float scale = j->distance == VF_DIST_LAB || j->distance == VF_DIST_LUMA ? 1 : j->scale;
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vi w;
-		memcpy(&w, s->rgba8 + 4 * i, sizeof w);
+		memcpy(&w, rgba + 4 * i, sizeof w);
 		for (int c = 0; c < 3; c++) store(to + c * ROW + i, to_float((w >> 8 * c) & 255) * scale);
 	}
 }
@@ -144,12 +171,16 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 {
 	int cy = y >> j->sub_y;
 	load_chroma(j, s, cy < j->chroma_read ? cy : j->chroma_read - 1, c0, c1);
-	memcpy(s->y8, j->src[0] + y * j->src_pitch[0] + c0, c1 - c0);
-	float scale = j->distance == VF_DIST_LAB || j->distance == VF_DIST_LUMA ? 1 : j->scale;
+	const uint8_t *row = j->src[0] + y * j->src_pitch[0], *y8 = stage(s->y8, row, c0, c1 - c0, j->width, 1);
+	if (y + AHEAD < j->height) {
+		prefetch(row + AHEAD * j->src_pitch[0] + c0, c1 - c0);
+		prefetch(j->dst[0] + (y + AHEAD) * j->dst_pitch[0] + c0, c1 - c0);
+	}
+	vf gain = splat(j->y_gain), scale = splat(j->distance == VF_DIST_LAB || j->distance == VF_DIST_LUMA ? 1 : j->scale);
 	for (int i = 0; i < c1 - c0; i += VL) {
-		vf yf = load_u8(s->y8 + i);
+		vf yf = load_u8(y8 + i);
 		for (int c = 0; c < 3; c++)
-			store(to + c * ROW + i, to_word(fmadd(splat(j->y_gain), yf, load(s->chroma[c] + i))) * scale);
+			store(to + c * ROW + i, to_word(fmadd(gain, yf, load(s->chroma[c] + i))) * scale);
 	}
 }
 
@@ -206,7 +237,8 @@ static void load_row(const vf_job *j, scratch *s, int y)
 		memset(row, 0, (size_t)s->planes * ROW * sizeof *row);
 		return;
 	}
-	int c0 = (s->x0 > r ? s->x0 - r : 0) & ~1, c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
+	int c0 = s->x0 > PAD ? s->x0 - PAD : 0; // more than r columns, so that vectors are stored aligned
+	int c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
 	float *to = row + PAD + c0 - s->x0;
 	(j->layout == VF_RGBA ? load_rgba : load_yuv)(j, s, to, at, c0, c1);
 	if (j->distance == VF_DIST_LAB) add_lab(j, to, c1 - c0);
@@ -316,7 +348,14 @@ INLINE void filter_rows(const vf_job *j, scratch *s, int y, int distance, int ra
 }
 
 #define FILTER(name, distance, range) \
-	static void name(const vf_job *j, scratch *s, int y) { filter_rows(j, s, y, distance, range, j->radius); }
+	static void name(const vf_job *j, scratch *s, int y) \
+	{ \
+		switch (j->radius) { /* loops of known length are unrolled */ \
+		case 1: filter_rows(j, s, y, distance, range, 1); break; \
+		case 2: filter_rows(j, s, y, distance, range, 2); break; \
+		default: filter_rows(j, s, y, distance, range, j->radius); \
+		} \
+	}
 FILTER(rgb_lorentzian, VF_DIST_RGB, VF_LORENTZIAN)
 FILTER(rgb_gaussian, VF_DIST_RGB, VF_GAUSSIAN)
 FILTER(channel_lorentzian, VF_DIST_CHANNEL, VF_LORENTZIAN)
@@ -353,13 +392,15 @@ static void store_luma(const vf_job *j, scratch *s, int y)
 {
 	const float *in = s->out[y & 1][0] + PAD;
 	int n = s->x1 - s->x0;
+	uint8_t *row = j->dst[0] + y * j->dst_pitch[0] + s->x0, *to = stage_out(s->y8, row, n);
+	vf kr = splat(j->y[0]), kg = splat(j->y[1]), kb = splat(j->y[2]), offset = splat(j->y[3]);
 	for (int i = 0; i < n; i += VL) {
-		vf e = fmadd(load(in + i), splat(j->y[0]), splat(j->y[3]));
-		e = fmadd(load(in + ROW + i), splat(j->y[1]), e);
-		e = fmadd(load(in + 2 * ROW + i), splat(j->y[2]), e);
-		store_u8(s->y8 + i, to_int(round_near(e)));
+		vf e = fmadd(load(in + i), kr, offset);
+		e = fmadd(load(in + ROW + i), kg, e);
+		e = fmadd(load(in + 2 * ROW + i), kb, e);
+		store_u8(to + i, to_int(round_near(e)));
 	}
-	memcpy(j->dst[0] + y * j->dst_pitch[0] + s->x0, s->y8, n);
+	unstage(to, row, n);
 }
 
 static void store_rgba(const vf_job *j, scratch *s, int y)
@@ -467,4 +508,18 @@ void TILE(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
 		filter(j, s, y);
 		store_rows(j, s, y, y1 - y < 2 ? 1 : 2);
 	}
+}
+
+// Twelve chains: more than two units' latency asks for. The sum makes the compiler keep them all.
+int FMA_RATE(long n)
+{
+	vf k = splat(0.5f), a = k, b = a + k, c = b + k, d = c + k, e = d + k, f = e + k;
+	vf g = f + k, h = g + k, i = h + k, j = i + k, l = j + k, m = l + k;
+	for (; n > 0; n--) {
+		a = fmadd(a, k, k), b = fmadd(b, k, k), c = fmadd(c, k, k), d = fmadd(d, k, k);
+		e = fmadd(e, k, k), f = fmadd(f, k, k), g = fmadd(g, k, k), h = fmadd(h, k, k);
+		i = fmadd(i, k, k), j = fmadd(j, k, k), l = fmadd(l, k, k), m = fmadd(m, k, k);
+	}
+	vf sum = a + b + c + d + e + f + g + h + i + j + l + m;
+	return sum[0] > 0 ? VL : 0;
 }

@@ -5,27 +5,27 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 want=$(sed -n 's/^go //p' "$here/../go.mod")
-
-find_go() { command -v go 2>/dev/null || { [ -x /usr/local/go/bin/go ] && echo /usr/local/go/bin/go; }; }
-version() { GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//'; }
-newer() { [ "$(printf '%s\n%s\n' "$want" "$1" | sort -V | head -n 1)" = "$want" ]; }
-
-go=$(find_go) || {
+go=$(command -v go || echo /usr/local/go/bin/go)
+if [ ! -x "$go" ]; then
 	echo "vidfilter: no go command; run make" >&2
 	exit 1
-}
-if newer "$(version "$go")"; then
+fi
+# Outside the tree, since an old go stumbles over the version in go.mod.
+old() { (cd / && GOTOOLCHAIN=local GO111MODULE=on GOFLAGS=-mod=mod "$go" "$@"); }
+
+have=$(old env GOVERSION | sed 's/^go//; s/[^0-9.].*//')
+if [ "$(printf '%s\n' "$want" "$have" | sort -V | head -n 1)" = "$want" ]; then
 	dirname "$go"
 	exit
 fi
-arch=$("$go" env GOARCH)
-name=golang.org/toolchain@v0.0.1-go$want.linux-$arch
-root=$("$go" env GOMODCACHE)/$name
-if [ ! -x "$root/bin/go" ]; then
-	echo "vidfilter: go $(version "$go") is too old, fetching go $want" >&2
-	(cd / && GO111MODULE=on GOFLAGS=-mod=mod "$go" mod download "$name") >&2
+name=golang.org/toolchain@v0.0.1-go$want.linux-$(old env GOARCH)
+root=$(old env GOMODCACHE)/$name
+if [ ! -f "$root/ready" ]; then
+	echo "vidfilter: go $have is older than go.mod asks, fetching go $want" >&2
+	old mod download "$name" >&2
 	# Modules are unpacked read-only and without the execute bits.
 	chmod -R u+w "$root"
 	chmod +x "$root"/bin/* "$root"/pkg/tool/*/*
+	touch "$root/ready"
 fi
 echo "$root/bin"

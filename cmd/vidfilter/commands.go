@@ -66,16 +66,16 @@ func report(err error, s stdio) int {
 }
 
 func printDevices(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%-8s %s\n", "cpu", cpuDescription()); err != nil {
+	if _, err := fmt.Fprintln(w, cpuDescription()); err != nil {
 		return err
 	}
 	devices, err := gpu.Devices()
 	if err != nil {
-		_, err = fmt.Fprintf(w, "%-8s none: %v\n", "cuda", err)
+		_, err = fmt.Fprintf(w, "no GPU: %v\n", err)
 		return err
 	}
 	for _, d := range devices {
-		if _, err := fmt.Fprintf(w, "%-8s %s\n", fmt.Sprintf("cuda:%d", d.Index), d.Name); err != nil {
+		if _, err := fmt.Fprintf(w, "cuda:%d (%s)\n", d.Index, d.Name); err != nil {
 			return err
 		}
 	}

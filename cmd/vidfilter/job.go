@@ -172,7 +172,7 @@ func (o *options) decodeOptions(u *ui) decode.Options {
 	return decode.Options{
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
-		MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.warn,
+		KeepClock: o.Format == "mpegts", MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.warn,
 	}
 }
 

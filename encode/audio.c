@@ -1,0 +1,259 @@
+#include "glue.h"
+#include <libavutil/channel_layout.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
+#include <string.h>
+
+// Stereo at 192 kb/s is what most people cannot tell from the original.
+enum { BITS_PER_CHANNEL = 96000, MOST_BITS_PER_SAMPLE = 6 };
+
+// A pause or overlap beyond this is real; below it, it is the container's rounding of times.
+enum { JITTER_MS = 50 };
+
+static int supported_rate(const AVCodec *codec, int rate)
+{
+	const void *list = NULL;
+	int count = 0, best = 0;
+	if (avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_SAMPLE_RATE, 0, &list, &count) < 0)
+		return 48000;
+	for (int i = 0; i < count; i++) {
+		int r = ((const int *)list)[i];
+		if (r == rate)
+			return rate;
+		if (r > rate && (!best || r < best))
+			best = r;
+	}
+	return best ? best : 48000;
+}
+
+static int set_layout(AVChannelLayout *to, const AVChannelLayout *from)
+{
+	if (from->order != AV_CHANNEL_ORDER_UNSPEC && from->nb_channels <= 8)
+		return av_channel_layout_copy(to, from);
+	av_channel_layout_default(to, from->nb_channels <= 8 ? from->nb_channels : 2);
+	return 0;
+}
+
+static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout *layout, int global_header)
+{
+	int err;
+	a->enc = avcodec_alloc_context3(codec);
+	if (!a->enc)
+		return AVERROR(ENOMEM);
+	a->enc->sample_rate = supported_rate(codec, a->dec->sample_rate);
+	a->enc->sample_fmt = AV_SAMPLE_FMT_FLTP;
+	a->enc->time_base = (AVRational){1, a->enc->sample_rate};
+	if ((err = set_layout(&a->enc->ch_layout, layout)) < 0)
+		return err;
+	int bits = BITS_PER_CHANNEL < MOST_BITS_PER_SAMPLE * a->enc->sample_rate
+	               ? BITS_PER_CHANNEL
+	               : MOST_BITS_PER_SAMPLE * a->enc->sample_rate;
+	a->enc->bit_rate = (int64_t)bits * a->enc->ch_layout.nb_channels;
+	if (global_header)
+		a->enc->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+	return avcodec_open2(a->enc, codec, NULL);
+}
+
+int vf_audio_open(vf_audio *a, const AVStream *from, int global_header)
+{
+	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
+	const AVCodec *encoder = avcodec_find_encoder(AV_CODEC_ID_AAC);
+	int err = AVERROR(ENOMEM);
+	memset(a, 0, sizeof *a);
+	a->next = a->due = AV_NOPTS_VALUE;
+	if (!decoder || !encoder)
+		return AVERROR_DECODER_NOT_FOUND;
+	if (from->codecpar->sample_rate <= 0 || from->codecpar->ch_layout.nb_channels <= 0)
+		return AVERROR_INVALIDDATA;
+	a->dec = avcodec_alloc_context3(decoder);
+	a->decoded = av_frame_alloc();
+	a->frame = av_frame_alloc();
+	if (!a->dec || !a->decoded || !a->frame)
+		goto fail;
+	if ((err = avcodec_parameters_to_context(a->dec, from->codecpar)) < 0)
+		goto fail;
+	a->dec->pkt_timebase = from->time_base;
+	if ((err = avcodec_open2(a->dec, decoder, NULL)) < 0)
+		goto fail;
+	err = open_encoder(a, encoder, &from->codecpar->ch_layout, global_header);
+	if (err == AVERROR(EINVAL) && from->codecpar->ch_layout.nb_channels > 2) { // a layout that AAC has no code for
+		AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
+		avcodec_free_context(&a->enc);
+		err = open_encoder(a, encoder, &stereo, global_header);
+	}
+	if (err < 0)
+		goto fail;
+	a->fifo = av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, a->enc->ch_layout.nb_channels, 4 * a->enc->frame_size);
+	if (!a->fifo) {
+		err = AVERROR(ENOMEM);
+		goto fail;
+	}
+	return 0;
+fail:
+	vf_audio_close(a);
+	return err;
+}
+
+// Moves what the resampler makes of n samples (NULL, 0 for what it holds) into the fifo.
+static int resample(vf_audio *a, const uint8_t *const *data, int n)
+{
+	int room = swr_get_out_samples(a->swr, n);
+	if (room <= 0)
+		return room;
+	uint8_t *out[AV_NUM_DATA_POINTERS] = {0};
+	int err = av_samples_alloc(out, NULL, a->enc->ch_layout.nb_channels, room, AV_SAMPLE_FMT_FLTP, 0);
+	if (err < 0)
+		return err;
+	int got = swr_convert(a->swr, out, room, (const uint8_t **)data, n);
+	err = got > 0 ? av_audio_fifo_write(a->fifo, (void **)out, got) : got;
+	av_freep(&out[0]);
+	return err < 0 ? err : 0;
+}
+
+static int setup(vf_audio *a, const AVFrame *f)
+{
+	AVChannelLayout layout = {0};
+	int err;
+	if (f->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
+		av_channel_layout_default(&layout, f->ch_layout.nb_channels);
+	else if ((err = av_channel_layout_copy(&layout, &f->ch_layout)) < 0)
+		return err;
+	if (a->swr && f->format == a->format && f->sample_rate == a->rate &&
+	    !av_channel_layout_compare(&layout, &a->layout)) {
+		av_channel_layout_uninit(&layout);
+		return 0;
+	}
+	if (a->swr && (err = resample(a, NULL, 0)) < 0) {
+		av_channel_layout_uninit(&layout);
+		return err;
+	}
+	swr_free(&a->swr);
+	av_channel_layout_uninit(&a->layout);
+	a->layout = layout;
+	a->format = f->format;
+	a->rate = f->sample_rate;
+	err = swr_alloc_set_opts2(&a->swr, &a->enc->ch_layout, AV_SAMPLE_FMT_FLTP, a->enc->sample_rate, &a->layout,
+	                          a->format, a->rate, 0, NULL);
+	return err < 0 ? err : swr_init(a->swr);
+}
+
+// Takes in a decoded frame at its own time.
+static int take(vf_audio *a, const AVFrame *f)
+{
+	int err = setup(a, f);
+	if (err < 0)
+		return err;
+	AVRational unit = {1, a->enc->sample_rate};
+	int64_t at = a->due;
+	if (f->pts != AV_NOPTS_VALUE)
+		at = av_rescale_q(f->pts, a->dec->pkt_timebase, unit);
+	if (a->due == AV_NOPTS_VALUE)
+		a->next = a->due = at == AV_NOPTS_VALUE ? 0 : at;
+	if (at == AV_NOPTS_VALUE)
+		at = a->due;
+	int64_t jitter = (int64_t)a->enc->sample_rate * JITTER_MS / 1000, gap = at - a->due;
+	const int64_t longest = 3600 * (int64_t)a->enc->sample_rate;
+	if (gap > jitter && gap < longest) {
+		int64_t silence = av_rescale(gap, a->rate, a->enc->sample_rate);
+		while (silence > 0) { // in steps, so that a long pause does not fill the memory at once
+			int n = silence > 1 << 16 ? 1 << 16 : (int)silence;
+			if ((err = swr_inject_silence(a->swr, n)) < 0 || (err = resample(a, NULL, 0)) < 0)
+				return err;
+			silence -= n;
+		}
+		a->due = at;
+	} else if (gap < -jitter && gap > -longest) {
+		if ((err = swr_drop_output(a->swr, (int)-gap)) < 0)
+			return err;
+		a->due = at;
+	}
+	a->due += av_rescale(f->nb_samples, a->enc->sample_rate, a->rate);
+	return resample(a, (const uint8_t *const *)f->extended_data, f->nb_samples);
+}
+
+static int decode(vf_audio *a)
+{
+	for (;;) {
+		int err = avcodec_receive_frame(a->dec, a->decoded);
+		if (err == AVERROR(EAGAIN) || err == AVERROR_EOF)
+			return 0;
+		if (err < 0) {
+			a->errors++;
+			return err == AVERROR(ENOMEM) ? err : 0;
+		}
+		err = take(a, a->decoded);
+		av_frame_unref(a->decoded);
+		if (err < 0)
+			return err;
+	}
+}
+
+int vf_audio_send(vf_audio *a, const AVPacket *p)
+{
+	int err = avcodec_send_packet(a->dec, p);
+	if (err == AVERROR(ENOMEM))
+		return err;
+	if (err < 0 && err != AVERROR_EOF)
+		a->errors++;
+	if ((err = decode(a)) < 0 || p)
+		return err;
+	a->ended = 1;
+	return a->swr ? resample(a, NULL, 0) : 0;
+}
+
+// Feeds the encoder with a frame; 0 when there is not enough for one.
+static int feed(vf_audio *a)
+{
+	int n = av_audio_fifo_size(a->fifo), err;
+	if (n > a->enc->frame_size)
+		n = a->enc->frame_size;
+	if (n < a->enc->frame_size && !a->ended)
+		return 0;
+	if (!n) {
+		err = avcodec_send_frame(a->enc, NULL);
+		return err == AVERROR_EOF ? 0 : err < 0 ? err : 1;
+	}
+	a->frame->nb_samples = n;
+	a->frame->format = AV_SAMPLE_FMT_FLTP;
+	a->frame->sample_rate = a->enc->sample_rate;
+	if ((err = av_channel_layout_copy(&a->frame->ch_layout, &a->enc->ch_layout)) < 0 ||
+	    (err = av_frame_get_buffer(a->frame, 0)) < 0)
+		goto done;
+	if ((err = av_audio_fifo_read(a->fifo, (void **)a->frame->data, n)) < 0)
+		goto done;
+	a->frame->pts = a->next;
+	a->frame->duration = n;
+	a->next += n;
+	err = avcodec_send_frame(a->enc, a->frame);
+done:
+	av_frame_unref(a->frame);
+	return err < 0 ? err : 1;
+}
+
+int vf_audio_receive(vf_audio *a, AVPacket *p)
+{
+	for (;;) {
+		int err = avcodec_receive_packet(a->enc, p);
+		if (!err)
+			return 1;
+		if (err == AVERROR_EOF)
+			return 0;
+		if (err != AVERROR(EAGAIN))
+			return err;
+		if ((err = feed(a)) <= 0)
+			return err;
+	}
+}
+
+void vf_audio_close(vf_audio *a)
+{
+	avcodec_free_context(&a->dec);
+	avcodec_free_context(&a->enc);
+	swr_free(&a->swr);
+	if (a->fifo)
+		av_audio_fifo_free(a->fifo);
+	a->fifo = NULL;
+	av_frame_free(&a->decoded);
+	av_frame_free(&a->frame);
+	av_channel_layout_uninit(&a->layout);
+}

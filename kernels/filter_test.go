@@ -1,0 +1,200 @@
+package kernels
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
+
+// TestThreads: any number of threads, any other load, the same bits.
+func TestThreads(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 700, Height: 333, Matrix: pipeline.BT601}
+	src := testFrame(format)
+	fillNoise(src, rand.New(rand.NewPCG(11, 12)))
+	for _, isa := range ISAs() {
+		for _, r := range []int{1, 2, 6} {
+			want := testFrame(format)
+			cpuRun(t, newCPU(t, 1, isa), want, src, DefaultParams(r))
+			for _, threads := range []int{2, 3, 7} {
+				got := testFrame(format)
+				cpuRun(t, newCPU(t, threads, isa), got, src, DefaultParams(r))
+				if d := compare(got, want); d.count > 0 {
+					t.Errorf("%s, r=%d, %d threads: %s", isa, r, threads, d)
+				}
+			}
+		}
+	}
+}
+
+// TestFilter runs the filter as a pipeline does: formats that change in mid-stream, ownership, timing.
+func TestFilter(t *testing.T) {
+	cpu := newCPU(t, 2, "")
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	p := DefaultParams(2)
+	f, err := cpu.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Held() != 0 {
+		t.Errorf("holds %d frames", f.Held())
+	}
+	rng := rand.New(rand.NewPCG(13, 14))
+	for i := range 12 {
+		format := pipeline.Format{Layout: testLayouts[i%5], Width: 30 + 100*(i%3), Height: 90 - 7*i, Matrix: pipeline.BT709}
+		src := testFrame(format)
+		fillScene(src, rng)
+		want := reference(t, src, p)
+		released := false
+		in := pipeline.NewFrame(format, src.Planes, nil, func() { released = true })
+		in.PTS, in.Duration = int64(i), 7
+		emitted := 0
+		err := f.Process(context.Background(), in, func(out *pipeline.Frame) error {
+			emitted++
+			if d := compare(out, want); d.largest > 1 || out.PTS != int64(i) || out.Duration != 7 {
+				t.Errorf("frame %d: pts %d, duration %d, %s", i, out.PTS, out.Duration, d)
+			}
+			out.Release()
+			return nil
+		})
+		if err != nil || emitted != 1 || !released || pool.InUse() != 0 {
+			t.Fatalf("frame %d: error %v, %d emitted, input released: %v, %d blocks out", i, err, emitted, released, pool.InUse())
+		}
+	}
+	if err := f.Flush(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCancel: the filter gives up with the context's cause, and every frame comes back.
+func TestCancel(t *testing.T) {
+	cpu := newCPU(t, 2, "")
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	f, err := cpu.Bilateral(DefaultParams(15), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 2000, Height: 1000, Matrix: pipeline.BT709}
+	cause := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	released := false
+	in := pipeline.NewFrame(format, testFrame(format).Planes, nil, func() { released = true })
+	err = f.Process(ctx, in, func(*pipeline.Frame) error { t.Error("emitted"); return nil })
+	if !errors.Is(err, cause) || !released || pool.InUse() != 0 {
+		t.Errorf("error %v, input released: %v, %d blocks out", err, released, pool.InUse())
+	}
+}
+
+func TestFilterErrors(t *testing.T) {
+	cpu := newCPU(t, 1, "")
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	if _, err := cpu.Bilateral(DefaultParams(16), pool); err == nil {
+		t.Error("radius 16 was taken")
+	}
+	f, err := cpu.Bilateral(DefaultParams(1), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 8, Height: 8} // no matrix
+	if err := f.Process(context.Background(), testFrame(format), nil); err == nil {
+		t.Error("a frame without a matrix was filtered")
+	}
+	if pool.InUse() != 0 {
+		t.Errorf("%d blocks out", pool.InUse())
+	}
+}
+
+func TestNewCPU(t *testing.T) {
+	if _, err := NewCPU(-1, ""); err == nil {
+		t.Error("-1 threads were taken")
+	}
+	if _, err := NewCPU(1, "mmx"); err == nil {
+		t.Error("mmx was taken")
+	}
+	isas := ISAs()
+	if isas[len(isas)-1] != "plain" {
+		t.Errorf("plain is not last of %v", isas)
+	}
+	for _, isa := range isas {
+		cpu := newCPU(t, 3, isa)
+		if !strings.Contains(cpu.Name(), isa) || !strings.Contains(cpu.Name(), "3 threads") {
+			t.Errorf("name %q", cpu.Name())
+		}
+		for range 2 {
+			if err := cpu.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestAlloc(t *testing.T) {
+	cpu := newCPU(t, 1, "")
+	for _, size := range []int{1, 100, 1 << 20} {
+		m, err := cpu.Alloc(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Bytes) != size || uintptr(unsafe.Pointer(&m.Bytes[0]))%pipeline.PitchAlign != 0 {
+			t.Errorf("%d bytes: got %d at %p", size, len(m.Bytes), &m.Bytes[0])
+		}
+		m.Bytes[size-1] = 1
+		m.Free()
+	}
+	if _, err := cpu.Alloc(1 << 62); err == nil {
+		t.Error("2^62 bytes were allocated")
+	}
+}
+
+// TestExtremeSigmas: sigmas at the ends of float64 give numbers, and the reference's.
+func TestExtremeSigmas(t *testing.T) {
+	cpu := newCPU(t, 1, "")
+	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 40, Height: 12, Matrix: pipeline.BT709}
+	src := testFrame(format)
+	fillScene(src, rand.New(rand.NewPCG(15, 16)))
+	for _, s := range []float64{1e-320, 1e-160, 1e-8, 0.3, 1e8, 1e160, 1e308} {
+		for k := range 8 {
+			p := Params{Radius: 2, SigmaS: 2, SigmaR: s, Range: RangeWeight(k % 2), Distance: Distance(k / 2)}
+			for range 2 {
+				got := testFrame(format)
+				cpuRun(t, cpu, got, src, p)
+				if d := compare(got, reference(t, src, p)); d.largest > 1 {
+					t.Errorf("%+v: %s", p, d)
+				}
+				p.SigmaS, p.SigmaR = p.SigmaR, p.SigmaS
+			}
+		}
+	}
+}
+
+// FuzzCPU holds the CPU to the reference for any options, sizes and samples.
+func FuzzCPU(f *testing.F) {
+	f.Add(uint64(1), uint8(20), uint8(9), uint16(3), uint8(2), uint8(20))
+	f.Add(uint64(2), uint8(1), uint8(30), uint16(0x1234), uint8(9), uint8(3))
+	f.Fuzz(func(t *testing.T, seed uint64, w, h uint8, options uint16, radius, sigma uint8) {
+		o := int(options)
+		c := conformCase{
+			format: pipeline.Format{Layout: testLayouts[o%5], Width: int(w) + 1, Height: int(h)%40 + 1,
+				Matrix: testMatrices[o/5%3], FullRange: o/15%2 == 1},
+			interlaced: o/30%2 == 1,
+			p:          DefaultParams(int(radius) % (MaxRadius + 1)),
+		}
+		c.p.SigmaR = float64(sigma) + 1
+		c.p.Range, c.p.Distance, c.p.Border = RangeWeight(o/60%2), Distance(o/120%4), Border(o/480%4)
+		src := testFrame(c.format)
+		src.Interlaced = c.interlaced
+		fillNoise(src, rand.New(rand.NewPCG(seed, 0)))
+		want := reference(t, src, c.p)
+		for _, isa := range ISAs() {
+			conform(t, map[string]*difference{}, isa, newCPU(t, 1, isa), c, src, want)
+		}
+	})
+}

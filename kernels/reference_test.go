@@ -1,0 +1,286 @@
+package kernels
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/pipeline"
+)
+
+// grey returns an RGBA frame whose R = G = B are the rows given; alpha counts up, to be seen again.
+func grey(rows ...[]byte) *pipeline.Frame {
+	f := testFrame(pipeline.Format{Layout: pipeline.RGBA, Width: len(rows[0]), Height: len(rows)})
+	for y, row := range rows {
+		for x, v := range row {
+			copy(f.Row(0, y)[4*x:], []byte{v, v, v, byte(y*len(row) + x)})
+		}
+	}
+	return f
+}
+
+// greyOf returns R of each pixel, after a look at G, B and alpha.
+func greyOf(t *testing.T, f *pipeline.Frame) (rows [][]byte) {
+	t.Helper()
+	for y := range f.Height {
+		row := make([]byte, f.Width)
+		for x := range row {
+			p := f.Row(0, y)[4*x:]
+			if p[1] != p[0] || p[2] != p[0] || p[3] != byte(y*f.Width+x) {
+				t.Fatalf("pixel %d, %d is %v: not grey, or alpha is not the input's", x, y, p[:4])
+			}
+			row[x] = p[0]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
+	t.Helper()
+	dst := testFrame(src.Format)
+	if err := Reference(dst, src, p); err != nil {
+		t.Fatal(err)
+	}
+	checkCanaries(t, "output", dst)
+	return dst
+}
+
+// With 2 sigma_s^2 = 1/ln 2, Gs is 2^-(dx^2+dy^2): 1 at the centre, 1/2 beside it, 1/4 at the corners. With
+// channel distance and 2 sigma_r^2 = 100, R is 1/(1+D^2/100): 1/2 for neighbours 10 levels apart, 1/5 for 20.
+func handParams(b Border) Params {
+	return Params{Radius: 1, SigmaS: math.Sqrt(1 / (2 * math.Ln2)), SigmaR: math.Sqrt(50), Distance: Channel, Border: b}
+}
+
+// TestHandWorked is a 5x5 image worked out by hand, with every border. The image is 100 but for
+// a row of its own at the top and a point:
+//
+//	110 110 110 110 110
+//	100 100 100 100 100
+//	100 100 120 100 100
+//	100 100 100 100 100
+//	100 100 100 100 100
+//
+// Each expected value is sum(w I) / sum(w) with w = Gs R, as 100 + sum(w (I-100)) / sum(w).
+func TestHandWorked(t *testing.T) {
+	image := func() *pipeline.Frame {
+		h := []byte{100, 100, 100, 100, 100}
+		return grey([]byte{110, 110, 110, 110, 110}, h, []byte{100, 100, 120, 100, 100}, h, h)
+	}
+	tests := []struct {
+		border Border
+		x, y   int
+		value  float64
+	}{
+		// Everywhere the same: the point keeps 120 with weight 1 against eight of 100: R = 1/5, Gs sums to 4/2 + 4/4 = 3.
+		{Reflect, 2, 2, 100 + 20*1/(1+3.0/5)},
+		// Below the point, 2,3: itself and the rest of 100: 1 + 3/2 + 4/4 = 3.5; the point beside: Gs 1/2, R 1/5 = 0.1.
+		{Reflect, 2, 3, 100 + 20*0.1/(3.5+0.1)},
+		// The corner of the point, 1,3: rest 1 + 4/2 + 3/4 = 3.75; the point: 1/4 * 1/5 = 0.05.
+		{Reflect, 1, 3, 100 + 20*0.05/(3.75+0.05)},
+		// 0,1, on the left border, 110 above: reflect folds column 1 to -1. 100s: 1 + 3/2 + 2/4 = 3; 110s: (1/2 + 2/4) R = 1/2
+		// times 1 = 0.5.
+		{Reflect, 0, 1, 100 + 10*0.5/(3+0.5)},
+		// 2,0, on the top: reflect has 100 above and below: 110s: 1 + 2/2 = 2; 100s: (2/2 + 4/4)/2 = 1.
+		{Reflect, 2, 0, 100 + 10*2/(2+1.0)},
+		// Clamp repeats the row of 110: 110s: 1 + 3/2 + 2/4 = 3; 100s: (1/2 + 2/4)/2 = 0.5.
+		{Clamp, 2, 0, 100 + 10*3/(3+0.5)},
+		// Zero: 110s: 1 + 2/2 = 2; 100s below: 0.5; black above: Gs 1/2 + 2/4 = 1 with R = 1/(1+110^2/100) = 1/122.
+		{Zero, 2, 0, (110*2 + 100*0.5) / (2 + 0.5 + 1.0/122)},
+		// Skip: the border stays, what is inside does not.
+		{Skip, 2, 0, 110},
+		{Skip, 0, 1, 100},
+		{Skip, 2, 1, 100 + (10*0.5+20*0.1)/(1+2*0.5+2*0.25+0.5+0.1)},
+	}
+	for _, test := range tests {
+		rows := greyOf(t, reference(t, image(), handParams(test.border)))
+		if want := byte(math.Round(test.value)); rows[test.y][test.x] != want {
+			t.Errorf("%s at %d, %d: got %d, want %d (%.3f)", test.border, test.x, test.y, rows[test.y][test.x], want, test.value)
+		}
+	}
+}
+
+// TestDistances works one pair of colours by hand: two pixels of an image one row high, sigma_s so
+// large that Gs is 1. Clamped, a pixel's window holds itself six times of nine and its neighbour three times.
+func TestDistances(t *testing.T) {
+	p := Params{Radius: 1, SigmaS: 1e6, SigmaR: 20, Border: Clamp}
+	lum := 0.2126*100 + 0.7152*80 + 0.0722*60 - (0.2126*140 + 0.7152*110 + 0.0722*90)
+	tests := []struct {
+		d  Distance
+		r  RangeWeight
+		w0 float64 // weight of the neighbour for R
+	}{
+		{RGB, Lorentzian, 1 / (1 + (40*40+30*30+30*30)/800.0)},
+		{RGB, Gaussian, math.Exp(-(40*40 + 30*30 + 30*30) / 800.0)},
+		{Channel, Lorentzian, 1 / (1 + 40*40/800.0)},
+		{Channel, Gaussian, math.Exp(-40 * 40 / 800.0)},
+		{Luma, Lorentzian, 1 / (1 + lum*lum/800)},
+		{Luma, Gaussian, math.Exp(-lum * lum / 800)},
+	}
+	for _, test := range tests {
+		src := testFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 2, Height: 1})
+		copy(src.Row(0, 0), []byte{100, 80, 60, 1, 140, 110, 90, 2})
+		p.Distance, p.Range = test.d, test.r
+		got := reference(t, src, p).Row(0, 0)
+		want := math.Round((6*100 + 3*140*test.w0) / (6 + 3*test.w0))
+		if float64(got[0]) != want {
+			t.Errorf("%s %s: R is %d, want %g", test.d, test.r, got[0], want)
+		}
+	}
+}
+
+// TestLab compares with published values: sRGB red is L 53.24, a 80.09, b 67.20; blue 32.30, 79.19, -107.86.
+func TestLab(t *testing.T) {
+	l := newLab()
+	for word, want := range map[uint32][3]float64{
+		0x000000: {0, 0, 0}, 0xffffff: {100, 0, 0}, 0x0000ff: {53.24, 80.09, 67.20}, 0xff0000: {32.30, 79.19, -107.86},
+	} {
+		for i, got := range l.of(word) {
+			if math.Abs(got-want[i]) > 0.02 {
+				t.Errorf("%06x: component %d is %.3f, want %.2f", word, i, got, want[i])
+			}
+		}
+	}
+}
+
+// TestReflect101 checks the fold, also of pictures smaller than the radius.
+func TestReflect101(t *testing.T) {
+	for n, want := range map[int][]int{
+		1: {0, 0, 0, 0, 0, 0, 0},
+		2: {1, 0, 1, 0, 1, 0, 1}, // from -3
+		3: {1, 2, 1, 0, 1, 2, 1},
+		5: {3, 2, 1, 0, 1, 2, 3},
+	} {
+		for k, at := range want {
+			if got, _ := outside(k-3, n, Reflect); got != at {
+				t.Errorf("%d of %d reflects to %d, want %d", k-3, n, got, at)
+			}
+		}
+	}
+}
+
+// TestFlatStaysFlat: a frame of one colour inside the RGB cube stays within the level that the way to
+// words and back costs, whatever the options.
+func TestFlatStaysFlat(t *testing.T) {
+	for _, l := range testLayouts {
+		format := pipeline.Format{Layout: l, Width: 9, Height: 7, Matrix: pipeline.BT601}
+		src := testFrame(format)
+		eachSample(src, func(plane, _, _ int) byte { return byte(110 + 10*plane) })
+		for b := range BorderNames() {
+			if Border(b) == Zero {
+				continue // black outside is not flat
+			}
+			p := DefaultParams(2)
+			p.Border = Border(b)
+			if d := compare(reference(t, src, p), src); d.largest > 1 {
+				t.Errorf("%s %s: %s", l, p.Border, d)
+			}
+		}
+	}
+}
+
+// TestRadius0 is the identity within a level for colours inside the RGB cube.
+func TestRadius0(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, m := range testMatrices {
+		for _, full := range []bool{false, true} {
+			format := pipeline.Format{Layout: pipeline.YUV444P, Width: 64, Height: 64, Matrix: m, FullRange: full}
+			tr, err := newTransform(format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := testFrame(format)
+			for y := range 64 {
+				for x := range 64 {
+					l, u, v := tr.yuv(float64(2+rng.IntN(252)), float64(2+rng.IntN(252)), float64(2+rng.IntN(252)))
+					src.Row(0, y)[x], src.Row(1, y)[x], src.Row(2, y)[x] = level(l), level(u), level(v)
+				}
+			}
+			if d := compare(reference(t, src, DefaultParams(0)), src); d.largest > 1 {
+				t.Errorf("%s full=%v: %s", m, full, d)
+			}
+		}
+	}
+}
+
+// TestFlipsCommute: the filter of a mirrored picture is the mirrored filter.
+func TestFlipsCommute(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 11, Height: 8, Matrix: pipeline.BT709}
+	src := testFrame(format)
+	fillScene(src, rand.New(rand.NewPCG(7, 8)))
+	mirror := func(f *pipeline.Frame) *pipeline.Frame {
+		out := testFrame(format)
+		eachSample(out, func(plane, x, y int) byte { return f.Row(plane, format.Height-1-y)[format.Width-1-x] })
+		return out
+	}
+	for b := range BorderNames() {
+		p := DefaultParams(3)
+		p.Border = Border(b)
+		if d := compare(reference(t, mirror(src), p), mirror(reference(t, src, p))); d.largest > 0 {
+			t.Errorf("%s: %s", p.Border, d)
+		}
+	}
+}
+
+// TestLargeSigmaIsBlur: with sigma_r beyond all differences the filter is the Gaussian blur alone. What
+// lies outside is black as the picture is, so that each window meets the point once.
+func TestLargeSigmaIsBlur(t *testing.T) {
+	src := grey([]byte{0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0}, []byte{0, 0, 255, 0, 0}, []byte{0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0})
+	for rw := range RangeNames() {
+		p := Params{Radius: 2, SigmaS: 1, SigmaR: 1e7, Range: RangeWeight(rw), Border: Zero}
+		sum := 0.0
+		for i := -2.0; i <= 2; i++ {
+			sum += math.Exp(-i * i / 2)
+		}
+		rows := greyOf(t, reference(t, src, p))
+		for y := range 5 {
+			for x := range 5 {
+				gs := math.Exp(-float64((x-2)*(x-2)+(y-2)*(y-2)) / 2)
+				if want := byte(math.Round(255 * gs / (sum * sum))); rows[y][x] != want {
+					t.Errorf("%s at %d, %d: got %d, want %d", p.Range, x, y, rows[y][x], want)
+				}
+			}
+		}
+	}
+}
+
+// TestFields: an interlaced frame is the two fields filtered apart.
+func TestFields(t *testing.T) {
+	for _, size := range [][2]int{{8, 12}, {9, 7}, {4, 6}, {5, 2}, {3, 1}} {
+		format := pipeline.Format{Layout: pipeline.YUV422P, Width: size[0], Height: size[1], Matrix: pipeline.BT709}
+		src := testFrame(format)
+		fillScene(src, rand.New(rand.NewPCG(9, 10)))
+		src.Interlaced = true
+		woven := reference(t, src, DefaultParams(2))
+		for first := range min(2, size[1]) {
+			half := format
+			half.Height = (size[1] - first + 1) / 2
+			alone := testFrame(half)
+			eachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
+			want := reference(t, alone, DefaultParams(2))
+			got := testFrame(half)
+			eachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
+			if d := compare(got, want); d.count > 0 {
+				t.Errorf("%v field %d: %s", size, first, d)
+			}
+		}
+	}
+}
+
+func TestReferenceErrors(t *testing.T) {
+	f := testFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 4})
+	if err := Reference(f, f, DefaultParams(1)); err == nil {
+		t.Error("a frame without a matrix was filtered")
+	}
+	if err := Reference(f, f, DefaultParams(99)); err == nil {
+		t.Error("radius 99 was taken")
+	}
+	g := testFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 6, Matrix: pipeline.BT709})
+	if err := Reference(f, g, DefaultParams(1)); err == nil {
+		t.Error("frames of two sizes were taken")
+	}
+	g.Planes[2].Data = g.Planes[2].Data[:5]
+	if err := Reference(g, g, DefaultParams(1)); err == nil {
+		t.Error("a plane that is too short was taken")
+	}
+}
