@@ -26,9 +26,9 @@ type Options struct {
 	Format  string // mp4, mov, matroska, mpegts, null, or an image: png, mjpeg, bmp, tiff, ppm
 	Encoder string // FFmpeg's name, "" for libx264 or the image's own
 
-	CRF         float64 // constant quality, used when Bitrate is 0
+	CRF         float64 // constant quality, used when Bitrate is 0; below 0 for the encoder's own
 	Bitrate     int64   // bits a second
-	Preset      string
+	Preset      string  // "" for the encoder's own
 	Tune        string
 	GOP         int    // frames between key frames at most, 0 for the encoder's choice
 	Params      string // --x264-params

@@ -192,28 +192,15 @@ func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) (*asti
 		}
 		return d, nil
 	}
-	if hasOption(codec, "preset") {
-		set("preset", o.opts.Preset)
-	}
+	set("preset", o.opts.Preset)
 	set("tune", o.opts.Tune)
 	set("x264-params", o.opts.Params)
 	if o.opts.Bitrate > 0 {
 		c.bit_rate = C.int64_t(o.opts.Bitrate)
-	} else if o.opts.CRF >= 0 && hasOption(codec, "crf") {
+	} else if o.opts.CRF >= 0 {
 		set("crf", strconv.FormatFloat(o.opts.CRF, 'f', -1, 64))
 	}
 	return d, nil
-}
-
-// hasOption tells whether an encoder has an option of its own. Preset and CRF always have a value, so
-// encoders without them just do not get it.
-func hasOption(codec *astiav.Codec, name string) bool {
-	k := C.CString(name)
-	defer C.free(unsafe.Pointer(k))
-	n := C.CString(codec.Name())
-	defer C.free(unsafe.Pointer(n))
-	class := C.avcodec_find_encoder_by_name(n).priv_class
-	return class != nil && C.av_opt_find(unsafe.Pointer(&class), k, nil, 0, C.AV_OPT_SEARCH_FAKE_OBJ) != nil
 }
 
 // encoderFormat is what the encoder is fed with.
