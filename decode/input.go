@@ -48,6 +48,7 @@ type Input struct {
 	seen   astiav.PixelFormat // the last source format a note was given for
 
 	packets, failed int64 // of the video stream
+	starved         int64 // packets since the last frame for which there was no memory
 	emitted         int64
 	tries           int64 // reads that failed since the last one that worked
 	last            int64 // end of the last frame handed out, microseconds
@@ -174,7 +175,9 @@ func (in *Input) openVideo() error {
 	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
 		return &Error{Op: "decode", Path: in.path, Err: err}
 	}
-	in.dec.SetThreadCount(in.opts.Threads)
+	// Every thread more holds frames and comes later to the end; FFmpeg's own choice stops there too.
+	const mostThreads = 16
+	in.dec.SetThreadCount(min(in.opts.Threads, mostThreads))
 	in.handle = cgo.NewHandle(in.pool)
 	st := (*C.AVStream)(av.StreamPtr(s))
 	C.vf_decoder_setup((*C.AVCodecContext)(in.dec.UnsafePointer()), st.time_base, C.int64_t(in.opts.MaxPixels), C.uintptr_t(in.handle))
@@ -339,8 +342,12 @@ func (in *Input) drain() error {
 
 // decodeError counts an error and gives up when there are too many.
 func (in *Input) decodeError(err error) error {
+	const enough = 8
 	if av.Errno(err) == int(C.ENOMEM) {
-		return fmt.Errorf("decode %s: %w", in.path, err)
+		// A damaged packet may ask for absurd amounts; when all do, the memory is really gone.
+		if in.starved++; in.starved > enough {
+			return fmt.Errorf("decode %s: %w", in.path, err)
+		}
 	}
 	in.failed++
 	in.damage.DecodeErrors++
@@ -366,6 +373,7 @@ func (in *Input) tooDamaged() error {
 // emit hands a frame on, and before it every other packet that belongs no later than the frame.
 func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
 	in.emitted++
+	in.starved = 0
 	in.last = toMicros(f.PTS+f.Duration, in.video.TimeBase())
 	if err := in.held.release(in.last, in.onPacket); err != nil {
 		f.Release()

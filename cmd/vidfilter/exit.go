@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"syscall"
 	"unicode"
@@ -57,7 +58,7 @@ func exitCode(err error) int {
 		return exitTerminated
 	case errors.Is(err, gpu.ErrDevice):
 		return exitDevice
-	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):
 		return exitOutput
 	case errors.Is(err, encode.ErrDamaged): // before the input, whose damage may be the reason
 		return exitDamaged
@@ -65,6 +66,12 @@ func exitCode(err error) int {
 		return exitInput
 	}
 	return exitFailed
+}
+
+// isWrite tells an error of printing: package os says the operation.
+func isWrite(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Op == "write"
 }
 
 // usageError is a mistake on the command line or in the environment.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +27,8 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("decode: %w", decode.ErrUnreadable), 3},
 		{fmt.Errorf("encode: %w", encode.ErrOutput), 4},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 4},
+		{fmt.Errorf("info: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}), 4},
+		{fmt.Errorf("info: %w", &fs.PathError{Op: "read", Path: "/dev/stdin", Err: syscall.EIO}), 1},
 		{fmt.Errorf("gpu: %w", gpu.ErrDevice), 5},
 		{fmt.Errorf("check: %w", encode.ErrDamaged), 6},
 		{fmt.Errorf("check: %w: %w", decode.ErrUnreadable, encode.ErrDamaged), 6},

@@ -19,7 +19,7 @@ var (
 	progressNames   = []string{"auto", "bar", "plain", "json", "none"}
 	x264Presets     = []string{"ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow", "placebo"}
 	x264Tunes       = []string{"film", "animation", "grain", "stillimage", "psnr", "ssim", "fastdecode", "zerolatency"}
-	shownInputKinds = []string{"mov", "matroska", "mpegts", "avi", "yuv4mpegpipe", "image2"}
+	shownInputKinds = []string{"mov", "matroska", "mpegts", "avi", "yuv4mpegpipe", "png_pipe"}
 )
 
 // table collects flags group by group.

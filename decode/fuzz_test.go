@@ -1,0 +1,152 @@
+package decode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/asticode/go-astiav"
+	"golang.org/x/sys/unix"
+
+	"vidfilter/decode"
+	"vidfilter/internal/av"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// FuzzDemux opens any bytes as a file and reads some frames. Whatever they are, it ends, every error says
+// that the input is at fault, every row of every frame can be read, and no block of the pool is left out.
+func FuzzDemux(f *testing.F) {
+	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
+	seeds, err := filepath.Glob("testdata/seeds/*.*")
+	if err != nil || len(seeds) == 0 {
+		f.Fatal("no seeds: ", err)
+	}
+	for _, name := range seeds {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) == 0 || len(data) > 1<<20 {
+			return
+		}
+		path := memoryFile(t, data)
+		pool := pipeline.NewPool(cpu, 1)
+		defer pool.Close()
+		// A file may ask for more work than it is long, so time ends it; that must work within a moment.
+		const enough, moment = time.Second, 10 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), enough)
+		defer cancel()
+		began := time.Now()
+		readSome(t, ctx, path, pool)
+		if d := time.Since(began); d > enough+moment {
+			t.Errorf("%v", d)
+		}
+		if n := pool.InUse(); n != 0 {
+			t.Errorf("%d blocks are left out", n)
+		}
+	})
+}
+
+// TestAbsurdWishForMemory: a packet that claims a gigantic picture is damage, not a machine out of memory.
+func TestAbsurdWishForMemory(t *testing.T) {
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cpu.Close()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	flv := "FLV\x010\x00\x00\x00\t0000)00000000002\x00\x00\x840\xcf0\x00\x00\x82" + strings.Repeat("0", 76)
+	in, err := decode.Open(t.Context(), memoryFile(t, []byte(flv)), pool, decode.Options{MaxPixels: 1 << 16, MaxErrorRate: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := in.Next(t.Context()); !errors.Is(err, decode.ErrUnreadable) || in.Damage().DecodeErrors == 0 {
+		t.Errorf("%v, %d decode errors", err, in.Damage().DecodeErrors)
+	}
+}
+
+// memoryFile returns the name of a file that holds data and is on no disk.
+func memoryFile(t *testing.T, data []byte) string {
+	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Skip("no file in memory: ", err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	for rest := data; len(rest) > 0; {
+		n, err := unix.Write(fd, rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	return fmt.Sprintf("/dev/fd/%d", fd)
+}
+
+func readSome(t *testing.T, ctx context.Context, path string, pool *pipeline.Pool) {
+	in, err := decode.Open(ctx, path, pool, decode.Options{MaxPixels: 1 << 16, Threads: 1, MaxErrorRate: 1, Frames: 20})
+	if err != nil {
+		wantInputError(t, ctx, err)
+		return
+	}
+	defer in.Close()
+	packets := 0
+	in.OnPacket(func(p *astiav.Packet) error { packets += p.Size(); return nil })
+	in.Describe()
+	var sum byte
+	last := int64(0)
+	for n := 0; ; n++ {
+		f, err := in.Next(ctx)
+		if err == io.EOF {
+			in.Damage().Counts()
+			return
+		}
+		if err != nil {
+			wantInputError(t, ctx, err)
+			return
+		}
+		if n > 0 && f.PTS <= last {
+			t.Errorf("frame %d is at %d, the one before at %d", n, f.PTS, last)
+		}
+		last = f.PTS
+		sum += touch(f)
+		f.Release()
+	}
+}
+
+func touch(f *pipeline.Frame) (sum byte) {
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		for y := range rows {
+			for _, b := range f.Row(i, y) {
+				sum += b
+			}
+		}
+	}
+	return sum
+}
+
+// wantInputError also takes a want of memory: what a file asks for may be more than FFmpeg gives.
+func wantInputError(t *testing.T, ctx context.Context, err error) {
+	if av.Errno(err) == int(unix.ENOMEM) {
+		return
+	}
+	if !errors.Is(err, decode.ErrUnreadable) && ctx.Err() == nil {
+		t.Errorf("not an error of the input: %v", err)
+	}
+}
