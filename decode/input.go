@@ -71,7 +71,7 @@ type Damage struct {
 	MissingPackets  int64 // packets that the index promises and the file lacks
 	MissingBytes    int64 // by which the file is shorter than its header says
 	MissingTimes    int64 // frames without a time, in a container that has times
-	RepairedTimes   int64 // frames and packets whose time went backwards
+	RepairedTimes   int64 // frames whose time went backwards
 	Discontinuities int64 // jumps of the clock, closed up
 	FormatChanges   int64 // frames of another size or format than the first, converted
 	MissingSeconds  float64
@@ -152,8 +152,7 @@ func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 // Damage returns what has been found wrong so far; complete after Next has returned io.EOF.
 func (in *Input) Damage() Damage {
 	d := in.damage
-	d.MissingTimes, d.RepairedTimes = in.times.missing, d.RepairedTimes+in.times.repaired
-	d.RepairedTimes += in.clock.repaired
+	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
 	d.Discontinuities = in.clock.jumps
 	return d
 }

@@ -45,13 +45,12 @@ func packetEnd(p *astiav.Packet, st *C.AVStream) int64 {
 // clock maps the container's times to the output's: a shift for all streams alike, and, in containers
 // whose clock may jump (MPEG-TS), whatever closes the jumps.
 type clock struct {
-	shift    int64 // microseconds added to every time
-	jumpy    bool
-	offset   int64 // the latest correction
-	lanes    map[int]*lane
-	end      int64 // the latest end of a packet as the container has it
-	jumps    int64
-	repaired int64
+	shift  int64 // microseconds added to every time
+	jumpy  bool
+	offset int64 // the latest correction
+	lanes  map[int]*lane
+	end    int64 // the latest end of a packet as the container has it
+	jumps  int64
 }
 
 type lane struct {

@@ -41,10 +41,10 @@ typedef struct {
 } vf_job;
 
 // vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even, x1 and y1 even or the job's
-// width and height, x1 - x0 at most vf_tile_width(radius). scratch is vf_scratch_size() bytes, aligned to 64, for
+// width and height, x1 - x0 at most vf_tile_width(). scratch is vf_scratch_size() bytes, aligned to 64, for
 // one call at a time. isa is one that vf_has() reports.
 void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, int y1);
-int vf_tile_width(int radius);
+int vf_tile_width(void);
 size_t vf_scratch_size(void);
 
 enum { VF_PLAIN, VF_AVX2, VF_AVX512 };

@@ -141,7 +141,7 @@ func (f *cpuBilateral) configure(format pipeline.Format) error {
 func (f *cpuBilateral) point(out, in *pipeline.Frame) {
 	from, n := fieldsOf(in, in.Interlaced)
 	to, _ := fieldsOf(out, in.Interlaced)
-	width := int(C.vf_tile_width(C.int(f.params.Radius)))
+	width := int(C.vf_tile_width())
 	f.job.tiles = [2]grid{}
 	for k := range n {
 		f.pointField(&f.job.fields[k], to[k], from[k])

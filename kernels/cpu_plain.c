@@ -49,11 +49,7 @@ int vf_fma_rate(int isa, long n)
 
 size_t vf_scratch_size(void) { return (sizeof(scratch) + 63) / 64 * 64; }
 
-int vf_tile_width(int radius)
-{
-	(void)radius;
-	return MAX_TILE;
-}
+int vf_tile_width(void) { return MAX_TILE; }
 
 void *vf_alloc(size_t size)
 {

@@ -17,6 +17,6 @@ func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
 	return lanes, perSecond
 }
 
-// MultipliesPerTap returns how many vector instructions of the multiplier units the default options take for
-// one tap of a radius: the multiply-adds, multiplications and reciprocals that cpu_tile.h counts.
-func (c *CPU) MultipliesPerTap(radius int) float64 { return 8 }
+// MultipliesPerTap is how many vector instructions of the multiplier units the default options take for one
+// tap: 3 multiply-adds for the distance, a reciprocal, a multiplication, 3 multiply-adds for the sums; see cpu_tile.h.
+const MultipliesPerTap = 8

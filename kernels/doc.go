@@ -1,3 +1,8 @@
-// Package kernels holds the filters: a plain Go reference that defines correct, and the fast CPU backend
-// that is held against it.
+// Package kernels holds the filters: a plain Go reference that defines correct (Reference), and the fast CPU
+// backend that is held against it (NewCPU): at most 1 level apart in any sample, equal in 99 % of them, and
+// bit-equal for any number of threads.
+//
+// The CPU backend is C with GCC's vector extensions, compiled for each instruction set and chosen at run
+// time: cpu_tile.h tells the idea, cpu_planes.h makes words of samples and samples of words, cpu_ops.h holds
+// what differs between the sets. kernels/bench measures it against OpenCV and FFmpeg.
 package kernels

@@ -179,7 +179,7 @@ func bound(o options) error {
 			ms = append(ms, m)
 		}
 		ours.close()
-		operations := cpu.MultipliesPerTap(r) * float64(square(r)) * 1920 * 1080 / float64(lanes)
+		operations := kernels.MultipliesPerTap * float64(square(r)) * 1920 * 1080 / float64(lanes)
 		b := operations / perSecond * 1000
 		fmt.Printf("%2d | %9.3f %9.3f %5.0f%%\n", r, b, median(ms), 100*b/median(ms))
 	}
