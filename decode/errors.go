@@ -7,3 +7,11 @@ import "errors"
 // ErrUnreadable is what every error wraps that lies in the input: it is missing, not media, refused by the
 // rules of what may be opened, or damaged beyond the limit.
 var ErrUnreadable = errors.New("input unreadable")
+
+// ErrOption is what an error wraps besides that lies in an option only FFmpeg can judge.
+var ErrOption = errors.New("option not understood")
+
+type optionError string
+
+func (e optionError) Error() string { return string(e) }
+func (e optionError) Unwrap() error { return ErrOption }

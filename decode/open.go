@@ -211,7 +211,7 @@ func (in *Input) openContainer(url, protocols string) error {
 	var format *astiav.InputFormat
 	if in.opts.Format != "" {
 		if format = astiav.FindInputFormat(in.opts.Format); format == nil {
-			return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("no input format %q in this build", in.opts.Format),
+			return &Error{Op: "open", Path: in.path, Err: optionError(fmt.Sprintf("no input format %q in this build", in.opts.Format)),
 				hint: "leave --input-format out to let the file speak for itself"}
 		}
 	} else {

@@ -63,7 +63,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	name := o.encoderName()
 	codec := astiav.FindEncoderByName(name)
 	if codec == nil {
-		return refusal("libx264 is the default", "this build has no encoder %q", name)
+		return misused("libx264 is the default", "this build has no encoder %q", name)
 	}
 	if most := 16384; name == "libx264" && (f.Width > most || f.Height > most) {
 		return refusal("another --encoder may take it, ffv1 for example", "x264 cannot encode %dx%d: %d is the most on a side", f.Width, f.Height, most)
@@ -110,7 +110,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	}
 	if e := dict.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e != nil {
 		enc.Free()
-		return refusal("see --help", "the encoder %s has no option %q", name, e.Key())
+		return misused("see --help", "the encoder %s has no option %q", name, e.Key())
 	}
 	o.enc = enc
 	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
@@ -239,11 +239,11 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []
 		pf := astiav.FindPixelFormatByName(o.opts.PixelFormat)
 		switch {
 		case pf == astiav.PixelFormatNone:
-			return pf, refusal("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.opts.PixelFormat)
+			return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.opts.PixelFormat)
 		case !takes(pf):
-			return pf, refusal("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
+			return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
 		case odd(f.Format, pf):
-			return pf, refusal("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", f.Width, f.Height, pf)
+			return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", f.Width, f.Height, pf)
 		}
 		return pf, nil
 	}

@@ -50,7 +50,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, encode.ErrOption), errors.Is(err, decode.ErrOption):
 		return exitUsage
 	case errors.As(err, &interrupted) && interrupted.signal == syscall.SIGINT:
 		return exitInterrupt
