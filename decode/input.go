@@ -257,6 +257,9 @@ func (in *Input) feed(ctx context.Context) error {
 		return in.readError(err)
 	}
 	defer in.pkt.Unref()
+	if C.vf_stopped(in.stop) != 0 { // the read may have been cut short, which looks like a damaged packet
+		return in.drain()
+	}
 	if !in.accept() {
 		return nil
 	}

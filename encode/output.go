@@ -366,6 +366,9 @@ func (o *Output) Finish(context.Context) error {
 	}
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
+		if n := C.avio_size(o.oc.pb); n > 0 { // what was written twice counts once
+			o.bytes.Store(int64(n))
+		}
 	}
 	if err := o.closeFile(); err != nil {
 		return o.writeError("close", err)
