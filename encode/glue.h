@@ -9,6 +9,10 @@
 // Stream side data that says how a picture is shown (rotation, stereo, HDR) and is still true after a
 // re-encode.
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
+// The EXIF orientation, 1 to 8, that a frame's display matrix stands for; 1 when there is none.
+int vf_orientation(const AVFrame *f);
+// The same matrix for a stream that has none.
+int vf_frame_rotation(AVCodecParameters *dst, const AVFrame *src);
 // The HDR metadata of a frame, for encoders that write it once, in their header.
 int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src);
 // Adds a chapter, in microseconds.

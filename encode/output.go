@@ -61,6 +61,7 @@ type Output struct {
 	scaler av.Scaler
 	to     *encoderInput // conversion in front of the encoder, nil for none
 	frames int64
+	exif   []byte // a segment that goes into a JPEG
 
 	mu      sync.Mutex // guards what follows: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
@@ -252,6 +253,9 @@ func (o *Output) drain() error {
 func (o *Output) writeVideo() error {
 	p := (*C.AVPacket)(av.PacketPtr(o.pkt))
 	p.stream_index = o.video.index
+	if err := o.insertExif(p); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
 	tb := o.in.Video.TimeBase()
 	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
 	o.written++

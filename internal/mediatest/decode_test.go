@@ -108,18 +108,18 @@ func TestDecodingLeaksNothing(t *testing.T) {
 		switch in.name + "." + in.ending {
 		case "h264.mp4", "vp9.webm", "prores.mov", "h264.ts":
 			src := clip(t, in.name+"."+in.ending, in.args)
-			for range 5 { // caches fill
+			for range 40 { // caches fill, and malloc's arenas of the decoder's threads
 				hashes(t, src, 2)
 			}
 			before := resident(t)
-			for range 30 {
+			for range 80 {
 				hashes(t, src, 2)
 			}
-			// One frame of the smallest clip and thread is 9 kB; 30 lost ones of 20 frames would be 5 MB.
-			if grown := resident(t) - before; grown > 4096 {
-				t.Errorf("%s.%s: %d kB more after 30 times", in.name, in.ending, grown)
+			// A frame is 9 kB: to lose those of every run would be 14 MB, an open file each time more. What is
+			// allowed is what the arenas were seen to vary by.
+			if grown := resident(t) - before; grown > 6144 {
+				t.Errorf("%s.%s: %d kB more after 80 times", in.name, in.ending, grown)
 			}
 		}
 	}
 }
-

@@ -396,3 +396,40 @@ func TestImages(t *testing.T) {
 		})
 	}
 }
+
+// The orientation in a photo's EXIF data: kept in JPEG, a turn in video, named where it cannot be said.
+func TestOrientation(t *testing.T) {
+	for orientation := byte(2); orientation <= 8; orientation++ {
+		t.Run(fmt.Sprint(orientation), func(t *testing.T) {
+			start(t, orientation == 6)
+			data, err := os.ReadFile(clip(t, "upright.jpg", odd("38x24", "0.04")+"-frames:v 1 -update 1 -pix_fmt yuvj420p"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			segment := []byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+			segment[28] = orientation
+			src := put(t, fmt.Sprintf("turned-%d.jpg", orientation), bytes.Join([][]byte{data[:2], segment, data[2:]}, nil))
+			show := func(path string) string {
+				for _, d := range frames(t, path)[0].SideData {
+					if m, ok := d["displaymatrix"]; ok {
+						return fmt.Sprint(m)
+					}
+				}
+				return ""
+			}
+			if show(src) == "" {
+				t.Fatal("the clip is not turned")
+			}
+			out, said := filter(t, src, "jpg", "")
+			if show(out) != show(src) {
+				t.Errorf("turned by %s instead of %s: %s", show(out), show(src), said)
+			}
+			if _, said := filter(t, src, "png", ""); strings.Count(said, "is to be turned") != 1 {
+				t.Errorf("the turn is not named: %s", said)
+			}
+			if out, said = filter(t, src, "mp4", ""); !strings.Contains(fmt.Sprint(probe(t, out).video(t).SideData), "displaymatrix") {
+				t.Errorf("the video is not turned: %s", said)
+			}
+		})
+	}
+}
