@@ -87,13 +87,14 @@ func (o *Output) silent(par *C.AVCodecParameters) bool {
 }
 
 // tsCodecs is what an MPEG transport stream has stream types for; its muxer takes the rest as private data
-// that nothing reads.
+// that nothing reads. Blu-ray's own types (PGS, TrueHD, PCM) are not among them: they mean something else
+// outside of a .m2ts.
 var tsCodecs = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_VVC, C.AV_CODEC_ID_MPEG1VIDEO, C.AV_CODEC_ID_MPEG2VIDEO, C.AV_CODEC_ID_MPEG4,
 	C.AV_CODEC_ID_VC1, C.AV_CODEC_ID_DIRAC, C.AV_CODEC_ID_CAVS, C.AV_CODEC_ID_JPEG2000,
 	C.AV_CODEC_ID_MP1, C.AV_CODEC_ID_MP2, C.AV_CODEC_ID_MP3, C.AV_CODEC_ID_AAC, C.AV_CODEC_ID_AAC_LATM, C.AV_CODEC_ID_AC3, C.AV_CODEC_ID_EAC3,
-	C.AV_CODEC_ID_DTS, C.AV_CODEC_ID_TRUEHD, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_S302M, C.AV_CODEC_ID_PCM_BLURAY,
-	C.AV_CODEC_ID_DVB_SUBTITLE, C.AV_CODEC_ID_DVB_TELETEXT, C.AV_CODEC_ID_HDMV_PGS_SUBTITLE, C.AV_CODEC_ID_HDMV_TEXT_SUBTITLE,
+	C.AV_CODEC_ID_DTS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_S302M,
+	C.AV_CODEC_ID_DVB_SUBTITLE, C.AV_CODEC_ID_DVB_TELETEXT,
 	C.AV_CODEC_ID_SMPTE_KLV, C.AV_CODEC_ID_TIMED_ID3, C.AV_CODEC_ID_SCTE_35, C.AV_CODEC_ID_ARIB_CAPTION,
 }
 
@@ -101,7 +102,7 @@ var tsCodecs = []C.enum_AVCodecID{
 // else, since the lists of codecs that muxers publish say yes to more than they take.
 func (o *Output) holds(in *C.AVStream) bool {
 	if o.opts.Format == "mpegts" {
-		return slices.Contains(tsCodecs, in.codecpar.codec_id)
+		return slices.Contains(tsCodecs, in.codecpar.codec_id) && C.vf_can_mux(o.oc.oformat, in, 0) != 0
 	}
 	switch {
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
