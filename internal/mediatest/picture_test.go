@@ -45,7 +45,7 @@ func TestConvertedFormats(t *testing.T) {
 				t.Fatalf("%d bytes instead of %d", len(got), len(want))
 			}
 			// Both go from 8-bit planes to RGB in different ways; 40 dB is what rounding at each step leaves, and
-			// 36 where chroma is spread over twice the samples by another filter.
+			// 33 where chroma is spread over twice the samples by another filter.
 			least := 40.0
 			if strings.Contains(c.pf, "41") || strings.Contains(c.pf, "440") {
 				least = 33
@@ -331,6 +331,9 @@ func odd(size, duration string) string {
 func TestSizes(t *testing.T) {
 	for _, size := range []string{"1x1", "2x2", "1x7", "7x1", "35x17", "16384x16", "16x16384"} {
 		for _, pf := range []string{"yuv420p", "yuv422p", "yuv444p"} {
+			if strings.Contains(size, "16384") && pf != "yuv420p" {
+				continue // 4:2:0 has the most corners, and these take long
+			}
 			t.Run(size+"-"+pf, func(t *testing.T) {
 				start(t, size == "35x17" && pf == "yuv420p")
 				src := clip(t, size+"-"+pf+".nut", odd(size, "0.12")+"-pix_fmt "+pf+" -c:v rawvideo")
