@@ -51,6 +51,8 @@ var rules = []rule{
 		why: "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
 	{folder: "encode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
 		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
+	{folder: "internal/mediatest", imports: []string{astiav},
+		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
 	{folder: "gpu", imports: []string{"pipeline", "kernels", cu, "C"},
 		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},

@@ -113,7 +113,7 @@ func readSome(t *testing.T, ctx context.Context, path string, pool *pipeline.Poo
 	for n := 0; ; n++ {
 		f, err := in.Next(ctx)
 		if err == io.EOF {
-			in.Damage().Counts()
+			_ = in.Damage().Counts()
 			return
 		}
 		if err != nil {

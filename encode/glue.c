@@ -24,6 +24,35 @@ int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
 	return 0;
 }
 
+int vf_orientation(const AVFrame *f)
+{
+	// The turned axes in the order of EXIF's values: what x and y of the stored picture become.
+	static const int8_t axes[8][4] = {{1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
+	                                  {0, 1, 1, 0},  {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
+	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_DISPLAYMATRIX);
+	if (!d || d->size < 9 * sizeof(int32_t))
+		return 1;
+	const int32_t *m = (const int32_t *)d->data;
+	for (int i = 0; i < 8; i++)
+		if ((m[0] > 0) - (m[0] < 0) == axes[i][0] && (m[1] > 0) - (m[1] < 0) == axes[i][1] &&
+		    (m[3] > 0) - (m[3] < 0) == axes[i][2] && (m[4] > 0) - (m[4] < 0) == axes[i][3])
+			return i + 1;
+	return 1;
+}
+
+int vf_frame_rotation(AVCodecParameters *dst, const AVFrame *src)
+{
+	const AVFrameSideData *s = av_frame_get_side_data(src, AV_FRAME_DATA_DISPLAYMATRIX);
+	if (!s || av_packet_side_data_get(dst->coded_side_data, dst->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX))
+		return 0;
+	AVPacketSideData *d = av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data,
+	                                              AV_PKT_DATA_DISPLAYMATRIX, s->size, 0);
+	if (!d)
+		return AVERROR(ENOMEM);
+	memcpy(d->data, s->data, s->size);
+	return 0;
+}
+
 int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src)
 {
 	for (int i = 0; i < src->nb_side_data; i++) {
@@ -195,4 +224,16 @@ void vf_subs_close(vf_subs *s)
 	avcodec_free_context(&s->dec);
 	avcodec_free_context(&s->enc);
 	av_freep(&s->buffer);
+}
+
+int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
+{
+	uint8_t *copy = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+	if (!copy)
+		return AVERROR(ENOMEM);
+	memcpy(copy, data, size);
+	av_freep(&par->extradata);
+	par->extradata = copy;
+	par->extradata_size = size;
+	return 0;
 }

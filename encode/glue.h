@@ -9,6 +9,10 @@
 // Stream side data that says how a picture is shown (rotation, stereo, HDR) and is still true after a
 // re-encode.
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
+// The EXIF orientation, 1 to 8, that a frame's display matrix stands for; 1 when there is none.
+int vf_orientation(const AVFrame *f);
+// The same matrix for a stream that has none.
+int vf_frame_rotation(AVCodecParameters *dst, const AVFrame *src);
 // The HDR metadata of a frame, for encoders that write it once, in their header.
 int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src);
 // Adds a chapter, in microseconds.
@@ -20,6 +24,7 @@ int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int
 int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uint32_t tag);
 // Whether a muxer takes a stream with a codec tag.
 int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag);
+int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 
 // A converter of text subtitles.
 typedef struct {

@@ -38,6 +38,9 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 		// Players want to know the default streams, not have them chosen anew.
 		set(&d, "default_mode", "passthrough")
 		o.delayAudio()
+		if err := o.describeAAC(); err != nil {
+			return err
+		}
 	}
 	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
 		return o.writeError("write the header of", err)
@@ -72,6 +75,64 @@ func (o *Output) delayAudio() {
 			l.st.codecpar.initial_padding = max(0, C.int(padding))
 		}
 	}
+}
+
+// describeAAC gives AAC from a transport stream the description that Matroska has in its header. The muxer
+// would find it in the first packet and go back, which a pipe does not allow.
+func (o *Output) describeAAC() error {
+	for _, s := range o.in.Others {
+		l := o.lanes[s.Index()]
+		if l == nil || l.aud != nil || l.st.codecpar.codec_id != C.AV_CODEC_ID_AAC || l.st.codecpar.extradata_size > 0 {
+			continue
+		}
+		config := o.aacConfig(s, l.st.codecpar)
+		if err := av.Error(int(C.vf_set_extradata(l.st.codecpar, (*C.uint8_t)(&config[0]), C.int(len(config))))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aacConfig takes the description from the stream's first packet or, where that comes after the header,
+// from what the demuxer has found out.
+func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
+	for _, p := range o.early {
+		if p.StreamIndex() == s.Index() {
+			if config, ok := configFromADTS(p.Data()); ok {
+				return config
+			}
+			break
+		}
+	}
+	rate := int(par.sample_rate)
+	if par.profile == C.AV_PROFILE_AAC_HE || par.profile == C.AV_PROFILE_AAC_HE_V2 {
+		rate /= 2 // what is coded; the extension doubles it
+	}
+	channels := int(par.ch_layout.nb_channels)
+	if channels == 8 {
+		channels = 7
+	}
+	return audioSpecificConfig(aacLowComplexity, max(0, slices.Index(aacRates, rate)), channels)
+}
+
+const aacLowComplexity = 2
+
+var aacRates = []int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+
+// configFromADTS reads an ADTS header (ISO 14496-3, 1.A.2.2). ok is false when there is none, or when its
+// channels are told in the stream itself.
+func configFromADTS(b []byte) (config [2]byte, ok bool) {
+	if len(b) < 7 || b[0] != 0xff || b[1]&0xf0 != 0xf0 {
+		return config, false
+	}
+	channels := int(b[2]&1<<2 | b[3]>>6)
+	frequency := int(b[2] >> 2 & 15)
+	return audioSpecificConfig(int(b[2]>>6)+1, frequency, channels), channels > 0 && frequency < len(aacRates)
+}
+
+// audioSpecificConfig is ISO 14496-3, 1.6.2.1: 5 bits of object type, 4 of the rate's index, 4 of channels.
+func audioSpecificConfig(object, frequency, channels int) [2]byte {
+	return [2]byte{byte(object<<3 | frequency>>1), byte(frequency<<7 | channels<<3)}
 }
 
 // firstOf returns the time of a stream's first packet in its own unit, as far as it is known before the

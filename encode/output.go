@@ -61,6 +61,7 @@ type Output struct {
 	scaler av.Scaler
 	to     *encoderInput // conversion in front of the encoder, nil for none
 	frames int64
+	exif   []byte // a segment that goes into a JPEG
 
 	mu      sync.Mutex // guards what follows: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
@@ -252,6 +253,9 @@ func (o *Output) drain() error {
 func (o *Output) writeVideo() error {
 	p := (*C.AVPacket)(av.PacketPtr(o.pkt))
 	p.stream_index = o.video.index
+	if err := o.insertExif(p); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
 	tb := o.in.Video.TimeBase()
 	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
 	o.written++
@@ -325,10 +329,19 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	if p.dts == C.AV_NOPTS_VALUE {
 		p.dts = p.pts
 	}
+	if p.duration < 0 || p.duration > math.MaxInt32 {
+		p.duration = 0 // a subtitle that nothing ends; muxers refuse a number for that
+	}
+	if mp4 := o.opts.Format == "mp4" || o.opts.Format == "mov"; mp4 && p.duration == 0 && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_SUBTITLE {
+		// In MP4 the next one ends it. The last one would not be shown at all, so it gets a few seconds.
+		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
+	}
 	if p.dts != C.AV_NOPTS_VALUE {
+		if int64(p.dts) < l.last {
+			o.fixed++
+		}
 		if int64(p.dts) <= l.last && !(o.oc.oformat.flags&C.AVFMT_TS_NONSTRICT != 0 && int64(p.dts) == l.last) {
 			p.dts = C.int64_t(l.last + 1)
-			o.fixed++
 		}
 		if p.pts != C.AV_NOPTS_VALUE && p.pts < p.dts {
 			p.pts = p.dts
@@ -366,6 +379,9 @@ func (o *Output) Finish(context.Context) error {
 	}
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
+		if n := C.avio_size(o.oc.pb); n > 0 { // what was written twice counts once
+			o.bytes.Store(int64(n))
+		}
 	}
 	if err := o.closeFile(); err != nil {
 		return o.writeError("close", err)

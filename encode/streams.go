@@ -1,7 +1,6 @@
 package encode
 
 //#include <stdlib.h>
-//#include <string.h>
 //#include <libavutil/mem.h>
 //#include <libavformat/avformat.h>
 //#include "glue.h"
@@ -90,13 +89,14 @@ func (o *Output) silent(par *C.AVCodecParameters) bool {
 }
 
 // tsCodecs is what an MPEG transport stream has stream types for; its muxer takes the rest as private data
-// that nothing reads.
+// that nothing reads. Blu-ray's own types (PGS, TrueHD, PCM) are not among them: they mean something else
+// outside of a .m2ts.
 var tsCodecs = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_VVC, C.AV_CODEC_ID_MPEG1VIDEO, C.AV_CODEC_ID_MPEG2VIDEO, C.AV_CODEC_ID_MPEG4,
 	C.AV_CODEC_ID_VC1, C.AV_CODEC_ID_DIRAC, C.AV_CODEC_ID_CAVS, C.AV_CODEC_ID_JPEG2000,
 	C.AV_CODEC_ID_MP1, C.AV_CODEC_ID_MP2, C.AV_CODEC_ID_MP3, C.AV_CODEC_ID_AAC, C.AV_CODEC_ID_AAC_LATM, C.AV_CODEC_ID_AC3, C.AV_CODEC_ID_EAC3,
-	C.AV_CODEC_ID_DTS, C.AV_CODEC_ID_TRUEHD, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_S302M, C.AV_CODEC_ID_PCM_BLURAY,
-	C.AV_CODEC_ID_DVB_SUBTITLE, C.AV_CODEC_ID_DVB_TELETEXT, C.AV_CODEC_ID_HDMV_PGS_SUBTITLE, C.AV_CODEC_ID_HDMV_TEXT_SUBTITLE,
+	C.AV_CODEC_ID_DTS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_S302M,
+	C.AV_CODEC_ID_DVB_SUBTITLE, C.AV_CODEC_ID_DVB_TELETEXT,
 	C.AV_CODEC_ID_SMPTE_KLV, C.AV_CODEC_ID_TIMED_ID3, C.AV_CODEC_ID_SCTE_35, C.AV_CODEC_ID_ARIB_CAPTION,
 }
 
@@ -104,7 +104,7 @@ var tsCodecs = []C.enum_AVCodecID{
 // else, since the lists of codecs that muxers publish say yes to more than they take.
 func (o *Output) holds(in *C.AVStream) bool {
 	if o.opts.Format == "mpegts" {
-		return slices.Contains(tsCodecs, in.codecpar.codec_id)
+		return slices.Contains(tsCodecs, in.codecpar.codec_id) && C.vf_can_mux(o.oc.oformat, in, 0) != 0
 	}
 	switch {
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
@@ -192,12 +192,9 @@ func (o *Output) attachPicture(s *astiav.Stream) error {
 	}
 	pic := in.attached_pic
 	st.codecpar.codec_type, st.codecpar.codec_id = C.AVMEDIA_TYPE_ATTACHMENT, in.codecpar.codec_id
-	st.codecpar.extradata = (*C.uint8_t)(C.av_mallocz(C.size_t(pic.size) + C.AV_INPUT_BUFFER_PADDING_SIZE))
-	if st.codecpar.extradata == nil {
-		return errors.New("encode: out of memory")
+	if err := av.Error(int(C.vf_set_extradata(st.codecpar, pic.data, pic.size))); err != nil {
+		return err
 	}
-	C.memcpy(unsafe.Pointer(st.codecpar.extradata), unsafe.Pointer(pic.data), C.size_t(pic.size))
-	st.codecpar.extradata_size = pic.size
 	C.av_dict_copy(&st.metadata, in.metadata, 0)
 	kind, ending := "image/jpeg", "jpg"
 	if in.codecpar.codec_id == C.AV_CODEC_ID_PNG {
@@ -233,6 +230,12 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	}
 	if err := av.Error(int(C.vf_copy_display(st.codecpar, in.codecpar))); err != nil {
 		return err
+	}
+	if props := propsFrame(f); props != nil {
+		if err := av.Error(int(C.vf_frame_rotation(st.codecpar, props))); err != nil {
+			return err
+		}
+		o.keepOrientation(int(C.vf_orientation(props)))
 	}
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio

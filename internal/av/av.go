@@ -96,7 +96,7 @@ func NearestLayout(pf astiav.PixelFormat) (l pipeline.Layout, lost string) {
 	switch {
 	case d.depth > 8:
 		lost = fmt.Sprintf("%d bits become 8", d.depth)
-	case d.alpha != 0 && d.rgb == 0:
+	case d.alpha != 0 && d.rgb == 0 && d.gray == 0:
 		lost = "transparency is dropped"
 	}
 	switch {

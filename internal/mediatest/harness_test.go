@@ -74,8 +74,8 @@ var (
 	}
 )
 
-// clip makes a file with the ffmpeg program, once in a run: the arguments are ffmpeg's, the output left out.
-// {name} stands for another clip.
+// clip makes a file with the ffmpeg program, once in a run: the arguments are ffmpeg's, the output left out;
+// see fields for how they are split.
 func clip(t *testing.T, name, args string) string {
 	t.Helper()
 	path := filepath.Join(work, name)
@@ -115,7 +115,7 @@ func fields(args string) []string {
 			if strings.HasPrefix(w, "@") {
 				w = filepath.Join(work, w[1:])
 			}
-			list = append(list, strings.ReplaceAll(w, "{work}", work))
+			list = append(list, w)
 		}
 		word.Reset()
 		used = false
@@ -252,14 +252,21 @@ type chapter struct {
 	Tags  map[string]string `json:"tags"`
 }
 
+// probed and shown keep what ffprobe said: no file changes once it is made, and most are asked about often.
+var probed, shown sync.Map // by path
+
 func probe(t *testing.T, path string) *media {
 	t.Helper()
+	if m, ok := probed.Load(path); ok {
+		return m.(*media)
+	}
 	m := new(media)
 	out := run(t, "ffprobe", "-v", "error", "-of", "json", "-show_packets", "-show_data_hash", "md5", "-show_streams", "-show_chapters",
 		"-show_programs", "-show_format", "file:"+path)
 	if err := json.Unmarshal(out, m); err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}
+	probed.Store(path, m)
 	return m
 }
 
@@ -328,11 +335,15 @@ type frame struct {
 
 func frames(t *testing.T, path string) []frame {
 	t.Helper()
+	if list, ok := shown.Load(path); ok {
+		return list.([]frame)
+	}
 	var m struct{ Frames []frame }
 	out := run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "V:0", "file:"+path)
 	if err := json.Unmarshal(out, &m); err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}
+	shown.Store(path, m.Frames)
 	return m.Frames
 }
 

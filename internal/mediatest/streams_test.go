@@ -1,6 +1,7 @@
 package mediatest_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"os"
@@ -369,6 +370,72 @@ func TestTimecode(t *testing.T) {
 			if to != "mkv" && len(m.kind("data")) != 1 {
 				t.Errorf("%d data tracks", len(m.kind("data")))
 			}
+		})
+	}
+}
+
+// pgs is a Blu-ray subtitle stream of two cues: a small square that comes, goes and comes again.
+func pgs() []byte {
+	var b []byte
+	segment := func(ms uint32, kind byte, data ...byte) {
+		b = append(b, "PG"...)
+		b = binary.BigEndian.AppendUint32(b, 90*ms)
+		b = binary.BigEndian.AppendUint32(b, 0)
+		b = append(b, kind, byte(len(data)>>8), byte(len(data)))
+		b = append(b, data...)
+	}
+	show := func(ms uint32, number byte, on bool) {
+		if on {
+			segment(ms, 0x16, 0, 96, 0, 64, 0x10, 0, number, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0, 8)
+		} else {
+			segment(ms, 0x16, 0, 96, 0, 64, 0x10, 0, number, 0, 0, 0, 0)
+		}
+		segment(ms, 0x17, 1, 0, 0, 8, 0, 8, 0, 8, 0, 4)
+		if on {
+			segment(ms, 0x14, 0, 0, 1, 235, 128, 128, 255)
+			rle := []byte{}
+			for range 4 {
+				rle = append(rle, 0, 0x88, 1, 0, 0) // eight times colour 1, end of the line
+			}
+			segment(ms, 0x15, append([]byte{0, 0, 0, 0xc0, 0, 0, byte(len(rle) + 4), 0, 8, 0, 4}, rle...)...)
+		}
+		segment(ms, 0x80)
+	}
+	show(100, 0, true)
+	show(300, 1, false)
+	show(400, 2, true)
+	show(700, 3, false)
+	return b
+}
+
+// Subtitles that are pictures are carried along where there is a place for them, else named.
+func TestPictureSubtitles(t *testing.T) {
+	for _, c := range []struct {
+		codec, to string
+		held      bool
+	}{
+		{"copy", "mkv", true}, {"copy", "ts", false}, {"copy", "mp4", false}, {"copy", "mov", false},
+		{"dvdsub", "mkv", true}, {"dvdsub", "mp4", true}, {"dvdsub", "ts", false},
+	} {
+		t.Run(c.codec+"-to-"+c.to, func(t *testing.T) {
+			start(t, false)
+			put(t, "pictures.sup", pgs())
+			src := clip(t, "picture-subs-"+c.codec+".mkv", pictures+"-i @pictures.sup -map 0 -map 1 "+h264+yuv+"-c:s "+c.codec)
+			out, said := filter(t, src, c.to, "")
+			was, is := probe(t, src).kind("subtitle"), probe(t, out).kind("subtitle")
+			if len(was) != 1 {
+				t.Fatal("the clip has no subtitles")
+			}
+			if !c.held {
+				if len(is) != 0 || strings.Count(said, "is left out") != 1 || !strings.Contains(said, was[0].Codec) {
+					t.Errorf("%+v: %s", is, said)
+				}
+				return
+			}
+			if len(is) != 1 {
+				t.Fatalf("%d subtitle streams: %s", len(is), said)
+			}
+			sameStream(t, src, out, was[0], is[0], 0.001)
 		})
 	}
 }

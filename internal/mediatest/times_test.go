@@ -47,8 +47,11 @@ func TestSync(t *testing.T) {
 		{"ntsc.mov", "-f lavfi -i testsrc2=s=96x64:r=24000/1001:d=1 " + late + bframes + yuv + "-c:a pcm_s16le"},
 		{"whole.mp4", "-f lavfi -i testsrc2=s=96x64:r=25:d=2 -f lavfi -i sine=r=44100:d=2 " + bframes + yuv + "-c:a aac"},
 	}
-	for _, c := range clips {
-		for _, to := range containers() {
+	for i, c := range clips {
+		for j, to := range containers() {
+			if same := strings.HasSuffix(c.name, to); !same && (i+j)%2 == 0 {
+				continue // each clip into its own kind and into two others or so, to save time
+			}
 			t.Run(c.name+"-to-"+to, func(t *testing.T) {
 				start(t, false)
 				src := clip(t, "sync-"+c.name, c.args)

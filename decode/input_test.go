@@ -1,0 +1,265 @@
+package decode_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/decode"
+	"vidfilter/internal/av"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// The sample that the project makes: H.264 with B-frames, sound, subtitles, chapters.
+const sample = "../samples/noisy.mp4"
+
+func TestMain(m *testing.M) {
+	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
+	os.Exit(m.Run())
+}
+
+// open opens a file with a pool of its own. When the test ends, every block must have come back.
+func open(t *testing.T, path string, o decode.Options) (*decode.Input, *pipeline.Pool) {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := pipeline.NewPool(cpu, 1)
+	in, err := decode.Open(context.Background(), path, pool, o)
+	t.Cleanup(func() {
+		if in != nil {
+			in.Close()
+		}
+		if n := pool.InUse(); n != 0 {
+			t.Errorf("%d blocks are still out", n)
+		}
+		pool.Close()
+		_ = cpu.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, pool
+}
+
+// all reads to the end and returns how many frames there were.
+func all(t *testing.T, in *decode.Input) int {
+	t.Helper()
+	for n := 0; ; n++ {
+		f, err := in.Next(context.Background())
+		if err == io.EOF {
+			return n
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Release()
+	}
+}
+
+func TestWholeSample(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{Threads: 2})
+	packets, last := 0, int64(-1)
+	in.OnPacket(func(*astiav.Packet) error { packets++; return nil })
+	promised, _ := in.Estimate()
+	n := 0
+	for {
+		f, err := in.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.PTS <= last || f.Duration <= 0 {
+			t.Errorf("frame %d: time %d for %d after %d", n, f.PTS, f.Duration, last)
+		}
+		if f.Format != in.Format() || f.Layout != pipeline.YUV420P {
+			t.Errorf("frame %d is %v", n, f.Format)
+		}
+		last = f.PTS
+		f.Release()
+		n++
+	}
+	if int64(n) != promised || n == 0 {
+		t.Errorf("%d frames instead of %d", n, promised)
+	}
+	if packets == 0 {
+		t.Error("no packet of another stream")
+	}
+	if in.Copied+in.Converted != 0 {
+		t.Errorf("%d frames copied, %d converted: H.264 must be decoded into the pool", in.Copied, in.Converted)
+	}
+	if d := in.Damage().Counts(); len(d) != 0 {
+		t.Errorf("damage in a whole file: %v", d)
+	}
+	for range 2 {
+		if f, err := in.Next(context.Background()); f != nil || err != io.EOF {
+			t.Errorf("after the end: %v, %v", f, err)
+		}
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{})
+	in.Close()
+	in.Close()
+	in.Interrupt() // late, and harmless
+}
+
+func TestCloseWithFramesOut(t *testing.T) {
+	in, pool := open(t, sample, decode.Options{Threads: 2})
+	var frames []*pipeline.Frame
+	for range 5 {
+		f, err := in.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, f)
+	}
+	in.Close()
+	if pool.InUse() < 5 {
+		t.Errorf("%d blocks are out instead of 5: frames do not lie in the pool", pool.InUse())
+	}
+	for i, f := range frames {
+		f.Row(0, f.Height-1)[f.Width-1]++ // still there: the race detector and the system watch
+		f.Row(0, f.Height-1)[f.Width-1]--
+		f.Release()
+		if n := pool.InUse(); n > 5-i {
+			t.Errorf("%d blocks are out after %d were released", n, i+1)
+		}
+	}
+}
+
+func TestCancelledContext(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{})
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	if f, err := in.Next(ctx); f != nil || !errors.Is(err, cause) {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// Interrupt ends the stream as the end of the file does: what the decoder holds still comes.
+func TestInterrupt(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{Threads: 1})
+	f, err := in.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Release()
+	in.Interrupt()
+	whole, _ := in.Estimate()
+	if n := all(t, in); int64(n) >= whole-1 {
+		t.Errorf("%d frames came after the interruption", n)
+	}
+	if d := in.Damage(); d.ReadErrors != 0 || d.MissingPackets != 0 {
+		t.Errorf("an interruption is no damage: %+v", d)
+	}
+}
+
+func TestFramesOption(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{Frames: 7, Threads: 1})
+	if n := all(t, in); n != 7 {
+		t.Errorf("%d frames instead of 7", n)
+	}
+}
+
+func TestPart(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{Start: time.Second, Duration: 500 * time.Millisecond, Threads: 1})
+	var first, last int64
+	n := 0
+	for ; ; n++ {
+		f, err := in.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = f.PTS; n == 0 {
+			first = f.PTS
+		}
+		f.Release()
+	}
+	tb := in.Video().TimeBase().Float64()
+	rate := in.FrameRate().Float64()
+	if start, end := float64(first)*tb, float64(last)*tb; start < 0 || start > 1/rate || end >= 0.5 || end < 0.5-1.01/rate {
+		t.Errorf("%d frames from %.3f to %.3f s", n, start, end)
+	}
+}
+
+// An error of the receiver of packets ends the stream with that error.
+func TestPacketError(t *testing.T) {
+	in, _ := open(t, sample, decode.Options{Threads: 1})
+	full := errors.New("full")
+	in.OnPacket(func(*astiav.Packet) error { return full })
+	for {
+		f, err := in.Next(context.Background())
+		if err != nil {
+			if !errors.Is(err, full) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		f.Release()
+	}
+}
+
+// y4m writes a small raw clip, which needs no encoder: three grey frames of 6x4.
+func y4m(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "grey.y4m")
+	b := []byte("YUV4MPEG2 W6 H4 F25:1 Ip A1:1 C420jpeg\n")
+	for i := range 3 {
+		b = append(b, "FRAME\n"...)
+		for range 6*4 + 2*3*2 {
+			b = append(b, byte(100+i))
+		}
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Decoders that keep memory of their own have their pictures copied, and it is counted.
+func TestCopiedFrames(t *testing.T) {
+	in, _ := open(t, y4m(t), decode.Options{Threads: 1})
+	for i := range 3 {
+		f, err := in.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Row(0, 3)[5]; got != byte(100+i) {
+			t.Errorf("frame %d: %d", i, got)
+		}
+		f.Release()
+	}
+	if n := all(t, in); n != 0 || in.Copied != 3 || in.Converted != 0 {
+		t.Errorf("%d more frames, %d copied, %d converted", n, in.Copied, in.Converted)
+	}
+}
+
+func TestMaxPixels(t *testing.T) {
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cpu.Close()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	in, err := decode.Open(context.Background(), sample, pool, decode.Options{MaxPixels: 100})
+	if in != nil || !errors.Is(err, decode.ErrUnreadable) {
+		t.Errorf("%v, %v", in, err)
+	}
+}

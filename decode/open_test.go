@@ -1,0 +1,62 @@
+package decode
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Names of files are taken literally, whatever protocol of FFmpeg they look like; addresses only when allowed.
+func TestLocate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		path    string
+		network bool
+		url     string // "" is refused
+	}{
+		{"in.mp4", false, "file:in.mp4"},
+		{"-x.mp4", false, "file:-x.mp4"},
+		{"a:b.mp4", false, "file:a:b.mp4"},
+		{"concat:a|b", true, "file:concat:a|b"},
+		{"subfile,,start,0,end,0,,:etc/passwd", true, "file:subfile,,start,0,end,0,,:etc/passwd"},
+		{"data:text/plain,hello", true, "file:data:text/plain,hello"},
+		{"http://host/a.mp4", false, ""},
+		{"HTTPS://host/a.mp4", false, ""},
+		{"http://host/a.mp4", true, "http://host/a.mp4"},
+		{"rtsp://host/a", false, ""},
+	} {
+		if !isAddress(c.path) {
+			write(t, c.path)
+		}
+		in := &Input{path: c.path, opts: Options{AllowNetwork: c.network}}
+		s, err := in.locate()
+		if s.url != c.url || (err != nil) != (c.url == "") {
+			t.Errorf("%q: %q, %v", c.path, s.url, err)
+		}
+		allowed := strings.Split(s.protocols, ",")
+		for _, p := range []string{"concat", "subfile", "hls"} {
+			if slices.Contains(allowed, p) {
+				t.Errorf("%q: %s is allowed", c.path, p)
+			}
+		}
+		local, reaches := strings.HasPrefix(s.url, "file:"), slices.Contains(allowed, "http")
+		if err == nil && local == reaches {
+			t.Errorf("%q: allowed are %v", c.path, allowed)
+		}
+		if slices.Contains(allowed, "file") && reaches {
+			t.Errorf("%q: both files and the network are in reach", c.path)
+		}
+	}
+}
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

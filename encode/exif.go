@@ -1,0 +1,56 @@
+package encode
+
+//#include <libavcodec/avcodec.h>
+import "C"
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unsafe"
+
+	"vidfilter/internal/av"
+)
+
+// keepOrientation notes how a picture is to be turned; 1 is not at all.
+func (o *Output) keepOrientation(orientation int) {
+	switch {
+	case orientation <= 1 || !Image(o.opts.Format):
+	case o.opts.Format == "mjpeg":
+		o.exif = exif(orientation)
+	default:
+		o.opts.Warn("the picture is to be turned when shown, which %s cannot say; a .jpg can", o.opts.Format)
+	}
+}
+
+// exif returns the JPEG segment that holds an orientation and nothing else. FFmpeg reads it but writes none.
+func exif(orientation int) []byte {
+	var b bytes.Buffer
+	b.Write([]byte{0xff, 0xe1, 0, 0})
+	b.WriteString("Exif\x00\x00MM\x00*")
+	for _, v := range []any{uint32(8), uint16(1), // one entry, 8 bytes behind "MM"
+		uint16(0x112), uint16(3), uint32(1), uint16(orientation), uint16(0), // Orientation, SHORT, once
+		uint32(0)} {
+		_ = binary.Write(&b, binary.BigEndian, v) // a buffer takes everything
+	}
+	binary.BigEndian.PutUint16(b.Bytes()[2:], uint16(b.Len()-2))
+	return b.Bytes()
+}
+
+// insertExif puts the segment behind the start of the JPEG in p.
+func (o *Output) insertExif(p *C.AVPacket) error {
+	const start = 2
+	n := C.int(len(o.exif))
+	if n == 0 || p.size < start {
+		return nil
+	}
+	if err := av.Error(int(C.av_grow_packet(p, n))); err != nil {
+		return err
+	}
+	if err := av.Error(int(C.av_packet_make_writable(p))); err != nil {
+		return err
+	}
+	data := unsafe.Slice((*byte)(p.data), p.size)
+	copy(data[start+len(o.exif):], data[start:len(data)-len(o.exif)])
+	copy(data[start:], o.exif)
+	return nil
+}

@@ -1,0 +1,278 @@
+package encode_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/internal/av"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+func TestMain(m *testing.M) {
+	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
+	os.Exit(m.Run())
+}
+
+const sample = "../samples/noisy.mp4"
+
+// rig is an open sample and what its frames lie in. When the test ends, every frame must be back.
+type rig struct {
+	in   *decode.Input
+	pool *pipeline.Pool
+	path string
+	said []string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{pool: pipeline.NewPool(cpu, 1), path: filepath.Join(t.TempDir(), "out")}
+	r.in, err = decode.Open(context.Background(), sample, r.pool, decode.Options{Threads: 1, Frames: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.in.Close()
+		if n := r.pool.InUse(); n != 0 {
+			t.Errorf("%d blocks are still out", n)
+		}
+		r.pool.Close()
+		_ = cpu.Close()
+	})
+	return r
+}
+
+// create prepares an output that is closed, again, when the test ends.
+func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
+	t.Helper()
+	if o.Preset == "" && o.Encoder == "" {
+		o.Preset = "ultrafast"
+	}
+	o.Threads = 1
+	o.Warn = func(format string, _ ...any) { r.said = append(r.said, format) }
+	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate()}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(out.Close)
+	r.in.OnPacket(out.WritePacket)
+	return out
+}
+
+func (r *rig) next(t *testing.T) *pipeline.Frame {
+	t.Helper()
+	f, err := r.in.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// copyAll puts every frame and finishes.
+func (r *rig) copyAll(out *encode.Output) (frames int, err error) {
+	ctx := context.Background()
+	for {
+		f, err := r.in.Next(ctx)
+		if err == io.EOF {
+			return frames, out.Finish(ctx)
+		}
+		if err != nil {
+			return frames, err
+		}
+		if err := out.Put(ctx, f); err != nil {
+			return frames, err
+		}
+		frames++
+	}
+}
+
+func TestWholeOutput(t *testing.T) {
+	for _, format := range []string{"mp4", "mov", "matroska", "mpegts"} {
+		t.Run(format, func(t *testing.T) {
+			r := newRig(t)
+			out := r.create(t, encode.Options{Format: format, CRF: 18})
+			n, err := r.copyAll(out)
+			if err != nil || n != 12 {
+				t.Fatalf("%d frames, %v", n, err)
+			}
+			if err := out.Verify(); err != nil {
+				t.Error(err)
+			}
+			if st, err := os.Stat(r.path); err != nil || st.Size() != out.Bytes() {
+				t.Errorf("%v %v, %d bytes counted", st, err, out.Bytes())
+			}
+			out.Close()
+			out.Close()
+		})
+	}
+}
+
+// A file that lost its end does not pass.
+func TestVerifyFindsDamage(t *testing.T) {
+	for _, format := range []string{"mp4", "matroska", "mpegts"} {
+		t.Run(format, func(t *testing.T) {
+			r := newRig(t)
+			out := r.create(t, encode.Options{Format: format, CRF: 18})
+			if _, err := r.copyAll(out); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(r.path, out.Bytes()/2); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Close without Finish frees the frames that the encoder holds.
+func TestCloseWithoutFinish(t *testing.T) {
+	r := newRig(t)
+	out := r.create(t, encode.Options{Format: "mp4", Preset: "medium", CRF: 18})
+	for range 6 {
+		if err := out.Put(context.Background(), r.next(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out.Close()
+}
+
+func TestFinishWithoutFrames(t *testing.T) {
+	r := newRig(t)
+	out := r.create(t, encode.Options{Format: "mp4"})
+	if err := out.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(r.path); err == nil {
+		t.Error("a file was written all the same")
+	}
+}
+
+// What cannot be encoded is said at the first frame, which is given back.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		options encode.Options
+		kind    error
+		part    string // of the error
+	}{
+		{encode.Options{Format: "mp4", Encoder: "nonesuch"}, encode.ErrOption, `no encoder "nonesuch"`},
+		{encode.Options{Format: "mp4", PixelFormat: "nonesuch"}, encode.ErrOption, `unknown pixel format "nonesuch"`},
+		{encode.Options{Format: "mp4", PixelFormat: "pal8"}, encode.ErrOption, "does not take pal8"},
+		{encode.Options{Format: "mp4", Preset: "nonesuch"}, encode.ErrOutput, "open the encoder libx264"},
+		{encode.Options{Format: "mp4", Encoder: "ffv1", CRF: -1}, encode.ErrOutput, ""}, // MP4 does not take it: the header fails
+		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: -1, Tune: "film"}, encode.ErrOption, `no option "tune"`},
+		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: 20}, encode.ErrOption, `no option "crf"`},
+	} {
+		r := newRig(t)
+		out := r.create(t, c.options)
+		err := out.Put(context.Background(), r.next(t))
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%+v: %v", c.options, err)
+		}
+		out.Close()
+	}
+}
+
+func TestUnwritablePlace(t *testing.T) {
+	r := newRig(t)
+	r.path = filepath.Join(t.TempDir(), "missing", "out.mp4")
+	out := r.create(t, encode.Options{Format: "mp4"})
+	if err := out.Put(context.Background(), r.next(t)); !errors.Is(err, encode.ErrOutput) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// /dev/full takes nothing: the job hears of it, at the latest when it finishes.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	r := newRig(t)
+	r.path = "/dev/full"
+	out := r.create(t, encode.Options{Format: "mpegts", CRF: 18})
+	if n, err := r.copyAll(out); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("%d frames, %v", n, err)
+	}
+}
+
+func TestImageTakesOneFrame(t *testing.T) {
+	r := newRig(t)
+	out := r.create(t, encode.Options{Format: "png"})
+	ctx := context.Background()
+	if err := out.Put(ctx, r.next(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Put(ctx, r.next(t)); !errors.Is(err, encode.ErrOutput) {
+		t.Errorf("a second picture: %v", err)
+	}
+	if err := out.Finish(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whole jobs, one after the other in one process, do not make it grow.
+func TestJobsLeakNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	job := func(i int) (resident int) {
+		t.Run("", func(t *testing.T) {
+			r := newRig(t)
+			out := r.create(t, encode.Options{Format: []string{"mp4", "matroska", "mpegts"}[i%3], CRF: 18})
+			for range 4 {
+				if err := out.Put(context.Background(), r.next(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := out.Finish(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Verify(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		runtime.GC()
+		data, err := os.ReadFile("/proc/self/statm")
+		if err != nil {
+			t.Skip("no /proc")
+		}
+		pages, _ := strconv.Atoi(strings.Fields(string(data))[1])
+		return pages * os.Getpagesize() / 1024
+	}
+	// What malloc gives back depends on the moment and varies by 20 MB, so the least of many is compared.
+	least := func(jobs int) int {
+		m := math.MaxInt
+		for i := range jobs {
+			m = min(m, job(i))
+		}
+		return m
+	}
+	for i := range 70 { // caches and malloc's arenas fill: flat from the sixtieth job on, for hundreds
+		job(i)
+	}
+	before := least(10)
+	// A frame is 350 kB: one that is lost in each job makes 14 MB.
+	for i := range 30 {
+		job(i)
+	}
+	if grown := least(10) - before; grown > 7168 {
+		t.Errorf("%d kB more after 40 jobs", grown)
+	}
+}

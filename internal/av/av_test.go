@@ -1,0 +1,55 @@
+package av
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// TestPointers holds go-astiav to the layout that FormatPtr, StreamPtr and PacketPtr rely on: what is
+// written through one side is read through the other.
+func TestPointers(t *testing.T) {
+	p := astiav.AllocPacket()
+	defer p.Free()
+	p.SetPts(12345)
+	// Offsets are part of FFmpeg's binary interface: AVPacket.pts, AVFormatContext.streams, AVStream.id.
+	if got := *(*int64)(unsafe.Add(PacketPtr(p), 8)); got != 12345 {
+		t.Errorf("the packet has %d", got)
+	}
+	fc := astiav.AllocFormatContext()
+	defer fc.Free()
+	s := fc.NewStream(nil)
+	s.SetID(77)
+	first := **(**unsafe.Pointer)(unsafe.Add(FormatPtr(fc), 48))
+	if StreamPtr(s) != first {
+		t.Error("the stream is another one")
+	}
+	if got := *(*int32)(unsafe.Add(first, 12)); got != 77 {
+		t.Errorf("the stream has ID %d", got)
+	}
+}
+
+func TestLayouts(t *testing.T) {
+	for _, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA} {
+		if got, _, ok := LayoutOf(PixelFormat(l)); !ok || got != l {
+			t.Errorf("%v becomes %v, %v", l, got, ok)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		want pipeline.Layout
+		lost string
+	}{
+		{"rgb24", pipeline.RGBA, ""}, {"pal8", pipeline.RGBA, ""}, {"gray", pipeline.RGBA, ""}, {"ya8", pipeline.RGBA, ""},
+		{"yuv420p10le", pipeline.YUV420P, "10 bits become 8"}, {"yuv422p12le", pipeline.YUV422P, "12 bits become 8"},
+		{"yuva444p", pipeline.YUV444P, "transparency is dropped"}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
+		{"yuv410p", pipeline.YUV420P, ""}, {"rgba64le", pipeline.RGBA, "16 bits become 8"},
+	} {
+		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name)); got != c.want || lost != c.lost {
+			t.Errorf("%s: %v, %q", c.name, got, lost)
+		}
+	}
+}
