@@ -12,6 +12,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -72,6 +73,8 @@ type Output struct {
 	failed  error
 	written int64 // video packets
 	fixed   int64
+	refused int64 // packets that the muxer turned down
+	inARow  int   // of them, since the last one that it took
 	begin   int64 // earliest time of a video packet, microseconds
 	end     int64 // latest; in MP4, which keeps the length of the last frame, its end
 
@@ -141,8 +144,17 @@ func (o *Output) micros(t int64) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
 }
 
-// Repaired returns how many packets of other streams had times that went backwards.
-func (o *Output) Repaired() int64 { return o.fixed }
+// Damage counts what was wrong with packets on their way out, by a name for people.
+func (o *Output) Damage() map[string]int64 {
+	m := map[string]int64{}
+	if o.fixed > 0 {
+		m["repaired packet times"] = o.fixed
+	}
+	if o.refused > 0 {
+		m["packets that "+o.opts.Format+" refused"] = o.refused
+	}
+	return m
+}
 
 // Close frees everything. What was written stays where it is; without Finish it is not a whole file.
 func (o *Output) Close() {
@@ -269,12 +281,24 @@ func (o *Output) writeVideo() error {
 	return o.write(p)
 }
 
-// write hands a packet to the muxer, which takes what it refers to.
+// A muxer that turns so many packets down one after another does not mean single packets.
+const maxRefused = 50
+
+// write hands a packet to the muxer, which takes what it refers to. A packet that the muxer finds invalid
+// is counted and left out, since one bad subtitle is no reason to lose a video; a frame that is lost this
+// way shows when the file is verified.
 func (o *Output) write(p *C.AVPacket) error {
 	if o.failed != nil {
 		return o.failed
 	}
-	if err := av.Error(int(C.av_interleaved_write_frame(o.oc, p))); err != nil {
+	err := av.Error(int(C.av_interleaved_write_frame(o.oc, p)))
+	switch {
+	case err == nil:
+		o.inARow = 0
+	case (errors.Is(err, astiav.ErrInvaliddata) || av.Errno(err) == int(syscall.EINVAL)) && o.inARow < maxRefused:
+		o.inARow++
+		o.refused++
+	default:
 		o.failed = o.writeError("write", err)
 		return o.failed
 	}

@@ -97,13 +97,15 @@ decoders=$decoders,h261,h263,h263p,h263i,flv,wmv1,wmv2,wmv3,vc1,rv10,rv20,rv30,r
 decoders=$decoders,prores,dnxhd,cfhd,mjpeg,mjpegb,ffv1,huffyuv,ffvhuff,hymt,utvideo,magicyuv,lagarith,rawvideo,v210,v308,v408,v410
 decoders=$decoders,dvvideo,qtrle,rpza,msvideo1,msrle,zmbv,tscc,flashsv,flashsv2,snow,dirac,vvc,hap,jpeg2000,mszh,zlib
 decoders=$decoders,png,apng,gif,bmp,tiff,webp,pam,ppm,pgm,pgmyuv,pbm,targa,qoi,wrapped_avframe
-decoders=$decoders,srt,subrip,ass,ssa,webvtt,movtext,text
+decoders=$decoders,srt,subrip,ass,ssa,webvtt,movtext,text,dvbsub,dvdsub,pgssub
 decoders=$decoders,aac,aac_latm,ac3,eac3,mp1,mp2,mp3,flac,alac,vorbis,opus,dca,truehd,mlp,wmav1,wmav2,wmapro,wmalossless
-decoders=$decoders,cook,ra_144,ra_288,sipr,nellymoser,speex,amrnb,amrwb,qdm2,qdmc,ape,tta,wavpack,tak,shorten,gsm,gsm_ms,g723_1
+decoders=$decoders,cook,ra_144,ra_288,sipr,nellymoser,speex,amrnb,amrwb,qdm2,qdmc,ape,tta,wavpack,tak,shorten,gsm,gsm_ms,g723_1,s302m
 decoders=$decoders,'pcm_*,adpcm_*'
 demuxers=mov,matroska,mpegts,mpegps,mpegvideo,m4v,avi,asf,flv,live_flv,ogg,rm,nut,mxf,gxf,ivf,obu,h261,h263,h264,hevc,vvc,vc1,dv
 demuxers=$demuxers,rawvideo,yuv4mpegpipe,mjpeg,gif,apng,webm_dash_manifest,concat,hls,wtv,wav,w64,caf,aiff,mp3,aac,ac3,eac3,flac
 demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
+# By these a transport stream tells what its private streams are; without them DTS passes for MP3.
+demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
 encoders=libx264,ffv1,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
 protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp

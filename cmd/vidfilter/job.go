@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -291,9 +292,7 @@ func (j *job) result() result {
 	}
 	if j.out != nil {
 		res.OutBytes, res.OutDuration = j.out.Bytes(), j.out.Time()
-		if n := j.out.Repaired(); n > 0 {
-			res.Damage["repaired packet times"] = n
-		}
+		maps.Copy(res.Damage, j.out.Damage())
 	}
 	return res
 }
