@@ -146,7 +146,14 @@ func (o *Output) micros(t int64) int64 {
 
 // Damage counts what was wrong with packets on their way out, by a name for people.
 func (o *Output) Damage() map[string]int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	m := map[string]int64{}
+	for _, l := range o.lanes {
+		if l.aud != nil && l.aud.c.errors > 0 {
+			m["audio decode errors"] += int64(l.aud.c.errors)
+		}
+	}
 	if o.fixed > 0 {
 		m["repaired packet times"] = o.fixed
 	}

@@ -123,6 +123,60 @@ func TestWholeOutput(t *testing.T) {
 	}
 }
 
+// One packet that the muxer finds invalid is counted, and the file is finished without it; when all are, the
+// muxer means something else.
+func TestRefusedPackets(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		bad  func(n int) bool
+		want int64 // -1: the job fails
+	}{
+		{"none", func(int) bool { return false }, 0},
+		{"one", func(n int) bool { return n == 3 }, 1},
+		{"all", func(int) bool { return true }, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			out := r.create(t, encode.Options{Format: "mpegts", CRF: 18})
+			audio, n := r.in.Others()[0].Index(), 0
+			r.in.OnPacket(func(p *astiav.Packet) error {
+				if p.StreamIndex() != audio {
+					return out.WritePacket(p)
+				}
+				if n++; !c.bad(n) {
+					return out.WritePacket(p)
+				}
+				short := astiav.AllocPacket() // AAC of one byte is too short for the muxer
+				defer short.Free()
+				if err := short.FromData([]byte{0x21}); err != nil {
+					return err
+				}
+				short.SetStreamIndex(audio)
+				for i := range 10 {
+					short.SetPts(p.Pts() + int64(i))
+					short.SetDts(p.Pts() + int64(i))
+					if err := out.WritePacket(short); err != nil || c.want >= 0 {
+						return err
+					}
+				}
+				return nil
+			})
+			_, err := r.copyAll(out)
+			if failed := err != nil; failed != (c.want < 0) {
+				t.Fatal(err)
+			}
+			if got := out.Damage()["packets that mpegts refused"]; c.want >= 0 && got != c.want {
+				t.Errorf("%d packets refused, want %d", got, c.want)
+			}
+			if c.want >= 0 {
+				if err := out.Verify(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // A file that lost its end does not pass.
 func TestVerifyFindsDamage(t *testing.T) {
 	for _, format := range []string{"mp4", "matroska", "mpegts"} {
