@@ -439,3 +439,19 @@ func TestPictureSubtitles(t *testing.T) {
 		})
 	}
 }
+
+// Audio that a transport stream does not name, so that the reader has to find out what it is.
+func TestUnnamedAudioInTransportStreams(t *testing.T) {
+	start(t, false)
+	for _, codec := range []string{"dca -strict -2", "ac3", "mp2"} {
+		name, _, _ := strings.Cut(codec, " ")
+		src := clip(t, name+".ts", pictures+tone+"-map 0 -map 1 "+bframes+yuv+"-c:a "+codec)
+		out, said := filter(t, src, "mkv", "")
+		a, b := probe(t, src).kind("audio")[0], probe(t, out).kind("audio")[0]
+		if a.Codec != b.Codec {
+			t.Errorf("%s became %s: %s", a.Codec, b.Codec, said)
+			continue
+		}
+		sameStream(t, src, out, a, b, 0.001) // Matroska keeps milliseconds
+	}
+}
