@@ -279,7 +279,7 @@ func (o *Output) writeVideo() error {
 	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
 	o.written++
 	end := p.pts
-	if o.opts.Format == "mp4" || o.opts.Format == "mov" {
+	if o.mp4() {
 		end += p.duration
 	}
 	us := C.AVRational{1, 1000000}
@@ -363,7 +363,7 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	if p.duration < 0 || p.duration > math.MaxInt32 {
 		p.duration = 0 // a subtitle that nothing ends; muxers refuse a number for that
 	}
-	if mp4 := o.opts.Format == "mp4" || o.opts.Format == "mov"; mp4 && p.duration == 0 && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_SUBTITLE {
+	if o.mp4() && p.duration == 0 && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_SUBTITLE {
 		// In MP4 the next one ends it. The last one would not be shown at all, so it gets a few seconds.
 		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
 	}

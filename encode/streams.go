@@ -85,8 +85,11 @@ func streamName(s *astiav.Stream) string {
 
 // silent tells a timecode track, which the MP4 family makes anew from the metadata.
 func (o *Output) silent(par *C.AVCodecParameters) bool {
-	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && (o.opts.Format == "mp4" || o.opts.Format == "mov")
+	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && o.mp4()
 }
+
+// mp4 tells the containers of the MP4 family.
+func (o *Output) mp4() bool { return o.opts.Format == "mp4" || o.opts.Format == "mov" }
 
 // tsCodecs is what an MPEG transport stream has stream types for; its muxer takes the rest as private data
 // that nothing reads. Blu-ray's own types (PGS, TrueHD, PCM) are not among them: they mean something else
@@ -109,7 +112,8 @@ func (o *Output) holds(in *C.AVStream) bool {
 	switch {
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
 		return o.opts.Format == "matroska"
-	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "mov":
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "mov",
+		in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && in.codecpar.codec_tag == tag("text") && o.mp4(): // chapters that lost their list
 		return false // it is taken and then not written
 	}
 	return C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) != 0

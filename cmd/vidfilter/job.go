@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"strconv"
@@ -337,14 +337,17 @@ func (d damaged) Error() string {
 }
 func (d damaged) Unwrap() error { return encode.ErrDamaged }
 
+// explainAll makes one line of several faults.
 func (j *job) explainAll(faults []error) error {
-	switch len(faults) {
-	case 0:
-		return nil
-	case 1:
-		return j.explain(faults[0])
+	var all error
+	for _, f := range faults {
+		if all == nil {
+			all = j.explain(f)
+			continue
+		}
+		all = fmt.Errorf("%w; %w", all, j.explain(f))
 	}
-	return j.explain(errors.Join(faults...))
+	return all
 }
 
 func (j *job) measure(ctx context.Context, res *result) {
