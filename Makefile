@@ -55,7 +55,7 @@ uninstall: ## remove what install put there
 	@sudo=$(SUDO); $$sudo rm -f "$(DEST)/bin/vidfilter" $(COMPLETIONS)
 
 clean: ## remove what was built in the tree
-	rm -rf bin samples/4k.mp4 samples/8k.mp4
+	rm -rf bin demo samples/4k.mp4 samples/8k.mp4
 
 distclean: clean ## remove the cached FFmpeg build too
 	rm -rf "$$(scripts/ffmpeg.sh --cache)"

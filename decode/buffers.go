@@ -48,10 +48,3 @@ func vfIsToken(token C.uintptr_t) C.int {
 	}
 	return 0
 }
-
-func cSlice[T any](p *T, n int) []T {
-	if n == 0 {
-		return nil
-	}
-	return unsafe.Slice(p, n)
-}

@@ -96,7 +96,7 @@ func (in *Input) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 		f.FullRange = true
 		return f, native
 	}
-	f.FullRange = full || c.color_range == C.AVCOL_RANGE_JPEG
+	f.FullRange = full || c.color_range == C.AVCOL_RANGE_JPEG || av.IsGray(pf) && c.color_range != C.AVCOL_RANGE_MPEG
 	f.Matrix = matrix(c.colorspace, f.Height)
 	return f, native
 }
@@ -143,6 +143,10 @@ func (in *Input) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return f, nil
 	}
 	in.Converted++
+	if c.format == C.AV_PIX_FMT_GRAY8 && src == in.format {
+		copyGray(f, c)
+		return f, nil
+	}
 	if err := in.scaler.Convert(f, in.frame, src.Matrix, src.FullRange); err != nil {
 		f.Release()
 		return nil, fmt.Errorf("decode %s: convert to %v: %w", in.path, in.format, err)
@@ -174,6 +178,19 @@ func copyPlanes(f *pipeline.Frame, c *C.AVFrame) {
 		for y := range rows {
 			row := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), w)
 			copy(f.Row(i, y), row)
+		}
+	}
+}
+
+// copyGray makes a picture of luma alone, whatever range it is said to be of: swscale would stretch it.
+func copyGray(f *pipeline.Frame, c *C.AVFrame) {
+	w, rows := f.PlaneSize(0)
+	for y := range rows {
+		copy(f.Row(0, y), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[0]), y*int(c.linesize[0]))), w))
+	}
+	for i := 1; i < f.NumPlanes(); i++ {
+		for b := range f.Planes[i].Data {
+			f.Planes[i].Data[b] = 128
 		}
 	}
 }

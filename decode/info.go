@@ -229,7 +229,7 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 }
 
 func chapters(fc *C.AVFormatContext) []*C.AVChapter {
-	return cSlice(fc.chapters, int(fc.nb_chapters))
+	return av.Slice(fc.chapters, int(fc.nb_chapters))
 }
 
 func entries(d *C.AVDictionary) map[string]string {

@@ -38,8 +38,10 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 		// Players want to know the default streams, not have them chosen anew.
 		set(&d, "default_mode", "passthrough")
 		o.delayAudio()
-		if err := o.describeAAC(); err != nil {
-			return err
+		if !o.seekable() {
+			if err := o.describeAAC(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
@@ -77,8 +79,14 @@ func (o *Output) delayAudio() {
 	}
 }
 
-// describeAAC gives AAC from a transport stream the description that Matroska has in its header. The muxer
-// would find it in the first packet and go back, which a pipe does not allow.
+// seekable tells that the muxer can go back in the output; what needs no file counts as such.
+func (o *Output) seekable() bool {
+	return o.oc.pb == nil || o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
+}
+
+// describeAAC gives AAC from a transport stream the description that Matroska has in its header. For pipes
+// only: in a file the muxer goes back to the room that it has left for the description in the first packet,
+// and without that room it would write over what follows.
 func (o *Output) describeAAC() error {
 	for _, s := range o.in.Others {
 		l := o.lanes[s.Index()]
@@ -159,10 +167,10 @@ var plain = []string{"title", "artist", "album_artist", "composer", "album", "da
 
 func (o *Output) movFlags() []string {
 	var flags []string
-	if o.oc.pb != nil && o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL == 0 {
+	if !o.seekable() {
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
 	}
-	for _, st := range cSlice(o.oc.streams, int(o.oc.nb_streams)) {
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
 		if st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
 			return flags // the newer scheme has no place for cover art
 		}
@@ -180,7 +188,7 @@ func (o *Output) movFlags() []string {
 func (o *Output) movieTimescale() int {
 	scale := int64(1)
 	late := false
-	for _, st := range cSlice(o.oc.streams, int(o.oc.nb_streams)) {
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
 		scale = lcm(scale, int64(st.time_base.den))
 		if scale <= 0 || scale > 1<<30 {
 			return 90000

@@ -279,7 +279,7 @@ func (o *Output) fileMetadata() error {
 	for _, k := range containerKeys {
 		set(&o.oc.metadata, k, "")
 	}
-	for _, c := range cSlice(src.chapters, int(src.nb_chapters)) {
+	for _, c := range av.Slice(src.chapters, int(src.nb_chapters)) {
 		us := C.AVRational{1, 1000000}
 		start := int64(C.av_rescale_q(c.start, c.time_base, us)) + o.in.Shift
 		end := int64(C.av_rescale_q(c.end, c.time_base, us)) + o.in.Shift
@@ -308,13 +308,6 @@ func (o *Output) fileMetadata() error {
 	}
 	indexes[o.in.Video.Index()] = o.video.index
 	return av.Error(int(C.vf_copy_programs(o.oc, src, &indexes[0])))
-}
-
-func cSlice[T any](p *T, n int) []T {
-	if n == 0 {
-		return nil
-	}
-	return unsafe.Slice(p, n)
 }
 
 func tag(s string) C.uint32_t {

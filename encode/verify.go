@@ -32,7 +32,7 @@ func (o *Output) Verify() error {
 	switch {
 	case got.frames != o.written:
 		return fmt.Errorf("%w: it holds %d frames instead of %d", ErrDamaged, got.frames, o.written)
-	case int(got.fc.nb_streams) < int(o.oc.nb_streams):
+	case !o.heldBy(got.fc):
 		return fmt.Errorf("%w: it holds %d streams instead of %d", ErrDamaged, got.fc.nb_streams, o.oc.nb_streams)
 	}
 	const tolerance = 50000 // microseconds; Matroska keeps milliseconds
@@ -41,6 +41,22 @@ func (o *Output) Verify() error {
 	}
 	o.compareTags(got)
 	return nil
+}
+
+// heldBy tells whether a file has the streams of the output. MP4 adds data streams of its own, for chapters
+// and timecode.
+func (o *Output) heldBy(fc *C.AVFormatContext) bool {
+	return fc.nb_streams >= o.oc.nb_streams && countMedia(fc) == countMedia(o.oc)
+}
+
+// countMedia counts the streams that are no data.
+func countMedia(fc *C.AVFormatContext) (n int) {
+	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+		if st.codecpar.codec_type != C.AVMEDIA_TYPE_DATA {
+			n++
+		}
+	}
+	return n
 }
 
 // inspection is what a second look at a file finds.
@@ -85,7 +101,7 @@ func isVideo(st *C.AVStream) bool {
 }
 
 func (i *inspection) pickVideo(nth int) error {
-	for _, st := range cSlice(i.fc.streams, int(i.fc.nb_streams)) {
+	for _, st := range av.Slice(i.fc.streams, int(i.fc.nb_streams)) {
 		if !isVideo(st) {
 			continue
 		}
@@ -110,7 +126,7 @@ func (i *inspection) micros(t C.int64_t) int64 {
 
 // readPackets takes the last frame for as long as it was written, since not every container keeps that.
 func (i *inspection) readPackets() error {
-	for _, st := range cSlice(i.fc.streams, int(i.fc.nb_streams)) {
+	for _, st := range av.Slice(i.fc.streams, int(i.fc.nb_streams)) {
 		if st != i.video {
 			st.discard = C.AVDISCARD_ALL
 		}
@@ -141,7 +157,7 @@ func (i *inspection) readPackets() error {
 // nthVideo is the place of the filtered stream among the video streams of the output.
 func (o *Output) nthVideo() int {
 	n := 0
-	for _, st := range cSlice(o.oc.streams, int(o.video.index)) {
+	for _, st := range av.Slice(o.oc.streams, int(o.video.index)) {
 		if isVideo(st) {
 			n++
 		}
@@ -174,7 +190,7 @@ func (o *Output) compareTags(got *inspection) {
 func lostLanguages(want, got *C.AVFormatContext) []string {
 	count := map[string]int{}
 	each := func(fc *C.AVFormatContext, by int) {
-		for _, st := range cSlice(fc.streams, int(fc.nb_streams)) {
+		for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 			l := metadata(st.metadata, "language")
 			if to := quickTimeLanguages[l]; to != "" {
 				l = to

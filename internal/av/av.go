@@ -31,6 +31,14 @@ func StreamPtr(s *astiav.Stream) unsafe.Pointer { return *(*unsafe.Pointer)(unsa
 // PacketPtr returns the AVPacket behind p.
 func PacketPtr(p *astiav.Packet) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(p)) }
 
+// Slice returns the n elements of a C array, which is often NULL when it is empty.
+func Slice[T any](p *T, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice(p, n)
+}
+
 // Error turns a negative FFmpeg return code into an error; 0 and above give nil.
 func Error(code int) error {
 	if code >= 0 {
@@ -100,6 +108,8 @@ func NearestLayout(pf astiav.PixelFormat) (l pipeline.Layout, lost string) {
 		lost = "transparency is dropped"
 	}
 	switch {
+	case d.gray != 0 && d.alpha == 0:
+		return pipeline.YUV420P, lost // the luma as it is, and no colour
 	case d.rgb != 0 || d.gray != 0:
 		return pipeline.RGBA, lost
 	case d.log2w == 0 && d.log2h == 0:
@@ -114,6 +124,12 @@ func NearestLayout(pf astiav.PixelFormat) (l pipeline.Layout, lost string) {
 		return pipeline.YUV444P, lost // 4:4:0
 	}
 	return pipeline.YUV420P, lost
+}
+
+// IsGray tells that a pixel format has no colour. Such samples are taken as full range unless tagged.
+func IsGray(pf astiav.PixelFormat) bool {
+	var d C.vf_pixdesc
+	return C.vf_describe(C.int(pf), &d) >= 0 && d.gray != 0
 }
 
 // Props is what a decoded picture carries beside its samples: colour tags, aspect, captions, HDR metadata.

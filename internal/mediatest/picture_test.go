@@ -28,17 +28,17 @@ func psnr(a, b []byte) float64 {
 // ffmpeg's conversion makes.
 func TestConvertedFormats(t *testing.T) {
 	for _, c := range []struct{ pf, codec, ending, as string }{
-		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "yuv444p"}, {"bgr0", "ffv1", "mkv", "yuv444p"}, {"pal8", "gif", "gif", "yuv444p"},
+		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "rgba"}, {"bgr0", "ffv1", "mkv", "rgba"}, {"pal8", "gif", "gif", "rgba"},
 		{"yuv420p10le", "ffv1", "mkv", "yuv420p"}, {"yuv422p10le", "ffv1", "mkv", "yuv422p"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p"},
-		{"gray", "ffv1", "mkv", "yuv444p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
+		{"gray", "ffv1", "mkv", "yuv420p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
 		{"yuva420p", "ffv1", "mkv", "yuv420p"}, {"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
 	} {
 		t.Run(c.pf, func(t *testing.T) {
 			start(t, c.pf == "yuv420p10le")
 			src := clip(t, "pf-"+c.pf+"."+c.ending, strings.Replace(mild, "64", "96", 1)+"-pix_fmt "+c.pf+" -c:v "+c.codec)
 			out, said := filter(t, src, "mkv", "--encoder ffv1")
-			if strings.Count(said, "is converted to ") != 1 {
-				t.Errorf("the conversion is not said once: %s", said)
+			if strings.Count(said, "is converted to ") != 1 || !strings.Contains(said, "is converted to "+c.as+" ") {
+				t.Errorf("the conversion to %s is not said once: %s", c.as, said)
 			}
 			got, want := raw(t, out, "rgb24"), raw(t, src, "rgb24")
 			if len(got) != len(want) || len(want) == 0 {
