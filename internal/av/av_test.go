@@ -43,7 +43,7 @@ func TestLayouts(t *testing.T) {
 		want pipeline.Layout
 		lost string
 	}{
-		{"rgb24", pipeline.RGBA, ""}, {"pal8", pipeline.RGBA, ""}, {"gray", pipeline.RGBA, ""}, {"ya8", pipeline.RGBA, ""},
+		{"rgb24", pipeline.RGBA, ""}, {"pal8", pipeline.RGBA, ""}, {"gray", pipeline.YUV420P, ""}, {"ya8", pipeline.RGBA, ""},
 		{"yuv420p10le", pipeline.YUV420P, "10 bits become 8"}, {"yuv422p12le", pipeline.YUV422P, "12 bits become 8"},
 		{"yuva444p", pipeline.YUV444P, "transparency is dropped"}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
 		{"yuv410p", pipeline.YUV420P, ""}, {"rgba64le", pipeline.RGBA, "16 bits become 8"},

@@ -436,3 +436,33 @@ func TestOrientation(t *testing.T) {
 		})
 	}
 }
+
+// Video without colour keeps its luma as it is, as full range unless it is tagged otherwise.
+func TestGray(t *testing.T) {
+	start(t, false)
+	for _, c := range []struct{ name, tag, want, as string }{
+		{"untagged", "", "pc", "yuvj420p"}, {"full", "-color_range pc ", "pc", "yuvj420p"}, {"limited", "-color_range tv ", "tv", "yuv420p"},
+	} {
+		src := clip(t, "gray-"+c.name+".mkv", pictures+"-pix_fmt gray "+c.tag+"-c:v ffv1")
+		out, _ := filter(t, src, "mkv", "--crf 0")
+		if v := probe(t, out).video(t); v.Range != c.want || v.PixFmt != c.as {
+			t.Errorf("%s: range %q, %s", c.name, v.Range, v.PixFmt)
+		}
+		const w, h = 96, 64
+		got, want := raw(t, out, c.as), raw(t, src, "gray")
+		if len(want) == 0 || len(got)*2 != len(want)*3 {
+			t.Fatalf("%s: %d bytes for %d", c.name, len(got), len(want))
+		}
+		for n := 0; n*w*h < len(want); n++ {
+			for i, y := range want[n*w*h : (n+1)*w*h] {
+				// 1 by the way through RGB and back; limited range has no words beyond 16 to 235
+				if c.want == "tv" {
+					y = min(max(y, 16), 235)
+				}
+				if d := int(got[n*w*h*3/2+i]) - int(y); d < -1 || d > 1 {
+					t.Fatalf("%s: frame %d, sample %d is %d instead of %d", c.name, n, i, got[n*w*h*3/2+i], y)
+				}
+			}
+		}
+	}
+}
