@@ -125,21 +125,16 @@ func (in *Input) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 	if native && C.vf_is_direct(c) != 0 {
 		return in.direct(c, props)
 	}
-	offsets, pitches, size := in.format.PlanLayout(pipeline.PitchAlign)
-	b, put, err := in.pool.Take(size)
+	f, err := in.pool.TakeFrame(in.format, props)
 	if err != nil {
 		props.Release()
 		return nil, err
 	}
-	var planes [4]pipeline.Plane
-	for i := range in.format.NumPlanes() {
-		_, rows := in.format.PlaneSize(i)
-		planes[i] = pipeline.Plane{Data: b[offsets[i] : offsets[i]+pitches[i]*rows], Pitch: pitches[i]}
-	}
-	f := pipeline.NewFrame(in.format, planes, props, put)
 	if native {
 		in.Copied++
-		copyPlanes(f, c)
+		for i := range f.NumPlanes() {
+			copyPlane(f, c, i)
+		}
 		return f, nil
 	}
 	in.Converted++
@@ -171,23 +166,17 @@ func (in *Input) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error) 
 	return pipeline.NewFrame(in.format, planes, props, own.Free), nil
 }
 
-// copyPlanes copies a picture whose memory is the decoder's own; its rows may run upwards.
-func copyPlanes(f *pipeline.Frame, c *C.AVFrame) {
-	for i := range f.NumPlanes() {
-		w, rows := f.PlaneSize(i)
-		for y := range rows {
-			row := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), w)
-			copy(f.Row(i, y), row)
-		}
+// copyPlane copies a plane whose memory is the decoder's own; its rows may run upwards.
+func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
+	w, rows := f.PlaneSize(i)
+	for y := range rows {
+		copy(f.Row(i, y), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), w))
 	}
 }
 
 // copyGray makes a picture of luma alone, whatever range it is said to be of: swscale would stretch it.
 func copyGray(f *pipeline.Frame, c *C.AVFrame) {
-	w, rows := f.PlaneSize(0)
-	for y := range rows {
-		copy(f.Row(0, y), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[0]), y*int(c.linesize[0]))), w))
-	}
+	copyPlane(f, c, 0)
 	for i := 1; i < f.NumPlanes(); i++ {
 		for b := range f.Planes[i].Data {
 			f.Planes[i].Data[b] = 128

@@ -63,13 +63,7 @@ func FuzzDemux(f *testing.F) {
 
 // TestAbsurdWishForMemory: a packet that claims a gigantic picture is damage, not a machine out of memory.
 func TestAbsurdWishForMemory(t *testing.T) {
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
-	defer pool.Close()
+	pool := newPool(t)
 	flv := "FLV\x010\x00\x00\x00\t0000)00000000002\x00\x00\x840\xcf0\x00\x00\x82" + strings.Repeat("0", 76)
 	in, err := decode.Open(t.Context(), memoryFile(t, []byte(flv)), pool, decode.Options{MaxPixels: 1 << 16, MaxErrorRate: 1})
 	if err != nil {

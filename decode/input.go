@@ -38,6 +38,7 @@ type Input struct {
 	handle   cgo.Handle
 	pkt      *astiav.Packet
 	frame    *astiav.Frame
+	rules    []mapRule // of --map
 	selected map[int]bool
 	eof      bool // the decoder has been told that no more comes
 
@@ -158,6 +159,11 @@ func (in *Input) Damage() Damage {
 }
 
 func (in *Input) openVideo() error {
+	rules, err := parseMaps(in.opts.Maps)
+	if err != nil {
+		return err
+	}
+	in.rules = rules
 	s, err := in.pickVideo()
 	if err != nil {
 		return err
@@ -239,9 +245,7 @@ func (in *Input) receive() (*pipeline.Frame, error) {
 	for {
 		err := in.dec.ReceiveFrame(in.frame)
 		switch {
-		case errors.Is(err, astiav.ErrEof):
-			return nil, nil
-		case errors.Is(err, astiav.ErrEagain):
+		case errors.Is(err, astiav.ErrEof), errors.Is(err, astiav.ErrEagain):
 			return nil, nil
 		case err != nil:
 			if err := in.decodeError(err); err != nil {
@@ -297,7 +301,7 @@ func (in *Input) accept() bool {
 
 func (in *Input) stream(i int) *C.AVStream {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	return unsafe.Slice(fc.streams, fc.nb_streams)[i]
+	return av.Slice(fc.streams, int(fc.nb_streams))[i]
 }
 
 func (in *Input) send() error {
@@ -394,16 +398,17 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		}
 		i := in.pkt.StreamIndex()
 		past := false
-		if in.accept() && i != in.video.Index() {
+		var err error
+		if in.accept() {
 			past = packetTime(in.pkt, in.stream(i)) > end+interleave
-			if err := in.route(); err != nil {
-				in.pkt.Unref()
-				return err
+			if i != in.video.Index() {
+				err = in.route()
 			}
-		} else if i == in.video.Index() {
-			past = packetTime(in.pkt, in.stream(i)) > end+interleave
 		}
 		in.pkt.Unref()
+		if err != nil {
+			return err
+		}
 		if past || ctx.Err() != nil {
 			break
 		}

@@ -251,15 +251,24 @@ func TestCopiedFrames(t *testing.T) {
 }
 
 func TestMaxPixels(t *testing.T) {
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
-	defer pool.Close()
+	pool := newPool(t)
 	in, err := decode.Open(context.Background(), sample, pool, decode.Options{MaxPixels: 100})
 	if in != nil || !errors.Is(err, decode.ErrUnreadable) {
 		t.Errorf("%v, %v", in, err)
 	}
+}
+
+// newPool returns a pool on the CPU that goes with the test.
+func newPool(t *testing.T) *pipeline.Pool {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := pipeline.NewPool(cpu, 1)
+	t.Cleanup(func() {
+		pool.Close()
+		_ = cpu.Close()
+	})
+	return pool
 }

@@ -16,20 +16,15 @@ import (
 	"vidfilter/internal/av"
 )
 
-func (in *Input) disposition(i int) C.int { return in.stream(i).disposition }
-
-func (in *Input) isPicture(i int) bool { return in.disposition(i)&C.AV_DISPOSITION_ATTACHED_PIC != 0 }
+func (in *Input) isPicture(i int) bool {
+	return in.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
+}
 
 // pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best; cover art
 // only when there is nothing else.
 func (in *Input) pickVideo() (*astiav.Stream, error) {
-	streams := in.fc.Streams()
-	rules, err := parseMaps(in.opts.Maps)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range streams {
-		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && mapped(rules, in.traits(s), false) {
+	for _, s := range in.fc.Streams() {
+		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && mapped(in.rules, in.traits(s), false) {
 			return s, nil
 		}
 	}
@@ -42,19 +37,15 @@ func (in *Input) pickVideo() (*astiav.Stream, error) {
 
 // selectStreams decides which other streams are carried along: all of them, less what the options drop.
 func (in *Input) selectStreams() error {
-	rules, err := parseMaps(in.opts.Maps)
-	if err != nil {
-		return err
-	}
-	matched := make([]bool, len(rules))
+	matched := make([]bool, len(in.rules))
 	for _, s := range in.fc.Streams() {
 		t := in.traits(s)
-		for i, r := range rules {
+		for i, r := range in.rules {
 			matched[i] = matched[i] || r.matches(t)
 		}
 		kind := s.CodecParameters().MediaType()
 		drop := in.opts.NoAudio && kind == astiav.MediaTypeAudio || in.opts.NoSubs && kind == astiav.MediaTypeSubtitle ||
-			!mapped(rules, t, true) || in.isChapterTrack(s.Index())
+			!mapped(in.rules, t, true) || in.isChapterTrack(s.Index())
 		if s.Index() != in.video.Index() && !drop {
 			in.selected[s.Index()] = true
 		} else if s.Index() != in.video.Index() {
@@ -62,7 +53,7 @@ func (in *Input) selectStreams() error {
 		}
 	}
 	for i, ok := range matched {
-		if !ok && !rules[i].optional {
+		if !ok && !in.rules[i].optional {
 			return &Error{Op: "map", Path: in.path, Err: fmt.Errorf("no stream matches %q", in.opts.Maps[i]),
 				hint: "vidfilter info lists the streams"}
 		}

@@ -184,10 +184,6 @@ func (o *Output) Close() {
 	}
 	o.lanes = nil
 	o.scaler.Close()
-	if o.to != nil {
-		o.to.close()
-		o.to = nil
-	}
 	if o.oc != nil {
 		_ = o.closeFile()
 		C.avformat_free_context(o.oc)

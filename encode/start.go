@@ -98,11 +98,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
 	o.setFields(c, f)
-	dict, err := o.encoderOptions(codec, c)
-	if err != nil {
-		enc.Free()
-		return err
-	}
+	dict := o.encoderOptions(codec, c)
 	defer dict.Free()
 	if err := enc.Open(codec, dict); err != nil {
 		enc.Free()
@@ -178,7 +174,7 @@ func setColour(c *C.AVCodecContext, f *pipeline.Frame, to encoderFormat) {
 
 // encoderOptions collects the options in the encoder's own terms. One that the encoder has not, and that
 // the user gave, shows after opening, since it stays in the dictionary.
-func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) (*astiav.Dictionary, error) {
+func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) *astiav.Dictionary {
 	d := astiav.NewDictionary()
 	set := func(k, v string) {
 		if v != "" {
@@ -190,7 +186,7 @@ func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) (*asti
 			c.flags |= C.AV_CODEC_FLAG_QSCALE
 			c.global_quality = 2 * C.FF_QP2LAMBDA
 		}
-		return d, nil
+		return d
 	}
 	set("preset", o.opts.Preset)
 	set("tune", o.opts.Tune)
@@ -200,7 +196,7 @@ func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) (*asti
 	} else if o.opts.CRF >= 0 {
 		set("crf", strconv.FormatFloat(o.opts.CRF, 'f', -1, 64))
 	}
-	return d, nil
+	return d
 }
 
 // encoderFormat is what the encoder is fed with.
@@ -319,8 +315,6 @@ func (e *encoderInput) convert(src *astiav.Frame) (*astiav.Frame, error) {
 	}
 	return dst, nil
 }
-
-func (e *encoderInput) close() {}
 
 func (o *Output) openFile() error {
 	if o.oc.oformat.flags&C.AVFMT_NOFILE != 0 {

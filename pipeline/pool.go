@@ -176,16 +176,35 @@ func (p *Pool) Close() {
 // NewFrame returns a frame in memory of the pool, blocking as Get does. Its samples are whatever the
 // block held before.
 func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
-	offsets, pitches, size := format.PlanLayout(PitchAlign)
-	b, put, err := p.Get(ctx, size)
+	b, put, err := p.Get(ctx, format.bytes())
 	if err != nil {
 		return nil, err
 	}
+	return frameIn(b, format, nil, put), nil
+}
+
+// TakeFrame is NewFrame without the limit, as Take is Get without it. The frame takes props; after an error
+// they are still the caller's.
+func (p *Pool) TakeFrame(format Format, props Props) (*Frame, error) {
+	b, put, err := p.Take(format.bytes())
+	if err != nil {
+		return nil, err
+	}
+	return frameIn(b, format, props, put), nil
+}
+
+func (f Format) bytes() int {
+	_, _, size := f.PlanLayout(PitchAlign)
+	return size
+}
+
+func frameIn(b []byte, format Format, props Props, put func()) *Frame {
+	offsets, pitches, _ := format.PlanLayout(PitchAlign)
 	var planes [4]Plane
 	for i := range format.NumPlanes() {
 		_, rows := format.PlaneSize(i)
 		end := offsets[i] + pitches[i]*rows
 		planes[i] = Plane{Data: b[offsets[i]:end:end], Pitch: pitches[i]}
 	}
-	return NewFrame(format, planes, nil, put), nil
+	return NewFrame(format, planes, props, put)
 }

@@ -97,9 +97,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if j.backend, err = j.o.openBackend(j.ui); err != nil {
 		return err
 	}
-	if err := j.openPools(); err != nil {
-		return err
-	}
+	j.openPools()
 	if j.in, err = decode.Open(j.untilStop(ctx), j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
 		if j.stopped() {
 			return interruption{} // nothing was there to keep
@@ -159,11 +157,10 @@ func (j *job) inFlight() int {
 	return framesInFlight
 }
 
-func (j *job) openPools() error {
+func (j *job) openPools() {
 	j.frames = pipeline.NewPool(j.backend, 1) // decoders draw by Take, which has no limit
 	j.results = pipeline.NewPool(j.backend, j.inFlight())
 	j.halves = pipeline.NewPool(j.backend, j.inFlight())
-	return nil
 }
 
 func (o *options) decodeOptions(u *ui) decode.Options {
