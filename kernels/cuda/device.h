@@ -102,16 +102,10 @@ DEVICE float exp2(float x) {
 	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
-// cube root and powers for CIE-Lab only: log2 is as exact as exp2.
-DEVICE float log2(float x) {
-	float y;
-	asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-// floor_u8 clamps to 0 to 255 and drops the fraction.
-DEVICE uint32_t floor_u8(float x) {
-	uint32_t d;
-	asm("cvt.rzi.sat.u8.f32 %0, %1;" : "=r"(d) : "f"(x));
+// fma_unit is fma, clamped to 0 to 1.
+DEVICE float fma_unit(float a, float b, float c) {
+	float d;
+	asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
 	return d;
 }
 
