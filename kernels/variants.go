@@ -121,7 +121,7 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 	const height = 32
 	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
 	columns, rows := width-4+across*group, height-4+down*2
-	pitch := ((-radius&3)+columns+3)/4*4 // whole vectors of pixels, and an odd number of them
+	pitch := ((-radius & 3) + columns + 3) / 4 * 4 // whole vectors of pixels, and an odd number of them
 	pitch = (pitch+3)/8*8 + 4
 	return Variant{
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
