@@ -19,7 +19,7 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	sx, sy := format.ChromaShift()
 	j.layout, j.sub_x, j.sub_y = C.int(format.Layout), C.int(sx), C.int(sy)
 	j.radius, j.distance, j._range, j.border = C.int(p.Radius), C.int(p.Distance), C.int(p.Range), C.int(p.Border)
-	fillColour(j, t)
+	fillColour(&j.color, t)
 	j.scale = C.float(rangeScale(p))
 	side := 2*p.Radius + 1
 	for dy, row := range spatialWeights(p) {
@@ -44,7 +44,7 @@ func rangeScale(p Params) float64 {
 
 // fillColour sets the linear maps between samples and colours: each is found from the transform by feeding
 // it zero and the units.
-func fillColour(j *C.vf_job, t transform) {
+func fillColour(j *C.vf_color, t transform) {
 	r0, g0, b0 := t.rgb(0, 0, 0)
 	j.r_0, j.g_0, j.b_0 = C.float(r0+tieUp), C.float(g0+tieUp), C.float(b0+tieUp)
 	j.y_gain = C.float(t.yGain)

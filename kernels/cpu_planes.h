@@ -75,8 +75,8 @@ static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 			prefetch(other + AHEAD / 2 * j->src_pitch[2], n);
 		}
 	}
-	vf r_v = splat(j->r_v), g_u = splat(j->g_u), g_v = splat(j->g_v), b_u = splat(j->b_u);
-	vf r_0 = splat(j->r_0), g_0 = splat(j->g_0), b_0 = splat(j->b_0);
+	vf r_v = splat(j->color.r_v), g_u = splat(j->color.g_u), g_v = splat(j->color.g_v), b_u = splat(j->color.b_u);
+	vf r_0 = splat(j->color.r_0), g_0 = splat(j->color.g_0), b_0 = splat(j->color.b_0);
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf u = load_u8(s->u8 + i), v = load_u8(s->v8 + i);
 		store(s->chroma[0] + i, fmadd(r_v, v, r_0));
@@ -107,7 +107,7 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 		prefetch(row + AHEAD * j->src_pitch[0] + c0, c1 - c0);
 		prefetch(j->dst[0] + (y + AHEAD) * j->dst_pitch[0] + c0, c1 - c0);
 	}
-	vf gain = splat(j->y_gain), scale = splat(colour_scale(j));
+	vf gain = splat(j->color.y_gain), scale = splat(colour_scale(j));
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf yf = load_u8(y8 + i);
 		for (int c = 0; c < 3; c++)
@@ -133,12 +133,12 @@ INLINE vf lab_curve(vf t)
 // Adds L, a, b (scaled) behind R, G, B of n columns.
 static void add_lab(const vf_job *j, float *row, int n)
 {
-	const float *m = j->xyz;
+	const float *m = j->color.xyz;
 	float linear[3][VL];
 	for (int i = 0; i < n; i += VL) {
 		for (int c = 0; c < 3; c++) {
 			vi level = to_int(load(row + c * ROW + i));
-			for (int k = 0; k < VL; k++) linear[c][k] = j->linear[level[k] & 255];
+			for (int k = 0; k < VL; k++) linear[c][k] = j->color.linear[level[k] & 255];
 		}
 		vf r = load(linear[0]), g = load(linear[1]), b = load(linear[2]);
 		vf fx = lab_curve(r * m[0] + g * m[1] + b * m[2]);
@@ -154,7 +154,7 @@ static void add_lab(const vf_job *j, float *row, int n)
 static void add_luma(const vf_job *j, float *row, int n)
 {
 	for (int i = 0; i < n; i += VL) {
-		vf e = load(row + i) * j->luma[0] + load(row + ROW + i) * j->luma[1] + load(row + 2 * ROW + i) * j->luma[2];
+		vf e = load(row + i) * j->color.luma[0] + load(row + ROW + i) * j->color.luma[1] + load(row + 2 * ROW + i) * j->color.luma[2];
 		store(row + 3 * ROW + i, e * j->scale);
 	}
 }
@@ -206,7 +206,7 @@ static void store_luma(const vf_job *j, scratch *s, int y)
 	const float *in = s->out[y & 1][0] + PAD;
 	int n = s->x1 - s->x0;
 	uint8_t *row = j->dst[0] + y * j->dst_pitch[0] + s->x0, *to = stage_out(s->y8, row, n);
-	vf kr = splat(j->y[0]), kg = splat(j->y[1]), kb = splat(j->y[2]), offset = splat(j->y[3]);
+	vf kr = splat(j->color.y[0]), kg = splat(j->color.y[1]), kb = splat(j->color.y[2]), offset = splat(j->color.y[3]);
 	for (int i = 0; i < n; i += VL) {
 		vf e = fmadd(load(in + i), kr, offset);
 		e = fmadd(load(in + ROW + i), kg, e);
@@ -241,7 +241,7 @@ static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int row
 	uint8_t *u_to = j->layout == VF_NV12 ? s->u8 : stage_out(s->u8, u_row, cn);
 	uint8_t *v_to = j->layout == VF_NV12 ? s->v8 : stage_out(s->v8, v_row, cn);
 	vf ku[4], kv[4];
-	for (int c = 0; c < 4; c++) ku[c] = splat(j->u[c]), kv[c] = splat(j->v[c]);
+	for (int c = 0; c < 4; c++) ku[c] = splat(j->color.u[c]), kv[c] = splat(j->color.v[c]);
 	for (int c = 0; c < 3; c++) { // an odd last column counts for the one that does not exist
 		a[c * ROW + n] = a[c * ROW + n - 1];
 		b[c * ROW + n] = b[c * ROW + n - 1];

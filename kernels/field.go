@@ -19,29 +19,55 @@ type field struct {
 
 // fieldsOf splits a frame into what is filtered apart, from the top: n views, one or two.
 func fieldsOf(f *pipeline.Frame, interlaced bool) (views [2]field, n int) {
-	if !interlaced || f.Height < 2 {
-		return [2]field{oneField(f, 0, 1)}, 1
+	rows, n := rowsOf(f.Format, interlaced)
+	for i := range n {
+		views[i] = rows[i].of(f)
 	}
-	return [2]field{oneField(f, 0, 2), oneField(f, 1, 2)}, 2
+	return views, n
 }
 
-// oneField returns rows first, first+step, ... of each plane.
-func oneField(f *pipeline.Frame, first, step int) field {
-	v := field{layout: f.Layout, width: f.Width}
+// fieldRows says which rows of a frame a field has, wherever the frame lies.
+type fieldRows struct {
+	first       [3]int // the field's first row in each plane of the frame
+	step        int    // from one row of the field to the next, in rows of the frame
+	height      int    // luma rows
+	chromaRead  int    // as in field
+	chromaWrite int
+}
+
+// rowsOf returns the rows of each field of a frame, from the top: one for a progressive frame, else two.
+func rowsOf(f pipeline.Format, interlaced bool) (rows [2]fieldRows, n int) {
+	if !interlaced || f.Height < 2 {
+		return [2]fieldRows{oneField(f, 0, 1)}, 1
+	}
+	return [2]fieldRows{oneField(f, 0, 2), oneField(f, 1, 2)}, 2
+}
+
+// oneField has rows first, first+step, ... of each plane.
+func oneField(f pipeline.Format, first, step int) fieldRows {
+	r := fieldRows{step: step}
 	for i := range f.NumPlanes() {
 		_, rows := f.PlaneSize(i)
 		own := (rows - first + step - 1) / step
-		start := first
+		r.first[i] = first
 		if i == 0 {
-			v.height = own
+			r.height = own
 		} else {
-			v.chromaRead, v.chromaWrite = max(own, 1), own
+			r.chromaRead, r.chromaWrite = max(own, 1), own
 			if own == 0 {
-				start = 0
+				r.first[i] = 0
 			}
 		}
+	}
+	return r
+}
+
+// of returns the field's view of a frame.
+func (r fieldRows) of(f *pipeline.Frame) field {
+	v := field{layout: f.Layout, width: f.Width, height: r.height, chromaRead: r.chromaRead, chromaWrite: r.chromaWrite}
+	for i := range f.NumPlanes() {
 		p := f.Planes[i]
-		v.planes[i] = pipeline.Plane{Data: p.Data[start*p.Pitch:], Pitch: p.Pitch * step}
+		v.planes[i] = pipeline.Plane{Data: p.Data[r.first[i]*p.Pitch:], Pitch: p.Pitch * r.step}
 	}
 	return v
 }

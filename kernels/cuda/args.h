@@ -1,0 +1,32 @@
+// What a kernel is told. The host fills it (kernels/launch.go) and passes it by value as the kernel's only parameter: parameters
+// lie in constant memory, and every launch has its own, so that two jobs with different options may run at once.
+#ifndef VIDFILTER_ARGS_H
+#define VIDFILTER_ARGS_H
+
+#ifndef __CUDA__
+#include <stdint.h>
+#endif
+#include "../common.h"
+
+// One field or progressive frame and how it is filtered.
+typedef struct {
+	uint64_t src[3], dst[3];            // device address of the first sample of each plane
+	int32_t src_pitch[3], dst_pitch[3]; // bytes
+	int32_t width, height;              // luma samples
+	int32_t layout, sub_x, sub_y;       // log2 of the chroma subsampling
+	int32_t chroma_read, chroma_write;  // chroma rows that may be read (at least 1), and that are written
+	int32_t radius, border;
+	int32_t aligned;     // all addresses and pitches divide by 16, so that vectors of samples may be read and written
+	int32_t inner[2][4]; // the part of luma and chroma that the border skip filters (keptOutside): x0, y0, x1, y1
+
+	// The weight of the tap (dx, dy) at the squared distance D^2 is weight_scale / (b + a D^2) where R is Lorentzian and
+	// weight_scale 2^(b + a D^2) where it is Gaussian, with {a, b} = tap[|dy|][|dx|]; see tapWeights for what D^2 is in each form.
+	float tap[VF_MAX_RADIUS + 1][VF_MAX_RADIUS + 1][2];
+	float axis[VF_MAX_RADIUS + 1]; // the spatial Gaussian along one axis
+	float two_var;                 // 2 sigma_r^2
+
+	// From samples to colours of 0 to 1 (the CPU's are of 0 to 255), and from colours of 0 to 255 to samples.
+	vf_color color;
+} vf_args;
+
+#endif

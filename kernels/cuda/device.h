@@ -1,0 +1,202 @@
+// What the kernels need of the machine below C, in one place: on a GPU each function is an instruction or two; in
+// the test driver (VF_CPU) device_cpu.h gives the same functions on the CPU, where the threads of a block are fibres.
+//
+// Halves are handled in pairs, packed into 32 bits, the first one in the low half: type half2. A warp is 32 threads
+// of consecutive x; functions that say "warp" must be called by all 32 together.
+#pragma once
+
+#ifdef VF_CPU
+#include <stddef.h>
+#include <stdint.h>
+#else
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef unsigned long long size_t;
+#endif
+
+typedef uint32_t half2;
+typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
+typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
+
+#ifdef VF_CPU
+#include "device_cpu.h"
+#else
+
+#define DEVICE static __attribute__((device)) __attribute__((always_inline)) inline
+// KERNEL(name, threads, blocks) opens the definition of a kernel that is launched with that many threads a block, of
+// which that many blocks should fit on one multiprocessor at a time. Its one parameter is the constant vf_args args.
+#define KERNEL(name, threads, blocks) \
+	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void name(const vf_args args)
+#define UNROLL _Pragma("unroll")
+#define NO_UNROLL _Pragma("nounroll")
+
+// Where the thread is.
+DEVICE int thread_x() { return __nvvm_read_ptx_sreg_tid_x(); }
+DEVICE int thread_y() { return __nvvm_read_ptx_sreg_tid_y(); }
+DEVICE int block_x() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+DEVICE int block_y() { return __nvvm_read_ptx_sreg_ctaid_y(); }
+
+// The block's dynamic shared memory, aligned to 16 bytes, and the barrier of its threads.
+extern __attribute__((shared)) uint4 vf_shared[];
+DEVICE uint8_t *shared_memory() { return (uint8_t *)vf_shared; }
+DEVICE void barrier() { __syncthreads(); }
+
+// Global memory. What load reads is never written while the kernel runs, so it may go through the read-only cache;
+// p must be aligned to what is read.
+#define VF_GLOBAL __attribute__((address_space(1)))
+DEVICE uint32_t load_u8(const uint8_t *p) { return __nvvm_ldg_uc(p); }
+DEVICE uint32_t load_u16(const uint8_t *p) { return __nvvm_ldg_us((const uint16_t *)p); }
+DEVICE uint32_t load_u32(const uint8_t *p) { return __nvvm_ldg_ui((const uint32_t *)p); }
+DEVICE uint4 load_u128(const uint8_t *p) { return __nvvm_ldg_ui4((const uint4 *)p); }
+DEVICE void store_u8(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint8_t *)p = (uint8_t)v; }
+DEVICE void store_u16(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint16_t *)p = (uint16_t)v; }
+DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
+DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
+
+// Warp: the value of the lane n below, n above, or number n. Where there is no such lane, the own value.
+DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~0u, v, n, 0); }
+DEVICE uint32_t shuffle_down(uint32_t v, int n) { return __nvvm_shfl_sync_down_i32(~0u, v, n, 31); }
+DEVICE uint32_t shuffle(uint32_t v, int n) { return __nvvm_shfl_sync_idx_i32(~0u, v, n, 31); }
+
+DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }
+DEVICE float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }
+
+// byte_perm picks four bytes of a (0 to 3) and b (4 to 7) by the hexadecimal digits of selector, lowest first.
+DEVICE uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
+	uint32_t d;
+	asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(selector));
+	return d;
+}
+// absdiff4 returns |a - b| of each byte.
+DEVICE uint32_t absdiff4(uint32_t a, uint32_t b) {
+	uint32_t d;
+	asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(0));
+	return d;
+}
+// dot4 returns c + the sum of a * b over unsigned bytes; dot4_signed over signed ones.
+DEVICE uint32_t dot4(uint32_t a, uint32_t b, uint32_t c) {
+	uint32_t d;
+	asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+	return d;
+}
+DEVICE int32_t dot4_signed(uint32_t a, uint32_t b, int32_t c) {
+	int32_t d;
+	asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+	return d;
+}
+
+DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// reciprocal and exp2 err by 2 units in the last place at most; denormals count as zero.
+DEVICE float reciprocal(float x) {
+	float y;
+	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+DEVICE float exp2(float x) {
+	float y;
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+// fma_unit is fma, clamped to 0 to 1.
+DEVICE float fma_unit(float a, float b, float c) {
+	float d;
+	asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
+	return d;
+}
+
+// Pairs of halves; each operation rounds once, to nearest even.
+DEVICE half2 half2_of(float low, float high) {
+	half2 d;
+#if VF_COMPUTE >= 80
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+#else
+	asm("{.reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h};}" : "=r"(d) : "f"(low), "f"(high));
+#endif
+	return d;
+}
+DEVICE float low_float(half2 h) {
+	float f;
+	asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l;}" : "=f"(f) : "r"(h));
+	return f;
+}
+DEVICE float high_float(half2 h) {
+	float f;
+	asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h;}" : "=f"(f) : "r"(h));
+	return f;
+}
+DEVICE half2 half2_add(half2 a, half2 b) {
+	half2 d;
+	asm("{.reg .b32 one; mov.b32 one, 0x3C003C00; fma.rn.f16x2 %0, %1, one, %2;}" : "=r"(d) : "r"(a), "r"(b));
+	return d;
+}
+DEVICE half2 half2_mul(half2 a, half2 b) {
+	half2 d;
+	asm("{.reg .b32 zero; mov.b32 zero, 0x80008000; fma.rn.f16x2 %0, %1, %2, zero;}" : "=r"(d) : "r"(a), "r"(b));
+	return d;
+}
+DEVICE half2 half2_fma(half2 a, half2 b, half2 c) {
+	half2 d;
+	asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+	return d;
+}
+
+#if VF_COMPUTE >= 80
+// exp2 of both halves.
+DEVICE half2 half2_exp2(half2 x) {
+	half2 d;
+	asm("ex2.approx.f16x2 %0, %1;" : "=r"(d) : "r"(x));
+	return d;
+}
+
+// Warp: load COUNT (1, 2 or 4) matrices of 8 x 8 halves from shared memory. Lane 8 i + j gives the address, aligned to 16
+// bytes, of row j of matrix i; the other lanes' addresses are not looked at. Lane 4 j + k gets the halves 2 k and 2 k + 1 of row j
+// of matrix i in d[i]; with TRANSPOSED, rows and columns are exchanged.
+template <int COUNT, bool TRANSPOSED>
+DEVICE void load_matrices(uint32_t *d, const void *row) {
+	uint32_t at = (uint32_t)(size_t)(__attribute__((address_space(3))) const void *)row;
+	if (COUNT == 4) {
+		if (TRANSPOSED)
+			asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3]) : "r"(at));
+		else
+			asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3]) : "r"(at));
+	} else if (COUNT == 2) {
+		if (TRANSPOSED)
+			asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(d[0]), "=r"(d[1]) : "r"(at));
+		else
+			asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(d[0]), "=r"(d[1]) : "r"(at));
+	} else {
+		if (TRANSPOSED)
+			asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(d[0]) : "r"(at));
+		else
+			asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(d[0]) : "r"(at));
+	}
+}
+
+// Warp: D = A B + C for A of 16 x K, B of K x 8, C and D of 16 x 8, in the register layout of PTX's mma.m16n8kK: with g = lane / 4 and
+// t = lane % 4, a[0] and a[1] hold A's rows g and g + 8 at columns 2 t, 2 t + 1 (K = 16: a[2], a[3] the same at columns + 8), b[0] holds B's
+// column g at rows 2 t, 2 t + 1 (b[1]: rows + 8), and d's first half (d[0], or d[0] and d[1]) is row g at columns 2 t, 2 t + 1, its second row g + 8.
+// Products are exact, their sum is taken in float32.
+DEVICE void mma_k8_half(half2 *d, const half2 *a, half2 b) { // C = 0, D rounded to halves
+	asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%5, %5};"
+	    : "=r"(d[0]), "=r"(d[1]) : "r"(a[0]), "r"(a[1]), "r"(b), "r"(0));
+}
+DEVICE void mma_k8_float(float *d, const half2 *a, half2 b) { // C = 0
+	asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};"
+	    : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b), "f"(0.f));
+}
+DEVICE void mma_k8_add(float *d, const half2 *a, half2 b) { // D += A B
+	asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+	    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+DEVICE void mma_k16_add(float *d, const half2 *a, half2 b0, half2 b1) { // D += A B
+	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+	    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+#endif
+#endif

@@ -1,0 +1,261 @@
+// Planes to packed words as a block's tile is loaded, and words to planes as it is stored. So what crosses the bus is the planes (1.5
+// bytes a pixel for 4:2:0), never RGBA. A word is R | G << 8 | B << 16, its highest byte 0; the alpha of RGBA goes from the
+// input straight to the output.
+#pragma once
+
+#include "device.h"
+#include "args.h"
+
+// Rounding: what is a tie on paper must not depend on the last bit of a float, so all ties go up.
+#define TIE_UP (1.0f / 16384)
+// Added to a float of 0 to 2^22, this rounds it to nearest and leaves it as an integer in the lower bits.
+#define ROUND 8388608.0f
+
+// A byte of a word as a float.
+DEVICE float byte_float(uint32_t word, int byte) { return bits_float(byte_perm(word, 0x4B000000, 0x7540 | byte)) - ROUND; }
+
+// pack makes a word of three floats of 0 to 255 to which ROUND was added.
+DEVICE uint32_t pack(float r, float g, float b) {
+	return byte_perm(byte_perm(float_bits(r), float_bits(g), 0x5540), float_bits(b), 0x5410);
+}
+
+// border_index maps a coordinate into 0 to n - 1, or returns -1 for black.
+DEVICE int border_index(int i, int n, int border) {
+	if ((uint32_t)i < (uint32_t)n) return i;
+	if (border == VF_ZERO) return -1;
+	if (border == VF_REFLECT && n > 1) {
+		int period = 2 * (n - 1);
+		i = (i < 0 ? -i : i) % period; // the mirrored picture repeats, and is the same from both sides
+		return i < n ? i : period - i;
+	}
+	return i < 0 ? 0 : n - 1; // clamp; skip too, whose results there are not used
+}
+
+// From planes to words.
+
+DEVICE const uint8_t *source(const vf_args &args, int plane, int y) {
+	return (const uint8_t *)args.src[plane] + (int64_t)y * args.src_pitch[plane];
+}
+DEVICE uint8_t *target(const vf_args &args, int plane, int y) {
+	return (uint8_t *)args.dst[plane] + (int64_t)y * args.dst_pitch[plane];
+}
+DEVICE int chroma_row(const vf_args &args, int y) {
+	int cy = y >> args.sub_y;
+	return cy < args.chroma_read ? cy : args.chroma_read - 1;
+}
+
+// What U and V add to the colours of a pixel, of 0 to 1.
+struct chroma {
+	float r, g, b;
+};
+DEVICE chroma chroma_of(const vf_args &args, float u, float v) {
+	const vf_color &k = args.color;
+	return {fma(k.r_v, v, k.r_0), fma(k.g_u, u, fma(k.g_v, v, k.g_0)), fma(k.b_u, u, k.b_0)};
+}
+DEVICE uint32_t word_of(const vf_args &args, float y, const chroma &c) {
+	float gain = args.color.y_gain;
+	return pack(fma(fma_unit(gain, y, c.r), 255.0f, ROUND), fma(fma_unit(gain, y, c.g), 255.0f, ROUND),
+	            fma(fma_unit(gain, y, c.b), 255.0f, ROUND));
+}
+
+// The word of a pixel inside the picture.
+DEVICE uint32_t load_word(const vf_args &args, int x, int y) {
+	const uint8_t *row = source(args, 0, y);
+	if (args.layout == VF_RGBA) {
+		row += 4 * x;
+		return load_u8(row) | load_u8(row + 1) << 8 | load_u8(row + 2) << 16;
+	}
+	int cx = x >> args.sub_x, cy = chroma_row(args, y);
+	uint32_t u, v;
+	if (args.layout == VF_NV12) {
+		const uint8_t *uv = source(args, 1, cy) + 2 * cx;
+		u = load_u8(uv), v = load_u8(uv + 1);
+	} else {
+		u = load_u8(source(args, 1, cy) + cx), v = load_u8(source(args, 2, cy) + cx);
+	}
+	return word_of(args, byte_float(load_u8(row + x), 0), chroma_of(args, byte_float(u, 0), byte_float(v, 0)));
+}
+
+// The words of the pixels x to x + 3, all inside the picture, where x divides by 4 and the planes are aligned.
+DEVICE uint4 load_words(const vf_args &args, int x, int y) {
+	const uint8_t *row = source(args, 0, y);
+	if (args.layout == VF_RGBA) return load_u128(row + 4 * x) & 0xffffff;
+	int cy = chroma_row(args, y);
+	uint32_t y4 = load_u32(row + x), u4, v4; // chroma of four pixels, or of two in the two lower bytes
+	if (args.layout == VF_NV12) {
+		uint32_t uv = load_u32(source(args, 1, cy) + x);
+		u4 = byte_perm(uv, 0, 0x4420), v4 = byte_perm(uv, 0, 0x4431);
+	} else if (args.sub_x) {
+		u4 = load_u16(source(args, 1, cy) + x / 2), v4 = load_u16(source(args, 2, cy) + x / 2);
+	} else {
+		u4 = load_u32(source(args, 1, cy) + x), v4 = load_u32(source(args, 2, cy) + x);
+	}
+	chroma c0 = chroma_of(args, byte_float(u4, 0), byte_float(v4, 0));
+	chroma c1 = chroma_of(args, byte_float(u4, 1), byte_float(v4, 1));
+	if (args.sub_x)
+		return uint4{word_of(args, byte_float(y4, 0), c0), word_of(args, byte_float(y4, 1), c0),
+		             word_of(args, byte_float(y4, 2), c1), word_of(args, byte_float(y4, 3), c1)};
+	chroma c2 = chroma_of(args, byte_float(u4, 2), byte_float(v4, 2));
+	chroma c3 = chroma_of(args, byte_float(u4, 3), byte_float(v4, 3));
+	return uint4{word_of(args, byte_float(y4, 0), c0), word_of(args, byte_float(y4, 1), c1),
+	             word_of(args, byte_float(y4, 2), c2), word_of(args, byte_float(y4, 3), c3)};
+}
+
+// Puts the words of the pixels x to x + 3 into shared memory, wherever they lie; x divides by 4.
+DEVICE void load_any(const vf_args &args, uint32_t *to, int x, int y) {
+	y = border_index(y, args.height, args.border);
+	if (y >= 0 && x >= 0 && x + 3 < args.width && args.aligned) {
+		*(uint4 *)to = load_words(args, x, y);
+		return;
+	}
+	NO_UNROLL
+	for (int k = 0; k < 4; k++) {
+		int at = border_index(x + k, args.width, args.border);
+		to[k] = y < 0 || at < 0 ? 0 : load_word(args, at, y);
+	}
+}
+
+// From words to planes.
+
+// skipped says whether the border skip leaves a sample of luma (part 0) or chroma (1) as it is.
+DEVICE bool skipped(const vf_args &args, int part, int x, int y) {
+	const int32_t *in = args.inner[part];
+	return args.border == VF_SKIP && (x < in[0] || y < in[1] || x >= in[2] || y >= in[3]);
+}
+
+DEVICE uint32_t sample_of(const float *k, float r, float g, float b) {
+	float x = fma(r, k[0], fma(g, k[1], fma(b, k[2], k[3])));
+	return float_bits((x < 0 ? 0 : x > 255 ? 255 : x) + ROUND) & 255;
+}
+
+DEVICE uint32_t luma_of(const vf_args &args, uint32_t word) {
+	return sample_of(args.color.y, byte_float(word, 0), byte_float(word, 1), byte_float(word, 2));
+}
+
+// Sums of R, G and B of the words that one chroma sample covers, and what they are to be multiplied by.
+struct mean {
+	float r, g, b;
+};
+DEVICE mean mean_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+	mean m;
+	m.r = (byte_float(a, 0) + byte_float(b, 0) + byte_float(c, 0) + byte_float(d, 0)) * 0.25f;
+	m.g = (byte_float(a, 1) + byte_float(b, 1) + byte_float(c, 1) + byte_float(d, 1)) * 0.25f;
+	m.b = (byte_float(a, 2) + byte_float(b, 2) + byte_float(c, 2) + byte_float(d, 2)) * 0.25f;
+	return m;
+}
+
+// U in the lower half, V in the upper one.
+DEVICE uint32_t chroma_samples(const vf_args &args, const mean &m) {
+	return sample_of(args.color.u, m.r, m.g, m.b) | sample_of(args.color.v, m.r, m.g, m.b) << 16;
+}
+
+// One chroma sample, where vectors cannot be written.
+DEVICE void store_chroma(const vf_args &args, int cx, int cy, uint32_t uv) {
+	bool keep = skipped(args, 1, cx, cy);
+	if (args.layout == VF_NV12) {
+		const uint8_t *from = source(args, 1, cy) + 2 * cx;
+		uint8_t *to = target(args, 1, cy) + 2 * cx;
+		store_u8(to, keep ? load_u8(from) : uv & 255);
+		store_u8(to + 1, keep ? load_u8(from + 1) : uv >> 16);
+		return;
+	}
+	store_u8(target(args, 1, cy) + cx, keep ? load_u8(source(args, 1, cy) + cx) : uv & 255);
+	store_u8(target(args, 2, cy) + cx, keep ? load_u8(source(args, 2, cy) + cx) : uv >> 16);
+}
+
+// One pixel of RGBA or luma, where vectors cannot be written.
+DEVICE void store_pixel(const vf_args &args, int x, int y, uint32_t word) {
+	if (args.layout == VF_RGBA) {
+		uint8_t *to = target(args, 0, y) + 4 * x;
+		for (int c = 0; c < 3; c++) store_u8(to + c, word >> 8 * c & 255);
+		store_u8(to + 3, load_u8(source(args, 0, y) + 4 * x + 3));
+		return;
+	}
+	store_u8(target(args, 0, y) + x, skipped(args, 0, x, y) ? load_u8(source(args, 0, y) + x) : luma_of(args, word));
+}
+
+// The four pixels of a row from x on, all inside the picture, x divides by 4, the planes are aligned, no sample is skipped.
+DEVICE void store_luma4(const vf_args &args, int x, int y, uint4 w) {
+	uint32_t l01 = luma_of(args, w.x) | luma_of(args, w.y) << 8, l23 = luma_of(args, w.z) | luma_of(args, w.w) << 8;
+	store_u32(target(args, 0, y) + x, l01 | l23 << 16);
+}
+DEVICE void store_rgba4(const vf_args &args, int x, int y, uint4 w) {
+	uint4 alpha = load_u128(source(args, 0, y) + 4 * x) & 0xff000000;
+	store_u128(target(args, 0, y) + 4 * x, w | alpha);
+}
+
+// Chroma of the pixels x to x + 3 of rows top and bottom (the same row twice where chroma is not halved down).
+DEVICE void store_chroma4(const vf_args &args, int x, int cy, uint4 top, uint4 bottom) {
+	if (!args.sub_x) {
+		uint32_t c[4] = {chroma_samples(args, mean_of(top.x, top.x, top.x, top.x)), chroma_samples(args, mean_of(top.y, top.y, top.y, top.y)),
+		                 chroma_samples(args, mean_of(top.z, top.z, top.z, top.z)), chroma_samples(args, mean_of(top.w, top.w, top.w, top.w))};
+		uint32_t low = byte_perm(c[0], c[1], 0x6240), high = byte_perm(c[2], c[3], 0x6240);
+		store_u32(target(args, 1, cy) + x, byte_perm(low, high, 0x5410));
+		store_u32(target(args, 2, cy) + x, byte_perm(low, high, 0x7632));
+		return;
+	}
+	uint32_t a = chroma_samples(args, mean_of(top.x, top.y, bottom.x, bottom.y));
+	uint32_t b = chroma_samples(args, mean_of(top.z, top.w, bottom.z, bottom.w));
+	if (args.layout == VF_NV12) {
+		store_u32(target(args, 1, cy) + x, byte_perm(a, b, 0x6420));
+		return;
+	}
+	store_u16(target(args, 1, cy) + x / 2, byte_perm(a, b, 0x7740));
+	store_u16(target(args, 2, cy) + x / 2, byte_perm(a, b, 0x7762));
+}
+
+// store_pixels is store_rows where vectors cannot be written: at the right edge, in planes that are not aligned, by the border skip.
+DEVICE void store_pixels(const vf_args &args, int x, int y, const uint32_t *top, const uint32_t *bottom, bool two) {
+	int n = args.width - x < 4 ? args.width - x : 4, cy = y >> args.sub_y;
+	NO_UNROLL
+	for (int k = 0; k < n; k++) {
+		store_pixel(args, x + k, y, top[k]);
+		if (two) store_pixel(args, x + k, y + 1, bottom[k]);
+		if (args.layout == VF_RGBA || cy >= args.chroma_write || (args.sub_x && k % 2)) continue;
+		int next = args.sub_x && k + 1 < n ? k + 1 : k; // an odd last column counts for the one that does not exist
+		store_chroma(args, (x + k) >> args.sub_x, cy, chroma_samples(args, mean_of(top[k], top[next], bottom[k], bottom[next])));
+	}
+}
+
+// store_rows stores four words of row y, and of row y + 1 where chroma is halved down, from shared memory; x divides by 4, and y by 2
+// there. Of the words beyond the picture nothing is stored.
+DEVICE void store_rows(const vf_args &args, int x, int y, const uint32_t *top, const uint32_t *bottom) {
+	if (x >= args.width || y >= args.height) return;
+	bool two = args.sub_y && y + 1 < args.height;
+	if (!two) bottom = top;
+	if (!args.aligned || x + 3 >= args.width || args.border == VF_SKIP) return store_pixels(args, x, y, top, bottom, two);
+	uint4 t = *(const uint4 *)top, b = *(const uint4 *)bottom;
+	if (args.layout == VF_RGBA) return store_rgba4(args, x, y, t);
+	store_luma4(args, x, y, t);
+	if (two) store_luma4(args, x, y + 1, b);
+	int cy = y >> args.sub_y;
+	if (cy < args.chroma_write) store_chroma4(args, x, cy, t, b);
+}
+
+// A tile of words in shared memory.
+
+// load_tile fills rows rows of pitch words from the pixel x0, y0 on, by all threads threads of the block; x0 and pitch divide by 4.
+template <int PITCH, int ROWS, int THREADS>
+DEVICE void load_tile(const vf_args &args, uint32_t *words, int thread, int x0, int y0) {
+	for (int i = thread; i < PITCH / 4 * ROWS; i += THREADS) {
+		int row = i / (PITCH / 4), x = i % (PITCH / 4) * 4;
+		load_any(args, words + row * PITCH + x, x0 + x, y0 + row);
+	}
+}
+
+// store_tile stores WIDTH x HEIGHT words that lie PITCH words apart, as the pixels from x0, y0 on, by all threads of the block.
+template <int PITCH, int WIDTH, int HEIGHT, int THREADS>
+DEVICE void store_tile(const vf_args &args, const uint32_t *words, int thread, int x0, int y0) {
+	int step = 1 << args.sub_y;
+	for (int i = thread; i < (WIDTH / 4 * HEIGHT) >> args.sub_y; i += THREADS) {
+		int row = i / (WIDTH / 4) * step, x = i % (WIDTH / 4) * 4;
+		const uint32_t *from = words + row * PITCH + x;
+		store_rows(args, x0 + x, y0 + row, from, from + (step - 1) * PITCH);
+	}
+}
+
+// keeps says whether the border skip leaves the word of a pixel as it is: its window leaves the picture.
+DEVICE bool keeps(const vf_args &args, int x, int y) {
+	int r = args.radius;
+	return args.border == VF_SKIP && (x < r || y < r || x + r >= args.width || y + r >= args.height);
+}

@@ -1,0 +1,148 @@
+package kernels
+
+// #include "cuda/args.h"
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
+
+// DevicePlanes says where the planes of a frame lie in a device's memory: the address of the first sample of each, and
+// from one row to the next in bytes. Kernels are fastest where all of these divide by 16.
+type DevicePlanes struct {
+	Addr  [3]uint64
+	Pitch [3]int
+}
+
+// Launch is one run of a kernel: sizes of grid and block, dynamic shared memory in bytes, and its only parameter, a struct of
+// ArgsSize bytes, passed by value, that holds no Go pointers.
+type Launch struct {
+	Grid, Block [3]int
+	Shared      int
+	Args        unsafe.Pointer
+	ArgsSize    uintptr
+}
+
+// Launches returns the runs that filter one frame from src to dst, which do not overlap: one, or two for an interlaced
+// frame, whose order does not matter.
+func (v Variant) Launches(p Params, f pipeline.Format, interlaced bool, src, dst DevicePlanes) ([]Launch, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if !v.does(p) {
+		return nil, fmt.Errorf("kernels: %s does not do radius %d, %s, %s", v.Name, p.Radius, p.Range, p.Distance)
+	}
+	t, err := newTransform(f)
+	if err != nil {
+		return nil, err
+	}
+	rows, n := rowsOf(f, interlaced)
+	launches := make([]Launch, n)
+	for i := range launches {
+		args := new(C.vf_args)
+		v.fill(args, p, f, t)
+		place(args, f, rows[i], p.Radius, src, dst)
+		launches[i] = Launch{
+			Grid:  [3]int{blocks(f.Width, v.width), blocks(rows[i].height, v.height), 1},
+			Block: [3]int{v.threads[0], v.threads[1], 1}, Shared: v.shared,
+			Args: unsafe.Pointer(args), ArgsSize: unsafe.Sizeof(*args),
+		}
+	}
+	return launches, nil
+}
+
+// does is takes without the device.
+func (v Variant) does(p Params) bool {
+	return (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range && v.Distance == p.Distance
+}
+
+func blocks(n, tile int) int { return (n + tile - 1) / tile }
+
+// fill sets what does not depend on where the frame lies.
+func (v Variant) fill(a *C.vf_args, p Params, f pipeline.Format, t transform) {
+	sx, sy := f.ChromaShift()
+	a.layout, a.sub_x, a.sub_y = C.int32_t(f.Layout), C.int32_t(sx), C.int32_t(sy)
+	a.radius, a.border = C.int32_t(p.Radius), C.int32_t(p.Border)
+	v.fillWeights(a, p)
+	fillDeviceColour(&a.color, t)
+}
+
+// fillDeviceColour is the CPU's, but for colours of 0 to 1 on the way in.
+func fillDeviceColour(c *C.vf_color, t transform) {
+	fillColour(c, t)
+	for _, x := range []*C.float{&c.y_gain, &c.r_v, &c.g_u, &c.g_v, &c.b_u, &c.r_0, &c.g_0, &c.b_0} {
+		*x /= 255
+	}
+}
+
+// place tells where one field lies.
+func place(a *C.vf_args, f pipeline.Format, rows fieldRows, radius int, src, dst DevicePlanes) {
+	a.width, a.height = C.int32_t(f.Width), C.int32_t(rows.height)
+	a.chroma_read, a.chroma_write = C.int32_t(rows.chromaRead), C.int32_t(rows.chromaWrite)
+	var all uint64
+	for i := range f.NumPlanes() {
+		skip := uint64(rows.first[i])
+		from, to := src.Addr[i]+skip*uint64(src.Pitch[i]), dst.Addr[i]+skip*uint64(dst.Pitch[i])
+		a.src[i], a.dst[i] = C.uint64_t(from), C.uint64_t(to)
+		a.src_pitch[i], a.dst_pitch[i] = C.int32_t(src.Pitch[i]*rows.step), C.int32_t(dst.Pitch[i]*rows.step)
+		all |= from | to | uint64(src.Pitch[i]) | uint64(dst.Pitch[i])
+	}
+	if all%16 == 0 {
+		a.aligned = 1
+	}
+	for i := range a.inner {
+		sx, sy := 0, 0
+		if i > 0 {
+			sx, sy = f.ChromaShift()
+		}
+		x0, y0, x1, y1 := keptOutside(f.Width, rows.height, radius, sx, sy)
+		a.inner[i] = [4]C.int32_t{C.int32_t(x0), C.int32_t(y0), C.int32_t(x1), C.int32_t(y1)}
+	}
+}
+
+// fillWeights sets the constants of the weights.
+func (v Variant) fillWeights(a *C.vf_args, p Params) {
+	spatial := spatialWeights(p)
+	for dy := range p.Radius + 1 {
+		a.axis[dy] = C.float(spatial[p.Radius][p.Radius+dy])
+		for dx := range p.Radius + 1 {
+			c0, c1 := v.tapWeight(p, spatial[p.Radius+dy][p.Radius+dx])
+			a.tap[dy][dx] = [2]C.float{C.float(clampFloat(c0)), C.float(clampFloat(c1))}
+		}
+	}
+	a.two_var = C.float(min(max(twice(p.SigmaR), 1e-30), 1e30))
+}
+
+// clampFloat keeps what float32 could not hold, nor a kernel multiply. No result changes: a weight that small is
+// none, beside the one of the pixel itself.
+func clampFloat(x float64) float64 { return min(max(x, -0x1p110), 0x1p110) }
+
+// weightExponent is the power of 2 by which the forms that read integers as denormal floats scale their weights: a sum of up to 961 of
+// them fits a float32, and so does a weight times a byte that is read as a float.
+const weightExponent = 110
+
+// tapWeight returns the constants a and b of a tap with the spatial weight gs; see vf_args.tap. Where R is Lorentzian and D^2 is an
+// integer read as a float, a makes up for its 2^-149.
+func (v Variant) tapWeight(p Params, gs float64) (a, b float64) {
+	if v.Form == Paper {
+		return gs, 0
+	}
+	scaled := v.Form != General
+	if p.Range == Gaussian {
+		b = max(math.Log2(gs), -1e6)
+		if scaled {
+			b += weightExponent
+		}
+		return -math.Log2E / twice(p.SigmaR), b
+	}
+	gs = max(gs, 0x1p-90)
+	a, b = 1/(twice(p.SigmaR)*gs), 1/gs
+	if scaled {
+		a, b = math.Ldexp(a, 149-weightExponent), math.Ldexp(b, -weightExponent)
+	}
+	return a, b
+}

@@ -1,0 +1,132 @@
+package kernels
+
+import (
+	"embed"
+	"fmt"
+
+	"vidfilter/pipeline"
+)
+
+// Form is a way of doing the bilateral filter on a GPU; each is one source below cuda/, whose header tells the idea.
+type Form uint8
+
+// The forms.
+const (
+	Paper   Form = iota // paper.cu: the kernel of 001, to measure the others against
+	General             // general.cu: every option, radius at run time
+	Tile                // tile.cu: distance rgb, the radius known to the compiler
+	Sliding             // sliding.cu: small radii, no shared memory, each pair of pixels weighted once
+	Tensor              // tensor.cu: large radii on tensor cores
+)
+
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor"}
+
+func (f Form) String() string { return name(formNames, uint8(f)) }
+
+// AnyRadius is the radius of a variant that takes every radius.
+const AnyRadius = -1
+
+// Variant is one CUDA kernel: an entry of the list that all the rest follows from (what is compiled, what is
+// chosen, what is tested and measured).
+type Variant struct {
+	Name     string // of the kernel's entry point, of its module and of the file with its PTX
+	Form     Form
+	Radius   int // or AnyRadius
+	Range    RangeWeight
+	Distance Distance
+	Compute  int // the lowest compute capability that runs it: 61 or 80
+
+	width, height int // pixels of one block's tile
+	threads       [2]int
+	shared        int      // dynamic shared memory in bytes
+	flags         []string // what the compiler is told, beside name and capability
+}
+
+// Variants returns the list, in an order that does not change.
+func Variants() []Variant { return append([]Variant(nil), variants...) }
+
+var variants = listVariants()
+
+func listVariants() (list []Variant) {
+	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
+		for radius := range MaxRadius + 1 {
+			list = append(list, tileVariant(radius, r))
+		}
+	}
+	return list
+}
+
+// tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows.
+func tileVariant(radius int, r RangeWeight) Variant {
+	height, blocks := 8, 3
+	if radius > 3 {
+		height, blocks = 16, 1
+	}
+	halo := (radius + 3) / 4 * 4
+	return Variant{
+		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Form: Tile, Radius: radius, Range: r, Distance: RGB, Compute: 61,
+		width: 128, height: height, threads: [2]int{32, height},
+		shared: 4 * (128 + 2*halo) * (height + 2*radius),
+		flags:  []string{define("RADIUS", radius), define("HEIGHT", height), define("BLOCKS", blocks), rangeFlag(r)},
+	}
+}
+
+func define(name string, value int) string { return fmt.Sprintf("-DVF_%s=%d", name, value) }
+
+func rangeFlag(r RangeWeight) string { return define("RANGE", int(r)) }
+
+// Source is the file below kernels/cuda that the variant is compiled from.
+func (v Variant) Source() string { return v.Form.String() + ".cu" }
+
+// Flags is what the compiler is told beside the target: definitions of the preprocessor.
+func (v Variant) Flags() []string {
+	return append([]string{"-DVF_NAME=" + v.Name, define("COMPUTE", v.Compute)}, v.flags...)
+}
+
+//go:embed ptx/*.ptx
+var modules embed.FS
+
+// PTX returns the text of the variant's module, which holds this one kernel: the driver compiles what it loads, so
+// a job loads no more than it runs.
+func (v Variant) PTX() (string, error) {
+	b, err := modules.ReadFile("ptx/" + v.Name + ".ptx")
+	if err != nil {
+		return "", fmt.Errorf("kernels: variant %s is not compiled in: %w", v.Name, err)
+	}
+	return string(b), nil
+}
+
+// takes says whether the variant does what p asks for on a device of that compute capability (major * 10 + minor).
+func (v Variant) takes(p Params, compute int) bool {
+	return v.Form != Paper && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range &&
+		v.Distance == p.Distance && v.Compute <= compute
+}
+
+// Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more. No
+// match is an error.
+func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
+	if err := p.Validate(); err != nil {
+		return Variant{}, err
+	}
+	best := -1
+	for i, v := range variants {
+		if v.takes(p, compute) && (best < 0 || v.Form > variants[best].Form) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Variant{}, fmt.Errorf("kernels: no kernel for radius %d, %s, %s at compute capability %d.%d",
+			p.Radius, p.Range, p.Distance, compute/10, compute%10)
+	}
+	return variants[best], nil
+}
+
+// Named returns the variant of that name.
+func Named(name string) (Variant, error) {
+	for _, v := range variants {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	return Variant{}, fmt.Errorf("kernels: there is no kernel %q", name)
+}
