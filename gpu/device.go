@@ -72,22 +72,11 @@ func (d Device) Usable() error {
 
 // Free returns how many bytes of the device's memory are free. It opens the device for a moment, which
 // takes a tenth of a second or more, and fails when another program has it for itself.
-func (d Device) Free() (free int64, err error) {
-	t := newThread()
-	defer t.close()
-	t.do(func() { free, err = freeOn(d) })
-	return free, err
-}
-
-func freeOn(d Device) (int64, error) {
-	ctx, err := d.device.RetainPrimaryCtx()
+func (d Device) Free() (int64, error) {
+	u, err := openUnit(d, defaultPatience)
 	if err != nil {
-		return 0, failed(err, "open %s", d)
+		return 0, err
 	}
-	defer func() { _ = d.device.ReleasePrimaryCtx() }()
-	if err := cu.SetCurrentContext(ctx); err != nil {
-		return 0, failed(err, "open %s", d)
-	}
-	free, _, err := cu.MemInfo()
-	return free, failed(err, "ask %s for its free memory", d)
+	defer func() { _ = u.close() }()
+	return u.free()
 }

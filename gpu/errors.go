@@ -32,10 +32,11 @@ func (e *Error) Unwrap() error { return ErrDevice }
 // Hint says what a person can do; "" where there is nothing.
 func (e *Error) Hint() string { return e.hint }
 
-// failed returns the Error of an operation that a call of cu or of our own C answered with err, or nil.
+// failed returns the Error of an operation that a call of cu or of our own C answered with err: nil for nil,
+// and err itself where it is an Error already, of a step of the operation.
 func failed(err error, op string, args ...any) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.As(err, new(*Error)) {
+		return err
 	}
 	e := &Error{Op: "gpu: " + fmt.Sprintf(op, args...), Code: codeOf(err), Text: err.Error()}
 	if e.Code != 0 {
