@@ -1,12 +1,9 @@
 package gpu
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"unsafe"
@@ -70,7 +67,7 @@ func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 	u := b.units[0]
 	p, err := call(context.Background(), u.work, func() (unsafe.Pointer, error) { return pin(size) })
 	if err != nil {
-		return pipeline.Memory{}, u.failed(err, "pin %d bytes of host memory, of which %s are free", size, freeHost())
+		return pipeline.Memory{}, u.failed(err, "pin %d bytes of host memory, of which %d are free", size, pipeline.FreeMemory())
 	}
 	start := uintptr(p)
 	b.blocks.add(span{start, start + uintptr(size)})
@@ -84,20 +81,4 @@ func (b *Backend) unpin(p unsafe.Pointer) {
 	if b.blocks.remove(uintptr(p)) && !b.closed {
 		_ = b.units[0].work.do(func() error { return cu.MemFreeHost(p) })
 	}
-}
-
-// freeHost returns what the machine has left, for people.
-func freeHost() string {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return "?"
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var kib int64
-		if _, err := fmt.Sscanf(s.Text(), "MemAvailable: %d kB", &kib); err == nil {
-			return fmt.Sprint(kib << 10)
-		}
-	}
-	return "?"
 }

@@ -20,6 +20,7 @@ type options struct {
 
 	Device         device
 	Threads        int // 0: all cores
+	Streams        int // of each GPU; 0: the program chooses
 	FramesInFlight int // 0: the program chooses
 
 	Encoder     string
