@@ -45,6 +45,8 @@ var rules = []rule{
 		why: "filters see frames only: whatever the codec, the same samples come out"},
 	{folder: "kernels/bench", imports: []string{"kernels", "metrics", "pipeline", "C"},
 		why: "a benchmark of the filters alone: files and codecs would be in the times"},
+	{folder: "kernels/kerneltest", imports: []string{"pipeline"},
+		why: "pictures for the tests of every backend; kernels' own tests import it"},
 	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
 		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
 	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},

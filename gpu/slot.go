@@ -45,10 +45,10 @@ func newSlot(u *unit, v kernels.Variant, size int) (s *slot, err error) {
 	if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 		return nil, u.failed(err, "make a stream on %s", u)
 	}
-	if err = s.in.grow(u, size); err != nil {
+	if err = s.grow(&s.in, size); err != nil {
 		return nil, err
 	}
-	return s, s.out.grow(u, size)
+	return s, s.grow(&s.out, size)
 }
 
 // newMarks returns events that are waited for asleep, not spinning.
@@ -75,7 +75,8 @@ func (m *marks) free() {
 
 // grow makes the buffer at least so large. What was in it is lost; nothing may be using it. New memory is
 // cleared, since what lies between planes is copied back with them.
-func (b *buffer) grow(u *unit, size int) error {
+func (s *slot) grow(b *buffer, size int) error {
+	u := s.unit
 	if size <= b.size {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (b *buffer) grow(u *unit, size int) error {
 		return u.failed(err, "allocate %d bytes on %s, of which %d are free", size, u, free)
 	}
 	b.address, b.size = address, size
-	return u.failed(cu.MemsetD8(address, 0, int64(size)), "clear memory on %s", u)
+	return u.failed(cu.MemsetD8Async(address, 0, int64(size), s.stream), "clear memory on %s", u)
 }
 
 func (b *buffer) free() {
