@@ -35,6 +35,8 @@ type Backend struct {
 	blocks  blocks
 	meter   meter
 
+	tellOrdinary sync.Once
+
 	closing sync.RWMutex
 	closed  bool
 	filters map[*filter]struct{} // with something on a device; guarded by mu

@@ -45,6 +45,9 @@ func failed(err error, op string, args ...any) error {
 	return e
 }
 
+// megabytes writes a size for people.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
 // codeOf returns the CUresult in an error of package cu, whose type is not exported but an int.
 func codeOf(err error) int {
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -72,6 +75,7 @@ const (
 	hintDriver  = "install a newer driver from NVIDIA, or restart after an update of it"
 	hintOthers  = "nvidia-smi lists who uses the GPU; end that, or set its compute mode to default"
 	hintVisible = "nvidia-smi lists the GPUs; CUDA_VISIBLE_DEVICES hides some, and containers need them passed in"
+	hintPinned  = "the memory that may be locked is used up (ulimit -l, or a container's limit); --frames-in-flight 1 needs the least"
 	hintMemory  = "nvidia-smi lists who uses the GPU's memory; --streams 1 and --frames-in-flight 1 need the least"
 )
 

@@ -28,7 +28,7 @@ func (fl *flight) queue(v kernels.Variant, p kernels.Params) error {
 		buffer *buffer
 		size   int
 	}{{&s.in, fl.src.size}, {&s.out, fl.dst.size}} {
-		if err := s.grow(b.buffer, b.size); err != nil {
+		if err := b.buffer.grow(u, b.size); err != nil {
 			return err
 		}
 	}

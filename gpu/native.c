@@ -2,6 +2,8 @@
 
 CUresult vf_pin(void **ptr, size_t size) { return cuMemHostAlloc(ptr, size, CU_MEMHOSTALLOC_PORTABLE); }
 
+void *vf_ordinary(size_t size) { return aligned_alloc(64, (size + 63) / 64 * 64); }
+
 CUresult vf_run(CUfunction f, const struct vf_launch *l, CUstream stream, void *args)
 {
 	void *params[] = {args};

@@ -27,6 +27,10 @@ func pin(size int) (unsafe.Pointer, error) {
 	return p, err
 }
 
+// ordinary allocates host memory that is not pinned. It is nil when there is none.
+func ordinary(size int) unsafe.Pointer { return C.vf_ordinary(C.size_t(size)) }
+func freeOrdinary(p unsafe.Pointer)    { C.free(p) }
+
 // run queues a kernel.
 func run(f cu.Function, l kernels.Launch, s cu.Stream) error {
 	c := C.struct_vf_launch{grid: ints(l.Grid), block: ints(l.Block), shared: C.int(l.Shared)}

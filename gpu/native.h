@@ -8,6 +8,9 @@
 // Host memory that all devices copy from and to without a detour.
 CUresult vf_pin(void **ptr, size_t size);
 
+// Host memory that is not pinned, aligned to a cache line; freed by free. NULL when there is none.
+void *vf_ordinary(size_t size);
+
 struct vf_launch {
 	int grid[3], block[3];
 	int shared; // dynamic shared memory in bytes

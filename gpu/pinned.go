@@ -67,11 +67,38 @@ func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 	u := b.units[0]
 	p, err := call(context.Background(), u.work, func() (unsafe.Pointer, error) { return pin(size) })
 	if err != nil {
-		return pipeline.Memory{}, u.failed(err, "pin %d bytes of host memory, of which %d are free", size, pipeline.FreeMemory())
+		return pipeline.Memory{}, b.notPinned(err, int64(size))
 	}
 	start := uintptr(p)
 	b.blocks.add(span{start, start + uintptr(size)})
 	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { b.unpin(p) }}, nil
+}
+
+func (b *Backend) notPinned(err error, size int64) error {
+	err = b.units[0].failed(err, "pin %s of host memory, of which %s are free", megabytes(size), megabytes(pipeline.FreeMemory()))
+	if e := new(Error); errors.As(err, &e) && e.Code == int(cu.OutOfMemory) {
+		e.hint = hintPinned
+	}
+	return err
+}
+
+// Input returns the allocator for what a decoder writes. A decoder that gets no memory loses a picture, so
+// where no more can be pinned it gets ordinary memory, which is copied more slowly.
+func (b *Backend) Input() pipeline.Allocator { return input{b} }
+
+type input struct{ *Backend }
+
+func (in input) Alloc(size int) (pipeline.Memory, error) {
+	m, err := in.Backend.Alloc(size)
+	if err == nil {
+		return m, nil
+	}
+	p := ordinary(max(size, 1))
+	if p == nil {
+		return pipeline.Memory{}, err
+	}
+	in.tellOrdinary.Do(func() { in.verbose("%v; going on with memory that is not pinned", err) })
+	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
 }
 
 // unpin frees a block. With the backend the device's context is gone, and all pinned memory with it.

@@ -27,28 +27,31 @@ type buffer struct {
 }
 
 // newSlot returns a slot with buffers of size bytes and the variant's kernel; after an error nothing is left.
-func newSlot(u *unit, v kernels.Variant, size int) (s *slot, err error) {
-	s = &slot{unit: u}
-	defer func() {
-		if err != nil {
-			s.free()
-		}
-	}()
-	if s.kernel, err = u.load(v); err != nil {
+func newSlot(u *unit, v kernels.Variant, size int) (*slot, error) {
+	s := &slot{unit: u}
+	if err := s.make(v, size); err != nil {
+		s.free()
 		return nil, err
+	}
+	return s, nil
+}
+
+func (s *slot) make(v kernels.Variant, size int) (err error) {
+	if s.kernel, err = s.unit.load(v); err != nil {
+		return err
 	}
 	for i := range s.marks {
 		if s.marks[i], err = newMarks(); err != nil {
-			return nil, u.failed(err, "make events on %s", u)
+			return s.unit.failed(err, "make events on %s", s.unit)
 		}
 	}
 	if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
-		return nil, u.failed(err, "make a stream on %s", u)
+		return s.unit.failed(err, "make a stream on %s", s.unit)
 	}
-	if err = s.grow(&s.in, size); err != nil {
-		return nil, err
+	if err = s.in.grow(s.unit, size); err != nil {
+		return err
 	}
-	return s, s.grow(&s.out, size)
+	return s.out.grow(s.unit, size)
 }
 
 // newMarks returns events that are waited for asleep, not spinning.
@@ -73,10 +76,8 @@ func (m *marks) free() {
 	}
 }
 
-// grow makes the buffer at least so large. What was in it is lost; nothing may be using it. New memory is
-// cleared, since what lies between planes is copied back with them.
-func (s *slot) grow(b *buffer, size int) error {
-	u := s.unit
+// grow makes the buffer at least so large. What was in it is lost; nothing may be using it.
+func (b *buffer) grow(u *unit, size int) error {
 	if size <= b.size {
 		return nil
 	}
@@ -84,10 +85,10 @@ func (s *slot) grow(b *buffer, size int) error {
 	address, err := cu.MemAlloc(int64(size))
 	if err != nil {
 		free, _, _ := cu.MemInfo()
-		return u.failed(err, "allocate %d bytes on %s, of which %d are free", size, u, free)
+		return u.failed(err, "allocate %s on %s, of which %s are free", megabytes(int64(size)), u, megabytes(free))
 	}
 	b.address, b.size = address, size
-	return u.failed(cu.MemsetD8Async(address, 0, int64(size), s.stream), "clear memory on %s", u)
+	return nil
 }
 
 func (b *buffer) free() {

@@ -41,8 +41,6 @@ func openUnit(d Device, patience time.Duration) (*unit, error) {
 }
 
 func (u *unit) open() error {
-	// Who waits, sleeps: the cores belong to the encoder. Refused when the context is in use already.
-	_ = u.work.do(func() error { return u.device.SetPrimaryCtxFlags(cu.SchedBlockingSync) })
 	if err := u.work.do(func() error { return enter(u.device) }); err != nil {
 		return err
 	}

@@ -75,6 +75,14 @@ func held(b kernels.Backend) int {
 	return 0
 }
 
+// inputMemory is where decoders write.
+func inputMemory(b kernels.Backend) pipeline.Allocator {
+	if g, ok := b.(*gpu.Backend); ok {
+		return g.Input()
+	}
+	return b
+}
+
 // gpuStats returns the times of the GPUs, or false for a job on the CPU.
 func (j *job) gpuStats() (gpu.Stats, bool) {
 	b, ok := j.backend.(*gpu.Backend)
