@@ -59,6 +59,8 @@ var rules = []rule{
 		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "gpu/libcuda",
 		why: "C and a header: its tests look at what the linker sees"},
+	{folder: "gpu/testdriver",
+		why: "tests of every package and of the built program set it up, so it depends on none of them"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},
