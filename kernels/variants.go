@@ -48,12 +48,48 @@ func Variants() []Variant { return append([]Variant(nil), variants...) }
 var variants = listVariants()
 
 func listVariants() (list []Variant) {
+	list = append(list, Variant{
+		Name: "paper", Form: Paper, Radius: AnyRadius, Range: Lorentzian, Distance: RGB, Compute: 61,
+		threads: [2]int{32, 32}, shared: 4 * 32 * 32, flags: []string{rangeFlag(Lorentzian)},
+	})
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
 		for radius := range MaxRadius + 1 {
 			list = append(list, tileVariant(radius, r))
 		}
+		for radius := 1; radius <= 3; radius++ {
+			list = append(list, slidingVariant(radius, r))
+		}
+		for radius := 3; radius <= MaxRadius; radius++ {
+			list = append(list, tensorVariant(radius, r))
+		}
+	}
+	for _, d := range []Distance{Channel, Lab, Luma} {
+		for _, r := range []RangeWeight{Lorentzian, Gaussian} {
+			list = append(list, Variant{
+				Name: fmt.Sprintf("general_%s_%s", d, r), Form: General, Radius: AnyRadius, Range: r, Distance: d, Compute: 61,
+				width: 32, height: 16, threads: [2]int{32, 8}, flags: []string{define("DISTANCE", int(d)), rangeFlag(r)},
+			})
+		}
 	}
 	return list
+}
+
+// tile returns how many pixels across and down one block filters, and how much shared memory it needs in bytes.
+func (v Variant) tile(p Params) (width, height, shared int) {
+	switch v.Form {
+	case Paper: // each thread has a word of the tile, those in the halo filter nothing
+		return 32 - 2*p.Radius, 32 - 2*p.Radius, v.shared
+	case General:
+		size := 4 * (v.width + 2*((p.Radius+3)/4*4)) * (v.height + 2*p.Radius)
+		switch p.Distance {
+		case Lab:
+			size = 4*size + 4*256
+		case Luma:
+			size *= 2
+		}
+		return v.width, v.height, size
+	}
+	return v.width, v.height, v.shared
 }
 
 // tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows.
@@ -68,6 +104,43 @@ func tileVariant(radius int, r RangeWeight) Variant {
 		width: 128, height: height, threads: [2]int{32, height},
 		shared: 4 * (128 + 2*halo) * (height + 2*radius),
 		flags:  []string{define("RADIUS", radius), define("HEIGHT", height), define("BLOCKS", blocks), rangeFlag(r)},
+	}
+}
+
+// tensorVariant sizes the tiles of tensor.cu: two blocks or three fit into the shared memory of a multiprocessor. mix names the groups of
+// a row whose reciprocals the special-function unit takes.
+func tensorVariant(radius int, r RangeWeight) Variant {
+	const group, squares = 4, 4
+	width, blocks, mix := 64, 3, 0x4
+	switch {
+	case radius > 12:
+		width, blocks, mix = 32, 2, 0x92
+	case radius > 7:
+		blocks, mix = 2, 0x12
+	case radius < 4:
+		mix = 0x2
+	}
+	const height = 32
+	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
+	columns, rows := width-4+across*group, height-4+down*2
+	pitch := (columns+7)/8*8 + group
+	return Variant{
+		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
+		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
+		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
+			define("SQUARES", squares), define("BLOCKS", blocks), define("MIX", mix), rangeFlag(r)},
+	}
+}
+
+// slidingVariant sizes the strips of sliding.cu: long enough that the rows above and below, which are read and weighted for nothing,
+// count for little, short enough that there are strips for all.
+func slidingVariant(radius int, r RangeWeight) Variant {
+	rows, warps := []int{0, 24, 26, 26}[radius], 4
+	return Variant{
+		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Form: Sliding, Radius: radius, Range: r, Distance: RGB, Compute: 61,
+		width: 120, height: rows * warps, threads: [2]int{32, warps},
+		flags: []string{define("RADIUS", radius), define("ROWS", rows), define("WARPS", warps),
+			define("BLOCKS", []int{0, 5, 4, 3}[radius]), define("UNROLL", 1), rangeFlag(r)},
 	}
 }
 
@@ -98,6 +171,9 @@ func (v Variant) PTX() (string, error) {
 
 // takes says whether the variant does what p asks for on a device of that compute capability (major * 10 + minor).
 func (v Variant) takes(p Params, compute int) bool {
+	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
+		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
+	}
 	return v.Form != Paper && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range &&
 		v.Distance == p.Distance && v.Compute <= compute
 }
