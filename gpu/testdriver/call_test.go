@@ -151,6 +151,20 @@ func (c *caller) want(result int, name string, args ...any) {
 	}
 }
 
+// dies fails the test unless the call ends the program.
+func (c *caller) dies(words ...any) {
+	c.t.Helper()
+	c.begin(words...)
+	select {
+	case answer, ok := <-c.answers[c.thread]:
+		if ok {
+			c.t.Fatalf("%v answers %s", words, answer)
+		}
+	case <-time.After(patience):
+		c.t.Fatal("no answer")
+	}
+}
+
 // Memory of the program.
 
 func (c *caller) alloc(size int) uint64 { c.t.Helper(); return c.number("new", size) }
@@ -182,7 +196,7 @@ func (c *caller) get(name string, args ...any) uint64 {
 func (c *caller) text(s string) uint64 {
 	c.t.Helper()
 	at := c.alloc(len(s) + 1)
-	c.write(at, []byte(s))
+	c.write(at, []byte(s+"\x00"))
 	return at
 }
 
