@@ -3,6 +3,7 @@ package testdriver
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 )
@@ -29,8 +30,28 @@ type run struct {
 // function returns the handle of the kernel.
 func (c *caller) function(r run) uint64 {
 	c.t.Helper()
-	m := c.get("cuModuleLoadData", c.text(module(r.kernel, r.threads, max(r.compute, 61))))
+	text := module(r.kernel, r.threads, max(r.compute, 61))
+	if *gpu {
+		text = c.compile(r)
+	}
+	m := c.get("cuModuleLoadData", c.text(text))
 	return c.get("cuModuleGetFunction", m, c.text(r.kernel))
+}
+
+// compile returns the kernel's PTX, for a driver that runs it.
+func (c *caller) compile(r run) string {
+	c.t.Helper()
+	file, err := compileOnce(r.kernel+".ptx", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O2",
+		"-ffp-contract=off", "--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-I", "../../kernels/cuda",
+		"-DVF_COMPUTE=80", "-DVF_NAME="+r.kernel, "-S", "testdata/"+r.kernel+".cu")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // device puts words into new memory of the device.
@@ -131,7 +152,7 @@ func TestBarriers(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	got := c.mustRun(run{kernel: "words", threads: 64, grid: [2]int{2, 3}, block: [2]int{32, 2}, in: make([]uint32, 3*64*6), out: 64 * 6, what: 19})
 	for i, word := range got {
 		x, y, block := i%32, i/32%2, i/64

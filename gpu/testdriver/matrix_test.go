@@ -8,7 +8,7 @@ import (
 // Matrices that are loaded from shared memory and multiplied give their product. All numbers are whole and small enough
 // to be exact: half the range for the product in halves.
 func TestMatrices(t *testing.T) {
-	c := start(t, "order=3").open(0)
+	c := startAnywhere(t, "order=3")
 	for _, m := range []struct {
 		name    string
 		what, k int

@@ -29,7 +29,7 @@ func byteOf(w uint32, i int) int { return int(w >> (8 * i) & 255) }
 
 // Operations on words are what the hardware's are.
 func TestOperations(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	operations := []struct {
 		name  string
 		what  int
@@ -89,7 +89,7 @@ func bytePerm(a, b, selector uint32) (d uint32) {
 
 // Every half, every tie between two halves, and what is beside a tie rounds to the nearest half.
 func TestHalfRounding(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	for sign := range uint32(2) {
 		var in [][3]uint32
 		for h := range uint32(31 << 10) {
@@ -119,7 +119,7 @@ func next(h uint32) float64 {
 
 // The approximations err by no more than is promised, and take denormals for zero.
 func TestApproximations(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	inf := float32(math.Inf(1))
 	values := []float32{0, 1, 2, 3, 0x1p-126, 0x1p-127, 0x1p-149, 0x1p126, 0x1p127, 255, 1e10, inf, -inf, -150, -126, -127, 127.9, 128, -0.5}
 	r := rand.New(rand.NewPCG(3, 4))
@@ -165,7 +165,7 @@ func near(a, b float32, units int32) bool {
 
 // A multiply-add rounds once; the clamped one gives 0 for what is no number.
 func TestMultiplyAdd(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	for _, v := range []struct{ a, b, c, want float32 }{
 		{2, 0.25, 0.125, 0.625}, {2, 3, 0, 1}, {-1, 1, 0.5, 0}, {1, 1, 0, 1}, {0, 0, 0, 0},
 		{float32(math.Inf(1)), 1, 0, 1}, {float32(math.NaN()), 1, 0, 0}, {1 + 0x1p-12, 1 + 0x1p-12, -1, 0x1p-11 + 0x1p-24},
@@ -182,7 +182,7 @@ func TestMultiplyAdd(t *testing.T) {
 
 // exp2 of halves is right to about their last digit.
 func TestHalfExp2(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	var in [][3]uint32
 	for h := range uint32(31 << 9) {
 		in = append(in, [3]uint32{2*h | (2*h+1)<<16 | 1<<31})
@@ -200,7 +200,7 @@ func TestHalfExp2(t *testing.T) {
 
 // Lanes of a warp get what other lanes of the same warp have.
 func TestShuffles(t *testing.T) {
-	c := start(t, "order=5").open(0)
+	c := startAnywhere(t, "order=5")
 	in := make([][3]uint32, 128)
 	for i := range in {
 		in[i] = [3]uint32{uint32(1000 + i), bits.Reverse32(uint32(i)) >> 27}
