@@ -54,6 +54,11 @@ func launch(t *testing.T, options string) *caller {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return launchIn(t, folder, options)
+}
+
+func launchIn(t *testing.T, folder, options string) *caller {
+	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	return newProcess(t, Environ(folder, strings.Trim(options+",log="+log, ",")), log)
 }
@@ -272,7 +277,9 @@ var callProgram = sync.OnceValues(func() (string, error) {
 	return compileOnce("call", "-O1", "-Wall", "-Werror", "testdata/call.c", "-ldl", "-lpthread")
 })
 
-var testFolder = sync.OnceValues(func() (string, error) { return Build("gpu/testdriver/testdata/kernels.list") })
+const kernelList = "gpu/testdriver/testdata/kernels.list"
+
+var testFolder = sync.OnceValues(func() (string, error) { return Build(kernelList) })
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 

@@ -79,9 +79,9 @@ func TestHang(t *testing.T) {
 	c.begin("cuStreamSynchronize", b.stream)
 	other := c.on(1)
 	other.open(1)
-	if got := other.mustRun(run{kernel: "sum", threads: 256, grid: [2]int{1, 1}, block: [2]int{256, 1}, shared: 1024,
-		in: make([]uint32, 256), out: 1}); got[0] != 0 {
-		t.Errorf("the other device gets %v", got)
+	sum, want := sums(1)
+	if got := other.mustRun(sum); !slices.Equal(got, want) {
+		t.Errorf("the other device gets %v, want %v", got, want)
 	}
 	select {
 	case answer := <-c.answers[0]:

@@ -128,13 +128,7 @@ func wordsOf(b []byte) (words []uint32) {
 
 // A sum over shared memory is right with barriers in every order of the threads, and without them wrong in some.
 func TestBarriers(t *testing.T) {
-	const blocks = 5
-	sum := run{kernel: "sum", threads: 256, grid: [2]int{blocks, 1}, block: [2]int{256, 1}, shared: 1024, out: blocks}
-	want := make([]uint32, blocks)
-	for i := range 256 * blocks {
-		sum.in = append(sum.in, uint32(i*i))
-		want[i/256] += uint32(i * i)
-	}
+	sum, want := sums(5)
 	racing, wrong := sum, 0
 	racing.kernel = "sum_racing"
 	for order := range 4 {
@@ -148,6 +142,38 @@ func TestBarriers(t *testing.T) {
 	}
 	if wrong == 0 {
 		t.Error("without barriers the sums are right, too")
+	}
+}
+
+// sums returns a run of the kernel that adds up 256 words a block, and what it gives.
+func sums(blocks int) (r run, want []uint32) {
+	r = run{kernel: "sum", threads: 256, grid: [2]int{blocks, 1}, block: [2]int{256, 1}, shared: 1024, out: blocks}
+	want = make([]uint32, blocks)
+	for i := range 256 * blocks {
+		r.in = append(r.in, uint32(i*i))
+		want[i/256] += uint32(i * i)
+	}
+	return r, want
+}
+
+// Where fibres are not switched by instructions of our own, they are by the C library.
+func TestFibresOfTheLibrary(t *testing.T) {
+	if *gpu {
+		t.Skip("not about a real GPU")
+	}
+	t.Setenv("CPPFLAGS", "-DVF_UCONTEXT")
+	folder, err := Build(kernelList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours, _ := testFolder(); folder == ours {
+		t.Fatal("not built anew")
+	}
+	c := launchIn(t, folder, "")
+	c.must("cuInit", 0)
+	sum, want := sums(5)
+	if got := c.open(0).mustRun(sum); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
