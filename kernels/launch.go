@@ -108,13 +108,22 @@ func place(a *C.vf_args, f pipeline.Format, rows fieldRows, radius int, src, dst
 func (v Variant) fillWeights(a *C.vf_args, p Params) {
 	spatial := spatialWeights(p)
 	for dy := range p.Radius + 1 {
-		a.axis[dy] = C.float(spatial[p.Radius][p.Radius+dy])
+		a.axis[dy] = C.float(axisWeight(p, spatial[p.Radius][p.Radius+dy]))
 		for dx := range p.Radius + 1 {
 			c0, c1 := v.tapWeight(p, spatial[p.Radius+dy][p.Radius+dx])
 			a.tap[dy][dx] = [2]C.float{C.float(clampFloat(c0)), C.float(clampFloat(c1))}
 		}
 	}
-	a.two_var = C.float(min(max(twice(p.SigmaR), 1e-30), 1e30))
+	a.two_var = C.float(clampFloat(twice(p.SigmaR)))
+	a.gauss = C.float(clampFloat(64 * math.Log2E / twice(p.SigmaR)))
+}
+
+// axisWeight returns what the tensor form takes for the spatial weight gs along one axis.
+func axisWeight(p Params, gs float64) float64 {
+	if p.Range == Gaussian {
+		return max(math.Log2(gs), -100)
+	}
+	return gs
 }
 
 // clampFloat keeps what float32 could not hold, nor a kernel multiply. No result changes: a weight that small is

@@ -52,6 +52,12 @@ func listVariants() (list []Variant) {
 		for radius := range MaxRadius + 1 {
 			list = append(list, tileVariant(radius, r))
 		}
+		for radius := 1; radius <= 3; radius++ {
+			list = append(list, slidingVariant(radius, r))
+		}
+		for radius := 3; radius <= MaxRadius; radius++ {
+			list = append(list, tensorVariant(radius, r))
+		}
 	}
 	return list
 }
@@ -68,6 +74,43 @@ func tileVariant(radius int, r RangeWeight) Variant {
 		width: 128, height: height, threads: [2]int{32, height},
 		shared: 4 * (128 + 2*halo) * (height + 2*radius),
 		flags:  []string{define("RADIUS", radius), define("HEIGHT", height), define("BLOCKS", blocks), rangeFlag(r)},
+	}
+}
+
+// tensorVariant sizes the tiles of tensor.cu: two blocks or three fit into the shared memory of a multiprocessor. mix names the groups of
+// a row whose reciprocals the special-function unit takes.
+func tensorVariant(radius int, r RangeWeight) Variant {
+	const group, squares = 4, 4
+	width, blocks, mix := 64, 3, 0x4
+	switch {
+	case radius > 12:
+		width, blocks, mix = 32, 2, 0x92
+	case radius > 7:
+		blocks, mix = 2, 0x12
+	case radius < 4:
+		mix = 0x2
+	}
+	const height = 32
+	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
+	columns, rows := width-4+across*group, height-4+down*2
+	pitch := (columns+7)/8*8 + group
+	return Variant{
+		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
+		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height,
+		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
+			define("SQUARES", squares), define("BLOCKS", blocks), define("MIX", mix), rangeFlag(r)},
+	}
+}
+
+// slidingVariant sizes the strips of sliding.cu: long enough that the rows above and below, which are read and weighted for nothing,
+// count for little, short enough that there are strips for all.
+func slidingVariant(radius int, r RangeWeight) Variant {
+	rows, warps := []int{0, 24, 26, 26}[radius], 4
+	return Variant{
+		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Form: Sliding, Radius: radius, Range: r, Distance: RGB, Compute: 61,
+		width: 120, height: rows * warps, threads: [2]int{32, warps},
+		flags: []string{define("RADIUS", radius), define("ROWS", rows), define("WARPS", warps),
+			define("BLOCKS", []int{0, 5, 4, 3}[radius]), define("UNROLL", 1), rangeFlag(r)},
 	}
 }
 
@@ -98,6 +141,9 @@ func (v Variant) PTX() (string, error) {
 
 // takes says whether the variant does what p asks for on a device of that compute capability (major * 10 + minor).
 func (v Variant) takes(p Params, compute int) bool {
+	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
+		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
+	}
 	return v.Form != Paper && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range &&
 		v.Distance == p.Distance && v.Compute <= compute
 }

@@ -22,8 +22,10 @@ typedef struct {
 	// The weight of the tap (dx, dy) at the squared distance D^2 is weight_scale / (b + a D^2) where R is Lorentzian and
 	// weight_scale 2^(b + a D^2) where it is Gaussian, with {a, b} = tap[|dy|][|dx|]; see tapWeights for what D^2 is in each form.
 	float tap[VF_MAX_RADIUS + 1][VF_MAX_RADIUS + 1][2];
-	float axis[VF_MAX_RADIUS + 1]; // the spatial Gaussian along one axis
-	float two_var;                 // 2 sigma_r^2
+	// For the tensor form: the spatial weight along one axis, or its log2 where R is Gaussian; 2 sigma_r^2; and what -D^2 / 64 is
+	// multiplied by where R is Gaussian.
+	float axis[VF_MAX_RADIUS + 1];
+	float two_var, gauss;
 
 	// From samples to colours of 0 to 1 (the CPU's are of 0 to 255), and from colours of 0 to 255 to samples.
 	vf_color color;

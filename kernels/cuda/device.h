@@ -63,6 +63,17 @@ DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~
 DEVICE uint32_t shuffle_down(uint32_t v, int n) { return __nvvm_shfl_sync_down_i32(~0u, v, n, 31); }
 DEVICE uint32_t shuffle(uint32_t v, int n) { return __nvvm_shfl_sync_idx_i32(~0u, v, n, 31); }
 
+// again is 0, and the compiler does not know it: what is read with it is read anew, and does not wait in a register for a whole loop.
+DEVICE int again() {
+	int zero;
+	asm volatile("mov.u32 %0, 0;" : "=r"(zero));
+	return zero;
+}
+
+// now has a value ready here, not later, and the compiler does not know what it is.
+DEVICE void now(uint32_t &v) { asm volatile("" : "+r"(v)); }
+DEVICE void now(float &v) { asm volatile("" : "+f"(v)); }
+
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }
 DEVICE float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }
 

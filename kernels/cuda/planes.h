@@ -44,75 +44,79 @@ DEVICE int chroma_row(const vf_args &args, int y) {
 	return cy < args.chroma_read ? cy : args.chroma_read - 1;
 }
 
+// inside says whether the vector of the pixels x to x + 3 may be read and written as one; x divides by 4.
+DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.width && args.aligned; }
+
+// Four pixels as they were read, alpha and all; of planes x, y, z are four bytes of each Y, U, V, the first pixel lowest. Nothing is done with
+// them yet, so that they can be on their way while other work is done.
+typedef uint4 samples;
+
+DEVICE samples load_vector(const vf_args &args, int x, int y) {
+	const uint8_t *row = source(args, 0, y);
+	if (args.layout == VF_RGBA) return load_u128(row + 4 * x);
+	int cy = chroma_row(args, y);
+	uint32_t y4 = load_u32(row + x);
+	if (args.layout == VF_NV12) {
+		uint32_t uv = load_u32(source(args, 1, cy) + x);
+		return samples{y4, byte_perm(uv, 0, 0x2200), byte_perm(uv, 0, 0x3311), 0};
+	}
+	if (args.sub_x) {
+		uint32_t u = load_u16(source(args, 1, cy) + x / 2), v = load_u16(source(args, 2, cy) + x / 2);
+		return samples{y4, byte_perm(u, 0, 0x1100), byte_perm(v, 0, 0x1100), 0};
+	}
+	return samples{y4, load_u32(source(args, 1, cy) + x), load_u32(source(args, 2, cy) + x), 0};
+}
+
+// One pixel at the place k of four; x < 0 is black.
+DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
+	bool black = x < 0 || y < 0;
+	if (args.layout == VF_RGBA) {
+		uint32_t word = 0;
+		for (int c = 0; c < 3 && !black; c++) word |= load_u8(source(args, 0, y) + 4 * x + c) << 8 * c;
+		return samples{k == 0 ? word : 0, k == 1 ? word : 0, k == 2 ? word : 0, k == 3 ? word : 0};
+	}
+	uint32_t luma = (uint32_t)args.color.y[3], u = 128, v = 128;
+	if (!black) {
+		int cx = x >> args.sub_x, cy = chroma_row(args, y);
+		bool pairs = args.layout == VF_NV12;
+		const uint8_t *at = source(args, 1, cy) + (cx << pairs);
+		luma = load_u8(source(args, 0, y) + x), u = load_u8(at);
+		v = load_u8(pairs ? at + 1 : source(args, 2, cy) + cx);
+	}
+	return samples{luma << 8 * k, u << 8 * k, v << 8 * k, 0};
+}
+
+// The pixels x to x + 3, wherever they lie; x divides by 4.
+DEVICE samples load_samples(const vf_args &args, int x, int y) {
+	y = border_index(y, args.height, args.border);
+	if (y >= 0 && inside(args, x)) return load_vector(args, x, y);
+	samples all = {0, 0, 0, 0};
+	NO_UNROLL
+	for (int k = 0; k < 4; k++) all |= load_pixel(args, border_index(x + k, args.width, args.border), y, k);
+	return all;
+}
+
 // What U and V add to the colours of a pixel, of 0 to 1.
 struct chroma {
 	float r, g, b;
 };
-DEVICE chroma chroma_of(const vf_args &args, float u, float v) {
-	const vf_color &k = args.color;
-	return {fma(k.r_v, v, k.r_0), fma(k.g_u, u, fma(k.g_v, v, k.g_0)), fma(k.b_u, u, k.b_0)};
+DEVICE chroma chroma_of(const vf_args &args, const samples &s, int k) {
+	const vf_color &c = args.color;
+	float u = byte_float(s.y, k), v = byte_float(s.z, k);
+	return {fma(c.r_v, v, c.r_0), fma(c.g_u, u, fma(c.g_v, v, c.g_0)), fma(c.b_u, u, c.b_0)};
 }
-DEVICE uint32_t word_of(const vf_args &args, float y, const chroma &c) {
-	float gain = args.color.y_gain;
+DEVICE uint32_t word_of(const vf_args &args, const samples &s, int k, const chroma &c) {
+	float gain = args.color.y_gain, y = byte_float(s.x, k);
 	return pack(fma(fma_unit(gain, y, c.r), 255.0f, ROUND), fma(fma_unit(gain, y, c.g), 255.0f, ROUND),
 	            fma(fma_unit(gain, y, c.b), 255.0f, ROUND));
 }
 
-// The word of a pixel inside the picture.
-DEVICE uint32_t load_word(const vf_args &args, int x, int y) {
-	const uint8_t *row = source(args, 0, y);
-	if (args.layout == VF_RGBA) {
-		row += 4 * x;
-		return load_u8(row) | load_u8(row + 1) << 8 | load_u8(row + 2) << 16;
-	}
-	int cx = x >> args.sub_x, cy = chroma_row(args, y);
-	uint32_t u, v;
-	if (args.layout == VF_NV12) {
-		const uint8_t *uv = source(args, 1, cy) + 2 * cx;
-		u = load_u8(uv), v = load_u8(uv + 1);
-	} else {
-		u = load_u8(source(args, 1, cy) + cx), v = load_u8(source(args, 2, cy) + cx);
-	}
-	return word_of(args, byte_float(load_u8(row + x), 0), chroma_of(args, byte_float(u, 0), byte_float(v, 0)));
-}
-
-// The words of the pixels x to x + 3, all inside the picture, where x divides by 4 and the planes are aligned.
-DEVICE uint4 load_words(const vf_args &args, int x, int y) {
-	const uint8_t *row = source(args, 0, y);
-	if (args.layout == VF_RGBA) return load_u128(row + 4 * x) & 0xffffff;
-	int cy = chroma_row(args, y);
-	uint32_t y4 = load_u32(row + x), u4, v4; // chroma of four pixels, or of two in the two lower bytes
-	if (args.layout == VF_NV12) {
-		uint32_t uv = load_u32(source(args, 1, cy) + x);
-		u4 = byte_perm(uv, 0, 0x4420), v4 = byte_perm(uv, 0, 0x4431);
-	} else if (args.sub_x) {
-		u4 = load_u16(source(args, 1, cy) + x / 2), v4 = load_u16(source(args, 2, cy) + x / 2);
-	} else {
-		u4 = load_u32(source(args, 1, cy) + x), v4 = load_u32(source(args, 2, cy) + x);
-	}
-	chroma c0 = chroma_of(args, byte_float(u4, 0), byte_float(v4, 0));
-	chroma c1 = chroma_of(args, byte_float(u4, 1), byte_float(v4, 1));
-	if (args.sub_x)
-		return uint4{word_of(args, byte_float(y4, 0), c0), word_of(args, byte_float(y4, 1), c0),
-		             word_of(args, byte_float(y4, 2), c1), word_of(args, byte_float(y4, 3), c1)};
-	chroma c2 = chroma_of(args, byte_float(u4, 2), byte_float(v4, 2));
-	chroma c3 = chroma_of(args, byte_float(u4, 3), byte_float(v4, 3));
-	return uint4{word_of(args, byte_float(y4, 0), c0), word_of(args, byte_float(y4, 1), c1),
-	             word_of(args, byte_float(y4, 2), c2), word_of(args, byte_float(y4, 3), c3)};
-}
-
-// Puts the words of the pixels x to x + 3 into shared memory, wherever they lie; x divides by 4.
-DEVICE void load_any(const vf_args &args, uint32_t *to, int x, int y) {
-	y = border_index(y, args.height, args.border);
-	if (y >= 0 && x >= 0 && x + 3 < args.width && args.aligned) {
-		*(uint4 *)to = load_words(args, x, y);
-		return;
-	}
-	NO_UNROLL
-	for (int k = 0; k < 4; k++) {
-		int at = border_index(x + k, args.width, args.border);
-		to[k] = y < 0 || at < 0 ? 0 : load_word(args, at, y);
-	}
+// The words of the pixels x to x + 3, which were read as s.
+DEVICE uint4 words_of(const vf_args &args, const samples &s, int x) {
+	if (args.layout == VF_RGBA) return s & 0xffffff;
+	chroma c0 = chroma_of(args, s, 0), c1 = c0, c2 = chroma_of(args, s, 2), c3 = c2;
+	if (!args.sub_x || !inside(args, x)) c1 = chroma_of(args, s, 1), c3 = chroma_of(args, s, 3); // beyond, a border may split pairs
+	return uint4{word_of(args, s, 0, c0), word_of(args, s, 1, c1), word_of(args, s, 2, c2), word_of(args, s, 3, c3)};
 }
 
 // From words to planes.
@@ -204,32 +208,34 @@ DEVICE void store_chroma4(const vf_args &args, int x, int cy, uint4 top, uint4 b
 	store_u16(target(args, 2, cy) + x / 2, byte_perm(a, b, 0x7762));
 }
 
+DEVICE uint32_t pick(uint4 v, int k) { return k < 2 ? k == 0 ? v.x : v.y : k == 2 ? v.z : v.w; }
+
 // store_pixels is store_rows where vectors cannot be written: at the right edge, in planes that are not aligned, by the border skip.
-DEVICE void store_pixels(const vf_args &args, int x, int y, const uint32_t *top, const uint32_t *bottom, bool two) {
+DEVICE void store_pixels(const vf_args &args, int x, int y, uint4 top, uint4 bottom, bool two) {
 	int n = args.width - x < 4 ? args.width - x : 4, cy = y >> args.sub_y;
 	NO_UNROLL
 	for (int k = 0; k < n; k++) {
-		store_pixel(args, x + k, y, top[k]);
-		if (two) store_pixel(args, x + k, y + 1, bottom[k]);
+		uint32_t t = pick(top, k), b = pick(bottom, k);
+		store_pixel(args, x + k, y, t);
+		if (two) store_pixel(args, x + k, y + 1, b);
 		if (args.layout == VF_RGBA || cy >= args.chroma_write || (args.sub_x && k % 2)) continue;
 		int next = args.sub_x && k + 1 < n ? k + 1 : k; // an odd last column counts for the one that does not exist
-		store_chroma(args, (x + k) >> args.sub_x, cy, chroma_samples(args, mean_of(top[k], top[next], bottom[k], bottom[next])));
+		store_chroma(args, (x + k) >> args.sub_x, cy, chroma_samples(args, mean_of(t, pick(top, next), b, pick(bottom, next))));
 	}
 }
 
-// store_rows stores four words of row y, and of row y + 1 where chroma is halved down, from shared memory; x divides by 4, and y by 2
-// there. Of the words beyond the picture nothing is stored.
-DEVICE void store_rows(const vf_args &args, int x, int y, const uint32_t *top, const uint32_t *bottom) {
-	if (x >= args.width || y >= args.height) return;
+// store_rows stores four words of row y, and of row y + 1 where chroma is halved down; x divides by 4, and y by 2 there. Of the words
+// beyond the picture nothing is stored.
+DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom) {
+	if (x < 0 || x >= args.width || y >= args.height) return;
 	bool two = args.sub_y && y + 1 < args.height;
 	if (!two) bottom = top;
-	if (!args.aligned || x + 3 >= args.width || args.border == VF_SKIP) return store_pixels(args, x, y, top, bottom, two);
-	uint4 t = *(const uint4 *)top, b = *(const uint4 *)bottom;
-	if (args.layout == VF_RGBA) return store_rgba4(args, x, y, t);
-	store_luma4(args, x, y, t);
-	if (two) store_luma4(args, x, y + 1, b);
+	if (!inside(args, x) || args.border == VF_SKIP) return store_pixels(args, x, y, top, bottom, two);
+	if (args.layout == VF_RGBA) return store_rgba4(args, x, y, top);
+	store_luma4(args, x, y, top);
+	if (two) store_luma4(args, x, y + 1, bottom);
 	int cy = y >> args.sub_y;
-	if (cy < args.chroma_write) store_chroma4(args, x, cy, t, b);
+	if (cy < args.chroma_write) store_chroma4(args, x, cy, top, bottom);
 }
 
 // A tile of words in shared memory.
@@ -239,7 +245,7 @@ template <int PITCH, int ROWS, int THREADS>
 DEVICE void load_tile(const vf_args &args, uint32_t *words, int thread, int x0, int y0) {
 	for (int i = thread; i < PITCH / 4 * ROWS; i += THREADS) {
 		int row = i / (PITCH / 4), x = i % (PITCH / 4) * 4;
-		load_any(args, words + row * PITCH + x, x0 + x, y0 + row);
+		*(uint4 *)(words + row * PITCH + x) = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
 	}
 }
 
@@ -250,7 +256,7 @@ DEVICE void store_tile(const vf_args &args, const uint32_t *words, int thread, i
 	for (int i = thread; i < (WIDTH / 4 * HEIGHT) >> args.sub_y; i += THREADS) {
 		int row = i / (WIDTH / 4) * step, x = i % (WIDTH / 4) * 4;
 		const uint32_t *from = words + row * PITCH + x;
-		store_rows(args, x0 + x, y0 + row, from, from + (step - 1) * PITCH);
+		store_rows(args, x0 + x, y0 + row, *(const uint4 *)from, *(const uint4 *)(from + (step - 1) * PITCH));
 	}
 }
 

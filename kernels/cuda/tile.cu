@@ -7,13 +7,10 @@
 // args.border; results are rounded to nearest. Not in place.
 //
 // A tap costs about 9 instructions: the bytes' absolute differences, their sum of squares, one multiply-add for b + a D^2, one
-// reciprocal (or exponential), and four to add up W, WR, WG, WB. No integer is ever converted to a float: read as a float, an integer n < 2^23
-// is the denormal number n 2^-149, which multiply-adds take at full speed, so it is enough to scale the other factor. The weights
-// are scaled by 2^110 (tapWeights), which cancels in the quotient; a sum of W R is then in units of 2^-39, of W G (whose byte
-// lies 8 bits higher) of 2^-31, of W B of 2^-23.
+// reciprocal (or exponential), and four to add up W, WR, WG, WB; see scalar.h.
 //
-// Reads and writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; (2 r + 1)^2 * 9 operations.
-#include "planes.h"
+// Reads and writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; 9 (2 r + 1)^2 operations.
+#include "scalar.h"
 
 enum {
 	R = VF_RADIUS,
@@ -26,55 +23,31 @@ enum {
 	SPAN = 4 + 2 * R, // words that the windows of four pixels reach over
 };
 
-struct sums {
-	float w, r, g, b;
-};
-
-DEVICE float weight(uint32_t p, uint32_t q, float a, float b) {
-	uint32_t d = absdiff4(p, q);
-	if (VF_RANGE == VF_LORENTZIAN) return reciprocal(fma(bits_float(dot4(d, d, 0)), a, b));
-	return exp2(fma(bits_float(dot4(d, d, float_bits(ROUND))) - ROUND, a, b));
+// filter_row adds one row of the window to the sums of the four pixels p.
+DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const float (*tap)[2]) {
+	uint32_t q[4 + 2 * HALO];
+	UNROLL
+	for (int i = 0; i < 4 + 2 * HALO; i += 4) {
+		uint4 v = *(const uint4 *)(row + i);
+		q[i] = v.x, q[i + 1] = v.y, q[i + 2] = v.z, q[i + 3] = v.w;
+	}
+	UNROLL
+	for (int i = 0; i < SPAN; i++) {
+		UNROLL
+		for (int k = 0; k < 4; k++) {
+			if (i < k || i > k + 2 * R) continue;
+			int dx = i - k < R ? R - (i - k) : i - k - R;
+			uint32_t word = q[i + HALO - R];
+			add(s[k], weight(p[k], word, tap[dx][0], tap[dx][1]), word);
+		}
+	}
 }
 
-DEVICE uint32_t finish(const sums &s) {
-	float inverse = reciprocal(s.w) * 0x1p74f; // the factors of 2 in two steps, as neither side could hold them all
-	float r = fma(s.r * 0x1p75f, inverse, TIE_UP), g = fma(s.g * 0x1p67f, inverse, TIE_UP), b = fma(s.b * 0x1p59f, inverse, TIE_UP);
-	return pack(r + ROUND, g + ROUND, b + ROUND);
-}
-
-DEVICE uint4 filter(const vf_args &args, const uint32_t *window) {
-	const uint32_t *centre = window + R * PITCH + HALO;
-	uint4 own = *(const uint4 *)centre;
+DEVICE uint4 filter(const vf_args &args, const uint32_t *window, uint4 own) {
 	uint32_t p[4] = {own.x, own.y, own.z, own.w};
 	sums s[4] = {};
 	NO_UNROLL
-	for (int dy = 0; dy <= 2 * R; dy++, window += PITCH) {
-		uint32_t q[4 + 2 * HALO];
-		UNROLL
-		for (int i = 0; i < 4 + 2 * HALO; i += 4) {
-			uint4 v = *(const uint4 *)(window + i);
-			q[i] = v.x, q[i + 1] = v.y, q[i + 2] = v.z, q[i + 3] = v.w;
-		}
-		const auto &tap = args.tap[dy < R ? R - dy : dy - R];
-		float a[R + 1], b[R + 1];
-		UNROLL
-		for (int i = 0; i <= R; i++) a[i] = tap[i][0], b[i] = tap[i][1];
-		UNROLL
-		for (int i = 0; i < SPAN; i++) {
-			uint32_t word = q[i + HALO - R];
-			float red = bits_float(word & 0xff), green = bits_float(word & 0xff00), blue = bits_float(word & 0xff0000);
-			UNROLL
-			for (int k = 0; k < 4; k++) {
-				if (i < k || i > k + 2 * R) continue;
-				int dx = i - k < R ? R - (i - k) : i - k - R;
-				float w = weight(p[k], word, a[dx], b[dx]);
-				s[k].w += w;
-				s[k].r = fma(w, red, s[k].r);
-				s[k].g = fma(w, green, s[k].g);
-				s[k].b = fma(w, blue, s[k].b);
-			}
-		}
-	}
+	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
 	return uint4{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])};
 }
 
@@ -84,16 +57,10 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
 	load_tile<PITCH, ROWS, THREADS>(args, words, thread, x0 - HALO, y0 - R);
 	barrier();
-	uint32_t *window = words + ty * PITCH + 4 * tx;
-	uint4 out = filter(args, window);
-	if (args.border == VF_SKIP) {
-		const uint32_t *p = window + R * PITCH + HALO;
-		int x = x0 + 4 * tx, y = y0 + ty;
-		if (keeps(args, x, y)) out.x = p[0];
-		if (keeps(args, x + 1, y)) out.y = p[1];
-		if (keeps(args, x + 2, y)) out.z = p[2];
-		if (keeps(args, x + 3, y)) out.w = p[3];
-	}
+	const uint32_t *window = words + ty * PITCH + 4 * tx;
+	uint4 own = *(const uint4 *)(window + R * PITCH + HALO);
+	uint4 out = kept(args, filter(args, window, own), own, x0 + 4 * tx, y0 + ty);
+	if (args.layout == VF_RGBA) return store_rows(args, x0 + 4 * tx, y0 + ty, out, out);
 	barrier();
 	*(uint4 *)(words + ty * WIDTH + 4 * tx) = out;
 	barrier();

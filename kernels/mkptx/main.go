@@ -120,7 +120,7 @@ func compile(clang string, v kernels.Variant) ([]byte, error) {
 		isa = "+ptx70"
 	}
 	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O3", "-Wall", "-Werror",
-		"-Wno-unused-function", "-ffp-contract=off", fmt.Sprintf("--cuda-gpu-arch=sm_%d", v.Compute), "-Xclang", "-target-feature", "-Xclang", isa}
+		"-Wno-unused-function", "-ffp-contract=off", "-mllvm", "-pragma-unroll-threshold=1000000", fmt.Sprintf("--cuda-gpu-arch=sm_%d", v.Compute), "-Xclang", "-target-feature", "-Xclang", isa}
 	args = append(args, v.Flags()...)
 	args = append(args, "-S", "-o", "-", filepath.Join("kernels/cuda", v.Source()))
 	var stdout, stderr bytes.Buffer

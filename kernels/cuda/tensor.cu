@@ -1,0 +1,195 @@
+// The tensor form of the bilateral filter: the joint distance in RGB at larger radii, on tensor cores (compute capability 8.0 and up).
+//
+//   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q)),  D^2 = dR^2 + dG^2 + dB^2
+//
+// The idea: D^2 = |q|^2 - 2 q.p + |p|^2 is a scalar product, and so is each sum of w I(q). Every pixel of the block's tile and halo becomes
+// a record of 8 halves, colours centred on 128 and divided by 8,
+//
+//   q = (r, g, b, 0, m high, m low, 1, 1)   with m = |rgb|^2 + K/2 in two halves, K = 2 sigma_r^2 / 64,
+//
+// and with a row (2 r, 2 g, 2 b, 0, -1, -1, -m high, -m low) made from p's own record one m16n8k8 multiply gives
+//
+//   -x = -(D^2 / 64 + K)                    for 16 pixels p (a square of 4 x 4) and 8 neighbours q (GROUP_W x GROUP_H).
+//
+// The weight is K / x times the spatial one, in pairs of halves: an integer subtraction approximates 1 / x, one of Newton's steps makes
+// it good to 0.2 %, and the groups that VF_MIX names take the reciprocal unit instead, which else would idle. A second multiply, weights by
+// records, adds up W r, W g, W b and W in float32: the 1 in the record counts the weights. For the Gaussian, K is 0 and the
+// weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
+//
+// Both multiplies read the same records from shared memory, by rows and by columns (ldmatrix). The weights err by 0.2 %, the means by
+// 0.05 levels at most before rounding. Borders by args.border; rounded to nearest; not in place. Reads and writes 4 bytes each a pixel for
+// RGBA, 1.5 for 4:2:0. The window of 16 pixels is (4 + 2 r)^2, rounded up to groups, which is why small radii do better
+// elsewhere; a weight costs 2.5 instructions.
+#include "planes.h"
+
+enum {
+	R = VF_RADIUS,
+	WIDTH = VF_WIDTH, HEIGHT = VF_HEIGHT, // pixels of a block
+	WARPS = 8, THREADS = 32 * WARPS,
+	GROUP_W = VF_GROUP, GROUP_H = 8 / GROUP_W, // neighbours of one multiply
+	STEP = GROUP_W > 4 ? GROUP_W : 4,          // from one square of a job to the next
+	SQUARES = VF_SQUARES,                      // that a warp filters at a time, side by side; they share the records they read
+	ACROSS = (4 + 2 * R + GROUP_W - 1) / GROUP_W, // groups that the windows of a square reach over
+	DOWN = (4 + 2 * R + GROUP_H - 1) / GROUP_H,
+	LOADS = ACROSS + (SQUARES - 1) * (STEP / GROUP_W), // groups in a row that the squares of a job read
+	ROWS = HEIGHT - 4 + DOWN * GROUP_H,
+	COLUMNS = WIDTH - 4 + ACROSS * GROUP_W,
+	PITCH = (COLUMNS + 7) / 8 * 8 + GROUP_W % 8, // records; the rows of a group fall into different banks
+	JOBS_X = WIDTH / (SQUARES * STEP) * (STEP / 4), JOBS = JOBS_X * (HEIGHT / 4),
+};
+static_assert(WIDTH % (SQUARES * STEP) == 0 && HEIGHT % 4 == 0, "squares must fill the tile");
+
+// record makes a pixel's record of its word; bias is K / 2.
+DEVICE uint4 record(uint32_t word, float bias) {
+	const half2 eighth = 0x30003000, centre = 0xD880D880; // 1/8 and -(1024 + 128) / 8, for bytes that read as 1024 + n
+	half2 rg = half2_fma(byte_perm(word, 0x64646464, 0x4140), eighth, centre);
+	half2 b0 = half2_fma(byte_perm(word, 0x64646464, 0x4342), eighth, centre) & 0xffff;
+	int32_t v = (int32_t)((word ^ 0x808080) & 0xffffff); // the centred bytes, signed
+	float m = fma((float)dot4_signed(v, v, 0), 1.0f / 64, bias);
+	float high = low_float(half2_of(m, 0));
+	return uint4{rg, b0, half2_of(high, m - high), 0x3C003C00};
+}
+
+// load fills the records of the tile, whose first one is the pixel x0, y0; x0 divides by 4 after the shift.
+DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
+	const int shift = x0 & 3, vectors = (COLUMNS + 3 + 3) / 4; // vectors of four pixels start where x divides by 4
+	for (int i = thread; i < vectors * ROWS; i += THREADS) {
+		int row = i / vectors, x = i % vectors * 4 - shift;
+		uint4 w = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
+		UNROLL
+		for (int k = 0; k < 4; k++)
+			if (x + k >= 0 && x + k < COLUMNS) records[row * PITCH + x + k] = record(w[k], bias);
+	}
+}
+
+// What the lanes of a warp hold of a square: the 16 pixels' own rows, and the sums.
+struct square {
+	half2 own[2];
+	float sum[4];
+};
+
+// weights turns -x into weights, in place; space is their spatial part.
+DEVICE half2 weights(half2 x, half2 space, half2 scale) {
+	if (VF_RANGE == VF_GAUSSIAN) return half2_exp2(half2_fma(x, scale, space));
+	half2 guess = 0xF79BF79B - x; // the exponents subtracted and the mantissas nearly so; the signs cancel
+	half2 rest = half2_fma(x, guess, 0x40014001);
+	return half2_mul(half2_mul(guess, rest), space);
+}
+
+DEVICE half2 weights_by_unit(const float *x, half2 space) {
+	return half2_mul(half2_of(reciprocal(x[0]), reciprocal(x[1])), space);
+}
+
+// filter_row adds what the squares of a job see in one row of groups.
+DEVICE void filter_row(square *s, const uint4 *row, const half2 (*space)[2], half2 scale) {
+	uint32_t by_row[LOADS + 3], by_column[LOADS + 3];
+	UNROLL
+	for (int m = 0; m < LOADS; m += 4) {
+		const uint4 *at = row + m * GROUP_W;
+		if (LOADS - m > 2) {
+			load_matrices<4, false>(by_row + m, at);
+			load_matrices<4, true>(by_column + m, at);
+		} else {
+			load_matrices<2, false>(by_row + m, at);
+			load_matrices<2, true>(by_column + m, at);
+		}
+	}
+	UNROLL
+	for (int i = 0; i < SQUARES; i++) {
+		half2 w[ACROSS + 1][2];
+		UNROLL
+		for (int j = 0; j < ACROSS; j++) {
+			uint32_t q = by_row[i * (STEP / GROUP_W) + j];
+			if (VF_RANGE == VF_LORENTZIAN && (VF_MIX >> j & 1)) {
+				float x[4];
+				mma_k8_float(x, s[i].own, q);
+				w[j][0] = weights_by_unit(x, space[j][0] ^ 0x80008000);
+				w[j][1] = weights_by_unit(x + 2, space[j][1] ^ 0x80008000);
+				continue;
+			}
+			half2 x[2];
+			mma_k8_half(x, s[i].own, q);
+			w[j][0] = weights(x[0], space[j][0], scale);
+			w[j][1] = weights(x[1], space[j][1], scale);
+		}
+		const uint32_t *q = by_column + i * (STEP / GROUP_W);
+		UNROLL
+		for (int j = 0; j + 1 < ACROSS; j += 2) mma_k16_add(s[i].sum, w[j], q[j], q[j + 1]);
+		if (ACROSS % 2) mma_k8_add(s[i].sum, w[ACROSS - 1], q[ACROSS - 1]);
+	}
+}
+
+// axis is the spatial weight at the distance d along one axis, none beyond the radius: 0, or what makes 2^x nothing.
+DEVICE float axis(const vf_args &args, int d) {
+	d = d < 0 ? -d : d;
+	if (VF_RANGE == VF_GAUSSIAN) return d > R ? -100.0f : args.axis[d];
+	return d > R ? 0 : args.axis[d];
+}
+
+// finish writes the words of one square to the stage: lanes 0 and 1 of each four hold r, g and b of two pixels, lane 3 their weights.
+DEVICE void finish(const square &s, uint32_t *stage, int lane) {
+	float w[2] = {bits_float(shuffle(float_bits(s.sum[0]), lane | 3)), bits_float(shuffle(float_bits(s.sum[2]), lane | 3))};
+	UNROLL
+	for (int half = 0; half < 2; half++) {
+		float scale = 8 * reciprocal(w[half]);
+		float a = fma(s.sum[2 * half], scale, 128 + TIE_UP) + ROUND, b = fma(s.sum[2 * half + 1], scale, 128 + TIE_UP) + ROUND;
+		uint32_t pair = byte_perm(float_bits(a), float_bits(b), 0x5540);
+		uint32_t blue = shuffle(pair, lane | 1);
+		if (lane % 4 == 0) stage[half * 2 * WIDTH] = pair | (blue & 255) << 16;
+	}
+}
+
+KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
+	uint4 *records = (uint4 *)shared_memory();
+	uint32_t *stage = (uint32_t *)(records + PITCH * ROWS);
+	const int lane = thread_x(), warp = thread_y(), thread = warp * 32 + lane, g = lane / 4, t = lane % 4;
+	const int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
+	load(args, records, thread, x0 - R, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
+	barrier();
+
+	// Lane g holds the pixels (g % 4, g / 4) and (g % 4, g / 4 + 2) of a square, lane t the neighbours 2 t and 2 t + 1 of a group.
+	const int px = g % 4, py = g / 4, qx = 2 * t % GROUP_W, qy = 2 * t / GROUP_W;
+	const float k = args.two_var / 64;
+	half2 across[ACROSS];
+	UNROLL
+	for (int j = 0; j < ACROSS; j++) {
+		int d = j * GROUP_W + qx - R - px;
+		across[j] = VF_RANGE == VF_GAUSSIAN ? half2_of(axis(args, d), axis(args, d + 1)) : half2_of(k * axis(args, d), k * axis(args, d + 1));
+	}
+	const half2 scale = VF_RANGE == VF_GAUSSIAN ? half2_of(args.gauss, args.gauss) : 0;
+	// The address that each lane gives to load_matrices: record lane % 8 of group lane / 8.
+	const int from = lane % 8 / GROUP_W * PITCH + lane % 8 % GROUP_W + lane / 8 * GROUP_W;
+
+	for (int job = warp; job < JOBS; job += WARPS) {
+		const int x = job % JOBS_X / (STEP / 4) * SQUARES * STEP + job % JOBS_X % (STEP / 4) * 4, y = job / JOBS_X * 4;
+		square s[SQUARES];
+		UNROLL
+		for (int i = 0; i < SQUARES; i++) {
+			s[i].sum[0] = s[i].sum[1] = s[i].sum[2] = s[i].sum[3] = 0;
+			UNROLL
+			for (int half = 0; half < 2; half++) {
+				const uint32_t *own = (const uint32_t *)(records + (y + R + py + 2 * half) * PITCH + x + i * STEP + R + px);
+				half2 v = own[t == 3 ? 2 : t];
+				s[i].own[half] = t < 2 ? half2_mul(v, 0x40004000) : t == 2 ? 0xBC00BC00 : v ^ 0x80008000;
+			}
+		}
+		const uint4 *row = records + y * PITCH + x + from;
+		NO_UNROLL
+		for (int j = 0; j < DOWN; j++, row += GROUP_H * PITCH) {
+			half2 space[ACROSS][2];
+			UNROLL
+			for (int half = 0; half < 2; half++) {
+				float d = axis(args, j * GROUP_H + qy - R - py - 2 * half);
+				half2 down = half2_of(d, d);
+				UNROLL
+				for (int i = 0; i < ACROSS; i++)
+					space[i][half] = VF_RANGE == VF_GAUSSIAN ? half2_add(across[i], down) : half2_mul(across[i], down);
+			}
+			filter_row(s, row, space, scale);
+		}
+		UNROLL
+		for (int i = 0; i < SQUARES; i++) finish(s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
+	}
+	barrier();
+	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, stage, thread, x0, y0);
+}
