@@ -16,15 +16,15 @@ flags="$flags -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
 # Halves are converted by instructions where there are any.
 if grep -q ' avx2 .* f16c\| f16c .* avx2 ' /proc/cpuinfo; then flags="$flags -march=x86-64-v3"; fi
 
-# compile OUTPUT SOURCE FLAGS...: unless the cache has the same text compiled with the same flags.
+# compile OUTPUT SOURCE FLAGS...: unless the cache has the same text compiled with the same flags. CPPFLAGS may change the text.
 if [ "${1:-}" = compile ]; then
 	output=$2 source=$3
 	shift 3
 	# shellcheck disable=SC2086
-	object=$objects/$({ $cc --version && echo "$flags $*" && $cc $flags "$@" -E -P "$source"; } | sha256sum | cut -c1-24)
+	object=$objects/$({ $cc --version && echo "$flags $*" && $cc $flags ${CPPFLAGS:-} "$@" -E -P "$source"; } | sha256sum | cut -c1-24)
 	if [ ! -f "$object" ]; then
 		# shellcheck disable=SC2086
-		$cc $flags "$@" -o "$object.$$" "$source"
+		$cc $flags ${CPPFLAGS:-} "$@" -o "$object.$$" "$source"
 		mv "$object.$$" "$object"
 	fi
 	ln -f "$object" "$output"
@@ -34,7 +34,7 @@ fi
 list=${1:-}
 if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go); fi
 # shellcheck disable=SC2086
-key=$({ $cc --version && echo "$flags" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
+key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
 	gpu/libcuda/src/symbols.h kernels/common.h kernels/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then

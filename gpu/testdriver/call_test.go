@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,7 @@ type caller struct {
 
 const patience = 20 * time.Second
 
-// start starts a program with the driver set up as told. The driver is initialized, nothing else is done.
+// start starts a program with the test driver set up as told. The driver is initialized, nothing else is done.
 func start(t *testing.T, options string) *caller {
 	t.Helper()
 	c := launch(t, options)
@@ -46,17 +47,42 @@ func start(t *testing.T, options string) *caller {
 
 func launch(t *testing.T, options string) *caller {
 	t.Helper()
+	if *gpu {
+		t.Skip("not about a real GPU")
+	}
 	folder, err := testFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return launchIn(t, folder, options)
+}
+
+func launchIn(t *testing.T, folder, options string) *caller {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	return newProcess(t, Environ(folder, strings.Trim(options+",log="+log, ",")), log)
+}
+
+// startAnywhere opens the test driver's first device, or with -gpu that of the machine: for tests of what both must do alike.
+func startAnywhere(t *testing.T, options string) *caller {
+	t.Helper()
+	if !*gpu {
+		return start(t, options).open(0)
+	}
+	c := newProcess(t, os.Environ(), "")
+	c.must("cuInit", 0)
+	return c.open(0)
+}
+
+func newProcess(t *testing.T, environ []string, log string) *caller {
+	t.Helper()
 	program, err := callProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, stderr: new(bytes.Buffer), log: filepath.Join(t.TempDir(), "log")}
+	p := &process{t: t, stderr: new(bytes.Buffer), log: log}
 	cmd := exec.Command(program)
-	cmd.Env = Environ(folder, strings.Trim(options+",log="+p.log, ","))
+	cmd.Env = environ
 	cmd.Stderr = p.stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -151,6 +177,20 @@ func (c *caller) want(result int, name string, args ...any) {
 	}
 }
 
+// dies fails the test unless the call ends the program.
+func (c *caller) dies(words ...any) {
+	c.t.Helper()
+	c.begin(words...)
+	select {
+	case answer, ok := <-c.answers[c.thread]:
+		if ok {
+			c.t.Fatalf("%v answers %s", words, answer)
+		}
+	case <-time.After(patience):
+		c.t.Fatal("no answer")
+	}
+}
+
 // Memory of the program.
 
 func (c *caller) alloc(size int) uint64 { c.t.Helper(); return c.number("new", size) }
@@ -182,7 +222,7 @@ func (c *caller) get(name string, args ...any) uint64 {
 func (c *caller) text(s string) uint64 {
 	c.t.Helper()
 	at := c.alloc(len(s) + 1)
-	c.write(at, []byte(s))
+	c.write(at, []byte(s+"\x00"))
 	return at
 }
 
@@ -216,29 +256,45 @@ func (c *caller) count(prefix string) (n int) {
 	return n
 }
 
-// callProgram compiles testdata/call.c, once.
-var callProgram = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "testdriver")
-	if err != nil {
-		return "", err
+var (
+	gpu   = flag.Bool("gpu", false, "test what the CPU's side does alike on this machine's GPU instead")
+	built = flag.String("built", "", "a `folder` that keeps what the tests compile, for machines without a compiler")
+)
+
+// compileOnce compiles a file in the folder of what is built, unless it is there, and returns its name.
+func compileOnce(name string, clang ...string) (string, error) {
+	file := filepath.Join(*built, name)
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
 	}
-	temporary = dir
-	program := filepath.Join(dir, "call")
-	out, err := exec.Command("clang-19", "-O1", "-Wall", "-Werror", "-o", program, "testdata/call.c", "-ldl", "-lpthread").CombinedOutput()
-	if err != nil {
+	if out, err := exec.Command("clang-19", append(clang, "-o", file)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	return program, nil
+	return file, nil
+}
+
+var callProgram = sync.OnceValues(func() (string, error) {
+	return compileOnce("call", "-O1", "-Wall", "-Werror", "testdata/call.c", "-ldl", "-lpthread")
 })
 
-var testFolder = sync.OnceValues(func() (string, error) { return Build("gpu/testdriver/testdata/kernels.list") })
+const kernelList = "gpu/testdriver/testdata/kernels.list"
 
-var temporary string
+var testFolder = sync.OnceValues(func() (string, error) { return Build(kernelList) })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if temporary != "" {
-		os.RemoveAll(temporary)
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	flag.Parse()
+	var err error
+	if *built == "" {
+		*built, err = os.MkdirTemp("", "testdriver")
+		defer func() { os.RemoveAll(*built) }()
+	} else {
+		*built, err = filepath.Abs(*built)
 	}
-	os.Exit(code)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
 }

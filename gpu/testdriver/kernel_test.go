@@ -3,6 +3,7 @@ package testdriver
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 )
@@ -29,8 +30,28 @@ type run struct {
 // function returns the handle of the kernel.
 func (c *caller) function(r run) uint64 {
 	c.t.Helper()
-	m := c.get("cuModuleLoadData", c.text(module(r.kernel, r.threads, max(r.compute, 61))))
+	text := module(r.kernel, r.threads, max(r.compute, 61))
+	if *gpu {
+		text = c.compile(r)
+	}
+	m := c.get("cuModuleLoadData", c.text(text))
 	return c.get("cuModuleGetFunction", m, c.text(r.kernel))
+}
+
+// compile returns the kernel's PTX, for a driver that runs it.
+func (c *caller) compile(r run) string {
+	c.t.Helper()
+	file, err := compileOnce(r.kernel+".ptx", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O2",
+		"-ffp-contract=off", "--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-I", "../../kernels/cuda",
+		"-DVF_COMPUTE=80", "-DVF_NAME="+r.kernel, "-S", "testdata/"+r.kernel+".cu")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // device puts words into new memory of the device.
@@ -107,13 +128,7 @@ func wordsOf(b []byte) (words []uint32) {
 
 // A sum over shared memory is right with barriers in every order of the threads, and without them wrong in some.
 func TestBarriers(t *testing.T) {
-	const blocks = 5
-	sum := run{kernel: "sum", threads: 256, grid: [2]int{blocks, 1}, block: [2]int{256, 1}, shared: 1024, out: blocks}
-	want := make([]uint32, blocks)
-	for i := range 256 * blocks {
-		sum.in = append(sum.in, uint32(i*i))
-		want[i/256] += uint32(i * i)
-	}
+	sum, want := sums(5)
 	racing, wrong := sum, 0
 	racing.kernel = "sum_racing"
 	for order := range 4 {
@@ -130,8 +145,40 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
+// sums returns a run of the kernel that adds up 256 words a block, and what it gives.
+func sums(blocks int) (r run, want []uint32) {
+	r = run{kernel: "sum", threads: 256, grid: [2]int{blocks, 1}, block: [2]int{256, 1}, shared: 1024, out: blocks}
+	want = make([]uint32, blocks)
+	for i := range 256 * blocks {
+		r.in = append(r.in, uint32(i*i))
+		want[i/256] += uint32(i * i)
+	}
+	return r, want
+}
+
+// Where fibres are not switched by instructions of our own, they are by the C library.
+func TestFibresOfTheLibrary(t *testing.T) {
+	if *gpu {
+		t.Skip("not about a real GPU")
+	}
+	t.Setenv("CPPFLAGS", "-DVF_UCONTEXT")
+	folder, err := Build(kernelList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours, _ := testFolder(); folder == ours {
+		t.Fatal("not built anew")
+	}
+	c := launchIn(t, folder, "")
+	c.must("cuInit", 0)
+	sum, want := sums(5)
+	if got := c.open(0).mustRun(sum); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestPlaces(t *testing.T) {
-	c := start(t, "").open(0)
+	c := startAnywhere(t, "")
 	got := c.mustRun(run{kernel: "words", threads: 64, grid: [2]int{2, 3}, block: [2]int{32, 2}, in: make([]uint32, 3*64*6), out: 64 * 6, what: 19})
 	for i, word := range got {
 		x, y, block := i%32, i/32%2, i/64

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 4, LINE = 1 << 20 };
+enum { THREADS = 4, LINE = 1 << 22 };
 
 static void *library;
 
