@@ -71,7 +71,7 @@ func TestConform(t *testing.T) {
 	totals := map[string]*kerneltest.Difference{}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i, c := range conformCases() {
-		if _, err := kernels.Choose(c.p, c.format, b.compute()); err != nil {
+		if testing.Short() && i%5 > 0 {
 			continue
 		}
 		src := kerneltest.Frame(c.format)
@@ -91,9 +91,6 @@ func TestConform(t *testing.T) {
 		if d.Count*100 > d.Samples {
 			t.Errorf("%s: more than 1 %% differ: %s", key, d)
 		}
-	}
-	if len(totals) < 8 {
-		t.Errorf("only %d combinations have a kernel", len(totals))
 	}
 }
 

@@ -61,8 +61,12 @@ func TestFaults(t *testing.T) {
 
 // TestLost: a device may be lost at any call; then, too, the run ends with an error of the device.
 func TestLost(t *testing.T) {
+	step := 4
+	if testing.Short() {
+		step = 15
+	}
 	for _, how := range []string{"lost", "ecc"} {
-		for at := 1; at < 70; at += 4 {
+		for at := 1; at < 70; at += step {
 			driver := fmt.Sprintf("%s=%d", how, at)
 			t.Run(driver, func(t *testing.T) {
 				if !onDriver(t, driver) {

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -39,8 +40,8 @@ func onDriver(t *testing.T, options string) bool {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	cmd := exec.Command(os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.timeout=5m")
-	cmd.Env = append(testdriver.Environ(folder, withLeaks(options)), childOf+"="+t.Name())
+	cmd := exec.Command(os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.timeout=5m", fmt.Sprintf("-test.short=%v", testing.Short()))
+	cmd.Env = append(testdriver.Environ(folder, withLeaks(options)), childOf+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
