@@ -41,14 +41,15 @@ func (v Variant) Launches(p Params, f pipeline.Format, interlaced bool, src, dst
 		return nil, err
 	}
 	rows, n := rowsOf(f, interlaced)
+	width, height, shared := v.tile(p)
 	launches := make([]Launch, n)
 	for i := range launches {
 		args := new(C.vf_args)
 		v.fill(args, p, f, t)
 		place(args, f, rows[i], p.Radius, src, dst)
 		launches[i] = Launch{
-			Grid:  [3]int{blocks(f.Width, v.width), blocks(rows[i].height, v.height), 1},
-			Block: [3]int{v.threads[0], v.threads[1], 1}, Shared: v.shared,
+			Grid:  [3]int{blocks(f.Width, width), blocks(rows[i].height, height), 1},
+			Block: [3]int{v.threads[0], v.threads[1], 1}, Shared: shared,
 			Args: unsafe.Pointer(args), ArgsSize: unsafe.Sizeof(*args),
 		}
 	}

@@ -48,6 +48,10 @@ func Variants() []Variant { return append([]Variant(nil), variants...) }
 var variants = listVariants()
 
 func listVariants() (list []Variant) {
+	list = append(list, Variant{
+		Name: "paper", Form: Paper, Radius: AnyRadius, Range: Lorentzian, Distance: RGB, Compute: 61,
+		threads: [2]int{32, 32}, shared: 4 * 32 * 32, flags: []string{rangeFlag(Lorentzian)},
+	})
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
 		for radius := range MaxRadius + 1 {
 			list = append(list, tileVariant(radius, r))
@@ -59,7 +63,33 @@ func listVariants() (list []Variant) {
 			list = append(list, tensorVariant(radius, r))
 		}
 	}
+	for _, d := range []Distance{Channel, Lab, Luma} {
+		for _, r := range []RangeWeight{Lorentzian, Gaussian} {
+			list = append(list, Variant{
+				Name: fmt.Sprintf("general_%s_%s", d, r), Form: General, Radius: AnyRadius, Range: r, Distance: d, Compute: 61,
+				width: 32, height: 16, threads: [2]int{32, 8}, flags: []string{define("DISTANCE", int(d)), rangeFlag(r)},
+			})
+		}
+	}
 	return list
+}
+
+// tile returns how many pixels across and down one block filters, and how much shared memory it needs in bytes.
+func (v Variant) tile(p Params) (width, height, shared int) {
+	switch v.Form {
+	case Paper: // each thread has a word of the tile, those in the halo filter nothing
+		return 32 - 2*p.Radius, 32 - 2*p.Radius, v.shared
+	case General:
+		size := 4 * (v.width + 2*((p.Radius+3)/4*4)) * (v.height + 2*p.Radius)
+		switch p.Distance {
+		case Lab:
+			size = 4*size + 4*256
+		case Luma:
+			size *= 2
+		}
+		return v.width, v.height, size
+	}
+	return v.width, v.height, v.shared
 }
 
 // tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows.
@@ -96,7 +126,7 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 	pitch := (columns+7)/8*8 + group
 	return Variant{
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
-		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height,
+		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
 		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
 			define("SQUARES", squares), define("BLOCKS", blocks), define("MIX", mix), rangeFlag(r)},
 	}

@@ -43,22 +43,28 @@ static_assert(WIDTH % (SQUARES * STEP) == 0 && HEIGHT % 4 == 0, "squares must fi
 DEVICE uint4 record(uint32_t word, float bias) {
 	const half2 eighth = 0x30003000, centre = 0xD880D880; // 1/8 and -(1024 + 128) / 8, for bytes that read as 1024 + n
 	half2 rg = half2_fma(byte_perm(word, 0x64646464, 0x4140), eighth, centre);
-	half2 b0 = half2_fma(byte_perm(word, 0x64646464, 0x4342), eighth, centre) & 0xffff;
-	int32_t v = (int32_t)((word ^ 0x808080) & 0xffffff); // the centred bytes, signed
-	float m = fma((float)dot4_signed(v, v, 0), 1.0f / 64, bias);
+	half2 b0 = half2_fma(byte_perm(word, 0x64646464, 0x4442), eighth, centre) & 0xffff;
+	uint32_t v = (word ^ 0x808080) & 0xffffff; // the centred bytes, signed
+	float square = bits_float(dot4_signed(v, v, float_bits(ROUND))) - ROUND;
+	float m = fma(square, 1.0f / 64, bias);
 	float high = low_float(half2_of(m, 0));
 	return uint4{rg, b0, half2_of(high, m - high), 0x3C003C00};
 }
 
-// load fills the records of the tile, whose first one is the pixel x0, y0; x0 divides by 4 after the shift.
+// load fills the records of the tile, whose first one is the pixel x0, y0. A lane makes four records of a row, which lie 16 bytes apart, and
+// its neighbours' 64: each begins with another one of the four, so that no two of eight lanes meet in one bank.
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
 	const int shift = x0 & 3, vectors = (COLUMNS + 3 + 3) / 4; // vectors of four pixels start where x divides by 4
 	for (int i = thread; i < vectors * ROWS; i += THREADS) {
-		int row = i / vectors, x = i % vectors * 4 - shift;
+		int row = i / vectors, x = i % vectors * 4 - shift, turn = thread / 2 & 3;
 		uint4 w = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
+		if (turn & 1) w = w.yzwx;
+		if (turn & 2) w = w.zwxy;
 		UNROLL
-		for (int k = 0; k < 4; k++)
-			if (x + k >= 0 && x + k < COLUMNS) records[row * PITCH + x + k] = record(w[k], bias);
+		for (int k = 0; k < 4; k++) {
+			int at = x + (k + turn & 3);
+			if (at >= 0 && at < COLUMNS) records[row * PITCH + at] = record(w[k], bias);
+		}
 	}
 }
 
@@ -122,20 +128,19 @@ DEVICE void filter_row(square *s, const uint4 *row, const half2 (*space)[2], hal
 // axis is the spatial weight at the distance d along one axis, none beyond the radius: 0, or what makes 2^x nothing.
 DEVICE float axis(const vf_args &args, int d) {
 	d = d < 0 ? -d : d;
-	if (VF_RANGE == VF_GAUSSIAN) return d > R ? -100.0f : args.axis[d];
-	return d > R ? 0 : args.axis[d];
+	return d > R ? VF_RANGE == VF_GAUSSIAN ? -100.0f : 0 : args.axis[d];
 }
 
-// finish writes the words of one square to the stage: lanes 0 and 1 of each four hold r, g and b of two pixels, lane 3 their weights.
+// finish writes the words of one square to the stage: the first lane of each four holds r and g of two pixels, the second b, the last the
+// sums of their weights.
 DEVICE void finish(const square &s, uint32_t *stage, int lane) {
-	float w[2] = {bits_float(shuffle(float_bits(s.sum[0]), lane | 3)), bits_float(shuffle(float_bits(s.sum[2]), lane | 3))};
 	UNROLL
 	for (int half = 0; half < 2; half++) {
-		float scale = 8 * reciprocal(w[half]);
+		float weight = bits_float(shuffle(float_bits(s.sum[2 * half + 1]), lane | 3));
+		float scale = 8 * reciprocal(weight);
 		float a = fma(s.sum[2 * half], scale, 128 + TIE_UP) + ROUND, b = fma(s.sum[2 * half + 1], scale, 128 + TIE_UP) + ROUND;
-		uint32_t pair = byte_perm(float_bits(a), float_bits(b), 0x5540);
-		uint32_t blue = shuffle(pair, lane | 1);
-		if (lane % 4 == 0) stage[half * 2 * WIDTH] = pair | (blue & 255) << 16;
+		uint32_t pair = byte_perm(float_bits(a), float_bits(b), lane & 1 ? 0x5550 : 0x5540);
+		if (lane % 4 < 2) ((uint16_t *)(stage + half * 2 * WIDTH))[lane & 1] = (uint16_t)pair;
 	}
 }
 
@@ -144,6 +149,8 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint32_t *stage = (uint32_t *)(records + PITCH * ROWS);
 	const int lane = thread_x(), warp = thread_y(), thread = warp * 32 + lane, g = lane / 4, t = lane % 4;
 	const int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
+	half2 *down = stage + WIDTH * HEIGHT; // the spatial weights of rows, twice each: of the distance i - R - 3 at i
+	if (thread < 2 * R + 8) down[thread] = half2_of(axis(args, thread - R - 3), axis(args, thread - R - 3));
 	load(args, records, thread, x0 - R, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
 	barrier();
 
@@ -174,16 +181,16 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 			}
 		}
 		const uint4 *row = records + y * PITCH + x + from;
+		const half2 *dy = down + 3 + qy - py;
 		NO_UNROLL
-		for (int j = 0; j < DOWN; j++, row += GROUP_H * PITCH) {
+		for (int j = 0; j < DOWN; j++, row += GROUP_H * PITCH, dy += GROUP_H) {
 			half2 space[ACROSS][2];
 			UNROLL
 			for (int half = 0; half < 2; half++) {
-				float d = axis(args, j * GROUP_H + qy - R - py - 2 * half);
-				half2 down = half2_of(d, d);
+				half2 d = dy[-2 * half];
 				UNROLL
 				for (int i = 0; i < ACROSS; i++)
-					space[i][half] = VF_RANGE == VF_GAUSSIAN ? half2_add(across[i], down) : half2_mul(across[i], down);
+					space[i][half] = VF_RANGE == VF_GAUSSIAN ? half2_add(across[i], d) : half2_mul(across[i], d);
 			}
 			filter_row(s, row, space, scale);
 		}

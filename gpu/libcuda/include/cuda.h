@@ -578,7 +578,6 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDriverGetVersion(int *version);
-CUresult cuGetErrorName(CUresult error, const char **name);
 CUresult cuGetErrorString(CUresult error, const char **text);
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal);

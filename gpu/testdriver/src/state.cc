@@ -6,7 +6,8 @@
 #include "stream.h"
 
 std::mutex driver_lock;
-std::condition_variable_any work_done;
+// Never destroyed: that would wait for a thread whose kernel hangs, and a program could not end.
+std::condition_variable_any &work_done = *new std::condition_variable_any;
 
 namespace {
 Handles<Context, CUcontext, 0x51> contexts;

@@ -1,0 +1,145 @@
+// The general form of the bilateral filter: the distances that look at more than a word's bytes, any radius up to 15.
+//
+//   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q))
+//
+// VF_DISTANCE is one of
+//   channel  each channel c by itself, D = |c(p) - c(q)|, with a weight and a sum of its own (000, 004)
+//   lab      the Euclidean distance in CIE-Lab (000, section 2.3.1)
+//   luma     the difference of luma by the frame's matrix
+//
+// A block loads its 32 x 16 pixels with a halo of the radius into shared memory, a word a pixel and beside it what its distance is
+// measured in, worked out once a pixel. Each thread filters two pixels. Borders by args.border; rounded to nearest; not in place. Reads and
+// writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; about 15 (luma) to 25 (channel) operations a tap.
+#include "planes.h"
+
+enum {
+	WIDTH = 32,
+	HEIGHT = 16,
+	LINES = 8, // of threads
+	THREADS = 32 * LINES,
+	FEATURES = VF_DISTANCE == VF_DIST_LAB ? 3 : VF_DISTANCE == VF_DIST_LUMA ? 1 : 0,
+	WEIGHTS = VF_DISTANCE == VF_DIST_CHANNEL ? 3 : 1,
+};
+
+// The tile: pitch words a row, and as many floats of each feature behind all of them, then the table of linear light.
+struct tile {
+	uint32_t *words;
+	float *features, *linear;
+	int pitch, size, halo;
+};
+
+DEVICE tile tile_of(const vf_args &args) {
+	tile t;
+	t.halo = (args.radius + 3) & ~3;
+	t.pitch = WIDTH + 2 * t.halo;
+	t.size = t.pitch * (HEIGHT + 2 * args.radius);
+	t.words = (uint32_t *)shared_memory();
+	t.features = (float *)(t.words + t.size);
+	t.linear = t.features + FEATURES * t.size;
+	return t;
+}
+
+// The cube root that CIE-Lab takes, with its straight part below 216 / 24389.
+DEVICE float lab_curve(float t) {
+	// The exponent divided by three and two of Halley's steps, each of which triples the right digits.
+	float x = bits_float(float_bits(t) / 3 + 0x2a517d3c);
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		float cube = x * x * x;
+		x = x * (cube + t + t) * reciprocal(cube + cube + t);
+	}
+	return t > 216.0f / 24389 ? x : fma(t, 841.0f / 108, 4.0f / 29);
+}
+
+DEVICE void features_of(const vf_args &args, const tile &t, int at, uint32_t word) {
+	if (VF_DISTANCE == VF_DIST_LUMA) {
+		const float *k = args.color.luma;
+		t.features[at] = fma(byte_float(word, 0), k[0], fma(byte_float(word, 1), k[1], byte_float(word, 2) * k[2]));
+	}
+	if (VF_DISTANCE == VF_DIST_LAB) {
+		float r = t.linear[word & 255], g = t.linear[word >> 8 & 255], b = t.linear[word >> 16 & 255], f[3];
+		UNROLL
+		for (int i = 0; i < 3; i++) {
+			const float *k = args.color.xyz + 3 * i;
+			f[i] = lab_curve(fma(r, k[0], fma(g, k[1], b * k[2])));
+		}
+		t.features[at] = 116 * f[1];
+		t.features[at + t.size] = 500 * (f[0] - f[1]);
+		t.features[at + 2 * t.size] = 200 * (f[1] - f[2]);
+	}
+}
+
+DEVICE void load(const vf_args &args, const tile &t, int thread, int x0, int y0) {
+	if (VF_DISTANCE == VF_DIST_LAB) {
+		for (int i = thread; i < 256; i += THREADS) t.linear[i] = args.color.linear[i];
+		barrier();
+	}
+	for (int i = 4 * thread; i < t.size; i += 4 * THREADS) {
+		int x = x0 - t.halo + i % t.pitch, y = y0 - args.radius + i / t.pitch;
+		uint4 w = words_of(args, load_samples(args, x, y), x);
+		*(uint4 *)(t.words + i) = w;
+		UNROLL
+		for (int k = 0; k < 4; k++) features_of(args, t, i + k, w[k]);
+	}
+}
+
+DEVICE float weight(float d2, const float *tap) {
+	float x = fma(d2, tap[0], tap[1]);
+	return VF_RANGE == VF_LORENTZIAN ? reciprocal(x) : exp2(x);
+}
+
+struct sums {
+	float weight[WEIGHTS], color[3];
+};
+
+// add_tap adds the neighbour at the place q to the sums of the pixel at p.
+DEVICE void add_tap(sums &s, const tile &t, int p, int q, const float *tap) {
+	uint32_t word = t.words[q], centre = t.words[p];
+	float w[WEIGHTS], d2 = 0;
+	UNROLL
+	for (int i = 0; i < FEATURES; i++) {
+		float d = t.features[q + i * t.size] - t.features[p + i * t.size];
+		d2 = fma(d, d, d2);
+	}
+	UNROLL
+	for (int c = 0; c < WEIGHTS; c++) {
+		float d = byte_float(word, c) - byte_float(centre, c);
+		w[c] = weight(VF_DISTANCE == VF_DIST_CHANNEL ? d * d : d2, tap);
+		s.weight[c] += w[c];
+	}
+	UNROLL
+	for (int c = 0; c < 3; c++) s.color[c] = fma(w[c % WEIGHTS], byte_float(word, c), s.color[c]);
+}
+
+DEVICE uint32_t filter(const vf_args &args, const tile &t, int p) {
+	sums s = {};
+	int r = args.radius;
+	NO_UNROLL
+	for (int dy = -r; dy <= r; dy++) {
+		const auto &taps = args.tap[dy < 0 ? -dy : dy];
+		NO_UNROLL
+		for (int dx = -r; dx <= r; dx++) add_tap(s, t, p, p + dy * t.pitch + dx, taps[dx < 0 ? -dx : dx]);
+	}
+	float mean[3];
+	UNROLL
+	for (int c = 0; c < 3; c++) mean[c] = fma(s.color[c], reciprocal(s.weight[c % WEIGHTS]), TIE_UP) + ROUND;
+	return pack(mean[0], mean[1], mean[2]);
+}
+
+KERNEL(VF_NAME, THREADS, 3) {
+	tile t = tile_of(args);
+	int tx = thread_x(), ty = thread_y(), thread = ty * 32 + tx, x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
+	load(args, t, thread, x0, y0);
+	barrier();
+	uint32_t out[HEIGHT / LINES];
+	UNROLL
+	for (int i = 0; i < HEIGHT / LINES; i++) {
+		int y = ty + i * LINES, p = (y + args.radius) * t.pitch + tx + t.halo;
+		out[i] = keeps(args, x0 + tx, y0 + y) ? t.words[p] : filter(args, t, p);
+	}
+	barrier();
+	UNROLL
+	for (int i = 0; i < HEIGHT / LINES; i++) t.words[(ty + i * LINES) * WIDTH + tx] = out[i];
+	barrier();
+	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, t.words, thread, x0, y0);
+}
