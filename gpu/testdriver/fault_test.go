@@ -28,7 +28,11 @@ func TestOutOfMemory(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", m.options, got, m.want)
 		}
 	}
-	c := start(t, "hostalloc=1").open(0)
+	c := start(t, "memory=1M").open(0)
+	for range 5 {
+		c.must("cuMemFree_v2", c.get("cuMemAlloc_v2", 500_000))
+	}
+	c = start(t, "hostalloc=1").open(0)
 	c.want(2, "cuMemHostAlloc", c.alloc(8), 100, 0)
 	c.must("cuMemHostAlloc", c.alloc(8), 100, 0)
 }
@@ -150,7 +154,21 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// Memory of a context ends with it, whoever still has its address.
+// A device has one context, which lives until the last who opened it lets go.
+func TestPrimaryContext(t *testing.T) {
+	c := start(t, "")
+	first := c.get("cuDevicePrimaryCtxRetain", 0)
+	if c.get("cuDevicePrimaryCtxRetain", 0) != first {
+		t.Error("two contexts")
+	}
+	c.must("cuDevicePrimaryCtxRelease_v2", 0)
+	c.must("cuCtxSetCurrent", first)
+	c.must("cuDevicePrimaryCtxRelease_v2", 0)
+	c.want(201, "cuDevicePrimaryCtxRelease_v2", 0)
+	c.want(201, "cuCtxSetCurrent", first)
+}
+
+// What was freed, is of another kind or of another device is refused.
 func TestHandles(t *testing.T) {
 	c := start(t, "").open(0)
 	memory, stream, event := c.get("cuMemAlloc_v2", 100), c.get("cuStreamCreate", 0), c.get("cuEventCreate", 0)
@@ -166,12 +184,20 @@ func TestHandles(t *testing.T) {
 		t.Error("an address is used twice")
 	}
 
-	memory = c.get("cuMemAlloc_v2", 100)
+	memory, event = c.get("cuMemAlloc_v2", 100), c.get("cuEventCreate", 0)
 	c.want(1, "cuMemcpyDtoH_v2", c.alloc(200), memory, 101)
+	pinned := c.get("cuMemHostAlloc", 50, 0)
+	c.want(1, "cuMemcpyDtoH_v2", pinned, memory, 51)
+	c.want(1, "cuMemcpyDtoH_v2", memory, memory, 10)
+	c.want(1, "cuMemcpyHtoD_v2", c.alloc(10), memory, 10)
+	f := c.function(copyRun)
 	c.open(1)
+	if result := c.launch(f, copyRun, 0, 0, 0); result != 400 {
+		t.Errorf("a kernel of another context answers %d", result)
+	}
+	c.want(801, "cuStreamWaitEvent", 0, event, 0)
 	c.want(1, "cuMemcpyDtoH_v2", c.alloc(100), memory, 100)
 	c.want(1, "cuMemFree_v2", memory)
-	c.want(400, "cuLaunchKernel", c.on(0).number("new", 8), 1, 1, 1, 1, 1, 1, 0, stream, 0, 0)
 	c.want(400, "cuMemcpyDtoHAsync_v2", c.alloc(100), memory, 100, stream)
 
 	c.on(1).want(201, "cuCtxSynchronize")

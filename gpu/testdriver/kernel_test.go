@@ -11,8 +11,8 @@ import (
 // module is PTX as clang writes it, as far as the driver reads it.
 func module(kernel string, threads, compute int) string {
 	return fmt.Sprintf(".version 6.0\n.target sm_%d\n.address_size 64\n.extern .shared .align 16 .b8 vf_shared[];\n"+
-		".visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n.maxntid %d, 1, 1\n{\nret;\n}\n",
-		compute, kernel, kernel, threads)
+		".visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n.maxntid %d, 2, 1\n{\nret;\n}\n",
+		compute, kernel, kernel, threads/2)
 }
 
 // A run of a kernel of testdata over words.
@@ -209,16 +209,41 @@ func TestForbidden(t *testing.T) {
 		{"write behind shared memory", 8, 1024, 700, "byte 1024 of 1024 of the shared memory was written"},
 		{"matrix behind shared memory", 9, 1024, 716, "load_matrices: a row at byte 1024"},
 		{"odd matrix", 9, 8, 716, "load_matrices: a row at byte 8"},
+		{"a warp that is not whole", 11, 0, 719, "shuffle in a warp of 16 threads"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, "").open(0)
 			r := run{kernel: "part", threads: 64, compute: 80, grid: [2]int{1, 1}, block: [2]int{64, 1}, shared: 1024,
 				in: make([]uint32, 64), out: 64, what: c.what, count: c.count}
+			if c.what == 11 {
+				r.block[0] = 48
+			}
 			if _, result := p.run(r); result != c.result {
 				t.Errorf("answers %d, want %d", result, c.result)
 			}
 			p.complained("kernel part, ")
 			p.complained(c.complaint)
 		})
+	}
+}
+
+// A kernel reaches no memory that was freed, and none of another device, even where it has been before.
+func TestForeignMemory(t *testing.T) {
+	for _, what := range []string{"freed", "another device's"} {
+		c := start(t, "").open(0)
+		sum, _ := sums(1)
+		f, in, out := c.function(sum), c.device(sum.in), c.get("cuMemAlloc_v2", 4)
+		c.launch(f, sum, in, out, 0)
+		c.must("cuCtxSynchronize")
+		if what == "freed" {
+			c.must("cuMemFree_v2", in)
+		} else {
+			c.open(1)
+			f, out = c.function(sum), c.get("cuMemAlloc_v2", 4)
+		}
+		c.launch(f, sum, in, out, 0)
+		if result := c.call("cuCtxSynchronize"); result != 700 {
+			t.Errorf("%s: answers %d, want 700", what, result)
+		}
 	}
 }

@@ -46,6 +46,11 @@ func TestFunctions(t *testing.T) {
 		t.Error("two handles for one kernel")
 	}
 	c.want(500, "cuModuleGetFunction", c.alloc(8), m, c.text("sum"))
+	f := c.get("cuModuleGetFunction", m, c.text("words"))
+	c.must("cuModuleUnload", m)
+	if result := c.launch(f, copyRun, 0, 0, 0); result != 400 {
+		t.Errorf("a kernel of an unloaded module answers %d", result)
+	}
 	m = c.get("cuModuleLoadData", c.text(module("nowhere", 64, 61)))
 	c.want(500, "cuModuleGetFunction", c.alloc(8), m, c.text("nowhere"))
 	m = c.get("cuModuleLoadData", c.text(strings.Replace(module("sum", 64, 61), "[24]", "[32]", 1)))

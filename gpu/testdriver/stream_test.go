@@ -139,6 +139,43 @@ func TestPageableMemory(t *testing.T) {
 	}
 }
 
+// Freeing memory waits for all work, as it does on real devices.
+func TestFreeWaits(t *testing.T) {
+	for _, free := range []string{"cuMemFree_v2", "cuMemFreeHost"} {
+		c := start(t, "").open(0)
+		b := c.buffers()
+		c.copyIn(b)
+		c.filter(b)
+		c.copyOut(b)
+		if free == "cuMemFree_v2" {
+			c.must(free, b.in)
+		} else {
+			c.must(free, c.get("cuMemHostAlloc", 8, 0))
+		}
+		if got := c.result(b); !slices.Equal(got, b.want()) {
+			t.Errorf("%s: got %v", free, got)
+		}
+	}
+}
+
+// Of two streams that nothing orders, now the one comes first, now the other.
+func TestStreamsTakeTurns(t *testing.T) {
+	seen := map[uint32]bool{}
+	for _, options := range []string{"", "order=1"} {
+		c := start(t, options).open(0)
+		host, to := c.get("cuMemHostAlloc", 12, 0), c.get("cuMemAlloc_v2", 4)
+		c.write(host, bytesOf([]uint32{1, 2}))
+		for i := range uint64(2) {
+			c.must("cuMemcpyHtoDAsync_v2", to, host+4*i, 4, c.get("cuStreamCreate", nonBlocking))
+		}
+		c.must("cuCtxSynchronize")
+		seen[c.fromDevice(to, 1)[0]] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("only %v came last", seen)
+	}
+}
+
 // Streams that nothing orders know nothing of each other: the kernel of one does not see what the other will copy.
 func TestStreamsAreApart(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
@@ -211,6 +248,14 @@ func TestRows(t *testing.T) {
 	if got := string(c.read(back, len(rows))); got != "abcde...fghij...klmno..." {
 		t.Errorf("got %q", got)
 	}
+	again := c.get("cuMemAlloc_v2", devicePitch*height)
+	c.must("cuMemcpyDtoDAsync_v2", again, device, devicePitch*height, 0)
+	c.must("cuMemcpy2D_v2", c.rows(side{2, again, devicePitch}, side{1, back + 1, hostPitch}, 1, height))
+	if got := string(c.read(back, len(rows))); got != "aacde...ffhij...kkmno..." {
+		t.Errorf("got %q", got)
+	}
+	c.want(801, "cuMemcpy2D_v2", c.rows(side{4, host, hostPitch}, side{2, device, devicePitch}, width, height))
+	c.want(1, "cuMemcpy2D_v2", c.rows(side{1, host, hostPitch}, side{2, device, devicePitch}, width, height+1))
 	c.want(1, "cuMemcpy2D_v2", c.rows(side{1, host, 4}, side{2, device, devicePitch}, width, height))
 	c.want(1, "cuMemcpy2D_v2", c.rows(side{1, host, hostPitch}, side{2, device + 1, devicePitch}, devicePitch, height))
 }
@@ -250,9 +295,12 @@ func TestTimes(t *testing.T) {
 	record(streams[1])
 	c.must("cuMemcpyDtoHAsync_v2", host, device, size, streams[0]) // goes the other way meanwhile
 	record(streams[0])
+	third := c.get("cuStreamCreate", nonBlocking)
+	c.must("cuStreamWaitEvent", third, events[3], 0)
+	record(third)
 	c.want(600, "cuEventElapsedTime", c.alloc(4), events[0], events[1])
 	c.must("cuCtxSynchronize")
-	for i, want := range []float64{1, 2, 2} {
+	for i, want := range []float64{1, 2, 2, 2} {
 		if got := c.elapsed(events[0], events[i+1]); math.Abs(got-want) > 0.05 {
 			t.Errorf("event %d comes after %.3f ms, want about %g", i+1, got, want)
 		}

@@ -94,14 +94,6 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
 	});
 }
 
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
-	return in_device("cuDeviceGetUuid", device, [&](Device &d) {
-		memset(uuid, 0, sizeof *uuid);
-		uuid->bytes[15] = (char)(1 + d.number);
-		return CUDA_SUCCESS;
-	});
-}
-
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
 	return in_device("cuDeviceTotalMem", device, [&](Device &) {
 		*bytes = config().memory;

@@ -83,30 +83,3 @@ CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int
 		return CUDA_SUCCESS;
 	});
 }
-
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction func) {
-	return in_context("cuFuncGetAttribute", [&](Context &) {
-		Function *f = find_function(func);
-		if (!f) return CUDA_ERROR_INVALID_HANDLE;
-		switch (attribute) {
-		case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)f->entry.threads; break;
-		case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-		case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = f->module->ptx.compute; break;
-		case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 32; break;
-		case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)f->max_shared; break;
-		default: *value = 0;
-		}
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction func, int threads, size_t shared) {
-	return in_context("cuOccupancyMaxActiveBlocksPerMultiprocessor", [&](Context &context) {
-		Function *f = find_function(func);
-		if (!f) return CUDA_ERROR_INVALID_HANDLE;
-		if (threads < 1) return CUDA_ERROR_INVALID_VALUE;
-		int by_threads = 2048 / threads, by_shared = (int)((largest_shared(*context.device) + 1024) / (shared + 1024));
-		*blocks = (unsigned)threads > f->entry.threads ? 0 : by_threads < by_shared ? by_threads : by_shared;
-		return CUDA_SUCCESS;
-	});
-}

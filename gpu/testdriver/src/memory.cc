@@ -13,13 +13,13 @@ namespace {
 
 std::vector<Memory *> live;
 
-constexpr uint64_t FIRST = 1ull << 54, GAP = 1 << 20;
+constexpr uint64_t GAP = 1 << 20;
 constexpr size_t GUARD_SIZE = 4096;
 constexpr uint8_t POISON = 0xa5, GUARD = 0xc3;
 
 // Addresses divide by 256, as they do on real devices, and by no more.
 uint64_t new_address(size_t size) {
-	static uint64_t next = FIRST + 256;
+	static uint64_t next = FIRST_ADDRESS + 256;
 	uint64_t address = next;
 	next += (size + GAP + 511) & ~511ull;
 	return address;
@@ -144,16 +144,6 @@ CUresult cuMemGetInfo(size_t *free, size_t *total) {
 	return in_context("cuMemGetInfo", [&](Context &context) {
 		*total = config().memory;
 		*free = *total - context.device->used;
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
-	return in_context("cuMemGetAddressRange", [&](Context &) {
-		Memory *m = find_memory(address, 1);
-		if (!m) return CUDA_ERROR_NOT_FOUND;
-		if (base) *base = m->begin;
-		if (size) *size = m->size;
 		return CUDA_SUCCESS;
 	});
 }

@@ -5,6 +5,9 @@
 
 #include "state.h"
 
+// Devices have the addresses from here on.
+constexpr uint64_t FIRST_ADDRESS = 1ull << 54;
+
 struct Memory {
 	enum Kind { DEVICE, PINNED } kind;
 	uint64_t begin; // address as programs see it

@@ -84,33 +84,11 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice number) {
 	});
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice number, unsigned int *flags, int *active) {
-	return in_device("cuDevicePrimaryCtxGetState", number, [&](Device &d) {
-		*flags = CU_CTX_SCHED_AUTO;
-		*active = d.retained > 0;
-		return CUDA_SUCCESS;
-	});
-}
-
 CUresult cuCtxSetCurrent(CUcontext handle) {
 	return in_driver("cuCtxSetCurrent", [&] {
 		Context *context = find_context(handle);
 		if (handle && !context) return CUDA_ERROR_INVALID_CONTEXT;
 		set_current(context);
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuCtxGetCurrent(CUcontext *handle) {
-	return in_driver("cuCtxGetCurrent", [&] {
-		*handle = current ? current->handle : nullptr;
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuCtxGetDevice(CUdevice *device) {
-	return in_context("cuCtxGetDevice", [&](Context &context) {
-		*device = context.device->number;
 		return CUDA_SUCCESS;
 	});
 }

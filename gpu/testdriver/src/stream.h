@@ -30,7 +30,6 @@ struct Point {
 struct Stream {
 	Context *context;
 	unsigned flags = CU_STREAM_DEFAULT;
-	int priority = 0;
 	std::deque<std::unique_ptr<Work>> queue;
 	uint64_t last = 0;  // number of the last work that was put in
 	int64_t time = 0;   // virtual: when that will have ended

@@ -53,42 +53,21 @@ void free_handles(Context &context) {
 	});
 }
 
-CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority) {
+CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
 	return in_context("cuStreamCreate", [&](Context &context) {
 		if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
 		Stream *s = new_stream(context);
 		s->flags = flags;
-		s->priority = priority;
 		*handle = streams.add(s);
 		return CUDA_SUCCESS;
 	});
 }
-
-CUresult cuStreamCreate(CUstream *handle, unsigned int flags) { return cuStreamCreateWithPriority(handle, flags, 0); }
 
 // What is still in the stream is done all the same.
 CUresult cuStreamDestroy(CUstream handle) {
 	return in_context("cuStreamDestroy", [&](Context &) {
 		if (!streams.find(handle)) return CUDA_ERROR_INVALID_HANDLE;
 		streams.remove(handle);
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
-	return in_context("cuStreamGetFlags", [&](Context &context) {
-		Stream *s = find_stream(context, handle);
-		if (!s) return CUDA_ERROR_INVALID_HANDLE;
-		*flags = s->flags;
-		return CUDA_SUCCESS;
-	});
-}
-
-CUresult cuStreamGetPriority(CUstream handle, int *priority) {
-	return in_context("cuStreamGetPriority", [&](Context &context) {
-		Stream *s = find_stream(context, handle);
-		if (!s) return CUDA_ERROR_INVALID_HANDLE;
-		*priority = s->priority;
 		return CUDA_SUCCESS;
 	});
 }

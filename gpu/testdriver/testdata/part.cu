@@ -29,5 +29,6 @@ KERNEL(part, 64, 1) {
 		break;
 	}
 	case 10: store(args, block_y() * 64 + i, block_x()); break;
+	case 11: store(args, i, shuffle(i, 0)); break;
 	}
 }
