@@ -27,7 +27,7 @@ test-race: build setup-test ## the tests of what runs concurrently, under the ra
 lint: setup-test ## gofmt, go vet, staticcheck, shellcheck
 	@test -z "$$(gofmt -l $(GOFILES))" || { echo "not gofmt-ed:"; gofmt -l $(GOFILES); exit 1; }
 	@$(RUN) go vet ./... && go tool staticcheck ./...
-	@shellcheck scripts/*.sh samples/*.sh .ci/run
+	@shellcheck scripts/*.sh samples/*.sh gpu/libcuda/*.sh .ci/run
 
 fmt: ## format the Go sources
 	@gofmt -w $(GOFILES)
@@ -65,7 +65,7 @@ env: ## print the environment for plain go commands: eval "$$(make env)"
 
 setup:
 	@scripts/setup.sh build
-	@scripts/ffmpeg.sh >/dev/null
+	@scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null
 setup-test:
 	@scripts/setup.sh build test
 

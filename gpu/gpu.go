@@ -1,25 +1,3 @@
-// Package gpu is the place of the CUDA backend. This version has none: every job runs on the CPU.
+// Package gpu is the CUDA backend: devices, pinned memory, and the filter that overlaps copies with kernels.
+// The program needs no driver to start; the first call of this package loads it.
 package gpu
-
-import "errors"
-
-// ErrDevice is what every error wraps that lies in a device: none is there, or it cannot do the job.
-var ErrDevice = errors.New("device not available")
-
-// Device is one GPU.
-type Device struct {
-	Index int
-	Name  string
-}
-
-// Devices lists the GPUs that jobs can use. The error says why there is none and wraps ErrDevice.
-func Devices() ([]Device, error) {
-	return nil, errNotBuilt
-}
-
-type notBuilt struct{}
-
-func (notBuilt) Error() string { return "this version of vidfilter has no CUDA path" }
-func (notBuilt) Unwrap() error { return ErrDevice }
-
-var errNotBuilt error = notBuilt{}

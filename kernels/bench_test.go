@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
@@ -35,8 +36,8 @@ const benchW, benchH = 1920, 1080
 func benchmarkCPU(b *testing.B, isa string, p Params) {
 	cpu := newCPU(b, 1, isa)
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: benchW, Height: benchH, Matrix: pipeline.BT709}
-	src, dst := testFrame(format), testFrame(format)
-	fillScene(src, rand.New(rand.NewPCG(3, 4)))
+	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
+	kerneltest.Scene(src, rand.New(rand.NewPCG(3, 4)))
 	b.SetBytes(benchW * benchH * 3)
 	f, err := cpu.Bilateral(p, nil)
 	if err != nil {

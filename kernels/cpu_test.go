@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
@@ -75,13 +76,13 @@ func TestConform(t *testing.T) {
 	for i, isa := range isas {
 		cpus[i] = newCPU(t, 2, isa)
 	}
-	stats := map[string]*difference{}
+	stats := map[string]*kerneltest.Difference{}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i, c := range conformCases() {
-		src := testFrame(c.format)
+		src := kerneltest.Frame(c.format)
 		src.Interlaced = c.interlaced
-		[]func(*pipeline.Frame, *rand.Rand){fillScene, fillNoise}[(i/4+i/64)%2](src, rng)
-		want := testFrame(c.format)
+		[]func(*pipeline.Frame, *rand.Rand){kerneltest.Scene, kerneltest.Noise}[(i/4+i/64)%2](src, rng)
+		want := kerneltest.Frame(c.format)
 		if err := Reference(want, src, c.p); err != nil {
 			t.Fatal(err)
 		}
@@ -90,27 +91,27 @@ func TestConform(t *testing.T) {
 		}
 	}
 	for name, d := range stats {
-		if d.count*100 > d.samples {
+		if d.Count*100 > d.Samples {
 			t.Errorf("%s: more than 1 %% differ: %s", name, d)
 		}
-		t.Logf("%s: %.4f %% of %d differ by %d", name, 100*float64(d.count)/float64(d.samples), d.samples, d.largest)
+		t.Logf("%s: %.4f %% of %d differ by %d", name, 100*float64(d.Count)/float64(d.Samples), d.Samples, d.Largest)
 	}
 }
 
-func conform(t *testing.T, stats map[string]*difference, isa string, cpu *CPU, c conformCase, src, want *pipeline.Frame) {
-	got := testFrame(c.format)
+func conform(t *testing.T, stats map[string]*kerneltest.Difference, isa string, cpu *CPU, c conformCase, src, want *pipeline.Frame) {
+	got := kerneltest.Frame(c.format)
 	cpuRun(t, cpu, got, src, c.p)
-	checkCanaries(t, "output", got)
-	checkCanaries(t, "input", src)
-	d := compare(got, want)
-	if d.largest > 1 {
+	kerneltest.CheckCanaries(t, "output", got)
+	kerneltest.CheckCanaries(t, "input", src)
+	d := kerneltest.Compare(got, want)
+	if d.Largest > 1 {
 		t.Errorf("%s: %s: %s", isa, c, d)
 	}
 	key := fmt.Sprintf("%s %s %s %s", isa, c.p.Range, c.p.Distance, c.p.Border)
 	if stats[key] == nil {
-		stats[key] = new(difference)
+		stats[key] = new(kerneltest.Difference)
 	}
-	stats[key].merge(d)
+	stats[key].Merge(d)
 }
 
 // TestPairs sees that conformCases brings each value of each option together with each of every other.

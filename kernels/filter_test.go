@@ -8,22 +8,23 @@ import (
 	"testing"
 	"unsafe"
 
+	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
 // TestThreads: any number of threads, any other load, the same bits.
 func TestThreads(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 700, Height: 333, Matrix: pipeline.BT601}
-	src := testFrame(format)
-	fillNoise(src, rand.New(rand.NewPCG(11, 12)))
+	src := kerneltest.Frame(format)
+	kerneltest.Noise(src, rand.New(rand.NewPCG(11, 12)))
 	for _, isa := range ISAs() {
 		for _, r := range []int{1, 2, 6} {
-			want := testFrame(format)
+			want := kerneltest.Frame(format)
 			cpuRun(t, newCPU(t, 1, isa), want, src, DefaultParams(r))
 			for _, threads := range []int{2, 3, 7} {
-				got := testFrame(format)
+				got := kerneltest.Frame(format)
 				cpuRun(t, newCPU(t, threads, isa), got, src, DefaultParams(r))
-				if d := compare(got, want); d.count > 0 {
+				if d := kerneltest.Compare(got, want); d.Count > 0 {
 					t.Errorf("%s, r=%d, %d threads: %s", isa, r, threads, d)
 				}
 			}
@@ -47,8 +48,8 @@ func TestFilter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for i := range 12 {
 		format := pipeline.Format{Layout: testLayouts[i%5], Width: 30 + 100*(i%3), Height: 90 - 7*i, Matrix: pipeline.BT709}
-		src := testFrame(format)
-		fillScene(src, rng)
+		src := kerneltest.Frame(format)
+		kerneltest.Scene(src, rng)
 		want := reference(t, src, p)
 		released := false
 		in := pipeline.NewFrame(format, src.Planes, nil, func() { released = true })
@@ -56,7 +57,7 @@ func TestFilter(t *testing.T) {
 		emitted := 0
 		err := f.Process(context.Background(), in, func(out *pipeline.Frame) error {
 			emitted++
-			if d := compare(out, want); d.largest > 1 || out.PTS != int64(i) || out.Duration != 7 {
+			if d := kerneltest.Compare(out, want); d.Largest > 1 || out.PTS != int64(i) || out.Duration != 7 {
 				t.Errorf("frame %d: pts %d, duration %d, %s", i, out.PTS, out.Duration, d)
 			}
 			out.Release()
@@ -85,7 +86,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
 	released := false
-	in := pipeline.NewFrame(format, testFrame(format).Planes, nil, func() { released = true })
+	in := pipeline.NewFrame(format, kerneltest.Frame(format).Planes, nil, func() { released = true })
 	err = f.Process(ctx, in, func(*pipeline.Frame) error { t.Error("emitted"); return nil })
 	if !errors.Is(err, cause) || !released || pool.InUse() != 0 {
 		t.Errorf("error %v, input released: %v, %d blocks out", err, released, pool.InUse())
@@ -104,7 +105,7 @@ func TestFilterErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 8, Height: 8} // no matrix
-	if err := f.Process(context.Background(), testFrame(format), nil); err == nil {
+	if err := f.Process(context.Background(), kerneltest.Frame(format), nil); err == nil {
 		t.Error("a frame without a matrix was filtered")
 	}
 	if pool.InUse() != 0 {
@@ -158,15 +159,15 @@ func TestAlloc(t *testing.T) {
 func TestExtremeSigmas(t *testing.T) {
 	cpu := newCPU(t, 1, "")
 	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 40, Height: 12, Matrix: pipeline.BT709}
-	src := testFrame(format)
-	fillScene(src, rand.New(rand.NewPCG(15, 16)))
+	src := kerneltest.Frame(format)
+	kerneltest.Scene(src, rand.New(rand.NewPCG(15, 16)))
 	for _, s := range []float64{1e-320, 1e-160, 1e-8, 0.3, 1e8, 1e160, 1e308} {
 		for k := range 8 {
 			p := Params{Radius: 2, SigmaS: 2, SigmaR: s, Range: RangeWeight(k % 2), Distance: Distance(k / 2)}
 			for range 2 {
-				got := testFrame(format)
+				got := kerneltest.Frame(format)
 				cpuRun(t, cpu, got, src, p)
-				if d := compare(got, reference(t, src, p)); d.largest > 1 {
+				if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 {
 					t.Errorf("%+v: %s", p, d)
 				}
 				p.SigmaS, p.SigmaR = p.SigmaR, p.SigmaS
@@ -189,12 +190,12 @@ func FuzzCPU(f *testing.F) {
 		}
 		c.p.SigmaR = float64(sigma) + 1
 		c.p.Range, c.p.Distance, c.p.Border = RangeWeight(o/60%2), Distance(o/120%4), Border(o/480%4)
-		src := testFrame(c.format)
+		src := kerneltest.Frame(c.format)
 		src.Interlaced = c.interlaced
-		fillNoise(src, rand.New(rand.NewPCG(seed, 0)))
+		kerneltest.Noise(src, rand.New(rand.NewPCG(seed, 0)))
 		want := reference(t, src, c.p)
 		for _, isa := range ISAs() {
-			conform(t, map[string]*difference{}, isa, newCPU(t, 1, isa), c, src, want)
+			conform(t, map[string]*kerneltest.Difference{}, isa, newCPU(t, 1, isa), c, src, want)
 		}
 	})
 }

@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
 // grey returns an RGBA frame whose R = G = B are the rows given; alpha counts up, to be seen again.
 func grey(rows ...[]byte) *pipeline.Frame {
-	f := testFrame(pipeline.Format{Layout: pipeline.RGBA, Width: len(rows[0]), Height: len(rows)})
+	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: len(rows[0]), Height: len(rows)})
 	for y, row := range rows {
 		for x, v := range row {
 			copy(f.Row(0, y)[4*x:], []byte{v, v, v, byte(y*len(row) + x)})
@@ -38,11 +39,11 @@ func greyOf(t *testing.T, f *pipeline.Frame) (rows [][]byte) {
 
 func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
 	t.Helper()
-	dst := testFrame(src.Format)
+	dst := kerneltest.Frame(src.Format)
 	if err := Reference(dst, src, p); err != nil {
 		t.Fatal(err)
 	}
-	checkCanaries(t, "output", dst)
+	kerneltest.CheckCanaries(t, "output", dst)
 	return dst
 }
 
@@ -118,7 +119,7 @@ func TestDistances(t *testing.T) {
 		{Luma, Gaussian, math.Exp(-lum * lum / 800)},
 	}
 	for _, test := range tests {
-		src := testFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 2, Height: 1})
+		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 2, Height: 1})
 		copy(src.Row(0, 0), []byte{100, 80, 60, 1, 140, 110, 90, 2})
 		p.Distance, p.Range = test.d, test.r
 		got := reference(t, src, p).Row(0, 0)
@@ -164,15 +165,15 @@ func TestReflect101(t *testing.T) {
 func TestFlatStaysFlat(t *testing.T) {
 	for _, l := range testLayouts {
 		format := pipeline.Format{Layout: l, Width: 9, Height: 7, Matrix: pipeline.BT601}
-		src := testFrame(format)
-		eachSample(src, func(plane, _, _ int) byte { return byte(110 + 10*plane) })
+		src := kerneltest.Frame(format)
+		kerneltest.EachSample(src, func(plane, _, _ int) byte { return byte(110 + 10*plane) })
 		for b := range BorderNames() {
 			if Border(b) == Zero {
 				continue // black outside is not flat
 			}
 			p := DefaultParams(2)
 			p.Border = Border(b)
-			if d := compare(reference(t, src, p), src); d.largest > 1 {
+			if d := kerneltest.Compare(reference(t, src, p), src); d.Largest > 1 {
 				t.Errorf("%s %s: %s", l, p.Border, d)
 			}
 		}
@@ -189,14 +190,14 @@ func TestRadius0(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src := testFrame(format)
+			src := kerneltest.Frame(format)
 			for y := range 64 {
 				for x := range 64 {
 					l, u, v := tr.yuv(float64(2+rng.IntN(252)), float64(2+rng.IntN(252)), float64(2+rng.IntN(252)))
 					src.Row(0, y)[x], src.Row(1, y)[x], src.Row(2, y)[x] = level(l), level(u), level(v)
 				}
 			}
-			if d := compare(reference(t, src, DefaultParams(0)), src); d.largest > 1 {
+			if d := kerneltest.Compare(reference(t, src, DefaultParams(0)), src); d.Largest > 1 {
 				t.Errorf("%s full=%v: %s", m, full, d)
 			}
 		}
@@ -206,17 +207,17 @@ func TestRadius0(t *testing.T) {
 // TestFlipsCommute: the filter of a mirrored picture is the mirrored filter.
 func TestFlipsCommute(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 11, Height: 8, Matrix: pipeline.BT709}
-	src := testFrame(format)
-	fillScene(src, rand.New(rand.NewPCG(7, 8)))
+	src := kerneltest.Frame(format)
+	kerneltest.Scene(src, rand.New(rand.NewPCG(7, 8)))
 	mirror := func(f *pipeline.Frame) *pipeline.Frame {
-		out := testFrame(format)
-		eachSample(out, func(plane, x, y int) byte { return f.Row(plane, format.Height-1-y)[format.Width-1-x] })
+		out := kerneltest.Frame(format)
+		kerneltest.EachSample(out, func(plane, x, y int) byte { return f.Row(plane, format.Height-1-y)[format.Width-1-x] })
 		return out
 	}
 	for b := range BorderNames() {
 		p := DefaultParams(3)
 		p.Border = Border(b)
-		if d := compare(reference(t, mirror(src), p), mirror(reference(t, src, p))); d.largest > 0 {
+		if d := kerneltest.Compare(reference(t, mirror(src), p), mirror(reference(t, src, p))); d.Largest > 0 {
 			t.Errorf("%s: %s", p.Border, d)
 		}
 	}
@@ -248,19 +249,19 @@ func TestLargeSigmaIsBlur(t *testing.T) {
 func TestFields(t *testing.T) {
 	for _, size := range [][2]int{{8, 12}, {9, 7}, {4, 6}, {5, 2}, {3, 1}} {
 		format := pipeline.Format{Layout: pipeline.YUV422P, Width: size[0], Height: size[1], Matrix: pipeline.BT709}
-		src := testFrame(format)
-		fillScene(src, rand.New(rand.NewPCG(9, 10)))
+		src := kerneltest.Frame(format)
+		kerneltest.Scene(src, rand.New(rand.NewPCG(9, 10)))
 		src.Interlaced = true
 		woven := reference(t, src, DefaultParams(2))
 		for first := range min(2, size[1]) {
 			half := format
 			half.Height = (size[1] - first + 1) / 2
-			alone := testFrame(half)
-			eachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
+			alone := kerneltest.Frame(half)
+			kerneltest.EachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
 			want := reference(t, alone, DefaultParams(2))
-			got := testFrame(half)
-			eachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
-			if d := compare(got, want); d.count > 0 {
+			got := kerneltest.Frame(half)
+			kerneltest.EachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
+			if d := kerneltest.Compare(got, want); d.Count > 0 {
 				t.Errorf("%v field %d: %s", size, first, d)
 			}
 		}
@@ -268,14 +269,14 @@ func TestFields(t *testing.T) {
 }
 
 func TestReferenceErrors(t *testing.T) {
-	f := testFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 4})
+	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 4})
 	if err := Reference(f, f, DefaultParams(1)); err == nil {
 		t.Error("a frame without a matrix was filtered")
 	}
 	if err := Reference(f, f, DefaultParams(99)); err == nil {
 		t.Error("radius 99 was taken")
 	}
-	g := testFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 6, Matrix: pipeline.BT709})
+	g := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 6, Matrix: pipeline.BT709})
 	if err := Reference(f, g, DefaultParams(1)); err == nil {
 		t.Error("frames of two sizes were taken")
 	}

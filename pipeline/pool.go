@@ -35,6 +35,8 @@ type Pool struct {
 	free   []Memory // all of them allocated for size
 	out    int
 	closed bool
+
+	dropped int // how much the limit has fallen for want of memory
 }
 
 // NewPool returns a pool from which Get hands out at most limit blocks at a time; Take is not counted.
@@ -48,17 +50,44 @@ func NewPool(alloc Allocator, limit int) *Pool {
 
 // Get returns a block of size bytes and the function that gives it back, which may be called from any
 // goroutine; calling it again does nothing. Get blocks while limit blocks are out: this is the pipeline's
-// backpressure. It returns the cause when ctx ends, ErrClosed when the pool is closed, also while waiting.
+// backpressure. Where there is no memory for another block, the limit falls to the blocks that are out, for
+// good; with none out, Get fails. It returns the cause when ctx ends, ErrClosed when the pool is closed,
+// also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
-	if err := p.acquire(ctx); err != nil {
-		return nil, nil, err
+	for {
+		if err := p.acquire(ctx); err != nil {
+			return nil, nil, err
+		}
+		if b, put, err := p.takeLimited(size); put != nil || err != nil {
+			return b, put, err
+		}
 	}
+}
+
+// takeLimited is take for a caller who has acquired one of the limit. It returns nothing at all when there
+// was no memory, and the limit has fallen by one in place of an error.
+func (p *Pool) takeLimited(size int) ([]byte, func(), error) {
 	release := func() { p.slots <- struct{}{} }
 	b, put, err := p.take(size, release)
-	if err != nil {
-		release()
+	if err == nil {
+		return b, put, nil
 	}
-	return b, put, err
+	if errors.Is(err, ErrClosed) || !p.shrink() {
+		release()
+		return nil, nil, err
+	}
+	return nil, nil, nil
+}
+
+// shrink lowers the limit by the one that its caller has acquired, if then another is left.
+func (p *Pool) shrink() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dropped+1 >= cap(p.slots) || p.out+len(p.free) == 0 {
+		return false
+	}
+	p.dropped++
+	return true
 }
 
 func (p *Pool) acquire(ctx context.Context) error {
@@ -178,6 +207,20 @@ func (p *Pool) Close() {
 func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
 	b, put, err := p.Get(ctx, format.bytes())
 	if err != nil {
+		return nil, err
+	}
+	return frameIn(b, format, nil, put), nil
+}
+
+// TryFrame is NewFrame that does not wait: it returns nil when all blocks are out.
+func (p *Pool) TryFrame(format Format) (*Frame, error) {
+	select {
+	case <-p.slots:
+	default:
+		return nil, nil
+	}
+	b, put, err := p.takeLimited(format.bytes())
+	if put == nil {
 		return nil, err
 	}
 	return frameIn(b, format, nil, put), nil

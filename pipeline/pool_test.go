@@ -270,3 +270,68 @@ func TestPoolManyUsers(t *testing.T) {
 		t.Errorf("%d live, %d in use", mem.live.Load(), p.InUse())
 	}
 }
+
+// TestPoolShrinks: where there is memory for two blocks, a pool of five works with two.
+func TestPoolShrinks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		errFull := errors.New("no memory")
+		mem := &heap{fail: func(n int64) error {
+			if n > 2 {
+				return errFull
+			}
+			return nil
+		}}
+		p := NewPool(mem, 5)
+		_, put1, err1 := p.Get(t.Context(), 10)
+		_, put2, err2 := p.Get(t.Context(), 10)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		got := make(chan error)
+		go func() {
+			_, put, err := p.Get(t.Context(), 10)
+			put()
+			got <- err
+		}()
+		synctest.Wait()
+		put1()
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		if _, put3, err := p.Get(t.Context(), 10); err != nil {
+			t.Error(err)
+		} else {
+			put3()
+		}
+		put2()
+		for range 4 { // until the limit has fallen to one, whose failure is final
+			p.size = 0 // as if nothing could be used again
+			p.free = nil
+			if _, _, err := p.Get(t.Context(), 10); !errors.Is(err, errFull) {
+				t.Errorf("with no memory at all: %v", err)
+			}
+		}
+	})
+}
+
+func TestTryFrame(t *testing.T) {
+	p := NewPool(&heap{}, 1)
+	format := Format{Layout: YUV420P, Width: 6, Height: 4}
+	f, err := p.TryFrame(format)
+	if f == nil || err != nil {
+		t.Fatal(f, err)
+	}
+	if g, err := p.TryFrame(format); g != nil || err != nil {
+		t.Errorf("with all out: %v, %v", g, err)
+	}
+	f.Release()
+	if f, err := p.TryFrame(format); f == nil || err != nil {
+		t.Errorf("after a release: %v, %v", f, err)
+	} else {
+		f.Release()
+	}
+	p.Close()
+	if f, err := p.TryFrame(format); f != nil || !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v, %v", f, err)
+	}
+}

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Prints the environment in which plain go commands and gopls work: eval "$(scripts/env.sh)"
-# It points pkg-config at the static FFmpeg, and puts a Go toolchain of the version in go.mod on PATH.
+# It points pkg-config at the static FFmpeg and cgo at gpu/libcuda, before any CUDA of this machine, and puts
+# a Go toolchain of the version in go.mod on PATH.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$("$here/ffmpeg.sh" --path)
 echo "export PKG_CONFIG_PATH='$prefix/lib/pkgconfig'"
-echo "export CGO_ENABLED=1 CGO_LDFLAGS='-O2 -g -static-libgcc'"
+cuda=$("$here/libcuda.sh")
+echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -g -I$cuda/include' CGO_LDFLAGS='-O2 -g -static-libgcc -L$cuda'"
 bin=$("$here/go.sh")
 echo "case :\$PATH: in *:'$bin':*) ;; *) export PATH='$bin':\"\$PATH\" ;; esac"

@@ -33,6 +33,7 @@ for group in "$@"; do
 	test)
 		need ffmpeg ffmpeg
 		need shellcheck shellcheck
+		need clang-19 clang-19
 		;;
 	bench)
 		need ffmpeg ffmpeg

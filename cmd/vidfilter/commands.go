@@ -71,15 +71,37 @@ func printDevices(w io.Writer) error {
 	}
 	devices, err := gpu.Devices()
 	if err != nil {
-		_, err = fmt.Fprintf(w, "no GPU: %v\n", err)
+		_, err = fmt.Fprintf(w, "no GPU: %s\n", withHint(err))
 		return err
 	}
 	for _, d := range devices {
-		if _, err := fmt.Fprintf(w, "cuda:%d (%s)\n", d.Index, d.Name); err != nil {
+		if _, err := fmt.Fprintln(w, describeGPU(d)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintf(w, "driver: CUDA %s\n", gpu.DriverVersion())
+	return err
+}
+
+// describeGPU returns a line such as "cuda:0 (NVIDIA H200, compute capability 9.0, 139 GB free of 151 GB)".
+func describeGPU(d gpu.Device) string {
+	if err := d.Usable(); err != nil {
+		return withHint(err)
+	}
+	what := fmt.Sprintf("%s (%s, compute capability %d.%d, ", d, d.Name, d.Compute/10, d.Compute%10)
+	free, err := d.Free()
+	if err != nil {
+		return fmt.Sprintf("%s%s): cannot be used: %s", what, byteSize(d.Total), withHint(err))
+	}
+	return fmt.Sprintf("%s%s free of %s)", what, byteSize(free), byteSize(d.Total))
+}
+
+// withHint puts an error and what to do about it on one line.
+func withHint(err error) string {
+	if h := hintOf(err); h != "" {
+		return fmt.Sprintf("%v (%s)", err, h)
+	}
+	return err.Error()
 }
 
 // version is set by the linker for a release: -ldflags "-X main.version=1.2.3".

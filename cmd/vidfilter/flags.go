@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"vidfilter/gpu"
 	"vidfilter/kernels"
 )
 
@@ -13,7 +14,7 @@ var groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running
 
 // Values that are names. The kernels' own lists are in package kernels.
 var (
-	deviceNames     = []string{"auto", "cpu", "cuda"}
+	deviceNames     = []string{"auto", "cpu", "cuda", "cuda:all"}
 	fieldOrders     = []string{"auto", "progressive", "tff", "bff"}
 	compareNames    = []string{"side", "split"}
 	progressNames   = []string{"auto", "bar", "plain", "json", "none"}
@@ -97,8 +98,9 @@ func (o *options) streamFlags(t table) {
 }
 
 func (o *options) runFlags(t table) {
-	t.add(newDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:N")
+	t.add(newDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:0,2 cuda:all")
 	t.add(newValue(&o.Threads, "N", intIn(0, maxThreads)), "threads", "", "0 (default) is all cores")
+	t.add(newValue(&o.Streams, "N", intIn(0, gpu.MaxStreams)), "streams", "", "streams of a GPU, to 8; 0 (default) chooses")
 	t.add(newValue(&o.FramesInFlight, "N", intIn(0, maxFramesInFlight)), "frames-in-flight", "", "frames in memory, 0 (default) chooses")
 	t.add(newValue(&o.MaxPixels, "N", parsePixels), "max-pixels", "", "refuse larger pictures (default 16384*16384)")
 	t.add(newValue(&o.MaxErrorRate, "X", numberIn(0, 1)), "max-error-rate", "", "give up when more is damaged (default 0.66)")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -30,6 +31,9 @@ type job struct {
 	frames  *pipeline.Pool // what decoders write into
 	results *pipeline.Pool // what the filter writes into
 	halves  *pipeline.Pool // what --compare writes into
+
+	inFlight int // frames that may wait for the encoder
+
 	in      *decode.Input
 	out     *encode.Output
 	unwatch func() // ends what untilStop began
@@ -97,7 +101,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if j.backend, err = j.o.openBackend(j.ui); err != nil {
 		return err
 	}
-	j.openPools()
+	j.frames = pipeline.NewPool(inputMemory(j.backend), 1) // decoders draw by Take, which has no limit
 	if j.in, err = decode.Open(j.untilStop(ctx), j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
 		if j.stopped() {
 			return interruption{} // nothing was there to keep
@@ -121,46 +125,6 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	j.in.OnPacket(j.out.WritePacket)
 	return nil
-}
-
-// openBackend chooses where the filter runs. auto takes the CPU when there is no GPU.
-func (o *options) openBackend(u *ui) (kernels.Backend, error) {
-	if o.Device.Kind == "cuda" {
-		_, err := gpu.Devices()
-		return nil, &hinted{err, "--device cpu, or auto, filters on the CPU"}
-	}
-	cpu, err := kernels.NewCPU(o.Threads, "")
-	if err != nil {
-		return nil, err
-	}
-	u.verbose("filtering on %s", cpu.Name())
-	return cpu, nil
-}
-
-// hinted gives an error of another package a hint.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h *hinted) Unwrap() error { return h.error }
-func (h *hinted) Hint() string  { return h.hint }
-
-// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, little
-// against what decoder and encoder hold themselves.
-const framesInFlight = 4
-
-func (j *job) inFlight() int {
-	if j.o.FramesInFlight > 0 {
-		return j.o.FramesInFlight
-	}
-	return framesInFlight
-}
-
-func (j *job) openPools() {
-	j.frames = pipeline.NewPool(j.backend, 1) // decoders draw by Take, which has no limit
-	j.results = pipeline.NewPool(j.backend, j.inFlight())
-	j.halves = pipeline.NewPool(j.backend, j.inFlight())
 }
 
 func (o *options) decodeOptions(u *ui) decode.Options {
@@ -190,7 +154,16 @@ func (j *job) template() encode.Template {
 	}
 }
 
+// openPools makes the pools behind the filter. What the filter keeps comes on top, so that it is never short.
+func (j *job) openPools() {
+	v := j.in.Video().CodecParameters()
+	j.inFlight = j.o.inFlight(v.Width(), v.Height())
+	j.results = pipeline.NewPool(j.backend, j.inFlight+held(j.backend))
+	j.halves = pipeline.NewPool(j.backend, j.inFlight)
+}
+
 func (j *job) filter() (pipeline.Filter, error) {
+	j.openPools()
 	f, err := j.backend.Bilateral(j.o.Params, j.results)
 	if err != nil {
 		return nil, err
@@ -211,10 +184,14 @@ func (j *job) run(ctx context.Context) error {
 	}
 	defer j.ui.track(j.snapshot)()
 	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
-		Depth: max(1, j.inFlight()/2), Stop: j.stop, Meters: &j.meters,
+		Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters,
 	})
-	if err != nil && j.stopped() && j.meters.Encode.Frames() == 0 {
+	j.tellGPU()
+	switch {
+	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return interruption{} // nothing was there to keep
+	case errors.Is(err, gpu.ErrDevice):
+		return onlyCPU(err)
 	}
 	return err
 }
@@ -251,7 +228,9 @@ func (j *job) stopped() bool {
 
 func (j *job) snapshot() snapshot {
 	total, length := j.in.Estimate()
+	times, onGPU := j.gpuStats()
 	return snapshot{
+		OnGPU: onGPU, GPU: times,
 		Frames: j.meters.Encode.Frames(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
 		DecodeBusy: j.meters.Decode.Busy(), FilterBusy: j.meters.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
 	}

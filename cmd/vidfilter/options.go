@@ -20,6 +20,7 @@ type options struct {
 
 	Device         device
 	Threads        int // 0: all cores
+	Streams        int // of each GPU; 0: the program chooses
 	FramesInFlight int // 0: the program chooses
 
 	Encoder     string
@@ -53,14 +54,15 @@ type options struct {
 
 // device is where --device wants the filter to run.
 type device struct {
-	Kind  string // auto, cpu, cuda
-	Index int    // for cuda; -1: any
+	Kind    string // auto, cpu, cuda
+	Indexes []int  // for cuda: the GPUs to share the work; nil: the first that can do it
+	All     bool   // for cuda: all that can do it
 }
 
 func defaultOptions() *options {
 	return &options{
 		Params:       kernels.Params{Radius: 3, SigmaR: kernels.DefaultSigmaR},
-		Device:       device{"auto", -1},
+		Device:       device{Kind: "auto"},
 		Encoder:      "libx264",
 		CRF:          18,
 		Preset:       "medium",

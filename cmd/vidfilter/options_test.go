@@ -62,10 +62,13 @@ var goodFlags = []struct {
 	{"range", "gaussian", func(o *options) any { return o.Params.Range }, kernels.Gaussian},
 	{"distance", "lab", func(o *options) any { return o.Params.Distance }, kernels.Lab},
 	{"border", "skip", func(o *options) any { return o.Params.Border }, kernels.Skip},
-	{"device", "cpu", func(o *options) any { return o.Device }, device{"cpu", -1}},
-	{"device", "cuda", func(o *options) any { return o.Device }, device{"cuda", -1}},
-	{"device", "cuda:3", func(o *options) any { return o.Device }, device{"cuda", 3}},
+	{"device", "cpu", func(o *options) any { return o.Device }, device{Kind: "cpu"}},
+	{"device", "cuda", func(o *options) any { return o.Device }, device{Kind: "cuda"}},
+	{"device", "cuda:3", func(o *options) any { return o.Device }, device{Kind: "cuda", Indexes: []int{3}}},
+	{"device", "cuda:0,2", func(o *options) any { return o.Device }, device{Kind: "cuda", Indexes: []int{0, 2}}},
+	{"device", "cuda:all", func(o *options) any { return o.Device }, device{Kind: "cuda", All: true}},
 	{"threads", "4", func(o *options) any { return o.Threads }, 4},
+	{"streams", "3", func(o *options) any { return o.Streams }, 3},
 	{"frames-in-flight", "9", func(o *options) any { return o.FramesInFlight }, 9},
 	{"encoder", "mpeg4", func(o *options) any { return o.Encoder }, "mpeg4"},
 	{"crf", "23.5", func(o *options) any { return o.CRF }, 23.5},
@@ -114,7 +117,7 @@ func TestEveryFlag(t *testing.T) {
 			o, err := parseOptions(in[0], in[1])
 			if err != nil {
 				t.Errorf("--%s %s as %s: %v", test.flag, test.value, name, err)
-			} else if got := test.get(o); got != test.want {
+			} else if got := test.get(o); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("--%s %s as %s gives %v, want %v", test.flag, test.value, name, got, test.want)
 			}
 		}
@@ -145,8 +148,9 @@ var badValues = map[string][]string{
 	"range":            {"gausian", "Gaussian"},
 	"distance":         {"rbg", "hsv"},
 	"border":           {"mirror"},
-	"device":           {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0"},
+	"device":           {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0", "cuda:0,", "cuda:0,0", "cuda:all,0"},
 	"threads":          {"-1", "x", "1.5", "100000"},
+	"streams":          {"-1", "9", "x"},
 	"frames-in-flight": {"-1", "x"},
 	"crf":              {"-1", "52", "x", "nan"},
 	"bitrate":          {"0", "-5M", "5", "x", "M", "5Mi", "1e30", "9G"},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"time"
+
+	"vidfilter/gpu"
 )
 
 // The objects of --progress json. Every line on stderr is one of them, and the last is a done.
@@ -24,6 +26,7 @@ type jsonProgress struct {
 	ETA     *float64   `json:"eta"`      // seconds; null when not known
 	Size    int64      `json:"size"`     // bytes
 	Stages  jsonStages `json:"stages"`
+	GPU     *jsonGPU   `json:"gpu,omitempty"` // where the filter runs on one
 }
 
 // jsonStages is the time that each stage worked, in milliseconds a frame.
@@ -31,6 +34,14 @@ type jsonStages struct {
 	Decode float64 `json:"decode_ms"`
 	Filter float64 `json:"filter_ms"`
 	Encode float64 `json:"encode_ms"`
+}
+
+// jsonGPU is what the GPUs measured, in milliseconds a frame. Overlap is how many of the three ran at a time.
+type jsonGPU struct {
+	CopyIn  float64 `json:"copy_in_ms"`
+	Kernel  float64 `json:"kernel_ms"`
+	CopyOut float64 `json:"copy_out_ms"`
+	Overlap float64 `json:"overlap"`
 }
 
 type jsonDone struct {
@@ -71,6 +82,9 @@ func progressObject(s status) jsonProgress {
 	if s.Total > 0 {
 		p.Total = &s.Total
 	}
+	if s.OnGPU {
+		p.GPU = gpuTimes(s.GPU)
+	}
 	if s.Left >= 0 {
 		p.ETA = new(rounded(s.Left.Seconds()))
 	}
@@ -82,6 +96,12 @@ func stageTimes(s snapshot) jsonStages {
 		return rounded(busy.Seconds() * 1000 / float64(max(1, s.Frames)))
 	}
 	return jsonStages{perFrame(s.DecodeBusy), perFrame(s.FilterBusy), perFrame(s.EncodeBusy)}
+}
+
+func gpuTimes(s gpu.Stats) *jsonGPU {
+	ms := func(d time.Duration) float64 { return rounded(d.Seconds() * 1000) }
+	in, kernel, out := s.PerFrame()
+	return &jsonGPU{ms(in), ms(kernel), ms(out), rounded(s.Overlap())}
 }
 
 func doneObject(r result, err error, code int, warnings []string) jsonDone {

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"vidfilter/gpu"
+)
 
 // result is what a job did, also when it failed, as far as it came.
 type result struct {
@@ -21,4 +25,6 @@ type snapshot struct {
 	OutTime, TotalTime                 time.Duration // the same in time; TotalTime 0 when not known
 	Bytes                              int64         // written
 	DecodeBusy, FilterBusy, EncodeBusy time.Duration // spent by each stage on all frames so far
+	OnGPU                              bool
+	GPU                                gpu.Stats // where OnGPU
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"vidfilter/gpu/testdriver"
 )
 
 // TestMain lets the test binary be the program too: scripts and signals run it as a process of its own.
@@ -53,6 +55,7 @@ func TestScripts(t *testing.T) {
 			"leftovers": scriptLeftovers,
 			"pictures":  scriptPictures,
 			"smaller":   scriptSmaller,
+			"driver":    scriptDriver,
 		},
 	})
 }
@@ -154,6 +157,17 @@ func scriptLeftovers(ts *testscript.TestScript, neg bool, args []string) {
 func leftovers(dir string) []string {
 	found, _ := filepath.Glob(filepath.Join(dir, ".*.vidfilter-*.tmp"))
 	return found
+}
+
+// scriptDriver is driver [OPTIONS]: from here on programs find the test driver, set up so.
+func scriptDriver(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: driver [options]")
+	}
+	folder, err := testdriver.Folder()
+	ts.Check(err)
+	ts.Setenv("LD_LIBRARY_PATH", folder)
+	ts.Setenv(testdriver.Variable, strings.Join(args, ""))
 }
 
 // scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as the ffmpeg

@@ -155,17 +155,33 @@ func newDevice(p *device) *value[device] {
 }
 
 func parseDevice(s string) (device, error) {
-	if n, ok := strings.CutPrefix(s, "cuda:"); ok {
-		i, err := intIn(0, 255)(n)
-		if err != nil {
-			return device{}, usagef("GPUs are numbered from 0; vidfilter devices lists them", "no such number of a GPU")
-		}
-		return device{"cuda", i}, nil
+	if s == "cuda:all" {
+		return device{Kind: "cuda", All: true}, nil
+	}
+	if list, ok := strings.CutPrefix(s, "cuda:"); ok {
+		indexes, err := parseIndexes(list)
+		return device{Kind: "cuda", Indexes: indexes}, err
 	}
 	if !slices.Contains(deviceNames, s) {
-		return device{}, unknownName(append(slices.Clone(deviceNames), "cuda:N"), s)
+		return device{}, unknownName(append(slices.Clone(deviceNames), "cuda:0", "cuda:0,2"), s)
 	}
-	return device{s, -1}, nil
+	return device{Kind: s}, nil
+}
+
+// parseIndexes reads the numbers of GPUs: 0, or 0,2.
+func parseIndexes(list string) (indexes []int, err error) {
+	const hint = "GPUs are numbered from 0; vidfilter devices lists them"
+	for n := range strings.SplitSeq(list, ",") {
+		i, err := intIn(0, 255)(n)
+		switch {
+		case err != nil:
+			return nil, usagef(hint, "no such number of a GPU")
+		case slices.Contains(indexes, i):
+			return nil, usagef(hint, "a GPU is named twice")
+		}
+		indexes = append(indexes, i)
+	}
+	return indexes, nil
 }
 
 func intIn(low, high int) func(string) (int, error) {

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// openBackend chooses where the filter runs. auto takes the CPU when there is no GPU, and says so.
+func (o *options) openBackend(u *ui) (kernels.Backend, error) {
+	if o.Device.Kind != "cpu" {
+		b, err := gpu.Open(o.gpuOptions(u))
+		if err == nil {
+			u.verbose("filtering on %s", b.Name())
+			return b, nil
+		}
+		if o.Device.Kind == "cuda" {
+			return nil, onlyCPU(err)
+		}
+		u.info("no GPU (%v): filtering on the CPU", err)
+	}
+	cpu, err := kernels.NewCPU(o.Threads, "")
+	if err != nil {
+		return nil, err
+	}
+	u.verbose("filtering on %s", cpu.Name())
+	return cpu, nil
+}
+
+func (o *options) gpuOptions(u *ui) gpu.Options {
+	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Verbose: u.verbose}
+}
+
+// onlyCPU adds the way out to an error of a device.
+func onlyCPU(err error) error {
+	hint := "--device cpu filters on the CPU"
+	if h := hintOf(err); h != "" {
+		hint += "; " + h
+	}
+	return &hinted{err, hint}
+}
+
+// hinted gives an error of another package a hint.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+func (h *hinted) Hint() string  { return h.hint }
+
+// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, little
+// against what decoder and encoder hold themselves.
+const framesInFlight = 4
+
+// inFlight returns how many frames of a size may wait for the encoder. Unless the person says, they take no
+// more than an eighth of the memory that is free.
+func (o *options) inFlight(width, height int) int {
+	if o.FramesInFlight > 0 {
+		return o.FramesInFlight
+	}
+	const bytes = 3 // a pixel, at most
+	room := pipeline.FreeMemory() / 8 / (bytes*int64(width)*int64(height) + 1)
+	return int(min(max(room, 1), framesInFlight))
+}
+
+// held is how many frames the backend's filter keeps beside those that wait for the encoder.
+func held(b kernels.Backend) int {
+	if h, ok := b.(interface{ Held() int }); ok {
+		return h.Held()
+	}
+	return 0
+}
+
+// inputMemory is where decoders write.
+func inputMemory(b kernels.Backend) pipeline.Allocator {
+	if g, ok := b.(*gpu.Backend); ok {
+		return g.Input()
+	}
+	return b
+}
+
+// gpuStats returns the times of the GPUs, or false for a job on the CPU.
+func (j *job) gpuStats() (gpu.Stats, bool) {
+	b, ok := j.backend.(*gpu.Backend)
+	if !ok {
+		return gpu.Stats{}, false
+	}
+	return b.Stats(), true
+}
+
+// tellGPU says how the GPUs did, to those who ask for details.
+func (j *job) tellGPU() {
+	s, ok := j.gpuStats()
+	if !ok || s.Frames == 0 {
+		return
+	}
+	in, kernel, out := s.PerFrame()
+	j.ui.verbose("cold start: %v", j.backend.(*gpu.Backend).ColdStart())
+	j.ui.verbose("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
+		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
+}

@@ -1,0 +1,182 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// conformCase is one picture and the options of a filter.
+type conformCase struct {
+	format     pipeline.Format
+	interlaced bool
+	p          kernels.Params
+}
+
+func (c conformCase) String() string {
+	return fmt.Sprintf("%s %s full=%v interlaced=%v r=%d sigma-r=%g %s %s %s", c.format, c.format.Matrix, c.format.FullRange,
+		c.interlaced, c.p.Radius, c.p.SigmaR, c.p.Range, c.p.Distance, c.p.Border)
+}
+
+// conformCases brings each layout, size, range weight, distance and border together; the radii, matrices,
+// ranges, field orders and sigmas change at steps of their own.
+func conformCases() (cases []conformCase) {
+	sizes := [][2]int{{1, 1}, {2, 2}, {7, 5}, {63, 17}, {3, 131}, {141, 61}}
+	i := 0
+	for _, size := range sizes {
+		for l := pipeline.YUV420P; l <= pipeline.RGBA; l++ {
+			for rw := range kernels.RangeNames() {
+				for d := range kernels.DistanceNames() {
+					for b := range kernels.BorderNames() {
+						if size[0] <= 100 || i%3 == 0 {
+							cases = append(cases, oneCase(i, size, l, kernels.RangeWeight(rw), kernels.Distance(d), kernels.Border(b)))
+						}
+						i++
+					}
+				}
+			}
+		}
+	}
+	return cases
+}
+
+func oneCase(i int, size [2]int, l pipeline.Layout, rw kernels.RangeWeight, d kernels.Distance, b kernels.Border) conformCase {
+	matrices := []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020}
+	c := conformCase{
+		format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: matrices[i%3], FullRange: i/3%2 == 1},
+		interlaced: i%5 == 4,
+		p:          kernels.DefaultParams((i*7 + i/32) % (kernels.MaxRadius + 1)),
+	}
+	if size[0] > 100 {
+		c.p = kernels.DefaultParams((i/3 + i/32) % 9) // larger windows are met at the smaller sizes
+	}
+	c.p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 60}[i/2%3]
+	c.p.Range, c.p.Distance, c.p.Border = rw, d, b
+	return c
+}
+
+// TestConform holds the whole way over the device to the reference, from pinned memory and from memory that
+// is not: at most 1 level, none in 99 % of the samples of each combination of range, distance and border.
+func TestConform(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	totals := map[string]*kerneltest.Difference{}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i, c := range conformCases() {
+		if testing.Short() && i%5 > 0 {
+			continue
+		}
+		src := kerneltest.Frame(c.format)
+		src.Interlaced = c.interlaced
+		[]func(*pipeline.Frame, *rand.Rand){kerneltest.Scene, kerneltest.Noise}[(i/4+i/64)%2](src, rng)
+		d := kerneltest.Compare(filterOne(t, b, src, c.p, i%2 == 0), reference(t, src, c.p))
+		if d.Largest > 1 {
+			t.Errorf("%s: %s", c, d)
+		}
+		key := fmt.Sprint(c.p.Range, c.p.Distance, c.p.Border)
+		if totals[key] == nil {
+			totals[key] = new(kerneltest.Difference)
+		}
+		totals[key].Merge(d)
+	}
+	for key, d := range totals {
+		if d.Count*100 > d.Samples {
+			t.Errorf("%s: more than 1 %% differ: %s", key, d)
+		}
+	}
+}
+
+// filterOne filters src, which it borrows, and returns a copy of the result.
+func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, pinned bool) *pipeline.Frame {
+	t.Helper()
+	pool := pipeline.NewPool(b, 1)
+	defer pool.Close()
+	f, err := b.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := src.Retain()
+	if pinned {
+		input := pipeline.NewPool(b.Input(), 1)
+		defer input.Close()
+		if in, err = input.TakeFrame(src.Format, nil); err != nil {
+			t.Fatal(err)
+		}
+		copySamples(in, src)
+		in.Interlaced = src.Interlaced
+		src.Release()
+		defer src.Retain()
+	}
+	got := kerneltest.Frame(src.Format)
+	emit := func(out *pipeline.Frame) error {
+		copySamples(got, out)
+		if out.Interlaced != src.Interlaced {
+			t.Error("the field order is lost")
+		}
+		out.Release()
+		return nil
+	}
+	if err := f.Process(context.Background(), in, emit); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Flush(context.Background(), emit); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestSameBits: any number of streams and devices, any run, the same bits.
+func TestSameBits(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	p := kernels.DefaultParams(3)
+	var first []byte
+	options := []Options{{Streams: 1}, {Streams: 1}, {Streams: 2}, {Streams: 3}, {Streams: 4}, {All: true}, {All: true, Streams: 1}}
+	if d, _ := Devices(); len(d) > 1 {
+		options = append(options, Options{Indexes: []int{1, 0}, Streams: 3}, Options{Indexes: []int{1}})
+	}
+	for _, o := range options {
+		b := open(t, o)
+		film := newFilm(t, b, smallFormat, 11)
+		s := &screen{t: t, answers: film.answers(t, p), keep: true}
+		if err := show(t, context.Background(), b, film, s, p, 1+b.Held()); err != nil {
+			t.Fatal(err)
+		}
+		if s.seen != 11 {
+			t.Errorf("%s: %d frames of 11", b.Name(), s.seen)
+		}
+		if first == nil {
+			first = s.pixels
+		}
+		if !bytes.Equal(s.pixels, first) {
+			t.Errorf("%s: other bits than with one stream", b.Name())
+		}
+	}
+}
+
+// TestMixedDevices: devices of different generations use the kernel of the older one, so that a frame does
+// not depend on where it went.
+func TestMixedDevices(t *testing.T) {
+	if !onDriver(t, "compute=90/61") {
+		return
+	}
+	b := open(t, Options{All: true})
+	if b.compute() != 61 {
+		t.Errorf("kernels for compute capability %d", b.compute())
+	}
+	film := newFilm(t, b, smallFormat, 9)
+	p := kernels.DefaultParams(5)
+	s := &screen{t: t, answers: film.answers(t, p)}
+	if err := show(t, context.Background(), b, film, s, p, 1+b.Held()); err != nil || s.seen != 9 {
+		t.Error(s.seen, err)
+	}
+}

@@ -1,0 +1,205 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vidfilter/gpu/testdriver"
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// With realDevice set, tests that need no fault run on this machine's GPU, and fail where there is none.
+const (
+	realDevice = "VIDFILTER_TEST_GPU"
+	childOf    = "VIDFILTER_TEST_CHILD"
+)
+
+// onDriver runs the rest of a test in a process of its own, since a process has one driver for good, set up
+// once. It returns true there, and false in the process that began the test.
+func onDriver(t *testing.T, options string) bool {
+	t.Helper()
+	if os.Getenv(childOf) == t.Name() || options == "" && os.Getenv(realDevice) == "1" {
+		return true
+	}
+	folder, err := testdriver.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(t.Name(), "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	cmd := exec.Command(os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.timeout=5m", fmt.Sprintf("-test.short=%v", testing.Short()))
+	cmd.Env = append(testdriver.Environ(folder, withLeaks(options)), childOf+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("with driver %q: %v\n%s", options, err, out)
+	case strings.Contains(string(out), "test driver:"):
+		t.Errorf("with driver %q, which complains:\n%s", options, out)
+	}
+	return false
+}
+
+// withLeaks has the driver tell what is left at the end, unless it is to refuse everything before, even that
+// something is freed.
+func withLeaks(options string) string {
+	if regexp.MustCompile(`launch|lost|ecc|hang`).MatchString(options) {
+		return options
+	}
+	return strings.TrimPrefix(options+",leaks=1", ",")
+}
+
+func open(t *testing.T, o Options) *Backend {
+	t.Helper()
+	if o.Verbose == nil {
+		o.Verbose = t.Logf
+	}
+	b, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// film is a source of pictures, each with a time and an answer of its own.
+type film struct {
+	pool   *pipeline.Pool
+	format pipeline.Format
+	scenes []*pipeline.Frame
+	frames int
+	next   int
+}
+
+func newFilm(t *testing.T, b *Backend, format pipeline.Format, frames int) *film {
+	f := &film{pool: pipeline.NewPool(b.Input(), 1), format: format, frames: frames}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 4 {
+		s := kerneltest.Frame(format)
+		kerneltest.Scene(s, rng)
+		f.scenes = append(f.scenes, s)
+	}
+	t.Cleanup(func() { f.close(t) })
+	return f
+}
+
+// close frees the film's memory, all of which must have come back.
+func (f *film) close(t *testing.T) {
+	if n := f.pool.InUse(); n != 0 {
+		t.Errorf("%d input frames were never released", n)
+	}
+	f.pool.Close()
+}
+
+// frame returns an owned frame i.
+func (f *film) frame(i int) (*pipeline.Frame, error) {
+	fr, err := f.pool.TakeFrame(f.format, nil)
+	if err != nil {
+		return nil, err
+	}
+	copySamples(fr, f.scenes[i%len(f.scenes)])
+	fr.PTS, fr.Duration = int64(i), 1
+	return fr, nil
+}
+
+func copySamples(to, from *pipeline.Frame) {
+	kerneltest.EachSample(to, func(plane, x, y int) byte { return from.Row(plane, y)[x] })
+}
+
+func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if f.next == f.frames {
+		return nil, io.EOF
+	}
+	f.next++
+	return f.frame(f.next - 1)
+}
+
+// answers are the pictures of a film as the reference filters them.
+func (f *film) answers(t *testing.T, p kernels.Params) []*pipeline.Frame {
+	t.Helper()
+	var all []*pipeline.Frame
+	for _, s := range f.scenes {
+		all = append(all, reference(t, s, p))
+	}
+	return all
+}
+
+func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
+	t.Helper()
+	want := kerneltest.Frame(src.Format)
+	if err := kernels.Reference(want, src, p); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// screen is a sink that holds pictures to what they should be.
+type screen struct {
+	t       *testing.T
+	answers []*pipeline.Frame
+	delay   time.Duration
+	mu      sync.Mutex
+	seen    int
+	pixels  []byte // of all frames, if wanted
+	keep    bool
+}
+
+func (s *screen) Put(_ context.Context, f *pipeline.Frame) error {
+	defer f.Release()
+	time.Sleep(s.delay)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.PTS != int64(s.seen) || f.Duration != 1 {
+		s.t.Errorf("frame %d has time %d and duration %d", s.seen, f.PTS, f.Duration)
+	}
+	if d := kerneltest.Compare(f, s.answers[int(f.PTS)%len(s.answers)]); d.Largest > 1 {
+		s.t.Errorf("frame %d: %s", f.PTS, d)
+	}
+	if s.keep {
+		kerneltest.EachSample(f, func(plane, x, y int) byte {
+			s.pixels = append(s.pixels, f.Row(plane, y)[x])
+			return f.Row(plane, y)[x]
+		})
+	}
+	s.seen++
+	return nil
+}
+
+func (s *screen) Finish(context.Context) error { return nil }
+
+// show runs a film through a filter of b whose pool has limit blocks.
+func show(t *testing.T, ctx context.Context, b *Backend, f *film, s *screen, p kernels.Params, limit int) error {
+	t.Helper()
+	pool := pipeline.NewPool(b, limit)
+	defer pool.Close()
+	filter, err := b.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = pipeline.Run(ctx, f, []pipeline.Filter{filter}, s, pipeline.Options{})
+	if n := pool.InUse(); n != 0 {
+		t.Errorf("%d results were never released", n)
+	}
+	return err
+}
+
+var smallFormat = pipeline.Format{Layout: pipeline.YUV420P, Width: 70, Height: 46, Matrix: pipeline.BT709}

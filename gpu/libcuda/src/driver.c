@@ -1,0 +1,72 @@
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+/* Hidden, as the jumps are: exported from the program, they would stand in the driver's own way. */
+#pragma GCC visibility push(hidden)
+#include "driver.h"
+#include "libcuda.h"
+
+void *vf_cuda_table[] = {
+#define SYMBOL(name) (void *)vf_cuda_first,
+#include "symbols.h"
+#undef SYMBOL
+};
+
+static const char *const names[] = {
+#define SYMBOL(name) #name,
+#include "symbols.h"
+#undef SYMBOL
+};
+
+enum { count = sizeof names / sizeof *names };
+
+static struct vf_cuda_state state = {NULL, CUDA_ERROR_NOT_INITIALIZED};
+static char load_error[512];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* gorgonia.org/cu calls cuInit when the program starts, and ends the program when it fails. So it succeeds
+ * and does nothing; the driver's own is called when a device is first wanted. */
+CUresult cuInit(unsigned int flags)
+{
+	(void)flags;
+	return CUDA_SUCCESS;
+}
+
+static CUresult no_driver(void) { return CUDA_ERROR_NOT_INITIALIZED; }
+static CUresult no_symbol(void) { return CUDA_ERROR_NOT_FOUND; }
+
+/* Other threads may be jumping through the table meanwhile. */
+static void set(int i, void *target) { __atomic_store_n(&vf_cuda_table[i], target, __ATOMIC_RELEASE); }
+
+static void fail(void)
+{
+	const char *why = dlerror();
+	strncpy(load_error, why ? why : "unknown", sizeof load_error - 1);
+	state.load_error = load_error;
+	for (int i = 0; i < count; i++)
+		set(i, (void *)no_driver);
+}
+
+static void load(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	CUresult (*init)(unsigned int) = lib ? (CUresult (*)(unsigned int))dlsym(lib, "cuInit") : NULL;
+	if (!init) {
+		fail();
+		return;
+	}
+	state.init = init(0);
+	for (int i = 0; i < count; i++) {
+		void *target = dlsym(lib, names[i]);
+		set(i, target ? target : (void *)no_symbol);
+	}
+}
+
+void vf_cuda_load(void) { pthread_once(&once, load); }
+
+const struct vf_cuda_state *vf_cuda_state(void)
+{
+	vf_cuda_load();
+	return &state;
+}

@@ -1,0 +1,111 @@
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"vidfilter/pipeline"
+)
+
+// blocks are the pinned blocks in use, so that a frame can be told that lies in one of them.
+type blocks struct {
+	mu  sync.RWMutex
+	all []span // by address
+}
+
+// span is memory from start to before end.
+type span struct{ start, end uintptr }
+
+func (b *blocks) add(s span) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, _ := b.find(s.start)
+	b.all = slices.Insert(b.all, i, s)
+}
+
+// remove returns false when there is no such block.
+func (b *blocks) remove(start uintptr) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, ok := b.find(start)
+	if ok {
+		b.all = slices.Delete(b.all, i, i+1)
+	}
+	return ok
+}
+
+// hold says whether all of s lies in one block.
+func (b *blocks) hold(s span) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	i, found := b.find(s.start)
+	if !found {
+		i--
+	}
+	return i >= 0 && s.end <= b.all[i].end
+}
+
+func (b *blocks) find(start uintptr) (int, bool) {
+	return slices.BinarySearchFunc(b.all, start, func(s span, at uintptr) int { return cmp.Compare(s.start, at) })
+}
+
+// Alloc returns pinned host memory, aligned to a page and not cleared, which all GPUs copy from and to
+// directly. It may be freed after Close.
+func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
+	size = max(size, 1)
+	b.closing.RLock()
+	defer b.closing.RUnlock()
+	if b.closed {
+		return pipeline.Memory{}, errors.New("gpu: allocate from a closed backend")
+	}
+	u := b.units[0]
+	p, err := call(context.Background(), u.work, func() (unsafe.Pointer, error) { return pin(size) })
+	if err != nil {
+		return pipeline.Memory{}, b.notPinned(err, int64(size))
+	}
+	start := uintptr(p)
+	b.blocks.add(span{start, start + uintptr(size)})
+	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { b.unpin(p) }}, nil
+}
+
+func (b *Backend) notPinned(err error, size int64) error {
+	err = b.units[0].failed(err, "pin %s of host memory, of which %s are free", megabytes(size), megabytes(pipeline.FreeMemory()))
+	if e := new(Error); errors.As(err, &e) && e.Code == int(cu.OutOfMemory) {
+		e.hint = hintPinned
+	}
+	return err
+}
+
+// Input returns the allocator for what a decoder writes. A decoder that gets no memory loses a picture, so
+// where no more can be pinned it gets ordinary memory, which is copied more slowly.
+func (b *Backend) Input() pipeline.Allocator { return input{b} }
+
+type input struct{ *Backend }
+
+func (in input) Alloc(size int) (pipeline.Memory, error) {
+	m, err := in.Backend.Alloc(size)
+	if err == nil {
+		return m, nil
+	}
+	p := ordinary(max(size, 1))
+	if p == nil {
+		return pipeline.Memory{}, err
+	}
+	in.tellOrdinary.Do(func() { in.verbose("%v; going on with memory that is not pinned", err) })
+	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
+}
+
+// unpin frees a block. With the backend the device's context is gone, and all pinned memory with it.
+func (b *Backend) unpin(p unsafe.Pointer) {
+	b.closing.RLock()
+	defer b.closing.RUnlock()
+	if b.blocks.remove(uintptr(p)) && !b.closed {
+		_ = b.units[0].work.do(func() error { return cu.MemFreeHost(p) })
+	}
+}

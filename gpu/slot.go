@@ -1,0 +1,119 @@
+package gpu
+
+import (
+	"gorgonia.org/cu"
+
+	"vidfilter/kernels"
+)
+
+// slot is one stream of a device with the memory and events that a frame in it needs. All methods are called
+// on the unit's work thread.
+type slot struct {
+	unit    *unit
+	kernel  *function
+	stream  cu.Stream
+	in, out buffer
+	marks   [2]*marks // by turns: the times of a frame are read when the next is on its way
+	uses    int
+}
+
+// marks are the events around the stages of one frame.
+type marks struct{ start, in, kernel, out cu.Event }
+
+// buffer is memory of the device.
+type buffer struct {
+	address cu.DevicePtr
+	size    int
+}
+
+// newSlot returns a slot with buffers of size bytes and the variant's kernel; after an error nothing is left.
+func newSlot(u *unit, v kernels.Variant, size int) (*slot, error) {
+	s := &slot{unit: u}
+	if err := s.make(v, size); err != nil {
+		s.free()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *slot) make(v kernels.Variant, size int) (err error) {
+	if s.kernel, err = s.unit.load(v); err != nil {
+		return err
+	}
+	for i := range s.marks {
+		if s.marks[i], err = newMarks(); err != nil {
+			return s.unit.failed(err, "make events on %s", s.unit)
+		}
+	}
+	if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
+		return s.unit.failed(err, "make a stream on %s", s.unit)
+	}
+	if err = s.in.grow(s.unit, size); err != nil {
+		return err
+	}
+	return s.out.grow(s.unit, size)
+}
+
+// newMarks returns events that are waited for asleep, not spinning.
+func newMarks() (m *marks, err error) {
+	m = new(marks)
+	for _, e := range m.all() {
+		if *e, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
+			m.free()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *marks) all() []*cu.Event { return []*cu.Event{&m.start, &m.in, &m.kernel, &m.out} }
+
+func (m *marks) free() {
+	for _, e := range m.all() {
+		if *e != (cu.Event{}) {
+			_ = cu.DestroyEvent(e)
+		}
+	}
+}
+
+// grow makes the buffer at least so large. What was in it is lost; nothing may be using it.
+func (b *buffer) grow(u *unit, size int) error {
+	if size <= b.size {
+		return nil
+	}
+	b.free()
+	address, err := cu.MemAlloc(int64(size))
+	if err != nil {
+		free, _, _ := cu.MemInfo()
+		return u.failed(err, "allocate %s on %s, of which %s are free", megabytes(int64(size)), u, megabytes(free))
+	}
+	b.address, b.size = address, size
+	return nil
+}
+
+func (b *buffer) free() {
+	if b.size > 0 {
+		_ = cu.MemFree(b.address)
+	}
+	*b = buffer{}
+}
+
+// free gives everything back; a slot that was made in part, too.
+func (s *slot) free() {
+	s.in.free()
+	s.out.free()
+	if s.stream != (cu.Stream{}) {
+		_ = s.stream.Destroy()
+	}
+	for _, m := range s.marks {
+		if m != nil {
+			m.free()
+		}
+	}
+}
+
+// next returns the events for the next frame.
+func (s *slot) next() *marks {
+	s.uses++
+	return s.marks[s.uses%len(s.marks)]
+}

@@ -1,0 +1,84 @@
+package gpu
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Stats are the times of a backend's work, measured by the devices themselves. A stage's time includes what
+// it waited for others of its kind.
+type Stats struct {
+	Frames                  int64
+	CopyIn, Kernel, CopyOut time.Duration // of all frames together
+	Busy                    time.Duration // while at least one frame was on a device; of all devices together
+}
+
+// Overlap returns how many stages ran at a time, on average while any did: 1 when each waited for the one
+// before, at most 3. It is 0 when nothing was measured.
+func (s Stats) Overlap() float64 {
+	if s.Busy <= 0 {
+		return 0
+	}
+	return float64(s.CopyIn+s.Kernel+s.CopyOut) / float64(s.Busy)
+}
+
+// PerFrame returns the average times of the stages.
+func (s Stats) PerFrame() (copyIn, kernel, copyOut time.Duration) {
+	n := time.Duration(max(s.Frames, 1))
+	return s.CopyIn / n, s.Kernel / n, s.CopyOut / n
+}
+
+// ColdStart is how long it took until the first frame could be filtered.
+type ColdStart struct {
+	Driver  time.Duration // loading and initializing it
+	Context time.Duration // opening the devices
+	Module  time.Duration // compiling the kernel
+	Buffers time.Duration // memory, streams and events
+}
+
+func (c ColdStart) String() string {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return fmt.Sprintf("driver %.0f ms, context %.0f ms, kernel %.0f ms, buffers %.0f ms",
+		ms(c.Driver), ms(c.Context), ms(c.Module), ms(c.Buffers))
+}
+
+// meter collects what the filters of a backend measure.
+type meter struct {
+	mu    sync.Mutex
+	stats Stats
+	cold  ColdStart
+}
+
+func (m *meter) add(t times) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stats.Frames++
+	m.stats.CopyIn += t.in
+	m.stats.Kernel += t.kernel
+	m.stats.CopyOut += t.out
+	m.stats.Busy += t.busy
+}
+
+// started notes a phase of the start, the first time it happens.
+func (m *meter) started(phase func(*ColdStart) *time.Duration, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if d := phase(&m.cold); *d == 0 {
+		*d = time.Since(since)
+	}
+}
+
+// Stats returns the times so far; it may be called at any time from any goroutine.
+func (b *Backend) Stats() Stats {
+	b.meter.mu.Lock()
+	defer b.meter.mu.Unlock()
+	return b.meter.stats
+}
+
+// ColdStart returns the phases of the start that are over.
+func (b *Backend) ColdStart() ColdStart {
+	b.meter.mu.Lock()
+	defer b.meter.mu.Unlock()
+	return b.meter.cold
+}

@@ -1,0 +1,121 @@
+// What may be asked about devices and errors.
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "module.h"
+#include "state.h"
+
+namespace {
+
+// Newer than cuda.h is.
+enum { MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97 };
+
+int attribute_of(const Device &d, int attribute) {
+	switch (attribute) {
+	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: return 1024;
+	case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: return 64;
+	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
+	case CU_DEVICE_ATTRIBUTE_MAX_PITCH: return INT32_MAX;
+	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+	case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: return 65535;
+	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: return 48 << 10;
+	case MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return (int)largest_shared(d);
+	case MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return (int)largest_shared(d) + 1024;
+	case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
+	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: return 65536;
+	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1500000;
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 16;
+	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return 2048;
+	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return 2;
+	case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
+	case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+	case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+	case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: return 1;
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return 1 + d.number;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return d.compute / 10;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return d.compute % 10;
+	default: return 0;
+	}
+}
+
+const struct {
+	CUresult code;
+	const char *name, *text;
+} errors[] = {
+#define ERROR(name, text) {name, #name, text}
+	ERROR(CUDA_SUCCESS, "no error"),
+	ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
+	ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
+	ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
+	ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "device(s) is/are busy or unavailable"),
+	ERROR(CUDA_ERROR_NO_DEVICE, "no device is detected"),
+	ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
+	ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+	ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
+	ERROR(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
+	ERROR(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
+	ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain."),
+	ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
+	ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
+	ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
+	ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+	ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
+	ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
+	ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
+	ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+	ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
+	ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
+#undef ERROR
+};
+
+} // namespace
+
+CUresult cuDeviceGetCount(int *count) {
+	return in_driver("cuDeviceGetCount", [&] {
+		*count = (int)devices().size();
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+	return in_device("cuDeviceGet", ordinal, [&](Device &d) {
+		*device = d.number;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+	return in_device("cuDeviceGetName", device, [&](Device &) {
+		snprintf(name, (size_t)size, "vidfilter test device");
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
+	return in_device("cuDeviceTotalMem", device, [&](Device &) {
+		*bytes = config().memory;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+	return in_device("cuDeviceGetAttribute", device, [&](Device &d) {
+		*value = attribute_of(d, attribute);
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuGetErrorName(CUresult code, const char **name) {
+	for (auto &e : errors)
+		if (e.code == code) return *name = e.name, CUDA_SUCCESS;
+	return *name = nullptr, CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult code, const char **text) {
+	for (auto &e : errors)
+		if (e.code == code) return *text = e.text, CUDA_SUCCESS;
+	return *text = nullptr, CUDA_ERROR_INVALID_VALUE;
+}

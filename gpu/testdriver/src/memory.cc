@@ -1,0 +1,149 @@
+// A device's memory has addresses that are none of this process, so that neither the host nor a kernel reaches it but through the
+// driver. No address is ever used twice: what outlived its memory is found out.
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "stream.h"
+
+namespace {
+
+std::vector<Memory *> live;
+
+constexpr uint64_t GAP = 1 << 20;
+constexpr size_t GUARD_SIZE = 4096;
+constexpr uint8_t POISON = 0xa5, GUARD = 0xc3;
+
+// Addresses divide by 256, as they do on real devices, and by no more.
+uint64_t new_address(size_t size) {
+	static uint64_t next = FIRST_ADDRESS + 256;
+	uint64_t address = next;
+	next += (size + GAP + 511) & ~511ull;
+	return address;
+}
+
+Memory *add(Memory::Kind kind, uint64_t address, size_t size, uint8_t *host, Context &context) {
+	live.push_back(new Memory{kind, address, size, host, &context});
+	poison(host, size);
+	return live.back();
+}
+
+Memory *find_start(uint64_t address, Memory::Kind kind) {
+	for (Memory *m : live)
+		if (m->begin == address && m->kind == kind) return m;
+	return nullptr;
+}
+
+bool intact(const uint8_t *guard) {
+	for (size_t i = 0; i < GUARD_SIZE; i++)
+		if (guard[i] != GUARD) return false;
+	return true;
+}
+
+void forget(Memory *m) {
+	if (m->kind == Memory::DEVICE) {
+		m->context->device->used -= m->size;
+		free(m->host);
+	} else {
+		if (!intact(m->host - GUARD_SIZE)) die("the host wrote before pinned memory of %zu bytes", m->size);
+		if (!intact(m->host + m->size)) die("the host wrote behind pinned memory of %zu bytes", m->size);
+		free(m->host - GUARD_SIZE);
+	}
+	for (size_t i = 0; i < live.size(); i++)
+		if (live[i] == m) live.erase(live.begin() + (long)i);
+	delete m;
+}
+
+} // namespace
+
+void poison(uint8_t *memory, size_t size) { memset(memory, POISON, size); }
+
+Memory *find_memory(uint64_t address, size_t size) {
+	for (Memory *m : live)
+		if (address >= m->begin && address - m->begin <= m->size && m->size - (address - m->begin) >= size) return m;
+	return nullptr;
+}
+
+const char *describe_address(uint64_t address) {
+	static char text[100];
+	if (!address) return "the null pointer";
+	for (Memory *m : live)
+		if (address + GAP / 2 >= m->begin && address < m->begin + m->size + GAP / 2) {
+			snprintf(text, sizeof text, "byte %lld of the %zu at %#llx", (long long)(address - m->begin), m->size,
+			         (unsigned long long)m->begin);
+			return text;
+		}
+	return "where no memory is";
+}
+
+void free_memory(Context &context) {
+	for (size_t i = live.size(); i-- > 0;) {
+		Memory *m = live[i];
+		if (m->context != &context) continue;
+		if (config().leaks) complain("leak: %zu bytes of %s memory", m->size, m->kind == Memory::DEVICE ? "device" : "pinned");
+		forget(m);
+	}
+}
+
+CUresult cuMemAlloc(CUdeviceptr *address, size_t size) {
+	return in_context("cuMemAlloc", [&](Context &context) {
+		note(" bytes=%zu", size);
+		if (!size) return CUDA_ERROR_INVALID_VALUE;
+		bool fails = config().alloc.hits();
+		if (fails || size > config().memory - context.device->used) return CUDA_ERROR_OUT_OF_MEMORY;
+		auto *host = (uint8_t *)aligned_alloc(512, (size + 511) & ~(size_t)511);
+		if (!host) return CUDA_ERROR_OUT_OF_MEMORY;
+		context.device->used += size;
+		*address = add(Memory::DEVICE, new_address(size), size, host, context)->begin;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+	return in_context("cuMemFree", [&](Context &context) {
+		Memory *m = find_start(address, Memory::DEVICE);
+		if (!m || m->context != &context) return CUDA_ERROR_INVALID_VALUE;
+		note(" bytes=%zu", m->size);
+		CUresult result = run_all(context); // as real drivers do
+		forget(m);
+		return result;
+	});
+}
+
+CUresult cuMemHostAlloc(void **address, size_t size, unsigned int) {
+	return in_context("cuMemHostAlloc", [&](Context &context) {
+		note(" bytes=%zu", size);
+		if (!size) return CUDA_ERROR_INVALID_VALUE;
+		bool fails = config().hostalloc.hits();
+		size_t whole = (size + 2 * GUARD_SIZE + 4095) & ~(size_t)4095;
+		auto *block = fails ? nullptr : (uint8_t *)aligned_alloc(4096, whole);
+		if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+		uint8_t *host = block + GUARD_SIZE;
+		memset(block, GUARD, GUARD_SIZE);
+		memset(host + size, GUARD, GUARD_SIZE);
+		*address = add(Memory::PINNED, (uint64_t)host, size, host, context)->host;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuMemFreeHost(void *address) {
+	return in_context("cuMemFreeHost", [&](Context &context) {
+		Memory *m = find_start((uint64_t)address, Memory::PINNED);
+		if (!m) return CUDA_ERROR_INVALID_VALUE;
+		note(" bytes=%zu", m->size);
+		CUresult result = run_all(context);
+		forget(m);
+		return result;
+	});
+}
+
+CUresult cuMemGetInfo(size_t *free, size_t *total) {
+	return in_context("cuMemGetInfo", [&](Context &context) {
+		*total = config().memory;
+		*free = *total - context.device->used;
+		return CUDA_SUCCESS;
+	});
+}

@@ -1,0 +1,98 @@
+#include "state.h"
+
+#include "config.h"
+#include "memory.h"
+#include "module.h"
+#include "stream.h"
+
+std::mutex driver_lock;
+// Never destroyed: that would wait for a thread whose kernel hangs, and a program could not end.
+std::condition_variable_any &work_done = *new std::condition_variable_any;
+
+namespace {
+Handles<Context, CUcontext, 0x51> contexts;
+thread_local Context *current;
+} // namespace
+
+std::vector<Device> &devices() {
+	static std::vector<Device> all;
+	return all;
+}
+
+Device *find_device(CUdevice number) {
+	return number >= 0 && (size_t)number < devices().size() ? &devices()[(size_t)number] : nullptr;
+}
+
+Context *find_context(CUcontext handle) { return contexts.find(handle); }
+Context *current_context() { return current; }
+void set_current(Context *context) { current = context; }
+
+Context *open_context(Device &device) {
+	auto *context = new Context{&device};
+	context->handle = contexts.add(context);
+	context->null = new_stream(*context);
+	return context;
+}
+
+// The object stays, for threads that still have it as their current one.
+void close_context(Context *context) {
+	run_all(*context);
+	free_handles(*context);
+	free_modules(*context);
+	free_memory(*context);
+	delete_streams(*context);
+	context->broken = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	contexts.remove(context->handle);
+}
+
+CUresult cuInit(unsigned int flags) {
+	std::lock_guard<std::mutex> guard(driver_lock);
+	CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : (CUresult)config().init;
+	if (!result && config().devices < 1) result = CUDA_ERROR_NO_DEVICE;
+	for (int i = 0; !result && i < config().devices && devices().size() < (size_t)config().devices; i++) {
+		Device d;
+		d.number = i;
+		d.compute = config().compute[i < 8 ? i : 7];
+		devices().push_back(d);
+	}
+	log_call("cuInit", result);
+	return result;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+	*version = (int)config().version;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice number) {
+	return in_device("cuDevicePrimaryCtxRetain", number, [&](Device &d) {
+		note(" device=%d", number);
+		if (config().busy) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+		if (d.lost) return d.lost;
+		if (!d.retained++) d.primary = open_context(d);
+		*context = d.primary->handle;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice number) {
+	return in_device("cuDevicePrimaryCtxRelease", number, [&](Device &d) {
+		note(" device=%d", number);
+		if (!d.retained) return CUDA_ERROR_INVALID_CONTEXT;
+		if (!--d.retained) close_context(d.primary);
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle) {
+	return in_driver("cuCtxSetCurrent", [&] {
+		Context *context = find_context(handle);
+		if (handle && !context) return CUDA_ERROR_INVALID_CONTEXT;
+		set_current(context);
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuCtxSynchronize() {
+	return in_context("cuCtxSynchronize", [](Context &context) { return run_all(context); });
+}

@@ -1,0 +1,96 @@
+// Devices, contexts, handles, and what every function of the API begins and ends with.
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "api.h"
+#include "report.h"
+
+struct Context;
+struct Stream;
+
+struct Device {
+	int number = 0, compute = 0; // 90 is 9.0
+	size_t used = 0;             // bytes of its memory
+	CUresult lost = CUDA_SUCCESS;
+	Context *primary = nullptr;
+	int retained = 0;
+};
+
+enum Engine { COPY_IN, KERNELS, COPY_OUT, NO_ENGINE };
+
+struct Context {
+	Device *device;
+	CUcontext handle = nullptr;
+	CUresult broken = CUDA_SUCCESS; // once set, the answer to everything
+	bool busy = false;              // a thread is running its work
+	Stream *null = nullptr;         // the legacy default stream
+	int64_t engine[3] = {};         // until when each is busy, in virtual time
+	int64_t kernels_end = 0;        // until when the last kernel takes, in real time, where kernels are slow
+
+	CUresult error() const { return device->lost ? device->lost : broken; }
+};
+
+// Objects by handles, which are numbers that no other object of the process ever has: a handle that was destroyed, or is
+// of another kind, is never taken for a good one.
+template <class T, class Handle, uint64_t KIND> class Handles {
+	std::vector<T *> all;
+
+public:
+	Handle add(T *object) {
+		all.push_back(object);
+		return (Handle)(KIND << 48 | all.size() << 4);
+	}
+	T *find(Handle handle) const {
+		uint64_t n = ((uint64_t)handle ^ KIND << 48) >> 4;
+		return n && n <= all.size() ? all[n - 1] : nullptr;
+	}
+	void remove(Handle handle) { all[(((uint64_t)handle ^ KIND << 48) >> 4) - 1] = nullptr; }
+	template <class F> void each(F f) {
+		for (size_t i = 0; i < all.size(); i++)
+			if (all[i]) f((Handle)(KIND << 48 | (i + 1) << 4), *all[i]);
+	}
+};
+
+// The one lock of the driver. Work that takes its time lets go of it meanwhile.
+extern std::mutex driver_lock;
+extern std::condition_variable_any &work_done;
+
+// The devices, or none before cuInit has succeeded.
+std::vector<Device> &devices();
+Device *find_device(CUdevice number);
+
+Context *find_context(CUcontext handle);
+Context *current_context(); // of this thread
+void set_current(Context *context);
+
+// What a context still has when it ends is freed, and complained of if the tests ask for that.
+Context *open_context(Device &device);
+void close_context(Context *context);
+
+// in_driver runs the body of a function of the API.
+template <class Body> CUresult in_driver(const char *name, Body body) {
+	std::lock_guard<std::mutex> guard(driver_lock);
+	CUresult result = devices().empty() ? CUDA_ERROR_NOT_INITIALIZED : body();
+	log_call(name, result);
+	return result;
+}
+
+// in_context runs one that needs a current context which is not broken.
+template <class Body> CUresult in_context(const char *name, Body body) {
+	return in_driver(name, [&]() -> CUresult {
+		Context *context = current_context();
+		if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+		if (context->error()) return context->error();
+		return body(*context);
+	});
+}
+
+// in_device runs one that asks about a device.
+template <class Body> CUresult in_device(const char *name, CUdevice number, Body body) {
+	return in_driver(name, [&]() -> CUresult {
+		Device *device = find_device(number);
+		return device ? body(*device) : CUDA_ERROR_INVALID_DEVICE;
+	});
+}

@@ -1,0 +1,81 @@
+// Package testdriver gives tests a CUDA driver that needs no GPU: a libcuda.so.1 that runs the project's kernels, compiled
+// for the CPU from the same sources. A program finds it by LD_LIBRARY_PATH, so what is tested is the very binary that
+// users run. Its sources are in src.
+//
+// It does work as late as a real driver may: streams are put off until something waits for them, and until then the
+// places of their results hold poison. It counts handles and memory, and checks every address that a kernel uses.
+//
+// The environment variable VIDFILTER_TESTDRIVER sets it up, as "alloc=3+,leaks=1":
+//
+//	devices=2        how many there are
+//	compute=90       their compute capability; "61/90" where they differ
+//	memory=2G        of each
+//	version=12040    of the driver
+//	init=100         what cuInit answers
+//	busy=1           devices cannot be opened
+//	alloc=3          the third allocation of device memory fails; "3+": and all after it
+//	hostalloc=1      of pinned memory
+//	launch=5         the fifth kernel fails when it runs, and its context with it
+//	lost=7           the device is lost at the seventh copy, launch, record or wait of streams; with ecc=7 by its memory
+//	hang=2           the second kernel never ends
+//	slow=20ms        each kernel takes as long
+//	order=7          threads, warps and streams take turns in another order: any number but 0 gives one
+//	leaks=1          what is left when the last reference to a device goes is told on stderr
+//	log=FILE         a line for each call is appended: NAME RESULT DETAILS, and "run KERNEL" when one runs
+package testdriver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Variable is the environment variable that sets the driver up.
+const Variable = "VIDFILTER_TESTDRIVER"
+
+// Folder builds the driver, unless that was done before, and returns the folder for LD_LIBRARY_PATH.
+var Folder = sync.OnceValues(func() (string, error) { return Build("") })
+
+// Build is Folder with the kernels of another list than the project's.
+func Build(list string) (string, error) {
+	top, err := moduleTop()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(filepath.Join(top, "scripts", "testdriver.sh"))
+	if list != "" {
+		cmd.Args = append(cmd.Args, list)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("build the test driver: %w\n%s", err, stderr.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// moduleTop returns the folder with go.mod, from wherever a test runs.
+func moduleTop() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no go.mod above the working folder")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+// Environ returns the environment of a program that is to find the driver in folder, set up with options.
+func Environ(folder, options string) []string {
+	return append(os.Environ(), "LD_LIBRARY_PATH="+folder, Variable+"="+options)
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU) into the cache and prints the
+# folder, for LD_LIBRARY_PATH. The name carries a hash of all that goes in; kernels that did not change are not compiled again.
+#   testdriver.sh       with the project's kernels
+#   testdriver.sh LIST  with those of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/.."
+cc=clang-19
+src=gpu/testdriver/src
+cache=$("$here/ffmpeg.sh" --cache)
+objects=$cache/testdriver-objects
+
+flags="-x c++ -std=c++17 -O2 -fno-exceptions -fno-rtti -fno-c++-static-destructors -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+flags="$flags -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
+# Halves are converted by instructions where there are any.
+if grep -q ' avx2 .* f16c\| f16c .* avx2 ' /proc/cpuinfo; then flags="$flags -march=x86-64-v3"; fi
+
+# compile OUTPUT SOURCE FLAGS...: unless the cache has the same text compiled with the same flags. CPPFLAGS may change the text.
+if [ "${1:-}" = compile ]; then
+	output=$2 source=$3
+	shift 3
+	# shellcheck disable=SC2086
+	object=$objects/$({ $cc --version && echo "$flags $*" && $cc $flags ${CPPFLAGS:-} "$@" -E -P "$source"; } | sha256sum | cut -c1-24)
+	if [ ! -f "$object" ]; then
+		# shellcheck disable=SC2086
+		$cc $flags ${CPPFLAGS:-} "$@" -o "$object.$$" "$source"
+		mv "$object.$$" "$object"
+	fi
+	ln -f "$object" "$output"
+	exit
+fi
+
+list=${1:-}
+if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go); fi
+# shellcheck disable=SC2086
+key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
+	gpu/libcuda/src/symbols.h kernels/common.h kernels/cuda/* $extra; } | sha256sum | cut -c1-12)
+prefix=$cache/testdriver-$key
+if [ -d "$prefix" ]; then
+	echo "$prefix"
+	exit
+fi
+
+mkdir -p "$objects"
+work=$(mktemp -d "$cache/testdriver.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/kernels" "$work/driver"
+compile_all() { xargs -P "$(nproc)" -L 1 "$here/testdriver.sh" compile; } # an output, a source and flags a line
+for file in "$src"/*.cc; do
+	echo "$work/driver/$(basename "$file" .cc).o $file -c"
+done | compile_all
+$cc -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o "$work/libcuda.so.1" "$work"/driver/*.o -lstdc++ -lpthread -ldl
+rm -r "$work/driver"
+if [ -n "$list" ]; then
+	cat "$list"
+else
+	eval "$("$here/env.sh")" # as everything else is built, so that Go's cache serves
+	go run ./kernels/mkptx -list
+fi >"$work/list"
+while read -r name source defines; do
+	echo "$work/kernels/$name.so $source $defines -DVF_CPU -ffp-contract=off -Wno-unused -Wno-unused-parameter" \
+		"-Wno-unused-command-line-argument -shared -l:libcuda.so.1 -lm"
+done <"$work/list" | LIBRARY_PATH=$work compile_all
+chmod 755 "$work"
+mv -T "$work" "$prefix" 2>/dev/null || [ -d "$prefix" ] # another build may have been first
+echo "$prefix"
