@@ -20,6 +20,7 @@ type filter struct {
 
 	format  pipeline.Format // what the slots are for; zero when there are none
 	variant kernels.Variant
+	plan    *kernels.Plan
 	slots   []*slot
 	next    int              // the slot of the next frame
 	flights []*flight        // the oldest first
@@ -70,8 +71,8 @@ func (f *filter) send(in, out *pipeline.Frame) error {
 	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
 	fl.pin()
 	f.flights = append(f.flights, fl)
-	v, p := f.variant, f.params
-	return f.wrong(fl, s.unit.work.do(func() error { return fl.queue(v, p) }))
+	plan := f.plan
+	return f.wrong(fl, s.unit.work.do(func() error { return fl.queue(plan) }))
 }
 
 // change gets the slots ready for frames like in, when those before are done.
@@ -83,6 +84,9 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	v, err := kernels.Choose(f.params, in.Format, f.backend.compute())
 	if err != nil {
 		return failed(err, "choose a kernel for %s", in.Format)
+	}
+	if f.plan, err = v.Plan(f.params, in.Format); err != nil {
+		return failed(err, "plan %s for %s", v.Name, in.Format)
 	}
 	_, _, size := in.Format.PlanLayout(pipeline.PitchAlign)
 	f.variant = v

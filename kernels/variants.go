@@ -173,8 +173,7 @@ func (v Variant) takes(p Params, compute int) bool {
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
 	}
-	return v.Form != Paper && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range &&
-		v.Distance == p.Distance && v.Compute <= compute
+	return v.Form != Paper && v.does(p) && v.Compute <= compute
 }
 
 // Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more. No

@@ -158,6 +158,17 @@ DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	}
 }
 
+// keep puts back the words of the stage that the border skip leaves as they are.
+DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y0) {
+	if (args.border != VF_SKIP) return;
+	for (int i = 4 * thread; i < WIDTH * HEIGHT; i += 4 * THREADS) {
+		int x = x0 + i % WIDTH, y = y0 + i / WIDTH;
+		uint4 *words = (uint4 *)(stage + i);
+		*words = kept(args, *words, words_of(args, load_samples(args, x, y), x), x, y);
+	}
+	barrier();
+}
+
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint4 *tile = (uint4 *)shared_memory(), *records = tile + SHIFT;
 	uint32_t *stage = (uint32_t *)(tile + PITCH * ROWS);
@@ -205,5 +216,6 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		for (int i = 0; i < SQUARES; i++) finish(s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
 	}
 	barrier();
+	keep(args, stage, thread, x0, y0);
 	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, stage, thread, x0, y0);
 }
