@@ -108,7 +108,7 @@ func TestHeld(t *testing.T) {
 	if in, kernel, back := s.PerFrame(); s.Frames != 9 || in <= 0 || kernel <= 0 || back <= 0 || s.Overlap() < 0.5 || s.Overlap() > 3 {
 		t.Errorf("measured %+v, overlap %g", s, s.Overlap())
 	}
-	if c := b.ColdStart(); c.Driver <= 0 || c.Context <= 0 || c.Module <= 0 || c.Buffers <= 0 {
+	if c := b.ColdStart(); c.Driver <= 0 || c.Context <= 0 || c.Module <= 0 || c.Buffers <= 0 || c.First < c.Driver {
 		t.Errorf("cold start %v", c)
 	}
 }
