@@ -13,6 +13,7 @@
 // Nothing is gained by unrolling here, but for the time that the compiler takes.
 #define UNROLL
 #define NO_UNROLL
+#define UNROLL_BY(n)
 
 DEVICE int thread_x() { return vf_here.thread_x; }
 DEVICE int thread_y() { return vf_here.thread_y; }
