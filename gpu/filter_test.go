@@ -113,6 +113,44 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestTooEarly: the test driver shows a host that reads results before it has waited for them, so the other
+// tests would fail if the filter did.
+func TestTooEarly(t *testing.T) {
+	if !onDriver(t, "order=1") {
+		return
+	}
+	b := open(t, Options{})
+	pool := pipeline.NewPool(b, 1)
+	defer pool.Close()
+	film := newFilm(t, b, smallFormat, 1)
+	p := kernels.DefaultParams(1)
+	want := film.answers(t, p)[0]
+	f, err := b.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := film.frame(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Process(context.Background(), in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if d := kerneltest.Compare(f.(*filter).flights[0].out, want); d.Largest < 2 {
+		t.Error("the result was there before anything waited for it")
+	}
+	err = f.Flush(context.Background(), func(out *pipeline.Frame) error {
+		defer out.Release()
+		if d := kerneltest.Compare(out, want); d.Largest > 1 {
+			t.Error(d)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDiscard: frames that are given up come back, though the device is still at work on them.
 func TestDiscard(t *testing.T) {
 	if !onDriver(t, "slow=20ms") {
