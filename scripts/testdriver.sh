@@ -11,8 +11,9 @@ src=gpu/testdriver/src
 cache=$("$here/ffmpeg.sh" --cache)
 objects=$cache/testdriver-objects
 
-flags="-x c++ -std=c++17 -O2 -fno-exceptions -fno-rtti -fno-c++-static-destructors -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
-flags="$flags -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
+# Nothing is destroyed when a program ends: a thread may still wait for a kernel that hangs.
+flags="-x c++ -std=c++17 -O2 -fno-exceptions -fno-rtti -fno-c++-static-destructors -fPIC -fvisibility=hidden"
+flags="$flags -Wall -Wextra -Werror -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
 # Halves are converted by instructions where there are any.
 if grep -q ' avx2 .* f16c\| f16c .* avx2 ' /proc/cpuinfo; then flags="$flags -march=x86-64-v3"; fi
 

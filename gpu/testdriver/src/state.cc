@@ -6,8 +6,7 @@
 #include "stream.h"
 
 std::mutex driver_lock;
-// Never destroyed: that would wait for a thread whose kernel hangs, and a program could not end.
-std::condition_variable_any &work_done = *new std::condition_variable_any;
+std::condition_variable_any work_done;
 
 namespace {
 Handles<Context, CUcontext, 0x51> contexts;

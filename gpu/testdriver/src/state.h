@@ -55,7 +55,7 @@ public:
 
 // The one lock of the driver. Work that takes its time lets go of it meanwhile.
 extern std::mutex driver_lock;
-extern std::condition_variable_any &work_done;
+extern std::condition_variable_any work_done;
 
 // The devices, or none before cuInit has succeeded.
 std::vector<Device> &devices();
