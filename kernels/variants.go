@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	"compress/gzip"
 	"embed"
 	"fmt"
+	"io"
 
 	"vidfilter/pipeline"
 )
@@ -155,17 +157,30 @@ func (v Variant) Flags() []string {
 	return append([]string{"-DVF_NAME=" + v.Name, define("COMPUTE", v.Compute)}, v.flags...)
 }
 
-//go:embed ptx/*.ptx
+//go:embed ptx/*.ptx.gz
 var modules embed.FS
 
 // PTX returns the text of the variant's module, which holds this one kernel: the driver compiles what it loads, so
 // a job loads no more than it runs.
 func (v Variant) PTX() (string, error) {
-	b, err := modules.ReadFile("ptx/" + v.Name + ".ptx")
+	text, err := v.readPTX()
 	if err != nil {
-		return "", fmt.Errorf("kernels: variant %s is not compiled in: %w", v.Name, err)
+		return "", fmt.Errorf("kernels: the PTX of %s: %w", v.Name, err)
 	}
-	return string(b), nil
+	return string(text), nil
+}
+
+func (v Variant) readPTX() ([]byte, error) {
+	f, err := modules.Open("ptx/" + v.Name + ".ptx.gz")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // takes says whether the variant does what p asks for on a device of that compute capability (major * 10 + minor).
