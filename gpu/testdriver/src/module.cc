@@ -88,7 +88,7 @@ size_t largest_shared(const Device &device) {
 void free_modules(Context &context) {
 	modules.each([&](CUmodule handle, Module &m) {
 		if (m.context != &context) return;
-		if (config().leaks) complain("leak: a module");
+		report_leak(context, "leak: a module");
 		close_module(handle, m);
 	});
 }

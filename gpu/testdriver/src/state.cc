@@ -44,6 +44,14 @@ void close_context(Context *context) {
 	contexts.remove(context->handle);
 }
 
+void report_leak(const Context &context, const char *format, ...) {
+	if (!config().leaks || context.error()) return;
+	va_list list;
+	va_start(list, format);
+	complain_list(format, list);
+	va_end(list);
+}
+
 CUresult cuInit(unsigned int flags) {
 	std::lock_guard<std::mutex> guard(driver_lock);
 	CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : (CUresult)config().init;
