@@ -34,6 +34,7 @@ type Backend struct {
 	verbose func(format string, args ...any)
 	blocks  blocks
 	meter   meter
+	begun   time.Time // Open
 
 	tellOrdinary sync.Once
 
@@ -48,7 +49,7 @@ var _ kernels.Backend = (*Backend)(nil)
 // Open opens devices for good, which takes some tenths of a second each. Errors wrap ErrDevice. The caller
 // closes the backend.
 func Open(o Options) (*Backend, error) {
-	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[*filter]struct{}{}}
+	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[*filter]struct{}{}, begun: time.Now()}
 	if b.streams == 0 {
 		b.streams = autoStreams
 	}
@@ -58,13 +59,12 @@ func Open(o Options) (*Backend, error) {
 	if b.verbose == nil {
 		b.verbose = func(string, ...any) {}
 	}
-	start := time.Now()
 	devices, err := choose(o)
 	if err != nil {
 		return nil, err
 	}
-	b.meter.started(func(c *ColdStart) *time.Duration { return &c.Driver }, start)
-	start = time.Now()
+	b.meter.started(func(c *ColdStart) *time.Duration { return &c.Driver }, b.begun)
+	start := time.Now()
 	if err := b.open(devices, o); err != nil {
 		_ = b.Close()
 		return nil, err

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"gorgonia.org/cu"
@@ -20,6 +21,7 @@ type filter struct {
 
 	format  pipeline.Format // what the slots are for; zero when there are none
 	variant kernels.Variant
+	plan    *kernels.Plan
 	slots   []*slot
 	next    int              // the slot of the next frame
 	flights []*flight        // the oldest first
@@ -70,8 +72,8 @@ func (f *filter) send(in, out *pipeline.Frame) error {
 	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
 	fl.pin()
 	f.flights = append(f.flights, fl)
-	v, p := f.variant, f.params
-	return f.wrong(fl, s.unit.work.do(func() error { return fl.queue(v, p) }))
+	plan := f.plan
+	return f.wrong(fl, s.unit.work.do(func() error { return fl.queue(plan) }))
 }
 
 // change gets the slots ready for frames like in, when those before are done.
@@ -83,6 +85,9 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	v, err := kernels.Choose(f.params, in.Format, f.backend.compute())
 	if err != nil {
 		return failed(err, "choose a kernel for %s", in.Format)
+	}
+	if f.plan, err = v.Plan(f.params, in.Format); err != nil {
+		return failed(err, "plan %s for %s", v.Name, in.Format)
 	}
 	_, _, size := in.Format.PlanLayout(pipeline.PitchAlign)
 	f.variant = v
@@ -160,51 +165,59 @@ func (f *filter) freeSlots() {
 	f.backend.using(f, false)
 }
 
-// collect emits the frames that are done, and gives back the inputs that are copied, without waiting.
+// collect gives back the inputs that are copied and emits the frames that are done, without waiting.
 func (f *filter) collect(emit pipeline.Emit) error {
-	for {
-		done, err := f.look()
-		if err != nil || !done {
-			return err
-		}
-		if err := f.retire(emit); err != nil {
-			return err
-		}
+	done, err := f.look()
+	for ; err == nil && done > 0; done-- {
+		err = f.retire(emit)
 	}
+	return err
 }
 
-// look gives back the inputs that are copied and says whether the oldest frame is done.
-func (f *filter) look() (done bool, err error) {
-	for i, fl := range f.flights {
-		if fl.in == nil && i > 0 {
+// look asks the devices how far they are, gives back the inputs that are copied, and returns how many of the
+// oldest frames are done.
+func (f *filter) look() (done int, err error) {
+	finished := map[*flight]bool{}
+	for _, u := range f.backend.units {
+		mine := slices.DeleteFunc(slices.Clone(f.flights), func(fl *flight) bool { return fl.slot.unit != u })
+		if len(mine) == 0 {
 			continue
 		}
-		copied, finished, err := fl.query()
+		states, err := call(context.Background(), u.work, func() ([]state, error) { return query(mine) })
 		if err != nil {
-			return false, f.wrong(fl, err)
+			return 0, f.wrong(mine[0], err)
 		}
-		if copied {
-			fl.releaseIn()
+		for i, s := range states {
+			if s.copied {
+				mine[i].releaseIn()
+			}
+			finished[mine[i]] = s.finished
 		}
-		if i == 0 {
-			done = finished
-		}
+	}
+	for done < len(f.flights) && finished[f.flights[done]] {
+		done++
 	}
 	return done, nil
 }
 
-// query asks the device how far a frame is.
-func (fl *flight) query() (copied, finished bool, err error) {
-	type state struct{ copied, finished bool }
-	m := fl.marks
-	s, err := call(context.Background(), fl.slot.unit.work, func() (s state, err error) {
-		if s.copied, err = ready(m.in); err != nil || !s.copied {
-			return s, err
+// state is how far a frame is.
+type state struct{ copied, finished bool }
+
+func query(flights []*flight) ([]state, error) {
+	states := make([]state, len(flights))
+	for i, fl := range flights {
+		var err error
+		if states[i].copied, err = ready(fl.marks.in); err != nil {
+			return nil, err
 		}
-		s.finished, err = ready(m.out)
-		return s, err
-	})
-	return s.copied, s.finished, err
+		if !states[i].copied {
+			continue
+		}
+		if states[i].finished, err = ready(fl.marks.out); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
 }
 
 func ready(e cu.Event) (bool, error) {
@@ -247,6 +260,7 @@ func (f *filter) retire(emit pipeline.Emit) error {
 		return f.wrong(fl, err)
 	}
 	f.backend.meter.add(t)
+	f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.First }, f.backend.begun)
 	f.last[u] = m
 	f.flights = f.flights[1:]
 	out := fl.out

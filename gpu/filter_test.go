@@ -108,8 +108,46 @@ func TestHeld(t *testing.T) {
 	if in, kernel, back := s.PerFrame(); s.Frames != 9 || in <= 0 || kernel <= 0 || back <= 0 || s.Overlap() < 0.5 || s.Overlap() > 3 {
 		t.Errorf("measured %+v, overlap %g", s, s.Overlap())
 	}
-	if c := b.ColdStart(); c.Driver <= 0 || c.Context <= 0 || c.Module <= 0 || c.Buffers <= 0 {
+	if c := b.ColdStart(); c.Driver <= 0 || c.Context <= 0 || c.Module <= 0 || c.Buffers <= 0 || c.First < c.Driver {
 		t.Errorf("cold start %v", c)
+	}
+}
+
+// TestTooEarly: the test driver shows a host that reads results before it has waited for them, so the other
+// tests would fail if the filter did.
+func TestTooEarly(t *testing.T) {
+	if !onDriver(t, "order=1") {
+		return
+	}
+	b := open(t, Options{})
+	pool := pipeline.NewPool(b, 1)
+	defer pool.Close()
+	film := newFilm(t, b, smallFormat, 1)
+	p := kernels.DefaultParams(1)
+	want := film.answers(t, p)[0]
+	f, err := b.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := film.frame(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Process(context.Background(), in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if d := kerneltest.Compare(f.(*filter).flights[0].out, want); d.Largest < 2 {
+		t.Error("the result was there before anything waited for it")
+	}
+	err = f.Flush(context.Background(), func(out *pipeline.Frame) error {
+		defer out.Release()
+		if d := kerneltest.Compare(out, want); d.Largest > 1 {
+			t.Error(d)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -22,7 +22,7 @@ type flight struct {
 
 // queue sends the frame through its slot's stream: copy in, kernel, copy out, with an event behind each. It
 // runs on the work thread and waits for nothing.
-func (fl *flight) queue(v kernels.Variant, p kernels.Params) error {
+func (fl *flight) queue(p *kernels.Plan) error {
 	s, u := fl.slot, fl.slot.unit
 	for _, b := range []struct {
 		buffer *buffer
@@ -37,7 +37,7 @@ func (fl *flight) queue(v kernels.Variant, p kernels.Params) error {
 		run  func() error
 	}{
 		{"copy in on", func() error { return fl.copyIn() }},
-		{"launch " + v.Name + " on", func() error { return fl.launch(v, p) }},
+		{"launch " + s.kernel.name + " on", func() error { return fl.launch(p) }},
 		{"copy out on", func() error { return fl.copyOut() }},
 	} {
 		if err := step.run(); err != nil {
@@ -62,12 +62,9 @@ func (fl *flight) copyIn() error {
 	return fl.marks.in.Record(s.stream)
 }
 
-func (fl *flight) launch(v kernels.Variant, p kernels.Params) error {
+func (fl *flight) launch(p *kernels.Plan) error {
 	s := fl.slot
-	launches, err := v.Launches(p, fl.out.Format, fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address))
-	if err != nil {
-		return err
-	}
+	launches := p.Launches(fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address))
 	for _, l := range launches {
 		if err := s.kernel.allow(l.Shared); err != nil {
 			return err

@@ -33,6 +33,9 @@ func onDriver(t *testing.T, options string) bool {
 		return true
 	}
 	folder, err := testdriver.Folder()
+	if err != nil && os.Getenv(realDevice) == "1" {
+		t.Skip("a machine for GPUs need not have what the test driver is built with: ", err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

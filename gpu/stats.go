@@ -35,12 +35,13 @@ type ColdStart struct {
 	Context time.Duration // opening the devices
 	Module  time.Duration // compiling the kernel
 	Buffers time.Duration // memory, streams and events
+	First   time.Duration // from the beginning until the first frame came back, with all that others did meanwhile
 }
 
 func (c ColdStart) String() string {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return fmt.Sprintf("driver %.0f ms, context %.0f ms, kernel %.0f ms, buffers %.0f ms",
-		ms(c.Driver), ms(c.Context), ms(c.Module), ms(c.Buffers))
+	return fmt.Sprintf("driver %.0f ms, context %.0f ms, kernel %.0f ms, buffers %.0f ms; first frame after %.0f ms",
+		ms(c.Driver), ms(c.Context), ms(c.Module), ms(c.Buffers), ms(c.First))
 }
 
 // meter collects what the filters of a backend measure.

@@ -22,6 +22,7 @@ type unit struct {
 
 // function is a loaded kernel.
 type function struct {
+	name   string
 	module cu.Module
 	kernel cu.Function
 	shared int // bytes of dynamic shared memory that it may use
@@ -75,7 +76,7 @@ func (u *unit) load(v kernels.Variant) (*function, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &function{shared: everyShared}
+	f := &function{name: v.Name, shared: everyShared}
 	if f.module, err = cu.LoadData(text); err != nil {
 		return nil, u.failed(err, "load %s on %s", v.Name, u)
 	}

@@ -27,9 +27,17 @@ type Launch struct {
 	ArgsSize    uintptr
 }
 
-// Launches returns the runs that filter one frame from src to dst, which do not overlap: one, or two for an interlaced
-// frame, whose order does not matter.
-func (v Variant) Launches(p Params, f pipeline.Format, interlaced bool, src, dst DevicePlanes) ([]Launch, error) {
+// Plan is what the launches of one variant have in common for frames of one format; making one takes longer than a small frame.
+type Plan struct {
+	format                pipeline.Format
+	radius                int
+	args                  C.vf_args // without the addresses
+	width, height, shared int       // of a block
+	threads               [2]int
+}
+
+// Plan returns the plan for frames of a format.
+func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -40,20 +48,27 @@ func (v Variant) Launches(p Params, f pipeline.Format, interlaced bool, src, dst
 	if err != nil {
 		return nil, err
 	}
-	rows, n := rowsOf(f, interlaced)
-	width, height, shared := v.tile(p)
+	plan := &Plan{format: f, radius: p.Radius, threads: v.threads}
+	plan.width, plan.height, plan.shared = v.tile(p)
+	v.fill(&plan.args, p, f, t)
+	return plan, nil
+}
+
+// Launches returns the runs that filter one frame from src to dst, which do not overlap: one, or two for an interlaced
+// frame, whose order does not matter.
+func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes) []Launch {
+	rows, n := rowsOf(p.format, interlaced)
 	launches := make([]Launch, n)
 	for i := range launches {
-		args := new(C.vf_args)
-		v.fill(args, p, f, t)
-		place(args, f, rows[i], p.Radius, src, dst)
+		args := p.args
+		place(&args, p.format, rows[i], p.radius, src, dst)
 		launches[i] = Launch{
-			Grid:  [3]int{blocks(f.Width, width), blocks(rows[i].height, height), 1},
-			Block: [3]int{v.threads[0], v.threads[1], 1}, Shared: shared,
-			Args: unsafe.Pointer(args), ArgsSize: unsafe.Sizeof(*args),
+			Grid:  [3]int{blocks(p.format.Width, p.width), blocks(rows[i].height, p.height), 1},
+			Block: [3]int{p.threads[0], p.threads[1], 1}, Shared: p.shared,
+			Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
 		}
 	}
-	return launches, nil
+	return launches
 }
 
 // does is takes without the device.

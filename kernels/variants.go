@@ -56,10 +56,8 @@ func listVariants() (list []Variant) {
 		for radius := range MaxRadius + 1 {
 			list = append(list, tileVariant(radius, r))
 		}
-		for radius := 1; radius <= 3; radius++ {
-			list = append(list, slidingVariant(radius, r))
-		}
-		for radius := 3; radius <= MaxRadius; radius++ {
+		list = append(list, slidingVariant(1, r))
+		for radius := 5; radius <= MaxRadius; radius++ {
 			list = append(list, tensorVariant(radius, r))
 		}
 	}
@@ -94,8 +92,8 @@ func (v Variant) tile(p Params) (width, height, shared int) {
 
 // tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows.
 func tileVariant(radius int, r RangeWeight) Variant {
-	height, blocks := 8, 3
-	if radius > 3 {
+	height, blocks := 8, 4
+	if radius > 4 {
 		height, blocks = 16, 1
 	}
 	halo := (radius + 3) / 4 * 4
@@ -107,40 +105,41 @@ func tileVariant(radius int, r RangeWeight) Variant {
 	}
 }
 
-// tensorVariant sizes the tiles of tensor.cu: two blocks or three fit into the shared memory of a multiprocessor. mix names the groups of
+// tensorVariant sizes the tiles of tensor.cu: three blocks fit into the shared memory of a multiprocessor. mix names the groups of
 // a row whose reciprocals the special-function unit takes.
 func tensorVariant(radius int, r RangeWeight) Variant {
 	const group, squares = 4, 4
-	width, blocks, mix := 64, 3, 0x4
+	width, mix := 64, 0x2
 	switch {
 	case radius > 12:
-		width, blocks, mix = 32, 2, 0x92
+		width, mix = 32, 0x44
 	case radius > 7:
-		blocks, mix = 2, 0x12
-	case radius < 4:
-		mix = 0x2
+		width, mix = 32, 0x4
+	case radius == 5:
+		mix = 0x8
 	}
 	const height = 32
 	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
 	columns, rows := width-4+across*group, height-4+down*2
-	pitch := (columns+7)/8*8 + group
+	pitch := ((-radius & 3) + columns + 3) / 4 * 4 // whole vectors of pixels, and an odd number of them
+	pitch = (pitch+3)/8*8 + 4
 	return Variant{
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
 		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
 		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
-			define("SQUARES", squares), define("BLOCKS", blocks), define("MIX", mix), rangeFlag(r)},
+			define("SQUARES", squares), define("BLOCKS", 3), define("MIX", mix), rangeFlag(r)},
 	}
 }
 
 // slidingVariant sizes the strips of sliding.cu: long enough that the rows above and below, which are read and weighted for nothing,
 // count for little, short enough that there are strips for all.
 func slidingVariant(radius int, r RangeWeight) Variant {
-	rows, warps := []int{0, 24, 26, 26}[radius], 4
+	rows, warps := 8, 4
 	return Variant{
 		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Form: Sliding, Radius: radius, Range: r, Distance: RGB, Compute: 61,
 		width: 120, height: rows * warps, threads: [2]int{32, warps},
 		flags: []string{define("RADIUS", radius), define("ROWS", rows), define("WARPS", warps),
-			define("BLOCKS", []int{0, 5, 4, 3}[radius]), define("UNROLL", 1), rangeFlag(r)},
+			define("BLOCKS", 4), define("UNROLL", rows+2*radius), rangeFlag(r)},
 	}
 }
 
@@ -174,8 +173,7 @@ func (v Variant) takes(p Params, compute int) bool {
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
 	}
-	return v.Form != Paper && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range &&
-		v.Distance == p.Distance && v.Compute <= compute
+	return v.Form != Paper && v.does(p) && v.Compute <= compute
 }
 
 // Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more. No

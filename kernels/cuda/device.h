@@ -34,6 +34,8 @@ typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
 	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void name(const vf_args args)
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("nounroll")
+#define VF_PRAGMA(x) _Pragma(#x)
+#define UNROLL_BY(n) VF_PRAGMA(clang loop unroll_count(n))
 
 // Where the thread is.
 DEVICE int thread_x() { return __nvvm_read_ptx_sreg_tid_x(); }

@@ -2,8 +2,7 @@
 //
 // No integer is ever converted to a float: read as a float, an integer n < 2^23 is the denormal number n 2^-149, which multiply-adds
 // take at full speed, so it is enough to scale the other factor. The weights are scaled by 2^110 (tapWeights in launch.go),
-// which cancels in the quotient; a sum of W R is then in units of 2^-39, of W G (whose byte lies 8 bits higher) of 2^-31,
-// of W B of 2^-23.
+// which cancels in the quotient; the sums of W R, W G and W B are then in units of 2^-39.
 #pragma once
 
 #include "planes.h"
@@ -19,26 +18,18 @@ DEVICE float weight(uint32_t p, uint32_t q, float a, float b) {
 	return exp2(fma(bits_float(dot4(d, d, float_bits(ROUND))) - ROUND, a, b));
 }
 
+// level is a byte of a word, 0 to 3, times 2^-149.
+DEVICE float level(uint32_t word, int byte) { return bits_float(byte_perm(word, 0, 0x4440 | byte)); }
+
 DEVICE void add(sums &s, float w, uint32_t word) {
 	s.w += w;
-	s.r = fma(w, bits_float(word & 0xff), s.r);
-	s.g = fma(w, bits_float(word & 0xff00), s.g);
-	s.b = fma(w, bits_float(word & 0xff0000), s.b);
+	s.r = fma(w, level(word, 0), s.r);
+	s.g = fma(w, level(word, 1), s.g);
+	s.b = fma(w, level(word, 2), s.b);
 }
 
 // finish returns the means as a word.
 DEVICE uint32_t finish(const sums &s) {
-	float inverse = reciprocal(s.w) * 0x1p74f; // the factors of 2 in two steps, as neither side could hold them all
-	float r = fma(s.r * 0x1p75f, inverse, TIE_UP), g = fma(s.g * 0x1p67f, inverse, TIE_UP), b = fma(s.b * 0x1p59f, inverse, TIE_UP);
-	return pack(r + ROUND, g + ROUND, b + ROUND);
-}
-
-// kept puts back the words, four from x on, that the border skip leaves as they are.
-DEVICE uint4 kept(const vf_args &args, uint4 result, uint4 own, int x, int y) {
-	if (args.border != VF_SKIP) return result;
-	if (keeps(args, x, y)) result.x = own.x;
-	if (keeps(args, x + 1, y)) result.y = own.y;
-	if (keeps(args, x + 2, y)) result.z = own.z;
-	if (keeps(args, x + 3, y)) result.w = own.w;
-	return result;
+	float inverse = reciprocal(s.w) * 0x1p74f * 0x1p75f; // in two steps: 2^149 is no float
+	return pack(fma(s.r, inverse, ROUND), fma(s.g, inverse, ROUND), fma(s.b, inverse, ROUND));
 }

@@ -72,45 +72,74 @@ DEVICE void add_now(line &l) {
 	for (int k = 0; k < 4; k++) now(l.s[k].w), now(l.s[k].r), now(l.s[k].g), now(l.s[k].b);
 }
 
-// store writes a finished line, the chroma that two rows share with the second of them; above is the result of the line before.
-DEVICE void store(const vf_args &args, int x, int y, uint4 out, uint4 above) {
-	int lane = thread_x();
-	if (lane == 0 || lane == 31) return;
-	if (!args.sub_y) return store_rows(args, x, y, out, out);
-	if (y % 2) return store_rows(args, x, y - 1, above, out);
-	if (y == args.height - 1) store_rows(args, x, y, out, out);
+// Where a thread is: its first column and row, and whether all that its warp reads lies inside an aligned picture of packed RGBA. FAST, the
+// way through the latter, needs no look at borders and formats.
+struct place {
+	int x, y;
+	const uint8_t *from; // FAST: the first word that is read
+	uint8_t *to;         // FAST: the first word that is written
+};
+
+template <bool FAST>
+DEVICE samples load(const vf_args &args, const place &p, int i) {
+	if (FAST) return load_u128(p.from + i * args.src_pitch[0]);
+	return load_samples(args, p.x, p.y - R + i);
 }
 
-// step takes in the line y, and stores the one that it completes if that is the line first or lies below.
-DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, int x, int y, int first) {
+// store writes a finished line, the row i of the thread; the chroma that two rows share with the second of them. above is the result of the
+// line before.
+template <bool FAST>
+DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint4 own, uint4 above) {
+	int lane = thread_x(), y = p.y + i;
+	if (lane == 0 || lane == 31) return;
+	if (FAST) {
+		uint4 alpha = load_u128(p.from + (i + R) * args.src_pitch[0]) & 0xff000000;
+		return store_u128(p.to + i * args.dst_pitch[0], out | alpha);
+	}
+	if (!args.sub_y) return store_rows(args, p.x, y, out, out);
+	if (y % 2) return store_rows(args, p.x, y - 1, above, out);
+	if (y == args.height - 1) store_rows(args, p.x, y, out, out);
+}
+
+// step takes in the line i of ROWS + 2 R, and stores the one that it completes.
+template <bool FAST>
+DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, const place &p, int i) {
 	UNROLL
 	for (int d = R; d > 0; d--) age(l[d], l[d - 1]);
-	gather(l[0], words_of(args, next, x));
-	next = load_samples(args, x, y + 1); // on its way while the sums are added up
-	if (y < first) return;
+	gather(l[0], FAST ? next & 0xffffff : words_of(args, next, p.x));
+	if (i + 1 < ROWS + 2 * R) next = load<FAST>(args, p, i + 1); // on its way while the sums are added up
+	if (i < R) return;
 	UNROLL
 	for (int d = 0; d <= R; d++) {
 		meet(l[d], l[0], d, args.tap[d + again()]);
 		add_now(l[d]);
 	}
 	add_now(l[0]);
-	if (y < first + R) return;
+	if (i < 2 * R) return;
 	const line &done = l[R];
 	uint4 out = {finish(done.s[0]), finish(done.s[1]), finish(done.s[2]), finish(done.s[3])};
-	out = kept(args, out, uint4{done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]}, x, y - R);
-	store(args, x, y - R, out, above);
+	uint4 own = {done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]};
+	if (!FAST) out = kept(args, out, own, p.x, p.y + i - 2 * R);
+	store<FAST>(args, p, i - 2 * R, out, own, above);
 	above = out;
 }
 
 KERNEL(VF_NAME, 32 * WARPS, VF_BLOCKS) {
-	int x = block_x() * WIDTH + 4 * (thread_x() - 1), y0 = (block_y() * WARPS + thread_y()) * ROWS;
-	if (y0 >= args.height) return;
+	place p;
+	const int left = block_x() * WIDTH - 4;
+	p.x = left + 4 * thread_x(), p.y = (block_y() * WARPS + thread_y()) * ROWS;
+	if (p.y >= args.height) return;
+	p.from = source(args, 0, p.y - R) + 4 * p.x, p.to = target(args, 0, p.y) + 4 * p.x;
 	line l[R + 1] = {};
 	uint4 above = {0, 0, 0, 0};
-	samples next = load_samples(args, x, y0 - R);
-	NO_UNROLL
-	for (int i = 0; i < ROWS + 2 * R; i += VF_UNROLL) {
-		UNROLL
-		for (int k = 0; k < VF_UNROLL; k++) step(args, l, next, above, x, y0 - R + i + k, y0);
+	bool inner = left >= 0 && left + 128 <= args.width && p.y >= R && p.y + ROWS + R <= args.height;
+	if (inner && args.layout == VF_RGBA && args.aligned && args.border != VF_SKIP) {
+		samples next = load<true>(args, p, 0);
+		UNROLL_BY(VF_UNROLL)
+		for (int i = 0; i < ROWS + 2 * R; i++) step<true>(args, l, next, above, p, i);
+		return;
 	}
+	samples next = load<false>(args, p, 0);
+	NO_UNROLL
+	for (int i = 0; i < ROWS + 2 * R; i++) step<false>(args, l, next, above, p, i);
 }

@@ -34,37 +34,37 @@ enum {
 	LOADS = ACROSS + (SQUARES - 1) * (STEP / GROUP_W), // groups in a row that the squares of a job read
 	ROWS = HEIGHT - 4 + DOWN * GROUP_H,
 	COLUMNS = WIDTH - 4 + ACROSS * GROUP_W,
-	PITCH = (COLUMNS + 7) / 8 * 8 + GROUP_W % 8, // records; the rows of a group fall into different banks
+	SHIFT = -R & 3,                              // columns before the tile, so that whole vectors of pixels are loaded
+	VECTORS = (SHIFT + COLUMNS + 3) / 4,
+	PITCH = (4 * VECTORS + 3) / 8 * 8 + 4, // records; the rows of a group fall into different banks
 	JOBS_X = WIDTH / (SQUARES * STEP) * (STEP / 4), JOBS = JOBS_X * (HEIGHT / 4),
 };
 static_assert(WIDTH % (SQUARES * STEP) == 0 && HEIGHT % 4 == 0, "squares must fill the tile");
 
 // record makes a pixel's record of its word; bias is K / 2.
 DEVICE uint4 record(uint32_t word, float bias) {
-	const half2 eighth = 0x30003000, centre = 0xD880D880; // 1/8 and -(1024 + 128) / 8, for bytes that read as 1024 + n
-	half2 rg = half2_fma(byte_perm(word, 0x64646464, 0x4140), eighth, centre);
-	half2 b0 = half2_fma(byte_perm(word, 0x64646464, 0x4442), eighth, centre) & 0xffff;
-	uint32_t v = (word ^ 0x808080) & 0xffffff; // the centred bytes, signed
-	float square = bits_float(dot4_signed(v, v, float_bits(ROUND))) - ROUND;
-	float m = fma(square, 1.0f / 64, bias);
+	// A byte n under 0x64 is the half 1024 + n; less 1024 + 128, over 8. The 0x80 stands for the missing fourth colour.
+	const half2 eighth = 0x30003000, centre = 0xD880D880;
+	half2 rg = half2_fma(byte_perm(word, 0x64648064, 0x4140), eighth, centre);
+	half2 b0 = half2_fma(byte_perm(word, 0x64648064, 0x4542), eighth, centre);
+	uint32_t v = word ^ 0x808080; // the centred bytes, signed
+	float m = fma(bits_float(dot4_signed(v, v, float_bits(ROUND))) - ROUND, 1.0f / 64, bias);
 	float high = low_float(half2_of(m, 0));
 	return uint4{rg, b0, half2_of(high, m - high), 0x3C003C00};
 }
 
-// load fills the records of the tile, whose first one is the pixel x0, y0. A lane makes four records of a row, which lie 16 bytes apart, and
-// its neighbours' 64: each begins with another one of the four, so that no two of eight lanes meet in one bank.
+// load fills the records of the tile, whose first vector begins at the pixel x0, y0. A lane makes four records, side by side, so that its
+// neighbours' are 64 bytes away: each lane begins with another one of its four, lest eight lanes meet in two banks.
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
-	const int shift = x0 & 3, vectors = (COLUMNS + 3 + 3) / 4; // vectors of four pixels start where x divides by 4
-	for (int i = thread; i < vectors * ROWS; i += THREADS) {
-		int row = i / vectors, x = i % vectors * 4 - shift, turn = thread / 2 & 3;
+	const int turn = thread / 2 & 3;
+	for (int i = thread; i < VECTORS * ROWS; i += THREADS) {
+		int row = i / VECTORS, x = i % VECTORS * 4;
 		uint4 w = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
-		if (turn & 1) w = w.yzwx;
+		if (turn & 1) w = w.yxwz;
 		if (turn & 2) w = w.zwxy;
+		uint4 *to = records + row * PITCH + x;
 		UNROLL
-		for (int k = 0; k < 4; k++) {
-			int at = x + (k + turn & 3);
-			if (at >= 0 && at < COLUMNS) records[row * PITCH + at] = record(w[k], bias);
-		}
+		for (int k = 0; k < 4; k++) to[k ^ turn] = record(w[k], bias);
 	}
 }
 
@@ -83,11 +83,36 @@ DEVICE half2 weights(half2 x, half2 space, half2 scale) {
 }
 
 DEVICE half2 weights_by_unit(const float *x, half2 space) {
-	return half2_mul(half2_of(reciprocal(x[0]), reciprocal(x[1])), space);
+	return half2_mul(half2_of(reciprocal(-x[0]), reciprocal(-x[1])), space);
 }
 
-// filter_row adds what the squares of a job see in one row of groups.
-DEVICE void filter_row(square *s, const uint4 *row, const half2 (*space)[2], half2 scale) {
+// column adds what the squares of a job see in one column of groups to their weights w: group j of each, at by_row[0] of the first.
+DEVICE void column(const square *s, half2 (*w)[4], int k, int j, const uint32_t *by_row, half2 space0, half2 space1, half2 scale) {
+	UNROLL
+	for (int i = 0; i < SQUARES; i++) {
+		uint32_t q = by_row[i * (STEP / GROUP_W)];
+		if (VF_RANGE == VF_LORENTZIAN && (VF_MIX >> j & 1)) {
+			float x[4];
+			mma_k8_float(x, s[i].own, q);
+			w[i][k] = weights_by_unit(x, space0);
+			w[i][k + 1] = weights_by_unit(x + 2, space1);
+			continue;
+		}
+		half2 x[2];
+		mma_k8_half(x, s[i].own, q);
+		w[i][k] = weights(x[0], space0, scale);
+		w[i][k + 1] = weights(x[1], space1, scale);
+	}
+}
+
+DEVICE half2 both(half2 across, half2 down) {
+	return VF_RANGE == VF_GAUSSIAN ? half2_add(across, down) : half2_mul(across, down);
+}
+
+// filter_row adds what the squares of a job see in one row of groups, two groups of each at a time. down has the spatial weights of the row
+// for the upper and the lower pixels of a square.
+DEVICE void filter_row(square *s, const uint4 *row, const half2 *across, half2 down0, half2 down1, half2 scale) {
+	const int step = STEP / GROUP_W;
 	uint32_t by_row[LOADS + 3], by_column[LOADS + 3];
 	UNROLL
 	for (int m = 0; m < LOADS; m += 4) {
@@ -101,27 +126,16 @@ DEVICE void filter_row(square *s, const uint4 *row, const half2 (*space)[2], hal
 		}
 	}
 	UNROLL
-	for (int i = 0; i < SQUARES; i++) {
-		half2 w[ACROSS + 1][2];
+	for (int j = 0; j < ACROSS; j += 2) {
+		half2 w[SQUARES][4];
+		column(s, w, 0, j, by_row + j, both(across[j], down0), both(across[j], down1), scale);
+		if (j + 1 < ACROSS) column(s, w, 2, j + 1, by_row + j + 1, both(across[j + 1], down0), both(across[j + 1], down1), scale);
 		UNROLL
-		for (int j = 0; j < ACROSS; j++) {
-			uint32_t q = by_row[i * (STEP / GROUP_W) + j];
-			if (VF_RANGE == VF_LORENTZIAN && (VF_MIX >> j & 1)) {
-				float x[4];
-				mma_k8_float(x, s[i].own, q);
-				w[j][0] = weights_by_unit(x, space[j][0] ^ 0x80008000);
-				w[j][1] = weights_by_unit(x + 2, space[j][1] ^ 0x80008000);
-				continue;
-			}
-			half2 x[2];
-			mma_k8_half(x, s[i].own, q);
-			w[j][0] = weights(x[0], space[j][0], scale);
-			w[j][1] = weights(x[1], space[j][1], scale);
+		for (int i = 0; i < SQUARES; i++) {
+			const uint32_t *q = by_column + i * step + j;
+			if (j + 1 < ACROSS) mma_k16_add(s[i].sum, w[i], q[0], q[1]);
+			else mma_k8_add(s[i].sum, w[i], q[0]);
 		}
-		const uint32_t *q = by_column + i * (STEP / GROUP_W);
-		UNROLL
-		for (int j = 0; j + 1 < ACROSS; j += 2) mma_k16_add(s[i].sum, w[j], q[j], q[j + 1]);
-		if (ACROSS % 2) mma_k8_add(s[i].sum, w[ACROSS - 1], q[ACROSS - 1]);
 	}
 }
 
@@ -144,14 +158,25 @@ DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	}
 }
 
+// keep puts back the words of the stage that the border skip leaves as they are.
+DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y0) {
+	if (args.border != VF_SKIP) return;
+	for (int i = 4 * thread; i < WIDTH * HEIGHT; i += 4 * THREADS) {
+		int x = x0 + i % WIDTH, y = y0 + i / WIDTH;
+		uint4 *words = (uint4 *)(stage + i);
+		*words = kept(args, *words, words_of(args, load_samples(args, x, y), x), x, y);
+	}
+	barrier();
+}
+
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
-	uint4 *records = (uint4 *)shared_memory();
-	uint32_t *stage = (uint32_t *)(records + PITCH * ROWS);
+	uint4 *tile = (uint4 *)shared_memory(), *records = tile + SHIFT;
+	uint32_t *stage = (uint32_t *)(tile + PITCH * ROWS);
 	const int lane = thread_x(), warp = thread_y(), thread = warp * 32 + lane, g = lane / 4, t = lane % 4;
 	const int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
 	half2 *down = stage + WIDTH * HEIGHT; // the spatial weights of rows, twice each: of the distance i - R - 3 at i
 	if (thread < 2 * R + 8) down[thread] = half2_of(axis(args, thread - R - 3), axis(args, thread - R - 3));
-	load(args, records, thread, x0 - R, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
+	load(args, tile, thread, x0 - R - SHIFT, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
 	barrier();
 
 	// Lane g holds the pixels (g % 4, g / 4) and (g % 4, g / 4 + 2) of a square, lane t the neighbours 2 t and 2 t + 1 of a group.
@@ -163,6 +188,8 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		int d = j * GROUP_W + qx - R - px;
 		across[j] = VF_RANGE == VF_GAUSSIAN ? half2_of(axis(args, d), axis(args, d + 1)) : half2_of(k * axis(args, d), k * axis(args, d + 1));
 	}
+	// A lane's part of a pixel's own row: the halves of its record times a, plus b.
+	const half2 a = t < 2 ? 0x40004000 : t == 2 ? 0 : 0xBC00BC00, b = t == 2 ? 0xBC00BC00 : 0;
 	const half2 scale = VF_RANGE == VF_GAUSSIAN ? half2_of(args.gauss, args.gauss) : 0;
 	// The address that each lane gives to load_matrices: record lane % 8 of group lane / 8.
 	const int from = lane % 8 / GROUP_W * PITCH + lane % 8 % GROUP_W + lane / 8 * GROUP_W;
@@ -176,27 +203,19 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 			UNROLL
 			for (int half = 0; half < 2; half++) {
 				const uint32_t *own = (const uint32_t *)(records + (y + R + py + 2 * half) * PITCH + x + i * STEP + R + px);
-				half2 v = own[t == 3 ? 2 : t];
-				s[i].own[half] = t < 2 ? half2_mul(v, 0x40004000) : t == 2 ? 0xBC00BC00 : v ^ 0x80008000;
+				s[i].own[half] = half2_fma(own[t == 3 ? 2 : t], a, b);
 			}
 		}
 		const uint4 *row = records + y * PITCH + x + from;
 		const half2 *dy = down + 3 + qy - py;
 		NO_UNROLL
 		for (int j = 0; j < DOWN; j++, row += GROUP_H * PITCH, dy += GROUP_H) {
-			half2 space[ACROSS][2];
-			UNROLL
-			for (int half = 0; half < 2; half++) {
-				half2 d = dy[-2 * half];
-				UNROLL
-				for (int i = 0; i < ACROSS; i++)
-					space[i][half] = VF_RANGE == VF_GAUSSIAN ? half2_add(across[i], d) : half2_mul(across[i], d);
-			}
-			filter_row(s, row, space, scale);
+			filter_row(s, row, across, dy[0], dy[-2], scale);
 		}
 		UNROLL
 		for (int i = 0; i < SQUARES; i++) finish(s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
 	}
 	barrier();
+	keep(args, stage, thread, x0, y0);
 	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, stage, thread, x0, y0);
 }
