@@ -47,6 +47,8 @@ var rules = []rule{
 		why: "a benchmark of the filters alone: files and codecs would be in the times"},
 	{folder: "kernels/kerneltest", imports: []string{"pipeline"},
 		why: "pictures for the tests of every backend; kernels' own tests import it"},
+	{folder: "kernels/mkptx", imports: []string{"kernels"},
+		why: "compiles the list of kernels, whatever it says: it knows no device and no file but theirs"},
 	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
 		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
 	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
