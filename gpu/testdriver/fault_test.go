@@ -60,6 +60,12 @@ func TestFailedLaunch(t *testing.T) {
 
 // A lost device stays lost, for new contexts too; others are not.
 func TestLostDevice(t *testing.T) {
+	hung := start(t, "hang=1,lost=2").open(0)
+	b := hung.buffers()
+	hung.filter(b)
+	hung.want(999, "cuEventRecord", hung.get("cuEventCreate", 0), b.stream)
+	hung.must("cuDevicePrimaryCtxRelease_v2", 0) // a lost device does not hang
+
 	for option, result := range map[string]int{"lost=3": 999, "ecc=3": 214} {
 		c := start(t, option).open(0)
 		b := c.buffers()

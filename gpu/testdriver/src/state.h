@@ -61,9 +61,7 @@ extern std::condition_variable_any work_done;
 std::vector<Device> &devices();
 Device *find_device(CUdevice number);
 
-Context *find_context(CUcontext handle);
 Context *current_context(); // of this thread
-void set_current(Context *context);
 
 // What a context still has when it ends is freed.
 Context *open_context(Device &device);
