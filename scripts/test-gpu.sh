@@ -35,7 +35,7 @@ step() { # step NAME COMMAND...: its output goes to the report; a failure is rem
 conformance() {
 	(cd gpu && VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.v -test.count=1) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
 	grep -E '^(---|PASS|ok)' "$out.tests" | grep -v SKIP
-	skipped=$(grep -c '^--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
+	skipped=$(grep -c -- '--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
 	echo "$skipped tests need faults, which only the test driver has"
 	rm "$out.tests"
 	[ "$skipped" = "$known" ]
