@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -296,7 +297,7 @@ func TestCancelled(t *testing.T) {
 		o.CPU = true
 		met := false
 		o.Say = func(format string, args ...any) {
-			if strings.Contains(sprintf(format, args...), at) {
+			if strings.Contains(fmt.Sprintf(format, args...), at) {
 				met = true
 				cancel(why)
 			}

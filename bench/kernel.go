@@ -41,7 +41,7 @@ func (r *run) kernels(ctx context.Context) (*KernelSection, error) {
 		return s, err
 	}
 	sizes := r.sizes([]Size{size4K, size8K}, []Size{size4K})
-	radii := r.radii([]int{1, 2, 3, 5, 7, 10, 15}, []int{1, 3, 5, 10})
+	radii := r.radii([]int{1, 2, 3, 5, 7, 10, 15}, []int{1, 5})
 	for _, size := range sizes {
 		for _, l := range kernelLayouts {
 			src := picture(formatOf(l, size))
@@ -83,9 +83,9 @@ func (r *run) repeat() gpu.Repeat {
 	case r.o.Quick && r.smallest():
 		return gpu.Repeat{Batches: 3, Runs: 2, Time: 50 * time.Millisecond}
 	case r.o.Quick:
-		return gpu.Repeat{Batches: 5, Runs: 100, Time: 50 * time.Millisecond}
+		return gpu.Repeat{Batches: 5, Runs: 500, Time: 50 * time.Millisecond}
 	}
-	return gpu.Repeat{Batches: 9, Runs: 200, Time: 300 * time.Millisecond}
+	return gpu.Repeat{Batches: 9, Runs: 1000, Time: 300 * time.Millisecond}
 }
 
 func gbps(bytes int, s Stat) float64 { return float64(bytes) / (s.Median * 1e6) }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
-
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 func TestStat(t *testing.T) {
 	for _, c := range []struct {

@@ -86,9 +86,15 @@ func (t *trial) warm(ctx context.Context, r Repeat) (runs int, err error) {
 	fit := func(d time.Duration) int {
 		return min(int(r.Time/time.Duration(max(r.Batches, 1))/max(d, 1))+1, max(r.Runs, 1))
 	}
-	n := fit(one) // the first run is slower than those that follow
-	d, err := t.batch(ctx, n)
-	return fit(d / time.Duration(n)), err
+	runs = fit(one)
+	for range 2 { // the first run is slower than those that follow, and a device that has slept needs a while
+		d, err := t.batch(ctx, runs)
+		if err != nil {
+			return 0, err
+		}
+		runs = fit(d / time.Duration(runs))
+	}
+	return runs, nil
 }
 
 // batch times n runs together.
