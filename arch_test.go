@@ -22,6 +22,7 @@ const (
 	astiav = "github.com/asticode/go-astiav"
 	cu     = "gorgonia.org/cu"
 	sys    = "golang.org/x/sys"
+	plot   = "gonum.org/v1/plot"
 )
 
 // rule says what the packages of one folder may import beside the standard library: packages of this
@@ -63,6 +64,8 @@ var rules = []rule{
 		why: "C and a header: its tests look at what the linker sees"},
 	{folder: "gpu/testdriver",
 		why: "tests of every package and of the built program set it up, so it depends on none of them"},
+	{folder: "bench", imports: []string{"decode", "encode", "gpu", "kernels", "pipeline", "samples/scene", plot},
+		why: "measures what the parts reach together, and says it in numbers: what people see of them is the command's"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},

@@ -194,6 +194,15 @@ func (v Variant) takes(p Params, compute int) bool {
 	return v.Form != Paper && v.does(p) && v.Compute <= compute
 }
 
+// Margin is how many black pixels the variant reads beyond each edge of its source, beside the frame itself: the host
+// provides them. 0 for all that know the borders themselves.
+func (v Variant) Margin(p Params) int {
+	if v.Form == Paper {
+		return p.Radius
+	}
+	return 0
+}
+
 // Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more. No
 // match is an error.
 func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {

@@ -10,16 +10,16 @@ import (
 
 var shells = []string{"bash", "zsh", "fish"}
 
-// runCompletion prints the completion script for a shell, made from the flag set.
+// runCompletion prints the completion script for a shell, made from the flag sets.
 func runCompletion(args []string, w io.Writer) error {
 	if len(args) != 1 {
 		return usagef("for example: source <(vidfilter completion bash)", "completion takes the name of one shell")
 	}
-	script := map[string]func(*pflag.FlagSet) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
+	script := map[string]func(job, bench *pflag.FlagSet) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
 	if script == nil {
 		return badValue("completion", args[0], unknownName(shells, args[0]))
 	}
-	_, err := io.WriteString(w, script(defaultOptions().flags()))
+	_, err := io.WriteString(w, script(defaultOptions().flags(), new(benchOptions).flags()))
 	return err
 }
 
@@ -49,18 +49,23 @@ func commandNames() (all []string) {
 	return all
 }
 
-func bashScript(fs *pflag.FlagSet) string {
+func bashScript(job, bench *pflag.FlagSet) string {
+	return fmt.Sprintf(bashTemplate, bashCases(bench), bashNames(bench), bashCases(job), strings.Join(shells, " "),
+		strings.Join(commandNames(), " "), bashNames(job))
+}
+
+// bashCases completes the values of flags.
+func bashCases(fs *pflag.FlagSet) string {
 	var cases strings.Builder
-	var flags []string
 	fs.VisitAll(func(f *pflag.Flag) {
-		flags = append(flags, "--"+f.Name)
 		if !isSwitch(f) {
 			fmt.Fprintf(&cases, "    %s) %s; return ;;\n", strings.Join(spellings(f), "|"), bashValues(f))
 		}
 	})
-	return fmt.Sprintf(bashTemplate, cases.String(), strings.Join(shells, " "),
-		strings.Join(commandNames(), " "), strings.Join(flags, " "))
+	return cases.String()
 }
+
+func bashNames(fs *pflag.FlagSet) string { return "--" + strings.Join(longNames(fs), " --") }
 
 func bashValues(f *pflag.Flag) string {
 	switch v := valuesOf(f); {
@@ -81,6 +86,12 @@ _vidfilter() {
     cur=
   elif [[ $prev == "=" ]]; then
     prev=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  if [[ ${COMP_WORDS[1]} == bench && $COMP_CWORD -gt 1 ]]; then
+    case $prev in
+%s    esac
+    COMPREPLY=($(compgen -W "%s" -- "$cur"))
+    return
   fi
   case $prev in
 %s    completion) COMPREPLY=($(compgen -W "%s" -- "$cur")); return ;;
@@ -103,16 +114,21 @@ _vidfilter() {
 complete -F _vidfilter vidfilter
 `
 
-func zshScript(fs *pflag.FlagSet) string {
+func zshScript(job, bench *pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("#compdef vidfilter\n# zsh completion of vidfilter\n_vidfilter() {\n")
 	fmt.Fprintf(&b, "  local -a commands=(%s)\n", strings.Join(commandNames(), " "))
 	b.WriteString("  case $words[2] in\n    info) _arguments '--json[as JSON]' '*:file:_files'; return ;;\n    compare) _files; return ;;\n")
-	fmt.Fprintf(&b, "    completion) _values shell %s; return ;;\n  esac\n", strings.Join(shells, " "))
-	b.WriteString("  _arguments -s \\\n")
-	fs.VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&b, "    %s \\\n", zshFlag(f)) })
-	b.WriteString("    '1:command:($commands)'\n}\n")
+	fmt.Fprintf(&b, "    completion) _values shell %s; return ;;\n", strings.Join(shells, " "))
+	fmt.Fprintf(&b, "    bench) _arguments -s \\\n%s      '1:command:'; return ;;\n  esac\n", zshFlags(bench))
+	fmt.Fprintf(&b, "  _arguments -s \\\n%s    '1:command:($commands)'\n}\n", zshFlags(job))
 	b.WriteString("if [[ $funcstack[1] == _vidfilter ]]; then _vidfilter \"$@\"; else compdef _vidfilter vidfilter; fi\n")
+	return b.String()
+}
+
+func zshFlags(fs *pflag.FlagSet) string {
+	var b strings.Builder
+	fs.VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&b, "    %s \\\n", zshFlag(f)) })
 	return b.String()
 }
 
@@ -142,7 +158,7 @@ func zshValues(f *pflag.Flag) string {
 
 var zshQuote = strings.NewReplacer(`'`, `'\''`, `[`, `\[`, `]`, `\]`, `:`, `\:`, `\`, `\\`).Replace
 
-func fishScript(fs *pflag.FlagSet) string {
+func fishScript(job, bench *pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("# fish completion of vidfilter\ncomplete -c vidfilter -f\n")
 	for _, c := range commands() {
@@ -151,12 +167,14 @@ func fishScript(fs *pflag.FlagSet) string {
 	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info compare' -F\n")
 	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info' -l json -d 'as JSON'\n")
 	fmt.Fprintf(&b, "complete -c vidfilter -n '__fish_seen_subcommand_from completion' -a '%s'\n", strings.Join(shells, " "))
-	fs.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f)) })
+	bench.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, "__fish_seen_subcommand_from bench")) })
+	job.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, "not __fish_seen_subcommand_from bench")) })
 	return b.String()
 }
 
-func fishFlag(f *pflag.Flag) string {
-	s := "complete -c vidfilter -l " + f.Name
+// fishFlag offers a flag where the condition holds.
+func fishFlag(f *pflag.Flag, condition string) string {
+	s := "complete -c vidfilter -n '" + condition + "' -l " + f.Name
 	if f.Shorthand != "" {
 		s += " -s " + f.Shorthand
 	}

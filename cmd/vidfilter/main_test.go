@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // try runs the program in this process.
@@ -29,6 +31,25 @@ func TestCommands(t *testing.T) {
 		{"version", 0, "vidfilter ", ""},
 		{"--version", 0, "vidfilter ", ""},
 		{"devices", 0, "cpu ", ""},
+		{"bench --help", 0, "usage: vidfilter bench", ""},
+		{"bench -h", 0, "  --kernel GLOB", ""},
+		{"bench x", 2, "", "hint: vidfilter bench -i FILE"},
+		{"bench --size 4.5k", 2, "", "hint: a size is"},
+		{"bench --size 63x48", 2, "", "hint: both sides are even"},
+		{"bench --size 8x8", 2, "", "hint: both sides are even"},
+		{"bench --kernel tile_lorentzain_r3", 2, "", `did you mean "tile_lorentzian_r3"?`},
+		{"bench --kernel none", 2, "", "hint: there are paper, tile_*"},
+		{"bench --kernel [", 2, "", "not a pattern"},
+		{"bench --kernel tensor_* -r 1", 2, "", "no such kernel has these radii"},
+		{"bench --kernel tile_* --device cpu", 2, "", "--kernel names kernels of a GPU"},
+		{"bench --kernel tile_* --only step", 2, "", "--kernel names kernels of a GPU"},
+		{"bench --only kernels", 2, "", `did you mean "kernel"?`},
+		{"bench --only cpu -i a.mp4", 2, "", "hint: add end to --only"},
+		{"bench --only end --plot a.svg", 2, "", "hint: add kernel or cpu to --only"},
+		{"bench --device cuda:all", 2, "", "bench measures one GPU"},
+		{"bench --device cuda:0,1", 2, "", "bench measures one GPU"},
+		{"bench -r 16", 2, "", "hint: "},
+		{"bench --plot /nonexistent/a.svg", 4, "", "nonexistent"},
 		{"devices x", 2, "", "hint: "},
 		{"version x", 2, "", "hint: "},
 		{"completion", 2, "", "hint: "},
@@ -78,6 +99,11 @@ func TestBashCompletion(t *testing.T) {
 		{"vidfilter --crf 2", ""},
 		{"vidfilter info a", ""},
 		{"vidfilter info --j", "--json"},
+		{"vidfilter ben", "bench"},
+		{"vidfilter bench --k", "--kernel"},
+		{"vidfilter bench --only s", "step"},
+		{"vidfilter bench --device cuda", "cuda"},
+		{"vidfilter bench -i ", ""},
 	}
 	for _, test := range tests {
 		if got := complete(t, script, test.words); got != test.want {
@@ -104,7 +130,13 @@ func complete(t *testing.T, script, words string) string {
 }
 
 func TestCompletionsNameEveryFlag(t *testing.T) {
-	fs := defaultOptions().flags()
+	for _, fs := range []*pflag.FlagSet{defaultOptions().flags(), new(benchOptions).flags()} {
+		completionsName(t, fs)
+	}
+}
+
+func completionsName(t *testing.T, fs *pflag.FlagSet) {
+	t.Helper()
 	for _, shell := range shells {
 		_, script, _ := try(nil, "completion", shell)
 		for _, name := range longNames(fs) {

@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"pictures":  scriptPictures,
 			"smaller":   scriptSmaller,
 			"driver":    scriptDriver,
+			"empty":     scriptEmpty,
 		},
 	})
 }
@@ -157,6 +158,18 @@ func scriptLeftovers(ts *testscript.TestScript, neg bool, args []string) {
 func leftovers(dir string) []string {
 	found, _ := filepath.Glob(filepath.Join(dir, ".*.vidfilter-*.tmp"))
 	return found
+}
+
+// scriptEmpty is empty DIR.
+func scriptEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: empty dir")
+	}
+	files, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(files) > 0 {
+		ts.Fatalf("%s has %v", args[0], files)
+	}
 }
 
 // scriptDriver is driver [OPTIONS]: from here on programs find the test driver, set up so.

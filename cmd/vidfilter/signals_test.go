@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,5 +131,26 @@ func TestClosedPipeIsAnError(t *testing.T) {
 	}
 	if code != exitOutput {
 		t.Errorf("exit code %d, want %d", code, exitOutput)
+	}
+}
+
+// TestBenchInterrupted: a signal ends a measurement with the exit code that it has everywhere, and no file is left.
+func TestBenchInterrupted(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		dir := t.TempDir()
+		p := vidfilterIn(t, dir, "bench", "--device", "cpu", "--only", "end,cpu", "--size", "1080p", "--plot", "plot.svg")
+		p.Env = append(os.Environ(), "TMPDIR="+dir)
+		p.start()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			if clips, _ := filepath.Glob(filepath.Join(dir, "vidfilter-bench-*", "*.mp4")); len(clips) > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("no clip is made")
+			}
+		}
+		p.signal(s)
+		p.wantExit(code)
+		wantOnly(t, dir)
 	}
 }

@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"vidfilter/gpu"
+)
+
+// Machine is where a report was made.
+type Machine struct {
+	CPU    string `json:"cpu"`    // the model
+	Cores  int    `json:"cores"`  // that the program may use
+	Filter string `json:"filter"` // instruction set and threads of the CPU's filter
+	GPU    *GPU   `json:"gpu"`    // nil when none is used
+}
+
+// GPU is a device and what bounds it.
+type GPU struct {
+	Name            string  `json:"name"`
+	Driver          string  `json:"driver"` // the newest CUDA that it knows
+	Compute         int     `json:"compute_capability"`
+	Multiprocessors int     `json:"multiprocessors"`
+	Clock           float64 `json:"clock_hz"`
+	Cache           int     `json:"l2_bytes"`
+	Memory          int64   `json:"memory_bytes"`
+}
+
+// machine also keeps the device's limits for the sections.
+func (r *run) machine() (m Machine, err error) {
+	m = Machine{CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Filter: r.cpu.Name()}
+	if r.gpu == nil {
+		return m, nil
+	}
+	d := r.gpu.Device()
+	r.dev, err = d.Limits()
+	m.GPU = &GPU{
+		Name: d.Name, Driver: gpu.DriverVersion(), Compute: d.Compute,
+		Multiprocessors: r.dev.Multiprocessors, Clock: r.dev.Clock, Cache: r.dev.Cache, Memory: d.Total,
+	}
+	return m, err
+}
+
+// cpuModel returns the name that Linux gives the processor, or its architecture where there is none.
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

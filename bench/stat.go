@@ -1,0 +1,35 @@
+package bench
+
+import (
+	"slices"
+	"time"
+)
+
+// Stat is a time that was measured several times, in milliseconds.
+type Stat struct {
+	Median float64 `json:"median_ms"`
+	Least  float64 `json:"least_ms"`
+	Most   float64 `json:"most_ms"`
+	N      int     `json:"n"`
+}
+
+// Spread returns how far the times lie apart: half of the range, as a share of the median.
+func (s Stat) Spread() float64 {
+	if s.Median == 0 {
+		return 0
+	}
+	return (s.Most - s.Least) / 2 / s.Median
+}
+
+// statOf returns the statistic of one time at least.
+func statOf(times []time.Duration) Stat {
+	ms := make([]float64, len(times))
+	for i, t := range times {
+		ms[i] = milliseconds(t)
+	}
+	slices.Sort(ms)
+	n := len(ms)
+	return Stat{Median: (ms[(n-1)/2] + ms[n/2]) / 2, Least: ms[0], Most: ms[n-1], N: n}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,141 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// few is a repetition that the test driver, whose kernels run on the CPU, can bear.
+var few = Repeat{Batches: 3, Runs: 2, Time: time.Hour}
+
+// paramsOf returns options that the variant does.
+func paramsOf(v kernels.Variant) kernels.Params {
+	p := kernels.DefaultParams(v.Radius)
+	if v.Radius == kernels.AnyRadius {
+		p = kernels.DefaultParams(2)
+	}
+	p.Range, p.Distance = v.Range, v.Distance
+	if v.Form == kernels.Paper {
+		p.Border = kernels.Zero
+	}
+	return p
+}
+
+// TestEachVariant holds every variant to the reference, those that no filter would choose too. The paper's takes alpha for a
+// channel like the others, so there is none here.
+func TestEachVariant(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, v := range kernels.Variants() {
+		for _, l := range []pipeline.Layout{pipeline.RGBA, pipeline.NV12} {
+			if v.Form == kernels.Paper && l != pipeline.RGBA || testing.Short() && v.Radius > 6 {
+				continue
+			}
+			src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 41, Matrix: pipeline.BT709})
+			kerneltest.Scene(src, rng)
+			if l == pipeline.RGBA {
+				clearAlpha(src)
+			}
+			p := paramsOf(v)
+			got := kerneltest.Frame(src.Format)
+			if err := b.RunKernel(context.Background(), v, p, got, src); err != nil {
+				t.Fatal(err)
+			}
+			kerneltest.CheckCanaries(t, v.Name, got)
+			if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 || d.Count*50 > d.Samples {
+				t.Errorf("%s, %s: %s", v.Name, l, d)
+			}
+		}
+	}
+}
+
+func clearAlpha(f *pipeline.Frame) {
+	kerneltest.EachSample(f, func(_, x, y int) byte {
+		if x%4 == 3 {
+			return 0
+		}
+		return f.Row(0, y)[x]
+	})
+}
+
+// TestTimes: times are positive, one for each batch, and a kernel's grow with the frame.
+func TestTimes(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b, ctx := open(t, Options{}), context.Background()
+	v, err := kernels.Named("tile_lorentzian_r2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 1400, Height: 300, Matrix: pipeline.BT601})
+	var times [5][]time.Duration
+	for i, measure := range []func() ([]time.Duration, error){
+		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), small, few) },
+		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), large, few) },
+		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, 2, few) },
+		func() ([]time.Duration, error) { return b.TimeDeviceCopy(ctx, 100000, few) },
+		func() ([]time.Duration, error) { return b.TimeBus(ctx, 100000, few) },
+	} {
+		if times[i], err = measure(); err != nil || len(times[i]) != few.Batches {
+			t.Fatalf("measurement %d: %v, %v", i, times[i], err)
+		}
+		for _, d := range times[i] {
+			if d <= 0 {
+				t.Errorf("measurement %d: %v", i, times[i])
+			}
+		}
+	}
+	if times[1][0] <= times[0][0] {
+		t.Errorf("the larger frame took %v, the smaller %v", times[1][0], times[0][0])
+	}
+	if once, err := b.TimeKernel(ctx, v, paramsOf(v), small, Repeat{Batches: 9, Runs: 9, Time: 1}); err != nil || len(once) != 1 {
+		t.Errorf("with no time for more than one: %v, %v", once, err)
+	}
+}
+
+// TestTimesRefused: what cannot be run is an error of the device, what was cancelled the context's.
+func TestTimesRefused(t *testing.T) {
+	if !onDriver(t, "compute=61") {
+		return
+	}
+	b, src := open(t, Options{}), kerneltest.Frame(smallFormat)
+	tensor, err := kernels.Named("tensor_lorentzian_r5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.TimeKernel(context.Background(), tensor, paramsOf(tensor), src, few); !errors.Is(err, ErrDevice) {
+		t.Errorf("a kernel for newer devices: %v", err)
+	}
+	tile, err := kernels.Named("tile_lorentzian_r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := b.TimeKernel(ctx, tile, paramsOf(tile), src, few); err != why {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestLimits: the test driver has 16 multiprocessors at 1.5 GHz.
+func TestLimits(t *testing.T) {
+	if !onDriver(t, "devices=1") {
+		return
+	}
+	l, err := open(t, Options{}).Device().Limits()
+	if err != nil || l.Multiprocessors != 16 || l.Clock != 1.5e9 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
