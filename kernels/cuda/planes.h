@@ -288,3 +288,13 @@ DEVICE bool keeps(const vf_args &args, int x, int y) {
 	int r = args.radius;
 	return args.border == VF_SKIP && (x < r || y < r || x + r >= args.width || y + r >= args.height);
 }
+
+// kept puts back the words, four from x on, that the border skip leaves as they are.
+DEVICE uint4 kept(const vf_args &args, uint4 result, uint4 own, int x, int y) {
+	if (args.border != VF_SKIP) return result;
+	if (keeps(args, x, y)) result.x = own.x;
+	if (keeps(args, x + 1, y)) result.y = own.y;
+	if (keeps(args, x + 2, y)) result.z = own.z;
+	if (keeps(args, x + 3, y)) result.w = own.w;
+	return result;
+}

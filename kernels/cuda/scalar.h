@@ -33,13 +33,3 @@ DEVICE uint32_t finish(const sums &s) {
 	float inverse = reciprocal(s.w * 0x1p-149f); // the 2^149 that levels lack
 	return pack(fma(s.r, inverse, ROUND), fma(s.g, inverse, ROUND), fma(s.b, inverse, ROUND));
 }
-
-// kept puts back the words, four from x on, that the border skip leaves as they are.
-DEVICE uint4 kept(const vf_args &args, uint4 result, uint4 own, int x, int y) {
-	if (args.border != VF_SKIP) return result;
-	if (keeps(args, x, y)) result.x = own.x;
-	if (keeps(args, x + 1, y)) result.y = own.y;
-	if (keeps(args, x + 2, y)) result.z = own.z;
-	if (keeps(args, x + 3, y)) result.w = own.w;
-	return result;
-}
