@@ -9,6 +9,9 @@
 // and the last lane of a warp only lend their words, so that a warp filters 120 columns. The thesis (000) slides a window over shared
 // memory, and 003 uses the symmetry; here both are in registers.
 //
+// The rows are taken in by a loop of VF_RADIUS + 1 at a time, so that no registers move, and no more: unrolled for the whole strip the code
+// does not fit the instruction cache. Strips at the border go the same way as the others, for the slowest strip decides when all is done.
+//
 // Borders by args.border; results are rounded to nearest. Not in place. Reads and writes 4 bytes each a pixel for RGBA, 1.5 for
 // 4:2:0; of (2 r + 1)^2 weights a pixel between 58 % (radius 1) and 70 % (3) are worked out.
 #include "scalar.h"
