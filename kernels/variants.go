@@ -113,18 +113,22 @@ func tileVariant(radius int, r RangeWeight) Variant {
 	}
 }
 
-// tensorVariant sizes the tiles of tensor.cu: three blocks fit into the shared memory of a multiprocessor. The special-function unit takes
-// the reciprocals of mix groups out of of.
+// tensorVariant sizes the tiles of tensor.cu: two or three blocks fit into the shared memory of a multiprocessor. The special-function unit
+// takes the reciprocals of mix groups out of of. Of a small radius the whole window is unrolled; of a large one, more squares share the
+// records that they read.
 func tensorVariant(radius int, r RangeWeight) Variant {
-	const group, squares = 4, 4
-	width, mix, of := 64, 1, 5
-	if radius > 7 {
-		width = 32
+	const group = 4
+	height, squares, blocks, unroll, mix, of := 32, 8, 2, 1, 1, 5
+	switch {
+	case radius < 7:
+		squares, blocks, unroll = 4, 3, radius+2
+	case radius == 7:
+		height, unroll = 48, radius+2
 	}
 	if radius == 5 {
 		mix, of = 3, 10
 	}
-	const height = 32
+	const width = 64
 	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
 	columns, rows := width-4+across*group, height-4+down*2
 	pitch := ((-radius & 3) + columns + 3) / 4 * 4 // whole vectors of pixels, and an odd number of them
@@ -133,14 +137,14 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
 		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
 		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
-			define("SQUARES", squares), define("BLOCKS", 3), define("MIX", mix), define("OF", of), rangeFlag(r)},
+			define("SQUARES", squares), define("BLOCKS", blocks), define("WARPS", 8), define("UNROLL", unroll), define("MIX", mix), define("OF", of), rangeFlag(r)},
 	}
 }
 
 // slidingVariant sizes the strips of sliding.cu: long enough that the rows above and below, which are read and weighted for nothing,
 // count for little, short enough that there are strips for all.
 func slidingVariant(radius int, r RangeWeight) Variant {
-	rows, warps := 8, 4
+	rows, warps := 10, 4
 	return Variant{
 		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Form: Sliding, Radius: radius, Range: r, Distance: RGB, Compute: 61,
 		width: 120, height: rows * warps, threads: [2]int{32, warps},

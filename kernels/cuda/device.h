@@ -74,6 +74,7 @@ DEVICE int again() {
 
 // now has a value ready here, not later, and the compiler does not know what it is.
 DEVICE void now(uint32_t &v) { asm volatile("" : "+r"(v)); }
+DEVICE void now(int32_t &v) { asm volatile("" : "+r"(v)); }
 DEVICE void now(float &v) { asm volatile("" : "+f"(v)); }
 
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }

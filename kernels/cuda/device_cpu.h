@@ -43,6 +43,7 @@ DEVICE void store_u128(uint8_t *p, uint4 v) { *vf_at<uint4>(p, 1) = v; }
 // Only speed is in them.
 DEVICE int again() { return 0; }
 DEVICE void now(uint32_t &) {}
+DEVICE void now(int32_t &) {}
 DEVICE void now(float &) {}
 
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }

@@ -9,6 +9,9 @@
 // and the last lane of a warp only lend their words, so that a warp filters 120 columns. The thesis (000) slides a window over shared
 // memory, and 003 uses the symmetry; here both are in registers.
 //
+// The rows are taken in by a loop of VF_RADIUS + 1 at a time, so that no registers move, and no more: unrolled for the whole strip the code
+// does not fit the instruction cache. Strips at the border go the same way as the others, for the slowest strip decides when all is done.
+//
 // Borders by args.border; results are rounded to nearest. Not in place. Reads and writes 4 bytes each a pixel for RGBA, 1.5 for
 // 4:2:0; of (2 r + 1)^2 weights a pixel between 58 % (radius 1) and 70 % (3) are worked out.
 #include "scalar.h"
@@ -80,7 +83,8 @@ DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old
 // Where a thread is. FAST, the way of packed RGBA that can be read by vectors alone, need not look at formats.
 struct place {
 	int x, y;            // the first column and row
-	bool edge;           // the warp reads or writes beyond the picture
+	int rows;            // that it writes
+	bool edge;           // the block reads beyond the picture
 	bool vectors;        // the picture can be read by vectors alone
 	int near;            // then: the column of the vector that is read, x or the nearest one in the picture
 	const uint8_t *from; // FAST: row 0 in that column
@@ -122,10 +126,9 @@ DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i)
 // line before.
 template <bool FAST>
 DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint32_t alpha, uint4 above) {
-	int lane = thread_x(), y = p.y + i;
-	if (lane == 0 || lane == 31) return;
+	if (i >= p.rows) return;
+	int y = p.y + i;
 	if (FAST) {
-		if (p.edge && (p.x >= args.width || y >= args.height)) return;
 		out = uint4{byte_perm(out.x, alpha, 0x4210), byte_perm(out.y, alpha, 0x5210), byte_perm(out.z, alpha, 0x6210), byte_perm(out.w, alpha, 0x7210)};
 		return store_u128(p.to + i * args.dst_pitch[0], out);
 	}
@@ -161,10 +164,12 @@ DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, cons
 
 KERNEL(VF_NAME, 32 * WARPS, VF_BLOCKS) {
 	place p;
-	const int left = block_x() * WIDTH - 4;
-	p.x = left + 4 * thread_x(), p.y = (block_y() * WARPS + thread_y()) * ROWS;
+	const int lane = thread_x(), left = block_x() * WIDTH - 4, top = block_y() * WARPS * ROWS;
+	p.x = left + 4 * lane, p.y = top + thread_y() * ROWS;
 	if (p.y >= args.height) return;
-	p.edge = left < 0 || left + 128 > args.width || p.y < R || p.y + ROWS + R > args.height;
+	p.rows = lane == 0 || lane == 31 || p.x >= args.width ? 0 : args.height - p.y;
+	now(p.rows);
+	p.edge = left < 0 || left + 128 > args.width || top < R || top + WARPS * ROWS + R > args.height;
 	p.vectors = args.aligned && args.width % 4 == 0 && args.width >= 8;
 	p.near = p.x < 0 ? 0 : p.x < args.width ? p.x : args.width - 4;
 	p.from = source(args, 0, 0) + 4 * p.near, p.to = target(args, 0, p.y) + 4 * p.x;

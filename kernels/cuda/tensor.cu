@@ -25,7 +25,7 @@
 enum {
 	R = VF_RADIUS,
 	WIDTH = VF_WIDTH, HEIGHT = VF_HEIGHT, // pixels of a block
-	WARPS = 8, THREADS = 32 * WARPS,
+	WARPS = VF_WARPS, THREADS = 32 * WARPS,
 	GROUP_W = VF_GROUP, GROUP_H = 8 / GROUP_W, // neighbours of one multiply
 	STEP = GROUP_W > 4 ? GROUP_W : 4,          // from one square of a job to the next
 	SQUARES = VF_SQUARES,                      // that a warp filters at a time, side by side; they share the records they read
@@ -156,15 +156,14 @@ DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	}
 }
 
-// keep puts back the words of the stage that the border skip leaves as they are.
+// keep puts back what the border skip leaves as it is.
 DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y0) {
-	if (args.border != VF_SKIP) return;
-	for (int i = 4 * thread; i < WIDTH * HEIGHT; i += 4 * THREADS) {
-		int x = x0 + i % WIDTH, y = y0 + i / WIDTH;
-		uint4 *words = (uint4 *)(stage + i);
-		*words = kept(args, *words, words_of(args, load_samples(args, x, y), x), x, y);
+	NO_UNROLL
+	for (int i = thread; i < WIDTH / 4 * HEIGHT; i += THREADS) {
+		int x = i % (WIDTH / 4) * 4, row = i / (WIDTH / 4);
+		uint4 *at = (uint4 *)(stage + row * WIDTH + x), own = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
+		*at = kept(args, *at, own, x0 + x, y0 + row);
 	}
-	barrier();
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
@@ -206,7 +205,7 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		}
 		const uint4 *row = records + y * PITCH + x + from;
 		const half2 *dy = down + 3 + qy - py;
-		NO_UNROLL
+		UNROLL_BY(VF_UNROLL)
 		for (int j = 0; j < DOWN; j++, row += GROUP_H * PITCH, dy += GROUP_H) {
 			filter_row(s, row, across, dy[0], dy[-2], scale);
 		}
@@ -214,6 +213,9 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		for (int i = 0; i < SQUARES; i++) finish(s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
 	}
 	barrier();
-	keep(args, stage, thread, x0, y0);
+	if (args.border == VF_SKIP) {
+		keep(args, stage, thread, x0, y0);
+		barrier();
+	}
 	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, stage, thread, x0, y0);
 }
