@@ -2,7 +2,7 @@
 # built by the target that needs it.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-gpu ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -24,9 +24,16 @@ test: build setup-test ## every test that this machine can run
 test-race: build setup-test ## the tests of what runs concurrently, under the race detector
 	@$(RUN) go test -race -short ./...
 
-lint: setup-test ## gofmt, go vet, staticcheck, shellcheck
+test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
+	@$(RUN) go test -c -o bin/gpu.test ./gpu
+	@scripts/test-gpu.sh
+
+ptx: setup-test ## compile the CUDA kernels again
+	@$(RUN) go run ./kernels/mkptx
+
+lint: setup-test ## gofmt, go vet, staticcheck, shellcheck, and whether the PTX is its sources'
 	@test -z "$$(gofmt -l $(GOFILES))" || { echo "not gofmt-ed:"; gofmt -l $(GOFILES); exit 1; }
-	@$(RUN) go vet ./... && go tool staticcheck ./...
+	@$(RUN) go vet ./... && go tool staticcheck ./... && go run ./kernels/mkptx -check
 	@shellcheck scripts/*.sh samples/*.sh gpu/libcuda/*.sh .ci/run
 
 fmt: ## format the Go sources

@@ -38,6 +38,8 @@ type Backend struct {
 
 	tellOrdinary sync.Once
 
+	warming sync.WaitGroup
+
 	closing sync.RWMutex
 	closed  bool
 	filters map[*filter]struct{} // with something on a device; guarded by mu
@@ -154,6 +156,20 @@ func (b *Backend) compute() int {
 	return lowest
 }
 
+// Warm begins to compile the kernel that Bilateral will want for p, on threads that have nothing else to do yet, and returns at once.
+// What goes wrong shows when the kernel is used.
+func (b *Backend) Warm(p kernels.Params) {
+	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+	if err != nil {
+		return
+	}
+	for _, u := range b.units {
+		b.warming.Go(func() {
+			_ = u.waiter.do(func() error { _, err := u.load(v); return err })
+		})
+	}
+}
+
 // Bilateral returns a filter that keeps up to Held frames between calls and needs one block of pool at
 // least; with fewer than Held, fewer of the streams are in use. Frames in memory of the backend are copied
 // fastest, others work too. Its errors wrap ErrDevice where they are not the context's or the pool's.
@@ -173,6 +189,7 @@ func (b *Backend) Close() error {
 	for f := range left {
 		f.Discard()
 	}
+	b.warming.Wait() // what is half compiled could not be unloaded
 	b.closing.Lock()
 	defer b.closing.Unlock()
 	if b.closed {

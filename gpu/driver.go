@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// oldestDriver is the first that can compile the kernels, which are PTX of ISA 5.0.
+// oldestDriver is the first that can compile the kernels, which are PTX of ISA 6.0 (CUDA 9.0, 2017).
 const oldestDriver = 9000
 
 // DriverVersion returns the newest CUDA that the driver knows, as "12.4", or "" without a driver. It loads

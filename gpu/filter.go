@@ -139,9 +139,8 @@ func (f *filter) makeRound(size int) error {
 
 // load has a device compile the kernel.
 func (f *filter) load(u *unit) error {
-	start, v := time.Now(), f.variant
+	v := f.variant
 	err := u.work.do(func() error { _, err := u.load(v); return err })
-	f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.Module }, start)
 	return u.failed(err, "load %s on %s", v.Name, u)
 }
 

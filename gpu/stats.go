@@ -81,5 +81,9 @@ func (b *Backend) Stats() Stats {
 func (b *Backend) ColdStart() ColdStart {
 	b.meter.mu.Lock()
 	defer b.meter.mu.Unlock()
-	return b.meter.cold
+	c := b.meter.cold
+	for _, u := range b.units {
+		c.Module = max(c.Module, time.Duration(u.compiling.Load()))
+	}
+	return c
 }

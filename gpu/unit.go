@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorgonia.org/cu"
@@ -17,7 +19,8 @@ type unit struct {
 	Device
 	work, waiter *thread
 	silence      *silence
-	functions    map[string]*function // by the variant's name; only work touches them
+	shelf        shelf
+	compiling    atomic.Int64 // how long the first kernel took, in nanoseconds
 }
 
 // function is a loaded kernel.
@@ -33,7 +36,7 @@ const everyShared = 48 << 10
 
 func openUnit(d Device, patience time.Duration) (*unit, error) {
 	s := newSilence()
-	u := &unit{Device: d, silence: s, work: newThread(patience, s), waiter: newThread(patience, s), functions: map[string]*function{}}
+	u := &unit{Device: d, silence: s, work: newThread(patience, s), waiter: newThread(patience, s)}
 	if err := u.open(); err != nil {
 		u.endThreads()
 		return nil, u.failed(err, "open %s (%s)", d, d.Name)
@@ -67,15 +70,17 @@ func enter(d cu.Device) error {
 
 func (u *unit) leave() error { return u.device.ReleasePrimaryCtx() }
 
-// load returns a variant's kernel, compiling it for the device when it is new.
+// load returns a variant's kernel, compiling it for the device when it is new. It is called on either thread.
 func (u *unit) load(v kernels.Variant) (*function, error) {
-	if f := u.functions[v.Name]; f != nil {
-		return f, nil
-	}
+	return u.shelf.get(v.Name, func() (*function, error) { return u.compile(v) })
+}
+
+func (u *unit) compile(v kernels.Variant) (*function, error) {
 	text, err := v.PTX()
 	if err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	f := &function{name: v.Name, shared: everyShared}
 	if f.module, err = cu.LoadData(text); err != nil {
 		return nil, u.failed(err, "load %s on %s", v.Name, u)
@@ -84,8 +89,47 @@ func (u *unit) load(v kernels.Variant) (*function, error) {
 		_ = f.module.Unload()
 		return nil, u.failed(err, "find %s in its module on %s", v.Name, u)
 	}
-	u.functions[v.Name] = f
+	u.compiling.CompareAndSwap(0, int64(time.Since(start)))
 	return f, nil
+}
+
+// shelf holds the loaded kernels of a device, by name.
+type shelf struct {
+	mu  sync.Mutex
+	all map[string]*loading
+}
+
+// loading is a kernel that is there, or on its way until done is closed.
+type loading struct {
+	done chan struct{}
+	f    *function
+	err  error
+}
+
+// get returns a kernel, and has it made where it is new. Who asks for one that is being made waits for it; one that could not be made
+// is tried again.
+func (s *shelf) get(name string, compile func() (*function, error)) (*function, error) {
+	s.mu.Lock()
+	l, ok := s.all[name]
+	if !ok {
+		l = &loading{done: make(chan struct{})}
+		if s.all == nil {
+			s.all = map[string]*loading{}
+		}
+		s.all[name] = l
+	}
+	s.mu.Unlock()
+	if ok {
+		<-l.done
+		return l.f, l.err
+	}
+	if l.f, l.err = compile(); l.err != nil {
+		s.mu.Lock()
+		delete(s.all, name)
+		s.mu.Unlock()
+	}
+	close(l.done)
+	return l.f, l.err
 }
 
 // allow lets the kernel use so much dynamic shared memory.
@@ -126,8 +170,8 @@ func (u *unit) close() error {
 		return nil
 	}
 	err := u.work.do(func() error {
-		for _, f := range u.functions {
-			_ = f.module.Unload()
+		for _, l := range u.shelf.all {
+			_ = l.f.module.Unload()
 		}
 		return u.leave()
 	})

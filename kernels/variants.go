@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	"compress/gzip"
 	"embed"
 	"fmt"
+	"io"
 
 	"vidfilter/pipeline"
 )
@@ -90,33 +92,37 @@ func (v Variant) tile(p Params) (width, height, shared int) {
 	return v.width, v.height, v.shared
 }
 
-// tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows.
+// tileVariant sizes the blocks of tile.cu: the halo of a large radius is shared by more rows. Of a small one the whole window is unrolled,
+// and its constants need no registers of their own.
 func tileVariant(radius int, r RangeWeight) Variant {
-	height, blocks := 8, 4
-	if radius > 4 {
+	height, blocks, unroll := 8, 4, 1
+	switch {
+	case radius > 4:
 		height, blocks = 16, 1
+	case radius < 3:
+		blocks, unroll = 5, 2*radius+1
+	case radius == 3:
+		unroll = 2*radius + 1
 	}
 	halo := (radius + 3) / 4 * 4
 	return Variant{
 		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Form: Tile, Radius: radius, Range: r, Distance: RGB, Compute: 61,
 		width: 128, height: height, threads: [2]int{32, height},
 		shared: 4 * (128 + 2*halo) * (height + 2*radius),
-		flags:  []string{define("RADIUS", radius), define("HEIGHT", height), define("BLOCKS", blocks), rangeFlag(r)},
+		flags:  []string{define("RADIUS", radius), define("HEIGHT", height), define("BLOCKS", blocks), define("UNROLL", unroll), rangeFlag(r)},
 	}
 }
 
-// tensorVariant sizes the tiles of tensor.cu: three blocks fit into the shared memory of a multiprocessor. mix names the groups of
-// a row whose reciprocals the special-function unit takes.
+// tensorVariant sizes the tiles of tensor.cu: three blocks fit into the shared memory of a multiprocessor. The special-function unit takes
+// the reciprocals of mix groups out of of.
 func tensorVariant(radius int, r RangeWeight) Variant {
 	const group, squares = 4, 4
-	width, mix := 64, 0x2
-	switch {
-	case radius > 12:
-		width, mix = 32, 0x44
-	case radius > 7:
-		width, mix = 32, 0x4
-	case radius == 5:
-		mix = 0x8
+	width, mix, of := 64, 1, 5
+	if radius > 7 {
+		width = 32
+	}
+	if radius == 5 {
+		mix, of = 3, 10
 	}
 	const height = 32
 	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
@@ -127,7 +133,7 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Form: Tensor, Radius: radius, Range: r, Distance: RGB, Compute: 80,
 		width: width, height: height, threads: [2]int{32, 8}, shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
 		flags: []string{define("RADIUS", radius), define("WIDTH", width), define("HEIGHT", height), define("GROUP", group),
-			define("SQUARES", squares), define("BLOCKS", 3), define("MIX", mix), rangeFlag(r)},
+			define("SQUARES", squares), define("BLOCKS", 3), define("MIX", mix), define("OF", of), rangeFlag(r)},
 	}
 }
 
@@ -138,8 +144,7 @@ func slidingVariant(radius int, r RangeWeight) Variant {
 	return Variant{
 		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Form: Sliding, Radius: radius, Range: r, Distance: RGB, Compute: 61,
 		width: 120, height: rows * warps, threads: [2]int{32, warps},
-		flags: []string{define("RADIUS", radius), define("ROWS", rows), define("WARPS", warps),
-			define("BLOCKS", 4), define("UNROLL", rows+2*radius), rangeFlag(r)},
+		flags: []string{define("RADIUS", radius), define("ROWS", rows), define("WARPS", warps), define("BLOCKS", 5), rangeFlag(r)},
 	}
 }
 
@@ -155,17 +160,30 @@ func (v Variant) Flags() []string {
 	return append([]string{"-DVF_NAME=" + v.Name, define("COMPUTE", v.Compute)}, v.flags...)
 }
 
-//go:embed ptx/*.ptx
+//go:embed ptx/*.ptx.gz
 var modules embed.FS
 
 // PTX returns the text of the variant's module, which holds this one kernel: the driver compiles what it loads, so
 // a job loads no more than it runs.
 func (v Variant) PTX() (string, error) {
-	b, err := modules.ReadFile("ptx/" + v.Name + ".ptx")
+	text, err := v.readPTX()
 	if err != nil {
-		return "", fmt.Errorf("kernels: variant %s is not compiled in: %w", v.Name, err)
+		return "", fmt.Errorf("kernels: the PTX of %s: %w", v.Name, err)
 	}
-	return string(b), nil
+	return string(text), nil
+}
+
+func (v Variant) readPTX() ([]byte, error) {
+	f, err := modules.Open("ptx/" + v.Name + ".ptx.gz")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // takes says whether the variant does what p asks for on a device of that compute capability (major * 10 + minor).

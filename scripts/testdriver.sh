@@ -13,7 +13,7 @@ objects=$cache/testdriver-objects
 
 # Nothing is destroyed when a program ends: a thread may still wait for a kernel that hangs.
 flags="-x c++ -std=c++17 -O2 -fno-exceptions -fno-rtti -fno-c++-static-destructors -fPIC -fvisibility=hidden"
-flags="$flags -Wall -Wextra -Werror -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
+flags="$flags -Wall -Wextra -Werror -Wmissing-prototypes -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
 # Halves are converted by instructions where there are any.
 if grep -q ' avx2 .* f16c\| f16c .* avx2 ' /proc/cpuinfo; then flags="$flags -march=x86-64-v3"; fi
 

@@ -15,6 +15,7 @@ func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 		b, err := gpu.Open(o.gpuOptions(u))
 		if err == nil {
 			u.verbose("filtering on %s", b.Name())
+			b.Warm(o.Params) // while the input is opened
 			return b, nil
 		}
 		if o.Device.Kind == "cuda" {

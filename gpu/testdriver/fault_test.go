@@ -1,6 +1,7 @@
 package testdriver
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,6 +60,12 @@ func TestFailedLaunch(t *testing.T) {
 
 // A lost device stays lost, for new contexts too; others are not.
 func TestLostDevice(t *testing.T) {
+	hung := start(t, "hang=1,lost=2").open(0)
+	b := hung.buffers()
+	hung.filter(b)
+	hung.want(999, "cuEventRecord", hung.get("cuEventCreate", 0), b.stream)
+	hung.must("cuDevicePrimaryCtxRelease_v2", 0) // a lost device does not hang
+
 	for option, result := range map[string]int{"lost=3": 999, "ecc=3": 214} {
 		c := start(t, option).open(0)
 		b := c.buffers()
@@ -159,6 +166,18 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
+// In a broken context a program cannot free what it has, so that is no leak.
+func TestNoLeaks(t *testing.T) {
+	c := start(t, "leaks=1,launch=1").open(0)
+	b := c.buffers()
+	c.filter(b)
+	c.want(719, "cuStreamSynchronize", b.stream)
+	c.must("cuDevicePrimaryCtxRelease_v2", 0)
+	if c.finish(); c.stderr.Len() > 0 {
+		t.Error("the driver complains")
+	}
+}
+
 // A device has one context, which lives until the last who opened it lets go.
 func TestPrimaryContext(t *testing.T) {
 	c := start(t, "")
@@ -241,4 +260,15 @@ func TestLog(t *testing.T) {
 	if n := c.count("run words"); n != 1 {
 		t.Errorf("%d runs, want 1", n)
 	}
+}
+
+// Errors have texts, which programs show.
+func TestErrorTexts(t *testing.T) {
+	c := start(t, "")
+	at, want := c.alloc(8), "unspecified launch failure\x00"
+	c.must("cuGetErrorString", 719, at)
+	if got := string(c.read(binary.LittleEndian.Uint64(c.read(at, 8)), len(want))); got != want {
+		t.Errorf("got %q", got)
+	}
+	c.want(1, "cuGetErrorString", 12345, at)
 }

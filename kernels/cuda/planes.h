@@ -47,24 +47,24 @@ DEVICE int chroma_row(const vf_args &args, int y) {
 // inside says whether the vector of the pixels x to x + 3 may be read and written as one; x divides by 4.
 DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.width && args.aligned; }
 
-// Four pixels as they were read, alpha and all; of planes x, y, z are four bytes of each Y, U, V, the first pixel lowest. Nothing is done with
-// them yet, so that they can be on their way while other work is done.
+// Four pixels as they were read, alpha and all; of planes x, y, z are four bytes of each Y, U, V, the first pixel lowest.
 typedef uint4 samples;
 
+// load_vector reads and no more, so that the samples can be on their way while other work is done; spread makes of what it read, of
+// subsampled chroma, one sample a pixel.
 DEVICE samples load_vector(const vf_args &args, int x, int y) {
 	const uint8_t *row = source(args, 0, y);
 	if (args.layout == VF_RGBA) return load_u128(row + 4 * x);
 	int cy = chroma_row(args, y);
 	uint32_t y4 = load_u32(row + x);
-	if (args.layout == VF_NV12) {
-		uint32_t uv = load_u32(source(args, 1, cy) + x);
-		return samples{y4, byte_perm(uv, 0, 0x2200), byte_perm(uv, 0, 0x3311), 0};
-	}
-	if (args.sub_x) {
-		uint32_t u = load_u16(source(args, 1, cy) + x / 2), v = load_u16(source(args, 2, cy) + x / 2);
-		return samples{y4, byte_perm(u, 0, 0x1100), byte_perm(v, 0, 0x1100), 0};
-	}
+	if (args.layout == VF_NV12) return samples{y4, load_u32(source(args, 1, cy) + x), 0, 0};
+	if (args.sub_x) return samples{y4, load_u16(source(args, 1, cy) + x / 2), load_u16(source(args, 2, cy) + x / 2), 0};
 	return samples{y4, load_u32(source(args, 1, cy) + x), load_u32(source(args, 2, cy) + x), 0};
+}
+DEVICE samples spread(const vf_args &args, const samples &s) {
+	if (args.layout == VF_NV12) return samples{s.x, byte_perm(s.y, 0, 0x2200), byte_perm(s.y, 0, 0x3311), 0};
+	if (args.layout != VF_RGBA && args.sub_x) return samples{s.x, byte_perm(s.y, 0, 0x1100), byte_perm(s.z, 0, 0x1100), 0};
+	return s;
 }
 
 // One pixel at the place k of four; x < 0 is black.
@@ -89,7 +89,7 @@ DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
 // The pixels x to x + 3, wherever they lie; x divides by 4.
 DEVICE samples load_samples(const vf_args &args, int x, int y) {
 	y = border_index(y, args.height, args.border);
-	if (y >= 0 && inside(args, x)) return load_vector(args, x, y);
+	if (y >= 0 && inside(args, x)) return spread(args, load_vector(args, x, y));
 	samples all = {0, 0, 0, 0};
 	NO_UNROLL
 	for (int k = 0; k < 4; k++) all |= load_pixel(args, border_index(x + k, args.width, args.border), y, k);
@@ -238,15 +238,38 @@ DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 botto
 	if (cy < args.chroma_write) store_chroma4(args, x, cy, top, bottom);
 }
 
-// A tile of words in shared memory.
+// A tile of words.
 
-// load_tile fills rows rows of pitch words from the pixel x0, y0 on, by all threads threads of the block; x0 and pitch divide by 4.
+// load_words reads ROWS rows of VECTORS vectors from the pixel x0, y0 on, x0 divides by 4, by all THREADS threads of the block, and hands
+// each vector's row, column and words to use. Where all lies inside the picture, everything is on its way before the first is looked at.
+template <int VECTORS, int ROWS, int THREADS, class USE>
+DEVICE void load_words(const vf_args &args, int thread, int x0, int y0, USE use) {
+	const int count = VECTORS * ROWS, turns = (count + THREADS - 1) / THREADS;
+	if (args.aligned && x0 >= 0 && y0 >= 0 && x0 + 4 * VECTORS <= args.width && y0 + ROWS <= args.height) {
+		samples s[turns];
+		UNROLL
+		for (int n = 0; n < turns; n++) {
+			int i = thread + n * THREADS;
+			if (n + 1 < turns || i < count) s[n] = load_vector(args, x0 + i % VECTORS * 4, y0 + i / VECTORS);
+		}
+		UNROLL
+		for (int n = 0; n < turns; n++) {
+			int i = thread + n * THREADS, x = i % VECTORS * 4;
+			if (n + 1 < turns || i < count) use(i / VECTORS, x, words_of(args, spread(args, s[n]), x0 + x));
+		}
+		return;
+	}
+	NO_UNROLL
+	for (int i = thread; i < count; i += THREADS) {
+		int row = i / VECTORS, x = i % VECTORS * 4;
+		use(row, x, words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x));
+	}
+}
+
+// load_tile fills rows rows of pitch words in shared memory.
 template <int PITCH, int ROWS, int THREADS>
 DEVICE void load_tile(const vf_args &args, uint32_t *words, int thread, int x0, int y0) {
-	for (int i = thread; i < PITCH / 4 * ROWS; i += THREADS) {
-		int row = i / (PITCH / 4), x = i % (PITCH / 4) * 4;
-		*(uint4 *)(words + row * PITCH + x) = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
-	}
+	load_words<PITCH / 4, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, uint4 w) { *(uint4 *)(words + row * PITCH + x) = w; });
 }
 
 // store_tile stores WIDTH x HEIGHT words that lie PITCH words apart, as the pixels from x0, y0 on, by all threads of the block.

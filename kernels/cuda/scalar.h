@@ -30,6 +30,6 @@ DEVICE void add(sums &s, float w, uint32_t word) {
 
 // finish returns the means as a word.
 DEVICE uint32_t finish(const sums &s) {
-	float inverse = reciprocal(s.w) * 0x1p74f * 0x1p75f; // in two steps: 2^149 is no float
+	float inverse = reciprocal(s.w * 0x1p-149f); // the 2^149 that levels lack
 	return pack(fma(s.r, inverse, ROUND), fma(s.g, inverse, ROUND), fma(s.b, inverse, ROUND));
 }

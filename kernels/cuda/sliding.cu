@@ -16,13 +16,15 @@
 enum {
 	R = VF_RADIUS,
 	SPAN = 4 + 2 * R, // words of one row that matter to a thread; its own are R to R + 3
-	ROWS = VF_ROWS,   // that a thread filters, an even number; with 2 R more, a multiple of VF_UNROLL
+	ROWS = VF_ROWS,   // that a thread filters, an even number
 	WARPS = VF_WARPS, // in a block
 	WIDTH = 120,
+	LOOPED = 2 * R + (ROWS - R) / (R + 1) * (R + 1), // where the loop ends that takes in R + 1 lines at a time
 };
 
 struct line {
 	uint32_t word[SPAN];
+	uint32_t alpha; // of the own words, where they are packed RGBA
 	sums s[4];
 };
 
@@ -50,78 +52,111 @@ DEVICE void age(line &older, const line &l) {
 	for (int i = 0; i < SPAN; i++) now(older.word[i]);
 }
 
-// meet adds up what the pixels of the new line and of one dy rows older are to each other; within one line (dy = 0) each pair counts once.
-// The older words are the outer loop, so that only one of them at a time is taken apart.
-DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2]) {
-	UNROLL
-	for (int j = 0; j < SPAN; j++) {
-		UNROLL
-		for (int i = 0; i < SPAN; i++) {
-			int dx = i < j ? j - i : i - j;
-			if (dx > R || (dy == 0 && i >= j) || (!own(i) && !own(j))) continue;
-			float w = weight(old.word[j], fresh.word[i], tap[dx][0], tap[dx][1]);
-			if (own(j)) add(old.s[j - R], w, fresh.word[i]);
-			if (own(i)) add(fresh.s[i - R], w, old.word[j]);
-		}
-	}
-}
-
 // The compiler would put off all additions until a sum is known to be used, and keep their hundred weights until then.
 DEVICE void add_now(line &l) {
 	UNROLL
 	for (int k = 0; k < 4; k++) now(l.s[k].w), now(l.s[k].r), now(l.s[k].g), now(l.s[k].b);
 }
 
-// Where a thread is: its first column and row, and whether all that its warp reads lies inside an aligned picture of packed RGBA. FAST, the
-// way through the latter, needs no look at borders and formats.
+// meet adds up what the pixels of the new line and of one dy rows older are to each other; within one line (dy = 0) each pair counts once.
+// The older words are the outer loop, so that only one of them at a time is taken apart. Sums of a line that is only read are left alone.
+DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old_counts, bool fresh_counts) {
+	UNROLL
+	for (int j = 0; j < SPAN; j++) {
+		UNROLL
+		for (int i = 0; i < SPAN; i++) {
+			bool to_old = own(j) && old_counts, to_fresh = own(i) && fresh_counts;
+			int dx = i < j ? j - i : i - j;
+			if (dx > R || (dy == 0 && i >= j) || (!to_old && !to_fresh)) continue;
+			float w = weight(old.word[j], fresh.word[i], tap[dx][0], tap[dx][1]);
+			if (to_old) add(old.s[j - R], w, fresh.word[i]);
+			if (to_fresh) add(fresh.s[i - R], w, old.word[j]);
+		}
+	}
+	if (old_counts) add_now(old);
+	if (fresh_counts) add_now(fresh);
+}
+
+// Where a thread is. FAST, the way of packed RGBA that can be read by vectors alone, need not look at formats.
 struct place {
-	int x, y;
-	const uint8_t *from; // FAST: the first word that is read
+	int x, y;            // the first column and row
+	bool edge;           // the warp reads or writes beyond the picture
+	bool vectors;        // the picture can be read by vectors alone
+	int near;            // then: the column of the vector that is read, x or the nearest one in the picture
+	const uint8_t *from; // FAST: row 0 in that column
 	uint8_t *to;         // FAST: the first word that is written
 };
 
+// row is where line i lies in the picture, or -1 for black.
+DEVICE int row(const vf_args &args, const place &p, int i) {
+	int y = p.y - R + i;
+	return p.edge ? border_index(y, args.height, args.border) : y;
+}
+
 template <bool FAST>
 DEVICE samples load(const vf_args &args, const place &p, int i) {
-	if (FAST) return load_u128(p.from + i * args.src_pitch[0]);
-	return load_samples(args, p.x, p.y - R + i);
+	if (!FAST && !p.vectors) return load_samples(args, p.x, p.y - R + i);
+	int y = row(args, p, i);
+	if (y < 0) y = 0;
+	return FAST ? load_u128(p.from + (int64_t)y * args.src_pitch[0]) : load_vector(args, p.near, y);
+}
+
+// beyond makes the words of the first three pixels beyond the picture of the last four in it.
+DEVICE uint4 beyond(const vf_args &args, uint4 w, bool left) {
+	if (args.border == VF_ZERO) return uint4{0, 0, 0, 0};
+	if (args.border == VF_REFLECT) return left ? w.xwzy : w.zyxx;
+	return left ? w.xxxx : w.wwww;
+}
+
+// words makes the words of line i of what load has read.
+template <bool FAST>
+DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i) {
+	if (!FAST && !p.vectors) return words_of(args, s, p.x);
+	uint4 w = FAST ? s & 0xffffff : words_of(args, spread(args, s), p.near);
+	if (!p.edge) return w;
+	if (row(args, p, i) < 0) return uint4{0, 0, 0, 0};
+	return p.near == p.x ? w : beyond(args, w, p.x < 0);
 }
 
 // store writes a finished line, the row i of the thread; the chroma that two rows share with the second of them. above is the result of the
 // line before.
 template <bool FAST>
-DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint4 own, uint4 above) {
+DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint32_t alpha, uint4 above) {
 	int lane = thread_x(), y = p.y + i;
 	if (lane == 0 || lane == 31) return;
 	if (FAST) {
-		uint4 alpha = load_u128(p.from + (i + R) * args.src_pitch[0]) & 0xff000000;
-		return store_u128(p.to + i * args.dst_pitch[0], out | alpha);
+		if (p.edge && (p.x >= args.width || y >= args.height)) return;
+		out = uint4{byte_perm(out.x, alpha, 0x4210), byte_perm(out.y, alpha, 0x5210), byte_perm(out.z, alpha, 0x6210), byte_perm(out.w, alpha, 0x7210)};
+		return store_u128(p.to + i * args.dst_pitch[0], out);
 	}
 	if (!args.sub_y) return store_rows(args, p.x, y, out, out);
 	if (y % 2) return store_rows(args, p.x, y - 1, above, out);
 	if (y == args.height - 1) store_rows(args, p.x, y, out, out);
 }
 
-// step takes in the line i of ROWS + 2 R, and stores the one that it completes.
+// step takes in the line i of ROWS + 2 R, and stores the one that it completes. ends says that the compiler knows i: the lines above and
+// below the strip then get no sums.
 template <bool FAST>
-DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, const place &p, int i) {
+DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, const place &p, int i, bool ends) {
 	UNROLL
 	for (int d = R; d > 0; d--) age(l[d], l[d - 1]);
-	gather(l[0], FAST ? next & 0xffffff : words_of(args, next, p.x));
+	gather(l[0], words<FAST>(args, p, next, i));
+	if (FAST) l[0].alpha = byte_perm(byte_perm(next.x, next.y, 0x7373), byte_perm(next.z, next.w, 0x7373), 0x7610);
 	if (i + 1 < ROWS + 2 * R) next = load<FAST>(args, p, i + 1); // on its way while the sums are added up
 	if (i < R) return;
+	const bool fresh_counts = !ends || i < ROWS + R;
 	UNROLL
-	for (int d = 0; d <= R; d++) {
-		meet(l[d], l[0], d, args.tap[d + again()]);
-		add_now(l[d]);
+	for (int d = R; d >= 0; d--) {
+		const bool old_counts = !ends || (i >= R + d && i < ROWS + R + d);
+		meet(l[d], l[0], d, args.tap[d + again()], old_counts, fresh_counts);
+		if (d < R || i < 2 * R) continue;
+		const line &done = l[R]; // it has met all: so its registers are free for the rest
+		uint4 out = {finish(done.s[0]), finish(done.s[1]), finish(done.s[2]), finish(done.s[3])};
+		uint4 own = {done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]};
+		if (!FAST) out = kept(args, out, own, p.x, p.y + i - 2 * R);
+		store<FAST>(args, p, i - 2 * R, out, done.alpha, above);
+		above = out;
 	}
-	add_now(l[0]);
-	if (i < 2 * R) return;
-	const line &done = l[R];
-	uint4 out = {finish(done.s[0]), finish(done.s[1]), finish(done.s[2]), finish(done.s[3])};
-	uint4 own = {done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]};
-	if (!FAST) out = kept(args, out, own, p.x, p.y + i - 2 * R);
-	store<FAST>(args, p, i - 2 * R, out, own, above);
-	above = out;
 }
 
 KERNEL(VF_NAME, 32 * WARPS, VF_BLOCKS) {
@@ -129,17 +164,26 @@ KERNEL(VF_NAME, 32 * WARPS, VF_BLOCKS) {
 	const int left = block_x() * WIDTH - 4;
 	p.x = left + 4 * thread_x(), p.y = (block_y() * WARPS + thread_y()) * ROWS;
 	if (p.y >= args.height) return;
-	p.from = source(args, 0, p.y - R) + 4 * p.x, p.to = target(args, 0, p.y) + 4 * p.x;
+	p.edge = left < 0 || left + 128 > args.width || p.y < R || p.y + ROWS + R > args.height;
+	p.vectors = args.aligned && args.width % 4 == 0 && args.width >= 8;
+	p.near = p.x < 0 ? 0 : p.x < args.width ? p.x : args.width - 4;
+	p.from = source(args, 0, 0) + 4 * p.near, p.to = target(args, 0, p.y) + 4 * p.x;
 	line l[R + 1] = {};
 	uint4 above = {0, 0, 0, 0};
-	bool inner = left >= 0 && left + 128 <= args.width && p.y >= R && p.y + ROWS + R <= args.height;
-	if (inner && args.layout == VF_RGBA && args.aligned && args.border != VF_SKIP) {
+	if (p.vectors && args.layout == VF_RGBA && args.border != VF_SKIP) {
 		samples next = load<true>(args, p, 0);
-		UNROLL_BY(VF_UNROLL)
-		for (int i = 0; i < ROWS + 2 * R; i++) step<true>(args, l, next, above, p, i);
+		UNROLL
+		for (int i = 0; i < 2 * R; i++) step<true>(args, l, next, above, p, i, true);
+		NO_UNROLL
+		for (int i = 2 * R; i < LOOPED; i += R + 1) {
+			UNROLL
+			for (int k = 0; k <= R; k++) step<true>(args, l, next, above, p, i + k, false);
+		}
+		UNROLL
+		for (int i = LOOPED; i < ROWS + 2 * R; i++) step<true>(args, l, next, above, p, i, true);
 		return;
 	}
 	samples next = load<false>(args, p, 0);
 	NO_UNROLL
-	for (int i = 0; i < ROWS + 2 * R; i++) step<false>(args, l, next, above, p, i);
+	for (int i = 0; i < ROWS + 2 * R; i++) step<false>(args, l, next, above, p, i, false);
 }

@@ -12,7 +12,7 @@
 //   -x = -(D^2 / 64 + K)                    for 16 pixels p (a square of 4 x 4) and 8 neighbours q (GROUP_W x GROUP_H).
 //
 // The weight is K / x times the spatial one, in pairs of halves: an integer subtraction approximates 1 / x, one of Newton's steps makes
-// it good to 0.2 %, and the groups that VF_MIX names take the reciprocal unit instead, which else would idle. A second multiply, weights by
+// it good to 0.2 %, and VF_MIX of VF_OF groups take the reciprocal unit instead, which else would idle. A second multiply, weights by
 // records, adds up W r, W g, W b and W in float32: the 1 in the record counts the weights. For the Gaussian, K is 0 and the
 // weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
 //
@@ -57,15 +57,13 @@ DEVICE uint4 record(uint32_t word, float bias) {
 // neighbours' are 64 bytes away: each lane begins with another one of its four, lest eight lanes meet in two banks.
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
 	const int turn = thread / 2 & 3;
-	for (int i = thread; i < VECTORS * ROWS; i += THREADS) {
-		int row = i / VECTORS, x = i % VECTORS * 4;
-		uint4 w = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
+	load_words<VECTORS, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, uint4 w) {
 		if (turn & 1) w = w.yxwz;
 		if (turn & 2) w = w.zwxy;
 		uint4 *to = records + row * PITCH + x;
 		UNROLL
 		for (int k = 0; k < 4; k++) to[k ^ turn] = record(w[k], bias);
-	}
+	});
 }
 
 // What the lanes of a warp hold of a square: the 16 pixels' own rows, and the sums.
@@ -86,31 +84,31 @@ DEVICE half2 weights_by_unit(const float *x, half2 space) {
 	return half2_mul(half2_of(reciprocal(-x[0]), reciprocal(-x[1])), space);
 }
 
-// column adds what the squares of a job see in one column of groups to their weights w: group j of each, at by_row[0] of the first.
-DEVICE void column(const square *s, half2 (*w)[4], int k, int j, const uint32_t *by_row, half2 space0, half2 space1, half2 scale) {
-	UNROLL
-	for (int i = 0; i < SQUARES; i++) {
-		uint32_t q = by_row[i * (STEP / GROUP_W)];
-		if (VF_RANGE == VF_LORENTZIAN && (VF_MIX >> j & 1)) {
-			float x[4];
-			mma_k8_float(x, s[i].own, q);
-			w[i][k] = weights_by_unit(x, space0);
-			w[i][k + 1] = weights_by_unit(x + 2, space1);
-			continue;
-		}
-		half2 x[2];
-		mma_k8_half(x, s[i].own, q);
-		w[i][k] = weights(x[0], space0, scale);
-		w[i][k + 1] = weights(x[1], space1, scale);
+// by_unit says whether the reciprocal unit takes group j of square i: VF_MIX of VF_OF groups, spread evenly in the order of work.
+DEVICE constexpr bool by_unit(int i, int j) { return VF_RANGE == VF_LORENTZIAN && (j * SQUARES + i) * VF_MIX % VF_OF < VF_MIX; }
+
+// weigh makes the weights w of a square for the group of neighbours q.
+DEVICE void weigh(half2 *w, const square &s, uint32_t q, half2 space0, half2 space1, half2 scale, bool unit) {
+	if (unit) {
+		float x[4];
+		mma_k8_float(x, s.own, q);
+		w[0] = weights_by_unit(x, space0);
+		w[1] = weights_by_unit(x + 2, space1);
+		return;
 	}
+	half2 x[2];
+	mma_k8_half(x, s.own, q);
+	w[0] = weights(x[0], space0, scale);
+	w[1] = weights(x[1], space1, scale);
 }
 
 DEVICE half2 both(half2 across, half2 down) {
 	return VF_RANGE == VF_GAUSSIAN ? half2_add(across, down) : half2_mul(across, down);
 }
 
-// filter_row adds what the squares of a job see in one row of groups, two groups of each at a time. down has the spatial weights of the row
-// for the upper and the lower pixels of a square.
+// filter_row adds what the squares of a job see in one row of groups. down has the spatial weights of the row for the upper and the lower
+// pixels of a square. Two groups are added up at a time, the first of them an even one of the job: their records then lie in a pair of
+// registers, as the multiply wants them.
 DEVICE void filter_row(square *s, const uint4 *row, const half2 *across, half2 down0, half2 down1, half2 scale) {
 	const int step = STEP / GROUP_W;
 	uint32_t by_row[LOADS + 3], by_column[LOADS + 3];
@@ -125,16 +123,16 @@ DEVICE void filter_row(square *s, const uint4 *row, const half2 *across, half2 d
 			load_matrices<2, true>(by_column + m, at);
 		}
 	}
+	half2 w[SQUARES][4];
 	UNROLL
-	for (int j = 0; j < ACROSS; j += 2) {
-		half2 w[SQUARES][4];
-		column(s, w, 0, j, by_row + j, both(across[j], down0), both(across[j], down1), scale);
-		if (j + 1 < ACROSS) column(s, w, 2, j + 1, by_row + j + 1, both(across[j + 1], down0), both(across[j + 1], down1), scale);
+	for (int j = 0; j < ACROSS; j++) {
+		const half2 space0 = both(across[j], down0), space1 = both(across[j], down1);
 		UNROLL
 		for (int i = 0; i < SQUARES; i++) {
-			const uint32_t *q = by_column + i * step + j;
-			if (j + 1 < ACROSS) mma_k16_add(s[i].sum, w[i], q[0], q[1]);
-			else mma_k8_add(s[i].sum, w[i], q[0]);
+			const int at = i * step + j, odd = at & 1;
+			weigh(w[i] + 2 * odd, s[i], by_row[at], space0, space1, scale, by_unit(i, j));
+			if (odd && j > 0) mma_k16_add(s[i].sum, w[i], by_column[at - 1], by_column[at]);
+			else if (odd || j == ACROSS - 1) mma_k8_add(s[i].sum, w[i] + 2 * odd, by_column[at]);
 		}
 	}
 }

@@ -46,7 +46,7 @@ DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const fl
 DEVICE uint4 filter(const vf_args &args, const uint32_t *window, uint4 own) {
 	uint32_t p[4] = {own.x, own.y, own.z, own.w};
 	sums s[4] = {};
-	NO_UNROLL
+	UNROLL_BY(VF_UNROLL)
 	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
 	return uint4{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])};
 }

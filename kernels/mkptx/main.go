@@ -1,4 +1,4 @@
-// Command mkptx compiles the CUDA kernels to PTX: kernels/ptx/NAME.ptx for every variant of the list, and nothing else is left
+// Command mkptx compiles the CUDA kernels to PTX: kernels/ptx/NAME.ptx.gz for every variant of the list, and nothing else is left
 // there. Run it in the top folder of the tree after a change below kernels/cuda or in kernels/variants.go.
 //
 //	go run ./kernels/mkptx [-check]  compile all; with -check compare instead, and fail where they differ
@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -51,7 +52,10 @@ func makeAll(clang string, check bool) error {
 		return compare(texts)
 	}
 	for name, text := range texts {
-		if err := os.WriteFile(file(name), text, 0o666); err != nil {
+		if have(name) == string(text) {
+			continue // as another compressor may have written it
+		}
+		if err := write(name, text); err != nil {
 			return err
 		}
 	}
@@ -63,13 +67,43 @@ func makeAll(clang string, check bool) error {
 	return nil
 }
 
-func file(name string) string { return filepath.Join(folder, name+".ptx") }
+func file(name string) string { return filepath.Join(folder, name+suffix) }
+
+const suffix = ".ptx.gz"
+
+func write(name string, text []byte) error {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(text); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(file(name), b.Bytes(), 0o666)
+}
+
+// have returns the module that is there, as this program was built with it; "" where there is none.
+func have(name string) string {
+	v, err := kernels.Named(name)
+	if err != nil {
+		return ""
+	}
+	text, err := v.PTX()
+	if err != nil {
+		return ""
+	}
+	return text
+}
 
 // stray returns the modules in the folder that no variant has.
 func stray(texts map[string][]byte) (names []string) {
 	files, _ := filepath.Glob(file("*"))
 	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".ptx")
+		name := strings.TrimSuffix(filepath.Base(f), suffix)
 		if _, ok := texts[name]; !ok {
 			names = append(names, name)
 		}
@@ -81,7 +115,7 @@ func stray(texts map[string][]byte) (names []string) {
 func compare(texts map[string][]byte) error {
 	bad := stray(texts)
 	for name, text := range texts {
-		if have, err := os.ReadFile(file(name)); err != nil || !bytes.Equal(have, text) {
+		if have(name) != string(text) {
 			bad = append(bad, name)
 		}
 	}

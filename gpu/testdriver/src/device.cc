@@ -43,32 +43,31 @@ int attribute_of(const Device &d, int attribute) {
 
 const struct {
 	CUresult code;
-	const char *name, *text;
+	const char *text;
 } errors[] = {
-#define ERROR(name, text) {name, #name, text}
-	ERROR(CUDA_SUCCESS, "no error"),
-	ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-	ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-	ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-	ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "device(s) is/are busy or unavailable"),
-	ERROR(CUDA_ERROR_NO_DEVICE, "no device is detected"),
-	ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-	ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-	ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
-	ERROR(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
-	ERROR(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
-	ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain."),
-	ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-	ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-	ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
-	ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-	ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-	ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-	ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
-	ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-	ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-	ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
-#undef ERROR
+	{CUDA_SUCCESS, "no error"},
+	{CUDA_ERROR_INVALID_VALUE, "invalid argument"},
+	{CUDA_ERROR_OUT_OF_MEMORY, "out of memory"},
+	{CUDA_ERROR_NOT_INITIALIZED, "initialization error"},
+	{CUDA_ERROR_DEVICE_UNAVAILABLE, "device(s) is/are busy or unavailable"},
+	{CUDA_ERROR_NO_DEVICE, "no device is detected"},
+	{CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"},
+	{CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"},
+	{CUDA_ERROR_INVALID_CONTEXT, "invalid device context"},
+	{CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"},
+	{CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"},
+	{CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"},
+	{CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain."},
+	{CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"},
+	{CUDA_ERROR_NOT_FOUND, "named symbol not found"},
+	{CUDA_ERROR_NOT_READY, "device not ready"},
+	{CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
+	{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"},
+	{CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"},
+	{CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"},
+	{CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"},
+	{CUDA_ERROR_NOT_SUPPORTED, "operation not supported"},
+	{CUDA_ERROR_UNKNOWN, "unknown error"},
 };
 
 } // namespace
@@ -106,12 +105,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		*value = attribute_of(d, attribute);
 		return CUDA_SUCCESS;
 	});
-}
-
-CUresult cuGetErrorName(CUresult code, const char **name) {
-	for (auto &e : errors)
-		if (e.code == code) return *name = e.name, CUDA_SUCCESS;
-	return *name = nullptr, CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorString(CUresult code, const char **text) {

@@ -25,7 +25,7 @@ constexpr size_t GUARD_SIZE = 1024;
 struct Stop {
 	const char *name;
 	vf_collective *operation;
-	bool operator==(const Stop &s) const { return operation == s.operation && !strcmp(name, s.name); }
+	bool operator==(const Stop &s) const { return operation == s.operation && (name == s.name || !strcmp(name, s.name)); }
 };
 const Stop BARRIER = {"the block's barrier", nullptr}, END = {"its end", nullptr};
 

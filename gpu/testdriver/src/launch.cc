@@ -1,4 +1,4 @@
-// Launches of kernels, and what may be asked and told about kernels.
+// Launches of kernels, and what they may be told before.
 #include <string.h>
 
 #include "config.h"
@@ -30,14 +30,6 @@ bool possible(const Function &f, const unsigned *grid, const unsigned *block, si
 	return shared <= f.max_shared;
 }
 
-// The one argument: the first of params, or where CU_LAUNCH_PARAM_BUFFER_POINTER points to.
-const void *argument(void **params, void **extra) {
-	if (params) return params[0];
-	for (; extra && extra[0]; extra += 2)
-		if (extra[0] == (void *)1) return extra[1];
-	return nullptr;
-}
-
 // Something that grows with the work: 3 us and a nanosecond for every 20 threads.
 int64_t duration(const Launch &l) {
 	double threads = 1;
@@ -60,15 +52,14 @@ KernelRun *new_run(const Function &f, const Launch &launch, const void *arg) {
 
 CUresult cuLaunchKernel(CUfunction func, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
                         unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream, void **params,
-                        void **extra) {
+                        void **) {
 	return in_stream("cuLaunchKernel", stream, [&](Stream &s) {
 		Function *f = find_function(func);
 		if (!f || f->module->context != s.context) return CUDA_ERROR_INVALID_HANDLE;
 		Launch l = {nullptr, f->kernel, nullptr, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, s.context};
 		note(" kernel=%s grid=%u,%u block=%u,%u shared=%u", f->entry.name.c_str(), grid_x, grid_y, block_x, block_y, shared);
-		const void *arg = argument(params, extra);
-		if (!arg || !possible(*f, l.grid, l.block, shared)) return CUDA_ERROR_INVALID_VALUE;
-		s.put(new_run(*f, l, arg), KERNELS, duration(l));
+		if (!params || !possible(*f, l.grid, l.block, shared)) return CUDA_ERROR_INVALID_VALUE;
+		s.put(new_run(*f, l, params[0]), KERNELS, duration(l)); // kernels have one parameter
 		return CUDA_SUCCESS;
 	});
 }

@@ -83,7 +83,7 @@ void free_memory(Context &context) {
 	for (size_t i = live.size(); i-- > 0;) {
 		Memory *m = live[i];
 		if (m->context != &context) continue;
-		if (config().leaks) complain("leak: %zu bytes of %s memory", m->size, m->kind == Memory::DEVICE ? "device" : "pinned");
+		report_leak(context, "leak: %zu bytes of %s memory", m->size, m->kind == Memory::DEVICE ? "device" : "pinned");
 		forget(m);
 	}
 }

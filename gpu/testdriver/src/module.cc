@@ -88,7 +88,7 @@ size_t largest_shared(const Device &device) {
 void free_modules(Context &context) {
 	modules.each([&](CUmodule handle, Module &m) {
 		if (m.context != &context) return;
-		if (config().leaks) complain("leak: a module");
+		report_leak(context, "leak: a module");
 		close_module(handle, m);
 	});
 }
@@ -96,7 +96,7 @@ void free_modules(Context &context) {
 CUresult cuModuleLoadData(CUmodule *handle, const void *image) {
 	return in_context("cuModuleLoadData", [&](Context &context) -> CUresult {
 		Ptx ptx;
-		if (!parse_ptx((const char *)image, ptx)) return CUDA_ERROR_INVALID_PTX;
+		if (!parse_ptx((const char *)image, ptx)) return ptx.version ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_INVALID_IMAGE;
 		if (CUresult no = accepts(*context.device, ptx)) return no;
 		*handle = modules.add(new Module{&context, ptx, {}});
 		return CUDA_SUCCESS;

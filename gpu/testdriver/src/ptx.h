@@ -12,11 +12,11 @@ struct Entry {
 };
 
 struct Ptx {
-	int version = 0;       // 60 is 6.0
+	int version = 0;       // 60 is 6.0; 0 for what is no PTX at all
 	int compute = 0;       // 61 for sm_61
 	bool specific = false; // sm_90a: for that capability only
 	std::vector<Entry> entries;
 };
 
-// Returns whether text is PTX. Of the kernels' bodies it looks at the braces only.
+// Returns whether text is good PTX. Of the kernels' bodies it looks at the braces only.
 bool parse_ptx(const char *text, Ptx &ptx);

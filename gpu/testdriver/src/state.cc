@@ -22,9 +22,7 @@ Device *find_device(CUdevice number) {
 	return number >= 0 && (size_t)number < devices().size() ? &devices()[(size_t)number] : nullptr;
 }
 
-Context *find_context(CUcontext handle) { return contexts.find(handle); }
 Context *current_context() { return current; }
-void set_current(Context *context) { current = context; }
 
 Context *open_context(Device &device) {
 	auto *context = new Context{&device};
@@ -42,6 +40,14 @@ void close_context(Context *context) {
 	delete_streams(*context);
 	context->broken = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	contexts.remove(context->handle);
+}
+
+void report_leak(const Context &context, const char *format, ...) {
+	if (!config().leaks || context.error()) return;
+	va_list list;
+	va_start(list, format);
+	complain_list(format, list);
+	va_end(list);
 }
 
 CUresult cuInit(unsigned int flags) {
@@ -85,9 +91,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice number) {
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
 	return in_driver("cuCtxSetCurrent", [&] {
-		Context *context = find_context(handle);
+		Context *context = contexts.find(handle);
 		if (handle && !context) return CUDA_ERROR_INVALID_CONTEXT;
-		set_current(context);
+		current = context;
 		return CUDA_SUCCESS;
 	});
 }

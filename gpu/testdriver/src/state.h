@@ -61,13 +61,13 @@ extern std::condition_variable_any work_done;
 std::vector<Device> &devices();
 Device *find_device(CUdevice number);
 
-Context *find_context(CUcontext handle);
 Context *current_context(); // of this thread
-void set_current(Context *context);
 
-// What a context still has when it ends is freed, and complained of if the tests ask for that.
+// What a context still has when it ends is freed.
 Context *open_context(Device &device);
 void close_context(Context *context);
+// Complains of that if a test asks for it. In a broken context nothing can be freed.
+void report_leak(const Context &context, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // in_driver runs the body of a function of the API.
 template <class Body> CUresult in_driver(const char *name, Body body) {

@@ -52,8 +52,8 @@ void sleep_until(int64_t time) {
 
 void run_first(Stream &s) {
 	Work &work = *s.queue.front();
-	if (work.after > real_time()) sleep_until(work.after);
 	Context &context = *s.context;
+	if (!context.error() && work.after > real_time()) sleep_until(work.after);
 	CUresult result = context.error() ? CUDA_SUCCESS : work.run(); // work of a broken context is dropped
 	if (result) context.broken = result;
 	s.queue.pop_front();
@@ -95,7 +95,7 @@ void Stream::put(Work *work, Engine engine, int64_t duration) {
 	queue.emplace_back(work);
 }
 
-Point Stream::now() const { return {const_cast<Stream *>(this), last, std::max(time, host_time)}; }
+Point Stream::now() { return {this, last, std::max(time, host_time)}; }
 
 Stream *new_stream(Context &context) {
 	streams.push_back(new Stream(context));

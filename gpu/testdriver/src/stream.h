@@ -38,7 +38,7 @@ struct Stream {
 	explicit Stream(Context &c) : context(&c) {}
 	// Puts work in, which keeps an engine busy for that many nanoseconds of virtual time.
 	void put(Work *work, Engine engine, int64_t duration);
-	Point now() const;
+	Point now();
 };
 
 // Streams live until their context ends: work may be left in one that was destroyed.

@@ -1,5 +1,4 @@
 // The functions for streams and events.
-#include "config.h"
 #include "stream.h"
 
 namespace {
@@ -42,12 +41,12 @@ Stream *find_stream(Context &context, CUstream handle) {
 void free_handles(Context &context) {
 	streams.each([&](CUstream handle, Stream &s) {
 		if (s.context != &context) return;
-		if (config().leaks) complain("leak: a stream");
+		report_leak(context, "leak: a stream");
 		streams.remove(handle);
 	});
 	events.each([&](CUevent handle, Event &e) {
 		if (e.context != &context) return;
-		if (config().leaks) complain("leak: an event");
+		report_leak(context, "leak: an event");
 		events.remove(handle);
 		delete &e;
 	});

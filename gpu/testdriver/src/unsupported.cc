@@ -9,6 +9,7 @@ static int unsupported(const char *name) {
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-#define SYMBOL(name) \
-	extern "C" __attribute__((weak, visibility("default"))) int name() { return unsupported(#name); }
+#define SYMBOL(name)                                                    \
+	extern "C" __attribute__((weak, visibility("default"))) int name(); \
+	int name() { return unsupported(#name); }
 #include "symbols.h"

@@ -1,0 +1,62 @@
+package gpu
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"vidfilter/kernels"
+)
+
+// TestShelf: a kernel is compiled once however many ask for it, and again where it failed.
+func TestShelf(t *testing.T) {
+	var s shelf
+	bad := errors.New("bad")
+	if _, err := s.get("k", func() (*function, error) { return nil, bad }); !errors.Is(err, bad) {
+		t.Errorf("error %v", err)
+	}
+	want, calls := &function{}, 0
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			f, err := s.get("k", func() (*function, error) {
+				calls++
+				time.Sleep(time.Millisecond)
+				return want, nil
+			})
+			if f != want || err != nil {
+				t.Errorf("got %p (%v), want %p", f, err, want)
+			}
+		})
+	}
+	all.Wait()
+	if calls != 1 {
+		t.Errorf("compiled %d times", calls)
+	}
+}
+
+// TestWarm: what is compiled ahead is the kernel that the filter then uses, and a backend may be closed meanwhile.
+func TestWarm(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	p := kernels.DefaultParams(4)
+	b := open(t, Options{})
+	b.Warm(p)
+	b.warming.Wait()
+	v, err := kernels.Choose(p, smallFormat, b.compute())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range b.units {
+		if l := u.shelf.all[v.Name]; l == nil || l.f == nil {
+			t.Errorf("%s has not loaded %s", u, v.Name)
+		}
+	}
+	if b.ColdStart().Module <= 0 {
+		t.Error("no time was taken")
+	}
+	closing := open(t, Options{All: true})
+	closing.Warm(p)
+}

@@ -1,0 +1,171 @@
+package kernels
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vidfilter/pipeline"
+)
+
+// TestModules holds the list to the compiled modules: each has the one kernel of its variant, for its device, with the parameter that
+// Launches hands over and as many threads as it launches.
+func TestModules(t *testing.T) {
+	entry := regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)`)
+	plan := planFor(t, variants[0])
+	size := strconv.Itoa(int(plan.Launches(false, DevicePlanes{}, DevicePlanes{})[0].ArgsSize))
+	seen := map[string]bool{}
+	for _, v := range Variants() {
+		if seen[v.Name] {
+			t.Errorf("%s is listed twice", v.Name)
+		}
+		seen[v.Name] = true
+		text, err := v.PTX()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if all := entry.FindAllStringSubmatch(text, -1); len(all) != 1 || all[0][1] != v.Name || all[0][2] != size {
+			t.Errorf("%s: the module has the kernels %q, not one with a parameter of %s bytes", v.Name, all, size)
+		}
+		if !strings.Contains(text, fmt.Sprintf("\n.target sm_%d\n", v.Compute)) {
+			t.Errorf("%s: the module is not for compute capability %d", v.Name, v.Compute)
+		}
+		if most := fmt.Sprintf("\n.maxntid %d, 1, 1\n", v.threads[0]*v.threads[1]); !strings.Contains(text, most) {
+			t.Errorf("%s: the module does not say %q", v.Name, strings.TrimSpace(most))
+		}
+		if strings.Contains(text, ".local ") {
+			t.Errorf("%s keeps values in local memory", v.Name)
+		}
+	}
+}
+
+func planFor(t *testing.T, v Variant) *Plan {
+	t.Helper()
+	plan, err := v.Plan(paramsFor(v), pipeline.Format{Layout: pipeline.NV12, Width: 1920, Height: 1080, Matrix: pipeline.BT709})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// paramsFor returns options that a variant does, the hardest where it has a choice.
+func paramsFor(v Variant) Params {
+	radius := v.Radius
+	switch {
+	case v.Form == Paper:
+		radius = 1
+	case radius == AnyRadius:
+		radius = MaxRadius
+	}
+	p := DefaultParams(radius)
+	p.Range, p.Distance = v.Range, v.Distance
+	return p
+}
+
+// TestChoose: there is a kernel for all options on every device since Pascal, and newer devices get faster ones.
+func TestChoose(t *testing.T) {
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 640, Height: 360, Matrix: pipeline.BT709}
+	for _, compute := range []int{61, 75, 80, 90, 120} {
+		for radius := range MaxRadius + 1 {
+			for i := range 2 * 4 * 4 {
+				for _, sigma := range []float64{0.1, 5, 20, 1e6} {
+					p := Params{Radius: radius, SigmaS: 2, SigmaR: sigma, Range: RangeWeight(i % 2), Distance: Distance(i / 2 % 4), Border: Border(i / 8)}
+					v, err := Choose(p, f, compute)
+					if err != nil {
+						t.Fatalf("compute capability %d, %+v: %v", compute, p, err)
+					}
+					if v.Compute > compute || !v.does(p) || v.Form == Paper {
+						t.Fatalf("compute capability %d, %+v: got %s", compute, p, v.Name)
+					}
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		radius, compute int
+		form            Form
+	}{{1, 61, Sliding}, {3, 90, Tile}, {10, 61, Tile}, {10, 80, Tensor}} {
+		if v, err := Choose(DefaultParams(c.radius), f, c.compute); err != nil || v.Form != c.form {
+			t.Errorf("radius %d, compute capability %d: got %s (%v), not the form %s", c.radius, c.compute, v.Name, err, c.form)
+		}
+	}
+	if v, err := Choose(DefaultParams(3), f, 52); err == nil {
+		t.Errorf("compute capability 5.2 got %s", v.Name)
+	}
+	if _, err := Choose(DefaultParams(16), f, 90); err == nil {
+		t.Error("radius 16 was taken")
+	}
+}
+
+// TestLaunches: grids cover the picture, fields do not overlap, shared memory fits.
+func TestLaunches(t *testing.T) {
+	src := DevicePlanes{Addr: [3]uint64{1 << 20, 2 << 20, 3 << 20}, Pitch: [3]int{1024, 512, 512}}
+	dst := DevicePlanes{Addr: [3]uint64{5 << 20, 6 << 20, 7 << 20}, Pitch: [3]int{1024, 512, 512}}
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 1000, Height: 501, Matrix: pipeline.BT601}
+	for _, v := range Variants() {
+		p := paramsFor(v)
+		plan, err := v.Plan(p, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, interlaced := range []bool{false, true} {
+			all := plan.Launches(interlaced, src, dst)
+			rows := 501
+			if interlaced {
+				rows = 251
+			}
+			if n := len(all); n != 1 && !interlaced || n != 2 && interlaced {
+				t.Fatalf("%s, interlaced %v: %d launches", v.Name, interlaced, n)
+			}
+			for _, l := range all {
+				width, height, _ := v.tile(p)
+				if l.Grid[0]*width < 1000 || (l.Grid[0]-1)*width >= 1000 || l.Grid[1]*height < rows-1 || (l.Grid[1]-1)*height >= rows {
+					t.Errorf("%s: grid %v of %d x %d pixels", v.Name, l.Grid, width, height)
+				}
+				if limit := map[int]int{61: 48 << 10, 80: 99 << 10}[v.Compute]; l.Shared > limit {
+					t.Errorf("%s: %d bytes of shared memory, where the smallest device has %d", v.Name, l.Shared, limit)
+				}
+				if l.Block[0]*l.Block[1] > 1024 || l.ArgsSize > 4096 {
+					t.Errorf("%s: block %v, %d bytes of parameters", v.Name, l.Block, l.ArgsSize)
+				}
+			}
+			if interlaced {
+				first, second := *(*[6]uint64)(all[0].Args), *(*[6]uint64)(all[1].Args)
+				if want := [6]uint64{src.Addr[0] + 1024, src.Addr[1] + 512, src.Addr[2] + 512, dst.Addr[0] + 1024, dst.Addr[1] + 512, dst.Addr[2] + 512}; second != want {
+					t.Errorf("%s: the second field is at %x, not %x (the first at %x)", v.Name, second, want, first)
+				}
+			}
+		}
+	}
+}
+
+// TestPlanRefuses: a variant does what it is for and nothing else.
+func TestPlanRefuses(t *testing.T) {
+	v, err := Named("tile_lorentzian_r3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
+	p := DefaultParams(3)
+	if _, err := v.Plan(p, good); err != nil {
+		t.Error(err)
+	}
+	for _, change := range []func(*Params){
+		func(p *Params) { p.Radius = 4 }, func(p *Params) { p.Range = Gaussian }, func(p *Params) { p.Distance = Lab }, func(p *Params) { p.SigmaR = 0 },
+	} {
+		q := p
+		change(&q)
+		if _, err := v.Plan(q, good); err == nil {
+			t.Errorf("%s took %+v", v.Name, q)
+		}
+	}
+	if _, err := v.Plan(p, pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8}); err == nil {
+		t.Error("a format without a matrix was taken")
+	}
+	if _, err := Named("none"); err == nil {
+		t.Error("there is a kernel named none")
+	}
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Holds the GPU path to the reference on a real device, and measures it: the tests of package gpu, the same on small pictures under
+# compute-sanitizer's memcheck and racecheck, and vidfilter bench. Takes what `make test-gpu` has built in bin/, so that it also
+# runs on a machine without Go. The report is kept under docs/measurements.
+#   test-gpu.sh [BENCH-OPTION...]
+set -eu
+cd "$(dirname "$0")/.."
+for f in bin/vidfilter bin/gpu.test; do
+	[ -x $f ] || { echo "test-gpu.sh: $f is missing: make test-gpu builds it" >&2; exit 1; }
+done
+PATH=$PATH:/usr/local/cuda/bin
+if ! bin/vidfilter devices | grep -q '^cuda:0'; then
+	bin/vidfilter devices >&2
+	echo "test-gpu.sh: no GPU that could be tested" >&2
+	exit 1
+fi
+device=$(bin/vidfilter devices | sed -n 's/^cuda:0 (\([^,]*\),.*/\1/p' | tr 'A-Z ' 'a-z-')
+out=docs/measurements/$(date +%Y-%m-%d)-$device
+mkdir -p docs/measurements
+report=$out.txt
+: >"$report"
+
+failed=
+step() { # step NAME COMMAND...: its output goes to the report; a failure is remembered, and the rest is run
+	name=$1
+	shift
+	echo "== $name" | tee -a "$report"
+	if "$@" >"$out.step" 2>&1; then result=ok; else result="FAILED ($?)" failed="$failed $name;"; fi
+	tail -n "${lines:-400}" "$out.step" >>"$report"
+	echo "-- $name: $result" | tee -a "$report"
+	rm -f "$out.step"
+}
+
+# What is left out must be left out for want of the test driver, and for no other reason.
+conformance() {
+	(cd gpu && VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.v -test.count=1) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
+	grep -E '^(---|PASS|ok)' "$out.tests" | grep -v SKIP
+	skipped=$(grep -c -- '--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
+	echo "$skipped tests need faults, which only the test driver has"
+	rm "$out.tests"
+	[ "$skipped" = "$known" ]
+}
+
+sanitizer() { # sanitizer TOOL
+	command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer is missing: it comes with the CUDA toolkit"; return 1; }
+	(cd gpu && VIDFILTER_TEST_GPU=1 compute-sanitizer --tool "$1" --error-exitcode 9 \
+		../bin/gpu.test -test.run 'TestConform$' -test.short -test.count=1)
+}
+
+{
+	date -u '+date: %Y-%m-%d'
+	echo "program: $(bin/vidfilter --version | head -n 1)"
+	bin/vidfilter devices
+	nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.memory --format=csv,noheader | sed 's/^/nvidia-smi: /'
+	sed -n 's/^model name.*: /processor: /p' /proc/cpuinfo | sort | uniq -c
+} | tee -a "$report"
+step conformance conformance
+lines=20
+step memcheck sanitizer memcheck
+step racecheck sanitizer racecheck
+lines=400
+step bench bin/vidfilter bench --plot "$out.svg" "$@"
+[ -z "$failed" ] || { echo "test-gpu.sh: failed:$failed see $report" >&2; exit 1; }
+echo "the report is $report"
