@@ -92,7 +92,7 @@ func printPaper(b *strings.Builder, rows []bench.PaperRow) {
 			times(row.Time.Median, row.Ours), published, faster)
 	}
 	b.WriteString(t.String())
-	b.WriteString("ours: the fastest step above of that size and radius, planes in and out. published: on a GTX 1080 Ti.\n")
+	b.WriteString("ours: the fastest step above, planes in and out. published: on a GTX 1080 Ti.\n")
 }
 
 func times(theirs, ours float64) string { return fmt.Sprintf("%.1f", theirs/ours) }
