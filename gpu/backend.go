@@ -144,7 +144,7 @@ func (b *Backend) Name() string {
 
 // Held returns how many frames the backend's filters keep between calls: results must have room for as many
 // beside those that others hold, or the streams wait for each other.
-func (b *Backend) Held() int { return b.streams * len(b.units) }
+func (b *Backend) Held() int { return queued * b.streams * len(b.units) }
 
 // compute returns the compute capability that all devices have: kernels for a newer one round differently,
 // and a frame must not depend on the device that it went to.

@@ -30,8 +30,8 @@ type filter struct {
 
 func (f *filter) Held() int { return f.backend.Held() }
 
-// Process takes in, emits what is finished without waiting for it, and waits for the oldest frame only where
-// there is no slot or no block for the result of this one.
+// Process takes in, emits what is finished, and waits for the oldest frame only where there is no slot or no block for the result of
+// this one. By then its successors are queued, so the device does not wait for the host.
 func (f *filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	out, err := f.room(ctx, in, emit)
 	if err != nil {
@@ -39,7 +39,10 @@ func (f *filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 		return err
 	}
 	out.CopyTiming(in)
-	return f.send(in, out)
+	if err := f.send(in, out); err != nil {
+		return err
+	}
+	return f.passOn(emit)
 }
 
 // room makes sure that there is a slot for in, and returns a frame for its result.
@@ -48,9 +51,6 @@ func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emi
 		if err := f.change(ctx, in, emit); err != nil {
 			return nil, err
 		}
-	}
-	if err := f.collect(emit); err != nil {
-		return nil, err
 	}
 	for len(f.flights) > 0 {
 		if len(f.flights) < len(f.slots) {
@@ -65,15 +65,36 @@ func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emi
 	return f.pool.NewFrame(ctx, in.Format)
 }
 
-// send queues the work on a frame. Whatever becomes of it, the frames are in a flight from here on.
+// send queues the work on a frame, and asks its device how far the frames before are: both in one call, since each costs two switches
+// between threads. Whatever becomes of it, the frames are in a flight from here on.
 func (f *filter) send(in, out *pipeline.Frame) error {
 	s := f.slots[f.next]
 	f.next = (f.next + 1) % len(f.slots)
 	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
 	fl.pin()
+	before := f.on(s.unit)
 	f.flights = append(f.flights, fl)
-	plan := f.plan
-	return f.wrong(fl, s.unit.work.do(func() error { return fl.queue(plan) }))
+	plan, last := f.plan, f.last[s.unit]
+	reports, err := call(context.Background(), s.unit.work, func() ([]report, error) {
+		if err := fl.queue(plan); err != nil {
+			return nil, err
+		}
+		return ask(before, last)
+	})
+	for i, r := range reports {
+		f.note(before[i], r)
+	}
+	return f.wrong(fl, err)
+}
+
+// on returns the flights on a device that are not known to be done, the oldest first.
+func (f *filter) on(u *unit) (some []*flight) {
+	for _, fl := range f.flights {
+		if fl.slot.unit == u && !fl.done {
+			some = append(some, fl)
+		}
+	}
+	return some
 }
 
 // change gets the slots ready for frames like in, when those before are done.
@@ -100,19 +121,22 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	return nil
 }
 
-// makeSlots makes the slots of each stream in turn, on all devices. Where the memory ends before the last,
-// the streams that all devices have must do.
+// queued is how many frames a stream may have: one to work on, and one that waits for it, lest the stream wait for the host.
+const queued = 2
+
+// makeSlots makes the slots in rounds over all devices, first one of each stream, then those of the frames that wait. Where the memory
+// ends before the last round, those that all devices have must do.
 func (f *filter) makeSlots(size int) error {
 	b := f.backend
-	for stream := range b.streams {
+	for round := range b.streams * queued {
 		whole := len(f.slots)
-		err := f.makeRound(size)
+		err := f.makeRound(round, size)
 		switch {
 		case err == nil:
-		case stream == 0 || !isOutOfMemory(err):
+		case round == 0 || !isOutOfMemory(err):
 			return err
 		default:
-			b.verbose("%v; going on with %d of %d streams", err, stream, b.streams)
+			b.verbose("%v; going on with %d of %d streams", err, min(round, b.streams), b.streams)
 			f.shorten(whole)
 			return nil
 		}
@@ -120,18 +144,23 @@ func (f *filter) makeSlots(size int) error {
 	return nil
 }
 
-// makeRound makes one slot on each device.
-func (f *filter) makeRound(size int) error {
-	for _, u := range f.backend.units {
+// makeRound makes one slot on each device, in a stream of its own or in that of the slot as many rounds before as there are streams.
+func (f *filter) makeRound(round, size int) error {
+	b := f.backend
+	for _, u := range b.units {
 		if err := f.load(u); err != nil {
 			return err
 		}
+		var before *slot
+		if round >= b.streams {
+			before = f.slots[len(f.slots)-b.streams*len(b.units)]
+		}
 		start, v := time.Now(), f.variant
-		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, size) })
+		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, before, size) })
 		if err != nil {
 			return u.failed(err, "make a stream on %s", u)
 		}
-		f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.Buffers }, start)
+		b.meter.started(func(c *ColdStart) *time.Duration { return &c.Buffers }, start)
 		f.slots = append(f.slots, s)
 	}
 	return nil
@@ -151,7 +180,7 @@ func isOutOfMemory(err error) bool {
 
 // shorten frees the slots from the nth on. Nothing may be in them.
 func (f *filter) shorten(n int) {
-	for _, s := range f.slots[n:] {
+	for _, s := range slices.Backward(f.slots[n:]) { // a stream's owner last
 		_ = s.unit.work.do(func() error { s.free(); return nil })
 	}
 	f.slots = f.slots[:n]
@@ -164,59 +193,36 @@ func (f *filter) freeSlots() {
 	f.backend.using(f, false)
 }
 
-// collect gives back the inputs that are copied and emits the frames that are done, without waiting.
-func (f *filter) collect(emit pipeline.Emit) error {
-	done, err := f.look()
-	for ; err == nil && done > 0; done-- {
-		err = f.retire(emit)
-	}
-	return err
+// report is how far a frame is, and what it took.
+type report struct {
+	copied, done bool
+	times        times
 }
 
-// look asks the devices how far they are, gives back the inputs that are copied, and returns how many of the
-// oldest frames are done.
-func (f *filter) look() (done int, err error) {
-	finished := map[*flight]bool{}
-	for _, u := range f.backend.units {
-		mine := slices.DeleteFunc(slices.Clone(f.flights), func(fl *flight) bool { return fl.slot.unit != u })
-		if len(mine) == 0 {
-			continue
-		}
-		states, err := call(context.Background(), u.work, func() ([]state, error) { return query(mine) })
-		if err != nil {
-			return 0, f.wrong(mine[0], err)
-		}
-		for i, s := range states {
-			if s.copied {
-				mine[i].releaseIn()
-			}
-			finished[mine[i]] = s.finished
-		}
-	}
-	for done < len(f.flights) && finished[f.flights[done]] {
-		done++
-	}
-	return done, nil
-}
-
-// state is how far a frame is.
-type state struct{ copied, finished bool }
-
-func query(flights []*flight) ([]state, error) {
-	states := make([]state, len(flights))
+// ask asks a device how far its flights are, the oldest first; before are the marks of the one before the first, or nil. A frame counts as
+// done when those before it are, too.
+func ask(flights []*flight, before *marks) ([]report, error) {
+	reports := make([]report, len(flights))
 	for i, fl := range flights {
-		var err error
-		if states[i].copied, err = ready(fl.marks.in); err != nil {
+		r, err := &reports[i], error(nil)
+		if r.copied, err = ready(fl.marks.in); err != nil {
 			return nil, err
 		}
-		if !states[i].copied {
+		if !r.copied || i > 0 && !reports[i-1].done {
 			continue
 		}
-		if states[i].finished, err = ready(fl.marks.out); err != nil {
+		if r.done, err = ready(fl.marks.out); err != nil {
 			return nil, err
 		}
+		if !r.done {
+			continue
+		}
+		if r.times, err = fl.marks.measure(before); err != nil {
+			return nil, err
+		}
+		before = fl.marks
 	}
-	return states, nil
+	return reports, nil
 }
 
 func ready(e cu.Event) (bool, error) {
@@ -230,42 +236,61 @@ func ready(e cu.Event) (bool, error) {
 	}
 }
 
+// note takes down what a device has reported of a flight, and gives back an input that has been copied.
+func (f *filter) note(fl *flight, r report) {
+	if r.copied {
+		fl.releaseIn()
+	}
+	if r.done {
+		fl.done = true
+		f.last[fl.slot.unit] = fl.marks
+		f.backend.meter.add(r.times)
+		f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.First }, f.backend.begun)
+	}
+}
+
 // wrong is the error of a frame that a device failed on: what a kernel did wrong shows later than its launch.
 func (f *filter) wrong(fl *flight, err error) error {
 	u := fl.slot.unit
 	return u.failed(err, "run %s on %s, %s", f.variant.Name, u, fl.size())
 }
 
-// await waits for the oldest frame and emits it.
+// await waits for the oldest frame and emits it, and what is known to be done behind it.
 func (f *filter) await(ctx context.Context, emit pipeline.Emit) error {
 	fl := f.flights[0]
-	out := fl.marks.out
-	_, err := call(ctx, fl.slot.unit.waiter, func() (struct{}, error) { return struct{}{}, out.Synchronize() })
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if !fl.done {
+		out, before := fl.marks.out, f.last[fl.slot.unit]
+		r, err := call(ctx, fl.slot.unit.waiter, func() (report, error) {
+			if err := out.Synchronize(); err != nil {
+				return report{}, err
+			}
+			t, err := fl.marks.measure(before)
+			return report{true, true, t}, err
+		})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return f.wrong(fl, err)
+		}
+		f.note(fl, r)
 	}
-	if err != nil {
-		return f.wrong(fl, err)
-	}
-	return f.retire(emit)
+	return f.passOn(emit)
 }
 
-// retire emits the oldest frame, which is done.
-func (f *filter) retire(emit pipeline.Emit) error {
-	fl := f.flights[0]
-	u, m, before := fl.slot.unit, fl.marks, f.last[fl.slot.unit]
-	t, err := call(context.Background(), u.work, func() (times, error) { return m.measure(before) })
-	if err != nil {
-		return f.wrong(fl, err)
+// passOn emits the oldest frames that are known to be done.
+func (f *filter) passOn(emit pipeline.Emit) error {
+	for len(f.flights) > 0 && f.flights[0].done {
+		fl := f.flights[0]
+		f.flights = f.flights[1:]
+		out := fl.out
+		fl.out = nil
+		fl.drop()
+		if err := emit(out); err != nil {
+			return err
+		}
 	}
-	f.backend.meter.add(t)
-	f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.First }, f.backend.begun)
-	f.last[u] = m
-	f.flights = f.flights[1:]
-	out := fl.out
-	fl.out = nil
-	fl.drop()
-	return emit(out)
+	return nil
 }
 
 func (f *filter) drain(ctx context.Context, emit pipeline.Emit) error {

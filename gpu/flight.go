@@ -15,6 +15,7 @@ type flight struct {
 	slot    *slot
 	marks   *marks
 	in, out *pipeline.Frame // owned; in is nil once it is copied
+	done    bool            // known to be
 	src     place
 	dst     place
 	pins    runtime.Pinner // holds samples in Go's memory where they are

@@ -6,12 +6,13 @@ import (
 	"vidfilter/kernels"
 )
 
-// slot is one stream of a device with the memory and events that a frame in it needs. All methods are called
+// slot is the memory and events that a frame in a stream of a device needs. A stream may have several. All methods are called
 // on the unit's work thread.
 type slot struct {
 	unit    *unit
 	kernel  *function
 	stream  cu.Stream
+	owner   bool // of the stream
 	in, out buffer
 	marks   [2]*marks // by turns: the times of a frame are read when the next is on its way
 	uses    int
@@ -26,17 +27,18 @@ type buffer struct {
 	size    int
 }
 
-// newSlot returns a slot with buffers of size bytes and the variant's kernel; after an error nothing is left.
-func newSlot(u *unit, v kernels.Variant, size int) (*slot, error) {
+// newSlot returns a slot with buffers of size bytes and the variant's kernel, in the stream of the slot before, which must outlive it, or
+// where that is nil in a new one; after an error nothing is left.
+func newSlot(u *unit, v kernels.Variant, before *slot, size int) (*slot, error) {
 	s := &slot{unit: u}
-	if err := s.make(v, size); err != nil {
+	if err := s.make(v, before, size); err != nil {
 		s.free()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *slot) make(v kernels.Variant, size int) (err error) {
+func (s *slot) make(v kernels.Variant, before *slot, size int) (err error) {
 	if s.kernel, err = s.unit.load(v); err != nil {
 		return err
 	}
@@ -45,8 +47,12 @@ func (s *slot) make(v kernels.Variant, size int) (err error) {
 			return s.unit.failed(err, "make events on %s", s.unit)
 		}
 	}
-	if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
+	if before != nil {
+		s.stream = before.stream
+	} else if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 		return s.unit.failed(err, "make a stream on %s", s.unit)
+	} else {
+		s.owner = true
 	}
 	if err = s.in.grow(s.unit, size); err != nil {
 		return err
@@ -102,7 +108,7 @@ func (b *buffer) free() {
 func (s *slot) free() {
 	s.in.free()
 	s.out.free()
-	if s.stream != (cu.Stream{}) {
+	if s.owner {
 		_ = s.stream.Destroy()
 	}
 	for _, m := range s.marks {
