@@ -85,11 +85,13 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
+		layout          pipeline.Layout
 		radius, compute int
 		form            Form
-	}{{1, 61, Sliding}, {3, 90, Tile}, {10, 61, Tile}, {10, 80, Tensor}} {
+	}{{pipeline.RGBA, 1, 61, Sliding}, {pipeline.NV12, 1, 90, Tile}, {pipeline.RGBA, 3, 90, Tile}, {pipeline.NV12, 10, 61, Tile}, {pipeline.NV12, 10, 80, Tensor}} {
+		f.Layout = c.layout
 		if v, err := Choose(DefaultParams(c.radius), f, c.compute); err != nil || v.Form != c.form {
-			t.Errorf("radius %d, compute capability %d: got %s (%v), not the form %s", c.radius, c.compute, v.Name, err, c.form)
+			t.Errorf("%s, radius %d, compute capability %d: got %s (%v), not the form %s", c.layout, c.radius, c.compute, v.Name, err, c.form)
 		}
 	}
 	if v, err := Choose(DefaultParams(3), f, 52); err == nil {
