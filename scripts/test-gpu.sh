@@ -9,7 +9,7 @@ for f in bin/vidfilter bin/gpu.test; do
 	[ -x $f ] || { echo "test-gpu.sh: $f is missing: make test-gpu builds it" >&2; exit 1; }
 done
 PATH=$PATH:/usr/local/cuda/bin
-if ! bin/vidfilter devices | grep -q '^cuda:0'; then
+if ! bin/vidfilter devices | grep '^cuda:0' >/dev/null; then
 	bin/vidfilter devices >&2
 	echo "test-gpu.sh: no GPU that could be tested" >&2
 	exit 1
@@ -49,7 +49,7 @@ sanitizer() { # sanitizer TOOL
 
 {
 	date -u '+date: %Y-%m-%d'
-	echo "program: $(bin/vidfilter --version | head -n 1)"
+	echo "program: $(bin/vidfilter --version | sed -n 1p)"
 	bin/vidfilter devices
 	nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.memory --format=csv,noheader | sed 's/^/nvidia-smi: /'
 	sed -n 's/^model name.*: /processor: /p' /proc/cpuinfo | sort | uniq -c
