@@ -102,11 +102,17 @@ func (r *run) open(report *Report) (err error) {
 		return nil
 	}
 	r.gpu, err = r.openGPU(0)
-	if err != nil && !r.o.NeedGPU && errors.Is(err, gpu.ErrDevice) {
+	if err != nil && !r.needsGPU() && errors.Is(err, gpu.ErrDevice) {
 		report.NoGPU = err.Error()
 		return nil
 	}
 	return err
+}
+
+// needsGPU says whether there is nothing to measure without a GPU.
+func (r *run) needsGPU() bool {
+	without := func(s string) bool { return s != SectionKernel && s != SectionStep }
+	return r.o.NeedGPU || len(r.o.Only) > 0 && !slices.ContainsFunc(r.o.Only, without)
 }
 
 // patience is how long one batch of the slowest kernel may take: the paper's at its largest radius, on an old GPU.

@@ -218,7 +218,7 @@ func TestCPUOnly(t *testing.T) {
 	holdPlot(t, report, "CPU, yuv420p")
 }
 
-// TestNoGPU: without a GPU the report says why, and it is an error only for those who insist on one.
+// TestNoGPU: without a GPU the report says why, and it is an error only where one is insisted on, or nothing can be measured without.
 func TestNoGPU(t *testing.T) {
 	if !onDriver(t, testdriver.Folder, "init=100") {
 		return
@@ -232,6 +232,11 @@ func TestNoGPU(t *testing.T) {
 	o.NeedGPU = true
 	if _, err := Run(context.Background(), o); !errors.Is(err, gpu.ErrDevice) {
 		t.Errorf("a GPU was insisted on: %v", err)
+	}
+	o = tiny
+	o.Only = []string{SectionStep, SectionKernel}
+	if _, err := Run(context.Background(), o); !errors.Is(err, gpu.ErrDevice) {
+		t.Errorf("there is nothing to measure without a GPU: %v", err)
 	}
 }
 
