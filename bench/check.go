@@ -91,7 +91,7 @@ func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Par
 		}
 		defer discard(f)
 		keep := func(out *pipeline.Frame) error {
-			copySamples(dst, out)
+			dst.CopySamples(out)
 			out.Release()
 			return nil
 		}

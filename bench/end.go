@@ -130,7 +130,7 @@ func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
 			if _, err := r.checkBackend(ctx, r.gpu, p, format.Layout); err != nil {
 				return nil, err
 			}
-			all = append(all, &endJob{device: "gpu", backend: r.gpu, memory: r.gpu.Input(), held: r.gpu.Held(), params: p, format: format})
+			all = append(all, &endJob{device: "gpu", backend: r.gpu, memory: r.gpu.Input(), params: p, format: format})
 		}
 		if _, err := r.checkBackend(ctx, r.cpu, p, format.Layout); err != nil {
 			return nil, err
@@ -187,7 +187,6 @@ type endJob struct {
 	device  string          // "" for the job without a filter
 	backend kernels.Backend // nil likewise
 	memory  pipeline.Allocator
-	held    int
 	params  kernels.Params
 	format  pipeline.Format
 	skipped string
@@ -231,7 +230,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 	defer out.Close()
 	var filters []pipeline.Filter
 	if j.backend != nil {
-		results := pipeline.NewPool(j.backend, 2*endDepth+j.held)
+		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held())
 		defer results.Close()
 		f, err := j.backend.Bilateral(j.params, results)
 		if err != nil {

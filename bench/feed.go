@@ -23,22 +23,18 @@ type feeder struct {
 // newFeeder takes copies of src, which it borrows. The caller closes it.
 func newFeeder(b kernels.Backend, p kernels.Params, src *pipeline.Frame) (_ *feeder, err error) {
 	f := &feeder{backend: b}
-	held, memory := 0, pipeline.Allocator(b)
-	if g, ok := b.(*gpu.Backend); ok {
-		held, memory = g.Held(), g.Input()
-	}
-	f.inputs, f.results = pipeline.NewPool(memory, 1), pipeline.NewPool(b, held+1)
+	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, b.Held()+1)
 	defer func() {
 		if err != nil {
 			f.close()
 		}
 	}()
-	for range held + 2 {
+	for range b.Held() + 2 {
 		in, err := f.inputs.TakeFrame(src.Format, nil)
 		if err != nil {
 			return nil, err
 		}
-		copySamples(in, src)
+		in.CopySamples(src)
 		f.frames = append(f.frames, in)
 	}
 	f.filter, err = b.Bilateral(p, f.results)

@@ -47,7 +47,7 @@ func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}
 		key := checked{"nothing", pipeline.YUV420P, kernels.DefaultParams(3)}
-		_, err := r.check(key, onGPU, func(dst, src *pipeline.Frame) error { copySamples(dst, src); return nil })
+		_, err := r.check(key, onGPU, func(dst, src *pipeline.Frame) error { dst.CopySamples(src); return nil })
 		var wrong *WrongResult
 		if !errors.As(err, &wrong) || wrong.Check.Largest < 2 || errors.Is(err, gpu.ErrDevice) != onGPU {
 			t.Errorf("on a GPU %v: %v", onGPU, err)

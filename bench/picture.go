@@ -43,15 +43,6 @@ func blank(f pipeline.Format) *pipeline.Frame {
 	return pipeline.NewFrame(f, planes, nil, nil)
 }
 
-func copySamples(to, from *pipeline.Frame) {
-	for i := range from.NumPlanes() {
-		_, rows := from.PlaneSize(i)
-		for y := range rows {
-			copy(to.Row(i, y), from.Row(i, y))
-		}
-	}
-}
-
 func formatOf(l pipeline.Layout, s Size) pipeline.Format {
 	return pipeline.Format{Layout: l, Width: s.Width, Height: s.Height, Matrix: pipeline.BT709}
 }

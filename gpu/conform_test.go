@@ -110,14 +110,14 @@ func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, 
 		if in, err = input.TakeFrame(src.Format, nil); err != nil {
 			t.Fatal(err)
 		}
-		copySamples(in, src)
+		in.CopySamples(src)
 		in.Interlaced = src.Interlaced
 		src.Release()
 		defer src.Retain()
 	}
 	got := kerneltest.Frame(src.Format)
 	emit := func(out *pipeline.Frame) error {
-		copySamples(got, out)
+		got.CopySamples(out)
 		if out.Interlaced != src.Interlaced {
 			t.Error("the field order is lost")
 		}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,10 +19,7 @@ import (
 )
 
 // With realDevice set, tests that need no fault run on this machine's GPU, and fail where there is none.
-const (
-	realDevice = "VIDFILTER_TEST_GPU"
-	childOf    = "VIDFILTER_TEST_CHILD"
-)
+const realDevice = "VIDFILTER_TEST_GPU"
 
 // onlyDriver is the one reason to leave a test out on a real device, which scripts/test-gpu.sh knows.
 const onlyDriver = "asks for what only the test driver has: faults, or several devices"
@@ -32,7 +28,7 @@ const onlyDriver = "asks for what only the test driver has: faults, or several d
 // once. It returns true there, and false in the process that began the test.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
-	if os.Getenv(childOf) == t.Name() || options == "" && os.Getenv(realDevice) == "1" {
+	if testdriver.InChild(t.Name()) || options == "" && os.Getenv(realDevice) == "1" {
 		return true
 	}
 	if os.Getenv(realDevice) == "1" {
@@ -42,18 +38,8 @@ func onDriver(t *testing.T, options string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := strings.Split(t.Name(), "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
-	cmd := exec.Command(os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.timeout=5m", fmt.Sprintf("-test.short=%v", testing.Short()))
-	cmd.Env = append(testdriver.Environ(folder, withLeaks(options)), childOf+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err != nil:
-		t.Errorf("with driver %q: %v\n%s", options, err, out)
-	case strings.Contains(string(out), "test driver:"):
-		t.Errorf("with driver %q, which complains:\n%s", options, out)
+	if err := testdriver.Rerun(t.Name(), folder, withLeaks(options), fmt.Sprintf("-test.short=%v", testing.Short())); err != nil {
+		t.Error(err)
 	}
 	return false
 }
@@ -119,13 +105,9 @@ func (f *film) frame(i int) (*pipeline.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	copySamples(fr, f.scenes[i%len(f.scenes)])
+	fr.CopySamples(f.scenes[i%len(f.scenes)])
 	fr.PTS, fr.Duration = int64(i), 1
 	return fr, nil
-}
-
-func copySamples(to, from *pipeline.Frame) {
-	kerneltest.EachSample(to, func(plane, x, y int) byte { return from.Row(plane, y)[x] })
 }
 
 func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {

@@ -39,19 +39,10 @@ func (m *image) size() int               { return len(m.memory.Bytes) }
 func (m *image) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m.memory.Bytes)) }
 
 // set copies the samples of a frame of the same format.
-func (m *image) set(from *pipeline.Frame) { copyRows(m.frame, from) }
+func (m *image) set(from *pipeline.Frame) { m.frame.CopySamples(from) }
 
 // get copies the samples to a frame of the same format.
-func (m *image) get(to *pipeline.Frame) { copyRows(to, m.frame) }
-
-func copyRows(to, from *pipeline.Frame) {
-	for i := range from.NumPlanes() {
-		_, rows := from.PlaneSize(i)
-		for y := range rows {
-			copy(to.Row(i, y), from.Row(i, y))
-		}
-	}
-}
+func (m *image) get(to *pipeline.Frame) { to.CopySamples(m.frame) }
 
 // planes returns where kernels find the image in a buffer.
 func (m *image) planes(b buffer) (d kernels.DevicePlanes) {

@@ -101,6 +101,12 @@ func (c *CPU) Name() string {
 	return fmt.Sprintf("cpu (%s, %d %s)", c.isa, c.threads, unit)
 }
 
+// Input returns the CPU itself: all memory is the same to it.
+func (c *CPU) Input() pipeline.Allocator { return c }
+
+// Held returns 0.
+func (c *CPU) Held() int { return 0 }
+
 // Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
 func (c *CPU) Alloc(size int) (pipeline.Memory, error) {
 	p := C.vf_alloc(C.size_t(max(size, 1)))

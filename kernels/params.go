@@ -141,6 +141,14 @@ type Backend interface {
 	// the backend.
 	Bilateral(p Params, pool *pipeline.Pool) (pipeline.Filter, error)
 
+	// Input returns the allocator for what decoders write, which lose a picture where they get no memory: it falls back on what is
+	// slower to filter.
+	Input() pipeline.Allocator
+
+	// Held returns how many frames the backend's filters keep between calls: results must have room for as many beside those that
+	// others hold, or the filter waits.
+	Held() int
+
 	// Close frees all that the backend holds. It may be called twice.
 	Close() error
 }

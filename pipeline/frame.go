@@ -108,3 +108,13 @@ func (f *Frame) Row(i, y int) []byte {
 	p := f.Planes[i]
 	return p.Data[y*p.Pitch:][:w:w]
 }
+
+// CopySamples copies the samples of a frame of the same format, whatever the pitches; padding is left alone.
+func (f *Frame) CopySamples(from *Frame) {
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		for y := range rows {
+			copy(f.Row(i, y), from.Row(i, y))
+		}
+	}
+}

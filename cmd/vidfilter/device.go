@@ -68,22 +68,6 @@ func (o *options) inFlight(width, height int) int {
 	return int(min(max(room, 1), framesInFlight))
 }
 
-// held is how many frames the backend's filter keeps beside those that wait for the encoder.
-func held(b kernels.Backend) int {
-	if h, ok := b.(interface{ Held() int }); ok {
-		return h.Held()
-	}
-	return 0
-}
-
-// inputMemory is where decoders write.
-func inputMemory(b kernels.Backend) pipeline.Allocator {
-	if g, ok := b.(*gpu.Backend); ok {
-		return g.Input()
-	}
-	return b
-}
-
 // gpuStats returns the times of the GPUs, or false for a job on the CPU.
 func (j *job) gpuStats() (gpu.Stats, bool) {
 	b, ok := j.backend.(*gpu.Backend)

@@ -101,7 +101,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if j.backend, err = j.o.openBackend(j.ui); err != nil {
 		return err
 	}
-	j.frames = pipeline.NewPool(inputMemory(j.backend), 1) // decoders draw by Take, which has no limit
+	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders draw by Take, which has no limit
 	if j.in, err = decode.Open(j.untilStop(ctx), j.o.Input, j.frames, j.o.decodeOptions(j.ui)); err != nil {
 		if j.stopped() {
 			return interruption{} // nothing was there to keep
@@ -158,7 +158,7 @@ func (j *job) template() encode.Template {
 func (j *job) openPools() {
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
-	j.results = pipeline.NewPool(j.backend, j.inFlight+held(j.backend))
+	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held())
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 }
 

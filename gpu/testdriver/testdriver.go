@@ -31,6 +31,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -73,6 +74,34 @@ func moduleTop() (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	return "", err
+}
+
+// child names, in a process that Rerun has begun, the test that is to run there.
+const child = "VIDFILTER_TEST_CHILD"
+
+// InChild says whether this process is the one that Rerun began for the test of that name.
+func InChild(name string) bool { return os.Getenv(child) == name }
+
+// Rerun runs a test of this program again, in a process of its own with the driver in folder set up with options: a process has one
+// driver for good. It fails where the test fails or does not run, or where the driver complains. args go to the test program.
+func Rerun(name, folder, options string, args ...string) error {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	args = append([]string{"-test.run=" + strings.Join(parts, "/"), "-test.timeout=5m", "-test.v"}, args...)
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(Environ(folder, options), child+"="+name, "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		return fmt.Errorf("with driver %q: %w\n%s", options, err, out)
+	case bytes.Contains(out, []byte("test driver:")):
+		return fmt.Errorf("with driver %q, which complains:\n%s", options, out)
+	case !bytes.Contains(out, []byte("--- PASS: "+name)):
+		return fmt.Errorf("the test did not run:\n%s", out)
+	}
+	return nil
 }
 
 // Environ returns the environment of a program that is to find the driver in folder, set up with options.

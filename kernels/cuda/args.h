@@ -20,7 +20,7 @@ typedef struct {
 	int32_t inner[2][4]; // the part of luma and chroma that the border skip filters (keptOutside): x0, y0, x1, y1
 
 	// The weight of the tap (dx, dy) at the squared distance D^2 is weight_scale / (b + a D^2) where R is Lorentzian and
-	// weight_scale 2^(b + a D^2) where it is Gaussian, with {a, b} = tap[|dy|][|dx|]; see tapWeights for what D^2 is in each form.
+	// weight_scale 2^(b + a D^2) where it is Gaussian, with {a, b} = tap[|dy|][|dx|]; see tapWeight for what D^2 is in each form.
 	float tap[VF_MAX_RADIUS + 1][VF_MAX_RADIUS + 1][2];
 	// For the tensor form: the spatial weight along one axis, or its log2 where R is Gaussian; 2 sigma_r^2; and what -D^2 / 64 is
 	// multiplied by where R is Gaussian.

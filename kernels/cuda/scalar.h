@@ -1,7 +1,7 @@
 // What the forms without tensor cores share: the weight of a tap and the sums of a pixel, for the joint distance in RGB.
 //
 // No integer is ever converted to a float: read as a float, an integer n < 2^23 is the denormal number n 2^-149, which multiply-adds
-// take at full speed, so it is enough to scale the other factor. The weights are scaled by 2^110 (tapWeights in launch.go),
+// take at full speed, so it is enough to scale the other factor. The weights are scaled by 2^110 (tapWeight in launch.go),
 // which cancels in the quotient; the sums of W R, W G and W B are then in units of 2^-39.
 #pragma once
 
