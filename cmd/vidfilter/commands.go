@@ -21,6 +21,10 @@ func commands() []command {
 		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
 		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
+		{"batch", "FILES... -o DIR", "filter many files; batch --help", runBatch},
+		{"jobs", "DIR", "what a batch does; jobs --help", runJobs},
+		{"serve", "--state DIR", "keep a queue for other machines; serve --help", runServe},
+		{"worker", "--server URL", "filter for others; worker --help", runWorker},
 		{"bench", "[options]", "measure the filter; bench --help", runBench},
 		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
 		{"version", "", "print the version", func(a []string, s stdio) error { return noArguments(a, s, printVersion) }},
@@ -34,7 +38,7 @@ func runCommand(name string, args []string, s stdio) int {
 	switch {
 	case i < 0:
 		return report(unknownCommand(name, all), s)
-	case name == "bench": // has a help of its own
+	case slices.Contains([]string{"batch", "jobs", "serve", "worker", "bench"}, name): // have a help of their own
 	case slices.Contains(args, "--help") || slices.Contains(args, "-h"):
 		return report(printHelp(s.out), s)
 	}

@@ -1,0 +1,223 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/queue"
+)
+
+// TestMain lets the test binary play the program: what it does is in its first argument.
+func TestMain(m *testing.M) {
+	if play := os.Getenv("VIDFILTER_PLAY"); play != "" {
+		os.Exit(plays[play]())
+	}
+	os.Exit(m.Run())
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func frames(n int) {
+	say(`{"type":"progress","frame":%d,"total":10,"fps":5,"size":%d}`, n, 100*n)
+}
+
+func playWell() int {
+	frames(3)
+	frames(10)
+	say(`{"type":"done","exit_code":0,"frame":10,"size":1000,"elapsed":0.5,"warnings":["w"]}`)
+	return 0
+}
+
+var plays = map[string]func() int{
+	"well": playWell,
+	"damaged": func() int {
+		say(`{"type":"done","exit_code":6,"error":"it is damaged","frame":7,"damage":{"x":1}}`)
+		return 6
+	},
+	"input": func() int { say(`{"type":"done","exit_code":3,"error":"no video"}`); return 3 },
+	"plain": func() int { say("vidfilter: no such thing\nhint: make it"); return 1 },
+	"crash": func() int {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	},
+	"stuck": func() int {
+		for frames(1); ; {
+			frames(1)
+			time.Sleep(10 * time.Millisecond)
+		}
+	},
+	"slow": func() int {
+		for i := range 60 {
+			frames(i)
+			time.Sleep(10 * time.Millisecond)
+		}
+		return playWell()
+	},
+	// A process that begins another one and tells its number, then waits to be killed.
+	"parent": func() int {
+		p := player("stuck")
+		_, _ = p.Media(context.Background(), []string{"x"}, func(queue.Progress) {
+			_ = os.WriteFile(os.Getenv("VIDFILTER_SIGN"), []byte(strconv.Itoa(os.Getpid())), 0o666)
+		})
+		return 0
+	},
+}
+
+func player(play string) Program {
+	return Program{Path: "/proc/self/exe", Env: append(os.Environ(), "VIDFILTER_PLAY="+play, "GORACE=atexit_sleep_ms=0")}
+}
+
+func TestMedia(t *testing.T) {
+	var seen []queue.Progress
+	done, err := player("well").Media(context.Background(), nil, func(p queue.Progress) { seen = append(seen, p) })
+	if err != nil || done.Frames != 10 || done.Size != 1000 || len(done.Warnings) != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if len(seen) != 2 || seen[1] != (queue.Progress{Frames: 10, Total: 10, FPS: 5, Bytes: 1000}) {
+		t.Errorf("progress %+v", seen)
+	}
+	done, err = player("damaged").Media(context.Background(), nil, func(queue.Progress) {})
+	if err != nil || done.ExitCode != exitDamaged || done.Damage["x"] != 1 {
+		t.Errorf("damaged: %+v, %v", done, err)
+	}
+}
+
+func TestMediaFails(t *testing.T) {
+	for play, want := range map[string]ExitError{
+		"input": {3, "no video"},
+		"plain": {1, "no such thing"},
+		"crash": {-1, "the process was killed by signal 9 (killed)"},
+	} {
+		var exit *ExitError
+		if _, err := player(play).Media(context.Background(), nil, func(queue.Progress) {}); !errors.As(err, &exit) || *exit != want {
+			t.Errorf("%s: %v, want %+v", play, err, want)
+		}
+	}
+	if _, err := (Program{Path: "/no/such/program"}).Media(context.Background(), nil, func(queue.Progress) {}); err == nil {
+		t.Error("a program that is not there is no error")
+	}
+}
+
+func TestStall(t *testing.T) {
+	p := player("stuck")
+	p.Stall = 300 * time.Millisecond
+	var stall *StallError
+	if _, err := p.Media(context.Background(), nil, func(queue.Progress) {}); !errors.As(err, &stall) {
+		t.Errorf("%v", err)
+	}
+	p = player("slow")
+	p.Stall = 300 * time.Millisecond
+	if _, err := p.Media(context.Background(), nil, func(queue.Progress) {}); err != nil {
+		t.Errorf("one that gets on: %v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("why")
+	begun := time.Now()
+	_, err := player("stuck").Media(ctx, nil, func(queue.Progress) { cancel(why) })
+	if !errors.Is(err, why) || time.Since(begun) > 5*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+}
+
+// A closed gate stops a process, which is no stall, and opens again.
+func TestGate(t *testing.T) {
+	p := player("slow")
+	p.Stall, p.Gate = 300*time.Millisecond, new(Gate)
+	held := make(chan struct{})
+	closed := false
+	_, err := p.Media(context.Background(), nil, func(g queue.Progress) {
+		if g.Frames < 5 || closed {
+			return
+		}
+		closed = true
+		p.Gate.Set(true)
+		go func() {
+			defer close(held)
+			time.Sleep(600 * time.Millisecond)
+			p.Gate.Set(false)
+		}()
+	})
+	if err != nil || !closed {
+		t.Errorf("closed %t: %v", closed, err)
+	}
+	<-held
+}
+
+func TestGuard(t *testing.T) {
+	g, notes := new(Gate), make(chan string, 4)
+	rooms := []bool{true, false, false, true, true}
+	ctx, cancel := context.WithCancel(context.Background())
+	i := 0
+	g.Guard(ctx, time.Millisecond, func() (string, bool) {
+		if i == len(rooms) {
+			cancel()
+			return "", true
+		}
+		i++
+		return fmt.Sprint(i), rooms[i-1]
+	}, func(s string) { notes <- s })
+	close(notes)
+	var all []string
+	for s := range notes {
+		all = append(all, s)
+	}
+	if strings.Join(all, " ") != "2 4" || g.Closed() {
+		t.Errorf("notes %q, closed %t", all, g.Closed())
+	}
+}
+
+// What a killed process has begun dies with it.
+func TestParentDies(t *testing.T) {
+	sign := filepath.Join(t.TempDir(), "sign")
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "VIDFILTER_PLAY=parent", "VIDFILTER_SIGN="+sign)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { _, err := os.Stat(sign); return err == nil })
+	child := children(t, cmd.Process.Pid)
+	if len(child) != 1 {
+		t.Fatalf("children %v", child)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	wait(t, func() bool {
+		state, err := os.ReadFile("/proc/" + child[0] + "/stat")
+		return err != nil || strings.Contains(string(state), ") Z ")
+	})
+}
+
+func children(t *testing.T, pid int) []string {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range tasks {
+		b, _ := os.ReadFile(name)
+		all = append(all, strings.Fields(string(b))...)
+	}
+	return all
+}
+
+func wait(t *testing.T, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("it does not come")
+		}
+	}
+}

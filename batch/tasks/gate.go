@@ -1,0 +1,66 @@
+package tasks
+
+import (
+	"os"
+	"sync"
+	"syscall"
+)
+
+// Gate stops all processes of a batch where they are, and lets them go on. The methods of a nil Gate do nothing.
+type Gate struct {
+	mu     sync.Mutex
+	closed bool
+	procs  map[*os.Process]struct{}
+}
+
+// Closed says whether the processes stand still.
+func (g *Gate) Closed() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
+// Set closes or opens the gate.
+func (g *Gate) Set(closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed == closed {
+		return
+	}
+	g.closed = closed
+	for p := range g.procs {
+		g.signal(p)
+	}
+}
+
+func (g *Gate) signal(p *os.Process) {
+	s := syscall.SIGCONT
+	if g.closed {
+		s = syscall.SIGSTOP
+	}
+	_ = p.Signal(s) // it may have ended just now
+}
+
+// add puts a process under the gate until the function that it returns is called.
+func (g *Gate) add(p *os.Process) func() {
+	if g == nil {
+		return func() {}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.procs == nil {
+		g.procs = map[*os.Process]struct{}{}
+	}
+	g.procs[p] = struct{}{}
+	if g.closed {
+		g.signal(p)
+	}
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.procs, p)
+	}
+}

@@ -1,0 +1,370 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"vidfilter/batch"
+	"vidfilter/queue"
+)
+
+// States of a batch.Row.
+const (
+	RowDone      = "done"
+	RowSkipped   = "skipped" // done in an earlier run
+	RowDamaged   = "damaged" // done, but the source is damaged
+	RowFailed    = "failed"
+	RowCancelled = "cancelled"
+)
+
+// Session puts the items of a batch in the queue, a few at a time, and follows them to their ends.
+type Session struct {
+	Engine      queue.Engine
+	Root        string // of the outputs, absolute
+	Site        string // who reaches them
+	Version     string // of the program
+	Window      int    // jobs in the queue at a time: those that end are not to wait for all that begin
+	Retries     int
+	Pause       time.Duration // before a file that could not be looked at is looked at again; doubles
+	Segment     float64       // seconds
+	Threads     int           // of a part's encoder
+	Remote      bool          // parts are sent through the queue
+	Shared      string        // folder that all workers see; "" for none
+	Overwrite   bool
+	RetryFailed bool
+
+	Changed func(queue.Status) // hears of every change; may be nil
+	Ended   func(batch.Row)    // hears of every item that is over, also of those that were before; may be nil
+	Warn    func(string, ...any)
+
+	mu      sync.Mutex
+	open    map[string]*entry // by job
+	known   map[string]queue.Status
+	changed chan struct{} // somebody ended
+	rows    []batch.Row
+}
+
+// entry is an item in the queue.
+type entry struct {
+	item    batch.Item
+	found   batch.Finding
+	record  batch.Record
+	again   int         // times that it was begun anew
+	renewed atomic.Bool // it is being begun anew: what is heard of the old one counts for nothing
+}
+
+// Run does the items that come from next until it has no more, and returns what became of each. The queue must be worked on by
+// somebody. When ctx ends, so does Run, and what is not done stays in the queue.
+func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
+	s.open, s.known, s.changed = map[string]*entry{}, map[string]queue.Status{}, make(chan struct{}, 1)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	live, watched := make(chan struct{}), make(chan error, 1)
+	go func() {
+		watched <- s.Engine.Watch(ctx, func(st queue.Status) { s.follow(ctx, st) }, sync.OnceFunc(func() { close(live) }))
+	}()
+	select {
+	case <-live:
+	case err := <-watched:
+		return nil, err
+	}
+	err := s.feed(ctx, next, watched)
+	stop(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows, err
+}
+
+// feed submits while there is room, and waits for the rest.
+func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batch.Item, bool), watched <-chan error) error {
+	items := make(chan batch.Item)
+	go func() {
+		defer close(items)
+		for {
+			item, ok := next(ctx)
+			if !ok {
+				return
+			}
+			select {
+			case items <- item:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for more := items; ; {
+		n := s.running()
+		from := more
+		if n >= max(1, s.Window) {
+			from = nil
+		}
+		if from == nil && n == 0 {
+			return context.Cause(ctx)
+		}
+		select {
+		case item, ok := <-from:
+			if !ok {
+				more = nil
+				continue
+			}
+			if err := s.begin(ctx, item); err != nil {
+				return err
+			}
+		case <-s.changed:
+		case err := <-watched:
+			if err == nil {
+				err = context.Cause(ctx)
+			}
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Session) running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// JobID names the job that makes an output, among all of a queue.
+func JobID(site, root string, item batch.Item) string {
+	sum := sha256.Sum256([]byte(site + "\x00" + root))
+	return item.ID() + "-" + hex.EncodeToString(sum[:3])
+}
+
+// begin puts an item in the queue, unless it is over already. What cannot be looked at may come back: a mount that is away.
+func (s *Session) begin(ctx context.Context, item batch.Item) error {
+	f, err := batch.Check(s.Root, item, s.Version)
+	if err != nil && s.Retries > 0 {
+		id := JobID(s.Site, s.Root, item)
+		s.mu.Lock()
+		s.open[id] = &entry{item: item}
+		s.mu.Unlock()
+		go s.lookAgain(ctx, id, item, err)
+		return nil
+	}
+	return s.decide(ctx, item, f, err)
+}
+
+// lookAgain is begin for a file that could not be looked at.
+func (s *Session) lookAgain(ctx context.Context, id string, item batch.Item, err error) {
+	var f batch.Finding
+	for try := range s.Retries {
+		s.Warn("%s: %v: looking again later", item.Output, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
+		}
+		if f, err = batch.Check(s.Root, item, s.Version); err == nil {
+			break
+		}
+	}
+	s.mu.Lock()
+	delete(s.open, id)
+	s.mu.Unlock()
+	if err := s.decide(ctx, item, f, err); err != nil && ctx.Err() == nil {
+		s.end(batch.Row{File: item.Source, Output: item.Output, State: RowFailed, Reason: err.Error()})
+	}
+}
+
+// decide goes by what was found of an item.
+func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, err error) error {
+	if f.Warning != nil {
+		s.Warn("%v", f.Warning)
+	}
+	refused := func(reason string) error {
+		s.end(batch.Row{File: item.Source, Output: item.Output, Before: f.Source.Size, State: RowFailed, Reason: reason})
+		return nil
+	}
+	switch {
+	case err != nil:
+		return refused(err.Error())
+	case f.Verdict == batch.Done:
+		s.end(rowOf(item, *f.Record, RowSkipped, "done before"))
+		return nil
+	case f.Verdict == batch.Interrupted:
+		rec, err := batch.Resume(s.Root, *f.Record, s.Overwrite)
+		if err != nil {
+			return refused(err.Error())
+		}
+		s.end(rowOf(item, rec, RowDone, ""))
+		return nil
+	case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !s.Overwrite:
+		return refused(f.Reason + ": -y replaces it")
+	case f.Verdict == batch.Failed && !s.RetryFailed:
+		return refused(f.Reason + " (before; --retry-failed tries it again)")
+	}
+	return s.submit(ctx, &entry{item: item, found: f})
+}
+
+// submit puts a job in the queue, or takes one up that is there.
+func (s *Session) submit(ctx context.Context, e *entry) error {
+	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
+	spec, err := json.Marshal(Spec{
+		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite, Threads: s.Threads,
+	})
+	if err != nil {
+		return err
+	}
+	id := JobID(s.Site, s.Root, e.item)
+	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, s.Segment, s.Remote, s.Threads, e.again)
+	s.mu.Lock()
+	s.open[id] = e
+	digest = redo(s.known[id], digest)
+	s.mu.Unlock()
+	if err := batch.WriteRecord(s.Root, e.record); err != nil {
+		return err
+	}
+	return s.Engine.Submit(ctx, queue.Job{
+		ID: id, Digest: digest, Title: e.item.Output, Site: s.Site, Retries: s.Retries, Spec: spec,
+		First: queue.Task{Name: "start", Site: s.Site},
+	}, true)
+}
+
+// redo gives a job a digest of its own whose output was there and is gone: the queue takes it for done.
+func redo(known queue.Status, digest string) string {
+	const mark = "/redo-"
+	if before, _, ok := strings.Cut(known.Job.Digest, mark); ok && before == digest && !known.State.Ended() {
+		return known.Job.Digest
+	}
+	if before, _, _ := strings.Cut(known.Job.Digest, mark); before == digest && known.State == queue.Done {
+		return digest + mark + strconv.FormatInt(time.Now().UnixNano(), 36)
+	}
+	return digest
+}
+
+// mostAnew is how often a job is begun anew because its source changed or its parts went away.
+const mostAnew = 5
+
+// follow hears of a job's change.
+func (s *Session) follow(ctx context.Context, st queue.Status) {
+	s.mu.Lock()
+	e := s.open[st.Job.ID]
+	s.known[st.Job.ID] = st
+	s.mu.Unlock()
+	if s.Changed != nil {
+		s.Changed(st)
+	}
+	if e == nil || !st.State.Ended() || e.renewed.Load() {
+		return
+	}
+	if st.State == queue.Failed && e.again < mostAnew && mayRenew(st.Reason) {
+		e.renewed.Store(true)
+		go s.renew(ctx, e, st) // it waits, and the queue is not to
+		return
+	}
+	s.close(e, st)
+}
+
+// close is for a job that is over.
+func (s *Session) close(e *entry, st queue.Status) {
+	s.mu.Lock()
+	delete(s.open, st.Job.ID)
+	s.mu.Unlock()
+	s.end(s.closed(e, st))
+}
+
+// closed notes the end of a job in its record, where the last task has not, and returns its row.
+func (s *Session) closed(e *entry, st queue.Status) batch.Row {
+	row := batch.Row{
+		File: e.item.Source, Output: e.item.Output, Before: e.found.Source.Size, State: RowDone, Attempts: st.Retried + 1,
+	}
+	if st.State == queue.Done {
+		var res Result
+		if err := json.Unmarshal(st.Result, &res); err != nil {
+			s.Warn("%s: %v", e.item.Output, err)
+		}
+		row.Frames, row.Seconds, row.After, row.FPS = res.Frames, res.Seconds, res.Size, res.rate()
+		if res.Damaged {
+			row.State, row.Reason = RowDamaged, damagedReason
+		}
+		return row
+	}
+	row.State, row.Reason = RowFailed, st.Reason
+	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, st.Reason, st.Ended
+	if st.State == queue.Cancelled {
+		row.State, e.record.State = RowCancelled, batch.RecordCancelled
+	}
+	e.record.Attempts = row.Attempts
+	if err := batch.WriteRecord(s.Root, e.record); err != nil {
+		s.Warn("%v", err)
+	}
+	return row
+}
+
+// mayRenew says whether a failure says nothing against the job.
+func mayRenew(reason string) bool {
+	return strings.Contains(reason, batch.ErrSourceChanged.Error()) || strings.Contains(reason, ErrGone.Error())
+}
+
+// renew begins a job anew whose source changed, or whose parts are gone.
+func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
+	e.again++
+	s.Warn("%s: %s: it is begun anew", e.item.Output, st.Reason)
+	err := settled(ctx, e.item.Source)
+	if err == nil {
+		e.found, err = batch.Check(s.Root, e.item, s.Version)
+	}
+	e.renewed.Store(false)
+	if err == nil {
+		err = s.submit(ctx, e)
+	}
+	if err != nil && ctx.Err() == nil {
+		st.Reason = err.Error()
+		s.close(e, st)
+	}
+}
+
+// settled waits until a file has stopped changing.
+func settled(ctx context.Context, name string) error {
+	was, err := batch.FingerprintOf(name)
+	for err == nil || errors.Is(err, batch.ErrChanging) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Second):
+		}
+		var now batch.Fingerprint
+		if now, err = batch.FingerprintOf(name); err == nil && now.Equal(was) {
+			return nil
+		}
+		was = now
+	}
+	return err
+}
+
+func (s *Session) end(row batch.Row) {
+	s.mu.Lock()
+	s.rows = append(s.rows, row)
+	s.mu.Unlock()
+	if s.Ended != nil {
+		s.Ended(row)
+	}
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.Row {
+	res := resultOfRecord(r)
+	if res.Damaged {
+		reason = strings.TrimPrefix(reason+"; "+damagedReason, "; ")
+	}
+	return batch.Row{
+		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
+		State: state, Reason: reason, Attempts: r.Attempts,
+	}
+}

@@ -1,0 +1,472 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vidfilter/batch"
+	"vidfilter/batch/tasks"
+	"vidfilter/display"
+	"vidfilter/queue"
+	"vidfilter/queue/jetstream"
+)
+
+// batchJob is one run of vidfilter batch.
+type batchJob struct {
+	o       *batchOptions
+	s       stdio
+	plan    *batch.Plan
+	screen  *display.Display
+	engine  queue.Engine
+	site    string
+	slots   int
+	gate    tasks.Gate
+	began   time.Time
+	closers []func()
+
+	mu   sync.Mutex
+	note string
+	mine map[string]bool // the IDs of our jobs
+}
+
+// runBatch is vidfilter batch.
+func runBatch(args []string, s stdio) error {
+	o, err := parseBatch(args)
+	switch {
+	case err != nil:
+		return err
+	case o.Help:
+		return printBatchHelp(s.out)
+	case o.Schema:
+		_, err := s.out.Write(batch.Schema(mediaFlags(), batchFlags()))
+		return err
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	b := &batchJob{o: o, s: s, began: time.Now(), mine: map[string]bool{}}
+	if b.plan, err = o.expand(ctx, s); err != nil {
+		return err
+	}
+	if err := o.fromFile(b.plan.Batch); err != nil {
+		return err
+	}
+	if o.Report != "" {
+		if err := batch.CheckReport(o.Report); err != nil {
+			return badOption(err)
+		}
+	}
+	if o.DryRun {
+		return b.sayPlan()
+	}
+	defer b.close()
+	return b.run(ctx)
+}
+
+// untilSignal returns a context that the first signal ends, with an interruption as its cause. The next one kills, as without us.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, wantedSignals()...)
+	go func() {
+		if sig, ok := <-signals; ok {
+			signal.Stop(signals)
+			cancel(interruption{sig.(syscall.Signal)})
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// badOption is a mistake on the command line that another package found.
+func badOption(err error) error { return usagef(hintOf(err), "%v", err) }
+
+func (o *batchOptions) expand(ctx context.Context, s stdio) (*batch.Plan, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	plan, err := batch.Expand(ctx, batch.Request{
+		Sources: o.Files, Stdin: s.in, Root: o.Root, Name: o.Name, Args: o.args, Watch: o.Watch != "",
+		Dir: dir, Home: home, Env: s.env, Flags: mediaFlags(), Own: batchFlags(), Check: checkMedia,
+	})
+	switch {
+	case err != nil && errors.As(err, new(interface{ Hint() string })):
+		return nil, badOption(err)
+	case err != nil:
+		return nil, usagef("vidfilter batch FILES... -o DIR; all options: vidfilter batch --help", "%v", err)
+	}
+	return plan, nil
+}
+
+// checkMedia judges options as the main command would.
+func checkMedia(args []string) error {
+	_, err := parseOptions(slices.Concat([]string{"-i", "in.mkv", "-o", "out.mkv"}, args), nil)
+	return err
+}
+
+// sayPlan is --dry-run.
+func (b *batchJob) sayPlan() error {
+	var out strings.Builder
+	for _, p := range b.plan.Problems {
+		fmt.Fprintf(&out, "cannot   %s\n", oneLine(p.Error()))
+	}
+	for _, item := range b.plan.Items {
+		what, why := "filter", ""
+		f, err := batch.Check(b.plan.Root, item, versionName())
+		switch {
+		case err != nil:
+			what, why = "cannot", err.Error()
+		case f.Verdict == batch.Done:
+			what = "skip"
+		case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !b.o.Overwrite, f.Verdict == batch.Failed && !b.o.RetryFailed:
+			what, why = "leave", f.Reason
+		case f.Verdict == batch.Changed:
+			what, why = "again", f.Reason
+		}
+		line := fmt.Sprintf("%-8s %s -> %s", what, item.Source, item.OutputPath(b.plan.Root))
+		if len(item.Args) > 0 {
+			line += "  " + strings.Join(item.Args, " ")
+		}
+		if why != "" {
+			line += "  (" + why + ")"
+		}
+		fmt.Fprintln(&out, oneLine(line))
+	}
+	_, err := io.WriteString(b.s.out, out.String())
+	return err
+}
+
+func (b *batchJob) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+}
+
+func (b *batchJob) onClose(f func()) { b.closers = append(b.closers, f) }
+
+// run does the batch and says what became of it.
+func (b *batchJob) run(ctx context.Context) error {
+	b.openScreen()
+	lock, err := batch.WaitLock(ctx, b.plan.Root, func(h *batch.Held) { b.screen.Notice("%v: waiting for it", h) })
+	if err != nil {
+		return err
+	}
+	b.onClose(lock.Unlock)
+	if err := b.openQueue(); err != nil {
+		return err
+	}
+	if err := b.openStatus(ctx); err != nil {
+		return err
+	}
+	rows, err := b.work(ctx)
+	b.screen.Close()
+	if e := b.tell(rows); e != nil && err == nil {
+		err = e
+	}
+	var cause interruption
+	switch {
+	case errors.As(err, &cause):
+		return &hinted{cause, "the same command goes on where this one stopped"}
+	case err != nil:
+		return err
+	}
+	return verdict(rows)
+}
+
+// batchError is the end of a batch in which not all was well.
+type batchError struct {
+	failed, damaged int
+}
+
+func (e *batchError) Error() string {
+	switch {
+	case e.failed == 0:
+		return plural(int64(e.damaged), "source") + " damaged; what could be read is in the outputs"
+	case e.damaged == 0:
+		return plural(int64(e.failed), "file") + " failed"
+	}
+	return fmt.Sprintf("%s failed, %s damaged", plural(int64(e.failed), "file"), plural(int64(e.damaged), "source"))
+}
+
+func (e *batchError) Hint() string {
+	if e.failed == 0 {
+		return ""
+	}
+	return "the reasons are above; --retry-failed tries them again"
+}
+
+// verdict is the error of a batch, by what became of its files.
+func verdict(rows []batch.Row) error {
+	var e batchError
+	for _, r := range rows {
+		switch r.State {
+		case tasks.RowFailed, tasks.RowCancelled:
+			e.failed++
+		case tasks.RowDamaged:
+			e.damaged++
+		}
+	}
+	if e == (batchError{}) {
+		return nil
+	}
+	return &e
+}
+
+// tell prints the table and writes the report.
+func (b *batchJob) tell(rows []batch.Row) error {
+	for _, p := range b.plan.Problems {
+		rows = append(rows, problemRow(p))
+	}
+	if b.o.Report != "" {
+		host, _ := os.Hostname()
+		meta := batch.Meta{Version: versionName(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}
+		if err := batch.WriteReport(b.o.Report, rows, meta); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	if b.o.Quiet || b.o.Progress == "json" || b.o.Progress == "none" || len(rows) == 0 {
+		return nil
+	}
+	width := 120
+	if isTerminal(b.s.err) {
+		width = terminalWidth(b.s.err)
+	}
+	return batch.Table(b.s.err, rows, width)
+}
+
+func problemRow(p batch.Problem) batch.Row {
+	return batch.Row{File: p.Source, Output: filepath.Base(p.Source), State: tasks.RowFailed, Reason: p.Error()}
+}
+
+func (b *batchJob) openScreen() {
+	terminal := isTerminal(b.s.err) && lookup(b.s.env, "TERM") != "dumb"
+	sizes := map[string]int64{}
+	for _, item := range b.plan.Items {
+		if i, err := os.Stat(item.Source); err == nil {
+			sizes[item.Output] = i.Size()
+		}
+	}
+	b.screen = display.New(b.s.err, display.Options{
+		Mode: display.Mode(progressMode(b.o.Progress, terminal)), Quiet: b.o.Quiet,
+		Size:   func() (int, int) { return terminalSize(b.s.err) },
+		Env:    func(name string) string { return lookup(b.s.env, name) },
+		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
+		Frames: framesOf,
+	})
+	b.onClose(b.screen.Close)
+}
+
+// terminalSize returns 0, 0 where there is no terminal.
+func terminalSize(w io.Writer) (columns, rows int) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, 0
+	}
+	return int(ws.Col), int(ws.Row)
+}
+
+// openQueue opens the queue: beside the outputs, or on another machine.
+func (b *batchJob) openQueue() (err error) {
+	state := filepath.Join(b.plan.Root, batch.StateDir)
+	options := jetstream.Options{Warn: func(s string) { b.screen.Warn("%s", s) }}
+	if b.o.remote() {
+		b.engine, err = b.o.connect(options, "batch")
+	} else {
+		b.engine, err = jetstream.Embedded(filepath.Join(state, "queue"), options)
+	}
+	if err != nil {
+		return err
+	}
+	b.onClose(func() { _ = b.engine.Close() })
+	b.site, err = siteOf(state, b.o.Shared)
+	return err
+}
+
+// work does the jobs, in this process and on all others that take tasks, until the last has ended.
+func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
+	devices, names := spreadGPUs()
+	b.slots = slots(b.o.Jobs, len(names))
+	worker, stop := context.WithCancelCause(ctx)
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer stop(nil)
+	runner := b.runner(devices)
+	failed := make(chan error, 1)
+	working.Go(func() {
+		err := b.engine.Work(worker, queue.Worker{
+			Name: workerName(), Sites: []string{b.site}, Any: true, Slots: b.slots, GPUs: names,
+		}, runner.Handle)
+		if err != nil {
+			failed <- err
+			stop(err)
+		}
+	})
+	working.Go(func() { b.guard(worker) })
+	session := &tasks.Session{
+		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: versionName(), Window: b.window(),
+		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Threads: b.threads(),
+		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
+		Changed: b.changed, Ended: b.ended, Warn: b.screen.Warn,
+	}
+	next, err := b.source(worker)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := session.Run(worker, next)
+	select {
+	case err = <-failed:
+	default:
+	}
+	return rows, err
+}
+
+func (b *batchJob) runner(devices []string) *tasks.Runner {
+	program := tasks.Self()
+	program.Stall, program.Gate, program.Env = b.o.Stall, &b.gate, withoutOptions(b.s.env)
+	return &tasks.Runner{Program: program, Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices, Shared: b.o.Shared}
+}
+
+// withoutOptions is an environment in which no options are: what they say is among the job's own already.
+func withoutOptions(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, envPrefix) })
+}
+
+// window is how many files are in the queue at once. Workers on other machines want more of them.
+func (b *batchJob) window() int {
+	if b.o.remote() {
+		return 4*b.slots + 16
+	}
+	return b.slots + 1
+}
+
+// threads of a part's encoder: they decide about its bits, so all workers are to take as many.
+func (b *batchJob) threads() int {
+	if b.o.media.Threads > 0 {
+		return b.o.media.Threads
+	}
+	return max(2, coresPerJob)
+}
+
+// source returns what yields the items: those of the plan, then those that appear in the folder that is watched.
+func (b *batchJob) source(ctx context.Context) (func(context.Context) (batch.Item, bool), error) {
+	items := slices.Clone(b.plan.Items)
+	slices.SortStableFunc(items, func(x, y batch.Item) int { return y.Priority - x.Priority })
+	for _, item := range items {
+		b.expect(item)
+	}
+	var more chan batch.Item
+	if b.o.Watch != "" {
+		dir, err := filepath.Abs(b.o.Watch)
+		if err != nil {
+			return nil, err
+		}
+		more = make(chan batch.Item)
+		go b.watch(ctx, dir, more)
+	}
+	return func(ctx context.Context) (batch.Item, bool) {
+		if len(items) > 0 {
+			item := items[0]
+			items = items[1:]
+			return item, true
+		}
+		select {
+		case item, ok := <-more:
+			return item, ok && more != nil
+		case <-ctx.Done():
+			return batch.Item{}, false
+		}
+	}, nil
+}
+
+// expect shows an item that is to come to the queue.
+func (b *batchJob) expect(item batch.Item) {
+	id := tasks.JobID(b.site, b.plan.Root, item)
+	b.mu.Lock()
+	b.mine[id] = true
+	b.mu.Unlock()
+	b.screen.Update(queue.Status{Job: queue.Job{ID: id, Title: item.Output}, State: queue.Queued, Tasks: 1, Submitted: b.began})
+}
+
+// watch yields the files that appear in a folder until ctx ends.
+func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item) {
+	defer close(more)
+	w := batch.Watcher{
+		Dir: dir, Settle: b.o.Settle, Interval: min(batch.DefaultInterval, max(b.o.Settle/4, 100*time.Millisecond)), Root: b.plan.Root,
+		Problem: func(path string, err error) { b.screen.Warn("%v", err) },
+	}
+	b.screen.Notice("watching %s; Ctrl-C ends it", dir)
+	_ = w.Run(ctx, func(path string) error {
+		item, err := b.plan.Add(dir, path)
+		if err != nil {
+			b.screen.Warn("%s: %v", path, err)
+			return nil
+		}
+		b.expect(item)
+		select {
+		case more <- item:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+}
+
+func (b *batchJob) changed(s queue.Status) {
+	b.mu.Lock()
+	mine := b.mine[s.Job.ID] // others, and earlier batches, use the same queue
+	b.mu.Unlock()
+	if mine {
+		b.screen.Update(s)
+	}
+}
+
+// ended shows what the queue does not know of: files that were over before they came to it.
+func (b *batchJob) ended(r batch.Row) {
+	switch r.State {
+	case tasks.RowSkipped:
+		b.screen.Update(b.unqueued(r, queue.Done))
+	case tasks.RowFailed:
+		b.screen.Update(b.unqueued(r, queue.Failed))
+	}
+}
+
+func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
+	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
+	return queue.Status{
+		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: time.Now(),
+	}
+}
+
+// guard pauses the work while the disk has too little room.
+func (b *batchJob) guard(ctx context.Context) {
+	guardFolder(ctx, &b.gate, b.plan.Root, b.o.MinFree, func(note string) {
+		b.mu.Lock()
+		b.note = note
+		b.mu.Unlock()
+		b.screen.Note(note)
+	})
+}
+
+func (b *batchJob) held() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.note
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"vidfilter/gpu"
+	"vidfilter/pipeline"
+)
+
+// A job keeps this many cores busy, x264 most of them, and takes this much memory at 4K.
+const (
+	coresPerJob  = 8
+	memoryPerJob = 4 << 30
+)
+
+// slots is how many files are filtered at once: as many as cores and memory feed, and one for each GPU at least.
+func slots(asked, gpus int) int {
+	if asked > 0 {
+		return asked
+	}
+	n := max((runtime.NumCPU()+coresPerJob/2)/coresPerJob, gpus)
+	return max(1, min(n, int(pipeline.FreeMemory()/memoryPerJob)))
+}
+
+// spreadGPUs returns the GPUs over which jobs are spread that leave the device open: none where there are not several.
+func spreadGPUs() (devices, names []string) {
+	all, err := gpu.Devices()
+	if err != nil {
+		return nil, nil
+	}
+	for _, d := range all {
+		if d.Usable() == nil {
+			devices, names = append(devices, fmt.Sprint(d)), append(names, d.Name)
+		}
+	}
+	if len(devices) < 2 {
+		devices = nil
+	}
+	return devices, names
+}

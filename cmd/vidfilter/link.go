@@ -1,0 +1,35 @@
+package main
+
+import (
+	"vidfilter/queue"
+	"vidfilter/queue/jetstream"
+)
+
+// link is how a queue on another machine is reached.
+type link struct {
+	Server, Creds string
+	CA, Cert, Key string
+	Prefix        string
+	Replicas      int
+}
+
+func (l *link) flags(t table) {
+	t.add(text(&l.Server, "URL"), "server", "", "queue of vidfilter serve, or of a NATS cluster")
+	t.add(text(&l.Creds, "FILE"), "creds", "", "what serve made for its workers, or NATS credentials")
+	t.add(text(&l.CA, "FILE"), "tls-ca", "", "what signed a cluster's certificate")
+	t.add(text(&l.Cert, "FILE"), "tls-cert", "", "our own certificate for a cluster")
+	t.add(text(&l.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
+	t.add(text(&l.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
+	t.add(newValue(&l.Replicas, "N", intIn(1, 5)), "replicas", "", "copies that a cluster keeps (default 1)")
+}
+
+// remote says whether the queue is on another machine.
+func (l *link) remote() bool { return l.Server != "" }
+
+// connect opens the queue. what says who we are in the server's lists.
+func (l *link) connect(o jetstream.Options, what string) (queue.Engine, error) {
+	o.Prefix, o.Replicas = l.Prefix, l.Replicas
+	return jetstream.Connect(l.Server, l.Creds, jetstream.ConnectOptions{
+		Options: o, Name: "vidfilter " + what + " " + workerName(), CA: l.CA, Cert: l.Cert, Key: l.Key,
+	})
+}
