@@ -20,6 +20,8 @@ func commands() []command {
 	return []command{
 		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
 		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
+		{"segments", "-i FILE [options]", "say where a video can be cut into parts", runSegments},
+		{"cut", "-i FILE -o FILE --part A:B:N", "copy what a part needs", runCut},
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
 		{"bench", "[options]", "measure the filter; bench --help", runBench},
 		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
