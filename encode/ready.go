@@ -117,6 +117,7 @@ func (o *Output) BeginCopy(first int64) error {
 	}
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = C.av_guess_sample_aspect_ratio(o.source(), in, nil)
+	st.codecpar.sample_aspect_ratio = st.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	o.shift = first
 	return o.openWith(first)
