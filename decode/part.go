@@ -122,6 +122,9 @@ func (in *Input) seekPart() error {
 	if in.cutFrom != nil {
 		return nil // it begins there
 	}
+	if why := in.notSeekable(); why != "" {
+		return in.partError("%s", why)
+	}
 	start, step := in.opts.Part.Start, max(1, in.times.second)
 	for try := range 12 {
 		target := start
@@ -227,6 +230,9 @@ func (in *Input) Rest(ctx context.Context) error {
 		if err := in.feed(ctx); err != nil {
 			return err
 		}
+	}
+	if in.untimed {
+		return in.partError("the source has frames without a time, or two with the same")
 	}
 	if n := len(in.tracked); n > 0 {
 		return in.partError("%d frames of the source are in no part", n)

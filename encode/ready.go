@@ -43,19 +43,21 @@ type ready struct {
 	order order
 }
 
-// order gives packets their decode times. They are those that x264 gives in one run, whatever the parts: each
-// packet is decoded when the frame is shown that comes delay places before, which is never after its own time, since
-// no frame waits for more than delay others.
+// order gives packets their decode times. They are those that x264 gives in one run, whatever the parts: the first
+// few begin before the first frame is shown, as many as the reordering needs, and each of the others is decoded when
+// the frame is shown that comes so many places before it. That is never later than its own time.
 type order struct {
-	delay int
-	count int
-	times times // of packets whose times no packet has been decoded at yet
+	started, led bool
+	first        int64
+	times        times // of packets that have come, less those at which one was decoded
 }
 
 func (o *order) next(pts, dts int64) int64 {
+	if !o.started {
+		o.started, o.first = true, pts
+	}
 	heap.Push(&o.times, pts)
-	o.count++
-	if o.count <= o.delay {
+	if o.led = o.led || dts >= o.first; !o.led {
 		return dts
 	}
 	return heap.Pop(&o.times).(int64)
@@ -82,7 +84,6 @@ func (o *Output) Begin(f *pipeline.Frame, avcc []byte) error {
 	if err := o.openEncoder(f); err != nil {
 		return err
 	}
-	o.ready.order.delay = int((*C.AVCodecContext)(o.enc.UnsafePointer()).has_b_frames)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.describeVideo(f); err != nil {

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"vidfilter/gpu"
 )
 
@@ -20,8 +22,8 @@ func commands() []command {
 	return []command{
 		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
 		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
-		{"segments", "-i FILE [options]", "say where a video can be cut into parts", runSegments},
-		{"cut", "-i FILE -o FILE --part A:B:N", "copy what a part needs", runCut},
+		{"segments", "[options]", "where to cut a video; segments --help", runSegments},
+		{"cut", "[options]", "copy what a part needs; cut --help", runCut},
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
 		{"bench", "[options]", "measure the filter; bench --help", runBench},
 		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
@@ -36,11 +38,20 @@ func runCommand(name string, args []string, s stdio) int {
 	switch {
 	case i < 0:
 		return report(unknownCommand(name, all), s)
-	case name == "bench": // has a help of its own
+	case ownFlags()[name] != nil: // has a help of its own
 	case slices.Contains(args, "--help") || slices.Contains(args, "-h"):
 		return report(printHelp(s.out), s)
 	}
 	return report(all[i].run(args, s), s)
+}
+
+// ownFlags returns the flag sets of the commands that have one.
+func ownFlags() map[string]*pflag.FlagSet {
+	return map[string]*pflag.FlagSet{
+		"bench":    new(benchOptions).flags(),
+		"segments": new(segmentOptions).segmentsFlags(),
+		"cut":      new(segmentOptions).cutFlags(),
+	}
 }
 
 func unknownCommand(name string, all []command) error {

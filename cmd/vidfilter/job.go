@@ -56,7 +56,7 @@ func filterFile(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (r
 		work = j.join
 	}
 	err := work(ctx)
-	if err == nil && j.stopped() && (o.Join != "" || o.Part != nil) {
+	if j.stopped() && (o.Join != "" || o.Part != nil) {
 		err = interruption{} // half of it is of no use
 	}
 	res := j.result()
@@ -292,7 +292,11 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 	}
 	var faults []error
 	if j.target != nil && !j.target.Direct() && !encode.Image(j.o.Format) {
-		if err := j.out.Verify(); err != nil {
+		err := j.out.Verify()
+		if err != nil && (j.o.Part != nil || j.o.Join != "") {
+			return res, unfit{err}
+		}
+		if err != nil {
 			faults = append(faults, err)
 		} else {
 			res.Verified = true

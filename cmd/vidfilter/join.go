@@ -49,6 +49,11 @@ func (o *options) checkPart(fs *pflag.FlagSet) error {
 	return nil
 }
 
+// unfit is a part, or a whole of parts, that is not what it should be: it is not kept, since it can be made again.
+type unfit struct{ err error }
+
+func (u unfit) Error() string { return u.err.Error() }
+
 // joined returns the list of parts as an input, which the output must not be.
 func (j *job) joined() []string {
 	if j.o.Join == "" {

@@ -104,6 +104,8 @@ func TestBashCompletion(t *testing.T) {
 		{"vidfilter bench --only s", "step"},
 		{"vidfilter bench --device cuda", "cuda"},
 		{"vidfilter bench -i ", ""},
+		{"vidfilter segments --le", "--length"},
+		{"vidfilter cut --pa", "--part"},
 	}
 	for _, test := range tests {
 		if got := complete(t, script, test.words); got != test.want {
@@ -130,7 +132,8 @@ func complete(t *testing.T, script, words string) string {
 }
 
 func TestCompletionsNameEveryFlag(t *testing.T) {
-	for _, fs := range []*pflag.FlagSet{defaultOptions().flags(), new(benchOptions).flags()} {
+	completionsName(t, defaultOptions().flags())
+	for _, fs := range ownFlags() {
 		completionsName(t, fs)
 	}
 }
