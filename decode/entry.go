@@ -5,6 +5,7 @@ package decode
 import "C"
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -71,6 +72,32 @@ func vp9Shows(b []byte) bool {
 		bits <<= 1
 	}
 	return bits&0x80 != 0 || bits&0x20 != 0
+}
+
+// headersOf returns what a key frame's packet itself says of size, shape and colour, as far as it does and the codec
+// is one whose streams change in that: a part that begins behind a change would be coded in another way.
+func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
+	switch codec {
+	case astiav.CodecIDH264:
+		for u := range nalUnits(packet, nalSize(extradata, 4)) {
+			if u[0]&31 == 7 {
+				all = append(all, u...)
+			}
+		}
+	case astiav.CodecIDHevc:
+		for u := range nalUnits(packet, nalSize(extradata, 21)) {
+			if u[0]>>1&63 == 33 {
+				all = append(all, u...)
+			}
+		}
+	case astiav.CodecIDMpeg1Video, astiav.CodecIDMpeg2Video:
+		for u := range startCodeUnits(packet) {
+			if u[0] == 0xb3 && len(u) >= 5 { // sides, aspect and rate
+				all = append(all, u[:5]...)
+			}
+		}
+	}
+	return bytes.TrimRight(all, "\x00")
 }
 
 // nalSize returns how many bytes before each NAL unit tell its length, as avcC or hvcC say at the given place;

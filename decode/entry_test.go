@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -62,6 +63,24 @@ func TestEntries(t *testing.T) {
 		if got := isEntry(c.codec, c.extradata, c.packet); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+func TestHeadersOf(t *testing.T) {
+	avcc := []byte{1, 100, 0, 30, 0xff, 0xe1}
+	sps, other := []byte{0x67, 100, 0, 30, 0xac}, []byte{0x67, 100, 0, 31, 0xac}
+	slice := []byte{0x65, 0x88}
+	if a := headersOf(astiav.CodecIDH264, avcc, sized(sps, slice)); !bytes.Equal(a, sps) {
+		t.Errorf("%x", a)
+	}
+	if a := headersOf(astiav.CodecIDH264, nil, coded(other, slice)); !bytes.Equal(a, other) {
+		t.Errorf("%x", a)
+	}
+	if a := headersOf(astiav.CodecIDH264, avcc, sized(slice)); a != nil {
+		t.Errorf("%x", a)
+	}
+	if a := headersOf(astiav.CodecIDMpeg2Video, nil, coded([]byte{0xb3, 1, 2, 3, 4, 5}, []byte{0, 0, 8})); !bytes.Equal(a, []byte{0xb3, 1, 2, 3, 4}) {
+		t.Errorf("%x", a)
 	}
 }
 

@@ -4,6 +4,7 @@ package decode
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,7 @@ type scan struct {
 	seen       map[int64]bool // PTS of the frames that are shown
 	hidden     []int64        // PTS of those that edit lists hide
 	entries    []int64        // PTS of key frames to begin with
+	headers    []byte         // the first that a key frame brought
 }
 
 // read goes through the file and returns why it must not be cut, or "".
@@ -149,6 +151,9 @@ func (s *scan) packet() string {
 	if s.seen[pts] {
 		return "two frames have the same time"
 	}
+	if flags.Has(astiav.PacketFlagKey) && s.changes() {
+		return "the way it is coded changes in its midst"
+	}
 	// What was decoded earlier and is shown later would be missing from a part that begins here.
 	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry() {
 		s.entries = append(s.entries, pts)
@@ -159,6 +164,16 @@ func (s *scan) packet() string {
 	s.seen[pts] = true
 	s.begin = min(s.begin, pts)
 	return ""
+}
+
+// changes tells that a key frame brings other headers than one before.
+func (s *scan) changes() bool {
+	par := s.in.stream(s.in.video.Index()).codecpar
+	h := headersOf(s.in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(s.in.pkt))
+	if s.headers == nil {
+		s.headers = bytes.Clone(h)
+	}
+	return len(h) > 0 && !bytes.Equal(h, s.headers)
 }
 
 // conclude looks at the whole when all is read.
