@@ -307,10 +307,7 @@ func (in *Input) accept() bool {
 		in.damage.CorruptPackets++
 	}
 	in.clock.adjust(in.pkt, in.stream(i))
-	if in.cutFrom != nil {
-		in.pkt.SetPts(in.pkt.Pts() + in.cutFrom.offset)
-		in.pkt.SetDts(in.pkt.Dts() + in.cutFrom.offset)
-	}
+	in.ontoSource()
 	return true
 }
 

@@ -85,6 +85,19 @@ func (in *Input) readCut() error {
 	return nil
 }
 
+// ontoSource puts the times of a cut file's packet back on the source's clock.
+func (in *Input) ontoSource() {
+	if in.cutFrom == nil {
+		return
+	}
+	if t := in.pkt.Pts(); t != av.NoPTS {
+		in.pkt.SetPts(t + in.cutFrom.offset)
+	}
+	if t := in.pkt.Dts(); t != av.NoPTS {
+		in.pkt.SetDts(t + in.cutFrom.offset)
+	}
+}
+
 // videoOnly tells that no other stream is read.
 func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != nil }
 
