@@ -24,6 +24,9 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
+	if in.opts.Part != nil {
+		pts = int64(c.pts)
+	}
 	if wanted, err := in.wanted(pts); !wanted {
 		return nil, err
 	}
@@ -53,6 +56,9 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 
 // wanted applies --start and --duration; times already count from the start.
 func (in *Input) wanted(pts int64) (bool, error) {
+	if in.opts.Part != nil {
+		return in.wantedPart(pts)
+	}
 	if pts == av.NoPTS {
 		return true, nil
 	}

@@ -151,3 +151,41 @@ const char *vf_field_order(enum AVFieldOrder order)
 		return "";
 	}
 }
+
+static int same_side_data(const AVCodecParameters *a, const AVCodecParameters *b)
+{
+	for (int i = 0; i < a->nb_coded_side_data; i++) {
+		const AVPacketSideData *x = &a->coded_side_data[i];
+		if (x->type == AV_PKT_DATA_CPB_PROPERTIES) // of no use to a decoder
+			continue;
+		const AVPacketSideData *y = av_packet_side_data_get(b->coded_side_data, b->nb_coded_side_data, x->type);
+		if (!y || y->size != x->size || memcmp(x->data, y->data, x->size))
+			return 0;
+	}
+	return 1;
+}
+
+const char *vf_differ(const AVStream *source, const AVStream *copy)
+{
+	const AVCodecParameters *a = source->codecpar, *b = copy->codecpar;
+	if (a->codec_id != b->codec_id)
+		return "codec";
+	if (a->format != b->format)
+		return "pixel format";
+	if (a->width != b->width || a->height != b->height)
+		return "size";
+	if (a->field_order != b->field_order)
+		return "field order";
+	if (a->color_range != b->color_range)
+		return "colour range";
+	if (a->color_space != b->color_space || a->color_primaries != b->color_primaries || a->color_trc != b->color_trc)
+		return "colour tags";
+	if (a->chroma_location != b->chroma_location)
+		return "place of chroma";
+	if (a->extradata_size != b->extradata_size ||
+	    (a->extradata_size && memcmp(a->extradata, b->extradata, a->extradata_size)))
+		return "codec headers";
+	if (!same_side_data(a, b) || !same_side_data(b, a))
+		return "description (HDR, rotation, 3D)";
+	return NULL;
+}

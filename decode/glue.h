@@ -20,4 +20,7 @@ int vf_stopped(int *stop);
 // Degrees clockwise that a player turns the picture by.
 double vf_rotation(const AVCodecParameters *par);
 const char *vf_field_order(enum AVFieldOrder order);
+
+// The first thing in which two streams differ that decoding or filtering goes by; NULL when there is none.
+const char *vf_differ(const AVStream *source, const AVStream *copy);
 #endif

@@ -40,7 +40,12 @@ func (in *Input) Others() []*astiav.Stream {
 }
 
 // FrameRate returns the usual rate of the video, 0/1 when unknown.
-func (in *Input) FrameRate() astiav.Rational { return frameRate(in.fc, in.video) }
+func (in *Input) FrameRate() astiav.Rational {
+	if in.cutFrom != nil {
+		return in.cutFrom.rate
+	}
+	return frameRate(in.fc, in.video)
+}
 
 // Shift returns what is added to the container's times, in microseconds.
 func (in *Input) Shift() int64 { return in.clock.shift }
@@ -67,6 +72,9 @@ func (in *Input) Estimate() (frames int64, length time.Duration) {
 		length = in.opts.Duration
 	}
 	rate := in.FrameRate().Float64()
+	if in.opts.Part != nil && rate > 0 {
+		return in.opts.Part.Frames, time.Duration(float64(in.opts.Part.Frames) / rate * float64(time.Second))
+	}
 	frames = in.video.NbFrames()
 	if frames == 0 || in.opts.Start > 0 || in.opts.Duration > 0 {
 		frames = int64(length.Seconds()*rate + 0.5)

@@ -55,6 +55,12 @@ type Input struct {
 	last            int64 // end of the last frame handed out, microseconds
 	damage          Damage
 
+	cutFrom  *cutOrigin      // of a file with CutTag
+	tracked  map[int64]int64 // durations of the video's frames by PTS, as far as they were read and not followed
+	reached  int64           // the latest PTS of them
+	untimed  bool            // a frame cannot be followed, since it has no PTS of its own
+	skipping bool            // the decoder gets nothing any more
+
 	onPacket func(*astiav.Packet) error
 	held     packetQueue
 
@@ -177,6 +183,9 @@ func (in *Input) openVideo() error {
 	if in.dec == nil {
 		return &Error{Op: "decode", Path: in.path, Err: errors.New("out of memory")}
 	}
+	if in.cutFrom != nil {
+		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
+	}
 	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
 		return &Error{Op: "decode", Path: in.path, Err: err}
 	}
@@ -193,7 +202,7 @@ func (in *Input) openVideo() error {
 		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("open the %s decoder: %w", codec.Name(), err)}
 	}
 	in.pkt, in.frame = astiav.AllocPacket(), astiav.AllocFrame()
-	in.times = newTimeline(s.TimeBase(), frameRate(in.fc, s))
+	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)
 	return nil
 }
@@ -225,6 +234,8 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 		}
 		f, err := in.receive()
 		switch {
+		case err == errPastEnd && in.opts.Part != nil:
+			return nil, in.endPart()
 		case err == errPastEnd:
 			return nil, in.cut(ctx, in.zero()+in.opts.Duration.Microseconds())
 		case err != nil:
@@ -296,6 +307,7 @@ func (in *Input) accept() bool {
 		in.damage.CorruptPackets++
 	}
 	in.clock.adjust(in.pkt, in.stream(i))
+	in.ontoSource()
 	return true
 }
 
@@ -306,6 +318,13 @@ func (in *Input) stream(i int) *C.AVStream {
 
 func (in *Input) send() error {
 	in.packets++
+	in.track()
+	switch {
+	case in.opts.onVideo != nil:
+		return in.opts.onVideo(in.pkt)
+	case in.skipping:
+		return nil
+	}
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil
@@ -337,6 +356,9 @@ func (in *Input) drain() error {
 		in.tries = 0
 	}
 	in.eof = true
+	if in.skipping || in.opts.onVideo != nil {
+		return nil
+	}
 	if err := in.dec.SendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return in.decodeError(err)
 	}
@@ -351,6 +373,9 @@ func (in *Input) decodeError(err error) error {
 		if in.starved++; in.starved > enough {
 			return fmt.Errorf("decode %s: %w", in.path, err)
 		}
+	}
+	if in.opts.Part != nil && in.emitted == 0 {
+		return nil // what leads in an open GOP lacks what it refers to, and belongs to the part before
 	}
 	in.failed++
 	in.damage.DecodeErrors++
@@ -431,6 +456,9 @@ func (in *Input) nothing() error {
 func (in *Input) finish() error {
 	if err := in.tooDamaged(); err != nil {
 		return err
+	}
+	if in.opts.Part != nil {
+		return in.endPart()
 	}
 	if in.emitted == 0 {
 		return in.nothing()

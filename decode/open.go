@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -48,6 +49,14 @@ type Options struct {
 	Start    time.Duration // skip what lies before; times then count from here
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
+
+	// Part is what to read instead of all: its frames alone, no other stream, and an error unless they are as
+	// many as it says. The path may then be a file with CutTag. It excludes Start, Duration and Frames.
+	Part      *Range
+	VideoOnly bool // leave out every other stream
+	Track     bool // note the video's times, for Follow
+
+	onVideo func(*astiav.Packet) error // gets the video's packets in the decoder's place
 
 	// KeepClock keeps the times of MPEG-TS as they are; else a clock that starts late starts at 0.
 	KeepClock bool
@@ -138,7 +147,7 @@ func seekableStdin() bool {
 // Open opens a file, a pipe ("-") or, when allowed, a network address, and finds its streams. Closing ctx
 // ends any blocking call on the input. Frames live in memory of pool: the decoder's own by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	in := &Input{path: path, pool: pool, opts: o, selected: map[int]bool{}}
+	in := &Input{path: path, pool: pool, opts: o, selected: map[int]bool{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	if in.opts.Warn == nil {
 		in.opts.Warn = func(string, ...any) {}
 	}
@@ -159,6 +168,9 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := in.readCut(); err != nil {
 		return nil, err
 	}
 	if err := in.openVideo(); err != nil {

@@ -44,7 +44,7 @@ func (in *Input) selectStreams() error {
 			matched[i] = matched[i] || r.matches(t)
 		}
 		kind := s.CodecParameters().MediaType()
-		drop := in.opts.NoAudio && kind == astiav.MediaTypeAudio || in.opts.NoSubs && kind == astiav.MediaTypeSubtitle ||
+		drop := in.videoOnly() || in.opts.NoAudio && kind == astiav.MediaTypeAudio || in.opts.NoSubs && kind == astiav.MediaTypeSubtitle ||
 			!mapped(in.rules, t, true) || in.isChapterTrack(s.Index())
 		if s.Index() != in.video.Index() && !drop {
 			in.selected[s.Index()] = true
@@ -53,7 +53,7 @@ func (in *Input) selectStreams() error {
 		}
 	}
 	for i, ok := range matched {
-		if !ok && !in.rules[i].optional {
+		if !ok && !in.rules[i].optional && in.cutFrom == nil { // a cut file has lost the others
 			return &Error{Op: "map", Path: in.path, Err: fmt.Errorf("no stream matches %q", in.opts.Maps[i]),
 				hint: "vidfilter info lists the streams"}
 		}
@@ -187,6 +187,9 @@ func (in *Input) seek() error {
 	start := int64(fc.start_time)
 	if fc.start_time == C.AV_NOPTS_VALUE {
 		start = 0
+	}
+	if in.opts.Part != nil {
+		return in.seekPart()
 	}
 	if in.opts.Start <= 0 {
 		in.ownClock(start)

@@ -12,12 +12,11 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/pipeline"
 )
 
 // writeHeader sets the muxer's options for what is known now, and writes the header.
-func (o *Output) writeHeader(f *pipeline.Frame) error {
-	if err := o.fileMetadata(); err != nil {
+func (o *Output) writeHeader(first int64) error {
+	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
 	var d *C.AVDictionary
@@ -25,13 +24,17 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 	switch o.opts.Format {
 	case "mp4", "mov":
 		set(&d, "movflags", strings.Join(o.movFlags(), "+"))
-		if scale := o.movieTimescale(); scale > 0 {
+		if o.in.Part {
+			if err := o.exactTimes(&d); err != nil {
+				return err
+			}
+		} else if scale := o.movieTimescale(); scale > 0 {
 			set(&d, "movie_timescale", strconv.Itoa(scale))
 		}
 	case "mpegts":
 		// The multiplexer leads its clock by this much; a start of less is moved there, all streams alike.
 		o.oc.max_delay = 700000
-		if o.firstTime(f) >= 1400000 {
+		if o.firstTime(first) >= 1400000 {
 			set(&d, "mpegts_copyts", "1")
 		}
 	case "matroska":
@@ -51,8 +54,8 @@ func (o *Output) writeHeader(f *pipeline.Frame) error {
 }
 
 // firstTime is the earliest time of the output in microseconds, as far as known before the header.
-func (o *Output) firstTime(f *pipeline.Frame) int64 {
-	t := o.micros(f.PTS)
+func (o *Output) firstTime(first int64) int64 {
+	t := o.micros(first)
 	for _, p := range o.early {
 		if l := o.lanes[p.StreamIndex()]; p.Pts() != av.NoPTS && l != nil {
 			t = min(t, int64(C.av_rescale_q(C.int64_t(p.Pts()), l.from, C.AVRational{1, 1000000})))

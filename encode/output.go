@@ -49,6 +49,11 @@ type Template struct {
 	Shift      int64           // microseconds added to the input's times: chapters move along
 	Start, End int64           // the part of the output's clock that is filled, in microseconds; End 0 is open
 	Cut        bool            // chapters are cut to the part
+
+	// Part writes the video and nothing that is said of it, with times that count from the first frame's. Tag is
+	// added to the file then. For mp4 and mov; times are exact to the unit of Video.
+	Part bool
+	Tag  func(first int64) (key, value string)
 }
 
 // Output writes one file: a pipeline.Sink for frames, and WritePacket for the other streams.
@@ -63,6 +68,8 @@ type Output struct {
 	to     *encoderInput // conversion in front of the encoder, nil for none
 	frames int64
 	exif   []byte // a segment that goes into a JPEG
+	ready  *ready // for packets that are coded already, nil for frames
+	shift  int64  // subtracted from the video's times, in the input's unit
 
 	mu      sync.Mutex // guards what follows: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
@@ -271,6 +278,8 @@ func (o *Output) writeVideo() error {
 	if err := o.insertExif(p); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
+	p.pts -= C.int64_t(o.shift)
+	p.dts -= C.int64_t(o.shift)
 	tb := o.in.Video.TimeBase()
 	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
 	o.written++
@@ -378,15 +387,23 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	return o.write(p)
 }
 
-// Finish flushes the encoder and writes the trailer. The file is then complete, under the name it has.
-func (o *Output) Finish(context.Context) error {
-	if o.enc == nil {
-		return refusal("", "there is no frame to write")
+// flush gets the rest out of the encoder, if there is one.
+func (o *Output) flush() error {
+	if o.ready != nil {
+		return nil
 	}
 	if err := o.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return fmt.Errorf("encode: flush: %w", err)
 	}
-	if err := o.drain(); err != nil {
+	return o.drain()
+}
+
+// Finish flushes the encoder and writes the trailer. The file is then complete, under the name it has.
+func (o *Output) Finish(context.Context) error {
+	if !o.header {
+		return refusal("", "there is no frame to write")
+	}
+	if err := o.flush(); err != nil {
 		return err
 	}
 	o.mu.Lock()

@@ -31,10 +31,19 @@ func (o *Output) start(f *pipeline.Frame) error {
 	if err := o.describeVideo(f); err != nil {
 		return err
 	}
+	if o.in.Part {
+		o.shift = f.PTS
+	}
+	return o.openWith(f.PTS)
+}
+
+// openWith opens the file of streams that are described, whose first frame has the given time, and writes what
+// has waited for it.
+func (o *Output) openWith(first int64) error {
 	if err := o.openFile(); err != nil {
 		return err
 	}
-	if err := o.writeHeader(f); err != nil {
+	if err := o.writeHeader(first); err != nil {
 		return err
 	}
 	o.header = true
@@ -93,7 +102,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	if o.opts.GOP > 0 {
 		enc.SetGopSize(o.opts.GOP)
 	}
-	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 {
+	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 || o.ready != nil {
 		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION

@@ -271,7 +271,12 @@ func (o *Output) videoMetadata(st, in *C.AVStream) error {
 var containerKeys = []string{"major_brand", "minor_version", "compatible_brands", "encoder", "software", "DURATION"}
 
 // fileMetadata copies what the file says of itself: tags, chapters, programs.
-func (o *Output) fileMetadata() error {
+func (o *Output) fileMetadata(first int64) error {
+	if o.in.Part {
+		key, value := o.in.Tag(first)
+		set(&o.oc.metadata, key, value)
+		return nil
+	}
 	src := o.source()
 	if err := av.Error(int(C.av_dict_copy(&o.oc.metadata, src.metadata, 0))); err != nil {
 		return err

@@ -388,9 +388,12 @@ func (b *batchJob) source(ctx context.Context) (func(context.Context) (batch.Ite
 			items = items[1:]
 			return item, true
 		}
+		if more == nil {
+			return batch.Item{}, false
+		}
 		select {
 		case item, ok := <-more:
-			return item, ok && more != nil
+			return item, ok
 		case <-ctx.Done():
 			return batch.Item{}, false
 		}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"vidfilter/gpu"
 )
 
@@ -25,6 +27,8 @@ func commands() []command {
 		{"jobs", "DIR", "what a batch does; jobs --help", runJobs},
 		{"serve", "--state DIR", "keep a queue for other machines; serve --help", runServe},
 		{"worker", "--server URL", "filter for others; worker --help", runWorker},
+		{"segments", "[options]", "where to cut a video; segments --help", runSegments},
+		{"cut", "[options]", "copy what a part needs; cut --help", runCut},
 		{"bench", "[options]", "measure the filter; bench --help", runBench},
 		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
 		{"version", "", "print the version", func(a []string, s stdio) error { return noArguments(a, s, printVersion) }},
@@ -38,11 +42,20 @@ func runCommand(name string, args []string, s stdio) int {
 	switch {
 	case i < 0:
 		return report(unknownCommand(name, all), s)
-	case slices.Contains([]string{"batch", "jobs", "serve", "worker", "bench"}, name): // have a help of their own
+	case ownFlags()[name] != nil: // has a help of its own
 	case slices.Contains(args, "--help") || slices.Contains(args, "-h"):
 		return report(printHelp(s.out), s)
 	}
 	return report(all[i].run(args, s), s)
+}
+
+// ownFlags returns the flag sets of the commands that have one.
+func ownFlags() map[string]*pflag.FlagSet {
+	return map[string]*pflag.FlagSet{
+		"bench":    new(benchOptions).flags(),
+		"segments": new(segmentOptions).segmentsFlags(),
+		"cut":      new(segmentOptions).cutFlags(),
+	}
 }
 
 func unknownCommand(name string, all []command) error {

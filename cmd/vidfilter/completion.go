@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -15,11 +17,11 @@ func runCompletion(args []string, w io.Writer) error {
 	if len(args) != 1 {
 		return usagef("for example: source <(vidfilter completion bash)", "completion takes the name of one shell")
 	}
-	script := map[string]func(job, bench *pflag.FlagSet) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
+	script := map[string]func(job *pflag.FlagSet, own map[string]*pflag.FlagSet) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[args[0]]
 	if script == nil {
 		return badValue("completion", args[0], unknownName(shells, args[0]))
 	}
-	_, err := io.WriteString(w, script(defaultOptions().flags(), new(benchOptions).flags()))
+	_, err := io.WriteString(w, script(defaultOptions().flags(), ownFlags()))
 	return err
 }
 
@@ -49,8 +51,12 @@ func commandNames() (all []string) {
 	return all
 }
 
-func bashScript(job, bench *pflag.FlagSet) string {
-	return fmt.Sprintf(bashTemplate, bashCases(bench), bashNames(bench), bashCases(job), strings.Join(shells, " "),
+func bashScript(job *pflag.FlagSet, own map[string]*pflag.FlagSet) string {
+	var commands strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&commands, bashCommand, name, bashCases(own[name]), bashNames(own[name]))
+	}
+	return fmt.Sprintf(bashTemplate, commands.String(), bashCases(job), strings.Join(shells, " "),
 		strings.Join(commandNames(), " "), bashNames(job))
 }
 
@@ -77,6 +83,15 @@ func bashValues(f *pflag.Flag) string {
 	return ":"
 }
 
+// bashCommand is for a command with flags of its own.
+const bashCommand = `  if [[ ${COMP_WORDS[1]} == %s && $COMP_CWORD -gt 1 ]]; then
+    case $prev in
+%s    esac
+    COMPREPLY=($(compgen -W "%s" -- "$cur"))
+    return
+  fi
+`
+
 // In --name=value bash splits words at the "=".
 const bashTemplate = `# bash completion of vidfilter
 _vidfilter() {
@@ -87,13 +102,7 @@ _vidfilter() {
   elif [[ $prev == "=" ]]; then
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
-  if [[ ${COMP_WORDS[1]} == bench && $COMP_CWORD -gt 1 ]]; then
-    case $prev in
-%s    esac
-    COMPREPLY=($(compgen -W "%s" -- "$cur"))
-    return
-  fi
-  case $prev in
+%s  case $prev in
 %s    completion) COMPREPLY=($(compgen -W "%s" -- "$cur")); return ;;
   esac
   if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
@@ -114,13 +123,16 @@ _vidfilter() {
 complete -F _vidfilter vidfilter
 `
 
-func zshScript(job, bench *pflag.FlagSet) string {
+func zshScript(job *pflag.FlagSet, own map[string]*pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("#compdef vidfilter\n# zsh completion of vidfilter\n_vidfilter() {\n")
 	fmt.Fprintf(&b, "  local -a commands=(%s)\n", strings.Join(commandNames(), " "))
 	b.WriteString("  case $words[2] in\n    info) _arguments '--json[as JSON]' '*:file:_files'; return ;;\n    compare) _files; return ;;\n")
 	fmt.Fprintf(&b, "    completion) _values shell %s; return ;;\n", strings.Join(shells, " "))
-	fmt.Fprintf(&b, "    bench) _arguments -s \\\n%s      '1:command:'; return ;;\n  esac\n", zshFlags(bench))
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&b, "    %s) _arguments -s \\\n%s      '1:command:'; return ;;\n", name, zshFlags(own[name]))
+	}
+	b.WriteString("  esac\n")
 	fmt.Fprintf(&b, "  _arguments -s \\\n%s    '1:command:($commands)'\n}\n", zshFlags(job))
 	b.WriteString("if [[ $funcstack[1] == _vidfilter ]]; then _vidfilter \"$@\"; else compdef _vidfilter vidfilter; fi\n")
 	return b.String()
@@ -158,7 +170,7 @@ func zshValues(f *pflag.Flag) string {
 
 var zshQuote = strings.NewReplacer(`'`, `'\''`, `[`, `\[`, `]`, `\]`, `:`, `\:`, `\`, `\\`).Replace
 
-func fishScript(job, bench *pflag.FlagSet) string {
+func fishScript(job *pflag.FlagSet, own map[string]*pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString("# fish completion of vidfilter\ncomplete -c vidfilter -f\n")
 	for _, c := range commands() {
@@ -167,8 +179,12 @@ func fishScript(job, bench *pflag.FlagSet) string {
 	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info compare' -F\n")
 	b.WriteString("complete -c vidfilter -n '__fish_seen_subcommand_from info' -l json -d 'as JSON'\n")
 	fmt.Fprintf(&b, "complete -c vidfilter -n '__fish_seen_subcommand_from completion' -a '%s'\n", strings.Join(shells, " "))
-	bench.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, "__fish_seen_subcommand_from bench")) })
-	job.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, "not __fish_seen_subcommand_from bench")) })
+	names := slices.Sorted(maps.Keys(own))
+	for _, name := range names {
+		own[name].VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, "__fish_seen_subcommand_from "+name)) })
+	}
+	not := "not __fish_seen_subcommand_from " + strings.Join(names, " ")
+	job.VisitAll(func(f *pflag.Flag) { b.WriteString(fishFlag(f, not)) })
 	return b.String()
 }
 

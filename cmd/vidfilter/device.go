@@ -11,7 +11,7 @@ import (
 
 // openBackend chooses where the filter runs. auto takes the CPU when there is no GPU, and says so.
 func (o *options) openBackend(u *ui) (kernels.Backend, error) {
-	if o.Device.Kind != "cpu" {
+	if o.Join == "" && o.Device.Kind != "cpu" {
 		b, err := gpu.Open(o.gpuOptions(u))
 		if err == nil {
 			u.verbose("filtering on %s", b.Name())

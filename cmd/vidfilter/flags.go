@@ -95,6 +95,8 @@ func (o *options) streamFlags(t table) {
 	t.add(newValue(&o.Start, "TIME", parseTime), "start", "", "start there: 90, 1:30.5, 200ms")
 	t.add(newValue(&o.Duration, "TIME", parseLength), "duration", "", "stop after this much")
 	t.add(newValue(&o.Frames, "N", int64In(1, math.MaxInt64)), "frames", "", "stop after N frames")
+	t.add(newValue(&o.Part, "A:B:N", parsePart), "part", "", "only frames with these time stamps, as batch cuts")
+	t.add(once(text(&o.Join, "FILE")), "join", "", "take the video from the parts that FILE lists")
 }
 
 func (o *options) runFlags(t table) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -38,6 +39,7 @@ type job struct {
 	out     *encode.Output
 	unwatch func() // ends what untilStop began
 	meters  pipeline.Meters
+	copied  atomic.Int64 // frames that came from parts
 	started time.Time
 }
 
@@ -49,7 +51,14 @@ func filterFile(ctx context.Context, o *options, u *ui, stop <-chan struct{}) (r
 	if err := j.open(ctx); err != nil {
 		return j.result(), j.explain(err)
 	}
-	err := j.run(ctx)
+	work := j.run
+	if o.Join != "" {
+		work = j.join
+	}
+	err := work(ctx)
+	if j.stopped() && (o.Join != "" || o.Part != nil) {
+		err = interruption{} // half of it is of no use
+	}
 	res := j.result()
 	if err != nil {
 		return res, j.explain(err)
@@ -110,7 +119,8 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	path := "-"
 	if j.o.Format != "null" {
-		if j.target, err = encode.OpenTarget(j.o.Output, j.o.overwritePolicy(j.ui, j.stop), j.o.Input); err != nil {
+		inputs := append(j.joined(), j.o.Input)
+		if j.target, err = encode.OpenTarget(j.o.Output, j.o.overwritePolicy(j.ui, j.stop), inputs...); err != nil {
 			return err
 		}
 		path = j.target.Path()
@@ -134,6 +144,7 @@ func (o *options) decodeOptions(u *ui) decode.Options {
 	return decode.Options{
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
+		Part: o.Part, Track: o.Join != "",
 		KeepClock: o.Format == "mpegts", MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.warn,
 	}
 }
@@ -151,6 +162,7 @@ func (j *job) template() encode.Template {
 	return encode.Template{
 		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
+		Part: j.o.Part != nil, Tag: j.partTag,
 	}
 }
 
@@ -231,7 +243,7 @@ func (j *job) snapshot() snapshot {
 	times, onGPU := j.gpuStats()
 	return snapshot{
 		OnGPU: onGPU, GPU: times,
-		Frames: j.meters.Encode.Frames(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
+		Frames: j.frameCount(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
 		DecodeBusy: j.meters.Decode.Busy(), FilterBusy: j.meters.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
 	}
 }
@@ -259,7 +271,7 @@ func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
 func (r *renamed) Unwrap() error { return r.err }
 
 func (j *job) result() result {
-	res := result{Elapsed: time.Since(j.started), Frames: j.meters.Encode.Frames(), Interrupted: j.stopped()}
+	res := result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped()}
 	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
 		res.InBytes = st.Size()
 	}
@@ -280,7 +292,11 @@ func (j *job) keep(ctx context.Context, res result) (result, error) {
 	}
 	var faults []error
 	if j.target != nil && !j.target.Direct() && !encode.Image(j.o.Format) {
-		if err := j.out.Verify(); err != nil {
+		err := j.out.Verify()
+		if err != nil && (j.o.Part != nil || j.o.Join != "") {
+			return res, unfit{err}
+		}
+		if err != nil {
 			faults = append(faults, err)
 		} else {
 			res.Verified = true

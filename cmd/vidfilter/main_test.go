@@ -50,6 +50,16 @@ func TestCommands(t *testing.T) {
 		{"bench --device cuda:0,1", 2, "", "bench measures one GPU"},
 		{"bench -r 16", 2, "", "hint: "},
 		{"bench --plot /nonexistent/a.svg", 4, "", "nonexistent"},
+		{"segments --help", 0, "usage: vidfilter segments", ""},
+		{"segments", 2, "", "hint: vidfilter segments -i FILE"},
+		{"segments -i a.mp4 b.mp4", 2, "", "unexpected argument"},
+		{"segments -i a.mp4 --length 0", 2, "", "longer than 0"},
+		{"segments -i /nonexistent/a.mp4", 3, "", "no such file"},
+		{"cut --help", 0, "usage: vidfilter cut", ""},
+		{"cut -i a.mp4 -o b.mov", 2, "", "--part A:B:N is missing"},
+		{"cut -i a.mp4 --part 0:5:1", 2, "", "-o FILE is missing"},
+		{"cut -i - -o b.mov --part 0:5:1", 2, "", "cut reads the input twice"},
+		{"cut -i /nonexistent/a.mp4 -o b.mov --part 0:5:1", 3, "", "no such file"},
 		{"devices x", 2, "", "hint: "},
 		{"version x", 2, "", "hint: "},
 		{"completion", 2, "", "hint: "},
@@ -104,6 +114,8 @@ func TestBashCompletion(t *testing.T) {
 		{"vidfilter bench --only s", "step"},
 		{"vidfilter bench --device cuda", "cuda"},
 		{"vidfilter bench -i ", ""},
+		{"vidfilter segments --le", "--length"},
+		{"vidfilter cut --pa", "--part"},
 	}
 	for _, test := range tests {
 		if got := complete(t, script, test.words); got != test.want {
@@ -130,7 +142,8 @@ func complete(t *testing.T, script, words string) string {
 }
 
 func TestCompletionsNameEveryFlag(t *testing.T) {
-	for _, fs := range []*pflag.FlagSet{defaultOptions().flags(), new(benchOptions).flags()} {
+	completionsName(t, defaultOptions().flags())
+	for _, fs := range ownFlags() {
 		completionsName(t, fs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"vidfilter/decode"
 	"vidfilter/kernels"
 )
 
@@ -34,6 +35,9 @@ type options struct {
 
 	NoAudio, NoSubs bool
 	Map             []string // stream specifiers as typed, [-][0:]SPEC[?]; empty: everything
+
+	Part *decode.Range // nil: all of it
+	Join string        // a list of parts; "" codes the video anew
 
 	Start    time.Duration
 	Duration time.Duration // 0: to the end
@@ -108,6 +112,7 @@ func (o *options) resolve(fs *pflag.FlagSet) error {
 		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,
 		o.checkStats,
+		func() error { return o.checkPart(fs) },
 		func() error { return o.checkX264(fs) },
 	} {
 		if err := check(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/decode"
 	"vidfilter/kernels"
 )
 
@@ -86,6 +87,8 @@ var goodFlags = []struct {
 	{"start", "1:30.5", func(o *options) any { return o.Start }, 90500 * time.Millisecond},
 	{"duration", "200ms", func(o *options) any { return o.Duration }, 200 * time.Millisecond},
 	{"frames", "100", func(o *options) any { return o.Frames }, int64(100)},
+	{"part", "-5:1000:25", func(o *options) any { return *o.Part }, decode.Range{Start: -5, End: 1000, Frames: 25}},
+	{"join", "parts.txt", func(o *options) any { return o.Join }, "parts.txt"},
 	{"field-order", "tff", func(o *options) any { return o.FieldOrder }, "tff"},
 	{"compare", "split", func(o *options) any { return o.Compare }, "split"},
 	{"stats", "true", func(o *options) any { return o.Stats }, true},
@@ -161,6 +164,7 @@ var badValues = map[string][]string{
 	"start":            {"-1", "x", "1:60", "60:00", "1:2:3:4", "1h", ".", "s", "1e3", "999999999999999"},
 	"duration":         {"0", "-1", "0ms", "x"},
 	"frames":           {"0", "-1", "x", "1.5"},
+	"part":             {"x", "1:2", "5:5:1", "6:5:1", "0:5:0", "0:5:-1", "0:5:1:2", "0.5:5:1", "0:99999999999999999999:1"},
 	"field-order":      {"top", "TFF"},
 	"compare":          {"both"},
 	"max-error-rate":   {"-0.1", "1.1", "66%", "x"},
@@ -211,6 +215,17 @@ func TestUsageErrors(t *testing.T) {
 		{"-i - -o b.mp4 --stats", []string{"--stats", "file"}},
 		{"-i a -o - --format ts --stats", []string{"--stats", "file"}},
 		{"-i a --format null --stats", []string{"--stats"}},
+		{"-i a -o b.mkv --part 0:5:1", []string{"--part", "MP4"}},
+		{"-i a -o b.mp4 --part 0:5:1 --join c", []string{"--part", "--join"}},
+		{"-i a -o b.mp4 --part 0:5:1 --start 1", []string{"--part", "--start"}},
+		{"-i a -o b.mp4 --part 0:5:1 --compare side", []string{"--part", "--compare"}},
+		{"-i a -o b.mp4 --part 0:5:1 --stats", []string{"--part", "--stats"}},
+		{"-i a -o b.mp4 --part 0:5:1 --encoder mpeg4", []string{"--part", "libx264"}},
+		{"-i - -o b.mp4 --part 0:5:1", []string{"--part", "file"}},
+		{"-i a -o b.mp4 --join c --frames 5", []string{"--join", "--frames"}},
+		{"-i a -o b.mp4 --join c --duration 5", []string{"--join", "--duration"}},
+		{"-i a -o b.png --join c", []string{"--join", "video"}},
+		{"-i a --format null --join c", []string{"--join", "video"}},
 		{"-i a -o b.mp4 --stats --compare side", []string{"--compare"}},
 		{"-i a -o -", []string{"--format"}},
 		{"-i a -o b", []string{"no ending", ".mkv", "--format"}},

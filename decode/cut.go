@@ -1,0 +1,173 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Cut is the packets of a video that a part needs: from a key frame before it to the last packet of its frames,
+// in decode order. It is for one goroutine.
+type Cut struct {
+	in     *Input
+	path   string
+	part   Range
+	pts    []int64
+	dts    []int64
+	sums   []uint32
+	frames int64 // of the part, so far
+}
+
+// OpenCut opens a file as Open does and finds the packets that o.Part needs.
+func OpenCut(ctx context.Context, path string, o Options) (_ *Cut, err error) {
+	c := &Cut{path: path, part: *o.Part}
+	o.onVideo = c.look
+	if c.in, err = Open(ctx, path, nil, o); err != nil {
+		return nil, err
+	}
+	if err := c.read(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.order()
+	return c, nil
+}
+
+// Close frees it. It may be called twice.
+func (c *Cut) Close() { c.in.Close() }
+
+// Input is the open file; it belongs to the cut.
+func (c *Cut) Input() *Input { return c.in }
+
+// First is the time at which the first packet is decoded, in the stream's unit.
+func (c *Cut) First() int64 { return c.dts[0] }
+
+// Tag is what CutTag says in a file whose times begin at First.
+func (c *Cut) Tag() string {
+	return cutOrigin{c.First(), c.in.FrameRate(), int(c.in.stream(c.in.video.Index()).codecpar.video_delay)}.String()
+}
+
+// read goes on until all frames of the part have been there.
+func (c *Cut) read(ctx context.Context) error {
+	for c.frames < c.part.Frames {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case c.in.eof:
+			return c.in.partError("%d frames lie in %v", c.frames, c.part)
+		}
+		if err := c.in.feed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look notes a packet.
+func (c *Cut) look(p *astiav.Packet) error {
+	if n := (*C.AVPacket)(av.PacketPtr(p)).side_data_elems; n > 0 {
+		return &PartError{c.path, "its packets carry more than pictures"}
+	}
+	c.pts = append(c.pts, p.Pts())
+	c.sums = append(c.sums, crc32.ChecksumIEEE(payload(p)))
+	if r := c.part; p.Pts() >= r.Start && p.Pts() < r.End && !p.Flags().Has(astiav.PacketFlagDiscard) {
+		c.frames++
+	}
+	return nil
+}
+
+// order gives every packet a decode time: that of the frame shown as many places before as the reordering needs.
+func (c *Cut) order() {
+	shown := slices.Sorted(slices.Values(c.pts))
+	delay := 0
+	for i, pts := range c.pts {
+		rank, _ := slices.BinarySearch(shown, pts)
+		delay = max(delay, i-rank)
+	}
+	for i := range c.pts {
+		if i < delay {
+			c.dts = append(c.dts, shown[0]-int64(delay-i)*c.in.times.step)
+			continue
+		}
+		c.dts = append(c.dts, shown[i-delay])
+	}
+}
+
+// Copy reads the packets again and hands them, with decode times, to write, which borrows them.
+func (c *Cut) Copy(ctx context.Context, write func(*astiav.Packet) error) error {
+	at := 0
+	c.in.eof, c.frames = false, 0
+	c.in.opts.onVideo = func(p *astiav.Packet) error {
+		if at == len(c.dts) || p.Pts() != c.pts[at] {
+			return c.in.partError("it changed while it was read")
+		}
+		p.SetDts(c.dts[at])
+		at++
+		return write(p)
+	}
+	if err := c.in.seekPart(); err != nil {
+		return err
+	}
+	for at < len(c.dts) {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case c.in.eof:
+			return c.in.partError("it changed while it was read")
+		}
+		if err := c.in.feed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check opens what was made of the cut and returns an error unless it holds the same packets with the same times,
+// and says the same of them as the source does.
+func (c *Cut) Check(ctx context.Context, path string) error {
+	o := c.in.opts
+	got := &Cut{path: path, part: c.part}
+	o.onVideo, o.Format = got.look, ""
+	in, err := Open(ctx, path, nil, o)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for !in.eof {
+		if err := in.feed(ctx); err != nil {
+			return err
+		}
+	}
+	if what := C.vf_differ(c.in.stream(c.in.video.Index()), in.stream(in.video.Index())); what != nil {
+		return c.in.partError("a cut loses its %s", C.GoString(what))
+	}
+	if a, b := c.in.aspect(), in.aspect(); a != b {
+		return c.in.partError("a cut makes its aspect %v of %v", b, a)
+	}
+	if a, b := c.in.video.TimeBase().String(), in.video.TimeBase().String(); a != b {
+		return c.in.partError("a cut counts in %s s instead of %s s", b, a)
+	}
+	if !slices.Equal(got.pts, c.pts) {
+		return c.in.partError("a cut does not keep its times")
+	}
+	if !slices.Equal(got.sums, c.sums) {
+		return c.in.partError("a cut does not keep its packets")
+	}
+	return nil
+}
+
+func (in *Input) aspect() string {
+	r := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stream(in.video.Index()), nil)
+	if r.num == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d:%d", r.num, r.den)
+}

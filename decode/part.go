@@ -1,0 +1,287 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Range is a part of a video: the frames with Start <= PTS < End, in the unit of the video stream, and how
+// many they are.
+type Range struct {
+	Start  int64 `json:"start"`
+	End    int64 `json:"end"`
+	Frames int64 `json:"frames"`
+}
+
+func (r Range) String() string { return fmt.Sprintf("%d:%d:%d", r.Start, r.End, r.Frames) }
+
+// PartError says that a part of a video, or parts together, are not what was cut. It is no ErrUnreadable: the
+// same file may be filtered whole.
+type PartError struct{ Path, What string }
+
+func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path, e.What) }
+
+// Hint says what the user can do.
+func (e *PartError) Hint() string {
+	return "vidfilter segments says how the file can be cut; filter it whole otherwise"
+}
+
+func (in *Input) partError(format string, args ...any) error {
+	return &PartError{in.path, fmt.Sprintf(format, args...)}
+}
+
+// CutTag is the tag of a file that holds only the packets that a part needs: how much its times lie before those
+// of the source, the source's unit and usual rate, and how many frames its decoder holds back.
+const CutTag = "vidfilter_cut"
+
+// cutOrigin is what CutTag says.
+type cutOrigin struct {
+	offset int64
+	rate   astiav.Rational
+	delay  int
+}
+
+func (c cutOrigin) String() string {
+	return fmt.Sprintf("%d %d/%d %d", c.offset, c.rate.Num(), c.rate.Den(), c.delay)
+}
+
+func parseCutOrigin(s string) (c cutOrigin, err error) {
+	var num, den int
+	n, err := fmt.Sscanf(s, "%d %d/%d %d", &c.offset, &num, &den, &c.delay)
+	if err != nil || n != 4 || den <= 0 || num < 0 || c.delay < 0 || c.delay > 16 {
+		return c, fmt.Errorf("%q is no description of a cut", s)
+	}
+	c.rate = astiav.NewRational(num, den)
+	return c, nil
+}
+
+// readCut looks for the tag of a cut file, whose times are then the source's.
+func (in *Input) readCut() error {
+	if in.opts.Part == nil {
+		return nil
+	}
+	s := entries((*C.AVFormatContext)(av.FormatPtr(in.fc)).metadata)[CutTag]
+	if s == "" {
+		return nil
+	}
+	c, err := parseCutOrigin(s)
+	if err != nil {
+		return &Error{Op: "open", Path: in.path, Err: err}
+	}
+	in.cutFrom = &c
+	return nil
+}
+
+// ontoSource puts the times of a cut file's packet back on the source's clock.
+func (in *Input) ontoSource() {
+	if in.cutFrom == nil {
+		return
+	}
+	if t := in.pkt.Pts(); t != av.NoPTS {
+		in.pkt.SetPts(t + in.cutFrom.offset)
+	}
+	if t := in.pkt.Dts(); t != av.NoPTS {
+		in.pkt.SetDts(t + in.cutFrom.offset)
+	}
+}
+
+// videoOnly tells that no other stream is read.
+func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != nil }
+
+// wantedPart is wanted for a part: whole numbers, no rounding to microseconds.
+func (in *Input) wantedPart(pts int64) (bool, error) {
+	p := in.opts.Part
+	switch {
+	case pts == av.NoPTS:
+		return false, in.partError("a frame has no time")
+	case pts < p.Start:
+		return false, nil
+	case pts >= p.End:
+		return false, errPastEnd
+	case in.times.started && pts <= in.times.last:
+		return false, in.partError("the frame at %d comes behind the one at %d", pts, in.times.last)
+	}
+	return true, nil
+}
+
+// endPart ends a part whose last frame is out.
+func (in *Input) endPart() error {
+	in.eof = true
+	if in.interrupted() {
+		return io.EOF
+	}
+	if n := in.opts.Part.Frames; in.emitted != n {
+		return in.partError("%d frames lie in %d:%d instead of %d", in.emitted, in.opts.Part.Start, in.opts.Part.End, n)
+	}
+	return io.EOF
+}
+
+// seekPart goes to a key frame at or before the part's start from which decoding is exact, and sends it to the
+// decoder. A demuxer that seeks by decode time may land too late, so it is told to go further back then.
+func (in *Input) seekPart() error {
+	if in.cutFrom != nil {
+		return nil // it begins there
+	}
+	if why := in.notSeekable(); why != "" {
+		return in.partError("%s", why)
+	}
+	start, step := in.opts.Part.Start, max(1, in.times.second)
+	for try := range 12 {
+		target := start
+		if try > 0 {
+			back := step << (2 * (try - 1))
+			if target = start - back; target > start { // below all numbers
+				target = math.MinInt64 / 2
+			}
+		}
+		if C.av_seek_frame((*C.AVFormatContext)(av.FormatPtr(in.fc)), C.int(in.video.Index()), C.int64_t(target), C.AVSEEK_FLAG_BACKWARD) < 0 {
+			break
+		}
+		if ok, err := in.landed(false); ok || err != nil {
+			return err
+		}
+	}
+	first := in.stream(in.video.Index()).start_time
+	if first != C.AV_NOPTS_VALUE && C.av_seek_frame((*C.AVFormatContext)(av.FormatPtr(in.fc)), C.int(in.video.Index()), first, C.AVSEEK_FLAG_BACKWARD) >= 0 {
+		if ok, err := in.landed(true); ok || err != nil {
+			return err
+		}
+	}
+	return in.partError("there is no key frame at %d or before", start)
+}
+
+// landed reads the video packet to which a seek went and sends it on if decoding can begin there. The first of
+// the whole file need not be more than a key frame: whoever reads all begins there too.
+func (in *Input) landed(first bool) (bool, error) {
+	for {
+		if err := in.fc.ReadFrame(in.pkt); err != nil {
+			if in.interrupted() {
+				return false, &Error{Op: "read", Path: in.path, Err: errors.New("interrupted")}
+			}
+			return false, nil
+		}
+		if in.pkt.StreamIndex() == in.video.Index() {
+			break
+		}
+		in.pkt.Unref()
+	}
+	defer in.pkt.Unref()
+	exact := in.pkt.Flags().Has(astiav.PacketFlagKey) && (first || in.entry())
+	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.Start {
+		return false, nil
+	}
+	if !in.accept() {
+		return false, nil
+	}
+	return true, in.send()
+}
+
+// entry tells whether the packet just read is a place to begin.
+func (in *Input) entry() bool {
+	par := in.stream(in.video.Index()).codecpar
+	return isEntry(in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(in.pkt))
+}
+
+// payload is the packet's data itself, valid until the packet is let go.
+func payload(p *astiav.Packet) []byte {
+	c := (*C.AVPacket)(av.PacketPtr(p))
+	return av.Slice((*byte)(unsafe.Pointer(c.data)), int(c.size))
+}
+
+// Follow reads on without decoding until the video has come to the frame with the given PTS, in the stream's
+// unit, and returns that frame's duration. Other packets are passed on as by Next. A PartError means that the
+// video has no such frame, or has had it. Only for inputs that were opened with Track.
+func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
+	in.skipping = true
+	for {
+		d, ok := in.tracked[pts]
+		// What belongs beside the frame may lie a little behind it in the file.
+		if ok && (in.eof || in.reached > pts+2*in.times.second) {
+			delete(in.tracked, pts)
+			if d <= 0 {
+				d = in.times.step
+			}
+			in.emitted++
+			in.last = max(in.last, toMicros(pts+d, in.video.TimeBase()))
+			return d, in.held.release(in.last, in.onPacket)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case in.eof:
+			return 0, in.partError("the source has no frame at %d", pts)
+		case in.untimed:
+			return 0, in.partError("the source has frames without a time, or two with the same")
+		}
+		if err := in.feed(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Rest reads to the end, passes the other packets on and returns io.EOF. It is a PartError when the video has
+// frames that Follow was not asked for.
+func (in *Input) Rest(ctx context.Context) error {
+	in.skipping = true
+	for !in.eof {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := in.feed(ctx); err != nil {
+			return err
+		}
+	}
+	if in.untimed {
+		return in.partError("the source has frames without a time, or two with the same")
+	}
+	if n := len(in.tracked); n > 0 {
+		return in.partError("%d frames of the source are in no part", n)
+	}
+	return in.finish()
+}
+
+// track notes the frame of a video packet just read.
+func (in *Input) track() {
+	if !in.opts.Track || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
+		return
+	}
+	pts := in.pkt.Pts()
+	if _, twice := in.tracked[pts]; twice || pts == av.NoPTS {
+		in.untimed = true
+		return
+	}
+	in.tracked[pts] = in.pkt.Duration()
+	in.reached = max(in.reached, pts)
+}
+
+// ParseRange reads START:END:FRAMES.
+func ParseRange(s string) (Range, error) {
+	f := strings.Split(s, ":")
+	if len(f) != 3 {
+		return Range{}, errors.New("not START:END:FRAMES")
+	}
+	var n [3]int64
+	for i := range f {
+		var err error
+		if n[i], err = strconv.ParseInt(f[i], 10, 64); err != nil {
+			return Range{}, errors.New("not three whole numbers")
+		}
+	}
+	if n[0] >= n[1] || n[2] <= 0 || n[0] == av.NoPTS {
+		return Range{}, errors.New("an empty part")
+	}
+	return Range{n[0], n[1], n[2]}, nil
+}

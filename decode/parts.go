@@ -1,0 +1,217 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Parts reads the coded video of parts of a source, one after the other. It is for one goroutine.
+type Parts struct {
+	paths  []string // of those not opened yet
+	tag    string
+	unit   string // the source's unit of time
+	tb     astiav.Rational
+	first  partFile // what all are held against
+	now    *partFile
+	latest int64 // the highest PTS of the parts before
+	pkt    *astiav.Packet
+}
+
+// partFile is one of them.
+type partFile struct {
+	path    string
+	fc      *astiav.FormatContext
+	avcc    []byte
+	size    [2]int
+	origin  int64 // PTS of its first frame in the source
+	begin   int64 // the same in the file's own count
+	unit    astiav.Rational
+	packets int
+	latest  int64
+}
+
+// OpenParts opens the parts that a list names, a line each, relative to the list's folder, in order. tag is where
+// each says what time its first frame has, tb the unit of the source.
+func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return nil, &Error{Op: "open", Path: list, Err: errors.Unwrap(err)}
+	}
+	p := &Parts{tag: tag, tb: tb, unit: tb.String(), latest: av.NoPTS, pkt: astiav.AllocPacket()}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		name := strings.TrimSuffix(lines.Text(), "\r")
+		if name == "" {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(list), name)
+		}
+		p.paths = append(p.paths, name)
+	}
+	if len(p.paths) == 0 {
+		p.Close()
+		return nil, &Error{Op: "open", Path: list, Err: errors.New("the list names no part")}
+	}
+	if err := p.open(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.first = *p.now
+	p.first.fc = nil
+	return p, nil
+}
+
+// AVCC describes the coded video of all parts (ISO 14496-15, 5.3.3.1).
+func (p *Parts) AVCC() []byte { return p.first.avcc }
+
+// First is the time of the first frame, in the unit of the source.
+func (p *Parts) First() int64 { return p.first.origin }
+
+// Close frees it. It may be called twice.
+func (p *Parts) Close() {
+	p.closeFile()
+	if p.pkt != nil {
+		p.pkt.Free()
+		p.pkt = nil
+	}
+}
+
+func (p *Parts) closeFile() {
+	if p.now != nil {
+		p.now.fc.CloseInput()
+		p.now = nil
+	}
+}
+
+// Next returns the next packet in decode order, with times in the unit of the source, or io.EOF. It belongs to the
+// parts and is good until the next call.
+func (p *Parts) Next() (*astiav.Packet, error) {
+	p.pkt.Unref()
+	for {
+		if p.now == nil {
+			if len(p.paths) == 0 {
+				return nil, io.EOF
+			}
+			if err := p.open(); err != nil {
+				return nil, err
+			}
+			if err := p.fits(); err != nil {
+				return nil, err
+			}
+		}
+		err := p.now.fc.ReadFrame(p.pkt)
+		switch {
+		case err == nil:
+			return p.pkt, p.place()
+		case !errors.Is(err, astiav.ErrEof):
+			return nil, &Error{Op: "read", Path: p.now.path, Err: err}
+		}
+		if n := int(C.avformat_index_get_entries_count(p.now.video())); n != p.now.packets || n == 0 {
+			return nil, &Error{Op: "read", Path: p.now.path, Err: fmt.Errorf("%d frames instead of %d", p.now.packets, n)}
+		}
+		p.latest = p.now.latest
+		p.closeFile()
+	}
+}
+
+// open opens the next part. Its edit list is not looked at: it only says that decoding begins before the first frame.
+func (p *Parts) open() error {
+	f := &partFile{path: p.paths[0], latest: av.NoPTS}
+	p.paths = p.paths[1:]
+	if err := readable(f.path); err != nil {
+		return err
+	}
+	f.fc = astiav.AllocFormatContext()
+	dict := astiav.NewDictionary()
+	defer dict.Free()
+	_ = dict.Set("ignore_editlist", "1", 0)
+	_ = dict.Set("protocol_whitelist", "file", 0)
+	if err := f.fc.OpenInput("file:"+f.path, astiav.FindInputFormat("mov"), dict); err != nil {
+		return &Error{Op: "open", Path: f.path, Err: fmt.Errorf("not a part, or damaged: %w", err)}
+	}
+	p.now = f
+	if f.fc.NbStreams() != 1 || f.fc.Streams()[0].CodecParameters().CodecID() != astiav.CodecIDH264 {
+		return p.wrong("it is not H.264 alone")
+	}
+	st := f.video()
+	f.avcc = bytes.Clone(av.Slice((*byte)(st.codecpar.extradata), int(st.codecpar.extradata_size)))
+	f.size = [2]int{int(st.codecpar.width), int(st.codecpar.height)}
+	f.unit = f.fc.Streams()[0].TimeBase()
+	says := entries((*C.AVFormatContext)(av.FormatPtr(f.fc)).metadata)[p.tag]
+	var unit string
+	if n, err := fmt.Sscanf(says, "%d %s", &f.origin, &unit); n != 2 || err != nil {
+		return p.wrong("it does not say where it begins")
+	}
+	if unit != p.unit {
+		return p.wrong("it counts in %s s, the source in %s s", unit, p.unit)
+	}
+	if len(f.avcc) < 7 || f.avcc[0] != 1 {
+		return p.wrong("it lacks the headers of H.264")
+	}
+	return nil
+}
+
+func (f *partFile) video() *C.AVStream {
+	fc := (*C.AVFormatContext)(av.FormatPtr(f.fc))
+	return av.Slice(fc.streams, int(fc.nb_streams))[0]
+}
+
+func (p *Parts) wrong(format string, args ...any) error {
+	return &PartError{p.now.path, fmt.Sprintf(format, args...)}
+}
+
+// fits holds a part against the first one and the one before.
+func (p *Parts) fits() error {
+	switch f := p.now; {
+	case f.size != p.first.size:
+		return p.wrong("its pictures are %dx%d, those of %s %dx%d", f.size[0], f.size[1], p.first.path, p.first.size[0], p.first.size[1])
+	case !bytes.Equal(f.avcc, p.first.avcc):
+		return p.wrong("it is coded in another way than %s", p.first.path)
+	case f.origin <= p.latest:
+		return p.wrong("it begins at %d, and the part before it ends at %d", f.origin, p.latest)
+	}
+	return nil
+}
+
+// place puts the times of the packet just read on the source's clock.
+func (p *Parts) place() error {
+	f := p.now
+	if p.pkt.Flags().Has(astiav.PacketFlagCorrupt) || p.pkt.Pts() == av.NoPTS {
+		return &Error{Op: "read", Path: f.path, Err: errors.New("it is damaged")}
+	}
+	if f.packets == 0 {
+		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !h264Entry(nalUnits(payload(p.pkt), nalSize(f.avcc, 4))) {
+			return p.wrong("it does not begin with a key frame")
+		}
+	}
+	f.packets++
+	pts, exact := p.inSource(p.pkt.Pts())
+	dts, _ := p.inSource(p.pkt.Dts())
+	if !exact || pts < f.origin {
+		return p.wrong("its times are not those of the source")
+	}
+	p.pkt.SetPts(pts)
+	p.pkt.SetDts(dts)
+	f.latest = max(f.latest, pts)
+	return nil
+}
+
+// inSource turns a time of the file into one of the source.
+func (p *Parts) inSource(t int64) (in int64, exact bool) {
+	n := (t - p.now.begin) * int64(p.now.unit.Num()) * int64(p.tb.Den())
+	d := int64(p.now.unit.Den()) * int64(p.tb.Num())
+	return p.now.origin + n/d, n%d == 0
+}

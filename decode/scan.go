@@ -1,0 +1,214 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// Cuts is how a video can be cut into parts that are filtered apart.
+type Cuts struct {
+	TimeBase string  `json:"time_base"` // the unit of all times, as 1/90000
+	Frames   int64   `json:"frames"`    // as counted; where it was not read, as far as the file says, 0 when it does not
+	Seconds  float64 `json:"seconds"`   // likewise
+	Parts    []Range `json:"parts"`     // in order, without a gap; empty when it must not be cut
+	Whole    string  `json:"whole"`     // why it must not be cut
+}
+
+// finestUnit bounds the unit of time: parts are MP4, which counts a frame's length in 32 bits.
+const finestUnit = 1e7
+
+// Scan reads the video stream that Open would choose, without decoding it, and finds parts that begin at key
+// frames and are each at least length long. That a file cannot be cut safely is no error but told in the result.
+func Scan(ctx context.Context, path string, o Options, length time.Duration) (*Cuts, error) {
+	o.VideoOnly = true
+	var none *pipeline.Pool // nothing is decoded
+	in, err := Open(ctx, path, none, o)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	s := scan{in: in, promised: in.indexed(), begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
+	whole := in.notSeekable()
+	if whole == "" {
+		whole, err = s.read(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Cuts{TimeBase: in.video.TimeBase().String(), Frames: int64(len(s.seen)), Parts: []Range{}, Whole: whole}
+	tb := in.video.TimeBase().Float64()
+	if c.Frames == 0 || whole != "" {
+		frames, length := in.Estimate()
+		c.Frames, c.Seconds = frames, length.Seconds()
+		return c, nil
+	}
+	c.Seconds = float64(s.end-s.begin) * tb
+	c.Parts = s.parts(int64(math.Ceil(length.Seconds() / tb)))
+	if len(c.Parts) < 2 {
+		c.Parts, c.Whole = []Range{}, fmt.Sprintf("it has no two parts of %g s that begin with a key frame", length.Seconds())
+	}
+	return c, nil
+}
+
+// notSeekable says why parts of the input could not be found again, as far as that is known before reading it.
+func (in *Input) notSeekable() string {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	tb := in.video.TimeBase()
+	name, _, _ := strings.Cut(C.GoString(fc.iformat.name), ",")
+	switch {
+	case in.forwards || in.path == "-":
+		return "a pipe can be read once"
+	case isAddress(in.path):
+		return "the source is a network address"
+	case name != "mov" && name != "matroska":
+		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(fc.iformat.name))
+	case in.isPicture(in.video.Index()):
+		return "it is a picture"
+	case tb.Num() != 1 || tb.Den() <= 0 || float64(tb.Den()) > finestUnit:
+		return fmt.Sprintf("its unit of time, %s s, does not fit parts", tb)
+	}
+	return notCuttable(in.video.CodecParameters())
+}
+
+// indexed returns how many packets the container knew before any was read; -1 where that says nothing.
+func (in *Input) indexed() int64 {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	if !strings.HasPrefix(C.GoString(fc.iformat.name), "mov,") {
+		return -1
+	}
+	return int64(C.avformat_index_get_entries_count(in.stream(in.video.Index())))
+}
+
+// scan is what has been found so far.
+type scan struct {
+	in         *Input
+	promised   int64
+	packets    int64
+	begin, end int64          // of the frames that are shown; end with the last one's length
+	latest     int64          // the highest PTS
+	seen       map[int64]bool // PTS of the frames that are shown
+	hidden     []int64        // PTS of those that edit lists hide
+	entries    []int64        // PTS of key frames to begin with
+	headers    []byte         // the first that a key frame brought
+}
+
+// read goes through the file and returns why it must not be cut, or "".
+func (s *scan) read(ctx context.Context) (whole string, err error) {
+	for whole == "" {
+		err := s.in.fc.ReadFrame(s.in.pkt)
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case errors.Is(err, astiav.ErrEof):
+			return s.conclude(), nil
+		case err != nil:
+			return "it is damaged: " + err.Error(), nil
+		}
+		if s.in.pkt.StreamIndex() == s.in.video.Index() {
+			whole = s.packet()
+		}
+		s.in.pkt.Unref()
+	}
+	return whole, nil
+}
+
+// packet takes the video packet just read and returns why it does not let the file be cut, or "".
+func (s *scan) packet() string {
+	p, codec := s.in.pkt, s.in.video.CodecParameters().CodecID()
+	pts, flags := p.Pts(), p.Flags()
+	switch c := (*C.AVPacket)(av.PacketPtr(p)); {
+	case pts == av.NoPTS:
+		return "a frame has no time"
+	case flags.Has(astiav.PacketFlagCorrupt):
+		return "it is damaged"
+	case C.av_packet_get_side_data(c, C.AV_PKT_DATA_NEW_EXTRADATA, nil) != nil || C.av_packet_get_side_data(c, C.AV_PKT_DATA_PARAM_CHANGE, nil) != nil:
+		return "the way it is coded changes in its midst"
+	case !shows(codec, payload(p)):
+		return "not every packet is a frame"
+	case s.packets == 0 && !flags.Has(astiav.PacketFlagKey):
+		return "it does not begin with a key frame"
+	}
+	first := s.packets == 0
+	s.packets++
+	if flags.Has(astiav.PacketFlagDiscard) {
+		s.hidden = append(s.hidden, pts)
+		return ""
+	}
+	if s.seen[pts] {
+		return "two frames have the same time"
+	}
+	if flags.Has(astiav.PacketFlagKey) && s.changes() {
+		return "the way it is coded changes in its midst"
+	}
+	// What was decoded earlier and is shown later would be missing from a part that begins here.
+	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry() {
+		s.entries = append(s.entries, pts)
+	}
+	if len(s.seen) == 0 || pts > s.latest {
+		s.latest, s.end = pts, pts+max(p.Duration(), s.in.times.step)
+	}
+	s.seen[pts] = true
+	s.begin = min(s.begin, pts)
+	return ""
+}
+
+// changes tells that a key frame brings other headers than one before.
+func (s *scan) changes() bool {
+	par := s.in.stream(s.in.video.Index()).codecpar
+	h := headersOf(s.in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(s.in.pkt))
+	if s.headers == nil {
+		s.headers = bytes.Clone(h)
+	}
+	return len(h) > 0 && !bytes.Equal(h, s.headers)
+}
+
+// conclude looks at the whole when all is read.
+func (s *scan) conclude() string {
+	switch {
+	case len(s.seen) == 0:
+		return "it has no frame"
+	case s.promised >= 0 && s.packets > s.promised:
+		return "its index is in fragments"
+	case s.promised > s.packets || missingBytes(s.in.path) > 0:
+		return "it is not complete"
+	}
+	for _, pts := range s.hidden {
+		if pts >= s.begin && pts <= s.latest {
+			return "an edit list hides frames in its midst"
+		}
+	}
+	return ""
+}
+
+// parts makes parts of at least length, in the stream's unit; a rest of less than half goes to the last.
+func (s *scan) parts(length int64) []Range {
+	all := []Range{{Start: s.begin}}
+	for _, pts := range s.entries {
+		if last := &all[len(all)-1]; pts-last.Start >= length {
+			last.End = pts
+			all = append(all, Range{Start: pts})
+		}
+	}
+	if n := len(all); n > 1 && 2*(s.end-all[n-1].Start) < length {
+		all = all[:n-1]
+	}
+	all[len(all)-1].End = s.latest + 1
+	for pts := range s.seen {
+		all[sort.Search(len(all)-1, func(i int) bool { return pts < all[i].End })].Frames++
+	}
+	return all
+}
