@@ -74,3 +74,21 @@ func Middle(s string, columns int) string {
 	}
 	return string(runes[:head]) + "…" + string(runes[tail:])
 }
+
+// End is Middle for sentences: it cuts off the end.
+func End(s string, columns int) string {
+	s = Visible(s)
+	if Width(s) <= columns {
+		return s
+	}
+	if columns < 1 {
+		return ""
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeWidth(r); used > columns-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
