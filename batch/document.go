@@ -37,7 +37,7 @@ const (
 
 const (
 	maxDepth = 20      // a job file needs six
-	maxNodes = 1 << 20 // aliases can make a short file a long one
+	maxNodes = 1 << 18 // aliases can make a short file a long one
 )
 
 // parseDocument reads a job file by its name's ending. Errors name the line.

@@ -228,7 +228,7 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 	}
 	rel, err := filepath.Rel(dir, filepath.Dir(name))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return Item{}, errorf("", "%q is not below %q", name, dir)
+		return Item{}, errorf("add what lies in the folder", "%q is not below %q", name, dir)
 	}
 	if rel == "." {
 		rel = ""

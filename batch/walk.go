@@ -20,6 +20,9 @@ type found struct {
 	info fs.FileInfo
 }
 
+// name is the path below the folder that was walked.
+func (f found) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
+
 // inode tells a file from all others, whatever its name.
 type inode struct{ dev, ino uint64 }
 
@@ -55,7 +58,7 @@ func (w *walk) run(dir string) error {
 			w.problem(next.path, err)
 		}
 	}
-	slices.SortStableFunc(w.files, func(a, b found) int { return comparePaths(path.Join(a.rel, "x"), path.Join(b.rel, "x")) })
+	slices.SortStableFunc(w.files, func(a, b found) int { return comparePaths(a.name(), b.name()) })
 	return nil
 }
 
