@@ -16,14 +16,14 @@ type column struct {
 }
 
 var columns = []column{
-	{"file", false, 12, func(r Row) string { return r.Output }},
+	{"file", false, 16, func(r Row) string { return r.Output }},
 	{"frames", true, 0, func(r Row) string { return formatCount(r.Frames) }},
 	{"fps", true, 0, func(r Row) string { return formatFPS(r.FPS) }},
 	{"before", true, 0, func(r Row) string { return formatBytes(r.Before) }},
 	{"after", true, 0, func(r Row) string { return formatBytes(r.After) }},
 	{"time", true, 0, func(r Row) string { return formatSeconds(r.Seconds) }},
 	{"state", false, 0, func(r Row) string { return r.State }},
-	{"reason", false, 10, func(r Row) string { return r.reason() }},
+	{"reason", false, 24, func(r Row) string { return r.reason() }},
 }
 
 // reason tells of attempts, too.
@@ -44,7 +44,7 @@ var dropped = []string{"fps", "frames", "time", "before", "after"}
 const gap = 2
 
 // Table writes rows for a terminal of so many columns, with a line of sums. Names are cut in the middle where they do not fit,
-// reasons at their end; columns that have nothing to say are left out.
+// reasons at their end; columns that have nothing to say are left out, and others below 80 columns or so. Below 52, lines may be longer.
 func Table(w io.Writer, rows []Row, width int) error {
 	total := TotalsOf(rows)
 	sum := Row{Output: "total", Frames: total.Frames, Before: total.Before, After: total.After}
