@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -317,21 +318,53 @@ func TestDamagedRecords(t *testing.T) {
 	}
 	put(t, string(good), name)
 	w.want(Done, "")
-	put(t, "not ours", filepath.Dir(name), ".tmp-123")
+	put(t, "half a record", filepath.Dir(name), ".tmp-123")
+	must(t, WriteRecord(w.root, Record{Output: ".tmp-hidden.mkv", State: RecordRunning}))
 	n := 0
 	must(t, Records(w.root, func(r *Record, err error) {
 		must(t, err)
 		n++
 	}))
-	if n != 1 {
-		t.Errorf("%d records", n)
+	must(t, Tidy(w.root))
+	if exists(filepath.Join(filepath.Dir(name), ".tmp-123")) || !exists(name) {
+		t.Error("tidied wrongly")
 	}
+	must(t, Records(w.root, func(r *Record, err error) { n++ }))
+	if n != 4 {
+		t.Errorf("%d records, want 2 before and 2 after", n)
+	}
+	must(t, Tidy(w.dir))
+}
+
+// Whatever a record says, it leads neither out of the root nor to a file being replaced that is not ours.
+func FuzzRecord(f *testing.F) {
+	f.Add(`{"output": "a.mkv", "state": "finishing", "temp": "t", "digest": "x", "output_file": {"size": 1, "hash": "h"}}`)
+	f.Add(`{"output": "a.mkv", "state": "done", "digest": "x", "output_file": {}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		root := t.TempDir()
+		put(t, text, RecordPath(root, "a.mkv"))
+		put(t, "foreign", root, "a.mkv")
+		item := Item{Source: put(t, "source", root, "source"), Output: "a.mkv"}
+		found, err := Check(root, item, version)
+		must(t, err)
+		if found.Verdict == Done || found.Verdict == Interrupted || found.Verdict == Changed {
+			t.Fatalf("%q: %s", text, found.Verdict)
+		}
+		if found.Record != nil && found.Record.Temp != "" {
+			_, _ = Resume(root, *found.Record, false)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, "a.mkv")); err != nil || string(got) != "foreign" {
+			t.Fatalf("%q: the file is %q, %v", text, got, err)
+		}
+	})
 }
 
 func TestRecordIsForPeople(t *testing.T) {
 	w := newWork(t)
 	w.item.Deciding = []string{"--x264-params=a<b&c"}
-	w.finish("result")
+	r := w.finish("result")
+	r.FPS = math.Inf(1)
+	must(t, WriteRecord(w.root, r))
 	text, err := os.ReadFile(RecordPath(w.root, w.item.Output))
 	must(t, err)
 	for _, part := range []string{"\n  \"output\": \"x/a.mkv\",\n", `"--x264-params=a<b&c"`, `"state": "done"`, `"attempts": 1`, `"size": 10`} {

@@ -209,6 +209,9 @@ func TestAdd(t *testing.T) {
 	wantError(t, err, "gone.mkv")
 	_, err = p.Add(in, filepath.Join(dir, "other/c.mkv"))
 	wantError(t, err, "not below")
+	p.taken.inodes[inodeOf(stat(t, put(t, "made", dir, "out/b.mkv")))] = filepath.Join(in, "removed.mkv")
+	_, err = p.Add(in, filepath.Join(in, "b.mkv")) // an inode that was a source's once
+	must(t, err)
 	put(t, "", in, "x/b.mkv")
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
 	wantError(t, err, "would both become")

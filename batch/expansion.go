@@ -216,7 +216,8 @@ func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 }
 
 // Add makes an item of a file that came later, below the folder dir that is watched. The item is not added to p.Items. It fails where
-// the output is that of another file, or a source. The same file again gives the same item.
+// the output is that of another file, or a source. The same file again gives the same item. It must not be called from two
+// goroutines at once.
 func (p *Plan) Add(dir, name string) (Item, error) {
 	i, err := os.Stat(name)
 	if err != nil {
@@ -295,7 +296,9 @@ func (t *taken) checkOne(root string, item Item) error {
 	where := item.OutputPath(root)
 	victim, same := where, t.sources[where]
 	if i, err := os.Stat(where); err == nil && !same {
-		victim, same = t.inodes[inodeOf(i)], t.inodes[inodeOf(i)] != ""
+		victim = t.inodes[inodeOf(i)]
+		source, gone := os.Stat(victim) // once a source is removed, an output may get its inode
+		same = gone == nil && os.SameFile(i, source)
 	}
 	if same {
 		return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",

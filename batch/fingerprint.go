@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,7 @@ type Fingerprint struct {
 const chunk = 64 << 10
 
 // ErrChanging is what Fingerprint's error wraps when the file changed while it was read.
-var ErrChanging = errors.New("the file is being written")
+var ErrChanging = errorf("try again when it has come to rest", "the file is being written")
 
 // FingerprintOf reads at most 192 KiB of a file.
 func FingerprintOf(path string) (Fingerprint, error) {

@@ -26,10 +26,10 @@ func Begin(item Item, f Finding, version string, now time.Time) Record {
 }
 
 // ErrSourceChanged is wrapped by Finish's error when the source is not what it was when the work began.
-var ErrSourceChanged = errors.New("the source changed meanwhile")
+var ErrSourceChanged = errorf("it is filtered again when it has come to rest", "the source changed meanwhile")
 
 // ErrTaken is wrapped by the errors of Finish and Resume when the output's name belongs to a file that is not ours.
-var ErrTaken = errors.New("there is a file of this name that is not ours")
+var ErrTaken = errorf("move it away, or give -y to replace it", "there is a file of this name that is not ours")
 
 // Steps of Finish behind which a test stops it.
 const (

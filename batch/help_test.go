@@ -113,6 +113,13 @@ func wantError(t *testing.T, err error, texts ...string) {
 	}
 }
 
+func stat(t *testing.T, name string) os.FileInfo {
+	t.Helper()
+	i, err := os.Stat(name)
+	must(t, err)
+	return i
+}
+
 // touch sets a file's time, to the nanosecond.
 func touch(t *testing.T, name string, at time.Time) {
 	t.Helper()

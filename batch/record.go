@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,7 @@ func RecordPath(root, output string) string {
 
 // WriteRecord replaces the record of an output, whole or not at all.
 func WriteRecord(root string, r Record) error {
+	r.FPS = finite(r.FPS)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
@@ -84,8 +86,16 @@ func WriteRecord(root string, r Record) error {
 	return nil
 }
 
+// finite keeps a frame rate over no time from making a file that JSON cannot hold.
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
 // ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts as none.
-var ErrDamagedRecord = errors.New("the record is damaged, and counts as none")
+var ErrDamagedRecord = errorf("its output is replaced with -y; or remove the record and the output", "the record is damaged, and counts as none")
 
 // ReadRecord returns the record of an output, or nil where there is none.
 func ReadRecord(root, output string) (*Record, error) {
@@ -137,7 +147,7 @@ func Records(root string, f func(*Record, error)) error {
 			return nil
 		case err != nil:
 			return err
-		case d.IsDir() || !strings.HasSuffix(name, recordEnding) || strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() || !strings.HasSuffix(name, recordEnding):
 			return nil
 		}
 		r, err := readRecord(name)
@@ -145,6 +155,19 @@ func Records(root string, f func(*Record, error)) error {
 			f(r, err)
 		}
 		return nil
+	})
+}
+
+// Tidy removes what killed runs have left of records they were writing. Only who has the lock may call it.
+func Tidy(root string) error {
+	return filepath.WalkDir(jobsDir(root), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), durable.TempPrefix) && !strings.HasSuffix(name, recordEnding) {
+			err = os.Remove(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
 	})
 }
 

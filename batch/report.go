@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -86,6 +87,10 @@ func CheckReport(path string) error {
 func WriteReport(path string, rows []Row, meta Meta) error {
 	if err := CheckReport(path); err != nil {
 		return err
+	}
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].FPS, rows[i].Seconds = finite(rows[i].FPS), finite(rows[i].Seconds)
 	}
 	var b strings.Builder
 	var err error

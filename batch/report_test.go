@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,7 @@ func TestReportJSON(t *testing.T) {
 		got.Root != "/out" || !got.Ended.Equal(testMeta().Ended) {
 		t.Errorf("%+v", got)
 	}
+	must(t, WriteReport(name, []Row{{FPS: math.Inf(1), Seconds: math.NaN()}}, testMeta()))
 	must(t, WriteReport(name, nil, testMeta()))
 	if data, _ = os.ReadFile(name); !strings.Contains(string(data), `"files": []`) {
 		t.Errorf("%s", data)

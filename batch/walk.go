@@ -28,7 +28,7 @@ type inode struct{ dev, ino uint64 }
 
 func inodeOf(i fs.FileInfo) inode {
 	s := i.Sys().(*syscall.Stat_t)
-	return inode{uint64(s.Dev), s.Ino} //nolint:unconvert // dev is narrower on some systems
+	return inode{uint64(s.Dev), s.Ino} // Dev is narrower on some systems
 }
 
 // walk goes through a folder in natural order. Links are followed; each folder is entered once, by its own name if it has one in here.

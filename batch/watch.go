@@ -9,7 +9,8 @@ import (
 )
 
 // Watcher finds files that appear in a folder and stop growing. It asks again and again instead of being told, which works
-// on network mounts, too. What is being downloaded (.part, .tmp, .crdownload) has no ending of a video, and so is left alone. Whether somebody still has a file open cannot be known there; that size and time stay the same is the sign.
+// on network mounts, too. Whether somebody still has a file open cannot be known there; that size and time stay the same is the sign.
+// What is being downloaded (.part, .tmp, .crdownload) has no ending of a video, and so is left alone.
 type Watcher struct {
 	Dir      string
 	Settle   time.Duration // how long a file must not change

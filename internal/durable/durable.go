@@ -84,10 +84,13 @@ func isDir(name string) bool {
 	return err == nil && i.IsDir()
 }
 
+// TempPrefix is how the names of files begin that WriteFile has not finished.
+const TempPrefix = ".tmp-"
+
 // WriteFile puts data under a name, whole or not at all, whenever the power goes. What was there is replaced.
 func WriteFile(name string, data []byte) (err error) {
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, ".tmp-*")
+	f, err := os.CreateTemp(dir, TempPrefix+"*")
 	if err != nil {
 		return err
 	}
