@@ -23,6 +23,7 @@ const (
 	cu     = "gorgonia.org/cu"
 	sys    = "golang.org/x/sys"
 	plot   = "gonum.org/v1/plot"
+	yaml   = "gopkg.in/yaml.v3"
 )
 
 // rule says what the packages of one folder may import beside the standard library: packages of this
@@ -50,11 +51,18 @@ var rules = []rule{
 		why: "pictures for the tests of every backend; kernels' own tests import it"},
 	{folder: "kernels/mkptx", imports: []string{"kernels"},
 		why: "compiles the list of kernels, whatever it says: it knows no device and no file but theirs"},
+	{folder: "internal/words", imports: []string{"golang.org/x/text"},
+		why: "names and texts for people, the same everywhere: it knows nothing of what they are about"},
+	{folder: "internal/durable", imports: []string{sys},
+		why: "files and their names alone: what is in them is others' business"},
+	{folder: "batch", imports: []string{"internal/words", "internal/durable", sys, yaml},
+		tests: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
+		why:   "knows what the person asked for and what was done, and runs nothing: no codec, device or queue"},
 	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
 		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
 	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
 		why: "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
-	{folder: "encode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
+	{folder: "encode", imports: []string{"pipeline", "internal/av", "internal/durable", astiav, sys, "C"},
 		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
 	{folder: "internal/mediatest", imports: []string{astiav},
 		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
@@ -200,6 +208,10 @@ func TestImportRules(t *testing.T) {
 		{"encode", sys + "/unix", false, true},
 		{"encode", sys + "2/unix", false, false},
 		{"encode", "vidfilter/decode", false, false},
+		{"batch", yaml, false, true},
+		{"batch", "vidfilter/queue", false, false},
+		{"batch", "vidfilter/decode", false, false},
+		{"batch", "C", false, false},
 		{"gpu", cu, false, true},
 		{"gpu", cu + "/dnn", false, true},
 		{"gpu", astiav, false, false},

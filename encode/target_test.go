@@ -198,24 +198,6 @@ func TestFileAppearsMeanwhile(t *testing.T) {
 	}
 }
 
-func TestRenameNewNeverReplaces(t *testing.T) {
-	for name, rename := range map[string]func(from, to string) error{
-		"renameat2": renameNew, "link": linkNew, "check": checkAndRename,
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			a, b := put(t, filepath.Join(dir, "a"), "a"), put(t, filepath.Join(dir, "b"), "b")
-			if err := rename(a, b); !errors.Is(err, fs.ErrExist) {
-				t.Errorf("over a file: %v, want ErrExist", err)
-			}
-			if err := rename(a, filepath.Join(dir, "c")); err != nil {
-				t.Error(err)
-			}
-			wantOnly(t, dir, "b", "c")
-		})
-	}
-}
-
 func TestSymlinks(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 	"syscall"
-	"unicode"
 
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
+	"vidfilter/internal/words"
 )
 
 // The exit codes.
@@ -101,21 +100,7 @@ func printError(w io.Writer, err error) {
 	}
 }
 
-// oneLine makes control characters visible: file names and metadata come from strangers and must not
-// steer the terminal or fake a second line.
-func oneLine(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// oneLine is for whatever comes from strangers: file names, metadata, and errors with these in them.
+func oneLine(s string) string { return words.Visible(s) }
 
-func unprintable(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+func closest(name string, candidates []string) string { return words.Closest(name, candidates) }

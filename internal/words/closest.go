@@ -1,10 +1,12 @@
-package main
+// Package words has what every place needs that speaks to people: what they may have meant, and names from strangers shown so that they
+// steer no terminal and fit their column.
+package words
 
 import "strings"
 
-// closest returns the candidate that name is most likely a slip of, or "" when none is near: at most one
+// Closest returns the candidate that name is most likely a slip of, or "" when none is near: at most one
 // edit for short names and a third of the letters for longer ones, or a beginning that only one has.
-func closest(name string, candidates []string) string {
+func Closest(name string, candidates []string) string {
 	best, bestCost := "", max(1, len(name)/3)+1
 	name = strings.ToLower(name)
 	for _, c := range candidates {

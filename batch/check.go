@@ -1,0 +1,154 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Verdict says what is to be done about an item.
+type Verdict string
+
+// The verdicts.
+const (
+	New         Verdict = "new"         // nothing is there, or what was begun is to be gone on with
+	Done        Verdict = "done"        // the output is there, and is what this item would give
+	Changed     Verdict = "changed"     // the output is ours, of another source, other options or another version
+	Edited      Verdict = "edited"      // the output was ours, and somebody has changed it since: it must not be replaced unless -y is given
+	Foreign     Verdict = "foreign"     // an output that no record explains: it must not be replaced unless -y is given
+	Interrupted Verdict = "interrupted" // all is done but the last steps: see Resume
+	Failed      Verdict = "failed"      // the same has been tried, in vain
+)
+
+// Finding is what Check found out.
+type Finding struct {
+	Verdict Verdict
+	Reason  string      // for people
+	Record  *Record     // of the output; nil if there is none, or it is damaged
+	Warning error       // a damaged record
+	Source  Fingerprint // of the item's source, now
+	Digest  string      // of what is to be done
+	ours    *Fingerprint
+}
+
+// Check compares an item with what is recorded of its output and with the output itself. The error is of a file that cannot
+// be read, as when a mount is away.
+func Check(root string, item Item, version string) (Finding, error) {
+	source, err := FingerprintOf(item.Source)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Source: source, Digest: Digest(item, source, version)}
+	f.Record, err = ReadRecord(root, item.Output)
+	if errors.Is(err, ErrDamagedRecord) {
+		f.Warning, err = err, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	there, err := fingerprintIf(item.OutputPath(root))
+	if err != nil {
+		return f, err
+	}
+	f.judge(root, there)
+	if f.Verdict == Changed {
+		f.Reason = difference(f.Record, item, source, version)
+	}
+	return f, nil
+}
+
+// fingerprintIf returns nil where there is no file.
+func fingerprintIf(name string) (*Fingerprint, error) {
+	f, err := FingerprintOf(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+func (f *Finding) judge(root string, there *Fingerprint) {
+	r := f.Record
+	set := func(v Verdict, reason string) { f.Verdict, f.Reason = v, reason }
+	if r == nil {
+		set(New, "")
+		if there != nil {
+			set(Foreign, "there is a file of this name that no batch has made")
+		}
+		return
+	}
+	if there != nil && r.isOurs(*there) {
+		f.ours = there
+	}
+	same := r.Digest == f.Digest
+	switch {
+	case same && r.State == RecordFinishing && r.waiting(root, there):
+		set(Interrupted, "it is finished but for its name")
+	case there != nil && f.ours == nil && r.OutputFile == nil && r.Before == nil:
+		set(Foreign, "there is a file of this name that no batch has made")
+	case there != nil && f.ours == nil:
+		set(Edited, "the output has been changed since it was made")
+	case same && r.State == RecordDone && there != nil && r.OutputFile.Same(*there):
+		set(Done, "")
+	case same && r.State == RecordFailed:
+		set(Failed, r.Reason)
+	case there != nil && !same:
+		set(Changed, "")
+	case same && r.State == RecordDone:
+		set(New, "the output is gone")
+	case same && r.State == RecordRunning:
+		set(New, "it was begun")
+	case same:
+		set(New, "it was "+string(r.State))
+	default:
+		set(New, "")
+	}
+}
+
+// isOurs says that an output is one that we have made.
+func (r *Record) isOurs(there Fingerprint) bool {
+	return r.OutputFile != nil && r.OutputFile.Same(there) || r.Before != nil && r.Before.Same(there)
+}
+
+// waiting says that a record in state finishing can be completed: the file is there, under one name or the other.
+func (r *Record) waiting(root string, there *Fingerprint) bool {
+	if there != nil && r.OutputFile.Same(*there) {
+		return true
+	}
+	temp, err := FingerprintOf(filepath.Join(root, filepath.FromSlash(r.Temp)))
+	return err == nil && r.OutputFile.Same(temp)
+}
+
+// difference says in what a recorded output is another than the item's.
+func difference(r *Record, item Item, source Fingerprint, version string) string {
+	var what []string
+	if !r.SourceFile.Equal(source) {
+		what = append(what, "the source is another")
+	}
+	if !slices.Equal(r.Options, item.Deciding) {
+		what = append(what, optionsDiffer(r.Options, item.Deciding))
+	}
+	if r.Version != version {
+		what = append(what, fmt.Sprintf("made by version %s, this is %s", r.Version, version))
+	}
+	if what == nil {
+		return "the record was made by other rules"
+	}
+	return strings.Join(what, "; ")
+}
+
+func optionsDiffer(old, now []string) string {
+	less := func(a, b []string) string {
+		rest := slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+		if len(rest) == 0 {
+			return "none"
+		}
+		return strings.Join(rest, " ")
+	}
+	return fmt.Sprintf("other options: %s, was %s", less(now, old), less(old, now))
+}

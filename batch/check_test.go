@@ -1,0 +1,396 @@
+package batch
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// work is a root with one source and its item.
+type work struct {
+	*testing.T
+	dir, root string
+	item      Item
+}
+
+const version = "1.0"
+
+func newWork(t *testing.T) work {
+	dir := tree(t)
+	source := put(t, "the source", dir, "in", "a.avi")
+	root := filepath.Join(dir, "out")
+	must(t, os.Mkdir(root, 0o755))
+	return work{t, dir, root, Item{Source: source, Output: "x/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}}}
+}
+
+func (w work) check() Finding {
+	w.Helper()
+	f, err := Check(w.root, w.item, version)
+	must(w, err)
+	return f
+}
+
+func (w work) want(v Verdict, reason string) Finding {
+	w.Helper()
+	f := w.check()
+	if f.Verdict != v || !strings.Contains(f.Reason, reason) {
+		w.Errorf("%s (%s), want %s (%s)", f.Verdict, f.Reason, v, reason)
+	}
+	return f
+}
+
+func (w work) output() string { return w.item.OutputPath(w.root) }
+
+func (w work) begin() Record {
+	w.Helper()
+	r := Begin(w.item, w.check(), version, time.Now())
+	must(w, WriteRecord(w.root, r))
+	return r
+}
+
+// temp makes a finished file that waits for its name.
+func (w work) temp(text string) string {
+	w.Helper()
+	return put(w, text, w.root, "x", ".a.mkv.temp")
+}
+
+func (w work) finish(text string) Record {
+	w.Helper()
+	r, err := Finish(w.root, w.begin(), w.temp(text), false)
+	must(w, err)
+	return r
+}
+
+func (w work) wantOutput(text string) {
+	w.Helper()
+	got, err := os.ReadFile(w.output())
+	if err != nil || string(got) != text {
+		w.Errorf("the output is %q, %v; want %q", got, err, text)
+	}
+	if exists(filepath.Join(w.root, "x", ".a.mkv.temp")) {
+		w.Error("the temporary file is left")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	w := newWork(t)
+	w.want(New, "")
+	r := w.begin()
+	if r.Attempts != 1 || r.State != RecordRunning {
+		t.Errorf("%+v", r)
+	}
+	w.want(New, "begun")
+	if r = w.begin(); r.Attempts != 2 {
+		t.Errorf("attempts: %d", r.Attempts)
+	}
+	done := w.finish("result")
+	if done.State != RecordDone || done.Temp != "" || done.Ended.IsZero() || done.OutputFile.Size != 6 {
+		t.Errorf("%+v", done)
+	}
+	w.want(Done, "")
+	w.wantOutput("result")
+	touch(t, w.output(), time.Now().Add(time.Hour))
+	w.want(Done, "") // a copy is as good
+
+	for _, c := range []struct {
+		reason     string
+		edit, undo func()
+	}{
+		{"the source is another", func() { touch(t, w.item.Source, time.Unix(1, 1)) }, func() { touch(t, w.item.Source, done.SourceFile.MTime) }},
+		{"other options: --radius=4, was --radius=3", func() { w.item.Deciding = []string{"--radius=4"} },
+			func() { w.item.Deciding = []string{"--radius=3"} }},
+	} {
+		c.edit()
+		f := w.want(Changed, c.reason)
+		if r := Begin(w.item, f, version, time.Now()); r.Before == nil || !r.Before.Same(*done.OutputFile) {
+			t.Errorf("the record forgets the output that is there: %+v", r)
+		}
+		c.undo()
+		w.want(Done, "")
+	}
+	f, err := Check(w.root, w.item, "2.0")
+	must(t, err)
+	if f.Verdict != Changed || f.Reason != "made by version 1.0, this is 2.0" {
+		t.Errorf("%s: %s", f.Verdict, f.Reason)
+	}
+	must(t, os.Remove(w.output()))
+	w.want(New, "gone")
+	put(t, "edited by hand", w.output())
+	w.want(Edited, "changed since")
+	must(t, os.Remove(RecordPath(w.root, w.item.Output)))
+	w.want(Foreign, "no batch")
+
+	w.item.Source += ".gone"
+	if _, err := Check(w.root, w.item, version); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("source away: %v", err)
+	}
+}
+
+func TestFailedRecord(t *testing.T) {
+	w := newWork(t)
+	r := w.begin()
+	r.State, r.Reason = RecordFailed, "corrupt"
+	must(t, WriteRecord(w.root, r))
+	w.want(Failed, "corrupt")
+	put(t, "another source", w.item.Source)
+	w.want(New, "")
+	put(t, "foreign", w.output())
+	w.want(Foreign, "")
+}
+
+// Where an output is made anew and the work is killed, the old output is still known as ours.
+func TestRemade(t *testing.T) {
+	w := newWork(t)
+	w.finish("old")
+	w.item.Deciding = []string{"--radius=9"}
+	w.want(Changed, "")
+	w.begin()
+	w.want(New, "it was begun")
+	if r := w.begin(); r.Before == nil || r.Attempts != 2 {
+		t.Errorf("%+v", r)
+	}
+	w.finish("new")
+	w.wantOutput("new")
+	w.want(Done, "")
+}
+
+var errKilled = errors.New("killed")
+
+// Stopped behind any step, the next run finds what was done, and completes it.
+func TestFinishKilled(t *testing.T) {
+	for _, old := range []string{"", "old"} {
+		for _, step := range []string{afterFinishing, afterRename, afterDone} {
+			t.Run(step+" over "+old, func(t *testing.T) {
+				w := newWork(t)
+				if old != "" {
+					w.finish(old)
+					put(t, "another source", w.item.Source)
+				}
+				f := newFinisher(w.root, false)
+				f.stop = func(s string) error {
+					if s == step {
+						return errKilled
+					}
+					return nil
+				}
+				if _, err := f.finish(w.begin(), w.temp("new")); !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				if step == afterDone {
+					w.want(Done, "")
+					return
+				}
+				found := w.want(Interrupted, "")
+				f.stop = func(s string) error { // and once more, while it is completed
+					if s == afterRename {
+						return errKilled
+					}
+					return nil
+				}
+				if _, err := f.complete(*found.Record); !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+				found = w.want(Interrupted, "")
+				r, err := Resume(w.root, *found.Record, false)
+				must(t, err)
+				if r.State != RecordDone {
+					t.Errorf("state %s", r.State)
+				}
+				w.want(Done, "")
+				w.wantOutput("new")
+			})
+		}
+	}
+}
+
+// Where renaming is linking, a kill can leave both names.
+func TestFinishKilledBetweenLinks(t *testing.T) {
+	w := newWork(t)
+	f := newFinisher(w.root, false)
+	f.stop = func(string) error { return errKilled }
+	r, err := f.finish(w.begin(), w.temp("new"))
+	if !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	must(t, os.Link(filepath.Join(w.root, r.Temp), w.output()))
+	found := w.want(Interrupted, "")
+	_, err = Resume(w.root, *found.Record, false)
+	must(t, err)
+	w.wantOutput("new")
+}
+
+func TestInterruptedInVain(t *testing.T) {
+	w := newWork(t)
+	f := newFinisher(w.root, false)
+	f.stop = func(string) error { return errKilled }
+	r, _ := f.finish(w.begin(), w.temp("new"))
+	put(t, "half", w.root, r.Temp) // the disk lost it
+	w.want(New, "")
+	must(t, os.Remove(filepath.Join(w.root, r.Temp)))
+	w.want(New, "")
+	if _, err := Resume(w.root, r, false); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFinishNeverReplaces(t *testing.T) {
+	w := newWork(t)
+	r := w.begin()
+	put(t, "foreign", w.output())
+	temp := w.temp("new")
+	if _, err := Finish(w.root, r, temp, false); !errors.Is(err, ErrTaken) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(w.output()); string(got) != "foreign" || !exists(temp) {
+		t.Errorf("the output is %q; temp is there: %v", got, exists(temp))
+	}
+	w.want(Foreign, "")
+	_, err := Finish(w.root, r, temp, true)
+	must(t, err)
+	w.wantOutput("new")
+	w.want(Done, "")
+
+	// One that appears after the last check.
+	w = newWork(t)
+	f := newFinisher(w.root, false)
+	f.stop = func(s string) error {
+		put(t, "foreign", w.output())
+		return nil
+	}
+	if _, err := f.finish(w.begin(), w.temp("new")); !errors.Is(err, ErrTaken) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(w.output()); string(got) != "foreign" {
+		t.Errorf("the output is %q", got)
+	}
+}
+
+func TestFinishRefused(t *testing.T) {
+	w := newWork(t)
+	r := w.begin()
+	put(t, "the source, longer", w.item.Source)
+	if _, err := Finish(w.root, r, w.temp("new"), false); !errors.Is(err, ErrSourceChanged) {
+		t.Errorf("got %v", err)
+	}
+	if exists(w.output()) {
+		t.Error("there is an output")
+	}
+	if _, err := Finish(w.root, w.begin(), put(t, "", w.dir, "elsewhere"), false); err == nil {
+		t.Error("a file from elsewhere was taken")
+	}
+	if _, err := Finish(w.root, w.begin(), filepath.Join(w.root, "none"), false); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Damaged records count as none, and never stop anything.
+func TestDamagedRecords(t *testing.T) {
+	w := newWork(t)
+	w.finish("result")
+	name := RecordPath(w.root, w.item.Output)
+	good, err := os.ReadFile(name)
+	must(t, err)
+	for _, text := range []string{
+		"", "{", "[]", "null", "{}", `{"state": "odd"}`, string(good[:len(good)/2]), string(good) + "x",
+		strings.Replace(string(good), "x/a.mkv", "x/b.mkv", 1),
+		strings.Replace(string(good), "x/a.mkv", "../a.mkv", 1),
+		strings.Replace(string(good), `"state": "done"`, `"state": "finishing"`, 1),
+		strings.Replace(string(good), `"state": "done"`, `"state": "finishing", "temp": "../../etc/passwd"`, 1),
+		strings.Replace(string(good), "output_file", "output_life", 1),
+	} {
+		put(t, text, name)
+		if f := w.want(Foreign, ""); !errors.Is(f.Warning, ErrDamagedRecord) || f.Record != nil {
+			t.Errorf("%q: warning %v, record %v", text, f.Warning, f.Record)
+		}
+		bad := 0
+		must(t, Records(w.root, func(r *Record, err error) {
+			if err != nil {
+				bad++
+			}
+		}))
+		if bad != 1 && !strings.Contains(text, "x/b.mkv") {
+			t.Errorf("%q: %d damaged records are listed", text, bad)
+		}
+	}
+	put(t, string(good), name)
+	w.want(Done, "")
+	put(t, "half a record", filepath.Dir(name), ".tmp-123")
+	must(t, WriteRecord(w.root, Record{Output: ".tmp-hidden.mkv", State: RecordRunning}))
+	n := 0
+	must(t, Records(w.root, func(r *Record, err error) {
+		must(t, err)
+		n++
+	}))
+	must(t, Tidy(w.root))
+	if exists(filepath.Join(filepath.Dir(name), ".tmp-123")) || !exists(name) {
+		t.Error("tidied wrongly")
+	}
+	must(t, Records(w.root, func(r *Record, err error) { n++ }))
+	if n != 4 {
+		t.Errorf("%d records, want 2 before and 2 after", n)
+	}
+	must(t, Tidy(w.dir))
+}
+
+// Whatever a record says, it leads neither out of the root nor to a file being replaced that is not ours.
+func FuzzRecord(f *testing.F) {
+	f.Add(`{"output": "a.mkv", "state": "finishing", "temp": "t", "digest": "x", "output_file": {"size": 1, "hash": "h"}}`)
+	f.Add(`{"output": "a.mkv", "state": "done", "digest": "x", "output_file": {}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		root := t.TempDir()
+		put(t, text, RecordPath(root, "a.mkv"))
+		put(t, "foreign", root, "a.mkv")
+		item := Item{Source: put(t, "source", root, "source"), Output: "a.mkv"}
+		found, err := Check(root, item, version)
+		must(t, err)
+		if found.Verdict == Done || found.Verdict == Interrupted || found.Verdict == Changed {
+			t.Fatalf("%q: %s", text, found.Verdict)
+		}
+		if found.Record != nil && found.Record.Temp != "" {
+			_, _ = Resume(root, *found.Record, false)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, "a.mkv")); err != nil || string(got) != "foreign" {
+			t.Fatalf("%q: the file is %q, %v", text, got, err)
+		}
+	})
+}
+
+func TestRecordIsForPeople(t *testing.T) {
+	w := newWork(t)
+	w.item.Deciding = []string{"--x264-params=a<b&c"}
+	r := w.finish("result")
+	r.FPS = math.Inf(1)
+	must(t, WriteRecord(w.root, r))
+	text, err := os.ReadFile(RecordPath(w.root, w.item.Output))
+	must(t, err)
+	for _, part := range []string{"\n  \"output\": \"x/a.mkv\",\n", `"--x264-params=a<b&c"`, `"state": "done"`, `"attempts": 1`, `"size": 10`} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("no %s in\n%s", part, text)
+		}
+	}
+	if strings.Contains(string(text), `"temp"`) || strings.Contains(string(text), "0001-01-01") {
+		t.Errorf("noise in\n%s", text)
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	w := newWork(t)
+	seen := map[string]bool{}
+	for _, stem := range []string{strings.Repeat("x", 251), strings.Repeat("x", 250) + "y", strings.Repeat("日", 83) + "zz"} {
+		w.item.Output = stem + ".mkv"
+		w.finish("result")
+		w.want(Done, "")
+		seen[RecordPath(w.root, w.item.Output)] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d records", len(seen))
+	}
+}
+
+func TestRecordsOfNothing(t *testing.T) {
+	must(t, Records(filepath.Join(t.TempDir(), "none"), func(*Record, error) { t.Error("called") }))
+}

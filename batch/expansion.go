@@ -1,0 +1,313 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// expansion makes items of sources.
+type expansion struct {
+	*Plan
+	ctx context.Context
+	our map[inode]bool // outputs of earlier runs; nil until needed
+}
+
+// order is what holds for all files of a source.
+type order struct {
+	source
+	template       nameTemplate
+	args, deciding []string
+	format         string
+}
+
+func (p *Plan) order(s source) (o order, err error) {
+	o.source = s
+	if o.template, err = parseTemplate(firstOf(s.name, p.base.name)); err != nil {
+		return o, err
+	}
+	settings := p.flags.merge(p.low, p.high, s.options)
+	o.args, o.deciding = p.flags.args(settings)
+	for _, f := range settings {
+		if f.Name == "format" {
+			o.format = f.Value
+		}
+	}
+	if strings.EqualFold(o.format, "null") {
+		return o, errorf("leave out --format null", "a batch keeps what it makes")
+	}
+	if p.req.Check != nil {
+		err = p.req.Check(o.args)
+	}
+	return o, err
+}
+
+// located puts the line of a job file or list before an error.
+func (s source) located(err error) error {
+	if err == nil || s.where == "" {
+		return err
+	}
+	return errorf(hintOf(err), "%s: %v", s.where, err)
+}
+
+func (e *expansion) job(s source) error {
+	o, err := e.order(s)
+	if err != nil {
+		return s.located(err)
+	}
+	name := under(s.dir, s.input)
+	i, err := os.Stat(name)
+	switch {
+	case err == nil && i.IsDir():
+		return e.folder(o, name)
+	case err == nil:
+		return e.file(o, name, named(name), i)
+	case errors.Is(err, fs.ErrNotExist) && !s.literal && strings.ContainsAny(s.input, `*?[`):
+		return e.glob(o)
+	}
+	return e.fail(o, name, missing(s.input, err))
+}
+
+// fail makes an error a Problem where the rest is to go on.
+func (e *expansion) fail(o order, name string, err error) error {
+	if !o.lenient {
+		return o.located(err)
+	}
+	e.index++
+	e.Problems = append(e.Problems, Problem{name, o.where, err})
+	return nil
+}
+
+// place is where a file lies for the template.
+type place struct {
+	dir   string
+	below bool // below a folder that was given
+}
+
+func named(name string) place {
+	return place{dir: strings.Trim(filepath.Base(filepath.Dir(name)), "/.")}
+}
+
+func (e *expansion) folder(o order, dir string) error {
+	w := e.walk()
+	if err := w.run(dir); err != nil {
+		return e.fail(o, dir, missing(dir, err))
+	}
+	if err := e.ctx.Err(); err != nil {
+		return err
+	}
+	o.lenient = true
+	for _, f := range w.files {
+		if err := e.file(o, f.path, place{f.rel, true}, f.info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkFor leaves out the root, where it lies in a folder that is walked, and outputs of earlier runs, where they lie beside their sources.
+func (p *Plan) walkFor(our map[inode]bool, stop func() bool) *walk {
+	root, noRoot := os.Stat(p.Root)
+	return &walk{
+		shallow: p.req.Shallow,
+		skip: func(_ string, i fs.FileInfo) bool {
+			return stop() || noRoot == nil && i.IsDir() && os.SameFile(i, root) || our[inodeOf(i)]
+		},
+		problem: func(name string, err error) {
+			p.Problems = append(p.Problems, Problem{Source: name, Err: missing(name, err)})
+		},
+	}
+}
+
+func (e *expansion) walk() *walk {
+	if e.our == nil {
+		e.our = outputsOf(e.Root)
+	}
+	return e.walkFor(e.our, func() bool { return e.ctx.Err() != nil })
+}
+
+// glob is for patterns that no shell has expanded: those of job files, and quoted ones.
+func (e *expansion) glob(o order) error {
+	pattern := o.input
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(quoteMeta(o.dir), pattern)
+	}
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		return o.located(errorf("a [ that is part of a name is written \\[", "the pattern %q has a mistake", o.input))
+	}
+	matched := 0
+	any := isEnding(ending(path.Base(pattern)))
+	slices.SortFunc(names, comparePaths)
+	for _, name := range names {
+		i, err := os.Stat(name)
+		if hiddenBy(pattern, name) || err == nil && !any && !i.IsDir() && !isVideo(name) {
+			continue
+		}
+		matched++
+		switch {
+		case err != nil:
+			err = e.fail(o, name, missing(name, err))
+		case i.IsDir():
+			err = e.folder(o, name)
+		default:
+			err = e.file(o, name, named(name), i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if matched == 0 {
+		return e.fail(o, under(o.dir, o.input), errorf("check the pattern; a mount may be away", "no file matches %q", o.input))
+	}
+	return nil
+}
+
+func quoteMeta(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// isEnding says that a pattern asks for an ending of its own, so that all files with it are meant.
+func isEnding(ext string) bool { return len(ext) > 1 && !strings.ContainsAny(ext, `*?[\`) }
+
+// hiddenBy says that a pattern's star met a leading dot, which shells do not let it.
+func hiddenBy(pattern, name string) bool {
+	patterns, parts := strings.Split(pattern, "/"), strings.Split(name, "/")
+	for i, p := range patterns {
+		if i < len(parts) && strings.HasPrefix(parts[i], ".") && !strings.HasPrefix(strings.TrimPrefix(p, `\`), ".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
+	switch {
+	case !i.Mode().IsRegular():
+		return e.fail(o, name, errorf("save it to a file first", "%q is not a plain file", name))
+	case !utf8.ValidString(name):
+		return e.fail(o, name, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name))
+	}
+	e.index++
+	item, err := e.item(o, name, at, e.index)
+	if err != nil {
+		return o.located(err)
+	}
+	known, err := e.taken.add(item, i)
+	if err == nil && !known {
+		e.Items = append(e.Items, item)
+	}
+	return o.located(err)
+}
+
+func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
+	output, err := o.template.output(values{filepath.Base(name), at.dir, o.format, at.below, index})
+	if err != nil {
+		return Item{}, errorf(hintOf(err), "%q: %v", name, err)
+	}
+	return Item{name, output, o.args, o.deciding, o.priority, o.where}, nil
+}
+
+// Add makes an item of a file that came later, below the folder dir that is watched. The item is not added to p.Items. It fails where
+// the output is that of another file, or a source. The same file again gives the same item. It must not be called from two
+// goroutines at once.
+func (p *Plan) Add(dir, name string) (Item, error) {
+	i, err := os.Stat(name)
+	if err != nil {
+		return Item{}, missing(name, err)
+	}
+	o, err := p.order(source{lenient: true})
+	if err != nil {
+		return Item{}, err
+	}
+	rel, err := filepath.Rel(dir, filepath.Dir(name))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return Item{}, errorf("add what lies in the folder", "%q is not below %q", name, dir)
+	}
+	if rel == "." {
+		rel = ""
+	}
+	if !utf8.ValidString(name) {
+		return Item{}, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
+	}
+	item, err := p.item(o, name, place{filepath.ToSlash(rel), true}, 0)
+	if err != nil {
+		return Item{}, err
+	}
+	if _, err := p.taken.add(item, i); err != nil {
+		return Item{}, err
+	}
+	return item, p.taken.checkOne(p.Root, item)
+}
+
+// taken is what outputs must not be: other outputs and sources.
+type taken struct {
+	outputs map[string]Item
+	sources map[string]bool
+	inodes  map[inode]string
+}
+
+func newTaken() taken { return taken{map[string]Item{}, map[string]bool{}, map[inode]string{}} }
+
+// add says whether the very same item is there already.
+func (t *taken) add(item Item, i fs.FileInfo) (known bool, err error) {
+	if old, ok := t.outputs[item.Output]; ok {
+		if old.Source == item.Source && strings.Join(old.Args, "\x00") == strings.Join(item.Args, "\x00") {
+			return true, nil
+		}
+		return false, collision(old, item)
+	}
+	t.outputs[item.Output] = item
+	t.sources[item.Source] = true
+	t.inodes[inodeOf(i)] = item.Source
+	return false, nil
+}
+
+func collision(a, b Item) error {
+	from := fmt.Sprintf("%q and %q", a.Source, b.Source)
+	if a.Source == b.Source {
+		from = fmt.Sprintf("%q twice, with other options,", a.Source)
+	}
+	if a.where != "" {
+		from += fmt.Sprintf(" (the former in %s)", a.where)
+	}
+	return errorf("tell them apart: --name '{dir}/{stem}{ext}', {index}, {name}.mkv, or name: in a job file",
+		"%s would both become %q", from, b.Output)
+}
+
+// check finds outputs that would replace sources, and those below each other.
+func (t *taken) check(root string) error {
+	for _, name := range sorted(t.outputs) {
+		if err := t.checkOne(root, t.outputs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *taken) checkOne(root string, item Item) error {
+	where := item.OutputPath(root)
+	victim, same := where, t.sources[where]
+	if i, err := os.Stat(where); err == nil && !same {
+		victim = t.inodes[inodeOf(i)]
+		source, gone := os.Stat(victim) // once a source is removed, an output may get its inode
+		same = gone == nil && os.SameFile(i, source)
+	}
+	if same {
+		return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",
+			"the output of %q would replace the source %q", item.Source, victim)
+	}
+	for dir := path.Dir(item.Output); dir != "."; dir = path.Dir(dir) {
+		if other, ok := t.outputs[dir]; ok {
+			return errorf("give one of them another name", "%q is the output of %q, and a folder for that of %q", dir, other.Source, item.Source)
+		}
+	}
+	return nil
+}

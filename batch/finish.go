@@ -1,0 +1,161 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"vidfilter/internal/durable"
+)
+
+// Begin returns the record of an item whose work begins now, in state running. It keeps what an earlier record knows of
+// the output that is there, and counts attempts on. The caller writes it.
+func Begin(item Item, f Finding, version string, now time.Time) Record {
+	r := Record{
+		Output: item.Output, State: RecordRunning, Source: item.Source, SourceFile: f.Source,
+		Options: append([]string{}, item.Deciding...), Version: version, Digest: f.Digest, Started: now.UTC(), Before: f.ours,
+	}
+	if f.Record != nil && f.Record.Digest == f.Digest && f.Record.State == RecordRunning {
+		r.Attempts, r.Started = f.Record.Attempts, f.Record.Started
+	}
+	r.Attempts++
+	return r
+}
+
+// ErrSourceChanged is wrapped by Finish's error when the source is not what it was when the work began.
+var ErrSourceChanged = errorf("it is filtered again when it has come to rest", "the source changed meanwhile")
+
+// ErrTaken is wrapped by the errors of Finish and Resume when the output's name belongs to a file that is not ours.
+var ErrTaken = errorf("move it away, or give -y to replace it", "there is a file of this name that is not ours")
+
+// Steps of Finish behind which a test stops it.
+const (
+	afterFinishing = "record: finishing"
+	afterRename    = "rename"
+	afterDone      = "record: done"
+)
+
+// finisher does the last steps. stop is for tests: its error ends the work there, as a kill would.
+type finisher struct {
+	root      string
+	overwrite bool
+	now       func() time.Time
+	stop      func(step string) error
+}
+
+// Finish gives the finished file temp, which lies below root on the same file system, its name, and writes the record: whenever it
+// is killed, either nothing has happened or Check finds Interrupted or Done. A file that is not ours is replaced only if overwrite
+// is set. After an error temp is where it was, unless the record could not be written at the very end.
+func Finish(root string, r Record, temp string, overwrite bool) (Record, error) {
+	return newFinisher(root, overwrite).finish(r, temp)
+}
+
+// Resume does what was left to do of an item that Check found Interrupted.
+func Resume(root string, r Record, overwrite bool) (Record, error) {
+	return newFinisher(root, overwrite).complete(r)
+}
+
+func newFinisher(root string, overwrite bool) finisher {
+	return finisher{root, overwrite, time.Now, func(string) error { return nil }}
+}
+
+func (f finisher) finish(r Record, temp string) (Record, error) {
+	rel, err := filepath.Rel(f.root, temp)
+	if err != nil || !filepath.IsLocal(rel) {
+		return r, fmt.Errorf("batch: %q is not below %q", temp, f.root)
+	}
+	source, err := FingerprintOf(r.Source)
+	if err != nil {
+		return r, err
+	}
+	if !source.Equal(r.SourceFile) {
+		return r, fmt.Errorf("%q: %w", r.Source, ErrSourceChanged)
+	}
+	output, err := settled(temp)
+	if err != nil {
+		return r, err
+	}
+	r.State, r.Temp, r.OutputFile, r.Reason, r.Ended = RecordFinishing, filepath.ToSlash(rel), &output, "", f.now().UTC()
+	if err := f.mayReplace(r); err != nil {
+		return r, err
+	}
+	if err := WriteRecord(f.root, r); err != nil {
+		return r, err
+	}
+	if err := f.stop(afterFinishing); err != nil {
+		return r, err
+	}
+	return f.complete(r)
+}
+
+// settled makes a file durable, and returns its fingerprint.
+func settled(name string) (Fingerprint, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	defer file.Close()
+	if err := durable.SyncFile(file); err != nil {
+		return Fingerprint{}, err
+	}
+	return FingerprintOf(name)
+}
+
+func (f finisher) complete(r Record) (Record, error) {
+	name := filepath.Join(f.root, filepath.FromSlash(r.Output))
+	there, err := fingerprintIf(name)
+	if err != nil {
+		return r, err
+	}
+	temp := filepath.Join(f.root, filepath.FromSlash(r.Temp))
+	if there == nil || !r.OutputFile.Same(*there) {
+		err = f.rename(r, temp, name)
+	} else if err = os.Remove(temp); errors.Is(err, fs.ErrNotExist) { // a second name, where renaming is linking
+		err = nil
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := durable.SyncDir(filepath.Dir(name)); err != nil {
+		return r, err
+	}
+	if err := f.stop(afterRename); err != nil {
+		return r, err
+	}
+	r.State, r.Temp, r.Before = RecordDone, "", nil
+	if err := WriteRecord(f.root, r); err != nil {
+		return r, err
+	}
+	return r, f.stop(afterDone)
+}
+
+// rename replaces nothing but what it may.
+func (f finisher) rename(r Record, temp, name string) error {
+	if err := durable.MkdirAll(filepath.Dir(name)); err != nil {
+		return fmt.Errorf("finish %q: %w", r.Output, err)
+	}
+	err := durable.RenameNew(temp, name)
+	if errors.Is(err, fs.ErrExist) {
+		if err := f.mayReplace(r); err != nil {
+			return err
+		}
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
+		return fmt.Errorf("finish %q: %w", r.Output, bare(err))
+	}
+	return nil
+}
+
+// mayReplace is nil where the output's name is free, or held by a file of ours.
+func (f finisher) mayReplace(r Record) error {
+	name := filepath.Join(f.root, filepath.FromSlash(r.Output))
+	there, err := fingerprintIf(name)
+	if err != nil || there == nil || f.overwrite || r.isOurs(*there) {
+		return err
+	}
+	return fmt.Errorf("%q: %w", name, ErrTaken)
+}

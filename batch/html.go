@@ -1,0 +1,67 @@
+package batch
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"math"
+	"time"
+
+	"vidfilter/internal/words"
+)
+
+//go:embed report.html
+var reportHTML string
+
+// cell is a field of the HTML report: its text, and what it is sorted by.
+type cell struct {
+	Title, Text string
+	Sort        any
+	Number      bool
+}
+
+var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"cells":   cellsOf,
+	"size":    FormatSize,
+	"time":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") },
+	"took":    func(m Meta) string { return formatSeconds(math.Max(m.Ended.Sub(m.Started).Seconds(), 1)) },
+	"visible": visible,
+	"share":   share,
+	"counts":  Totals.counts,
+}).Parse(reportHTML))
+
+func visible(s string) string { return words.Visible(valid(s)) }
+
+func writeHTML(w io.Writer, rows []Row, meta Meta) error {
+	return reportTemplate.Execute(w, struct {
+		Meta   Meta
+		Totals Totals
+		Rows   []Row
+		Titles []cell
+	}{meta, TotalsOf(rows), rows, cellsOf(Row{})})
+}
+
+func cellsOf(r Row) []cell {
+	text := func(title, s string) cell { return cell{title, visible(s), visible(s), false} }
+	number := func(title, s string, by any) cell { return cell{title, s, by, true} }
+	return []cell{
+		text("file", r.File),
+		text("output", r.Output),
+		text("state", r.State),
+		number("frames", formatCount(r.Frames), r.Frames),
+		number("fps", formatFPS(r.FPS), r.FPS),
+		number("before", formatBytes(r.Before), r.Before),
+		number("after", formatBytes(r.After), r.After),
+		number("change", share(r.Before, r.After), ratio(r)),
+		number("time", formatSeconds(r.Seconds), r.Seconds),
+		number("attempts", formatCount(int64(r.Attempts)), r.Attempts),
+		text("reason", r.Reason),
+	}
+}
+
+func ratio(r Row) float64 {
+	if r.Before <= 0 {
+		return 0
+	}
+	return float64(r.After) / float64(r.Before)
+}

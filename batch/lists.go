@@ -1,0 +1,147 @@
+package batch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxText is how long a list or a job file may be in bytes.
+const maxText = 64 << 20
+
+func readText(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil {
+		return nil, errorf("", "cannot read %q: %v", name, bare(err))
+	}
+	if len(data) > maxText {
+		return nil, errorf("is it a list at all?", "%q is longer than %d MB", name, maxText>>20)
+	}
+	return data, nil
+}
+
+func (p *Plan) readFile(name string) ([]byte, error) {
+	f, err := os.Open(p.absolute(name))
+	if err != nil {
+		return nil, missing(name, err)
+	}
+	defer f.Close()
+	return readText(name, f)
+}
+
+// bare takes the operation and the path off an error: the message has them already.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func missing(name string, err error) error {
+	hint := ""
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "check the name; a mount may be away"
+	}
+	if errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.ENOTDIR) {
+		hint = "check the name"
+	}
+	return errorf(hint, "cannot read %q: %v", name, bare(err))
+}
+
+func (p *Plan) listFile(name string) ([]source, error) {
+	data, err := p.readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.list(name, bytes.NewReader(data))
+}
+
+// list reads names, one a line, or as find -print0 writes them. They are relative to where the program was started, as find's are.
+func (p *Plan) list(name string, r io.Reader) (all []source, err error) {
+	if r == nil {
+		return nil, errorf("give the names in a file: @FILE", "there is nothing on %s", name)
+	}
+	data, err := readText(name, r)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.TrimPrefix(string(data), "\xef\xbb\xbf")
+	end := "\n"
+	if strings.Contains(text, "\x00") {
+		end = "\x00"
+	}
+	n := 0
+	for line := range strings.SplitSeq(text, end) {
+		n++
+		if end == "\n" {
+			line = strings.TrimSuffix(line, "\r")
+		}
+		if line != "" {
+			j := jobEntry{input: line, where: fmt.Sprintf("%s:%d", name, n)}
+			all = append(all, source{jobEntry: j, dir: p.req.Dir, literal: true, lenient: true})
+		}
+	}
+	if len(all) == 0 {
+		return nil, errorf("one name a line", "the list %s is empty", name)
+	}
+	return all, nil
+}
+
+func (p *Plan) jobFile(name string) (all []source, err error) {
+	data, err := p.readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r := jobReader{name: name, flags: p.flags, own: p.req.Own}
+	f, err := r.parse(data)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(p.absolute(name))
+	if f.output != "" {
+		base, output, err := p.home(dir, f.output)
+		if err != nil {
+			return nil, err
+		}
+		p.Root = under(base, output)
+	}
+	p.base.name = firstOf(p.req.Name, f.name, DefaultName)
+	p.low = p.flags.merge(p.low, f.defaults)
+	p.Batch = f.batch
+	for _, j := range f.jobs {
+		s := source{jobEntry: j, dir: dir, lenient: true}
+		if s.dir, s.input, err = p.home(dir, j.input); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// home expands ~, as the shell does with arguments: it returns the folder that the rest of a name is relative to.
+func (p *Plan) home(dir, name string) (base, rest string, err error) {
+	if name != "~" && !strings.HasPrefix(name, "~/") {
+		return dir, name, nil
+	}
+	if p.req.Home == "" {
+		return "", "", errorf("set HOME, or give the folder", "%q: nobody knows where ~ is", name)
+	}
+	return p.req.Home, "." + name[1:], nil
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+func isDir(name string) bool {
+	i, err := os.Stat(name)
+	return err == nil && i.IsDir()
+}

@@ -1,0 +1,88 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test program be the other batch.
+func TestMain(m *testing.M) {
+	if root := os.Getenv("BATCH_TEST_LOCK"); root != "" {
+		if _, err := TryLock(root); err != nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString("locked\n")
+		time.Sleep(time.Minute)
+	}
+	if dir := os.Getenv("BATCH_TEST_FINISH"); dir != "" {
+		if _, err := finishAll(dir); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func otherBatch(t *testing.T, root string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "BATCH_TEST_LOCK="+root)
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "locked\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return c
+}
+
+func TestLock(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "new", "root")
+	other := otherBatch(t, root)
+	_, err := TryLock(root)
+	var held *Held
+	if !errors.As(err, &held) || held.Holder.PID != other.Process.Pid || time.Since(held.Holder.Since) > time.Minute {
+		t.Fatalf("got %v, want held by %d", err, other.Process.Pid)
+	}
+	host, _ := os.Hostname()
+	if !strings.Contains(err.Error(), host) || held.Hint() == "" {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := WaitLock(ctx, root, func(*Held) {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting: %v", err)
+	}
+
+	waited := 0
+	l, err := WaitLock(context.Background(), root, func(h *Held) {
+		waited++
+		must(t, other.Process.Kill()) // as kill -9 does
+		other.Wait()
+	})
+	must(t, err)
+	if waited != 1 {
+		t.Errorf("told %d times", waited)
+	}
+	if _, err := TryLock(root); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
+		t.Errorf("locked twice: %v", err)
+	}
+	l.Unlock()
+	l.Unlock()
+	l, err = TryLock(root)
+	must(t, err)
+	l.Unlock()
+	if _, err := WaitLock(context.Background(), put(t, "", root, "file"), nil); err == nil || errors.As(err, &held) && held.Root != root {
+		t.Errorf("a file as a root: %v", err)
+	}
+}

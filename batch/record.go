@@ -1,0 +1,186 @@
+package batch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"vidfilter/internal/durable"
+)
+
+// RecordState is how far an output has come.
+type RecordState string
+
+// The states of a record.
+const (
+	RecordRunning   RecordState = "running"
+	RecordFinishing RecordState = "finishing" // whole, under the name that Temp says or already under its own
+	RecordDone      RecordState = "done"
+	RecordFailed    RecordState = "failed"
+	RecordCancelled RecordState = "cancelled"
+)
+
+// Record is what is kept of an output: ROOT/.vidfilter/jobs/OUTPUT.json, which people may read.
+type Record struct {
+	Output     string       `json:"output"` // below the root, with slashes
+	State      RecordState  `json:"state"`
+	Reason     string       `json:"reason,omitempty"` // why it failed or was cancelled
+	Source     string       `json:"source"`           // absolute
+	SourceFile Fingerprint  `json:"source_file"`      // when the work began
+	Options    []string     `json:"options"`          // those that decide about the result
+	Version    string       `json:"version"`          // of the program
+	Digest     string       `json:"digest"`
+	Attempts   int          `json:"attempts"`
+	Parts      int          `json:"parts,omitempty"` // 0 when not cut into parts
+	PartsDone  int          `json:"parts_done,omitempty"`
+	Started    time.Time    `json:"started,omitzero"`
+	Ended      time.Time    `json:"ended,omitzero"`
+	Frames     int64        `json:"frames,omitempty"`
+	FPS        float64      `json:"fps,omitempty"`
+	Temp       string       `json:"temp,omitempty"`        // where the finished file waits for its name; below the root
+	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file
+	Before     *Fingerprint `json:"before,omitempty"`      // of our earlier output, which this one replaces
+}
+
+// jobsDir is where records are.
+func jobsDir(root string) string { return filepath.Join(root, StateDir, "jobs") }
+
+const recordEnding = ".json"
+
+// RecordPath returns where the record of an output lies.
+func RecordPath(root, output string) string {
+	dir, base := filepath.Split(filepath.FromSlash(output))
+	if len(base)+len(recordEnding) > maxName {
+		sum := sha256.Sum256([]byte(base))
+		base = strings.ToValidUTF8(base[:200], "") + "-" + hex.EncodeToString(sum[:8])
+	}
+	return filepath.Join(jobsDir(root), dir, base+recordEnding)
+}
+
+// WriteRecord replaces the record of an output, whole or not at all.
+func WriteRecord(root string, r Record) error {
+	r.FPS = finite(r.FPS)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r); err != nil {
+		return err
+	}
+	name := RecordPath(root, r.Output)
+	if err := durable.MkdirAll(filepath.Dir(name)); err != nil {
+		return fmt.Errorf("write the record of %q: %w", r.Output, err)
+	}
+	if err := durable.WriteFile(name, b.Bytes()); err != nil {
+		return fmt.Errorf("write the record of %q: %w", r.Output, err)
+	}
+	return nil
+}
+
+// finite keeps a frame rate over no time from making a file that JSON cannot hold.
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+// ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts as none.
+var ErrDamagedRecord = errorf("its output is replaced with -y; or remove the record and the output", "the record is damaged, and counts as none")
+
+// ReadRecord returns the record of an output, or nil where there is none.
+func ReadRecord(root, output string) (*Record, error) {
+	r, err := readRecord(RecordPath(root, output))
+	if err == nil && r != nil && r.Output != output {
+		return nil, fmt.Errorf("%s: it is of %q: %w", RecordPath(root, output), r.Output, ErrDamagedRecord)
+	}
+	return r, err
+}
+
+func readRecord(name string) (*Record, error) {
+	data, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", name, err, ErrDamagedRecord)
+	}
+	if !r.sound() {
+		return nil, fmt.Errorf("%s: %w", name, ErrDamagedRecord)
+	}
+	return &r, nil
+}
+
+// sound says that a record has what later steps go by.
+func (r *Record) sound() bool {
+	temp := r.Temp == "" || filepath.IsLocal(filepath.FromSlash(r.Temp))
+	local := r.Output != "" && filepath.IsLocal(filepath.FromSlash(r.Output))
+	switch r.State {
+	case RecordDone:
+		return local && temp && r.OutputFile != nil && r.Digest != ""
+	case RecordFinishing:
+		return local && temp && r.OutputFile != nil && r.Digest != "" && r.Temp != ""
+	case RecordRunning, RecordFailed, RecordCancelled:
+		return local && temp
+	}
+	return false
+}
+
+// Records calls f with every record below a root, in the order of names. Damaged ones are passed as errors.
+func Records(root string, f func(*Record, error)) error {
+	return filepath.WalkDir(jobsDir(root), func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() || !strings.HasSuffix(name, recordEnding):
+			return nil
+		}
+		r, err := readRecord(name)
+		if r != nil || err != nil {
+			f(r, err)
+		}
+		return nil
+	})
+}
+
+// Tidy removes what killed runs have left of records they were writing. Only who has the lock may call it.
+func Tidy(root string) error {
+	return filepath.WalkDir(jobsDir(root), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), durable.TempPrefix) && !strings.HasSuffix(name, recordEnding) {
+			err = os.Remove(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// outputsOf returns the outputs that earlier runs have made, so that they are not taken for sources.
+func outputsOf(root string) map[inode]bool {
+	all := map[inode]bool{}
+	_ = Records(root, func(r *Record, err error) { // what cannot be read is found again by Check
+		if err != nil || r.OutputFile == nil && r.Before == nil {
+			return
+		}
+		if i, err := os.Stat(filepath.Join(root, filepath.FromSlash(r.Output))); err == nil {
+			all[inodeOf(i)] = true
+		}
+	})
+	return all
+}

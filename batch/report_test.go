@@ -1,0 +1,170 @@
+package batch
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"vidfilter/internal/words"
+)
+
+var testRows = []Row{
+	{File: "/in/tape 1.mkv", Output: "tape 1.mkv", State: "done", Frames: 15000, FPS: 61.4, Before: 4_200_000_000, After: 2_100_000_000, Seconds: 244, Attempts: 1},
+	{File: "/in/日本.avi", Output: "日本.mkv", State: "failed", Reason: "the input is corrupt: no frame in it can be decoded", Before: 1000, Seconds: 2.6, Attempts: 3},
+	{File: "/in/a\n\x1b[2J.mp4", Output: "a\n\x1b[2J.mp4", State: "skipped"},
+	{File: "/in/<script>alert(1)</script>\"&\xff.mp4", Output: "<script>alert(1)</script>\"&\xff.mp4", State: "done", Frames: 5, FPS: 4.94,
+		Before: 999_999, After: 1_000_000, Seconds: 3725},
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	must(t, Table(&b, testRows[:3], 120))
+	want := strings.TrimPrefix(`
+file                  frames  fps  before   after  time  state    reason
+tape 1.mkv             15000   61  4.2 GB  2.1 GB  4:04  done
+日本.mkv                           1.0 kB            3s  failed   the input is corrupt: no frame in it can be decoded (…
+a\u000a\u001b[2J.mp4                                     skipped
+total                  15000       4.2 GB  2.1 GB
+1 done, 1 failed, 1 skipped; 4.2 GB became 2.1 GB (-50%)
+`, "\n")
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	must(t, Table(&b, testRows[2:3], 40))
+	if want := "file                  state\na\\u000a\\u001b[2J.mp4  skipped\n1 skipped\n"; b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	must(t, Table(io.Discard, nil, 80))
+}
+
+func TestTableFits(t *testing.T) {
+	for width := 52; width < 200; width++ {
+		var b strings.Builder
+		must(t, Table(&b, testRows, width))
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if len(lines) != len(testRows)+3 {
+			t.Fatalf("%d lines:\n%s", len(lines), b.String())
+		}
+		for _, line := range lines[:len(lines)-1] {
+			if words.Width(line) > width || strings.Contains(line, "\x1b") || !utf8.ValidString(line) {
+				t.Errorf("%d columns, not %d: %q", words.Width(line), width, line)
+			}
+		}
+		if !strings.Contains(b.String(), "failed") {
+			t.Errorf("the state is missing:\n%s", b.String())
+		}
+	}
+}
+
+func testMeta() Meta {
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	return Meta{"1.0", []string{"vidfilter", "batch", "<b>"}, "/out", "host", at, at.Add(90 * time.Minute)}
+}
+
+func TestReportJSON(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.JSON")
+	must(t, WriteReport(name, testRows, testMeta()))
+	data, err := os.ReadFile(name)
+	must(t, err)
+	var got struct {
+		Meta
+		Totals Totals
+		Files  []Row
+	}
+	must(t, json.Unmarshal(data, &got))
+	if len(got.Files) != 4 || got.Files[0] != testRows[0] || got.Totals.States["done"] != 2 || got.Totals.Before != 4_200_999_999 ||
+		got.Root != "/out" || !got.Ended.Equal(testMeta().Ended) {
+		t.Errorf("%+v", got)
+	}
+	must(t, WriteReport(name, []Row{{FPS: math.Inf(1), Seconds: math.NaN()}}, testMeta()))
+	must(t, WriteReport(name, nil, testMeta()))
+	if data, _ = os.ReadFile(name); !strings.Contains(string(data), `"files": []`) {
+		t.Errorf("%s", data)
+	}
+}
+
+func TestReportHTML(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.html")
+	must(t, WriteReport(name, testRows, testMeta()))
+	data, err := os.ReadFile(name)
+	must(t, err)
+	text := string(data)
+	for _, part := range []string{"&lt;script&gt;alert(1)", "4.2 GB", "61", "4:04", "1:02:05", "2 done, 1 failed, 1 skipped", "tape 1.mkv",
+		"1:30:00", "日本.mkv", "the input is corrupt", `data-sort="15000"`, `data-state="failed"`, "prefers-color-scheme: dark", "&lt;b&gt;"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q", part)
+		}
+	}
+	for _, part := range []string{"<script>alert", "\x1b", "\xff", "http://", "https://", "src=", "ZgotmplZ"} {
+		if strings.Contains(text, part) {
+			t.Errorf("there is %q", part)
+		}
+	}
+	wellFormed(t, text[strings.Index(text, "<table>"):strings.Index(text, "</table>")+len("</table>")])
+}
+
+// wellFormed checks that every row has as many cells as there are titles.
+func wellFormed(t *testing.T, table string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(table))
+	cells, want, rows := 0, 0, 0
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		must(t, err)
+		switch e := token.(type) {
+		case xml.StartElement:
+			if e.Name.Local == "td" || e.Name.Local == "th" {
+				cells++
+			}
+		case xml.EndElement:
+			if e.Name.Local != "tr" {
+				continue
+			}
+			if want == 0 {
+				want = cells
+			}
+			if cells != want {
+				t.Errorf("row %d has %d cells, not %d", rows, cells, want)
+			}
+			cells, rows = 0, rows+1
+		}
+	}
+	if rows != len(testRows)+2 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+func TestReportRefused(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "d.html"), 0o755))
+	for name, want := range map[string]string{"r.txt": ".json or .html", "r": ".json or .html", "d.html": "is a folder", "no/r.json": "no folder"} {
+		wantError(t, CheckReport(filepath.Join(dir, name)), want)
+		wantError(t, WriteReport(filepath.Join(dir, name), nil, Meta{}), want)
+	}
+	must(t, CheckReport(filepath.Join(dir, "r.html")))
+}
+
+func TestFormats(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 9949: "9.9 kB", 9951: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB",
+		1_500_000_000: "1.5 GB", 1 << 62: "4.6 EB"} {
+		if got := FormatSize(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	for s, want := range map[float64]string{0: "", 0.2: "0s", 59.4: "59s", 59.6: "1:00", 3599.7: "1:00:00", 36061: "10:01:01"} {
+		if got := formatSeconds(s); got != want {
+			t.Errorf("%g: %s, want %s", s, got, want)
+		}
+	}
+}

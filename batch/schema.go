@@ -1,0 +1,59 @@
+package batch
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+)
+
+//go:embed schema.json
+var schemaJSON []byte
+
+// Schema returns the JSON Schema of job files, with the flags of the main job and the batch's own filled in.
+func Schema(flags, own []Flag) []byte {
+	var root map[string]any
+	if err := json.Unmarshal(schemaJSON, &root); err != nil {
+		panic("batch: schema.json: " + err.Error()) // it is part of the program
+	}
+	defs := root["$defs"].(map[string]any)
+	defs["options"].(map[string]any)["properties"] = properties(flags)
+	defs["batch"].(map[string]any)["properties"] = properties(own)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(root); err != nil {
+		panic("batch: schema.json: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+func properties(flags []Flag) map[string]any {
+	all := map[string]any{}
+	for _, f := range flags {
+		if reserved[f.Name] == "" {
+			all[f.Name] = property(f)
+		}
+	}
+	return all
+}
+
+func property(f Flag) map[string]any {
+	p := map[string]any{}
+	if f.Usage != "" {
+		p["description"] = f.Usage
+	}
+	if len(f.Examples) > 0 {
+		p["examples"] = f.Examples
+	}
+	value := map[string]any{"$ref": "#/$defs/text"}
+	switch {
+	case !f.Value:
+		p["type"] = "boolean"
+	case f.Repeat:
+		p["anyOf"] = []any{value, map[string]any{"type": "array", "items": value}}
+	default:
+		p["$ref"] = "#/$defs/text"
+	}
+	return p
+}

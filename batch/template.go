@@ -1,0 +1,184 @@
+package batch
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"vidfilter/internal/words"
+)
+
+// DefaultName is the template of names where none is given.
+const DefaultName = "{stem}{ext}"
+
+var fields = []string{"stem", "ext", "name", "dir", "index"}
+
+const fieldHint = "fields: {stem} {ext} {name} {dir} {index} {index:04}; a brace itself is {{ or }}"
+
+// nameTemplate is a name with fields in it.
+type nameTemplate []piece
+
+type piece struct {
+	text  string // where field is ""
+	field string
+	width int // of index, filled with zeros
+}
+
+// maxWidth is what is left of {index:N} before it is a slip of the finger.
+const maxWidth = 12
+
+func parseTemplate(s string) (t nameTemplate, err error) {
+	if s == "" {
+		return nil, errorf(fieldHint, "the name template is empty")
+	}
+	text := func(s string) { t = append(t, piece{text: s}) }
+	for s != "" {
+		i := strings.IndexAny(s, "{}")
+		if i < 0 {
+			text(s)
+			break
+		}
+		if i > 0 {
+			text(s[:i])
+		}
+		if strings.HasPrefix(s[i+1:], s[i:i+1]) { // {{ or }}
+			text(s[i : i+1])
+			s = s[i+2:]
+			continue
+		}
+		end := strings.IndexByte(s[i:], '}')
+		if s[i] == '}' || end < 0 {
+			return nil, errorf(fieldHint, "the name template has a lone %q", s[i:i+1])
+		}
+		p, err := parseField(s[i+1 : i+end])
+		if err != nil {
+			return nil, err
+		}
+		t, s = append(t, p), s[i+end+1:]
+	}
+	if strings.HasPrefix(t[0].text, "/") {
+		return nil, errorf("names are below the root, which is -o FOLDER", "the name template begins with a slash")
+	}
+	if !t.uses("stem", "name", "index") {
+		return nil, errorf("say what they differ in: {stem}, {name} or {index}", "the name template gives every output the same name")
+	}
+	return t, nil
+}
+
+func parseField(s string) (piece, error) {
+	name, width, wide := strings.Cut(s, ":")
+	for _, f := range fields {
+		if f != name {
+			continue
+		}
+		if !wide {
+			return piece{field: f}, nil
+		}
+		n, err := strconv.Atoi(width)
+		if f != "index" || err != nil || width[0] != '0' || n < 1 || n > maxWidth {
+			return piece{}, errorf("only {index} takes a width, as {index:04}", "the name template has {%s}", s)
+		}
+		return piece{field: f, width: n}, nil
+	}
+	hint := fieldHint
+	if near := words.Closest(name, fields); near != "" {
+		hint = fmt.Sprintf("did you mean {%s}? %s", near, fieldHint)
+	}
+	return piece{}, errorf(hint, "the name template has the unknown field {%s}", s)
+}
+
+func (t nameTemplate) uses(names ...string) bool {
+	for _, p := range t {
+		for _, n := range names {
+			if p.field == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// values are what the fields of a template stand for.
+type values struct {
+	name   string // of the source, without its folder
+	dir    string // below the folder that was given, or the name of the folder of a file that was given
+	format string // as of --format
+	below  bool   // dir is below a folder that was given, and is kept
+	index  int
+}
+
+// output returns the path of an output below the root.
+func (t nameTemplate) output(v values) (string, error) {
+	var b strings.Builder
+	ext := ending(v.name)
+	for _, p := range t {
+		switch p.field {
+		case "":
+			b.WriteString(p.text)
+		case "stem":
+			b.WriteString(strings.TrimSuffix(v.name, ext))
+		case "ext":
+			b.WriteString(outputEnding(ext, v.format))
+		case "name":
+			b.WriteString(v.name)
+		case "dir":
+			b.WriteString(v.dir)
+		case "index":
+			fmt.Fprintf(&b, "%0*d", p.width, v.index)
+		}
+	}
+	name := b.String()
+	if t.uses("dir") {
+		name = strings.TrimPrefix(name, "/") // of "{dir}/{stem}" where there is no folder
+	} else if v.below && v.dir != "" {
+		name = v.dir + "/" + name
+	}
+	return cleanOutput(name, v.format)
+}
+
+// cleanOutput checks a path below the root, and tidies it.
+func cleanOutput(name, format string) (string, error) {
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "..":
+			return "", errorf("names are below the root, which is -o FOLDER", "the output's name %q leads out of the root", name)
+		case len(part) > maxName:
+			return "", errorf("give a shorter --name", "the output's name %q is too long", name)
+		}
+	}
+	switch {
+	case strings.HasPrefix(name, "/"):
+		return "", errorf("names are below the root, which is -o FOLDER", "the output's name %q is absolute", name)
+	case strings.ContainsRune(name, 0):
+		return "", errorf(fieldHint, "the output's name %q holds a NUL byte", name)
+	case name == "" || strings.HasSuffix(name, "/"):
+		return "", errorf(fieldHint, "the output's name %q is a folder's", name)
+	}
+	name = path.Clean(name)
+	if strings.HasPrefix(name, "-") {
+		name = "_" + name[1:] // whoever types the name later would give an option
+	}
+	first, _, _ := strings.Cut(name, "/")
+	if first == StateDir || name == "." {
+		return "", errorf("the folder "+StateDir+" is where a batch keeps its state", "the output's name %q cannot be", name)
+	}
+	return name, checkEnding(name, format)
+}
+
+// maxName is how long a name may be in bytes: file systems take 255, and temporary names and records need some.
+const maxName = 255
+
+func checkEnding(name, format string) error {
+	if format != "" {
+		return nil
+	}
+	ext := strings.ToLower(ending(path.Base(name)))
+	for _, w := range writable {
+		if w == ext {
+			return nil
+		}
+	}
+	return errorf("endings: "+strings.Join(writable, " ")+"; {ext} chooses one; or give --format",
+		"the output's name %q has no ending that can be written", name)
+}

@@ -1,0 +1,147 @@
+package batch
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// StateDir is the folder below the root in which a batch keeps its state.
+const StateDir = ".vidfilter"
+
+// found is a file that a walk came upon.
+type found struct {
+	path string // as the walk got there
+	rel  string // its folder below the one that was walked, with slashes; "" at the top
+	info fs.FileInfo
+}
+
+// name is the path below the folder that was walked.
+func (f found) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
+
+// inode tells a file from all others, whatever its name.
+type inode struct{ dev, ino uint64 }
+
+func inodeOf(i fs.FileInfo) inode {
+	s := i.Sys().(*syscall.Stat_t)
+	return inode{uint64(s.Dev), s.Ino} // Dev is narrower on some systems
+}
+
+// walk goes through a folder in natural order. Links are followed; each folder is entered once, by its own name if it has one in here.
+type walk struct {
+	skip    func(path string, i fs.FileInfo) bool // folders and files to leave out; may be nil
+	shallow bool
+	problem func(path string, err error) // what could not be read; the rest goes on
+
+	seen  map[inode]bool
+	links []found // folders behind links, for later
+	files []found
+}
+
+func (w *walk) run(dir string) error {
+	w.seen = map[inode]bool{}
+	i, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if err := w.folder(found{dir, "", i}); err != nil {
+		return err
+	}
+	for len(w.links) > 0 {
+		next := w.links[0]
+		w.links = w.links[1:]
+		if err := w.folder(next); err != nil {
+			w.problem(next.path, err)
+		}
+	}
+	slices.SortStableFunc(w.files, func(a, b found) int { return comparePaths(a.name(), b.name()) })
+	return nil
+}
+
+func (w *walk) folder(f found) error {
+	if id := inodeOf(f.info); w.seen[id] {
+		return nil
+	} else {
+		w.seen[id] = true
+	}
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return compareNatural(a.Name(), b.Name()) })
+	for _, e := range entries {
+		w.entry(f, e)
+	}
+	return nil
+}
+
+func (w *walk) entry(in found, e fs.DirEntry) {
+	name := filepath.Join(in.path, e.Name())
+	if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && !isVideo(e.Name()) && e.Type()&fs.ModeSymlink == 0 {
+		return
+	}
+	i, err := os.Stat(name)
+	switch {
+	case err != nil:
+		if isVideo(e.Name()) || e.IsDir() {
+			w.problem(name, err)
+		}
+	case w.skip != nil && w.skip(name, i):
+	case i.Mode().IsRegular() && isVideo(e.Name()):
+		w.files = append(w.files, found{name, in.rel, i})
+	case i.IsDir() && !w.shallow:
+		below := found{name, path.Join(in.rel, e.Name()), i}
+		if e.Type()&fs.ModeSymlink != 0 {
+			w.links = append(w.links, below)
+		} else if err := w.folder(below); err != nil {
+			w.problem(name, err)
+		}
+	}
+}
+
+// comparePaths is compareNatural folder by folder.
+func comparePaths(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "/"), strings.Split(b, "/"), compareNatural)
+}
+
+// compareNatural orders names as people do: tape 2 before tape 10, and capitals beside small letters.
+func compareNatural(a, b string) int {
+	x, y := strings.ToLower(a), strings.ToLower(b)
+	for x != "" && y != "" {
+		m, n := digits(x), digits(y)
+		if m > 0 && n > 0 {
+			if c := compareDigits(x[:m], y[:n]); c != 0 {
+				return c
+			}
+			x, y = x[m:], y[n:]
+			continue
+		}
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	if c := len(x) - len(y); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+func digits(s string) (n int) {
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func compareDigits(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if c := len(a) - len(b); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}

@@ -1,0 +1,142 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// watching is a watcher with a clock that the test turns.
+type watching struct {
+	*testing.T
+	*Watcher
+	now      time.Time
+	problems int
+}
+
+func newWatching(t *testing.T, dir string) *watching {
+	w := &watching{T: t, Watcher: &Watcher{Dir: dir, Settle: 10 * time.Second}, now: time.Unix(1000, 0)}
+	w.Watcher.Problem = func(string, error) { w.problems++ }
+	return w
+}
+
+// after turns the clock on, and wants files by their names below the folder.
+func (w *watching) after(d time.Duration, want ...string) {
+	w.Helper()
+	w.now = w.now.Add(d)
+	var got []string
+	for _, name := range w.look(context.Background(), w.now) {
+		rel, err := filepath.Rel(w.Dir, name)
+		must(w, err)
+		got = append(got, rel)
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("after %v: %q, want %q", w.now.Sub(time.Unix(1000, 0)), got, want)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	dir := tree(t, "b.mkv", "sub/a.mp4", "x.mkv.part", "x.crdownload", "y.mkv.tmp", ".h.mkv", "n.txt")
+	must(t, os.Symlink("..", filepath.Join(dir, "sub/up")))
+	w := newWatching(t, dir)
+	w.after(0)
+	w.after(9 * time.Second)
+	if w.Pending() != 2 {
+		t.Errorf("%d pending", w.Pending())
+	}
+	put(t, "it grows", dir, "b.mkv")
+	w.after(time.Second, "sub/a.mp4")
+	w.after(9 * time.Second)
+	w.after(time.Second, "b.mkv")
+	w.after(time.Hour)
+
+	touch(t, filepath.Join(dir, "b.mkv"), time.Unix(5, 5)) // the same size, another time
+	w.after(0)
+	w.after(10*time.Second, "b.mkv")
+
+	old, err := os.Stat(filepath.Join(dir, "b.mkv"))
+	must(t, err)
+	next := put(t, "it grown", dir, "new.tmp") // the same size and time, another file
+	touch(t, next, old.ModTime())
+	must(t, os.Rename(next, filepath.Join(dir, "b.mkv")))
+	w.after(0)
+	w.after(10*time.Second, "b.mkv")
+
+	must(t, os.Remove(filepath.Join(dir, "b.mkv")))
+	w.after(time.Second)
+	put(t, "", dir, "b.mkv")
+	w.after(time.Hour)
+	w.after(time.Hour) // empty: somebody is about to write
+	put(t, "again", dir, "b.mkv")
+	w.after(0)
+	w.after(10*time.Second, "b.mkv")
+
+	must(t, os.Rename(filepath.Join(dir, "x.mkv.part"), filepath.Join(dir, "x.mkv")))
+	w.after(0)
+	w.after(10*time.Second, "x.mkv")
+	if w.problems != 0 || w.Pending() != 0 {
+		t.Errorf("%d problems, %d pending", w.problems, w.Pending())
+	}
+}
+
+// A mount that is away for a while makes nothing new.
+func TestWatchAway(t *testing.T) {
+	base := tree(t, "in/a.mkv")
+	dir, away := filepath.Join(base, "in"), filepath.Join(base, "away")
+	w := newWatching(t, dir)
+	w.after(0)
+	w.after(10*time.Second, "a.mkv")
+	must(t, os.Rename(dir, away))
+	w.after(time.Hour)
+	if w.problems != 1 {
+		t.Errorf("%d problems", w.problems)
+	}
+	must(t, os.Rename(away, dir))
+	w.after(time.Hour)
+}
+
+// What a batch writes is not taken for a source, neither in a root below nor beside the sources.
+func TestWatchRoot(t *testing.T) {
+	dir := tree(t, "a.mkv", "out/b.mkv", "a.clean.mkv")
+	w := newWatching(t, dir)
+	w.Root = filepath.Join(dir, "out")
+	w.after(0)
+	w.after(10*time.Second, "a.clean.mkv", "a.mkv")
+
+	w = newWatching(t, dir)
+	w.Root, w.Shallow = dir, true
+	made, err := FingerprintOf(filepath.Join(dir, "a.clean.mkv"))
+	must(t, err)
+	must(t, WriteRecord(dir, Record{Output: "a.clean.mkv", State: RecordDone, Digest: "x", OutputFile: &made}))
+	w.after(0)
+	w.after(10*time.Second, "a.mkv")
+}
+
+func TestWatchRun(t *testing.T) {
+	dir := tree(t, "a.mkv")
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w := &Watcher{Dir: dir, Settle: DefaultSettle, Interval: DefaultInterval}
+		stop := errors.New("stop")
+		err := w.Run(t.Context(), func(name string) error {
+			if filepath.Base(name) == "b.mkv" {
+				return stop
+			}
+			put(t, "next", dir, "b.mkv")
+			return nil
+		})
+		if !errors.Is(err, stop) || time.Since(start) != 22*time.Second { // 10 s, up to the next look, 10 s
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := w.Run(ctx, func(string) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

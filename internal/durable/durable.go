@@ -1,0 +1,119 @@
+// Package durable is what makes a file outlast a power cut, and lets it take its name without harm to another.
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// RenameNew renames without replacing anything, atomically where the file system can. The error is fs.ErrExist where there is
+// something.
+func RenameNew(from, to string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if unsupported(err) {
+		return linkNew(from, to)
+	}
+	return err
+}
+
+func linkNew(from, to string) error {
+	err := unix.Link(from, to)
+	switch {
+	case err == nil:
+		return unix.Unlink(from)
+	case unsupported(err) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK):
+		return checkAndRename(from, to)
+	}
+	return err
+}
+
+// checkAndRename is for file systems with neither (FAT, some network ones): a small gap stays.
+func checkAndRename(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return unix.Rename(from, to)
+}
+
+func unsupported(err error) bool {
+	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}
+
+// SyncFile makes what was written to f durable. It passes over file systems that cannot sync, as SyncDir does.
+func SyncFile(f *os.File) error {
+	if err := f.Sync(); !unsupported(err) {
+		return err
+	}
+	return nil
+}
+
+// SyncDir makes the names in a folder durable.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil { // it may be written but not read
+		return nil
+	}
+	defer f.Close()
+	return SyncFile(f)
+}
+
+// MkdirAll makes a folder and those above it that are missing, and their names durable.
+func MkdirAll(dir string) error {
+	if i, err := os.Stat(dir); err == nil && i.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := MkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil && !isDir(dir) {
+		return err
+	}
+	return SyncDir(parent)
+}
+
+func isDir(name string) bool {
+	i, err := os.Stat(name)
+	return err == nil && i.IsDir()
+}
+
+// TempPrefix is how the names of files begin that WriteFile has not finished.
+const TempPrefix = ".tmp-"
+
+// WriteFile puts data under a name, whole or not at all, whenever the power goes. What was there is replaced.
+func WriteFile(name string, data []byte) (err error) {
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, TempPrefix+"*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil && !unsupported(err) && !errors.Is(err, syscall.EPERM) {
+		return err
+	}
+	if err := SyncFile(f); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return SyncDir(dir)
+}

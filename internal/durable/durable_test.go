@@ -1,0 +1,72 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func TestRenameNewNeverReplaces(t *testing.T) {
+	for name, rename := range map[string]func(from, to string) error{
+		"renameat2": RenameNew, "link": linkNew, "check": checkAndRename,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+			must(t, os.WriteFile(a, []byte("a"), 0o600))
+			must(t, os.WriteFile(b, []byte("b"), 0o600))
+			if err := rename(a, b); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("over a file: %v, want ErrExist", err)
+			}
+			must(t, rename(a, filepath.Join(dir, "c")))
+			if got := names(t, dir); len(got) != 2 || got[0] != "b" || got[1] != "c" {
+				t.Errorf("left: %v", got)
+			}
+		})
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	must(t, MkdirAll(dir))
+	must(t, MkdirAll(dir))
+	name := filepath.Join(dir, "f")
+	for _, text := range []string{"longer at first", "short"} {
+		must(t, WriteFile(name, []byte(text)))
+		if got, err := os.ReadFile(name); err != nil || string(got) != text {
+			t.Errorf("read %q, %v", got, err)
+		}
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("left: %v", got)
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
+	if err := WriteFile(filepath.Join(dir, "taken"), nil); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("left after a failure: %v", got)
+	}
+	if err := MkdirAll(filepath.Join(name, "below")); err == nil {
+		t.Error("a folder was made below a file")
+	}
+}
