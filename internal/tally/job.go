@@ -1,0 +1,226 @@
+package tally
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"vidfilter/queue"
+)
+
+// The tasks of a job by their names: a plan may come first and a join last, and what lies between filters frames.
+const (
+	plan       = "plan"
+	join       = "join"
+	partPrefix = "part-"
+)
+
+func filters(task string) bool { return task != plan && task != join }
+
+type job struct {
+	s       queue.Status
+	version uint64
+	added   time.Time
+	tasks   map[string]*task // in the hands of workers
+	weight  int64            // bytes of the source, 0 when not known
+	total   int64            // frames of the whole, 0 when not known
+	guessed bool             // total is a guess
+	worked  bool             // a task that filters was seen at work
+	high    float64          // the greatest part that was done: work that is done again is no progress
+
+	frames, bytes int64 // of tasks that have ended
+	totals        int64 // sum of the totals of parts seen, of which there were
+	counted       int64
+	highest       int // number of the last part seen at work, from 1
+}
+
+type task struct {
+	attempt int
+	since   time.Time // when it was first seen
+	last    queue.Progress
+}
+
+// gain is what was done between two statuses and before our eyes.
+type gain struct {
+	frames, bytes, retries int64
+	part                   float64 // of the job, 0 to 1
+}
+
+// follow takes the next status. again says that there was one before.
+func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
+	finished := s.Finished - j.s.Finished
+	retried := max(0, s.Retried-j.s.Retried)
+	j.s = s
+	j.s.Active = slices.Clone(s.Active)
+	var g gain
+	var found int64 // frames that were not done before our eyes
+	for _, a := range s.Active {
+		credit, rest, bytes := j.followTask(now, a)
+		g.frames += credit
+		g.bytes += bytes
+		found += rest
+	}
+	g.frames += j.leave(finished, again)
+	was := j.high
+	j.high = max(was, j.part())
+	if !again {
+		return gain{}
+	}
+	g.retries = int64(retried)
+	if s.State == queue.Failed || s.State == queue.Cancelled || !j.worked {
+		return g
+	}
+	g.part = j.high - was
+	if found > 0 {
+		g.part *= float64(g.frames) / float64(g.frames+found)
+	}
+	return g
+}
+
+// followTask returns how many frames a task has done since the last status, how many it found done, and the bytes it wrote.
+func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes int64) {
+	t := j.tasks[a.Task]
+	if t == nil || t.attempt != a.Attempt {
+		t = &task{attempt: a.Attempt, since: now}
+		j.tasks[a.Task] = t
+	}
+	j.worked = j.worked || filters(a.Task)
+	if t.last.Total == 0 && a.Progress.Total > 0 && filters(a.Task) {
+		j.totals += a.Progress.Total
+		j.counted++
+	}
+	if n := 0; strings.HasPrefix(a.Task, partPrefix) {
+		if _, err := fmt.Sscanf(a.Task[len(partPrefix):], "%d", &n); err == nil {
+			j.highest = max(j.highest, n+1)
+		}
+	}
+	step := max(0, a.Progress.Frames-t.last.Frames)
+	credit = step
+	if t.last.Frames == 0 { // it may have begun in the middle: believe no more than its own speed allows
+		credit = min(step, int64(1.5*a.Progress.FPS*max(1, now.Sub(t.since).Seconds())))
+	}
+	bytes = max(0, a.Progress.Bytes-t.last.Bytes)
+	t.last = a.Progress
+	if !filters(a.Task) {
+		return 0, 0, bytes
+	}
+	return credit, step - credit, bytes
+}
+
+// leave takes away the tasks that are no longer at work. As many as have finished are taken for finished, the most advanced first; the others were
+// lost or have failed. It returns the frames that were done after the last report.
+func (j *job) leave(finished int, again bool) (frames int64) {
+	var gone []string
+	for name := range j.tasks {
+		if !slices.ContainsFunc(j.s.Active, func(a queue.Active) bool { return a.Task == name }) {
+			gone = append(gone, name)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int {
+		if d := j.tasks[b].part() - j.tasks[a].part(); d != 0 {
+			return int(d * 1e6)
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range gone {
+		t := j.tasks[name]
+		delete(j.tasks, name)
+		if finished--; finished < 0 || !filters(name) {
+			continue
+		}
+		rest := max(0, t.last.Total-t.last.Frames)
+		j.frames += t.last.Frames + rest
+		j.bytes += t.last.Bytes
+		if again {
+			frames += rest
+		}
+	}
+	return frames
+}
+
+func (t *task) part() float64 {
+	if t.last.Total <= 0 {
+		return 0
+	}
+	return min(1, float64(t.last.Frames)/float64(t.last.Total))
+}
+
+// weigh finds out how much there is to do.
+func (j *job) weigh(o Options) {
+	if o.Weigh != nil && j.weight == 0 {
+		j.weight = max(0, o.Weigh(j.s.Job))
+	}
+	if o.Frames != nil {
+		if n := o.Frames(j.s); n > 0 {
+			j.total, j.guessed = n, false
+			return
+		}
+	}
+	switch all, _ := j.parts(); {
+	case j.s.State == queue.Done && j.frames > 0:
+		j.total, j.guessed = j.frames, false
+	case j.counted == 0 || j.s.State == queue.Done:
+	case all == 0:
+		for name, t := range j.tasks {
+			if filters(name) && t.last.Total > 0 {
+				j.total, j.guessed = t.last.Total, false
+			}
+		}
+	default: // the parts of a job are much alike
+		j.total, j.guessed = j.totals/j.counted*int64(all), true
+	}
+}
+
+// parts returns how many parts the job has and how many are done; all is 0 for one that is filtered whole or not planned.
+func (j *job) parts() (all, done int) {
+	n, done := j.s.Tasks, j.s.Finished
+	if j.s.Job.First.Name == plan {
+		n, done = n-1, done-1
+	}
+	if n < 2 && j.highest == 0 {
+		return 0, 0
+	}
+	all = max(n-1, j.highest) // without the join
+	return all, min(max(0, done), all)
+}
+
+// part returns how much of the job is done, 0 to 1, or -1 when that is not known.
+func (j *job) part() float64 {
+	if j.s.State == queue.Done {
+		return 1
+	}
+	all, done := j.parts()
+	if all > 0 {
+		sum := float64(done)
+		for name, t := range j.tasks {
+			if filters(name) {
+				sum += t.part()
+			}
+		}
+		return min(1, sum/float64(all))
+	}
+	for name, t := range j.tasks {
+		if filters(name) {
+			return j.partOfWhole(t)
+		}
+	}
+	switch {
+	case j.worked && j.s.Finished == j.s.Tasks:
+		return 1
+	case j.total > 0 || !j.worked:
+		return 0
+	}
+	return -1
+}
+
+func (j *job) partOfWhole(t *task) float64 {
+	total := t.last.Total
+	if total <= 0 {
+		total = j.total
+	}
+	if total <= 0 {
+		return -1
+	}
+	return min(1, float64(t.last.Frames)/float64(total))
+}
