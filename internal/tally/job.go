@@ -37,6 +37,7 @@ type job struct {
 
 type task struct {
 	attempt int
+	taken   time.Time // by the worker's clock
 	since   time.Time // when it was first seen
 	last    queue.Progress
 }
@@ -55,8 +56,9 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 	j.s.Active = slices.Clone(s.Active)
 	var g gain
 	var found int64 // frames that were not done before our eyes
-	for _, a := range s.Active {
+	for i, a := range s.Active {
 		credit, rest, bytes := j.followTask(now, a)
+		j.s.Active[i].Progress = j.tasks[a.Task].last
 		g.frames += credit
 		g.bytes += bytes
 		found += rest
@@ -81,8 +83,8 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 // followTask returns how many frames a task has done since the last status, how many it found done, and the bytes it wrote.
 func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes int64) {
 	t := j.tasks[a.Task]
-	if t == nil || t.attempt != a.Attempt {
-		t = &task{attempt: a.Attempt, since: now}
+	if t == nil || t.attempt != a.Attempt || !t.taken.Equal(a.Since) { // one put back for a while counts no attempt
+		t = &task{attempt: a.Attempt, taken: a.Since, since: now}
 		j.tasks[a.Task] = t
 	}
 	j.worked = j.worked || filters(a.Task)
@@ -101,11 +103,20 @@ func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes in
 		credit = min(step, int64(1.5*a.Progress.FPS*max(1, now.Sub(t.since).Seconds())))
 	}
 	bytes = max(0, a.Progress.Bytes-t.last.Bytes)
-	t.last = a.Progress
+	t.last = grown(t.last, a.Progress)
 	if !filters(a.Task) {
 		return 0, 0, bytes
 	}
 	return credit, step - credit, bytes
+}
+
+// grown returns the later progress. Counts do not fall: one who has only a note to tell may have left them out.
+func grown(last, p queue.Progress) queue.Progress {
+	p.Frames, p.Bytes = max(p.Frames, last.Frames), max(p.Bytes, last.Bytes)
+	if p.Total == 0 {
+		p.Total = last.Total
+	}
+	return p
 }
 
 // leave takes away the tasks that are no longer at work. As many as have finished are taken for finished, the most advanced first; the others were

@@ -25,6 +25,9 @@ type moment struct {
 
 func (r *rate) sample(now time.Time, seen amounts) {
 	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < often {
+		if now.Equal(r.samples[n-1].at) {
+			r.samples[n-1].seen = seen
+		}
 		return
 	}
 	if !r.working && seen == r.base { // nothing is done yet

@@ -160,6 +160,24 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// A note without counts takes nothing back, and a task that is put back and taken again begins anew although no attempt was counted.
+func TestNotesAndPostponed(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 2, 1, at("whole", 0, 100, 0)))
+	a.Update(second(10), status("a", queue.Running, 2, 1, at("whole", 50, 100, 5)))
+	a.Update(second(11), status("a", queue.Running, 2, 1, queue.Active{Task: "whole", Attempt: 1, Since: start, Progress: queue.Progress{Note: "waits"}}))
+	if j, _ := a.Job("a", second(11)); j.Frames != 50 || *j.Part != 0.5 || j.Note() != "waits" || *j.Active[0].Total != 100 {
+		t.Error(show(j))
+	}
+	a.Update(second(20), status("a", queue.Running, 2, 1))
+	again := at("whole", 1, 100, 5)
+	again.Since = second(21)
+	a.Update(second(21), status("a", queue.Running, 2, 1, again))
+	if j, _ := a.Job("a", second(21)); j.Frames != 1 || a.Counters().Frames != 51 {
+		t.Error(show(j), a.Counters())
+	}
+}
+
 // When something holds all up, the time left is not known, and when it goes on it is judged anew.
 func TestHeld(t *testing.T) {
 	a := New(Options{})

@@ -54,6 +54,14 @@ func Cut(s string, width int) string {
 	return head(s, room-room/2) + gap + tail(s, room/2)
 }
 
+// Clip returns s in at most width columns, without its end: what is read from its beginning.
+func Clip(s string, width int) string {
+	if Columns(s) <= width || width < 2*len(gap) {
+		return head(s, width)
+	}
+	return head(s, width-len(gap)) + gap
+}
+
 func head(s string, width int) string {
 	for i, r := range s {
 		if width -= columns(r); width < 0 {

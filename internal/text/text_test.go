@@ -39,6 +39,14 @@ func TestColumnsAndCut(t *testing.T) {
 	}
 }
 
+func TestClip(t *testing.T) {
+	for width, want := range map[int]string{-1: "", 0: "", 5: "the m", 12: "the mount...", 13: "the mount ...", 30: "the mount is away"} {
+		if got := Clip("the mount is away", width); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 func FuzzCut(f *testing.F) {
 	f.Add("日本\u0301語のテープ01.mkv", 7)
 	f.Fuzz(func(t *testing.T, s string, width int) {
