@@ -148,7 +148,7 @@ func TestBarFits(t *testing.T) {
 func TestMoreJobsThanRows(t *testing.T) {
 	d, c, _ := testDisplay(Options{Mode: Bar})
 	night(d, c)
-	want := "tape01.mkv            40%     1:00 left\nand 3 more\n1/8 jobs, 1 failed    24%\n"
+	want := "tape01.mkv            40%     1:00 left\nand 3 more\n1/8 jobs, 1 failed    24%     7:33 left\n"
 	if got := lines(d.screen(c.now, 39, 3)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
