@@ -123,3 +123,6 @@ func compare(a, b *job) int {
 	}
 	return a.s.Submitted.Compare(b.s.Submitted)
 }
+
+// Version returns what Since takes for what changes from now on.
+func (t *Tally) Version() uint64 { return t.version }
