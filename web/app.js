@@ -182,9 +182,9 @@
     try {
       const r = await fetch("api/jobs/" + encodeURIComponent(id) + "/" + act, { method: "POST", headers: headers() });
       if (r.status === 401) remember("");
-      say($("trouble"), r.ok ? "" : clean((await r.text()).trim()));
+      say($("answer"), r.ok ? "" : clean((await r.text()).trim()));
     } catch (err) {
-      say($("trouble"), clean(err.message));
+      say($("answer"), clean(err.message));
     }
     button.disabled = false;
   };

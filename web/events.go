@@ -43,7 +43,6 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	st := &stream{w: w, c: http.NewResponseController(w)}
-	st.c.SetReadDeadline(time.Time{}) // the request has been read: that of the server would end the stream
 	s.follow(r, st)
 }
 

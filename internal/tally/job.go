@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,6 @@ func filters(task string) bool { return task != plan && task != join }
 type job struct {
 	s       queue.Status
 	version uint64
-	added   time.Time
 	tasks   map[string]*task // in the hands of workers
 	weight  int64            // bytes of the source, 0 when not known
 	total   int64            // frames of the whole, 0 when not known
@@ -29,8 +29,11 @@ type job struct {
 	worked  bool             // a task that filters was seen at work
 	high    float64          // the greatest part that was done: work that is done again is no progress
 
-	frames, bytes int64 // of tasks that have ended
-	totals        int64 // sum of the totals of parts seen, of which there were
+	gone          map[string]*task // no longer in the hands of workers: finished if counted, else lost, or finished and the queue has not said so yet
+	owed          int              // tasks that the queue says are finished and that are not counted
+	finds         int              // parts that are counted
+	frames, bytes int64            // of tasks that are counted
+	totals        int64            // sum of the totals of parts seen, of which there were
 	counted       int64
 	highest       int // number of the last part seen at work, from 1
 }
@@ -40,6 +43,7 @@ type task struct {
 	taken   time.Time // by the worker's clock
 	since   time.Time // when it was first seen
 	last    queue.Progress
+	counted bool // it is finished
 }
 
 // gain is what was done between two statuses and before our eyes.
@@ -51,7 +55,14 @@ type gain struct {
 // follow takes the next status. again says that there was one before.
 func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 	finished := s.Finished - j.s.Finished
+	if !again { // what had finished before is not among the tasks that were seen
+		finished = 0
+	}
 	retried := max(0, s.Retried-j.s.Retried)
+	if finished < 0 || j.s.State.Ended() && !s.State.Ended() { // submitted again
+		*j = job{version: j.version, weight: j.weight, tasks: map[string]*task{}, gone: map[string]*task{}}
+		again = false
+	}
 	j.s = s
 	j.s.Active = slices.Clone(s.Active)
 	var g gain
@@ -63,7 +74,7 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 		g.bytes += bytes
 		found += rest
 	}
-	g.frames += j.leave(finished, again)
+	g.frames += j.settle(finished)
 	was := j.high
 	j.high = max(was, j.part())
 	if !again {
@@ -86,6 +97,7 @@ func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes in
 	if t == nil || t.attempt != a.Attempt || !t.taken.Equal(a.Since) { // one put back for a while counts no attempt
 		t = &task{attempt: a.Attempt, taken: a.Since, since: now}
 		j.tasks[a.Task] = t
+		j.uncount(a.Task)
 	}
 	j.worked = j.worked || filters(a.Task)
 	if t.last.Total == 0 && a.Progress.Total > 0 && filters(a.Task) {
@@ -119,35 +131,63 @@ func grown(last, p queue.Progress) queue.Progress {
 	return p
 }
 
-// leave takes away the tasks that are no longer at work. As many as have finished are taken for finished, the most advanced first; the others were
-// lost or have failed. It returns the frames that were done after the last report.
-func (j *job) leave(finished int, again bool) (frames int64) {
-	var gone []string
-	for name := range j.tasks {
+// settle finds out which tasks have finished. That a worker has let go of a task and that the task is finished are told one after the
+// other, in any order; so of those that are gone as many as have finished are taken for it, the most advanced first, and one that
+// comes back was not. It returns the frames that were done after the last report.
+func (j *job) settle(finished int) (frames int64) {
+	for name, t := range j.tasks {
 		if !slices.ContainsFunc(j.s.Active, func(a queue.Active) bool { return a.Task == name }) {
-			gone = append(gone, name)
+			delete(j.tasks, name)
+			j.gone[name] = t
 		}
 	}
-	slices.SortFunc(gone, func(a, b string) int {
-		if d := j.tasks[b].part() - j.tasks[a].part(); d != 0 {
-			return int(d * 1e6)
+	var open []string
+	for name, t := range j.gone {
+		if !t.counted {
+			open = append(open, name)
 		}
-		return strings.Compare(a, b)
+	}
+	slices.SortFunc(open, func(a, b string) int {
+		return cmp.Or(cmp.Compare(j.gone[b].part(), j.gone[a].part()), strings.Compare(a, b))
 	})
-	for _, name := range gone {
-		t := j.tasks[name]
-		delete(j.tasks, name)
-		if finished--; finished < 0 || !filters(name) {
-			continue
-		}
-		rest := max(0, t.last.Total-t.last.Frames)
-		j.frames += t.last.Frames + rest
-		j.bytes += t.last.Bytes
-		if again {
-			frames += rest
-		}
+	j.owed += finished
+	if j.s.State == queue.Done {
+		j.owed = len(open)
 	}
+	for _, name := range open[:min(max(0, j.owed), len(open))] {
+		frames += j.count(name, j.gone[name])
+	}
+	j.owed = min(max(0, j.owed-len(open)), len(j.tasks)) // of tasks that were never seen nothing is known
 	return frames
+}
+
+// count takes a task that is gone for finished, and returns the frames that were done after its last report.
+func (j *job) count(name string, t *task) (rest int64) {
+	t.counted = true
+	if !filters(name) {
+		return 0
+	}
+	rest = max(0, t.last.Total-t.last.Frames)
+	t.last.Frames += rest
+	j.frames += t.last.Frames
+	j.bytes += t.last.Bytes
+	j.finds++
+	return rest
+}
+
+// uncount takes back that a task is finished: it is at work again.
+func (j *job) uncount(name string) {
+	t := j.gone[name]
+	delete(j.gone, name)
+	if t == nil || !t.counted {
+		return
+	}
+	j.owed++
+	if filters(name) {
+		j.frames -= t.last.Frames
+		j.bytes -= t.last.Bytes
+		j.finds--
+	}
 }
 
 func (t *task) part() float64 {
@@ -169,7 +209,7 @@ func (j *job) weigh(o Options) {
 		}
 	}
 	switch all, _ := j.parts(); {
-	case j.s.State == queue.Done && j.frames > 0:
+	case j.s.State == queue.Done && j.finds == max(1, all) && j.frames > 0:
 		j.total, j.guessed = j.frames, false
 	case j.counted == 0 || j.s.State == queue.Done:
 	case all == 0:
@@ -203,17 +243,16 @@ func (j *job) part() float64 {
 	}
 	all, done := j.parts()
 	if all > 0 {
-		sum := float64(done)
-		for name, t := range j.tasks {
-			if filters(name) {
-				sum += t.part()
-			}
-		}
-		return min(1, sum/float64(all))
+		return min(1, (float64(done)+j.underWay())/float64(all))
 	}
 	for name, t := range j.tasks {
 		if filters(name) {
 			return j.partOfWhole(t)
+		}
+	}
+	for name, t := range j.gone {
+		if filters(name) && t.part() == 1 {
+			return 1
 		}
 	}
 	switch {
@@ -223,6 +262,34 @@ func (j *job) part() float64 {
 		return 0
 	}
 	return -1
+}
+
+// pending returns the tasks whose frames are not counted yet: those at work, and those that are gone and must have finished.
+func (j *job) pending() (all []*task) {
+	for name, t := range j.tasks {
+		if filters(name) {
+			all = append(all, t)
+		}
+	}
+	for name, t := range j.gone {
+		if filters(name) && !t.counted && t.part() == 1 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// underWay returns how many parts are done by tasks that the queue does not yet say are finished.
+func (j *job) underWay() (sum float64) {
+	var parts []float64
+	for _, t := range j.pending() {
+		parts = append(parts, t.part())
+	}
+	slices.Sort(parts)
+	for _, p := range parts[:max(0, len(parts)-j.owed)] { // the others are counted as done
+		sum += p
+	}
+	return sum
 }
 
 func (j *job) partOfWhole(t *task) float64 {

@@ -55,7 +55,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		t.order = append(t.order, j)
 	}
 	if !ok {
-		*j = job{tasks: map[string]*task{}, added: now}
+		*j = job{tasks: map[string]*task{}, gone: map[string]*task{}}
 	}
 	t.version++
 	j.version = t.version

@@ -160,6 +160,73 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// The queue tells that a part is finished before its worker lets go of it, or after: nothing is counted twice or goes back meanwhile.
+func TestOrderOfNews(t *testing.T) {
+	last := at("part-0000", 100, 100, 10)
+	other := at("part-0001", 20, 100, 10)
+	again := other
+	again.Attempt, again.Progress.Frames = 2, 0
+	for name, news := range map[string][]queue.Status{
+		"finished first": {status("a", queue.Running, 4, 2, last, other), status("a", queue.Running, 4, 2, other)},
+		"let go first":   {status("a", queue.Running, 4, 1, other), status("a", queue.Running, 4, 2, other)},
+		"at once":        {status("a", queue.Running, 4, 2, other)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{})
+			a.Update(second(0), status("a", queue.Running, 4, 1, at("part-0000", 0, 0, 0), at("part-0001", 0, 0, 0)))
+			a.Update(second(10), status("a", queue.Running, 4, 1, last, other))
+			for _, s := range news {
+				a.Update(second(11), s)
+				if j, _ := a.Job("a", second(11)); *j.Part != 0.6 || j.Frames != 120 {
+					t.Error(show(j))
+				}
+			}
+			a.Update(second(12), status("a", queue.Running, 4, 2)) // the other is lost
+			if j, _ := a.Job("a", second(12)); *j.Part != 0.5 || j.Frames != 100 {
+				t.Error(show(j))
+			}
+			a.Update(second(13), status("a", queue.Running, 4, 2, again))
+			a.Update(second(20), status("a", queue.Running, 4, 3))
+			a.Update(second(30), status("a", queue.Done, 4, 4))
+			if j, _ := a.Job("a", second(30)); j.Frames != 200 || *j.Total != 200 {
+				t.Error(show(j))
+			}
+		})
+	}
+}
+
+// A job that failed and is submitted again keeps what the queue keeps, and begins no other way than one seen for the first time.
+func TestAgain(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 6, 1, at("part-0000", 0, 100, 0)))
+	a.Update(second(10), status("a", queue.Running, 6, 2, at("part-0001", 90, 100, 10)))
+	a.Update(second(11), status("a", queue.Failed, 6, 2))
+	before, ok := a.Update(second(12), status("a", queue.Queued, 6, 2))
+	if j, _ := a.Job("a", second(12)); !ok || before.State != queue.Failed || *j.Part != 0.25 {
+		t.Error(show(j))
+	}
+	twice := at("part-0001", 50, 100, 10)
+	twice.Since = second(13)
+	a.Update(second(13), status("a", queue.Running, 6, 2, twice))
+	if j, _ := a.Job("a", second(13)); *j.Part != 0.375 || j.Parts.Done != 1 {
+		t.Error(show(j))
+	}
+}
+
+// A finished part that nobody saw must not make another that is lost count as finished for good.
+func TestComesBack(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 5, 1, at("part-0001", 10, 100, 0)))
+	a.Update(second(1), status("a", queue.Running, 5, 2, at("part-0001", 20, 100, 5)))
+	a.Update(second(2), status("a", queue.Running, 5, 2))
+	back := at("part-0001", 5, 100, 5)
+	back.Attempt = 2
+	a.Update(second(3), status("a", queue.Running, 5, 2, back))
+	if j, _ := a.Job("a", second(3)); j.Frames != 5 || j.Parts.Done != 1 {
+		t.Error(show(j))
+	}
+}
+
 // A note without counts takes nothing back, and a task that is put back and taken again begins anew although no attempt was counted.
 func TestNotesAndPostponed(t *testing.T) {
 	a := New(Options{})

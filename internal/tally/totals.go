@@ -134,12 +134,7 @@ func (v *Totals) count(j *job) {
 	v.Active += len(j.s.Active)
 	v.Retries += int64(j.s.Retried)
 	v.Frames += j.done()
-	v.Bytes += j.bytes
-	for name, t := range j.tasks {
-		if filters(name) {
-			v.Bytes += t.last.Bytes
-		}
-	}
+	v.Bytes += j.written()
 }
 
 // estimate is the time left, made calm: it runs down like a clock and drifts to what the last minutes say.

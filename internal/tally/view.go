@@ -74,7 +74,7 @@ func (j *job) view(now time.Time) Job {
 		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, State: j.s.State, Reason: j.s.Reason,
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
 		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
-		Frames: j.done(), Bytes: j.bytes, Active: make([]Active, len(j.s.Active)),
+		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),
 	}
 	if j.total > 0 && !j.guessed {
 		v.Total = new(j.total)
@@ -84,7 +84,6 @@ func (j *job) view(now time.Time) Job {
 		v.Active[i] = activeView(a)
 		if filters(a.Task) {
 			v.FPS += a.Progress.FPS
-			v.Bytes += a.Progress.Bytes
 			atWork++
 		}
 	}
@@ -114,16 +113,23 @@ func (j *job) done() int64 {
 	if j.s.State == queue.Done && j.total > 0 && !j.guessed {
 		return j.total
 	}
-	for name, t := range j.tasks {
-		if filters(name) {
-			n += t.last.Frames
-		}
+	for _, t := range j.pending() {
+		n += t.last.Frames
 	}
 	return n
 }
 
-// settle is how long a task works before its speed says something of the time it will take.
-const settle = 5 * time.Second
+// written returns the bytes that are written.
+func (j *job) written() int64 {
+	n := j.bytes
+	for _, t := range j.pending() {
+		n += t.last.Bytes
+	}
+	return n
+}
+
+// warm is how long a task works before its speed says something of the time it will take.
+const warm = 5 * time.Second
 
 // left returns how long the job will take at its present speed, in seconds.
 func (j *job) left(now time.Time, fps float64) *float64 {
@@ -132,7 +138,7 @@ func (j *job) left(now time.Time, fps float64) *float64 {
 		return nil
 	}
 	for name, t := range j.tasks {
-		if filters(name) && now.Sub(t.since) >= settle {
+		if filters(name) && now.Sub(t.since) >= warm {
 			return sensible((1 - p) * float64(j.total) / fps)
 		}
 	}
