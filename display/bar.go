@@ -1,0 +1,259 @@
+package display
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"vidfilter/internal/tally"
+	"vidfilter/internal/text"
+	"vidfilter/queue"
+)
+
+// redraw writes what has happened, and below it the lines that are redrawn, all in one go so that nothing flickers.
+func (d *Display) redraw() {
+	columns, rows := d.size()
+	d.mu.Lock()
+	now := d.o.Now()
+	lines := d.screen(now, columns-1, rows-1)
+	happened := d.takeLocked()
+	d.mu.Unlock()
+	b := append(d.eraseIn(columns), happened...)
+	d.drawn = d.drawn[:0]
+	for _, l := range lines {
+		b = append(append(b, d.paint(l.color, l.text)...), '\n')
+		d.drawn = append(d.drawn, text.Columns(l.text))
+	}
+	d.w.Write(b)
+}
+
+func (d *Display) size() (columns, rows int) {
+	columns, rows = d.o.Size()
+	if columns <= 0 {
+		columns = 80
+	}
+	if rows <= 0 {
+		rows = 24
+	}
+	return columns, rows
+}
+
+func (d *Display) erase() []byte {
+	columns, _ := d.size()
+	return d.eraseIn(columns)
+}
+
+// eraseIn returns what takes the lines drawn before off the screen. Where the terminal has become narrower since, they have
+// been broken into several.
+func (d *Display) eraseIn(columns int) []byte {
+	n := 0
+	for _, w := range d.drawn {
+		n += max(1, (w+columns-1)/columns)
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
+}
+
+// shown is a line on the screen.
+type shown struct{ text, color string }
+
+// screen returns the lines that are redrawn, in so many columns and rows. The whole goes before what holds it up, and both before jobs.
+func (d *Display) screen(now time.Time, columns, rows int) (lines []shown) {
+	totals := d.t.Totals(now, d.note != "")
+	if totals.Jobs == 0 && d.note == "" {
+		return nil
+	}
+	rows = max(1, rows) - 1
+	if d.note != "" && rows > 0 {
+		lines = append(lines, shown{text.Clip(text.OneLine(d.note), columns), yellow})
+		rows--
+	}
+	g := gridOf(columns)
+	lines = append(lines, shown{g.line(wholeCells(totals)), ""})
+	return slices.Concat(jobLines(d.running(now), g, rows), lines)
+}
+
+func (d *Display) running(now time.Time) []tally.Job {
+	all := d.t.Jobs(now, func(s queue.Status) bool { return len(s.Active) > 0 && !s.State.Ended() })
+	slices.SortStableFunc(all, func(a, b tally.Job) int {
+		if a.Started == nil || b.Started == nil {
+			return 0
+		}
+		return a.Started.Compare(*b.Started)
+	})
+	return all
+}
+
+// jobLines returns a line for each job, and where they are more than rows, one that counts the rest.
+func jobLines(all []tally.Job, g grid, rows int) (lines []shown) {
+	more := 0
+	if len(all) > rows {
+		more = len(all) - max(0, rows-1)
+		all = all[:max(0, rows-1)]
+	}
+	for _, j := range all {
+		lines = append(lines, jobLine(j, g))
+	}
+	if more > 0 && rows > 0 {
+		lines = append(lines, shown{text.Cut(fmt.Sprintf("and %d more", more), g.columns), ""})
+	}
+	return lines
+}
+
+func jobLine(j tally.Job, g grid) shown {
+	if n := j.Note(); n != "" {
+		return shown{text.Clip(text.Pad(name(j), g.name)+"  "+text.OneLine(n), g.columns), yellow}
+	}
+	return shown{g.line(jobCells(j)), ""}
+}
+
+// cells are what a line consists of.
+type cells struct {
+	names           []string // the longest that fits is shown, or the last is cut
+	bar             float64  // -1 for none
+	part, left, fps string
+	work            []string // as names
+}
+
+func jobCells(j tally.Job) cells {
+	c := cells{names: []string{name(j)}, bar: -1}
+	if j.Part != nil {
+		c.bar, c.part = *j.Part, percent(*j.Part)
+	}
+	if j.Left != nil {
+		c.left = left(*j.Left)
+	}
+	if j.FPS > 0 {
+		c.fps = fmt.Sprintf("%.1f fps", j.FPS)
+	}
+	c.work = jobWork(j)
+	return c
+}
+
+func jobWork(j tally.Job) []string {
+	switch p := j.Parts; {
+	case p != nil && p.Done == p.All:
+		return []string{fmt.Sprintf("joining %d parts", p.All)}
+	case p != nil:
+		done := fmt.Sprintf("%d/%d parts", p.Done, p.All)
+		return []string{fmt.Sprintf("%s, %d at work", done, p.Active), done}
+	case j.Frames == 0 && j.Total == nil:
+		return []string{"preparing"}
+	}
+	return framesWork(j.Frames, j.Total)
+}
+
+func framesWork(n int64, total *int64) []string {
+	return []string{frames(n, total), text.Count(n, "frame"), fmt.Sprint(n)}
+}
+
+func wholeCells(t tally.Totals) cells {
+	done := fmt.Sprintf("%d/%d", t.Done, t.Jobs)
+	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(int64(t.Jobs), "job"))
+	c := cells{names: []string{joined([]string{jobs, few(t.Failed, "failed")}), jobs, done}, bar: -1}
+	if t.Part != nil {
+		c.bar, c.part = *t.Part, percent(*t.Part)
+	}
+	if t.Left != nil {
+		c.left = left(*t.Left)
+	}
+	if t.Running > 0 {
+		c.fps = fmt.Sprintf("%.1f fps", t.FPS)
+	}
+	c.work = framesWork(t.Frames, t.Total)
+	return c
+}
+
+// grid is where the cells of all lines stand, so that they stand below each other. A width of 0 leaves a cell out.
+type grid struct {
+	columns                    int
+	name, bar, part, left, fps int
+	work                       bool
+}
+
+// Widths of cells: "100%", "1:45:59 left", "120.5 fps", "[----------]".
+const (
+	partWidth = 4
+	leftWidth = 12
+	fpsWidth  = 9
+	workWidth = 22
+	minBar    = 8
+	maxBar    = 32
+	minName   = 8
+	maxName   = 48
+	between   = 2
+)
+
+// gridOf gives the columns to what matters most first: the part done, some of the name, the time left, the speed, the work, the bar; what remains
+// makes name and bar longer.
+func gridOf(columns int) grid {
+	g := grid{columns: columns, part: partWidth, name: minName}
+	room := columns - partWidth - between - minName
+	if room < 0 {
+		g.name = max(0, columns-partWidth-between)
+		return g
+	}
+	take := func(width int) int {
+		if room < width+between {
+			return 0
+		}
+		room -= width + between
+		return width
+	}
+	g.left = take(leftWidth)
+	longer := min(room, 6) // a name of 14 columns is worth more than the rest
+	room -= longer
+	g.name += longer
+	g.fps = take(fpsWidth)
+	g.work = take(workWidth) > 0
+	if g.bar = take(minBar); g.bar > 0 {
+		longer = min(room/2, maxBar-minBar)
+		g.bar += longer
+		room -= longer
+	}
+	g.name = min(maxName, g.name+max(0, room))
+	return g
+}
+
+func (g grid) line(c cells) string {
+	var b strings.Builder
+	b.WriteString(text.Pad(fitting(g.name, c.names), g.name))
+	add := func(width int, s string) {
+		if width > 0 && g.name > 0 {
+			b.WriteString(strings.Repeat(" ", between))
+		}
+		if width > 0 {
+			s = text.Cut(s, width)
+			b.WriteString(strings.Repeat(" ", width-text.Columns(s)) + s)
+		}
+	}
+	add(g.bar, drawBar(c.bar, g.bar))
+	add(g.part, c.part)
+	add(g.left, c.left)
+	add(g.fps, c.fps)
+	if g.work {
+		b.WriteString("  " + text.Cut(fitting(workWidth, c.work), workWidth))
+	}
+	return strings.TrimRight(text.Cut(b.String(), g.columns), " ")
+}
+
+// fitting returns the first that fits, or the last.
+func fitting(width int, variants []string) (s string) {
+	for _, s = range variants {
+		if text.Columns(s) <= width {
+			break
+		}
+	}
+	return s
+}
+
+func drawBar(part float64, width int) string {
+	if part < 0 || width < 3 {
+		return ""
+	}
+	n := int(part * float64(width-2))
+	return "[" + strings.Repeat("#", n) + strings.Repeat("-", width-2-n) + "]"
+}

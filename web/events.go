@@ -1,0 +1,143 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"vidfilter/internal/tally"
+)
+
+// The events of /events, with JSON as data:
+//
+//	event: start   {"shown":500}           what follows is all; forget what was there. Comes first, and again after a new connection
+//	event: jobs    {"jobs":[...]}          jobs that have changed, see tally.Job; at first those of the page
+//	event: whole   {"totals":{..},"note":"..","workers":[..],"trouble":"..","read_only":..,"can_retry":..}
+
+const (
+	maxStreams = 64                     // readers at once; more are asked to come again
+	breath     = 500 * time.Millisecond // between two batches of events
+	heartbeat  = 5 * time.Second        // something comes at least so often
+	sendTime   = 10 * time.Second       // for a reader to take what is sent
+)
+
+type startEvent struct {
+	Shown int `json:"shown"`
+}
+
+type jobsEvent struct {
+	Jobs []tally.Job `json:"jobs"`
+}
+
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		w.Header().Set("Retry-After", "10")
+		refuse(w, http.StatusServiceUnavailable, "too many are watching: come again, or load the page from time to time")
+		return
+	}
+	defer s.exit()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return
+	}
+	st := &stream{w: w, c: http.NewResponseController(w)}
+	s.follow(r, st)
+}
+
+func (s *server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= maxStreams {
+		return false
+	}
+	s.streams++
+	return true
+}
+
+func (s *server) exit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+}
+
+// follow sends what changes until the reader or the server has gone. A slow reader misses states in between, and holds up nobody.
+func (s *server) follow(r *http.Request, st *stream) {
+	jobs, version, changed := s.first()
+	st.send("start", startEvent{usualLimit})
+	for st.err == nil {
+		if len(jobs) > 0 {
+			st.send("jobs", jobsEvent{jobs})
+		}
+		st.send("whole", s.whole())
+		st.flush()
+		if !s.wait(r, changed) {
+			return
+		}
+		s.mu.Lock()
+		jobs, version = s.t.Since(version, s.o.Now())
+		changed = s.changed
+		s.mu.Unlock()
+	}
+}
+
+func (s *server) first() (jobs []tally.Job, version uint64, changed chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Now()
+	jobs = s.t.Jobs(now, nil)
+	return jobs[:min(usualLimit, len(jobs))], s.t.Version(), s.changed
+}
+
+// wait returns after a change, but not at once, or false when the stream ends.
+func (s *server) wait(r *http.Request, changed <-chan struct{}) bool {
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	pause := time.NewTimer(breath)
+	defer pause.Stop()
+	for paused := false; ; {
+		wake := changed
+		if !paused {
+			wake = nil
+		}
+		select {
+		case <-r.Context().Done():
+			return false
+		case <-s.ctx.Done():
+			return false
+		case <-pause.C:
+			paused = true
+		case <-wake:
+			return true
+		case <-beat.C:
+			return true
+		}
+	}
+}
+
+// stream writes events until the first error.
+type stream struct {
+	w   http.ResponseWriter
+	c   *http.ResponseController
+	err error
+}
+
+func (st *stream) send(event string, v any) {
+	if st.err != nil {
+		return
+	}
+	b, err := json.Marshal(v) // has no line break
+	if err != nil {
+		st.err = err
+		return
+	}
+	st.c.SetWriteDeadline(time.Now().Add(sendTime))
+	_, st.err = fmt.Fprintf(st.w, "event: %s\ndata: %s\n\n", event, b)
+}
+
+func (st *stream) flush() {
+	if st.err == nil {
+		st.err = st.c.Flush()
+	}
+}

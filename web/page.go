@@ -1,0 +1,127 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"vidfilter/internal/tally"
+	"vidfilter/internal/text"
+)
+
+// The words of the page are in page.html and, for what changes, in app.js: both write the same.
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"clean": text.OneLine, "name": name, "facts": facts, "why": why, "where": where, "summary": summary, "percent": percent,
+	"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
+}).ParseFS(files, "page.html"))
+
+type pageData struct {
+	Version string
+	Locked  bool // nothing is shown before the token is given
+	Whole   whole
+	Jobs    []tally.Job
+	More    int
+}
+
+func (s *server) page(w http.ResponseWriter, r *http.Request) {
+	d := pageData{Version: s.o.Version, Locked: s.o.Private}
+	if !d.Locked {
+		d.Whole = s.whole()
+		s.mu.Lock()
+		d.Jobs = s.t.Jobs(s.o.Now(), nil)
+		s.mu.Unlock()
+		d.More = max(0, len(d.Jobs)-usualLimit)
+		d.Jobs = d.Jobs[:len(d.Jobs)-d.More]
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, d); err != nil {
+		refuse(w, http.StatusInternalServerError, "the page cannot be written: "+err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+func name(j tally.Job) string {
+	if j.Title == "" {
+		return j.ID
+	}
+	return text.OneLine(j.Title)
+}
+
+func percent(part *float64) string {
+	if part == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d%%", int(*part*100))
+}
+
+// facts are what is known of a job's progress.
+func facts(j tally.Job) string {
+	var parts []string
+	if j.Parts != nil {
+		parts = append(parts, fmt.Sprintf("%d/%d parts", j.Parts.Done, j.Parts.All))
+		if j.Parts.Active > 0 {
+			parts = append(parts, fmt.Sprintf("%d at work", j.Parts.Active))
+		}
+	}
+	if j.Total != nil {
+		parts = append(parts, fmt.Sprintf("%d/%d frames", j.Frames, *j.Total))
+	} else if j.Frames > 0 {
+		parts = append(parts, text.Count(j.Frames, "frame"))
+	}
+	if j.FPS > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
+	}
+	if j.Left != nil {
+		parts = append(parts, left(*j.Left))
+	}
+	if j.Bytes > 0 {
+		parts = append(parts, text.Size(j.Bytes))
+	}
+	if j.Retried > 0 {
+		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func left(seconds float64) string {
+	return text.Clock(time.Duration(seconds*float64(time.Second))) + " left"
+}
+
+// why is the reason of a job's end, or what holds it up.
+func why(j tally.Job) string {
+	if j.Reason != "" {
+		return text.OneLine(j.Reason)
+	}
+	return text.OneLine(j.Note())
+}
+
+func where(j tally.Job) string {
+	var all []string
+	for _, a := range j.Active {
+		all = append(all, a.Task+": "+a.Worker)
+	}
+	return text.OneLine(strings.Join(all, ", "))
+}
+
+// summary is the whole in a line.
+func summary(t tally.Totals) string {
+	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(int64(t.Jobs), "job"))}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{t.Running, "running"}, {t.Queued, "queued"}, {t.Failed, "failed"}, {t.Cancelled, "cancelled"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	parts = append(parts, text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes)+" written")
+	if t.Left != nil {
+		parts = append(parts, left(*t.Left))
+	}
+	return strings.Join(parts, ", ")
+}
