@@ -18,7 +18,7 @@ const maxPayload = 8 << 20
 // socket. Everything is written through before a call returns. One process at a time has the queue; the lock goes with it.
 func Embedded(dir string, o Options) (*Engine, error) {
 	setDefault(&o.Deaths, embeddedDeaths)
-	e, err := start(dir, o, &server.Options{DontListen: true})
+	e, _, err := start(dir, o, &server.Options{DontListen: true})
 	if err != nil {
 		return nil, err
 	}
@@ -32,20 +32,20 @@ func Embedded(dir string, o Options) (*Engine, error) {
 }
 
 // start runs a server in the process with its state in dir, and connects to it without a socket.
-func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *Engine, err error) {
+func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *Engine, ns *server.Server, err error) {
 	o = o.withDefaults()
 	unlock, err := lock(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
 			_ = unlock()
 		}
 	}()
-	ns, err := run(dir, o.Warn, so)
+	ns, err = run(dir, o.Warn, so)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stop := func() error {
 		ns.Shutdown()
@@ -59,13 +59,13 @@ func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *E
 	}()
 	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(ns))...)...)
 	if err != nil {
-		return nil, fmt.Errorf("queue: own server in %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("queue: own server in %s: %w", dir, err)
 	}
 	if e, err = open(nc, o); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.onClose = append([]func() error{unlock, stop}, e.onClose...)
-	return e, nil
+	return e, ns, nil
 }
 
 // run starts a server. SyncAlways: without it the store is written through every two minutes, and what was
@@ -87,11 +87,16 @@ func run(dir string, warn func(string), so *server.Options) (*server.Server, err
 	log := &logger{warn: warn}
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
-	if !ns.ReadyForConnections(20 * time.Second) {
-		ns.Shutdown()
-		return nil, log.why(fmt.Errorf("queue: server in %s does not start", dir))
+	for range 200 {
+		if ns.ReadyForConnections(100 * time.Millisecond) {
+			return ns, nil
+		}
+		if log.isFatal() {
+			break
+		}
 	}
-	return ns, nil
+	ns.Shutdown()
+	return nil, log.why(fmt.Errorf("queue: server in %s does not start", dir))
 }
 
 // connection is what all connections have in common: they come back whenever the server does.

@@ -10,8 +10,9 @@ import (
 type logger struct {
 	warn func(string)
 
-	mu   sync.Mutex
-	last string
+	mu    sync.Mutex
+	last  string
+	fatal bool
 }
 
 func (l *logger) complain(format string, v ...any) {
@@ -37,7 +38,20 @@ func (l *logger) Debugf(string, ...any)  {}
 func (l *logger) Tracef(string, ...any)  {}
 
 func (l *logger) Errorf(format string, v ...any) { l.complain(format, v...) }
-func (l *logger) Fatalf(format string, v ...any) { l.complain(format, v...) }
+
+// Fatalf is called where the server's own program would end.
+func (l *logger) Fatalf(format string, v ...any) {
+	l.complain(format, v...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fatal = true
+}
+
+func (l *logger) isFatal() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fatal
+}
 
 func (l *logger) Warnf(format string, v ...any) {
 	// The names of our streams and what the server thinks of the size of its memory are nobody's concern.
