@@ -61,6 +61,8 @@ func (k *crew) do(ctx context.Context, m jetstream.Msg) {
 
 	switch err := a.persist(settle, a.take); {
 	case err == nil:
+		k.enter(a)
+		defer k.leave(a)
 		o, err, cause := a.handle(ctx)
 		a.settle(settle, o, err, cause, ctx.Err() != nil)
 		k.e.tell(eventOver, c, a.report.encode(a, k.w.Name))
@@ -71,6 +73,20 @@ func (k *crew) do(ctx context.Context, m jetstream.Msg) {
 	case errors.Is(err, errGone), errors.Is(err, errNoJob):
 		a.drop(settle)
 	default: // it comes again when there is no sign of life
+	}
+}
+
+func (k *crew) enter(a *attempt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running[a.c] = a
+}
+
+func (k *crew) leave(a *attempt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running[a.c] == a {
+		delete(k.running, a.c)
 	}
 }
 
@@ -201,20 +217,10 @@ func (a *attempt) held(ctx context.Context, t tries) (bool, error) {
 // handle calls the handler. cause is why its context ended, nil if it did not.
 func (a *attempt) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
 	ctx, stop := context.WithCancelCause(ctx)
-	a.k.mu.Lock()
-	a.k.running[a.c] = a
-	a.k.mu.Unlock()
-	defer func() {
-		a.k.mu.Lock()
-		defer a.k.mu.Unlock()
-		if a.k.running[a.c] == a {
-			delete(a.k.running, a.c)
-		}
-	}()
+	a.report.begin()
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })
-	a.report.since = time.Now().UTC()
 	o, err = a.k.h(ctx, a.job, a.t, a.report.set)
 	cause = context.Cause(ctx)
 	stop(nil)

@@ -184,6 +184,21 @@ func (e *Engine) tell(kind string, c claim, body []byte) {
 	_ = e.nc.Publish(e.names.event(kind, c), body)
 }
 
+// connected waits for the connection, should it be away at the moment.
+func (e *Engine) connected(ctx context.Context) error {
+	for !e.nc.IsConnected() {
+		if e.nc.IsClosed() {
+			return errors.New("queue: the connection was closed")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return ctx.Err()
+}
+
 // persist calls f until it succeeds or ctx ends: the connection may be away for hours.
 func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	pause := 50 * time.Millisecond

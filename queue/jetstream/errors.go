@@ -57,7 +57,7 @@ func connectError(url, creds string, err error) error {
 			"copy worker.creds from this very server's folder, or give the authority's file")
 	case errors.As(err, &host):
 		return say("its certificate is for other names: "+host.Error(), "use one of those names, or start 'vidfilter serve' with this one as --host")
-	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"),
+	case errors.Is(err, nats.ErrTLS) && strings.Contains(text, "after TLS handshake"), strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"),
 		strings.Contains(text, "unknown certificate authority"), strings.Contains(text, "unknown ca"):
 		return say("it asks for a certificate that it has signed, and the credentials hold none", "use the worker.creds of this very server: --creds FILE")
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), strings.Contains(strings.ToLower(text), "authorization"):

@@ -54,8 +54,8 @@ func (l *logger) isFatal() bool {
 }
 
 func (l *logger) Warnf(format string, v ...any) {
-	// The names of our streams and what the server thinks of the size of its memory are nobody's concern.
-	if strings.Contains(format, "Temporary storage directory") {
+	// The index of a stream is behind its messages after a kill, and is made again.
+	if strings.Contains(format, "will rebuild") || strings.Contains(format, "Recovering stream state from index") {
 		return
 	}
 	l.complain(format, v...)

@@ -17,6 +17,12 @@ type progress struct {
 	fresh bool // not published
 }
 
+func (p *progress) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.since = time.Now().UTC()
+}
+
 func (p *progress) set(q queue.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,11 +19,13 @@ import (
 type watcher struct {
 	e    *Engine
 	f    func(queue.Status)
+	live func() // nil when it was called
 	jobs map[string]*watched
 }
 
 type watched struct {
 	r      *record
+	at     uint64          // revision
 	active map[string]seen // by task
 }
 
@@ -42,26 +44,41 @@ func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func())
 		}
 		defer sub.Unsubscribe()
 	}
-	kv, err := e.jobs.WatchAll(ctx)
+	w := &watcher{e: e, f: f, live: live, jobs: map[string]*watched{}}
+	for {
+		again, err := w.follow(ctx, events)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// follow calls f until ctx ends or, again, the connection has been away: the server's part of a watch may have ended with the server,
+// which would be found out only after a while.
+func (w *watcher) follow(ctx context.Context, events <-chan *nats.Msg) (again bool, err error) {
+	if err := w.e.connected(ctx); err != nil {
+		return false, err
+	}
+	connection := w.e.nc.Stats().Reconnects
+	kv, err := w.e.jobs.WatchAll(ctx)
 	if err != nil {
-		return fmt.Errorf("queue: watching: %w", err)
+		return w.again(ctx, err)
 	}
 	defer kv.Stop()
-	e.tell(eventAsk, claim{all, all, all}, nil)
-
-	w := &watcher{e: e, f: f, jobs: map[string]*watched{}}
-	tick := ticks(ctx, min(time.Second, e.o.AckWait/2))
+	w.e.tell(eventAsk, claim{all, all, all}, nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tick := ticks(ctx, min(time.Second, w.e.o.AckWait/2))
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		case entry, ok := <-kv.Updates():
 			switch {
-			case !ok && ctx.Err() == nil:
-				return errors.New("queue: watching: the connection was closed")
 			case !ok:
+				return w.again(ctx, errors.New("it was ended"))
 			case entry == nil:
-				live()
+				w.isLive()
 			default:
 				w.changed(entry)
 			}
@@ -69,8 +86,29 @@ func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func())
 			w.told(m)
 		case <-tick:
 			w.expire()
+			if w.e.nc.Stats().Reconnects != connection {
+				return true, nil
+			}
 		}
 	}
+}
+
+// again says whether to go on after an error.
+func (w *watcher) again(ctx context.Context, err error) (bool, error) {
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case !w.e.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return true, nil
+	}
+	return false, fmt.Errorf("queue: watching: %w", err)
+}
+
+func (w *watcher) isLive() {
+	if w.live != nil {
+		w.live()
+	}
+	w.live = nil
 }
 
 func (w *watcher) changed(entry jetstream.KeyValueEntry) {
@@ -88,6 +126,10 @@ func (w *watcher) changed(entry jetstream.KeyValueEntry) {
 		j = &watched{active: map[string]seen{}}
 		w.jobs[entry.Key()] = j
 	}
+	if j.at >= entry.Revision() {
+		return // seen before the connection was lost
+	}
+	j.at = entry.Revision()
 	if !r.live() || j.r != nil && j.r.Epoch != r.Epoch {
 		clear(j.active)
 	}

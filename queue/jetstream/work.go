@@ -47,7 +47,12 @@ func (k *crew) work(ctx context.Context) error {
 	if k.w.Slots < 1 || !k.w.Any && len(k.w.Sites) == 0 {
 		return fmt.Errorf("queue: worker %s: no slot or no site to work for", k.w.Name)
 	}
-	if err := k.consumers(ctx); err != nil {
+	if err := k.e.connected(ctx); err != nil {
+		return nil
+	}
+	if err := k.consumers(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("queue: worker %s: %w", k.w.Name, setUpError(err))
 	}
 	stop, err := k.listen()
