@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // maxPayload is what a message may carry. The server's default is 1 MiB.
@@ -22,6 +21,7 @@ func Embedded(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.alone = true
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Whoever worked here is dead, or the lock would be taken: nothing is in anybody's hands.
@@ -124,20 +124,11 @@ func connection(o Options) []nats.Option {
 	}
 }
 
-// nobodyWorks forgets who worked and what they had in hand.
+// nobodyWorks forgets who worked. What they had in hand is forgotten with the consumers, which are not on disk.
 func (e *Engine) nobodyWorks(ctx context.Context) error {
 	s, err := e.js.Stream(ctx, "KV_"+e.names.workers())
 	if err != nil {
 		return err
 	}
-	if err := s.Purge(ctx); err != nil {
-		return err
-	}
-	list := e.tasks.ConsumerNames(ctx)
-	for name := range list.Name() {
-		if err := e.tasks.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return err
-		}
-	}
-	return list.Err()
+	return s.Purge(ctx)
 }

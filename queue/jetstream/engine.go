@@ -26,6 +26,7 @@ type Engine struct {
 	workers jetstream.KeyValue
 	objects jetstream.ObjectStore
 
+	alone    bool // nobody else can be connected
 	counts   counters
 	maxBytes int // of a message
 
@@ -97,8 +98,11 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := e.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// Another that starts at the same moment makes the same one, which is no error.
-		return e.js.CreateStream(ctx, want)
+		s, err = e.js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another starts at the same moment
+			return e.js.Stream(ctx, want.Name)
+		}
+		return s, err
 	}
 	if err != nil {
 		return nil, err
@@ -116,31 +120,29 @@ func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) error {
 	return err
 }
 
-// bucket returns a key-value bucket. Its keys are read from the leader only: a replica that lags behind would say that a
-// job is not there that was just submitted.
+// bucket returns a key-value bucket, made as nats.go makes them but for one thing: keys are read from the leader only. A replica that
+// lags behind would say that a job is not there that was just submitted. It is made so at once, not changed later: a kill
+// while a server writes the configuration of a stream again makes it leave out the stream.
 func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration) (jetstream.KeyValue, error) {
-	kv, err := e.js.KeyValue(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, TTL: ttl, Storage: jetstream.FileStorage, Replicas: max(1, e.o.Replicas),
-		})
+	window := 2 * time.Minute
+	if ttl > 0 {
+		window = min(window, ttl)
 	}
-	if err != nil {
+	if _, err := e.stream(ctx, jetstream.StreamConfig{
+		Name:              "KV_" + name,
+		Subjects:          []string{"$KV." + name + ".>"},
+		MaxMsgsPerSubject: 1,
+		MaxAge:            ttl,
+		Duplicates:        window,
+		Storage:           jetstream.FileStorage,
+		Replicas:          max(1, e.o.Replicas),
+		AllowRollup:       true,
+		DenyDelete:        true,
+		Discard:           jetstream.DiscardNew,
+	}); err != nil {
 		return nil, err
 	}
-	s, err := e.js.Stream(ctx, "KV_"+name)
-	if err != nil {
-		return nil, err
-	}
-	c := s.CachedInfo().Config
-	if !c.AllowDirect {
-		return kv, e.replicate(ctx, s)
-	}
-	c.AllowDirect = false
-	if _, err := e.js.UpdateStream(ctx, c); err != nil {
-		return nil, err
-	}
-	return e.js.KeyValue(ctx, name) // a handle remembers how to read
+	return e.js.KeyValue(ctx, name)
 }
 
 func (e *Engine) objectStore(ctx context.Context) (err error) {
@@ -176,6 +178,8 @@ func (e *Engine) consumer(ctx context.Context, class, site string) (jetstream.Co
 		MaxDeliver:      -1, // attempts are counted in the tries
 		MaxAckPending:   -1,
 		MaxRequestBatch: 1,
+		// Where the queue ends with its workers, what they had in hand is free again when it is opened.
+		MemoryStorage: e.alone,
 	})
 }
 

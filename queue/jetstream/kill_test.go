@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -192,8 +191,7 @@ func serveChild(dir, addr string) error {
 		return err
 	}
 	fmt.Println("serving", s.Addr())
-	_, err = io.Copy(io.Discard, os.Stdin)
-	select {}
+	select {} // until killed
 }
 
 // The server is killed in the middle of tasks, and again when they end: workers go on and deliver, and nothing is done twice.
