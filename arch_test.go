@@ -24,6 +24,7 @@ const (
 	sys    = "golang.org/x/sys"
 	plot   = "gonum.org/v1/plot"
 	yaml   = "gopkg.in/yaml.v3"
+	nats   = "github.com/nats-io"
 )
 
 // rule says what the packages of one folder may import beside the standard library: packages of this
@@ -82,6 +83,10 @@ var rules = []rule{
 		why: "shows what it is told of a queue, on any writer: it asks nobody and touches no file"},
 	{folder: "web", imports: []string{"queue", "internal/tally", "internal/text"},
 		why: "shows any engine, and is the part that strangers reach: no codec, device or file lies behind it"},
+	{folder: "queue",
+		why: "what is asked of a queue, whoever it is that answers: it knows no engine and no video"},
+	{folder: "queue/jetstream", imports: []string{"queue", nats},
+		why: "the only importer of NATS, so that another engine may be put in its place; what tasks do is not its concern"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},
@@ -223,6 +228,10 @@ func TestImportRules(t *testing.T) {
 		{"gpu", cu, false, true},
 		{"gpu", cu + "/dnn", false, true},
 		{"gpu", astiav, false, false},
+		{"queue", nats + "/nats.go", false, false},
+		{"queue/jetstream", nats + "/nats-server/v2/server", false, true},
+		{"queue/jetstream", "vidfilter/queue", false, true},
+		{"queue/jetstream", "vidfilter/encode", false, false},
 		{"samples/gen", "vidfilter/samples/scene", false, true},
 		{"samples", "vidfilter/cmd/vidfilter", false, false},
 		{"samples", "vidfilter/cmd/vidfilter", true, false},

@@ -52,6 +52,10 @@ func runCommand(name string, args []string, s stdio) int {
 // ownFlags returns the flag sets of the commands that have one.
 func ownFlags() map[string]*pflag.FlagSet {
 	return map[string]*pflag.FlagSet{
+		"batch":    newBatchOptions().flags(),
+		"jobs":     new(jobsOptions).flags(),
+		"serve":    new(serveOptions).flags(),
+		"worker":   new(workerOptions).flags(),
 		"bench":    new(benchOptions).flags(),
 		"segments": new(segmentOptions).segmentsFlags(),
 		"cut":      new(segmentOptions).cutFlags(),

@@ -1,0 +1,186 @@
+package jetstream
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/queue"
+)
+
+func served(t *testing.T, o ServeOptions) *Server {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.AckWait == 0 {
+		o.Options = quick
+	}
+	o.Warn = func(s string) { t.Log("server:", s) }
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	s, err := Serve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *Server) url() string { return "tls://" + s.Addr().String() }
+
+func connect(t *testing.T, url, creds string) *Engine {
+	t.Helper()
+	o := quick
+	o.Warn = func(s string) { t.Log("client:", s) }
+	e, err := Connect(url, creds, ConnectOptions{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func TestServe(t *testing.T) {
+	s := served(t, ServeOptions{})
+	info, err := os.Stat(s.Creds())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info.Mode(), err)
+	}
+	e := connect(t, s.url(), s.Creds())
+	work(t, e, queue.Worker{Slots: 2, Sites: []string{"head node"}, Any: true}, parts(e, 3, nothing))
+	submit(t, s.Engine(), queue.Job{ID: "a", Site: "head node"}, false)
+	if st := awaitEnd(t, s.Engine(), "a"); st.State != queue.Done || string(st.Result) != "4" {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestBlobsThroughTLS(t *testing.T) {
+	s := served(t, ServeOptions{})
+	b := connect(t, s.url(), s.Creds()).Blobs()
+	data := make([]byte, 20<<20)
+	rand.Read(data)
+	ctx := t.Context()
+	if err := b.Put(ctx, "a/part 1.mkv", bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(ctx, "b", strings.NewReader("")); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := s.Engine().Blobs().Get(ctx, "a/part 1.mkv", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes, %v", got.Len(), err)
+	}
+	for prefix, want := range map[string][]string{"": {"a/part 1.mkv", "b"}, "a/": {"a/part 1.mkv"}, "c": nil} {
+		if names, err := b.List(ctx, prefix); err != nil || !slices.Equal(names, want) {
+			t.Errorf("%q: %v, %v", prefix, names, err)
+		}
+	}
+	if c, err := s.Engine().Counters(ctx); err != nil || c.Bytes < int64(len(data)) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for range 2 {
+		if err := b.Delete(ctx, "a/part 1.mkv"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Get(ctx, "a/part 1.mkv", &got); !errors.Is(err, queue.ErrNoBlob) {
+		t.Error(err)
+	}
+}
+
+// Whoever lacks something is told what.
+func TestRefused(t *testing.T) {
+	one, other := served(t, ServeOptions{}), served(t, ServeOptions{})
+	read := func(file string) string {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	write := func(parts ...string) string {
+		file := filepath.Join(t.TempDir(), "creds")
+		if err := os.WriteFile(file, []byte(strings.Join(parts, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	split := func(creds string) (user, roots, client string) {
+		i := regexp.MustCompile("-----BEGIN CERTIFICATE").FindAllStringIndex(creds, -1)
+		return creds[:i[0][0]], creds[i[0][0]:i[1][0]], creds[i[1][0]:]
+	}
+	user, roots, client := split(read(one.Creds()))
+	user2, roots2, client2 := split(read(other.Creds()))
+
+	for name, c := range map[string]struct{ url, creds, want, hint string }{
+		"no server":         {"tls://127.0.0.1:1", one.Creds(), "connection refused", "vidfilter serve"},
+		"no file":           {one.url(), "/nowhere", "no such file", "worker.creds"},
+		"not a file of it":  {one.url(), write("hello"), "holds no credentials", "worker.creds"},
+		"no credentials":    {one.url(), "", "not signed by one", "worker.creds"},
+		"no certificate":    {one.url(), write(user, roots), "asks for a certificate", "--creds"},
+		"their certificate": {one.url(), write(user, roots, client2), "asks for a certificate", "--creds"},
+		"their authority":   {one.url(), write(user, roots2, client), "not signed by one", "worker.creds"},
+		"their user":        {one.url(), write(user2, roots, client), "does not know the credentials", "worker.creds"},
+		"all of it theirs":  {one.url(), other.Creds(), "not signed by one", "worker.creds"},
+		"another's key":     {one.url(), write(user, roots, client[:strings.Index(client, "-----BEGIN PRIVATE")], client2[strings.Index(client2, "-----BEGIN PRIVATE"):]), "no certificate fits", "worker.creds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := Connect(c.url, c.creds, ConnectOptions{})
+			var he *Error
+			if e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), c.want) || !strings.Contains(he.Hint(), c.hint) {
+				t.Errorf("%v", err)
+			}
+			if he != nil {
+				t.Log(err, "/", he.Hint())
+			}
+		})
+	}
+	if e, err := Connect(one.url(), write(user, roots, client), ConnectOptions{}); err != nil {
+		t.Error("all of it:", err)
+	} else {
+		e.Close()
+	}
+}
+
+func TestServeTwice(t *testing.T) {
+	s := served(t, ServeOptions{})
+	for _, c := range []struct {
+		o    ServeOptions
+		want string
+	}{
+		{ServeOptions{Dir: filepath.Dir(s.Creds()), Addr: "127.0.0.1:0"}, "in use by another"},
+		{ServeOptions{Dir: t.TempDir(), Addr: s.Addr().String()}, "is in use"},
+		{ServeOptions{Dir: t.TempDir(), Addr: "here"}, "to listen at"},
+		{ServeOptions{Dir: t.TempDir(), Cert: "x"}, "needs its key"},
+	} {
+		again, err := Serve(c.o)
+		var he *Error
+		if again != nil || !errors.As(err, &he) || he.Hint() == "" || !strings.Contains(err.Error(), c.want) {
+			t.Error(err)
+		}
+	}
+	before, err := os.ReadFile(s.Creds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds())})
+	after, err := os.ReadFile(again.Creds())
+	if err != nil || !bytes.Equal(before, after) {
+		t.Error("another file at the second start", err)
+	}
+}
