@@ -41,10 +41,10 @@ type Done struct {
 
 // The exit codes of the program that decide about another attempt.
 const (
+	exitFailed  = 1
 	exitUsage   = 2
 	exitInput   = 3
 	exitOutput  = 4
-	exitDevice  = 5
 	exitDamaged = 6
 )
 

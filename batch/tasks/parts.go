@@ -25,7 +25,7 @@ type Part struct {
 }
 
 // option is how the main command is told.
-func (p Part) option() string { return fmt.Sprintf("%d:%d:%d", p.Start, p.End, p.Frames) }
+func (p Part) option() string { return fmt.Sprintf("--part=%d:%d:%d", p.Start, p.End, p.Frames) }
 
 // PartResult is what a finished part leaves.
 type PartResult struct {
@@ -40,9 +40,6 @@ var uncut = []string{"--start", "--duration", "--frames", "--stats", "--compare"
 
 // parts asks the program where the file can be cut. None or one means: not at all.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
-	if k.spec.Segment <= 0 || slices.ContainsFunc(uncut, func(o string) bool { return has(k.spec.Item.Args, o) }) {
-		return nil, nil
-	}
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
 	out, err := k.Program.Output(ctx, append(args, choice(k.spec.Item.Args)...)...)
 	if err != nil {
@@ -92,12 +89,12 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	done, err := k.media(ctx, in, temp, append([]string{"--part", p.option()}, k.threads()...)...)
+	done, err := k.media(ctx, in, temp, append([]string{p.option()}, k.threads()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}
 	if done.ExitCode == exitDamaged {
-		return queue.Outcome{}, fmt.Errorf("a part is damaged: %s", done.Error)
+		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error)) // the join could not tell of the damage
 	}
 	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}
 	if p.Blob != "" {
@@ -148,7 +145,7 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, "--part", p.option()}, choice(k.spec.Item.Args))
+	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, choice(k.spec.Item.Args))
 	if _, err := k.Program.Output(ctx, args...); err != nil {
 		return queue.Outcome{}, err
 	}
@@ -234,7 +231,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	temp := filepath.Join(k.folder, "out"+filepath.Ext(k.spec.Item.Output))
-	done, err := k.media(ctx, k.spec.Item.Source, temp, "--join", list)
+	done, err := k.media(ctx, k.spec.Item.Source, temp, append([]string{"--join", list}, k.threads()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}
@@ -253,15 +250,15 @@ func (k *task) finished(ctx context.Context) ([]PartResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	var start startResult
-	if err := json.Unmarshal(results["start"], &start); err != nil {
-		return nil, queue.Permanent(fmt.Errorf("what the task start left: %w", err))
+	var plan planResult
+	if err := json.Unmarshal(results["plan"], &plan); err != nil {
+		return nil, queue.Permanent(fmt.Errorf("what the task plan left: %w", err))
 	}
-	parts := make([]PartResult, start.Parts)
+	parts := make([]PartResult, plan.Parts)
 	for i := range parts {
 		b, ok := results[fmt.Sprintf("part-%04d", i)]
 		if !ok {
-			return nil, queue.Later(fmt.Errorf("part %d of %d is not done", i+1, start.Parts), time.Second)
+			return nil, queue.Later(fmt.Errorf("part %d of %d is not done", i+1, plan.Parts), time.Second)
 		}
 		if err := json.Unmarshal(b, &parts[i]); err != nil {
 			return nil, queue.Permanent(fmt.Errorf("what part %d left: %w", i, err))

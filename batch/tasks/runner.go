@@ -1,8 +1,8 @@
 // Package tasks does the tasks of a batch: it decides how a file is filtered, runs the program for it, and puts the result in its place.
 //
-// A job begins with the task "start". A short file, or one that cannot be cut, is filtered there and then. Else its parts are
-// tasks of their own ("part-0000"), for any worker that reaches the file, and "join" puts them together. For workers that do not, a
-// task "cut-0000" before each part sends the packets that it needs through the queue's store, where the part comes back.
+// A file that is not to be cut is one task, "whole". Else the first is "plan", which finds out where it can be cut. Its parts are tasks of
+// their own ("part-0000"), for any worker that reaches the file, and "join" puts them together. For workers that do not, a task
+// "cut-0000" before each part sends the packets that it needs through the queue's store, where the part comes back.
 package tasks
 
 import (
@@ -79,7 +79,7 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 	defer k.clean()
 	kind, _, _ := strings.Cut(t.Name, "-")
 	do := map[string]func(context.Context) (queue.Outcome, error){
-		"start": k.start, "part": k.part, "cut": k.cut, "join": k.join,
+		"plan": k.plan, "whole": k.whole, "part": k.part, "cut": k.cut, "join": k.join,
 	}[kind]
 	if do == nil {
 		return queue.Outcome{}, queue.Permanent(fmt.Errorf("a task %q, which this version does not know", t.Name))
@@ -202,9 +202,16 @@ func (k *task) media(ctx context.Context, in, out string, args ...string) (Done,
 	return k.Program.Media(ctx, all, k.report)
 }
 
-// start filters the file, or says in which parts others are to.
-func (k *task) start(ctx context.Context) (queue.Outcome, error) {
-	k.sweep()
+// First is the task that a job begins with.
+func (s Spec) First(site string) queue.Task {
+	if s.Segment <= 0 || slices.ContainsFunc(uncut, func(o string) bool { return has(s.Item.Args, o) }) {
+		return queue.Task{Name: "whole", Site: site}
+	}
+	return queue.Task{Name: "plan", Site: site}
+}
+
+// plan says in which parts the file is filtered.
+func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
 	}
@@ -216,7 +223,7 @@ func (k *task) start(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	if len(parts) < 2 {
-		return k.whole(ctx)
+		return queue.Outcome{Next: []queue.Task{{Name: "whole", Site: k.job.Site}}}, nil
 	}
 	var next []queue.Task
 	for i, p := range parts {
@@ -230,17 +237,24 @@ func (k *task) start(ctx context.Context) (queue.Outcome, error) {
 		}
 		next = append(next, t)
 	}
-	b, err := json.Marshal(startResult{len(parts)})
+	b, err := json.Marshal(planResult{len(parts)})
 	return queue.Outcome{Result: b, Next: next, Then: &queue.Task{Name: "join", Site: k.job.Site}}, err
 }
 
-// startResult is what the task "start" leaves of a file that is filtered in parts.
-type startResult struct {
+// planResult is what the task "plan" leaves of a file that is filtered in parts.
+type planResult struct {
 	Parts int `json:"parts"`
 }
 
 // whole filters the file in one go.
 func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
+	k.sweep()
+	if out, ok, err := k.done(); ok || err != nil {
+		return out, err
+	}
+	if err := k.source(); err != nil {
+		return queue.Outcome{}, err
+	}
 	temp, err := k.temp("out" + filepath.Ext(k.spec.Item.Output))
 	if err != nil {
 		return queue.Outcome{}, err
@@ -315,6 +329,12 @@ func resultOfRecord(r batch.Record) Result {
 	return res
 }
 
+// ErrParts is the error of a file that can only be filtered whole, though it seemed that it could be cut.
+var ErrParts = errors.New("the file cannot be filtered in parts")
+
+// inParts says whether the task is a step of a file that is filtered in parts.
+func (k *task) inParts() bool { return k.task.Name != "whole" && k.task.Name != "plan" }
+
 // full returns ENOSPC where the disk of the outputs has no room left.
 func (k *task) full() error {
 	free, _, err := batch.Space(k.spec.Root)
@@ -338,6 +358,10 @@ func (k *task) judge(err error) error {
 		return err
 	}
 	switch exit.Code {
+	case exitFailed:
+		if k.inParts() && k.task.Attempt > 1 {
+			return queue.Permanent(fmt.Errorf("%w: %w", ErrParts, err))
+		}
 	case exitUsage:
 		return queue.Permanent(err)
 	case exitOutput:

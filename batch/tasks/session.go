@@ -59,6 +59,7 @@ type entry struct {
 	found   batch.Finding
 	record  batch.Record
 	again   int         // times that it was begun anew
+	whole   bool        // it is not to be cut
 	renewed atomic.Bool // it is being begun anew: what is heard of the old one counts for nothing
 }
 
@@ -212,14 +213,19 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 // submit puts a job in the queue, or takes one up that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
-	spec, err := json.Marshal(Spec{
-		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite, Threads: s.Threads,
-	})
+	about := Spec{
+		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite,
+		Threads: s.Threads,
+	}
+	if e.whole {
+		about.Segment = 0
+	}
+	spec, err := json.Marshal(about)
 	if err != nil {
 		return err
 	}
 	id := JobID(s.Site, s.Root, e.item)
-	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, s.Segment, s.Remote, s.Threads, e.again)
+	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
 	s.mu.Lock()
 	s.open[id] = e
 	digest = redo(s.known[id], digest)
@@ -229,7 +235,7 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	}
 	return s.Engine.Submit(ctx, queue.Job{
 		ID: id, Digest: digest, Title: e.item.Output, Site: s.Site, Retries: s.Retries, Spec: spec,
-		First: queue.Task{Name: "start", Site: s.Site},
+		First: about.First(s.Site),
 	}, true)
 }
 
@@ -292,8 +298,8 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		}
 		return row
 	}
-	row.State, row.Reason = RowFailed, st.Reason
-	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, st.Reason, st.Ended
+	row.State, row.Reason = RowFailed, strings.TrimPrefix(strings.TrimPrefix(st.Reason, "task whole: "), "task plan: ")
+	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, row.Reason, st.Ended
 	if st.State == queue.Cancelled {
 		row.State, e.record.State = RowCancelled, batch.RecordCancelled
 	}
@@ -306,12 +312,18 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 
 // mayRenew says whether a failure says nothing against the job.
 func mayRenew(reason string) bool {
-	return strings.Contains(reason, batch.ErrSourceChanged.Error()) || strings.Contains(reason, ErrGone.Error())
+	for _, err := range []error{batch.ErrSourceChanged, ErrGone, ErrParts} {
+		if strings.Contains(reason, err.Error()) {
+			return true
+		}
+	}
+	return false
 }
 
 // renew begins a job anew whose source changed, or whose parts are gone.
 func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	e.again++
+	e.whole = e.whole || strings.Contains(st.Reason, ErrParts.Error())
 	s.Warn("%s: %s: it is begun anew", e.item.Output, st.Reason)
 	err := settled(ctx, e.item.Source)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -358,12 +359,16 @@ func (b *batchJob) window() int {
 	return b.slots + 1
 }
 
-// threads of a part's encoder: they decide about its bits, so all workers are to take as many.
+// threads of a part's encoder, which decide about its bits: workers on other machines are to take as many as this one, and so is this one
+// when it goes on tomorrow.
 func (b *batchJob) threads() int {
-	if b.o.media.Threads > 0 {
+	switch {
+	case b.o.media.Threads > 0:
 		return b.o.media.Threads
+	case b.o.remote():
+		return coresPerJob
 	}
-	return max(2, coresPerJob)
+	return max(2, min(runtime.NumCPU()*3/2, 2*coresPerJob)) // x264's own choice, but for large machines
 }
 
 // source returns what yields the items: those of the plan, then those that appear in the folder that is watched.
@@ -447,15 +452,25 @@ func (b *batchJob) ended(r batch.Row) {
 	case tasks.RowSkipped:
 		b.screen.Update(b.unqueued(r, queue.Done))
 	case tasks.RowFailed:
-		b.screen.Update(b.unqueued(r, queue.Failed))
+		if r.Attempts == 0 {
+			b.screen.Update(b.unqueued(r, queue.Failed))
+		}
 	}
 }
 
 func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
 	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
 	return queue.Status{
-		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: time.Now(),
+		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: b.endOf(r),
 	}
+}
+
+// endOf is before this run for what an earlier one has done: it is no news.
+func (b *batchJob) endOf(r batch.Row) time.Time {
+	if r.State == tasks.RowSkipped {
+		return b.began.Add(-time.Second)
+	}
+	return time.Now()
 }
 
 // guard pauses the work while the disk has too little room.

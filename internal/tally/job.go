@@ -14,10 +14,13 @@ import (
 const (
 	plan       = "plan"
 	join       = "join"
+	cutPrefix  = "cut-" // before a part that goes to another machine
 	partPrefix = "part-"
 )
 
-func filters(task string) bool { return task != plan && task != join }
+func filters(task string) bool {
+	return task != plan && task != join && !strings.HasPrefix(task, cutPrefix)
+}
 
 type job struct {
 	s       queue.Status
