@@ -77,6 +77,8 @@ var rules = []rule{
 		why: "measures what the parts reach together, and says it in numbers: what people see of them is the command's"},
 	{folder: "internal/text",
 		why: "words for people, the same everywhere: it knows nothing of what it writes about"},
+	{folder: "batch/tasks", imports: []string{"batch", "queue"},
+		why: "does a job's steps by running the program, and puts jobs in any queue: it links no codec and knows no engine"},
 	{folder: "internal/tally", imports: []string{"queue"},
 		why: "adds up what a queue says: the terminal and the status page must show the same numbers"},
 	{folder: "display", imports: []string{"queue", "internal/tally", "internal/text"},

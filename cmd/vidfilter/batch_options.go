@@ -64,16 +64,16 @@ func (o *batchOptions) flags() *pflag.FlagSet {
 	fs.Usage = func() {}
 	t := table{fs, batchGroup}
 	t.add(once(text(&o.Root, "DIR")), "output", "o", "folder for the outputs; state lies in DIR/"+batch.StateDir)
-	t.add(text(&o.Name, "TEMPLATE"), "name", "", "of outputs (default {stem}{ext}): {stem} {ext} {name} {dir} {index}")
+	t.add(text(&o.Name, "TEMPLATE"), "name", "", "of outputs: {stem}{ext} (default) {name} {dir} {index}")
 	t.flag(&o.DryRun, "dry-run", "", "say what would be done, and do nothing")
 	t.add(newValue(&o.Jobs, "N", intIn(0, 1024)), "jobs", "", "files at once; 0 (default) by cores, GPUs and memory")
-	t.add(newValue(&o.Segment, "TIME", parseSpan), "segment", "", "cut longer files into parts of this (default 60s), 0: never")
+	t.add(newValue(&o.Segment, "TIME", parseSpan), "segment", "", "cut files into parts of this (default 60s), 0: never")
 	t.add(newValue(&o.Retries, "N", intIn(0, 1000)), "retries", "", "tries again of what may pass (default 5)")
 	t.flag(&o.RetryFailed, "retry-failed", "", "do again what failed in an earlier run")
 	t.add(newValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "end and retry what gets nowhere for this (default 10m)")
 	t.add(newValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause while the disk has less (default 1GB or 1 %)")
 	t.add(text(&o.Watch, "DIR"), "watch", "", "take files as they appear in DIR, until interrupted")
-	t.add(newValue(&o.Settle, "TIME", parseSpan), "settle", "", "a file that has not grown for this is whole (default 10s)")
+	t.add(newValue(&o.Settle, "TIME", parseSpan), "settle", "", "a file that does not grow is whole (default 10s)")
 	t.flag(&o.Overwrite, "overwrite", "y", "replace outputs that are not of this batch")
 	t.add(text(&o.Report, "FILE"), "report", "", "write what was done to FILE.json or FILE.html")
 	t.add(text(&o.Status, "ADDR"), "status", "", "serve a status page there, as 127.0.0.1:8080")
@@ -207,10 +207,11 @@ func printBatchHelp(w io.Writer) error {
 	fs := newBatchOptions().flags()
 	_, err := io.WriteString(w, `usage: vidfilter batch FILES... -o DIR [options]    filter many files
        vidfilter batch JOBS.yaml [options]
-FILES are files, folders, globs, @LIST (a file of names), - (names on stdin). What is done is skipped
-when the same command is run again; what was half done goes on. Nothing is done to sources.
+FILES are files, folders, globs, @LIST (a file of names), - (names on stdin).
+When the same command is run again, what is done is skipped, and what was half
+done goes on. Nothing is done to sources. All options of the main command hold
+for every file, as -r 3 --crf 20: see vidfilter --help.
 Options:
-`+groupHelp(fs, batchGroup)+(wrap("All options of the main command hold for every file, as -r 3 or --crf 20: vidfilter --help. "+
-		"Exit codes: 0 all is well, 1 something failed, 6 something was damaged, 130 interrupted, others as there.")))
+`+groupHelp(fs, batchGroup)+(wrap("Exit codes: 0 all is well, 1 something failed, 6 something was damaged, 130 interrupted, others as there.")))
 	return err
 }

@@ -170,7 +170,7 @@ func printBenchHelp(w io.Writer) error {
 	_, err := io.WriteString(w, `usage: vidfilter bench [options]           measure what the filter reaches here
 Sections:
   kernel   the GPU's kernels alone, beside a floor and the paper's kernel
-  step     copy in, kernel, copy out, beside the bus alone and the paper's pipeline
+  step     copy in, kernel, copy out, beside the bus and the paper's pipeline
   end      whole jobs beside the same decode and encode without a filter
   cpu      the CPU's filter beside the GPU's
 What is timed is checked first; a wrong result is an error.

@@ -25,7 +25,7 @@ func commands() []command {
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
 		{"batch", "FILES... -o DIR", "filter many files; batch --help", runBatch},
 		{"jobs", "DIR", "what a batch does; jobs --help", runJobs},
-		{"serve", "--state DIR", "keep a queue for other machines; serve --help", runServe},
+		{"serve", "--state DIR", "queue for many machines; serve --help", runServe},
 		{"worker", "--server URL", "filter for others; worker --help", runWorker},
 		{"segments", "[options]", "where to cut a video; segments --help", runSegments},
 		{"cut", "[options]", "copy what a part needs; cut --help", runCut},

@@ -46,7 +46,7 @@ func (o *jobsOptions) flags() *pflag.FlagSet {
 
 func printJobsHelp(w io.Writer) error {
 	_, err := io.WriteString(w, `usage: vidfilter jobs DIR [options]            the jobs of a batch with -o DIR
-       vidfilter jobs --server URL [options]   those of a queue on another machine
+       vidfilter jobs --server URL [options]   the jobs of a queue elsewhere
 Options:
 `+groupHelp(new(jobsOptions).flags(), "Options"))
 	return err

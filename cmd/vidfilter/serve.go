@@ -31,12 +31,12 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	fs.SortFlags = false
 	fs.Usage = func() {}
 	t := table{fs, "Options"}
-	t.add(text(&o.State, "DIR"), "state", "", "folder of the queue; worker.creds for workers is made there")
+	t.add(text(&o.State, "DIR"), "state", "", "folder of the queue, and of worker.creds for workers")
 	t.add(text(&o.Listen, "ADDR"), "listen", "", "where to listen (default "+jetstream.DefaultAddr+")")
 	t.add(&list{p: &o.Hosts}, "host", "", "name of this machine for its certificate; repeatable")
 	t.add(text(&o.Cert, "FILE"), "tls-cert", "", "certificate of our own instead of one that is made")
 	t.add(text(&o.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
-	t.add(text(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, for workers whose systems do not trust it")
+	t.add(text(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, if workers do not trust it")
 	t.add(text(&o.Status, "ADDR"), "status", "", "serve a status page there, as 127.0.0.1:8080")
 	t.add(text(&o.Token, "TOKEN"), "token", "", "lets the status page cancel and retry")
 	t.flag(&o.Private, "private", "", "reading the status page needs the token, too")
@@ -59,7 +59,8 @@ func runServe(args []string, s stdio) error {
 	switch {
 	case o.Help:
 		_, err := io.WriteString(s.out, `usage: vidfilter serve --state DIR [options]
-Keeps the queue for vidfilter batch --server and vidfilter worker on other machines, until it is interrupted.
+Keeps the queue for vidfilter batch --server and vidfilter worker on other
+machines, until it is interrupted.
 Options:
 `+groupHelp(fs, "Options"))
 		return err

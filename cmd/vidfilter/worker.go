@@ -40,7 +40,7 @@ func (o *workerOptions) flags() *pflag.FlagSet {
 	t.add(newValue(&o.Jobs, "N", intIn(0, 1024)), "jobs", "", "parts at once; 0 (default) by cores, GPUs and memory")
 	t.add(text(&o.Work, "DIR"), "work", "", "for parts that are being made (default the system's)")
 	t.add(text(&o.Shared, "DIR"), "shared", "", "folder that all workers see, wherever it is mounted")
-	t.add(newValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "give up a part that gets nowhere for this (default 10m)")
+	t.add(newValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "end a part that gets nowhere for this (default 10m)")
 	t.add(newValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause while the disk has less (default 1GB or 1 %)")
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors")
 	t.flag(&o.Help, "help", "h", "print this help")
@@ -57,8 +57,8 @@ func runWorker(args []string, s stdio) error {
 	switch {
 	case o.Help:
 		_, err := io.WriteString(s.out, `usage: vidfilter worker --server URL --creds FILE [options]
-Filters parts of videos for vidfilter batch --server on other machines, until it is interrupted. What it has begun
-then is done by another worker.
+Filters parts of videos for vidfilter batch --server on other machines, until it
+is interrupted. What it has begun then is done by another worker.
 Options:
 `+groupHelp(fs, "Options"))
 		return err
