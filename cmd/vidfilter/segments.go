@@ -24,7 +24,7 @@ const partLength = time.Minute
 
 // segmentsFlags and cutFlags return the flag sets that write into o: what parsing, help and completions are made from.
 func (o *segmentOptions) segmentsFlags() *pflag.FlagSet {
-	o.name, o.does, o.length = "segments", "say where a video can be cut into parts, as JSON", partLength
+	o.name, o.does, o.length = "segments", "where a video can be cut, as JSON", partLength
 	fs, t := o.inputFlags()
 	t.add(newValue(&o.length, "TIME", parseLength), "length", "", "of a part, at least (default 60)")
 	t.flag(&o.Help, "help", "h", "print this help")
@@ -32,7 +32,7 @@ func (o *segmentOptions) segmentsFlags() *pflag.FlagSet {
 }
 
 func (o *segmentOptions) cutFlags() *pflag.FlagSet {
-	o.name, o.does = "cut", "copy the video that a part needs to a MOV, for --part"
+	o.name, o.does = "cut", "copy what a part needs, for --part"
 	fs, t := o.inputFlags()
 	t.add(once(text(&o.Output, "FILE")), "output", "o", "what to write")
 	t.add(newValue(&o.Part, "A:B:N", parsePart), "part", "", "the part, as vidfilter segments lists it")
