@@ -207,7 +207,7 @@ func (e *Engine) connected(ctx context.Context) error {
 func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	pause := 50 * time.Millisecond
 	for warned := false; ; {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		try, cancel := context.WithTimeout(ctx, 3*time.Second) // a question to a server that was killed is never answered
 		err := f(try)
 		cancel()
 		if err == nil || final(err) || ctx.Err() != nil {
