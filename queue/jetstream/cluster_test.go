@@ -77,6 +77,7 @@ func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("elections take seconds")
 	}
+	t.Parallel() // it waits most of the time
 	var routes []*url.URL
 	var ports []int
 	for range 3 {

@@ -62,7 +62,7 @@ func (e *Engine) Close() error {
 // setUpPatiently waits for a cluster that is about to choose its leader, and leaves questions unanswered until then.
 func (e *Engine) setUpPatiently() error {
 	for start := time.Now(); ; {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		err := e.setUp(ctx)
 		cancel()
 		if !isTimeout(err) && !isAway(err) || time.Since(start) > 30*time.Second {

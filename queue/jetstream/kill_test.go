@@ -199,6 +199,7 @@ func serveChild(dir, addr string) error {
 
 // The server is killed in the middle of tasks, and again when they end: workers go on and deliver, and nothing is done twice.
 func TestKillServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
 	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")

@@ -104,6 +104,7 @@ func TestBlobsThroughTLS(t *testing.T) {
 
 // A file on its way gets over a server that is killed, in both directions.
 func TestBlobsAndKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
 	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
