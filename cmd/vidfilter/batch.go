@@ -366,10 +366,16 @@ func (b *batchJob) threads() int {
 	case b.o.media.Threads > 0:
 		return b.o.media.Threads
 	case b.o.remote():
-		return coresPerJob
+		return remoteThreads
 	}
-	return max(2, min(runtime.NumCPU()*3/2, 2*coresPerJob)) // x264's own choice, but for large machines
+	return max(2, min(runtime.NumCPU()*3/2, mostThreads)) // x264's own choice, but for large machines
 }
+
+// Threads of parts: what most workers have, and where more of them cost more in quality than they bring.
+const (
+	remoteThreads = 8
+	mostThreads   = 16
+)
 
 // source returns what yields the items: those of the plan, then those that appear in the folder that is watched.
 func (b *batchJob) source(ctx context.Context) (func(context.Context) (batch.Item, bool), error) {

@@ -37,24 +37,15 @@ type Engine struct {
 var _ queue.Engine = (*Engine)(nil)
 
 // open makes an engine of a connection, and what it needs on the server. It takes the connection.
-func open(nc *nats.Conn, o Options) (e *Engine, err error) {
+func open(nc *nats.Conn, o Options) (*Engine, error) {
 	o = o.withDefaults()
-	e = &Engine{o: o, names: names(o.Prefix), nc: nc, maxBytes: int(nc.MaxPayload()) - 4096}
+	e := &Engine{o: o, names: names(o.Prefix), nc: nc, maxBytes: int(nc.MaxPayload()) - 4096}
 	e.onClose = append(e.onClose, func() error { nc.Close(); return nil })
-	defer func() {
-		if err != nil {
-			e.Close()
-		}
-	}()
-	if e.js, err = jetstream.New(nc); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := e.setUp(ctx); err != nil {
+	if err := errors.Join(e.setUpPatiently(), e.count()); err != nil {
+		e.Close()
 		return nil, setUpError(err)
 	}
-	return e, e.count()
+	return e, nil
 }
 
 // Close ends the connection, and the server if it is embedded. Work is to have returned.
@@ -68,8 +59,31 @@ func (e *Engine) Close() error {
 	return err
 }
 
+// setUpPatiently waits for a cluster that is about to choose its leader, and leaves questions unanswered until then.
+func (e *Engine) setUpPatiently() error {
+	for start := time.Now(); ; {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		err := e.setUp(ctx)
+		cancel()
+		if !isTimeout(err) && !isAway(err) || time.Since(start) > 30*time.Second {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// isAway says that JetStream is there, but not ready yet.
+func isAway(err error) bool {
+	const temporarilyUnavailable = 10008 // JSClusterNotAvail
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == temporarilyUnavailable
+}
+
 // setUp makes what is missing on the server.
 func (e *Engine) setUp(ctx context.Context) (err error) {
+	if e.js, err = jetstream.New(e.nc); err != nil {
+		return err
+	}
 	if e.tasks, err = e.stream(ctx, jetstream.StreamConfig{
 		Name:                 e.names.tasks(),
 		Subjects:             []string{e.names.allTasks()},
@@ -207,7 +221,7 @@ func (e *Engine) connected(ctx context.Context) error {
 func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	pause := 50 * time.Millisecond
 	for warned := false; ; {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		try, cancel := context.WithTimeout(ctx, 3*time.Second) // a question to a server that was killed is never answered
 		err := f(try)
 		cancel()
 		if err == nil || final(err) || ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -28,10 +29,12 @@ func (e *Error) Unwrap() error { return e.err }
 // setUpError says in words why a server cannot be used.
 func setUpError(err error) error {
 	switch {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return &Error{"queue: the server has no JetStream", "start it with JetStream (nats-server -js), or use 'vidfilter serve'", err}
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return &Error{"queue: the account has no JetStream", "give the account JetStream limits, or use the credentials of another", err}
+	case isTimeout(err), isAway(err):
+		return &Error{"queue: JetStream does not answer", "has the cluster a leader, and may the account use it?", err}
 	}
 	return err
 }
@@ -73,7 +76,7 @@ func connectError(url, creds string, err error) error {
 
 func isTimeout(err error) bool {
 	var t net.Error
-	return errors.Is(err, nats.ErrTimeout) || errors.As(err, &t) && t.Timeout()
+	return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }
 
 // listenError says in words why a server cannot listen.

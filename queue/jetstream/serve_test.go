@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"vidfilter/queue"
 )
@@ -96,6 +98,68 @@ func TestBlobsThroughTLS(t *testing.T) {
 		}
 	}
 	if err := b.Get(ctx, "a/part 1.mkv", &got); !errors.Is(err, queue.ErrNoBlob) {
+		t.Error(err)
+	}
+}
+
+// A file on its way gets over a server that is killed, in both directions.
+func TestBlobsAndKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
+	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
+	b := connect(t, "tls://"+addr, filepath.Join(dir, "worker.creds")).Blobs()
+	data := make([]byte, 9<<20+1)
+	rand.Read(data)
+	passed := 0
+	restart := func(p []byte) {
+		if passed += len(p); passed > 3<<20 && cmd != nil {
+			kill(cmd)
+			cmd = nil
+			_, out := spawn(t, "serve", dir, addr)
+			line(t, out, "serving")
+		}
+	}
+	if err := b.Put(t.Context(), "a", io.TeeReader(bytes.NewReader(data), writerFunc(func(p []byte) (int, error) {
+		restart(p)
+		return len(p), nil
+	}))); err != nil {
+		t.Fatal(err)
+	}
+	if passed != len(data) || cmd != nil {
+		t.Errorf("%d bytes read, killed: %v", passed, cmd == nil)
+	}
+	var got bytes.Buffer
+	if err := b.Get(t.Context(), "a", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes, %v", got.Len(), err)
+	}
+}
+
+// Whoever reads or writes may fail; of a file that was not stored whole, nothing is there.
+func TestBlobsFail(t *testing.T) {
+	e := embedded(t, quick)
+	b := e.Blobs()
+	ctx := t.Context()
+	if err := b.Put(ctx, "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(errBusy))); !errors.Is(err, errBusy) {
+		t.Error(err)
+	}
+	if err := b.Get(ctx, "a", io.Discard); !errors.Is(err, queue.ErrNoBlob) {
+		t.Error(err)
+	}
+	if c, err := e.Counters(ctx); err != nil || c.Bytes > 1<<20 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := b.Put(ctx, "a", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := b.Get(ctx, "a", &got); err != nil || got.String() != text {
+			t.Errorf("%q, %v", &got, err)
+		}
+	}
+	err := b.Get(ctx, "a", writerFunc(func([]byte) (int, error) { return 0, errBusy }))
+	if !errors.Is(err, errBusy) {
 		t.Error(err)
 	}
 }

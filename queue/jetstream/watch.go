@@ -181,6 +181,9 @@ func (w *watcher) emit(j *watched) {
 	for _, a := range j.active {
 		s.Active = append(s.Active, a.Active)
 	}
+	if s.State == queue.Queued && len(s.Active) > 0 {
+		s.State = queue.Running // the worker was quicker than the record
+	}
 	slices.SortFunc(s.Active, func(a, b queue.Active) int { return cmp.Compare(a.Task, b.Task) })
 	w.f(s)
 }
