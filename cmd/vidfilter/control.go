@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -168,10 +168,24 @@ func controlEngine(e queue.Engine) (*control, func()) {
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
+	w := &answer{header: http.Header{}, code: http.StatusOK}
 	d.ServeHTTP(w, r)
-	return w.Result(), nil
+	return &http.Response{
+		StatusCode: w.code, Status: http.StatusText(w.code), Header: w.header, Body: io.NopCloser(&w.body), Request: r,
+		ContentLength: int64(w.body.Len()),
+	}, nil
 }
+
+// answer collects what a handler answers.
+type answer struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(code int)        { a.code = code }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
 
 func (c *control) get(path string) ([]byte, error)  { return c.do(http.MethodGet, path) }
 func (c *control) post(path string) ([]byte, error) { return c.do(http.MethodPost, path) }
@@ -182,7 +196,7 @@ func (c *control) do(method, path string) ([]byte, error) {
 		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+c.token)
-	answer, err := c.client.Do(r)
+	got, err := c.client.Do(r)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -190,20 +204,19 @@ func (c *control) do(method, path string) ([]byte, error) {
 		}
 		return nil, err
 	}
-	defer answer.Body.Close()
-	b, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode >= 300 {
+	defer got.Body.Close()
+	b, err := io.ReadAll(got.Body)
+	if err == nil && got.StatusCode >= 300 {
 		err = errors.New(strings.TrimSpace(string(b)))
 	}
 	return b, err
 }
 
-// list is what /api/jobs and /api/workers answer, as far as it is printed.
+// listing is what /api/jobs answers, as far as it is printed.
 type listing struct {
-	Count int            `json:"count"`
-	Jobs  []jobView      `json:"jobs"`
-	Note  string         `json:"note"`
-	Raw   map[string]any `json:"-"`
+	Count int       `json:"count"`
+	Jobs  []jobView `json:"jobs"`
+	Note  string    `json:"note"`
 }
 
 type jobView struct {
