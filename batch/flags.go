@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vidfilter/internal/words"
+	"vidfilter/internal/text"
 )
 
 // Flag is a flag as the command line has it: the caller owns the table.
@@ -75,7 +75,7 @@ func (t flagTable) short(letter string) (Flag, error) {
 }
 
 func unknown(what, name string, known []string, hint string) error {
-	if near := words.Closest(name, known); near != "" {
+	if near := text.Closest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return errorf(hint, "unknown %s %q", what, name)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"vidfilter/internal/words"
+	"vidfilter/internal/text"
 )
 
 //go:embed report.html
@@ -22,15 +22,13 @@ type cell struct {
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"cells":   cellsOf,
-	"size":    FormatSize,
+	"size":    text.Size,
 	"time":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") },
 	"took":    func(m Meta) string { return formatSeconds(math.Max(m.Ended.Sub(m.Started).Seconds(), 1)) },
-	"visible": visible,
+	"visible": text.OneLine,
 	"share":   share,
 	"counts":  Totals.counts,
 }).Parse(reportHTML))
-
-func visible(s string) string { return words.Visible(valid(s)) }
 
 func writeHTML(w io.Writer, rows []Row, meta Meta) error {
 	return reportTemplate.Execute(w, struct {
@@ -42,12 +40,12 @@ func writeHTML(w io.Writer, rows []Row, meta Meta) error {
 }
 
 func cellsOf(r Row) []cell {
-	text := func(title, s string) cell { return cell{title, visible(s), visible(s), false} }
+	name := func(title, s string) cell { return cell{title, text.OneLine(s), text.OneLine(s), false} }
 	number := func(title, s string, by any) cell { return cell{title, s, by, true} }
 	return []cell{
-		text("file", r.File),
-		text("output", r.Output),
-		text("state", r.State),
+		name("file", r.File),
+		name("output", r.Output),
+		name("state", r.State),
 		number("frames", formatCount(r.Frames), r.Frames),
 		number("fps", formatFPS(r.FPS), r.FPS),
 		number("before", formatBytes(r.Before), r.Before),
@@ -55,7 +53,7 @@ func cellsOf(r Row) []cell {
 		number("change", share(r.Before, r.After), ratio(r)),
 		number("time", formatSeconds(r.Seconds), r.Seconds),
 		number("attempts", formatCount(int64(r.Attempts)), r.Attempts),
-		text("reason", r.Reason),
+		name("reason", r.Reason),
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"vidfilter/internal/durable"
+	"vidfilter/internal/text"
 )
 
 // Row is a line of the report: a source and what became of it.
@@ -65,9 +65,9 @@ func TotalsOf(rows []Row) Totals {
 func (t Totals) counts() string {
 	var parts []string
 	for _, s := range sorted(t.States) {
-		parts = append(parts, fmt.Sprintf("%d %s", t.States[s], s))
+		parts = append(parts, text.Some(t.States[s], s))
 	}
-	return strings.Join(parts, ", ")
+	return text.List(parts...)
 }
 
 // CheckReport refuses the name of a report that WriteReport would not know how to write. It is for the start.
@@ -119,34 +119,12 @@ func writeJSON(w io.Writer, rows []Row, meta Meta) error {
 	}{meta, TotalsOf(rows), append([]Row{}, rows...)})
 }
 
-// FormatSize writes bytes as people do: 1.2 GB, by powers of 1000.
-func FormatSize(n int64) string {
-	const units = "kMGTPE"
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, i := float64(n)/1000, 0
-	for x >= 999.5 && i < len(units)-1 {
-		x, i = x/1000, i+1
-	}
-	if x < 9.95 {
-		return fmt.Sprintf("%.1f %cB", x, units[i])
-	}
-	return fmt.Sprintf("%.0f %cB", x, units[i])
-}
-
-// formatSeconds writes a time as 42s, 12:05 or 1:02:05.
+// formatSeconds writes a time, and nothing for none.
 func formatSeconds(s float64) string {
-	d := int64(s + 0.5)
-	switch {
-	case s <= 0:
+	if s <= 0 {
 		return ""
-	case d < 60:
-		return fmt.Sprintf("%ds", d)
-	case d < 3600:
-		return fmt.Sprintf("%d:%02d", d/60, d%60)
 	}
-	return fmt.Sprintf("%d:%02d:%02d", d/3600, d/60%60, d%60)
+	return text.Clock(s)
 }
 
 func formatCount(n int64) string {
@@ -170,7 +148,7 @@ func formatBytes(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	return FormatSize(n)
+	return text.Size(n)
 }
 
 // share is the size after by that before: "-38%".
@@ -179,12 +157,4 @@ func share(before, after int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%+.0f%%", 100*(float64(after)/float64(before)-1))
-}
-
-// valid makes a name text: what is not UTF-8 is replaced.
-func valid(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\ufffd")
 }

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"vidfilter/internal/words"
+	"vidfilter/internal/text"
 )
 
 // column of the table on the terminal.
@@ -50,15 +50,10 @@ func Table(w io.Writer, rows []Row, width int) error {
 	sum := Row{Output: "total", Frames: total.Frames, Before: total.Before, After: total.After}
 	cols, widths := layout(append(rows[:len(rows):len(rows)], sum), width)
 	var b strings.Builder
-	line := func(text func(column) string) {
+	line := func(cell func(column) string) {
 		var cells strings.Builder
 		for i, c := range cols {
-			s := fit(text(c), c, widths[i])
-			pad := strings.Repeat(" ", widths[i]-words.Width(s))
-			if c.right {
-				s, pad = pad, s
-			}
-			cells.WriteString(s + pad + strings.Repeat(" ", gap))
+			cells.WriteString(c.fit(cell(c), widths[i]) + strings.Repeat(" ", gap))
 		}
 		b.WriteString(strings.TrimRight(cells.String(), " ") + "\n")
 	}
@@ -71,7 +66,7 @@ func Table(w io.Writer, rows []Row, width int) error {
 	}
 	end := total.counts()
 	if s := share(total.Before, total.After); s != "" {
-		end += "; " + FormatSize(total.Before) + " became " + FormatSize(total.After) + " (" + s + ")"
+		end += "; " + text.Size(total.Before) + " became " + text.Size(total.After) + " (" + s + ")"
 	}
 	b.WriteString(end + "\n")
 	_, err := io.WriteString(w, b.String())
@@ -101,7 +96,7 @@ func natural(rows []Row, without map[string]bool) (cols []column, widths []int) 
 	for _, c := range columns {
 		w := 0
 		for _, r := range rows {
-			w = max(w, words.Width(words.Visible(valid(c.text(r)))))
+			w = max(w, text.Columns(text.OneLine(c.text(r))))
 		}
 		if w == 0 || without[c.title] {
 			continue
@@ -122,11 +117,13 @@ func shrink(cols []column, widths []int, title string, over int) int {
 	return over
 }
 
-// fit cuts a text to a width: names in the middle, reasons at the end.
-func fit(s string, c column, width int) string {
-	s = words.Visible(valid(s))
-	if c.title == "reason" {
-		return words.End(s, width)
+// fit makes a cell of a text: names are cut in the middle, reasons at the end.
+func (c column) fit(s string, width int) string {
+	switch {
+	case c.right:
+		return text.PadLeft(s, width)
+	case c.title == "reason":
+		s = text.Clip(s, width)
 	}
-	return words.Middle(s, width)
+	return text.Pad(s, width)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vidfilter/internal/words"
+	"vidfilter/internal/text"
 )
 
 // DefaultName is the template of names where none is given.
@@ -32,18 +32,18 @@ func parseTemplate(s string) (t nameTemplate, err error) {
 	if s == "" {
 		return nil, errorf(fieldHint, "the name template is empty")
 	}
-	text := func(s string) { t = append(t, piece{text: s}) }
+	literal := func(s string) { t = append(t, piece{text: s}) }
 	for s != "" {
 		i := strings.IndexAny(s, "{}")
 		if i < 0 {
-			text(s)
+			literal(s)
 			break
 		}
 		if i > 0 {
-			text(s[:i])
+			literal(s[:i])
 		}
 		if strings.HasPrefix(s[i+1:], s[i:i+1]) { // {{ or }}
-			text(s[i : i+1])
+			literal(s[i : i+1])
 			s = s[i+2:]
 			continue
 		}
@@ -82,7 +82,7 @@ func parseField(s string) (piece, error) {
 		return piece{field: f, width: n}, nil
 	}
 	hint := fieldHint
-	if near := words.Closest(name, fields); near != "" {
+	if near := text.Closest(name, fields); near != "" {
 		hint = fmt.Sprintf("did you mean {%s}? %s", near, fieldHint)
 	}
 	return piece{}, errorf(hint, "the name template has the unknown field {%s}", s)

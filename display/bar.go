@@ -68,7 +68,7 @@ func (d *Display) screen(now time.Time, columns, rows int) (lines []shown) {
 	}
 	rows = max(1, rows) - 1
 	if d.note != "" && rows > 0 {
-		lines = append(lines, shown{text.Clip(text.OneLine(d.note), columns), yellow})
+		lines = append(lines, shown{text.Clip(d.note, columns), yellow})
 		rows--
 	}
 	g := gridOf(columns)
@@ -105,7 +105,7 @@ func jobLines(all []tally.Job, g grid, rows int) (lines []shown) {
 
 func jobLine(j tally.Job, g grid) shown {
 	if n := j.Note(); n != "" {
-		return shown{text.Clip(text.Pad(name(j), g.name)+"  "+text.OneLine(n), g.columns), yellow}
+		return shown{text.Clip(text.Pad(name(j), g.name)+"  "+n, g.columns), yellow}
 	}
 	return shown{g.line(jobCells(j)), ""}
 }
@@ -113,18 +113,18 @@ func jobLine(j tally.Job, g grid) shown {
 // cells are what a line consists of.
 type cells struct {
 	names           []string // the longest that fits is shown, or the last is cut
-	bar             float64  // -1 for none
-	part, left, fps string
+	bar             float64
+	part, left, fps string   // part is empty where it is not known, and then there is no bar
 	work            []string // as names
 }
 
 func jobCells(j tally.Job) cells {
-	c := cells{names: []string{name(j)}, bar: -1}
+	c := cells{names: []string{name(j)}}
 	if j.Part != nil {
-		c.bar, c.part = *j.Part, percent(*j.Part)
+		c.bar, c.part = *j.Part, text.Percent(*j.Part)
 	}
 	if j.Left != nil {
-		c.left = left(*j.Left)
+		c.left = text.Clock(*j.Left) + " left"
 	}
 	if j.FPS > 0 {
 		c.fps = fmt.Sprintf("%.1f fps", j.FPS)
@@ -138,7 +138,7 @@ func jobWork(j tally.Job) []string {
 	case p != nil && p.Done == p.All:
 		return []string{fmt.Sprintf("joining %d parts", p.All)}
 	case p != nil:
-		done := fmt.Sprintf("%d/%d parts", p.Done, p.All)
+		done := text.Progress(p.Done, p.All, "part")
 		return []string{fmt.Sprintf("%s, %d at work", done, p.Active), done}
 	case j.Frames == 0 && j.Total == nil:
 		return []string{"preparing"}
@@ -152,13 +152,13 @@ func framesWork(n int64, total *int64) []string {
 
 func wholeCells(t tally.Totals) cells {
 	done := fmt.Sprintf("%d/%d", t.Done, t.Jobs)
-	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(int64(t.Jobs), "job"))
-	c := cells{names: []string{joined([]string{jobs, few(t.Failed, "failed")}), jobs, done}, bar: -1}
+	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(t.Jobs, "job"))
+	c := cells{names: []string{text.List(jobs, text.Some(t.Failed, "failed")), jobs, done}}
 	if t.Part != nil {
-		c.bar, c.part = *t.Part, percent(*t.Part)
+		c.bar, c.part = *t.Part, text.Percent(*t.Part)
 	}
 	if t.Left != nil {
-		c.left = left(*t.Left)
+		c.left = text.Clock(*t.Left) + " left"
 	}
 	if t.Running > 0 {
 		c.fps = fmt.Sprintf("%.1f fps", t.FPS)
@@ -226,11 +226,10 @@ func (g grid) line(c cells) string {
 			b.WriteString(strings.Repeat(" ", between))
 		}
 		if width > 0 {
-			s = text.Cut(s, width)
-			b.WriteString(strings.Repeat(" ", width-text.Columns(s)) + s)
+			b.WriteString(text.PadLeft(s, width))
 		}
 	}
-	add(g.bar, drawBar(c.bar, g.bar))
+	add(g.bar, c.drawBar(g.bar))
 	add(g.part, c.part)
 	add(g.left, c.left)
 	add(g.fps, c.fps)
@@ -238,6 +237,13 @@ func (g grid) line(c cells) string {
 		b.WriteString("  " + text.Cut(fitting(workWidth, c.work), workWidth))
 	}
 	return strings.TrimRight(text.Cut(b.String(), g.columns), " ")
+}
+
+func (c cells) drawBar(width int) string {
+	if c.part == "" {
+		return ""
+	}
+	return text.Bar(c.bar, width)
 }
 
 // fitting returns the first that fits, or the last.
@@ -248,12 +254,4 @@ func fitting(width int, variants []string) (s string) {
 		}
 	}
 	return s
-}
-
-func drawBar(part float64, width int) string {
-	if part < 0 || width < 3 {
-		return ""
-	}
-	n := int(part * float64(width-2))
-	return "[" + strings.Repeat("#", n) + strings.Repeat("-", width-2-n) + "]"
 }

@@ -88,28 +88,28 @@ func lines(all []shown) string {
 func TestBarLines(t *testing.T) {
 	for width, want := range map[int]string{
 		20: `tape01.mkv      40%
-a con...g.mkv   31%
-\u001....mkv     0%
-away.mkv       t...
-paused: 1.2 GB f...
+a conc…ng.mkv   31%
+\u001b…プ.mkv    0%
+away.mkv       the…
+paused: 1.2 GB fre…
 1/8 jobs        24%
 `,
 		40: `tape01.mkv            40%     1:00 left
-a concer...ning.mkv   31%     6:50 left
-\u001b[2...ープ.mkv    0%
-away.mkv             the mount /tape...
+a concert…ening.mkv   31%     6:50 left
+\u001b[2J…ープ.mkv     0%
+away.mkv             the mount /tapes …
 paused: 1.2 GB free on /x, 2 GB wanted
 1/8 jobs, 1 failed    24%
 `,
 		80: `tape01.mkv      [##----]   40%     1:00 left   30.0 fps  1200/3000 frames
-a conc...g.mkv  [#-----]   31%     6:50 left   20.0 fps  3/12 parts, 2 at work
-\u001b....mkv   [------]    0%                           preparing
+a conc…ing.mkv  [#-----]   31%     6:50 left   20.0 fps  3/12 parts, 2 at work
+\u001b…プ.mkv   [------]    0%                           preparing
 away.mkv        the mount /tapes is away
 paused: 1.2 GB free on /x, 2 GB wanted
 1/8 jobs        [#-----]   24%                 50.0 fps  2000 frames
 `,
 		120: `tape01.mkv                          [##########----------------]   40%     1:00 left   30.0 fps  1200/3000 frames
-a concert of som...ond evening.mkv  [########------------------]   31%     6:50 left   20.0 fps  3/12 parts, 2 at work
+a concert of som…econd evening.mkv  [########------------------]   31%     6:50 left   20.0 fps  3/12 parts, 2 at work
 \u001b[2J日本語のテープ.mkv         [--------------------------]    0%                           preparing
 away.mkv                            the mount /tapes is away
 paused: 1.2 GB free on /x, 2 GB wanted

@@ -66,10 +66,7 @@ func runs(before, after tally.Job) []string {
 }
 
 func name(j tally.Job) string {
-	if j.Title == "" {
-		return text.OneLine(j.ID)
-	}
-	return text.OneLine(j.Title)
+	return text.OneLine(j.Name())
 }
 
 func tries(j tally.Job) string {
@@ -99,9 +96,9 @@ func result(j tally.Job) string {
 	}
 	switch {
 	case took > 0 && j.Frames > 0:
-		fmt.Fprintf(&b, " in %s (%.1f fps)", text.Clock(took), float64(j.Frames)/took.Seconds())
+		fmt.Fprintf(&b, " in %s (%.1f fps)", text.Clock(took.Seconds()), float64(j.Frames)/took.Seconds())
 	case took > 0:
-		fmt.Fprintf(&b, ", in %s", text.Clock(took))
+		fmt.Fprintf(&b, ", in %s", text.Clock(took.Seconds()))
 	}
 	if j.Bytes > 0 {
 		fmt.Fprintf(&b, ", %s", text.Size(j.Bytes))
@@ -113,60 +110,33 @@ func result(j tally.Job) string {
 func wholeLine(t tally.Totals) string {
 	var parts []string
 	if t.Part != nil {
-		parts = append(parts, percent(*t.Part))
+		parts = append(parts, text.Percent(*t.Part))
 	}
-	parts = append(parts, fmt.Sprintf("%d of %s done", t.Done, text.Count(int64(t.Jobs), "job")))
-	parts = append(parts, few(t.Failed, "failed"), few(t.Cancelled, "cancelled"), few(t.Running, "running"))
+	parts = append(parts, fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")))
+	parts = append(parts, text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"), text.Some(t.Running, "running"))
 	parts = append(parts, frames(t.Frames, t.Total))
 	if t.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f fps", t.FPS))
 	}
 	if t.Left != nil {
-		parts = append(parts, left(*t.Left))
+		parts = append(parts, text.Clock(*t.Left)+" left")
 	}
-	return joined(parts)
+	return text.List(parts...)
 }
 
 // closingLine is the last one. seen are the frames of this run.
 func closingLine(t tally.Totals, seen int64, took time.Duration) string {
 	speed := ""
 	if seen > 0 && took > 0 {
-		speed = fmt.Sprintf("%s in %s (%.1f fps)", text.Count(seen, "frame"), text.Clock(took), float64(seen)/took.Seconds())
+		speed = fmt.Sprintf("%s in %s (%.1f fps)", text.Count(seen, "frame"), text.Clock(took.Seconds()), float64(seen)/took.Seconds())
 	}
-	return joined([]string{fmt.Sprintf("%d of %s done", t.Done, text.Count(int64(t.Jobs), "job")), few(t.Failed, "failed"),
-		few(t.Cancelled, "cancelled"), few(t.Queued+t.Running, "not done"), speed})
-}
-
-// joined leaves out what is empty.
-func joined(parts []string) string {
-	line := ""
-	for _, p := range parts {
-		if p != "" && line != "" {
-			line += ", "
-		}
-		line += p
-	}
-	return line
-}
-
-// few is empty for none.
-func few(n int, what string) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-// percent rounds down: what is not done is not at 100%.
-func percent(part float64) string { return fmt.Sprintf("%d%%", int(part*100)) }
-
-func left(seconds float64) string {
-	return text.Clock(time.Duration(seconds*float64(time.Second))) + " left"
+	return text.List(fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")), text.Some(t.Failed, "failed"),
+		text.Some(t.Cancelled, "cancelled"), text.Some(t.Queued+t.Running, "not done"), speed)
 }
 
 func frames(n int64, total *int64) string {
-	if total != nil && *total > 0 {
-		return fmt.Sprintf("%d/%d frames", n, *total)
+	if total == nil {
+		return text.Count(n, "frame")
 	}
-	return text.Count(n, "frame")
+	return text.Progress(n, *total, "frame")
 }

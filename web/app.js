@@ -12,7 +12,7 @@
   let token = sessionStorage.getItem("token") || "";
 
   // Control characters and those that turn the direction of writing are made visible.
-  const clean = (s) => String(s).replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029]/gu, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
+  const clean = (s) => String(s).replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029\ufffd]/gu, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   const count = (n, what) => n + " " + what + (n === 1 ? "" : "s");
   const percent = (part) => (part === null ? "" : Math.floor(part * 100) + "%");
   const clock = (seconds) => {

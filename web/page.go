@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
 
 	"vidfilter/internal/tally"
 	"vidfilter/internal/text"
@@ -45,31 +44,23 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	w.Write(b.Bytes())
 }
 
-func name(j tally.Job) string {
-	if j.Title == "" {
-		return j.ID
-	}
-	return text.OneLine(j.Title)
-}
+func name(j tally.Job) string { return text.OneLine(j.Name()) }
 
 func percent(part *float64) string {
 	if part == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d%%", int(*part*100))
+	return text.Percent(*part)
 }
 
 // facts are what is known of a job's progress.
 func facts(j tally.Job) string {
 	var parts []string
 	if j.Parts != nil {
-		parts = append(parts, fmt.Sprintf("%d/%d parts", j.Parts.Done, j.Parts.All))
-		if j.Parts.Active > 0 {
-			parts = append(parts, fmt.Sprintf("%d at work", j.Parts.Active))
-		}
+		parts = append(parts, text.Progress(j.Parts.Done, j.Parts.All, "part"), text.Some(j.Parts.Active, "at work"))
 	}
 	if j.Total != nil {
-		parts = append(parts, fmt.Sprintf("%d/%d frames", j.Frames, *j.Total))
+		parts = append(parts, text.Progress(j.Frames, *j.Total, "frame"))
 	} else if j.Frames > 0 {
 		parts = append(parts, text.Count(j.Frames, "frame"))
 	}
@@ -77,7 +68,7 @@ func facts(j tally.Job) string {
 		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
 	}
 	if j.Left != nil {
-		parts = append(parts, left(*j.Left))
+		parts = append(parts, text.Clock(*j.Left)+" left")
 	}
 	if j.Bytes > 0 {
 		parts = append(parts, text.Size(j.Bytes))
@@ -85,11 +76,7 @@ func facts(j tally.Job) string {
 	if j.Retried > 0 {
 		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
 	}
-	return strings.Join(parts, ", ")
-}
-
-func left(seconds float64) string {
-	return text.Clock(time.Duration(seconds*float64(time.Second))) + " left"
+	return text.List(parts...)
 }
 
 // why is the reason of a job's end, or what holds it up.
@@ -110,18 +97,11 @@ func where(j tally.Job) string {
 
 // summary is the whole in a line.
 func summary(t tally.Totals) string {
-	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(int64(t.Jobs), "job"))}
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{t.Running, "running"}, {t.Queued, "queued"}, {t.Failed, "failed"}, {t.Cancelled, "cancelled"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
-		}
-	}
-	parts = append(parts, text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes)+" written")
+	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")),
+		text.Some(t.Running, "running"), text.Some(t.Queued, "queued"), text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"),
+		text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes) + " written"}
 	if t.Left != nil {
-		parts = append(parts, left(*t.Left))
+		parts = append(parts, text.Clock(*t.Left)+" left")
 	}
-	return strings.Join(parts, ", ")
+	return text.List(parts...)
 }

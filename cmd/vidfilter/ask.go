@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"vidfilter/encode"
+	"vidfilter/internal/text"
 )
 
 // overwritePolicy says what becomes of an output that exists: -y replaces it, a person at a terminal is
@@ -25,7 +26,7 @@ func (o *options) overwritePolicy(u *ui, stop <-chan struct{}) encode.OverwriteP
 func (u *ui) confirm(path string, stop <-chan struct{}) error {
 	u.mu.Lock()
 	u.clear()
-	fmt.Fprintf(u.w, "vidfilter: %s exists. Replace it? [y/N] ", oneLine(path))
+	fmt.Fprintf(u.w, "vidfilter: %s exists. Replace it? [y/N] ", text.OneLine(path))
 	u.mu.Unlock()
 	answer := make(chan string, 1)
 	go func() { // stays behind when a signal comes first: nothing ends a read of a terminal

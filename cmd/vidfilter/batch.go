@@ -20,6 +20,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
 	"vidfilter/display"
+	"vidfilter/internal/text"
 	"vidfilter/queue"
 	"vidfilter/queue/jetstream"
 )
@@ -124,7 +125,7 @@ func checkMedia(args []string) error {
 func (b *batchJob) sayPlan() error {
 	var out strings.Builder
 	for _, p := range b.plan.Problems {
-		fmt.Fprintf(&out, "cannot   %s\n", oneLine(p.Error()))
+		fmt.Fprintf(&out, "cannot   %s\n", text.OneLine(p.Error()))
 	}
 	for _, item := range b.plan.Items {
 		what, why := "filter", ""
@@ -146,7 +147,7 @@ func (b *batchJob) sayPlan() error {
 		if why != "" {
 			line += "  (" + why + ")"
 		}
-		fmt.Fprintln(&out, oneLine(line))
+		fmt.Fprintln(&out, text.OneLine(line))
 	}
 	_, err := io.WriteString(b.s.out, out.String())
 	return err
@@ -197,11 +198,11 @@ type batchError struct {
 func (e *batchError) Error() string {
 	switch {
 	case e.failed == 0:
-		return plural(int64(e.damaged), "source") + " damaged; what could be read is in the outputs"
+		return text.Count(e.damaged, "source") + " damaged; what could be read is in the outputs"
 	case e.damaged == 0:
-		return plural(int64(e.failed), "file") + " failed"
+		return text.Count(e.failed, "file") + " failed"
 	}
-	return fmt.Sprintf("%s failed, %s damaged", plural(int64(e.failed), "file"), plural(int64(e.damaged), "source"))
+	return fmt.Sprintf("%s failed, %s damaged", text.Count(e.failed, "file"), text.Count(e.damaged, "source"))
 }
 
 func (e *batchError) Hint() string {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/bench"
+	"vidfilter/internal/text"
 	"vidfilter/kernels"
 )
 
@@ -42,11 +43,11 @@ func (o *benchOptions) flags() *pflag.FlagSet {
 	t.add(newValue(&o.Radii, "N,...", listOf(parseRadius)), "radius", "r", "radii, instead of each section's own")
 	t.add(names(newValue(&o.Sizes, "SIZE,...", listOf(parseSize)), []string{"720p", "1080p", "4k", "8k"}), "size", "", "720p 1080p 4k 8k or WxH, instead of the section's own")
 	t.add(newValue(&o.Kernel, "GLOB", parseKernels), "kernel", "", "kernels to time, as 'tile_*'")
-	t.add(once(text(&o.Input, "FILE")), "input", "i", "video for the whole jobs (default made up)")
+	t.add(once(str(&o.Input, "FILE")), "input", "i", "video for the whole jobs (default made up)")
 	t.add(names(newValue(&o.device, "NAME", parseBenchDevice), benchDevices), "device", "", "auto (default) cpu cuda cuda:1")
 	t.flag(&o.Quick, "quick", "", "measure less, in some seconds")
 	t.flag(&o.JSON, "json", "", "print one JSON document")
-	t.add(once(text(&o.Plot, "FILE")), "plot", "", "draw the kernels' times by radius, as SVG")
+	t.add(once(str(&o.Plot, "FILE")), "plot", "", "draw the kernels' times by radius, as SVG")
 	t.flag(&o.Help, "help", "h", "print this help")
 	return fs
 }
@@ -150,7 +151,7 @@ func parseKernels(glob string) (string, error) {
 		all = append(all, v.Name)
 	}
 	hint := "there are paper, tile_*, sliding_*, tensor_* and general_*"
-	if near := closest(glob, all); near != "" {
+	if near := text.Closest(glob, all); near != "" {
 		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
 	return "", usagef(hint, "no kernel has such a name")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vidfilter/bench"
+	"vidfilter/internal/text"
 )
 
 // printReport writes a report for people, at most 100 columns wide.
@@ -32,13 +33,13 @@ func printReport(w io.Writer, r *bench.Report) error {
 
 func printMachine(b *strings.Builder, r *bench.Report) {
 	m := r.Machine
-	fmt.Fprintf(b, "%s, cores: %d\n%s\n", oneLine(m.CPU), m.Cores, m.Filter)
+	fmt.Fprintf(b, "%s, cores: %d\n%s\n", text.OneLine(m.CPU), m.Cores, m.Filter)
 	if g := m.GPU; g != nil {
-		fmt.Fprintf(b, "%s, compute capability %d.%d, driver: CUDA %s\n", oneLine(g.Name), g.Compute/10, g.Compute%10, g.Driver)
-		fmt.Fprintf(b, "%d multiprocessors at %.2f GHz, L2 cache %s\n", g.Multiprocessors, g.Clock/1e9, byteSize(int64(g.Cache)))
+		fmt.Fprintf(b, "%s, compute capability %d.%d, driver: CUDA %s\n", text.OneLine(g.Name), g.Compute/10, g.Compute%10, g.Driver)
+		fmt.Fprintf(b, "%d multiprocessors at %.2f GHz, L2 cache %s\n", g.Multiprocessors, g.Clock/1e9, text.Size(int64(g.Cache)))
 	}
 	if r.NoGPU != "" {
-		fmt.Fprintf(b, "no GPU part: %s\n", oneLine(r.NoGPU))
+		fmt.Fprintf(b, "no GPU part: %s\n", text.OneLine(r.NoGPU))
 	}
 }
 
@@ -103,7 +104,7 @@ func printEnd(b *strings.Builder, s *bench.EndSection) {
 	t.add("clip", "size", "r", "on", "frames", "no filter s", "filtered s", "+-%", "ratio", "fps")
 	skipped := ""
 	for _, row := range s.Rows {
-		clip, plain := shorten(oneLine(row.Clip), 24), fmt.Sprintf("%.2f", row.Plain.Median/1000)
+		clip, plain := text.Cut(row.Clip, 24), fmt.Sprintf("%.2f", row.Plain.Median/1000)
 		if row.Skipped != "" {
 			skipped += fmt.Sprintf("%s on the %s at radius %d is left out: %s\n", clip, row.Device, row.Radius, row.Skipped)
 			continue
@@ -112,14 +113,6 @@ func printEnd(b *strings.Builder, s *bench.EndSection) {
 			fmt.Sprintf("%.2f", row.Time.Median/1000), spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
 	}
 	b.WriteString(t.String() + skipped)
-}
-
-// shorten keeps the end of a name, where names differ.
-func shorten(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return "..." + string(r[len(r)-most+3:])
-	}
-	return s
 }
 
 func printCPU(b *strings.Builder, s *bench.CPUSection) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/gpu"
+	"vidfilter/internal/text"
 )
 
 // command is one word that may stand in the place of the main job.
@@ -67,7 +68,7 @@ func unknownCommand(name string, all []command) error {
 	for i, c := range all {
 		names[i] = c.name
 	}
-	if near := closest(name, names); near != "" {
+	if near := text.Closest(name, names); near != "" {
 		return usagef(fmt.Sprintf("did you mean %q?", near), "unknown command %q", name)
 	}
 	return usagef("files go behind flags: vidfilter -i in.mp4 -o out.mp4", "unknown command %q", name)
@@ -114,9 +115,9 @@ func describeGPU(d gpu.Device) string {
 	what := fmt.Sprintf("%s (%s, compute capability %d.%d, ", d, d.Name, d.Compute/10, d.Compute%10)
 	free, err := d.Free()
 	if err != nil {
-		return fmt.Sprintf("%s%s): cannot be used: %s", what, byteSize(d.Total), withHint(err))
+		return fmt.Sprintf("%s%s): cannot be used: %s", what, text.Size(d.Total), withHint(err))
 	}
-	return fmt.Sprintf("%s%s free of %s)", what, byteSize(free), byteSize(d.Total))
+	return fmt.Sprintf("%s%s free of %s)", what, text.Size(free), text.Size(d.Total))
 }
 
 // withHint puts an error and what to do about it on one line.

@@ -10,7 +10,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
-	"vidfilter/internal/words"
+	"vidfilter/internal/text"
 )
 
 // The exit codes.
@@ -94,13 +94,8 @@ func hintOf(err error) string {
 }
 
 func printError(w io.Writer, err error) {
-	fmt.Fprintf(w, "vidfilter: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(err.Error()))
 	if h := hintOf(err); h != "" {
-		fmt.Fprintf(w, "hint: %s\n", oneLine(h))
+		fmt.Fprintf(w, "hint: %s\n", text.OneLine(h))
 	}
 }
-
-// oneLine is for whatever comes from strangers: file names, metadata, and errors with these in them.
-func oneLine(s string) string { return words.Visible(s) }
-
-func closest(name string, candidates []string) string { return words.Closest(name, candidates) }

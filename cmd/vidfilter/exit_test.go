@@ -52,15 +52,3 @@ func TestPrintError(t *testing.T) {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
-
-func TestClosest(t *testing.T) {
-	names := []string{"radius", "range", "distance", "device", "crf", "ts"}
-	for in, want := range map[string]string{
-		"raduis": "radius", "rage": "range", "dist": "distance", "cfr": "crf", "RANGE": "range", "x": "", "d": "",
-		"": "", "colour": "", "crff": "crf", "distanze": "distance", strings.Repeat("radius", 50): "",
-	} {
-		if got := closest(in, names); got != want {
-			t.Errorf("closest(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -56,9 +56,9 @@ func (o *options) flags() *pflag.FlagSet {
 }
 
 func (o *options) fileFlags(t table) {
-	t.add(once(text(&o.Input, "FILE")), "input", "i", "the video or picture to read; - is stdin")
-	t.add(once(text(&o.Output, "FILE")), "output", "o", "what to write; - is stdout (needs --format)")
-	t.add(names(text(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "the input's format, if not to be detected")
+	t.add(once(str(&o.Input, "FILE")), "input", "i", "the video or picture to read; - is stdin")
+	t.add(once(str(&o.Output, "FILE")), "output", "o", "what to write; - is stdout (needs --format)")
+	t.add(names(str(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "the input's format, if not to be detected")
 	t.add(names(newValue(&o.Format, "NAME", namedFormat), formatNames()), "format", "", "mp4 mov mkv ts null png jpg bmp tif ppm")
 	t.flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
 	t.flag(&o.NoOverwrite, "no-overwrite", "n", "never replace one, and do not ask")
@@ -78,14 +78,14 @@ func (o *options) filterFlags(t table) {
 }
 
 func (o *options) encoderFlags(t table) {
-	t.add(text(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name of it (default libx264)")
+	t.add(str(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name of it (default libx264)")
 	t.add(newValue(&o.CRF, "X", parseCRF), "crf", "", "constant quality, 0 to 51 (default 18)")
-	t.add(names(text(&o.Preset, "NAME"), x264Presets), "preset", "", "speed of encoding (default medium)")
-	t.add(names(text(&o.Tune, "NAME"), x264Tunes), "tune", "", "film animation grain ...")
+	t.add(names(str(&o.Preset, "NAME"), x264Presets), "preset", "", "speed of encoding (default medium)")
+	t.add(names(str(&o.Tune, "NAME"), x264Tunes), "tune", "", "film animation grain ...")
 	t.add(newValue(&o.Bitrate, "RATE", parseBitrate), "bitrate", "", "bits a second, as 5M or 800k, instead of --crf")
 	t.add(newValue(&o.GOP, "N", intIn(0, math.MaxInt32)), "gop", "", "frames from key frame to key frame at most")
-	t.add(text(&o.X264Params, "K=V:..."), "x264-params", "", "any other options of x264")
-	t.add(text(&o.PixelFormat, "NAME"), "pixel-format", "", "FFmpeg's name of it (default the input's)")
+	t.add(str(&o.X264Params, "K=V:..."), "x264-params", "", "any other options of x264")
+	t.add(str(&o.PixelFormat, "NAME"), "pixel-format", "", "FFmpeg's name of it (default the input's)")
 }
 
 func (o *options) streamFlags(t table) {
@@ -96,7 +96,7 @@ func (o *options) streamFlags(t table) {
 	t.add(newValue(&o.Duration, "TIME", parseLength), "duration", "", "stop after this much")
 	t.add(newValue(&o.Frames, "N", int64In(1, math.MaxInt64)), "frames", "", "stop after N frames")
 	t.add(newValue(&o.Part, "A:B:N", parsePart), "part", "", "only frames with these time stamps, as batch cuts")
-	t.add(once(text(&o.Join, "FILE")), "join", "", "take the video from the parts that FILE lists")
+	t.add(once(str(&o.Join, "FILE")), "join", "", "take the video from the parts that FILE lists")
 }
 
 func (o *options) runFlags(t table) {

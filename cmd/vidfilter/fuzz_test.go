@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"vidfilter/internal/text"
 )
 
 // FuzzOptions takes arguments and environment as lines.
@@ -41,7 +43,7 @@ func wantUsageFuzz(t *testing.T, err error) {
 	if exitCode(err) != exitUsage || hintOf(err) == "" {
 		t.Errorf("%q, hint %q: no usage error", err, hintOf(err))
 	}
-	if line := oneLine(err.Error()); utf8.ValidString(line) && strings.ContainsAny(line, "\r\n\x1b") {
+	if line := text.OneLine(err.Error()); !utf8.ValidString(line) || strings.ContainsAny(line, "\r\n\x1b") {
 		t.Errorf("%q is not one clean line", line)
 	}
 }

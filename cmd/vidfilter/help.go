@@ -69,10 +69,10 @@ func exitHelp() string {
 }
 
 // wrap breaks text into lines of at most helpWidth columns.
-func wrap(text string) string {
+func wrap(s string) string {
 	var b strings.Builder
 	col := 0
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(s) {
 		switch {
 		case col == 0:
 		case col+1+len(word) > helpWidth:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/text"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -74,7 +75,7 @@ func printJSON(w io.Writer, v any) error {
 
 func printInfo(w io.Writer, info decode.Info) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", oneLine(info.Path), info.Format)
+	fmt.Fprintf(&b, "%s: %s", text.OneLine(info.Path), info.Format)
 	if info.Duration > 0 {
 		fmt.Fprintf(&b, ", %s", seconds(info.Duration))
 	}
@@ -86,14 +87,14 @@ func printInfo(w io.Writer, info decode.Info) error {
 	}
 	b.WriteString("\n")
 	for _, k := range slices.Sorted(maps.Keys(info.Metadata)) {
-		fmt.Fprintf(&b, "  %s: %s\n", oneLine(k), oneLine(info.Metadata[k]))
+		fmt.Fprintf(&b, "  %s: %s\n", text.OneLine(k), text.OneLine(info.Metadata[k]))
 	}
 	for i, c := range info.Chapters {
-		fmt.Fprintf(&b, "  chapter %d: %s to %s  %s\n", i+1, seconds(c.Start), seconds(c.End), oneLine(c.Title))
+		fmt.Fprintf(&b, "  chapter %d: %s to %s  %s\n", i+1, seconds(c.Start), seconds(c.End), text.OneLine(c.Title))
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range info.Streams {
-		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\n", s.Index, s.Kind, s.Codec, s.Role, oneLine(streamDetails(s)))
+		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\n", s.Index, s.Kind, s.Codec, s.Role, text.OneLine(streamDetails(s)))
 	}
 	t.Flush()
 	_, err := io.WriteString(w, b.String())

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/batch"
+	"vidfilter/internal/text"
 	"vidfilter/queue/jetstream"
 )
 
@@ -107,7 +108,7 @@ func runJobs(args []string, s stdio) error {
 // open reaches the queue, or the batch that runs in the folder. c is nil where none does.
 func (o *jobsOptions) open(s stdio) (c *control, stop func(), err error) {
 	if o.remote() {
-		e, err := o.connect(jetstream.Options{Warn: func(msg string) { fmt.Fprintf(s.err, "vidfilter: %s\n", oneLine(msg)) }}, "jobs")
+		e, err := o.connect(jetstream.Options{Warn: func(msg string) { fmt.Fprintf(s.err, "vidfilter: %s\n", text.OneLine(msg)) }}, "jobs")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -132,13 +133,13 @@ func (o *jobsOptions) act(c *control, s stdio) error {
 		if _, err := c.post("/api/jobs/" + id + "/cancel"); err != nil {
 			return fmt.Errorf("cancel %s: %w", id, err)
 		}
-		fmt.Fprintf(s.err, "vidfilter: %s is cancelled\n", oneLine(id))
+		fmt.Fprintf(s.err, "vidfilter: %s is cancelled\n", text.OneLine(id))
 	}
 	for _, id := range o.Retry {
 		if _, err := c.post("/api/jobs/" + id + "/retry"); err != nil {
 			return fmt.Errorf("retry %s: %w", id, err)
 		}
-		fmt.Fprintf(s.err, "vidfilter: %s is in the queue again\n", oneLine(id))
+		fmt.Fprintf(s.err, "vidfilter: %s is in the queue again\n", text.OneLine(id))
 	}
 	return nil
 }
@@ -180,7 +181,7 @@ func printJobs(w io.Writer, l listing, running bool) error {
 	count := map[string]int{}
 	for _, j := range l.Jobs {
 		count[j.State]++
-		fmt.Fprintln(&b, oneLine(jobLine(j)))
+		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
 	}
 	var parts []string
 	for _, s := range jobStates {
@@ -188,9 +189,9 @@ func printJobs(w io.Writer, l listing, running bool) error {
 			parts = append(parts, fmt.Sprintf("%d %s", count[s], s))
 		}
 	}
-	fmt.Fprintf(&b, "%s: %s\n", plural(int64(len(l.Jobs)), "job"), cmp.Or(strings.Join(parts, ", "), "none"))
+	fmt.Fprintf(&b, "%s: %s\n", text.Count(len(l.Jobs), "job"), cmp.Or(strings.Join(parts, ", "), "none"))
 	if l.Note != "" {
-		fmt.Fprintln(&b, oneLine(l.Note))
+		fmt.Fprintln(&b, text.OneLine(l.Note))
 	}
 	if !running {
 		b.WriteString("no batch is running here\n")
@@ -205,7 +206,7 @@ func jobLine(j jobView) string {
 	case j.State == "running" && j.Part != nil:
 		parts = append(parts, fmt.Sprintf("%.0f%%", *j.Part*100))
 	case j.Frames > 0:
-		parts = append(parts, plural(j.Frames, "frame"))
+		parts = append(parts, text.Count(j.Frames, "frame"))
 	}
 	if j.FPS > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
@@ -214,7 +215,7 @@ func jobLine(j jobView) string {
 		parts = append(parts, fmt.Sprintf("%d/%d parts", j.Parts.Done, j.Parts.All))
 	}
 	if j.Left != nil {
-		parts = append(parts, clock(time.Duration(*j.Left*float64(time.Second)))+" left")
+		parts = append(parts, text.Clock(*j.Left)+" left")
 	}
 	if j.Reason != "" {
 		parts = append(parts, j.Reason)

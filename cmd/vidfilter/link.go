@@ -14,12 +14,12 @@ type link struct {
 }
 
 func (l *link) flags(t table) {
-	t.add(text(&l.Server, "URL"), "server", "", "queue of vidfilter serve, or of a NATS cluster")
-	t.add(text(&l.Creds, "FILE"), "creds", "", "what serve made for its workers, or NATS credentials")
-	t.add(text(&l.CA, "FILE"), "tls-ca", "", "what signed a cluster's certificate")
-	t.add(text(&l.Cert, "FILE"), "tls-cert", "", "our own certificate for a cluster")
-	t.add(text(&l.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
-	t.add(text(&l.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
+	t.add(str(&l.Server, "URL"), "server", "", "queue of vidfilter serve, or of a NATS cluster")
+	t.add(str(&l.Creds, "FILE"), "creds", "", "what serve made for its workers, or NATS credentials")
+	t.add(str(&l.CA, "FILE"), "tls-ca", "", "what signed a cluster's certificate")
+	t.add(str(&l.Cert, "FILE"), "tls-cert", "", "our own certificate for a cluster")
+	t.add(str(&l.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
+	t.add(str(&l.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
 	t.add(newValue(&l.Replicas, "N", intIn(1, 5)), "replicas", "", "copies that a cluster keeps (default 1)")
 }
 

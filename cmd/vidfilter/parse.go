@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"vidfilter/internal/text"
 )
 
 // parse fills o from the arguments, then from the environment where they say nothing.
@@ -59,7 +61,7 @@ func unknownFlag(fs *pflag.FlagSet, dashes, name string) error {
 	hint := "all options: vidfilter --help"
 	if h, ok := ffmpegHints[name]; ok {
 		hint = h
-	} else if near := closest(name, longNames(fs)); near != "" {
+	} else if near := text.Closest(name, longNames(fs)); near != "" {
 		hint = fmt.Sprintf("did you mean --%s?", near)
 	}
 	return usagef(hint, "unknown option %s%s", dashes, name)
@@ -201,7 +203,7 @@ func misspelled(env []string) (names, meant []string) {
 		if !ours || slices.Contains(known, option) {
 			continue
 		}
-		if near := closest(option, known); near != "" {
+		if near := text.Closest(option, known); near != "" {
 			names, meant = append(names, n), append(meant, envName(near))
 		}
 	}

@@ -4,7 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
+
+	"vidfilter/internal/text"
+)
+
+// Columns of the bar, with its brackets.
+const (
+	leastBar = 12
+	mostBar  = 42
 )
 
 // barLine returns the progress in at most width columns, one less than the terminal has: a line that
@@ -12,16 +19,11 @@ import (
 func barLine(s status, width int) string {
 	parts := facts(s)
 	line := fit(parts, width)
-	bar := width - len(line) - len("[] ")
-	if s.Part < 0 || bar < 10 {
+	bar := width - len(line) - 1
+	if s.Part < 0 || bar < leastBar {
 		return line
 	}
-	return drawBar(s.Part, min(bar, 40)) + " " + line
-}
-
-func drawBar(part float64, cells int) string {
-	n := int(part * float64(cells))
-	return "[" + strings.Repeat("#", n) + strings.Repeat("-", cells-n) + "]"
+	return text.Bar(s.Part, min(bar, mostBar)) + " " + line
 }
 
 // fit joins as many of the first parts as width holds.
@@ -42,53 +44,22 @@ func fit(parts []string, width int) string {
 // facts are what is known of a running job, the most wanted first. All are ASCII.
 func facts(s status) (parts []string) {
 	if s.Part >= 0 {
-		parts = append(parts, fmt.Sprintf("%3d%%", int(s.Part*100)))
+		parts = append(parts, text.PadLeft(text.Percent(s.Part), 4))
 	}
-	parts = append(parts, frameCount(s), fmt.Sprintf("%.1f fps", s.FPS))
+	parts = append(parts, text.Progress(s.Frames, s.Total, "frame"), fmt.Sprintf("%.1f fps", s.FPS))
 	if s.Left >= 0 {
-		parts = append(parts, clock(s.Left)+" left")
+		parts = append(parts, text.Clock(s.Left.Seconds())+" left")
 	}
-	return append(parts, fmt.Sprintf("%.2fx", s.Speed), byteSize(s.Bytes))
-}
-
-func frameCount(s status) string {
-	if s.Total > 0 {
-		return fmt.Sprintf("%d/%d frames", s.Frames, s.Total)
-	}
-	return fmt.Sprintf("%d frames", s.Frames)
+	return append(parts, fmt.Sprintf("%.2fx", s.Speed), text.Size(s.Bytes))
 }
 
 func plainLine(s status) string { return strings.TrimSpace(strings.Join(facts(s), ", ")) }
-
-// clock writes a time as H:MM:SS or M:SS, rounded up: a job with time left is not at 0:00.
-func clock(d time.Duration) string {
-	n := int64(math.Ceil(d.Seconds()))
-	if n < 3600 {
-		return fmt.Sprintf("%d:%02d", n/60, n%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", n/3600, n/60%60, n%60)
-}
-
-// byteSize writes a size in decimal units with three digits.
-func byteSize(n int64) string {
-	x, units := float64(n), []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	for x >= 999.5 && len(units) > 1 {
-		x, units = x/1000, units[1:]
-	}
-	switch {
-	case units[0] == "B" || x >= 99.95:
-		return fmt.Sprintf("%.0f %s", x, units[0])
-	case x >= 9.995:
-		return fmt.Sprintf("%.1f %s", x, units[0])
-	}
-	return fmt.Sprintf("%.2f %s", x, units[0])
-}
 
 // summary is the line at the end of a job that left an output.
 func summary(r result) string {
 	var b strings.Builder
 	seconds := r.Elapsed.Seconds()
-	fmt.Fprintf(&b, "%s in %.1f s", plural(r.Frames, "frame"), seconds)
+	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frames, "frame"), seconds)
 	if seconds > 0 {
 		fmt.Fprintf(&b, " (%.1f fps)", float64(r.Frames)/seconds)
 	}
@@ -111,12 +82,5 @@ func knownSize(n int64) string {
 	if n <= 0 {
 		return "?"
 	}
-	return byteSize(n)
-}
-
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return text.Size(n)
 }

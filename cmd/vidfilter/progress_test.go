@@ -90,24 +90,6 @@ func TestProgressByTime(t *testing.T) {
 	}
 }
 
-func TestUnits(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99960: "100 kB", 999499: "999 kB",
-		999500: "1.00 MB", 12_345_678: "12.3 MB", 1 << 40: "1.10 TB", math.MaxInt64: "9.22 EB",
-	} {
-		if got := byteSize(n); got != want {
-			t.Errorf("byteSize(%d) = %s, want %s", n, got, want)
-		}
-	}
-	for d, want := range map[time.Duration]string{
-		0: "0:00", time.Millisecond: "0:01", 61 * time.Second: "1:01", 3661 * time.Second: "1:01:01", 100 * time.Hour: "100:00:00",
-	} {
-		if got := clock(d); got != want {
-			t.Errorf("clock(%v) = %s, want %s", d, got, want)
-		}
-	}
-}
-
 func TestSummary(t *testing.T) {
 	r := result{Frames: 3000, Elapsed: 12300 * time.Millisecond, InBytes: 1_200_000_000, OutBytes: 345_000_000}
 	if got, want := summary(r), "3000 frames in 12.3 s (243.9 fps), 1.20 GB in, 345 MB out"; got != want {

@@ -34,7 +34,7 @@ func (o *segmentOptions) segmentsFlags() *pflag.FlagSet {
 func (o *segmentOptions) cutFlags() *pflag.FlagSet {
 	o.name, o.does = "cut", "copy what a part needs, for --part"
 	fs, t := o.inputFlags()
-	t.add(once(text(&o.Output, "FILE")), "output", "o", "what to write")
+	t.add(once(str(&o.Output, "FILE")), "output", "o", "what to write")
 	t.add(newValue(&o.Part, "A:B:N", parsePart), "part", "", "the part, as vidfilter segments lists it")
 	t.flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
 	t.flag(&o.Help, "help", "h", "print this help")
@@ -46,8 +46,8 @@ func (o *segmentOptions) inputFlags() (*pflag.FlagSet, table) {
 	fs.SortFlags = false
 	fs.Usage = func() {}
 	t := table{fs, "Options"}
-	t.add(once(text(&o.Input, "FILE")), "input", "i", "the video to read")
-	t.add(names(text(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "the input's format, if not to be detected")
+	t.add(once(str(&o.Input, "FILE")), "input", "i", "the video to read")
+	t.add(names(str(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "the input's format, if not to be detected")
 	t.add(&list{p: &o.Map}, "map", "", "as in the job, whose video it is to be")
 	t.add(newValue(&o.MaxPixels, "N", parsePixels), "max-pixels", "", "refuse larger pictures (default 16384*16384)")
 	t.flag(&o.AllowNetwork, "allow-network", "", "let -i be a network address")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/batch"
+	"vidfilter/internal/text"
 	"vidfilter/queue/jetstream"
 	"vidfilter/web"
 )
@@ -31,16 +32,16 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	fs.SortFlags = false
 	fs.Usage = func() {}
 	t := table{fs, "Options"}
-	t.add(text(&o.State, "DIR"), "state", "", "folder of the queue, and of worker.creds for workers")
-	t.add(text(&o.Listen, "ADDR"), "listen", "", "where to listen (default "+jetstream.DefaultAddr+")")
+	t.add(str(&o.State, "DIR"), "state", "", "folder of the queue, and of worker.creds for workers")
+	t.add(str(&o.Listen, "ADDR"), "listen", "", "where to listen (default "+jetstream.DefaultAddr+")")
 	t.add(&list{p: &o.Hosts}, "host", "", "name of this machine for its certificate; repeatable")
-	t.add(text(&o.Cert, "FILE"), "tls-cert", "", "certificate of our own instead of one that is made")
-	t.add(text(&o.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
-	t.add(text(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, if workers do not trust it")
-	t.add(text(&o.Status, "ADDR"), "status", "", "serve a status page there, as 127.0.0.1:8080")
-	t.add(text(&o.Token, "TOKEN"), "token", "", "lets the status page cancel and retry")
+	t.add(str(&o.Cert, "FILE"), "tls-cert", "", "certificate of our own instead of one that is made")
+	t.add(str(&o.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
+	t.add(str(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, if workers do not trust it")
+	t.add(str(&o.Status, "ADDR"), "status", "", "serve a status page there, as 127.0.0.1:8080")
+	t.add(str(&o.Token, "TOKEN"), "token", "", "lets the status page cancel and retry")
 	t.flag(&o.Private, "private", "", "reading the status page needs the token, too")
-	t.add(text(&o.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
+	t.add(str(&o.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors")
 	t.flag(&o.Help, "help", "h", "print this help")
 	return fs
@@ -81,7 +82,7 @@ Options:
 func (o *serveOptions) run(ctx context.Context, s stdio) error {
 	say := func(format string, args ...any) {
 		if !o.Quiet {
-			fmt.Fprintf(s.err, "vidfilter: %s\n", oneLine(fmt.Sprintf(format, args...)))
+			fmt.Fprintf(s.err, "vidfilter: %s\n", text.OneLine(fmt.Sprintf(format, args...)))
 		}
 	}
 	server, err := jetstream.Serve(jetstream.ServeOptions{

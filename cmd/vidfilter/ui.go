@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vidfilter/encode"
+	"vidfilter/internal/text"
 )
 
 // ui says on stderr what goes on. Its methods may be called from any goroutine.
@@ -85,7 +86,7 @@ func (u *ui) warn(format string, args ...any) {
 	}
 	u.warnings = append(u.warnings, msg)
 	if !u.quiet {
-		u.say("warning", "vidfilter: "+u.paint("33", "warning:")+" "+oneLine(msg), msg)
+		u.say("warning", "vidfilter: "+u.paint("33", "warning:")+" "+text.OneLine(msg), msg)
 	}
 }
 
@@ -105,7 +106,7 @@ func (u *ui) message(kind string, wanted bool, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.say(kind, "vidfilter: "+oneLine(msg), msg)
+	u.say(kind, "vidfilter: "+text.OneLine(msg), msg)
 }
 
 // say writes a message in the mode's form; u.mu is held.
@@ -174,7 +175,7 @@ func (u *ui) finishText(r result, err error) {
 	kept := err == nil || r.Interrupted && r.Output != "" || errors.Is(err, encode.ErrDamaged)
 	if kept && !u.quiet {
 		for _, what := range slices.Sorted(maps.Keys(r.Damage)) {
-			fmt.Fprintf(u.w, "vidfilter: %s %s: %d\n", u.paint("33", "damage:"), oneLine(what), r.Damage[what])
+			fmt.Fprintf(u.w, "vidfilter: %s %s: %d\n", u.paint("33", "damage:"), text.OneLine(what), r.Damage[what])
 		}
 		fmt.Fprintln(u.w, summary(r))
 	}

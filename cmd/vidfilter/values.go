@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vidfilter/internal/text"
 )
 
 // value is a flag of any type: text in, checked value out.
@@ -51,7 +53,7 @@ func names[T any](v *value[T], names []string) *value[T] {
 	return v
 }
 
-func text(p *string, kind string) *value[string] {
+func str(p *string, kind string) *value[string] {
 	return newValue(p, kind, func(s string) (string, error) {
 		if s == "" {
 			return "", errors.New("the value is empty")
@@ -85,7 +87,7 @@ func oneOf(p *string, all []string) *value[string] {
 
 func unknownName(all []string, s string) error {
 	hint := "choose from " + strings.Join(all, ", ")
-	if near := closest(s, all); near != "" {
+	if near := text.Closest(s, all); near != "" {
 		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}
 	return usagef(hint, "unknown name")
@@ -100,12 +102,12 @@ func checkName(flag string, all []string, s string) error {
 }
 
 // badValue is the error of a flag or an environment variable whose value is refused by err.
-func badValue(source, text string, err error) error {
+func badValue(source, value string, err error) error {
 	hint := hintOf(err)
 	if hint == "" {
 		hint = "what each option takes: vidfilter --help"
 	}
-	return usagef(hint, "%s %q: %v", source, text, err)
+	return usagef(hint, "%s %q: %v", source, value, err)
 }
 
 // switchValue is a flag without a value.

@@ -15,6 +15,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
+	"vidfilter/internal/text"
 	"vidfilter/queue"
 	"vidfilter/queue/jetstream"
 )
@@ -38,8 +39,8 @@ func (o *workerOptions) flags() *pflag.FlagSet {
 	t := table{fs, "Options"}
 	o.link.flags(t)
 	t.add(newValue(&o.Jobs, "N", intIn(0, 1024)), "jobs", "", "parts at once; 0 (default) by cores, GPUs and memory")
-	t.add(text(&o.Work, "DIR"), "work", "", "for parts that are being made (default the system's)")
-	t.add(text(&o.Shared, "DIR"), "shared", "", "folder that all workers see, wherever it is mounted")
+	t.add(str(&o.Work, "DIR"), "work", "", "for parts that are being made (default the system's)")
+	t.add(str(&o.Shared, "DIR"), "shared", "", "folder that all workers see, wherever it is mounted")
 	t.add(newValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "end a part that gets nowhere for this (default 10m)")
 	t.add(newValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause while the disk has less (default 1GB or 1 %)")
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors")
@@ -83,7 +84,7 @@ Options:
 func (o *workerOptions) run(ctx context.Context, s stdio) error {
 	say := func(format string, args ...any) {
 		if !o.Quiet {
-			fmt.Fprintf(s.err, "vidfilter: %s\n", oneLine(fmt.Sprintf(format, args...)))
+			fmt.Fprintf(s.err, "vidfilter: %s\n", text.OneLine(fmt.Sprintf(format, args...)))
 		}
 	}
 	e, err := o.connect(jetstream.Options{Warn: func(msg string) { say("%s", msg) }}, "worker")
@@ -113,7 +114,7 @@ func (o *workerOptions) run(ctx context.Context, s stdio) error {
 		w.Sites, r.Work = []string{site}, ""
 	}
 	go guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { say("%s", note) })
-	say("%s: %s at once", w.Name, plural(int64(w.Slots), "part"))
+	say("%s: %s at once", w.Name, text.Count(w.Slots, "part"))
 	return e.Work(ctx, w, tellTasks(r.Handle, say))
 }
 
@@ -154,6 +155,6 @@ func guardFolder(ctx context.Context, g *tasks.Gate, dir string, least int64, no
 		if err != nil || !room.Paused(free) {
 			return "", true
 		}
-		return fmt.Sprintf("paused: %s free on the disk of %s, %s wanted", byteSize(free), dir, byteSize(room.Enough())), false
+		return fmt.Sprintf("paused: %s free on the disk of %s, %s wanted", text.Size(free), dir, text.Size(room.Enough())), false
 	}, note)
 }

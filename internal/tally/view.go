@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -50,6 +51,9 @@ type Active struct {
 	Bytes   int64     `json:"bytes"`
 	Note    string    `json:"note,omitempty"` // why nothing goes on
 }
+
+// Name is what people know it by: its title, or its ID where it has none. It may hold any character.
+func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
 
 // Note returns what holds the job up: what its first task says that says something.
 func (j Job) Note() string {

@@ -3,24 +3,12 @@ package text
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/width"
 )
 
-// wide are the runes that take two columns of a terminal: East Asian wide and full width, and emoji.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x23e9, 0x23ec, 1}, {0x25fd, 0x25fe, 1}, {0x2614, 0x2615, 1}, {0x2648, 0x2653, 1},
-		{0x26bd, 0x26be, 1}, {0x26c4, 0x26c5, 1}, {0x2753, 0x2755, 1}, {0x2795, 0x2797, 1}, {0x2b1b, 0x2b1c, 1}, {0x2e80, 0x303e, 1},
-		{0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1}, {0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1},
-		{0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1},
-	},
-	R32: []unicode.Range32{
-		{0x16fe0, 0x18aff, 1}, {0x1b000, 0x1b2ff, 1}, {0x1f004, 0x1f004, 1}, {0x1f0cf, 0x1f0cf, 1}, {0x1f18e, 0x1f19a, 1},
-		{0x1f200, 0x1f320, 1}, {0x1f32d, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f7e0, 0x1f7eb, 1}, {0x1f90c, 0x1faff, 1},
-		{0x20000, 0x3fffd, 1},
-	},
-}
-
-// Columns returns how many columns of a terminal s takes. It rather says too many: a line that is too short does no harm.
+// Columns returns how many columns of a terminal s takes. Terminals differ on emoji that are composed of several: the sum of
+// their parts is the most that they take, and a line that is too short does no harm.
 func Columns(s string) (n int) {
 	for _, r := range s {
 		n += columns(r)
@@ -29,37 +17,47 @@ func Columns(s string) (n int) {
 }
 
 func columns(r rune) int {
+	const emoji = 0xfe0f // makes what comes before it an emoji, which some terminals then draw in two columns
 	switch {
+	case r < 0x300 || r == emoji:
+		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case unicode.Is(wide, r):
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
 	}
 	return 1
 }
 
-const gap = "..."
+// gap stands for what is left out. It takes one column.
+const gap = "…"
 
-// Cut returns s in at most width columns. What is left out is in the middle: names of a series differ at the end.
+// Cut returns s as OneLine does, in at most width columns. What is left out is in the middle, and more remains of the end: it has
+// the number and the format, and names of a series differ there.
 func Cut(s string, width int) string {
+	s = OneLine(s)
 	switch {
 	case Columns(s) <= width:
 		return s
-	case width <= 0:
+	case width < 1:
 		return ""
-	case width < 2*len(gap):
-		return head(s, width)
 	}
-	room := width - len(gap)
-	return head(s, room-room/2) + gap + tail(s, room/2)
+	first := head(s, (width-1)/2)
+	return first + gap + tail(s[len(first):], width-1-Columns(first))
 }
 
-// Clip returns s in at most width columns, without its end: what is read from its beginning.
+// Clip is Cut for sentences, which are read from their beginning: it leaves out the end.
 func Clip(s string, width int) string {
-	if Columns(s) <= width || width < 2*len(gap) {
-		return head(s, width)
+	s = OneLine(s)
+	switch {
+	case Columns(s) <= width:
+		return s
+	case width < 1:
+		return ""
 	}
-	return head(s, width-len(gap)) + gap
+	return head(s, width-1) + gap
 }
 
 func head(s string, width int) string {
@@ -78,7 +76,7 @@ func tail(s string, width int) string {
 		i--
 		width -= columns(all[i])
 	}
-	for i < len(all) && columns(all[i]) == 0 { // what belongs to a rune that is left out
+	for i < len(all) && columns(all[i]) == 0 { // an accent whose letter is left out
 		i++
 	}
 	return string(all[i:])
@@ -87,5 +85,23 @@ func tail(s string, width int) string {
 // Pad returns s cut or filled with blanks to width columns.
 func Pad(s string, width int) string {
 	s = Cut(s, width)
-	return s + strings.Repeat(" ", max(0, width-Columns(s)))
+	return s + blanks(s, width)
+}
+
+// PadLeft is Pad for numbers: the blanks come first.
+func PadLeft(s string, width int) string {
+	s = Cut(s, width)
+	return blanks(s, width) + s
+}
+
+func blanks(s string, width int) string { return strings.Repeat(" ", max(0, width-Columns(s))) }
+
+// Bar draws how much is done, 0 to 1, in so many columns: "[###---]". It is empty where there is no room for one.
+func Bar(part float64, width int) string {
+	cells := width - len("[]")
+	if cells < 1 {
+		return ""
+	}
+	n := min(max(0, int(part*float64(cells))), cells)
+	return "[" + strings.Repeat("#", n) + strings.Repeat("-", cells-n) + "]"
 }

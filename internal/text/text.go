@@ -1,16 +1,16 @@
-// Package text puts names, sizes and times into words for people: the same in the terminal and on the status page.
+// Package text puts names, sizes and times into words for people, the same on the terminal, in reports and on the status page, and
+// finds out which word they may have meant.
 package text
 
 import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 	"unicode"
 )
 
-// OneLine makes control characters visible, and those that turn the direction of writing: a file's name may hold any, and would
-// move the cursor or look like another name.
+// OneLine makes control characters visible, and those that turn the direction of writing, and what is no text: names and metadata
+// come from strangers, and must not steer the terminal, fake a second line or look like another name.
 func OneLine(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
@@ -30,9 +30,13 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
 }
 
-// Clock writes a time as H:MM:SS or M:SS, rounded up: what has time left is not at 0:00.
-func Clock(d time.Duration) string {
-	n := int64(math.Ceil(d.Seconds()))
+// Clock writes a time in seconds as H:MM:SS or M:SS, rounded up: what has time left is not at 0:00.
+func Clock(seconds float64) string {
+	const most = 1 << 53
+	if math.IsNaN(seconds) {
+		seconds = 0
+	}
+	n := int64(math.Ceil(min(max(0, seconds), most)))
 	if n < 3600 {
 		return fmt.Sprintf("%d:%02d", n/60, n%60)
 	}
@@ -55,9 +59,40 @@ func Size(n int64) string {
 }
 
 // Count writes a number with what it counts: "1 frame", "2 frames".
-func Count(n int64, what string) string {
+func Count[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Progress is Count where the whole may be known: "3/40 frames". total is 0 where it is not.
+func Progress[N int | int64](n, total N, what string) string {
+	if total <= 0 {
+		return Count(n, what)
+	}
+	return fmt.Sprintf("%d/%d %ss", n, total, what)
+}
+
+// Percent writes a part of 1, rounded down: what is not done is not at 100%.
+func Percent(part float64) string { return fmt.Sprintf("%d%%", int(part*100)) }
+
+// Some says how many there are of a kind, as "2 failed", and nothing of none.
+func Some(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// List joins what is not empty by commas.
+func List(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p != "" && b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p)
+	}
+	return b.String()
 }

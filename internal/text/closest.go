@@ -1,6 +1,4 @@
-// Package words has what every place needs that speaks to people: what they may have meant, and names from strangers shown so that they
-// steer no terminal and fit their column.
-package words
+package text
 
 import "strings"
 
