@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"vidfilter/bench"
+	"vidfilter/internal/text"
 )
 
 // columns are rows of text, the first of them the titles. They are printed as wide as they need, numbers to the right.
@@ -20,18 +20,18 @@ func (c *columns) String() string {
 	widths := make([]int, len(c.rows[0]))
 	for _, row := range c.rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], text.Columns(cell))
 		}
 	}
 	var b strings.Builder
 	for _, row := range c.rows {
 		var line strings.Builder
 		for i, cell := range row {
+			pad := text.PadLeft
 			if i < c.left {
-				fmt.Fprintf(&line, "  %-*s", widths[i], cell)
-			} else {
-				fmt.Fprintf(&line, "  %*s", widths[i], cell)
+				pad = text.Pad
 			}
+			line.WriteString("  " + pad(cell, widths[i]))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
