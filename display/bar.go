@@ -118,14 +118,19 @@ type cells struct {
 	work            []string // as names
 }
 
+func cellsOf(part, left *float64, names ...string) cells {
+	c := cells{names: names}
+	if part != nil {
+		c.bar, c.part = *part, text.Percent(*part)
+	}
+	if left != nil {
+		c.left = text.Clock(*left) + " left"
+	}
+	return c
+}
+
 func jobCells(j tally.Job) cells {
-	c := cells{names: []string{name(j)}}
-	if j.Part != nil {
-		c.bar, c.part = *j.Part, text.Percent(*j.Part)
-	}
-	if j.Left != nil {
-		c.left = text.Clock(*j.Left) + " left"
-	}
+	c := cellsOf(j.Part, j.Left, name(j))
 	if j.FPS > 0 {
 		c.fps = fmt.Sprintf("%.1f fps", j.FPS)
 	}
@@ -153,13 +158,7 @@ func framesWork(n int64, total *int64) []string {
 func wholeCells(t tally.Totals) cells {
 	done := fmt.Sprintf("%d/%d", t.Done, t.Jobs)
 	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(t.Jobs, "job"))
-	c := cells{names: []string{text.List(jobs, text.Some(t.Failed, "failed")), jobs, done}}
-	if t.Part != nil {
-		c.bar, c.part = *t.Part, text.Percent(*t.Part)
-	}
-	if t.Left != nil {
-		c.left = text.Clock(*t.Left) + " left"
-	}
+	c := cellsOf(t.Part, t.Left, text.List(jobs, text.Some(t.Failed, "failed")), jobs, done)
 	if t.Running > 0 {
 		c.fps = fmt.Sprintf("%.1f fps", t.FPS)
 	}
