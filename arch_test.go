@@ -85,7 +85,7 @@ var rules = []rule{
 		why: "shows any engine, and is the part that strangers reach: no codec, device or file lies behind it"},
 	{folder: "queue",
 		why: "what is asked of a queue, whoever it is that answers: it knows no engine and no video"},
-	{folder: "queue/jetstream", imports: []string{"queue", nats},
+	{folder: "queue/jetstream", imports: []string{"queue", "internal/durable", nats},
 		why: "the only importer of NATS, so that another engine may be put in its place; what tasks do is not its concern"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"vidfilter/internal/durable"
 )
 
 // Request is what the person asked for.
@@ -163,7 +165,7 @@ func (p *Plan) argument(s string) ([]source, error) {
 		return p.list("stdin", p.req.Stdin)
 	case isList && !exists(p.absolute(s)):
 		return p.listFile(list)
-	case isJobFile(s) && !isDir(p.absolute(s)):
+	case isJobFile(s) && !durable.IsDir(p.absolute(s)):
 		if len(p.req.Sources) > 1 {
 			return nil, errorf("write the other sources into it, or run it by itself", "the job file %q is not the only source", s)
 		}
@@ -190,7 +192,7 @@ func (p *Plan) root() (string, error) {
 	if p.req.Root != "" {
 		root = p.absolute(p.req.Root)
 	}
-	if exists(root) && !isDir(root) {
+	if exists(root) && !durable.IsDir(root) {
 		return "", errorf("a batch writes into a folder: -o FOLDER", "the output %q is not a folder", root)
 	}
 	return root, nil

@@ -140,8 +140,3 @@ func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }
-
-func isDir(name string) bool {
-	i, err := os.Stat(name)
-	return err == nil && i.IsDir()
-}

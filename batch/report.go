@@ -75,9 +75,9 @@ func CheckReport(path string) error {
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case ext != ".json" && ext != ".html":
 		return errorf("--report FILE.json or FILE.html", "a report is .json or .html, not %q", filepath.Base(path))
-	case isDir(path):
+	case durable.IsDir(path):
 		return errorf("--report FILE.json or FILE.html", "the report %q is a folder", path)
-	case !isDir(filepath.Dir(path)):
+	case !durable.IsDir(filepath.Dir(path)):
 		return errorf("make the folder first", "there is no folder %q for the report", filepath.Dir(path))
 	}
 	return nil

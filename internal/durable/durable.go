@@ -64,7 +64,7 @@ func SyncDir(dir string) error {
 
 // MkdirAll makes a folder and those above it that are missing, and their names durable.
 func MkdirAll(dir string) error {
-	if i, err := os.Stat(dir); err == nil && i.IsDir() {
+	if IsDir(dir) {
 		return nil
 	}
 	parent := filepath.Dir(dir)
@@ -73,22 +73,28 @@ func MkdirAll(dir string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil && !isDir(dir) {
+	if err := os.Mkdir(dir, 0o777); err != nil && !IsDir(dir) {
 		return err
 	}
 	return SyncDir(parent)
 }
 
-func isDir(name string) bool {
+// IsDir says whether there is a folder, or a link to one.
+func IsDir(name string) bool {
 	i, err := os.Stat(name)
 	return err == nil && i.IsDir()
 }
 
-// TempPrefix is how the names of files begin that WriteFile has not finished.
+// TempPrefix is how the names of files begin that WriteFile or WriteSecret has not finished.
 const TempPrefix = ".tmp-"
 
 // WriteFile puts data under a name, whole or not at all, whenever the power goes. What was there is replaced.
-func WriteFile(name string, data []byte) (err error) {
+func WriteFile(name string, data []byte) error { return writeFile(name, data, 0o644) }
+
+// WriteSecret is WriteFile for what only its owner may read.
+func WriteSecret(name string, data []byte) error { return writeFile(name, data, 0o600) }
+
+func writeFile(name string, data []byte, mode os.FileMode) (err error) {
 	dir := filepath.Dir(name)
 	f, err := os.CreateTemp(dir, TempPrefix+"*")
 	if err != nil {
@@ -103,7 +109,7 @@ func WriteFile(name string, data []byte) (err error) {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil && !unsupported(err) && !errors.Is(err, syscall.EPERM) {
+	if err := f.Chmod(mode); err != nil && !unsupported(err) && !errors.Is(err, syscall.EPERM) {
 		return err
 	}
 	if err := SyncFile(f); err != nil {

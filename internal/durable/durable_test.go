@@ -70,3 +70,17 @@ func TestWriteFile(t *testing.T) {
 		t.Error("a folder was made below a file")
 	}
 }
+
+func TestModes(t *testing.T) {
+	dir := t.TempDir()
+	for name, write := range map[string]func(string, []byte) error{"public": WriteFile, "secret": WriteSecret} {
+		must(t, write(filepath.Join(dir, name), nil))
+	}
+	for name, want := range map[string]os.FileMode{"public": 0o644, "secret": 0o600} {
+		i, err := os.Stat(filepath.Join(dir, name))
+		must(t, err)
+		if got := i.Mode(); got != want {
+			t.Errorf("%s: mode %v, want %v", name, got, want)
+		}
+	}
+}

@@ -16,9 +16,10 @@ import (
 	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
+
+	"vidfilter/internal/durable"
 )
 
 const (
@@ -154,17 +155,7 @@ func parsePair(b []byte) (pair, error) {
 
 // writeSecret writes a file that only its owner may read, whole or not at all.
 func writeSecret(file string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("queue: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
+	if err := durable.WriteSecret(file, b); err != nil {
 		return fmt.Errorf("queue: writing %s: %w", file, err)
 	}
 	return nil
