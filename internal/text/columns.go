@@ -37,12 +37,9 @@ const gap = "…"
 // Cut returns s as OneLine does, in at most width columns. What is left out is in the middle, and more remains of the end: it has
 // the number and the format, and names of a series differ there.
 func Cut(s string, width int) string {
-	s = OneLine(s)
-	switch {
-	case Columns(s) <= width:
+	s, ok := fitting(s, width)
+	if ok {
 		return s
-	case width < 1:
-		return ""
 	}
 	first := head(s, (width-1)/2)
 	return first + gap + tail(s[len(first):], width-1-Columns(first))
@@ -50,14 +47,20 @@ func Cut(s string, width int) string {
 
 // Clip is Cut for sentences, which are read from their beginning: it leaves out the end.
 func Clip(s string, width int) string {
-	s = OneLine(s)
-	switch {
-	case Columns(s) <= width:
+	s, ok := fitting(s, width)
+	if ok {
 		return s
-	case width < 1:
-		return ""
 	}
 	return head(s, width-1) + gap
+}
+
+// fitting returns s in one line, and whether it can stay like that: it fits, or, as "", there is no room even for a gap.
+func fitting(s string, width int) (line string, ok bool) {
+	if width < 1 {
+		return "", true
+	}
+	s = OneLine(s)
+	return s, Columns(s) <= width
 }
 
 func head(s string, width int) string {
