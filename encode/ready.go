@@ -81,25 +81,21 @@ func (t *times) Pop() any {
 // PartsError means that these options do not give such video.
 func (o *Output) Begin(f *pipeline.Frame, avcc []byte) error {
 	o.ready = &ready{avcc: avcc}
-	if err := o.openEncoder(f); err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.describeVideo(f); err != nil {
-		return err
-	}
-	o.enc.Free() // it was asked how it would do it
+	return o.startWith(f, func() error {
+		o.from.Store(o.micros(f.PTS))
+		return o.takeHeaders(avcc)
+	})
+}
+
+// takeHeaders puts the parts' headers in the place of the encoder's, which was asked only how it would do it.
+func (o *Output) takeHeaders(avcc []byte) error {
+	o.enc.Free()
 	o.enc = nil
 	par := o.video.codecpar
 	if !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(avcc), bytes.Equal) {
 		return &PartsError{"the parts were not coded with these options"}
 	}
-	if err := av.Error(int(C.vf_set_extradata(par, (*C.uint8_t)(&avcc[0]), C.int(len(avcc))))); err != nil {
-		return err
-	}
-	o.from.Store(o.micros(f.PTS))
-	return o.openWith(f.PTS)
+	return av.Error(int(C.vf_set_extradata(par, (*C.uint8_t)(&avcc[0]), C.int(len(avcc)))))
 }
 
 // BeginCopy starts an output of the input's own video packets: the part of a file from the one that is decoded at

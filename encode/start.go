@@ -23,6 +23,16 @@ import (
 
 // start opens the encoder for frames like f, then the file, and writes the header.
 func (o *Output) start(f *pipeline.Frame) error {
+	return o.startWith(f, func() error {
+		if o.in.Part {
+			o.shift = f.PTS
+		}
+		return nil
+	})
+}
+
+// startWith calls described, with o.mu held, between opening the encoder for frames like f and opening the file.
+func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := o.openEncoder(f); err != nil {
 		return err
 	}
@@ -31,8 +41,8 @@ func (o *Output) start(f *pipeline.Frame) error {
 	if err := o.describeVideo(f); err != nil {
 		return err
 	}
-	if o.in.Part {
-		o.shift = f.PTS
+	if err := described(); err != nil {
+		return err
 	}
 	return o.openWith(f.PTS)
 }
