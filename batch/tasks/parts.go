@@ -99,7 +99,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(filepath.ToSlash(k.folder[len(k.shared())+1:]), "part-", k.job.ID+"/out/", 1)
-		err = k.put(ctx, res.Blob, temp)
+		if err = k.put(ctx, res.Blob, temp); err == nil {
+			err = k.inTime(ctx, res.Blob)
+		}
 	} else {
 		res.File = filepath.Base(k.folder) + ".mp4"
 		err = os.Rename(temp, filepath.Join(k.shared(), res.File))
@@ -109,6 +111,19 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	b, err := json.Marshal(res)
 	return queue.Outcome{Result: b}, err
+}
+
+// inTime removes what was put in the store too late: where another worker has done the task, the job may be over, and nobody would. Of
+// one that is not over, all goes when it is.
+func (k *task) inTime(ctx context.Context, blob string) error {
+	results, err := k.Results(ctx, k.job.ID)
+	if err != nil {
+		return err
+	}
+	if _, done := results[k.task.Name]; !done {
+		return nil
+	}
+	return errors.Join(queue.ErrTwin, k.Blobs.Delete(ctx, blob))
 }
 
 // input returns the file that has the part: the source, or what was sent of it.
@@ -155,7 +170,7 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	b, err := json.Marshal(p)
-	return queue.Outcome{Next: []queue.Task{{Name: "part-" + number, Body: b}}}, err
+	return queue.Outcome{Next: []queue.Task{{Name: "part-" + number, Site: PartSite(k.spec.Record.Version), Body: b}}}, err
 }
 
 // waiting counts the parts in the store that nobody has filtered yet, and removes the others.

@@ -55,10 +55,39 @@ func (r Result) rate() float64 {
 	return float64(r.Frames) / r.Seconds
 }
 
+// SiteOf is the site of a job whose files are at a place: those that reach them and are of the version that the job is to be done with.
+func SiteOf(place, version string) string { return place + "-" + version }
+
+// partSite begins the site of parts that go through the store. Versions differ in what they make, so one does not touch another's.
+const partSite = "parts of vidfilter "
+
+// PartSite is the site of those who take parts of a version.
+func PartSite(version string) string { return partSite + version }
+
+// PartVersion returns the version whose parts a worker takes, "" if it takes none.
+func PartVersion(w queue.Worker) string {
+	for _, s := range w.Sites {
+		if v, ok := strings.CutPrefix(s, partSite); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// VersionOf returns the version that a job is to be done with, "" if it is none of ours.
+func VersionOf(j queue.Job) string {
+	var s Spec
+	if json.Unmarshal(j.Spec, &s) != nil {
+		return ""
+	}
+	return s.Record.Version
+}
+
 // Runner does tasks: Handle is a queue.Handler. It may be used by several slots at once.
 type Runner struct {
 	Program Program
-	Work    string // folder for what is not finished; "" for one beside the outputs
+	Sites   []string // whose files are within reach: what is not finished of their jobs lies beside the outputs
+	Work    string   // folder for what is not finished of other jobs; "" where there are none
 	Blobs   queue.Blobs
 	Results func(ctx context.Context, job string) (map[string]json.RawMessage, error)
 	Devices []string // what tasks that leave it open are spread over, as "cuda:1"
@@ -146,11 +175,10 @@ type task struct {
 
 // shared is where the parts of the job are kept until they are joined.
 func (k *task) shared() string {
-	work := k.Work
-	if work == "" {
-		work = filepath.Join(k.spec.Root, batch.StateDir, "work")
+	if k.Work != "" && !slices.Contains(k.Sites, k.job.Site) {
+		return filepath.Join(k.Work, k.job.ID)
 	}
-	return filepath.Join(work, k.job.ID)
+	return filepath.Join(k.spec.Root, batch.StateDir, "work", k.job.ID)
 }
 
 // temp returns a name in a folder that goes with the attempt. Two workers that do the same task have two.

@@ -233,9 +233,10 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
 		return err
 	}
+	site := SiteOf(s.Site, s.Version)
 	return s.Engine.Submit(ctx, queue.Job{
-		ID: id, Digest: digest, Title: e.item.Output, Site: s.Site, Retries: s.Retries, Spec: spec,
-		First: about.First(s.Site),
+		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
+		First: about.First(site),
 	}, true)
 }
 
