@@ -60,6 +60,8 @@ func parseJobs(args []string) (*jobsOptions, error) {
 	}
 	switch {
 	case o.Help:
+	case o.link.check() != nil:
+		return o, o.link.check()
 	case o.remote() && fs.NArg() > 0:
 		return o, usagef("give one of them", "a folder and --server exclude each other")
 	case !o.remote() && fs.NArg() != 1:

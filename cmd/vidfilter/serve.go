@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,6 +25,7 @@ type serveOptions struct {
 	Status, Token string
 	Private       bool
 	Prefix        string
+	Lease         time.Duration
 	Quiet, Help   bool
 }
 
@@ -41,6 +44,7 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	t.add(text(&o.Token, "TOKEN"), "token", "", "lets the status page cancel and retry")
 	t.flag(&o.Private, "private", "", "reading the status page needs the token, too")
 	t.add(text(&o.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
+	t.add(newValue(&o.Lease, "TIME", parseLease), "lease", "", leaseText)
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors")
 	t.flag(&o.Help, "help", "h", "print this help")
 	return fs
@@ -59,7 +63,8 @@ func runServe(args []string, s stdio) error {
 	switch {
 	case o.Help:
 		_, err := io.WriteString(s.out, `usage: vidfilter serve --state DIR [options]
-Keeps the queue for vidfilter batch --server and vidfilter worker on other machines, until it is interrupted.
+Keeps the queue for vidfilter batch --server and vidfilter worker on other machines, until it is interrupted. While it
+runs, DIR/serve.json says where: {"url":"tls://HOST:PORT","creds":FILE,"status":URL,"pid":N}.
 Options:
 `+groupHelp(fs, "Options"))
 		return err
@@ -83,15 +88,17 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 			fmt.Fprintf(s.err, "vidfilter: %s\n", oneLine(fmt.Sprintf(format, args...)))
 		}
 	}
+	serving{}.remove(o.State) // of one that was killed
 	server, err := jetstream.Serve(jetstream.ServeOptions{
-		Options: jetstream.Options{Warn: func(msg string) { say("%s", msg) }, Prefix: o.Prefix},
+		Options: jetstream.Options{Warn: func(msg string) { say("%s", msg) }, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
 	})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	say("queue: %s; workers need %s", server.Addr(), server.Creds())
+	go o.sweep(ctx, server.Engine())
+	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
 	if o.Status != "" {
 		var closers []func()
 		defer func() {
@@ -99,7 +106,7 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 				f()
 			}
 		}()
-		err := serveStatus(ctx, server.Engine(), web.Options{
+		about.Status, err = serveStatus(ctx, server.Engine(), web.Options{
 			Version: versionName(), Token: o.Token, Private: o.Private, Retry: retry(server.Engine()), Frames: framesOf,
 			FreeDisk: func() (int64, error) { free, _, err := batch.Space(o.State); return free, err },
 		}, o.Status, say, func(f func()) { closers = append(closers, f) })
@@ -107,6 +114,11 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 			return err
 		}
 	}
+	if err := about.write(o.State); err != nil {
+		return err
+	}
+	defer about.remove(o.State)
+	say("queue: %s; workers need %s", about.URL, about.Creds)
 	<-ctx.Done()
 	var cause interruption
 	if errors.As(context.Cause(ctx), &cause) && cause.signal == syscall.SIGTERM {
