@@ -135,7 +135,11 @@ func (k *task) input(ctx context.Context, p Part) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, k.get(ctx, p.Blob, name)
+	err = k.get(ctx, p.Blob, name)
+	if errors.Is(err, queue.ErrNoBlob) {
+		err = queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
+	}
+	return name, err
 }
 
 // ahead is how many parts may wait in the store for a worker: it holds a part of the source only.
@@ -282,8 +286,8 @@ func (k *task) finished(ctx context.Context) ([]PartResult, error) {
 	return parts, nil
 }
 
-// ErrGone is the error of a part that was finished and is no longer there.
-var ErrGone = errors.New("a finished part is gone")
+// ErrGone is the error of a part that was made or cut off and is no longer there.
+var ErrGone = errors.New("a part is gone")
 
 // fetch returns the name of a part's file.
 func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch"
+	"vidfilter/batch/tasks"
 	"vidfilter/queue"
 	"vidfilter/web"
 )
@@ -125,7 +126,7 @@ func retry(e queue.Engine) func(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return e.Submit(ctx, s.Job, true)
+		return e.Submit(ctx, tasks.Retry(s), true)
 	}
 }
 
