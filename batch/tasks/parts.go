@@ -116,11 +116,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 // inTime removes what was put in the store too late: where another worker has done the task, the job may be over, and nobody would. Of
 // one that is not over, all goes when it is.
 func (k *task) inTime(ctx context.Context, blob string) error {
-	results, err := k.Results(ctx, k.job.ID)
-	if err != nil {
-		return err
-	}
-	if _, done := results[k.task.Name]; !done {
+	if !k.overtaken(ctx) {
 		return nil
 	}
 	return errors.Join(queue.ErrTwin, k.Blobs.Delete(ctx, blob))

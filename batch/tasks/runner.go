@@ -122,9 +122,33 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 		if cause := context.Cause(ctx); cause != nil {
 			return queue.Outcome{}, cause
 		}
+		if k.overtaken(ctx) { // which takes the ground from under us
+			return queue.Outcome{}, queue.ErrTwin
+		}
 		return queue.Outcome{}, k.judge(err)
 	}
 	return out, nil
+}
+
+// overtaken says whether another worker has done the task. Who was frozen for a while cannot know, and may have to connect again first.
+func (k *task) overtaken(ctx context.Context) bool {
+	if k.Results == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		results, err := k.Results(ctx, k.job.ID)
+		if err == nil {
+			_, done := results[k.task.Name]
+			return done
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // reach returns a path in the shared folder as this machine has it.
