@@ -99,7 +99,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(filepath.ToSlash(k.folder[len(k.shared())+1:]), "part-", k.job.ID+"/out/", 1)
-		err = k.put(ctx, res.Blob, temp)
+		if err = k.put(ctx, res.Blob, temp); err == nil {
+			err = k.inTime(ctx, res.Blob)
+		}
 	} else {
 		res.File = filepath.Base(k.folder) + ".mp4"
 		err = os.Rename(temp, filepath.Join(k.shared(), res.File))
@@ -111,6 +113,15 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	return queue.Outcome{Result: b}, err
 }
 
+// inTime removes what was put in the store too late: where another worker has done the task, the job may be over, and nobody would. Of
+// one that is not over, all goes when it is.
+func (k *task) inTime(ctx context.Context, blob string) error {
+	if !k.overtaken(ctx) {
+		return nil
+	}
+	return errors.Join(queue.ErrTwin, k.Blobs.Delete(ctx, blob))
+}
+
 // input returns the file that has the part: the source, or what was sent of it.
 func (k *task) input(ctx context.Context, p Part) (string, error) {
 	if p.Blob == "" {
@@ -120,7 +131,11 @@ func (k *task) input(ctx context.Context, p Part) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, k.get(ctx, p.Blob, name)
+	err = k.get(ctx, p.Blob, name)
+	if errors.Is(err, queue.ErrNoBlob) {
+		err = queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
+	}
+	return name, err
 }
 
 // ahead is how many parts may wait in the store for a worker: it holds a part of the source only.
@@ -155,7 +170,7 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	b, err := json.Marshal(p)
-	return queue.Outcome{Next: []queue.Task{{Name: "part-" + number, Body: b}}}, err
+	return queue.Outcome{Next: []queue.Task{{Name: "part-" + number, Site: PartSite(k.spec.Record.Version), Body: b}}}, err
 }
 
 // waiting counts the parts in the store that nobody has filtered yet, and removes the others.
@@ -267,8 +282,8 @@ func (k *task) finished(ctx context.Context) ([]PartResult, error) {
 	return parts, nil
 }
 
-// ErrGone is the error of a part that was finished and is no longer there.
-var ErrGone = errors.New("a finished part is gone")
+// ErrGone is the error of a part that was made or cut off and is no longer there.
+var ErrGone = errors.New("a part is gone")
 
 // fetch returns the name of a part's file.
 func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {

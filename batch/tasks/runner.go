@@ -55,10 +55,39 @@ func (r Result) rate() float64 {
 	return float64(r.Frames) / r.Seconds
 }
 
+// SiteOf is the site of a job whose files are at a place: those that reach them and are of the version that the job is to be done with.
+func SiteOf(place, version string) string { return place + "-" + version }
+
+// partSite begins the site of parts that go through the store. Versions differ in what they make, so one does not touch another's.
+const partSite = "parts of vidfilter "
+
+// PartSite is the site of those who take parts of a version.
+func PartSite(version string) string { return partSite + version }
+
+// PartVersion returns the version whose parts a worker takes, "" if it takes none.
+func PartVersion(w queue.Worker) string {
+	for _, s := range w.Sites {
+		if v, ok := strings.CutPrefix(s, partSite); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// VersionOf returns the version that a job is to be done with, "" if it is none of ours.
+func VersionOf(j queue.Job) string {
+	var s Spec
+	if json.Unmarshal(j.Spec, &s) != nil {
+		return ""
+	}
+	return s.Record.Version
+}
+
 // Runner does tasks: Handle is a queue.Handler. It may be used by several slots at once.
 type Runner struct {
 	Program Program
-	Work    string // folder for what is not finished; "" for one beside the outputs
+	Sites   []string // whose files are within reach: what is not finished of their jobs lies beside the outputs
+	Work    string   // folder for what is not finished of other jobs; "" where there are none
 	Blobs   queue.Blobs
 	Results func(ctx context.Context, job string) (map[string]json.RawMessage, error)
 	Devices []string // what tasks that leave it open are spread over, as "cuda:1"
@@ -93,9 +122,33 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 		if cause := context.Cause(ctx); cause != nil {
 			return queue.Outcome{}, cause
 		}
+		if k.overtaken(ctx) { // which takes the ground from under us
+			return queue.Outcome{}, queue.ErrTwin
+		}
 		return queue.Outcome{}, k.judge(err)
 	}
 	return out, nil
+}
+
+// overtaken says whether another worker has done the task. Who was frozen for a while cannot know, and may have to connect again first.
+func (k *task) overtaken(ctx context.Context) bool {
+	if k.Results == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		results, err := k.Results(ctx, k.job.ID)
+		if err == nil {
+			_, done := results[k.task.Name]
+			return done
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // reach returns a path in the shared folder as this machine has it.
@@ -146,11 +199,10 @@ type task struct {
 
 // shared is where the parts of the job are kept until they are joined.
 func (k *task) shared() string {
-	work := k.Work
-	if work == "" {
-		work = filepath.Join(k.spec.Root, batch.StateDir, "work")
+	if k.Work != "" && !slices.Contains(k.Sites, k.job.Site) {
+		return filepath.Join(k.Work, k.job.ID)
 	}
-	return filepath.Join(work, k.job.ID)
+	return filepath.Join(k.spec.Root, batch.StateDir, "work", k.job.ID)
 }
 
 // temp returns a name in a folder that goes with the attempt. Two workers that do the same task have two.

@@ -233,20 +233,24 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
 		return err
 	}
+	site := SiteOf(s.Site, s.Version)
 	return s.Engine.Submit(ctx, queue.Job{
-		ID: id, Digest: digest, Title: e.item.Output, Site: s.Site, Retries: s.Retries, Spec: spec,
-		First: about.First(s.Site),
+		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
+		First: about.First(site),
 	}, true)
 }
 
-// redo gives a job a digest of its own whose output was there and is gone: the queue takes it for done.
+const redoMark = "/redo-"
+
+// redo gives a job a digest of its own whose output was there and is gone: the queue takes it for done. So it does with one that was
+// cancelled and whose parts were in the store, where they no longer are.
 func redo(known queue.Status, digest string) string {
-	const mark = "/redo-"
-	if before, _, ok := strings.Cut(known.Job.Digest, mark); ok && before == digest && !known.State.Ended() {
+	if before, _, ok := strings.Cut(known.Job.Digest, redoMark); ok && before == digest && !known.State.Ended() {
 		return known.Job.Digest
 	}
-	if before, _, _ := strings.Cut(known.Job.Digest, mark); before == digest && known.State == queue.Done {
-		return digest + mark + strconv.FormatInt(time.Now().UnixNano(), 36)
+	anew := known.State == queue.Done || known.State == queue.Cancelled && remote(known.Job)
+	if before, _, _ := strings.Cut(known.Job.Digest, redoMark); before == digest && anew {
+		return digest + redoMark + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
 	return digest
 }
@@ -379,4 +383,19 @@ func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.R
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
 		State: state, Reason: reason, Attempts: r.Attempts,
 	}
+}
+
+// Retry returns the job of a status as it is put in the queue again after it failed or was cancelled.
+func Retry(s queue.Status) queue.Job {
+	j := s.Job
+	if s.State == queue.Cancelled {
+		digest, _, _ := strings.Cut(j.Digest, redoMark)
+		j.Digest = redo(s, digest)
+	}
+	return j
+}
+
+func remote(j queue.Job) bool {
+	var s Spec
+	return json.Unmarshal(j.Spec, &s) == nil && s.Remote
 }

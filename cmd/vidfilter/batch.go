@@ -64,6 +64,9 @@ func runBatch(args []string, s stdio) error {
 	if err := o.fromFile(b.plan.Batch); err != nil {
 		return err
 	}
+	if err := b.checkRemote(); err != nil {
+		return err
+	}
 	if o.Report != "" {
 		if err := batch.CheckReport(o.Report); err != nil {
 			return badOption(err)
@@ -315,7 +318,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	failed := make(chan error, 1)
 	working.Go(func() {
 		err := b.engine.Work(worker, queue.Worker{
-			Name: workerName(), Sites: []string{b.site}, Any: true, Slots: b.slots, GPUs: names,
+			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names,
 		}, runner.Handle)
 		if err != nil {
 			failed <- err
@@ -323,6 +326,9 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		}
 	})
 	working.Go(func() { b.guard(worker) })
+	if b.o.remote() {
+		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Warn) })
+	}
 	session := &tasks.Session{
 		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: versionName(), Window: b.window(),
 		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Threads: b.threads(),
@@ -334,6 +340,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		return nil, err
 	}
 	rows, err := session.Run(worker, next)
+	b.sweepStore(ctx)
 	select {
 	case err = <-failed:
 	default:
@@ -344,7 +351,9 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 func (b *batchJob) runner(devices []string) *tasks.Runner {
 	program := tasks.Self()
 	program.Stall, program.Gate, program.Env = b.o.Stall, &b.gate, withoutOptions(b.s.env)
-	return &tasks.Runner{Program: program, Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices, Shared: b.o.Shared}
+	return b.remoteRunner(&tasks.Runner{
+		Program: program, Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices, Shared: b.o.Shared,
+	})
 }
 
 // withoutOptions is an environment in which no options are: what they say is among the job's own already.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch"
+	"vidfilter/batch/tasks"
 	"vidfilter/queue"
 	"vidfilter/web"
 )
@@ -54,7 +55,8 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 		return nil
 	}
 	o.Token = b.o.Token
-	return serveStatus(ctx, b.engine, o, b.o.Status, b.screen.Notice, b.onClose)
+	_, err := serveStatus(ctx, b.engine, o, b.o.Status, b.screen.Notice, b.onClose)
+	return err
 }
 
 func (b *batchJob) listen(h http.Handler, token string) error {
@@ -83,19 +85,20 @@ func (b *batchJob) listen(h http.Handler, token string) error {
 	return nil
 }
 
-// serveStatus serves the status page of a queue.
-func serveStatus(ctx context.Context, e queue.Engine, o web.Options, addr string, say func(string, ...any), onClose func(func())) error {
+// serveStatus serves the status page of a queue, and returns where.
+func serveStatus(ctx context.Context, e queue.Engine, o web.Options, addr string, say func(string, ...any), onClose func(func())) (url string, err error) {
 	h, stop := web.Handler(e, o)
 	ctx, cancel := context.WithCancel(ctx)
 	at, wait, err := web.Serve(ctx, addr, h)
 	if err != nil {
 		cancel()
 		stop()
-		return usagef("give another address, as 127.0.0.1:8081", "%v", err)
+		return "", usagef("give another address, as 127.0.0.1:8081", "%v", err)
 	}
 	onClose(func() { cancel(); _ = wait(); stop() })
-	say("status page: http://%s/", at)
-	return nil
+	url = fmt.Sprintf("http://%s/", at)
+	say("status page: %s", url)
+	return url, nil
 }
 
 // statusOf returns what a queue knows of a job.
@@ -123,7 +126,7 @@ func retry(e queue.Engine) func(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return e.Submit(ctx, s.Job, true)
+		return e.Submit(ctx, tasks.Retry(s), true)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/internal/text"
+	"vidfilter/queue/jetstream"
 )
 
 // The exit codes.
@@ -22,6 +23,7 @@ const (
 	exitOutput     = 4
 	exitDevice     = 5
 	exitDamaged    = 6
+	exitQueue      = 7
 	exitInterrupt  = 130 // 128 + SIGINT, as shells have it
 	exitTerminated = 143 // 128 + SIGTERM
 )
@@ -38,6 +40,7 @@ var exitTexts = []struct {
 	{exitOutput, "output or disk"},
 	{exitDevice, "device"},
 	{exitDamaged, "finished but damaged or not verified"},
+	{exitQueue, "queue out of reach"},
 	{exitInterrupt, "interrupted"},
 	{exitTerminated, "terminated"},
 }
@@ -55,6 +58,8 @@ func exitCode(err error) int {
 		return exitInterrupt
 	case errors.As(err, &interrupted):
 		return exitTerminated
+	case errors.As(err, new(*jetstream.Error)):
+		return exitQueue
 	case errors.Is(err, gpu.ErrDevice):
 		return exitDevice
 	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):

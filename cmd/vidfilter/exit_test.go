@@ -12,6 +12,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
+	"vidfilter/queue/jetstream"
 )
 
 func TestExitCode(t *testing.T) {
@@ -32,6 +33,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("gpu: %w", gpu.ErrDevice), 5},
 		{fmt.Errorf("check: %w", encode.ErrDamaged), 6},
 		{fmt.Errorf("check: %w: %w", decode.ErrUnreadable, encode.ErrDamaged), 6},
+		{fmt.Errorf("worker: %w", new(jetstream.Error)), 7},
 		{interruption{syscall.SIGINT}, 130},
 		{interruption{syscall.SIGTERM}, 143},
 		{interruption{syscall.SIGHUP}, 143},

@@ -21,6 +21,9 @@ func helpText() string {
 	var b strings.Builder
 	b.WriteString("usage: vidfilter -i IN -o OUT [options]    filter a video or a picture\n")
 	for _, c := range commands() {
+		if c.name == "help" { // which is this
+			continue
+		}
 		fmt.Fprintf(&b, "       %-36s%s\n", strings.TrimSpace("vidfilter "+c.name+" "+c.args), c.text)
 	}
 	fs := defaultOptions().flags()

@@ -63,7 +63,7 @@ func TestHelpDefaults(t *testing.T) {
 
 func TestHelpNamesExitCodes(t *testing.T) {
 	help := strings.Join(strings.Fields(helpText()), " ")
-	for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 130, 143} {
+	for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 143} {
 		if exitTexts[i].code != code {
 			t.Errorf("exit code %d is not in its place", code)
 		}

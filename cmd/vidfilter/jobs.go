@@ -37,8 +37,8 @@ func (o *jobsOptions) flags() *pflag.FlagSet {
 	t := table{fs, "Options"}
 	t.flag(&o.Watch, "watch", "w", "again every two seconds, until interrupted")
 	t.add(oneOf(&o.State, jobStates), "state", "", "only those: queued running done failed cancelled")
-	t.add(&list{p: &o.Cancel}, "cancel", "", "ID of a job to end; repeatable")
-	t.add(&list{p: &o.Retry}, "retry", "", "ID of a job that failed, to try again; repeatable")
+	t.add(&repeated{&o.Cancel, "ID"}, "cancel", "", "ID of a job to end; repeatable")
+	t.add(&repeated{&o.Retry, "ID"}, "retry", "", "ID of a job that failed, to try again; repeatable")
 	t.flag(&o.JSON, "json", "", "print one JSON document")
 	o.link.flags(t)
 	t.flag(&o.Help, "help", "h", "print this help")
@@ -61,6 +61,8 @@ func parseJobs(args []string) (*jobsOptions, error) {
 	}
 	switch {
 	case o.Help:
+	case o.link.check() != nil:
+		return o, o.link.check()
 	case o.remote() && fs.NArg() > 0:
 		return o, usagef("give one of them", "a folder and --server exclude each other")
 	case !o.remote() && fs.NArg() != 1:

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -24,6 +26,7 @@ type serveOptions struct {
 	Status, Token string
 	Private       bool
 	Prefix        string
+	Lease         time.Duration
 	Quiet, Help   bool
 }
 
@@ -34,7 +37,7 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	t := table{fs, "Options"}
 	t.add(str(&o.State, "DIR"), "state", "", "folder of the queue, and of worker.creds for workers")
 	t.add(str(&o.Listen, "ADDR"), "listen", "", "where to listen (default "+jetstream.DefaultAddr+")")
-	t.add(&list{p: &o.Hosts}, "host", "", "name of this machine for its certificate; repeatable")
+	t.add(&repeated{&o.Hosts, "NAME"}, "host", "", "name of this machine for its certificate; repeatable")
 	t.add(str(&o.Cert, "FILE"), "tls-cert", "", "certificate of our own instead of one that is made")
 	t.add(str(&o.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
 	t.add(str(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, if workers do not trust it")
@@ -42,6 +45,7 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	t.add(str(&o.Token, "TOKEN"), "token", "", "lets the status page cancel and retry")
 	t.flag(&o.Private, "private", "", "reading the status page needs the token, too")
 	t.add(str(&o.Prefix, "NAME"), "prefix", "", "of all names in the queue (default vf)")
+	t.add(newValue(&o.Lease, "TIME", parseLease), "lease", "", leaseText)
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors")
 	t.flag(&o.Help, "help", "h", "print this help")
 	return fs
@@ -61,7 +65,8 @@ func runServe(args []string, s stdio) error {
 	case o.Help:
 		_, err := io.WriteString(s.out, `usage: vidfilter serve --state DIR [options]
 Keeps the queue for vidfilter batch --server and vidfilter worker on other
-machines, until it is interrupted.
+machines, until it is interrupted. While it runs, DIR/serve.json says where:
+{"url":"tls://HOST:PORT","creds":FILE,"status":URL,"pid":N}.
 Options:
 `+groupHelp(fs, "Options"))
 		return err
@@ -85,15 +90,17 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 			fmt.Fprintf(s.err, "vidfilter: %s\n", text.OneLine(fmt.Sprintf(format, args...)))
 		}
 	}
+	serving{}.remove(o.State) // of one that was killed
 	server, err := jetstream.Serve(jetstream.ServeOptions{
-		Options: jetstream.Options{Warn: func(msg string) { say("%s", msg) }, Prefix: o.Prefix},
+		Options: jetstream.Options{Warn: func(msg string) { say("%s", msg) }, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
 	})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	say("queue: %s; workers need %s", server.Addr(), server.Creds())
+	go o.sweep(ctx, server.Engine())
+	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
 	if o.Status != "" {
 		var closers []func()
 		defer func() {
@@ -101,7 +108,7 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 				f()
 			}
 		}()
-		err := serveStatus(ctx, server.Engine(), web.Options{
+		about.Status, err = serveStatus(ctx, server.Engine(), web.Options{
 			Version: versionName(), Token: o.Token, Private: o.Private, Retry: retry(server.Engine()), Frames: framesOf,
 			FreeDisk: func() (int64, error) { free, _, err := batch.Space(o.State); return free, err },
 		}, o.Status, say, func(f func()) { closers = append(closers, f) })
@@ -109,6 +116,11 @@ func (o *serveOptions) run(ctx context.Context, s stdio) error {
 			return err
 		}
 	}
+	if err := about.write(o.State); err != nil {
+		return err
+	}
+	defer about.remove(o.State)
+	say("queue: %s; workers need %s", about.URL, about.Creds)
 	<-ctx.Done()
 	var cause interruption
 	if errors.As(context.Cause(ctx), &cause) && cause.signal == syscall.SIGTERM {

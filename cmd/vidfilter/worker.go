@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
@@ -92,29 +91,30 @@ func (o *workerOptions) run(ctx context.Context, s stdio) error {
 		return err
 	}
 	defer e.Close()
-	work, err := os.MkdirTemp(o.Work, "vidfilter-worker-")
+	work, remove, err := openWork(o.Work)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	sweepWork(filepath.Dir(work))
+	defer remove()
 
 	devices, gpus := spreadGPUs()
-	w := queue.Worker{Name: workerName(), Any: true, Slots: slots(o.Jobs, len(gpus)), GPUs: gpus}
+	w := queue.Worker{Name: workerName(), Sites: []string{tasks.PartSite(versionName())}, Slots: slots(o.Jobs, len(gpus)), GPUs: gpus}
 	r := &tasks.Runner{Program: tasks.Self(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices}
 	r.Program.Stall, r.Program.Gate, r.Program.Env = o.Stall, new(tasks.Gate), withoutOptions(s.env)
 	if o.Shared != "" {
-		site, err := siteOf("", o.Shared)
+		place, err := siteOf("", o.Shared)
 		if err != nil {
 			return err
 		}
 		if r.Shared, err = filepath.Abs(o.Shared); err != nil {
 			return err
 		}
-		w.Sites, r.Work = []string{site}, ""
+		r.Sites = []string{tasks.SiteOf(place, versionName())}
+		w.Sites = append(slices.Clone(r.Sites), w.Sites...)
 	}
+	go tellVersions(ctx, e, say)
 	go guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { say("%s", note) })
-	say("%s: %s at once", w.Name, text.Count(w.Slots, "part"))
+	say("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), versionName())
 	return e.Work(ctx, w, tellTasks(r.Handle, say))
 }
 
@@ -131,16 +131,6 @@ func tellTasks(h queue.Handler, say func(string, ...any)) queue.Handler {
 			say("%s %s: %v", j.Title, t.Name, err)
 		}
 		return out, err
-	}
-}
-
-// sweepWork removes what killed workers have left in the folder for parts.
-func sweepWork(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, "vidfilter-worker-*"))
-	for _, d := range left {
-		if i, err := os.Stat(d); err == nil && i.IsDir() && time.Since(i.ModTime()) > 24*time.Hour && strings.Contains(d, "vidfilter-worker-") {
-			_ = os.RemoveAll(d)
-		}
 	}
 }
 

@@ -105,6 +105,9 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 	if e.workers, err = e.bucket(ctx, e.names.workers(), e.o.AckWait); err != nil {
 		return err
 	}
+	if err := e.lease(ctx); err != nil {
+		return err
+	}
 	return e.objectStore(ctx)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 
@@ -40,9 +41,10 @@ func setUpError(err error) error {
 }
 
 // connectError says in words why there is no connection.
-func connectError(url, creds string, err error) error {
+func connectError(servers, creds string, err error) error {
+	servers = redacted(servers)
 	say := func(what, hint string) error {
-		return &Error{fmt.Sprintf("queue: server %s: %s", url, what), hint, err}
+		return &Error{fmt.Sprintf("queue: server %s: %s", servers, what), hint, err}
 	}
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -72,6 +74,18 @@ func connectError(url, creds string, err error) error {
 		return say("it speaks no TLS", "is this the port of a NATS server with TLS?")
 	}
 	return say(text, "")
+}
+
+// redacted leaves passwords and tokens out of a list of addresses.
+func redacted(list string) string {
+	all := strings.Split(list, ",")
+	for i, s := range all {
+		if u, err := url.Parse(s); err == nil && u.User != nil {
+			u.User = url.User("...")
+			all[i] = u.String()
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 func isTimeout(err error) bool {

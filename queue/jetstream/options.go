@@ -12,13 +12,16 @@ import (
 
 // Options of an engine. The zero value is ready for use.
 type Options struct {
-	AckWait    time.Duration // silence after which a worker is taken for dead and its tasks are given to others; 0 is 30 s
+	AckWait    time.Duration // silence after which a worker is taken for dead and its tasks are given to others; 0 leaves what is there, or is 30 s
 	BackOff    time.Duration // before the second attempt; doubled for each one after it; 0 is 5 s
 	MaxBackOff time.Duration // 0 is 5 min
 	Deaths     int           // how many workers may die at a task before its job fails; 0 is 20, or 1000 where the queue dies with its worker
 	Warn       func(string)  // is told what the queue gets over by itself, one line each, from any goroutine; may be nil
 	Prefix     string        // of all names on the server, so that several queues can share an account; "" is vf
 	Replicas   int           // of all that is stored, in a cluster; 0 leaves what is there, or is 1
+
+	complete bool // has its defaults
+	lease    bool // AckWait was asked for
 }
 
 const (
@@ -27,6 +30,9 @@ const (
 )
 
 func (o Options) withDefaults() Options {
+	if !o.complete {
+		o.complete, o.lease = true, o.AckWait != 0
+	}
 	setDefault(&o.AckWait, 30*time.Second)
 	setDefault(&o.BackOff, 5*time.Second)
 	setDefault(&o.MaxBackOff, 5*time.Minute)

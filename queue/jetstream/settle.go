@@ -18,7 +18,7 @@ func (a *attempt) settle(ctx context.Context, o queue.Outcome, err, cause error,
 	switch {
 	case err == nil:
 		a.deliver(ctx, o)
-	case errors.Is(cause, queue.ErrTwin):
+	case errors.Is(cause, queue.ErrTwin), errors.Is(err, queue.ErrTwin): // the handler may be the first to see it
 		a.twin(ctx)
 	case errors.Is(cause, queue.ErrCancelled):
 		a.drop(ctx)
