@@ -67,6 +67,8 @@ var rules = []rule{
 		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
 	{folder: "internal/mediatest", imports: []string{astiav},
 		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
+	{folder: "internal/batchtest",
+		why: "tests only, of the built program from outside: what they share with it would hide its mistakes"},
 	{folder: "gpu", imports: []string{"pipeline", "kernels", cu, "C"},
 		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "gpu/libcuda",
