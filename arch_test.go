@@ -71,6 +71,8 @@ var rules = []rule{
 		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
 	{folder: "internal/fleettest", tests: []string{nats, yaml},
 		why: "tests only, of the built program from outside, several at once; of the queue it sees what anybody would"},
+	{folder: "internal/batchtest",
+		why: "tests only, of the built program from outside: what they share with it would hide its mistakes"},
 	{folder: "gpu", imports: []string{"pipeline", "kernels", cu, "C"},
 		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "gpu/libcuda",

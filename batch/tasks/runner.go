@@ -202,7 +202,30 @@ func (k *task) shared() string {
 	if k.Work != "" && !slices.Contains(k.Sites, k.job.Site) {
 		return filepath.Join(k.Work, k.job.ID)
 	}
-	return filepath.Join(k.spec.Root, batch.StateDir, "work", k.job.ID)
+	return filepath.Join(workOf(k.spec.Root), k.job.ID)
+}
+
+// workOf is the folder for what is not finished.
+func workOf(root string) string { return filepath.Join(root, batch.StateDir, "work") }
+
+// Tidy removes what killed attempts have left beside the outputs; finished parts stay. Nobody may be at work there.
+func Tidy(root string) error {
+	left, err := filepath.Glob(filepath.Join(literal(workOf(root)), "*", "*.[0-9]*-*"))
+	for _, name := range left {
+		if i, e := os.Lstat(name); e == nil && i.IsDir() {
+			err = errors.Join(err, os.RemoveAll(name))
+		}
+	}
+	jobs, _ := os.ReadDir(workOf(root))
+	for _, j := range jobs {
+		_ = os.Remove(filepath.Join(workOf(root), j.Name())) // where nothing is left
+	}
+	return err
+}
+
+// literal is a pattern that only the name itself matches.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // temp returns a name in a folder that goes with the attempt. Two workers that do the same task have two.
@@ -229,7 +252,7 @@ func (k *task) clean() {
 
 // sweep removes what killed attempts of this task have left. Another worker may be at the same task, so only what is a day old counts as left.
 func (k *task) sweep() {
-	old, _ := filepath.Glob(filepath.Join(k.shared(), k.task.Name+".*-*"))
+	old, _ := filepath.Glob(filepath.Join(literal(k.shared()), k.task.Name+".*-*"))
 	for _, dir := range old {
 		if i, err := os.Stat(dir); err == nil && time.Since(i.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(dir)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,18 +150,19 @@ func JobID(site, root string, item batch.Item) string {
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
 	f, err := batch.Check(s.Root, item, s.Version)
 	if err != nil && s.Retries > 0 {
-		id := JobID(s.Site, s.Root, item)
+		e := &entry{item: item}
+		e.renewed.Store(true)
 		s.mu.Lock()
-		s.open[id] = &entry{item: item}
+		s.open[JobID(s.Site, s.Root, item)] = e
 		s.mu.Unlock()
-		go s.lookAgain(ctx, id, item, err)
+		go s.lookAgain(ctx, item, err)
 		return nil
 	}
 	return s.decide(ctx, item, f, err)
 }
 
 // lookAgain is begin for a file that could not be looked at.
-func (s *Session) lookAgain(ctx context.Context, id string, item batch.Item, err error) {
+func (s *Session) lookAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
 		s.Warn("%s: %v: looking again later", item.Output, err)
@@ -172,11 +175,8 @@ func (s *Session) lookAgain(ctx context.Context, id string, item batch.Item, err
 			break
 		}
 	}
-	s.mu.Lock()
-	delete(s.open, id)
-	s.mu.Unlock()
 	if err := s.decide(ctx, item, f, err); err != nil && ctx.Err() == nil {
-		s.end(batch.Row{File: item.Source, Output: item.Output, State: RowFailed, Reason: err.Error()})
+		s.end(item, batch.Row{File: item.Source, Output: item.Output, State: RowFailed, Reason: err.Error()})
 	}
 }
 
@@ -186,21 +186,23 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 		s.Warn("%v", f.Warning)
 	}
 	refused := func(reason string) error {
-		s.end(batch.Row{File: item.Source, Output: item.Output, Before: f.Source.Size, State: RowFailed, Reason: reason})
+		s.end(item, batch.Row{File: item.Source, Output: item.Output, Before: f.Source.Size, State: RowFailed, Reason: reason})
 		return nil
 	}
 	switch {
 	case err != nil:
 		return refused(err.Error())
 	case f.Verdict == batch.Done:
-		s.end(rowOf(item, *f.Record, RowSkipped, "done before"))
+		s.discard(item)
+		s.end(item, rowOf(item, *f.Record, RowSkipped, "done before"))
 		return nil
 	case f.Verdict == batch.Interrupted:
 		rec, err := batch.Resume(s.Root, *f.Record, s.Overwrite)
 		if err != nil {
 			return refused(err.Error())
 		}
-		s.end(rowOf(item, rec, RowDone, ""))
+		s.discard(item)
+		s.end(item, rowOf(item, rec, RowDone, ""))
 		return nil
 	case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !s.Overwrite:
 		return refused(f.Reason + ": -y replaces it")
@@ -208,6 +210,11 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 		return refused(f.Reason + " (before; --retry-failed tries it again)")
 	}
 	return s.submit(ctx, &entry{item: item, found: f})
+}
+
+// discard removes the parts of an output that is done: who joined them may have been killed before.
+func (s *Session) discard(item batch.Item) {
+	_ = os.RemoveAll(filepath.Join(workOf(s.Root), JobID(s.Site, s.Root, item)))
 }
 
 // submit puts a job in the queue, or takes one up that is there.
@@ -280,10 +287,7 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 
 // close is for a job that is over.
 func (s *Session) close(e *entry, st queue.Status) {
-	s.mu.Lock()
-	delete(s.open, st.Job.ID)
-	s.mu.Unlock()
-	s.end(s.closed(e, st))
+	s.end(e.item, s.closed(e, st))
 }
 
 // closed notes the end of a job in its record, where the last task has not, and returns its row.
@@ -361,13 +365,15 @@ func settled(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *Session) end(row batch.Row) {
-	s.mu.Lock()
-	s.rows = append(s.rows, row)
-	s.mu.Unlock()
+// end notes what became of an item, and only then lets it be over: who waits for the last one takes the rows.
+func (s *Session) end(item batch.Item, row batch.Row) {
 	if s.Ended != nil {
 		s.Ended(row)
 	}
+	s.mu.Lock()
+	s.rows = append(s.rows, row)
+	delete(s.open, JobID(s.Site, s.Root, item))
+	s.mu.Unlock()
 	select {
 	case s.changed <- struct{}{}:
 	default:

@@ -172,6 +172,7 @@ func (b *batchJob) run(ctx context.Context) error {
 		return err
 	}
 	b.onClose(lock.Unlock)
+	b.tidy()
 	if err := b.openQueue(); err != nil {
 		return err
 	}
@@ -191,6 +192,16 @@ func (b *batchJob) run(ctx context.Context) error {
 		return err
 	}
 	return verdict(rows)
+}
+
+// tidy removes what killed runs have left, where nobody else can be at work: the lock is ours.
+func (b *batchJob) tidy() {
+	if b.o.remote() {
+		return
+	}
+	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root)); err != nil {
+		b.screen.Warn("what an earlier run has left stays: %v", err)
+	}
 }
 
 // batchError is the end of a batch in which not all was well.
