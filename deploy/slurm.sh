@@ -7,6 +7,7 @@
 #SBATCH --mem=16G
 #SBATCH --time=12:00:00
 #SBATCH --requeue
-#SBATCH --signal=TERM@60
+# B: is the script itself, which vidfilter takes the place of. It then gives its part back at once.
+#SBATCH --signal=B:TERM@60
 : "${SERVER:?the address of vidfilter serve}" "${CREDS:?the file worker.creds}"
 exec vidfilter worker --server "$SERVER" --creds "$CREDS" --jobs 2 --work "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}"

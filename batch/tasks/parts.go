@@ -99,9 +99,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(filepath.ToSlash(k.folder[len(k.shared())+1:]), "part-", k.job.ID+"/out/", 1)
-		if err = k.put(ctx, res.Blob, temp); err == nil {
-			err = k.inTime(ctx, res.Blob)
-		}
+		err = k.send(ctx, res.Blob, temp)
 	} else {
 		res.File = filepath.Base(k.folder) + ".mp4"
 		err = os.Rename(temp, filepath.Join(k.shared(), res.File))
@@ -113,13 +111,31 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	return queue.Outcome{Result: b}, err
 }
 
-// inTime removes what was put in the store too late: where another worker has done the task, the job may be over, and nobody would. Of
-// one that is not over, all goes when it is.
-func (k *task) inTime(ctx context.Context, blob string) error {
-	if !k.overtaken(ctx) {
-		return nil
+// send puts a finished part in the store. It is taken back where nobody would fetch it: when the job is over, or may be, since another worker
+// has done the task. What is in the store of a job that is not over goes when it is.
+func (k *task) send(ctx context.Context, blob, file string) error {
+	err := k.put(ctx, blob, file)
+	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, queue.ErrTwin), errors.Is(cause, queue.ErrCancelled):
+		err = cause
+	case err == nil && k.overtaken(lasting):
+		err = queue.ErrTwin
 	}
-	return errors.Join(queue.ErrTwin, k.Blobs.Delete(ctx, blob))
+	if err != nil {
+		k.takeBack(lasting, blob)
+	}
+	return err
+}
+
+// takeBack removes what was put in the store, or was about to be when that was given up: then it may appear there a moment later.
+func (k *task) takeBack(ctx context.Context, blob string) {
+	for _, pause := range []time.Duration{0, 200 * time.Millisecond, time.Second} {
+		time.Sleep(pause)
+		_ = k.Blobs.Delete(ctx, blob) // what remains goes with the next Sweep
+	}
 }
 
 // input returns the file that has the part: the source, or what was sent of it.

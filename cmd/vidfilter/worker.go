@@ -58,7 +58,9 @@ func runWorker(args []string, s stdio) error {
 	case o.Help:
 		_, err := io.WriteString(s.out, `usage: vidfilter worker --server URL --creds FILE [options]
 Filters parts of videos for vidfilter batch --server on other machines, until it
-is interrupted. What it has begun then is done by another worker.
+is interrupted; what it has begun then is done by another worker. It takes parts
+of its own version alone. Without the server it does not start (exit code 7);
+once connected it waits for the server to come back, however long that takes.
 Options:
 `+groupHelp(fs, "Options"))
 		return err

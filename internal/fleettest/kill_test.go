@@ -37,12 +37,12 @@ func TestServerKilled(t *testing.T) {
 	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
 	w := s.worker(dir)
 	b := s.batch(in, out)
-	for range 2 {
+	for _, args := range [][]string{nil, {"--lease", "3s"}} { // which can be changed
 		child := w.caught("--part=")
 		s.kill()
 		_ = syscall.Kill(child, syscall.SIGCONT)
 		time.Sleep(300 * time.Millisecond)
-		s = s.again()
+		s = s.again(args...)
 	}
 	b.exit(0)
 	whole(t, out)
