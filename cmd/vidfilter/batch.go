@@ -20,6 +20,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
 	"vidfilter/display"
+	"vidfilter/encode"
 	"vidfilter/queue"
 	"vidfilter/queue/jetstream"
 )
@@ -215,6 +216,9 @@ func (e *batchError) Error() string {
 	return fmt.Sprintf("%s failed, %s damaged", plural(int64(e.failed), "file"), plural(int64(e.damaged), "source"))
 }
 
+// Is lets damaged sources give the exit code of one.
+func (e *batchError) Is(target error) bool { return e.failed == 0 && target == encode.ErrDamaged }
+
 func (e *batchError) Hint() string {
 	if e.failed == 0 {
 		return ""
@@ -226,10 +230,10 @@ func (e *batchError) Hint() string {
 func verdict(rows []batch.Row) error {
 	var e batchError
 	for _, r := range rows {
-		switch r.State {
-		case tasks.RowFailed, tasks.RowCancelled:
+		switch {
+		case r.State == tasks.RowFailed || r.State == tasks.RowCancelled:
 			e.failed++
-		case tasks.RowDamaged:
+		case tasks.IsDamaged(r):
 			e.damaged++
 		}
 	}
