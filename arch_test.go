@@ -59,6 +59,8 @@ var rules = []rule{
 	{folder: "batch", imports: []string{"internal/words", "internal/durable", sys, yaml},
 		tests: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
 		why:   "knows what the person asked for and what was done, and runs nothing: no codec, device or queue"},
+	{folder: "batch/tasks", imports: []string{"batch", "queue"},
+		why: "does the work by running the program: what a file does to a codec or a device, it does to another process"},
 	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
 		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
 	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
