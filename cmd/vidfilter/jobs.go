@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -36,8 +37,8 @@ func (o *jobsOptions) flags() *pflag.FlagSet {
 	t := table{fs, "Options"}
 	t.flag(&o.Watch, "watch", "w", "again every two seconds, until interrupted")
 	t.add(oneOf(&o.State, jobStates), "state", "", "only those: queued running done failed cancelled")
-	t.add(&list{p: &o.Cancel}, "cancel", "", "ID of a job to end; repeatable")
-	t.add(&list{p: &o.Retry}, "retry", "", "ID of a job that failed, to try again; repeatable")
+	t.add(&several{&o.Cancel, "ID"}, "cancel", "", "ID of a job to end; repeatable")
+	t.add(&several{&o.Retry, "ID"}, "retry", "", "ID of a job that failed, to try again; repeatable")
 	t.flag(&o.JSON, "json", "", "print one JSON document")
 	o.link.flags(t)
 	t.flag(&o.Help, "help", "h", "print this help")
@@ -129,13 +130,13 @@ func (o *jobsOptions) act(c *control, s stdio) error {
 		return usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
 	}
 	for _, id := range o.Cancel {
-		if _, err := c.post("/api/jobs/" + id + "/cancel"); err != nil {
+		if _, err := c.post("/api/jobs/" + url.PathEscape(id) + "/cancel"); err != nil {
 			return fmt.Errorf("cancel %s: %w", id, err)
 		}
 		fmt.Fprintf(s.err, "vidfilter: %s is cancelled\n", oneLine(id))
 	}
 	for _, id := range o.Retry {
-		if _, err := c.post("/api/jobs/" + id + "/retry"); err != nil {
+		if _, err := c.post("/api/jobs/" + url.PathEscape(id) + "/retry"); err != nil {
 			return fmt.Errorf("retry %s: %w", id, err)
 		}
 		fmt.Fprintf(s.err, "vidfilter: %s is in the queue again\n", oneLine(id))

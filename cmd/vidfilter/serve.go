@@ -33,7 +33,7 @@ func (o *serveOptions) flags() *pflag.FlagSet {
 	t := table{fs, "Options"}
 	t.add(text(&o.State, "DIR"), "state", "", "folder of the queue; worker.creds for workers is made there")
 	t.add(text(&o.Listen, "ADDR"), "listen", "", "where to listen (default "+jetstream.DefaultAddr+")")
-	t.add(&list{p: &o.Hosts}, "host", "", "name of this machine for its certificate; repeatable")
+	t.add(&several{&o.Hosts, "NAME"}, "host", "", "name of this machine for its certificate; repeatable")
 	t.add(text(&o.Cert, "FILE"), "tls-cert", "", "certificate of our own instead of one that is made")
 	t.add(text(&o.Key, "FILE"), "tls-key", "", "the key of --tls-cert")
 	t.add(text(&o.CA, "FILE"), "tls-ca", "", "what signed --tls-cert, for workers whose systems do not trust it")

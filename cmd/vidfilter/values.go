@@ -123,7 +123,25 @@ func newSwitch(p *bool) *switchValue {
 
 func (*switchValue) IsBoolFlag() bool { return true }
 
-// list is a flag that may be repeated; in one value, commas separate.
+// several is a flag that may be repeated; in one value, commas separate.
+type several struct {
+	p    *[]string
+	kind string
+}
+
+func (l *several) String() string { return strings.Join(*l.p, ",") }
+func (l *several) Type() string   { return l.kind }
+func (l *several) Set(s string) error {
+	for item := range strings.SplitSeq(s, ",") {
+		if item == "" {
+			return errors.New("the value is empty")
+		}
+		*l.p = append(*l.p, item)
+	}
+	return nil
+}
+
+// list is the flag of streams, as several.
 type list struct{ p *[]string }
 
 func (l *list) String() string { return strings.Join(*l.p, ",") }
