@@ -78,7 +78,7 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	r.State, r.Temp, r.OutputFile, r.Reason, r.Ended = RecordFinishing, filepath.ToSlash(rel), &output, "", f.now().UTC()
+	r.State, r.Temp, r.OutputFile, r.Ended = RecordFinishing, filepath.ToSlash(rel), &output, f.now().UTC()
 	if err := f.mayReplace(r); err != nil {
 		return r, err
 	}

@@ -33,7 +33,7 @@ const (
 type Record struct {
 	Output     string       `json:"output"` // below the root, with slashes
 	State      RecordState  `json:"state"`
-	Reason     string       `json:"reason,omitempty"` // why it failed or was cancelled
+	Reason     string       `json:"reason,omitempty"` // why it failed or was cancelled, or what the output lacks
 	Source     string       `json:"source"`           // absolute
 	SourceFile Fingerprint  `json:"source_file"`      // when the work began
 	Options    []string     `json:"options"`          // those that decide about the result

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -57,23 +58,15 @@ type ExitError struct {
 func (e *ExitError) Error() string { return e.Reason }
 
 // StallError is the end of a process that got nowhere.
-type StallError struct {
-	After  time.Duration
-	Frames int64
-}
+type StallError struct{ After time.Duration }
 
-func (e *StallError) Error() string {
-	return fmt.Sprintf("no progress for %v after %d frames", e.After, e.Frames)
-}
+func (e *StallError) Error() string { return fmt.Sprintf("no progress for %v", e.After) }
 
 // Media runs a job of the main command and reports its progress. A job that is finished but damaged is no error: see Done.ExitCode. A
 // process that gets nowhere for Stall is ended with a StallError; when ctx ends, so does the process, with the cause as error.
 func (p Program) Media(ctx context.Context, args []string, report func(queue.Progress)) (Done, error) {
 	var done Done
 	var last atomic.Int64
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer p.watch(ctx, &last, stop)()
 	seen := func(line []byte) {
 		var o struct {
 			Type  string  `json:"type"`
@@ -93,7 +86,7 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 			report(queue.Progress{Frames: o.Frame, Total: o.Total, FPS: o.FPS, Bytes: o.Size})
 		}
 	}
-	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), seen)
+	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), seen, func(int) int64 { return last.Load() })
 	var exit *ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Code == exitDamaged && done.ExitCode == exitDamaged:
@@ -105,7 +98,7 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 }
 
 // watch ends a process whose count stands still. The function that it returns ends the watching.
-func (p Program) watch(ctx context.Context, count *atomic.Int64, stop context.CancelCauseFunc) func() {
+func (p Program) watch(ctx context.Context, count func() int64, stop context.CancelCauseFunc) func() {
 	if p.Stall <= 0 {
 		return func() {}
 	}
@@ -122,10 +115,10 @@ func (p Program) watch(ctx context.Context, count *atomic.Int64, stop context.Ca
 				return
 			case <-tick.C:
 			}
-			if n := count.Load(); n != was || p.Gate.Closed() {
+			if n := count(); n != was || p.Gate.Closed() {
 				was, since = n, time.Now()
 			} else if time.Since(since) >= p.Stall {
-				stop(&StallError{p.Stall, n})
+				stop(&StallError{p.Stall})
 				return
 			}
 		}
@@ -133,13 +126,22 @@ func (p Program) watch(ctx context.Context, count *atomic.Int64, stop context.Ca
 	return func() { close(quit) }
 }
 
-// Output runs the program and returns what it printed.
+// Output runs the program and returns what it printed. It gets on while it reads.
 func (p Program) Output(ctx context.Context, args ...string) ([]byte, error) {
-	return p.start(ctx, args, nil)
+	return p.start(ctx, args, nil, bytesRead)
 }
 
-// start runs a process to its end. Each line of its stderr goes to seen.
-func (p Program) start(ctx context.Context, args []string, seen func([]byte)) ([]byte, error) {
+// bytesRead is how much a process has read of files, 0 where the system does not tell.
+func bytesRead(pid int) (n int64) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	_, _ = fmt.Sscanf(string(b), "rchar: %d", &n)
+	return n
+}
+
+// start runs a process to its end. Each line of its stderr goes to seen. It is ended when what count returns of it stands still.
+func (p Program) start(ctx context.Context, args []string, seen func([]byte), count func(pid int) int64) ([]byte, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	cmd := exec.CommandContext(ctx, p.Path, append(append([]string{}, p.Args...), args...)...)
 	cmd.Env = p.Env
 	// A process must not outlive us: nobody would know what it writes. It is killed hard, since all that it leaves has a name of its own.
@@ -154,6 +156,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte)) ([
 			return err
 		}
 		defer p.Gate.add(cmd.Process)()
+		defer p.watch(ctx, func() int64 { return count(cmd.Process.Pid) }, stop)()
 		return cmd.Wait()
 	})
 	tail.flush()

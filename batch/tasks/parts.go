@@ -94,6 +94,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	if done.ExitCode == exitDamaged {
+		if err := k.source(); p.Blob == "" && err != nil {
+			return queue.Outcome{}, err
+		}
 		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error)) // the join could not tell of the damage
 	}
 	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}

@@ -431,6 +431,8 @@ func (k *task) judge(err error) error {
 		return fmt.Errorf("%w (is its disk or mount away?)", err)
 	case !errors.As(err, &exit):
 		return err
+	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged): // what the program says is of neither
+		return queue.Permanent(batch.ErrSourceChanged)
 	}
 	switch exit.Code {
 	case exitFailed:

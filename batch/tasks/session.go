@@ -55,6 +55,11 @@ type Session struct {
 	rows    []batch.Row
 }
 
+// IsDamaged says whether an output is there that holds only what could be read of its source, in this run or before.
+func IsDamaged(r batch.Row) bool {
+	return r.State == RowDamaged || r.State == RowSkipped && strings.HasSuffix(r.Reason, damagedReason)
+}
+
 // entry is an item in the queue.
 type entry struct {
 	item    batch.Item

@@ -20,6 +20,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
 	"vidfilter/display"
+	"vidfilter/encode"
 	"vidfilter/internal/text"
 	"vidfilter/queue"
 	"vidfilter/queue/jetstream"
@@ -219,6 +220,9 @@ func (e *batchError) Error() string {
 	return fmt.Sprintf("%s failed, %s damaged", text.Count(e.failed, "file"), text.Count(e.damaged, "source"))
 }
 
+// Is lets damaged sources give the exit code of one.
+func (e *batchError) Is(target error) bool { return e.failed == 0 && target == encode.ErrDamaged }
+
 func (e *batchError) Hint() string {
 	if e.failed == 0 {
 		return ""
@@ -230,10 +234,10 @@ func (e *batchError) Hint() string {
 func verdict(rows []batch.Row) error {
 	var e batchError
 	for _, r := range rows {
-		switch r.State {
-		case tasks.RowFailed, tasks.RowCancelled:
+		switch {
+		case r.State == tasks.RowFailed || r.State == tasks.RowCancelled:
 			e.failed++
-		case tasks.RowDamaged:
+		case tasks.IsDamaged(r):
 			e.damaged++
 		}
 	}
@@ -325,6 +329,13 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop(nil)
+	next, err := b.source(worker)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.leaveOthers(ctx); err != nil {
+		return nil, err
+	}
 	runner := b.runner(devices)
 	failed := make(chan error, 1)
 	working.Go(func() {
@@ -346,10 +357,6 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
 		Changed: b.changed, Ended: b.ended, Warn: b.screen.Warn,
 	}
-	next, err := b.source(worker)
-	if err != nil {
-		return nil, err
-	}
 	rows, err := session.Run(worker, next)
 	b.sweepStore(ctx)
 	select {
@@ -357,6 +364,30 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	default:
 	}
 	return rows, err
+}
+
+// leaveOthers takes out of a queue of our own what an earlier run had begun and this one was not asked for. What is finished of it stays.
+func (b *batchJob) leaveOthers(ctx context.Context) error {
+	if b.o.remote() {
+		return nil
+	}
+	var others []string
+	look, live := context.WithCancel(ctx)
+	defer live()
+	err := b.engine.Watch(look, func(s queue.Status) {
+		if look.Err() == nil && !s.State.Ended() && !b.isMine(s.Job.ID) {
+			others = append(others, s.Job.ID)
+		}
+	}, live)
+	if err != nil && look.Err() == nil {
+		return err
+	}
+	for _, id := range others {
+		if err := b.engine.Cancel(ctx, id, "a later run was not asked for it"); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
 
 func (b *batchJob) runner(devices []string) *tasks.Runner {
@@ -465,12 +496,16 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 }
 
 func (b *batchJob) changed(s queue.Status) {
-	b.mu.Lock()
-	mine := b.mine[s.Job.ID] // others, and earlier batches, use the same queue
-	b.mu.Unlock()
-	if mine {
+	if b.isMine(s.Job.ID) {
 		b.screen.Update(s)
 	}
+}
+
+// isMine tells our jobs from those of others, and of earlier batches, in the same queue.
+func (b *batchJob) isMine(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mine[id]
 }
 
 // ended shows what the queue does not know of: files that were over before they came to it.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -132,13 +133,13 @@ func (o *jobsOptions) act(c *control, s stdio) error {
 		return usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
 	}
 	for _, id := range o.Cancel {
-		if _, err := c.post("/api/jobs/" + id + "/cancel"); err != nil {
+		if _, err := c.post("/api/jobs/" + url.PathEscape(id) + "/cancel"); err != nil {
 			return fmt.Errorf("cancel %s: %w", id, err)
 		}
 		fmt.Fprintf(s.err, "vidfilter: %s is cancelled\n", text.OneLine(id))
 	}
 	for _, id := range o.Retry {
-		if _, err := c.post("/api/jobs/" + id + "/retry"); err != nil {
+		if _, err := c.post("/api/jobs/" + url.PathEscape(id) + "/retry"); err != nil {
 			return fmt.Errorf("retry %s: %w", id, err)
 		}
 		fmt.Fprintf(s.err, "vidfilter: %s is in the queue again\n", text.OneLine(id))

@@ -70,7 +70,7 @@ func start(t *testing.T, quick bool) {
 var recipes = map[string]string{
 	"a.mp4":     "-t 4 -c:v libx264 -g 12 -c:a aac",
 	"b.mkv":     "-t 5 -c:v libx264 -g 25 -bf 2 -c:a libopus",
-	"c.mov":     "-t 3 -c:v mpeg4 -g 20 -q:v 5 -c:a pcm_s16le",
+	"c.mov":     "-t 3 -c:v libx264 -g 20 -bf 0 -c:a pcm_s16le",
 	"short.mp4": "-t 0.6 -c:v libx264 -c:a aac",
 	"long.mp4":  "-t 20 -c:v libx264 -g 25 -c:a aac",
 }

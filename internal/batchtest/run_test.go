@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,7 +64,8 @@ func beginAs(t *testing.T, program string, env []string, args ...string) *batch 
 	b := &batch{t: t, mark: fmt.Sprintf("BATCHTEST=%d-%d", os.Getpid(), runs.Add(1)), done: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	b.cmd = exec.CommandContext(ctx, program, args...)
-	b.cmd.Env = append(append(os.Environ(), b.mark), env...)
+	ours := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "VIDFILTER_") })
+	b.cmd.Env = append(append(ours, b.mark), env...)
 	b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.err
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	b.cmd.WaitDelay = time.Second

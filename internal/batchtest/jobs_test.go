@@ -1,0 +1,110 @@
+package batchtest_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// listing is what vidfilter jobs --json prints.
+type listing struct {
+	Running bool `json:"running"`
+	Jobs    []struct {
+		ID     string `json:"id"`
+		Title  string `json:"title"`
+		State  string `json:"state"`
+		Reason string `json:"reason"`
+	} `json:"jobs"`
+}
+
+func jobs(t *testing.T, out string, more ...string) (l listing) {
+	t.Helper()
+	b := begin(t, append([]string{"jobs", out, "--json"}, more...)...)
+	b.end(0)
+	must(t, json.Unmarshal([]byte(b.out.String()), &l))
+	return l
+}
+
+func (l listing) state(title string) string {
+	for _, j := range l.Jobs {
+		if j.Title == title {
+			return j.State
+		}
+	}
+	return ""
+}
+
+func (l listing) id(t *testing.T, title string) string {
+	t.Helper()
+	for _, j := range l.Jobs {
+		if j.Title == title {
+			return j.ID
+		}
+	}
+	t.Fatalf("no job %q in %+v", title, l)
+	return ""
+}
+
+// A job that is cancelled while it runs ends as that, and the others go on. Another run does it, from where it was.
+func TestCancel(t *testing.T) {
+	start(t, true)
+	in, out, told := folder(t, "long.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
+	b := begin(t, job(in, "-o", out, "--report", told)...)
+	b.until("a finished part", func() bool { return finishedParts(out) > 0 })
+	l := jobs(t, out)
+	if !l.Running || l.state("long.mp4") != "running" || l.state("short.mp4") != "queued" {
+		t.Errorf("while it runs: %+v", l)
+	}
+	plain := begin(t, "jobs", out)
+	plain.end(0)
+	contains(t, plain.out.String(), "running   long.mp4", "short.mp4", "2 jobs")
+	if n := len(jobs(t, out, "--state", "queued").Jobs); n != 1 {
+		t.Errorf("%d jobs are queued", n)
+	}
+	begin(t, "jobs", out, "--cancel", l.id(t, "long.mp4")).end(0)
+	contains(t, b.end(1), "cancelled: long.mp4", "1 done", "1 cancelled")
+	_, rows := readReport(t, told)
+	if rows["long.mp4"].State != "cancelled" || rows["short.mp4"].State != "done" {
+		t.Errorf("%+v", rows)
+	}
+	l = jobs(t, out)
+	if l.Running || l.state("long.mp4") != "cancelled" || l.state("short.mp4") != "done" || exists(filepath.Join(out, "long.mp4")) {
+		t.Errorf("after it: %+v", l)
+	}
+	run(t, 0, in, "-o", out)
+	playable(t, filepath.Join(out, "long.mp4"))
+	tidy(t, out)
+}
+
+// What failed is put in the queue again while the batch still runs.
+func TestRetry(t *testing.T) {
+	start(t, false)
+	in, out := folder(t, "bad.mp4=short.mp4", "long.mp4"), filepath.Join(t.TempDir(), "out")
+	bad := filepath.Join(in, "bad.mp4")
+	good := read(t, bad)
+	put(t, bad, []byte("no video"))
+	b := begin(t, job(in, "-o", out)...)
+	b.says("failed: bad.mp4")
+	id := jobs(t, out, "--state", "failed").id(t, "bad.mp4")
+	begin(t, "jobs", out, "--retry", id).end(0)
+	b.says("failed: bad.mp4")
+	b.end(1)
+	put(t, bad, good)
+	contains(t, run(t, 0, in, "-o", out), "1 done", "1 skipped")
+	refused := begin(t, "jobs", out, "--retry", id)
+	contains(t, refused.end(2), "no batch runs", "--retry-failed")
+}
+
+func TestJobsOfNobody(t *testing.T) {
+	start(t, true)
+	dir := t.TempDir()
+	if l := jobs(t, dir); l.Running || len(l.Jobs) > 0 {
+		t.Errorf("%+v", l)
+	}
+	if all, _ := os.ReadDir(dir); len(all) > 0 {
+		t.Errorf("it leaves %v", all)
+	}
+	begin(t, "jobs", filepath.Join(dir, "none")).end(2)
+	begin(t, "jobs").end(2)
+}

@@ -1,0 +1,188 @@
+package batchtest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// An interrupted batch says how to go on, and goes on.
+func TestInterrupted(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(s.String(), func(t *testing.T) {
+			start(t, true)
+			in, out, alone := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			intact := untouched(t, in)
+			run(t, 0, in, "-o", alone)
+			b := begin(t, job(in, "-o", out, "--progress", "json")...)
+			b.says(`"task":"part-0002"`)
+			b.signal(s)
+			contains(t, b.end(code), "the same command goes on where this one stopped")
+			leftovers, _ := filepath.Glob(filepath.Join(out, ".vidfilter/work/*/*.[0-9]*-*"))
+			leftovers = slices.DeleteFunc(leftovers, func(name string) bool { return strings.HasSuffix(name, ".mp4") }) // finished
+			if len(leftovers) > 0 || finishedParts(out) == 0 {
+				t.Errorf("left by halves: %v; finished parts: %d", leftovers, finishedParts(out))
+			}
+			again := begin(t, job(in, "-o", out, "--progress", "json")...)
+			again.end(0)
+			k, done := &killing{t: t, struck: map[string]int{}}, map[string]int{}
+			k.goneOn(b, done)
+			k.goneOn(again, done)
+			same(t, out, contents(t, alone))
+			tidy(t, out)
+			intact()
+		})
+	}
+}
+
+// A batch that waits for another one is interrupted, too.
+func TestInterruptedWaiting(t *testing.T) {
+	start(t, true)
+	in, out := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "out")
+	first := begin(t, job(in, "-o", out)...)
+	first.says("started")
+	second := begin(t, job(in, "-o", out)...)
+	second.says("waiting for it")
+	second.signal(os.Interrupt)
+	second.end(130)
+	first.kill()
+}
+
+// A process that gets nowhere is ended, and its task is done again, be it the filter or the look for places to cut.
+func TestStalled(t *testing.T) {
+	for name, word := range map[string]string{"part": "--part=", "join": "--join\x00", "whole": "--duration=", "plan": "\x00segments\x00"} {
+		t.Run(name, func(t *testing.T) {
+			start(t, name == "part")
+			in, out, alone := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			args := []string{in, "--stall-timeout", "1s"}
+			if name == "whole" { // is filtered whole
+				args = append(args, "--duration", "3")
+			}
+			run(t, 0, append(args, "-o", alone)...)
+			b := begin(t, job(append(args, "-o", out)...)...)
+			stop(b.child(word))
+			said := b.end(0)
+			contains(t, said, "tried again: a.mp4", "1 done")
+			same(t, out, contents(t, alone))
+			tidy(t, out)
+		})
+	}
+}
+
+func stop(pid int) { _ = syscall.Kill(pid, syscall.SIGSTOP) }
+
+// A job that stalls each time fails, with that as the reason, and the others are done.
+func TestStalledForGood(t *testing.T) {
+	start(t, false)
+	in, out, told := folder(t, "a.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
+	b := begin(t, job(in, "-o", out, "--stall-timeout", "1s", "--retries", "0", "--report", told)...)
+	stop(b.child("--part"))
+	b.end(1)
+	_, rows := readReport(t, told)
+	if a := rows["a.mp4"]; a.State != "failed" || !strings.Contains(a.Reason, "no progress for 1s") {
+		t.Errorf("%+v", a)
+	}
+	if rows["short.mp4"].State != "done" {
+		t.Errorf("%+v", rows)
+	}
+	if n := b.processes(); len(n) > 0 {
+		t.Errorf("left: %v", n)
+	}
+	contains(t, run(t, 0, in, "-o", out, "--retry-failed"), "1 done", "1 skipped")
+	tidy(t, out)
+}
+
+// Files that appear in a watched folder are taken when they are whole.
+func TestWatch(t *testing.T) {
+	start(t, true)
+	in, out, alone := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+	told := filepath.Join(t.TempDir(), "r.json")
+	run(t, 0, folder(t, "short.mp4", "sub/b.mkv=b.mkv", "c.mov"), "-o", alone)
+	want := contents(t, alone)
+	halt := guard(t, out, want)
+	b := begin(t, job("--watch", in, "-o", out, "--settle", "600ms", "--report", told)...)
+	b.says("watching")
+	arrived := func(name string) func() bool { return func() bool { return exists(filepath.Join(out, name)) } }
+	b.until("the file that was there", arrived("short.mp4"))
+
+	must(t, os.Mkdir(filepath.Join(in, "sub"), 0o777))
+	slowly(t, filepath.Join(in, "sub/b.mkv"), read(t, clip(t, "b.mkv")))
+	if exists(filepath.Join(out, "sub/b.mkv")) {
+		t.Error("taken before it had come to rest")
+	}
+	slowly(t, filepath.Join(in, "c.mov.part"), read(t, clip(t, "c.mov")))
+	must(t, os.Rename(filepath.Join(in, "c.mov.part"), filepath.Join(in, "c.mov")))
+	b.until("b.mkv", arrived("sub/b.mkv"))
+	b.until("c.mov", arrived("c.mov"))
+	b.until("both done", func() bool { return strings.Count(b.err.String(), "done: ") == 3 })
+	b.signal(os.Interrupt)
+	said := b.end(130)
+	halt()
+	lacks(t, said, "tried again", "changed meanwhile", "failed")
+	same(t, out, want)
+	_, rows := readReport(t, told)
+	for name := range want {
+		if rows[name].State != "done" || rows[name].Attempts != 1 {
+			t.Errorf("%s: %+v", name, rows[name])
+		}
+	}
+	tidy(t, out)
+}
+
+// slowly writes a file in pieces with pauses that are shorter than it takes to settle.
+func slowly(t *testing.T, name string, data []byte) {
+	t.Helper()
+	f, err := os.Create(name)
+	must(t, err)
+	defer f.Close()
+	for i := range 8 {
+		_, err := f.Write(data[i*len(data)/8 : (i+1)*len(data)/8])
+		must(t, err)
+		time.Sleep(150 * time.Millisecond)
+	}
+}
+
+// A watched file that is replaced by another is done again.
+func TestWatchReplaced(t *testing.T) {
+	start(t, false)
+	in, out := folder(t, "x.mp4=short.mp4"), filepath.Join(t.TempDir(), "out")
+	alone := filepath.Join(t.TempDir(), "alone")
+	run(t, 0, folder(t, "x.mp4=a.mp4"), "-o", alone)
+	b := begin(t, job("--watch", in, "-o", out, "--settle", "300ms")...)
+	done := func(n int) func() bool {
+		return func() bool { return strings.Count(b.err.String(), "done: x.mp4") == n }
+	}
+	b.until("the first", done(1))
+	put(t, filepath.Join(in, "x.mp4"), read(t, clip(t, "a.mp4")))
+	b.until("the second", done(2))
+	b.signal(os.Interrupt)
+	b.end(130)
+	same(t, out, contents(t, alone))
+	tidy(t, out)
+}
+
+// What a killed run had in the queue is not done by another one that was not asked for it.
+func TestOthersLeftAlone(t *testing.T) {
+	start(t, false)
+	in, out := folder(t, "long.mp4", "short.mp4", "a.mp4"), filepath.Join(t.TempDir(), "out")
+	b := begin(t, job(filepath.Join(in, "long.mp4"), filepath.Join(in, "a.mp4"), "-o", out)...)
+	b.until("a finished part", func() bool { return finishedParts(out) > 0 })
+	b.kill()
+	n := finishedParts(out)
+	again := begin(t, job(filepath.Join(in, "short.mp4"), "-o", out, "--progress", "json")...)
+	again.end(0)
+	if got := contents(t, out); len(got) != 1 || finishedParts(out) > n {
+		t.Errorf("outputs %v, parts %d, were %d", got, finishedParts(out), n)
+	}
+	b = begin(t, job(in, "-o", out)...)
+	contains(t, b.end(0), "2 done, 1 skipped")
+	if all := fmt.Sprint(len(contents(t, out))); all != "3" {
+		t.Errorf("%s outputs", all)
+	}
+	tidy(t, out)
+}
