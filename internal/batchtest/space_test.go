@@ -2,6 +2,7 @@ package batchtest_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -118,6 +119,26 @@ func TestDiskFull(t *testing.T) {
 	same(t, out, contents(t, alone))
 	tidy(t, out)
 	intact()
+}
+
+// A program that finds the disk full is no failure: its job waits for room, and no try of it is counted.
+func TestDiskFullForChild(t *testing.T) {
+	start(t, false)
+	in, alone, told := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "r.json")
+	begin(t, slow(in, "-o", alone, "--segment", "0")...).end(0)
+	root := disk(t, "48m")
+	out := filepath.Join(root, "out")
+	b := begin(t, slow(in, "-o", out, "--min-free", "0", "--retries", "0", "--segment", "0", "--report", told)...)
+	pid := b.child("--progress")
+	ballast := fill(t, root, 500e3)
+	b.until("the end of the child", func() bool { return !exists(fmt.Sprintf("/proc/%d", pid)) })
+	must(t, os.Remove(ballast))
+	b.end(0)
+	if _, rows := readReport(t, told); rows["long.mp4"].Attempts != 1 {
+		t.Errorf("%+v", rows)
+	}
+	same(t, out, contents(t, alone))
+	tidy(t, out)
 }
 
 // A disk that is full at the beginning is an error with a reason, and nothing is left behind.
