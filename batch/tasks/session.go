@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +51,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	open    map[string]*entry // by job
+	over    map[string]*entry // those that failed or were cancelled: somebody may put them in the queue again
 	known   map[string]queue.Status
 	changed chan struct{} // somebody ended
 	rows    []batch.Row
@@ -73,7 +75,7 @@ type entry struct {
 // Run does the items that come from next until it has no more, and returns what became of each. The queue must be worked on by
 // somebody. When ctx ends, so does Run, and what is not done stays in the queue.
 func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
-	s.open, s.known, s.changed = map[string]*entry{}, map[string]queue.Status{}, make(chan struct{}, 1)
+	s.open, s.over, s.known, s.changed = map[string]*entry{}, map[string]*entry{}, map[string]queue.Status{}, make(chan struct{}, 1)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	live, watched := make(chan struct{}), make(chan error, 1)
@@ -273,8 +275,9 @@ const mostAnew = 5
 // follow hears of a job's change.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.mu.Lock()
-	e := s.open[st.Job.ID]
 	s.known[st.Job.ID] = st
+	s.reopen(st)
+	e := s.open[st.Job.ID]
 	s.mu.Unlock()
 	if s.Changed != nil {
 		s.Changed(st)
@@ -290,8 +293,24 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.close(e, st)
 }
 
+// reopen takes back that a job is over, where somebody has put it in the queue again. s.mu is held.
+func (s *Session) reopen(st queue.Status) {
+	e := s.over[st.Job.ID]
+	if e == nil || st.State.Ended() || s.open[st.Job.ID] != nil {
+		return
+	}
+	delete(s.over, st.Job.ID)
+	s.open[st.Job.ID] = e
+	s.rows = slices.DeleteFunc(s.rows, func(r batch.Row) bool { return r.Output == e.item.Output })
+}
+
 // close is for a job that is over.
 func (s *Session) close(e *entry, st queue.Status) {
+	if st.State != queue.Done {
+		s.mu.Lock()
+		s.over[st.Job.ID] = e
+		s.mu.Unlock()
+	}
 	s.end(e.item, s.closed(e, st))
 }
 

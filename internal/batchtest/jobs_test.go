@@ -77,23 +77,40 @@ func TestCancel(t *testing.T) {
 	tidy(t, out)
 }
 
-// What failed is put in the queue again while the batch still runs.
+// What failed or was cancelled is put in the queue again while the batch still runs, which waits for it.
 func TestRetry(t *testing.T) {
 	start(t, false)
-	in, out := folder(t, "bad.mp4=short.mp4", "long.mp4"), filepath.Join(t.TempDir(), "out")
+	in, out, told := folder(t, "a.mp4", "bad.mp4=short.mp4", "long.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
 	bad := filepath.Join(in, "bad.mp4")
 	good := read(t, bad)
 	put(t, bad, []byte("no video"))
-	b := begin(t, job(in, "-o", out)...)
+	b := begin(t, job(in, "-o", out, "--report", told)...)
+	b.child("--part=")
+	begin(t, "jobs", out, "--cancel", jobs(t, out).id(t, "a.mp4")).end(0)
+	b.says("cancelled: a.mp4")
 	b.says("failed: bad.mp4")
-	id := jobs(t, out, "--state", "failed").id(t, "bad.mp4")
-	begin(t, "jobs", out, "--retry", id).end(0)
-	b.says("failed: bad.mp4")
-	b.end(1)
 	put(t, bad, good)
-	contains(t, run(t, 0, in, "-o", out), "1 done", "1 skipped")
-	refused := begin(t, "jobs", out, "--retry", id)
-	contains(t, refused.end(2), "no batch runs", "--retry-failed")
+	l := jobs(t, out)
+	begin(t, "jobs", out, "--retry", l.id(t, "bad.mp4"), "--retry", l.id(t, "a.mp4")).end(0)
+	b.end(0)
+	r, rows := readReport(t, told)
+	if r.Totals.States["done"] != 3 {
+		t.Errorf("%+v", rows)
+	}
+	tidy(t, out)
+	contains(t, begin(t, "jobs", out, "--retry", l.id(t, "a.mp4")).end(2), "no batch runs", "--retry-failed")
+}
+
+// An ID that is not there is said so.
+func TestNoSuchJob(t *testing.T) {
+	start(t, false)
+	in, out := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "out")
+	b := begin(t, job(in, "-o", out)...)
+	b.child("--part=")
+	for _, option := range []string{"--cancel", "--retry"} {
+		contains(t, begin(t, "jobs", out, option, "none").end(1), "none", "no")
+	}
+	b.kill()
 }
 
 func TestJobsOfNobody(t *testing.T) {
