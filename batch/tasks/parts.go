@@ -38,6 +38,11 @@ type PartResult struct {
 // uncut are options by which a file is not cut into parts: they want a stretch of it, or both videos at once.
 var uncut = []string{"--start", "--duration", "--frames", "--stats", "--compare"}
 
+// otherEncoder says whether the encoder is not the one whose parts can be joined.
+func otherEncoder(args []string) bool {
+	return has(args, "--encoder") && !slices.Contains(args, "--encoder=libx264")
+}
+
 // parts asks the program where the file can be cut. None or one means: not at all.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
@@ -247,6 +252,10 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
+	list, err := k.temp("parts.txt")
+	if err != nil {
+		return queue.Outcome{}, err
+	}
 	var files []string
 	var spent float64
 	for _, p := range parts {
@@ -254,14 +263,13 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		if err != nil {
 			return queue.Outcome{}, err
 		}
+		if file, err = filepath.Rel(k.folder, file); err != nil { // the list has a name a line, and folders have any names
+			return queue.Outcome{}, err
+		}
 		files = append(files, file)
 		spent += p.Seconds
 	}
-	list, err := k.temp("parts.txt")
-	if err == nil {
-		err = os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666)
-	}
-	if err != nil {
+	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
 		return queue.Outcome{}, err
 	}
 	temp := filepath.Join(k.folder, "out"+filepath.Ext(k.spec.Item.Output))

@@ -208,8 +208,9 @@ func (k *task) shared() string {
 // workOf is the folder for what is not finished.
 func workOf(root string) string { return filepath.Join(root, batch.StateDir, "work") }
 
-// Tidy removes what killed attempts have left beside the outputs; finished parts stay. Nobody may be at work there.
-func Tidy(root string) error {
+// Tidy removes what killed attempts have left beside the outputs; finished parts stay. Nobody may be at work there. Of jobs that no
+// Session with this root and site can go on with, as after the folder was moved, nothing stays.
+func Tidy(root, site string) error {
 	left, err := filepath.Glob(filepath.Join(literal(workOf(root)), "*", "*.[0-9]*-*"))
 	for _, name := range left {
 		if i, e := os.Lstat(name); e == nil && i.IsDir() {
@@ -218,7 +219,11 @@ func Tidy(root string) error {
 	}
 	jobs, _ := os.ReadDir(workOf(root))
 	for _, j := range jobs {
-		_ = os.Remove(filepath.Join(workOf(root), j.Name())) // where nothing is left
+		name := filepath.Join(workOf(root), j.Name())
+		if !strings.HasSuffix(j.Name(), idEnding(site, root)) {
+			err = errors.Join(err, os.RemoveAll(name))
+		}
+		_ = os.Remove(name) // where nothing is left
 	}
 	return err
 }
@@ -279,7 +284,7 @@ func (k *task) media(ctx context.Context, in, out string, args ...string) (Done,
 
 // First is the task that a job begins with.
 func (s Spec) First(site string) queue.Task {
-	if s.Segment <= 0 || slices.ContainsFunc(uncut, func(o string) bool { return has(s.Item.Args, o) }) {
+	if s.Segment <= 0 || slices.ContainsFunc(uncut, func(o string) bool { return has(s.Item.Args, o) }) || otherEncoder(s.Item.Args) {
 		return queue.Task{Name: "whole", Site: site}
 	}
 	return queue.Task{Name: "plan", Site: site}

@@ -148,9 +148,11 @@ func (s *Session) running() int {
 }
 
 // JobID names the job that makes an output, among all of a queue.
-func JobID(site, root string, item batch.Item) string {
+func JobID(site, root string, item batch.Item) string { return item.ID() + idEnding(site, root) }
+
+func idEnding(site, root string) string {
 	sum := sha256.Sum256([]byte(site + "\x00" + root))
-	return item.ID() + "-" + hex.EncodeToString(sum[:3])
+	return "-" + hex.EncodeToString(sum[:3])
 }
 
 // begin puts an item in the queue, unless it is over already. What cannot be looked at may come back: a mount that is away.

@@ -173,15 +173,18 @@ func (b *batchJob) run(ctx context.Context) error {
 		return err
 	}
 	b.onClose(lock.Unlock)
-	b.tidy()
 	if err := b.openQueue(); err != nil {
 		return err
 	}
+	b.tidy()
 	if err := b.openStatus(ctx); err != nil {
 		return err
 	}
 	rows, err := b.work(ctx)
 	b.screen.Close()
+	for _, p := range b.plan.Problems {
+		rows = append(rows, problemRow(p))
+	}
 	if e := b.tell(rows); e != nil && err == nil {
 		err = e
 	}
@@ -200,7 +203,7 @@ func (b *batchJob) tidy() {
 	if b.o.remote() {
 		return
 	}
-	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root)); err != nil {
+	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root, b.site)); err != nil {
 		b.screen.Warn("what an earlier run has left stays: %v", err)
 	}
 }
@@ -249,9 +252,6 @@ func verdict(rows []batch.Row) error {
 
 // tell prints the table and writes the report.
 func (b *batchJob) tell(rows []batch.Row) error {
-	for _, p := range b.plan.Problems {
-		rows = append(rows, problemRow(p))
-	}
 	if b.o.Report != "" {
 		host, _ := os.Hostname()
 		meta := batch.Meta{Version: versionName(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}

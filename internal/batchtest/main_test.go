@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +28,10 @@ var (
 func TestMain(m *testing.M) { os.Exit(runAll(m)) }
 
 func runAll(m *testing.M) int {
+	flag.Parse()
+	if !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.parallel") }) {
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())) // most of the time is spent in waiting
+	}
 	var err error
 	if work, err = os.MkdirTemp("", "batchtest-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

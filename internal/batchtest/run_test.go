@@ -179,6 +179,15 @@ func (b *batch) end(code int) string {
 	return said
 }
 
+// wait is end for more than one exit code.
+func (b *batch) wait(good func(code int) bool) {
+	b.t.Helper()
+	<-b.done
+	if !good(b.code()) {
+		b.t.Errorf("exit code %d of %v:\n%s", b.code(), b.cmd.Args[1:], b.err.String())
+	}
+}
+
 // run does a whole batch with the quick options and returns what it said.
 func run(t *testing.T, code int, args ...string) string {
 	t.Helper()

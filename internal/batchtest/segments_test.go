@@ -87,3 +87,14 @@ func TestAsByHand(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be done in parts is done whole.
+func TestOtherEncoder(t *testing.T) {
+	start(t, true)
+	in, out := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out")
+	b := begin(t, "batch", in, "-o", out, "--name", "{stem}.mkv", "--encoder", "ffv1", "-r", "1", "--segment", "1s")
+	contains(t, b.end(0), "1 done")
+	if n := len(times(t, filepath.Join(out, "a.mkv"))); n != 100 {
+		t.Errorf("%d frames", n)
+	}
+}
