@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// cut ends a batch in the middle of a.mp4 and returns its folder.
+// cutShort ends a batch in the middle of a.mp4 and returns its folder.
 func cutShort(t *testing.T, in string) (out string) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "out")
