@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,6 +39,7 @@ type batchJob struct {
 	gate    tasks.Gate
 	began   time.Time
 	closers []func()
+	giveUp  context.CancelCauseFunc // ends the run
 
 	mu   sync.Mutex
 	note string
@@ -167,6 +169,8 @@ func (b *batchJob) onClose(f func()) { b.closers = append(b.closers, f) }
 
 // run does the batch and says what became of it.
 func (b *batchJob) run(ctx context.Context) error {
+	ctx, b.giveUp = context.WithCancelCause(ctx)
+	defer b.giveUp(nil)
 	b.openScreen()
 	lock, err := batch.WaitLock(ctx, b.plan.Root, func(h *batch.Held) { b.screen.Notice("%v: waiting for it", h) })
 	if err != nil {
@@ -304,10 +308,27 @@ func terminalSize(w io.Writer) (columns, rows int) {
 	return int(ws.Col), int(ws.Row)
 }
 
+// stuck is in what the queue says when it cannot write. Its server gives up on a file once a disk was full, also when there is room again.
+const stuck = "still trying"
+
+// heard passes on what the queue says, and ends the batch when its own one is stuck: the next run finds all in order.
+func (b *batchJob) heard(state string) func(string) {
+	var times atomic.Int32
+	return func(s string) {
+		b.screen.Warn("%s", s)
+		if !b.o.remote() && strings.Contains(s, stuck) && times.Add(1) == 1 {
+			b.giveUp(&hinted{
+				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
+				"make room; the same command goes on where this one stopped",
+			})
+		}
+	}
+}
+
 // openQueue opens the queue: beside the outputs, or on another machine.
 func (b *batchJob) openQueue() (err error) {
 	state := filepath.Join(b.plan.Root, batch.StateDir)
-	options := jetstream.Options{Warn: func(s string) { b.screen.Warn("%s", s) }}
+	options := jetstream.Options{Warn: b.heard(state)}
 	if b.o.remote() {
 		b.engine, err = b.o.connect(options, "batch")
 	} else {

@@ -125,3 +125,15 @@ func TestJobsOfNobody(t *testing.T) {
 	begin(t, "jobs", filepath.Join(dir, "none")).end(2)
 	begin(t, "jobs").end(2)
 }
+
+// After a kill the records tell what there is, and nobody is said to be at work.
+func TestJobsAfterKill(t *testing.T) {
+	start(t, true)
+	out := cutShort(t, folder(t, "a.mp4", "short.mp4"))
+	if l := jobs(t, out); l.Running || l.state("a.mp4") != "running" {
+		t.Errorf("%+v", l)
+	}
+	b := begin(t, "jobs", out)
+	b.end(0)
+	contains(t, b.out.String(), "no batch is running here")
+}

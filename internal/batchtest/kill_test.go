@@ -16,7 +16,7 @@ import (
 // VIDFILTER_KILLS is how many kills there are.
 func TestKilled(t *testing.T) {
 	start(t, true)
-	kills := 12
+	kills := 10
 	if testing.Short() {
 		kills = 4
 	}

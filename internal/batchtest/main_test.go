@@ -73,6 +73,14 @@ func start(t *testing.T, quick bool) {
 	t.Parallel()
 }
 
+// patient skips a test of what others nearly cover, but where the long run is asked for: see TestKilled.
+func patient(t *testing.T) {
+	t.Helper()
+	if os.Getenv("VIDFILTER_KILLS") == "" {
+		t.Skip("of the long run: VIDFILTER_KILLS=100")
+	}
+}
+
 // The clips, by their names: ffmpeg's arguments between the source and the name. Most have parts of a second.
 var recipes = map[string]string{
 	"a.mp4":     "-t 4 -c:v libx264 -g 12 -c:a aac",
