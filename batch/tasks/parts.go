@@ -155,11 +155,7 @@ func (k *task) input(ctx context.Context, p Part) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = k.get(ctx, p.Blob, name)
-	if errors.Is(err, queue.ErrNoBlob) {
-		err = queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
-	}
-	return name, err
+	return name, k.get(ctx, p.Blob, name)
 }
 
 // ahead is how many parts may wait in the store for a worker: it holds a part of the source only.
@@ -228,13 +224,18 @@ func (k *task) put(ctx context.Context, name, file string) error {
 	return k.Blobs.Put(ctx, name, f)
 }
 
+// get brings a file from the store. One that is not there is a part that is gone.
 func (k *task) get(ctx context.Context, name, file string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := k.Blobs.Get(ctx, name, f); err != nil {
+	err = k.Blobs.Get(ctx, name, f)
+	switch {
+	case errors.Is(err, queue.ErrNoBlob):
+		return queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
+	case err != nil:
 		return err
 	}
 	return f.Close()
@@ -325,11 +326,7 @@ func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = k.get(ctx, p.Blob, name)
-	if errors.Is(err, queue.ErrNoBlob) {
-		err = queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
-	}
-	return name, err
+	return name, k.get(ctx, p.Blob, name)
 }
 
 // forget removes the job's files from the store. What stays behind after a kill is removed by the next join that ends.
