@@ -18,6 +18,8 @@ type Pair struct {
 	Stamp   float64   // when it was taken, in milliseconds of Unix time, by the clock of the machine with the camera
 	Foreign bool      // that is another machine's clock
 
+	Repeated bool // the picture was there before, with another filter
+
 	refs atomic.Int32
 }
 

@@ -37,7 +37,7 @@ func (s *Session) filterAll(ctx context.Context) error {
 type loop struct {
 	s      *Session
 	held   *Shot // the picture on show
-	done   bool  // it has been filtered as inForce says
+	done   bool  // it has been filtered, in the way that by says
 	by     Filter
 	filter pipeline.Filter // nil before the first
 }
@@ -93,11 +93,11 @@ func (l *loop) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.done = true
 	l.s.figures.filtered(time.Since(start))
 	l.s.publish(&Pair{
-		Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign,
+		Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign, Repeated: l.done,
 	})
+	l.done = true
 	return nil
 }
 
