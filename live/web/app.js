@@ -1,0 +1,496 @@
+// The page of vidfilter live: joins the socket, the picture, the controls, the camera and the figures.
+import { $, clean, element, now, remember, remembered, say, set } from "./util.js";
+import { Link, login } from "./link.js";
+import { AvcPlayer, avcPossible } from "./avc.js";
+import { Mp4Player, mp4Possible } from "./mp4.js";
+import { Picture } from "./picture.js";
+import { Gestures } from "./gestures.js";
+import { Controls } from "./controls.js";
+import { Figures } from "./figures.js";
+import { Camera, inWords } from "./camera.js";
+import { listen } from "./keys.js";
+import { Mjpeg } from "./mjpeg.js";
+
+const ways = ["avc", "mp4", "mjpeg"]; // from the quickest to the one that always works
+let way = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+
+const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
+const picture = new Picture($("canvas"), { laid });
+const gestures = new Gestures($("stage"), $("line"), picture);
+const figures = new Figures($("graph"));
+const controls = new Controls($("filter"), { change: (filter) => link.send({ type: "set", filter }) });
+const camera = new Camera(link, () => drawCamera());
+const mjpeg = new Mjpeg($("mjpeg"), () => { figures.countOnly(); drawOver(); });
+
+// ---- the connection
+
+// What the person hears from the page: changes only, never every second's figures.
+function speak(text) {
+  if (text === spoken) return;
+  spoken = text;
+  set($("status"), text);
+}
+
+let alertTimer = 0;
+function warn(text) {
+  say($("alert"), clean(text));
+  clearTimeout(alertTimer);
+  alertTimer = setTimeout(() => say($("alert"), ""), 8000);
+}
+
+async function choose(from) {
+  for (const w of ways.slice(ways.indexOf(from))) {
+    if (w === "avc" && await avcPossible()) return w;
+    if (w === "mp4" && mp4Possible()) return w;
+    if (w === "mjpeg") return w;
+  }
+}
+
+async function connect(from) {
+  way = await choose(from);
+  link.open(way === "mjpeg" ? "none" : way);
+}
+
+function openPlayer() {
+  player?.close();
+  player = null;
+  const on = {
+    show, unable: (why) => worse(why), key: () => link.send({ type: "key" }),
+    ack: (id, wait) => link.send({ type: "ack", id, wait }),
+  };
+  if (way === "avc") player = new AvcPlayer(on);
+  if (way === "mp4") player = new Mp4Player($("video"), on);
+  $("video").hidden = way !== "mp4";
+  $("canvas").hidden = way === "mjpeg";
+  if (way === "mjpeg") mjpeg.open(picture.mode);
+  else mjpeg.close();
+  drawTools();
+}
+
+// The browser cannot play it after all.
+function worse(why) {
+  console.warn("vidfilter: " + way + ": " + why);
+  player?.close();
+  player = null;
+  connect(ways[Math.min(ways.indexOf(way) + 1, ways.length - 1)]);
+}
+
+function opened() {
+  lost = null;
+  $("login").hidden = true;
+  $("main").hidden = false;
+  openPlayer();
+  controls.enabled = true;
+  speak("Connected");
+  drawOver();
+}
+
+function disconnected(l) {
+  lost = l;
+  $("main").hidden = false;
+  player?.close();
+  player = null;
+  camera.disconnected();
+  controls.enabled = false;
+  speak(l.full ? "Too many viewers" : "Connection lost. Trying again");
+  drawOver();
+}
+
+function askLogin() {
+  link.close();
+  player?.close();
+  player = null;
+  mjpeg.close();
+  camera.disconnected();
+  $("main").hidden = true;
+  $("login").hidden = false;
+  speak("Not logged in");
+  $("token").focus();
+}
+
+// The token is in the address's fragment, which the browser sends to nobody; it is not left there for the history either.
+function takeToken() {
+  const token = location.hash.slice(1);
+  if (token) history.replaceState(null, "", location.pathname + location.search);
+  return token;
+}
+
+async function enter(token) {
+  try {
+    if (token && !(await login(token))) {
+      askLogin();
+      say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another.");
+      return;
+    }
+  } catch {
+    if (!$("login").hidden) {
+      say($("login-trouble"), "The server does not answer.");
+      return;
+    }
+  }
+  say($("login-trouble"), "");
+  $("token").value = "";
+  const forced = new URLSearchParams(location.search).get("video");
+  await connect(ways.includes(forced) ? forced : "avc");
+}
+
+$("login-form").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const text = $("token").value.trim();
+  enter(text.slice(text.indexOf("#") + 1));
+});
+addEventListener("hashchange", () => {
+  const token = takeToken();
+  if (token) enter(token);
+});
+
+// ---- what the server says
+
+function message(m) {
+  const known = {
+    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
+    camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
+  };
+  if (Object.hasOwn(known, m.type)) known[m.type]();
+}
+
+function refused(reason) {
+  warn(reason);
+  camera.refused();
+  if (state) controls.update(state.options, state.filter);
+}
+
+function newState(s) {
+  const before = state;
+  state = s;
+  start ??= s.filter;
+  controls.update(s.options, s.filter);
+  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
+  set($("what"), facts.filter(Boolean).join(" · "));
+  $("what").title = s.version;
+  $("command").value = s.command;
+  $("freeze").setAttribute("aria-pressed", String(s.frozen));
+  set($("viewers"), s.viewers > 1 ? `${s.viewers} of ${s.max_viewers} viewers` : "");
+  drawRecording(s.recording);
+  if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
+  else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
+  drawOver();
+  newCameraState(s, before);
+}
+
+const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
+const statusWords = (s) => (s.frozen && s.status === "live" ? "Frozen" : clean(s.message) || plain[s.status] || clean(s.status));
+
+function drawRecording(r) {
+  if (!r) {
+    say($("recording"), "");
+    return;
+  }
+  const time = `${Math.floor(r.seconds / 60)}:${String(Math.floor(r.seconds % 60)).padStart(2, "0")}`;
+  const dropped = r.dropped > 0 ? `, ${r.dropped} dropped` : "";
+  say($("recording"), r.error ? "Recording failed: " + clean(r.error) : `Recording ${clean(r.file)}, ${time}${dropped}`);
+  $("recording").classList.toggle("trouble", Boolean(r.error));
+}
+
+// What is said over the picture: {text, hint, button, does}, or null.
+function overWords() {
+  if (lost) {
+    const text = lost.full ? "Too many viewers" : lost.down ? "The server went down" : "Connection lost";
+    return { text, hint: [clean(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
+  }
+  if (!state) return { text: "Connecting" };
+  const words = { text: statusWords(state), hint: clean(state.hint) };
+  if (state.status === "ended") return { ...words, text: clean(state.message) || "The end", button: "Play again", does: playAgain };
+  if (state.camera_wanted && !camera.announced) return cameraWords(words);
+  if (state.status !== "live") return words;
+  if (!picture.last && way !== "mjpeg") return { text: "Waiting for the first picture" };
+  return null;
+}
+
+function cameraWords(words) {
+  if (!Camera.possible) return { text: "Waiting for a camera", hint: "The browser does not give this page its camera." };
+  if (camera.error) return { text: inWords(camera.error), button: "Use this camera", does: () => camera.start() };
+  if (camera.on) return { text: "Starting the camera" };
+  return { ...words, button: "Use this camera", does: () => camera.start() };
+}
+
+let overDoes = null;
+function drawOver() {
+  const words = overWords();
+  $("over").hidden = words === null;
+  if (!words) return;
+  set($("over-text"), words.text);
+  say($("over-hint"), words.hint || "");
+  say($("over-do"), words.button || "");
+  overDoes = words.does || null;
+}
+$("over-do").addEventListener("click", () => overDoes?.());
+
+function playAgain() {
+  link.send({ type: "restart" });
+}
+
+// ---- pictures
+
+function show(p) {
+  const first = picture.last === null;
+  picture.show(p);
+  lastId = p.header.id;
+  figures.count(p, stampClock(p.header));
+  $("stage").classList.toggle("seen", true);
+  if (first || $("stage").dataset.shape !== `${p.config.width}/${p.config.height}`) shape(p.config);
+  if (first) drawOver();
+}
+
+// The stamp's time is by the server's clock, or by our own where our camera took it. A picture that stands still has no delay.
+function stampClock(header) {
+  if (state?.frozen || state?.status !== "live") return null;
+  if (header.own) return camera.announced ? now() : null;
+  return link.clock.known ? now() + link.clock.offset : null;
+}
+
+function shape({ width, height }) {
+  $("stage").dataset.shape = `${width}/${height}`;
+  $("stage").style.setProperty("--shape", `${width} / ${height}`);
+  drawTools();
+}
+
+const sides = () => (picture.swapped ? ["Filtered", "Original"] : ["Original", "Filtered"]);
+
+// The line and the words on the picture, where the canvas has it.
+function laid(l, ratio) {
+  const line = $("line"), split = picture.mode === "split" && picture.last !== null;
+  line.hidden = !split;
+  if (split) {
+    line.style.left = l.line / ratio + "px";
+    line.style.top = l.top / ratio + "px";
+    line.style.height = (l.bottom - l.top) / ratio + "px";
+    const part = Math.round(picture.split * 100);
+    line.setAttribute("aria-valuenow", part);
+    line.setAttribute("aria-valuetext", `${part} % ${sides()[0].toLowerCase()}`);
+  }
+  const zoomed = picture.zoomed ? Math.round(l.scale * 100) + " %" : "";
+  if ($("zoomed").textContent !== zoomed) {
+    say($("zoomed"), zoomed);
+    $("stage").classList.toggle("zoomed", zoomed !== "");
+  }
+}
+
+// ---- tools
+
+function drawTools() {
+  const still = way === "mjpeg"; // the server draws it: what there is, is whole views
+  for (const b of document.querySelectorAll("[data-mode]")) {
+    b.setAttribute("aria-pressed", String(b.dataset.mode === picture.mode));
+    b.disabled = still && b.dataset.mode === "difference";
+  }
+  for (const id of ["swap", "zoom-in", "zoom-out", "zoom-fit", "save"]) $(id).disabled = still;
+  $("amplify").hidden = picture.mode !== "difference";
+  $("swap").setAttribute("aria-pressed", String(picture.swapped));
+  const [left, right] = sides(), words = { split: [left, right], original: ["Original", ""], filtered: ["Filtered", ""], difference: ["Difference", ""] };
+  const [a, b] = words[picture.mode];
+  say($("left"), picture.last ? a : "");
+  say($("right"), picture.last ? b : "");
+  const said = { split: `The picture: ${left.toLowerCase()} left of the line, ${right.toLowerCase()} right of it`, difference: "The difference between original and filtered" };
+  $("canvas").setAttribute("aria-label", picture.last ? said[picture.mode] || `The picture, ${picture.mode}` : "No picture yet");
+}
+
+function setMode(mode) {
+  if (way === "mjpeg" && mode === "difference") return;
+  picture.setMode(mode);
+  if (way === "mjpeg") mjpeg.open(mode);
+  drawTools();
+}
+function swap() {
+  picture.setSwapped(!picture.swapped);
+  drawTools();
+}
+const freeze = () => link.send({ type: "freeze", on: !state?.frozen });
+const reset = () => start && link.send({ type: "set", filter: start });
+
+async function fullScreen() {
+  try {
+    if (document.fullscreenElement) await document.exitFullscreen();
+    else await $("view").requestFullscreen();
+  } catch (e) {
+    warn("No full screen: " + e.message);
+  }
+}
+
+const two = (n) => String(n).padStart(2, "0");
+function fileName() {
+  const d = new Date();
+  return `vidfilter-${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}-${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}.png`;
+}
+
+function save() {
+  if (!picture.last) return;
+  picture.side().toBlob((blob) => {
+    const a = element("a");
+    a.href = URL.createObjectURL(blob);
+    a.download = fileName();
+    a.click();
+    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+  }, "image/png");
+}
+
+async function copy() {
+  const field = $("command");
+  try {
+    await navigator.clipboard.writeText(field.value);
+  } catch { // not in an insecure context: what is selected can be copied by hand, and the old way may work
+    field.select();
+    if (!document.execCommand("copy")) {
+      speak("The command is selected");
+      return;
+    }
+  }
+  speak("Command copied");
+  set($("copy"), "Copied");
+  setTimeout(() => set($("copy"), "Copy"), 2000);
+}
+
+function wireTools() {
+  for (const b of document.querySelectorAll("[data-mode]")) b.addEventListener("click", () => setMode(b.dataset.mode));
+  const clicks = {
+    swap, freeze, full: fullScreen, save, copy, reset, "zoom-in": () => picture.zoom(1.25), "zoom-out": () => picture.zoom(0.8),
+    "zoom-fit": () => picture.fit(), "help-open": () => $("help").showModal(), "insecure-close": () => { $("insecure").hidden = true; },
+    "camera-start": () => camera.start(), "camera-stop": () => camera.stop(),
+  };
+  for (const [id, does] of Object.entries(clicks)) $(id).addEventListener("click", does);
+  $("full").hidden = !document.fullscreenEnabled;
+  const amplify = () => set($("amplification-out"), picture.amplification + "x");
+  $("amplification").value = picture.amplification;
+  $("amplification").addEventListener("input", (e) => {
+    picture.setAmplification(Number(e.target.value));
+    amplify();
+  });
+  amplify();
+  $("follow").checked = gestures.follow = remembered("follow", false) === true;
+  $("follow").addEventListener("change", (e) => {
+    gestures.follow = e.target.checked;
+    remember("follow", e.target.checked);
+  });
+  document.addEventListener("fullscreenchange", () => set($("full"), document.fullscreenElement ? "Leave full screen" : "Full screen"));
+}
+
+const pan = (dx, dy) => {
+  if (picture.zoomed) picture.pan(dx, dy);
+  else if (dx !== 0 && picture.mode === "split") picture.setSplit(picture.split - Math.sign(dx) * 0.02);
+};
+const keys = [
+  ["1", "split", () => setMode("split")],
+  ["2", "original", () => setMode("original")],
+  ["3", "filtered", () => setMode("filtered")],
+  ["4", "difference", () => setMode("difference")],
+  ["s", "swap the sides", swap],
+  ["Space", "freeze, and on", freeze],
+  ["+", "zoom in", () => picture.zoom(1.25)],
+  ["-", "zoom out", () => picture.zoom(0.8)],
+  ["0", "the whole picture", () => picture.fit()],
+  ["ArrowLeft", "the line, or the picture when zoomed, left", () => pan(60, 0)],
+  ["ArrowRight", "right", () => pan(-60, 0)],
+  ["ArrowUp", "the picture when zoomed, up", () => pan(0, 60)],
+  ["ArrowDown", "down", () => pan(0, -60)],
+  ["f", "full screen", fullScreen],
+  ["p", "save a PNG of both", save],
+  ["c", "copy the command", copy],
+  ["r", "reset the filter", reset],
+  ["a", "play again, at the end", () => { if (state?.status === "ended") playAgain(); }],
+  ["?", "this list", () => $("help").showModal()],
+];
+
+// ---- this browser's camera
+
+async function newCameraState(s, before) {
+  const theirs = s.source === "browser";
+  $("camera").hidden = !theirs;
+  if (!theirs) return;
+  if (s.camera_wanted) {
+    if (camera.on) camera.wanted();
+    else if (!before?.camera_wanted && !camera.error && Camera.possible && await camera.allowed() && !camera.on && state.camera_wanted) camera.start();
+  }
+  drawCamera();
+}
+
+async function drawCamera() {
+  const free = state?.camera_wanted === true, { on } = camera;
+  $("camera-start").hidden = on || !Camera.possible || !free;
+  $("camera-stop").hidden = !on && !camera.waiting;
+  const text = !Camera.possible ? "The browser does not give this page its camera."
+    : camera.error ? inWords(camera.error)
+      : on ? "Sent: " + clean(camera.what)
+        : free ? "The server waits for a camera." : "Another page sends its camera.";
+  set($("camera-text"), text);
+  $("camera-text").classList.toggle("trouble", camera.error !== "");
+  drawOver();
+  if (Camera.possible) await listDevices();
+}
+
+async function listDevices() {
+  const all = await camera.devices().catch(() => []);
+  $("camera-device-row").hidden = all.length < 2;
+  const list = $("camera-device"), said = JSON.stringify(all.map((d) => [d.deviceId, d.label]));
+  if (list.dataset.said === said) return;
+  list.dataset.said = said;
+  list.replaceChildren(...all.map((d, i) => new Option(clean(d.label) || `Camera ${i + 1}`, d.deviceId)));
+  list.value = camera.choice.device;
+  if (list.selectedIndex < 0) list.selectedIndex = 0;
+}
+
+function wireCamera() {
+  const size = remembered("camera-size", "1280x720");
+  if ([...$("camera-size").options].some((o) => o.value === size)) $("camera-size").value = size;
+  const take = () => {
+    const [width, height] = $("camera-size").value.split("x").map(Number);
+    Object.assign(camera.choice, { width, height });
+    remember("camera-size", $("camera-size").value);
+  };
+  take();
+  $("camera-size").addEventListener("change", () => {
+    take();
+    if (camera.on) camera.start();
+  });
+  $("camera-device").addEventListener("change", (e) => {
+    camera.choice.device = e.target.value;
+    if (camera.on) camera.start();
+  });
+}
+
+// ---- at the start
+
+function explainInsecure() {
+  if (window.isSecureContext) return;
+  $("insecure").hidden = false;
+  set($("instead"), mp4Possible() ? "The picture is shown by MediaSource instead, a little later." : "The picture is shown as single JPEGs instead.");
+  const port = location.port || "80";
+  set($("forward"), `ssh -L 8765:127.0.0.1:${port} ${location.hostname}`);
+}
+
+// For tests and for trouble: what the page knows, to be read only.
+Object.defineProperty(window, "vidfilter", {
+  value: Object.freeze({
+    get connected() { return link.connected; },
+    get transport() { return { avc: "webcodecs", mp4: "mp4", mjpeg: "mjpeg" }[way] ?? ""; },
+    get id() { return lastId; },
+    get drawn() { return figures.drawn; },
+    get latency() { return figures.latency; },
+    get latencies() { return [...figures.latencies]; },
+    get stampErrors() { return figures.stampErrors; },
+    get state() { return structuredClone(state); },
+    get stats() { return structuredClone(figures.stats); },
+    get mode() { return picture.mode; },
+    get split() { return picture.split; },
+    get layout() { return picture.layout(); },
+    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
+    pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),
+  }),
+});
+
+$("help-open").hidden = false;
+wireTools();
+wireCamera();
+listen(keys, $("keys"), $("shortcuts"));
+drawTools();
+explainInsecure();
+enter(takeToken());

@@ -1,0 +1,386 @@
+// Sends this browser's camera to the server: taken, encoded, at most a few pictures in flight, dropped before they are encoded.
+import { now } from "./util.js";
+
+const inFlight = 3;
+const patience = 1000; // ms after which a picture without an answer counts as lost
+const header = 16; // bytes in front of each picture
+const again = 2000; // ms between attempts to get a camera that went away
+
+// What the browser's errors mean.
+const words = {
+  NotAllowedError: "The browser may not use the camera. Allow it for this page (at the address), then press the button again.",
+  NotFoundError: "There is no camera. Plug one in; it is used as soon as it is there.",
+  NotReadableError: "The camera is busy or does not answer. Close the program that uses it.",
+  OverconstrainedError: "The camera cannot do this size. Choose another one.",
+  AbortError: "The camera could not be started.",
+  SecurityError: "The browser forbids cameras on this page.",
+  Unplugged: "The camera was unplugged or switched off. It is used again when it is back.",
+};
+export const inWords = (name) => words[name] || "The camera cannot be had: " + name;
+const comesBack = new Set(["NotFoundError", "NotReadableError", "AbortError", "Unplugged"]);
+
+// H.264 levels, each with the macroblocks that a picture and a second may have.
+const levels = [[0x1e, 1620, 40500], [0x1f, 3600, 108000], [0x28, 8192, 245760], [0x2a, 8704, 522240], [0x32, 22080, 589824], [0x33, 36864, 983040]];
+const h264 = (width, height, fps) => {
+  const blocks = Math.ceil(width / 16) * Math.ceil(height / 16);
+  const [level] = levels.find(([, picture, second]) => blocks <= picture && blocks * fps <= second) || levels.at(-1);
+  return "avc1.42e0" + level.toString(16);
+};
+
+// The encoders to be tried, the best first. JPEG is every browser's.
+const encodings = (size) => {
+  const common = { width: size.width & ~1, height: size.height & ~1, framerate: size.fps, bitrate: size.bits, latencyMode: "realtime" };
+  return [
+    { name: "h264", config: { ...common, codec: h264(size.width, size.height, size.fps), avc: { format: "annexb" } } },
+    { name: "vp8", config: { ...common, codec: "vp8" } },
+    { name: "jpeg", config: null },
+  ];
+};
+
+const possible = async (encoding) => {
+  if (!encoding.config) return true;
+  if (typeof VideoEncoder === "undefined" || typeof VideoFrame === "undefined") return false;
+  try {
+    return (await VideoEncoder.isConfigSupported(encoding.config)).supported === true;
+  } catch {
+    return false;
+  }
+};
+
+// Capture times in the page's clock. Where the browser does not tell them, the frame that came with the least delay
+// of the last ones is taken to have had none.
+class CaptureClock {
+  #offsets = [];
+  at(timestamp, told) {
+    if (typeof told === "number" && told > 0) return performance.timeOrigin + told;
+    this.#offsets.push(now() - timestamp / 1000);
+    if (this.#offsets.length > 300) this.#offsets.shift();
+    return timestamp / 1000 + Math.min(...this.#offsets);
+  }
+}
+
+export class Camera {
+  #link;
+  #changed;
+  #stream = null;
+  #track = null;
+  #starting = 0; // counts attempts: an older one's result is not used
+  #stopFrames = null;
+  #encoder = null;
+  #encoding = null;
+  #size = null;
+  #failures = 0; // of encoders; each failure of one moves on to the next
+  #clock = new CaptureClock();
+  #flight = new Map(); // id: when it was handed to the encoder
+  #next = 0;
+  #key = true;
+  #busy = false; // a JPEG is being made
+  #canvas = null; // that JPEGs are made of
+  #captures = new Map(); // by id, of the pictures in the encoder
+  #heard = false; // the server answered to a picture since it was announced
+  #retry = 0;
+  announced = false; // the server was told, and has not refused
+  error = "";
+  sent = 0;
+  dropped = 0;
+  choice = { device: "", width: 1280, height: 720 };
+
+  constructor(link, changed) {
+    this.#link = link;
+    this.#changed = changed;
+    navigator.mediaDevices?.addEventListener?.("devicechange", () => {
+      this.#changed();
+      if (!this.#track && comesBack.has(this.error)) this.start();
+    });
+  }
+
+  static get possible() { return window.isSecureContext && Boolean(navigator.mediaDevices?.getUserMedia); }
+  get on() { return this.#track !== null; }
+  get waiting() { return this.#track === null && comesBack.has(this.error); }
+  get what() {
+    if (!this.#track || !this.#size) return "";
+    const { width, height, fps } = this.#size;
+    return `${this.#track.label || "camera"}, ${width}x${height}, ${fps} fps, ${this.#encoding?.name ?? ""}`;
+  }
+
+  async devices() {
+    const all = await navigator.mediaDevices.enumerateDevices();
+    return all.filter((d) => d.kind === "videoinput");
+  }
+
+  // Whether it may be used without asking the person. Not every browser tells.
+  async allowed() {
+    try {
+      return (await navigator.permissions.query({ name: "camera" })).state === "granted";
+    } catch {
+      return false;
+    }
+  }
+
+  async start() {
+    const attempt = ++this.#starting;
+    clearTimeout(this.#retry);
+    this.#release();
+    const { device, width, height } = this.choice;
+    const video = { width: { ideal: width, max: 1920 }, height: { ideal: height, max: 1080 }, frameRate: { ideal: 30 } };
+    if (device) video.deviceId = { exact: device };
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ video, audio: false });
+      if (attempt !== this.#starting) {
+        for (const t of stream.getTracks()) t.stop();
+        return;
+      }
+      this.#begin(stream);
+    } catch (e) {
+      if (attempt === this.#starting) this.#fail(e.name === "OverconstrainedError" && device ? this.#forgetDevice() : e.name);
+    }
+  }
+
+  #forgetDevice() { // the camera that was chosen is not there any more
+    this.choice.device = "";
+    return "NotFoundError";
+  }
+
+  #begin(stream) {
+    this.error = "";
+    this.#stream = stream;
+    this.#track = stream.getVideoTracks()[0];
+    this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("Unplugged"); });
+    this.#failures = 0;
+    this.#clock = new CaptureClock();
+    this.#size = null; // known with the first frame
+    this.#stopFrames = this.#frames(stream);
+    this.#changed();
+  }
+
+  stop() {
+    this.#starting++;
+    clearTimeout(this.#retry);
+    this.error = "";
+    this.#release();
+    this.#link.send({ type: "camera", on: false });
+    this.#changed();
+  }
+
+  #fail(name) {
+    this.#release();
+    this.error = name;
+    this.#link.send({ type: "camera", on: false, error: name });
+    if (comesBack.has(name)) this.#retry = setTimeout(() => this.start(), again);
+    this.#changed();
+  }
+
+  #release() {
+    this.#stopFrames?.();
+    this.#stopFrames = null;
+    for (const t of this.#stream?.getTracks() ?? []) t.stop();
+    this.#stream = this.#track = null;
+    this.#closeEncoder();
+    this.announced = false;
+    this.#flight.clear();
+  }
+
+  #closeEncoder() {
+    if (this.#encoder && this.#encoder.state !== "closed") this.#encoder.close();
+    this.#encoder = null;
+    this.#encoding = null;
+  }
+
+  // The server wants a camera (again): after a connection was lost it has forgotten ours.
+  wanted() {
+    if (this.#track && this.#encoding && !this.announced) this.#announce();
+  }
+  disconnected() {
+    this.announced = false;
+    this.#flight.clear();
+  }
+  refused() {
+    if (this.#track && this.announced && !this.#heard) {
+      this.#starting++;
+      this.#release();
+      this.#changed();
+    }
+  }
+
+  #announce() {
+    const { width, height, fps } = this.#size;
+    this.announced = true;
+    this.#heard = false;
+    this.#key = true;
+    this.#flight.clear();
+    this.#link.send({ type: "camera", on: true, width, height, fps, codec: this.#encoding.name });
+    this.#changed();
+  }
+
+  ack(id) {
+    this.#heard = true;
+    this.#flight.delete(id);
+  }
+  key() { this.#key = true; }
+  rate(bits) {
+    if (!this.#size || !(bits > 0)) return;
+    const before = this.#size.bits;
+    this.#size.bits = bits;
+    if (!this.#encoder || Math.abs(bits - before) < before * 0.02) return;
+    this.#encoding.config = { ...this.#encoding.config, bitrate: Math.round(bits) };
+    try {
+      this.#encoder.configure(this.#encoding.config);
+    } catch {
+      this.#encoderFailed();
+    }
+  }
+
+  // Hands the camera's frames to #frame one by one; returns what ends it.
+  #frames(stream) {
+    if (typeof MediaStreamTrackProcessor !== "undefined") return this.#processed(stream);
+    return this.#played(stream);
+  }
+
+  #processed(stream) {
+    const reader = new MediaStreamTrackProcessor({ track: this.#track, maxBufferSize: 1 }).readable.getReader();
+    const read = async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        if (this.#stream !== stream) value.close();
+        else this.#frame(value, value.displayWidth, value.displayHeight, value.timestamp, value.metadata?.().captureTime);
+      }
+    };
+    read().catch(() => { if (this.#stream === stream) this.#fail("Unplugged"); });
+    return () => reader.cancel().catch(() => { /* it has ended by itself */ });
+  }
+
+  #played(stream) {
+    const video = document.createElement("video");
+    Object.assign(video, { muted: true, playsInline: true, srcObject: stream });
+    video.play().catch(() => { /* a frame comes all the same, or the track ends */ });
+    let watch = 0;
+    const next = (_, meta) => {
+      if (this.#stream !== stream) return;
+      watch = video.requestVideoFrameCallback(next);
+      const time = Math.round((meta.captureTime ?? performance.now()) * 1000);
+      const image = typeof VideoFrame === "undefined" ? video : new VideoFrame(video, { timestamp: time });
+      this.#frame(image, video.videoWidth, video.videoHeight, time, meta.captureTime);
+    };
+    watch = video.requestVideoFrameCallback(next);
+    return () => {
+      video.cancelVideoFrameCallback(watch);
+      video.srcObject = null;
+    };
+  }
+
+  // Takes the image.
+  #frame(image, width, height, timestamp, told) {
+    const capture = this.#clock.at(timestamp, told);
+    if (!this.#size || this.#size.width !== width || this.#size.height !== height) this.#resize(width, height);
+    if (!this.announced || !this.#encoding || !this.#room()) {
+      if (this.announced && this.#encoding) this.dropped++;
+      image.close?.();
+    } else if (this.#encoding.name === "jpeg") {
+      this.#jpeg(image, width, height, capture);
+    } else {
+      this.#encode(image, capture);
+    }
+  }
+
+  // Whether one more picture may be on its way. An answer that is long overdue is not waited for.
+  #room() {
+    const [oldest] = this.#flight.values();
+    if (oldest !== undefined && performance.now() - oldest > patience) {
+      this.#flight.clear();
+      this.#key = true;
+    }
+    return this.#flight.size < inFlight;
+  }
+
+  async #resize(width, height) {
+    const fps = Math.round(this.#track.getSettings().frameRate || 30), stream = this.#stream;
+    const size = this.#size = { width, height, fps, bits: Math.round(width * height * fps * 0.1) };
+    this.#closeEncoder();
+    this.announced = false;
+    const all = encodings(size).slice(this.#failures);
+    for (const encoding of all) {
+      const can = await possible(encoding);
+      if (this.#size !== size || this.#stream !== stream) return;
+      if (!can) continue;
+      this.#encoding = encoding;
+      if (encoding.config) this.#openEncoder();
+      this.#announce();
+      return;
+    }
+  }
+
+  #openEncoder() {
+    const encoder = this.#encoder = new VideoEncoder({
+      output: (chunk) => { if (this.#encoder === encoder) this.#encoded(chunk); },
+      error: () => { if (this.#encoder === encoder) this.#encoderFailed(); },
+    });
+    encoder.configure(this.#encoding.config);
+  }
+
+  // The next kind of encoder is tried.
+  #encoderFailed() {
+    this.#encoder = null;
+    this.#failures = Math.min(this.#failures + 1, 2);
+    this.#link.send({ type: "camera", on: false });
+    this.#resize(this.#size.width, this.#size.height);
+  }
+
+  #encode(image, capture) {
+    const id = this.#next++ >>> 0;
+    // The encoder hands the time stamp through: the picture is known by it.
+    const frame = new VideoFrame(image, { timestamp: id * 1000 });
+    image.close();
+    this.#flight.set(id, performance.now());
+    this.#captures.set(id, capture);
+    try {
+      this.#encoder.encode(frame, { keyFrame: this.#key });
+      this.#key = false;
+    } catch {
+      this.#encoderFailed();
+    } finally {
+      frame.close();
+    }
+  }
+
+  #encoded(chunk) {
+    const id = Math.round(chunk.timestamp / 1000), capture = this.#captures.get(id);
+    for (const old of this.#captures.keys()) if (old <= id) this.#captures.delete(old);
+    const message = new ArrayBuffer(header + chunk.byteLength);
+    chunk.copyTo(new Uint8Array(message, header));
+    this.#post(message, id, capture, chunk.type === "key");
+  }
+
+  #jpeg(image, width, height, capture) {
+    if (this.#busy) {
+      this.dropped++;
+      image.close?.();
+      return;
+    }
+    const canvas = this.#canvas ??= document.createElement("canvas");
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    canvas.getContext("2d", { alpha: false }).drawImage(image, 0, 0, width, height);
+    image.close?.();
+    const id = this.#next++ >>> 0;
+    this.#flight.set(id, performance.now());
+    this.#busy = true;
+    canvas.toBlob(async (blob) => {
+      const data = blob && (await blob.arrayBuffer());
+      this.#busy = false;
+      if (!data || !this.announced) return;
+      const message = new ArrayBuffer(header + data.byteLength);
+      new Uint8Array(message, header).set(new Uint8Array(data));
+      this.#post(message, id, capture, true);
+    }, "image/jpeg", 0.85);
+  }
+
+  #post(message, id, capture, key) {
+    const view = new DataView(message);
+    view.setUint8(0, 1);
+    view.setUint8(1, key ? 1 : 0);
+    view.setUint32(4, id, true);
+    view.setFloat64(8, capture, true);
+    this.#link.send(message);
+    this.sent++;
+  }
+}

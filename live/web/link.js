@@ -1,0 +1,153 @@
+// The socket: opens it, keeps it open, says when it is lost, and measures how far the server's clock is from ours.
+import { now, median } from "./util.js";
+
+const firstWait = 500, longestWait = 5000; // between attempts, ms
+const silence = 6000; // stats come once a second: this long without a word is a dead line
+const codes = { login: 4001, full: 4002, down: 4003 };
+
+// Clock estimates the server's time from pings: the shortest round trip of the last minute is the least delayed.
+class Clock {
+  #samples = [];
+  reset() { this.#samples = []; }
+  add(sent, server, got) {
+    this.#samples.push({ trip: got - sent, offset: server - (sent + got) / 2 });
+    if (this.#samples.length > 60) this.#samples.shift();
+  }
+  get known() { return this.#samples.length > 0; }
+  get #best() { return this.#samples.reduce((a, b) => (b.trip < a.trip ? b : a)); }
+  get offset() { return this.known ? this.#best.offset : 0; } // to be added to the page's time
+  get trip() { return median(this.#samples.slice(-5).map((s) => s.trip)); }
+}
+
+// Whether the server knows this browser. A socket that was turned away does not say why; a plain request does.
+const loggedIn = async () => {
+  try {
+    return (await fetch("ws", { cache: "no-store" })).status !== 401;
+  } catch {
+    return true; // the server is away: that is another matter
+  }
+};
+
+export const login = async (token) => {
+  const answer = await fetch("login", {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
+  });
+  return answer.ok;
+};
+
+export class Link {
+  clock = new Clock();
+  video = "none";
+  #socket = null;
+  #open = false;
+  #wait = firstWait;
+  #timer = 0;
+  #beat = 0;
+  #heard = 0;
+  #on;
+
+  // on: opened(), lost({code, reason, wait}), login(), message(object), picture(header, data)
+  constructor(on) {
+    this.#on = on;
+    addEventListener("online", () => this.retry());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.retry(); });
+  }
+
+  get connected() { return this.#open; }
+
+  // video: "avc", "mp4", or "none" where the pictures come by another way.
+  open(video) {
+    this.video = video;
+    this.#drop();
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    const address = new URL("ws", location.href);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    address.search = address.hash = "";
+    const socket = this.#socket = new WebSocket(address);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => this.#opened();
+    socket.onmessage = (e) => { if (this.#socket === socket) this.#message(e.data); };
+    socket.onclose = (e) => { if (this.#socket === socket) this.#closed(e); };
+  }
+
+  close() {
+    this.#drop();
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+  }
+
+  // At once, if it waits for the next attempt.
+  retry() {
+    if (this.#timer !== 0) this.open(this.video);
+  }
+
+  send(message) {
+    if (this.#open) this.#socket.send(message instanceof ArrayBuffer ? message : JSON.stringify(message));
+  }
+
+  #drop() {
+    clearInterval(this.#beat);
+    this.#open = false;
+    const socket = this.#socket;
+    this.#socket = null; // what it says from now on is not heard
+    if (socket) socket.close();
+  }
+
+  #opened() {
+    this.#open = true;
+    this.#heard = performance.now();
+    this.clock.reset();
+    this.send({ type: "hello", version: 1, video: this.video });
+    this.#beat = setInterval(() => this.#tick(), 1000);
+    for (const delay of [0, 50, 100, 200, 400]) setTimeout(() => this.#ping(), delay);
+    this.#on.opened();
+  }
+
+  #ping() { this.send({ type: "ping", t: now() }); }
+
+  #tick() {
+    if (performance.now() - this.#heard > silence) {
+      this.#drop();
+      this.#closed({ code: 1006, reason: "" }, true);
+      return;
+    }
+    this.#ping();
+  }
+
+  #message(data) {
+    this.#heard = performance.now();
+    this.#wait = firstWait;
+    if (typeof data !== "string") {
+      this.#binary(data);
+      return;
+    }
+    let m;
+    try { m = JSON.parse(data); } catch { return; }
+    if (m.type === "pong") this.clock.add(m.t, m.server, now());
+    else this.#on.message(m);
+  }
+
+  #binary(buffer) {
+    if (buffer.byteLength < 24) return;
+    const view = new DataView(buffer), flags = view.getUint8(1);
+    this.#on.picture({
+      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, id: view.getUint32(4, true),
+      capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), arrived: performance.now(),
+    }, new Uint8Array(buffer, 24));
+  }
+
+  async #closed(e) {
+    const was = this.#open;
+    this.#drop();
+    if (e.code === codes.login || (!was && e.code === 1006 && !(await loggedIn()))) {
+      this.#on.login();
+      return;
+    }
+    if (this.#socket !== null || this.#timer !== 0) return; // opened again meanwhile
+    if (e.code === codes.full) this.#wait = longestWait;
+    this.#on.lost({ full: e.code === codes.full, down: e.code === codes.down, reason: e.reason, wait: this.#wait });
+    this.#timer = setTimeout(() => this.open(this.video), this.#wait);
+    this.#wait = Math.min(longestWait, this.#wait * 2);
+  }
+}

@@ -1,0 +1,216 @@
+// Plays fragmented MP4 by MediaSource, close behind its end, and hands on each picture that the video element shows.
+import { clamp } from "./util.js";
+
+const Source = window.ManagedMediaSource || window.MediaSource;
+const near = 0.06, late = 0.15, lost = 0.5; // seconds behind the end: at leisure, quicker, jump
+const kept = 10, trimmed = 4; // seconds of the past in the buffer
+const patience = 700; // ms that a picture may wait to be shown before the server is told to go on without it
+
+export const mp4Possible = () => Boolean(Source) && Source.isTypeSupported('video/mp4; codecs="avc1.640020"');
+
+// boxes walks the boxes of an MP4 from start to end.
+function* boxes(view, start, end) {
+  for (let at = start; at + 8 <= end;) {
+    const size = view.getUint32(at);
+    if (size < 8 || at + size > end) return;
+    yield { name: String.fromCharCode(...[4, 5, 6, 7].map((i) => view.getUint8(at + i))), start: at + 8, end: at + size };
+    at += size;
+  }
+}
+
+const find = (view, path, start = 0, end = view.byteLength) => {
+  for (const box of boxes(view, start, end)) {
+    if (box.name !== path[0]) continue;
+    const found = path.length === 1 ? box : find(view, path.slice(1), box.start, box.end);
+    if (found) return found;
+  }
+  return null;
+};
+
+// In mdhd and tfdt version 1 has 64-bit times.
+const timescale = (view) => {
+  const box = find(view, ["moov", "trak", "mdia", "mdhd"]);
+  return box ? view.getUint32(box.start + (view.getUint8(box.start) === 1 ? 20 : 12)) : 0;
+};
+const startTime = (view) => {
+  const box = find(view, ["moof", "traf", "tfdt"]);
+  if (!box) return null;
+  return view.getUint8(box.start) === 1 ? Number(view.getBigUint64(box.start + 4)) : view.getUint32(box.start + 4);
+};
+const viewOf = (data) => new DataView(data.buffer, data.byteOffset, data.byteLength);
+
+export class Mp4Player {
+  name = "mp4";
+  #on;
+  #video;
+  #canvas = document.createElement("canvas");
+  #context = this.#canvas.getContext("2d", { alpha: false });
+  #config = null;
+  #media = null;
+  #buffer = null;
+  #queue = [];
+  #pending = []; // {header, config, time}, oldest first
+  #scale = 0;
+  #needKey = true;
+  #timer;
+  #watch = 0;
+
+  // on: show(picture), ack(id, wait), key(), unable(why). video: an element that may be seen only in part, behind the canvas.
+  constructor(video, on) {
+    this.#on = on;
+    this.#video = video;
+    video.muted = true;
+    video.disableRemotePlayback = true;
+    video.onerror = () => this.#unable(video.error ? video.error.message : "");
+    this.#timer = setInterval(() => this.#hurry(), 200);
+    this.#next();
+  }
+
+  close() {
+    clearInterval(this.#timer);
+    this.#video.onerror = null;
+    if (this.#video.cancelVideoFrameCallback) this.#video.cancelVideoFrameCallback(this.#watch);
+    else cancelAnimationFrame(this.#watch);
+    this.#ackUntil(Infinity);
+    if (this.#media) URL.revokeObjectURL(this.#video.src);
+    this.#media = this.#buffer = null;
+    this.#video.removeAttribute("src");
+    this.#video.load();
+  }
+
+  configure(config) {
+    if (config.kind === "mp4") this.#config = config;
+  }
+
+  picture(header, data) {
+    if (!this.#config) return;
+    if (header.kind === 2) {
+      this.#init(data);
+    } else if (header.kind === 3) {
+      this.#fragment(header, data);
+    }
+  }
+
+  #init(data) {
+    const type = 'video/mp4; codecs="' + this.#config.codec + '"';
+    this.#scale = timescale(viewOf(data));
+    this.#needKey = true;
+    if (!Source.isTypeSupported(type)) {
+      this.#unable(type + " is not supported");
+    } else if (!this.#media) {
+      this.#begin(type);
+      this.#append(data);
+    } else {
+      this.#append(data, type);
+    }
+  }
+
+  #begin(type) {
+    const media = this.#media = new Source();
+    media.onsourceopen = () => {
+      if (this.#media !== media) return;
+      media.duration = Infinity; // a live stream: the browser holds back as little as it can
+      this.#buffer = media.addSourceBuffer(type);
+      this.#buffer.onupdateend = () => this.#appended();
+      this.#buffer.onerror = () => this.#unable("the stream could not be read");
+      this.#pump();
+    };
+    this.#video.src = URL.createObjectURL(media);
+  }
+
+  #fragment(header, data) {
+    const time = startTime(viewOf(data));
+    if (!this.#media || time === null || this.#scale === 0 || (this.#needKey && !header.key)) {
+      this.#on.ack(header.id, 0);
+      if (this.#needKey && this.#media) this.#on.key();
+      return;
+    }
+    this.#needKey = false;
+    this.#pending.push({ header, config: this.#config, time: time / this.#scale });
+    this.#append(data);
+  }
+
+  #append(data, type) {
+    this.#queue.push({ data, type });
+    this.#pump();
+  }
+
+  #pump() {
+    const buffer = this.#buffer;
+    if (!buffer || buffer.updating || this.#queue.length === 0) return;
+    const { data, type } = this.#queue.shift();
+    try {
+      if (type && buffer.changeType) buffer.changeType(type);
+      buffer.appendBuffer(data);
+    } catch (e) {
+      if (e.name !== "QuotaExceededError") {
+        this.#unable(e.message);
+        return;
+      }
+      this.#queue.unshift({ data, type });
+      buffer.remove(0, Math.max(0.1, this.#video.currentTime - 1));
+    }
+  }
+
+  #appended() {
+    if (!this.#buffer) return;
+    this.#keepUp();
+    // Nothing is shown in a hidden tab, and the server is to go on.
+    if (document.hidden && this.#queue.length === 0) this.#ackUntil(Infinity);
+    const { buffered } = this.#buffer, past = this.#video.currentTime;
+    if (!this.#buffer.updating && buffered.length > 0 && past - buffered.start(0) > kept) this.#buffer.remove(0, past - trimmed);
+    this.#pump();
+  }
+
+  // Stays as close to the end of what has come as goes without stopping.
+  #keepUp() {
+    const video = this.#video, { buffered } = video;
+    if (buffered.length === 0) return;
+    const start = buffered.start(buffered.length - 1), end = buffered.end(buffered.length - 1);
+    const behind = end - video.currentTime;
+    if (video.currentTime < start || behind > lost || behind < -lost) video.currentTime = Math.max(start, end - near / 2);
+    video.playbackRate = behind > late ? 1.3 : behind > near ? 1.1 : 1;
+    if (video.paused) video.play().catch(() => { /* it is tried again with the next picture */ });
+  }
+
+  #next() {
+    const video = this.#video;
+    if (video.requestVideoFrameCallback) this.#watch = video.requestVideoFrameCallback((_, frame) => this.#follow(frame.mediaTime));
+    else this.#watch = requestAnimationFrame(() => this.#follow(video.currentTime));
+  }
+
+  #follow(time) {
+    this.#next();
+    const shown = this.#pending.findLast((p) => p.time <= time + 0.002);
+    if (!shown || this.#video.videoWidth === 0) return;
+    const { coded_width: width, coded_height: height } = shown.config;
+    if (this.#canvas.width !== width) this.#canvas.width = width;
+    if (this.#canvas.height !== height) this.#canvas.height = height;
+    this.#context.drawImage(this.#video, 0, 0, width, height);
+    this.#on.show({ image: this.#canvas, config: shown.config, header: shown.header });
+    this.#ackUntil(shown.time);
+  }
+
+  #ackUntil(time) {
+    while (this.#pending.length > 0 && this.#pending[0].time <= time) {
+      const { header, given } = this.#pending.shift();
+      if (!given) this.#on.ack(header.id, performance.now() - header.arrived);
+    }
+  }
+
+  #hurry() {
+    for (const p of this.#pending) {
+      const wait = performance.now() - p.header.arrived;
+      if (p.given || wait < patience) continue;
+      p.given = true;
+      this.#on.ack(p.header.id, wait);
+    }
+    const most = clamp(this.#pending.length - 120, 0, Infinity);
+    this.#pending.splice(0, most); // a video element that shows nothing must not keep them all
+    if (this.#buffer && !this.#buffer.updating) this.#keepUp();
+  }
+
+  #unable(why) {
+    if (this.#media) this.#on.unable(why);
+  }
+}

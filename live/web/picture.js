@@ -1,0 +1,233 @@
+// The picture on the page: which part of it is seen, how large, and what of the original and of the filtered one.
+import { clamp, remember, remembered } from "./util.js";
+
+export const modes = ["split", "original", "filtered", "difference"];
+const largest = 16; // screen pixels per pixel of the picture
+const coarse = 2; // enlarged more than this, pixels are shown as the squares they are
+const fine = 0.6; // made smaller than this, more than four neighbours are averaged
+
+export class Picture {
+  #canvas;
+  #context;
+  #on;
+  #last = null; // {image, config, header}
+  #scale = null; // screen pixels per pixel; null: the whole picture in the space there is
+  #centre = { x: 0.5, y: 0.5 }; // as parts of the picture
+  #planned = 0;
+  #ground = "#000";
+
+  mode = "split";
+  swapped = false;
+  split = 0.5; // part of the visible width
+  amplification = 4;
+
+  // on: laid(layout) after each drawing that may have moved something
+  constructor(canvas, on) {
+    this.#canvas = canvas;
+    this.#context = canvas.getContext("2d", { alpha: false, desynchronized: true });
+    this.#on = on;
+    const mode = remembered("mode", "split");
+    if (modes.includes(mode)) this.mode = mode;
+    this.amplification = clamp(Number(remembered("amplification", 4)) || 4, 1, 16);
+    this.#watchSize();
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => this.#repaintGround());
+    this.#repaintGround();
+  }
+
+  get last() { return this.#last; }
+  get zoomed() { return this.#scale !== null; }
+
+  // Takes the image. Drawn at once: waiting for the screen's next frame would only add to the delay.
+  show(picture) {
+    const before = this.#last;
+    this.#last = picture;
+    this.draw();
+    if (before && before.image !== picture.image && before.image.close) before.image.close();
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    remember("mode", mode);
+    this.plan();
+  }
+  setAmplification(x) {
+    this.amplification = x;
+    remember("amplification", x);
+    this.plan();
+  }
+  setSplit(part) {
+    this.split = clamp(part, 0, 1);
+    this.plan();
+  }
+  setSwapped(on) {
+    this.swapped = on;
+    this.plan();
+  }
+
+  // Draws the last picture again, once for all that is changed until the screen's next frame.
+  plan() {
+    if (this.#planned) return;
+    this.#planned = requestAnimationFrame(() => {
+      this.#planned = 0;
+      this.draw();
+    });
+  }
+
+  // Where the picture lies on the canvas, in its pixels.
+  layout() {
+    const { width: cw, height: ch } = this.#canvas;
+    const { width: w, height: h } = this.#last ? this.#last.config : { width: 16, height: 9 };
+    const scale = this.#scale ?? Math.min(cw / w, ch / h);
+    const place = (space, size, centre) => Math.round(size <= space ? (space - size) / 2 : clamp(space / 2 - centre * size, space - size, 0));
+    const x = place(cw, w * scale, this.#centre.x), y = place(ch, h * scale, this.#centre.y);
+    const width = Math.round(w * scale), height = Math.round(h * scale);
+    const left = Math.max(0, x), right = Math.min(cw, x + width), top = Math.max(0, y), bottom = Math.min(ch, y + height);
+    return { x, y, width, height, scale, left, right, top, bottom, line: Math.round(left + this.split * (right - left)) };
+  }
+
+  get ratio() { return this.#canvas.clientWidth > 0 ? this.#canvas.width / this.#canvas.clientWidth : 1; }
+
+  // Moves the line to a place on the canvas, in CSS pixels.
+  splitAt(x) {
+    const l = this.layout();
+    this.setSplit((x * this.ratio - l.left) / Math.max(1, l.right - l.left));
+  }
+
+  // Zooms by a factor; what lies at (x, y), in CSS pixels from the canvas's corner, stays there.
+  zoom(factor, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2) {
+    this.#zoomTo(this.layout().scale * factor, x, y);
+  }
+  fit() {
+    this.#scale = null;
+    this.#centre = { x: 0.5, y: 0.5 };
+    this.plan();
+  }
+  // One pixel of the screen for each of the picture, or all of it.
+  toggle(x, y) {
+    if (this.zoomed) this.fit();
+    else this.#zoomTo(1, x, y);
+  }
+  pan(dx, dy) {
+    const l = this.layout();
+    this.#place(l.x + dx * this.ratio, l.y + dy * this.ratio, l.scale);
+    this.plan();
+  }
+
+  #zoomTo(scale, x, y) {
+    if (!this.#last) return;
+    const l = this.layout(), { width, height } = this.#last.config;
+    const fit = Math.min(this.#canvas.width / width, this.#canvas.height / height);
+    const next = clamp(scale, Math.min(fit, 1), Math.max(largest, fit));
+    if (Math.abs(next - fit) < fit * 0.01 && scale < l.scale) {
+      this.fit();
+      return;
+    }
+    const px = x * this.ratio, py = y * this.ratio, grow = next / l.scale;
+    this.#place(px - (px - l.x) * grow, py - (py - l.y) * grow, next);
+    this.plan();
+  }
+
+  // The picture's corner is to lie at (x, y); layout keeps it from leaving a gap.
+  #place(x, y, scale) {
+    const { width, height } = this.#last ? this.#last.config : { width: 16, height: 9 };
+    this.#scale = scale;
+    const centre = (space, at, size) => (size <= space ? 0.5 : (space / 2 - clamp(at, space - size, 0)) / size);
+    this.#centre = { x: centre(this.#canvas.width, x, width * scale), y: centre(this.#canvas.height, y, height * scale) };
+  }
+
+  draw() {
+    const c = this.#context, l = this.layout();
+    const covered = l.left === 0 && l.top === 0 && l.right === this.#canvas.width && l.bottom === this.#canvas.height;
+    if (!covered || !this.#last) {
+      c.fillStyle = this.#ground;
+      c.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
+    }
+    if (this.#last) this.#drawMode(c, l);
+    this.#on.laid(l, this.ratio);
+  }
+
+  #drawMode(c, l) {
+    c.imageSmoothingEnabled = l.scale <= coarse;
+    c.imageSmoothingQuality = l.scale < fine ? "medium" : "low";
+    if (this.mode === "split") {
+      const [first, second] = this.swapped ? ["filtered", "original"] : ["original", "filtered"];
+      this.#part(c, l, first, l.left, l.line);
+      this.#part(c, l, second, l.line, l.right);
+    } else if (this.mode === "difference") {
+      this.#difference(c, l);
+    } else {
+      this.#part(c, l, this.mode, l.left, l.right);
+    }
+  }
+
+  // What is seen of one of the two pictures, between two columns of the canvas.
+  #part(c, l, which, from, to) {
+    if (to <= from) return;
+    const { image, config } = this.#last, sy = which === "filtered" ? config.filtered_y : 0;
+    c.save();
+    c.beginPath();
+    c.rect(from, l.top, to - from, l.bottom - l.top);
+    c.clip();
+    // Only the rows and columns that are seen: an enlarged picture as a whole would be far larger than the canvas.
+    const kx = config.width / l.width, ky = config.height / l.height;
+    const x0 = Math.max(0, Math.floor((from - l.x) * kx) - 1), x1 = Math.min(config.width, Math.ceil((to - l.x) * kx) + 1);
+    const y0 = Math.max(0, Math.floor((l.top - l.y) * ky) - 1), y1 = Math.min(config.height, Math.ceil((l.bottom - l.y) * ky) + 1);
+    c.drawImage(image, x0, sy + y0, x1 - x0, y1 - y0, l.x + x0 / kx, l.y + y0 / ky, (x1 - x0) / kx, (y1 - y0) / ky);
+    c.restore();
+  }
+
+  // |original - filtered|, times the amplification: dodging by a grey of 1-1/n divides by 1/n.
+  #difference(c, l) {
+    this.#part(c, l, "original", l.left, l.right);
+    c.globalCompositeOperation = "difference";
+    this.#part(c, l, "filtered", l.left, l.right);
+    c.globalCompositeOperation = "color-dodge";
+    const grey = Math.round(255 * (1 - 1 / this.amplification));
+    c.fillStyle = `rgb(${grey} ${grey} ${grey})`;
+    c.fillRect(l.left, l.top, l.right - l.left, l.bottom - l.top);
+    c.globalCompositeOperation = "source-over";
+  }
+
+  // Both pictures whole, side by side, as they were decoded.
+  side() {
+    const { image, config } = this.#last, { width: w, height: h } = config;
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * w;
+    canvas.height = h;
+    const c = canvas.getContext("2d", { alpha: false });
+    c.drawImage(image, 0, 0, w, h, 0, 0, w, h);
+    c.drawImage(image, 0, config.filtered_y, w, h, w, 0, w, h);
+    return canvas;
+  }
+
+  // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own pixels).
+  pixels(which, x, y, w, h) {
+    if (!this.#last) return [];
+    const canvas = document.createElement("canvas");
+    canvas.width = w;
+    canvas.height = h;
+    const c = canvas.getContext("2d", { willReadFrequently: true });
+    const image = which === "screen" ? this.#canvas : this.#last.image;
+    c.drawImage(image, x, y + (which === "filtered" ? this.#last.config.filtered_y : 0), w, h, 0, 0, w, h);
+    return Array.from(c.getImageData(0, 0, w, h).data);
+  }
+
+  #watchSize() {
+    const seen = new ResizeObserver(([entry]) => {
+      const exact = entry.devicePixelContentBoxSize?.[0]; // not in every browser
+      const width = exact ? exact.inlineSize : Math.round(entry.contentRect.width * devicePixelRatio);
+      const height = exact ? exact.blockSize : Math.round(entry.contentRect.height * devicePixelRatio);
+      if (width < 1 || height < 1) return;
+      this.#canvas.width = width;
+      this.#canvas.height = height;
+      this.draw(); // at once: a resized canvas is blank
+    });
+    try { seen.observe(this.#canvas, { box: "device-pixel-content-box" }); } catch { seen.observe(this.#canvas); }
+  }
+
+  #repaintGround() {
+    this.#ground = getComputedStyle(this.#canvas).backgroundColor;
+    this.plan();
+  }
+}

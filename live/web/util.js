@@ -1,0 +1,35 @@
+// Small things that every part of the page uses.
+export const $ = (id) => document.getElementById(id);
+
+// Milliseconds of Unix time by the clock that never steps: the "page's clock" of the protocol.
+export const now = () => performance.timeOrigin + performance.now();
+
+// Control characters and those that turn the direction of writing are made visible.
+export const clean = (s) => String(s ?? "").replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029\ufffd]/gu,
+  (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
+
+export const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+export const say = (node, text) => { set(node, text); node.hidden = text === ""; };
+
+export const element = (name, kind, text) => {
+  const e = document.createElement(name);
+  if (kind) e.className = kind;
+  if (text !== undefined) e.textContent = text;
+  return e;
+};
+
+export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+
+export const median = (values) => {
+  if (values.length === 0) return null;
+  const all = [...values].sort((a, b) => a - b), half = all.length >> 1;
+  return all.length % 2 ? all[half] : (all[half - 1] + all[half]) / 2;
+};
+
+// What the person chose in an earlier visit. Storage may be switched off.
+export const remembered = (name, otherwise) => {
+  try { return JSON.parse(localStorage.getItem("vidfilter." + name)) ?? otherwise; } catch { return otherwise; }
+};
+export const remember = (name, value) => {
+  try { localStorage.setItem("vidfilter." + name, JSON.stringify(value)); } catch { /* then not */ }
+};
