@@ -46,7 +46,7 @@ func (o *liveOptions) flags() *pflag.FlagSet {
 	fs.Usage = func() {}
 	t := table{fs, "Input"}
 	t.add(once(str(&o.Input, "INPUT")), "input", "i", "camera, file, pipe, test or browser (default camera)")
-	t.add(newValue(&o.Size, "WxH", parseSize), "size", "", "size of the picture, of cameras and of test")
+	t.add(newValue(&o.Size, "WxH", parsePictureSize), "size", "", "size of the picture, of cameras and of test")
 	t.add(newValue(&o.FPS, "X", numberIn(1, 1000)), "fps", "", "pictures a second, of cameras and of test")
 	t.add(str(&o.InputFormat, "NAME"), "input-format", "", "of a camera: mjpeg yuyv422 h264 ...; of a file: mov ...")
 	t.flag(&o.Loop, "loop", "", "play a file again and again")
@@ -76,7 +76,7 @@ func (o *liveOptions) flags() *pflag.FlagSet {
 
 var sizeForm = regexp.MustCompile(`^([1-9]\d{0,4})[xX:]([1-9]\d{0,4})$`)
 
-func parseSize(s string) (size, error) {
+func parsePictureSize(s string) (size, error) {
 	m := sizeForm.FindStringSubmatch(s)
 	if m == nil {
 		return size{}, usagef("as 1280x720", "not a size")

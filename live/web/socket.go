@@ -10,7 +10,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"vidfilter/internal/site"
 	"vidfilter/live"
 )
 
