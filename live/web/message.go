@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 
 	"vidfilter/encode"
@@ -68,12 +67,15 @@ func set[T any](p, to *T) {
 
 var errTooLong = errors.New("a message is too long")
 
+// badMessage is what no page says.
+type badMessage struct{ error }
+
 func parseMessage(b []byte) (m message, err error) {
 	if len(b) > maxText {
 		return m, errTooLong
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("a message that is no JSON object of the right kind: %w", err)
+		return m, badMessage{err}
 	}
 	m.FPS = within(m.FPS, 0, 1000)
 	m.Wait = within(m.Wait, 0, 1e6)
@@ -98,14 +100,14 @@ const cameraHeader = 16 // kind, flags, 2 bytes of 0, id, time of capture
 
 func parsePicture(b []byte) (p cameraPicture, err error) {
 	if len(b) <= cameraHeader || b[0] != 1 {
-		return p, errors.New("a binary message that is no picture")
+		return p, badMessage{errors.New("a binary message that is no picture")}
 	}
 	p.id = binary.LittleEndian.Uint32(b[4:])
 	p.stamp = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 	p.data = b[cameraHeader:]
 	const soon = 1e14 // the year 5138
 	if !(p.stamp >= 0 && p.stamp < soon) {
-		return p, errors.New("a picture of no time")
+		return p, badMessage{errors.New("a picture of no time")}
 	}
 	return p, nil
 }

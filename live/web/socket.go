@@ -40,15 +40,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave()
 	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
-	reason := v.run(s.ctx)
-	switch {
-	case s.ctx.Err() != nil:
-		_ = c.Close(closedEnd, "vidfilter has ended")
-	case errors.Is(reason, errTooLong):
-		_ = c.Close(websocket.StatusMessageTooBig, reason.Error())
-	default:
-		_ = c.Close(websocket.StatusPolicyViolation, "this is not the socket of a page")
-	}
+	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
+	v.run()
 }
 
 // viewer is one page.
@@ -72,41 +65,53 @@ type viewer struct {
 	rtt     float64     // milliseconds
 }
 
-// run serves the page until it goes, or says what is no good, or ctx ends.
-func (v *viewer) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// run serves the page until it goes, or what it says is no good, or the server closes the socket. What is said with a context that ends
+// takes the socket with it, so that comes last.
+func (v *viewer) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	v.watch = v.server.session.Watch(1)
 	defer v.watch.Close()
 	var wg sync.WaitGroup
 	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive} {
 		wg.Go(func() {
-			if err := part(ctx); err != nil {
-				cancel(err)
+			if part(ctx) != nil {
+				_ = v.conn.CloseNow()
 			}
 		})
 	}
-	err := v.receive(ctx)
-	cancel(err)
+	switch err := v.receive(ctx); {
+	case errors.Is(err, errTooLong):
+		_ = v.conn.Close(websocket.StatusMessageTooBig, err.Error())
+	case errors.As(err, new(badMessage)):
+		_ = v.conn.Close(websocket.StatusPolicyViolation, "this is not the socket of a page")
+	}
+	cancel()
 	wg.Wait()
 	v.endFeed("")
-	return context.Cause(ctx)
 }
 
-// alive ends a viewer whose computer has gone to sleep.
+// beat is how often the line is tried.
+const beat = 2 * time.Second
+
+// alive measures the line, and ends a viewer whose computer has gone to sleep.
 func (v *viewer) alive(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(silent):
+		case <-time.After(beat):
 		}
 		patient, cancel := context.WithTimeout(ctx, silent)
+		start := time.Now()
 		err := v.conn.Ping(patient)
 		cancel()
 		if err != nil {
 			return err
 		}
+		v.mu.Lock()
+		v.flow.ping(time.Now(), time.Since(start))
+		v.mu.Unlock()
 	}
 }
 

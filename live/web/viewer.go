@@ -21,15 +21,20 @@ func (v *viewer) receive(ctx context.Context) error {
 		if kind == websocket.MessageBinary {
 			err = v.cameraPicture(ctx, b)
 		} else {
-			var m message
-			if m, err = parseMessage(b); err == nil {
-				err = v.handle(ctx, m)
-			}
+			err = v.text(ctx, b)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+func (v *viewer) text(ctx context.Context, b []byte) error {
+	m, err := parseMessage(b)
+	if err != nil {
+		return err
+	}
+	return v.handle(ctx, m)
 }
 
 func (v *viewer) handle(ctx context.Context, m message) error {
@@ -65,7 +70,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 
 func (v *viewer) hello(m message) error {
 	if m.Version != version || m.Video != "avc" && m.Video != "mp4" {
-		return fmt.Errorf("a page of version %d with %q", m.Version, m.Video)
+		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
 	select {
 	case v.kind <- m.Video:
