@@ -83,20 +83,22 @@ type Preview struct {
 	coder   previewCoder    // nil before the first picture
 	pace    pace
 	rhythm  rhythm
+	clock   mediaClock
 }
 
 // previewCoder codes pictures of one format.
 type previewCoder interface {
-	// code fills p.Data and p.Key.
-	code(original, filtered *pipeline.Frame, s Stamp, r rate, key bool) (Packet, error)
+	// code returns all of a packet but Config.
+	code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error)
 	config() *PreviewConfig
 	close()
 }
 
-// rate is what a picture may cost.
-type rate struct {
-	bits     int64         // a second
-	interval time.Duration // from one picture to the next, as it has been lately
+// slot is what a picture may cost and when it is shown.
+type slot struct {
+	bits         int64         // a second
+	interval     time.Duration // from one picture to the next, as it has been lately
+	at, duration int64         // in units of 1/90000 s
 }
 
 // NewPreview returns an encoder for one viewer, which Close frees.
@@ -148,8 +150,7 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if err != nil {
 		return Packet{}, fmt.Errorf("encode: preview: %w", err)
 	}
-	interval := p.rhythm.next(s.Time)
-	packet, err := p.coder.code(original, filtered, s, rate{p.bitRate.Load(), interval}, key)
+	packet, err := p.coder.code(original, filtered, s, p.slot(s), key)
 	if err != nil {
 		p.drop() // the next one begins anew
 		return Packet{}, fmt.Errorf("encode: preview: %w", err)
@@ -163,6 +164,12 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	return packet, nil
 }
 
+func (p *Preview) slot(s Stamp) slot {
+	interval := p.rhythm.next(s.Time)
+	at, duration := p.clock.next(s.Time, interval)
+	return slot{p.bitRate.Load(), interval, at, duration}
+}
+
 // prepare sees to it that there is a coder for frames like f; fresh tells that it is new.
 func (p *Preview) prepare(f *pipeline.Frame) (fresh bool, err error) {
 	tags := tagsOf(f)
@@ -173,19 +180,23 @@ func (p *Preview) prepare(f *pipeline.Frame) (fresh bool, err error) {
 	if f.Width <= 0 || f.Height <= 0 {
 		return false, errors.New("a picture without samples")
 	}
-	if p.coder, err = p.open(f); err != nil {
-		p.coder = nil // not an interface of a nil pointer
+	coder, err := p.open(f)
+	if err != nil {
 		return false, err
 	}
+	p.coder = coder
 	p.format, p.tags = f.Format, tags
 	return true, nil
 }
 
 func (p *Preview) open(f *pipeline.Frame) (previewCoder, error) {
 	switch p.opts.Kind {
-	default:
-		return newPreviewAVC(f, p.opts, p.pace.preset(), p.bitRate.Load())
+	case PreviewJPEG:
+		return newPreviewJPEG(f, p.opts)
+	case PreviewMP4:
+		return newPreviewMP4(f, p.opts, p.pace.preset(), p.bitRate.Load())
 	}
+	return newPreviewAVC(f, p.opts, p.pace.preset(), p.bitRate.Load())
 }
 
 func (p *Preview) drop() {

@@ -110,22 +110,22 @@ func (p *previewAVC) setRate(vbv, bits int64) {
 }
 
 // follow tells x264 of a new rate, when it is one: a change costs it some of what it has learnt.
-func (p *previewAVC) follow(r rate) {
-	want := rateOf(r.bits, r.interval.Seconds(), p.fps)
-	buffer := int(float64(r.bits) * vbvSeconds)
+func (p *previewAVC) follow(at slot) {
+	want := rateOf(at.bits, at.interval.Seconds(), p.fps)
+	buffer := int(float64(at.bits) * vbvSeconds)
 	if d := math.Abs(float64(want-p.vbv)) / float64(p.vbv); d > 0.1 || buffer != p.enc.RateControlBufferSize() {
-		p.setRate(want, r.bits)
+		p.setRate(want, at.bits)
 	}
 }
 
-func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, r rate, key bool) (Packet, error) {
+func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error) {
 	if err := p.canvas.writable(); err != nil {
 		return Packet{}, err
 	}
 	if err := p.stack.compose(p.canvas, original, filtered, &p.placers, s); err != nil {
 		return Packet{}, err
 	}
-	p.follow(r)
+	p.follow(at)
 	f := p.canvas.frame
 	f.SetPts(p.n)
 	p.n++

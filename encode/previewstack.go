@@ -22,13 +22,26 @@ type stack struct {
 // planStack takes the smallest scale whose stack decoders take.
 func planStack(width, height int) stack {
 	for scale := 1; ; scale++ {
-		s := stackOf((width+scale-1)/scale, (height+scale-1)/scale)
+		s := stackOf(scaled(width, scale), scaled(height, scale))
 		s.scale = scale
-		if s.codedWidth*s.codedHeight <= maxStackSamples && max(s.codedWidth, s.codedHeight) <= maxStackSide {
+		if decodable(s.codedWidth, s.codedHeight) {
 			return s
 		}
 	}
 }
+
+// planPicture is planStack for a picture alone.
+func planPicture(width, height int) (scale, w, h int) {
+	for scale = 1; ; scale++ {
+		if w, h = scaled(width, scale), scaled(height, scale); decodable(w, h) {
+			return scale, w, h
+		}
+	}
+}
+
+func scaled(n, scale int) int { return (n + scale - 1) / scale }
+
+func decodable(w, h int) bool { return w*h <= maxStackSamples && max(w, h) <= maxStackSide }
 
 func stackOf(width, height int) stack {
 	s := stack{width: width, height: height, codedWidth: max(minStackWidth, even(width)), filteredY: even(height)}
