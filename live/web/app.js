@@ -203,7 +203,7 @@ function overWords() {
   if (state.status === "ended") return { ...words, text: clean(state.message) || "The end", button: "Play again", does: playAgain };
   if (state.camera_wanted && !camera.announced) return cameraWords(words);
   if (state.status !== "live") return words;
-  if (!picture.last && way !== "mjpeg") return { text: "Waiting for the first picture" };
+  if (picture.empty && way !== "mjpeg") return { text: "Waiting for the first picture" };
   return null;
 }
 
@@ -233,11 +233,11 @@ function playAgain() {
 // ---- pictures
 
 function show(p) {
-  const first = picture.last === null;
+  const first = picture.empty;
   picture.show(p);
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
-  $("stage").classList.toggle("seen", true);
+  p.image.close?.();
   if (first || $("stage").dataset.shape !== `${p.config.width}/${p.config.height}`) shape(p.config);
   if (first) drawOver();
 }
@@ -259,7 +259,7 @@ const sides = () => (picture.swapped ? ["Filtered", "Original"] : ["Original", "
 
 // The line and the words on the picture, where the canvas has it.
 function laid(l, ratio) {
-  const line = $("line"), split = picture.mode === "split" && picture.last !== null;
+  const line = $("line"), split = picture.mode === "split" && !picture.empty;
   line.hidden = !split;
   if (split) {
     line.style.left = l.line / ratio + "px";
@@ -289,10 +289,10 @@ function drawTools() {
   $("swap").setAttribute("aria-pressed", String(picture.swapped));
   const [left, right] = sides(), words = { split: [left, right], original: ["Original", ""], filtered: ["Filtered", ""], difference: ["Difference", ""] };
   const [a, b] = words[picture.mode];
-  say($("left"), picture.last ? a : "");
-  say($("right"), picture.last ? b : "");
+  say($("left"), !picture.empty ? a : "");
+  say($("right"), !picture.empty ? b : "");
   const said = { split: `The picture: ${left.toLowerCase()} left of the line, ${right.toLowerCase()} right of it`, difference: "The difference between original and filtered" };
-  $("canvas").setAttribute("aria-label", picture.last ? said[picture.mode] || `The picture, ${picture.mode}` : "No picture yet");
+  $("canvas").setAttribute("aria-label", !picture.empty ? said[picture.mode] || `The picture, ${picture.mode}` : "No picture yet");
 }
 
 function setMode(mode) {
@@ -324,7 +324,7 @@ function fileName() {
 }
 
 function save() {
-  if (!picture.last) return;
+  if (picture.empty) return;
   picture.side().toBlob((blob) => {
     const a = element("a");
     a.href = URL.createObjectURL(blob);

@@ -20,7 +20,7 @@ const byFactor = (low, high) => ({
 const byUnit = (low, high) => ({ min: low, max: high, step: 1, to: (x) => x, from: (n) => n });
 
 export class Controls {
-  #form;
+  #set; // a fieldset
   #on;
   #built = "";
   #fields = new Map();
@@ -29,10 +29,10 @@ export class Controls {
   #later = 0;
 
   // on: change(filter) with the options that are new
-  constructor(form, on) {
-    this.#form = form;
+  constructor(set, on) {
+    this.#set = set;
     this.#on = on;
-    form.addEventListener("submit", (e) => e.preventDefault());
+    set.form.addEventListener("submit", (e) => e.preventDefault());
   }
 
   // What the server says is in force.
@@ -42,7 +42,7 @@ export class Controls {
     this.#settle();
   }
 
-  set enabled(on) { this.#form.disabled = !on; }
+  set enabled(on) { this.#set.disabled = !on; }
 
   #build(options) {
     const now = JSON.stringify(options);
@@ -157,7 +157,7 @@ export class Controls {
     const label = element("label", "check"), box = element("input");
     box.type = "checkbox";
     box.id = "f-sigma_s-auto";
-    label.append(box, "auto: follows the radius");
+    label.append(box, "auto");
     row.append(label);
     row.classList.add("tall");
     return box;

@@ -26,11 +26,11 @@ export class Figures {
   }
 
   // A picture was drawn just now. at: by the clock that its stamp is of, or null where that is not known.
-  count(picture, at) {
+  async count(picture, at) {
     const time = performance.now();
     this.drawn++;
     this.#times.push(time);
-    const stamp = readStamp(picture);
+    const stamp = await readStamp(picture);
     if (!stamp) {
       this.stampErrors++;
       return;

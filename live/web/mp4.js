@@ -43,8 +43,6 @@ export class Mp4Player {
   name = "mp4";
   #on;
   #video;
-  #canvas = document.createElement("canvas");
-  #context = this.#canvas.getContext("2d", { alpha: false });
   #config = null;
   #media = null;
   #buffer = null;
@@ -183,11 +181,7 @@ export class Mp4Player {
     this.#next();
     const shown = this.#pending.findLast((p) => p.time <= time + 0.002);
     if (!shown || this.#video.videoWidth === 0) return;
-    const { coded_width: width, coded_height: height } = shown.config;
-    if (this.#canvas.width !== width) this.#canvas.width = width;
-    if (this.#canvas.height !== height) this.#canvas.height = height;
-    this.#context.drawImage(this.#video, 0, 0, width, height);
-    this.#on.show({ image: this.#canvas, config: shown.config, header: shown.header });
+    this.#on.show({ image: this.#video, config: shown.config, header: shown.header });
     this.#ackUntil(shown.time);
   }
 

@@ -4,13 +4,16 @@ import { clamp, remember, remembered } from "./util.js";
 export const modes = ["split", "original", "filtered", "difference"];
 const largest = 16; // screen pixels per pixel of the picture
 const coarse = 2; // enlarged more than this, pixels are shown as the squares they are
+const none = { width: 16, height: 9 }; // before the first picture
 const fine = 0.6; // made smaller than this, more than four neighbours are averaged
 
 export class Picture {
   #canvas;
   #context;
   #on;
-  #last = null; // {image, config, header}
+  #config = null; // of the last picture; null: none yet
+  #stack = document.createElement("canvas"); // the last picture as it came
+  #stackContext = this.#stack.getContext("2d", { alpha: false });
   #scale = null; // screen pixels per pixel; null: the whole picture in the space there is
   #centre = { x: 0.5, y: 0.5 }; // as parts of the picture
   #planned = 0;
@@ -35,15 +38,17 @@ export class Picture {
     this.#repaintGround();
   }
 
-  get last() { return this.#last; }
+  get empty() { return this.#config === null; }
   get zoomed() { return this.#scale !== null; }
 
-  // Takes the image. Drawn at once: waiting for the screen's next frame would only add to the delay.
-  show(picture) {
-    const before = this.#last;
-    this.#last = picture;
+  // Borrows the image. Drawn at once: waiting for the screen's next frame would only add to the delay. It is copied into a
+  // canvas first, since each drawing of a decoded frame converts the whole of it, and the decoder gets it back sooner.
+  show({ image, config }) {
+    const { coded_width: width, coded_height: height } = config;
+    if (this.#stack.width !== width || this.#stack.height !== height) Object.assign(this.#stack, { width, height });
+    this.#stackContext.drawImage(image, 0, 0, width, height);
+    this.#config = config;
     this.draw();
-    if (before && before.image !== picture.image && before.image.close) before.image.close();
   }
 
   setMode(mode) {
@@ -77,7 +82,7 @@ export class Picture {
   // Where the picture lies on the canvas, in its pixels.
   layout() {
     const { width: cw, height: ch } = this.#canvas;
-    const { width: w, height: h } = this.#last ? this.#last.config : { width: 16, height: 9 };
+    const { width: w, height: h } = this.#config ?? none;
     const scale = this.#scale ?? Math.min(cw / w, ch / h);
     const place = (space, size, centre) => Math.round(size <= space ? (space - size) / 2 : clamp(space / 2 - centre * size, space - size, 0));
     const x = place(cw, w * scale, this.#centre.x), y = place(ch, h * scale, this.#centre.y);
@@ -115,8 +120,8 @@ export class Picture {
   }
 
   #zoomTo(scale, x, y) {
-    if (!this.#last) return;
-    const l = this.layout(), { width, height } = this.#last.config;
+    if (!this.#config) return;
+    const l = this.layout(), { width, height } = this.#config;
     const fit = Math.min(this.#canvas.width / width, this.#canvas.height / height);
     const next = clamp(scale, Math.min(fit, 1), Math.max(largest, fit));
     if (Math.abs(next - fit) < fit * 0.01 && scale < l.scale) {
@@ -130,7 +135,7 @@ export class Picture {
 
   // The picture's corner is to lie at (x, y); layout keeps it from leaving a gap.
   #place(x, y, scale) {
-    const { width, height } = this.#last ? this.#last.config : { width: 16, height: 9 };
+    const { width, height } = this.#config ?? none;
     this.#scale = scale;
     const centre = (space, at, size) => (size <= space ? 0.5 : (space / 2 - clamp(at, space - size, 0)) / size);
     this.#centre = { x: centre(this.#canvas.width, x, width * scale), y: centre(this.#canvas.height, y, height * scale) };
@@ -139,11 +144,11 @@ export class Picture {
   draw() {
     const c = this.#context, l = this.layout();
     const covered = l.left === 0 && l.top === 0 && l.right === this.#canvas.width && l.bottom === this.#canvas.height;
-    if (!covered || !this.#last) {
+    if (!covered || !this.#config) {
       c.fillStyle = this.#ground;
       c.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
     }
-    if (this.#last) this.#drawMode(c, l);
+    if (this.#config) this.#drawMode(c, l);
     this.#on.laid(l, this.ratio);
   }
 
@@ -164,7 +169,7 @@ export class Picture {
   // What is seen of one of the two pictures, between two columns of the canvas.
   #part(c, l, which, from, to) {
     if (to <= from) return;
-    const { image, config } = this.#last, sy = which === "filtered" ? config.filtered_y : 0;
+    const config = this.#config, sy = which === "filtered" ? config.filtered_y : 0;
     c.save();
     c.beginPath();
     c.rect(from, l.top, to - from, l.bottom - l.top);
@@ -173,7 +178,7 @@ export class Picture {
     const kx = config.width / l.width, ky = config.height / l.height;
     const x0 = Math.max(0, Math.floor((from - l.x) * kx) - 1), x1 = Math.min(config.width, Math.ceil((to - l.x) * kx) + 1);
     const y0 = Math.max(0, Math.floor((l.top - l.y) * ky) - 1), y1 = Math.min(config.height, Math.ceil((l.bottom - l.y) * ky) + 1);
-    c.drawImage(image, x0, sy + y0, x1 - x0, y1 - y0, l.x + x0 / kx, l.y + y0 / ky, (x1 - x0) / kx, (y1 - y0) / ky);
+    c.drawImage(this.#stack, x0, sy + y0, x1 - x0, y1 - y0, l.x + x0 / kx, l.y + y0 / ky, (x1 - x0) / kx, (y1 - y0) / ky);
     c.restore();
   }
 
@@ -191,25 +196,25 @@ export class Picture {
 
   // Both pictures whole, side by side, as they were decoded.
   side() {
-    const { image, config } = this.#last, { width: w, height: h } = config;
+    const { width: w, height: h, filtered_y: filteredY } = this.#config;
     const canvas = document.createElement("canvas");
     canvas.width = 2 * w;
     canvas.height = h;
     const c = canvas.getContext("2d", { alpha: false });
-    c.drawImage(image, 0, 0, w, h, 0, 0, w, h);
-    c.drawImage(image, 0, config.filtered_y, w, h, w, 0, w, h);
+    c.drawImage(this.#stack, 0, 0, w, h, 0, 0, w, h);
+    c.drawImage(this.#stack, 0, filteredY, w, h, w, 0, w, h);
     return canvas;
   }
 
   // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own pixels).
   pixels(which, x, y, w, h) {
-    if (!this.#last) return [];
+    if (!this.#config) return [];
     const canvas = document.createElement("canvas");
     canvas.width = w;
     canvas.height = h;
     const c = canvas.getContext("2d", { willReadFrequently: true });
-    const image = which === "screen" ? this.#canvas : this.#last.image;
-    c.drawImage(image, x, y + (which === "filtered" ? this.#last.config.filtered_y : 0), w, h, 0, 0, w, h);
+    const image = which === "screen" ? this.#canvas : this.#stack;
+    c.drawImage(image, x, y + (which === "filtered" ? this.#config.filtered_y : 0), w, h, 0, 0, w, h);
     return Array.from(c.getImageData(0, 0, w, h).data);
   }
 

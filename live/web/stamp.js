@@ -2,37 +2,59 @@
 const block = 8, bits = 72, mark = 0xa5;
 const turn = 2 ** 40; // the stamp's time wraps here, in units of 0.1 ms
 
-const canvas = document.createElement("canvas");
-const context = canvas.getContext("2d", { willReadFrequently: true });
-
-// bytesAt turns the strip's pixels (RGBA, rows of `width`) into the stamp's nine bytes.
-const bytesAt = (pixels, width, perRow) => {
+// bytesOf turns samples of luma into the stamp's nine bytes: at(x, y) is the sample in the middle of a block.
+const bytesOf = (perRow, at) => {
   const bytes = new Uint8Array(bits / 8);
   for (let i = 0; i < bits; i++) {
     const x = (i % perRow) * block + block / 2, y = Math.floor(i / perRow) * block + block / 2;
-    const p = (y * width + x) * 4;
-    if (pixels[p] + pixels[p + 1] + pixels[p + 2] > 3 * 128) bytes[i >> 3] |= 0x80 >> (i & 7);
+    if (at(x, y) > 128) bytes[i >> 3] |= 0x80 >> (i & 7);
   }
   return bytes;
 };
 
-// The stamp of a picture {image, config}: {time: 0.1 ms mod 2^40, sequence}, or null where it cannot be read.
-export const readStamp = ({ image, config }) => {
-  const perRow = Math.floor(config.coded_width / block);
-  if (perRow < 1) return null;
-  const width = Math.min(perRow, bits) * block, height = Math.ceil(bits / perRow) * block;
-  if (canvas.width < width || canvas.height < height) {
-    canvas.width = Math.max(canvas.width, width);
-    canvas.height = Math.max(canvas.height, height);
-  }
-  context.drawImage(image, 0, config.stamp_y, width, height, 0, 0, width, height);
-  const b = bytesAt(context.getImageData(0, 0, width, height).data, width, perRow);
-  let check = 0;
-  for (const x of b) check ^= x;
-  if (b[0] !== mark || check !== 0) return null;
+const parse = (b) => {
+  if (b[0] !== mark || b.reduce((x, y) => x ^ y) !== 0) return null;
   let time = 0;
   for (let i = 1; i <= 5; i++) time = time * 256 + b[i];
   return { time, sequence: b[6] * 256 + b[7] };
+};
+
+const shape = ({ coded_width: width }) => {
+  const perRow = Math.floor(width / block);
+  return { perRow, width: Math.min(perRow, bits) * block, height: Math.ceil(bits / perRow) * block };
+};
+
+const canvas = document.createElement("canvas");
+const context = canvas.getContext("2d", { willReadFrequently: true });
+
+// From anything that can be drawn.
+const fromImage = (image, config) => {
+  const { perRow, width, height } = shape(config);
+  if (canvas.width < width || canvas.height < height) Object.assign(canvas, { width, height });
+  context.drawImage(image, 0, config.stamp_y, width, height, 0, 0, width, height);
+  const { data } = context.getImageData(0, 0, width, height);
+  return parse(bytesOf(perRow, (x, y) => data[(y * width + x) * 4 + 1])); // without colour green is as good as luma
+};
+
+// From the decoder's own samples: drawing would convert the whole picture for these few rows.
+const fromFrame = async (frame, config) => {
+  const { perRow, width, height } = shape(config), rect = { x: 0, y: config.stamp_y, width, height };
+  const data = new Uint8Array(frame.allocationSize({ rect }));
+  const [luma] = await frame.copyTo(data, { rect });
+  return parse(bytesOf(perRow, (x, y) => data[luma.offset + y * luma.stride + x]));
+};
+
+// The stamp of a picture: {time: 0.1 ms mod 2^40, sequence}, or null where it cannot be read. Borrows the image for the call:
+// what is read later is read from a frame of its own.
+export const readStamp = async ({ image, config }) => {
+  if (config.coded_width < block) return null;
+  if (!/^(I420|NV12)$/.test(image.format)) return fromImage(image, config);
+  const frame = image.clone();
+  try {
+    return await fromFrame(frame, config).catch(() => fromImage(frame, config));
+  } finally {
+    frame.close();
+  }
 };
 
 // How long ago a stamp's time was, in ms, by a clock that shows `at` (ms of Unix time).
