@@ -26,6 +26,8 @@ const (
 	yaml   = "gopkg.in/yaml.v3"
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
+
+	chromedp = "github.com/chromedp"
 )
 
 // rule says what the packages of one folder may import beside the standard library: packages of this
@@ -68,6 +70,10 @@ var rules = []rule{
 		why: "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
 	{folder: "encode", imports: []string{"pipeline", "internal/av", "internal/durable", astiav, sys, "C"},
 		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
+	{folder: "internal/built",
+		why: "builds the program for tests of it from outside: of the program itself it sees what the go command does"},
+	{folder: "internal/livetest", tests: []string{chromedp},
+		why: "tests only, of the built program and its page in a browser: what they share with it would hide its mistakes"},
 	{folder: "internal/mediatest", imports: []string{astiav},
 		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
 	{folder: "internal/fleettest", tests: []string{nats, yaml},

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"vidfilter/internal/built"
 )
 
 var (
@@ -44,21 +46,11 @@ func runAll(m *testing.M) int {
 			return m.Run()
 		}
 	}
-	if program, err = build("vidfilter"); err != nil {
+	if program, err = built.Program(work, "vidfilter"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
-}
-
-// build makes the program, with flags of the go command in front of its package.
-func build(name string, flags ...string) (string, error) {
-	path := filepath.Join(work, name)
-	args := slices.Concat([]string{"build", "-o", path}, flags, []string{"vidfilter/cmd/vidfilter"})
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("batchtest: build the program: %w\n%s", err, out)
-	}
-	return path, nil
 }
 
 // start lets a test run beside others, or skips it. Under -short only those marked quick run.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/built"
 )
 
 // verdicts is what --dry-run says, by source.
@@ -62,7 +64,7 @@ func TestOptionsChange(t *testing.T) {
 // Another version of the program does all again.
 func TestVersionChanges(t *testing.T) {
 	start(t, false)
-	next, err := build("next", "-ldflags", "-X main.version=99.0")
+	next, err := built.Program(work, "next", "-ldflags", "-X main.version=99.0")
 	must(t, err)
 	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
 	run(t, 0, in, "-o", out)

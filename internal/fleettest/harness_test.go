@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/built"
 	"vidfilter/queue/jetstream"
 )
 
@@ -51,12 +52,7 @@ func runAll(m *testing.M) int {
 
 // build makes the program, as a version of its own.
 func build(version string) (string, error) {
-	name := filepath.Join(work, "vidfilter-"+version)
-	out, err := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", name, "vidfilter/cmd/vidfilter").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("fleettest: build the program: %w\n%s", err, out)
-	}
-	return name, err
+	return built.Program(work, "vidfilter-"+version, "-ldflags", "-s -w -X main.version="+version)
 }
 
 // start makes a test run beside others, or skips it. Under -short only those marked quick run.

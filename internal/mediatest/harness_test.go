@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"vidfilter/internal/built"
 )
 
 var (
@@ -36,9 +38,8 @@ func runAll(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "mediatest: no ffmpeg and ffprobe on this machine: the tests that need them are skipped")
 		return m.Run()
 	}
-	program = filepath.Join(work, "vidfilter")
-	if out, err := exec.Command("go", "build", "-o", program, "vidfilter/cmd/vidfilter").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "mediatest: build the program: %v\n%s", err, out)
+	if program, err = built.Program(work, "vidfilter"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -36,6 +36,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		site.Harden(w.Header(), s.policy(r))
+		w.Header().Set("Referrer-Policy", "same-origin") // with none, browsers hide the origin of the form
 		if !s.sameOrigin(r) {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return

@@ -21,6 +21,7 @@ type flow struct {
 	interval time.Duration // from picture to picture, as they come
 	last     time.Time     // when one was sent
 	pings    []delay       // of the last minute
+	held     int           // pictures that the page's player keeps before it shows the first of them
 
 	before struct { // when the rate began to fall
 		rate float64 // 0 while it does not
@@ -77,7 +78,7 @@ func (f *flow) limit() int {
 			way = p.d
 		}
 	}
-	return min(max(int(way/f.interval)+2, fewest), most)
+	return min(max(int(way/f.interval)+2, fewest), most) + f.held
 }
 
 // ping notes how long the way is there and back.

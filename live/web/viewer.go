@@ -95,6 +95,9 @@ func poke(c chan struct{}) {
 	}
 }
 
+// heldByVideo is how many pictures a video element wants in its buffer while it plays.
+const heldByVideo = 6
+
 // send sends pictures: the newest, each time that the page has room for one.
 func (v *viewer) send(ctx context.Context) error {
 	var kind string
@@ -106,6 +109,9 @@ func (v *viewer) send(ctx context.Context) error {
 	o := encode.PreviewOptions{Kind: encode.PreviewAVC, View: encode.ViewStack, BitRate: firstRate, Threads: v.server.o.Threads}
 	if kind == "mp4" {
 		o.Kind = encode.PreviewMP4
+		v.mu.Lock()
+		v.flow.held = heldByVideo
+		v.mu.Unlock()
 	}
 	o.FrameRate = v.frameRate()
 	p, err := encode.NewPreview(o)

@@ -1,0 +1,66 @@
+// Package built builds the program for the tests that run it from outside.
+package built
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Program builds the program as a file of the given name in dir, with flags of the go command, and returns its path.
+func Program(dir, name string, flags ...string) (string, error) {
+	if err := noteSources(); err != nil {
+		return "", fmt.Errorf("build the program: %w", err)
+	}
+	path := filepath.Join(dir, name)
+	args := slices.Concat([]string{"build", "-o", path}, flags, []string{"vidfilter/cmd/vidfilter"})
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// noteSources looks at every file that the program is built from. The go command keeps the result of a test until a file changes that the
+// test has looked at, and does not see what a build in the test reads.
+func noteSources() error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		switch {
+		case d.IsDir() && path != root && (name[0] == '.' || name == "testdata" || name == "bin" || name == "demo"):
+			return filepath.SkipDir
+		case d.IsDir(), strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		_, err = os.Stat(path)
+		return err
+	})
+}
+
+// moduleRoot is the folder with go.mod, at or above the test's own.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", fmt.Errorf("no go.mod at or above the working directory")
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,233 @@
+package livetest
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func TestPicturesArriveAndMove(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "640x360")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 10")
+	if got := eval[string](p, "vidfilter.transport"); got != "webcodecs" {
+		t.Errorf("transport %s", got)
+	}
+	if got := eval[string](p, "location.href"); strings.Contains(got, "#") {
+		t.Errorf("the token is still in %s", got)
+	}
+	before := p.pixels("original", 100, 100, 64, 16)
+	id := eval[int](p, "vidfilter.id")
+	p.until("vidfilter.id > %d", id+10)
+	if bytes.Equal(before, p.pixels("original", 100, 100, 64, 16)) {
+		t.Error("the picture stands still")
+	}
+	if n := eval[int](p, "vidfilter.stampErrors"); n != 0 {
+		t.Errorf("%d stamps could not be read", n)
+	}
+	p.until("vidfilter.stats && vidfilter.stats.fps > 0")
+	// A second page of the same browser needs no token.
+	p.navigate(strings.Split(s.url, "#")[0])
+	p.until("vidfilter.drawn > 3")
+}
+
+func TestWrongToken(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180")
+	base, token, _ := strings.Cut(s.url, "#")
+	p := blank(t)
+	p.navigate(base + "#wrong")
+	p.until("!document.getElementById('login').hidden")
+	p.run("document.getElementById('token').value = %q", token)
+	p.run("document.querySelector('#login-form button').click()")
+	p.until("vidfilter.drawn > 3")
+}
+
+// What the two halves of the screen show differs by the noise that the filter takes out, and the line moves.
+func TestSplit(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "1280x720", "-r", "5", "--sigma-r", "60")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 30") // the bit rate has risen
+	l := eval[struct{ X, Y, Width, Height float64 }](p, "vidfilter.layout")
+	left := func() float64 {
+		return noise(p.pixels("screen", int(l.X+l.Width/4), int(l.Y+l.Height/8), 64, 32), 64)
+	}
+	right := noise(p.pixels("screen", int(l.X+l.Width*3/4), int(l.Y+l.Height/8), 64, 32), 64)
+	if a := left(); a < 1.5*right {
+		t.Errorf("noise %.2f left and %.2f right", a, right)
+	}
+	p.run("document.getElementById('line').focus()")
+	p.do(chromedp.KeyEvent(kb.Home)) // Home: the line goes to the left edge, and all is filtered
+	p.until("vidfilter.split < 0.05")
+	filtered := left()
+	p.do(chromedp.KeyEvent(kb.End)) // End
+	p.until("vidfilter.split > 0.95")
+	if original := left(); original < 1.2*filtered {
+		t.Errorf("the left side has noise %.2f, original, and %.2f, filtered", original, filtered)
+	}
+}
+
+func slide(p *page, name string, value float64) {
+	p.run(`(() => {
+		const e = [...document.querySelectorAll("#fields input[type=range]")].find((e) => e.id.includes(%q) || e.name.includes(%[1]q));
+		e.value = %g;
+		e.dispatchEvent(new Event("input", { bubbles: true }));
+		e.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`, name, value)
+}
+
+func TestFreezeAndSlider(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "640x360", "-r", "1")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 10")
+	p.run("document.getElementById('freeze').click()")
+	p.until("vidfilter.state.frozen")
+	time.Sleep(300 * time.Millisecond) // what was on its way
+	at := func(which string) []byte { return p.pixels(which, 200, 60, 96, 64) }
+	id, original, filtered := eval[int](p, "vidfilter.id"), at("original"), at("filtered")
+	time.Sleep(500 * time.Millisecond)
+	if now := eval[int](p, "vidfilter.id"); now != id || !bytes.Equal(original, at("original")) {
+		t.Errorf("frozen at %d, and now %d", id, now)
+	}
+	before := eval[int](p, "vidfilter.drawn")
+	slide(p, "radius", 6)
+	p.until("vidfilter.drawn > %d", before)
+	time.Sleep(200 * time.Millisecond)
+	if n := eval[int](p, "vidfilter.drawn") - before; n > 2 {
+		t.Errorf("the slider takes %d pictures", n)
+	}
+	if now := at("filtered"); noise(now, 96) > 0.9*noise(filtered, 96) {
+		t.Errorf("noise %.2f with radius 1 and %.2f with radius 6", noise(filtered, 96), noise(now, 96))
+	}
+	if got := eval[string](p, "document.getElementById('command').value"); got != "vidfilter -i in.mp4 -o out.mp4 -r 6" {
+		t.Errorf("the command is %s", got)
+	}
+	p.run("document.getElementById('freeze').click()")
+	p.until("vidfilter.id > %d", eval[int](p, "vidfilter.id")+5)
+}
+
+// While pictures come, those that are filtered in the old way are the ones on their way.
+func TestSliderWhilePicturesCome(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "640x360", "-r", "0")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 30")
+	same := func() bool { // with radius 0 both are the same
+		a, b := p.pixels("original", 200, 60, 64, 32), p.pixels("filtered", 200, 60, 64, 32)
+		return noise(b, 64) > 0.8*noise(a, 64)
+	}
+	if !same() {
+		t.Fatal("a filter of radius 0 changes the picture")
+	}
+	p.run(`window.seen = []; window.from = vidfilter.id; (function watch() {
+		if (vidfilter.id !== seen.at(-1)?.id) {
+			const d = vidfilter.pixels("filtered", 200, 60, 64, 32);
+			let sum = 0;
+			for (let i = 5; i < d.length; i += 4) sum += Math.abs(d[i] - d[i - 4]);
+			seen.push({ id: vidfilter.id, noise: sum });
+		}
+		if (seen.length < 30) requestAnimationFrame(watch);
+	})()`)
+	slide(p, "radius", 8)
+	p.until("seen.length >= 30")
+	first := eval[int](p, "seen.findIndex((s) => s.noise < 0.7 * seen[0].noise)")
+	ids := eval[[]int](p, "seen.map((s) => s.id)")
+	if first < 0 {
+		t.Fatal("the slider changes nothing")
+	}
+	// The picture on the screen, and no more than two that were taken before the slider moved, or on their way.
+	if n := ids[first] - ids[0]; n > 6 {
+		t.Errorf("%d pictures until the filter is in force", n)
+	}
+}
+
+func TestBrowserCamera(t *testing.T) {
+	s := serve(t, "-i", "browser", "-r", "3")
+	p := look(t, s.url)
+	p.until("vidfilter.state")
+	if !eval[bool](p, "vidfilter.camera.on") {
+		p.run("document.getElementById('camera-start').click()")
+	}
+	p.until("vidfilter.drawn > 20")
+	st := eval[struct {
+		Source, Status string
+		Width          int
+		Camera_wanted  bool
+	}](p, "vidfilter.state")
+	if st.Source != "browser" || st.Status != "live" || st.Width == 0 || st.Camera_wanted {
+		t.Errorf("%+v", st)
+	}
+	// Chromium's camera shows green.
+	for _, which := range []string{"original", "filtered"} {
+		b := p.pixels(which, 20, 100, 8, 8)
+		if b[1] < 100 || int(b[1]) < int(b[0])+30 || int(b[1]) < int(b[2])+30 {
+			t.Errorf("%s: the camera's colour comes back as %v", which, b[:4])
+		}
+	}
+	id := eval[int](p, "vidfilter.id")
+	p.until("vidfilter.id > %d", id+10)
+	t.Logf("browser to server to screen: %.0f ms", eval[float64](p, "vidfilter.latency"))
+	p.run("document.getElementById('camera-stop').click()")
+	p.until("vidfilter.state.camera_wanted")
+}
+
+func TestFallbacks(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "640x360")
+	base, token, _ := strings.Cut(s.url, "#")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 3")
+	p.navigate(base + "?video=mp4")
+	p.until("window.vidfilter && vidfilter.transport === 'mp4' && vidfilter.drawn > 10")
+	before := p.pixels("filtered", 100, 100, 64, 16)
+	p.until("vidfilter.drawn > 20")
+	if bytes.Equal(before, p.pixels("filtered", 100, 100, 64, 16)) {
+		t.Error("by MediaSource, the picture stands still")
+	}
+	p.navigate(base + "?video=mjpeg")
+	p.until("window.vidfilter && vidfilter.transport === 'mjpeg' && document.getElementById('mjpeg').naturalWidth === 640")
+
+	plain := blank(t) // without script
+	if _, err := chromedp.Call(plain.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	plain.navigate(base)
+	plain.do(chromedp.SendKeys("noscript input[name=token]", token+"\r"))
+	plain.until("document.querySelector('noscript img')?.naturalWidth === 640")
+}
+
+func TestLatency(t *testing.T) {
+	s := serve(t, "-i", "test")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 150")
+	all := eval[[]float64](p, "vidfilter.latencies")
+	slices.Sort(all)
+	stats := eval[struct {
+		FPS, Filter, Encode, Server float64
+		Bitrate                     float64
+	}](p, "vidfilter.stats")
+	t.Logf("720p30: camera to screen %.0f ms (95 of 100 within %.0f), server %.1f ms, %.1f fps, %.1f Mbit/s",
+		all[len(all)/2], all[len(all)*95/100], stats.Server, stats.FPS, stats.Bitrate/1e6)
+	if all[len(all)/2] > 400 { // of a machine that does other things at the same time
+		t.Errorf("camera to screen takes %.0f ms", all[len(all)/2])
+	}
+	if name := os.Getenv("VIDFILTER_SCREENSHOT"); name != "" {
+		screenshot(t, p, name)
+	}
+}
+
+// screenshot writes the page as a picture for people.
+func screenshot(t *testing.T, p *page, name string) {
+	t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, png, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
