@@ -24,6 +24,10 @@ func (o *Output) writeHeader(first int64) error {
 	switch o.opts.Format {
 	case "mp4", "mov":
 		set(&d, "movflags", strings.Join(o.movFlags(), "+"))
+		if o.opts.Fragment > 0 {
+			set(&d, "frag_duration", strconv.FormatInt(o.opts.Fragment.Microseconds(), 10))
+			o.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
+		}
 		if o.in.Part {
 			if err := o.exactTimes(&d); err != nil {
 				return err
@@ -170,7 +174,10 @@ var plain = []string{"title", "artist", "album_artist", "composer", "album", "da
 
 func (o *Output) movFlags() []string {
 	var flags []string
-	if !o.seekable() {
+	switch {
+	case o.opts.Fragment > 0:
+		flags = append(flags, "delay_moov", "default_base_moof")
+	case !o.seekable():
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
 	}
 	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {

@@ -36,6 +36,10 @@ type Options struct {
 	PixelFormat string // "" keeps the frames' own
 	Threads     int    // 0 for one a core
 
+	// Fragment makes an mp4 or mov that can be played while it is written, and whenever writing stops, up to the
+	// last fragment of about this length. 0 makes an ordinary one.
+	Fragment time.Duration
+
 	Software string // written as the encoder of the file
 	Warn     func(format string, args ...any)
 }

@@ -116,6 +116,11 @@ func (o *Output) BeginCopy(first int64) error {
 	st.sample_aspect_ratio = C.av_guess_sample_aspect_ratio(o.source(), in, nil)
 	st.codecpar.sample_aspect_ratio = st.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
+	if !o.in.Part {
+		if err := o.videoMetadata(st, in); err != nil {
+			return err
+		}
+	}
 	o.shift = first
 	return o.openWith(first)
 }

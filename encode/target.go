@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -90,6 +91,27 @@ func (t *Target) Path() string {
 // Direct says that what is written takes effect at once: the target is a pipe or a device, which cannot
 // be renamed over. Commit and Discard then do nothing.
 func (t *Target) Direct() bool { return t.direct }
+
+// Explain puts the name that the person knows in place of the temporary one in an error's words.
+func (t *Target) Explain(err error) error {
+	if t.direct || err == nil {
+		return err
+	}
+	quoted := func(s string) string { s = strconv.Quote(s); return s[1 : len(s)-1] }
+	r := &renamed{err, strings.NewReplacer(t.Path(), t.name, quoted(t.Path()), quoted(t.name))}
+	if r.Error() == err.Error() {
+		return err
+	}
+	return r
+}
+
+type renamed struct {
+	err  error
+	name *strings.Replacer
+}
+
+func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
+func (r *renamed) Unwrap() error { return r.err }
 
 // mayReplace asks the policy, and refuses files that are protected from writing: renaming over them would
 // work all the same.

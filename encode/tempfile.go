@@ -25,13 +25,19 @@ const (
 
 // tempPrefix is how the names of all temporary files of a target begin.
 func tempPrefix(base string) string {
-	if len(base) > maxTempBase {
-		base = base[:maxTempBase]
-		for r, n := utf8.DecodeLastRuneInString(base); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRuneInString(base) {
-			base = base[:len(base)-1]
-		}
+	return "." + shorten(base, maxTempBase) + tempMark
+}
+
+// shorten cuts a name to so many bytes at most, between characters.
+func shorten(name string, most int) string {
+	if len(name) <= most {
+		return name
 	}
-	return "." + base + tempMark
+	name = name[:most]
+	for r, n := utf8.DecodeLastRuneInString(name); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRuneInString(name) {
+		name = name[:len(name)-1]
+	}
+	return name
 }
 
 // create makes the temporary file, with the mode and owner of the file that it is to replace.

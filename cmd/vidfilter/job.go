@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,25 +249,11 @@ func (j *job) snapshot() snapshot {
 
 // explain puts the name that the person knows in place of the temporary one.
 func (j *job) explain(err error) error {
-	if j.target == nil || j.target.Direct() {
+	if j.target == nil {
 		return err
 	}
-	quoted := func(s string) string { s = strconv.Quote(s); return s[1 : len(s)-1] }
-	temp := j.target.Path()
-	r := &renamed{err, strings.NewReplacer(temp, j.o.Output, quoted(temp), quoted(j.o.Output))}
-	if r.Error() == err.Error() {
-		return err
-	}
-	return r
+	return j.target.Explain(err)
 }
-
-type renamed struct {
-	err  error
-	name *strings.Replacer
-}
-
-func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
-func (r *renamed) Unwrap() error { return r.err }
 
 func (j *job) result() result {
 	res := result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped()}
