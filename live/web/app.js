@@ -408,10 +408,13 @@ async function newCameraState(s, before) {
   if (!theirs) return;
   if (s.camera_wanted) {
     if (camera.on) camera.wanted();
-    else if (!before?.camera_wanted && !camera.error && Camera.possible && await camera.allowed() && !camera.on && state.camera_wanted) camera.start();
+    else if (!before?.camera_wanted && mayStart() && await camera.allowed() && mayStart()) camera.start();
   }
   drawCamera();
 }
+
+// Without being asked: a camera that this page may use already.
+const mayStart = () => Camera.possible && state.camera_wanted && !camera.on && !camera.error && !camera.stopped;
 
 async function drawCamera() {
   const free = state?.camera_wanted === true, { on } = camera;

@@ -80,6 +80,7 @@ export class Camera {
   #heard = false; // the server answered to a picture since it was announced
   #retry = 0;
   announced = false; // the server was told, and has not refused
+  stopped = false; // by the person: it is not started again without them
   error = "";
   sent = 0;
   dropped = 0;
@@ -143,6 +144,7 @@ export class Camera {
 
   #begin(stream) {
     this.error = "";
+    this.stopped = false;
     this.#stream = stream;
     this.#track = stream.getVideoTracks()[0];
     this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("Unplugged"); });
@@ -154,6 +156,7 @@ export class Camera {
   }
 
   stop() {
+    this.stopped = true;
     this.#starting++;
     clearTimeout(this.#retry);
     this.error = "";
