@@ -25,6 +25,7 @@ const (
 	plot   = "gonum.org/v1/plot"
 	yaml   = "gopkg.in/yaml.v3"
 	nats   = "github.com/nats-io"
+	socket = "github.com/coder/websocket"
 )
 
 // rule says what the packages of one folder may import beside the standard library: packages of this
@@ -87,12 +88,18 @@ var rules = []rule{
 		why: "adds up what a queue says: the terminal and the status page must show the same numbers"},
 	{folder: "display", imports: []string{"queue", "internal/tally", "internal/text"},
 		why: "shows what it is told of a queue, on any writer: it asks nobody and touches no file"},
-	{folder: "web", imports: []string{"queue", "internal/tally", "internal/text"},
+	{folder: "internal/site",
+		why: "what strangers reach first: it serves and refuses, and knows nothing of what is behind it"},
+	{folder: "web", imports: []string{"queue", "internal/site", "internal/tally", "internal/text"},
 		why: "shows any engine, and is the part that strangers reach: no codec, device or file lies behind it"},
 	{folder: "queue",
 		why: "what is asked of a queue, whoever it is that answers: it knows no engine and no video"},
 	{folder: "queue/jetstream", imports: []string{"queue", "internal/durable", nats},
 		why: "the only importer of NATS, so that another engine may be put in its place; what tasks do is not its concern"},
+	{folder: "live", imports: []string{"decode", "kernels", "pipeline", "samples/scene"},
+		why: "takes and filters pictures as they come, on any backend: who looks at them, and over what, is not its concern"},
+	{folder: "live/web", imports: []string{"live", "encode", "internal/site", socket},
+		why: "the part of live that strangers reach: it shows a session, and touches no file, camera or device"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},

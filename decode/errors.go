@@ -11,6 +11,9 @@ var ErrUnreadable = errors.New("input unreadable")
 // ErrOption is what an error wraps besides that lies in an option only FFmpeg can judge.
 var ErrOption = errors.New("option not understood")
 
+// ErrKeyFrame is what an error of Stream.Decode wraps when only a key frame can go on from there.
+var ErrKeyFrame = errors.New("a key frame is needed")
+
 type optionError string
 
 func (e optionError) Error() string { return string(e) }

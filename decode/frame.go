@@ -30,7 +30,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if wanted, err := in.wanted(pts); !wanted {
 		return nil, err
 	}
-	if c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0 {
+	if damaged(c) {
 		in.damage.DamagedFrames++
 	}
 	pts, duration = in.times.stamp(pts, duration)
@@ -44,14 +44,20 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 			in.opts.Warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
 		}
 	}
-	interlaced, topFirst := in.fields(c)
-	f, err := in.build(c, src, native && src == in.format) // may leave c empty
+	f, err := in.build(c, src, native && src == in.format)
 	if err != nil {
 		return nil, err
 	}
 	f.PTS, f.Duration = pts, duration
-	f.Interlaced, f.TopFieldFirst = interlaced, topFirst
+	if o := in.opts.FieldOrder; o != FieldAuto {
+		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
+	}
 	return f, nil
+}
+
+// damaged tells that the decoder patched the picture up.
+func damaged(c *C.AVFrame) bool {
+	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
 
 // wanted applies --start and --duration; times already count from the start.
@@ -72,29 +78,19 @@ func (in *Input) wanted(pts int64) (bool, error) {
 	return true, nil
 }
 
-func (in *Input) fields(c *C.AVFrame) (interlaced, topFirst bool) {
-	switch in.opts.FieldOrder {
-	case Progressive:
-		return false, false
-	case TopFieldFirst, BottomFieldFirst:
-		return true, in.opts.FieldOrder == TopFieldFirst
-	}
-	return c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
-}
-
 // describe returns the format that a picture has or, when no layout of ours holds it, is converted to.
-func (in *Input) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
+func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	pf := astiav.PixelFormat(c.format)
 	layout, full, native := av.LayoutOf(pf)
 	if !native {
 		var lost string
 		layout, lost = av.NearestLayout(pf)
-		if in.seen != pf {
-			in.seen = pf
+		if d.seen != pf {
+			d.seen = pf
 			if lost != "" {
 				lost = "; " + lost
 			}
-			in.opts.Warn("%s is converted to %s for the filter%s", pf, layout, lost)
+			d.warn("%s is converted to %s for the filter%s", pf, layout, lost)
 		}
 	}
 	f = pipeline.Format{Layout: layout, Width: int(c.width), Height: int(c.height)}
@@ -123,53 +119,77 @@ func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
 	return pipeline.BT601
 }
 
-func (in *Input) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
-	props := av.PropsOf(in.frame)
+// build makes a frame of d.format out of the picture just received, which is of src and may be empty afterwards;
+// native tells that the two are alike and the samples lie as they should.
+func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
+	pts, duration := int64(c.pts), int64(c.duration)
+	interlaced, topFirst := c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
+	f, err := d.fill(c, src, native)
+	if err != nil {
+		return nil, err
+	}
+	f.PTS, f.Duration = pts, duration
+	f.Interlaced, f.TopFieldFirst = interlaced, topFirst
+	return f, nil
+}
+
+func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
+	props := av.PropsOf(d.frame)
 	if props == nil {
-		return nil, fmt.Errorf("decode %s: out of memory", in.path)
+		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
 	if native && C.vf_is_direct(c) != 0 {
-		return in.direct(c, props)
+		return d.direct(c, props)
 	}
-	f, err := in.pool.TakeFrame(in.format, props)
+	f, err := d.pool.TakeFrame(d.format, props)
 	if err != nil {
 		props.Release()
 		return nil, err
 	}
 	if native {
-		in.Copied++
+		d.Copied++
 		for i := range f.NumPlanes() {
 			copyPlane(f, c, i)
 		}
 		return f, nil
 	}
-	in.Converted++
-	if c.format == C.AV_PIX_FMT_GRAY8 && src == in.format {
+	d.Converted++
+	if c.format == C.AV_PIX_FMT_GRAY8 && src == d.format {
 		copyGray(f, c)
 		return f, nil
 	}
-	if err := in.scaler.Convert(f, in.frame, src.Matrix, src.FullRange); err != nil {
+	if err := d.scaler.Convert(f, d.frame, src.Matrix, src.FullRange); err != nil {
 		f.Release()
-		return nil, fmt.Errorf("decode %s: convert to %v: %w", in.path, in.format, err)
+		return nil, fmt.Errorf("decode %s: convert to %v: %w", d.path, d.format, err)
 	}
 	return f, nil
 }
 
 // direct hands the decoder's own buffer on, without a copy.
-func (in *Input) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error) {
+func (d *decoder) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error) {
 	own := astiav.AllocFrame()
 	if own == nil {
 		props.Release()
-		return nil, fmt.Errorf("decode %s: out of memory", in.path)
+		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
 	var planes [4]pipeline.Plane
-	for i := range in.format.NumPlanes() {
-		w, rows := in.format.PlaneSize(i)
+	for i := range d.format.NumPlanes() {
+		w, rows := d.format.PlaneSize(i)
 		pitch := int(c.linesize[i])
 		planes[i] = pipeline.Plane{Data: unsafe.Slice((*byte)(c.data[i]), pitch*(rows-1)+w), Pitch: pitch}
 	}
-	own.MoveRef(in.frame)
-	return pipeline.NewFrame(in.format, planes, props, own.Free), nil
+	own.MoveRef(d.frame)
+	return pipeline.NewFrame(d.format, planes, props, own.Free), nil
+}
+
+// current makes a frame of the picture's own format, which may change in mid-stream.
+func (d *decoder) current(c *C.AVFrame) (*pipeline.Frame, error) {
+	if err := d.tooLarge(int(c.width), int(c.height)); err != nil {
+		return nil, err
+	}
+	src, native := d.describe(c)
+	d.format = src
+	return d.build(c, src, native)
 }
 
 // copyPlane copies a plane whose memory is the decoder's own; its rows may run upwards.

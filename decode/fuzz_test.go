@@ -144,3 +144,64 @@ func wantInputError(t *testing.T, ctx context.Context, err error) {
 		t.Errorf("not an error of the input: %v", err)
 	}
 }
+
+// FuzzStream gives any bytes to a stream as its pictures, each behind its length in two bytes. Whatever they are,
+// every error says that the input is at fault, every row can be read, and no block of the pool is left out.
+func FuzzStream(f *testing.F) {
+	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
+	codecs := []string{"h264", "vp8", "jpeg"}
+	c := newCoder(f, "libx264", 32, 32)
+	f.Add(uint8(0), framed([][]byte{c.picture(true), c.picture(false), c.picture(false)}))
+	f.Add(uint8(1), framed(packetsOf(f, "testdata/seeds/vp8.webm")))
+	f.Add(uint8(2), framed(packetsOf(f, "testdata/seeds/mjpeg.mkv")))
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, codec uint8, data []byte) {
+		if len(data) > 1<<18 {
+			return
+		}
+		pool := pipeline.NewPool(cpu, 1)
+		defer pool.Close()
+		s, err := decode.OpenStream(codecs[int(codec)%len(codecs)], pool, decode.StreamOptions{MaxPixels: 1 << 16, Threads: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); len(data) > 2 && time.Since(began) < time.Second; {
+			n := min(int(data[0])<<8|int(data[1]), len(data)-2)
+			feedPicture(t, s, data[2:2+n])
+			data = data[2+n:]
+		}
+		s.Close()
+		if n := pool.InUse(); n != 0 {
+			t.Errorf("%d blocks are left out", n)
+		}
+	})
+}
+
+func feedPicture(t *testing.T, s *decode.Stream, picture []byte) {
+	const long = 5 * time.Second
+	began := time.Now()
+	f, err := s.Decode(picture, 7)
+	if d := time.Since(began); d > long {
+		t.Errorf("a picture of %d bytes takes %v", len(picture), d)
+	}
+	if err != nil && !errors.Is(err, decode.ErrUnreadable) {
+		t.Errorf("not an error of the input: %v", err)
+	}
+	if f != nil {
+		if f.Width*f.Height > 1<<16 {
+			t.Errorf("%v is larger than allowed", f.Format)
+		}
+		touch(f)
+		f.Release()
+	}
+}
+
+func framed(pictures [][]byte) (b []byte) {
+	for _, p := range pictures {
+		b = append(append(b, byte(len(p)>>8), byte(len(p))), p...)
+	}
+	return b
+}

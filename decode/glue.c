@@ -3,6 +3,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -113,6 +114,16 @@ void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels
 	c->opaque = (void *)pool;
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
+}
+
+int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)
+{
+	int err = size > INT_MAX / 2 ? AVERROR(EINVAL) : av_new_packet(p, (int)size);
+	if (err < 0)
+		return err;
+	memcpy(p->data, data, size);
+	p->pts = p->dts = pts;
+	return 0;
 }
 
 int vf_is_direct(const AVFrame *f)

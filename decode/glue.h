@@ -13,6 +13,8 @@ const char *vf_probe(const char *url, const char *protocols);
 
 // Readies a decoder: frames in memory from vfTake(pool), a limit of pixels, exact cropping.
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool);
+// Fills p with a copy of data that decoders may read past the end of, as they do.
+int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);
 // Whether f lies in memory that vfTake gave.
 int vf_is_direct(const AVFrame *f);
 

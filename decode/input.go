@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/cgo"
 	"sync"
 	"time"
 	"unsafe"
@@ -23,9 +22,8 @@ import (
 // Input is an open file: a pipeline.Source of its main video stream, and the packets of every other
 // stream. All but Interrupt is for one goroutine.
 type Input struct {
-	path     string
+	decoder
 	opts     Options
-	pool     *pipeline.Pool
 	fc       *astiav.FormatContext
 	opened   bool
 	forwards bool       // it can be read once, and in order
@@ -34,19 +32,12 @@ type Input struct {
 	unwatch  func() bool
 
 	video    *astiav.Stream
-	dec      *astiav.CodecContext
-	handle   cgo.Handle
-	pkt      *astiav.Packet
-	frame    *astiav.Frame
 	rules    []mapRule // of --map
 	selected map[int]bool
 	eof      bool // the decoder has been told that no more comes
 
-	clock  clock
-	times  timeline
-	format pipeline.Format // of every frame handed out; zero before the first
-	scaler av.Scaler
-	seen   astiav.PixelFormat // the last source format a note was given for
+	clock clock
+	times timeline
 
 	packets, failed int64 // of the video stream
 	starved         int64 // packets since the last frame for which there was no memory
@@ -63,10 +54,6 @@ type Input struct {
 
 	onPacket func(*astiav.Packet) error
 	held     packetQueue
-
-	// Copied and Converted count the frames that did not lie in the pool's memory as decoded: their
-	// decoder insists on memory of its own, or no layout of ours holds them.
-	Copied, Converted int64
 }
 
 // Damage counts what was wrong with an input that could still be read.
@@ -121,21 +108,8 @@ func (in *Input) Close() {
 	if in.unwatch != nil {
 		in.unwatch()
 	}
-	if in.dec != nil {
-		in.dec.Free()
-		in.dec = nil
-	}
-	if in.handle != 0 {
-		in.handle.Delete()
-		in.handle = 0
-	}
-	if in.pkt != nil {
-		in.pkt.Free()
-		in.frame.Free()
-		in.pkt, in.frame = nil, nil
-	}
+	in.decoder.close()
 	in.held.drop()
-	in.scaler.Close()
 	if in.fc != nil {
 		if in.opened {
 			in.fc.CloseInput()
@@ -175,52 +149,21 @@ func (in *Input) openVideo() error {
 		return err
 	}
 	in.video = s
-	codec := decoderFor(s.CodecParameters().CodecID())
-	if codec == nil {
-		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("this build has no decoder for %s", s.CodecParameters().CodecID())}
-	}
-	in.dec = astiav.AllocCodecContext(codec)
-	if in.dec == nil {
-		return &Error{Op: "decode", Path: in.path, Err: errors.New("out of memory")}
-	}
 	if in.cutFrom != nil {
 		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
+	}
+	if err := in.alloc(s.CodecParameters().CodecID()); err != nil {
+		return err
 	}
 	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
 		return &Error{Op: "decode", Path: in.path, Err: err}
 	}
-	// Every thread more holds frames and comes later to the end; FFmpeg's own choice stops there too.
-	const mostThreads = 16
-	in.dec.SetThreadCount(min(in.opts.Threads, mostThreads))
-	in.handle = cgo.NewHandle(in.pool)
-	st := (*C.AVStream)(av.StreamPtr(s))
-	C.vf_decoder_setup((*C.AVCodecContext)(in.dec.UnsafePointer()), st.time_base, C.int64_t(in.opts.MaxPixels), C.uintptr_t(in.handle))
-	if err := in.tooLarge(s.CodecParameters().Width(), s.CodecParameters().Height()); err != nil {
+	if err := in.start(in.opts.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base); err != nil {
 		return err
 	}
-	if err := in.dec.Open(codec, nil); err != nil {
-		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("open the %s decoder: %w", codec.Name(), err)}
-	}
-	in.pkt, in.frame = astiav.AllocPacket(), astiav.AllocFrame()
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)
 	return nil
-}
-
-func (in *Input) tooLarge(w, h int) error {
-	if in.opts.MaxPixels <= 0 || int64(w)*int64(h) <= in.opts.MaxPixels {
-		return nil
-	}
-	return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("%dx%d is more than %d pixels", w, h, in.opts.MaxPixels),
-		hint: "raise --max-pixels if there is memory for it"}
-}
-
-// decoderFor prefers dav1d, since FFmpeg's own AV1 decoder only drives hardware.
-func decoderFor(id astiav.CodecID) *astiav.Codec {
-	if id == astiav.CodecIDAv1 {
-		return astiav.FindDecoderByName("libdav1d")
-	}
-	return astiav.FindDecoder(id)
 }
 
 // Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the first.

@@ -147,10 +147,11 @@ func seekableStdin() bool {
 // Open opens a file, a pipe ("-") or, when allowed, a network address, and finds its streams. Closing ctx
 // ends any blocking call on the input. Frames live in memory of pool: the decoder's own by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	in := &Input{path: path, pool: pool, opts: o, selected: map[int]bool{}, tracked: map[int64]int64{}, reached: math.MinInt64}
-	if in.opts.Warn == nil {
-		in.opts.Warn = func(string, ...any) {}
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
 	}
+	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, warn: o.Warn}, opts: o,
+		selected: map[int]bool{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
 	defer func() {

@@ -30,7 +30,7 @@ func TestLocate(t *testing.T) {
 		if !isAddress(c.path) {
 			write(t, c.path)
 		}
-		in := &Input{path: c.path, opts: Options{AllowNetwork: c.network}}
+		in := &Input{decoder: decoder{path: c.path}, opts: Options{AllowNetwork: c.network}}
 		s, err := in.locate()
 		if s.url != c.url || (err != nil) != (c.url == "") {
 			t.Errorf("%q: %q, %v", c.path, s.url, err)

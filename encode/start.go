@@ -234,18 +234,23 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 		return encoderFormat{}, err
 	}
 	desc := want.Descriptor()
-	to := encoderFormat{pixelFormat: want, format: f.Format, isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
-	if f.Layout == pipeline.RGBA {
-		to.format.FullRange = false
-		to.format.Matrix = pipeline.BT601
-		if f.Height >= 720 {
-			to.format.Matrix = pipeline.BT709
-		}
-	}
+	to := encoderFormat{pixelFormat: want, format: yuvFormat(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
 	if o.opts.Format == "mjpeg" { // a JPEG file has this one meaning
 		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
 	}
 	return to, nil
+}
+
+// yuvFormat gives RGB the matrix and range that it has as YUV.
+func yuvFormat(f pipeline.Format) pipeline.Format {
+	if f.Layout == pipeline.RGBA {
+		f.FullRange = false
+		f.Matrix = pipeline.BT601
+		if f.Height >= 720 {
+			f.Matrix = pipeline.BT709
+		}
+	}
+	return f
 }
 
 func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []astiav.PixelFormat) (astiav.PixelFormat, error) {

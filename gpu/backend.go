@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,18 +157,35 @@ func (b *Backend) compute() int {
 	return lowest
 }
 
-// Warm begins to compile the kernel that Bilateral will want for p, on threads that have nothing else to do yet, and returns at once.
-// What goes wrong shows when the kernel is used.
+// Warm begins to compile the kernel that Bilateral will want for p, and returns at once. What goes wrong shows when the kernel is used.
 func (b *Backend) Warm(p kernels.Params) {
+	b.warming.Go(func() { _ = b.compile(p) })
+}
+
+// Prepare returns when all devices have the kernel that Bilateral will want for p, or ctx ends; compiling one takes some tenths of a
+// second, on a thread of its own: frames are not held up by it.
+func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
+	done := make(chan error, 1)
+	b.warming.Go(func() { done <- b.compile(p) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (b *Backend) compile(p kernels.Params) error {
 	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
 	if err != nil {
-		return
+		return failed(err, "choose a kernel")
 	}
 	for _, u := range b.units {
-		b.warming.Go(func() {
-			_ = u.waiter.do(func() error { _, err := u.load(v); return err })
-		})
+		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
+			return u.failed(err, "load %s on %s", v.Name, u)
+		}
 	}
+	return nil
 }
 
 // Bilateral returns a filter that keeps up to Held frames between calls and needs one block of pool at

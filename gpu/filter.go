@@ -99,7 +99,7 @@ func (f *filter) on(u *unit) (some []*flight) {
 
 // change gets the slots ready for frames like in, when those before are done.
 func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
-	if err := f.drain(ctx, emit); err != nil {
+	if err := f.Drain(ctx, emit); err != nil {
 		return err
 	}
 	f.freeSlots()
@@ -293,7 +293,8 @@ func (f *filter) passOn(emit pipeline.Emit) error {
 	return nil
 }
 
-func (f *filter) drain(ctx context.Context, emit pipeline.Emit) error {
+// Drain emits what is held, and keeps the slots: for who wants each frame as soon as it is done.
+func (f *filter) Drain(ctx context.Context, emit pipeline.Emit) error {
 	for len(f.flights) > 0 {
 		if err := f.await(ctx, emit); err != nil {
 			return err
@@ -304,7 +305,7 @@ func (f *filter) drain(ctx context.Context, emit pipeline.Emit) error {
 
 // Flush emits what is held and frees the slots.
 func (f *filter) Flush(ctx context.Context, emit pipeline.Emit) error {
-	if err := f.drain(ctx, emit); err != nil {
+	if err := f.Drain(ctx, emit); err != nil {
 		return err
 	}
 	f.freeSlots()

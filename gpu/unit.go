@@ -13,14 +13,15 @@ import (
 	"vidfilter/kernels"
 )
 
-// unit is a device in use: its primary context, current on a thread that makes the calls in their order and
-// on another that waits, and the kernels loaded so far. Its methods are called on no particular goroutine.
+// unit is a device in use: its primary context, current on a thread that makes the calls in their order, on another that waits and on
+// one that compiles, and the kernels loaded so far. Its methods are called on no particular goroutine.
 type unit struct {
 	Device
-	work, waiter *thread
-	silence      *silence
-	shelf        shelf
-	compiling    atomic.Int64 // how long the first kernel took, in nanoseconds
+	work, waiter, compiler *thread
+
+	silence   *silence
+	shelf     shelf
+	compiling atomic.Int64 // how long the first kernel took, in nanoseconds
 }
 
 // function is a loaded kernel.
@@ -36,7 +37,7 @@ const everyShared = 48 << 10
 
 func openUnit(d Device, patience time.Duration) (*unit, error) {
 	s := newSilence()
-	u := &unit{Device: d, silence: s, work: newThread(patience, s), waiter: newThread(patience, s)}
+	u := &unit{Device: d, silence: s, work: newThread(patience, s), waiter: newThread(patience, s), compiler: newThread(patience, s)}
 	if err := u.open(); err != nil {
 		u.endThreads()
 		return nil, u.failed(err, "open %s (%s)", d, d.Name)
@@ -44,13 +45,16 @@ func openUnit(d Device, patience time.Duration) (*unit, error) {
 	return u, nil
 }
 
+func (u *unit) threads() []*thread { return []*thread{u.work, u.waiter, u.compiler} }
+
 func (u *unit) open() error {
-	if err := u.work.do(func() error { return enter(u.device) }); err != nil {
-		return err
-	}
-	if err := u.waiter.do(func() error { return enter(u.device) }); err != nil {
-		_ = u.work.do(u.leave)
-		return err
+	for i, t := range u.threads() {
+		if err := t.do(func() error { return enter(u.device) }); err != nil {
+			for _, entered := range u.threads()[:i] {
+				_ = entered.do(u.leave)
+			}
+			return err
+		}
 	}
 	return nil
 }
@@ -70,7 +74,7 @@ func enter(d cu.Device) error {
 
 func (u *unit) leave() error { return u.device.ReleasePrimaryCtx() }
 
-// load returns a variant's kernel, compiling it for the device when it is new. It is called on either thread.
+// load returns a variant's kernel, compiling it for the device when it is new. It is called on any of the threads.
 func (u *unit) load(v kernels.Variant) (*function, error) {
 	return u.shelf.get(v.Name, func() (*function, error) { return u.compile(v) })
 }
@@ -175,8 +179,10 @@ func (u *unit) close() error {
 		}
 		return u.leave()
 	})
-	if e := u.waiter.do(u.leave); err == nil {
-		err = e
+	for _, t := range u.threads()[1:] {
+		if e := t.do(u.leave); err == nil {
+			err = e
+		}
 	}
 	u.endThreads()
 	return u.failed(err, "close %s", u)
@@ -184,7 +190,8 @@ func (u *unit) close() error {
 
 func (u *unit) endThreads() {
 	if !u.silence.has() {
-		u.work.close()
-		u.waiter.close()
+		for _, t := range u.threads() {
+			t.close()
+		}
 	}
 }

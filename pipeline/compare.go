@@ -127,7 +127,7 @@ func (c *compare) compose(ctx context.Context, result *Frame) (*Frame, error) {
 	case CompareSide:
 		draw = drawSide
 	case CompareSplit:
-		draw = drawSplit
+		draw = DrawSplit
 	default:
 		return nil, errors.New("pipeline: compare: unknown mode")
 	}
@@ -176,7 +176,9 @@ func fill(dst, src []byte, column int) {
 	}
 }
 
-func drawSplit(out, original, result *Frame) {
+// DrawSplit fills out with the left half of original and the right half of result, as CompareSplit has it. All
+// three are of the same layout and size.
+func DrawSplit(out, original, result *Frame) {
 	middle := out.Width / 2 &^ 1 // even in every layout: the line is where it is, whatever the chroma
 	line := lineWidth
 	if out.Width < minSplitLine {

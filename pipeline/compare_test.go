@@ -241,7 +241,7 @@ func TestCompareLineIsWhite(t *testing.T) {
 		for i := range fs {
 			fs[i], _ = p.NewFrame(t.Context(), c.format)
 		}
-		drawSplit(fs[0], fs[1], fs[2])
+		DrawSplit(fs[0], fs[1], fs[2])
 		for i, want := range c.want {
 			column, shift := c.format.sampleBytes(i)
 			if got := fs[0].Row(i, 0)[8>>shift*column]; got != want {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"vidfilter/internal/site"
 	"vidfilter/internal/tally"
 )
 
@@ -33,7 +34,7 @@ type jobsEvent struct {
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		w.Header().Set("Retry-After", "10")
-		refuse(w, http.StatusServiceUnavailable, "too many are watching: come again, or load the page from time to time")
+		site.Refuse(w, http.StatusServiceUnavailable, "too many are watching: come again, or load the page from time to time")
 		return
 	}
 	defer s.exit()

@@ -83,8 +83,8 @@ func whole50() queue.Active {
 	return queue.Active{Task: "whole", Attempt: 1, Worker: "host<1>", Since: began, Progress: queue.Progress{Frames: 50, Total: 100, FPS: 5, Bytes: 1000}}
 }
 
-// site is a page over a fake queue, on a server of its own.
-type site struct {
+// host is a page over a fake queue, on a server of its own.
+type host struct {
 	url string
 	f   *fake
 	t   *testing.T
@@ -93,14 +93,14 @@ type site struct {
 // client keeps no connection.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-func newSite(t *testing.T, o Options) *site {
+func newSite(t *testing.T, o Options) *host {
 	t.Helper()
 	f := &fake{say: make(chan queue.Status)}
 	h, stop := Handler(f, o)
 	server := httptest.NewUnstartedServer(h)
 	server.Config.ReadTimeout = 400 * time.Millisecond // streams live longer
 	server.Start()
-	s := &site{server.URL, f, t}
+	s := &host{server.URL, f, t}
 	t.Cleanup(func() {
 		stop()
 		server.Close() // waits for requests: a stream that does not end would hang here
@@ -116,12 +116,12 @@ func newSite(t *testing.T, o Options) *site {
 }
 
 // ask returns status and body of an answer; headers are by turns names and values.
-func (s *site) ask(method, path string, headers ...string) (int, string) {
+func (s *host) ask(method, path string, headers ...string) (int, string) {
 	code, body, _ := s.askAll(method, path, headers...)
 	return code, body
 }
 
-func (s *site) askAll(method, path string, headers ...string) (int, string, http.Header) {
+func (s *host) askAll(method, path string, headers ...string) (int, string, http.Header) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+path, nil)
 	if err != nil {

@@ -3,11 +3,10 @@ package web
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
+
+	"vidfilter/internal/site"
 )
 
 // policy lets the page have what this server sends and nothing else: no script or style in the page itself, no frame around it.
@@ -17,15 +16,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // guard is in front of every request.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+		site.Harden(w.Header(), policy)
 		if !s.hostAllowed(r) {
-			refuse(w, http.StatusForbidden, "this address is only for localhost: ask for the page under that name, or allow the other one")
+			site.Refuse(w, http.StatusForbidden, "this address is only for localhost: ask for the page under that name, or allow the other one")
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no request needs one
@@ -36,19 +29,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 // hostAllowed refuses foreign names on a loopback address: a page of another site may point its own name here, and would then read as if
 // it were ours.
 func (s *server) hostAllowed(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !local.IP.IsLoopback() {
-		return true
-	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback()
-	}
-	return host == "localhost" || slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	return !site.OnLoopback(r) || site.IsLocal(r.Host, s.o.Hosts)
 }
 
 // knowsToken says whether a request carries the token. The time it takes says nothing of it.
@@ -74,7 +55,7 @@ func (s *server) act(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.o.Token == "":
-			refuse(w, http.StatusForbidden, "this page is read-only: it was started without a token")
+			site.Refuse(w, http.StatusForbidden, "this page is read-only: it was started without a token")
 		case !s.knowsToken(r):
 			askToken(w, "this needs the token")
 		default:
@@ -85,9 +66,5 @@ func (s *server) act(h http.HandlerFunc) http.HandlerFunc {
 
 func askToken(w http.ResponseWriter, why string) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="vidfilter"`)
-	refuse(w, http.StatusUnauthorized, why+": send it as Authorization: Bearer TOKEN")
-}
-
-func refuse(w http.ResponseWriter, code int, sentence string) {
-	http.Error(w, sentence, code)
+	site.Refuse(w, http.StatusUnauthorized, why+": send it as Authorization: Bearer TOKEN")
 }

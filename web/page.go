@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"vidfilter/internal/site"
 	"vidfilter/internal/tally"
 	"vidfilter/internal/text"
 )
@@ -37,7 +38,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, d); err != nil {
-		refuse(w, http.StatusInternalServerError, "the page cannot be written: "+err.Error())
+		site.Refuse(w, http.StatusInternalServerError, "the page cannot be written: "+err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

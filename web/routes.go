@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vidfilter/internal/site"
 	"vidfilter/internal/tally"
 	"vidfilter/queue"
 )
@@ -25,7 +26,7 @@ func (s *server) routes() http.Handler {
 				return
 			}
 			w.Header().Set("Allow", method)
-			refuse(w, http.StatusMethodNotAllowed, "this path takes "+method+" only")
+			site.Refuse(w, http.StatusMethodNotAllowed, "this path takes "+method+" only")
 		})
 	}
 	route("GET", "/{$}", s.page)
@@ -41,7 +42,7 @@ func (s *server) routes() http.Handler {
 	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
 	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "there is nothing under this path")
+		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
 	})
 	return mux
 }
@@ -67,9 +68,9 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	case down == nil, s.o.Private && !s.knowsToken(r):
-		refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
+		site.Refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
 	default:
-		refuse(w, http.StatusServiceUnavailable, "the queue does not answer: "+down.Error())
+		site.Refuse(w, http.StatusServiceUnavailable, "the queue does not answer: "+down.Error())
 	}
 }
 
@@ -99,7 +100,7 @@ func (s *server) listJobs(w http.ResponseWriter, r *http.Request) {
 	keep, err3 := wanted(q.Get("state"))
 	for _, err := range []error{err1, err2, err3} {
 		if err != nil {
-			refuse(w, http.StatusBadRequest, err.Error())
+			site.Refuse(w, http.StatusBadRequest, err.Error())
 			return
 		}
 	}
@@ -146,7 +147,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) 
 	j, ok := s.t.Job(r.PathValue("id"), s.o.Now())
 	s.mu.Unlock()
 	if !ok {
-		refuse(w, http.StatusNotFound, "there is no job with this ID")
+		site.Refuse(w, http.StatusNotFound, "there is no job with this ID")
 	}
 	return j, ok
 }
@@ -160,7 +161,7 @@ func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
 func (s *server) listWorkers(w http.ResponseWriter, r *http.Request) {
 	all, err := s.askWorkers()
 	if err != nil {
-		refuse(w, http.StatusBadGateway, "the queue does not answer: "+err.Error())
+		site.Refuse(w, http.StatusBadGateway, "the queue does not answer: "+err.Error())
 		return
 	}
 	answer(w, map[string][]Worker{"workers": all})
@@ -171,7 +172,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok:
 	case j.State.Ended():
-		refuse(w, http.StatusConflict, "this job has ended already: it is "+string(j.State))
+		site.Refuse(w, http.StatusConflict, "this job has ended already: it is "+string(j.State))
 	default:
 		acted(w, s.engine.Cancel(r.Context(), j.ID, "cancelled on the status page"))
 	}
@@ -182,9 +183,9 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok:
 	case s.o.Retry == nil:
-		refuse(w, http.StatusNotImplemented, "jobs cannot be retried from here: run the batch again with --retry-failed")
+		site.Refuse(w, http.StatusNotImplemented, "jobs cannot be retried from here: run the batch again with --retry-failed")
 	case j.State != queue.Failed && j.State != queue.Cancelled:
-		refuse(w, http.StatusConflict, "only a job that failed or was cancelled can be retried: this one is "+string(j.State))
+		site.Refuse(w, http.StatusConflict, "only a job that failed or was cancelled can be retried: this one is "+string(j.State))
 	default:
 		acted(w, s.o.Retry(r.Context(), j.ID))
 	}
@@ -192,7 +193,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 
 func acted(w http.ResponseWriter, err error) {
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
+		site.Refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

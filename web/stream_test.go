@@ -22,7 +22,7 @@ func (r *lineReader) next(t *testing.T) string {
 }
 
 // stream opens a stream, which ends with the test.
-func (s *site) stream(path string) *lineReader {
+func (s *host) stream(path string) *lineReader {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	r, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/site"
 	"vidfilter/internal/tally"
 	"vidfilter/queue"
 )
@@ -262,9 +263,9 @@ func TestTrouble(t *testing.T) {
 	soon(t, "the queue is asked again", func() bool { code, _ := s.ask("GET", "/healthz"); return code == 200 })
 }
 
-func serve(t *testing.T, h http.Handler) *site {
+func serve(t *testing.T, h http.Handler) *host {
 	ctx, cancel := context.WithCancel(context.Background())
-	addr, wait, err := Serve(ctx, "127.0.0.1:0", h)
+	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +275,7 @@ func serve(t *testing.T, h http.Handler) *site {
 			t.Error(err)
 		}
 	})
-	return &site{"http://" + addr.String(), nil, t}
+	return &host{"http://" + addr.String(), nil, t}
 }
 
 // line returns the value of a metric, and its labels' part of the name.
@@ -417,19 +418,19 @@ func TestServe(t *testing.T) {
 	h, stop := Handler(f, Options{})
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
-	addr, wait, err := Serve(ctx, "127.0.0.1:0", h)
+	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Serve(ctx, addr.String(), h); err == nil || !strings.Contains(err.Error(), addr.String()) {
+	if _, _, err := site.Serve(ctx, addr.String(), h, nil); err == nil || !strings.Contains(err.Error(), addr.String()) {
 		t.Errorf("a second one: %v", err)
 	}
-	s := &site{"http://" + addr.String(), f, t}
+	s := &host{"http://" + addr.String(), f, t}
 	r := s.stream("/events")
 	nextEvent(t, r)
 	began := time.Now()
 	cancel()
-	if err := wait(); err != nil || time.Since(began) > farewell {
+	if err := wait(); err != nil || time.Since(began) > 3*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	if err := wait(); err != nil {

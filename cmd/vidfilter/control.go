@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
+	"vidfilter/internal/site"
 	"vidfilter/queue"
 	"vidfilter/web"
 )
@@ -89,7 +90,7 @@ func (b *batchJob) listen(h http.Handler, token string) error {
 func serveStatus(ctx context.Context, e queue.Engine, o web.Options, addr string, say func(string, ...any), onClose func(func())) (url string, err error) {
 	h, stop := web.Handler(e, o)
 	ctx, cancel := context.WithCancel(ctx)
-	at, wait, err := web.Serve(ctx, addr, h)
+	at, wait, err := site.Serve(ctx, addr, h, nil)
 	if err != nil {
 		cancel()
 		stop()

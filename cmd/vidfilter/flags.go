@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/kernels"
+	"vidfilter/live"
 )
 
 // Titles of the groups of flags in --help, in order.
@@ -15,7 +16,7 @@ var groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running
 // Values that are names. The kernels' own lists are in package kernels.
 var (
 	deviceNames     = []string{"auto", "cpu", "cuda", "cuda:all"}
-	fieldOrders     = []string{"auto", "progressive", "tff", "bff"}
+	fieldOrders     = live.FieldOrders()
 	compareNames    = []string{"side", "split"}
 	progressNames   = []string{"auto", "bar", "plain", "json", "none"}
 	x264Presets     = []string{"ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow", "placebo"}
@@ -66,6 +67,12 @@ func (o *options) fileFlags(t table) {
 }
 
 func (o *options) filterFlags(t table) {
+	o.pictureFlags(t)
+	t.add(oneOf(&o.Compare, compareNames), "compare", "", "side or split: show original and filtered")
+}
+
+// pictureFlags say what becomes of a picture; jobs and live have them.
+func (o *options) pictureFlags(t table) {
 	p := &o.Params
 	t.add(newValue(&p.Radius, "N", parseRadius), "radius", "r", "radius in pixels, 0 to 15 (default 3)")
 	t.add(newValue(&p.SigmaS, "X", parsePositive), "sigma-s", "", "spatial sigma in pixels (default (r+1)/2)")
@@ -74,7 +81,6 @@ func (o *options) filterFlags(t table) {
 	t.add(choice(&p.Distance, kernels.DistanceNames(), kernels.ParseDistance), "distance", "", "rgb (default) channel lab luma")
 	t.add(choice(&p.Border, kernels.BorderNames(), kernels.ParseBorder), "border", "", "reflect (default) clamp zero skip")
 	t.add(oneOf(&o.FieldOrder, fieldOrders), "field-order", "", "auto (default) progressive tff bff")
-	t.add(oneOf(&o.Compare, compareNames), "compare", "", "side or split: show original and filtered")
 }
 
 func (o *options) encoderFlags(t table) {

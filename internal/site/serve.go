@@ -1,7 +1,8 @@
-package web
+package site
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +20,11 @@ const (
 
 // Serve listens on addr, "HOST:PORT", and answers with h until ctx ends; then it lets requests that are under way end for a few
 // seconds. It returns the address at once, and a function that waits for the end: its error is nil after a ctx that ended.
-// A request has ten seconds to come in, an answer half a minute to go out, a stream of events as long as it likes.
-func Serve(ctx context.Context, addr string, h http.Handler) (net.Addr, func() error, error) {
+// With a configuration of TLS, it speaks nothing else. A request has ten seconds to come in, an answer half a minute to go out, a stream of events as long as it likes.
+func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config) (net.Addr, func() error, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, nil, fmt.Errorf("web: listen on %s: %w", addr, err)
+		return nil, nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &http.Server{
@@ -32,8 +33,12 @@ func Serve(ctx context.Context, addr string, h http.Handler) (net.Addr, func() e
 		ErrorLog:    log.New(io.Discard, "", 0),                        // what strangers send does not belong on the terminal
 		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with it
 	}
+	l = &limited{l, make(chan struct{}, maxConnections)}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
+	}
 	failed, ended := make(chan error, 1), make(chan error, 1)
-	go func() { failed <- s.Serve(&limited{l, make(chan struct{}, maxConnections)}) }()
+	go func() { failed <- s.Serve(l) }()
 	go func() {
 		defer cancel()
 		ended <- end(ctx, s, failed)
@@ -46,7 +51,7 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 	select {
 	case err := <-failed:
 		s.Close()
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
@@ -55,7 +60,7 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 		s.Close()
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }

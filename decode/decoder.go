@@ -1,0 +1,99 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/cgo"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// decoder is one of FFmpeg's, whose pictures become frames in memory of a pool.
+type decoder struct {
+	path      string // of what is decoded, for errors
+	pool      *pipeline.Pool
+	maxPixels int64
+	warn      func(format string, args ...any)
+
+	codec  *astiav.Codec
+	dec    *astiav.CodecContext
+	handle cgo.Handle
+	pkt    *astiav.Packet
+	frame  *astiav.Frame
+
+	format pipeline.Format // of every frame handed out; zero before the first
+	scaler av.Scaler
+	seen   astiav.PixelFormat // the last source format a note was given for
+
+	// Copied and Converted count the frames that did not lie in the pool's memory as decoded: their
+	// decoder insists on memory of its own, or no layout of ours holds them.
+	Copied, Converted int64
+}
+
+// alloc makes d.dec, for its caller to tell it about the stream before start.
+func (d *decoder) alloc(id astiav.CodecID) error {
+	if d.codec = decoderFor(id); d.codec == nil {
+		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("this build has no decoder for %s", id)}
+	}
+	if d.dec = astiav.AllocCodecContext(d.codec); d.dec == nil {
+		return &Error{Op: "decode", Path: d.path, Err: errors.New("out of memory")}
+	}
+	return nil
+}
+
+// start opens the decoder. Its packets count in timebase.
+func (d *decoder) start(threads int, timebase C.AVRational) error {
+	// Every thread more holds frames and comes later to the end; FFmpeg's own choice stops there too.
+	const mostThreads = 16
+	d.dec.SetThreadCount(min(threads, mostThreads))
+	d.handle = cgo.NewHandle(d.pool)
+	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
+	if err := d.tooLarge(d.dec.Width(), d.dec.Height()); err != nil {
+		return err
+	}
+	if err := d.dec.Open(d.codec, nil); err != nil {
+		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("open the %s decoder: %w", d.codec.Name(), err)}
+	}
+	d.pkt, d.frame = astiav.AllocPacket(), astiav.AllocFrame()
+	return nil
+}
+
+// close frees it; frames handed out stay valid. It may be called twice, and alloc after it.
+func (d *decoder) close() {
+	if d.dec != nil {
+		d.dec.Free()
+		d.dec = nil
+	}
+	if d.handle != 0 {
+		d.handle.Delete()
+		d.handle = 0
+	}
+	if d.pkt != nil {
+		d.pkt.Free()
+		d.frame.Free()
+		d.pkt, d.frame = nil, nil
+	}
+	d.scaler.Close()
+}
+
+func (d *decoder) tooLarge(w, h int) error {
+	if d.maxPixels <= 0 || int64(w)*int64(h) <= d.maxPixels {
+		return nil
+	}
+	return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("%dx%d is more than %d pixels", w, h, d.maxPixels),
+		hint: "raise --max-pixels if there is memory for it"}
+}
+
+// decoderFor prefers dav1d, since FFmpeg's own AV1 decoder only drives hardware.
+func decoderFor(id astiav.CodecID) *astiav.Codec {
+	if id == astiav.CodecIDAv1 {
+		return astiav.FindDecoderByName("libdav1d")
+	}
+	return astiav.FindDecoder(id)
+}

@@ -1,0 +1,172 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// StreamOptions of OpenStream. The zero value is ready.
+type StreamOptions struct {
+	MaxPixels int64 // larger pictures are errors; 0 means no limit
+	Threads   int   // for the slices of a picture; 0 for one a core
+}
+
+// Stream decodes pictures that come one by one, as a browser's encoder makes them, each as soon as it is there.
+// It is for one goroutine.
+type Stream struct {
+	decoder
+	kind    streamKind
+	threads int
+	lost    bool // only a key frame helps
+}
+
+type streamKind struct {
+	id    astiav.CodecID
+	intra bool // every picture stands for itself
+	key   func(picture []byte) bool
+}
+
+var streamKinds = map[string]streamKind{
+	"h264": {id: astiav.CodecIDH264, key: func(b []byte) bool { return h264Entry(startCodeUnits(b)) }},
+	"vp8":  {id: astiav.CodecIDVp8, key: func(b []byte) bool { return len(b) > 0 && b[0]&1 == 0 }},
+	"jpeg": {id: astiav.CodecIDMjpeg, intra: true, key: func([]byte) bool { return true }},
+}
+
+// OpenStream returns a decoder of "h264" (Annex B), "vp8" or "jpeg", which begins with a key frame. Frames live in
+// memory of pool.
+func OpenStream(codec string, pool *pipeline.Pool, o StreamOptions) (*Stream, error) {
+	kind, ok := streamKinds[codec]
+	if !ok {
+		return nil, &Error{Op: "decode", Err: optionError(fmt.Sprintf("no codec %q for single pictures", codec)),
+			hint: "h264, vp8 and jpeg are known"}
+	}
+	s := &Stream{kind: kind, threads: o.Threads, lost: true}
+	s.decoder = decoder{path: codec + " picture", pool: pool, maxPixels: o.MaxPixels, warn: func(string, ...any) {}}
+	if err := s.open(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open begins anew, with a decoder that has seen nothing.
+func (s *Stream) open() error {
+	s.close()
+	if err := s.alloc(s.kind.id); err != nil {
+		return err
+	}
+	s.dec.SetFlags(s.dec.Flags() | astiav.CodecContextFlags(astiav.CodecContextFlagLowDelay))
+	s.dec.SetThreadType(astiav.ThreadTypeSlice) // threads of frames come a frame late each
+	if s.kind.intra {
+		// Where nothing is handed on to later pictures, a damaged one is better left out than patched up.
+		s.dec.SetErrorRecognitionFlags(astiav.ErrorRecognitionFlags(astiav.ErrorRecognitionFlagExplode))
+	}
+	return s.start(s.threads, C.AVRational{1, C.int(second)})
+}
+
+// Close frees it. Frames handed out stay valid. It may be called twice; Decode then returns errors.
+func (s *Stream) Close() { s.close() }
+
+// Decode takes one picture whole, which it only reads, and returns its frame, owned by the caller and with the PTS
+// given; nil where the picture is not to be shown, or its stream says that later ones come before it. Frames
+// follow the stream from size to size. After an error that wraps ErrKeyFrame, pictures are refused up to the next key frame.
+func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
+	switch {
+	case s.dec == nil:
+		return nil, &Error{Op: "decode", Path: s.path, Err: errors.New("the stream is closed")}
+	case s.lost && !s.kind.key(picture):
+		return nil, s.damagedBy(nil)
+	}
+	f, err := s.decode(picture, pts)
+	s.lost = err != nil
+	if err == nil {
+		return f, nil
+	}
+	if err := s.open(); err != nil { // what it keeps of the damaged stream must not show in the next picture
+		return nil, err
+	}
+	return nil, err
+}
+
+func (s *Stream) decode(picture []byte, pts int64) (*pipeline.Frame, error) {
+	if s.kind.intra && endless(picture) {
+		return nil, s.damagedBy(errors.New("too many scans"))
+	}
+	err := av.Error(int(C.vf_packet((*C.AVPacket)(av.PacketPtr(s.pkt)), unsafe.Pointer(unsafe.SliceData(picture)), C.size_t(len(picture)), C.int64_t(pts))))
+	if err == nil {
+		err = s.dec.SendPacket(s.pkt)
+		s.pkt.Unref()
+	}
+	if err != nil {
+		return nil, s.damagedBy(err)
+	}
+	return s.newest()
+}
+
+// newest returns the last frame that the decoder has, which is the only one unless the stream is odd.
+func (s *Stream) newest() (last *pipeline.Frame, err error) {
+	for {
+		err := s.dec.ReceiveFrame(s.frame)
+		if errors.Is(err, astiav.ErrEagain) {
+			return last, nil
+		}
+		var f *pipeline.Frame
+		if err != nil {
+			err = s.damagedBy(err)
+		} else {
+			f, err = s.convert()
+			s.frame.Unref()
+		}
+		if last != nil {
+			last.Release()
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = f
+	}
+}
+
+func (s *Stream) convert() (*pipeline.Frame, error) {
+	c := (*C.AVFrame)(s.frame.UnsafePointer())
+	if damaged(c) {
+		return nil, s.damagedBy(nil)
+	}
+	return s.current(c)
+}
+
+// damagedBy makes the error for a picture that cannot be used; a cause of nil is damage within it.
+func (s *Stream) damagedBy(cause error) error {
+	what := errors.New("damaged")
+	switch {
+	case s.lost && cause == nil:
+		what = errors.New("it builds on what was lost")
+	case errors.Is(cause, astiav.ErrInvaliddata), cause == nil:
+	case syscall.Errno(av.Errno(cause)) == syscall.EINVAL && s.maxPixels > 0:
+		what = fmt.Errorf("larger than %d pixels, or damaged", s.maxPixels)
+	default:
+		what = fmt.Errorf("damaged: %w", cause)
+	}
+	if !s.kind.intra {
+		what = fmt.Errorf("%w: %w", what, ErrKeyFrame)
+	}
+	return &Error{Op: "decode", Path: s.path, Err: what}
+}
+
+// endless tells a JPEG that is more work than any real one: each scan may go over the whole picture and be a few
+// bytes long. The mark of a scan cannot stand in samples.
+func endless(jpeg []byte) bool {
+	const mostScans = 100
+	return bytes.Count(jpeg, []byte{0xff, 0xda}) > mostScans
+}

@@ -1,0 +1,486 @@
+package encode_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode"
+	"vidfilter/internal/av"
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/metrics"
+	"vidfilter/pipeline"
+)
+
+// camera makes pairs of pictures that move. When the test ends, every frame must be back.
+type camera struct {
+	tb     testing.TB
+	pool   *pipeline.Pool
+	format pipeline.Format
+}
+
+func newCamera(tb testing.TB, format pipeline.Format) *camera {
+	tb.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := &camera{tb, pipeline.NewPool(cpu, 64), format}
+	tb.Cleanup(func() {
+		if n := c.pool.InUse(); n != 0 {
+			tb.Errorf("%d blocks are still out", n)
+		}
+		c.pool.Close()
+		_ = cpu.Close()
+	})
+	return c
+}
+
+func (c *camera) frame(value func(plane, x, y int) byte) *pipeline.Frame {
+	c.tb.Helper()
+	f, err := c.pool.NewFrame(context.Background(), c.format)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	kerneltest.EachSample(f, value)
+	return f
+}
+
+// pair is picture n: waves that move, with grain in the original and without in the filtered one.
+func (c *camera) pair(n int) (original, filtered *pipeline.Frame) {
+	wave := func(plane, x, y int) float64 {
+		k := 0.02 * float64(1+plane)
+		return 128 + 60*math.Sin(k*float64(x+3*n))*math.Cos(k*float64(y-2*n))
+	}
+	seed := uint32(n + 1)
+	original = c.frame(func(plane, x, y int) byte {
+		seed = seed*1664525 + 1013904223
+		return byte(wave(plane, x, y) + float64(seed>>28) - 8)
+	})
+	filtered = c.frame(func(plane, x, y int) byte { return byte(wave(plane, y, x)) })
+	return original, filtered
+}
+
+// encode codes picture n.
+func (c *camera) encode(p *encode.Preview, n int, key bool) encode.Packet {
+	c.tb.Helper()
+	a, b := c.pair(n)
+	defer a.Release()
+	defer b.Release()
+	packet, err := p.Encode(a, b, stampOf(n), key)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	if len(packet.Data) == 0 {
+		c.tb.Fatalf("picture %d gave no packet", n)
+	}
+	return packet
+}
+
+// Pictures come at 30 a second, not quite regularly.
+func stampOf(n int) encode.Stamp {
+	return encode.Stamp{Time: 1.7e12 + math.Round(float64(n)*1e4/30)/10 + float64(n%3*4), Seq: uint16(n)}
+}
+
+func newPreview(tb testing.TB, o encode.PreviewOptions) *encode.Preview {
+	tb.Helper()
+	if o.Kind == 0 {
+		o.Kind, o.View = encode.PreviewAVC, encode.ViewStack
+	}
+	p, err := encode.NewPreview(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// viewer decodes what it is sent, each picture at once.
+type viewer struct {
+	t      *testing.T
+	dec    *astiav.CodecContext
+	config *encode.PreviewConfig
+}
+
+// show returns the picture of a packet; until the next call.
+func (v *viewer) show(p encode.Packet) *pipeline.Frame {
+	v.t.Helper()
+	if p.Config != nil {
+		if !p.Key {
+			v.t.Error("a configuration without a key frame")
+		}
+		v.open(p.Config)
+	}
+	if v.dec == nil {
+		v.t.Fatal("a picture without a configuration")
+	}
+	pkt := astiav.AllocPacket()
+	defer pkt.Free()
+	if err := pkt.FromData(p.Data); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.dec.SendPacket(pkt); err != nil {
+		v.t.Fatalf("the decoder refuses a packet: %v", err)
+	}
+	f := astiav.AllocFrame()
+	v.t.Cleanup(f.Free)
+	if err := v.dec.ReceiveFrame(f); err != nil {
+		v.t.Fatalf("no picture at once: %v", err)
+	}
+	return viewOf(v.t, f)
+}
+
+func (v *viewer) open(c *encode.PreviewConfig) {
+	v.t.Helper()
+	v.config = c
+	name := "h264"
+	if c.Codec == "" {
+		name = "mjpeg"
+	}
+	codec := astiav.FindDecoderByName(name)
+	dec := astiav.AllocCodecContext(codec)
+	v.t.Cleanup(dec.Free)
+	if len(c.Description) > 0 {
+		if err := dec.SetExtraData(c.Description); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	dec.SetThreadCount(1)
+	if err := dec.Open(codec, nil); err != nil {
+		v.t.Fatal(err)
+	}
+	v.dec = dec
+}
+
+// viewOf shows a decoded picture as the program sees it.
+func viewOf(t *testing.T, f *astiav.Frame) *pipeline.Frame {
+	t.Helper()
+	layout, full, ok := av.LayoutOf(f.PixelFormat())
+	if !ok {
+		t.Fatalf("decoded as %v", f.PixelFormat())
+	}
+	format := pipeline.Format{Layout: layout, Width: f.Width(), Height: f.Height(), FullRange: full || f.ColorRange() == astiav.ColorRangeJpeg}
+	switch f.ColorSpace() {
+	case astiav.ColorSpaceSmpte170M, astiav.ColorSpaceBt470Bg:
+		format.Matrix = pipeline.BT601
+	case astiav.ColorSpaceBt709:
+		format.Matrix = pipeline.BT709
+	case astiav.ColorSpaceBt2020Ncl:
+		format.Matrix = pipeline.BT2020
+	default:
+		t.Errorf("the colours are %v", f.ColorSpace())
+	}
+	var planes [4]pipeline.Plane
+	for i := range format.NumPlanes() {
+		w, rows := format.PlaneSize(i)
+		planes[i] = pipeline.Plane{Data: make([]byte, w*rows), Pitch: w}
+	}
+	b, err := f.Data().Bytes(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range format.NumPlanes() {
+		b = b[copy(planes[i].Data, b):]
+	}
+	return pipeline.NewFrame(format, planes, nil, nil)
+}
+
+// window is rows of a decoded stack.
+func window(f *pipeline.Frame, top, w, h int) *pipeline.Frame {
+	format := f.Format
+	format.Width, format.Height = w, h
+	planes := f.Planes
+	planes[0].Data = planes[0].Data[top*planes[0].Pitch:]
+	for i := range planes[1:3] {
+		planes[1+i].Data = planes[1+i].Data[top/2*planes[1+i].Pitch:]
+	}
+	return pipeline.NewFrame(format, planes, nil, nil)
+}
+
+// check holds the decoded stack against the pair that it was made of.
+func (v *viewer) check(c *camera, n int, least float64, shown *pipeline.Frame) {
+	v.t.Helper()
+	original, filtered := c.pair(n)
+	defer original.Release()
+	defer filtered.Release()
+	for i, f := range []*pipeline.Frame{original, filtered} {
+		got := window(shown, i*v.config.FilteredY, v.config.Width, v.config.Height)
+		want := convert(v.t, f, got.Format)
+		score, err := metrics.Compare(got, want)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		if score.PSNR() < least {
+			v.t.Errorf("picture %d, half %d: %v", n, i, score)
+		}
+	}
+	v.checkStamp(n, shown)
+}
+
+func (v *viewer) checkStamp(n int, shown *pipeline.Frame) {
+	v.t.Helper()
+	luma := shown.Planes[0]
+	luma.Data = luma.Data[v.config.StampY*luma.Pitch:]
+	s, ok := encode.ReadStamp(luma, shown.Width)
+	want := stampOf(n)
+	if !ok || s.Seq != want.Seq || math.Abs(s.Time-math.Mod(want.Time, (1<<40)/10.)) > 0.01 {
+		v.t.Errorf("picture %d has the stamp %+v, %v", n, s, ok)
+	}
+}
+
+// convert returns f, which stays the caller's, in another format.
+func convert(t *testing.T, f *pipeline.Frame, to pipeline.Format) *pipeline.Frame {
+	t.Helper()
+	var planes [4]pipeline.Plane
+	for i := range to.NumPlanes() {
+		w, h := to.PlaneSize(i)
+		pitch := (w + 63) / 64 * 64
+		planes[i] = pipeline.Plane{Data: make([]byte, pitch*(h+2)), Pitch: pitch}
+	}
+	out := pipeline.NewFrame(to, planes, nil, nil)
+	src, err := av.Wrap(f.Retain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Free()
+	var s av.Scaler
+	defer s.Close()
+	if err := s.Convert(out, src, f.Matrix, f.FullRange); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func yuv420(w, h int) pipeline.Format {
+	return pipeline.Format{Layout: pipeline.YUV420P, Width: w, Height: h, Matrix: pipeline.BT709}
+}
+
+// Every layout, tagged as it is, comes out as it went in, picture by picture, with its stamp.
+func TestPreviewLayouts(t *testing.T) {
+	for _, format := range []pipeline.Format{
+		{Layout: pipeline.YUV420P, Matrix: pipeline.BT709},
+		{Layout: pipeline.YUV420P, Matrix: pipeline.BT601, FullRange: true},
+		{Layout: pipeline.YUV422P, Matrix: pipeline.BT601},
+		{Layout: pipeline.YUV444P, Matrix: pipeline.BT2020, FullRange: true},
+		{Layout: pipeline.NV12, Matrix: pipeline.BT709},
+		{Layout: pipeline.RGBA},
+	} {
+		format.Width, format.Height = 160, 90
+		t.Run(fmt.Sprintf("%v-%v", format.Layout, format.Matrix), func(t *testing.T) {
+			c, v := newCamera(t, format), &viewer{t: t}
+			p := newPreview(t, encode.PreviewOptions{Threads: 2})
+			for n := range 4 {
+				shown := v.show(c.encode(p, n, false))
+				if want := format; format.Layout != pipeline.RGBA && (shown.Matrix != want.Matrix || shown.FullRange != want.FullRange) ||
+					format.Layout == pipeline.RGBA && (shown.Matrix != pipeline.BT601 || shown.FullRange) {
+					t.Errorf("tagged %v, full range %v", shown.Matrix, shown.FullRange)
+				}
+				v.check(c, n, 34, shown)
+			}
+		})
+	}
+}
+
+func TestPreviewSizes(t *testing.T) {
+	for _, c := range []struct{ w, h, scale int }{
+		{1, 1, 1}, {2, 2, 1}, {63, 17, 1}, {65, 33, 1}, {641, 361, 1}, {4096, 1148, 1}, {4096, 1150, 2}, {4, 9000, 3},
+	} {
+		t.Run(fmt.Sprintf("%dx%d", c.w, c.h), func(t *testing.T) {
+			if testing.Short() && c.w > 1000 {
+				t.Skip("-short")
+			}
+			camera, v := newCamera(t, yuv420(c.w, c.h)), &viewer{t: t}
+			p := newPreview(t, encode.PreviewOptions{BitRate: 20e6})
+			for n := range 2 {
+				shown := v.show(camera.encode(p, n, false))
+				if v.config.Scale != c.scale || v.config.CodedWidth != shown.Width || v.config.CodedHeight != shown.Height {
+					t.Fatalf("%+v, and %v is shown", v.config, shown)
+				}
+				if v.config.Width != (c.w+c.scale-1)/c.scale || v.config.Height != (c.h+c.scale-1)/c.scale {
+					t.Errorf("%+v", v.config)
+				}
+				v.check(camera, n, 28, shown) // a picture of one sample is far off when that is by 10
+			}
+		})
+	}
+}
+
+// Each new size, layout or matrix begins with a configuration and a key frame, and nothing else does.
+func TestPreviewChanges(t *testing.T) {
+	v := &viewer{t: t}
+	p := newPreview(t, encode.PreviewOptions{Threads: 1})
+	var last *encode.PreviewConfig
+	for i, format := range []pipeline.Format{
+		yuv420(160, 90), yuv420(160, 92), {Layout: pipeline.NV12, Width: 160, Height: 92, Matrix: pipeline.BT709},
+		{Layout: pipeline.NV12, Width: 160, Height: 92, Matrix: pipeline.BT601}, {Layout: pipeline.RGBA, Width: 64, Height: 64},
+	} {
+		c := newCamera(t, format)
+		for n := range 3 {
+			packet := c.encode(p, n, false)
+			if first := n == 0; packet.Key != first || (packet.Config != nil) != first {
+				t.Errorf("format %d, picture %d: key %v, config %v", i, n, packet.Key, packet.Config)
+			}
+			v.check(c, n, 32, v.show(packet))
+		}
+		if v.config == last {
+			t.Error("no new configuration")
+		}
+		last = v.config
+	}
+}
+
+func TestPreviewKeyFrames(t *testing.T) {
+	c, v := newCamera(t, yuv420(160, 90)), &viewer{t: t}
+	p := newPreview(t, encode.PreviewOptions{Threads: 1})
+	for n := range 400 { // more than x264's own 250
+		packet := c.encode(p, n, n == 7 || n == 8)
+		if want := n == 0 || n == 7 || n == 8; packet.Key != want || (packet.Config != nil) != (n == 0) {
+			t.Errorf("picture %d: key %v, config %v", n, packet.Key, packet.Config)
+		}
+		if n == 7 { // a decoder that knows none of those before
+			v.open(v.config)
+		}
+		if n < 20 || n > 390 {
+			v.checkStamp(n, v.show(packet))
+		} else {
+			v.show(packet)
+		}
+	}
+}
+
+// units returns the types of the NAL units of a packet.
+func units(t *testing.T, data []byte) (types []byte) {
+	t.Helper()
+	for len(data) > 0 {
+		size := int(binary.BigEndian.Uint32(data))
+		if size < 1 || size > len(data)-4 {
+			t.Fatalf("a unit of %d bytes in %d", size, len(data))
+		}
+		types = append(types, data[4]&31)
+		data = data[4+size:]
+	}
+	return types
+}
+
+func TestPreviewUnits(t *testing.T) {
+	c := newCamera(t, yuv420(320, 180))
+	p := newPreview(t, encode.PreviewOptions{Threads: 2})
+	for n := range 3 {
+		packet := c.encode(p, n, n == 2)
+		want := byte(1)
+		if packet.Key {
+			want = 5
+		}
+		got := units(t, packet.Data)
+		if len(got) == 0 || bytes.Count(got, []byte{want}) != len(got) {
+			t.Errorf("picture %d has units %v", n, got)
+		}
+		if n > 0 {
+			continue
+		}
+		d := packet.Config.Description
+		if len(d) < 11 || d[0] != 1 || d[4] != 0xff || d[5] != 0xe1 || d[8] != 0x67 || !bytes.Equal(d[1:4], d[9:12]) {
+			t.Errorf("avcC is %x", d)
+		}
+		if want := fmt.Sprintf("avc1.%x", d[1:4]); packet.Config.Codec != want {
+			t.Errorf("%s instead of %s", packet.Config.Codec, want)
+		}
+	}
+}
+
+// rateOf codes a busy picture for some seconds and returns the bits of each one.
+func rateOf(c *camera, p *encode.Preview, from, seconds int) (bits float64) {
+	for n := from; n < from+30*seconds; n++ {
+		bits += 8 * float64(len(c.encode(p, n, false).Data))
+	}
+	return bits / float64(seconds)
+}
+
+func TestPreviewBitRate(t *testing.T) {
+	c := newCamera(t, yuv420(320, 180))
+	p := newPreview(t, encode.PreviewOptions{BitRate: 1_200_000, Threads: 1})
+	rateOf(c, p, 0, 1) // the first key frame
+	for i, want := range []int64{1_200_000, 600_000, 300_000, 900_000} {
+		p.SetBitRate(want)
+		rateOf(c, p, 300*i+100, 1)
+		if got := rateOf(c, p, 300*i+130, 3); got < 0.6*float64(want) || got > 1.15*float64(want) {
+			t.Errorf("%.0f bits a second at %d", got, want)
+		}
+	}
+}
+
+// The stamp is read at a rate that leaves little of the picture.
+func TestStampAtLowRate(t *testing.T) {
+	size := yuv420(1280, 720)
+	if testing.Short() {
+		size = yuv420(640, 360)
+	}
+	c, v := newCamera(t, size), &viewer{t: t}
+	p := newPreview(t, encode.PreviewOptions{BitRate: 300_000})
+	for n := range 20 {
+		v.checkStamp(n, v.show(c.encode(p, n, n == 10)))
+	}
+}
+
+func TestPreviewRefusals(t *testing.T) {
+	for _, o := range []encode.PreviewOptions{
+		{}, {Kind: 9, View: encode.ViewStack}, {Kind: encode.PreviewAVC, View: encode.ViewSplit}, {Kind: encode.PreviewJPEG, View: encode.ViewStack},
+		{Kind: encode.PreviewMP4}, {Kind: encode.PreviewAVC, View: encode.ViewStack, FrameRate: -1},
+		{Kind: encode.PreviewAVC, View: encode.ViewStack, FrameRate: math.NaN()},
+	} {
+		if p, err := encode.NewPreview(o); err == nil {
+			p.Close()
+			t.Errorf("%+v is taken", o)
+		}
+	}
+	a, b := newCamera(t, yuv420(64, 64)), newCamera(t, yuv420(64, 66))
+	f, g := a.frame(func(int, int, int) byte { return 0 }), b.frame(func(int, int, int) byte { return 0 })
+	defer f.Release()
+	defer g.Release()
+	p := newPreview(t, encode.PreviewOptions{})
+	if _, err := p.Encode(f, g, encode.Stamp{}, false); err == nil {
+		t.Error("two sizes are taken")
+	}
+	p.Close()
+	p.Close()
+}
+
+func BenchmarkPreview(b *testing.B) {
+	for _, size := range [][2]int{{1280, 720}, {1920, 1080}} {
+		for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.NV12, pipeline.RGBA} {
+			b.Run(fmt.Sprintf("%v-%d", layout, size[1]), func(b *testing.B) {
+				f := yuv420(size[0], size[1])
+				f.Layout = layout
+				c := newCamera(b, f)
+				p := newPreview(b, encode.PreviewOptions{})
+				const pictures = 12
+				var pairs [pictures][2]*pipeline.Frame
+				for n := range pairs {
+					pairs[n][0], pairs[n][1] = c.pair(n)
+				}
+				n, bits := 0, 0
+				for b.Loop() {
+					pair := pairs[n%pictures]
+					packet, err := p.Encode(pair[0], pair[1], stampOf(n), false)
+					if err != nil {
+						b.Fatal(err)
+					}
+					n++
+					bits += 8 * len(packet.Data)
+				}
+				b.ReportMetric(float64(bits)/float64(n)*30/1e6, "Mbit/s")
+				b.Logf("ends with %s", p.Preset())
+				for _, pair := range pairs {
+					pair[0].Release()
+					pair[1].Release()
+				}
+			})
+		}
+	}
+}

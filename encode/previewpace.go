@@ -1,0 +1,92 @@
+package encode
+
+import (
+	"math"
+	"time"
+)
+
+// previewPresets are x264's, from the one that gives the best picture for its bits to the fastest, which is 1 to 3 dB
+// worse at the same rate. veryfast took half as long again as superfast and was within 0.5 dB of it.
+var previewPresets = [...]string{"superfast", "ultrafast"}
+
+// pace chooses the preset by the time that coding takes.
+type pace struct {
+	budget time.Duration // that a picture may take
+	at     int           // in previewPresets
+	slow   int           // pictures over the budget, less those within it
+	enough int           // of them to go faster
+}
+
+func newPace(fps float64) pace {
+	return pace{budget: time.Duration(float64(time.Second) / fps / 2), enough: max(5, int(fps))}
+}
+
+func (p *pace) preset() string { return previewPresets[p.at] }
+
+// tooSlow takes the time of one more picture, and tells that from now on another preset is in force.
+func (p *pace) tooSlow(took time.Duration) bool {
+	if took <= p.budget {
+		p.slow = max(0, p.slow-1)
+		return false
+	}
+	p.slow++
+	if p.slow < p.enough || p.at == len(previewPresets)-1 {
+		return false
+	}
+	p.at++
+	p.slow = 0
+	return true
+}
+
+// rhythm follows the time from one picture to the next.
+type rhythm struct {
+	started  bool
+	last     float64 // milliseconds, as in Stamp
+	interval float64
+}
+
+// Pictures that come less often than this are not given more bits each: one would take long to send.
+const maxInterval = 250
+
+func newRhythm(fps float64) rhythm { return rhythm{interval: min(1000/fps, maxInterval)} }
+
+// next takes the time of a picture and returns what lies between pictures on average. A clock that jumps changes
+// little.
+func (r *rhythm) next(ms float64) time.Duration {
+	const weight = 0.1
+	if d := ms - r.last; r.started && d > 0 {
+		r.interval += (min(d, 2*r.interval, maxInterval) - r.interval) * weight
+	}
+	r.started, r.last = true, ms
+	return time.Duration(r.interval * float64(time.Millisecond))
+}
+
+const mediaSecond = 90000 // units of the times of recordings and of MP4 for viewers
+
+// mediaClock gives pictures the times at which a player shows them: those of their stamps from the first one on.
+type mediaClock struct {
+	started  bool
+	first    float64 // milliseconds: the stamp that is time 0
+	last     int64   // the latest time, in units of 1/90000 s
+	duration int64   // of the picture at that time
+}
+
+// next takes a stamp and the time between pictures; it returns the picture's time, later than all before, and how
+// long it is shown. Each picture has been sent when the next one comes, so its length is a guess; and MediaSource
+// takes the next one for the beginning of something else when it is more than two lengths later. So the clock
+// goes no faster than that, and catches up little by little. One that was set, or stood for long, starts anew.
+func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int64) {
+	const perMilli, longest = mediaSecond / 1000, 2000
+	if !c.started {
+		c.started, c.first = true, ms
+	} else {
+		ahead := ms - c.first - float64(c.last+c.duration)/perMilli
+		if !(math.Abs(ahead) <= longest) {
+			c.first += ahead
+			ahead = 0
+		}
+		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), 2*c.duration)
+	}
+	c.duration = max(1, int64(interval.Seconds()*mediaSecond))
+	return c.last, c.duration
+}

@@ -1,0 +1,87 @@
+package encode
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestPace(t *testing.T) {
+	const slow, quick = 20 * time.Millisecond, 10 * time.Millisecond
+	p := newPace(30)
+	feed := func(took time.Duration, n int) (changes int) {
+		for range n {
+			if p.tooSlow(took) {
+				changes++
+			}
+		}
+		return changes
+	}
+	if n := feed(quick, 1000) + feed(slow, 29) + feed(quick, 10) + feed(slow, 9); n != 0 || p.preset() != "superfast" {
+		t.Errorf("%d changes, to %s, for a second that was slow", n, p.preset())
+	}
+	if n := feed(slow, 40); n != 1 || p.preset() != "ultrafast" {
+		t.Errorf("%d changes, to %s", n, p.preset())
+	}
+	if n := feed(slow, 1000); n != 0 || p.preset() != "ultrafast" {
+		t.Errorf("%d changes, to %s: there is nothing faster", n, p.preset())
+	}
+}
+
+func TestRhythm(t *testing.T) {
+	r := newRhythm(30)
+	at := 5e9
+	feed := func(step float64, n int) (ms float64) {
+		for range n {
+			at += step
+			ms = float64(r.next(at)) / 1e6
+		}
+		return ms
+	}
+	for _, c := range []struct {
+		step float64
+		n    int
+		want float64
+	}{
+		{1000. / 30, 1, 33.3}, {1000. / 60, 60, 16.7}, {100, 80, 100}, {1e7, 1, 110}, {100, 100, 100}, {2000, 200, 250}, {0, 10, 250}, {-1e9, 1, 250}, {40, 100, 40},
+	} {
+		if got := feed(c.step, c.n); math.Abs(got-c.want) > 0.5 {
+			t.Errorf("%d pictures %g ms apart make %g ms", c.n, c.step, got)
+		}
+	}
+	r = newRhythm(1)
+	if got := r.next(0); got != 250*time.Millisecond {
+		t.Errorf("%v at one picture a second", got)
+	}
+}
+
+// Times of MP4 rise by no more than two lengths of the picture before: a player takes more for a gap.
+func TestMediaClock(t *testing.T) {
+	var c mediaClock
+	last, length := int64(-1), int64(0)
+	ms := 1.7e12
+	feed := func(step float64, n int) (at int64) {
+		for range n {
+			ms += step
+			at, d := c.next(ms, 40*time.Millisecond)
+			if last >= 0 && (at <= last || at > last+2*length) {
+				t.Fatalf("%d after %d, which lasts %d", at, last, length)
+			}
+			last, length = at, d
+		}
+		return last
+	}
+	const tick = 90 // a millisecond
+	for i, s := range []struct {
+		step float64
+		n    int
+		want int64 // milliseconds
+	}{
+		{0, 1, 0}, {40, 10, 400}, {0, 3, 400}, {40, 2, 480}, {500, 1, 560}, {40, 20, 1780}, // a stall is caught up with
+		{3600e3, 1, 1820}, {40, 1, 1860}, {-7200e3, 1, 1900}, {40, 10, 2300}, // a clock that was set is followed from there
+	} {
+		if got := feed(s.step, s.n); got/tick != s.want {
+			t.Errorf("step %d ends at %d ms instead of %d", i, got/tick, s.want)
+		}
+	}
+}

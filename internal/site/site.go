@@ -1,0 +1,48 @@
+// Package site is what the program's pages have in common: the server, the headers that keep a browser from doing more with a page than
+// it should, and the check of the name under which it was asked for.
+package site
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Harden sets the headers of every response. policy is the content security policy.
+func Harden(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// Refuse answers with a sentence of plain text.
+func Refuse(w http.ResponseWriter, code int, sentence string) { http.Error(w, sentence, code) }
+
+// HostName returns the name or address in a Host header, without port, brackets and closing dot, in small letters.
+func HostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// IsLocal tells whether a Host header names this machine by a loopback address, as localhost, or by one of names: a page of another site
+// may point its own name here, and would then read as if it were ours.
+func IsLocal(host string, names []string) bool {
+	host = HostName(host)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		return true
+	}
+	return host == "localhost" || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(HostName(n), host) })
+}
+
+// OnLoopback tells whether a request came in on a loopback address.
+func OnLoopback(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && local.IP.IsLoopback()
+}

@@ -1,0 +1,226 @@
+// Package live filters pictures as they are taken, for people to look at: a camera, a video at its own speed, a test picture or the camera
+// of a browser goes through the filter, and each picture comes out as a Pair of original and filtered. Latency comes before completeness:
+// every queue holds a few pictures, the oldest of which go first, counted.
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// Options of New.
+type Options struct {
+	Input   Input
+	Backend kernels.Backend // stays the caller's
+	Filter  Filter          // in force at the start
+
+	// Times returns what a GPU has taken for all pictures so far; nil where the CPU filters.
+	Times func() Times
+}
+
+// Times are what the stages of a GPU took.
+type Times struct {
+	Frames                  int64
+	CopyIn, Kernel, CopyOut time.Duration // of all frames together
+}
+
+// Session is one run: one source, one filter, any number of watchers. Its methods may be called from any goroutine.
+type Session struct {
+	o      Options
+	frames *pipeline.Pool // of originals; decoders draw by Take, which has no limit
+	shots  *mailbox[Shot] // what the source has taken and the filter has not
+
+	results *pipeline.Pool
+	restart chan struct{}
+
+	mu       sync.Mutex
+	filter   Filter // as the person set it
+	inForce  Filter // for the next picture: the same, once the backend is ready for it
+	frozen   bool
+	state    State
+	changed  chan struct{} // closed at the next change of state
+	watchers map[*Watcher]struct{}
+	last     *Pair // what was handed out last, for those who come late
+	ids      int64
+
+	wanted chan struct{} // the filter has been set
+	tuned  chan struct{} // what is in force has changed
+
+	figures figures
+}
+
+// mostPairs is how many results may be out at a time: more than all mailboxes together hold, so that the filter never waits for a watcher.
+const mostPairs = 128
+
+// New prepares a session; Run runs it. Errors are the filter's.
+func New(o Options) (*Session, error) {
+	if _, err := o.Filter.Params(); err != nil {
+		return nil, err
+	}
+	s := &Session{
+		o: o, filter: o.Filter, inForce: o.Filter,
+		frames:  pipeline.NewPool(o.Backend.Input(), 1),
+		results: pipeline.NewPool(o.Backend, mostPairs),
+		shots:   newMailbox(1, Shot.release),
+		restart: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
+		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{},
+		state: State{Status: Starting},
+	}
+	s.figures.times = o.Times
+	return s, nil
+}
+
+// Run takes and filters pictures until ctx ends, and returns its cause, or an error that no waiting helps against: an input that cannot be
+// opened at the first attempt and is no camera, or a device that failed. It is called once; watchers end with it.
+func (s *Session) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for _, part := range []func(context.Context) error{s.capture, s.filterAll, s.tune, s.tuneAhead} {
+		wg.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	s.close()
+	return context.Cause(ctx)
+}
+
+func (s *Session) close() {
+	s.shots.close()
+	s.mu.Lock()
+	last, all := s.last, s.watchers
+	s.last, s.watchers = nil, nil
+	s.mu.Unlock()
+	for w := range all {
+		w.box.close()
+	}
+	if last != nil {
+		last.Release()
+	}
+	s.frames.Close()
+	s.results.Close()
+}
+
+// Restart plays an input that has ended from its start.
+func (s *Session) Restart() { poke(s.restart) }
+
+// poke leaves a message for who waits for c, unless one lies there.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// retry is how long a camera that cannot be had is left alone.
+const retry = time.Second
+
+// capture keeps the source going. What comes of it is in the state.
+func (s *Session) capture(ctx context.Context) error {
+	for first := true; ; first = false {
+		s.setStatus(Starting, "", "")
+		err := s.play(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, io.EOF) && s.o.Input.Loop:
+			continue
+		case errors.Is(err, io.EOF):
+			s.setStatus(Ended, "the video has ended", "")
+		case s.o.Input.Again:
+			s.setError(Waiting, err)
+		case first && s.figures.taken() == 0:
+			return err
+		default:
+			s.setError(Failed, err)
+		}
+		var again <-chan time.Time
+		if s.o.Input.Again {
+			again = time.After(retry)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.restart:
+		case <-again:
+		}
+	}
+}
+
+// play takes pictures until the source ends or fails.
+func (s *Session) play(ctx context.Context) error {
+	src, err := s.o.Input.Open(ctx, s.frames, s.setStatus)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	for {
+		if err := s.whileFrozen(ctx); err != nil {
+			return err
+		}
+		shot, err := src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		s.figures.take(shot)
+		s.setFormat(shot, src.FrameRate())
+		if s.shots.put(shot) {
+			s.figures.droppedFilter.Add(1)
+		}
+	}
+}
+
+// whileFrozen waits where the source is one that can: a video goes on where it was, a camera does not.
+func (s *Session) whileFrozen(ctx context.Context) error {
+	for s.o.Input.Kind == File {
+		s.mu.Lock()
+		frozen, changed := s.frozen, s.changed
+		s.mu.Unlock()
+		if !frozen || s.figures.taken() == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Set changes the filter from the next picture on; the GPU may have to compile a kernel first, and goes on with the old filter meanwhile.
+func (s *Session) Set(change func(*Filter)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.filter
+	change(&f)
+	if _, err := f.Params(); err != nil {
+		return err
+	}
+	if f == s.filter {
+		return nil
+	}
+	s.filter = f
+	s.announce()
+	poke(s.wanted)
+	return nil
+}
+
+// Freeze holds the picture, or lets it go on. The filter still applies to it.
+func (s *Session) Freeze(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen != on {
+		s.frozen = on
+		s.announce()
+	}
+}

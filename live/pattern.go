@@ -1,0 +1,148 @@
+package live
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
+)
+
+// PatternOptions say what the test picture is like; zero values are 1280x720, 30 a second, and noise as of a dark room.
+type PatternOptions struct {
+	Width, Height int
+	FPS           float64
+	Noise         float64 // standard deviation in levels of 8 bits; negative for none
+}
+
+func (o PatternOptions) complete() PatternOptions {
+	if o.Width == 0 || o.Height == 0 {
+		o.Width, o.Height = 1280, 720
+	}
+	if o.FPS == 0 {
+		o.FPS = 30
+	}
+	if o.Noise == 0 {
+		o.Noise = 8
+	}
+	return o
+}
+
+// OpenPattern returns what opens the test picture: a landscape that drifts to and fro under a swinging bar, with noise of its own in every
+// picture. Width and Height are 16 to 8192.
+func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
+	o = o.complete()
+	return func(_ context.Context, pool *pipeline.Pool, _ Tell) (Source, error) { return newPattern(o, pool) }
+}
+
+// pattern draws yuv420p, BT.709, limited range.
+type pattern struct {
+	o     PatternOptions
+	pool  *pipeline.Pool
+	still [3][]byte // the landscape, wider than the picture
+	pitch int       // of its luma; chroma has half of it
+	drift int       // by how much wider
+	noise []int8
+	pace  pace
+	n     int64
+}
+
+func newPattern(o PatternOptions, pool *pipeline.Pool) (*pattern, error) {
+	p := &pattern{o: o, pool: pool, drift: o.Width / 4 &^ 1}
+	wide := o.Width&^1 + 2 + p.drift
+	r, err := scene.New(scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]byte, r.FrameSize())
+	r.Frame(all, 0)
+	luma, chroma := wide*o.Height, wide/2*((o.Height+1)/2)
+	p.still = [3][]byte{all[:luma], all[luma:][:chroma], all[luma+chroma:]}
+	p.pitch = wide
+	p.noise = noiseTable(o.Noise)
+	return p, nil
+}
+
+// noiseTable returns normally distributed noise, to be read from anywhere.
+func noiseTable(sigma float64) []int8 {
+	if sigma < 0 {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	t := make([]int8, 1<<18)
+	for i := range t {
+		t[i] = int8(max(-127, min(127, math.Round(r.NormFloat64()*sigma))))
+	}
+	return t
+}
+
+func (p *pattern) FrameRate() float64 { return p.o.FPS }
+func (p *pattern) Close()             {}
+
+func (p *pattern) Next(ctx context.Context) (Shot, error) {
+	at := time.Duration(float64(p.n) / p.o.FPS * float64(time.Second))
+	if err := p.pace.wait(ctx, at); err != nil {
+		return Shot{}, err
+	}
+	taken := time.Now()
+	f, err := p.pool.TakeFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: p.o.Width, Height: p.o.Height, Matrix: pipeline.BT709}, nil)
+	if err != nil {
+		return Shot{}, err
+	}
+	p.draw(f)
+	p.n++
+	return shotAt(f, taken), nil
+}
+
+func (p *pattern) draw(f *pipeline.Frame) {
+	seconds := float64(p.n) / p.o.FPS
+	shift := int((0.5-0.5*math.Cos(seconds/2))*float64(p.drift)) &^ 1
+	for i, still := range p.still {
+		pitch, from := p.pitch, shift
+		if i > 0 {
+			pitch, from = pitch/2, shift/2
+		}
+		w, rows := f.PlaneSize(i)
+		for y := range rows {
+			row := f.Row(i, y)
+			copy(row, still[y*pitch+from:][:w])
+			p.grain(row, i > 0)
+		}
+	}
+	p.bar(f, seconds)
+}
+
+// grain adds noise to a row; chroma gets half of it.
+func (p *pattern) grain(row []byte, chroma bool) {
+	if p.noise == nil {
+		return
+	}
+	from := rand.IntN(len(p.noise) - len(row))
+	noise := p.noise[from:][:len(row)]
+	shift := 0
+	if chroma {
+		shift = 1
+	}
+	for x, n := range noise {
+		v := int(row[x]) + int(n>>shift)
+		if uint(v) > 255 {
+			v = ^v >> 63 & 255
+		}
+		row[x] = byte(v)
+	}
+}
+
+// bar draws a white bar that swings across every two seconds: whether the picture moves is seen at once.
+func (p *pattern) bar(f *pipeline.Frame, seconds float64) {
+	w, rows := f.PlaneSize(0)
+	wide := max(2, w/80)
+	x := int((0.5 - 0.5*math.Cos(seconds*math.Pi)) * float64(w-wide))
+	for y := rows * 7 / 8; y < rows; y++ {
+		row := f.Row(0, y)[x:][:wide]
+		for i := range row {
+			row[i] = 235
+		}
+	}
+}

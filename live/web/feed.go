@@ -1,0 +1,119 @@
+package web
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"vidfilter/live"
+)
+
+// camera begins or ends to take the page's own camera.
+func (v *viewer) camera(ctx context.Context, m message) error {
+	remote := v.server.o.Remote
+	if remote == nil {
+		return v.say(ctx, refusedMessage{"refused", "this session shows " + v.server.o.Input.Name + ", not a browser's camera"})
+	}
+	if !m.On {
+		if v.feed == nil && m.Error != "" {
+			remote.Refuse(cameraError(m.Error))
+			v.server.Changed()
+		}
+		v.endFeed(cameraError(m.Error))
+		return nil
+	}
+	v.endFeed("")
+	feed, err := remote.Connect(m.Codec, m.FPS)
+	if err != nil {
+		return v.say(ctx, refusedMessage{"refused", err.Error()})
+	}
+	v.feed = feed
+	v.uplink = uplink{rate: firstRate, least: math.Inf(1)}
+	return v.say(ctx, cameraMessage{Type: "camera_rate", Bits: int64(v.uplink.rate)})
+}
+
+// cameraError says in words what browsers give as a name.
+func cameraError(name string) string {
+	switch name {
+	case "":
+		return ""
+	case "NotAllowedError", "SecurityError":
+		return "the browser does not allow it"
+	case "NotFoundError":
+		return "there is none"
+	case "NotReadableError", "AbortError":
+		return "another program uses it, or it does not work"
+	case "OverconstrainedError":
+		return "it does not offer what was asked for"
+	case "ended":
+		return "it was pulled out or switched off"
+	}
+	const enough = 100
+	if r := []rune(name); len(r) > enough {
+		name = string(r[:enough])
+	}
+	return name
+}
+
+func (v *viewer) endFeed(reason string) {
+	if v.feed != nil {
+		v.feed.Close(reason)
+		v.feed = nil
+	}
+}
+
+// cameraPicture takes in a picture of the page's camera. What is damaged is answered with the wish for a key frame.
+func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
+	p, err := parsePicture(b)
+	if err != nil || v.feed == nil {
+		return err // pictures may still come after the end
+	}
+	if v.feed.Push(p.data, p.stamp) != nil {
+		if err := v.say(ctx, cameraMessage{Type: "camera_key", ID: p.id}); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	if bits := v.uplink.came(now, live.Milliseconds(now)-p.stamp, len(b)); bits > 0 {
+		if err := v.say(ctx, cameraMessage{Type: "camera_rate", Bits: bits}); err != nil {
+			return err
+		}
+	}
+	return v.say(ctx, cameraMessage{Type: "camera_ack", ID: p.id})
+}
+
+// uplink decides how many bits a page's camera may take, by how late its pictures are: against the least lateness, since the clocks differ.
+type uplink struct {
+	rate   float64
+	least  float64 // milliseconds, of the two clocks' difference and the way
+	sum    float64
+	n      int
+	judged time.Time
+	volume bytesIn
+}
+
+// came notes a picture and returns a new rate, or 0 where that stays.
+func (u *uplink) came(now time.Time, lateness float64, bytes int) int64 {
+	u.volume.add(now, bytes)
+	u.least = min(u.least+0.01, lateness) // clocks drift, and lines change
+	u.sum += lateness
+	u.n++
+	if now.Sub(u.judged) < judgement {
+		return 0
+	}
+	mean, old := u.sum/float64(u.n), u.rate
+	u.sum, u.n, u.judged = 0, 0, now
+	through := u.volume.rate(now)
+	switch {
+	case mean > u.least+milliseconds(slack):
+		u.rate = min(u.rate, max(through, u.rate/2)) * 0.85
+	case through > u.rate*0.6:
+		u.rate *= 1.08
+	}
+	const cameraRate = 20e6 // more than a camera's noise is worth
+	u.rate = min(max(u.rate, minRate), cameraRate)
+	if u.rate == old {
+		return 0
+	}
+	return int64(u.rate)
+}

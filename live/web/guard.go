@@ -1,0 +1,174 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"vidfilter/internal/site"
+)
+
+// policy lets the page have what this server sends, pictures that it makes itself, and nothing else. Some browsers do not count the socket
+// as the page's own.
+func (s *Server) policy(r *http.Request) string {
+	socket := "ws://"
+	if s.o.TLS {
+		socket = "wss://"
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self' " +
+		socket + r.Host + "; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}
+
+// guard is in front of every request.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.hostAllowed(r.Host) {
+			site.Harden(w.Header(), "default-src 'none'")
+			site.Refuse(w, http.StatusForbidden, "this page does not go by that name: ask for it as localhost, or start it with --allow-host "+shown(r.Host))
+			return
+		}
+		site.Harden(w.Header(), s.policy(r))
+		if !s.sameOrigin(r) {
+			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, 4<<10) // a token is the largest
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shown leaves of a name what a name may hold: it comes from anywhere.
+func shown(host string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_", c) {
+			return c
+		}
+		return -1
+	}, host)
+}
+
+func (s *Server) hostAllowed(host string) bool {
+	return shown(host) == host && host != "" && site.IsLocal(host, s.o.Hosts)
+}
+
+// sameOrigin refuses what pages of other sites make a browser ask for. Programs that are no browsers send neither header.
+func (s *Server) sameOrigin(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		scheme := "http"
+		if s.o.TLS {
+			scheme = "https"
+		}
+		u, err := url.Parse(origin)
+		return err == nil && u.Scheme == scheme && strings.EqualFold(u.Host, r.Host)
+	}
+	from := r.Header.Get("Sec-Fetch-Site")
+	top := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.URL.Path == "/" // a link to the page
+	return from == "" || from == "same-origin" || from == "none" || top
+}
+
+// keys is who may look.
+type keys struct {
+	token, once [sha256.Size]byte
+
+	mu      *sync.Mutex
+	used    *bool // once
+	cookies *[][sha256.Size]byte
+}
+
+// mostCookies is how many browsers may be logged in; the one that came first has to log in again then.
+const mostCookies = 64
+
+func newKeys(token, once string) keys {
+	used := once == ""
+	return keys{sha256.Sum256([]byte(token)), sha256.Sum256([]byte(once)), new(sync.Mutex), &used, new([][sha256.Size]byte)}
+}
+
+func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
+
+// login returns a cookie's value for who knows a token.
+func (k keys) login(token string) (cookie string, ok bool) {
+	given := sha256.Sum256([]byte(token))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case same(given, k.token):
+	case !*k.used && same(given, k.once):
+		*k.used = true
+	default:
+		return "", false
+	}
+	cookie = rand.Text()
+	*k.cookies = append(*k.cookies, sha256.Sum256([]byte(cookie)))
+	if n := len(*k.cookies); n > mostCookies {
+		*k.cookies = (*k.cookies)[n-mostCookies:]
+	}
+	return cookie, true
+}
+
+func (k keys) knows(cookie string) bool {
+	given := sha256.Sum256([]byte(cookie))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found := 0
+	for _, c := range *k.cookies {
+		found |= subtle.ConstantTimeCompare(given[:], c[:])
+	}
+	return found == 1
+}
+
+// cookieName has the port in it: browsers send cookies to all ports of a host.
+func cookieName(r *http.Request) string {
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		port = "default"
+	}
+	return "vidfilter-" + port
+}
+
+func (s *Server) loggedIn(r *http.Request) bool {
+	c, err := r.Cookie(cookieName(r))
+	return err == nil && s.keys.knows(c.Value)
+}
+
+// login takes the token from the page's script, or from its form where there is no script.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	form := kind == "application/x-www-form-urlencoded"
+	token := ""
+	if form {
+		token = strings.TrimSpace(r.PostFormValue("token"))
+	} else {
+		var body struct {
+			Token string `json:"token"`
+		}
+		b, err := io.ReadAll(r.Body)
+		if err != nil || json.Unmarshal(b, &body) != nil {
+			site.Refuse(w, http.StatusBadRequest, `send {"token":"..."}`)
+			return
+		}
+		token = body.Token
+	}
+	// What follows the # of the address is what people copy.
+	token = token[strings.LastIndexByte(token, '#')+1:]
+	cookie, ok := s.keys.login(token)
+	if !ok {
+		site.Refuse(w, http.StatusUnauthorized, "that is not the token: open the address that vidfilter live printed")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: cookie, Path: "/", HttpOnly: true, Secure: s.o.TLS, SameSite: http.SameSiteStrictMode,
+	})
+	if form {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

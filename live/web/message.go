@@ -1,0 +1,220 @@
+package web
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"vidfilter/encode"
+	"vidfilter/live"
+)
+
+// The socket, version 1. Text messages are JSON objects with a "type"; what is unknown is ignored both ways. Times are milliseconds.
+//
+// A page begins with hello. It acknowledges each picture when it is drawn, since no more than a few are on their way at a time. It may
+// set the filter, freeze the picture, ask for a key frame, and send its own camera, whose pictures are acknowledged in turn. The server
+// sends its state when that changes, a configuration in front of the first picture that it is for, pictures, and figures every second.
+// The types below are the messages.
+const version = 1
+
+const (
+	maxText   = 8 << 10
+	maxBinary = 4 << 20
+)
+
+// message is any text message of a page.
+type message struct {
+	Type    string        `json:"type"`
+	Version int           `json:"version"` // hello
+	Video   string        `json:"video"`   // hello: avc or mp4
+	ID      uint32        `json:"id"`      // ack
+	Wait    float64       `json:"wait"`    // ack: from the picture's arrival to when it was drawn
+	Filter  *filterChange `json:"filter"`  // set
+	On      bool          `json:"on"`      // freeze, camera
+	T       float64       `json:"t"`       // ping
+	FPS     float64       `json:"fps"`     // camera
+	Codec   string        `json:"codec"`   // camera
+	Error   string        `json:"error"`   // camera
+}
+
+// filterChange holds the options that are to change.
+type filterChange struct {
+	Radius     *int     `json:"radius"`
+	SigmaS     *float64 `json:"sigma_s"`
+	SigmaR     *float64 `json:"sigma_r"`
+	Range      *string  `json:"range"`
+	Distance   *string  `json:"distance"`
+	Border     *string  `json:"border"`
+	FieldOrder *string  `json:"field_order"`
+}
+
+func (c *filterChange) apply(f *live.Filter) {
+	set(&f.Radius, c.Radius)
+	set(&f.SigmaS, c.SigmaS)
+	set(&f.SigmaR, c.SigmaR)
+	set(&f.Range, c.Range)
+	set(&f.Distance, c.Distance)
+	set(&f.Border, c.Border)
+	set(&f.FieldOrder, c.FieldOrder)
+}
+
+func set[T any](p, to *T) {
+	if to != nil {
+		*p = *to
+	}
+}
+
+var errTooLong = errors.New("a message is too long")
+
+// badMessage is what no page says.
+type badMessage struct{ error }
+
+func parseMessage(b []byte) (m message, err error) {
+	if len(b) > maxText {
+		return m, errTooLong
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, badMessage{err}
+	}
+	m.FPS = within(m.FPS, 0, 1000)
+	m.Wait = within(m.Wait, 0, 1e6)
+	return m, nil
+}
+
+func within(x, low, high float64) float64 {
+	if math.IsNaN(x) {
+		return low
+	}
+	return min(max(x, low), high)
+}
+
+// cameraPicture is a picture of a page's camera.
+type cameraPicture struct {
+	id    uint32
+	stamp float64
+	data  []byte
+}
+
+const cameraHeader = 16 // kind, flags, 2 bytes of 0, id, time of capture
+
+func parsePicture(b []byte) (p cameraPicture, err error) {
+	if len(b) <= cameraHeader || b[0] != 1 {
+		return p, badMessage{errors.New("a binary message that is no picture")}
+	}
+	p.id = binary.LittleEndian.Uint32(b[4:])
+	p.stamp = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+	p.data = b[cameraHeader:]
+	const soon = 1e14 // the year 5138
+	if !(p.stamp >= 0 && p.stamp < soon) {
+		return p, badMessage{errors.New("a picture of no time")}
+	}
+	return p, nil
+}
+
+// The kinds and flags of binary messages to a page.
+const (
+	kindPicture  = 1
+	kindInit     = 2
+	kindFragment = 3
+
+	flagKey      = 1
+	flagForeign  = 2 // the stamp is of the page's own clock
+	flagRepeated = 4 // the picture is not new: its stamp says nothing of the latency
+)
+
+const pictureHeader = 24
+
+// appendHeader appends the header of a binary message.
+func appendHeader(b []byte, kind, flags byte, id uint32, stamp, sent float64) []byte {
+	b = append(b, kind, flags, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, id)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(stamp))
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(sent))
+}
+
+// stateMessage is how the session is.
+type stateMessage struct {
+	Type         string      `json:"type"`
+	Version      string      `json:"version"`
+	Input        string      `json:"input"`
+	Source       live.Kind   `json:"source"`
+	Status       live.Status `json:"status"`
+	Message      string      `json:"message"`
+	Hint         string      `json:"hint"`
+	Width        int         `json:"width"`
+	Height       int         `json:"height"`
+	FPS          float64     `json:"fps"`
+	Backend      string      `json:"backend"`
+	Frozen       bool        `json:"frozen"`
+	Filter       live.Filter `json:"filter"`
+	Options      live.Limits `json:"options"`
+	Command      string      `json:"command"`
+	Viewers      int         `json:"viewers"`
+	MaxViewers   int         `json:"max_viewers"`
+	Recording    *Recording  `json:"recording"`
+	CameraWanted bool        `json:"camera_wanted"`
+}
+
+// configMessage says how to decode what follows.
+type configMessage struct {
+	Type        string `json:"type"`
+	Kind        string `json:"kind"`
+	Codec       string `json:"codec"`
+	Description []byte `json:"description,omitempty"` // base64 of the avcC
+	Width       int    `json:"width"`
+	Height      int    `json:"height"`
+	CodedWidth  int    `json:"coded_width"`
+	CodedHeight int    `json:"coded_height"`
+	FilteredY   int    `json:"filtered_y"`
+	StampY      int    `json:"stamp_y"`
+	Scale       int    `json:"scale"`
+}
+
+func configOf(kind string, c *encode.PreviewConfig) configMessage {
+	return configMessage{"config", kind, c.Codec, c.Description, c.Width, c.Height, c.CodedWidth, c.CodedHeight, c.FilteredY, c.StampY, c.Scale}
+}
+
+// statsMessage is how it goes; times in milliseconds, rates in bits a second.
+type statsMessage struct {
+	Type        string   `json:"type"`
+	FPS         float64  `json:"fps"`
+	SourceFPS   float64  `json:"source_fps"`
+	SentFPS     float64  `json:"sent_fps"`
+	Dropped     dropped  `json:"dropped"`
+	CopyIn      *float64 `json:"copy_in"`
+	Kernel      *float64 `json:"kernel"`
+	CopyOut     *float64 `json:"copy_out"`
+	Filter      float64  `json:"filter"`
+	Encode      float64  `json:"encode"`
+	Server      float64  `json:"server"`
+	BitRate     int64    `json:"bitrate"`
+	SentBitRate float64  `json:"sent_bitrate"`
+	InFlight    int      `json:"in_flight"`
+	RTT         float64  `json:"rtt"`
+}
+
+// dropped counts pictures since the start: of the session, and of this viewer.
+type dropped struct {
+	Source int64 `json:"source"`
+	Filter int64 `json:"filter"`
+	Viewer int64 `json:"viewer"`
+}
+
+// The short ones.
+type (
+	pongMessage struct {
+		Type   string  `json:"type"`
+		T      float64 `json:"t"`
+		Server float64 `json:"server"`
+	}
+	refusedMessage struct {
+		Type   string `json:"type"`
+		Reason string `json:"reason"`
+	}
+	cameraMessage struct { // camera_ack, camera_key, camera_rate
+		Type string `json:"type"`
+		ID   uint32 `json:"id"`
+		Bits int64  `json:"bits,omitempty"`
+	}
+)

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"slices"
+	"time"
+)
+
+// flow decides how much one viewer is sent: how many pictures may be on their way, and how many bits they may take. It goes by the
+// acknowledgements, and is for one goroutine at a time.
+//
+// The delay of a picture is what it takes from being sent to being acknowledged, less what the page had it waiting: the line, and what
+// stands before it. While that stays near the least that was seen lately the rate rises; when it grows, pictures queue somewhere on the
+// way, and the rate falls below what came through. Where that does not help, it is not the line that is slow but the viewer's computer,
+// which has no use for a worse picture: then the rate goes back to what it was, and stays for a while.
+type flow struct {
+	rate     float64 // bits a second
+	flying   []sent  // the oldest first
+	past     []delay // of the last seconds, the oldest first
+	acked    bytesIn // what came through
+	judged   time.Time
+	interval time.Duration // from picture to picture, as they come
+	last     time.Time     // when one was sent
+	pings    []delay       // of the last minute
+
+	before struct { // when the rate began to fall
+		rate float64 // 0 while it does not
+		delays
+	}
+	blameless time.Time // until then the line is not taken for the reason
+}
+
+type sent struct {
+	id    uint32
+	at    time.Time
+	bytes int
+	ahead int // bytes on their way, with its own
+}
+
+type delay struct {
+	at    time.Time // when it was acknowledged
+	d     time.Duration
+	ahead int
+}
+
+// delays is the mean of some.
+type delays struct {
+	d     time.Duration
+	ahead int
+}
+
+const (
+	firstRate = 8e6
+	minRate   = 150e3
+	maxRate   = 60e6
+
+	pinged    = time.Minute            // the shortest way there and back is of this time
+	remember  = 30 * time.Second       // the least delay is of this time
+	judgement = 250 * time.Millisecond // from one decision to the next
+	slack     = 40 * time.Millisecond  // by how much delays differ on a line that is not full
+	trial     = 4                      // by how much less must be on its way before it is judged whether that helps
+	pardon    = 20 * time.Second       // how long it is not tried again
+
+	fewest, most = 2, 12 // pictures on their way
+)
+
+func newFlow() *flow { return &flow{rate: firstRate, interval: time.Second / 30} }
+
+// room says whether another picture may go.
+func (f *flow) room() bool { return len(f.flying) < f.limit() }
+
+// limit is how many pictures may be on their way: what a long line holds, and two more. How long it is pings tell, which do not wait for
+// what is drawn: a limit that went by the pictures would make them wait for each other, and rise by that.
+func (f *flow) limit() int {
+	way := time.Duration(0)
+	for i, p := range f.pings {
+		if i == 0 || p.d < way {
+			way = p.d
+		}
+	}
+	return min(max(int(way/f.interval)+2, fewest), most)
+}
+
+// ping notes how long the way is there and back.
+func (f *flow) ping(now time.Time, d time.Duration) {
+	f.pings = append(since(f.pings, now.Add(-pinged)), delay{at: now, d: d})
+}
+
+// since returns what is not older than a time.
+func since(all []delay, t time.Time) []delay {
+	return slices.DeleteFunc(all, func(d delay) bool { return d.at.Before(t) })
+}
+
+// send notes a picture that goes out.
+func (f *flow) send(now time.Time, id uint32, bytes int) {
+	if !f.last.IsZero() {
+		if d := now.Sub(f.last); d < time.Second {
+			f.interval = max(f.interval+(d-f.interval)/16, time.Millisecond)
+		}
+	}
+	f.last = now
+	ahead := bytes
+	for _, p := range f.flying {
+		ahead += p.bytes
+	}
+	f.flying = append(f.flying, sent{id, now, bytes, ahead})
+}
+
+// ack notes that a picture is drawn, and with it all that went before.
+func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
+	for len(f.flying) > 0 && int32(id-f.flying[0].id) >= 0 {
+		p := f.flying[0]
+		f.flying = f.flying[1:]
+		f.acked.add(now, p.bytes)
+		if p.id == id {
+			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), p.ahead})
+		}
+	}
+	f.past = since(f.past, now.Add(-remember))
+	if now.Sub(f.judged) >= judgement {
+		f.judge(now)
+		f.judged = now
+	}
+}
+
+// least returns the shortest delay of late.
+func (f *flow) least() time.Duration {
+	if len(f.past) == 0 {
+		return 0
+	}
+	least := f.past[0].d
+	for _, d := range f.past {
+		least = min(least, d.d)
+	}
+	return least
+}
+
+// recent returns the mean since the last decision.
+func (f *flow) recent(now time.Time) (mean delays) {
+	n := 0
+	for _, d := range f.past {
+		if now.Sub(d.at) <= judgement {
+			mean.d += d.d
+			mean.ahead += d.ahead
+			n++
+		}
+	}
+	return delays{mean.d / time.Duration(max(n, 1)), mean.ahead / max(n, 1)}
+}
+
+func (f *flow) judge(now time.Time) {
+	through, mean := f.acked.rate(now), f.recent(now)
+	switch {
+	case now.Before(f.blameless):
+	case mean.d > f.least()+slack:
+		f.fall(now, through, mean)
+	case through > f.rate*0.6: // a rate that is not used says nothing of the line
+		f.rate *= 1.08
+		f.before.rate = 0
+	default:
+		f.before.rate = 0
+	}
+	f.rate = min(max(f.rate, minRate), maxRate)
+}
+
+// fall lowers the rate, or finds that fewer bits do not come sooner.
+func (f *flow) fall(now time.Time, through float64, mean delays) {
+	if f.before.rate == 0 {
+		f.before.rate, f.before.delays = f.rate, mean
+	}
+	if mean.ahead <= f.before.ahead/trial && mean.d > f.before.d*2/3 {
+		f.rate, f.before.rate = f.before.rate, 0
+		f.blameless = now.Add(pardon)
+		return
+	}
+	f.rate = min(f.rate, max(through, f.rate/2)) * 0.85
+}
+
+// bytesIn counts the bytes of the last second.
+type bytesIn struct {
+	at    []time.Time
+	bytes []int
+}
+
+func (b *bytesIn) add(now time.Time, n int) {
+	b.at, b.bytes = append(b.at, now), append(b.bytes, n)
+	b.trim(now)
+}
+
+func (b *bytesIn) trim(now time.Time) {
+	old := 0
+	for old < len(b.at) && now.Sub(b.at[old]) > time.Second {
+		old++
+	}
+	b.at, b.bytes = append(b.at[:0], b.at[old:]...), append(b.bytes[:0], b.bytes[old:]...)
+}
+
+// rate returns bits a second.
+func (b *bytesIn) rate(now time.Time) (bits float64) {
+	b.trim(now)
+	for _, n := range b.bytes {
+		bits += float64(8 * n)
+	}
+	return bits
+}

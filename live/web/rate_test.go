@@ -1,0 +1,153 @@
+package web
+
+import (
+	"testing"
+	"time"
+)
+
+// line is a network and a page, simulated: pictures go through one after the other.
+type line struct {
+	bits float64       // a second; 0 has no limit
+	way  time.Duration // there and back
+	slow time.Duration // a computer that takes so long for each picture, before it can even say that it has come
+	free time.Time     // when the line, or the computer, is done with what is on it
+}
+
+// carry returns when a picture that is sent now is acknowledged.
+func (l *line) carry(now time.Time, bytes int) time.Time {
+	begin := now
+	if l.free.After(begin) {
+		begin = l.free
+	}
+	l.free = begin.Add(l.slow)
+	if l.bits > 0 {
+		l.free = l.free.Add(time.Duration(float64(8*bytes) / l.bits * float64(time.Second)))
+	}
+	return l.free.Add(l.way)
+}
+
+// play sends 30 pictures a second of as many bits as the flow allows for some seconds; it returns the latency of each of the second half
+// from when it was there to when it was acknowledged, and how many were sent then.
+func play(f *flow, l *line, seconds int) (worst time.Duration, sent int) {
+	type flying struct {
+		id  uint32
+		at  time.Time
+		was time.Time
+	}
+	now := time.Unix(1000, 0)
+	end := now.Add(time.Duration(seconds) * time.Second)
+	half := now.Add(time.Duration(seconds) * time.Second / 2)
+	var on []flying
+	id, newest := uint32(0), time.Time{}
+	next, ping := now, now
+	for ; now.Before(end); now = now.Add(time.Millisecond) {
+		for len(on) > 0 && !on[0].at.After(now) {
+			f.ack(now, on[0].id, 0)
+			if on[0].was.After(half) {
+				worst = max(worst, now.Sub(on[0].was))
+				sent++
+			}
+			on = on[1:]
+		}
+		if !ping.After(now) {
+			d := l.way
+			if l.bits > 0 {
+				d += max(0, l.free.Sub(now))
+			}
+			f.ping(now, d)
+			ping = ping.Add(2 * time.Second)
+		}
+		if !next.After(now) {
+			newest = now // replaces one that was not sent
+			next = next.Add(time.Second / 30)
+		}
+		if !newest.IsZero() && f.room() {
+			id++
+			bytes := int(f.rate / 30 / 8)
+			f.send(now, id, bytes)
+			on = append(on, flying{id, l.carry(now, bytes), newest})
+			newest = time.Time{}
+		}
+	}
+	return worst, sent
+}
+
+func TestFlowFillsAFastLine(t *testing.T) {
+	f := newFlow()
+	worst, sent := play(f, &line{way: time.Millisecond}, 20)
+	if f.rate != maxRate || worst > 5*time.Millisecond || sent < 298 {
+		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
+	}
+}
+
+// A line of 2 Mbit/s must not grow a queue, and must carry most of the pictures.
+func TestFlowOnAThinLine(t *testing.T) {
+	for _, bits := range []float64{500e3, 2e6, 10e6} {
+		f := newFlow()
+		worst, sent := play(f, &line{bits: bits, way: 20 * time.Millisecond}, 40)
+		if worst > 200*time.Millisecond || sent < 300 {
+			t.Errorf("%.1f Mbit/s: worst %v, %d pictures", bits/1e6, worst, sent)
+		}
+		if f.rate > 2*bits || f.rate < bits/4 {
+			t.Errorf("%.1f Mbit/s: rate %.2f Mbit/s", bits/1e6, f.rate/1e6)
+		}
+	}
+}
+
+// A long line is kept full: pictures are on their way together.
+func TestFlowOnALongLine(t *testing.T) {
+	f := newFlow()
+	worst, sent := play(f, &line{bits: 50e6, way: 150 * time.Millisecond}, 40)
+	if sent < 570 || worst > 300*time.Millisecond || f.rate < 10e6 {
+		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
+	}
+}
+
+// A page that is slow to draw gets fewer pictures, not worse ones.
+func TestFlowToASlowPage(t *testing.T) {
+	f := newFlow()
+	worst, sent := play(f, &line{slow: 70 * time.Millisecond, way: time.Millisecond}, 60)
+	if f.rate < firstRate/2 || worst > 300*time.Millisecond || sent < 390 {
+		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
+	}
+}
+
+// Pictures that are never acknowledged hold the flow up, until a later one is.
+func TestFlowWithoutAnAnswer(t *testing.T) {
+	f := newFlow()
+	now := time.Unix(1000, 0)
+	id := uint32(1<<32 - 2) // wraps
+	for f.room() {
+		f.send(now, id, 1000)
+		id++
+	}
+	if len(f.flying) != fewest {
+		t.Errorf("%d pictures are on their way", len(f.flying))
+	}
+	f.ack(now.Add(time.Second), id-1, 0)
+	if !f.room() || len(f.flying) != 0 {
+		t.Errorf("still %d", len(f.flying))
+	}
+	f.ack(now, 12345, time.Hour) // of nobody
+}
+
+func TestUplink(t *testing.T) {
+	u := uplink{rate: firstRate, least: 1e9}
+	now := time.Unix(1000, 0)
+	for range 300 { // a clock that is an hour off, and a good line
+		now = now.Add(time.Second / 30)
+		u.came(now, 3.6e6+5, int(u.rate/8/30))
+	}
+	if u.rate < 15e6 {
+		t.Errorf("a good line: %.0f", u.rate)
+	}
+	late := 3.6e6 + 5
+	for range 300 {
+		now = now.Add(time.Second / 30)
+		late = min(max(late+(u.rate/2e6-1)*1000/30, 3.6e6+5), 3.6e6+5+3*u.rate/2e6*1000/30) // no more than 3 are on their way
+		u.came(now, late, int(min(u.rate, 2e6)/8/30))
+	}
+	if u.rate > 3e6 || u.rate < 0.5e6 {
+		t.Errorf("a line that is full: %.0f", u.rate)
+	}
+}

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+
+	"vidfilter/internal/site"
+)
+
+//go:embed *.html *.js *.css *.svg
+var files embed.FS
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	names, err := fs.ReadDir(files, ".")
+	if err != nil {
+		panic(err) // embedded above
+	}
+	for _, f := range names {
+		at := "/" + f.Name()
+		if f.Name() == "page.html" {
+			at = "/{$}"
+		}
+		mux.Handle("GET "+at, file(f.Name()))
+	}
+	mux.HandleFunc("POST /login", s.login)
+	mux.HandleFunc("GET /ws", s.socket)
+	mux.HandleFunc("GET /mjpeg", s.mjpeg)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
+	})
+	return mux
+}
+
+func file(name string) http.HandlerFunc {
+	b, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded above
+	}
+	kind := mime.TypeByExtension(path.Ext(name))
+	if path.Ext(name) == ".js" { // the machine's own table may say anything
+		kind = "text/javascript; charset=utf-8"
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(b)
+	}
+}

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"vidfilter/live"
+)
+
+// What a socket is closed with beside the usual.
+const (
+	closedNoLogin websocket.StatusCode = 4001
+	closedFull    websocket.StatusCode = 4002
+	closedEnd     websocket.StatusCode = 4003
+)
+
+// socket is GET /ws. Whoever may not look is told so over the socket, since a page cannot read why one was refused.
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	// guard has checked Origin and Host.
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // it has answered
+	}
+	defer func() { _ = c.CloseNow() }()
+	c.SetReadLimit(maxBinary + cameraHeader)
+	if !s.loggedIn(r) {
+		_ = c.Close(closedNoLogin, "log in first")
+		return
+	}
+	leave, ok := s.enter()
+	if !ok {
+		_ = c.Close(closedFull, "there are as many viewers as --max-viewers allows")
+		return
+	}
+	defer leave()
+	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
+	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
+	v.run()
+}
+
+// viewer is one page.
+type viewer struct {
+	server *Server
+	conn   *websocket.Conn
+	watch  *live.Watcher
+
+	kind   chan string   // what the page can decode, once it has said so
+	credit chan struct{} // an acknowledgement has come
+
+	feed   *live.Feed // of the page's camera, nil for none; of the receiving goroutine, as is uplink
+	uplink uplink
+
+	mu      sync.Mutex // guards what follows
+	flow    *flow
+	wantKey bool
+	sent    live.Window // bytes of pictures, of the last second
+	latency live.Window // milliseconds from capture to sent
+	encode  live.Window // milliseconds
+	rtt     float64     // milliseconds
+}
+
+// run serves the page until it goes, or what it says is no good, or the server closes the socket. What is said with a context that ends
+// takes the socket with it, so that comes last.
+func (v *viewer) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	v.watch = v.server.session.Watch(1)
+	defer v.watch.Close()
+	var wg sync.WaitGroup
+	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive} {
+		wg.Go(func() {
+			if part(ctx) != nil {
+				_ = v.conn.CloseNow()
+			}
+		})
+	}
+	switch err := v.receive(ctx); {
+	case errors.Is(err, errTooLong):
+		_ = v.conn.Close(websocket.StatusMessageTooBig, err.Error())
+	case errors.As(err, new(badMessage)):
+		_ = v.conn.Close(websocket.StatusPolicyViolation, "this is not the socket of a page")
+	}
+	cancel()
+	wg.Wait()
+	v.endFeed("")
+}
+
+// beat is how often the line is tried.
+const beat = 2 * time.Second
+
+// alive measures the line, and ends a viewer whose computer has gone to sleep.
+func (v *viewer) alive(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(beat):
+		}
+		patient, cancel := context.WithTimeout(ctx, silent)
+		start := time.Now()
+		err := v.conn.Ping(patient)
+		cancel()
+		if err != nil {
+			return err
+		}
+		v.mu.Lock()
+		v.flow.ping(time.Now(), time.Since(start))
+		v.mu.Unlock()
+	}
+}
+
+func (v *viewer) write(ctx context.Context, kind websocket.MessageType, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, silent)
+	defer cancel()
+	return v.conn.Write(ctx, kind, b)
+}
+
+func (v *viewer) say(ctx context.Context, m any) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return v.write(ctx, websocket.MessageText, b)
+}
+
+// tell sends the state whenever it changes, though not more often than a person can see.
+func (v *viewer) tell(ctx context.Context) error {
+	for {
+		state, changed := v.server.session.State()
+		v.server.mu.Lock()
+		also := v.server.changed
+		v.server.mu.Unlock()
+		if err := v.say(ctx, v.server.stateMessage(state)); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-also:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-time.After(30 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Server) stateMessage(st live.State) stateMessage {
+	m := stateMessage{
+		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
+		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter,
+		Options: live.AllLimits(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
+		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+	}
+	if s.o.Recording != nil {
+		m.Recording = s.o.Recording()
+	}
+	return m
+}
+
+// measure sends figures every second.
+func (v *viewer) measure(ctx context.Context) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := v.say(ctx, v.stats()); err != nil {
+			return err
+		}
+	}
+}
+
+func (v *viewer) stats() statsMessage {
+	f := v.server.session.Figures()
+	now := time.Now()
+	m := statsMessage{
+		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.watch.Dropped()},
+	}
+	if f.GPU {
+		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)
+		m.CopyIn, m.Kernel, m.CopyOut = &in, &kernel, &out
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m.SentFPS, m.SentBitRate = v.sent.Rate(now), 8*v.sent.Sum(now)
+	m.Encode, m.Server = v.encode.Median(now), v.latency.Median(now)
+	m.BitRate, m.InFlight, m.RTT = int64(v.flow.rate), len(v.flow.flying), v.rtt
+	return m
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

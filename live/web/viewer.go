@@ -1,0 +1,233 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"vidfilter/encode"
+	"vidfilter/live"
+)
+
+// receive handles what the page says until it goes.
+func (v *viewer) receive(ctx context.Context) error {
+	for {
+		kind, b, err := v.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if kind == websocket.MessageBinary {
+			err = v.cameraPicture(ctx, b)
+		} else {
+			err = v.text(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (v *viewer) text(ctx context.Context, b []byte) error {
+	m, err := parseMessage(b)
+	if err != nil {
+		return err
+	}
+	return v.handle(ctx, m)
+}
+
+func (v *viewer) handle(ctx context.Context, m message) error {
+	session := v.server.session
+	switch m.Type {
+	case "hello":
+		return v.hello(m)
+	case "ack":
+		v.ack(m)
+	case "key":
+		v.mu.Lock()
+		v.wantKey = true
+		v.mu.Unlock()
+		v.watch.Again() // a picture that stands still is not sent again by itself
+	case "set":
+		if m.Filter == nil {
+			return nil
+		}
+		if err := session.Set(m.Filter.apply); err != nil {
+			return v.say(ctx, refusedMessage{"refused", err.Error()})
+		}
+	case "freeze":
+		session.Freeze(m.On)
+	case "restart":
+		session.Restart()
+	case "ping":
+		return v.say(ctx, pongMessage{"pong", m.T, live.Milliseconds(time.Now())})
+	case "camera":
+		return v.camera(ctx, m)
+	}
+	return nil
+}
+
+func (v *viewer) hello(m message) error {
+	if m.Version != version || m.Video != "avc" && m.Video != "mp4" {
+		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
+	}
+	select {
+	case v.kind <- m.Video:
+	default: // it has said so
+	}
+	return nil
+}
+
+func (v *viewer) ack(m message) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	wait := time.Duration(m.Wait * float64(time.Millisecond))
+	v.flow.ack(time.Now(), m.ID, wait)
+	v.rtt = milliseconds(v.flow.least())
+	poke(v.credit)
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// send sends pictures: the newest, each time that the page has room for one.
+func (v *viewer) send(ctx context.Context) error {
+	var kind string
+	select {
+	case kind = <-v.kind:
+	case <-ctx.Done():
+		return nil
+	}
+	o := encode.PreviewOptions{Kind: encode.PreviewAVC, View: encode.ViewStack, BitRate: firstRate, Threads: v.server.o.Threads}
+	if kind == "mp4" {
+		o.Kind = encode.PreviewMP4
+	}
+	o.FrameRate = v.frameRate()
+	p, err := encode.NewPreview(o)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	out := &sender{viewer: v, preview: p, kind: kind}
+	for {
+		if err := v.waitForRoom(ctx); err != nil {
+			return nil
+		}
+		pair, err := v.watch.Next(ctx)
+		if err != nil {
+			return nil
+		}
+		err = out.picture(ctx, pair)
+		pair.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// frameRate is what the encoder shares its bits by.
+func (v *viewer) frameRate() float64 {
+	st, _ := v.server.session.State()
+	if st.FrameRate > 0 {
+		return st.FrameRate
+	}
+	return 30
+}
+
+func (v *viewer) waitForRoom(ctx context.Context) error {
+	for {
+		v.mu.Lock()
+		room := v.flow.room()
+		v.mu.Unlock()
+		if room {
+			return nil
+		}
+		select {
+		case <-v.credit:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// sender encodes for a viewer.
+type sender struct {
+	*viewer
+	preview *encode.Preview
+	kind    string
+	before  int64 // the pair that was sent last
+	buffer  []byte
+}
+
+func (s *sender) picture(ctx context.Context, pair *live.Pair) error {
+	s.mu.Lock()
+	rate, key := int64(s.flow.rate), s.wantKey
+	s.wantKey = false
+	s.mu.Unlock()
+	s.preview.SetBitRate(rate)
+	start := time.Now()
+	packet, err := s.preview.Encode(pair.Original, pair.Filtered, encode.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
+	if err != nil {
+		return s.cannot(ctx, err)
+	}
+	encoded := time.Since(start)
+	if packet.Config != nil {
+		if err := s.configure(ctx, packet.Config); err != nil {
+			return err
+		}
+	}
+	kind, flags := byte(kindPicture), byte(0)
+	if s.kind == "mp4" {
+		kind = kindFragment
+	}
+	if packet.Key {
+		flags |= flagKey
+	}
+	if pair.Foreign {
+		flags |= flagForeign
+	}
+	repeated := pair.Repeated || s.before == 0 || s.before == pair.ID
+	if repeated {
+		flags |= flagRepeated
+	}
+	s.before = pair.ID
+	now := time.Now()
+	s.buffer = appendHeader(s.buffer[:0], kind, flags, uint32(pair.ID), pair.Stamp, live.Milliseconds(now))
+	s.buffer = append(s.buffer, packet.Data...)
+	s.mu.Lock()
+	s.flow.send(now, uint32(pair.ID), len(s.buffer))
+	s.sent.Add(now, float64(len(s.buffer)))
+	s.encode.Add(now, milliseconds(encoded))
+	s.mu.Unlock()
+	if err := s.write(ctx, websocket.MessageBinary, s.buffer); err != nil {
+		return err
+	}
+	if !repeated {
+		s.mu.Lock()
+		s.latency.Add(time.Now(), milliseconds(time.Since(pair.Taken)))
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// cannot tells the page of a picture that cannot be encoded, and goes on with the next.
+func (s *sender) cannot(ctx context.Context, err error) error {
+	select {
+	case <-time.After(time.Second): // not for each of them
+	case <-ctx.Done():
+		return nil
+	}
+	return s.say(ctx, refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
+}
+
+func (s *sender) configure(ctx context.Context, c *encode.PreviewConfig) error {
+	if err := s.say(ctx, configOf(s.kind, c)); err != nil || s.kind != "mp4" {
+		return err
+	}
+	return s.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
+}

@@ -1,0 +1,116 @@
+// Package web shows a live session in a browser: the page, and the socket over which pictures go to it and, from its own camera, come back.
+//
+//	GET  /             the page; GET /app.js and so on: its parts
+//	POST /login        {"token":".."} or a form: a cookie for all below; 401 for a wrong token
+//	GET  /ws           the socket, see message.go
+//	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /healthz      200
+//
+// Errors are a sentence of plain text.
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"vidfilter/live"
+)
+
+// Options of New.
+type Options struct {
+	Version string // of the program
+	Backend string // what filters, for people
+	Input   live.Input
+
+	Token string   // who knows it may look
+	Once  string   // may be used in place of Token a single time; "" for none
+	Hosts []string // names beside those of this machine under which the page may be asked for
+	TLS   bool     // the pages go out over TLS
+
+	MaxViewers int
+	Threads    int // of each viewer's encoder, 0 for the program's choice
+
+	Command   func(live.Filter) string // the command that does the same to a file
+	Recording func() *Recording        // nil, or a function that returns nil, when nothing is recorded
+	Remote    *live.Remote             // the camera of a browser, nil when that is not the input
+	Warn      func(format string, args ...any)
+}
+
+// Recording is how a recording does.
+type Recording struct {
+	File    string  `json:"file"`
+	Seconds float64 `json:"seconds"`
+	Dropped int64   `json:"dropped"`
+	Error   string  `json:"error"`
+}
+
+// Server is the page of a session. Its methods may be called from any goroutine.
+type Server struct {
+	session *live.Session
+	o       Options
+	keys    keys
+	ctx     context.Context
+	cancel  context.CancelFunc
+	viewing sync.WaitGroup
+
+	mu      sync.Mutex
+	viewers int
+	changed chan struct{} // closed when what Changed tells of has changed
+}
+
+// New returns the page of a session. The caller closes it, before the session ends.
+func New(s *live.Session, o Options) *Server {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{session: s, o: o, keys: newKeys(o.Token, o.Once), ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+}
+
+// Changed tells all viewers that what they are told beside the session's own state has changed.
+func (s *Server) Changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Viewers returns how many there are.
+func (s *Server) Viewers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.viewers
+}
+
+// Close sends all viewers away and returns when they are gone.
+func (s *Server) Close() {
+	s.cancel()
+	s.viewing.Wait()
+}
+
+// enter counts a viewer in, if there is room, until leave is called.
+func (s *Server) enter() (leave func(), ok bool) {
+	s.mu.Lock()
+	ok = s.viewers < s.o.MaxViewers && s.ctx.Err() == nil
+	if ok {
+		s.viewers++
+		s.viewing.Add(1)
+	}
+	s.mu.Unlock()
+	if !ok {
+		return nil, false
+	}
+	s.Changed()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.viewers--
+		s.mu.Unlock()
+		s.Changed()
+		s.viewing.Done()
+	}), true
+}
+
+// silent is how long a viewer may take for a message before it counts as gone.
+const silent = 10 * time.Second
+
+// Handler returns what answers requests.
+func (s *Server) Handler() http.Handler { return s.guard(s.routes()) }

@@ -1,0 +1,595 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"io"
+	"math"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/live"
+)
+
+// page is a session and its server.
+type page struct {
+	t       *testing.T
+	ctx     context.Context
+	url     string
+	session *live.Session
+	server  *Server
+	remote  *live.Remote
+}
+
+const testToken = "the-token"
+
+func open(t *testing.T, o Options) *page {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
+	p := &page{t: t}
+	if o.Remote != nil {
+		p.remote = o.Remote
+		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: o.Remote.Open}
+	}
+	p.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Version, o.Backend, o.Input, o.Token = "1.2.3", cpu.Name(), in, testToken
+	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
+	if o.MaxViewers == 0 {
+		o.MaxViewers = 4
+	}
+	p.server = New(p.session, o)
+	h := httptest.NewServer(p.server.Handler())
+	p.url = h.URL
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = p.session.Run(ctx) }()
+	var stop context.CancelFunc
+	p.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(func() {
+		p.server.Close()
+		h.Close()
+		cancel()
+		<-done
+		stop()
+		_ = cpu.Close()
+	})
+	return p
+}
+
+// do sends a request with some headers, given as name and value by turns; Host is one.
+func (p *page) do(method, path, body string, headers ...string) *http.Response {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.ctx, method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// cookie logs in.
+func (p *page) cookie(token string) string {
+	p.t.Helper()
+	resp := p.do("POST", "/login", fmt.Sprintf(`{"token":%q}`, token))
+	if resp.StatusCode != http.StatusNoContent {
+		p.t.Fatalf("login: %s", resp.Status)
+	}
+	c := resp.Cookies()[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
+		p.t.Errorf("a cookie for more than it needs: %v", c)
+	}
+	return c.Name + "=" + c.Value
+}
+
+func (p *page) dial(cookie string) *client {
+	p.t.Helper()
+	c, _, err := websocket.Dial(p.ctx, p.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Cookie": {cookie}}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c.SetReadLimit(1 << 24)
+	p.t.Cleanup(func() { c.CloseNow() })
+	return &client{p, c}
+}
+
+type client struct {
+	*page
+	c *websocket.Conn
+}
+
+func (c *client) say(format string, args ...any) {
+	c.t.Helper()
+	if err := c.c.Write(c.ctx, websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// picture is what a page gets.
+type picture struct {
+	kind, flags byte
+	id          uint32
+	stamp, sent float64
+	data        []byte
+}
+
+// read returns the next message, a map or a picture.
+func (c *client) read(ctx context.Context) (any, error) {
+	kind, b, err := c.c.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if kind == websocket.MessageText {
+		m := map[string]any{}
+		return m, json.Unmarshal(b, &m)
+	}
+	if len(b) < pictureHeader {
+		return nil, fmt.Errorf("%d bytes", len(b))
+	}
+	number := func(at int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[at:])) }
+	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), b[pictureHeader:]}, nil
+}
+
+// until reads on to a message that ok likes.
+func (c *client) until(what string, ok func(any) bool) any {
+	c.t.Helper()
+	for {
+		m, err := c.read(c.ctx)
+		if err != nil {
+			c.t.Fatalf("no %s: %v", what, err)
+		}
+		if ok(m) {
+			return m
+		}
+	}
+}
+
+// message reads on to a text message of a type.
+func (c *client) message(kind string) map[string]any {
+	c.t.Helper()
+	return c.until(kind, func(m any) bool {
+		t, ok := m.(map[string]any)
+		return ok && t["type"] == kind
+	}).(map[string]any)
+}
+
+// next reads on to the next picture and acknowledges it.
+func (c *client) next() picture {
+	c.t.Helper()
+	p := c.until("picture", func(m any) bool { _, ok := m.(picture); return ok }).(picture)
+	c.say(`{"type":"ack","id":%d,"wait":0}`, p.id)
+	return p
+}
+
+func TestHeaders(t *testing.T) {
+	p := open(t, Options{})
+	for _, path := range []string{"/", "/app.js", "/style.css", "/healthz", "/nothing"} {
+		h := p.do("GET", path, "").Header
+		csp := h.Get("Content-Security-Policy")
+		if !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "script-src 'self';") || strings.Contains(csp, "unsafe") ||
+			!strings.Contains(csp, "frame-ancestors 'none'") || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+	resp := p.do("GET", "/", "")
+	b, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != 200 || !strings.Contains(resp.Header.Get("Content-Type"), "text/html") || !bytes.Contains(b, []byte("<noscript>")) {
+		t.Errorf("the page: %s", resp.Status)
+	}
+	for _, inline := range []string{"<style", " style=", " onclick=", "javascript:", "http://", "https://"} {
+		if bytes.Contains(b, []byte(inline)) && inline[0] != 'h' {
+			t.Errorf("the page has %q, which its policy forbids", inline)
+		}
+	}
+	if got := p.do("GET", "/app.js", "").Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" {
+		t.Error(got)
+	}
+	if got := p.do("PUT", "/login", "").StatusCode; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
+		t.Errorf("PUT: %d", got)
+	}
+}
+
+// Names of other sites that point here, and other sites' pages, get nothing.
+func TestGuard(t *testing.T) {
+	p := open(t, Options{Hosts: []string{"gpu.example"}})
+	cookie := p.cookie(testToken)
+	for _, c := range []struct {
+		headers []string
+		ok      bool
+	}{
+		{nil, true},
+		{[]string{"Host", "localhost:1234"}, true},
+		{[]string{"Host", "[::1]:99"}, true},
+		{[]string{"Host", "GPU.example:8765"}, true},
+		{[]string{"Host", "evil.example"}, false},
+		{[]string{"Host", "10.0.0.1"}, false},
+		{[]string{"Host", "localhost.evil.example"}, false},
+		{[]string{"Origin", p.url}, true},
+		{[]string{"Origin", "http://evil.example"}, false},
+		{[]string{"Origin", "null"}, false},
+		{[]string{"Origin", "https" + strings.TrimPrefix(p.url, "http")}, false},
+		{[]string{"Origin", "http://localhost:1"}, false},
+		{[]string{"Sec-Fetch-Site", "cross-site"}, false},
+		{[]string{"Sec-Fetch-Site", "same-site"}, false},
+		{[]string{"Sec-Fetch-Site", "same-origin"}, true},
+	} {
+		for _, path := range []string{"/healthz", "/ws", "/mjpeg?view=wrong"} {
+			got := p.do("GET", path, "", append(c.headers, "Cookie", cookie)...).StatusCode
+			if (got != http.StatusForbidden) != c.ok {
+				t.Errorf("%s, %v: %d", path, c.headers, got)
+			}
+		}
+	}
+	// A link from another site opens the page, and nothing else.
+	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}
+	if got := p.do("GET", "/", "", link...).StatusCode; got != 200 {
+		t.Errorf("a link: %d", got)
+	}
+	if got := p.do("GET", "/mjpeg", "", link...).StatusCode; got != http.StatusForbidden {
+		t.Errorf("a link to the picture: %d", got)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	p := open(t, Options{Once: "once-only"})
+	for _, body := range []string{`{"token":"wrong"}`, `{"token":""}`, `{}`} {
+		if got := p.do("POST", "/login", body); got.StatusCode != http.StatusUnauthorized || len(got.Cookies()) > 0 {
+			t.Errorf("%s: %s", body, got.Status)
+		}
+	}
+	if got := p.do("POST", "/login", "nonsense").StatusCode; got != http.StatusBadRequest {
+		t.Errorf("nonsense: %d", got)
+	}
+	if got := p.do("POST", "/login", strings.Repeat("x", 1<<20)).StatusCode; got != http.StatusBadRequest {
+		t.Errorf("a megabyte: %d", got)
+	}
+	p.cookie("once-only")
+	if got := p.do("POST", "/login", `{"token":"once-only"}`).StatusCode; got != http.StatusUnauthorized {
+		t.Errorf("the same again: %d", got)
+	}
+	form := p.do("POST", "/login", "token=http%3A%2F%2Flocalhost%2F%23"+testToken, "Content-Type", "application/x-www-form-urlencoded")
+	if form.StatusCode != http.StatusSeeOther || form.Header.Get("Location") != "/" || len(form.Cookies()) != 1 {
+		t.Errorf("the form: %s, %v", form.Status, form.Header)
+	}
+	if got := p.do("GET", "/mjpeg", "").StatusCode; got != http.StatusUnauthorized {
+		t.Errorf("the picture without a cookie: %d", got)
+	}
+	c := p.dial("vidfilter-0=guessed")
+	if _, err := c.read(p.ctx); websocket.CloseStatus(err) != closedNoLogin {
+		t.Errorf("the socket without a cookie: %v", err)
+	}
+}
+
+func TestTooManyViewers(t *testing.T) {
+	p := open(t, Options{MaxViewers: 2})
+	cookie := p.cookie(testToken)
+	first := p.dial(cookie)
+	first.message("state")
+	second := p.dial(cookie)
+	if st := second.message("state"); st["viewers"] != 2.0 || st["max_viewers"] != 2.0 {
+		t.Errorf("%v", st)
+	}
+	third := p.dial(cookie)
+	if _, err := third.read(p.ctx); websocket.CloseStatus(err) != closedFull {
+		t.Errorf("a third: %v", err)
+	}
+	if got := p.do("GET", "/mjpeg", "", "Cookie", cookie).StatusCode; got != http.StatusServiceUnavailable {
+		t.Errorf("and a fourth: %d", got)
+	}
+	first.c.CloseNow()
+	for p.server.Viewers() > 1 {
+		time.Sleep(time.Millisecond)
+	}
+	p.dial(cookie).message("state")
+}
+
+// nals splits an access unit of units behind their lengths.
+func nals(t *testing.T, b []byte) (kinds []byte) {
+	t.Helper()
+	for len(b) > 4 {
+		n := int(binary.BigEndian.Uint32(b))
+		if n <= 0 || n > len(b)-4 {
+			t.Fatalf("a unit of %d bytes in %d", n, len(b))
+		}
+		kinds = append(kinds, b[4]&31)
+		b = b[4+n:]
+	}
+	return kinds
+}
+
+func TestPictures(t *testing.T) {
+	p := open(t, Options{})
+	c := p.dial(p.cookie(testToken))
+	st := c.message("state")
+	if st["version"] != "1.2.3" || st["input"] != "test" || st["command"] != "vidfilter -r 1" || st["recording"] != nil {
+		t.Errorf("%v", st)
+	}
+	c.say(`{"type":"hello","version":1,"video":"avc"}`)
+	conf := c.message("config")
+	if conf["width"] != 160.0 || conf["height"] != 90.0 || conf["filtered_y"] != 90.0 || conf["stamp_y"] != 180.0 || conf["description"] == "" {
+		t.Errorf("%v", conf)
+	}
+	before := c.next()
+	if before.flags&flagKey == 0 || before.kind != kindPicture {
+		t.Errorf("the first: %+v", before.flags)
+	}
+	for range 10 {
+		p := c.next()
+		if p.id <= before.id || p.stamp <= before.stamp || p.flags&(flagKey|flagRepeated|flagForeign) != 0 || p.sent < p.stamp {
+			t.Errorf("%d after %d: flags %d, taken %f, sent %f", p.id, before.id, p.flags, p.stamp, p.sent)
+		}
+		nals(t, p.data)
+		before = p
+	}
+	c.say(`{"type":"key"}`)
+	c.until("key frame", func(m any) bool {
+		p, ok := m.(picture)
+		if ok {
+			c.say(`{"type":"ack","id":%d}`, p.id)
+		}
+		return ok && p.flags&flagKey != 0
+	})
+	stats := c.message("stats")
+	if stats["filter"].(float64) <= 0 || stats["encode"].(float64) <= 0 || stats["server"].(float64) <= 0 || stats["kernel"] != nil {
+		t.Errorf("%v", stats)
+	}
+	c.say(`{"type":"ping","t":42.5}`)
+	if pong := c.message("pong"); pong["t"] != 42.5 || math.Abs(pong["server"].(float64)-live.Milliseconds(time.Now())) > 5000 {
+		t.Errorf("%v", pong)
+	}
+}
+
+// Without acknowledgements no more than a few pictures come, and what was not sent is counted.
+func TestNoMoreThanAFewInFlight(t *testing.T) {
+	p := open(t, Options{})
+	c := p.dial(p.cookie(testToken))
+	c.say(`{"type":"hello","version":1,"video":"avc"}`)
+	n := 0
+	last := uint32(0)
+	c.until("stats", func(m any) bool {
+		switch m := m.(type) {
+		case picture:
+			n++
+			last = m.id
+		case map[string]any:
+			return m["type"] == "stats" && m["dropped"].(map[string]any)["viewer"].(float64) > 10
+		}
+		return false
+	})
+	if n != fewest {
+		t.Errorf("%d pictures", n)
+	}
+	c.say(`{"type":"ack","id":%d}`, last)
+	if p := c.next(); p.id < last+10 {
+		t.Errorf("after a while it goes on with %d, %d was the last before", p.id, last)
+	}
+}
+
+func TestControl(t *testing.T) {
+	p := open(t, Options{})
+	c := p.dial(p.cookie(testToken))
+	c.say(`{"type":"set","filter":{"radius":7,"border":"clamp"}}`)
+	c.until("the new filter", func(m any) bool {
+		st, ok := m.(map[string]any)
+		if !ok || st["type"] != "state" {
+			return false
+		}
+		f := st["filter"].(map[string]any)
+		return f["radius"] == 7.0 && f["border"] == "clamp" && f["sigma_r"] == 20.0 && st["command"] == "vidfilter -r 7"
+	})
+	for _, m := range []string{
+		`{"type":"set","filter":{"radius":99}}`, `{"type":"set","filter":{"range":"box"}}`, `{"type":"camera","on":true,"codec":"h264"}`,
+	} {
+		c.say("%s", m)
+		if r := c.message("refused"); r["reason"] == "" {
+			t.Errorf("%s: %v", m, r)
+		}
+	}
+	c.say(`{"type":"freeze","on":true}`)
+	c.until("frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == true })
+	c.say(`{"type":"something new","x":[1]}`)
+	c.say(`{"type":"set"}`)
+	c.say(`{"type":"freeze","on":false}`)
+	c.until("not frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == false })
+}
+
+// What no page sends ends that socket, and nothing else.
+func TestBadMessages(t *testing.T) {
+	p := open(t, Options{})
+	cookie := p.cookie(testToken)
+	good := p.dial(cookie)
+	good.say(`{"type":"hello","version":1,"video":"avc"}`)
+	good.next()
+	for _, m := range []string{
+		"", "nonsense", "[]", `"text"`, `{"type":5}`, `{"type":"ack","id":-1}`, `{"type":"ack","id":1e30}`,
+		`{"type":"hello","version":99,"video":"avc"}`, `{"type":"hello","version":1,"video":"ogg"}`, `{"type":"set","filter":[]}`,
+		strings.Repeat(" ", maxText+1), strings.Repeat("[", 8000),
+	} {
+		bad := p.dial(cookie)
+		bad.say("%s", m)
+		for {
+			if _, err := bad.read(p.ctx); err != nil {
+				if s := websocket.CloseStatus(err); s != websocket.StatusPolicyViolation && s != websocket.StatusMessageTooBig {
+					t.Errorf("%.40q: %v", m, err)
+				}
+				break
+			}
+		}
+	}
+	for _, b := range [][]byte{nil, {1}, make([]byte, 100), bytes.Repeat([]byte{1}, 16), make([]byte, maxBinary+cameraHeader+1)} {
+		bad := p.dial(cookie)
+		if err := bad.c.Write(p.ctx, websocket.MessageBinary, b); err != nil {
+			continue // it is closed already
+		}
+		for {
+			if _, err := bad.read(p.ctx); err != nil {
+				break
+			}
+		}
+	}
+	good.next()
+}
+
+func TestServerGoes(t *testing.T) {
+	p := open(t, Options{})
+	c := p.dial(p.cookie(testToken))
+	c.message("state")
+	go p.server.Close()
+	for {
+		if _, err := c.read(p.ctx); err != nil {
+			if websocket.CloseStatus(err) != closedEnd {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+// A page's camera goes through the filter and comes back with its own time.
+func TestCamera(t *testing.T) {
+	p := open(t, Options{Remote: live.NewRemote(decode.StreamOptions{MaxPixels: 1 << 20}, nil)})
+	cookie := p.cookie(testToken)
+	c, other := p.dial(cookie), p.dial(cookie)
+	if st := c.message("state"); st["camera_wanted"] != true {
+		t.Errorf("%v", st)
+	}
+	c.say(`{"type":"camera","on":false,"error":"NotAllowedError"}`)
+	c.until("why", func(m any) bool {
+		st, ok := m.(map[string]any)
+		return ok && st["status"] == "waiting" && strings.Contains(fmt.Sprint(st["message"]), "does not allow")
+	})
+	c.say(`{"type":"hello","version":1,"video":"avc"}`)
+	c.say(`{"type":"camera","on":true,"codec":"theora"}`)
+	c.message("refused")
+	c.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30}`)
+	if r := c.message("camera_rate"); r["bits"].(float64) <= 0 {
+		t.Errorf("%v", r)
+	}
+	other.say(`{"type":"camera","on":true,"codec":"jpeg"}`)
+	if r := other.message("refused"); !strings.Contains(fmt.Sprint(r["reason"]), "another page") {
+		t.Errorf("%v", r)
+	}
+	send := func(id uint32, stamp float64, data []byte) {
+		b := append([]byte{1, 1, 0, 0}, make([]byte, 12)...)
+		binary.LittleEndian.PutUint32(b[4:], id)
+		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(stamp))
+		if err := c.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const clock = 1234567890.25 // not this machine's
+	send(1, clock, []byte("no JPEG"))
+	if m := c.message("camera_key"); m["id"] != 1.0 {
+		t.Errorf("%v", m)
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 64, 48), image.YCbCrSubsampleRatio420), nil); err != nil {
+		t.Fatal(err)
+	}
+	send(2, clock, b.Bytes())
+	acked := false
+	c.until("the picture", func(m any) bool {
+		switch m := m.(type) {
+		case map[string]any:
+			acked = acked || m["type"] == "camera_ack" && m["id"] == 2.0
+		case picture:
+			if m.stamp != clock || m.flags&flagForeign == 0 {
+				t.Errorf("taken at %f, flags %d", m.stamp, m.flags)
+			}
+			return true
+		}
+		return false
+	})
+	if !acked {
+		c.until("the acknowledgement", func(m any) bool {
+			t, ok := m.(map[string]any)
+			return ok && t["type"] == "camera_ack" && t["id"] == 2.0
+		})
+	}
+	c.c.CloseNow() // the page goes, and another may send
+	other.until("the camera wanted again", func(m any) bool {
+		st, ok := m.(map[string]any)
+		return ok && st["type"] == "state" && st["camera_wanted"] == true
+	})
+	other.say(`{"type":"camera","on":true,"codec":"jpeg"}`)
+	other.message("camera_rate")
+}
+
+func TestMJPEG(t *testing.T) {
+	p := open(t, Options{})
+	cookie := p.cookie(testToken)
+	if got := p.do("GET", "/mjpeg?view=both", "", "Cookie", cookie).StatusCode; got != http.StatusBadRequest {
+		t.Errorf("an unknown view: %d", got)
+	}
+	resp := p.do("GET", "/mjpeg?view=filtered", "", "Cookie", cookie)
+	parts := multipart.NewReader(resp.Body, boundary)
+	for range 3 {
+		part, err := parts.NextPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := jpeg.Decode(part)
+		if err != nil || img.Bounds().Dx() != 160 || img.Bounds().Dy() != 90 {
+			t.Fatalf("%v: %v", img, err)
+		}
+	}
+}
+
+func FuzzMessages(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"set","filter":{"radius":3,"sigma_s":0.5,"range":"gaussian"}}`, `{"type":"ack","id":7,"wait":1e300}`,
+		`{"type":"camera","on":true,"codec":"vp8","fps":-1}`, `{"type":"hello","version":1,"video":"mp4"}`, "{", "\x01\x01\x00\x00aaaaaaaaaaaaaaaa",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := parseMessage(b); err == nil {
+			if !(m.Wait >= 0 && m.Wait <= 1e6) || !(m.FPS >= 0 && m.FPS <= 1000) {
+				t.Errorf("%+v", m)
+			}
+			if m.Filter != nil {
+				filter := live.FilterOf(kernels.DefaultParams(3), "auto")
+				m.Filter.apply(&filter)
+				if p, err := filter.Params(); err == nil && p.Validate() != nil {
+					t.Errorf("%+v passes for a filter", filter)
+				}
+			}
+		}
+		if p, err := parsePicture(b); err == nil && (len(p.data) == 0 || !(p.stamp >= 0)) {
+			t.Errorf("%+v", p)
+		}
+	})
+}
