@@ -73,8 +73,8 @@ type mediaClock struct {
 
 // next takes a stamp and the time between pictures; it returns the picture's time, later than all before, and how
 // long it is shown. Each picture has been sent when the next one comes, so its length is a guess; and MediaSource
-// takes the next one for the beginning of something else when it is more than two lengths later. So the clock
-// goes no faster than that, and catches up little by little. One that was set, or stood for long, starts anew.
+// takes the next one for the beginning of something else when it is more than two lengths later, in microseconds that
+// Chromium rounds one by one. So the clock goes a unit slower than that, and catches up little by little. One that was set, or stood for long, starts anew.
 func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int64) {
 	const perMilli, longest = mediaSecond / 1000, 2000
 	if !c.started {
@@ -85,7 +85,7 @@ func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int6
 			c.first += ahead
 			ahead = 0
 		}
-		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), 2*c.duration)
+		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), max(2*c.duration-1, 1))
 	}
 	c.duration = max(1, int64(interval.Seconds()*mediaSecond))
 	return c.last, c.duration

@@ -163,7 +163,7 @@ function refused(reason) {
 function newState(s) {
   const before = state;
   state = s;
-  start ??= s.filter;
+  start = s.start ?? start ?? s.filter;
   controls.update(s.options, s.filter);
   const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
   set($("what"), facts.filter(Boolean).join(" · "));
@@ -244,7 +244,7 @@ function show(p) {
 
 // The stamp's time is by the server's clock, or by our own where our camera took it. A picture that stands still has no delay.
 function stampClock(header) {
-  if (state?.frozen || state?.status !== "live") return null;
+  if (header.repeated || state?.status !== "live") return null;
   if (header.own) return camera.announced ? now() : null;
   return link.clock.known ? now() + link.clock.offset : null;
 }
@@ -408,10 +408,13 @@ async function newCameraState(s, before) {
   if (!theirs) return;
   if (s.camera_wanted) {
     if (camera.on) camera.wanted();
-    else if (!before?.camera_wanted && !camera.error && Camera.possible && await camera.allowed() && !camera.on && state.camera_wanted) camera.start();
+    else if (!before?.camera_wanted && mayStart() && await camera.allowed() && mayStart()) camera.start();
   }
   drawCamera();
 }
+
+// Without being asked: a camera that this page may use already.
+const mayStart = () => Camera.possible && state.camera_wanted && !camera.on && !camera.error && !camera.stopped;
 
 async function drawCamera() {
   const free = state?.camera_wanted === true, { on } = camera;

@@ -14,10 +14,10 @@ const words = {
   OverconstrainedError: "The camera cannot do this size. Choose another one.",
   AbortError: "The camera could not be started.",
   SecurityError: "The browser forbids cameras on this page.",
-  Unplugged: "The camera was unplugged or switched off. It is used again when it is back.",
+  ended: "The camera was unplugged or switched off. It is used again when it is back.",
 };
 export const inWords = (name) => words[name] || "The camera cannot be had: " + name;
-const comesBack = new Set(["NotFoundError", "NotReadableError", "AbortError", "Unplugged"]);
+const comesBack = new Set(["NotFoundError", "NotReadableError", "AbortError", "ended"]);
 
 // H.264 levels, each with the macroblocks that a picture and a second may have.
 const levels = [[0x1e, 1620, 40500], [0x1f, 3600, 108000], [0x28, 8192, 245760], [0x2a, 8704, 522240], [0x32, 22080, 589824], [0x33, 36864, 983040]];
@@ -80,6 +80,7 @@ export class Camera {
   #heard = false; // the server answered to a picture since it was announced
   #retry = 0;
   announced = false; // the server was told, and has not refused
+  stopped = false; // by the person: it is not started again without them
   error = "";
   sent = 0;
   dropped = 0;
@@ -143,9 +144,10 @@ export class Camera {
 
   #begin(stream) {
     this.error = "";
+    this.stopped = false;
     this.#stream = stream;
     this.#track = stream.getVideoTracks()[0];
-    this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("Unplugged"); });
+    this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("ended"); });
     this.#failures = 0;
     this.#clock = new CaptureClock();
     this.#size = null; // known with the first frame
@@ -154,6 +156,7 @@ export class Camera {
   }
 
   stop() {
+    this.stopped = true;
     this.#starting++;
     clearTimeout(this.#retry);
     this.error = "";
@@ -246,7 +249,7 @@ export class Camera {
         else this.#frame(value, value.displayWidth, value.displayHeight, value.timestamp, value.metadata?.().captureTime);
       }
     };
-    read().catch(() => { if (this.#stream === stream) this.#fail("Unplugged"); });
+    read().catch(() => { if (this.#stream === stream) this.#fail("ended"); });
     return () => reader.cancel().catch(() => { /* it has ended by itself */ });
   }
 

@@ -115,9 +115,9 @@ export class Controls {
     const dress = (value) => slider.setAttribute("aria-valuetext", value + " " + (units[name] || ""));
     const draw = (value, from) => {
       if (from !== slider) slider.value = map.to(clamp(value, low, high));
-      if (from !== number) number.value = round(value);
+      if (from !== number) number.value = Number(value.toPrecision(4));
       number.removeAttribute("aria-invalid");
-      dress(round(value) + (auto?.checked ? ", automatic" : ""));
+      dress(Number(value.toPrecision(4)) + (auto?.checked ? ", automatic" : ""));
     };
     const take = (value, from) => {
       if (auto) auto.checked = false;

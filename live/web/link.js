@@ -19,15 +19,7 @@ class Clock {
   get trip() { return median(this.#samples.slice(-5).map((s) => s.trip)); }
 }
 
-// Whether the server knows this browser. A socket that was turned away does not say why; a plain request does.
-const loggedIn = async () => {
-  try {
-    return (await fetch("ws", { cache: "no-store" })).status !== 401;
-  } catch {
-    return true; // the server is away: that is another matter
-  }
-};
-
+// The token for a cookie.
 export const login = async (token) => {
   const answer = await fetch("login", {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
@@ -98,7 +90,7 @@ export class Link {
     this.#open = true;
     this.#heard = performance.now();
     this.clock.reset();
-    this.send({ type: "hello", version: 1, video: this.video });
+    if (this.video !== "none") this.send({ type: "hello", version: 1, video: this.video }); // without it no pictures are sent
     this.#beat = setInterval(() => this.#tick(), 1000);
     for (const delay of [0, 50, 100, 200, 400]) setTimeout(() => this.#ping(), delay);
     this.#on.opened();
@@ -109,7 +101,7 @@ export class Link {
   #tick() {
     if (performance.now() - this.#heard > silence) {
       this.#drop();
-      this.#closed({ code: 1006, reason: "" }, true);
+      this.#closed({ code: 1006, reason: "" });
       return;
     }
     this.#ping();
@@ -132,19 +124,18 @@ export class Link {
     if (buffer.byteLength < 24) return;
     const view = new DataView(buffer), flags = view.getUint8(1);
     this.#on.picture({
-      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, id: view.getUint32(4, true),
+      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0,
+      id: view.getUint32(4, true),
       capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), arrived: performance.now(),
     }, new Uint8Array(buffer, 24));
   }
 
-  async #closed(e) {
-    const was = this.#open;
+  #closed(e) {
     this.#drop();
-    if (e.code === codes.login || (!was && e.code === 1006 && !(await loggedIn()))) {
+    if (e.code === codes.login) {
       this.#on.login();
       return;
     }
-    if (this.#socket !== null || this.#timer !== 0) return; // opened again meanwhile
     if (e.code === codes.full) this.#wait = longestWait;
     this.#on.lost({ full: e.code === codes.full, down: e.code === codes.down, reason: e.reason, wait: this.#wait });
     this.#timer = setTimeout(() => this.open(this.video), this.#wait);

@@ -2,9 +2,9 @@
 import { clamp } from "./util.js";
 
 const Source = window.ManagedMediaSource || window.MediaSource;
-const near = 0.06, late = 0.15, lost = 0.5; // seconds behind the end: at leisure, quicker, jump
+const near = 0.04, late = 0.12, lost = 0.5; // seconds behind the newest picture: at leisure, quicker, jump
 const kept = 10, trimmed = 4; // seconds of the past in the buffer
-const patience = 700; // ms that a picture may wait to be shown before the server is told to go on without it
+const patience = 500; // ms that a picture may wait to be shown before the server is told to go on without it
 
 export const mp4Possible = () => Boolean(Source) && Source.isTypeSupported('video/mp4; codecs="avc1.640020"');
 
@@ -46,8 +46,10 @@ export class Mp4Player {
   #config = null;
   #media = null;
   #buffer = null;
-  #queue = [];
-  #pending = []; // {header, config, time}, oldest first
+  #queue = []; // {data, type?, picture?}
+  #appending = null;
+  #pending = []; // {header, config, time, given}, oldest first
+  #newest = 0; // time of the picture that was appended last
   #scale = 0;
   #needKey = true;
   #timer;
@@ -99,7 +101,7 @@ export class Mp4Player {
       this.#begin(type);
       this.#append(data);
     } else {
-      this.#append(data, type);
+      this.#append(data, { type });
     }
   }
 
@@ -124,51 +126,58 @@ export class Mp4Player {
       return;
     }
     this.#needKey = false;
-    this.#pending.push({ header, config: this.#config, time: time / this.#scale });
-    this.#append(data);
+    const picture = { header, config: this.#config, time: time / this.#scale, given: false };
+    this.#pending.push(picture);
+    this.#append(data, { picture });
   }
 
-  #append(data, type) {
-    this.#queue.push({ data, type });
+  #append(data, more = {}) {
+    this.#queue.push({ data, ...more });
     this.#pump();
   }
 
   #pump() {
     const buffer = this.#buffer;
     if (!buffer || buffer.updating || this.#queue.length === 0) return;
-    const { data, type } = this.#queue.shift();
+    const next = this.#queue.shift(), { data, type } = next;
     try {
       if (type && buffer.changeType) buffer.changeType(type);
       buffer.appendBuffer(data);
+      this.#appending = next;
     } catch (e) {
       if (e.name !== "QuotaExceededError") {
         this.#unable(e.message);
         return;
       }
-      this.#queue.unshift({ data, type });
+      this.#queue.unshift(next);
       buffer.remove(0, Math.max(0.1, this.#video.currentTime - 1));
     }
   }
 
   #appended() {
     if (!this.#buffer) return;
-    this.#keepUp();
-    // Nothing is shown in a hidden tab, and the server is to go on.
-    if (document.hidden && this.#queue.length === 0) this.#ackUntil(Infinity);
+    const picture = this.#appending?.picture;
+    this.#appending = null;
+    if (picture) this.#newest = picture.time;
+    const behind = this.#keepUp();
+    // A video element shows a picture when it has the next, or the one after that: who waited for it to be drawn would hold
+    // them up. Only when it falls behind are there to be fewer. In a hidden tab nothing is drawn.
+    if (picture && (behind < late || document.hidden)) this.#give(picture);
     const { buffered } = this.#buffer, past = this.#video.currentTime;
     if (!this.#buffer.updating && buffered.length > 0 && past - buffered.start(0) > kept) this.#buffer.remove(0, past - trimmed);
     this.#pump();
   }
 
-  // Stays as close to the end of what has come as goes without stopping.
+  // Stays as close to the newest picture as goes without stopping. Returns how many seconds it is behind: not behind the end,
+  // which is where the newest is guessed to end.
   #keepUp() {
     const video = this.#video, { buffered } = video;
-    if (buffered.length === 0) return;
-    const start = buffered.start(buffered.length - 1), end = buffered.end(buffered.length - 1);
-    const behind = end - video.currentTime;
-    if (video.currentTime < start || behind > lost || behind < -lost) video.currentTime = Math.max(start, end - near / 2);
+    if (buffered.length === 0) return 0;
+    const start = buffered.start(buffered.length - 1), behind = this.#newest - video.currentTime;
+    if (video.currentTime < start || Math.abs(behind) > lost) video.currentTime = Math.max(start, this.#newest - near / 2);
     video.playbackRate = behind > late ? 1.3 : behind > near ? 1.1 : 1;
     if (video.paused) video.play().catch(() => { /* it is tried again with the next picture */ });
+    return behind;
   }
 
   #next() {
@@ -185,20 +194,18 @@ export class Mp4Player {
     this.#ackUntil(shown.time);
   }
 
+  #give(picture) {
+    if (picture.given) return;
+    picture.given = true;
+    this.#on.ack(picture.header.id, performance.now() - picture.header.arrived);
+  }
+
   #ackUntil(time) {
-    while (this.#pending.length > 0 && this.#pending[0].time <= time) {
-      const { header, given } = this.#pending.shift();
-      if (!given) this.#on.ack(header.id, performance.now() - header.arrived);
-    }
+    while (this.#pending.length > 0 && this.#pending[0].time <= time) this.#give(this.#pending.shift());
   }
 
   #hurry() {
-    for (const p of this.#pending) {
-      const wait = performance.now() - p.header.arrived;
-      if (p.given || wait < patience) continue;
-      p.given = true;
-      this.#on.ack(p.header.id, wait);
-    }
+    for (const p of this.#pending) if (performance.now() - p.header.arrived >= patience) this.#give(p);
     const most = clamp(this.#pending.length - 120, 0, Infinity);
     this.#pending.splice(0, most); // a video element that shows nothing must not keep them all
     if (this.#buffer && !this.#buffer.updating) this.#keepUp();
