@@ -18,7 +18,7 @@ import (
 
 // RecordOptions of NewRecorder.
 type RecordOptions struct {
-	CRF       float64 // constant quality, 0 for 18
+	CRF       float64 // constant quality, 0 (lossless) to 51
 	Preset    string  // x264's, "" for veryfast: a recording is made beside other work
 	FrameRate float64 // frames a second that are to be expected, 0 for 30
 	Threads   int     // 0 for one a core
@@ -77,9 +77,6 @@ func NewRecorder(path string, o RecordOptions) (*Recorder, error) {
 }
 
 func (o RecordOptions) withDefaults() RecordOptions {
-	if o.CRF == 0 {
-		o.CRF = 18
-	}
 	if o.Preset == "" {
 		o.Preset = "veryfast"
 	}

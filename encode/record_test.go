@@ -84,7 +84,7 @@ func TestRecorder(t *testing.T) {
 		t.Run(ending, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "out."+ending)
-			r := newTape(t, path, encode.RecordOptions{Software: "a test"})
+			r := newTape(t, path, encode.RecordOptions{CRF: 18, Software: "a test"})
 			c := newCamera(t, yuv420(96, 64))
 			r.fill(c, frames)
 			if s := r.Seconds(); math.Abs(s-(recordedAt(frames-1)-recordedAt(0)).Seconds()) > 0.001 || r.Bytes() == 0 {
@@ -129,7 +129,7 @@ func TestRecorder(t *testing.T) {
 // Frames of another size, layout or matrix are made like the first.
 func TestRecorderChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.mp4")
-	r := newTape(t, path, encode.RecordOptions{})
+	r := newTape(t, path, encode.RecordOptions{CRF: 18})
 	n := 0
 	for _, f := range []pipeline.Format{
 		yuv420(96, 64), {Layout: pipeline.RGBA, Width: 50, Height: 31}, {Layout: pipeline.NV12, Width: 96, Height: 64, Matrix: pipeline.BT601, FullRange: true}, yuv420(96, 64),
@@ -157,7 +157,7 @@ func TestRecorderLayouts(t *testing.T) {
 		{Layout: pipeline.YUV422P, Width: 64, Height: 63, Matrix: pipeline.BT601}, {Layout: pipeline.RGBA, Width: 63, Height: 63}, yuv420(1, 1),
 	} {
 		path := filepath.Join(t.TempDir(), "out.mp4")
-		r := newTape(t, path, encode.RecordOptions{})
+		r := newTape(t, path, encode.RecordOptions{CRF: 18})
 		r.fill(newCamera(t, f), 3)
 		if err := r.Finish(context.Background()); err != nil {
 			t.Errorf("%v: %v", f, err)
@@ -176,12 +176,12 @@ func TestRecorderRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{old, filepath.Join(dir, "out.avi"), filepath.Join(dir, "out"), "-", filepath.Join(dir, "no", "out.mp4")} {
-		if _, err := encode.NewRecorder(path, encode.RecordOptions{}); !errors.Is(err, encode.ErrOutput) {
+		if _, err := encode.NewRecorder(path, encode.RecordOptions{CRF: 18}); !errors.Is(err, encode.ErrOutput) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	wantFiles(t, dir, "old.mp4")
-	r := newTape(t, old, encode.RecordOptions{Policy: encode.Replace})
+	r := newTape(t, old, encode.RecordOptions{CRF: 18, Policy: encode.Replace})
 	if err := r.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
 		t.Errorf("without a frame: %v", err)
 	}
@@ -190,7 +190,7 @@ func TestRecorderRefusals(t *testing.T) {
 		t.Error("finished after Close")
 	}
 	wantFiles(t, dir, "old.mp4")
-	r = newTape(t, old, encode.RecordOptions{Policy: encode.Replace})
+	r = newTape(t, old, encode.RecordOptions{CRF: 18, Policy: encode.Replace})
 	r.fill(newCamera(t, yuv420(64, 64)), 2)
 	if err := r.Finish(context.Background()); err != nil {
 		t.Error(err)
@@ -205,7 +205,7 @@ func TestRecorderRefusals(t *testing.T) {
 func TestRecorderTargetAppears(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.mkv")
-	r := newTape(t, path, encode.RecordOptions{})
+	r := newTape(t, path, encode.RecordOptions{CRF: 18})
 	r.fill(newCamera(t, yuv420(64, 64)), 9)
 	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 
 func TestRecorderCancelled(t *testing.T) {
 	dir := t.TempDir()
-	r := newTape(t, filepath.Join(dir, "out.mp4"), encode.RecordOptions{})
+	r := newTape(t, filepath.Join(dir, "out.mp4"), encode.RecordOptions{CRF: 18})
 	r.fill(newCamera(t, yuv420(64, 64)), 9)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -241,9 +241,9 @@ func TestRecorderLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "out.mp4"), filepath.Join(dir, "out.recording.mp4")
 	c := newCamera(t, yuv420(64, 64))
-	r := newTape(t, path, encode.RecordOptions{})
+	r := newTape(t, path, encode.RecordOptions{CRF: 18})
 	r.fill(c, 9)
-	running := newTape(t, path, encode.RecordOptions{})
+	running := newTape(t, path, encode.RecordOptions{CRF: 18})
 	if len(running.said) != 1 || !strings.Contains(running.said[0], "out.recording.mp4\" is being recorded") {
 		t.Errorf("said %q", running.said)
 	}
@@ -257,7 +257,7 @@ func TestRecorderLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = newTape(t, path, encode.RecordOptions{})
+	r = newTape(t, path, encode.RecordOptions{CRF: 18})
 	r.fill(c, 4)
 	if filepath.Base(r.Path()) != "out.recording-2.mp4" || len(r.said) != 1 || !strings.Contains(r.said[0], "out.recording.mp4\" is left") {
 		t.Errorf("records to %s, said %q", r.Path(), r.said)
@@ -281,7 +281,7 @@ func TestRecordingProcess(t *testing.T) {
 		t.Skip("only as a process of other tests")
 	}
 	signal.Ignore(syscall.SIGXFSZ)
-	r := newTape(t, path, encode.RecordOptions{})
+	r := newTape(t, path, encode.RecordOptions{CRF: 18})
 	c := newCamera(t, yuv420(320, 180))
 	for n := 0; ; n++ {
 		if err := r.put(c, n, recordedAt(n)); err != nil {
@@ -341,7 +341,7 @@ func TestRecorderKilled(t *testing.T) {
 			t.Errorf("%d frames of %d can be shown", len(times), n+1)
 		}
 		// The next recording clears away all but the recording file.
-		r := newTape(t, path, encode.RecordOptions{})
+		r := newTape(t, path, encode.RecordOptions{CRF: 18})
 		r.fill(newCamera(t, yuv420(64, 64)), 2)
 		if err := r.Finish(context.Background()); err != nil {
 			t.Fatal(err)
@@ -385,7 +385,7 @@ func TestRecorderDiskFullAtEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	r := newTape(t, filepath.Join(dir, "out.mp4"), encode.RecordOptions{})
+	r := newTape(t, filepath.Join(dir, "out.mp4"), encode.RecordOptions{CRF: 18})
 	c := newCamera(t, yuv420(320, 180))
 	n := 0
 	for ; r.Bytes() < 1_200_000; n++ {

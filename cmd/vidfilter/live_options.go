@@ -8,9 +8,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
-
-	"vidfilter/encode"
-	"vidfilter/gpu"
 )
 
 // liveOptions are the choices of vidfilter live. What it has in common with a job is in options.
@@ -120,16 +117,5 @@ func (o *liveOptions) check() error {
 		return usagef("add --cert FILE --key FILE, or leave --listen out and reach the page by ssh -L 8765:127.0.0.1:8765 THIS-MACHINE",
 			"--listen %s opens the page to others, and needs TLS", o.Listen)
 	}
-	if o.Record != "" {
-		if _, err := encode.RecordFormat(o.Record); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-func (o *liveOptions) gpuOptions(u *ui) gpu.Options {
-	g := o.options.gpuOptions(u)
-	g.Streams = 1 // one picture at a time
-	return g
 }

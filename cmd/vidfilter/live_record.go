@@ -20,7 +20,6 @@ type recording struct {
 	mu      sync.Mutex
 	err     error
 	done    bool // no more is recorded
-	saved   bool
 	watch   *live.Watcher
 	started time.Time
 	at      time.Duration // of the last picture
@@ -129,7 +128,6 @@ func (r *recording) finish() error {
 		return r.err
 	}
 	if r.err = r.rec.Finish(context.Background()); r.err == nil {
-		r.saved = true
 		r.ui.info("recorded %s: %s", r.name, seconds(r.rec.Seconds()))
 	}
 	return r.err
