@@ -14,6 +14,13 @@ var ErrOption = errors.New("option not understood")
 // ErrKeyFrame is what an error of Stream.Decode wraps when only a key frame can go on from there.
 var ErrKeyFrame = errors.New("a key frame is needed")
 
+// What may be wrong with a camera, and may pass. Each comes within an error that wraps ErrUnreadable, too.
+var (
+	ErrNoCamera = errors.New("no camera") // nothing, or something else, is there
+	ErrBusy     = errors.New("the camera is busy")
+	ErrGone     = errors.New("the camera is gone") // in mid-stream
+)
+
 type optionError string
 
 func (e optionError) Error() string { return string(e) }

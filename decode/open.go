@@ -241,7 +241,7 @@ func (in *Input) openContainer(url, protocols string) error {
 	return nil
 }
 
-// safeFormats lists every demuxer but those that refer to other files.
+// safeFormats lists every demuxer but those that refer to other files, or open devices.
 func safeFormats() string {
 	var names []string
 	var state unsafe.Pointer
@@ -250,7 +250,8 @@ func safeFormats() string {
 		if f == nil {
 			return strings.Join(names, ",")
 		}
-		if name := C.GoString(f.name); !refers(name) {
+		device := f.priv_class != nil && f.priv_class.category == C.AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT
+		if name := C.GoString(f.name); !refers(name) && !device {
 			names = append(names, name)
 		}
 	}

@@ -28,19 +28,38 @@ type Stream struct {
 	decoder
 	kind    streamKind
 	threads int
-	lost    bool // only a key frame helps
+	lost    bool   // only a key frame helps
+	headers []byte // that came alone, for the next picture
+
+	describeTo func(*astiav.CodecContext) error // tells a decoder what is known of the stream; nil for nothing
 }
 
 type streamKind struct {
-	id    astiav.CodecID
-	intra bool // every picture stands for itself
-	key   func(picture []byte) bool
+	id      astiav.CodecID
+	intra   bool // every picture stands for itself
+	key     func(picture []byte) bool
+	headers func(picture []byte) bool // it is none, but belongs to the next
 }
 
+func always([]byte) bool { return true }
+func never([]byte) bool  { return false }
+
 var streamKinds = map[string]streamKind{
-	"h264": {id: astiav.CodecIDH264, key: func(b []byte) bool { return h264Entry(startCodeUnits(b)) }},
-	"vp8":  {id: astiav.CodecIDVp8, key: func(b []byte) bool { return len(b) > 0 && b[0]&1 == 0 }},
-	"jpeg": {id: astiav.CodecIDMjpeg, intra: true, key: func([]byte) bool { return true }},
+	"h264": {astiav.CodecIDH264, false, func(b []byte) bool { return h264Entry(startCodeUnits(b)) }, h264Headers},
+	"vp8":  {astiav.CodecIDVp8, false, func(b []byte) bool { return len(b) > 0 && b[0]&1 == 0 }, never},
+	"jpeg": {astiav.CodecIDMjpeg, true, always, never},
+}
+
+// h264Headers tells that parameter sets and the like are all there is.
+func h264Headers(picture []byte) bool {
+	only := false
+	for u := range startCodeUnits(picture) {
+		if kind := u[0] & 31; kind < 6 || kind > 9 {
+			return false
+		}
+		only = true
+	}
+	return only
 }
 
 // OpenStream returns a decoder of "h264" (Annex B), "vp8" or "jpeg", which begins with a key frame. Frames live in
@@ -66,6 +85,11 @@ func (s *Stream) open() error {
 	if err := s.alloc(s.kind.id); err != nil {
 		return err
 	}
+	if s.describeTo != nil {
+		if err := s.describeTo(s.dec); err != nil {
+			return &Error{Op: "decode", Path: s.path, Err: err}
+		}
+	}
 	s.dec.SetFlags(s.dec.Flags() | astiav.CodecContextFlags(astiav.CodecContextFlagLowDelay))
 	s.dec.SetThreadType(astiav.ThreadTypeSlice) // threads of frames come a frame late each
 	if s.kind.intra {
@@ -82,15 +106,36 @@ func (s *Stream) Close() { s.close() }
 // given; nil where the picture is not to be shown, or its stream says that later ones come before it. Frames
 // follow the stream from size to size. After an error that wraps ErrKeyFrame, pictures are refused up to the next key frame.
 func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
+	const mostHeaders = 1 << 16
 	switch {
 	case s.dec == nil:
 		return nil, &Error{Op: "decode", Path: s.path, Err: errors.New("the stream is closed")}
-	case s.lost && !s.kind.key(picture):
+	case len(s.headers)+len(picture) <= mostHeaders && s.kind.headers(picture):
+		s.headers = append(s.headers, picture...)
+		return nil, nil
+	case len(s.headers) > 0:
+		picture = append(s.headers, picture...)
+		s.headers = nil
+	}
+	err := av.Error(int(C.vf_packet((*C.AVPacket)(av.PacketPtr(s.pkt)), unsafe.Pointer(unsafe.SliceData(picture)), C.size_t(len(picture)), C.int64_t(pts))))
+	if err != nil {
+		return nil, s.damagedBy(err)
+	}
+	return s.take(s.pkt)
+}
+
+// take is Decode of a packet, which it empties.
+func (s *Stream) take(p *astiav.Packet) (*pipeline.Frame, error) {
+	if s.lost && !s.kind.key(payload(p)) {
+		p.Unref()
 		return nil, s.damagedBy(nil)
 	}
-	f, err := s.decode(picture, pts)
-	s.lost = err != nil
-	if err == nil {
+	f, err := s.decode(p)
+	if s.kind.intra {
+		s.lost = false
+		return f, err
+	}
+	if s.lost = err != nil; err == nil {
 		return f, nil
 	}
 	if err := s.open(); err != nil { // what it keeps of the damaged stream must not show in the next picture
@@ -99,15 +144,13 @@ func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
 	return nil, err
 }
 
-func (s *Stream) decode(picture []byte, pts int64) (*pipeline.Frame, error) {
-	if s.kind.intra && endless(picture) {
+func (s *Stream) decode(p *astiav.Packet) (*pipeline.Frame, error) {
+	if s.kind.id == astiav.CodecIDMjpeg && endless(payload(p)) {
+		p.Unref()
 		return nil, s.damagedBy(errors.New("too many scans"))
 	}
-	err := av.Error(int(C.vf_packet((*C.AVPacket)(av.PacketPtr(s.pkt)), unsafe.Pointer(unsafe.SliceData(picture)), C.size_t(len(picture)), C.int64_t(pts))))
-	if err == nil {
-		err = s.dec.SendPacket(s.pkt)
-		s.pkt.Unref()
-	}
+	err := s.dec.SendPacket(p)
+	p.Unref()
 	if err != nil {
 		return nil, s.damagedBy(err)
 	}

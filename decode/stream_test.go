@@ -172,6 +172,20 @@ func TestStreamNeedsKeyFrame(t *testing.T) {
 	}
 }
 
+// Parameter sets may come by themselves; they wait for their picture.
+func TestStreamOfHeadersApart(t *testing.T) {
+	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
+	picture := newCoder(t, "libx264", 96, 64).picture(true)
+	at := bytes.Index(picture, []byte{0, 0, 1, 0x65})
+	if at < 0 {
+		t.Fatal("no IDR slice")
+	}
+	if f, err := s.Decode(picture[:at], 1); f != nil || err != nil {
+		t.Fatal(f, err)
+	}
+	wantFrame(t, s, picture[at:], 2, 96, 64).Release()
+}
+
 func TestStreamOfJPEG(t *testing.T) {
 	s, _ := openStream(t, "jpeg", decode.StreamOptions{Threads: 1})
 	c := newCoder(t, "mjpeg", 96, 64)
@@ -217,6 +231,7 @@ func TestStreamMaxPixels(t *testing.T) {
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte("6143 pixels")) {
 			t.Errorf("%s: %v", codec, err)
 		}
+		s.Close()
 		if n := pool.InUse(); n != 0 {
 			t.Errorf("%s: %d blocks are out", codec, n)
 		}

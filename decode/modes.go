@@ -1,0 +1,188 @@
+package decode
+
+//#include "v4l2.h"
+import "C"
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/asticode/go-astiav"
+)
+
+// CameraMode is one way in which a camera gives pictures.
+type CameraMode struct {
+	Format        string // as FFmpeg names it: yuyv422, nv12, mjpeg, h264
+	Width, Height int
+	FPS           float64 // 0 when the driver does not tell
+
+	format cameraFormat
+	rate   [2]int // FPS as a fraction
+}
+
+func (m CameraMode) String() string {
+	if m.FPS == 0 {
+		return fmt.Sprintf("%s %dx%d", m.Format, m.Width, m.Height)
+	}
+	return fmt.Sprintf("%s %dx%d at %s fps", m.Format, m.Width, m.Height, fps(m.FPS))
+}
+
+func fps(f float64) string { return fmt.Sprintf("%.4g", f) }
+
+// cameraFormat is a format that FFmpeg takes from a camera and this build decodes.
+type cameraFormat struct {
+	fourcc uint32
+	name   string
+	kind   streamKind
+	rank   int // the smaller, the better, at the same size and rate
+}
+
+// Ranks of formats: raw pictures come at once and without the traces of coding, and those that need no conversion come
+// first; then what costs the least to decode. Those without colour are for when there is nothing else, however large.
+const (
+	rankPlain = iota
+	rankConverted
+	rankRGB
+	rankMJPEG
+	rankH264
+	rankOther
+	rankGray
+)
+
+var rawKind = streamKind{astiav.CodecIDRawvideo, true, always, never}
+
+var cameraFormats = []cameraFormat{
+	{C.V4L2_PIX_FMT_NV12, "nv12", rawKind, rankPlain},
+	{C.V4L2_PIX_FMT_YUV420, "yuv420p", rawKind, rankPlain},
+	{C.V4L2_PIX_FMT_YVU420, "yuv420p", rawKind, rankPlain},
+	{C.V4L2_PIX_FMT_YUV422P, "yuv422p", rawKind, rankPlain},
+	{C.V4L2_PIX_FMT_YUYV, "yuyv422", rawKind, rankConverted},
+	{C.V4L2_PIX_FMT_UYVY, "uyvy422", rawKind, rankConverted},
+	{C.V4L2_PIX_FMT_NV16, "nv16", rawKind, rankConverted},
+	{C.V4L2_PIX_FMT_RGB24, "rgb24", rawKind, rankRGB},
+	{C.V4L2_PIX_FMT_BGR24, "bgr24", rawKind, rankRGB},
+	{C.V4L2_PIX_FMT_XBGR32, "bgr0", rawKind, rankRGB},
+	{C.V4L2_PIX_FMT_BGR32, "bgr0", rawKind, rankRGB},
+	{C.V4L2_PIX_FMT_RGB565, "rgb565le", rawKind, rankRGB},
+	{C.V4L2_PIX_FMT_MJPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
+	{C.V4L2_PIX_FMT_JPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
+	{C.V4L2_PIX_FMT_H264, "h264", streamKinds["h264"], rankH264},
+	{C.V4L2_PIX_FMT_MPEG4, "mpeg4", streamKind{astiav.CodecIDMpeg4, false, always, never}, rankOther},
+	{C.V4L2_PIX_FMT_GREY, "gray", rawKind, rankGray},
+	{C.V4L2_PIX_FMT_Y16, "gray16le", rawKind, rankGray},
+}
+
+func formatOf(fourcc uint32) (cameraFormat, bool) {
+	i := slices.IndexFunc(cameraFormats, func(f cameraFormat) bool { return f.fourcc == fourcc })
+	if i < 0 {
+		return cameraFormat{}, false
+	}
+	return cameraFormats[i], true
+}
+
+// called tells that a person means the format: as FFmpeg names it, or as the camera does.
+func (f cameraFormat) called(name string) bool {
+	code := string([]byte{byte(f.fourcc), byte(f.fourcc >> 8), byte(f.fourcc >> 16), byte(f.fourcc >> 24)})
+	return strings.EqualFold(name, f.name) || strings.EqualFold(name, strings.TrimSpace(code))
+}
+
+// Of ranges these are looked at, beside their ends.
+var (
+	usualSizes = [][2]int{{640, 480}, {1280, 720}, {1920, 1080}}
+	usualRates = []float64{60, 30, 25, 15}
+)
+
+const (
+	usualWidth, usualHeight = 1920, 1080 // no larger unless asked for
+	smoothRate              = 24.5       // pictures a second from which on motion looks smooth: 25, and 30 as NTSC has it
+	usualRate               = 31         // more only makes them darker, and dearer
+)
+
+// CameraOptions of OpenCamera. The zero value is the best that the camera offers: the largest size up to 1920x1080 that it
+// gives at 25 pictures a second or more, raw if it can, else MJPEG, else H.264; where none is as fast, the best of size and rate.
+type CameraOptions struct {
+	Width, Height int     // 0 for any
+	FPS           float64 // 0 for any
+	Format        string  // as FFmpeg or the camera names it; "" for any
+	MaxPixels     int64   // larger pictures are errors; 0 means no limit
+	Threads       int     // of a decoder, 0 for one a core
+
+	// Warn receives what the user should know, a sentence at a time; nil drops it.
+	Warn func(format string, args ...any)
+}
+
+func (o CameraOptions) accepts(m CameraMode) bool {
+	const alike = 0.01 // 29.97 is 30
+	return (o.Width == 0 || o.Width == m.Width) && (o.Height == 0 || o.Height == m.Height) &&
+		(o.FPS == 0 || m.FPS == 0 || math.Abs(o.FPS-m.FPS) <= alike*o.FPS) &&
+		(o.Format == "" || m.format.called(o.Format)) &&
+		(o.MaxPixels <= 0 || int64(m.Width)*int64(m.Height) <= o.MaxPixels)
+}
+
+// choose returns the best of the modes that the options accept; ok is false when there is none.
+func choose(all []CameraMode, o CameraOptions) (best CameraMode, ok bool) {
+	for _, m := range all {
+		if o.accepts(m) && (!ok || o.better(m, best)) {
+			best, ok = m, true
+		}
+	}
+	return best, ok
+}
+
+func (o CameraOptions) better(a, b CameraMode) bool {
+	x, y := o.merits(a), o.merits(b)
+	return slices.CompareFunc(x[:], y[:], cmp.Compare[float64]) > 0
+}
+
+// merits are numbers to compare two modes by, the weightiest first.
+func (o CameraOptions) merits(m CameraMode) [6]float64 {
+	rate := m.FPS
+	if rate == 0 {
+		rate = 30 // those who do not tell mostly are
+	}
+	area := float64(m.Width) * float64(m.Height)
+	usual := o.Width > 0 || o.Height > 0 || m.Width <= usualWidth && m.Height <= usualHeight
+	smooth := rate >= smoothRate
+	size := area
+	switch {
+	case !smooth:
+		size *= rate * rate // a slide show of large pictures is worse than a film of small ones
+	case !usual:
+		size = -area
+	}
+	even := rate
+	if rate > usualRate && o.FPS == 0 {
+		even = -rate
+	}
+	return [6]float64{truth(m.format.rank < rankGray), truth(smooth), truth(usual), size, -float64(m.format.rank), even}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// offers lists modes in words: the rates of a format and size together.
+func offers(all []CameraMode) string {
+	var parts []string
+	for i := 0; i < len(all); {
+		m := all[i]
+		var rates []string
+		for ; i < len(all) && all[i].Format == m.Format && all[i].Width == m.Width && all[i].Height == m.Height; i++ {
+			if all[i].FPS > 0 {
+				rates = append(rates, fps(all[i].FPS))
+			}
+		}
+		part := fmt.Sprintf("%s %dx%d", m.Format, m.Width, m.Height)
+		if len(rates) > 0 {
+			part += " at " + strings.Join(rates, ", ") + " fps"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,69 @@
+// A camera that is not there: /dev/videoN for a program that calls the C library, as LD_PRELOAD makes it find this one first.
+#ifndef TESTCAMERA_H
+#define TESTCAMERA_H
+#include <linux/videodev2.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MOST_MODES = 64, MOST_RATES = 8, MOST_BUFFERS = 8, MOST_OPEN = 32, PATH_LENGTH = 32 };
+
+// A format in one size, or in all sizes from size to largest in even steps.
+typedef struct {
+	uint32_t format;
+	int width, height, largest_width, largest_height;
+	int rates;
+	struct v4l2_fract interval[MOST_RATES]; // of a range: the shortest and the longest
+	int range;                              // of intervals
+} mode;
+
+// What a device's file says.
+typedef struct {
+	long plug;
+	char name[32];
+	mode modes[MOST_MODES];
+	int count;
+	int open_error, format_error, stream_error, dequeue_error;
+	int no_capture, silent, damage;
+	int fixed_rate, no_rates; // the rate cannot be chosen; is not told
+	uint32_t colourspace, quantization;
+	int clock; // of the times: 0 monotonic, 1 the wall's, 2 none
+} device;
+
+typedef struct {
+	int used, fd;
+	char path[PATH_LENGTH];
+	int nonblock;
+	long plug;
+	uint32_t format;
+	int width, height;
+	struct v4l2_fract interval;
+	uint8_t *memory;
+	size_t size; // of a buffer
+	int buffers, owner, streaming;
+	int64_t began, next; // ns of the first picture; the number of the next one
+	int queue[MOST_BUFFERS], queued;
+	struct v4l2_buffer done[MOST_BUFFERS];
+	int ready;
+} handle;
+
+// Fills d with what the file of a path says; 0 when there is no such device.
+int describe(const char *path, device *d);
+
+int open_camera(const char *path, int flags);
+// What poll says of it, at the latest after a time in ms.
+int wait_for(handle *h, int timeout);
+int control(handle *h, unsigned long request, void *argument);
+handle *find(int fd);
+void close_camera(handle *h);
+
+// Takes in what the camera has made by now. Returns ns to its next picture, or a long time.
+int64_t advance(handle *h, const device *d);
+int64_t nanoseconds(int wall);
+
+size_t picture_size(uint32_t format, int w, int h);
+// Draws picture n and returns its length.
+size_t draw(uint8_t *to, uint32_t format, int w, int h, long n, int damaged);
+size_t draw_jpeg(uint8_t *to, int w, int h, long n);
+size_t draw_h264(uint8_t *to, int w, int h, long n);
+uint8_t luma(int x, int y, long n);
+#endif
