@@ -43,10 +43,11 @@ type Recorder struct {
 	out    *Output
 	first  pipeline.Format // all frames are written in it
 	placer placer
-	begin  time.Duration // of the first frame
-	last   int64         // time of the latest, in 1/90000 s from the first
-	err    error         // what ended the recording
-	done   bool          // finished
+	begin  time.Duration   // of the first frame
+	last   int64           // time of the latest, in 1/90000 s from the first
+	held   *pipeline.Frame // the latest, until it is known how long it is shown; nil before the first
+	err    error           // what ended the recording
+	done   bool            // finished
 	closed bool
 
 	length atomic.Int64 // nanoseconds
@@ -138,19 +139,38 @@ func (r *Recorder) put(ctx context.Context, f *pipeline.Frame, at time.Duration)
 	if err != nil {
 		return fmt.Errorf("encode: record: %w", err)
 	}
-	before := r.last
-	r.last = max((at-r.begin).Microseconds()*9/100, before+1)
+	r.last = max((at-r.begin).Microseconds()*9/100, r.last+1)
 	own.PTS = r.last
-	own.Duration = int64(mediaSecond / r.opts.FrameRate)
-	if before >= 0 {
-		own.Duration = r.last - before // how long it is really shown is known when the next one comes
-	}
-	if err := r.out.Put(ctx, own); err != nil {
+	if err := r.release(ctx, own.PTS); err != nil {
+		own.Release()
 		return err
 	}
+	r.held = own
 	r.length.Store(int64(time.Duration(r.last*100/9) * time.Microsecond))
+	return nil
+}
+
+// release encodes the frame that is held, which is shown until the time next.
+func (r *Recorder) release(ctx context.Context, next int64) error {
+	f := r.held
+	if f == nil {
+		return nil
+	}
+	r.held = nil
+	f.Duration = next - f.PTS
+	if err := r.out.Put(ctx, f); err != nil {
+		return err
+	}
 	r.bytes.Store(r.out.Bytes())
 	return nil
+}
+
+// flush encodes the last frame, which is shown as long as any.
+func (r *Recorder) flush(ctx context.Context) error {
+	if err := r.release(ctx, r.last+int64(mediaSecond/r.opts.FrameRate)); err != nil {
+		return err
+	}
+	return r.out.Finish(ctx)
 }
 
 // start opens the encoder and the muxer.
@@ -206,6 +226,7 @@ func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
 // stop ends the recording for an error. A fragment that was written in part is cut off.
 func (r *Recorder) stop(err error) {
 	r.err = err
+	r.drop()
 	if r.out == nil {
 		return
 	}
@@ -224,11 +245,12 @@ func (r *Recorder) Close() {
 	}
 	if r.out != nil {
 		if r.over() == nil {
-			_ = r.out.Finish(context.Background()) // brings out what the encoder holds
+			_ = r.flush(context.Background()) // brings out what the encoder holds
 			r.bytes.Store(r.out.Bytes())
 		}
 		r.out.Close()
 	}
+	r.drop()
 	r.closed = true
 	if r.in != nil {
 		r.in.Free()
@@ -239,4 +261,11 @@ func (r *Recorder) Close() {
 		_ = os.Remove(r.file.Name())
 	}
 	_ = r.file.Close()
+}
+
+func (r *Recorder) drop() {
+	if r.held != nil {
+		r.held.Release()
+		r.held = nil
+	}
 }

@@ -22,7 +22,7 @@ func (r *Recorder) Finish(ctx context.Context) error {
 	if r.out == nil {
 		return refusal("", "recording to %q: there was no picture", r.target.name)
 	}
-	if err := r.out.Finish(ctx); err != nil {
+	if err := r.flush(ctx); err != nil {
 		r.stop(err)
 		return r.err
 	}

@@ -24,7 +24,7 @@ func (o *liveOptions) liveInput(u *ui, changed func()) (live.Input, *live.Remote
 		remote := live.NewRemote(decode.StreamOptions{MaxPixels: o.MaxPixels, Threads: o.Threads}, changed)
 		in.Open = remote.Open
 		return in, remote, o.onlyCameras("browser: it is asked for on the page")
-	case strings.HasPrefix(o.Input, "/dev/video"):
+	case decode.IsCamera(o.Input):
 		in.Kind, in.Again = live.Camera, true
 		in.Open = live.OpenCamera(o.Input, decode.CameraOptions{
 			Width: o.Size.Width, Height: o.Size.Height, FPS: o.FPS, Format: o.InputFormat, MaxPixels: o.MaxPixels, Threads: o.Threads, Warn: u.warn,
@@ -52,10 +52,15 @@ func (o *liveOptions) onlyCameras(what string) error {
 
 // firstCamera is what there is without -i: a camera of this machine, or else of the browser's.
 func (o *liveOptions) firstCamera(u *ui) string {
-	cameras, err := decode.Cameras()
-	if err == nil && len(cameras) > 0 {
-		u.info("camera: %s (%s)", cameras[0].Path, cameras[0].Name)
-		return cameras[0].Path
+	cameras := decode.Cameras()
+	for _, c := range cameras {
+		if c.Err == nil {
+			u.info("camera: %s (%s)", c.Path, c.Name)
+			return c.Path
+		}
+	}
+	if len(cameras) > 0 {
+		return cameras[0].Path // why it cannot be had is said when it is opened, and may pass
 	}
 	u.info("no camera on this machine: the page will ask for the browser's (-i test shows a test picture)")
 	return "browser"
