@@ -97,9 +97,16 @@ func (t *tail) String() string {
 // serve runs vidfilter live until the test ends.
 func serve(t *testing.T, args ...string) *serving {
 	t.Helper()
+	return serveIn(t, nil, args...)
+}
+
+// serveIn is serve with variables of the environment.
+func serveIn(t *testing.T, env []string, args ...string) *serving {
+	t.Helper()
 	s := &serving{t: t, stderr: &tail{}, ended: make(chan struct{})}
 	s.cmd = exec.Command(program, append([]string{"live", "--no-open", "--listen", "127.0.0.1:0", "--device", "cpu"}, args...)...)
 	s.cmd.Stderr = s.stderr
+	s.cmd.Env = append(os.Environ(), env...)
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
