@@ -24,7 +24,7 @@ func commands() []command {
 		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
 		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
-		{"live", "[-i INPUT]", "filter a webcam, in a browser; live --help", runLive},
+		{"live", "[-i INPUT]", "filter a webcam; live --help", runLive},
 		{"batch", "FILES... -o DIR", "filter many files; batch --help", runBatch},
 		{"jobs", "DIR", "what a batch does; jobs --help", runJobs},
 		{"serve", "--state DIR", "queue for many machines; serve --help", runServe},

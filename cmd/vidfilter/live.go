@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"vidfilter/gpu"
 	"vidfilter/internal/site"
@@ -148,16 +149,37 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 		wg.Go(func() { l.record.run(ctx, l.session, l.server.Changed) })
 	}
 	page := at.url(bound)
-	if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
-		cancel(err)
+	l.begun(ctx)
+	if ctx.Err() == nil {
+		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
+			cancel(err)
+		}
+		l.announce(page, once, bound)
 	}
-	l.announce(page, once, bound)
 	<-ctx.Done()
 	l.server.Close()
 	end()
 	err = errors.Join(wait())
 	wg.Wait()
 	return l.outcome(context.Cause(ctx), err)
+}
+
+// begun waits for a moment until it is known whether the input can be opened: a page for a file that is not there is of no use.
+func (l *liveRun) begun(ctx context.Context) {
+	const moment = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	for {
+		st, changed := l.session.State()
+		if st.Status != live.Starting {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // outcome puts together how it ended. A recording that failed is worse than an interruption.

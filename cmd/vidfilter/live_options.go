@@ -45,7 +45,7 @@ func (o *liveOptions) flags() *pflag.FlagSet {
 	t.add(once(str(&o.Input, "INPUT")), "input", "i", "camera, file, pipe, test or browser (default camera)")
 	t.add(newValue(&o.Size, "WxH", parsePictureSize), "size", "", "size of the picture, of cameras and of test")
 	t.add(newValue(&o.FPS, "X", numberIn(1, 1000)), "fps", "", "pictures a second, of cameras and of test")
-	t.add(str(&o.InputFormat, "NAME"), "input-format", "", "of a camera: mjpeg yuyv422 h264 ...; of a file: mov ...")
+	t.add(str(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
 	t.flag(&o.Loop, "loop", "", "play a file again and again")
 	t.flag(&o.AllowNetwork, "allow-network", "", "let -i be a network address")
 	t.add(newValue(&o.MaxPixels, "N", parsePixels), "max-pixels", "", "refuse larger pictures (default 16384*16384)")

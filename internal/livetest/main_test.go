@@ -74,6 +74,7 @@ type serving struct {
 	stderr *tail
 	once   sync.Once
 	ended  chan struct{}
+	killed bool // by the test
 }
 
 // tail keeps what a program says.
@@ -115,7 +116,7 @@ func serveIn(t *testing.T, env []string, args ...string) *serving {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if code := s.stop(); code != 0 {
+		if code := s.stop(); code != 0 && !s.killed {
 			t.Errorf("exit code %d: %s", code, s.stderr)
 		}
 	})
