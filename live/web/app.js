@@ -1,5 +1,5 @@
 // The page of vidfilter live: joins the socket, the picture, the controls, the camera and the figures.
-import { $, clean, element, now, remember, remembered, say, set } from "./util.js";
+import { $, clean, element, now, remember, remembered, say, sentence, set } from "./util.js";
 import { Link, login } from "./link.js";
 import { AvcPlayer, avcPossible } from "./avc.js";
 import { Mp4Player, mp4Possible } from "./mp4.js";
@@ -33,7 +33,7 @@ function speak(text) {
 
 let alertTimer = 0;
 function warn(text) {
-  say($("alert"), clean(text));
+  say($("alert"), sentence(text));
   clearTimeout(alertTimer);
   alertTimer = setTimeout(() => say($("alert"), ""), 8000);
 }
@@ -179,7 +179,7 @@ function newState(s) {
 }
 
 const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
-const statusWords = (s) => (s.frozen && s.status === "live" ? "Frozen" : clean(s.message) || plain[s.status] || clean(s.status));
+const statusWords = (s) => (s.frozen && s.status === "live" ? "Frozen" : sentence(s.message) || plain[s.status] || clean(s.status));
 
 function drawRecording(r) {
   if (!r) {
@@ -196,11 +196,11 @@ function drawRecording(r) {
 function overWords() {
   if (lost) {
     const text = lost.full ? "Too many viewers" : lost.down ? "The server went down" : "Connection lost";
-    return { text, hint: [clean(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
+    return { text, hint: [sentence(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
   }
   if (!state) return { text: "Connecting" };
-  const words = { text: statusWords(state), hint: clean(state.hint) };
-  if (state.status === "ended") return { ...words, text: clean(state.message) || "The end", button: "Play again", does: playAgain };
+  const words = { text: statusWords(state), hint: sentence(state.hint) };
+  if (state.status === "ended") return { ...words, text: statusWords(state), button: "Play again", does: playAgain };
   if (state.camera_wanted && !camera.announced) return cameraWords(words);
   if (state.status !== "live") return words;
   if (picture.empty && way !== "mjpeg") return { text: "Waiting for the first picture" };
@@ -339,6 +339,7 @@ async function copy() {
   try {
     await navigator.clipboard.writeText(field.value);
   } catch { // not in an insecure context: what is selected can be copied by hand, and the old way may work
+    field.focus();
     field.select();
     if (!document.execCommand("copy")) {
       speak("The command is selected");

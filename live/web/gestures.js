@@ -1,6 +1,7 @@
 // Pointer, wheel and the line's own keys: what they do to the picture.
 import { clamp } from "./util.js";
 
+const inside = "button, a, label, #over"; // the stage's own controls
 const slack = 6; // CSS pixels that a finger may move before it drags
 const step = 0.02, stride = 0.1; // of the line, by arrow and by page keys
 
@@ -21,7 +22,7 @@ export class Gestures {
     stage.addEventListener("pointercancel", (e) => this.#gone(e));
     stage.addEventListener("wheel", (e) => this.#wheel(e), { passive: false });
     stage.addEventListener("dblclick", (e) => {
-      if (!e.target.closest("button, a")) picture.toggle(...this.#at(e));
+      if (!e.target.closest(inside)) picture.toggle(...this.#at(e));
     });
     stage.addEventListener("contextmenu", (e) => { if (this.#panned) e.preventDefault(); });
     line.addEventListener("keydown", (e) => this.#key(e));
@@ -39,7 +40,7 @@ export class Gestures {
   }
 
   #down(e) {
-    if (e.target.closest("button, a")) return;
+    if (e.target.closest(inside)) return;
     const [x, y] = this.#at(e);
     this.#panned = false;
     this.#pointers.set(e.pointerId, { x, y, startX: x, startY: y, does: this.#does(e), moved: e.pointerType !== "touch" });
@@ -54,7 +55,7 @@ export class Gestures {
   #move(e) {
     const p = this.#pointers.get(e.pointerId), [x, y] = this.#at(e);
     if (!p) {
-      if (this.follow && e.pointerType !== "touch" && this.#picture.mode === "split" && !e.target.closest("button, a")) this.#picture.splitAt(x);
+      if (this.follow && e.pointerType !== "touch" && this.#picture.mode === "split" && !e.target.closest(inside)) this.#picture.splitAt(x);
       return;
     }
     const dx = x - p.x, dy = y - p.y;

@@ -7,7 +7,9 @@ const shown = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: 
 const taken = (e) => {
   const t = e.target;
   if (t.closest?.("dialog, select, textarea") || t.isContentEditable) return true;
-  if (t.closest?.("input")) return t.type !== "checkbox" || e.key === " ";
+  if (t.type === "range") return e.key.length > 1; // a slider's own keys move it
+  if (t.type === "checkbox") return e.key === " ";
+  if (t.closest?.("input")) return true;
   return t.closest?.("button, a, summary") && (e.key === " " || e.key === "Enter");
 };
 

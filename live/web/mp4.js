@@ -3,7 +3,8 @@ import { clamp } from "./util.js";
 
 const Source = window.ManagedMediaSource || window.MediaSource;
 const near = 0.04, late = 0.12, lost = 0.5; // seconds behind the newest picture: at leisure, quicker, jump
-const kept = 10, trimmed = 4; // seconds of the past in the buffer
+const group = 10; // seconds from key frame to key frame: what lies before one can be thrown away, and nothing else
+const keyEvery = 1000; // ms between requests for a key frame
 const patience = 500; // ms that a picture may wait to be shown before the server is told to go on without it
 
 export const mp4Possible = () => Boolean(Source) && Source.isTypeSupported('video/mp4; codecs="avc1.640020"');
@@ -44,12 +45,15 @@ export class Mp4Player {
   #on;
   #video;
   #config = null;
+  #head = null; // what begins the stream: {data, type}
   #media = null;
   #buffer = null;
   #queue = []; // {data, type?, picture?}
   #appending = null;
   #pending = []; // {header, config, time, given}, oldest first
   #newest = 0; // time of the picture that was appended last
+  #keys = []; // times of the key frames in the buffer
+  #asked = -Infinity;
   #scale = 0;
   #needKey = true;
   #timer;
@@ -92,27 +96,29 @@ export class Mp4Player {
   }
 
   #init(data) {
-    const type = 'video/mp4; codecs="' + this.#config.codec + '"';
+    const type = 'video/mp4; codecs="' + this.#config.codec + '"', before = this.#head?.type;
+    this.#head = { data, type };
     this.#scale = timescale(viewOf(data));
     this.#needKey = true;
-    if (!Source.isTypeSupported(type)) {
-      this.#unable(type + " is not supported");
-    } else if (!this.#media) {
-      this.#begin(type);
-      this.#append(data);
-    } else {
-      this.#append(data, { type });
-    }
+    if (!Source.isTypeSupported(type)) this.#unable(type + " is not supported");
+    else if (!this.#media) this.#begin();
+    else this.#append(data, { type: type === before ? undefined : type });
   }
 
-  #begin(type) {
-    const media = this.#media = new Source();
+  #begin() {
+    const media = this.#media = new Source(), { data, type } = this.#head;
+    URL.revokeObjectURL(this.#video.src);
+    this.#buffer = null;
+    this.#queue = [];
+    this.#keys = [];
+    this.#needKey = true;
+    this.#append(data);
     media.onsourceopen = () => {
       if (this.#media !== media) return;
       media.duration = Infinity; // a live stream: the browser holds back as little as it can
-      this.#buffer = media.addSourceBuffer(type);
-      this.#buffer.onupdateend = () => this.#appended();
-      this.#buffer.onerror = () => this.#unable("the stream could not be read");
+      const buffer = this.#buffer = media.addSourceBuffer(type);
+      buffer.onupdateend = () => { if (this.#buffer === buffer) this.#appended(); };
+      buffer.onerror = () => { if (this.#buffer === buffer) this.#unable("the stream could not be read"); };
       this.#pump();
     };
     this.#video.src = URL.createObjectURL(media);
@@ -122,7 +128,7 @@ export class Mp4Player {
     const time = startTime(viewOf(data));
     if (!this.#media || time === null || this.#scale === 0 || (this.#needKey && !header.key)) {
       this.#on.ack(header.id, 0);
-      if (this.#needKey && this.#media) this.#on.key();
+      if (this.#needKey && this.#media) this.#askKey();
       return;
     }
     this.#needKey = false;
@@ -149,35 +155,57 @@ export class Mp4Player {
         this.#unable(e.message);
         return;
       }
-      this.#queue.unshift(next);
-      buffer.remove(0, Math.max(0.1, this.#video.currentTime - 1));
+      this.#begin(); // the buffer is full: that should not be, and goes on from the next key frame
+      this.#askKey();
     }
   }
 
   #appended() {
-    if (!this.#buffer) return;
     const picture = this.#appending?.picture;
     this.#appending = null;
-    if (picture) this.#newest = picture.time;
-    const behind = this.#keepUp();
+    if (picture) this.#arrived(picture);
+    if (!this.#buffer.updating) this.#trim();
+    this.#pump();
+  }
+
+  #arrived(picture) {
+    const video = this.#video;
+    this.#newest = picture.time;
+    if (picture.header.key) this.#keys.push(picture.time);
+    let behind = this.#keepUp();
+    // To go to a picture costs decoding all since the key frame before it: it is gone to key frames only.
+    if (picture.header.key && (video.currentTime === 0 || Math.abs(behind) > late)) {
+      video.currentTime = picture.time;
+      behind = 0;
+    } else if (Math.abs(behind) > lost || picture.time - this.#keys.at(-1) > group) {
+      this.#askKey();
+    }
     // A video element shows a picture when it has the next, or the one after that: who waited for it to be drawn would hold
     // them up. Only when it falls behind are there to be fewer. In a hidden tab nothing is drawn.
-    if (picture && (behind < late || document.hidden)) this.#give(picture);
-    const { buffered } = this.#buffer, past = this.#video.currentTime;
-    if (!this.#buffer.updating && buffered.length > 0 && past - buffered.start(0) > kept) this.#buffer.remove(0, past - trimmed);
-    this.#pump();
+    if (behind < lost || document.hidden) this.#give(picture);
+  }
+
+  #askKey() {
+    if (performance.now() - this.#asked < keyEvery) return;
+    this.#asked = performance.now();
+    this.#on.key();
   }
 
   // Stays as close to the newest picture as goes without stopping. Returns how many seconds it is behind: not behind the end,
   // which is where the newest is guessed to end.
   #keepUp() {
-    const video = this.#video, { buffered } = video;
-    if (buffered.length === 0) return 0;
-    const start = buffered.start(buffered.length - 1), behind = this.#newest - video.currentTime;
-    if (video.currentTime < start || Math.abs(behind) > lost) video.currentTime = Math.max(start, this.#newest - near / 2);
-    video.playbackRate = behind > late ? 1.3 : behind > near ? 1.1 : 1;
-    if (video.paused) video.play().catch(() => { /* it is tried again with the next picture */ });
+    const video = this.#video, behind = this.#newest - video.currentTime;
+    video.playbackRate = behind > lost ? 2 : behind > late ? 1.3 : behind > near ? 1.1 : 1;
+    if (video.paused && video.readyState > 0) video.play().catch(() => { /* it is tried again with the next picture */ });
     return behind;
+  }
+
+  // Throws away what lies before the key frame that is being played from.
+  #trim() {
+    const old = this.#keys.findLastIndex((time) => time <= this.#video.currentTime - near);
+    if (old < 1) return;
+    this.#buffer.remove(0, this.#keys[old]);
+    this.#keys.splice(0, old);
   }
 
   #next() {

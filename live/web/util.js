@@ -8,6 +8,9 @@ export const now = () => performance.timeOrigin + performance.now();
 export const clean = (s) => String(s ?? "").replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029\ufffd]/gu,
   (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
 
+// The server's words begin small, as errors do. Names are left as they are.
+export const sentence = (s) => clean(s).replace(/^[a-z]+(?=[ ,:]|$)/, (word) => word[0].toUpperCase() + word.slice(1));
+
 export const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 export const say = (node, text) => { set(node, text); node.hidden = text === ""; };
 
