@@ -88,7 +88,7 @@ var rules = []rule{
 		why: "C and a header: its tests look at what the linker sees"},
 	{folder: "gpu/testdriver",
 		why: "tests of every package and of the built program set it up, so it depends on none of them"},
-	{folder: "bench", imports: []string{"decode", "encode", "gpu", "kernels", "pipeline", "samples/scene", plot},
+	{folder: "bench", imports: []string{"decode", "encode", "gpu", "kernels", "live", "pipeline", "samples/scene", plot},
 		why: "measures what the parts reach together, and says it in numbers: what people see of them is the command's"},
 	{folder: "batch/tasks", imports: []string{"batch", "queue"},
 		why: "does a job's steps by running the program, and puts jobs in any queue: it links no codec and knows no engine"},

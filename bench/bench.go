@@ -19,10 +19,13 @@ const (
 	SectionStep   = "step"   // copy in, kernel, copy out
 	SectionEnd    = "end"    // decode, filter, encode
 	SectionCPU    = "cpu"    // the CPU beside the GPU
+	SectionLive   = "live"   // how old a camera's picture is when it goes out
 )
 
 // Sections lists them.
-func Sections() []string { return []string{SectionKernel, SectionStep, SectionEnd, SectionCPU} }
+func Sections() []string {
+	return []string{SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
+}
 
 // Size of a frame in luma samples.
 type Size struct {
@@ -63,6 +66,7 @@ type Report struct {
 	Step    *StepSection   `json:"step"`
 	End     *EndSection    `json:"end"`
 	CPU     *CPUSection    `json:"cpu"`
+	Live    *LiveSection   `json:"live"`
 }
 
 // run is one Run at work.
@@ -133,6 +137,7 @@ func (r *run) sections(ctx context.Context, report *Report) (err error) {
 		{SectionStep, true, func() error { report.Step, err = r.steps(ctx); return err }},
 		{SectionEnd, false, func() error { report.End, err = r.end(ctx); return err }},
 		{SectionCPU, false, func() error { report.CPU, err = r.cpuBeside(ctx); return err }},
+		{SectionLive, false, func() error { report.Live, err = r.live(ctx); return err }},
 	} {
 		wanted := len(r.o.Only) == 0 || slices.Contains(r.o.Only, section.name)
 		if !wanted || section.gpu && r.gpu == nil {

@@ -39,7 +39,7 @@ func (o *benchOptions) flags() *pflag.FlagSet {
 	fs.SortFlags = false
 	fs.Usage = func() {}
 	t := table{fs, "Options"}
-	t.add(names(newValue(&o.Only, "NAME,...", listOf(parseSection)), bench.Sections()), "only", "", "sections to measure (default all): kernel step end cpu")
+	t.add(names(newValue(&o.Only, "NAME,...", listOf(parseSection)), bench.Sections()), "only", "", "sections to measure (default all)")
 	t.add(newValue(&o.Radii, "N,...", listOf(parseRadius)), "radius", "r", "radii, instead of each section's own")
 	t.add(names(newValue(&o.Sizes, "SIZE,...", listOf(parseSize)), []string{"720p", "1080p", "4k", "8k"}), "size", "", "720p 1080p 4k 8k or WxH, instead of the section's own")
 	t.add(newValue(&o.Kernel, "GLOB", parseKernels), "kernel", "", "kernels to time, as 'tile_*'")
@@ -174,6 +174,7 @@ Sections:
   step     copy in, kernel, copy out, beside the bus and the paper's pipeline
   end      whole jobs beside the same decode and encode without a filter
   cpu      the CPU's filter beside the GPU's
+  live     how old a camera's picture is when it goes to a viewer
 What is timed is checked first; a wrong result is an error.
 Options:
 `+groupHelp(fs, "Options"))

@@ -27,8 +27,22 @@ func printReport(w io.Writer, r *bench.Report) error {
 	if r.CPU != nil {
 		printCPU(&b, r.CPU)
 	}
+	if r.Live != nil {
+		printLive(&b, r.Live)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func printLive(b *strings.Builder, s *bench.LiveSection) {
+	b.WriteString("\nLive: a picture of the test source, 30 a second, from taken to coded for one viewer, in ms\n")
+	t := columns{left: 1}
+	t.add("size", "r", "on", "fps", "taken to coded", "95 % within", "filter", "encode", "dropped")
+	for _, row := range s.Rows {
+		t.add(row.Size.String(), fmt.Sprint(row.Radius), row.Device, fmt.Sprintf("%.1f", row.FPS), ms(row.Server.Median), ms(row.Late),
+			ms(row.Filter.Median), ms(row.Encode.Median), fmt.Sprint(row.Dropped))
+	}
+	b.WriteString(t.String())
 }
 
 func printMachine(b *strings.Builder, r *bench.Report) {
