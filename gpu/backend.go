@@ -175,6 +175,27 @@ func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 	}
 }
 
+// CompileAll compiles every kernel that the filter may choose on these devices, as far as the driver has not kept them from before, and
+// returns how many there are.
+func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
+	seen := map[string]bool{}
+	for _, p := range kernels.AllParams() {
+		v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+		if err != nil {
+			return n, failed(err, "choose a kernel")
+		}
+		if seen[v.Name] {
+			continue
+		}
+		seen[v.Name] = true
+		if err := b.Prepare(ctx, p); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 func (b *Backend) compile(p kernels.Params) error {
 	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
 	if err != nil {

@@ -109,6 +109,22 @@ func DefaultParams(radius int) Params {
 	return Params{Radius: radius, SigmaS: DefaultSigmaS(radius), SigmaR: DefaultSigmaR}
 }
 
+// AllParams returns parameters of every radius, range weight, distance and border, with the default sigmas.
+func AllParams() (all []Params) {
+	for radius := range MaxRadius + 1 {
+		for r := range rangeNames {
+			for d := range distanceNames {
+				for b := range borderNames {
+					p := DefaultParams(radius)
+					p.Range, p.Distance, p.Border = RangeWeight(r), Distance(d), Border(b)
+					all = append(all, p)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Validate reports the first option that is out of range.
 func (p Params) Validate() error {
 	switch {

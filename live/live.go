@@ -22,6 +22,9 @@ type Options struct {
 
 	// Times returns what a GPU has taken for all pictures so far; nil where the CPU filters.
 	Times func() Times
+
+	// Compile has a GPU's kernels compiled where that holds no picture up, and returns when they are there; nil where there is nothing to do.
+	Compile func(ctx context.Context) error
 }
 
 // Times are what the stages of a GPU took.

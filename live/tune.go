@@ -54,6 +54,9 @@ func (s *Session) tuneAhead(ctx context.Context) error {
 	}
 	first.Release()
 	w.Close()
+	if s.o.Compile != nil && s.o.Compile(ctx) != nil {
+		return nil // each is compiled when it is wanted, then
+	}
 	for r := 0; r <= kernels.MaxRadius && ctx.Err() == nil; r++ {
 		s.mu.Lock()
 		f := s.filter

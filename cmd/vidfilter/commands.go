@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -22,7 +24,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"info", "FILE... [--json]", "say what is in the files", func(a []string, s stdio) error { return runInfo(a, s.out) }},
-		{"devices", "", "list what can filter", func(a []string, s stdio) error { return noArguments(a, s, printDevices) }},
+		{"devices", "[--compile]", "list what can filter", runDevices},
 		{"compare", "A B", "PSNR and SSIM of two videos", func(a []string, s stdio) error { return runCompare(a, s.out) }},
 		{"live", "[-i INPUT]", "filter a webcam; live --help", runLive},
 		{"batch", "FILES... -o DIR", "filter many files; batch --help", runBatch},
@@ -89,6 +91,28 @@ func report(err error, s stdio) int {
 		printError(s.err, err)
 	}
 	return exitCode(err)
+}
+
+// runDevices lists the devices, or has the GPUs' drivers compile all kernels and keep them: what starts later need not wait for that.
+func runDevices(args []string, s stdio) error {
+	if len(args) == 1 && args[0] == "--compile" {
+		return compileKernels(s.out)
+	}
+	return noArguments(args, s, printDevices)
+}
+
+func compileKernels(w io.Writer) error {
+	b, err := gpu.Open(gpu.Options{All: true})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	start := time.Now()
+	n, err := b.CompileAll(context.Background())
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%d kernels are ready, after %v\n", n, time.Since(start).Round(time.Millisecond))
+	}
+	return err
 }
 
 func printDevices(w io.Writer) error {

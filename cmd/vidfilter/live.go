@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"sync"
 	"time"
 
@@ -94,7 +96,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	l.session, err = live.New(live.Options{
-		Input: l.input, Backend: l.backend, Filter: live.FilterOf(l.o.Params, l.o.FieldOrder), Times: l.times(),
+		Input: l.input, Backend: l.backend, Filter: live.FilterOf(l.o.Params, l.o.FieldOrder), Times: l.times(), Compile: l.compiler(),
 	})
 	if err != nil {
 		return err
@@ -126,6 +128,20 @@ func (l *liveRun) times() func() live.Times {
 	return func() live.Times {
 		s := b.Stats()
 		return live.Times{Frames: s.Frames, CopyIn: s.CopyIn, Kernel: s.Kernel, CopyOut: s.CopyOut}
+	}
+}
+
+// compiler returns what compiles kernels ahead, nil on the CPU. It is another process: the driver of this one would hold up the pictures.
+func (l *liveRun) compiler() func(context.Context) error {
+	if _, ok := l.backend.(*gpu.Backend); !ok {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return exec.CommandContext(ctx, self, "devices", "--compile").Run()
 	}
 }
 

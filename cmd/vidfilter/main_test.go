@@ -31,6 +31,7 @@ func TestCommands(t *testing.T) {
 		{"version", 0, "vidfilter ", ""},
 		{"--version", 0, "vidfilter ", ""},
 		{"devices", 0, "cpu ", ""},
+		{"devices --compile", 5, "", "hint: "},
 		{"bench --help", 0, "usage: vidfilter bench", ""},
 		{"bench -h", 0, "  --kernel GLOB", ""},
 		{"bench x", 2, "", "hint: vidfilter bench -i FILE"},

@@ -1,0 +1,82 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// TestDrain: a filter can be asked for each frame as soon as it is done, and goes on.
+func TestDrain(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{Streams: 1})
+	pool := pipeline.NewPool(b, 2)
+	defer pool.Close()
+	p := kernels.DefaultParams(1)
+	f, err := b.Bilateral(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	film := newFilm(t, b, smallFormat, 6)
+	answers := film.answers(t, p)
+	n := 0
+	emit := func(out *pipeline.Frame) error {
+		defer out.Release()
+		if d := kerneltest.Compare(out, answers[n%len(answers)]); out.PTS != int64(n) || d.Largest > 1 {
+			t.Errorf("frame %d has time %d: %s", n, out.PTS, d)
+		}
+		n++
+		return nil
+	}
+	for i := range 6 {
+		in, err := film.frame(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Process(t.Context(), in, emit); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.(*filter).Drain(t.Context(), emit); err != nil {
+			t.Fatal(err)
+		}
+		if n != i+1 {
+			t.Errorf("%d frames came of %d", n, i+1)
+		}
+	}
+	f.(*filter).Discard()
+}
+
+// TestPrepare: kernels are compiled ahead, all of them where that is asked for, and a backend may be closed while one is.
+func TestPrepare(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	p := kernels.DefaultParams(4)
+	if err := b.Prepare(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	v, err := kernels.Choose(p, smallFormat, b.compute())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.units[0].shelf.all[v.Name] == nil {
+		t.Errorf("%s is not there", v.Name)
+	}
+	n, err := b.CompileAll(t.Context())
+	if err != nil || n < kernels.MaxRadius || n != len(b.units[0].shelf.all) {
+		t.Errorf("%d kernels, %d of them there: %v", n, len(b.units[0].shelf.all), err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	other := open(t, Options{})
+	if err := other.Prepare(ended, kernels.DefaultParams(5)); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
