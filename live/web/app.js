@@ -423,7 +423,7 @@ async function drawCamera() {
   $("camera-stop").hidden = !on && !camera.waiting;
   const text = !Camera.possible ? "The browser does not give this page its camera."
     : camera.error ? inWords(camera.error)
-      : on ? "Sent: " + clean(camera.what)
+      : on ? (camera.announced ? "Sent: " : "Ready: ") + clean(camera.what)
         : free ? "The server waits for a camera." : "Another page sends its camera.";
   set($("camera-text"), text);
   $("camera-text").classList.toggle("trouble", camera.error !== "");

@@ -59,7 +59,9 @@ export class Gestures {
       return;
     }
     const dx = x - p.x, dy = y - p.y;
-    if (!p.moved && Math.hypot(x - p.startX, y - p.startY) < slack) return;
+    const far = { x: Math.abs(x - p.startX), y: Math.abs(y - p.startY) };
+    if (!p.moved && Math.max(far.x, far.y) < slack) return;
+    if (!p.moved && p.does === "split" && far.y > far.x) p.does = ""; // the finger scrolls the page
     Object.assign(p, { x, y, moved: true });
     if (this.#pinch) this.#movePinch();
     else if (p.does === "split") this.#picture.splitAt(x);

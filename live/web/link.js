@@ -75,7 +75,7 @@ export class Link {
   }
 
   send(message) {
-    if (this.#open) this.#socket.send(message instanceof ArrayBuffer ? message : JSON.stringify(message));
+    if (this.#open && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(message instanceof ArrayBuffer ? message : JSON.stringify(message));
   }
 
   #drop() {

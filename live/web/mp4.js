@@ -177,7 +177,7 @@ export class Mp4Player {
     if (picture.header.key && (video.currentTime === 0 || Math.abs(behind) > late)) {
       video.currentTime = picture.time;
       behind = 0;
-    } else if (Math.abs(behind) > lost || picture.time - this.#keys.at(-1) > group) {
+    } else if ((Math.abs(behind) > lost && !document.hidden) || picture.time - this.#keys.at(-1) > group) {
       this.#askKey();
     }
     // A video element shows a picture when it has the next, or the one after that: who waited for it to be drawn would hold

@@ -2,12 +2,18 @@
 const block = 8, bits = 72, mark = 0xa5;
 const turn = 2 ** 40; // the stamp's time wraps here, in units of 0.1 ms
 
-// bytesOf turns samples of luma into the stamp's nine bytes: at(x, y) is the sample in the middle of a block.
+// The mean of the middle 4x4 samples of a block: at few bits the coder smears.
+const mean = (at, left, top) => {
+  let sum = 0;
+  for (let y = 2; y < 6; y++) for (let x = 2; x < 6; x++) sum += at(left + x, top + y);
+  return sum / 16;
+};
+
+// bytesOf turns samples of luma, at(x, y), into the stamp's nine bytes.
 const bytesOf = (perRow, at) => {
   const bytes = new Uint8Array(bits / 8);
   for (let i = 0; i < bits; i++) {
-    const x = (i % perRow) * block + block / 2, y = Math.floor(i / perRow) * block + block / 2;
-    if (at(x, y) > 128) bytes[i >> 3] |= 0x80 >> (i & 7);
+    if (mean(at, (i % perRow) * block, Math.floor(i / perRow) * block) > 128) bytes[i >> 3] |= 0x80 >> (i & 7);
   }
   return bytes;
 };
