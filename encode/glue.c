@@ -237,3 +237,15 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
 	par->extradata_size = size;
 	return 0;
 }
+
+int vf_favour(AVFrame *f, int left, int top, int right, int bottom, AVRational offset)
+{
+	AVFrameSideData *d = av_frame_new_side_data(f, AV_FRAME_DATA_REGIONS_OF_INTEREST, sizeof(AVRegionOfInterest));
+	if (!d)
+		return AVERROR(ENOMEM);
+	*(AVRegionOfInterest *)d->data = (AVRegionOfInterest){
+		.self_size = sizeof(AVRegionOfInterest),
+		.top = top, .bottom = bottom, .left = left, .right = right, .qoffset = offset,
+	};
+	return 0;
+}

@@ -26,6 +26,9 @@ int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uin
 int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag);
 int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 
+// Asks an encoder to spend more on a part of a picture: offset is from -1 to 1, of its range of quantization.
+int vf_favour(AVFrame *f, int left, int top, int right, int bottom, AVRational offset);
+
 // A converter of text subtitles.
 typedef struct {
 	AVCodecContext *dec, *enc;

@@ -61,7 +61,7 @@ type PreviewConfig struct {
 	Width, Height           int // of each of the two pictures as they are coded: after scaling down, without padding
 	CodedWidth, CodedHeight int // of the whole
 	FilteredY, StampY       int // the rows of luma at which they begin; both 0 where there is no stack
-	Scale                   int // by what the pictures were scaled down
+	Scale                   int // by what the pictures were scaled down: for decoders, or for the bit rate
 }
 
 // Limits of the bit rate.
@@ -82,6 +82,7 @@ type Preview struct {
 	tags    colourTags      // of the frames
 	coder   previewCoder    // nil before the first picture
 	pace    pace
+	sizing  sizing
 	rhythm  rhythm
 	clock   mediaClock
 }
@@ -115,13 +116,14 @@ func NewPreview(o PreviewOptions) (*Preview, error) {
 	if o.FrameRate == 0 {
 		o.FrameRate = defaultPreviewFPS
 	}
-	p := &Preview{opts: o, pace: newPace(o.FrameRate), rhythm: newRhythm(o.FrameRate)}
+	p := &Preview{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.FrameRate), rhythm: newRhythm(o.FrameRate)}
 	p.SetBitRate(o.BitRate)
 	return p, nil
 }
 
 // SetBitRate sets how many bits a second the pictures may take from the next one on: for H.264 an upper bound that
-// easy pictures stay below, for JPEG what is aimed at. Below 50,000 counts as that, 0 as 4 million. It may be
+// easy pictures stay below, for JPEG what is aimed at. H.264 for which a rate stays too low is scaled down, with a
+// new configuration, and scaled up again when there is more. Below 50,000 counts as that, 0 as 4 million. It may be
 // called from any goroutine.
 func (p *Preview) SetBitRate(bits int64) {
 	if bits == 0 {
@@ -158,7 +160,7 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if fresh {
 		packet.Config = p.coder.config()
 	}
-	if p.opts.Kind != PreviewJPEG && p.pace.tooSlow(time.Since(begin)) {
+	if p.opts.Kind != PreviewJPEG && (p.pace.tooSlow(time.Since(begin)) || p.sizing.unfit(original.Width, original.Height, p.bitRate.Load())) {
 		p.drop()
 	}
 	return packet, nil
@@ -190,13 +192,15 @@ func (p *Preview) prepare(f *pipeline.Frame) (fresh bool, err error) {
 }
 
 func (p *Preview) open(f *pipeline.Frame) (previewCoder, error) {
-	switch p.opts.Kind {
-	case PreviewJPEG:
+	if p.opts.Kind == PreviewJPEG {
 		return newPreviewJPEG(f, p.opts)
-	case PreviewMP4:
-		return newPreviewMP4(f, p.opts, p.pace.preset(), p.bitRate.Load())
 	}
-	return newPreviewAVC(f, p.opts, p.pace.preset(), p.bitRate.Load())
+	bits := p.bitRate.Load()
+	avc, err := newPreviewAVC(f, p.sizing.begin(f.Width, f.Height, bits), p.opts, p.pace.preset(), bits)
+	if err != nil || p.opts.Kind == PreviewAVC {
+		return avc, err
+	}
+	return newPreviewMP4(avc)
 }
 
 func (p *Preview) drop() {

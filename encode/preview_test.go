@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -54,16 +55,20 @@ func (c *camera) frame(value func(plane, x, y int) byte) *pipeline.Frame {
 
 // pair is picture n: waves that move, with grain in the original and without in the filtered one.
 func (c *camera) pair(n int) (original, filtered *pipeline.Frame) {
-	wave := func(plane, x, y int) float64 {
-		k := 0.02 * float64(1+plane)
-		return 128 + 60*math.Sin(k*float64(x+3*n))*math.Cos(k*float64(y-2*n))
+	side := max(c.format.Width, c.format.Height) * 4 // bytes of RGBA
+	var across, down [3][]float64
+	for plane := range 3 {
+		across[plane], down[plane] = make([]float64, side), make([]float64, side)
+		for i, k := 0, 0.02*float64(1+plane); i < side; i++ {
+			across[plane][i], down[plane][i] = 60*math.Sin(k*float64(i+3*n)), math.Cos(k*float64(i-2*n))
+		}
 	}
 	seed := uint32(n + 1)
 	original = c.frame(func(plane, x, y int) byte {
 		seed = seed*1664525 + 1013904223
-		return byte(wave(plane, x, y) + float64(seed>>28) - 8)
+		return byte(120 + across[plane][x]*down[plane][y] + float64(seed>>28))
 	})
-	filtered = c.frame(func(plane, x, y int) byte { return byte(wave(plane, y, x)) })
+	filtered = c.frame(func(plane, x, y int) byte { return byte(128 + across[plane][y]*down[plane][x]) })
 	return original, filtered
 }
 
@@ -415,16 +420,47 @@ func TestPreviewBitRate(t *testing.T) {
 	}
 }
 
-// The stamp is read at a rate that leaves little of the picture.
+// The stamp is read at a rate that leaves little of the picture, also in one that was meant for more.
 func TestStampAtLowRate(t *testing.T) {
 	size := yuv420(1280, 720)
 	if testing.Short() {
 		size = yuv420(640, 360)
 	}
-	c, v := newCamera(t, size), &viewer{t: t}
-	p := newPreview(t, encode.PreviewOptions{BitRate: 300_000})
-	for n := range 20 {
-		v.checkStamp(n, v.show(c.encode(p, n, n == 10)))
+	for _, first := range []int64{300_000, 4_000_000} {
+		c, v := newCamera(t, size), &viewer{t: t}
+		p := newPreview(t, encode.PreviewOptions{BitRate: first})
+		for n := range 25 {
+			v.checkStamp(n, v.show(c.encode(p, n, n == 10)))
+			p.SetBitRate(300_000)
+		}
+	}
+}
+
+// A rate that stays too low for the size makes the pictures smaller, and one that suffices makes them large again.
+func TestPreviewScalesByRate(t *testing.T) {
+	c, v := newCamera(t, yuv420(640, 360)), &viewer{t: t}
+	p := newPreview(t, encode.PreviewOptions{Threads: 1})
+	n := 0
+	scales := func(pictures int) (list []int) {
+		for range pictures {
+			packet := c.encode(p, n, false)
+			v.checkStamp(n, v.show(packet))
+			if packet.Config != nil {
+				list = append(list, packet.Config.Scale)
+			}
+			n++
+		}
+		return list
+	}
+	for i, s := range []struct {
+		rate     int64
+		pictures int
+		want     []int
+	}{{4_000_000, 65, []int{1}}, {100_000, 40, nil}, {4_000_000, 10, nil}, {100_000, 65, []int{2}}, {200_000, 65, nil}, {4_000_000, 65, []int{1}}} {
+		p.SetBitRate(s.rate)
+		if got := scales(s.pictures); !slices.Equal(got, s.want) {
+			t.Errorf("step %d, at %d bits a second: %v instead of %v", i, s.rate, got, s.want)
+		}
 	}
 }
 

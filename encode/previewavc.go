@@ -12,6 +12,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
 
@@ -24,20 +25,21 @@ const (
 
 // previewAVC codes stacks as H.264.
 type previewAVC struct {
-	stack   stack
-	canvas  *canvas
-	placers [2]placer
-	enc     *astiav.CodecContext
-	pkt     *astiav.Packet
-	fps     float64
-	vbv     int64 // bits a second that the encoder was told
-	n       int64
-	avcc    []byte
-	data    []byte
+	stack    stack
+	canvas   *canvas
+	placers  [2]placer
+	enc      *astiav.CodecContext
+	pkt      *astiav.Packet
+	fps      float64
+	vbv      int64 // bits a second that the encoder was told
+	favoured bool  // the stamp, by the encoder
+	n        int64
+	avcc     []byte
+	data     []byte
 }
 
-func newPreviewAVC(f *pipeline.Frame, o PreviewOptions, preset string, bits int64) (p *previewAVC, err error) {
-	p = &previewAVC{stack: planStack(f.Width, f.Height), fps: o.FrameRate, pkt: astiav.AllocPacket()}
+func newPreviewAVC(f *pipeline.Frame, s stack, o PreviewOptions, preset string, bits int64) (p *previewAVC, err error) {
+	p = &previewAVC{stack: s, fps: o.FrameRate, pkt: astiav.AllocPacket()}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -80,7 +82,7 @@ func (p *previewAVC) openEncoder(f *pipeline.Frame, o PreviewOptions, preset str
 	d := astiav.NewDictionary()
 	defer d.Free()
 	for k, v := range map[string]string{"preset": preset, "tune": "zerolatency", "crf": previewCRF, "forced-idr": "1",
-		"x264-params": "annexb=0:scenecut=0"} {
+		"x264-params": "annexb=0:scenecut=0:aq-mode=1:qpmax=64"} {
 		_ = d.Set(k, v, 0)
 	}
 	if err := p.enc.Open(codec, d); err != nil {
@@ -89,6 +91,30 @@ func (p *previewAVC) openEncoder(f *pipeline.Frame, o PreviewOptions, preset str
 	var err error
 	p.avcc, err = avcC(headers(p.enc.ExtraData()))
 	return err
+}
+
+// fewBits for a sample of the stack are those with which x264 may give up single pictures.
+const fewBits = 0.05
+
+// favourStamp has the stamp coded so that it can be read whatever becomes of the pictures. x264 lets go of such
+// wishes at the coarsest of its steps, which are not allowed therefore. Where there are bits enough it is left
+// alone: a fine stamp in a small picture misleads the rate control.
+func (p *previewAVC) favourStamp(bits int64) error {
+	f := (*C.AVFrame)(p.canvas.frame.UnsafePointer())
+	want := float64(bits) < fewBits*p.fps*float64(p.stack.codedWidth*p.stack.codedHeight)
+	switch {
+	case want == p.favoured:
+		return nil
+	case !want:
+		C.av_frame_remove_side_data(f, C.AV_FRAME_DATA_REGIONS_OF_INTEREST)
+	default:
+		right := min(p.stack.codedWidth, 8*stampBytes*stampBlock)
+		if n := C.vf_favour(f, 0, C.int(p.stack.stampY), C.int(right), C.int(p.stack.codedHeight), C.AVRational{-6, 10}); n < 0 {
+			return av.Error(int(n))
+		}
+	}
+	p.favoured = want
+	return nil
 }
 
 func previewThreads(n int) int {
@@ -126,6 +152,9 @@ func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, 
 		return Packet{}, err
 	}
 	p.follow(at)
+	if err := p.favourStamp(at.bits); err != nil {
+		return Packet{}, err
+	}
 	f := p.canvas.frame
 	f.SetPts(p.n)
 	p.n++

@@ -25,11 +25,8 @@ type previewMP4 struct {
 	data     []byte
 }
 
-func newPreviewMP4(f *pipeline.Frame, o PreviewOptions, preset string, bits int64) (*previewMP4, error) {
-	avc, err := newPreviewAVC(f, o, preset, bits)
-	if err != nil {
-		return nil, err
-	}
+// newPreviewMP4 takes avc.
+func newPreviewMP4(avc *previewAVC) (*previewMP4, error) {
 	p := &previewMP4{previewAVC: avc}
 	if err := p.describe(); err != nil {
 		p.close()

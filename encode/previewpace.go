@@ -38,6 +38,45 @@ func (p *pace) tooSlow(took time.Duration) bool {
 	return true
 }
 
+// Bits for a sample of the stack. With fewer than thinBits, half the size looks better, and at some point the rate
+// cannot be kept at all; from ampleBits on the next larger size looks better.
+const (
+	thinBits  = 0.012
+	ampleBits = 0.02
+)
+
+// sizing chooses the scale of the stack by the bit rate.
+type sizing struct {
+	fps    float64
+	scale  int // 0 before the first picture
+	wrong  int // pictures in a row for which another scale would be better
+	enough int // of them to change it
+}
+
+func newSizing(fps float64) sizing { return sizing{fps: fps, enough: max(5, int(2*fps))} }
+
+func (z *sizing) plan(width, height int, bits int64, perSample float64) stack {
+	return planStack(width, height, int(float64(bits)/z.fps/perSample))
+}
+
+// begin returns the stack for pictures of a new size.
+func (z *sizing) begin(width, height int, bits int64) stack {
+	s := z.plan(width, height, bits, thinBits)
+	z.scale, z.wrong = s.scale, 0
+	return s
+}
+
+// unfit takes the rate of one more picture, and tells that it is time to begin anew.
+func (z *sizing) unfit(width, height int, bits int64) bool {
+	least, most := z.plan(width, height, bits, thinBits).scale, z.plan(width, height, bits, ampleBits).scale
+	if least <= z.scale && z.scale <= most {
+		z.wrong = 0
+		return false
+	}
+	z.wrong++
+	return z.wrong >= z.enough
+}
+
 // rhythm follows the time from one picture to the next.
 type rhythm struct {
 	started  bool

@@ -19,18 +19,20 @@ type stack struct {
 	stampY        int
 }
 
-// planStack takes the smallest scale whose stack decoders take.
-func planStack(width, height int) stack {
+// planStack takes the smallest scale whose stack decoders take and has so many samples at most; pictures that are
+// small already are not scaled for that.
+func planStack(width, height, samples int) stack {
+	const small = 320 * 180
 	for scale := 1; ; scale++ {
 		s := stackOf(scaled(width, scale), scaled(height, scale))
 		s.scale = scale
-		if decodable(s.codedWidth, s.codedHeight) {
+		if decodable(s.codedWidth, s.codedHeight) && (s.codedWidth*s.codedHeight <= samples || s.width*s.height <= small) {
 			return s
 		}
 	}
 }
 
-// planPicture is planStack for a picture alone.
+// planPicture is the same for a picture alone, of any number of samples.
 func planPicture(width, height int) (scale, w, h int) {
 	for scale = 1; ; scale++ {
 		if w, h = scaled(width, scale), scaled(height, scale); decodable(w, h) {
