@@ -113,6 +113,9 @@ func (s *Session) close() {
 	s.results.Close()
 }
 
+// Start returns the filter that was in force at the start.
+func (s *Session) Start() Filter { return s.o.Filter }
+
 // Restart plays an input that has ended from its start.
 func (s *Session) Restart() { poke(s.restart) }
 

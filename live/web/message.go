@@ -148,6 +148,7 @@ type stateMessage struct {
 	Backend      string      `json:"backend"`
 	Frozen       bool        `json:"frozen"`
 	Filter       live.Filter `json:"filter"`
+	Start        live.Filter `json:"start"` // the filter at the start, to go back to
 	Options      live.Limits `json:"options"`
 	Command      string      `json:"command"`
 	Viewers      int         `json:"viewers"`

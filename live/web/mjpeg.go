@@ -29,9 +29,14 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
 		return
 	}
+	if !s.begin() {
+		site.Refuse(w, http.StatusServiceUnavailable, "vidfilter has ended")
+		return
+	}
+	defer s.viewing.Done()
 	leave, ok := s.enter()
 	if !ok {
-		site.Refuse(w, http.StatusServiceUnavailable, "there are as many viewers as --max-viewers allows")
+		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
 		return
 	}
 	defer leave()

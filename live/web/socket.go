@@ -33,12 +33,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		_ = c.Close(closedNoLogin, "log in first")
 		return
 	}
-	leave, ok := s.enter()
-	if !ok {
-		_ = c.Close(closedFull, "there are as many viewers as --max-viewers allows")
+	if !s.begin() {
+		_ = c.Close(closedEnd, "vidfilter has ended")
 		return
 	}
-	defer leave()
+	defer s.viewing.Done()
 	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
@@ -55,6 +54,7 @@ type viewer struct {
 
 	feed   *live.Feed // of the page's camera, nil for none; of the receiving goroutine, as is uplink
 	uplink uplink
+	leave  func() // of one who is shown pictures, nil before
 
 	mu      sync.Mutex // guards what follows
 	flow    *flow
@@ -83,12 +83,17 @@ func (v *viewer) run() {
 	switch err := v.receive(ctx); {
 	case errors.Is(err, errTooLong):
 		_ = v.conn.Close(websocket.StatusMessageTooBig, err.Error())
+	case errors.Is(err, errFull):
+		_ = v.conn.Close(closedFull, err.Error())
 	case errors.As(err, new(badMessage)):
 		_ = v.conn.Close(websocket.StatusPolicyViolation, "this is not the socket of a page")
 	}
 	cancel()
 	wg.Wait()
 	v.endFeed("")
+	if v.leave != nil {
+		v.leave()
+	}
 }
 
 // beat is how often the line is tried.
@@ -156,7 +161,7 @@ func (v *viewer) tell(ctx context.Context) error {
 func (s *Server) stateMessage(st live.State) stateMessage {
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
-		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter,
+		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
 		Options: live.AllLimits(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
 		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -72,12 +73,19 @@ func (v *viewer) hello(m message) error {
 	if m.Version != version || m.Video != "avc" && m.Video != "mp4" {
 		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
-	select {
-	case v.kind <- m.Video:
-	default: // it has said so
+	if v.leave != nil {
+		return nil // it has said so
 	}
+	leave, ok := v.server.enter()
+	if !ok {
+		return errFull
+	}
+	v.leave = leave
+	v.kind <- m.Video
 	return nil
 }
+
+var errFull = errors.New("there are as many viewers as --max-viewers allows")
 
 func (v *viewer) ack(m message) {
 	v.mu.Lock()

@@ -83,17 +83,29 @@ func (s *Server) Viewers() int {
 
 // Close sends all viewers away and returns when they are gone.
 func (s *Server) Close() {
+	s.mu.Lock()
 	s.cancel()
+	s.mu.Unlock()
 	s.viewing.Wait()
+}
+
+// begin lets Close wait until s.viewing is done once more; it is false when that has been called.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.viewing.Add(1)
+	return true
 }
 
 // enter counts a viewer in, if there is room, until leave is called.
 func (s *Server) enter() (leave func(), ok bool) {
 	s.mu.Lock()
-	ok = s.viewers < s.o.MaxViewers && s.ctx.Err() == nil
+	ok = s.viewers < s.o.MaxViewers
 	if ok {
 		s.viewers++
-		s.viewing.Add(1)
 	}
 	s.mu.Unlock()
 	if !ok {
@@ -105,7 +117,6 @@ func (s *Server) enter() (leave func(), ok bool) {
 		s.viewers--
 		s.mu.Unlock()
 		s.Changed()
-		s.viewing.Done()
 	}), true
 }
 

@@ -296,15 +296,24 @@ func TestLogin(t *testing.T) {
 func TestTooManyViewers(t *testing.T) {
 	p := open(t, Options{MaxViewers: 2})
 	cookie := p.cookie(testToken)
-	first := p.dial(cookie)
-	first.message("state")
-	second := p.dial(cookie)
-	if st := second.message("state"); st["viewers"] != 2.0 || st["max_viewers"] != 2.0 {
-		t.Errorf("%v", st)
+	view := func() *client {
+		c := p.dial(cookie)
+		c.say(`{"type":"hello","version":1,"video":"avc"}`)
+		return c
 	}
-	third := p.dial(cookie)
-	if _, err := third.read(p.ctx); websocket.CloseStatus(err) != closedFull {
-		t.Errorf("a third: %v", err)
+	first, second := view(), view()
+	second.until("two viewers", func(m any) bool {
+		st, ok := m.(map[string]any)
+		return ok && st["type"] == "state" && st["viewers"] == 2.0 && st["max_viewers"] == 2.0
+	})
+	third := view()
+	for {
+		if _, err := third.read(p.ctx); err != nil {
+			if websocket.CloseStatus(err) != closedFull {
+				t.Errorf("a third: %v", err)
+			}
+			break
+		}
 	}
 	if got := p.do("GET", "/mjpeg", "", "Cookie", cookie).StatusCode; got != http.StatusServiceUnavailable {
 		t.Errorf("and a fourth: %d", got)
@@ -313,7 +322,7 @@ func TestTooManyViewers(t *testing.T) {
 	for p.server.Viewers() > 1 {
 		time.Sleep(time.Millisecond)
 	}
-	p.dial(cookie).message("state")
+	view().next()
 }
 
 // nals splits an access unit of units behind their lengths.
