@@ -41,8 +41,8 @@ func (p *pace) tooSlow(took time.Duration) bool {
 // Bits for a sample of the stack. With fewer than thinBits, half the size looks better, and at some point the rate
 // cannot be kept at all; from ampleBits on the next larger size looks better.
 const (
-	thinBits  = 0.012
-	ampleBits = 0.02
+	thinBits  = 0.018
+	ampleBits = 0.03
 )
 
 // sizing chooses the scale of the stack by the bit rate.
@@ -112,8 +112,9 @@ type mediaClock struct {
 
 // next takes a stamp and the time between pictures; it returns the picture's time, later than all before, and how
 // long it is shown. Each picture has been sent when the next one comes, so its length is a guess; and MediaSource
-// takes the next one for the beginning of something else when it is more than two lengths later, in microseconds that
-// Chromium rounds one by one. So the clock goes a unit slower than that, and catches up little by little. One that was set, or stood for long, starts anew.
+// takes the next one for the beginning of something else, and drops all up to a key frame, when it is more than two
+// lengths later, rounded in its own way. So the clock goes slower than that, and catches up little by little. One
+// that was set, or stood for long, starts anew.
 func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int64) {
 	const perMilli, longest = mediaSecond / 1000, 2000
 	if !c.started {
@@ -124,7 +125,7 @@ func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int6
 			c.first += ahead
 			ahead = 0
 		}
-		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), max(2*c.duration-1, 1))
+		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), c.duration+c.duration*3/4)
 	}
 	c.duration = max(1, int64(interval.Seconds()*mediaSecond))
 	return c.last, c.duration

@@ -55,7 +55,7 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// Times of MP4 rise by no more than two lengths of the picture before: a player takes more for a gap.
+// Times of MP4 rise by less than two lengths of the picture before: a player takes more for a gap.
 func TestMediaClock(t *testing.T) {
 	var c mediaClock
 	last, length := int64(-1), int64(0)
@@ -77,11 +77,45 @@ func TestMediaClock(t *testing.T) {
 		n    int
 		want int64 // milliseconds
 	}{
-		{0, 1, 0}, {40, 10, 400}, {0, 3, 400}, {40, 2, 480}, {500, 1, 560}, {40, 20, 1780}, // a stall is caught up with
+		{0, 1, 0}, {40, 10, 400}, {0, 3, 400}, {40, 2, 480}, {500, 1, 550}, {40, 20, 1780}, // a stall is caught up with
 		{3600e3, 1, 1820}, {40, 1, 1860}, {-7200e3, 1, 1900}, {40, 10, 2300}, // a clock that was set is followed from there
 	} {
 		if got := feed(s.step, s.n); (got+tick/2)/tick != s.want {
 			t.Errorf("step %d ends at %d ms instead of %d", i, got/tick, s.want)
 		}
 	}
+}
+
+func TestSizing(t *testing.T) {
+	z := newSizing(30)
+	const w, h = 1920, 1080
+	begin := func(bits int64, want int) {
+		t.Helper()
+		if s := z.begin(w, h, bits); s.scale != want {
+			t.Errorf("scale %d at %d bits a second, want %d", s.scale, bits, want)
+		}
+	}
+	// pictures that it takes until the size is found unfit, 0 for never
+	unfit := func(bits int64, want int) {
+		t.Helper()
+		for n := 1; n <= 200; n++ {
+			if z.unfit(w, h, bits) {
+				if n != want {
+					t.Errorf("unfit after %d pictures at %d bits a second, want %d", n, bits, want)
+				}
+				return
+			}
+		}
+		if want != 0 {
+			t.Errorf("%d bits a second are fit", bits)
+		}
+	}
+	begin(4e6, 1)
+	unfit(2.5e6, 0)
+	unfit(2e6, 60)
+	begin(2e6, 2)
+	unfit(3e6, 0)
+	unfit(5e6, 60)
+	begin(5e6, 1)
+	begin(50_000, 6) // no smaller than 320x180
 }
