@@ -39,7 +39,8 @@ const (
 // PreviewOptions of NewPreview.
 type PreviewOptions struct {
 	Kind      PreviewKind
-	View      View    // ViewStack for PreviewAVC and PreviewMP4, one of the others for PreviewJPEG
+	View      View    // ViewStack for PreviewMP4, one of the others for PreviewJPEG, any for PreviewAVC
+	Baseline  bool    // H.264 of the Constrained Baseline profile: more bits, for decoders that take no other
 	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
 	FrameRate float64 // pictures a second that are to be expected, 0 for 30
 	Threads   int     // 0 for one a core, 8 at most
@@ -107,7 +108,7 @@ func NewPreview(o PreviewOptions) (*Preview, error) {
 	switch {
 	case o.Kind < PreviewAVC || o.Kind > PreviewJPEG:
 		return nil, fmt.Errorf("encode: preview: unknown kind %d", o.Kind)
-	case o.View < ViewStack || o.View > ViewFiltered || jpeg == (o.View == ViewStack):
+	case o.View < ViewStack || o.View > ViewFiltered || jpeg && o.View == ViewStack || o.Kind == PreviewMP4 && o.View != ViewStack:
 		return nil, fmt.Errorf("encode: preview: kind %d has no view %d", o.Kind, o.View)
 	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
 		return nil, fmt.Errorf("encode: preview: %g pictures a second", o.FrameRate)

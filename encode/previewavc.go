@@ -22,22 +22,36 @@ const (
 	never      = 1 << 30 // pictures between key frames
 )
 
-// previewAVC codes stacks as H.264.
+// previewAVC codes what a composer draws as H.264.
 type previewAVC struct {
-	stack   stack
-	canvas  *canvas
-	placers [2]placer
-	enc     *astiav.CodecContext
-	pkt     *astiav.Packet
-	fps     float64
-	vbv     int64 // bits a second that the encoder was told
-	n       int64
-	avcc    []byte
-	data    []byte
+	composer
+	canvas *canvas
+	enc    *astiav.CodecContext
+	pkt    *astiav.Packet
+	fps    float64
+	vbv    int64 // bits a second that the encoder was told
+	n      int64
+	avcc   []byte
+	data   []byte
+}
+
+// composer draws a pair on a yuv420p canvas.
+type composer interface {
+	size() (width, height int) // of the canvas
+	compose(c *canvas, original, filtered *pipeline.Frame, s Stamp) error
+	describe(c *PreviewConfig) // says where what is, and by what it was scaled
+	close()
+}
+
+func newComposer(f *pipeline.Frame, view View) (composer, error) {
+	if view == ViewStack {
+		return &stacker{stack: planStack(f.Width, f.Height)}, nil
+	}
+	return newAlone(view, f)
 }
 
 func newPreviewAVC(f *pipeline.Frame, o PreviewOptions, preset string, bits int64) (p *previewAVC, err error) {
-	p = &previewAVC{stack: planStack(f.Width, f.Height), fps: o.FrameRate, pkt: astiav.AllocPacket()}
+	p = &previewAVC{fps: o.FrameRate, pkt: astiav.AllocPacket()}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -46,8 +60,13 @@ func newPreviewAVC(f *pipeline.Frame, o PreviewOptions, preset string, bits int6
 	if p.pkt == nil {
 		return nil, errors.New("out of memory")
 	}
+	if p.composer, err = newComposer(f, o.View); err != nil {
+		return nil, err
+	}
 	to := yuvFormat(f.Format)
-	if p.canvas, err = newCanvas(p.stack.coded(to.Matrix, to.FullRange)); err != nil {
+	to.Layout = pipeline.YUV420P
+	to.Width, to.Height = p.size()
+	if p.canvas, err = newCanvas(to); err != nil {
 		return nil, err
 	}
 	return p, p.openEncoder(f, o, preset, bits)
@@ -82,6 +101,9 @@ func (p *previewAVC) openEncoder(f *pipeline.Frame, o PreviewOptions, preset str
 	for k, v := range map[string]string{"preset": preset, "tune": "zerolatency", "crf": previewCRF, "forced-idr": "1",
 		"x264-params": "annexb=0:scenecut=0"} {
 		_ = d.Set(k, v, 0)
+	}
+	if o.Baseline {
+		_ = d.Set("profile", "baseline", 0)
 	}
 	if err := p.enc.Open(codec, d); err != nil {
 		return fmt.Errorf("open libx264 for %v: %w", coded, err)
@@ -122,7 +144,7 @@ func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, 
 	if err := p.canvas.writable(); err != nil {
 		return Packet{}, err
 	}
-	if err := p.stack.compose(p.canvas, original, filtered, &p.placers, s); err != nil {
+	if err := p.compose(p.canvas, original, filtered, s); err != nil {
 		return Packet{}, err
 	}
 	p.follow(at)
@@ -146,11 +168,12 @@ func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, 
 }
 
 func (p *previewAVC) config() *PreviewConfig {
-	s := p.stack
-	return &PreviewConfig{
-		Codec: avcName(p.avcc), Description: slices.Clone(p.avcc), Width: s.width, Height: s.height,
-		CodedWidth: s.codedWidth, CodedHeight: s.codedHeight, FilteredY: s.filteredY, StampY: s.stampY, Scale: s.scale,
+	coded := p.canvas.view.Format
+	c := &PreviewConfig{
+		Codec: avcName(p.avcc), Description: slices.Clone(p.avcc), CodedWidth: coded.Width, CodedHeight: coded.Height,
 	}
+	p.describe(c)
+	return c
 }
 
 func (p *previewAVC) close() {
@@ -161,8 +184,8 @@ func (p *previewAVC) close() {
 		p.pkt.Free()
 	}
 	p.canvas.close()
-	for i := range p.placers {
-		p.placers[i].scaler.Close()
+	if p.composer != nil {
+		p.composer.close()
 	}
 }
 
