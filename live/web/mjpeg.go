@@ -29,7 +29,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
 		return
 	}
-	leave, ok := s.enter()
+	leave, ok := s.Enter()
 	if !ok {
 		site.Refuse(w, http.StatusServiceUnavailable, "there are as many viewers as --max-viewers allows")
 		return

@@ -33,7 +33,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		_ = c.Close(closedNoLogin, "log in first")
 		return
 	}
-	leave, ok := s.enter()
+	leave, ok := s.Enter()
 	if !ok {
 		_ = c.Close(closedFull, "there are as many viewers as --max-viewers allows")
 		return
