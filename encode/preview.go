@@ -39,7 +39,8 @@ const (
 // PreviewOptions of NewPreview.
 type PreviewOptions struct {
 	Kind      PreviewKind
-	View      View    // ViewStack for PreviewAVC and PreviewMP4, one of the others for PreviewJPEG
+	View      View    // ViewStack for PreviewMP4, one of the others for PreviewJPEG, any for PreviewAVC
+	Baseline  bool    // H.264 of the Constrained Baseline profile: more bits, for decoders that take no other
 	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
 	FrameRate float64 // pictures a second that are to be expected, 0 for 30
 	Threads   int     // 0 for one a core, 8 at most
@@ -108,7 +109,7 @@ func NewPreview(o PreviewOptions) (*Preview, error) {
 	switch {
 	case o.Kind < PreviewAVC || o.Kind > PreviewJPEG:
 		return nil, fmt.Errorf("encode: preview: unknown kind %d", o.Kind)
-	case o.View < ViewStack || o.View > ViewFiltered || jpeg == (o.View == ViewStack):
+	case o.View < ViewStack || o.View > ViewFiltered || jpeg && o.View == ViewStack || o.Kind == PreviewMP4 && o.View != ViewStack:
 		return nil, fmt.Errorf("encode: preview: kind %d has no view %d", o.Kind, o.View)
 	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
 		return nil, fmt.Errorf("encode: preview: %g pictures a second", o.FrameRate)
@@ -160,10 +161,16 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if fresh {
 		packet.Config = p.coder.config()
 	}
-	if p.opts.Kind != PreviewJPEG && (p.pace.tooSlow(time.Since(begin)) || p.sizing.unfit(original.Width, original.Height, p.bitRate.Load())) {
+	if p.unfit(original, time.Since(begin)) {
 		p.drop()
 	}
 	return packet, nil
+}
+
+// unfit tells that pictures like f should be coded in another way from now on; the last one took so long.
+func (p *Preview) unfit(f *pipeline.Frame, took time.Duration) bool {
+	return p.opts.Kind != PreviewJPEG && p.pace.tooSlow(took) ||
+		p.opts.View == ViewStack && p.sizing.unfit(f.Width, f.Height, p.bitRate.Load())
 }
 
 func (p *Preview) slot(s Stamp) slot {
@@ -196,11 +203,22 @@ func (p *Preview) open(f *pipeline.Frame) (previewCoder, error) {
 		return newPreviewJPEG(f, p.opts)
 	}
 	bits := p.bitRate.Load()
-	avc, err := newPreviewAVC(f, p.sizing.begin(f.Width, f.Height, bits), p.opts, p.pace.preset(), bits)
+	c, err := p.composer(f, bits)
+	if err != nil {
+		return nil, err
+	}
+	avc, err := newPreviewAVC(c, f, p.opts, p.pace.preset(), bits)
 	if err != nil || p.opts.Kind == PreviewAVC {
 		return avc, err
 	}
 	return newPreviewMP4(avc)
+}
+
+func (p *Preview) composer(f *pipeline.Frame, bits int64) (composer, error) {
+	if p.opts.View == ViewStack {
+		return &stacker{stack: p.sizing.begin(f.Width, f.Height, bits)}, nil
+	}
+	return newAlone(p.opts.View, f)
 }
 
 func (p *Preview) drop() {

@@ -466,7 +466,7 @@ func TestPreviewScalesByRate(t *testing.T) {
 
 func TestPreviewRefusals(t *testing.T) {
 	for _, o := range []encode.PreviewOptions{
-		{}, {Kind: 9, View: encode.ViewStack}, {Kind: encode.PreviewAVC, View: encode.ViewSplit}, {Kind: encode.PreviewJPEG, View: encode.ViewStack},
+		{}, {Kind: 9, View: encode.ViewStack}, {Kind: encode.PreviewAVC}, {Kind: encode.PreviewMP4, View: encode.ViewSplit}, {Kind: encode.PreviewJPEG, View: encode.ViewStack},
 		{Kind: encode.PreviewMP4}, {Kind: encode.PreviewAVC, View: encode.ViewStack, FrameRate: -1},
 		{Kind: encode.PreviewAVC, View: encode.ViewStack, FrameRate: math.NaN()},
 	} {

@@ -23,11 +23,10 @@ const (
 	never      = 1 << 30 // pictures between key frames
 )
 
-// previewAVC codes stacks as H.264.
+// previewAVC codes what a composer draws as H.264.
 type previewAVC struct {
-	stack    stack
+	composer
 	canvas   *canvas
-	placers  [2]placer
 	enc      *astiav.CodecContext
 	pkt      *astiav.Packet
 	fps      float64
@@ -38,8 +37,17 @@ type previewAVC struct {
 	data     []byte
 }
 
-func newPreviewAVC(f *pipeline.Frame, s stack, o PreviewOptions, preset string, bits int64) (p *previewAVC, err error) {
-	p = &previewAVC{stack: s, fps: o.FrameRate, pkt: astiav.AllocPacket()}
+// composer draws a pair on a yuv420p canvas.
+type composer interface {
+	size() (width, height int) // of the canvas
+	compose(c *canvas, original, filtered *pipeline.Frame, s Stamp) error
+	describe(c *PreviewConfig) // says where what is, and by what it was scaled
+	close()
+}
+
+// newPreviewAVC takes the composer.
+func newPreviewAVC(c composer, f *pipeline.Frame, o PreviewOptions, preset string, bits int64) (p *previewAVC, err error) {
+	p = &previewAVC{composer: c, fps: o.FrameRate, pkt: astiav.AllocPacket()}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -49,7 +57,9 @@ func newPreviewAVC(f *pipeline.Frame, s stack, o PreviewOptions, preset string, 
 		return nil, errors.New("out of memory")
 	}
 	to := yuvFormat(f.Format)
-	if p.canvas, err = newCanvas(p.stack.coded(to.Matrix, to.FullRange)); err != nil {
+	to.Layout = pipeline.YUV420P
+	to.Width, to.Height = p.size()
+	if p.canvas, err = newCanvas(to); err != nil {
 		return nil, err
 	}
 	return p, p.openEncoder(f, o, preset, bits)
@@ -85,6 +95,9 @@ func (p *previewAVC) openEncoder(f *pipeline.Frame, o PreviewOptions, preset str
 		"x264-params": "annexb=0:scenecut=0:aq-mode=1:qpmax=64"} {
 		_ = d.Set(k, v, 0)
 	}
+	if o.Baseline {
+		_ = d.Set("profile", "baseline", 0)
+	}
 	if err := p.enc.Open(codec, d); err != nil {
 		return fmt.Errorf("open libx264 for %v: %w", coded, err)
 	}
@@ -100,16 +113,20 @@ const fewBits = 0.05
 // wishes at the coarsest of its steps, which are not allowed therefore. Where there are bits enough it is left
 // alone: a fine stamp in a small picture misleads the rate control.
 func (p *previewAVC) favourStamp(bits int64) error {
-	f := (*C.AVFrame)(p.canvas.frame.UnsafePointer())
-	want := float64(bits) < fewBits*p.fps*float64(p.stack.codedWidth*p.stack.codedHeight)
+	stacked, ok := p.composer.(*stacker)
+	if !ok {
+		return nil
+	}
+	s, f := stacked.stack, (*C.AVFrame)(p.canvas.frame.UnsafePointer())
+	want := float64(bits) < fewBits*p.fps*float64(s.codedWidth*s.codedHeight)
 	switch {
 	case want == p.favoured:
 		return nil
 	case !want:
 		C.av_frame_remove_side_data(f, C.AV_FRAME_DATA_REGIONS_OF_INTEREST)
 	default:
-		right := min(p.stack.codedWidth, 8*stampBytes*stampBlock)
-		if n := C.vf_favour(f, 0, C.int(p.stack.stampY), C.int(right), C.int(p.stack.codedHeight), C.AVRational{-6, 10}); n < 0 {
+		right := min(s.codedWidth, 8*stampBytes*stampBlock)
+		if n := C.vf_favour(f, 0, C.int(s.stampY), C.int(right), C.int(s.codedHeight), C.AVRational{-6, 10}); n < 0 {
 			return av.Error(int(n))
 		}
 	}
@@ -148,7 +165,7 @@ func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, 
 	if err := p.canvas.writable(); err != nil {
 		return Packet{}, err
 	}
-	if err := p.stack.compose(p.canvas, original, filtered, &p.placers, s); err != nil {
+	if err := p.compose(p.canvas, original, filtered, s); err != nil {
 		return Packet{}, err
 	}
 	p.follow(at)
@@ -175,11 +192,12 @@ func (p *previewAVC) code(original, filtered *pipeline.Frame, s Stamp, at slot, 
 }
 
 func (p *previewAVC) config() *PreviewConfig {
-	s := p.stack
-	return &PreviewConfig{
-		Codec: avcName(p.avcc), Description: slices.Clone(p.avcc), Width: s.width, Height: s.height,
-		CodedWidth: s.codedWidth, CodedHeight: s.codedHeight, FilteredY: s.filteredY, StampY: s.stampY, Scale: s.scale,
+	coded := p.canvas.view.Format
+	c := &PreviewConfig{
+		Codec: avcName(p.avcc), Description: slices.Clone(p.avcc), CodedWidth: coded.Width, CodedHeight: coded.Height,
 	}
+	p.describe(c)
+	return c
 }
 
 func (p *previewAVC) close() {
@@ -190,9 +208,7 @@ func (p *previewAVC) close() {
 		p.pkt.Free()
 	}
 	p.canvas.close()
-	for i := range p.placers {
-		p.placers[i].scaler.Close()
-	}
+	p.composer.close()
 }
 
 // colourTags are what a frame says of its colours beside its Format.

@@ -20,11 +20,9 @@ const (
 
 // previewJPEG codes one view as JPEG.
 type previewJPEG struct {
-	view    View
+	single
 	scale   int
-	split   *canvas // both halves in the frames' format, where they are converted then; else nil
 	canvas  *canvas
-	placer  placer
 	enc     *astiav.CodecContext
 	pkt     *astiav.Packet
 	quality float64
@@ -33,7 +31,7 @@ type previewJPEG struct {
 
 func newPreviewJPEG(f *pipeline.Frame, o PreviewOptions) (p *previewJPEG, err error) {
 	scale, width, height := planPicture(f.Width, f.Height)
-	p = &previewJPEG{view: o.View, scale: scale, pkt: astiav.AllocPacket(), quality: firstQuality}
+	p = &previewJPEG{scale: scale, pkt: astiav.AllocPacket(), quality: firstQuality}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -47,10 +45,8 @@ func newPreviewJPEG(f *pipeline.Frame, o PreviewOptions) (p *previewJPEG, err er
 	if p.canvas, err = newCanvas(to); err != nil {
 		return nil, err
 	}
-	if o.View == ViewSplit && f.Format != to {
-		if p.split, err = newCanvas(f.Format); err != nil {
-			return nil, err
-		}
+	if p.single, err = newSingle(o.View, f.Format, to); err != nil {
+		return nil, err
 	}
 	return p, p.openEncoder(to, o.Threads)
 }
@@ -77,7 +73,10 @@ func (p *previewJPEG) openEncoder(f pipeline.Format, threads int) error {
 }
 
 func (p *previewJPEG) code(original, filtered *pipeline.Frame, _ Stamp, at slot, _ bool) (Packet, error) {
-	if err := p.draw(original, filtered); err != nil {
+	if err := p.canvas.writable(); err != nil {
+		return Packet{}, err
+	}
+	if err := p.draw(p.canvas.view, original, filtered); err != nil {
 		return Packet{}, err
 	}
 	budget := float64(at.bits) * at.interval.Seconds() / 8
@@ -122,23 +121,6 @@ func (p *previewJPEG) adapt(share float64) {
 	p.quality = min(max(p.quality*min(max(share/0.87, 0.5), 3), bestQuality), worstQuality)
 }
 
-func (p *previewJPEG) draw(original, filtered *pipeline.Frame) error {
-	if err := p.canvas.writable(); err != nil {
-		return err
-	}
-	switch {
-	case p.view == ViewOriginal:
-		return p.placer.put(p.canvas.view, original)
-	case p.view == ViewFiltered:
-		return p.placer.put(p.canvas.view, filtered)
-	case p.split == nil:
-		pipeline.DrawSplit(p.canvas.view, original, filtered)
-		return nil
-	}
-	pipeline.DrawSplit(p.split.view, original, filtered)
-	return p.placer.put(p.canvas.view, p.split.view)
-}
-
 func (p *previewJPEG) config() *PreviewConfig {
 	f := p.canvas.view.Format
 	return &PreviewConfig{Width: f.Width, Height: f.Height, CodedWidth: f.Width, CodedHeight: f.Height, Scale: p.scale}
@@ -152,6 +134,5 @@ func (p *previewJPEG) close() {
 		p.pkt.Free()
 	}
 	p.canvas.close()
-	p.split.close()
-	p.placer.scaler.Close()
+	p.single.close()
 }

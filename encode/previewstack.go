@@ -6,7 +6,7 @@ const (
 	// What decoders take at level 5.1, the highest that is common: macroblocks of a picture, and samples on a side.
 	maxStackSamples = 4096 * 2304
 	maxStackSide    = 8192
-	minStackWidth   = 64 // a stamp is 9 rows of blocks high at most, and encoders take pictures of this width
+	minCodedWidth   = 64 // a stamp is 9 rows of blocks high at most, and encoders take pictures of this width
 )
 
 // stack says where original, filtered picture and stamp lie in the one picture that a viewer is sent.
@@ -46,7 +46,7 @@ func scaled(n, scale int) int { return (n + scale - 1) / scale }
 func decodable(w, h int) bool { return w*h <= maxStackSamples && max(w, h) <= maxStackSide }
 
 func stackOf(width, height int) stack {
-	s := stack{width: width, height: height, codedWidth: max(minStackWidth, even(width)), filteredY: even(height)}
+	s := stack{width: width, height: height, codedWidth: max(minCodedWidth, even(width)), filteredY: even(height)}
 	s.stampY = 2 * s.filteredY
 	s.codedHeight = s.stampY + StampHeight(s.codedWidth)
 	return s
@@ -54,15 +54,29 @@ func stackOf(width, height int) stack {
 
 func even(n int) int { return n + n&1 }
 
-func (s stack) coded(matrix pipeline.Matrix, full bool) pipeline.Format {
-	return pipeline.Format{Layout: pipeline.YUV420P, Width: s.codedWidth, Height: s.codedHeight, Matrix: matrix, FullRange: full}
+// stacker draws stacks.
+type stacker struct {
+	stack
+	placers [2]placer
+}
+
+func (s *stacker) size() (width, height int) { return s.codedWidth, s.codedHeight }
+
+func (s *stacker) describe(c *PreviewConfig) {
+	c.Width, c.Height, c.FilteredY, c.StampY, c.Scale = s.width, s.height, s.filteredY, s.stampY, s.scale
+}
+
+func (s *stacker) close() {
+	for i := range s.placers {
+		s.placers[i].scaler.Close()
+	}
 }
 
 // compose fills the canvas with both pictures and the stamp.
-func (s stack) compose(c *canvas, original, filtered *pipeline.Frame, placers *[2]placer, stamp Stamp) error {
+func (s *stacker) compose(c *canvas, original, filtered *pipeline.Frame, stamp Stamp) error {
 	done := make(chan error, 1)
-	go func() { done <- s.place(c, 0, original, &placers[0]) }()
-	err := s.place(c, s.filteredY, filtered, &placers[1])
+	go func() { done <- s.place(c, 0, original, &s.placers[0]) }()
+	err := s.place(c, s.filteredY, filtered, &s.placers[1])
 	if other := <-done; err == nil {
 		err = other
 	}
@@ -90,12 +104,17 @@ func (s stack) place(c *canvas, top int, f *pipeline.Frame, p *placer) error {
 	if err := p.put(part, f); err != nil {
 		return err
 	}
+	extendAll(part, s.codedWidth, s.filteredY)
+	return nil
+}
+
+// extendAll repeats the last column and row of a yuv420p picture up to a width and height that are even, in the memory behind them.
+func extendAll(f *pipeline.Frame, wide, high int) {
 	for i := range 3 {
 		shift := min(i, 1)
-		w, h := part.PlaneSize(i)
-		extend(part.Planes[i], w, h, s.codedWidth>>shift, s.filteredY>>shift)
+		w, h := f.PlaneSize(i)
+		extend(f.Planes[i], w, h, wide>>shift, high>>shift)
 	}
-	return nil
 }
 
 // extend repeats the last column and row of w x h samples.

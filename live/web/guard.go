@@ -41,7 +41,30 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 4<<10) // a token is the largest
+		r.Body = http.MaxBytesReader(w, r.Body, s.largest(r.URL.Path))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// largest is how long a body may be.
+func (s *Server) largest(path string) int64 {
+	for _, x := range s.more {
+		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
+			return x.largest
+		}
+	}
+	return 4 << 10 // a token is the largest
+}
+
+// known is in front of what is for those alone who may look: pages by their cookie, programs by the token itself.
+func (s *Server) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !s.loggedIn(r) && !(strings.EqualFold(scheme, "Bearer") && s.keys.isToken(strings.TrimSpace(token))) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			site.Refuse(w, http.StatusUnauthorized, "send the token, which vidfilter live printed behind the # of its address, as Authorization: Bearer TOKEN")
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -93,6 +116,9 @@ func newKeys(token, once string) keys {
 }
 
 func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
+
+// isToken tells whether that is the token, which may be used any number of times.
+func (k keys) isToken(given string) bool { return same(sha256.Sum256([]byte(given)), k.token) }
 
 // login returns a cookie's value for who knows a token.
 func (k keys) login(token string) (cookie string, ok bool) {

@@ -34,7 +34,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	leave, ok := s.enter()
+	leave, ok := s.Enter()
 	if !ok {
 		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
 		return

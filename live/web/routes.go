@@ -34,6 +34,9 @@ func (s *Server) routes() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	})
+	for _, x := range s.more {
+		mux.Handle(x.path, s.known(x.handler))
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
 	})

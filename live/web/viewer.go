@@ -76,7 +76,7 @@ func (v *viewer) hello(m message) error {
 	if v.leave != nil {
 		return nil // it has said so
 	}
-	leave, ok := v.server.enter()
+	leave, ok := v.server.Enter()
 	if !ok {
 		return errFull
 	}

@@ -54,6 +54,7 @@ type Server struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
+	more    []extra
 
 	mu      sync.Mutex
 	viewers int
@@ -100,8 +101,8 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// enter counts a viewer in, if there is room, until leave is called.
-func (s *Server) enter() (leave func(), ok bool) {
+// Enter counts a viewer in, if there is room, until leave is called.
+func (s *Server) Enter() (leave func(), ok bool) {
 	s.mu.Lock()
 	ok = s.viewers < s.o.MaxViewers
 	if ok {
@@ -122,6 +123,19 @@ func (s *Server) enter() (leave func(), ok bool) {
 
 // silent is how long a viewer may take for a message before it counts as gone.
 const silent = 10 * time.Second
+
+// extra is a path of somebody else's.
+type extra struct {
+	path    string // with all below it where it ends in a slash
+	largest int64  // bytes of a body
+	handler http.Handler
+}
+
+// Handle has another handler answer requests for a path, and for all below it where it ends in a slash, of those who are logged in or send
+// the token as Authorization: Bearer. Bodies are cut off behind so many bytes. It is called before Handler.
+func (s *Server) Handle(path string, largest int64, h http.Handler) {
+	s.more = append(s.more, extra{path, largest, h})
+}
 
 // Handler returns what answers requests.
 func (s *Server) Handler() http.Handler { return s.guard(s.routes()) }

@@ -1,0 +1,156 @@
+package rtc
+
+import (
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/pion/rtp/codecs"
+)
+
+const (
+	// missing is how long a packet is waited for that others have overtaken: long enough to have it sent again.
+	missing = 120 * time.Millisecond
+
+	mostPackets = 1 << 12 // that wait for one that is missing
+	mostUnit    = 4 << 20 // bytes of a picture
+	mostLate    = 1 << 8  // packets in a row that come too late: then it is the numbers that have changed
+)
+
+// unit is a coded picture.
+type unit struct {
+	data []byte // Annex B
+	time uint32 // as RTP has it
+	came time.Time
+}
+
+// assembler makes pictures of packets: it brings them into order, and hands on a picture with its last packet. (pion's SampleBuilder has
+// the first packet of the next picture come first, which is a picture's time later.) The zero value is ready.
+type assembler struct {
+	began   bool
+	next    uint16 // the packet that comes next
+	ahead   map[uint16]*rtp.Packet
+	since   time.Time // since when next is missing, zero when it is not
+	late    int       // packets in a row that came too late
+	skip    bool      // up to a key frame: what comes builds on what was lost
+	torn    bool      // the picture of the time below has lost packets
+	tornAt  uint32
+	depack  codecs.H264Packet
+	current unit
+	open    bool // current has begun
+	size    int  // bytes of its packets
+}
+
+// push takes a packet and returns the pictures that are whole. lost tells that only a key frame helps.
+func (a *assembler) push(now time.Time, p *rtp.Packet) (all []unit, lost bool) {
+	if !a.began {
+		a.began, a.next, a.ahead = true, p.SequenceNumber, map[uint16]*rtp.Packet{}
+	}
+	d := int16(p.SequenceNumber - a.next)
+	if d < 0 { // it comes too late, or twice
+		if a.late++; a.late > mostLate {
+			*a = assembler{skip: true}
+		}
+		return nil, a.skip
+	}
+	a.late = 0
+	if d > 0 {
+		if len(a.ahead) == 0 {
+			a.since = now
+		}
+		a.ahead[p.SequenceNumber] = p
+		if len(a.ahead) < mostPackets && now.Sub(a.since) < missing {
+			return nil, a.skip
+		}
+		a.lose()
+		p = a.jump()
+	}
+	for p != nil {
+		delete(a.ahead, a.next)
+		a.next++
+		all = a.take(now, p, all)
+		p = a.ahead[a.next]
+	}
+	a.since = now // where others are still ahead, another one is missing
+	return all, a.skip
+}
+
+// jump returns the first packet behind the gap. Its picture may be without its beginning.
+func (a *assembler) jump() *rtp.Packet {
+	first := int16(-1)
+	for n := range a.ahead {
+		if d := int16(n - a.next); first < 0 || d < first {
+			first = d
+		}
+	}
+	a.next += uint16(first)
+	p := a.ahead[a.next]
+	a.torn, a.tornAt = true, p.Timestamp
+	return p
+}
+
+// lose gives up the picture that has begun, and those up to a key frame.
+func (a *assembler) lose() {
+	a.skip, a.open = true, false
+	a.depack, a.size = codecs.H264Packet{}, 0
+	a.current = unit{}
+}
+
+// take takes the next packet in order.
+func (a *assembler) take(now time.Time, p *rtp.Packet, all []unit) []unit {
+	if len(p.Payload) == 0 {
+		return all // padding, by which senders measure the line
+	}
+	if a.torn && p.Timestamp == a.tornAt {
+		return all
+	}
+	a.torn = false
+	if a.open && p.Timestamp != a.current.time { // no packet was marked as the last
+		all = a.finish(all)
+	}
+	if !a.open {
+		a.current, a.open = unit{time: p.Timestamp, came: now}, true
+	}
+	b, err := a.depack.Unmarshal(p.Payload)
+	a.current.data = append(a.current.data, b...)
+	a.size += len(p.Payload)
+	if err != nil || a.size > mostUnit {
+		a.lose()
+		return all
+	}
+	if p.Marker {
+		all = a.finish(all)
+	}
+	return all
+}
+
+// finish hands on the picture, where it can be decoded.
+func (a *assembler) finish(all []unit) []unit {
+	u := a.current
+	a.current, a.open = unit{}, false
+	a.depack, a.size = codecs.H264Packet{}, 0
+	if a.skip && !isKey(u.data) {
+		return all
+	}
+	a.skip = false
+	if len(u.data) == 0 {
+		return all
+	}
+	return append(all, u)
+}
+
+// isKey finds a slice of a picture that stands for itself.
+func isKey(annexB []byte) bool {
+	const idr = 5
+	zeros := 0
+	for i, b := range annexB {
+		switch {
+		case b == 0:
+			zeros++
+			continue
+		case b == 1 && zeros >= 2 && i+1 < len(annexB) && annexB[i+1]&31 == idr:
+			return true
+		}
+		zeros = 0
+	}
+	return false
+}

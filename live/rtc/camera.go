@@ -1,0 +1,178 @@
+package rtc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/nack"
+	"github.com/pion/interceptor/pkg/report"
+	"github.com/pion/interceptor/pkg/twcc"
+	"github.com/pion/rtcp"
+	"github.com/pion/webrtc/v4"
+
+	"vidfilter/live"
+)
+
+// camera is a sender whose pictures are the session's.
+type camera struct {
+	peer   *peer
+	feed   *live.Feed
+	tracks chan *webrtc.TrackRemote
+	asked  time.Time // for a key frame
+	mu     sync.Mutex
+}
+
+// newCamera prepares the answer to a camera's offer.
+func (s *Server) newCamera(o offer) (c *camera, err error) {
+	if s.o.Remote == nil {
+		return nil, refuse(http.StatusConflict, "vidfilter shows %s and takes no camera: start it with -i browser", s.o.Input)
+	}
+	formats, err := o.toReceive()
+	if err != nil {
+		return nil, err
+	}
+	c = &camera{tracks: make(chan *webrtc.TrackRemote, 1)}
+	if c.peer, err = s.newPeer(formats, equipCamera); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.peer.pc.Close()
+		}
+	}()
+	c.peer.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+		select {
+		case c.tracks <- t:
+		default: // one camera is enough
+		}
+	})
+	down := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
+	if _, err = c.peer.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo, down); err != nil {
+		return nil, err
+	}
+	if c.feed, err = s.o.Remote.Connect("h264", 0); errors.Is(err, live.ErrTaken) {
+		err = refuse(http.StatusConflict, "%v", err)
+	}
+	return c, err
+}
+
+// equipCamera adds reports, what senders estimate the line by, and the wish for packets that were lost.
+func equipCamera(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+	reports, err := report.NewReceiverInterceptor(report.WithReceiverLoggerFactory(silence))
+	if err != nil {
+		return err
+	}
+	registry.Add(reports)
+	// A packet that has not come within missing is given up.
+	again, err := nack.NewGeneratorInterceptor(nack.GeneratorInterval(missing/6), nack.GeneratorMaxNacksPerPacket(4),
+		nack.WithGeneratorLoggerFactory(silence))
+	if err != nil {
+		return err
+	}
+	registry.Add(again)
+	if err := webrtc.ConfigureSimulcastExtensionHeaders(media); err != nil { // they tell which packets are of which section, too
+		return err
+	}
+	return webrtc.ConfigureTWCCSenderWithOptions(media, registry, twcc.WithLoggerFactory(silence))
+}
+
+// waiting is how many pictures may wait for the decoder.
+const waiting = 4
+
+// run takes pictures until ctx ends or none come any more.
+func (c *camera) run(ctx context.Context) {
+	var track *webrtc.TrackRemote
+	select {
+	case track = <-c.tracks:
+	case <-time.After(patience):
+		return
+	case <-ctx.Done():
+		return
+	}
+	defer context.AfterFunc(ctx, func() { _ = track.SetReadDeadline(time.Now()) })()
+	units := make(chan unit, waiting)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(units)
+	wg.Go(func() { c.decode(track, units) })
+	c.read(ctx, track, units)
+}
+
+// read puts packets together.
+func (c *camera) read(ctx context.Context, track *webrtc.TrackRemote, units chan<- unit) {
+	var a assembler
+	for {
+		if err := track.SetReadDeadline(time.Now().Add(gone)); err != nil || ctx.Err() != nil {
+			return
+		}
+		p, _, err := track.ReadRTP()
+		if err != nil {
+			return
+		}
+		all, lost := a.push(time.Now(), p)
+		for _, u := range all {
+			select {
+			case units <- u:
+			default: // the decoder is late: it begins again with a key frame
+				a.skip, lost = true, true
+			}
+		}
+		if lost {
+			c.askKey(track)
+		}
+	}
+}
+
+// decode hands pictures to the session.
+func (c *camera) decode(track *webrtc.TrackRemote, units <-chan unit) {
+	var clock senderClock
+	for u := range units {
+		if c.feed.Push(u.data, clock.at(u)) != nil {
+			c.askKey(track)
+		}
+	}
+}
+
+// askKey asks for a key frame, unless one is on its way.
+func (c *camera) askKey(track *webrtc.TrackRemote) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.asked) < keyPause {
+		return
+	}
+	c.asked = time.Now()
+	// One that is lost is asked for again, as long as pictures come that cannot be decoded.
+	_ = c.peer.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(track.SSRC())}})
+}
+
+// close gives the place to another one. cause is why the session has ended.
+func (c *camera) close(cause error) {
+	reason := ""
+	for _, e := range []error{errLost, errNever, errEnded} {
+		if errors.Is(cause, e) {
+			reason = e.Error()
+		}
+	}
+	c.feed.Close(reason)
+}
+
+// senderClock tells when pictures were taken: RTP's times begin anywhere, so that of the first picture is when it came in.
+type senderClock struct {
+	began bool
+	last  uint32
+	time  float64 // milliseconds of Unix time
+}
+
+func (c *senderClock) at(u unit) float64 {
+	if !c.began {
+		c.began, c.time = true, live.Milliseconds(u.came)
+	} else {
+		c.time += float64(int32(u.time-c.last)) / (clockRate / 1000)
+	}
+	c.last = u.time
+	return c.time
+}

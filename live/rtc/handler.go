@@ -1,0 +1,153 @@
+package rtc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"vidfilter/internal/site"
+)
+
+// MaxOffer is how many bytes an offer may have.
+const MaxOffer = 64 << 10
+
+// Paths returns the paths that Handler answers; those that end in a slash with what lies below.
+func Paths() []string { return []string{"/whep", "/whep/", "/whip", "/whip/"} }
+
+// Handler answers /whep and /whip and what lies below them.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for kind, open := range map[string]func(context.Context, offer) (*session, string, error){"whep": s.view, "whip": s.film} {
+		mux.HandleFunc("/"+kind, func(w http.ResponseWriter, r *http.Request) { s.endpoint(w, r, kind, open) })
+		mux.HandleFunc("/"+kind+"/{id}", func(w http.ResponseWriter, r *http.Request) { s.resource(w, r, kind) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
+	})
+	return mux
+}
+
+const offered = "application/sdp"
+
+// endpoint is where sessions begin.
+func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, open func(context.Context, offer) (*session, string, error)) {
+	switch r.Method {
+	case http.MethodPost:
+	case http.MethodOptions:
+		options(w, "OPTIONS, POST")
+		return
+	default:
+		w.Header().Set("Allow", "OPTIONS, POST")
+		site.Refuse(w, http.StatusMethodNotAllowed, "POST an offer here")
+		return
+	}
+	x, answer, err := s.negotiate(r, open)
+	if err != nil {
+		var no refusal
+		if !errors.As(err, &no) {
+			no = refusal{http.StatusInternalServerError, printable(err.Error())}
+		}
+		if no.code == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "5")
+		}
+		site.Refuse(w, no.code, no.sentence)
+		return
+	}
+	w.Header().Set("Content-Type", offered)
+	w.Header().Set("Location", "/"+kind+"/"+x.id)
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, answer)
+}
+
+func (s *Server) negotiate(r *http.Request, open func(context.Context, offer) (*session, string, error)) (*session, string, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(kind, offered) {
+		return nil, "", refuse(http.StatusUnsupportedMediaType, "send an offer as Content-Type: "+offered)
+	}
+	body, err := io.ReadAll(r.Body)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, "", refuse(http.StatusRequestEntityTooLarge, "that is too long for an offer")
+	case err != nil:
+		return nil, "", refuse(http.StatusBadRequest, "the offer did not come in whole")
+	}
+	o, err := parseOffer(body)
+	if err != nil {
+		return nil, "", err
+	}
+	return open(r.Context(), o)
+}
+
+// resource is a session.
+func (s *Server) resource(w http.ResponseWriter, r *http.Request, kind string) {
+	switch r.Method {
+	case http.MethodDelete:
+		if !s.remove(kind, r.PathValue("id")) {
+			site.Refuse(w, http.StatusNotFound, "there is no such session; it may have ended")
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+	case http.MethodOptions:
+		options(w, "DELETE, OPTIONS")
+	default:
+		w.Header().Set("Allow", "DELETE, OPTIONS")
+		site.Refuse(w, http.StatusMethodNotAllowed, "a session can only be ended, by DELETE: candidates do not trickle here")
+	}
+}
+
+func options(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	if strings.Contains(allow, http.MethodPost) {
+		w.Header().Set("Accept-Post", offered)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// view begins a player's session.
+func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, err error) {
+	leave, ok := s.o.Enter()
+	if !ok {
+		return nil, "", errFull
+	}
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
+	v, err := s.newViewer(o)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { leave() })
+}
+
+// film begins a camera's session.
+func (s *Server) film(ctx context.Context, o offer) (x *session, answer string, err error) {
+	c, err := s.newCamera(o)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if err != nil {
+			c.close(nil)
+		}
+	}()
+	return s.begin(ctx, "whip", c.peer, o, c.run, c.close)
+}
+
+// begin answers an offer and starts its session.
+func (s *Server) begin(ctx context.Context, kind string, p *peer, o offer, run func(context.Context), after func(error)) (*session, string, error) {
+	answer, err := p.answer(ctx, o)
+	if err != nil {
+		_ = p.pc.Close()
+		return nil, "", err
+	}
+	x, ok := s.start(kind, p, run, after)
+	if !ok {
+		_ = p.pc.Close()
+		return nil, "", refuse(http.StatusServiceUnavailable, "vidfilter is ending")
+	}
+	return x, answer, nil
+}

@@ -1,0 +1,43 @@
+package rtc
+
+import (
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/logging"
+)
+
+// silence swallows what pion has to say: what strangers send does not belong on the terminal.
+var silence = &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
+
+// buffer is what the kernel may hold for us: a few key frames, since a decoder may be late.
+const buffer = 2 << 20
+
+// listen takes the UDP port of that number, or any.
+func listen(page *net.TCPAddr) (ice.UDPMux, error) {
+	mux, err := listenOn(page.IP, page.Zone, page.Port)
+	if err != nil {
+		mux, err = listenOn(page.IP, page.Zone, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rtc: listen for WebRTC: %w", err)
+	}
+	return mux, nil
+}
+
+func listenOn(ip net.IP, zone string, port int) (ice.UDPMux, error) {
+	log := silence.NewLogger("ice")
+	if ip.IsUnspecified() { // one socket for each address, so that answers leave from the one that was asked
+		return ice.NewMultiUDPMuxFromPort(port, ice.UDPMuxFromPortWithLoopback(), ice.UDPMuxFromPortWithLogger(log),
+			ice.UDPMuxFromPortWithReadBufferSize(buffer), ice.UDPMuxFromPortWithWriteBufferSize(buffer))
+	}
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip, Port: port, Zone: zone})
+	if err != nil {
+		return nil, err
+	}
+	_ = c.SetReadBuffer(buffer) // the kernel has limits of its own
+	_ = c.SetWriteBuffer(buffer)
+	return ice.NewUDPMuxDefault(ice.UDPMuxParams{Logger: log, UDPConn: c}), nil
+}

@@ -1,0 +1,184 @@
+package rtc
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/pion/sdp/v3"
+	"github.com/pion/webrtc/v4"
+)
+
+// refusal is an answer to a request that cannot be met.
+type refusal struct {
+	code     int
+	sentence string
+}
+
+func (r refusal) Error() string { return r.sentence }
+
+func refuse(code int, format string, args ...any) error {
+	return refusal{code, fmt.Sprintf(format, args...)}
+}
+
+const (
+	mostMedia      = 16 // sections of an offer
+	mostCandidates = 64 // addresses that a peer may have us try
+)
+
+// offer is what a peer proposes.
+type offer struct {
+	sdp    string
+	video  []format // H.264, in the peer's order
+	sends  bool     // it sends video
+	accept bool     // it takes video
+}
+
+// format is one way to send H.264.
+type format struct {
+	payload webrtc.PayloadType
+	fmtp    string // as the peer gave it
+	profile byte   // profile_idc, 66 where nothing is said
+	mode    string // packetization-mode, "" where nothing is said
+}
+
+// highProfile is the profile_idc of what encode.Preview makes unless it is told otherwise.
+const highProfile = 100
+
+func parseOffer(body []byte) (offer, error) {
+	o := offer{sdp: string(body)}
+	var d sdp.SessionDescription
+	if err := d.UnmarshalString(o.sdp); err != nil {
+		return o, refuse(http.StatusBadRequest, "that is no SDP: %s", printable(err.Error()))
+	}
+	if n := len(d.MediaDescriptions); n == 0 || n > mostMedia {
+		return o, refuse(http.StatusBadRequest, "an offer with %d media sections", n)
+	}
+	candidates, video := 0, false
+	for _, m := range d.MediaDescriptions {
+		for _, a := range m.Attributes {
+			if a.Key == "candidate" {
+				candidates++
+			}
+		}
+		switch m.MediaName.Media {
+		case "audio":
+		case "video":
+			video = true
+			if found := h264Formats(m); len(o.video) == 0 && len(found) > 0 {
+				o.video = found
+				o.sends, o.accept = directions(m, &d)
+			}
+		default:
+			return o, refuse(http.StatusNotAcceptable, "only video is here: leave data channels out of the offer")
+		}
+	}
+	switch {
+	case candidates > mostCandidates:
+		return o, refuse(http.StatusBadRequest, "an offer with %d candidates", candidates)
+	case !video:
+		return o, refuse(http.StatusNotAcceptable, "the offer has no video")
+	case len(o.video) == 0:
+		return o, refuse(http.StatusNotAcceptable, "the offer has no H.264, which is all that is spoken here")
+	}
+	return o, nil
+}
+
+// printable cuts what repeats a stranger's words.
+func printable(s string) string {
+	const enough = 200
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return ' '
+		}
+		return c
+	}, s)
+	return s[:min(len(s), enough)]
+}
+
+// directions says whether a peer sends and takes the media of a section.
+func directions(m *sdp.MediaDescription, d *sdp.SessionDescription) (sends, accept bool) {
+	for _, all := range [][]sdp.Attribute{m.Attributes, d.Attributes} {
+		for _, a := range all {
+			switch a.Key {
+			case "sendrecv":
+				return true, true
+			case "sendonly":
+				return true, false
+			case "recvonly":
+				return false, true
+			case "inactive":
+				return false, false
+			}
+		}
+	}
+	return true, true
+}
+
+func h264Formats(m *sdp.MediaDescription) (all []format) {
+	fmtps := map[string]string{}
+	for _, a := range m.Attributes {
+		if pt, line, ok := strings.Cut(a.Value, " "); ok && a.Key == "fmtp" {
+			fmtps[pt] = line
+		}
+	}
+	for _, a := range m.Attributes {
+		pt, codec, _ := strings.Cut(a.Value, " ")
+		n, err := strconv.ParseUint(pt, 10, 7)
+		if a.Key != "rtpmap" || err != nil || !strings.EqualFold(strings.TrimSpace(codec), "H264/90000") {
+			continue
+		}
+		f := format{payload: webrtc.PayloadType(n), fmtp: fmtps[pt], profile: 66}
+		for p := range strings.SplitSeq(f.fmtp, ";") {
+			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			switch strings.ToLower(key) {
+			case "packetization-mode":
+				f.mode = value
+			case "profile-level-id":
+				if b, err := strconv.ParseUint(value, 16, 24); err == nil && len(value) == 6 {
+					f.profile = byte(b >> 16)
+				}
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// toSend chooses how a player is sent the picture: with the profile that takes fewest bits, else with one that all decoders take. A
+// picture does not go into packets one unit each, as mode 0 has it.
+func (o offer) toSend() (chosen format, baseline bool, err error) {
+	rank := func(f format) int {
+		switch {
+		case f.mode == "1" && f.profile == highProfile:
+			return 3
+		case f.mode == "1":
+			return 2
+		case f.mode == "":
+			return 1
+		}
+		return 0
+	}
+	best := 0
+	for _, f := range o.video {
+		if r := rank(f); r > best {
+			chosen, best = f, r
+		}
+	}
+	switch {
+	case !o.accept:
+		return chosen, false, refuse(http.StatusNotAcceptable, "the offer takes no video: this is for players, /whip is for cameras")
+	case best == 0:
+		return chosen, false, refuse(http.StatusNotAcceptable, "the offer has no H.264 of packetization-mode 1")
+	}
+	return chosen, best < 3, nil
+}
+
+// toReceive returns how a camera may send: as it likes, whatever it offers can be decoded.
+func (o offer) toReceive() ([]format, error) {
+	if !o.sends {
+		return nil, refuse(http.StatusNotAcceptable, "the offer sends no video: this is for cameras, /whep is for players")
+	}
+	return o.video, nil
+}

@@ -1,0 +1,148 @@
+package rtc
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/sdp/v3"
+	"github.com/pion/webrtc/v4"
+)
+
+// peer is one connection.
+type peer struct {
+	pc        *webrtc.PeerConnection
+	connected chan struct{} // holds an element once it is connected
+	over      chan struct{} // holds one once it is not and will not be
+}
+
+// feedback is what peers may tell of the video they get.
+var feedback = []webrtc.RTCPFeedback{
+	{Type: webrtc.TypeRTCPFBNACK}, {Type: webrtc.TypeRTCPFBNACK, Parameter: "pli"}, {Type: webrtc.TypeRTCPFBCCM, Parameter: "fir"},
+	{Type: webrtc.TypeRTCPFBGoogREMB}, {Type: webrtc.TypeRTCPFBTransportCC},
+}
+
+// codecOf describes a format as pion does.
+func codecOf(f format) webrtc.RTPCodecParameters {
+	return webrtc.RTPCodecParameters{
+		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264, ClockRate: clockRate, SDPFmtpLine: f.fmtp, RTCPFeedback: feedback},
+		PayloadType:        f.payload,
+	}
+}
+
+// newPeer returns a connection for H.264 in some formats. equip adds what goes over the packets.
+func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *interceptor.Registry) error) (*peer, error) {
+	s.mu.Lock()
+	mux, loopback := s.mux, s.loopback
+	s.mu.Unlock()
+	if mux == nil {
+		return nil, refuse(http.StatusServiceUnavailable, "vidfilter is starting or ending")
+	}
+	var media webrtc.MediaEngine
+	for _, f := range formats {
+		if err := media.RegisterCodec(codecOf(f), webrtc.RTPCodecTypeVideo); err != nil {
+			return nil, refuse(http.StatusBadRequest, "a payload type is offered twice")
+		}
+	}
+	var registry interceptor.Registry
+	if err := equip(&media, &registry); err != nil {
+		return nil, err
+	}
+	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(settings(mux, loopback)))
+	pc, err := api.NewPeerConnection(webrtc.Configuration{})
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{pc: pc, connected: make(chan struct{}, 1), over: make(chan struct{}, 1)}
+	pc.OnConnectionStateChange(func(st webrtc.PeerConnectionState) {
+		switch st {
+		case webrtc.PeerConnectionStateConnected:
+			poke(p.connected)
+		case webrtc.PeerConnectionStateFailed, webrtc.PeerConnectionStateClosed:
+			poke(p.over)
+		}
+	})
+	return p, nil
+}
+
+func settings(mux ice.UDPMux, loopback bool) webrtc.SettingEngine {
+	e := webrtc.SettingEngine{LoggerFactory: silence}
+	e.SetICEUDPMux(mux)
+	e.SetIncludeLoopbackCandidate(loopback)
+	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled) // names that other machines' browsers make up mean nothing here
+	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6})
+	e.DisableActiveTCP(true)
+	e.SetICETimeouts(silent, gone, beat)
+	return e
+}
+
+// poke leaves a message for who waits for c, unless one lies there.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// answer takes an offer and returns the answer, with all candidates.
+func (p *peer) answer(ctx context.Context, o offer) (string, error) {
+	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: o.sdp}); err != nil {
+		return "", refuse(http.StatusBadRequest, "the offer cannot be used: %s", printable(err.Error()))
+	}
+	gathered := webrtc.GatheringCompletePromise(p.pc)
+	a, err := p.pc.CreateAnswer(nil)
+	if err == nil {
+		err = p.pc.SetLocalDescription(a)
+	}
+	if err != nil {
+		return "", refuse(http.StatusBadRequest, "the offer cannot be answered: %s", printable(err.Error()))
+	}
+	select {
+	case <-gathered:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	return withCandidates(p.pc.LocalDescription().SDP)
+}
+
+// withCandidates moves the candidates to the first section that is not refused: pion has them in the first one, which may be an audio
+// section, and where that is refused players do not look there.
+func withCandidates(answer string) (string, error) {
+	var d sdp.SessionDescription
+	if err := d.UnmarshalString(answer); err != nil {
+		return "", err
+	}
+	var moved []sdp.Attribute
+	for _, m := range d.MediaDescriptions {
+		if m.MediaName.Port.Value != 0 {
+			m.Attributes = append(m.Attributes, moved...)
+			break
+		}
+		kept := m.Attributes[:0:0]
+		for _, a := range m.Attributes {
+			if strings.HasSuffix(a.Key, "candidate") || a.Key == "end-of-candidates" {
+				moved = append(moved, a)
+			} else {
+				kept = append(kept, a)
+			}
+		}
+		m.Attributes = kept
+	}
+	b, err := d.Marshal()
+	return string(b), err
+}
+
+// connect waits for the peer.
+func (p *peer) connect(ctx context.Context) error {
+	select {
+	case <-p.connected:
+		return nil
+	case <-time.After(patience):
+		return errNever
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,160 @@
+// Package rtc shows a live session to players that speak WHEP, and takes the pictures of senders that speak WHIP: WebRTC, offered and
+// answered over HTTP, with the pictures over UDP.
+//
+//	POST   /whep       an offer (application/sdp): 201, the answer, and the session in Location; the filtered picture as H.264, no sound
+//	POST   /whip       the same for a camera, where the session's input is a browser's
+//	DELETE /whep/ID, /whip/ID    ends it
+//
+// Offers are answered with all candidates at once, so there is no PATCH; there is no STUN and no TURN server either. Errors are a
+// sentence of plain text. Who may ask is the caller's business, as are limits on the length of what is sent.
+package rtc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pion/ice/v4"
+
+	"vidfilter/live"
+)
+
+// Options of New.
+type Options struct {
+	Session *live.Session
+	Remote  *live.Remote // the camera of a browser, nil when that is not the input
+	Input   string       // its name, for people
+	Threads int          // of each viewer's encoder, 0 for the program's choice
+
+	// Enter counts a viewer in until leave is called, where there is room for one more.
+	Enter func() (leave func(), ok bool)
+}
+
+// Server answers offers. Its methods may be called from any goroutine.
+type Server struct {
+	o      Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	active sync.WaitGroup
+
+	mu       sync.Mutex
+	mux      ice.UDPMux // nil before Listen
+	loopback bool
+	sessions map[string]*session
+}
+
+// New returns a server that refuses offers up to Listen. The caller closes it, before the session ends.
+func New(o Options) *Server {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{o: o, ctx: ctx, cancel: cancel, sessions: map[string]*session{}}
+}
+
+// Listen takes a UDP port on the address on which the page is served, with the same number where it is free; on all addresses of this
+// machine where that is unspecified. It is called once.
+func (s *Server) Listen(page net.Addr) error {
+	addr, ok := page.(*net.TCPAddr)
+	if !ok {
+		return errors.New("rtc: the page is not served over TCP")
+	}
+	mux, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		_ = mux.Close()
+		return nil
+	}
+	s.mux, s.loopback = mux, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
+	return nil
+}
+
+// Close ends all sessions and returns when they are gone.
+func (s *Server) Close() {
+	s.cancel()
+	s.active.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mux != nil {
+		_ = s.mux.Close()
+		s.mux = nil
+	}
+}
+
+const (
+	patience = 15 * time.Second // for a peer that has got its answer to connect
+	silent   = 5 * time.Second  // after which a peer counts as disconnected
+	gone     = 10 * time.Second // how long it may then take to come back
+	beat     = 2 * time.Second
+)
+
+// session is one peer.
+type session struct {
+	kind, id string
+	peer     *peer
+	end      context.CancelCauseFunc
+	done     chan struct{} // closed when nothing of it is left
+}
+
+// Why a session ends.
+var (
+	errDeleted = errors.New("the peer has ended it")
+	errLost    = errors.New("the connection is lost")
+	errNever   = errors.New("the peer did not connect")
+	errEnded   = errors.New("there are no more pictures")
+)
+
+// start runs a session in the background: run until its context ends, then the connection's end, then after.
+func (s *Server) start(kind string, p *peer, run func(ctx context.Context), after func(cause error)) (*session, bool) {
+	ctx, end := context.WithCancelCause(s.ctx)
+	x := &session{kind: kind, id: rand.Text(), peer: p, end: end, done: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		end(nil)
+		return nil, false
+	}
+	s.sessions[x.id] = x
+	s.active.Go(func() {
+		select {
+		case <-p.over:
+			end(errLost)
+		case <-ctx.Done():
+		}
+	})
+	s.active.Go(func() {
+		defer close(x.done)
+		if err := p.connect(ctx); err != nil {
+			end(err)
+		} else {
+			run(ctx)
+		}
+		end(errEnded)
+		_ = p.pc.GracefulClose()
+		s.mu.Lock()
+		delete(s.sessions, x.id)
+		s.mu.Unlock()
+		after(context.Cause(ctx))
+	})
+	return x, true
+}
+
+// remove ends a session and waits until it is gone, though not for ever.
+func (s *Server) remove(kind, id string) bool {
+	s.mu.Lock()
+	x := s.sessions[id]
+	s.mu.Unlock()
+	if x == nil || x.kind != kind {
+		return false
+	}
+	x.end(errDeleted)
+	select {
+	case <-x.done:
+	case <-time.After(silent):
+	}
+	return true
+}

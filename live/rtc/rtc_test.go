@@ -1,0 +1,290 @@
+package rtc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/webrtc/v4"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/live/web"
+)
+
+const token = "the-token"
+
+// rig is a session with its page and this package beneath it, on the loopback interface.
+type rig struct {
+	t       testing.TB
+	ctx     context.Context
+	url     string
+	cpu     *kernels.CPU
+	session *live.Session
+	web     *web.Server
+	rtc     *Server
+}
+
+// open starts a session, of the test picture where no remote is given.
+func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions) *rig {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(size)}
+	if remote != nil {
+		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: remote.Open}
+	}
+	r := &rig{t: t, cpu: cpu}
+	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
+		t.Fatal(err)
+	}
+	r.web = web.New(r.session, web.Options{
+		Input: in, Token: token, MaxViewers: viewers, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+	})
+	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Enter: r.web.Enter})
+	for _, path := range Paths() {
+		r.web.Handle(path, MaxOffer, r.rtc.Handler())
+	}
+	h := httptest.NewServer(r.web.Handler())
+	r.url = h.URL
+	if err := r.rtc.Listen(h.Listener.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	running, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = r.session.Run(running) }()
+	var stop context.CancelFunc
+	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(func() {
+		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close() })
+		h.Close()
+		cancel()
+		<-done
+		stop()
+		_ = cpu.Close()
+	})
+	return r
+}
+
+// within fails a test that hangs.
+func within(t testing.TB, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(15 * time.Second):
+		t.Fatal(what)
+	}
+}
+
+// do sends a request with the token; more are headers, name and value by turns.
+func (r *rig) do(method, path, body string, more ...string) *http.Response {
+	r.t.Helper()
+	q, err := http.NewRequestWithContext(r.ctx, method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	q.Header.Set("Content-Type", "application/sdp")
+	for i := 0; i < len(more); i += 2 {
+		q.Header.Set(more[i], more[i+1])
+		if more[i+1] == "" {
+			q.Header.Del(more[i])
+		}
+	}
+	resp, err := http.DefaultClient.Do(q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// said returns what a response says.
+func said(t testing.TB, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// refused expects a sentence.
+func (r *rig) refused(code int, words, method, path, body string, more ...string) {
+	r.t.Helper()
+	resp := r.do(method, path, body, more...)
+	if text := said(r.t, resp); resp.StatusCode != code || !strings.Contains(text, words) || strings.Count(text, "\n") != 1 {
+		r.t.Errorf("%s %s: %s: %q; want %d and %q", method, path, resp.Status, text, code, words)
+	}
+}
+
+// viewers waits until so many are counted.
+func (r *rig) viewers(n int) {
+	r.t.Helper()
+	for r.web.Viewers() != n {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-r.ctx.Done():
+			r.t.Fatalf("%d viewers, not %d", r.web.Viewers(), n)
+		}
+	}
+}
+
+// client is the other end.
+type client struct {
+	*rig
+	pc       *webrtc.PeerConnection
+	location string
+	tracks   chan *webrtc.TrackRemote
+}
+
+// newClient returns a client that knows what pion knows, or H.264 of one profile alone.
+func (r *rig) newClient(profile string) *client {
+	r.t.Helper()
+	var media webrtc.MediaEngine
+	var err error
+	if profile == "" {
+		err = media.RegisterDefaultCodecs()
+	} else {
+		err = media.RegisterCodec(codecOf(format{payload: 100, fmtp: "packetization-mode=1;profile-level-id=" + profile}), webrtc.RTPCodecTypeVideo)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var registry interceptor.Registry
+	if err := webrtc.RegisterDefaultInterceptors(&media, &registry); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo); err != nil {
+		r.t.Fatal(err)
+	}
+	e := webrtc.SettingEngine{LoggerFactory: silence}
+	e.SetIncludeLoopbackCandidate(true)
+	e.SetIPFilter(net.IP.IsLoopback)
+	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
+	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
+	if c.pc, err = api.NewPeerConnection(webrtc.Configuration{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = c.pc.Close() })
+	c.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { c.tracks <- t })
+	return c
+}
+
+// offer returns an offer for what has been added.
+func (c *client) offer() string {
+	c.t.Helper()
+	gathered := webrtc.GatheringCompletePromise(c.pc)
+	o, err := c.pc.CreateOffer(nil)
+	if err == nil {
+		err = c.pc.SetLocalDescription(o)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	<-gathered
+	return c.pc.LocalDescription().SDP
+}
+
+// connect exchanges offer and answer.
+func (c *client) connect(path string) {
+	c.t.Helper()
+	resp := c.do("POST", path, c.offer())
+	answer := said(c.t, resp)
+	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Content-Type") != "application/sdp" {
+		c.t.Fatalf("%s: %s", resp.Status, answer)
+	}
+	c.location = resp.Header.Get("Location")
+	if !strings.HasPrefix(c.location, path+"/") {
+		c.t.Fatalf("a session at %q", c.location)
+	}
+	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
+		c.t.Fatalf("%v\n%s", err, answer)
+	}
+}
+
+// player offers to take video, and sound where it is asked to.
+func (r *rig) player(profile string, sound bool) *client {
+	r.t.Helper()
+	c := r.newClient(profile)
+	down := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
+	if sound {
+		if _, err := c.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio, down); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if _, err := c.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo, down); err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// track waits for what the server sends.
+func (c *client) track() *webrtc.TrackRemote {
+	c.t.Helper()
+	select {
+	case t := <-c.tracks:
+		return t
+	case <-c.ctx.Done():
+		c.t.Fatalf("no track; the connection is %s", c.pc.ConnectionState())
+		return nil
+	}
+}
+
+// screen decodes what a track brings.
+type screen struct {
+	c     *client
+	track *webrtc.TrackRemote
+	a     assembler
+	ready []unit
+	delay int // of the header extension
+}
+
+func (c *client) screen() *screen { return &screen{c: c, track: c.track()} }
+
+// next returns the next picture as it is coded.
+func (s *screen) next() unit {
+	s.c.t.Helper()
+	for len(s.ready) == 0 {
+		_ = s.track.SetReadDeadline(time.Now().Add(10 * time.Second))
+		p, _, err := s.track.ReadRTP()
+		if err != nil {
+			s.c.t.Fatal(err)
+		}
+		for _, id := range p.GetExtensionIDs() {
+			if b := p.GetExtension(id); len(b) == 3 && string(b) == "\x00\x00\x00" {
+				s.delay++
+			}
+		}
+		s.ready, _ = s.a.push(time.Now(), p)
+	}
+	u := s.ready[0]
+	s.ready = s.ready[1:]
+	return u
+}
+
+func remote() *live.Remote {
+	return live.NewRemote(decode.StreamOptions{MaxPixels: 1 << 22, Threads: 1}, nil)
+}
+
+var small = live.PatternOptions{Width: 160, Height: 90, FPS: 60}
+
+func profiles() []string { return []string{"", "42e01f", "640c1f"} }
+
+func describe(profile string, sound bool) string {
+	return fmt.Sprintf("profile=%s,sound=%v", profile, sound)
+}

@@ -1,0 +1,179 @@
+package rtc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/pion/rtp/codecs"
+	"github.com/pion/webrtc/v4"
+
+	"vidfilter/encode"
+)
+
+const (
+	playoutDelayURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+
+	// mostPayload leaves room for all headers and for tunnels in the 1280 bytes that every IPv6 line takes.
+	mostPayload = 1140
+)
+
+// startCode is in front of each NAL unit in Annex B.
+var startCode = []byte{0, 0, 0, 1}
+
+// stream puts pictures into packets.
+type stream struct {
+	track    *webrtc.TrackLocalStaticRTP
+	delayID  uint8 // of the header extension that asks players not to wait, 0 where they do not know it
+	payloads codecs.H264Payloader
+	sets     []byte // the parameter sets, in Annex B
+	unit     []byte
+	sequence uint16
+	clock    mediaClock
+	pace     pace
+	id       int64 // the pair that was sent last
+}
+
+func (v *viewer) newStream() *stream {
+	s := &stream{track: v.track, sequence: uint16(rand.Uint32())}
+	for _, h := range v.sender.GetParameters().HeaderExtensions {
+		if h.URI == playoutDelayURI && h.ID > 0 && h.ID < 15 {
+			s.delayID = uint8(h.ID)
+		}
+	}
+	return s
+}
+
+// configure takes the parameter sets, which go in front of each key frame.
+func (s *stream) configure(c *encode.PreviewConfig) (err error) {
+	s.sets, err = parameterSets(c.Description)
+	return err
+}
+
+// errDescription is an avcC that is not one.
+var errDescription = errors.New("rtc: the encoder's description is cut off")
+
+// parameterSets returns what avcC (ISO 14496-15, 5.3.3.1) holds as Annex B: SPS, then PPS.
+func parameterSets(avcc []byte) (sets []byte, err error) {
+	if len(avcc) < 6 {
+		return nil, errDescription
+	}
+	sets, rest, err := setList(nil, avcc[5:], 31)
+	if err == nil {
+		sets, _, err = setList(sets, rest, 255)
+	}
+	return sets, err
+}
+
+// setList appends units that follow their number, in some bits of the first byte, and have 2 bytes of length each.
+func setList(sets, list []byte, mask byte) (all, rest []byte, err error) {
+	if len(list) == 0 {
+		return nil, nil, errDescription
+	}
+	n, rest := int(list[0]&mask), list[1:]
+	for range n {
+		if len(rest) < 2 || len(rest) < 2+int(binary.BigEndian.Uint16(rest)) {
+			return nil, nil, errDescription
+		}
+		size := int(binary.BigEndian.Uint16(rest))
+		sets = append(append(sets, startCode...), rest[2:2+size]...)
+		rest = rest[2+size:]
+	}
+	return sets, rest, nil
+}
+
+// annexB appends units that have 4 bytes of length in front.
+func annexB(dst, units []byte) []byte {
+	for len(units) >= 4 {
+		size := int(binary.BigEndian.Uint32(units))
+		if size > len(units)-4 {
+			break
+		}
+		dst = append(append(dst, startCode...), units[4:4+size]...)
+		units = units[4+size:]
+	}
+	return dst
+}
+
+// picture sends a picture that was taken at a time, at a few times the bits a second that the line takes.
+func (s *stream) picture(ctx context.Context, p encode.Packet, taken time.Time, bits float64) error {
+	s.unit = s.unit[:0]
+	if p.Key {
+		s.unit = append(s.unit, s.sets...)
+	}
+	s.unit = annexB(s.unit, p.Data)
+	at := s.clock.at(taken)
+	payloads := s.payloads.Payload(mostPayload, s.unit)
+	for i, b := range payloads {
+		if err := s.pace.wait(ctx, len(b), bits); err != nil {
+			return err
+		}
+		h := rtp.Header{Version: 2, Marker: i == len(payloads)-1, SequenceNumber: s.sequence, Timestamp: at}
+		if s.delayID != 0 {
+			if err := h.SetExtension(s.delayID, []byte{0, 0, 0}); err != nil { // at least and at most 0
+				return err
+			}
+		}
+		s.sequence++
+		err := s.track.WriteRTP(&rtp.Packet{Header: h, Payload: b})
+		if errors.Is(err, io.ErrClosedPipe) {
+			return err
+		}
+	}
+	return nil
+}
+
+// mediaClock gives pictures RTP's times: those when they were taken, of Unix time, each later than the one before.
+type mediaClock struct {
+	began  bool
+	offset int64
+	last   int64
+}
+
+func (c *mediaClock) at(taken time.Time) uint32 {
+	const longest = clockRate // a second: a clock that was set goes on from where it was
+	t := taken.UnixMicro()*(clockRate/1000)/1000 + c.offset
+	switch {
+	case !c.began:
+	case t < c.last-longest:
+		c.offset += c.last + 1 - t
+		t = c.last + 1
+	case t <= c.last:
+		t = c.last + 1
+	}
+	c.began, c.last = true, t
+	return uint32(t)
+}
+
+// pace spreads what is more than an ordinary picture, so that a key frame does not overflow what stands between here and the player.
+type pace struct {
+	free time.Time // when the line has taken all that was sent
+}
+
+const (
+	haste = 4                     // times the bits a second that are aimed at
+	burst = 50 * time.Millisecond // of the bits a second that are aimed at, may go at once: a picture and a half
+)
+
+// wait waits until size bytes may go.
+func (p *pace) wait(ctx context.Context, size int, bits float64) error {
+	now := time.Now()
+	if ahead := p.free.Sub(now); ahead > burst/haste {
+		t := time.NewTimer(ahead - burst/haste)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if p.free.Before(now) {
+		p.free = now
+	}
+	p.free = p.free.Add(time.Duration(float64(size*8) / (bits * haste) * float64(time.Second)))
+	return nil
+}

@@ -1,0 +1,195 @@
+package rtc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pion/interceptor"
+	"github.com/pion/interceptor/pkg/cc"
+	"github.com/pion/interceptor/pkg/gcc"
+	"github.com/pion/interceptor/pkg/nack"
+	"github.com/pion/interceptor/pkg/report"
+	"github.com/pion/rtcp"
+	"github.com/pion/webrtc/v4"
+
+	"vidfilter/encode"
+	"vidfilter/live"
+)
+
+// viewer is a player.
+type viewer struct {
+	s        *Server
+	peer     *peer
+	track    *webrtc.TrackLocalStaticRTP
+	sender   *webrtc.RTPSender
+	baseline bool
+	rate     *rate
+	wantKey  atomic.Bool
+}
+
+// newViewer prepares the answer to a player's offer.
+func (s *Server) newViewer(o offer) (v *viewer, err error) {
+	chosen, baseline, err := o.toSend()
+	if err != nil {
+		return nil, err
+	}
+	v = &viewer{s: s, baseline: baseline, rate: newRate()}
+	if v.peer, err = s.newPeer([]format{chosen}, v.equip); err != nil {
+		return nil, err
+	}
+	if err := v.addTrack(chosen); err != nil {
+		_ = v.peer.pc.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *viewer) addTrack(f format) (err error) {
+	if v.track, err = webrtc.NewTrackLocalStaticRTP(codecOf(f).RTPCodecCapability, "video", "vidfilter"); err != nil {
+		return err
+	}
+	t, err := v.peer.pc.AddTransceiverFromTrack(v.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+	if err != nil {
+		return err
+	}
+	v.sender = t.Sender()
+	return nil
+}
+
+// resend is how many packets are kept for peers that have lost them: about a second of them.
+const resend = 1024
+
+// equip adds, from the network inwards: the estimate of the line, the numbers that it goes by, reports, and packets sent again.
+func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
+	estimate, err := cc.NewInterceptor(func() (cc.BandwidthEstimator, error) {
+		return gcc.NewSendSideBWE(gcc.SendSideBWEInitialBitrate(firstRate), gcc.SendSideBWEMinBitrate(minRate), gcc.SendSideBWEMaxBitrate(maxRate),
+			gcc.SendSideBWEPacer(gcc.NewNoOpPacer()), gcc.WithLoggerFactory(silence))
+	})
+	if err != nil {
+		return err
+	}
+	estimate.OnNewPeerConnection(func(_ string, e cc.BandwidthEstimator) { v.rate.line = e })
+	registry.Add(estimate)
+	if err := webrtc.ConfigureTWCCHeaderExtensionSender(media, registry); err != nil {
+		return err
+	}
+	reports, err := report.NewSenderInterceptor(report.WithSenderLoggerFactory(silence))
+	if err != nil {
+		return err
+	}
+	registry.Add(reports)
+	again, err := nack.NewResponderInterceptor(nack.ResponderSize(resend), nack.WithResponderLoggerFactory(silence))
+	if err != nil {
+		return err
+	}
+	registry.Add(again)
+	return media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo)
+}
+
+// keyPause is the least time from key frame to key frame: a line that loses packets does not get better by more of them.
+const keyPause = 300 * time.Millisecond
+
+// run sends pictures, the newest each time, until ctx ends.
+func (v *viewer) run(ctx context.Context) {
+	watch := v.s.o.Session.Watch(1)
+	defer watch.Close()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer v.sender.Stop() // ends listen
+	wg.Go(func() { v.listen(ctx, watch) })
+	st, _ := v.s.o.Session.State()
+	p, err := encode.NewPreview(encode.PreviewOptions{
+		Kind: encode.PreviewAVC, View: encode.ViewFiltered, Baseline: v.baseline, BitRate: firstRate, FrameRate: min(st.FrameRate, 1000), Threads: v.s.o.Threads,
+	})
+	if err != nil {
+		return
+	}
+	defer p.Close()
+	out := v.newStream()
+	last := time.Time{} // key frame
+	for {
+		pair, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		key := v.wantKey.Load()
+		if early := keyPause - time.Since(last); key && early > 0 {
+			key = false
+			time.AfterFunc(early, watch.Again) // another picture may not come by itself
+		}
+		if key {
+			v.wantKey.Store(false)
+		}
+		key, err = v.send(ctx, p, out, pair, key)
+		pair.Release()
+		if key {
+			last = time.Now()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// send codes and sends a picture, and tells whether that was a key frame.
+func (v *viewer) send(ctx context.Context, p *encode.Preview, out *stream, pair *live.Pair, key bool) (bool, error) {
+	taken := pair.Taken
+	if pair.Repeated || pair.ID == out.id {
+		taken = time.Now() // it is shown anew
+	}
+	out.id = pair.ID
+	bits := v.rate.target()
+	p.SetBitRate(int64(bits))
+	packet, err := p.Encode(pair.Original, pair.Filtered, encode.Stamp{Time: live.Milliseconds(taken)}, key)
+	if err != nil { // a picture that cannot be encoded; the next one may be of another kind
+		select {
+		case <-time.After(time.Second):
+			return false, nil
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+	if packet.Config != nil {
+		if err := out.configure(packet.Config); err != nil {
+			return false, err
+		}
+	}
+	return packet.Key, out.picture(ctx, packet, taken, bits)
+}
+
+// listen handles what the player says of the pictures.
+func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
+	for {
+		all, _, err := v.sender.ReadRTCP()
+		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || ctx.Err() != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // what is sent may be anything, and does not end it
+			continue
+		}
+		for _, p := range all {
+			switch p := p.(type) {
+			case *rtcp.PictureLossIndication, *rtcp.FullIntraRequest:
+				v.wantKey.Store(true)
+				watch.Again() // a picture that stands still is not sent again by itself
+			case *rtcp.ReceiverEstimatedMaximumBitrate:
+				v.rate.limit(float64(p.Bitrate))
+			case *rtcp.ReceiverReport:
+				for _, r := range p.Reports {
+					v.rate.lost(time.Now(), float64(r.FractionLost)/256)
+				}
+			case *rtcp.TransportLayerCC:
+				v.rate.heard()
+			}
+		}
+	}
+}
+
+// errFull refuses one viewer too many.
+var errFull = refuse(http.StatusServiceUnavailable, "there are as many viewers as --max-viewers allows")

@@ -1,0 +1,203 @@
+package rtc
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pion/rtcp"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/pipeline"
+)
+
+// shower decodes pictures.
+type shower struct {
+	t      testing.TB
+	stream *decode.Stream
+}
+
+func newShower(t testing.TB, cpu *kernels.CPU) *shower {
+	t.Helper()
+	pool := pipeline.NewPool(cpu, 8)
+	d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close(); pool.Close() })
+	return &shower{t, d}
+}
+
+// luma returns a picture's samples.
+func (s *shower) luma(u unit) []byte {
+	s.t.Helper()
+	f, err := s.stream.Decode(u.data, 0)
+	if err != nil || f == nil {
+		s.t.Fatalf("a picture of %d bytes: %v, %v", len(u.data), f, err)
+	}
+	defer f.Release()
+	if f.Width != 160 || f.Height != 90 {
+		s.t.Fatalf("a picture of %dx%d", f.Width, f.Height)
+	}
+	var all []byte
+	for y := range f.Height {
+		all = append(all, f.Row(0, y)...)
+	}
+	return all
+}
+
+// A player is shown the filtered pictures as they move, a key frame when it asks for one, and is gone with DELETE.
+func TestPlay(t *testing.T) {
+	for _, profile := range profiles() {
+		for _, sound := range []bool{false, true} {
+			if sound && profile != "" {
+				continue // it knows no audio codec
+			}
+			t.Run(describe(profile, sound), func(t *testing.T) {
+				r := open(t, 4, nil, small)
+				c := r.player(profile, sound)
+				c.connect("/whep")
+				s, show := c.screen(), newShower(t, r.cpu)
+				first := s.next()
+				if !isKey(first.data) {
+					t.Fatal("the first picture is no key frame")
+				}
+				wantBaseline := profile == "42e01f"
+				if sps := bytes.Index(first.data, []byte{0, 0, 0, 1, 0x67}); sps < 0 || first.data[sps+5] != map[bool]byte{true: 66, false: 100}[wantBaseline] {
+					t.Errorf("parameter sets: %x", first.data[:min(16, len(first.data))])
+				}
+				before, at := show.luma(first), first.time
+				for range 10 {
+					u := s.next()
+					now := show.luma(u)
+					if bytes.Equal(now, before) || int32(u.time-at) <= 0 || isKey(u.data) {
+						t.Errorf("the picture stands still, or %d came behind %d", u.time, at)
+					}
+					before, at = now, u.time
+				}
+				if s.delay == 0 {
+					t.Error("the player is not asked to show pictures at once")
+				}
+				c.ask(s)
+				for n := 0; !isKey(s.next().data); n++ {
+					if n == 120 {
+						t.Fatal("no key frame, though one was asked for")
+					}
+				}
+				r.viewers(1)
+				if resp := r.do("DELETE", c.location, ""); resp.StatusCode != http.StatusOK {
+					t.Errorf("DELETE: %s", resp.Status)
+				}
+				if n := r.web.Viewers(); n != 0 {
+					t.Errorf("%d viewers behind DELETE", n)
+				}
+				r.refused(http.StatusNotFound, "no such session", "DELETE", c.location, "")
+			})
+		}
+	}
+}
+
+// ask asks for a key frame.
+func (c *client) ask(s *screen) {
+	c.t.Helper()
+	if err := c.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(s.track.SSRC())}}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// A picture that stands still comes again as a key frame when that is asked for, also twice in short succession.
+func TestPlayFrozen(t *testing.T) {
+	r := open(t, 1, nil, small)
+	c := r.player("", false)
+	c.connect("/whep")
+	s := c.screen()
+	s.next()
+	r.session.Freeze(true)
+	time.Sleep(100 * time.Millisecond)
+	for range 3 {
+		c.ask(s)
+		for !isKey(s.next().data) {
+		}
+	}
+}
+
+// No more players than --max-viewers; who goes away makes room.
+func TestPlayersAreCounted(t *testing.T) {
+	r := open(t, 2, nil, small)
+	a, b := r.player("", false), r.player("", false)
+	a.connect("/whep")
+	b.connect("/whep")
+	a.screen().next()
+	third := r.player("", false)
+	resp := r.do("POST", "/whep", third.offer())
+	if text := said(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "--max-viewers") {
+		t.Errorf("%s: %s", resp.Status, text)
+	}
+	_ = a.pc.Close()
+	r.viewers(1)
+	again := r.player("", false)
+	again.connect("/whep")
+	again.screen().next()
+}
+
+// Close ends players, whether they have connected or not.
+func TestClose(t *testing.T) {
+	r := open(t, 4, nil, small)
+	a, b := r.player("", false), r.player("", false)
+	a.connect("/whep")
+	a.screen().next()
+	if resp := r.do("POST", "/whep", b.offer()); resp.StatusCode != http.StatusCreated {
+		t.Fatal(resp.Status)
+	}
+	within(t, "Close hangs", r.rtc.Close)
+	if n := r.web.Viewers(); n != 0 {
+		t.Errorf("%d viewers behind Close", n)
+	}
+	r.refused(http.StatusServiceUnavailable, "ending", "POST", "/whep", r.player("", false).offer())
+}
+
+// BenchmarkLatency measures from when a picture was taken to when it is decoded at the other end.
+func BenchmarkLatency(b *testing.B) {
+	r := open(b, 1, nil, live.PatternOptions{Width: 1280, Height: 720, FPS: 30})
+	c := r.player("", false)
+	c.connect("/whep")
+	s := c.screen()
+	pool := pipeline.NewPool(r.cpu, 8)
+	d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer pool.Close()
+	defer d.Close()
+	var w live.Window
+	var got, decoded, bits []float64
+	for n := 0; b.Loop() || n < 150; n++ {
+		u := s.next()
+		came := time.Now()
+		f, err := d.Decode(u.data, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Release()
+		since := func(t time.Time) float64 { return float64(int32(uint32(t.UnixMicro()*9/100)-u.time)) / 90 }
+		if n > 30 {
+			got, decoded, bits = append(got, since(came)), append(decoded, since(time.Now())), append(bits, float64(8*len(u.data)))
+		}
+		w.Add(time.Now(), 0)
+	}
+	b.ReportMetric(median(got), "ms-to-arrival")
+	b.ReportMetric(median(decoded), "ms-to-decoded")
+	b.ReportMetric(w.Rate(time.Now()), "pictures/s")
+	b.ReportMetric(30*median(bits)/1e6, "Mbit/s")
+	b.ReportMetric(r.session.Figures().Filter.Seconds()*1000, "ms-filter")
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
