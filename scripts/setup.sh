@@ -34,6 +34,7 @@ for group in "$@"; do
 		need ffmpeg ffmpeg
 		need shellcheck shellcheck
 		need clang-19 clang-19
+		need chromium chromium
 		;;
 	bench)
 		need ffmpeg ffmpeg
