@@ -133,7 +133,8 @@ func (p *Preview) SetBitRate(bits int64) {
 }
 
 // Preset returns how H.264 is coded now, in x264's words. It becomes faster, with a new configuration, when coding
-// has taken more than half of the time from one picture to the next for a second or two. "" for JPEG.
+// has taken more than half of the time from one picture to the next for a second or two, and better again after
+// half a minute in which it took little. "" for JPEG.
 func (p *Preview) Preset() string {
 	if p.opts.Kind == PreviewJPEG {
 		return ""
@@ -160,7 +161,7 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if fresh {
 		packet.Config = p.coder.config()
 	}
-	if p.opts.Kind != PreviewJPEG && (p.pace.tooSlow(time.Since(begin)) || p.sizing.unfit(original.Width, original.Height, p.bitRate.Load())) {
+	if p.opts.Kind != PreviewJPEG && (p.pace.changes(time.Since(begin)) || p.sizing.unfit(original.Width, original.Height, p.bitRate.Load())) {
 		p.drop()
 	}
 	return packet, nil
