@@ -134,7 +134,8 @@ func (p *Preview) SetBitRate(bits int64) {
 }
 
 // Preset returns how H.264 is coded now, in x264's words. It becomes faster, with a new configuration, when coding
-// has taken more than half of the time from one picture to the next for a second or two. "" for JPEG.
+// has taken more than half of the time from one picture to the next for a second or two, and better again after
+// half a minute in which it took little. "" for JPEG.
 func (p *Preview) Preset() string {
 	if p.opts.Kind == PreviewJPEG {
 		return ""
@@ -169,7 +170,7 @@ func (p *Preview) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 
 // unfit tells that pictures like f should be coded in another way from now on; the last one took so long.
 func (p *Preview) unfit(f *pipeline.Frame, took time.Duration) bool {
-	return p.opts.Kind != PreviewJPEG && p.pace.tooSlow(took) ||
+	return p.opts.Kind != PreviewJPEG && p.pace.changes(took) ||
 		p.opts.View == ViewStack && p.sizing.unfit(f.Width, f.Height, p.bitRate.Load())
 }
 

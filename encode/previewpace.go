@@ -9,33 +9,42 @@ import (
 // worse at the same rate. veryfast took half as long again as superfast and was within 0.5 dB of it.
 var previewPresets = [...]string{"superfast", "ultrafast"}
 
-// pace chooses the preset by the time that coding takes.
+// pace chooses the preset by the time that coding takes: a faster one when a second's pictures were over their time,
+// a better one when for half a minute each was so far within it that the better one will be, too.
 type pace struct {
+	fps    float64
 	budget time.Duration // that a picture may take
 	at     int           // in previewPresets
 	slow   int           // pictures over the budget, less those within it
-	enough int           // of them to go faster
+	quick  int           // pictures in a row that were far within it
 }
 
 func newPace(fps float64) pace {
-	return pace{budget: time.Duration(float64(time.Second) / fps / 2), enough: max(5, int(fps))}
+	return pace{fps: fps, budget: time.Duration(float64(time.Second) / fps / 2)}
 }
 
 func (p *pace) preset() string { return previewPresets[p.at] }
 
-// tooSlow takes the time of one more picture, and tells that from now on another preset is in force.
-func (p *pace) tooSlow(took time.Duration) bool {
+// changes takes the time of one more picture, and tells whether from now on another preset is in force.
+func (p *pace) changes(took time.Duration) bool {
+	before := p.at
 	if took <= p.budget {
 		p.slow = max(0, p.slow-1)
-		return false
+	} else {
+		p.slow++
 	}
-	p.slow++
-	if p.slow < p.enough || p.at == len(previewPresets)-1 {
-		return false
+	if p.quick++; took > p.budget/3 {
+		p.quick = 0
 	}
-	p.at++
-	p.slow = 0
-	return true
+	switch {
+	case p.slow >= max(5, int(p.fps)):
+		p.at = min(p.at+1, len(previewPresets)-1)
+		p.slow = 0
+	case p.quick >= int(30*p.fps):
+		p.at = max(p.at-1, 0)
+		p.quick = 0
+	}
+	return p.at != before
 }
 
 // Bits for a sample of the stack. With fewer than thinBits, half the size looks better, and at some point the rate

@@ -7,24 +7,28 @@ import (
 )
 
 func TestPace(t *testing.T) {
-	const slow, quick = 20 * time.Millisecond, 10 * time.Millisecond
+	const slow, within, quick = 20 * time.Millisecond, 10 * time.Millisecond, 3 * time.Millisecond
 	p := newPace(30)
-	feed := func(took time.Duration, n int) (changes int) {
-		for range n {
-			if p.tooSlow(took) {
+	for i, s := range []struct {
+		took     time.Duration
+		pictures int
+		changes  int
+		preset   string
+	}{
+		{within, 1000, 0, "superfast"}, {slow, 29, 0, "superfast"}, {within, 10, 0, "superfast"}, {slow, 9, 0, "superfast"}, // not for a second
+		{slow, 40, 1, "ultrafast"}, {slow, 1000, 0, "ultrafast"}, // there is nothing faster
+		{within, 2000, 0, "ultrafast"}, {quick, 890, 0, "ultrafast"}, {within, 1, 0, "ultrafast"}, {quick, 899, 0, "ultrafast"},
+		{quick, 1, 1, "superfast"}, {quick, 2000, 0, "superfast"},
+	} {
+		changes := 0
+		for range s.pictures {
+			if p.changes(s.took) {
 				changes++
 			}
 		}
-		return changes
-	}
-	if n := feed(quick, 1000) + feed(slow, 29) + feed(quick, 10) + feed(slow, 9); n != 0 || p.preset() != "superfast" {
-		t.Errorf("%d changes, to %s, for a second that was slow", n, p.preset())
-	}
-	if n := feed(slow, 40); n != 1 || p.preset() != "ultrafast" {
-		t.Errorf("%d changes, to %s", n, p.preset())
-	}
-	if n := feed(slow, 1000); n != 0 || p.preset() != "ultrafast" {
-		t.Errorf("%d changes, to %s: there is nothing faster", n, p.preset())
+		if changes != s.changes || p.preset() != s.preset {
+			t.Errorf("step %d: %d changes, to %s", i, changes, p.preset())
+		}
 	}
 }
 
