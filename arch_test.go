@@ -26,6 +26,7 @@ const (
 	yaml   = "gopkg.in/yaml.v3"
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
+	pion   = "github.com/pion"
 
 	chromedp = "github.com/chromedp"
 )
@@ -108,6 +109,8 @@ var rules = []rule{
 		why: "takes and filters pictures as they come, on any backend: who looks at them, and over what, is not its concern"},
 	{folder: "live/web", imports: []string{"live", "encode", "internal/site", socket},
 		why: "the part of live that strangers reach: it shows a session, and touches no file, camera or device"},
+	{folder: "live/rtc", imports: []string{"live", "encode", "internal/site", pion},
+		why: "the only importer of pion, a large thing that strangers' packets reach: who does without --webrtc runs none of it"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},
@@ -262,6 +265,11 @@ func TestImportRules(t *testing.T) {
 		{"cmd/vidfilter", cu, false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", true, true},
+		{"live/rtc", pion + "/webrtc/v4", false, true},
+		{"live/rtc", "vidfilter/live/web", false, false},
+		{"live/web", pion + "/webrtc/v4", false, false},
+		{"live", pion + "/rtp", true, false},
+		{"cmd/vidfilter", pion + "/webrtc/v4", false, false},
 		{"display", "vidfilter/queue", false, true},
 		{"display", "vidfilter/queue/jetstream", false, false},
 		{"web", "vidfilter/internal/tally", false, true},

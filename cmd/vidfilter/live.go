@@ -14,6 +14,7 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/rtc"
 	"vidfilter/live/web"
 )
 
@@ -64,6 +65,7 @@ type liveRun struct {
 	backend kernels.Backend
 	session *live.Session
 	server  *web.Server
+	rtc     *rtc.Server // nil without --webrtc
 	input   live.Input
 	record  *recording // nil when nothing is recorded
 }
@@ -110,7 +112,20 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		o.Recording = l.record.state
 	}
 	l.server = web.New(l.session, o)
+	l.addWebRTC(remote)
 	return l.serve(ctx, at, token, once)
+}
+
+// addWebRTC has players and cameras of other programs served beside the page, where that is wanted.
+func (l *liveRun) addWebRTC(remote *live.Remote) {
+	if !l.o.WebRTC {
+		return
+	}
+	l.rtc = rtc.New(rtc.Options{Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Enter: l.server.Enter})
+	h := l.rtc.Handler()
+	for _, path := range rtc.Paths() {
+		l.server.Handle(path, rtc.MaxOffer, h)
+	}
 }
 
 // openBackend takes one stream of a GPU, or the CPU.
@@ -164,6 +179,11 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.record != nil {
 		wg.Go(func() { l.record.run(ctx, l.session, l.server.Changed) })
 	}
+	if l.rtc != nil {
+		if err := l.rtc.Listen(bound); err != nil {
+			cancel(err)
+		}
+	}
 	page := at.url(bound)
 	l.begun(ctx)
 	if ctx.Err() == nil {
@@ -173,6 +193,9 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 		l.announce(page, once, bound)
 	}
 	<-ctx.Done()
+	if l.rtc != nil {
+		l.rtc.Close()
+	}
 	l.server.Close()
 	end()
 	err = errors.Join(wait())

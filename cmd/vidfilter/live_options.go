@@ -25,6 +25,7 @@ type liveOptions struct {
 	Cert, Key  string
 	Hosts      []string
 	MaxViewers int
+	WebRTC     bool
 	NoOpen     bool
 }
 
@@ -64,6 +65,7 @@ func (o *liveOptions) flags() *pflag.FlagSet {
 	t.add(str(&o.Key, "FILE"), "key", "", "the key of --cert")
 	t.add(&repeated{&o.Hosts, "NAME"}, "allow-host", "", "other name of this page: a proxy's; repeatable")
 	t.add(newValue(&o.MaxViewers, "N", intIn(1, 64)), "max-viewers", "", "how many may look at a time (default 4)")
+	t.flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.flag(&o.NoOpen, "no-open", "", "do not open a browser")
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors and the address")
 	t.flag(&o.Verbose, "verbose", "v", "say more")

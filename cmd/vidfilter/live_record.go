@@ -30,7 +30,7 @@ const recordDepth = 8
 
 func startRecording(o *liveOptions, u *ui) (*recording, error) {
 	rec, err := encode.NewRecorder(o.Record, encode.RecordOptions{
-		CRF: o.RecordCRF, Preset: o.RecordPreset, Threads: o.Threads, Software: "vidfilter " + versionName(),
+		CRF: o.RecordCRF, Preset: o.RecordPreset, FrameRate: o.FPS, Threads: o.Threads, Software: "vidfilter " + versionName(),
 		Policy: o.overwritePolicy(u, nil), Warn: u.warn,
 	})
 	if err != nil {
