@@ -2,7 +2,7 @@
 # built by the target that needs it.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-gpu ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak test-gpu ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -23,6 +23,9 @@ test: build setup-test ## every test that this machine can run
 
 test-race: build setup-test ## the tests of what runs concurrently, under the race detector
 	@$(RUN) go test -race -short ./...
+
+test-soak: build setup-test ## ten minutes of live pictures in a browser: memory and latency stay what they are
+	@$(RUN) VIDFILTER_SOAK=10m go test -count=1 -v -timeout 20m -run TestSoak ./internal/livetest
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu

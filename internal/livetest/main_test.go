@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,9 +22,9 @@ import (
 )
 
 var (
-	work    string          // scratch
-	program string          // the binary under test
-	browser context.Context // the allocator of browsers; nil where there is none
+	work    string // scratch
+	program string // the binary under test
+	browser string // the browser; "" where there is none
 )
 
 func TestMain(m *testing.M) { os.Exit(runAll(m)) }
@@ -41,9 +42,7 @@ func runAll(m *testing.M) int {
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
-			ctx, cancel := chromedp.NewExecAllocator(context.Background(), browserFlags(path)...)
-			defer cancel()
-			browser = ctx
+			browser = path
 			return m.Run()
 		}
 	}
@@ -150,19 +149,20 @@ type page struct {
 // look opens an address in a browser of its own. What the page says on the console of errors fails the test.
 func look(t *testing.T, url string) *page {
 	t.Helper()
-	p := blank(t)
+	p := blank(t, 2*time.Minute)
 	p.navigate(url)
 	return p
 }
 
-// blank returns a browser with an empty tab.
-func blank(t *testing.T) *page {
+// blank returns a browser with an empty tab, for so long at most.
+func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
-	if browser == nil {
+	if browser == "" {
 		t.Skip("needs Chromium")
 	}
-	ctx, cancel := chromedp.NewContext(browser)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
+	ctx, cancel := chromedp.NewContext(ctx)
+	ctx, stop := context.WithTimeout(ctx, most)
 	p := &page{t, ctx}
 	p.do(chromedp.Navigate("about:blank"))
 	messages := chromedp.Console(ctx)
@@ -179,7 +179,7 @@ func blank(t *testing.T) *page {
 			}
 		}
 	}()
-	t.Cleanup(func() { stop(); cancel(); <-watched })
+	t.Cleanup(func() { stop(); cancel(); end(); <-watched })
 	return p
 }
 
@@ -250,4 +250,20 @@ func noise(rgba []byte, width int) float64 {
 		n++
 	}
 	return float64(sum) / float64(n)
+}
+
+// mapHosts lets a browser find names on this machine.
+func mapHosts() chromedp.ExecAllocatorOption {
+	return chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1")
+}
+
+// rename puts another host in an address.
+func rename(t *testing.T, address, host string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = host + ":" + u.Port()
+	return u.String()
 }

@@ -41,7 +41,7 @@ func TestPicturesArriveAndMove(t *testing.T) {
 func TestWrongToken(t *testing.T) {
 	s := serve(t, "-i", "test", "--size", "320x180")
 	base, token, _ := strings.Cut(s.url, "#")
-	p := blank(t)
+	p := blank(t, time.Minute)
 	p.navigate(base + "#wrong")
 	p.until("!document.getElementById('login').hidden")
 	p.run("document.getElementById('token').value = %q", token)
@@ -191,7 +191,7 @@ func TestFallbacks(t *testing.T) {
 	p.navigate(base + "?video=mjpeg")
 	p.until("window.vidfilter && vidfilter.transport === 'mjpeg' && document.getElementById('mjpeg').naturalWidth === 640")
 
-	plain := blank(t) // without script
+	plain := blank(t, time.Minute) // without script
 	if _, err := chromedp.Call(plain.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
