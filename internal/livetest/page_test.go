@@ -136,13 +136,12 @@ func TestSliderWhilePicturesCome(t *testing.T) {
 	slide(p, "radius", 8)
 	p.until("seen.length >= 30")
 	first := eval[int](p, "seen.findIndex((s) => s.noise < 0.7 * seen[0].noise)")
-	ids := eval[[]int](p, "seen.map((s) => s.id)")
 	if first < 0 {
 		t.Fatal("the slider changes nothing")
 	}
-	// The picture on the screen, and no more than two that were taken before the slider moved, or on their way.
-	if n := ids[first] - ids[0]; n > 6 {
-		t.Errorf("%d pictures until the filter is in force", n)
+	// Beside the picture on the screen there are two on their way, and one that is being filtered or coded.
+	if first > 4 {
+		t.Errorf("%d pictures until the filter is in force", first)
 	}
 }
 

@@ -57,6 +57,7 @@ const (
 	pinged    = time.Minute            // the shortest way there and back is of this time
 	remember  = 30 * time.Second       // the least delay is of this time
 	credible  = 10 * time.Second       // a line may get worse by then
+	much      = 64 << 10               // bytes
 	judgement = 250 * time.Millisecond // from one decision to the next
 	slack     = 40 * time.Millisecond  // by how much delays differ on a line that is not full
 	trial     = 4                      // by how much less must be on its way before it is judged whether that helps
@@ -177,10 +178,11 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 	f.rate = max(min(f.rate, max(through, f.rate/2))*0.85, min(f.rate, f.shown(now)/2))
 }
 
-// shown returns how many bits a second pictures of late have come through with: the line can do that at least.
+// shown returns how many bits a second pictures of late have come through with: the line can do that at least. What is little comes through
+// at once on many lines that are thin, so it shows nothing.
 func (f *flow) shown(now time.Time) (most float64) {
 	for _, d := range f.past {
-		if now.Sub(d.at) <= credible {
+		if now.Sub(d.at) <= credible && (d.ahead >= much || d.d >= judgement/10) {
 			most = max(most, float64(8*d.ahead)/max(d.d, time.Millisecond).Seconds())
 		}
 	}
