@@ -13,7 +13,7 @@ const (
 
 	mostPackets = 1 << 12 // that wait for one that is missing
 	mostUnit    = 4 << 20 // bytes of a picture
-	mostLate    = 1 << 8  // packets in a row that come too late: then it is the numbers that have changed
+	mostLate    = 100     // packets in a row that come too late: then it is the numbers that have changed
 )
 
 // unit is a coded picture.

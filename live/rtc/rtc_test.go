@@ -174,6 +174,7 @@ func (r *rig) newClient(profile string) *client {
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetIncludeLoopbackCandidate(true)
 	e.SetIPFilter(net.IP.IsLoopback)
+	e.DisableSRTPReplayProtection(true) // to see what is sent again
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
