@@ -63,8 +63,17 @@ func start(library string) error {
 	if C.sdl_Init(C.VF_INIT_VIDEO) != 0 {
 		return sdlError(hintDisplay, lastError(), "no display")
 	}
+	if driver := videoDriver(); os.Getenv(chosenDriver) == "" && driver != "x11" && driver != "wayland" {
+		C.sdl_Quit()
+		return &Error{"no display: DISPLAY or WAYLAND_DISPLAY is set, but nothing answers there", hintDisplay}
+	}
 	return nil
 }
+
+// chosenDriver is the variable by which a person may choose another display than the desktop's.
+const chosenDriver = "SDL_VIDEODRIVER"
+
+func videoDriver() string { return C.GoString(C.sdl_GetCurrentVideoDriver()) }
 
 // notLoaded tells a machine without SDL from one whose SDL is broken.
 func notLoaded(why string) error {
@@ -74,9 +83,10 @@ func notLoaded(why string) error {
 	return &Error{"SDL 2 does not load: " + why, hintInstall}
 }
 
-// hasDisplay keeps SDL from taking over the console of a machine that somebody else sits at.
+// hasDisplay says whether there may be a desktop. Without one SDL would take over the console, at which somebody else may sit, or draw into
+// the void.
 func hasDisplay() bool {
-	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"} {
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", chosenDriver} {
 		if os.Getenv(name) != "" {
 			return true
 		}

@@ -21,7 +21,9 @@ type Options struct {
 	Name string       // of the input, for the title
 	Say  func(string) // tells the person something on the terminal
 
-	library string // SDL's, in tests
+	// Of tests, zero elsewhere.
+	library string // SDL's
+	idle    int    // milliseconds
 }
 
 // Window is a window. Its methods but Close are for one goroutine.
@@ -60,6 +62,9 @@ func Open(o Options) (*Window, error) {
 	if o.library == "" {
 		o.library = library
 	}
+	if o.idle == 0 {
+		o.idle = idle
+	}
 	if o.Say == nil {
 		o.Say = func(string) {}
 	}
@@ -97,7 +102,7 @@ func (w *Window) open() (err error) {
 	}
 	var info C.vf_renderer_info
 	if C.sdl_GetRendererInfo(w.renderer, &info) == 0 {
-		w.driver = C.GoString(C.sdl_GetCurrentVideoDriver()) + ", " + C.GoString(info.name)
+		w.driver = videoDriver() + ", " + C.GoString(info.name)
 	}
 	return nil
 }
@@ -173,7 +178,7 @@ const idle = 500
 
 func (w *Window) loop(ctx context.Context) error {
 	for ctx.Err() == nil {
-		for e := wait(idle); e != nil; e = wait(0) {
+		for e := wait(w.o.idle); e != nil; e = wait(0) {
 			w.handle(e)
 		}
 		if w.over {
