@@ -32,7 +32,10 @@ func (l *liveRun) openWindow() (err error) {
 	if name == "" {
 		name = "camera"
 	}
-	l.window, err = window.Open(window.Options{Name: name, Say: func(s string) { l.ui.info("%s", s) }})
+	l.window, err = window.Open(window.Options{
+		Name: name, Say: func(s string) { l.ui.notice("%s", s) },
+		Opened: func() { l.ui.info("the window is open; h in it lists its keys, q ends") },
+	})
 	if err == nil {
 		l.ui.verbose("window: %s", l.window.Driver())
 	}

@@ -18,8 +18,9 @@ import (
 
 // Options of Open.
 type Options struct {
-	Name string       // of the input, for the title
-	Say  func(string) // tells the person something on the terminal
+	Name   string       // of the input, for the title
+	Say    func(string) // answers a key on the terminal; nil for nowhere
+	Opened func()       // is called when the window is on the screen; may be nil
 
 	// Of tests, zero elsewhere.
 	library string // SDL's
@@ -67,6 +68,9 @@ func Open(o Options) (*Window, error) {
 	}
 	if o.Say == nil {
 		o.Say = func(string) {}
+	}
+	if o.Opened == nil {
+		o.Opened = func() {}
 	}
 	w := &Window{o: o, thread: newThread(), view: newView()}
 	var err error
@@ -222,7 +226,7 @@ func (w *Window) appear() {
 	if w.pair != nil || st.Status != live.Starting && st.Status != live.Live {
 		C.sdl_ShowWindow(w.window)
 		w.shown, w.dirty = true, true
-		w.o.Say("the window is open; h in it lists its keys, q ends")
+		w.o.Opened()
 	}
 }
 

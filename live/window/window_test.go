@@ -268,7 +268,7 @@ func look(t *testing.T, in live.Input) *rig {
 func lookFor(t *testing.T, in live.Input, o Options) *rig {
 	t.Helper()
 	r := &rig{t: t, done: make(chan error, 1)}
-	o.Name, o.Say = "test", r.say
+	o.Name, o.Say, o.Opened = "test", r.say, func() { r.say("the window is open") }
 	r.Window = open(t, o)
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
