@@ -111,6 +111,8 @@ var rules = []rule{
 		why: "the part of live that strangers reach: it shows a session, and touches no file, camera or device"},
 	{folder: "live/rtc", imports: []string{"live", "encode", "internal/site", pion},
 		why: "the only importer of pion, a large thing that strangers' packets reach: who does without --webrtc runs none of it"},
+	{folder: "live/window", imports: []string{"live", "kernels", "pipeline", "C"},
+		why: "shows a session on the desktop: SDL is loaded when it is wanted, so nothing else may need it"},
 	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
 		why: "makes clips with any part of the program, but is no part of it"},
 	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},

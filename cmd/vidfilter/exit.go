@@ -11,6 +11,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/internal/text"
+	"vidfilter/live/window"
 	"vidfilter/queue/jetstream"
 )
 
@@ -60,7 +61,7 @@ func exitCode(err error) int {
 		return exitTerminated
 	case errors.As(err, new(*jetstream.Error)):
 		return exitQueue
-	case errors.Is(err, gpu.ErrDevice):
+	case errors.Is(err, gpu.ErrDevice), errors.Is(err, window.ErrWindow):
 		return exitDevice
 	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):
 		return exitOutput

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/rtc"
 	"vidfilter/live/web"
+	"vidfilter/live/window"
 )
 
 // runLive is vidfilter live.
@@ -38,6 +40,9 @@ func runLive(args []string, s stdio) error {
 		o.Params.SigmaS = kernels.DefaultSigmaS(o.Params.Radius)
 	}
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.choosePage(fs); err != nil {
 		return err
 	}
 	if err := checkPipes(&options{Input: o.Input, Format: "null"}, s); err != nil {
@@ -64,13 +69,17 @@ type liveRun struct {
 
 	backend kernels.Backend
 	session *live.Session
-	server  *web.Server
-	rtc     *rtc.Server // nil without --webrtc
+	server  *web.Server    // nil when the page is not served
+	rtc     *rtc.Server    // nil without --webrtc
+	window  *window.Window // nil without one
 	input   live.Input
 	record  *recording // nil when nothing is recorded
 }
 
 func (l *liveRun) close() {
+	if l.window != nil {
+		l.window.Close()
+	}
 	if l.record != nil {
 		l.record.close()
 	}
@@ -84,6 +93,9 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := l.openWindow(); err != nil {
+		return err
+	}
 	if l.o.Record != "" {
 		if l.record, err = startRecording(l.o, l.ui); err != nil {
 			return err
@@ -93,7 +105,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	var remote *live.Remote
-	l.input, remote, err = l.o.liveInput(l.ui, func() { l.server.Changed() })
+	l.input, remote, err = l.o.liveInput(l.ui, l.changed)
 	if err != nil {
 		return err
 	}
@@ -104,6 +116,9 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	token, once := rand.Text(), rand.Text()
+	if !l.o.Page {
+		return l.serve(ctx, at, token, once)
+	}
 	o := web.Options{
 		Version: versionName(), Backend: l.backend.Name(), Input: l.input, Token: token, Once: once, Hosts: at.hosts, TLS: at.secure != nil,
 		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
@@ -125,6 +140,13 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 	h := l.rtc.Handler()
 	for _, path := range rtc.Paths() {
 		l.server.Handle(path, rtc.MaxOffer, h)
+	}
+}
+
+// changed tells the page, if there is one, that there is something new to say.
+func (l *liveRun) changed() {
+	if l.server != nil {
+		l.server.Changed()
 	}
 }
 
@@ -166,27 +188,27 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	defer cancel(nil)
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	bound, wait, err := site.Serve(serving, at.listen, l.server.Handler(), at.secure)
-	if err != nil && at.any {
-		bound, wait, err = site.Serve(serving, at.anyPort(), l.server.Handler(), at.secure)
-	}
+	bound, wait, err := l.bind(serving, at)
 	if err != nil {
-		return usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)
+		return err
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(l.session.Run(ctx)) })
 	wg.Go(func() { l.follow(ctx) })
 	if l.record != nil {
-		wg.Go(func() { l.record.run(ctx, l.session, l.server.Changed) })
+		wg.Go(func() { l.record.run(ctx, l.session, l.changed) })
+	}
+	if l.window != nil {
+		wg.Go(func() { cancel(l.look(ctx)) })
 	}
 	if l.rtc != nil {
 		if err := l.rtc.Listen(bound); err != nil {
 			cancel(err)
 		}
 	}
-	page := at.url(bound)
 	l.begun(ctx)
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && l.server != nil {
+		page := at.url(bound)
 		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
 			cancel(err)
 		}
@@ -196,11 +218,28 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.rtc != nil {
 		l.rtc.Close()
 	}
-	l.server.Close()
+	if l.server != nil {
+		l.server.Close()
+	}
 	end()
 	err = errors.Join(wait())
 	wg.Wait()
 	return l.outcome(context.Cause(ctx), err)
+}
+
+// bind begins to serve the page, if it is wanted. wait returns when that has ended.
+func (l *liveRun) bind(ctx context.Context, at address) (bound net.Addr, wait func() error, err error) {
+	if l.server == nil {
+		return nil, func() error { return nil }, nil
+	}
+	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure)
+	if err != nil && at.any {
+		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure)
+	}
+	if err != nil {
+		return nil, nil, usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)
+	}
+	return bound, wait, nil
 }
 
 // begun waits for a moment until it is known whether the input can be opened: a page for a file that is not there is of no use.

@@ -73,7 +73,7 @@ func (a address) url(bound net.Addr) string {
 func (l *liveRun) announce(page, once string, bound net.Addr) {
 	_, port, _ := net.SplitHostPort(bound.String())
 	switch {
-	case l.o.NoOpen:
+	case l.o.NoOpen, l.o.Window:
 	case lookup(l.env, "SSH_CONNECTION") != "":
 		l.ui.info("from the machine in front of you: ssh -L %s:127.0.0.1:%s %s, then open that address there", port, port, hostName())
 	case l.openBrowser(page + "#" + once):

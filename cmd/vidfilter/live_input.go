@@ -14,6 +14,9 @@ func (o *liveOptions) liveInput(u *ui, changed func()) (live.Input, *live.Remote
 	if o.Input == "" {
 		o.Input = o.firstCamera(u)
 	}
+	if o.Input == "" {
+		return live.Input{}, nil, usagef("-i test shows a test picture; with --listen the page asks for the browser's", "no camera on this machine")
+	}
 	in := live.Input{Name: o.Input, Loop: o.Loop}
 	switch {
 	case o.Input == "test":
@@ -50,7 +53,7 @@ func (o *liveOptions) onlyCameras(what string) error {
 	return nil
 }
 
-// firstCamera is what there is without -i: a camera of this machine, or else of the browser's.
+// firstCamera is what there is without -i: a camera of this machine, or else of the browser's, or "" where there is no page to ask on.
 func (o *liveOptions) firstCamera(u *ui) string {
 	cameras := decode.Cameras()
 	for _, c := range cameras {
@@ -61,6 +64,9 @@ func (o *liveOptions) firstCamera(u *ui) string {
 	}
 	if len(cameras) > 0 {
 		return cameras[0].Path // why it cannot be had is said when it is opened, and may pass
+	}
+	if !o.Page {
+		return ""
 	}
 	u.info("no camera on this machine: the page will ask for the browser's (-i test shows a test picture)")
 	return "browser"

@@ -27,6 +27,9 @@ type liveOptions struct {
 	MaxViewers int
 	WebRTC     bool
 	NoOpen     bool
+
+	Window bool
+	Page   bool // the page is served
 }
 
 // size is a picture's, zero where it is not given.
@@ -67,6 +70,7 @@ func (o *liveOptions) flags() *pflag.FlagSet {
 	t.add(newValue(&o.MaxViewers, "N", intIn(1, 64)), "max-viewers", "", "how many may look at a time (default 4)")
 	t.flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.flag(&o.NoOpen, "no-open", "", "do not open a browser")
+	t.flag(&o.Window, "window", "", "a window instead (SDL 2); a page only with --listen")
 	t.flag(&o.Quiet, "quiet", "q", "say nothing but errors and the address")
 	t.flag(&o.Verbose, "verbose", "v", "say more")
 	t.flag(&o.Help, "help", "h", "print this help")

@@ -1,0 +1,29 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrWindow is what every error wraps that lies in SDL or the desktop: there is none, or it cannot show the pictures.
+var ErrWindow = errors.New("no window")
+
+// Error is what SDL or the desktop refused. It wraps ErrWindow.
+type Error struct{ text, hint string }
+
+func (e *Error) Error() string { return e.text }
+func (e *Error) Unwrap() error { return ErrWindow }
+
+// Hint says what a person can do; "" where there is nothing.
+func (e *Error) Hint() string { return e.hint }
+
+const (
+	hintInstall = "install SDL 2 (Debian, Ubuntu: apt install libsdl2-2.0-0), or leave --window out and look at the page"
+	hintDisplay = "run it in a terminal of the desktop, or leave --window out and look at the page, which can be reached by ssh -L"
+	hintDriver  = "SDL_RENDER_DRIVER=software draws without the GPU's driver"
+)
+
+// sdlError is of a call that SDL answered with why.
+func sdlError(hint, why, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...) + ": " + why, hint}
+}
