@@ -348,12 +348,12 @@ func TestCameraComesBack(t *testing.T) {
 	h.cause.Store(nil)
 	w := r.Watch(1)
 	defer w.Close()
-	go h.take(r, 0)
+	h.take(r, 0)
 	r.next(w).Release()
 	r.reach("live", func(st State) bool { return st.Status == Live })
 	h.fail <- hinted{errors.New("pulled out")}
 	r.reach("waiting again", func(st State) bool { return st.Message == "pulled out" })
-	go h.take(r, 1)
+	h.take(r, 1)
 	r.next(w).Release()
 	if n := h.open.Load(); n < 3 {
 		t.Errorf("opened %d times", n)
