@@ -25,7 +25,7 @@ const (
 type WrongResult struct {
 	What  string // the variant or the backend, with radius and format
 	Check Check
-	onGPU bool
+	OnGPU bool // a GPU did it
 }
 
 func (e *WrongResult) Error() string {
@@ -34,7 +34,7 @@ func (e *WrongResult) Error() string {
 }
 
 func (e *WrongResult) Unwrap() error {
-	if e.onGPU {
+	if e.OnGPU {
 		return gpu.ErrDevice
 	}
 	return nil
@@ -63,10 +63,10 @@ func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Fram
 	if err := filter(got, src); err != nil {
 		return Check{}, err
 	}
-	c := compare(got, want)
+	c := Compare(got, want)
 	if c.Largest > maxLevels || c.Share > maxShare {
 		what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
-		return c, &WrongResult{What: what, Check: c, onGPU: onGPU}
+		return c, &WrongResult{What: what, Check: c, OnGPU: onGPU}
 	}
 	r.seen[key] = c
 	return c, nil
@@ -109,7 +109,8 @@ func discard(f pipeline.Filter) {
 	}
 }
 
-func compare(got, want *pipeline.Frame) (c Check) {
+// Compare returns how the samples of a frame differ from those of another of the same format.
+func Compare(got, want *pipeline.Frame) (c Check) {
 	samples, differ := 0, 0
 	for i := range want.NumPlanes() {
 		_, rows := want.PlaneSize(i)

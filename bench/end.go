@@ -247,7 +247,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
 	row := EndRow{
 		Clip: filepath.Base(clip), Size: Size{j.format.Width, j.format.Height}, Frames: plain.frames, Radius: j.params.Radius,
-		Device: j.device, Plain: statOf(plain.times), Skipped: j.skipped,
+		Device: j.device, Plain: StatOf(plain.times), Skipped: j.skipped,
 	}
 	if j.skipped != "" {
 		return row, nil
@@ -255,7 +255,7 @@ func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
 	if j.frames != plain.frames {
 		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, plain.frames)
 	}
-	row.Time = statOf(j.times)
+	row.Time = StatOf(j.times)
 	row.Ratio = row.Time.Median / row.Plain.Median
 	row.FPS = 1000 * float64(j.frames) / row.Time.Median
 	return row, nil

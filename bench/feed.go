@@ -103,5 +103,5 @@ func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Param
 	if err != nil {
 		return Stat{}, err
 	}
-	return statOf(times), nil
+	return StatOf(times), nil
 }

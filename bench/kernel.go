@@ -65,7 +65,7 @@ func (r *run) copyRate(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return gbps(2*size, statOf(times)), nil
+	return gbps(2*size, StatOf(times)), nil
 }
 
 // smallest says whether only small frames are measured, as tests do: then all else is small, too.
@@ -154,7 +154,7 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params
 	if err != nil {
 		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, p.Radius, err)
 	}
-	row.Time = statOf(times)
+	row.Time = StatOf(times)
 	return row, nil
 }
 

@@ -122,7 +122,7 @@ func (r *run) view(ctx context.Context, session *live.Session, row *LiveRow) err
 		filter = append(filter, session.Figures().Filter)
 	}
 	f := session.Figures()
-	row.Server, row.Encode, row.Filter = statOf(server), statOf(coding), statOf(filter)
+	row.Server, row.Encode, row.Filter = StatOf(server), StatOf(coding), StatOf(filter)
 	slices.Sort(server)
 	row.Late = milliseconds(server[len(server)*95/100])
 	row.FPS, row.Dropped = float64(len(server))/r.liveSeconds().Seconds(), f.DroppedSource+f.DroppedFilter+w.Dropped()

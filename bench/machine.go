@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vidfilter/gpu"
+	"vidfilter/kernels"
 )
 
 // Machine is where a report was made.
@@ -29,15 +30,25 @@ type GPU struct {
 
 // machine also keeps the device's limits for the sections.
 func (r *run) machine() (m Machine, err error) {
-	m = Machine{CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Filter: r.cpu.Name()}
-	if r.gpu == nil {
+	if r.gpu != nil {
+		if r.dev, err = r.gpu.Device().Limits(); err != nil {
+			return m, err
+		}
+	}
+	return DescribeMachine(r.cpu, r.gpu)
+}
+
+// DescribeMachine says what measures; g is nil where no GPU does.
+func DescribeMachine(cpu *kernels.CPU, g *gpu.Backend) (Machine, error) {
+	m := Machine{CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Filter: cpu.Name()}
+	if g == nil {
 		return m, nil
 	}
-	d := r.gpu.Device()
-	r.dev, err = d.Limits()
+	d := g.Device()
+	limits, err := d.Limits()
 	m.GPU = &GPU{
 		Name: d.Name, Driver: gpu.DriverVersion(), Compute: d.Compute,
-		Multiprocessors: r.dev.Multiprocessors, Clock: r.dev.Clock, Cache: r.dev.Cache, Memory: d.Total,
+		Multiprocessors: limits.Multiprocessors, Clock: limits.Clock, Cache: limits.Cache, Memory: d.Total,
 	}
 	return m, err
 }

@@ -22,7 +22,7 @@ func TestStat(t *testing.T) {
 		{[]time.Duration{9e6, 1e6, 2e6}, Stat{2, 1, 9, 3}, 2},
 		{[]time.Duration{8e6, 1e6, 3e6, 5e6}, Stat{4, 1, 8, 4}, 0.875},
 	} {
-		if s := statOf(c.times); s != c.want || s.Spread() != c.spread {
+		if s := StatOf(c.times); s != c.want || s.Spread() != c.spread {
 			t.Errorf("%v: %+v, spread %g", c.times, s, s.Spread())
 		}
 	}

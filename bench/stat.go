@@ -21,8 +21,8 @@ func (s Stat) Spread() float64 {
 	return (s.Most - s.Least) / 2 / s.Median
 }
 
-// statOf returns the statistic of one time at least.
-func statOf(times []time.Duration) Stat {
+// StatOf returns the statistic of one time at least.
+func StatOf(times []time.Duration) Stat {
 	ms := make([]float64, len(times))
 	for i, t := range times {
 		ms[i] = milliseconds(t)

@@ -101,7 +101,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 	if err != nil {
 		return err
 	}
-	src, bus := picture(f), statOf(times)
+	src, bus := picture(f), StatOf(times)
 	for _, radius := range radii {
 		for n, b := range backends {
 			r.o.Say("step at radius %d, %s, streams: %d", radius, f, n+1)
@@ -156,11 +156,11 @@ func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame,
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return err
 	}
-	times, err := r.gpu.TimeStep(ctx, v, p, src, paperStreams, r.repeat())
+	times, err := r.gpu.TimeStep(ctx, v, p, src, gpu.Copies{Streams: paperStreams}, r.repeat())
 	if err != nil {
 		return err
 	}
-	row.Time = statOf(times)
+	row.Time = StatOf(times)
 	s.Paper = append(s.Paper, row)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// image is a frame in one pinned block, with a margin of black pixels around it. In a buffer of a device it lies the same way,
+// image is a frame in one block of the host's memory, pinned but for some measurements, with a margin of black pixels around it. In a buffer of a device it lies the same way,
 // so that one copy moves it.
 type image struct {
 	memory pipeline.Memory
@@ -16,11 +16,11 @@ type image struct {
 }
 
 // newImage returns a black image with so many pixels of margin, which only RGBA can have.
-func (b *Backend) newImage(f pipeline.Format, margin int) (*image, error) {
+func newImage(alloc func(int) (pipeline.Memory, error), f pipeline.Format, margin int) (*image, error) {
 	whole := f
 	whole.Width, whole.Height = f.Width+2*margin, f.Height+2*margin
 	offsets, pitches, size := whole.PlanLayout(pipeline.PitchAlign)
-	m, err := b.Alloc(size)
+	m, err := alloc(size)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
@@ -93,11 +94,20 @@ func (in input) Alloc(size int) (pipeline.Memory, error) {
 	if err == nil {
 		return m, nil
 	}
-	p := ordinary(max(size, 1))
-	if p == nil {
-		return pipeline.Memory{}, err
+	m, e := allocOrdinary(size)
+	if e != nil {
+		return m, err
 	}
 	in.tellOrdinary.Do(func() { in.verbose("%v; going on with memory that is not pinned", err) })
+	return m, nil
+}
+
+// allocOrdinary returns memory that is not pinned and not cleared.
+func allocOrdinary(size int) (pipeline.Memory, error) {
+	p := ordinary(max(size, 1))
+	if p == nil {
+		return pipeline.Memory{}, fmt.Errorf("no %s of memory, of which %s are free", megabytes(int64(size)), megabytes(pipeline.FreeMemory()))
+	}
 	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
 }
 

@@ -42,14 +42,25 @@ func (b *Backend) TimeKernel(ctx context.Context, v kernels.Variant, p kernels.P
 	return times, b.timingFailed(ctx, err, "time", v, src.Format)
 }
 
-// TimeStep is TimeKernel with the copies: each run copies a frame from pinned memory, filters it and copies the result back,
-// on so many streams by turns. It is what a filter does, without the pipeline around it, and for any variant.
-func (b *Backend) TimeStep(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame, streams int, r Repeat) ([]time.Duration, error) {
-	k, err := b.newKernelRun(v, p, src, streams, streams)
+// Copies says how frames go to a device and back.
+type Copies struct {
+	Streams  int  // that frames go to by turns, at least 1
+	Pageable bool // from and to ordinary memory, which the driver copies by way of pinned memory of its own, and waits for
+}
+
+// TimeStep is TimeKernel with the copies: each run copies a frame from the host's memory, filters it and copies the result back.
+// Where the memory is pinned, it is what a filter does, without the pipeline around it, and for any variant.
+func (b *Backend) TimeStep(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame, c Copies, r Repeat) ([]time.Duration, error) {
+	k, err := b.newKernelRun(v, p, src, c.Streams, c.Streams)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
+	if c.Pageable {
+		if err := k.unpin(src, v.Margin(p)); err != nil {
+			return nil, b.timingFailed(ctx, err, "prepare the step of", v, src.Format)
+		}
+	}
 	k.trial.queue = k.step
 	times, err := k.trial.measure(ctx, r)
 	return times, b.timingFailed(ctx, err, "time the step of", v, src.Format)
@@ -113,10 +124,10 @@ func (b *Backend) newKernelRun(v kernels.Variant, p kernels.Params, src *pipelin
 	if k.plan, err = v.Plan(p, src.Format); err != nil {
 		return nil, err
 	}
-	if k.in, err = b.newImage(src.Format, v.Margin(p)); err != nil {
+	if k.in, err = newImage(b.Alloc, src.Format, v.Margin(p)); err != nil {
 		return nil, err
 	}
-	if k.out, err = b.newImage(src.Format, 0); err != nil {
+	if k.out, err = newImage(b.Alloc, src.Format, 0); err != nil {
 		return nil, err
 	}
 	k.in.set(src)
@@ -183,6 +194,24 @@ func (k *kernelRun) step(i int, s []cu.Stream) error {
 		return err
 	}
 	return cu.MemcpyDtoHAsync(k.out.pointer(), b.out.address, int64(k.out.size()), stream)
+}
+
+// unpin has the images lie in ordinary memory.
+func (k *kernelRun) unpin(src *pipeline.Frame, margin int) error {
+	in, err := newImage(allocOrdinary, src.Format, margin)
+	if err != nil {
+		return err
+	}
+	in.set(src)
+	k.in.memory.Free()
+	k.in = in
+	out, err := newImage(allocOrdinary, src.Format, 0)
+	if err != nil {
+		return err
+	}
+	k.out.memory.Free()
+	k.out = out
+	return nil
 }
 
 // download copies the first result to dst.

@@ -79,11 +79,12 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 1400, Height: 300, Matrix: pipeline.BT601})
-	var times [5][]time.Duration
+	var times [6][]time.Duration
 	for i, measure := range []func() ([]time.Duration, error){
 		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), small, few) },
 		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), large, few) },
-		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, 2, few) },
+		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2}, few) },
+		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2, Pageable: true}, few) },
 		func() ([]time.Duration, error) { return b.TimeDeviceCopy(ctx, 100000, few) },
 		func() ([]time.Duration, error) { return b.TimeBus(ctx, 100000, few) },
 	} {
