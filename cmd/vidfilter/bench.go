@@ -32,7 +32,7 @@ func runBench(args []string, s stdio) error {
 	if isTerminal(s.err) {
 		o.Say = func(format string, args ...any) { fmt.Fprintf(s.err, "vidfilter: "+format+"\n", args...) }
 	}
-	report, err := interruptibleBench(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
+	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
 	if err != nil {
 		_ = o.printPart(s.out, report) // what went wrong before is said
 		return explainBench(err)
@@ -71,8 +71,8 @@ func (o *benchOptions) printPart(w io.Writer, r *bench.Report) error {
 	return printReport(w, r)
 }
 
-// interruptibleBench cancels the measurement at the first signal; a second one has the effect that it has on any program.
-func interruptibleBench(measure func(context.Context) (*bench.Report, error)) (*bench.Report, error) {
+// interruptibly cancels the measurement at the first signal; a second one has the effect that it has on any program.
+func interruptibly[T any](measure func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
@@ -116,18 +116,23 @@ func (p *plotFile) write(r *bench.Report) error {
 	if p == nil {
 		return nil
 	}
-	f, err := os.OpenFile(p.target.Path(), os.O_WRONLY|os.O_TRUNC, 0)
+	return writeTarget(p.target, r.WritePlot)
+}
+
+// writeTarget has what write writes appear under the target's name. After an error the caller discards the target.
+func writeTarget(t *encode.Target, write func(io.Writer) error) error {
+	f, err := os.OpenFile(t.Path(), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
 	}
-	err = r.WritePlot(f)
+	err = write(f)
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	if err != nil {
 		return err
 	}
-	return p.target.Commit()
+	return t.Commit()
 }
 
 func (p *plotFile) discard() {

@@ -34,6 +34,7 @@ func commands() []command {
 		{"segments", "[options]", "where to cut a video; segments --help", runSegments},
 		{"cut", "[options]", "copy what a part needs; cut --help", runCut},
 		{"bench", "[options]", "measure the filter; bench --help", runBench},
+		{"lab", "[options]", "the papers' experiments; lab --help", runLab},
 		{"completion", "bash|zsh|fish", "print a completion script", func(a []string, s stdio) error { return runCompletion(a, s.out) }},
 		{"version", "", "print the version", func(a []string, s stdio) error { return noArguments(a, s, printVersion) }},
 		{"help", "", "print this help", func(_ []string, s stdio) error { return printHelp(s.out) }},
@@ -62,6 +63,7 @@ func ownFlags() map[string]*pflag.FlagSet {
 		"serve":    new(serveOptions).flags(),
 		"worker":   new(workerOptions).flags(),
 		"bench":    new(benchOptions).flags(),
+		"lab":      new(labOptions).flags(),
 		"segments": new(segmentOptions).segmentsFlags(),
 		"cut":      new(segmentOptions).cutFlags(),
 	}

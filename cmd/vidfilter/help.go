@@ -71,14 +71,16 @@ func exitHelp() string {
 	return strings.Join(texts, ", ") + "."
 }
 
-// wrap breaks text into lines of at most helpWidth columns.
-func wrap(s string) string {
+// wrap breaks text into lines of at most helpWidth columns, wrapTo of at most width.
+func wrap(s string) string { return wrapTo(s, helpWidth) }
+
+func wrapTo(s string, width int) string {
 	var b strings.Builder
 	col := 0
 	for word := range strings.FieldsSeq(s) {
 		switch {
 		case col == 0:
-		case col+1+len(word) > helpWidth:
+		case col+1+len(word) > width:
 			b.WriteByte('\n')
 			col = 0
 		default:

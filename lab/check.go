@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"vidfilter/bench"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// A form may differ from the Go reference by a level, the thesis' own bound, and in a fiftieth of the samples: the
+// papers' approximations of exp are in it.
+const (
+	maxLevels = 1
+	maxShare  = 0.02
+)
+
+// answer is a small picture and what the reference makes of it.
+type answer struct{ src, want *pipeline.Frame }
+
+// checkSize has several blocks of every kernel, cut off at the edges.
+func (r *run) checkSize() Size {
+	if r.o.Shrink > 1 {
+		return Size{Width: 67, Height: 43}
+	}
+	return Size{Width: 141, Height: 75}
+}
+
+// answer returns the picture and what filter, a reference, makes of it, once for each key.
+func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*answer, error) {
+	if a := r.answers[key]; a != nil {
+		return a, nil
+	}
+	small := &run{scenes: map[Size]*scenery{}} // the large one stays
+	src, err := small.picture(r.checkSize())
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{src, newFormat(src.Format)}
+	if err := filter(a.want, src); err != nil {
+		return nil, err
+	}
+	r.answers[key] = a
+	return a, nil
+}
+
+// check holds a form to the reference of its own semantics, once for each set of options.
+func (r *run) check(ctx context.Context, c contender, p kernels.Params) (bench.Check, error) {
+	key := fmt.Sprintf("%+v", p)
+	if done, ok := r.seen[c.name()+key]; ok {
+		return done, nil
+	}
+	a, err := r.answer(key, func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
+	if err != nil {
+		return bench.Check{}, err
+	}
+	got := newFormat(a.src.Format)
+	if err := r.filter(ctx, c, p, got, a.src); err != nil {
+		return bench.Check{}, err
+	}
+	found := bench.Compare(got, a.want)
+	if found.Largest > maxLevels || found.Share > maxShare {
+		what := fmt.Sprintf("%s at radius %d on %s", c.name(), p.Radius, a.src.Format)
+		return found, &bench.WrongResult{What: what, Check: found, OnGPU: c.gpu != nil}
+	}
+	r.seen[c.name()+key] = found
+	return found, nil
+}
+
+// filter filters one frame with a contender.
+func (r *run) filter(ctx context.Context, c contender, p kernels.Params, dst, src *pipeline.Frame) error {
+	if c.gpu != nil {
+		return r.gpu.RunKernel(ctx, *c.gpu, p, dst, src)
+	}
+	plan, err := c.cpu.Plan(p, src.Format, 0)
+	if err != nil {
+		return err
+	}
+	return plan.Filter(ctx, dst, src)
+}

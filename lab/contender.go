@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"vidfilter/bench"
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// contender is one form that may be timed: a variant of the GPU's list or of the CPU's.
+type contender struct {
+	gpu *kernels.Variant
+	cpu *kernels.CPUVariant
+	own bool // this program's filter, for comparison
+}
+
+// contenders returns what the lists have of a paper, the CPU's first.
+func contenders(paper string) (all []contender) {
+	for _, v := range kernels.CPUVariants() {
+		if v.Paper == paper {
+			all = append(all, contender{cpu: &v})
+		}
+	}
+	for _, v := range kernels.Variants() {
+		if v.Paper == paper {
+			all = append(all, contender{gpu: &v})
+		}
+	}
+	return all
+}
+
+func (c contender) name() string {
+	if c.cpu != nil {
+		return c.cpu.Name
+	}
+	return c.gpu.Name
+}
+
+func (c contender) where() string {
+	if c.cpu != nil {
+		return "cpu"
+	}
+	return "gpu"
+}
+
+func (c contender) version() string {
+	if c.cpu != nil {
+		return c.cpu.Version
+	}
+	return c.gpu.Version
+}
+
+func (c contender) title() string {
+	switch {
+	case c.own:
+		return "this program"
+	case c.cpu != nil:
+		return c.cpu.Title
+	}
+	return c.gpu.Title
+}
+
+func (c contender) takes(radius int) bool {
+	if c.cpu != nil {
+		return radius >= 0 && radius <= kernels.MaxRadius
+	}
+	return c.gpu.TakesRadius(radius)
+}
+
+// adapt returns p with the one range weight, distance and border that the form has.
+func (c contender) adapt(p kernels.Params) kernels.Params {
+	if c.cpu != nil {
+		p.Range, p.Distance, p.Border = c.cpu.Range, c.cpu.Distance, c.cpu.Border
+		return p
+	}
+	return c.gpu.Adapt(p)
+}
+
+// The configuration of a kernel stands at the end of its name: _b16 for blocks of 16x16, _n4 for 4 tiles a block.
+var (
+	blockOf  = regexp.MustCompile(`_b(\d+)`)
+	factorOf = regexp.MustCompile(`_n(\d+)`)
+)
+
+func numberOf(pattern *regexp.Regexp, name string) int {
+	if m := pattern.FindStringSubmatch(name); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	return 0
+}
+
+func (c contender) block() int  { return numberOf(blockOf, c.name()) }
+func (c contender) factor() int { return numberOf(factorOf, c.name()) }
+
+// row returns what a row says of the contender before it is timed.
+func (c contender) row(size Size, p kernels.Params) Row {
+	return Row{
+		Where: c.where(), Version: c.version(), Title: c.title(), Name: c.name(), Own: c.own, Size: size, Radius: p.Radius,
+		SigmaS: p.SigmaS, SigmaR: p.SigmaR, Block: c.block(), Factor: c.factor(), Part: 1,
+	}
+}
+
+// runs says whether this machine and the person's choice let it be timed.
+func (r *run) runs(c contender) bool {
+	if !r.named(c.name()) && !c.own {
+		return false
+	}
+	return c.cpu != nil || r.gpu != nil && c.gpu.Compute <= r.gpu.Device().Compute
+}
+
+// versions groups the contenders of the same place and version, in their order.
+func versions(all []contender) (groups [][]contender) {
+	for _, c := range all {
+		i := slices.IndexFunc(groups, func(g []contender) bool {
+			return g[0].where() == c.where() && g[0].version() == c.version() && g[0].own == c.own
+		})
+		if i < 0 {
+			groups = append(groups, nil)
+			i = len(groups) - 1
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// trialSize is where the configurations of a version are tried: the thesis found the same ones best on its larger pictures.
+var trialSize = Size{Width: 512, Height: 512}
+
+// fastest returns the fastest configuration of a version at a radius, false where none does it.
+func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) (best contender, ok bool, err error) {
+	group = slices.DeleteFunc(slices.Clone(group), func(c contender) bool { return !r.runs(c) || !c.takes(p.Radius) })
+	if len(group) <= 1 {
+		return append(group, contender{})[0], len(group) == 1, nil
+	}
+	key := fmt.Sprint(group[0].name(), p.Radius)
+	if c, ok := r.best[key]; ok {
+		return c, true, nil
+	}
+	src, err := r.picture(r.size(trialSize))
+	if err != nil {
+		return best, false, err
+	}
+	least := time.Duration(0)
+	for _, c := range group {
+		r.say(c, "trying at radius %d", p.Radius)
+		t, err := r.trial(ctx, c, c.adapt(p), src)
+		if err != nil {
+			return best, false, err
+		}
+		if !ok || t < least {
+			best, least, ok = c, t, true
+		}
+	}
+	r.best[key] = best
+	return best, true, nil
+}
+
+// trial times a kernel shortly.
+func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (time.Duration, error) {
+	if c.cpu != nil {
+		stat, _, err := r.timeCPU(ctx, c, p, src, 1)
+		return time.Duration(stat.Median * float64(time.Millisecond)), err
+	}
+	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, gpu.Repeat{Batches: 2, Runs: 20, Time: 10 * time.Millisecond})
+	if err != nil {
+		return 0, err
+	}
+	return slices.Min(times), nil
+}
+
+// timeGPU checks a kernel and times it alone.
+func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (bench.Stat, error) {
+	r.say(c, "radius %d, %s", p.Radius, src.Format)
+	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, r.repeat())
+	if err != nil {
+		return bench.Stat{}, err
+	}
+	return bench.StatOf(times), nil
+}
+
+// timeStep times a kernel with the copies both ways.
+func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (bench.Stat, error) {
+	r.say(c, "radius %d, %s, with the copies, streams: %d", p.Radius, src.Format, copies.Streams)
+	times, err := r.gpu.TimeStep(ctx, *c.gpu, p, src, copies, r.repeat())
+	if err != nil {
+		return bench.Stat{}, err
+	}
+	return bench.StatOf(times), nil
+}

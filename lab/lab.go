@@ -1,0 +1,151 @@
+// Package lab runs the experiments of the five papers behind the program on this machine, and puts their figures beside its own. It
+// takes what it times from the lists of package kernels, by paper and version, and holds each to the Go reference first.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"vidfilter/bench"
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+)
+
+// Size of a picture in pixels.
+type Size = bench.Size
+
+// Options of Run; the zero value runs every experiment on the CPU and the first GPU.
+type Options struct {
+	Papers []string // "000" ...; empty: all
+	Kernel string   // glob (path.Match) of the variants to time; "": all of the papers
+	Quick  bool     // fewer radii, sizes and repetitions
+	Shrink int      // divides the sides of all pictures; the papers' figures are then left out. 0 is 1
+
+	CPU     bool  // leave the GPU alone
+	Indexes []int // the GPU to use, at most one; empty: the first that can be used
+	NeedGPU bool  // no GPU is an error
+
+	Version string                           // of the program, for the report
+	Say     func(format string, args ...any) // told what is going on, a line at a time; nil drops it
+}
+
+// Report is what was measured.
+type Report struct {
+	Version     string        `json:"version"`
+	Date        time.Time     `json:"date"`
+	Quick       bool          `json:"quick"`
+	Shrink      int           `json:"shrink"`
+	Machine     bench.Machine `json:"machine"`
+	NoGPU       string        `json:"no_gpu"` // why no row is of a GPU; "" when there is one
+	Experiments []Experiment  `json:"experiments"`
+}
+
+// run is one Run at work.
+type run struct {
+	o       Options
+	cpu     *kernels.CPU
+	gpu     *gpu.Backend // nil when there is none
+	scenes  map[Size]*scenery
+	answers map[string]*answer
+	seen    map[string]bench.Check
+	best    map[string]contender // of a version's configurations
+}
+
+// patience is how long one batch may take: the naive kernels at their largest radius, on an old GPU.
+const patience = 3 * time.Minute
+
+// Run measures. It returns the report also with an error, as far as it came. An error of a device wraps gpu.ErrDevice, and so
+// does a wrong result of one; the end of ctx is returned as its cause.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Say == nil {
+		o.Say = func(string, ...any) {}
+	}
+	o.Shrink = max(o.Shrink, 1)
+	r := &run{o: o, scenes: map[Size]*scenery{}, answers: map[string]*answer{}, seen: map[string]bench.Check{}, best: map[string]contender{}}
+	defer r.close()
+	report := &Report{Version: o.Version, Date: time.Now().UTC().Truncate(time.Second), Quick: o.Quick, Shrink: o.Shrink}
+	if err := r.open(report); err != nil {
+		return report, err
+	}
+	var err error
+	if report.Machine, err = bench.DescribeMachine(r.cpu, r.gpu); err != nil {
+		return report, err
+	}
+	for _, e := range experiments() {
+		if !e.wanted(o) {
+			continue
+		}
+		o.Say("measuring: %s, %s", e.Paper, e.Title)
+		err := e.measure(ctx, r)
+		e.relate()
+		if len(e.Rows) > 0 {
+			report.Experiments = append(report.Experiments, e.Experiment)
+		}
+		if err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func (r *run) open(report *Report) (err error) {
+	if r.cpu, err = kernels.NewCPU(0, ""); err != nil {
+		return err
+	}
+	if r.o.CPU {
+		report.NoGPU = "only the CPU was asked for"
+		return nil
+	}
+	r.gpu, err = gpu.Open(gpu.Options{Indexes: r.o.Indexes, Patience: patience})
+	if err != nil && !r.o.NeedGPU && errors.Is(err, gpu.ErrDevice) {
+		r.gpu, report.NoGPU = nil, err.Error()
+		return nil
+	}
+	return err
+}
+
+func (r *run) close() {
+	if r.gpu != nil {
+		_ = r.gpu.Close()
+	}
+	if r.cpu != nil {
+		_ = r.cpu.Close()
+	}
+}
+
+// size returns what a side of the paper's picture comes to here.
+func (r *run) size(s Size) Size {
+	const least = 16 // the scene's
+	return Size{Width: max(s.Width/r.o.Shrink, least), Height: max(s.Height/r.o.Shrink, least)}
+}
+
+// named says whether a variant is to be timed.
+func (r *run) named(name string) bool {
+	if r.o.Kernel == "" {
+		return true
+	}
+	ok, err := path.Match(r.o.Kernel, name)
+	return err == nil && ok
+}
+
+// repeat says how often a kernel is run to be timed.
+func (r *run) repeat() gpu.Repeat {
+	switch {
+	case r.o.Shrink > 1 && r.o.Quick:
+		return gpu.Repeat{Batches: 1, Runs: 1, Time: time.Millisecond}
+	case r.o.Quick:
+		return gpu.Repeat{Batches: 3, Runs: 100, Time: 30 * time.Millisecond}
+	}
+	return gpu.Repeat{Batches: 7, Runs: 500, Time: 150 * time.Millisecond}
+}
+
+// wanted says whether the experiment is of a paper that was asked for.
+func (e *experiment) wanted(o Options) bool { return len(o.Papers) == 0 || slices.Contains(o.Papers, e.Paper) }
+
+func (r *run) say(c contender, format string, args ...any) {
+	r.o.Say("%s: %s", c.name(), fmt.Sprintf(format, args...))
+}

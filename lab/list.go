@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"fmt"
+	"path"
+
+	"vidfilter/kernels"
+
+)
+
+// Entry is one variant of the lists, for those who choose.
+type Entry struct {
+	Name    string `json:"name"`
+	Paper   string `json:"paper"` // "" for this program's own
+	Version string `json:"version"`
+	Title   string `json:"title"`
+	On      string `json:"on"`   // "cpu" or "gpu"
+	Does    string `json:"does"` // radii, range weight, distance, border
+	Runs    bool   `json:"runs"` // on this machine
+	Why     string `json:"why"`  // it does not
+}
+
+// List returns the variants of all papers in their order. compute is the compute capability of the GPU, 0 for none, for which noGPU
+// says why.
+func List(papers []string, compute int, noGPU string) (all []Entry) {
+	if len(papers) == 0 {
+		papers = PaperIDs()
+	}
+	for _, id := range papers {
+		for _, c := range contenders(id) {
+			all = append(all, c.entry(compute, noGPU))
+		}
+	}
+	return all
+}
+
+func (c contender) entry(compute int, noGPU string) Entry {
+	e := Entry{Name: c.name(), Version: c.version(), Title: c.title(), On: c.where(), Runs: true}
+	if v := c.cpu; v != nil {
+		e.Paper, e.Does = v.Paper, fmt.Sprintf("radius 0 to %d, %s, %s, border %s", kernels.MaxRadius, v.Range, v.Distance, v.Border)
+		return e
+	}
+	e.Paper, e.Does = c.gpu.Paper, c.gpu.Does()
+	switch {
+	case compute == 0:
+		e.Runs, e.Why = false, noGPU
+	case compute < c.gpu.Compute:
+		e.Runs, e.Why = false, fmt.Sprintf("it needs compute capability %d.%d", c.gpu.Compute/10, c.gpu.Compute%10)
+	}
+	return e
+}
+
+// Names lists the names of all papers' variants.
+func Names() (all []string) {
+	for _, id := range PaperIDs() {
+		for _, c := range contenders(id) {
+			all = append(all, c.name())
+		}
+	}
+	return all
+}
+
+
+// Any says whether one of the papers' variants has a name like glob; cpu leaves out those of a GPU.
+func Any(papers []string, glob string, cpu bool) bool {
+	if len(papers) == 0 {
+		papers = PaperIDs()
+	}
+	for _, id := range papers {
+		for _, c := range contenders(id) {
+			if ok, err := path.Match(glob, c.name()); err == nil && ok && (c.cpu != nil || !cpu) {
+				return true
+			}
+		}
+	}
+	return false
+}

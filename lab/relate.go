@@ -1,0 +1,43 @@
+package lab
+
+import "slices"
+
+// What a paper's speed-ups are over: versions as the lists of kernels have them. The versions of 001 are those of its tables.
+const (
+	versionC      = "C"
+	versionOpenMP = "OpenMP"
+	versionCUDA   = "CUDA"
+)
+
+// baselines are the versions that a paper compares with.
+var baselines = map[string]struct{ sequential, naive string }{
+	"000": {"0", "1"},
+	"001": {versionC, ""},
+	"002": {"A", ""},
+	"003": {"BL_Naive", "naive"},
+	"004": {"0", "1"},
+}
+
+// relate works out the speed-ups of all rows over the baselines at the same size and options.
+func (e *experiment) relate() {
+	b := baselines[e.Paper]
+	for i := range e.Rows {
+		row := &e.Rows[i]
+		row.Sequential = e.over(row, "cpu", b.sequential)
+		if row.Where == "gpu" {
+			row.Naive = e.over(row, "gpu", b.naive)
+		}
+	}
+}
+
+// over returns how many times as long the baseline takes, 0 where there is none.
+func (e *experiment) over(row *Row, where, version string) float64 {
+	i := slices.IndexFunc(e.Rows, func(b Row) bool {
+		return version != "" && b.Where == where && b.Version == version && !b.Own && b.Threads <= 1 && b.Size == row.Size &&
+			b.Radius == row.Radius && b.SigmaS == row.SigmaS && b.SigmaR == row.SigmaR && b.counted() > 0
+	})
+	if i < 0 || row.counted() == 0 {
+		return 0
+	}
+	return e.Rows[i].counted() / row.counted()
+}

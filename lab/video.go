@@ -1,0 +1,116 @@
+package lab
+
+import (
+	"context"
+	"slices"
+
+	"vidfilter/bench"
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+)
+
+// akersExperiments are tables 1.1 and 1.2: frame after frame of a video, copies in the time, reading and writing not.
+func akersExperiments() (all []*experiment) {
+	for i, size := range []Size{size4K, size8K} {
+		all = append(all, &experiment{Experiment: Experiment{
+			ID: "001-" + []string{"4k", "8k"}[i], Paper: "001", Title: []string{"4K", "8K"}[i] + " video, radius 1", Axis: "",
+			Source: []string{"table 1.1", "table 1.2"}[i],
+			Remarks: []string{"ms is a frame's, from host memory to host memory. The CUDA version of the paper has pinned memory and two streams; " +
+				"it does not say what one stream or pageable memory cost.", remarkPart},
+		}, figures: akersFigures(), run: video{size}.run})
+	}
+	return all
+}
+
+type video struct{ size Size }
+
+// the paper says no sigmas; they do not change the times.
+func videoParams() kernels.Params { return kernels.DefaultParams(1) }
+
+func (v video) run(ctx context.Context, r *run, e *experiment) error {
+	for _, c := range contenders("001") {
+		if !r.runs(c) || !c.takes(1) {
+			continue
+		}
+		if err := v.rows(ctx, r, e, c); err != nil {
+			return err
+		}
+	}
+	if r.gpu == nil || r.o.Kernel != "" {
+		return nil
+	}
+	k, err := kernels.Choose(videoParams(), formatOf(v.size), r.gpu.Device().Compute)
+	if err != nil {
+		return err
+	}
+	return v.rows(ctx, r, e, contender{gpu: &k, own: true})
+}
+
+// rows measures one form: of the CPU on its threads, of the GPU with each kind of memory and number of streams.
+func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) error {
+	p := c.adapt(videoParams())
+	size := r.size(v.size)
+	check, err := r.check(ctx, c, p)
+	if err != nil {
+		return err
+	}
+	src, err := r.picture(size)
+	if err != nil {
+		return err
+	}
+	add := func(row Row, stat bench.Stat) {
+		row.Time, row.Check = stat, check
+		if !c.own && row.Memory != memoryPageable && row.Streams != 1 {
+			row.Paper = r.published(e, row.Version, v.size, p.Radius, 0)
+		}
+		e.Rows = append(e.Rows, row)
+	}
+	if c.cpu != nil {
+		row := c.row(size, p)
+		row.Threads = r.threadsOf(c)
+		stat, part, err := r.timeCPU(ctx, c, p, src, row.Threads)
+		row.Part = part
+		if err == nil {
+			add(row, stat)
+		}
+		return err
+	}
+	for _, copies := range []gpu.Copies{{Streams: 1, Pageable: true}, {Streams: 2, Pageable: true}, {Streams: 1}, {Streams: 2}} {
+		row := c.row(size, p)
+		row.Streams, row.Memory = copies.Streams, memoryOf(copies)
+		stat, err := r.timeStep(ctx, c, p, src, copies)
+		if err != nil {
+			return err
+		}
+		add(row, stat)
+	}
+	return nil
+}
+
+const (
+	memoryPinned   = "pinned"
+	memoryPageable = "pageable"
+)
+
+func memoryOf(c gpu.Copies) string {
+	if c.Pageable {
+		return memoryPageable
+	}
+	return memoryPinned
+}
+
+// threadsOf is 1 for the forms that have only one.
+func (r *run) threadsOf(c contender) int {
+	if n := c.cpu.Threads; n > 0 {
+		return min(n, r.threads())
+	}
+	return r.threads()
+}
+
+// steps returns 1, 2, 4 ... and n.
+func steps(n int) (all []int) {
+	for k := 1; k < n; k *= 2 {
+		all = append(all, k)
+	}
+	return slices.Compact(append(all, n))
+}
