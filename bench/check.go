@@ -83,23 +83,28 @@ func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Para
 func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
 	_, onGPU := b.(*gpu.Backend)
 	return r.check(checked{b.Name(), l, p}, onGPU, func(dst, src *pipeline.Frame) error {
-		pool := pipeline.NewPool(b, 1)
-		defer pool.Close()
-		f, err := b.Bilateral(p, pool)
-		if err != nil {
-			return err
-		}
-		defer discard(f)
-		keep := func(out *pipeline.Frame) error {
-			dst.CopySamples(out)
-			out.Release()
-			return nil
-		}
-		if err := f.Process(ctx, src.Retain(), keep); err != nil {
-			return err
-		}
-		return f.Flush(ctx, keep)
+		return FilterOnce(ctx, b, p, dst, src)
 	})
+}
+
+// FilterOnce has the filter of a backend filter src into dst, both of which it borrows.
+func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, src *pipeline.Frame) error {
+	pool := pipeline.NewPool(b, 1)
+	defer pool.Close()
+	f, err := b.Bilateral(p, pool)
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	keep := func(out *pipeline.Frame) error {
+		dst.CopySamples(out)
+		out.Release()
+		return nil
+	}
+	if err := f.Process(ctx, src.Retain(), keep); err != nil {
+		return err
+	}
+	return f.Flush(ctx, keep)
 }
 
 // discard frees what a filter holds that has failed; after Flush it is nothing.

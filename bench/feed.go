@@ -94,12 +94,18 @@ func (f *feeder) close() {
 
 // filterTime measures the filter of a backend on frames like src.
 func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame) (Stat, error) {
+	return FilterTime(ctx, b, p, src, r.repeat())
+}
+
+// FilterTime measures the filter of a backend on frames like src, which it borrows, by the host's clock: the time from result to result
+// while frames never lack.
+func FilterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame, r gpu.Repeat) (Stat, error) {
 	f, err := newFeeder(b, p, src)
 	if err != nil {
 		return Stat{}, err
 	}
 	defer f.close()
-	times, err := f.measure(ctx, r.repeat())
+	times, err := f.measure(ctx, r)
 	if err != nil {
 		return Stat{}, err
 	}

@@ -83,8 +83,12 @@ func TestTimes(t *testing.T) {
 	for i, measure := range []func() ([]time.Duration, error){
 		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), small, few) },
 		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), large, few) },
-		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2}, few) },
-		func() ([]time.Duration, error) { return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2, Pageable: true}, few) },
+		func() ([]time.Duration, error) {
+			return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2}, few)
+		},
+		func() ([]time.Duration, error) {
+			return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2, Pageable: true}, few)
+		},
 		func() ([]time.Duration, error) { return b.TimeDeviceCopy(ctx, 100000, few) },
 		func() ([]time.Duration, error) { return b.TimeBus(ctx, 100000, few) },
 	} {

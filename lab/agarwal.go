@@ -16,18 +16,21 @@ func agarwalExperiments() (all []*experiment) {
 			ID: picturesOf("003", size), Paper: "003", Title: fmt.Sprintf("naive and pair-symmetric, %s, half-width 10 and 5", size), Axis: "",
 			Source: "figure \"Performance of Naive and pair-symmetric\", and text",
 			Remarks: []string{"The paper's plots are lost; the text says that the pair-symmetric form took 75 % of the naive one's time at " +
-				"best on a GTX 280 (3000x3000, half-width 10), and 56 % on a CPU.", remarkOwn, remarkPart},
+				"best on a GTX 280 (3000x3000, half-width 10), and 56 % on a CPU. " +
+				remarkChannels},
 		}, figures: agarwalFigures(), run: s.run})
 	}
 	for _, size := range []Size{sizeCache, sizeLarge} {
 		all = append(all, &experiment{Experiment: Experiment{
 			ID: picturesOf("003-cores", size), Paper: "003", Title: fmt.Sprintf("the CPU's forms on 1 to all cores, %s, half-width 10", size),
 			Axis: "threads", Source: "figures on Intel and AMD chips, and text",
-			Remarks: []string{"Speed-ups are over the naive form on one core. The paper's plots are lost; " + agarwalChips, remarkPart},
+			Remarks: []string{"Speed-ups are over the naive form on one core. The paper's plots are lost; " + agarwalChips},
 		}, run: cores{size}.run})
 	}
 	return all
 }
+
+const remarkChannels = "The paper's pictures have one channel; here are three, each by itself."
 
 // agarwalChips is what the text gives of the plots over cores.
 const agarwalChips = "the text has the best form over the naive one on one core: Barcelona 38.03 on 16 cores (SSE 2.48, naive on all cores 15.34), " +

@@ -10,11 +10,7 @@ import (
 // pageable is how 004 copies: memory from malloc, one frame after another.
 var pageable = gpu.Copies{Streams: 1, Pageable: true}
 
-const (
-	remarkOwn  = "This program's own kernel stands below the paper's: Gaussian weight, joint distance, borders reflected."
-	remarkPart = "Where the table has a part, the CPU filtered so much of the picture, and its time is scaled to all of it."
-	remarkBest = "Each version has the block size and tiling factor that is fastest here at that radius, as in the thesis; the name says which."
-)
+const remarkBest = "Each version has the block size and tiling factor that is fastest here at that radius, as in the thesis; the name says which."
 
 // The radii of 000.
 var thesisRadii, thesisQuick = []int{1, 3, 5, 7, 9, 11, 13, 15}, []int{1, 7, 15}
@@ -25,7 +21,7 @@ func thesisExperiments() (all []*experiment) {
 		s := sweep{size: size, radii: thesisRadii, quick: thesisQuick, sigmaS: 3, sigmaR: 30}
 		all = append(all, &experiment{Experiment: Experiment{
 			ID: picturesOf("000", size), Paper: "000", Title: fmt.Sprintf("every version by radius, %s", size), Axis: "radius",
-			Source: fmt.Sprintf("tables 6.%d and 6.%d", 4+i, 7+i), Remarks: []string{remarkBest, remarkOwn, remarkPart},
+			Source: fmt.Sprintf("tables 6.%d and 6.%d", 4+i, 7+i), Remarks: []string{remarkBest},
 		}, figures: thesisFigures(), run: s.run})
 	}
 	blocks := sweep{size: thesisSizes[0], radii: []int{1}, sigmaS: 3, sigmaR: 30, each: true, where: "gpu"}
@@ -81,7 +77,7 @@ func staalExperiments() []*experiment {
 		ID: "004", Paper: "004", Title: "GPU_v1 to v8, 2 megapixels, radius 4 and 10", Axis: "", Source: "tables 1 and 2",
 		Remarks: []string{
 			"The paper's times have the copies in them: they stand beside \"with copies\", from memory that is not pinned, on one stream.",
-			remarkOwn, remarkPart,
+			"The CPU's form is the thesis' where the lists have none of 004: the same weights, but the border is left as it is.",
 		},
 	}, figures: staalFigures(), run: s.run}}
 }

@@ -48,10 +48,15 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 // check holds a form to the reference of its own semantics, once for each set of options.
 func (r *run) check(ctx context.Context, c contender, p kernels.Params) (bench.Check, error) {
 	key := fmt.Sprintf("%+v", p)
+	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
+	if p.Filter == kernels.Recursive && c.gpu != nil {
+		key += fmt.Sprintf("%+v", c.gpu.Approximation)
+		reference = func(dst, src *pipeline.Frame) error { return kernels.RecursiveApprox(dst, src, p, c.gpu.Approximation) }
+	}
 	if done, ok := r.seen[c.name()+key]; ok {
 		return done, nil
 	}
-	a, err := r.answer(key, func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
+	a, err := r.answer(key, reference)
 	if err != nil {
 		return bench.Check{}, err
 	}
@@ -61,11 +66,17 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (bench.C
 	}
 	found := bench.Compare(got, a.want)
 	if found.Largest > maxLevels || found.Share > maxShare {
-		what := fmt.Sprintf("%s at radius %d on %s", c.name(), p.Radius, a.src.Format)
-		return found, &bench.WrongResult{What: what, Check: found, OnGPU: c.gpu != nil}
+		return found, &bench.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name(), options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
 	}
 	r.seen[c.name()+key] = found
 	return found, nil
+}
+
+func options(p kernels.Params) string {
+	if p.Filter == kernels.Recursive {
+		return fmt.Sprintf("sigma %g/%g", p.SigmaS, p.SigmaR)
+	}
+	return fmt.Sprintf("radius %d", p.Radius)
 }
 
 // filter filters one frame with a contender.

@@ -21,8 +21,8 @@ type contender struct {
 	own bool // this program's filter, for comparison
 }
 
-// contenders returns what the lists have of a paper, the CPU's first.
-func contenders(paper string) (all []contender) {
+// listed returns what the lists have of a paper, the CPU's first.
+func listed(paper string) (all []contender) {
 	for _, v := range kernels.CPUVariants() {
 		if v.Paper == paper {
 			all = append(all, contender{cpu: &v})
@@ -31,6 +31,20 @@ func contenders(paper string) (all []contender) {
 	for _, v := range kernels.Variants() {
 		if v.Paper == paper {
 			all = append(all, contender{gpu: &v})
+		}
+	}
+	return all
+}
+
+// contenders is listed with a sequential form for 004 where it has none: the thesis', which has the same weights.
+func contenders(paper string) []contender {
+	all := listed(paper)
+	if paper != "004" || len(all) > 0 && all[0].cpu != nil {
+		return all
+	}
+	for _, c := range listed("000") {
+		if c.cpu != nil && c.version() == baselines[paper].sequential {
+			return append([]contender{c}, all...)
 		}
 	}
 	return all
@@ -74,8 +88,11 @@ func (c contender) takes(radius int) bool {
 	return c.gpu.TakesRadius(radius)
 }
 
-// adapt returns p with the one range weight, distance and border that the form has.
+// adapt returns p with the one range weight, distance and border that the form has; the recursive filter has none of them.
 func (c contender) adapt(p kernels.Params) kernels.Params {
+	if p.Filter == kernels.Recursive {
+		return p
+	}
 	if c.cpu != nil {
 		p.Range, p.Distance, p.Border = c.cpu.Range, c.cpu.Distance, c.cpu.Border
 		return p
@@ -176,9 +193,9 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 	return slices.Min(times), nil
 }
 
-// timeGPU checks a kernel and times it alone.
+// timeGPU times a kernel alone.
 func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (bench.Stat, error) {
-	r.say(c, "radius %d, %s", p.Radius, src.Format)
+	r.say(c, "%s, %s", options(p), src.Format)
 	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, r.repeat())
 	if err != nil {
 		return bench.Stat{}, err

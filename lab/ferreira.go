@@ -1,3 +1,287 @@
 package lab
 
-func ferreiraExperiments() (all []*experiment) { return nil }
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"vidfilter/bench"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// The sigmas of figures 6 and 8: pixels, and levels.
+var ferreiraSigmas = [][2]float64{{50, 50}, {200, 150}}
+
+// iterations of the paper's measurements.
+const iterations = 2
+
+func recursiveParams(sigma [2]float64) kernels.Params {
+	return kernels.Params{Filter: kernels.Recursive, SigmaS: sigma[0], SigmaR: sigma[1], Iterations: iterations}
+}
+
+// ferreiraExperiments are figures 8 and 6, whose plots the text has lost but for a few words.
+func ferreiraExperiments() []*experiment {
+	return []*experiment{
+		{Experiment: Experiment{ID: "002-speed", Paper: "002", Title: "RGB, 2 iterations, 256 to 2048 squared", Axis: "side", Source: "figure 8",
+			Remarks: []string{"The paper's plots are lost; the text gives about 10 ms at 2048x2048 on an RTX 2080 Ti, 6 s on a CPU with 12 threads, " +
+				"and C as up to twice as fast as A. x seq. is over this program's CPU filter on all cores, x naive over algorithm A."},
+		}, figures: ferreiraFigures(), run: speedRows},
+		{Experiment: Experiment{ID: "002-quality", Paper: "002", Title: "what C and D lose by kappa, 768x512", Axis: "kappa", Source: "figure 6",
+			Remarks: []string{"The paper's plot is lost; the text says that the error falls fast up to 0.5, and that more than 2 brings nothing. Its " +
+				"pictures are 20 photographs, here it is the samples' scene. Without a GPU the Go reference does the algorithms, and is not timed."},
+		}, run: qualityRows},
+	}
+}
+
+// ferreiraFigures are the two times that the text gives, both of about one digit. It does not say of which algorithm the first is: of
+// its best, C.
+func ferreiraFigures() []Published {
+	side := Size{Width: 2048, Height: 2048}
+	return []Published{
+		{Version: versionCPU, Size: side, Ms: 6000, Sequential: 1, Table: "text", Hardware: "Core i7-8700, 12 threads", Remark: "about"},
+		{Version: kernels.AlgorithmC.String(), Size: side, Ms: 10, Sequential: 600, Table: "text", Hardware: "RTX 2080 Ti", Remark: "about"},
+	}
+}
+
+// speedRows measures every algorithm at each size, C with as many blocks a line as the paper tried.
+func speedRows(ctx context.Context, r *run, e *experiment) error {
+	sides := []int{256, 512, 1024, 2048}
+	if r.o.Quick {
+		sides = []int{512, 2048}
+	}
+	for _, sigma := range ferreiraSigmas {
+		for _, side := range sides {
+			size := Size{Width: side, Height: side}
+			if err := r.recursiveCPU(ctx, e, size, recursiveParams(sigma)); err != nil {
+				return err
+			}
+			for _, c := range r.recursive() {
+				if err := r.recursiveGPU(ctx, e, c, size, recursiveParams(sigma)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// recursive returns the kernels of the recursive filter that run here, the program's own last.
+func (r *run) recursive() (all []contender) {
+	for _, c := range contenders("002") {
+		switch {
+		case c.gpu == nil || !r.runs(c):
+		case c.gpu.Approximation.Algorithm == kernels.AlgorithmC:
+			for _, blocks := range []int{2, 4, 6} {
+				all = append(all, c.approximate(func(a *kernels.Approximation) { a.Blocks = blocks }))
+			}
+		default:
+			all = append(all, c)
+		}
+	}
+	if r.gpu == nil || r.o.Kernel != "" {
+		return all
+	}
+	v, err := kernels.Choose(recursiveParams(ferreiraSigmas[0]), formatOf(size4K), r.gpu.Device().Compute)
+	if err != nil {
+		return all // there is none yet
+	}
+	return append(all, contender{gpu: &v, own: true})
+}
+
+// approximate returns the contender with another approximation: the kernel is the same.
+func (c contender) approximate(change func(*kernels.Approximation)) contender {
+	v := *c.gpu
+	change(&v.Approximation)
+	return contender{gpu: &v, own: c.own}
+}
+
+func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size Size, p kernels.Params) error {
+	row, err := r.measure(ctx, c, size, p, false)
+	if err != nil {
+		return err
+	}
+	row.describe(c.gpu.Approximation)
+	if !c.own && p.SigmaS == ferreiraSigmas[0][0] && row.Blocks == paperBlocks {
+		row.Paper = r.published(e, row.Version, size, 0, 0)
+	}
+	e.Rows = append(e.Rows, row)
+	return nil
+}
+
+// paperBlocks is the row that the paper's figure stands beside: it had most of C with 6 blocks a stripe.
+const paperBlocks = 6
+
+func (row *Row) describe(a kernels.Approximation) {
+	if a.Algorithm != kernels.AlgorithmA {
+		row.Kappa = &a.Kappa
+	}
+	row.Blocks = a.Blocks
+}
+
+// recursiveCPU measures this program's filter on all cores.
+func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kernels.Params) error {
+	if r.o.Kernel != "" {
+		return nil
+	}
+	small := r.size(size)
+	row := Row{Where: "cpu", Version: versionCPU, Title: "this program", Name: r.cpu.Name(), Size: small, SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
+	var err error
+	if row.Check, err = r.checkCPU(ctx, p); err != nil {
+		return err
+	}
+	src, err := r.picture(small)
+	if err != nil {
+		return err
+	}
+	r.o.Say("%s: %s, %s", row.Name, options(p), src.Format)
+	if row.Time, err = bench.FilterTime(ctx, r.cpu, p, src, r.repeat()); err != nil {
+		return err
+	}
+	if p.SigmaS == ferreiraSigmas[0][0] {
+		row.Paper = r.published(e, row.Version, size, 0, 0)
+	}
+	e.Rows = append(e.Rows, row)
+	return nil
+}
+
+// checkCPU holds the program's filter on the CPU to the reference.
+func (r *run) checkCPU(ctx context.Context, p kernels.Params) (bench.Check, error) {
+	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
+	if err != nil {
+		return bench.Check{}, err
+	}
+	got := newFormat(a.src.Format)
+	if err := bench.FilterOnce(ctx, r.cpu, p, got, a.src); err != nil {
+		return bench.Check{}, err
+	}
+	found := bench.Compare(got, a.want)
+	if found.Largest > maxLevels || found.Share > maxShare {
+		return found, &bench.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
+	}
+	return found, nil
+}
+
+// qualityRows measures the error of C and D against A by kappa.
+func qualityRows(ctx context.Context, r *run, e *experiment) error {
+	kappas := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3}
+	if r.o.Quick {
+		kappas = []float64{0, 0.5, 1, 2}
+	}
+	src, err := r.picture(r.size(sizeSmall))
+	if err != nil {
+		return err
+	}
+	var kept []contender
+	for _, c := range contenders("002") {
+		if c.gpu != nil && c.gpu.Approximation.Algorithm != kernels.AlgorithmA && r.runs(c) {
+			kept = append(kept, c)
+		}
+	}
+	for _, sigma := range ferreiraSigmas {
+		p := recursiveParams(sigma)
+		if r.gpu == nil {
+			err = r.referenceQuality(ctx, e, p, src, kappas)
+		} else {
+			err = r.kernelQuality(ctx, e, kept, p, src, kappas)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernelQuality has the kernels filter, and times them.
+func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
+	if len(all) == 0 {
+		return nil
+	}
+	exact, err := r.exact(ctx, p, src)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		for _, kappa := range kappas {
+			c := c.approximate(func(a *kernels.Approximation) { a.Kappa = kappa })
+			row, err := r.measure(ctx, c, sizeSmall, p, false)
+			if err != nil {
+				return err
+			}
+			row.describe(c.gpu.Approximation)
+			got := newFormat(src.Format)
+			if err := r.filter(ctx, c, p, got, src); err != nil {
+				return err
+			}
+			mse := squareError(got, exact)
+			row.MSE = &mse
+			e.Rows = append(e.Rows, row)
+		}
+	}
+	return nil
+}
+
+// exact returns what algorithm A makes of a picture.
+func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
+	dst := newFormat(src.Format)
+	return dst, bench.FilterOnce(ctx, r.cpu, p, dst, src)
+}
+
+// referenceQuality has the Go reference filter, on all cores.
+func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
+	if r.o.Kernel != "" {
+		return nil
+	}
+	exact, err := r.exact(ctx, p, src)
+	if err != nil {
+		return err
+	}
+	var approximations []kernels.Approximation
+	for _, kappa := range kappas {
+		approximations = append(approximations, kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: kappa, Blocks: 4},
+			kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: kappa, Block: 24})
+	}
+	slices.SortStableFunc(approximations, func(a, b kernels.Approximation) int { return int(a.Algorithm) - int(b.Algorithm) })
+	rows := make([]Row, len(approximations))
+	errs := make([]error, len(rows))
+	turns := make(chan struct{}, r.threads())
+	var all sync.WaitGroup
+	for i, a := range approximations {
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			rows[i] = Row{Where: "cpu", Version: a.Algorithm.String(), Title: "Go reference", Name: "reference", Size: Size{Width: src.Width, Height: src.Height},
+				SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
+			rows[i].describe(a)
+			if errs[i] = context.Cause(ctx); errs[i] != nil {
+				return
+			}
+			got := newFormat(src.Format)
+			errs[i] = kernels.RecursiveApprox(got, src, p, a)
+			mse := squareError(got, exact)
+			rows[i].MSE = &mse
+		})
+	}
+	all.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	e.Rows = append(e.Rows, rows...)
+	return nil
+}
+
+// squareError is the mean squared difference of R, G and B in levels.
+func squareError(a, b *pipeline.Frame) float64 {
+	sum := 0.0
+	for y := range a.Height {
+		p, q := a.Row(0, y), b.Row(0, y)
+		for x := range p {
+			if x%4 < 3 {
+				d := float64(p[x]) - float64(q[x])
+				sum += d * d
+			}
+		}
+	}
+	return sum / float64(3*a.Width*a.Height)
+}

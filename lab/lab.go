@@ -144,7 +144,9 @@ func (r *run) repeat() gpu.Repeat {
 }
 
 // wanted says whether the experiment is of a paper that was asked for.
-func (e *experiment) wanted(o Options) bool { return len(o.Papers) == 0 || slices.Contains(o.Papers, e.Paper) }
+func (e *experiment) wanted(o Options) bool {
+	return len(o.Papers) == 0 || slices.Contains(o.Papers, e.Paper)
+}
 
 func (r *run) say(c contender, format string, args ...any) {
 	r.o.Say("%s: %s", c.name(), fmt.Sprintf(format, args...))

@@ -5,7 +5,6 @@ import (
 	"path"
 
 	"vidfilter/kernels"
-
 )
 
 // Entry is one variant of the lists, for those who choose.
@@ -27,7 +26,7 @@ func List(papers []string, compute int, noGPU string) (all []Entry) {
 		papers = PaperIDs()
 	}
 	for _, id := range papers {
-		for _, c := range contenders(id) {
+		for _, c := range listed(id) {
 			all = append(all, c.entry(compute, noGPU))
 		}
 	}
@@ -53,13 +52,12 @@ func (c contender) entry(compute int, noGPU string) Entry {
 // Names lists the names of all papers' variants.
 func Names() (all []string) {
 	for _, id := range PaperIDs() {
-		for _, c := range contenders(id) {
+		for _, c := range listed(id) {
 			all = append(all, c.name())
 		}
 	}
 	return all
 }
-
 
 // Any says whether one of the papers' variants has a name like glob; cpu leaves out those of a GPU.
 func Any(papers []string, glob string, cpu bool) bool {

@@ -7,13 +7,14 @@ const (
 	versionC      = "C"
 	versionOpenMP = "OpenMP"
 	versionCUDA   = "CUDA"
+	versionCPU    = "CPU" // 002 compares with its filter on all cores
 )
 
 // baselines are the versions that a paper compares with.
 var baselines = map[string]struct{ sequential, naive string }{
 	"000": {"0", "1"},
 	"001": {versionC, ""},
-	"002": {"A", ""},
+	"002": {versionCPU, "A"},
 	"003": {"BL_Naive", "naive"},
 	"004": {"0", "1"},
 }

@@ -30,6 +30,7 @@ type Row struct {
 	Kappa   *float64 `json:"kappa,omitempty"`
 	Block   int      `json:"block,omitempty"`
 	Factor  int      `json:"factor,omitempty"`
+	Blocks  int      `json:"blocks,omitempty"` // of a line, of algorithm C
 	Threads int      `json:"threads,omitempty"`
 	Streams int      `json:"streams,omitempty"`
 	Memory  string   `json:"memory,omitempty"` // "pinned" or "pageable", where copies are in the time

@@ -32,6 +32,7 @@ var columns = []column{
 	{"kappa", false, Row.kappaCell},
 	{"block", false, func(r Row) string { return count(r.Block) }},
 	{"factor", false, func(r Row) string { return count(r.Factor) }},
+	{"blocks", false, func(r Row) string { return count(r.Blocks) }},
 	{"threads", false, func(r Row) string { return count(r.Threads) }},
 	{"streams", false, func(r Row) string { return count(r.Streams) }},
 	{"ms", false, func(r Row) string { return Milliseconds(r.Time.Median) }},

@@ -16,7 +16,7 @@ func akersExperiments() (all []*experiment) {
 			ID: "001-" + []string{"4k", "8k"}[i], Paper: "001", Title: []string{"4K", "8K"}[i] + " video, radius 1", Axis: "",
 			Source: []string{"table 1.1", "table 1.2"}[i],
 			Remarks: []string{"ms is a frame's, from host memory to host memory. The CUDA version of the paper has pinned memory and two streams; " +
-				"it does not say what one stream or pageable memory cost.", remarkPart},
+				"it does not say what one stream or pageable memory cost."},
 		}, figures: akersFigures(), run: video{size}.run})
 	}
 	return all
