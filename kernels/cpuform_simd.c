@@ -36,6 +36,7 @@ static float filter_pixel(const vf_form_job *j, const float *centre, float pre_c
 		for (int l = 0; l <= 2 * r; l += VL) {
 			vf w, ws;
 			products(q + l, gs + l, *centre, pre_calc_sigma_sq, &w, &ws);
+#pragma GCC unroll 4
 			for (int i = 0; i < VL; i++) {
 				weights += w[i];
 				sum += ws[i];
