@@ -5,12 +5,13 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
 // The sections of a report, in order.
@@ -27,13 +28,15 @@ func Sections() []string {
 	return []string{SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
 }
 
-// Size of a frame in luma samples.
-type Size struct {
-	Width  int `json:"width"`
-	Height int `json:"height"`
-}
-
-func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
+// What the lab measures in the same way.
+type (
+	Size        = measure.Size
+	Stat        = measure.Stat
+	Check       = measure.Check
+	WrongResult = measure.WrongResult
+	Machine     = measure.Machine
+	GPU         = measure.GPU
+)
 
 // MinSide is the least width and height that can be measured: smaller ones the scene of the clips does not come in.
 const MinSide = 16
@@ -162,9 +165,9 @@ func (r *run) close() {
 
 // The common sizes.
 var (
-	size1080 = Size{1920, 1080}
-	size4K   = Size{3840, 2160}
-	size8K   = Size{7680, 4320}
+	size1080 = Size{Width: 1920, Height: 1080}
+	size4K   = Size{Width: 3840, Height: 2160}
+	size8K   = Size{Width: 7680, Height: 4320}
 )
 
 // sizes returns what was asked for, else the section's own.
@@ -179,4 +182,19 @@ func choose[T any](asked []T, isQuick bool, own, quick []T) []T {
 		return quick
 	}
 	return own
+}
+
+// machine also keeps the device's limits for the sections.
+func (r *run) machine() (m Machine, err error) {
+	if r.gpu != nil {
+		if r.dev, err = r.gpu.Device().Limits(); err != nil {
+			return m, err
+		}
+	}
+	return measure.DescribeMachine(r.cpu, r.gpu)
+}
+
+// filterTime measures the filter of a backend on frames like src.
+func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame) (Stat, error) {
+	return measure.FilterTime(ctx, b, p, src, r.repeat())
 }

@@ -20,7 +20,7 @@ import (
 	"vidfilter/kernels"
 )
 
-var tiny = Options{Quick: true, Sizes: []Size{{64, 48}}, Radii: []int{1, 5}}
+var tiny = Options{Quick: true, Sizes: []Size{{Width: 64, Height: 48}}, Radii: []int{1, 5}}
 
 // temporary gives a test a folder of its own for temporary files, which must be empty in the end.
 func temporary(t *testing.T) {
@@ -327,7 +327,7 @@ func TestInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	holdJobs(t, report.End, 1)
-	if row := report.End.Rows[0]; row.Clip != "noisy.mp4" || row.Size != (Size{640, 360}) {
+	if row := report.End.Rows[0]; row.Clip != "noisy.mp4" || row.Size != (Size{Width: 640, Height: 360}) {
 		t.Errorf("%+v", row)
 	}
 	o.Input = "missing.mp4"

@@ -95,7 +95,7 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 	if f.next == f.cfg.Frames {
 		return nil, io.EOF
 	}
-	out, err := f.pool.NewFrame(ctx, formatOf(pipeline.YUV420P, Size{f.cfg.Width, f.cfg.Height}))
+	out, err := f.pool.NewFrame(ctx, formatOf(pipeline.YUV420P, Size{Width: f.cfg.Width, Height: f.cfg.Height}))
 	if err != nil {
 		return nil, err
 	}

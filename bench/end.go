@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"vidfilter/bench/measure"
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/kernels"
@@ -146,13 +147,9 @@ func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
 
 // tooSlow says why the CPU is not to filter so many frames, or "". It tries one.
 func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, frames int64) (string, error) {
-	feeder, err := newFeeder(r.cpu, p, picture(f))
-	if err != nil {
-		return "", err
-	}
-	defer feeder.close()
+	src, dst := picture(f), blank(f)
 	start := time.Now()
-	if err := feeder.until(ctx, 1); err != nil {
+	if err := measure.FilterOnce(ctx, r.cpu, p, dst, src); err != nil {
 		return "", err
 	}
 	if all := time.Since(start) * time.Duration(frames); all > longest {
@@ -246,8 +243,8 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 // row compares the job with the one without a filter.
 func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
 	row := EndRow{
-		Clip: filepath.Base(clip), Size: Size{j.format.Width, j.format.Height}, Frames: plain.frames, Radius: j.params.Radius,
-		Device: j.device, Plain: StatOf(plain.times), Skipped: j.skipped,
+		Clip: filepath.Base(clip), Size: Size{Width: j.format.Width, Height: j.format.Height}, Frames: plain.frames, Radius: j.params.Radius,
+		Device: j.device, Plain: measure.StatOf(plain.times), Skipped: j.skipped,
 	}
 	if j.skipped != "" {
 		return row, nil
@@ -255,7 +252,7 @@ func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
 	if j.frames != plain.frames {
 		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, plain.frames)
 	}
-	row.Time = StatOf(j.times)
+	row.Time = measure.StatOf(j.times)
 	row.Ratio = row.Time.Median / row.Plain.Median
 	row.FPS = 1000 * float64(j.frames) / row.Time.Median
 	return row, nil

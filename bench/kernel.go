@@ -6,6 +6,7 @@ import (
 	"path"
 	"time"
 
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -65,7 +66,7 @@ func (r *run) copyRate(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return gbps(2*size, StatOf(times)), nil
+	return gbps(2*size, measure.StatOf(times)), nil
 }
 
 // smallest says whether only small frames are measured, as tests do: then all else is small, too.
@@ -141,7 +142,7 @@ func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bo
 
 func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame) (row KernelRow, err error) {
 	row = KernelRow{
-		Size: Size{src.Width, src.Height}, Layout: src.Layout.String(), Radius: p.Radius, Variant: v.Name, Form: v.Form.String(),
+		Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius, Variant: v.Name, Form: v.Form.String(),
 	}
 	r.o.Say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
@@ -151,7 +152,7 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params
 	if err != nil {
 		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, p.Radius, err)
 	}
-	row.Time = StatOf(times)
+	row.Time = measure.StatOf(times)
 	return row, nil
 }
 

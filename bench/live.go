@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"vidfilter/bench/measure"
 	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
@@ -37,7 +38,7 @@ const (
 
 func (r *run) live(ctx context.Context) (*LiveSection, error) {
 	s := &LiveSection{}
-	for _, size := range r.sizes([]Size{{1280, 720}, size1080}, []Size{{1280, 720}}) {
+	for _, size := range r.sizes([]Size{{Width: 1280, Height: 720}, size1080}, []Size{{Width: 1280, Height: 720}}) {
 		for _, radius := range r.radii([]int{1, 3, 5}, []int{3}) {
 			for _, device := range []string{"gpu", "cpu"} {
 				if device == "gpu" && r.gpu == nil {
@@ -122,9 +123,9 @@ func (r *run) view(ctx context.Context, session *live.Session, row *LiveRow) err
 		filter = append(filter, session.Figures().Filter)
 	}
 	f := session.Figures()
-	row.Server, row.Encode, row.Filter = StatOf(server), StatOf(coding), StatOf(filter)
+	row.Server, row.Encode, row.Filter = measure.StatOf(server), measure.StatOf(coding), measure.StatOf(filter)
 	slices.Sort(server)
-	row.Late = milliseconds(server[len(server)*95/100])
+	row.Late = measure.Milliseconds(server[len(server)*95/100])
 	row.FPS, row.Dropped = float64(len(server))/r.liveSeconds().Seconds(), f.DroppedSource+f.DroppedFilter+w.Dropped()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -18,11 +19,11 @@ func TestStat(t *testing.T) {
 		want   Stat
 		spread float64
 	}{
-		{[]time.Duration{4e6}, Stat{4, 4, 4, 1}, 0},
-		{[]time.Duration{9e6, 1e6, 2e6}, Stat{2, 1, 9, 3}, 2},
-		{[]time.Duration{8e6, 1e6, 3e6, 5e6}, Stat{4, 1, 8, 4}, 0.875},
+		{[]time.Duration{4e6}, Stat{Median: 4, Least: 4, Most: 4, N: 1}, 0},
+		{[]time.Duration{9e6, 1e6, 2e6}, Stat{Median: 2, Least: 1, Most: 9, N: 3}, 2},
+		{[]time.Duration{8e6, 1e6, 3e6, 5e6}, Stat{Median: 4, Least: 1, Most: 8, N: 4}, 0.875},
 	} {
-		if s := StatOf(c.times); s != c.want || s.Spread() != c.spread {
+		if s := measure.StatOf(c.times); s != c.want || s.Spread() != c.spread {
 			t.Errorf("%v: %+v, spread %g", c.times, s, s.Spread())
 		}
 	}
@@ -64,7 +65,7 @@ func TestTooSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cpu.Close()
-	r, f := &run{cpu: cpu}, formatOf(pipeline.YUV420P, Size{320, 240})
+	r, f := &run{cpu: cpu}, formatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {
 		why, err := r.tooSlow(context.Background(), kernels.DefaultParams(2), f, frames)
 		if err != nil || (why != "") != skipped {

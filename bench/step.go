@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -101,7 +102,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 	if err != nil {
 		return err
 	}
-	src, bus := picture(f), StatOf(times)
+	src, bus := picture(f), measure.StatOf(times)
 	for _, radius := range radii {
 		for n, b := range backends {
 			r.o.Say("step at radius %d, %s, streams: %d", radius, f, n+1)
@@ -117,7 +118,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 }
 
 func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Params, src *pipeline.Frame) (row StepRow, err error) {
-	row = StepRow{Size: Size{src.Width, src.Height}, Layout: src.Layout.String(), Radius: p.Radius}
+	row = StepRow{Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius}
 	if row.Check, err = r.checkBackend(ctx, b, p, src.Layout); err != nil {
 		return row, err
 	}
@@ -127,7 +128,7 @@ func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Params, src
 	}
 	stages := since(b.Stats(), before)
 	in, kernel, out := stages.PerFrame()
-	row.CopyIn, row.Kernel, row.CopyOut = milliseconds(in), milliseconds(kernel), milliseconds(out)
+	row.CopyIn, row.Kernel, row.CopyOut = measure.Milliseconds(in), measure.Milliseconds(kernel), measure.Milliseconds(out)
 	row.Overlap = stages.Overlap()
 	return row, nil
 }
@@ -149,7 +150,7 @@ func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame,
 	if err != nil {
 		return err
 	}
-	size := Size{src.Width, src.Height}
+	size := Size{Width: src.Width, Height: src.Height}
 	row := PaperRow{Size: size, Radius: radius, Published: published(size, radius), Ours: fastest(s.Rows, size, radius)}
 	r.o.Say("the paper's pipeline at radius %d, %s", radius, src.Format)
 	p := paramsOf(v, radius)
@@ -160,7 +161,7 @@ func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame,
 	if err != nil {
 		return err
 	}
-	row.Time = StatOf(times)
+	row.Time = measure.StatOf(times)
 	s.Paper = append(s.Paper, row)
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -46,7 +46,7 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 }
 
 // check holds a form to the reference of its own semantics, once for each set of options.
-func (r *run) check(ctx context.Context, c contender, p kernels.Params) (bench.Check, error) {
+func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure.Check, error) {
 	key := fmt.Sprintf("%+v", p)
 	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
 	if p.Filter == kernels.Recursive && c.gpu != nil {
@@ -58,15 +58,15 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (bench.C
 	}
 	a, err := r.answer(key, reference)
 	if err != nil {
-		return bench.Check{}, err
+		return measure.Check{}, err
 	}
 	got := newFormat(a.src.Format)
 	if err := r.filter(ctx, c, p, got, a.src); err != nil {
-		return bench.Check{}, err
+		return measure.Check{}, err
 	}
-	found := bench.Compare(got, a.want)
+	found := measure.Compare(got, a.want)
 	if found.Largest > maxLevels || found.Share > maxShare {
-		return found, &bench.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name(), options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
+		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name(), options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
 	}
 	r.seen[c.name()+key] = found
 	return found, nil

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -194,21 +194,21 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 }
 
 // timeGPU times a kernel alone.
-func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (bench.Stat, error) {
+func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (measure.Stat, error) {
 	r.say(c, "%s, %s", options(p), src.Format)
 	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, r.repeat())
 	if err != nil {
-		return bench.Stat{}, err
+		return measure.Stat{}, err
 	}
-	return bench.StatOf(times), nil
+	return measure.StatOf(times), nil
 }
 
 // timeStep times a kernel with the copies both ways.
-func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (bench.Stat, error) {
+func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
 	r.say(c, "radius %d, %s, with the copies, streams: %d", p.Radius, src.Format, copies.Streams)
 	times, err := r.gpu.TimeStep(ctx, *c.gpu, p, src, copies, r.repeat())
 	if err != nil {
-		return bench.Stat{}, err
+		return measure.Stat{}, err
 	}
-	return bench.StatOf(times), nil
+	return measure.StatOf(times), nil
 }

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -27,12 +27,12 @@ func (r *run) budget() time.Duration {
 const cpuRuns = 3
 
 // timeCPU times a form of the CPU on so many threads, and says which part of the picture it did; the time is scaled to all of it.
-func (r *run) timeCPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (bench.Stat, float64, error) {
+func (r *run) timeCPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (measure.Stat, float64, error) {
 	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
 	rows := min(2*p.Radius+8*threads, src.Height)
 	one, err := timeOnce(ctx, c, p, upper(src, rows), threads)
 	if err != nil {
-		return bench.Stat{}, 0, err
+		return measure.Stat{}, 0, err
 	}
 	whole := work(p, src.Width, src.Height)
 	share := float64(r.budget()) / cpuRuns / float64(one) * work(p, src.Width, rows) / whole
@@ -42,11 +42,11 @@ func (r *run) timeCPU(ctx context.Context, c contender, p kernels.Params, src *p
 	for range cpuRuns {
 		t, err := timeOnce(ctx, c, p, upper(src, rows), threads)
 		if err != nil {
-			return bench.Stat{}, 0, err
+			return measure.Stat{}, 0, err
 		}
 		times = append(times, time.Duration(float64(t)/part))
 	}
-	return bench.StatOf(times), part, nil
+	return measure.StatOf(times), part, nil
 }
 
 // work is how many pixels are filtered: of a frame whose border is left as it is, those within.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -136,7 +136,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 		return err
 	}
 	r.o.Say("%s: %s, %s", row.Name, options(p), src.Format)
-	if row.Time, err = bench.FilterTime(ctx, r.cpu, p, src, r.repeat()); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, r.cpu, p, src, r.repeat()); err != nil {
 		return err
 	}
 	if p.SigmaS == ferreiraSigmas[0][0] {
@@ -147,18 +147,18 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 }
 
 // checkCPU holds the program's filter on the CPU to the reference.
-func (r *run) checkCPU(ctx context.Context, p kernels.Params) (bench.Check, error) {
+func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, error) {
 	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
 	if err != nil {
-		return bench.Check{}, err
+		return measure.Check{}, err
 	}
 	got := newFormat(a.src.Format)
-	if err := bench.FilterOnce(ctx, r.cpu, p, got, a.src); err != nil {
-		return bench.Check{}, err
+	if err := measure.FilterOnce(ctx, r.cpu, p, got, a.src); err != nil {
+		return measure.Check{}, err
 	}
-	found := bench.Compare(got, a.want)
+	found := measure.Compare(got, a.want)
 	if found.Largest > maxLevels || found.Share > maxShare {
-		return found, &bench.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
+		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
 	}
 	return found, nil
 }
@@ -225,7 +225,7 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 // exact returns what algorithm A makes of a picture.
 func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
 	dst := newFormat(src.Format)
-	return dst, bench.FilterOnce(ctx, r.cpu, p, dst, src)
+	return dst, measure.FilterOnce(ctx, r.cpu, p, dst, src)
 }
 
 // referenceQuality has the Go reference filter, on all cores.

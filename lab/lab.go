@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 )
 
 // Size of a picture in pixels.
-type Size = bench.Size
+type Size = measure.Size
 
 // Options of Run; the zero value runs every experiment on the CPU and the first GPU.
 type Options struct {
@@ -35,13 +35,13 @@ type Options struct {
 
 // Report is what was measured.
 type Report struct {
-	Version     string        `json:"version"`
-	Date        time.Time     `json:"date"`
-	Quick       bool          `json:"quick"`
-	Shrink      int           `json:"shrink"`
-	Machine     bench.Machine `json:"machine"`
-	NoGPU       string        `json:"no_gpu"` // why no row is of a GPU; "" when there is one
-	Experiments []Experiment  `json:"experiments"`
+	Version     string          `json:"version"`
+	Date        time.Time       `json:"date"`
+	Quick       bool            `json:"quick"`
+	Shrink      int             `json:"shrink"`
+	Machine     measure.Machine `json:"machine"`
+	NoGPU       string          `json:"no_gpu"` // why no row is of a GPU; "" when there is one
+	Experiments []Experiment    `json:"experiments"`
 }
 
 // run is one Run at work.
@@ -51,7 +51,7 @@ type run struct {
 	gpu     *gpu.Backend // nil when there is none
 	scenes  map[Size]*scenery
 	answers map[string]*answer
-	seen    map[string]bench.Check
+	seen    map[string]measure.Check
 	best    map[string]contender // of a version's configurations
 }
 
@@ -65,14 +65,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.Say = func(string, ...any) {}
 	}
 	o.Shrink = max(o.Shrink, 1)
-	r := &run{o: o, scenes: map[Size]*scenery{}, answers: map[string]*answer{}, seen: map[string]bench.Check{}, best: map[string]contender{}}
+	r := &run{o: o, scenes: map[Size]*scenery{}, answers: map[string]*answer{}, seen: map[string]measure.Check{}, best: map[string]contender{}}
 	defer r.close()
 	report := &Report{Version: o.Version, Date: time.Now().UTC().Truncate(time.Second), Quick: o.Quick, Shrink: o.Shrink}
 	if err := r.open(report); err != nil {
 		return report, err
 	}
 	var err error
-	if report.Machine, err = bench.DescribeMachine(r.cpu, r.gpu); err != nil {
+	if report.Machine, err = measure.DescribeMachine(r.cpu, r.gpu); err != nil {
 		return report, err
 	}
 	for _, e := range experiments() {

@@ -1,7 +1,7 @@
 package lab
 
 import (
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 )
 
 // Experiment is one of a paper's, as it came out here.
@@ -35,15 +35,15 @@ type Row struct {
 	Streams int      `json:"streams,omitempty"`
 	Memory  string   `json:"memory,omitempty"` // "pinned" or "pageable", where copies are in the time
 
-	Time       bench.Stat  `json:"time"`             // of one picture
-	Step       *bench.Stat `json:"step,omitempty"`   // with the copies both ways, from pageable memory on one stream
-	Part       float64     `json:"part"`             // share of the picture that was filtered; the time is scaled to all of it
-	Sequential float64     `json:"over_sequential"`  // speed-up over the sequential form in the same experiment
-	Naive      float64     `json:"over_naive"`       // likewise
-	MSE        *float64    `json:"mse,omitempty"`    // against algorithm A, in squared levels
-	Check      bench.Check `json:"check"`            // against the Go reference, on a small picture
-	Paper      *Published  `json:"paper,omitempty"`  // what the paper has
-	Failed     string      `json:"failed,omitempty"` // why it was not timed
+	Time       measure.Stat  `json:"time"`             // of one picture
+	Step       *measure.Stat `json:"step,omitempty"`   // with the copies both ways, from pageable memory on one stream
+	Part       float64       `json:"part"`             // share of the picture that was filtered; the time is scaled to all of it
+	Sequential float64       `json:"over_sequential"`  // speed-up over the sequential form in the same experiment
+	Naive      float64       `json:"over_naive"`       // likewise
+	MSE        *float64      `json:"mse,omitempty"`    // against algorithm A, in squared levels
+	Check      measure.Check `json:"check"`            // against the Go reference, on a small picture
+	Paper      *Published    `json:"paper,omitempty"`  // what the paper has
+	Failed     string        `json:"failed,omitempty"` // why it was not timed
 }
 
 // counted is the time that is compared: with the copies where the paper has them in.

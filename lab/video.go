@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"vidfilter/bench"
+	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 )
@@ -58,7 +58,7 @@ func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) err
 	if err != nil {
 		return err
 	}
-	add := func(row Row, stat bench.Stat) {
+	add := func(row Row, stat measure.Stat) {
 		row.Time, row.Check = stat, check
 		if !c.own && row.Memory != memoryPageable && row.Streams != 1 {
 			row.Paper = r.published(e, row.Version, v.size, p.Radius, 0)

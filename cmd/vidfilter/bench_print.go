@@ -13,7 +13,7 @@ import (
 func printReport(w io.Writer, r *bench.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "vidfilter %s, %s\n", r.Version, r.Date.Format("2006-01-02 15:04 MST"))
-	printMachine(&b, r)
+	printMachine(&b, r.Machine, r.NoGPU)
 	if r.Kernel != nil {
 		printKernels(&b, r.Kernel)
 	}
@@ -45,15 +45,14 @@ func printLive(b *strings.Builder, s *bench.LiveSection) {
 	b.WriteString(t.String())
 }
 
-func printMachine(b *strings.Builder, r *bench.Report) {
-	m := r.Machine
+func printMachine(b *strings.Builder, m bench.Machine, noGPU string) {
 	fmt.Fprintf(b, "%s, cores: %d\n%s\n", text.OneLine(m.CPU), m.Cores, m.Filter)
 	if g := m.GPU; g != nil {
 		fmt.Fprintf(b, "%s, compute capability %d.%d, driver: CUDA %s\n", text.OneLine(g.Name), g.Compute/10, g.Compute%10, g.Driver)
 		fmt.Fprintf(b, "%d multiprocessors at %.2f GHz, L2 cache %s\n", g.Multiprocessors, g.Clock/1e9, text.Size(int64(g.Cache)))
 	}
-	if r.NoGPU != "" {
-		fmt.Fprintf(b, "no GPU part: %s\n", text.OneLine(r.NoGPU))
+	if noGPU != "" {
+		fmt.Fprintf(b, "no GPU part: %s\n", text.OneLine(noGPU))
 	}
 }
 

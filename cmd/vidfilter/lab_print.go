@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"vidfilter/bench"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
 )
@@ -14,7 +13,7 @@ import (
 func printLab(w io.Writer, r *lab.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "vidfilter %s, %s\n", r.Version, r.Date.Format("2006-01-02 15:04 MST"))
-	printMachine(&b, &bench.Report{Machine: r.Machine, NoGPU: r.NoGPU})
+	printMachine(&b, r.Machine, r.NoGPU)
 	if r.Shrink > 1 {
 		fmt.Fprintf(&b, "sides divided by %d: the papers' figures are left out\n", r.Shrink)
 	}

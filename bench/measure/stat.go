@@ -1,6 +1,8 @@
-package bench
+// Package measure is what both measurers share, bench and lab: times, the machine, the check against the reference, and a filter kept busy.
+package measure
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -25,11 +27,20 @@ func (s Stat) Spread() float64 {
 func StatOf(times []time.Duration) Stat {
 	ms := make([]float64, len(times))
 	for i, t := range times {
-		ms[i] = milliseconds(t)
+		ms[i] = Milliseconds(t)
 	}
 	slices.Sort(ms)
 	n := len(ms)
 	return Stat{Median: (ms[(n-1)/2] + ms[n/2]) / 2, Least: ms[0], Most: ms[n-1], N: n}
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// Milliseconds is for reports.
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Size of a frame in luma samples.
+type Size struct {
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }

@@ -1,4 +1,4 @@
-package bench
+package measure
 
 import (
 	"os"
@@ -26,16 +26,6 @@ type GPU struct {
 	Clock           float64 `json:"clock_hz"`
 	Cache           int     `json:"l2_bytes"`
 	Memory          int64   `json:"memory_bytes"`
-}
-
-// machine also keeps the device's limits for the sections.
-func (r *run) machine() (m Machine, err error) {
-	if r.gpu != nil {
-		if r.dev, err = r.gpu.Device().Limits(); err != nil {
-			return m, err
-		}
-	}
-	return DescribeMachine(r.cpu, r.gpu)
 }
 
 // DescribeMachine says what measures; g is nil where no GPU does.

@@ -1,4 +1,4 @@
-package bench
+package measure
 
 import (
 	"context"
@@ -83,18 +83,13 @@ func (f *feeder) measure(ctx context.Context, r gpu.Repeat) ([]time.Duration, er
 
 func (f *feeder) close() {
 	if f.filter != nil {
-		discard(f.filter)
+		Discard(f.filter)
 	}
 	for _, in := range f.frames {
 		in.Release()
 	}
 	f.inputs.Close()
 	f.results.Close()
-}
-
-// filterTime measures the filter of a backend on frames like src.
-func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame) (Stat, error) {
-	return FilterTime(ctx, b, p, src, r.repeat())
 }
 
 // FilterTime measures the filter of a backend on frames like src, which it borrows, by the host's clock: the time from result to result

@@ -1,0 +1,271 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/bench/measure"
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// tiny is the whole lab on pictures of some dozen pixels.
+var tiny = Options{Quick: true, Shrink: 64}
+
+// TestAll runs every experiment at a tiny size, on the CPU and on the test driver: each variant of the lists has its row.
+func TestAll(t *testing.T) {
+	if !onDriver(t, "leaks=1") {
+		return
+	}
+	report, err := Run(context.Background(), tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.NoGPU != "" || report.Machine.GPU == nil {
+		t.Errorf("no GPU: %q", report.NoGPU)
+	}
+	names := map[string]bool{}
+	for _, e := range report.Experiments {
+		holdExperiment(t, e)
+		for _, row := range e.Rows {
+			names[row.Name] = true
+		}
+	}
+	if want := experiments(); len(report.Experiments) != len(want) {
+		t.Errorf("%d experiments of %d have rows", len(report.Experiments), len(want))
+	}
+	holdNames(t, names)
+	holdBaselines(t, report)
+	holdJSON(t, report)
+}
+
+func holdExperiment(t *testing.T, e Experiment) {
+	t.Helper()
+	for _, row := range e.Rows {
+		timed := row.Time.N > 0 && row.Time.Least > 0 && row.Time.Least <= row.Time.Median && row.Time.Median <= row.Time.Most
+		if !timed && row.Name != "reference" || row.Check.Largest > 1 || row.Part <= 0 || row.Part > 1 || row.Paper != nil {
+			t.Errorf("%s: %+v", e.ID, row)
+		}
+		if e.Axis == "kappa" && (row.MSE == nil || row.Kappa == nil) {
+			t.Errorf("%s: no error: %+v", e.ID, row)
+		}
+	}
+	table := e.Table()
+	if len(table.Rows) != len(e.Rows)+1 || table.Left == 0 {
+		t.Errorf("%s: a table of %d rows for %d", e.ID, len(table.Rows), len(e.Rows))
+	}
+	var svg bytes.Buffer
+	if err := e.WritePlot(&svg); err != nil {
+		t.Error(err)
+		return
+	}
+	for d := xml.NewDecoder(&svg); ; {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Errorf("%s: the plot is no SVG: %v", e.ID, err)
+			return
+		}
+	}
+}
+
+// holdNames: what is one of several configurations may have been slower in every trial, but its version is there.
+func holdNames(t *testing.T, names map[string]bool) {
+	t.Helper()
+	for _, id := range PaperIDs() {
+		for _, group := range versions(contenders(id)) {
+			if !slices.ContainsFunc(group, func(c contender) bool { return names[c.name()] }) {
+				t.Errorf("%s: version %s, %s, has no row", id, group[0].version(), group[0].name())
+			}
+		}
+	}
+}
+
+// holdBaselines: the sequential form is as fast as itself, and what is timed beside it has a speed-up.
+func holdBaselines(t *testing.T, r *Report) {
+	t.Helper()
+	for _, e := range r.Experiments {
+		if !strings.HasPrefix(e.ID, "000-5") && !strings.HasPrefix(e.ID, "001") {
+			continue
+		}
+		for _, row := range e.Rows {
+			if row.Sequential <= 0 || row.Version == baselines[e.Paper].sequential && row.Sequential != 1 {
+				t.Errorf("%s: over sequential: %+v", e.ID, row)
+			}
+			if naive := baselines[e.Paper].naive; row.Where == "gpu" && naive != "" && row.Naive <= 0 {
+				t.Errorf("%s: over naive: %+v", e.ID, row)
+			}
+		}
+	}
+}
+
+func holdJSON(t *testing.T, r *Report) {
+	t.Helper()
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := new(Report)
+	if err := json.Unmarshal(data, again); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(again.Summary()) != fmt.Sprint(r.Summary()) || len(r.Summary().Rows) < 2 {
+		t.Errorf("a report that was read again says %v, not %v", again.Summary(), r.Summary())
+	}
+	for i, e := range again.Experiments {
+		if fmt.Sprint(e.Table()) != fmt.Sprint(r.Experiments[i].Table()) {
+			t.Errorf("%s: another table when it was read again", e.ID)
+		}
+	}
+}
+
+// TestNoGPU leaves the rows of a GPU out, and says why.
+func TestNoGPU(t *testing.T) {
+	o := tiny
+	o.CPU, o.Papers = true, []string{"001", "004"}
+	report, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.NoGPU != "only the CPU was asked for" || len(report.Experiments) != 3 {
+		t.Errorf("%d experiments, no GPU: %q", len(report.Experiments), report.NoGPU)
+	}
+	for _, e := range report.Experiments {
+		for _, row := range e.Rows {
+			if row.Where != "cpu" || e.Paper != "001" && e.Paper != "004" {
+				t.Errorf("%s: %+v", e.ID, row)
+			}
+		}
+	}
+}
+
+// TestKernel times what is named only.
+func TestKernel(t *testing.T) {
+	o := tiny
+	o.CPU, o.Kernel = true, "cpu_akers*"
+	report, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range report.Experiments {
+		if e.Paper != "001" || len(e.Rows) != 2 {
+			t.Errorf("%s has %d rows", e.ID, len(e.Rows))
+		}
+	}
+	if len(report.Experiments) != 2 {
+		t.Errorf("%d experiments", len(report.Experiments))
+	}
+}
+
+// TestWrongResult: a wrong result of a GPU is an error of the device, and what was measured before is returned.
+func TestWrongResult(t *testing.T) {
+	r := &run{o: tiny, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
+	c := contenders("001")[0]
+	p := c.adapt(videoParams())
+	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.check(context.Background(), c, p); err != nil {
+		t.Fatal(err)
+	}
+	clear(r.seen)
+	a.want.Row(0, 5)[8] ^= 0x80
+	wrong := new(measure.WrongResult)
+	if _, err := r.check(context.Background(), c, p); !errors.As(err, &wrong) || errors.Is(err, gpu.ErrDevice) {
+		t.Errorf("a result that is off by 128 is %v", err)
+	}
+}
+
+func TestDriverFault(t *testing.T) {
+	if !onDriver(t, "launch=2") {
+		return
+	}
+	o := tiny
+	o.Papers = []string{"001"}
+	report, err := Run(context.Background(), o)
+	if !errors.Is(err, gpu.ErrDevice) || len(report.Experiments) == 0 {
+		t.Errorf("%d experiments, %v", len(report.Experiments), err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	o := tiny
+	o.CPU = true
+	if _, err := Run(ctx, o); !errors.Is(err, why) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestFigures holds the figures of the papers to what their own tables say beside the times.
+func TestFigures(t *testing.T) {
+	for _, c := range []struct {
+		figures           []Published
+		version           string
+		size              Size
+		radius            int
+		sequential, naive float64
+	}{
+		{thesisFigures(), "4", thesisSizes[0], 1, 34.4398, 1.04324},
+		{thesisFigures(), "8", thesisSizes[0], 15, 33.3439, 0.92075},
+		{thesisFigures(), "6", thesisSizes[1], 7, 36.0606, 0.974006},
+		{thesisFigures(), "4", thesisSizes[1], 13, 39.7964, 0},
+		{thesisFigures(), "8", thesisSizes[2], 5, 41.2443, 0},
+		{thesisFigures(), "7", thesisSizes[2], 15, 38.2008, 0.985289},
+		{akersFigures(), versionCUDA, size8K, 1, 101.799, 0},
+		{staalFigures(), "5", size2M, 10, 1653, 2.545 / 0.162},
+	} {
+		i := slices.IndexFunc(c.figures, func(p Published) bool { return p.Version == c.version && p.Size == c.size && p.Radius == c.radius })
+		if i < 0 {
+			t.Errorf("version %s at radius %d on %s is missing", c.version, c.radius, c.size)
+			continue
+		}
+		p := c.figures[i]
+		if math.Abs(p.Sequential/c.sequential-1) > 1e-3 || math.Abs(p.Naive-c.naive) > 1e-3*c.naive {
+			t.Errorf("version %s at radius %d on %s: %g and %g, want %g and %g", c.version, c.radius, c.size, p.Sequential, p.Naive, c.sequential, c.naive)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	all := List(nil, 0, "none here")
+	if len(all) != len(Names()) {
+		t.Errorf("%d entries, %d names", len(all), len(Names()))
+	}
+	seen := map[string]bool{}
+	for _, e := range all {
+		if seen[e.Name] || e.Paper == "" || e.Version == "" || e.Title == "" || e.Does == "" || e.Runs != (e.On == "cpu") || e.Runs == (e.Why == "none here") {
+			t.Errorf("%+v", e)
+		}
+		seen[e.Name] = true
+	}
+	for _, e := range List([]string{"001"}, 61, "") {
+		if e.Paper != "001" || !e.Runs {
+			t.Errorf("%+v", e)
+		}
+	}
+	if !Any(nil, "cpu_*", true) || Any(nil, "paper", true) || !Any([]string{"001"}, "paper", false) || Any([]string{"000"}, "paper", false) {
+		t.Error("Any takes papers and devices otherwise")
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for n, want := range map[int][]int{1: {1}, 2: {1, 2}, 6: {1, 2, 4, 6}, 16: {1, 2, 4, 8, 16}} {
+		if got := steps(n); !slices.Equal(got, want) {
+			t.Errorf("%d threads: %v", n, got)
+		}
+	}
+}
