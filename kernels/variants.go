@@ -22,9 +22,10 @@ const (
 
 	// The papers' other systems, see labForms.
 	Thesis // thesis.cu: the thesis (000)
+	Pair   // pair.cu: Agarwal et al. (003)
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "pair"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 
