@@ -30,7 +30,7 @@ const (
 	thesisLevels // from a table by the difference of levels
 )
 
-var thesisWeights = []struct{ suffix, title string }{{"", ""}, {"_double", ", exp in double precision"}, {"_table", ", table of range weights"}}
+var thesisWeights = []struct{ name, title string }{{"", ""}, {"double", ", exp in double precision"}, {"table", ", table of range weights"}}
 
 // thesisVariants lists what the experiments take: all versions at the block of 16, which was the fastest, with all factors; the other
 // sides of a block (figure 6.1) with the factor that was the best; and beside the plain ones at 16 those with the table (section 7.1), in
@@ -75,9 +75,12 @@ func thesisVariant(version, block, factor, weight int) Variant {
 	if version >= 5 {
 		name += fmt.Sprintf("_f%d", factor)
 	}
+	if weight != thesisFloat {
+		name += "_" + w.name
+	}
 	return Variant{
-		Name: name + w.suffix, Form: Thesis, Radius: AnyRadius, Range: Gaussian, Distance: Channel, Compute: 61,
-		Paper: "000", Version: fmt.Sprint(version), Title: t.title + w.title, Border: Skip, Block: block, Factor: factor,
+		Name: name, Form: Thesis, Radius: AnyRadius, Range: Gaussian, Distance: Channel, Compute: 61,
+		Paper: "000", Version: fmt.Sprint(version), Title: t.title + w.title, Border: Skip, Block: block, Factor: factor, Weight: w.name,
 		threads: [2]int{block, block},
 		flags:   []string{define("VERSION", version), define("BLOCK", block), define("FACTOR", factor), define("EXP", weight)},
 	}

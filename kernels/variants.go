@@ -49,6 +49,7 @@ type Variant struct {
 	LeastRadius, MostRadius int
 	// Of the thesis: the side of a block in threads, and how many tiles it filters.
 	Block, Factor int
+	Weight        string // how it gets the range weight: "" as the rest, "double", "table"
 
 	width, height int // pixels of one block's tile
 	threads       [2]int
