@@ -61,11 +61,15 @@ func NamedCPU(name string) (CPUVariant, error) {
 	return CPUVariant{}, fmt.Errorf("kernels: there is no CPU form %q: choose from %s", name, strings.Join(names, ", "))
 }
 
-// Params returns the default options of a radius with the form's meaning.
-func (v CPUVariant) Params(radius int) Params {
-	p := DefaultParams(radius)
+// Adapt returns p with the form's range weight, distance and border.
+func (v CPUVariant) Adapt(p Params) Params {
 	p.Range, p.Distance, p.Border = v.Range, v.Distance, v.Border
 	return p
+}
+
+// Does says in words what the form does: "radius 0 to 15, gaussian, channel, border skip".
+func (v CPUVariant) Does() string {
+	return fmt.Sprintf("radius 0 to %d, %s, %s, border %s", MaxRadius, v.Range, v.Distance, v.Border)
 }
 
 // takes reports why the form does not do what p asks for.
@@ -73,9 +77,8 @@ func (v CPUVariant) takes(p Params) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	if p.Range != v.Range || p.Distance != v.Distance || p.Border != v.Border {
-		return fmt.Errorf("kernels: %s does range weight %s, distance %s, border %s only, not %s, %s, %s",
-			v.Name, v.Range, v.Distance, v.Border, p.Range, p.Distance, p.Border)
+	if p != v.Adapt(p) {
+		return fmt.Errorf("kernels: %s does %s, not %s, %s, border %s", v.Name, v.Does(), p.Range, p.Distance, p.Border)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func formCases(v CPUVariant) (cases []formCase) {
 			if size[0]*size[1] > 500 && radius%5 != i%5 || testing.Short() && radius%3 != i%3 {
 				continue
 			}
-			c := formCase{format: rgbaOf(size[0], size[1]), interlaced: (i+radius)%5 == 4, noise: (i+radius)%2 == 1, p: v.Params(radius)}
+			c := formCase{format: rgbaOf(size[0], size[1]), interlaced: (i+radius)%5 == 4, noise: (i+radius)%2 == 1, p: v.Adapt(DefaultParams(radius))}
 			c.p.SigmaR = []float64{DefaultSigmaR, 5, 60}[(i+radius)%3]
 			cases = append(cases, c)
 		}
@@ -83,7 +83,7 @@ func (c formCase) frame(rng *rand.Rand) *pipeline.Frame {
 func TestCPUForms(t *testing.T) {
 	forms := map[Params][]CPUVariant{}
 	for _, v := range CPUVariants() {
-		forms[v.Params(1)] = append(forms[v.Params(1)], v)
+		forms[v.Adapt(DefaultParams(1))] = append(forms[v.Adapt(DefaultParams(1))], v)
 	}
 	for _, same := range forms {
 		t.Run(fmt.Sprint(same[0].Range, same[0].Distance, same[0].Border), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestCPUFormTwice(t *testing.T) {
 	for _, v := range CPUVariants() {
 		rng := rand.New(rand.NewPCG(23, 24))
 		format := rgbaOf(50, 70)
-		plan, err := v.Plan(v.Params(4), format, 0)
+		plan, err := v.Plan(v.Adapt(DefaultParams(4)), format, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestCPUFormTwice(t *testing.T) {
 			if err := plan.Filter(context.Background(), dst, src); err != nil {
 				t.Fatal(err)
 			}
-			if d := kerneltest.Compare(dst, formRun(t, v, src, v.Params(4), 1)); d.Count > 0 {
+			if d := kerneltest.Compare(dst, formRun(t, v, src, v.Adapt(DefaultParams(4)), 1)); d.Count > 0 {
 				t.Errorf("%s, frame %d: %s", v.Name, i, d)
 			}
 		}
@@ -158,7 +158,7 @@ func TestCPUFormSigmas(t *testing.T) {
 	kerneltest.Noise(src, rand.New(rand.NewPCG(25, 26)))
 	for _, v := range CPUVariants() {
 		for _, s := range []float64{1e-320, 1e-160, 1e-8, 0.3, 1e8, 1e160, 1e308} {
-			p := v.Params(2)
+			p := v.Adapt(DefaultParams(2))
 			for _, set := range []*float64{&p.SigmaR, &p.SigmaS} {
 				*set = s
 				if d := kerneltest.Compare(formRun(t, v, src, p, 1), reference(t, src, p)); d.Largest > 1 {
@@ -178,26 +178,26 @@ func TestCPUFormRefuses(t *testing.T) {
 		for _, change := range []func(*Params){
 			func(p *Params) { p.Range = 1 - p.Range }, func(p *Params) { p.Distance = Lab }, func(p *Params) { p.Border = Clamp },
 		} {
-			p := v.Params(3)
+			p := v.Adapt(DefaultParams(3))
 			change(&p)
-			if _, err := v.Plan(p, rgbaOf(8, 8), 0); err == nil || !strings.Contains(err.Error(), v.Name+" does range weight "+v.Range.String()) {
+			if _, err := v.Plan(p, rgbaOf(8, 8), 0); err == nil || !strings.Contains(err.Error(), v.Name+" does "+v.Does()) {
 				t.Errorf("%s, %+v: error %v", v.Name, p, err)
 			}
 		}
-		if _, err := v.Plan(v.Params(16), rgbaOf(8, 8), 0); err == nil {
+		if _, err := v.Plan(v.Adapt(DefaultParams(16)), rgbaOf(8, 8), 0); err == nil {
 			t.Errorf("%s took radius 16", v.Name)
 		}
 		f := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
-		if _, err := v.Plan(v.Params(1), f, 0); err == nil || !strings.Contains(err.Error(), "rgba") {
+		if _, err := v.Plan(v.Adapt(DefaultParams(1)), f, 0); err == nil || !strings.Contains(err.Error(), "rgba") {
 			t.Errorf("%s, nv12: error %v", v.Name, err)
 		}
-		if _, err := v.Plan(v.Params(1), rgbaOf(8, 8), -1); err == nil {
+		if _, err := v.Plan(v.Adapt(DefaultParams(1)), rgbaOf(8, 8), -1); err == nil {
 			t.Errorf("%s took -1 threads", v.Name)
 		}
-		if _, err := v.Plan(v.Params(1), rgbaOf(8, 8), 2); (err == nil) != (v.Threads != 1) {
+		if _, err := v.Plan(v.Adapt(DefaultParams(1)), rgbaOf(8, 8), 2); (err == nil) != (v.Threads != 1) {
 			t.Errorf("%s of %d threads, asked for 2: error %v", v.Name, v.Threads, err)
 		}
-		plan, err := v.Plan(v.Params(1), rgbaOf(8, 8), 0)
+		plan, err := v.Plan(v.Adapt(DefaultParams(1)), rgbaOf(8, 8), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestCPUFormFilter(t *testing.T) {
 	v, _ := NamedCPU("cpu_pair")
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
-	f, err := b.Bilateral(v.Params(3), pool)
+	f, err := b.Bilateral(v.Adapt(DefaultParams(3)), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestCPUFormFilter(t *testing.T) {
 	for i := range 6 {
 		src := kerneltest.Frame(rgbaOf(40+30*(i%2), 60-9*i))
 		kerneltest.Scene(src, rng)
-		want := reference(t, src, v.Params(3))
+		want := reference(t, src, v.Adapt(DefaultParams(3)))
 		released := false
 		in := pipeline.NewFrame(src.Format, src.Planes, nil, func() { released = true })
 		in.PTS = int64(i)
@@ -276,7 +276,7 @@ func TestCPUFormCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool := pipeline.NewPool(b, 1)
-		f, err := b.Bilateral(v.Params(MaxRadius), pool)
+		f, err := b.Bilateral(v.Adapt(DefaultParams(MaxRadius)), pool)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func BenchmarkCPUForms(b *testing.B) {
 				if threads == 0 && v.Threads == 1 {
 					continue
 				}
-				plan, err := v.Plan(v.Params(radius), src.Format, threads)
+				plan, err := v.Plan(v.Adapt(DefaultParams(radius)), src.Format, threads)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -24,7 +24,7 @@ type labForm struct {
 }
 
 // labForms lists them in the order of the papers.
-var labForms = []labForm{thesisForm}
+var labForms = []labForm{thesisForm, pairForm}
 
 // pass is one launch of the kernel over a field.
 type pass struct {
