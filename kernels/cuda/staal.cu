@@ -28,9 +28,10 @@
 //   - Figure 4's grids are rounded down (1365 blocks of 192 for 512 x 512 pixels, 42 rows of 12 for 512), which leaves the last pixels out.
 //     Here grids are rounded up.
 //   - "__powf(x, 2) doesn't work for some reason", says its comment: that is 2^(2 log2 x), and x may be negative.
-//   - pow and expf are functions of CUDA's library, which is not linked here: power and exponential below do the same work to the same
-//     precision. A multiply-add is written wherever nvcc would make one.
-#include "planes.h"
+//   - pow is a function of CUDA's library, which is not linked here: power below does the same work to the same precision, in floats, as
+//     CUDA 4's did. (A compiler may see the square in pow(x, 2); then little is left of what version 5 brought the paper.) A multiply-add
+//     is written wherever nvcc would make one.
+#include "lab.h"
 
 enum {
 	VERSION = VF_VERSION,
@@ -47,7 +48,8 @@ enum {
 #define PI 3.14159265f
 #define LOG2_E 1.44269504f
 
-// Functions of the library.
+DEVICE float read_float(const float *p) { return bits_float(read_u32((const uint8_t *)p)); }
+DEVICE void store_float(float *p, float v) { store_u32((uint8_t *)p, float_bits(v)); }
 
 // power is pow for whole y but 0: log2 |x| in two floats, since y multiplies its error, and 2 to the power of y times that.
 DEVICE float power(float x, float y) {
@@ -71,14 +73,6 @@ DEVICE float power(float x, float y) {
 	return odd && x < 0 ? -result : result;
 }
 
-// exponential is expf: e^x = 2^n 2^f, with f from -1/2 to 1/2 exact to its last digit.
-DEVICE float exponential(float x) {
-	float n = fma(x, LOG2_E, 1.5f * 0x1p23f) - 1.5f * 0x1p23f;
-	n = n < -126 ? -126 : n > 127 ? 127 : n;
-	float f = fma(x, 1.92596303e-8f, fma(x, LOG2_E, -n));
-	return exp2(f) * bits_float((uint32_t)((int32_t)n + 127) << 23);
-}
-
 // __expf and __powf, which the hardware does.
 DEVICE float hardware_exp(float x) { return exp2_gradual(x * LOG2_E); }
 DEVICE float hardware_power(float x, float y) { return exp2_gradual(y * log2(x)); }
@@ -88,7 +82,7 @@ DEVICE float hardware_power(float x, float y) { return exp2_gradual(y * log2(x))
 DEVICE float gaussian1d(float x, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -power(x, 2) / (2 * variance);
-	return exponential(exponent) / square_root(2 * PI * variance);
+	return expf(exponent) / square_root(2 * PI * variance);
 }
 
 DEVICE float gaussian1d_gpu(float x, float sigma) {
@@ -106,7 +100,7 @@ DEVICE float gaussian1d_gpu_reg(float x, float variance, float sqrt_pi_variance)
 DEVICE float gaussian2d(float x, float y, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -(power(x, 2) + power(y, 2)) / (2 * variance);
-	return exponential(exponent) / (2 * PI * variance);
+	return expf(exponent) / (2 * PI * variance);
 }
 
 DEVICE float range_weight(const vf_lab_args &lab, float d) {
@@ -119,27 +113,28 @@ DEVICE float spatial_weight(const vf_lab_args &lab, int i, int j, int radius) {
 	return read_float((const float *)lab.table + (j + radius) * (2 * radius + 1) + i + radius);
 }
 
-// Pictures. In scratch memory lie the picture and behind it the result, each as three floats a pixel, or as three planes of lab.plane
-// floats.
+// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.plane floats: in
+// versions 6 and 7 the picture, in 7 the result, too.
 
 struct color {
 	float c[CHANNELS];
 };
 
-DEVICE float *picture(const vf_lab_args &lab) { return (float *)lab.scratch; }
-DEVICE float *result(const vf_lab_args &lab) { return (float *)lab.scratch + 3 * (int64_t)lab.plane; }
-// place says how many floats from the begin of a picture the channel of a pixel is.
-DEVICE int place(const vf_lab_args &lab, int pixel, int channel) { return SPLIT ? channel * lab.plane + pixel : 3 * pixel + channel; }
+DEVICE float *input(const vf_lab_args &lab, int pixel, int channel) {
+	float *picture = (float *)lab.scratch;
+	return SPLIT ? picture + (int64_t)channel * lab.plane + pixel : picture + 3 * (int64_t)pixel + channel;
+}
+DEVICE float *output(const vf_lab_args &lab, int pixel, int channel) {
+	float *result = (float *)lab.scratch + 3 * (int64_t)lab.plane;
+	return CHANNELS == 1 ? result + (int64_t)channel * lab.plane + pixel : result + 3 * (int64_t)pixel + channel;
+}
 
 // look_up reads a pixel. A launch of version 7 has the texture of its channel in the place of the first.
 DEVICE color look_up(const vf_lab_args &lab, int pixel) {
 	color k;
 	UNROLL
 	for (int c = 0; c < CHANNELS; c++) {
-		if (!TEXTURE)
-			k.c[c] = read_float(picture(lab) + 3 * pixel + c);
-		else
-			k.c[c] = SPLIT ? texel(lab.texture[c], pixel) : texel(lab.texture[0], 3 * pixel + c);
+		k.c[c] = !TEXTURE ? read_float(input(lab, pixel, c)) : SPLIT ? texel(lab.texture[c], pixel) : texel(lab.texture[0], 3 * pixel + c);
 	}
 	return k;
 }
@@ -175,15 +170,12 @@ DEVICE color filter(const vf_lab_args &lab, int x, int y, int pixel) {
 
 DEVICE void make_floats(const vf_lab_args &lab, int x, int y, int pixel) {
 	const uint8_t *from = source(lab.frame, 0, y) + 4 * x;
-	for (int c = 0; c < 3; c++) store_float(picture(lab) + place(lab, pixel, c), (float)load_u8(from + c) / 255);
+	for (int c = 0; c < 3; c++) store_float(input(lab, pixel, c), (float)load_u8(from + c) / 255);
 }
 
 DEVICE void make_words(const vf_lab_args &lab, int x, int y, int pixel) {
 	uint8_t *to = target(lab.frame, 0, y) + 4 * x;
-	for (int c = 0; c < 3; c++) {
-		float level = fma(read_float(result(lab) + place(lab, pixel, c)), 255, TIE_UP) + 0.5f;
-		store_u8(to + c, (uint32_t)level);
-	}
+	for (int c = 0; c < 3; c++) store_u8(to + c, nearest(read_float(output(lab, pixel, c)) * 255));
 	store_u8(to + 3, load_u8(source(lab.frame, 0, y) + 4 * x + 3));
 }
 
@@ -200,7 +192,6 @@ LAB_KERNEL(VF_NAME, VF_THREADS, 1) {
 	if (lab.pass == 0) return make_floats(lab, x, y, pixel);
 	if (lab.pass > LAUNCHES) return make_words(lab, x, y, pixel);
 	color mean = filter(lab, x, y, pixel);
-	int first = CHANNELS == 1 ? lab.pass - 1 : 0;
 	UNROLL
-	for (int c = 0; c < CHANNELS; c++) store_float(result(lab) + (VERSION == 6 ? 3 * pixel + c : place(lab, pixel, first + c)), mean.c[c]);
+	for (int c = 0; c < CHANNELS; c++) store_float(output(lab, pixel, CHANNELS == 1 ? lab.pass - 1 : c), mean.c[c]);
 }
