@@ -127,14 +127,14 @@ func staalTextures(v Variant, f pipeline.Format) []Texture {
 	return []Texture{{0, 3 * size}}
 }
 
-func staalFill(a *C.vf_lab_args, plan *Plan, m DeviceMemory, pass int) {
+func staalFill(a *labArgs, plan *Plan, m DeviceMemory, pass int) {
 	sigmaR := staalSigma(plan.params.SigmaR) / 255
 	variance := sigmaR * sigmaR
 	for i, x := range []float64{staalSigma(plan.params.SigmaS), sigmaR, variance, math.Sqrt(2 * math.Pi * variance)} {
 		a.param[i] = C.float(x)
 	}
 	a.plane = C.int32_t(staalPlane(plan.format))
-	if staalVersion(plan.variant) == staalChannel {
-		a.texture[0] = C.uint64_t(m.Textures[(pass+2)%3]) // of passes 1, 2, 3
+	if staalVersion(plan.variant) == staalChannel && pass >= 1 && pass <= 3 {
+		a.texture[0] = C.uint64_t(m.Textures[pass-1])
 	}
 }
