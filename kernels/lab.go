@@ -21,7 +21,7 @@ type labForm struct {
 	table    func(v Variant, p Params) []byte
 	scratch  func(v Variant, p Params, f pipeline.Format) int
 	textures func(v Variant, f pipeline.Format) []Texture
-	fits     func(v Variant, p Params, f pipeline.Format) error        // refuses frames that the kernels do not do
+	fits     func(v Variant, p Params, f pipeline.Format) error  // refuses frames that the kernels do not do
 	fill     func(a *labArgs, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
 }
 
