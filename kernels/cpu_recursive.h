@@ -5,17 +5,19 @@
 //
 // Included behind cpu_tile.h, once for each instruction set, whose loads and stores of planes it shares. Every lane is one line: columns
 // as they lie, rows after blocks of 16 x 16 have been transposed, so that both directions are one loop (smooth) over a strip of 16 lines.
-// A line is walked twice. Forwards leaves f + Re h+ in memory that fits the level-2 cache, backwards adds Re h- and writes. A step is
+// A line is walked twice. Forwards leaves f + Re h+ in memory that fits the level-2 cache, backwards adds Re h- and writes. A pixel takes
+// of the multiplier units
 //
-//   12 instructions       the distance D and 1/D, a reciprocal square root and one of Newton's steps
-//   2 x 23                b^D: 2^x by a polynomial, sine and cosine by polynomials of half the angle
-//   2 x 7                 c = p (b^D - 1) / D
-//   3 x 2 x 4 + 12        the recursions of three channels, four multiply-adds each, driven by two multiplications
+//    9      the distance D and 1/D: a reciprocal square root and one of Newton's steps
+//   34      b^D of two poles: 2^x by a polynomial, sine and cosine by polynomials of half the angle
+//   14      c = p (b^D - 1) / D, and what joins sine, cosine and the power
+//   36      the recursions: three channels, two poles, four multiply-adds and two multiplications
 //
-// about 110 for VL pixels, walked twice, and the same for columns: some 30 for a pixel and an iteration in AVX-512. b^D is worked out in
-// both walks: kept, it would take as many stores and loads as it has instructions per multiplier, and not fit the cache. Errors: b^D to
-// 2e-06 of itself (its polynomials), D to 1e-07; the 16 bits between passes weigh more. Lines do not depend on each other, so any split
-// of the work gives the same bits.
+// 93 instructions for VL pixels in each of two walks, of rows and again of columns: 23 for a pixel and an iteration in AVX-512. b^D is worked
+// out in both walks: kept, it would not fit the cache, and take as long to store and load. With two iterations this is two thirds of the
+// time; transposing is a sixth, and the way from planes and to planes the rest. Memory does not bound it: 12 bytes a pixel and pass.
+// Errors: b^D to 2e-06 of itself (its polynomials), D to 1e-07; the 16 bits between passes weigh more. Lines do not depend on each other,
+// so any split of the work gives the same bits.
 
 // A pass's constants in vectors, and one step's.
 typedef struct { vf power, turn, drive_re, drive_im; } pole;
@@ -26,40 +28,58 @@ INLINE pole pole_of(const vf_pass *p, int i)
 	return (pole){splat(p->power[i]), splat(p->turn[i]), splat(p->drive[i][0]), splat(p->drive[i][1])};
 }
 
+// Everything up to the recursions is done for PAIR pixels and both poles at a time, one operation for all before the next: a chain of some
+// thirty dependent operations would keep the multipliers waiting, and the processor looks ahead no farther than one and a half pixels.
+enum { PAIR = 2, CHAINS = 2 * PAIR };
+#define EACH(i, n) for (int i = 0; i < n; i++)
+
 // 2^x for x of -126 to 0: relative error 8e-08.
-INLINE vf exp2_small(vf x)
+INLINE void exp2_small(vf x[CHAINS])
 {
-	vf n = round_near(x), f = x - n;
-	vf p = fmadd(splat(0.00132764720f), f, splat(0.00967554133f));
-	p = fmadd(p, f, splat(0.0555071327f));
-	p = fmadd(p, f, splat(0.240221197f));
-	p = fmadd(p, f, splat(0.693146967f));
-	p = fmadd(p, f, splat(1.00000007f));
-	return scale2(p, n);
+	static const float k[] = {0.00132764720f, 0.00967554133f, 0.0555071327f, 0.240221197f, 0.693146967f, 1.00000007f};
+	vf n[CHAINS], p[CHAINS];
+	EACH(i, CHAINS) n[i] = round_near(x[i]);
+	EACH(i, CHAINS) x[i] -= n[i];
+	EACH(i, CHAINS) p[i] = splat(k[0]);
+#pragma GCC unroll 5
+	for (int t = 1; t < 6; t++) EACH(i, CHAINS) p[i] = fmadd(p[i], x[i], splat(k[t]));
+	EACH(i, CHAINS) x[i] = scale2(p[i], n[i]);
 }
 
-// link_of returns b^D and c; distance is D, not more than pass.most, and inverse 1/D.
-INLINE link link_of(const pole *p, vf distance, vf inverse)
+// half_angle returns sqrt(2) times sine and cosine of pi t for t of -1/2 to 1/2, to 8e-07 and 9e-06: then cos 2 pi t is 1 - s^2, and
+// sin 2 pi t is s c.
+INLINE void half_angle(const vf t[CHAINS], vf s[CHAINS], vf c[CHAINS])
 {
-	vf m = exp2_small(distance * p->power);
-	vf t = distance * p->turn;
-	t -= round_near(t);
-	vf t2 = t * t;
-	// sqrt(2) times sine and cosine of pi t, half the angle: then cos 2 pi t is 1 - s^2, sin 2 pi t is s c. Errors 8e-07 and 9e-06.
-	vf s = fmadd(splat(-0.784374032f), t2, splat(3.59478808f));
-	s = fmadd(s, t2, splat(-7.30744342f));
-	s = fmadd(s, t2, splat(4.44286790f)) * t;
-	vf c = fmadd(splat(-1.72834867f), t2, splat(5.71523840f));
-	c = fmadd(c, t2, splat(-6.97764206f));
-	c = fmadd(c, t2, splat(1.41420408f));
-	vf ms = m * s;
-	link l;
-	l.re = fnmadd(ms, s, m);
-	l.im = ms * c;
-	vf re = (l.re - 1) * inverse, im = l.im * inverse;
-	l.drive_re = fnmadd(im, p->drive_im, re * p->drive_re);
-	l.drive_im = fmadd(re, p->drive_im, im * p->drive_re);
-	return l;
+	static const float ks[] = {-0.784374032f, 3.59478808f, -7.30744342f, 4.44286790f};
+	static const float kc[] = {-1.72834867f, 5.71523840f, -6.97764206f, 1.41420408f};
+	vf t2[CHAINS];
+	EACH(i, CHAINS) t2[i] = t[i] * t[i];
+	EACH(i, CHAINS) s[i] = splat(ks[0]), c[i] = splat(kc[0]);
+#pragma GCC unroll 3
+	for (int k = 1; k < 4; k++) {
+		EACH(i, CHAINS) s[i] = fmadd(s[i], t2[i], splat(ks[k]));
+		EACH(i, CHAINS) c[i] = fmadd(c[i], t2[i], splat(kc[k]));
+	}
+	EACH(i, CHAINS) s[i] *= t[i];
+}
+
+// links returns b^D and c, pixel by pixel and of each the poles; distance is D, not more than pass.most, and inverse 1/D.
+INLINE void links(link l[CHAINS], const pole p[2], const vf distance[PAIR], const vf inverse[PAIR])
+{
+	vf m[CHAINS], t[CHAINS], s[CHAINS], c[CHAINS];
+	EACH(i, CHAINS) m[i] = distance[i / 2] * p[i % 2].power;
+	EACH(i, CHAINS) t[i] = distance[i / 2] * p[i % 2].turn;
+	exp2_small(m);
+	EACH(i, CHAINS) t[i] -= round_near(t[i]);
+	half_angle(t, s, c);
+	EACH(i, CHAINS) t[i] = m[i] * s[i];
+	EACH(i, CHAINS) l[i].re = fnmadd(t[i], s[i], m[i]), l[i].im = t[i] * c[i];
+	EACH(i, CHAINS) s[i] = (l[i].re - 1) * inverse[i / 2], c[i] = l[i].im * inverse[i / 2];
+	EACH(i, CHAINS) l[i].drive_re = s[i] * p[i % 2].drive_re, l[i].drive_im = c[i] * p[i % 2].drive_re;
+	EACH(i, CHAINS) {
+		l[i].drive_re = fnmadd(c[i], p[i % 2].drive_im, l[i].drive_re);
+		l[i].drive_im = fmadd(s[i], p[i % 2].drive_im, l[i].drive_im);
+	}
 }
 
 // What a walk carries from pixel to pixel: the last one's colour and h of each channel and pole.
@@ -67,56 +87,62 @@ typedef struct { vf f[3], re[3][2], im[3][2]; } walk;
 
 INLINE void start_at(walk *w, const uint16_t *f)
 {
-	for (int c = 0; c < 3; c++) {
+	EACH(c, 3) {
 		w->f[c] = load_u16(f + c * VF_STRIP);
-		for (int i = 0; i < 2; i++) w->re[c][i] = w->im[c][i] = splat(0);
+		EACH(i, 2) w->re[c][i] = w->im[c][i] = splat(0);
 	}
 }
 
-// step goes to the next pixel, f.
-INLINE void step(walk *w, const vf_pass *p, const pole pole[2], const uint16_t *f)
+// go_on goes to the next two pixels, f[0] and f[1], and returns the sum of h of each.
+INLINE void go_on(walk *w, const vf_pass *p, const pole pole[2], const uint16_t *const f[PAIR], vf colour[PAIR][3], vf sum[PAIR][3])
 {
-	vf d[3], x = splat(1);
-	for (int c = 0; c < 3; c++) {
-		vf now = load_u16(f + c * VF_STRIP);
-		d[c] = now - w->f[c];
-		w->f[c] = now;
-	}
-	vf sum = fmadd(d[2], d[2], fmadd(d[1], d[1], d[0] * d[0]));
-	x = fmadd(sum, splat(p->slope), x);
-	vf inverse = rsqrt(x);
-	inverse *= fnmadd(x * inverse, inverse * 0.5f, splat(1.5f));
-	vf distance = vmin(x * inverse, splat(p->most));
-	for (int i = 0; i < 2; i++) {
-		link l = link_of(&pole[i], distance, inverse);
-		for (int c = 0; c < 3; c++) {
-			vf re = fnmadd(l.im, w->im[c][i], fmadd(l.re, w->re[c][i], l.drive_re * d[c]));
-			w->im[c][i] = fmadd(l.im, w->re[c][i], fmadd(l.re, w->im[c][i], l.drive_im * d[c]));
-			w->re[c][i] = re;
+	vf d[PAIR][3], x[PAIR], inverse[PAIR], distance[PAIR], half[PAIR];
+	EACH(k, PAIR) EACH(c, 3) colour[k][c] = load_u16(f[k] + c * VF_STRIP);
+	EACH(c, 3) d[0][c] = colour[0][c] - w->f[c], d[1][c] = colour[1][c] - colour[0][c], w->f[c] = colour[1][c];
+	EACH(k, PAIR) x[k] = d[k][0] * d[k][0];
+	EACH(k, PAIR) x[k] = fmadd(d[k][1], d[k][1], x[k]);
+	EACH(k, PAIR) x[k] = fmadd(d[k][2], d[k][2], x[k]);
+	EACH(k, PAIR) x[k] = fmadd(x[k], splat(p->slope), splat(1));
+	EACH(k, PAIR) inverse[k] = rsqrt(x[k]);
+	EACH(k, PAIR) distance[k] = x[k] * inverse[k], half[k] = inverse[k] * 0.5f;
+	EACH(k, PAIR) inverse[k] *= fnmadd(distance[k], half[k], splat(1.5f));
+	EACH(k, PAIR) distance[k] = vmin(x[k] * inverse[k], splat(p->most));
+	link l[CHAINS];
+	links(l, pole, distance, inverse);
+	EACH(k, PAIR) {
+		EACH(c, 3) EACH(i, 2) {
+			const link *b = &l[2 * k + i];
+			vf re = w->re[c][i], im = w->im[c][i];
+			w->re[c][i] = fnmadd(b->im, im, fmadd(b->re, re, b->drive_re * d[k][c]));
+			w->im[c][i] = fmadd(b->im, re, fmadd(b->re, im, b->drive_im * d[k][c]));
 		}
+		EACH(c, 3) sum[k][c] = w->re[c][0] + w->re[c][1];
 	}
 }
 
-// smooth filters VL lines of n pixels in place. sum has room for 3 n vectors.
-static void smooth(const vf_pass *p, uint16_t *f, int n, float *sum)
+// smooth filters VL lines of n pixels in place. kept has room for 3 n vectors. A walk whose last pair has one pixel goes there twice.
+static void smooth(const vf_pass *p, uint16_t *f, int n, float *kept)
 {
 	enum { STEP = 3 * VF_STRIP };
 	const pole pole[2] = {pole_of(p, 0), pole_of(p, 1)};
 	walk w;
+	vf colour[PAIR][3], sum[PAIR][3];
 	start_at(&w, f);
-	for (int c = 0; c < 3; c++) store(sum + c * VL, w.f[c]);
-	for (int k = 1; k < n; k++) {
-		step(&w, p, pole, f + (ptrdiff_t)k * STEP);
-		for (int c = 0; c < 3; c++) store(sum + ((ptrdiff_t)k * 3 + c) * VL, w.f[c] + (w.re[c][0] + w.re[c][1]));
+	EACH(c, 3) store(kept + c * VL, w.f[c]);
+	for (ptrdiff_t k = 1; k < n; k += PAIR) {
+		ptrdiff_t next = k + 1 < n ? k + 1 : k;
+		go_on(&w, p, pole, (const uint16_t *[PAIR]){f + k * STEP, f + next * STEP}, colour, sum);
+		EACH(c, 3) store(kept + (next * 3 + c) * VL, colour[1][c] + sum[1][c]);
+		EACH(c, 3) store(kept + (k * 3 + c) * VL, colour[0][c] + sum[0][c]);
 	}
-	uint16_t *to = f + (ptrdiff_t)(n - 1) * STEP;
-	start_at(&w, to);
-	for (int c = 0; c < 3; c++) store_u16(to + c * VF_STRIP, load(sum + ((ptrdiff_t)(n - 1) * 3 + c) * VL));
-	for (int k = n - 2; k >= 0; k--) {
-		to = f + (ptrdiff_t)k * STEP;
-		step(&w, p, pole, to);
-		for (int c = 0; c < 3; c++)
-			store_u16(to + c * VF_STRIP, load(sum + ((ptrdiff_t)k * 3 + c) * VL) + (w.re[c][0] + w.re[c][1]));
+	uint16_t *last = f + (ptrdiff_t)(n - 1) * STEP;
+	start_at(&w, last);
+	EACH(c, 3) store_u16(last + c * VF_STRIP, load(kept + ((ptrdiff_t)(n - 1) * 3 + c) * VL));
+	for (ptrdiff_t k = n - 2; k >= 0; k -= PAIR) {
+		ptrdiff_t next = k > 0 ? k - 1 : 0;
+		go_on(&w, p, pole, (const uint16_t *[PAIR]){f + k * STEP, f + next * STEP}, colour, sum);
+		EACH(c, 3) store_u16(f + next * STEP + c * VF_STRIP, load(kept + (next * 3 + c) * VL) + sum[1][c]);
+		EACH(c, 3) store_u16(f + k * STEP + c * VF_STRIP, load(kept + (k * 3 + c) * VL) + sum[0][c]);
 	}
 }
 
