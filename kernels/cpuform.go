@@ -77,6 +77,9 @@ func (v CPUVariant) takes(p Params) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	if p.Filter != Bilateral {
+		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
+	}
 	if p != v.Adapt(p) {
 		return fmt.Errorf("kernels: %s does %s, not %s, %s, border %s", v.Name, v.Does(), p.Range, p.Distance, p.Border)
 	}

@@ -57,9 +57,9 @@ type formFilter struct {
 	plan    *CPUPlan
 }
 
-// Bilateral returns a filter that holds no frame between calls. Options of another meaning than the form's are an error here, frames
+// Filter returns a filter that holds no frame between calls. Options of another meaning than the form's are an error here, frames
 // other than RGBA one of its Process.
-func (c *CPUForm) Bilateral(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
+func (c *CPUForm) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := c.variant.takes(p); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func thesisExperiments() (all []*experiment) {
 // blockRows keeps, of what has a tiling factor, the fastest one at each block size, as the figure does.
 func blockRows(s sweep) func(context.Context, *run, *experiment) error {
 	return func(ctx context.Context, r *run, e *experiment) error {
-		s.keep = func(c contender) bool { return c.block() > 0 }
+		s.keep = func(c contender) bool { return c.block() > 0 && c.kind() == "" }
 		err := s.run(ctx, r, e)
 		e.Rows = leastOf(e.Rows, func(row Row) string { return fmt.Sprint(row.Version, row.Block) })
 		return err
@@ -49,7 +49,7 @@ func blockRows(s sweep) func(context.Context, *run, *experiment) error {
 // factorRows keeps blocks of 16.
 func factorRows(s sweep) func(context.Context, *run, *experiment) error {
 	return func(ctx context.Context, r *run, e *experiment) error {
-		s.keep = func(c contender) bool { return c.factor() > 0 && c.block() == 16 }
+		s.keep = func(c contender) bool { return c.factor() > 0 && c.block() == 16 && c.kind() == "" }
 		return s.run(ctx, r, e)
 	}
 }

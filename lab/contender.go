@@ -3,9 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"vidfilter/bench/measure"
@@ -94,33 +92,43 @@ func (c contender) adapt(p kernels.Params) kernels.Params {
 		return p
 	}
 	if c.cpu != nil {
-		p.Range, p.Distance, p.Border = c.cpu.Range, c.cpu.Distance, c.cpu.Border
-		return p
+		return c.cpu.Adapt(p)
 	}
 	return c.gpu.Adapt(p)
 }
 
-// The configuration of a kernel stands at the end of its name: _b16 for blocks of 16x16, _n4 for 4 tiles a block.
-var (
-	blockOf  = regexp.MustCompile(`_b(\d+)`)
-	factorOf = regexp.MustCompile(`_n(\d+)`)
-)
-
-func numberOf(pattern *regexp.Regexp, name string) int {
-	if m := pattern.FindStringSubmatch(name); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return n
+// block and factor are the configuration of the thesis' kernels, 0 for others; a version without tiling has no factor.
+func (c contender) block() int {
+	if c.gpu == nil {
+		return 0
 	}
-	return 0
+	return c.gpu.Block
 }
 
-func (c contender) block() int  { return numberOf(blockOf, c.name()) }
-func (c contender) factor() int { return numberOf(factorOf, c.name()) }
+func (c contender) factor() int {
+	if c.gpu == nil || c.gpu.Factor == 1 {
+		return 0
+	}
+	return c.gpu.Factor
+}
+
+// kind is what a version does otherwise than the paper's plain one: another way to the range weight, another distance; "" for the plain one.
+func (c contender) kind() string {
+	switch {
+	case c.gpu == nil || c.own:
+		return ""
+	case c.gpu.Weight != "":
+		return c.gpu.Weight
+	case c.gpu.Distance == kernels.Lab:
+		return c.gpu.Distance.String()
+	}
+	return ""
+}
 
 // row returns what a row says of the contender before it is timed.
 func (c contender) row(size Size, p kernels.Params) Row {
 	return Row{
-		Where: c.where(), Version: c.version(), Title: c.title(), Name: c.name(), Own: c.own, Size: size, Radius: p.Radius,
+		Where: c.where(), Version: c.version(), Kind: c.kind(), Title: c.title(), Name: c.name(), Own: c.own, Size: size, Radius: p.Radius,
 		SigmaS: p.SigmaS, SigmaR: p.SigmaR, Block: c.block(), Factor: c.factor(), Part: 1,
 	}
 }
@@ -133,11 +141,11 @@ func (r *run) runs(c contender) bool {
 	return c.cpu != nil || r.gpu != nil && c.gpu.Compute <= r.gpu.Device().Compute
 }
 
-// versions groups the contenders of the same place and version, in their order.
+// versions groups the contenders of the same place, version and kind, in their order.
 func versions(all []contender) (groups [][]contender) {
 	for _, c := range all {
 		i := slices.IndexFunc(groups, func(g []contender) bool {
-			return g[0].where() == c.where() && g[0].version() == c.version() && g[0].own == c.own
+			return g[0].where() == c.where() && g[0].version() == c.version() && g[0].kind() == c.kind()
 		})
 		if i < 0 {
 			groups = append(groups, nil)
@@ -157,7 +165,7 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 	if len(group) <= 1 {
 		return append(group, contender{})[0], len(group) == 1, nil
 	}
-	key := fmt.Sprint(group[0].name(), p.Radius)
+	key := fmt.Sprint(group[0].name(), " ", p.Radius)
 	if c, ok := r.best[key]; ok {
 		return c, true, nil
 	}

@@ -103,7 +103,7 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	if err != nil {
 		return err
 	}
-	if !c.own {
+	if !c.own && row.Kind == "" {
 		row.Paper = r.published(e, row.Version, s.size, p.Radius, row.Threads)
 	}
 	e.Rows = append(e.Rows, row)

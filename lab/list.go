@@ -3,8 +3,6 @@ package lab
 import (
 	"fmt"
 	"path"
-
-	"vidfilter/kernels"
 )
 
 // Entry is one variant of the lists, for those who choose.
@@ -36,7 +34,7 @@ func List(papers []string, compute int, noGPU string) (all []Entry) {
 func (c contender) entry(compute int, noGPU string) Entry {
 	e := Entry{Name: c.name(), Version: c.version(), Title: c.title(), On: c.where(), Runs: true}
 	if v := c.cpu; v != nil {
-		e.Paper, e.Does = v.Paper, fmt.Sprintf("radius 0 to %d, %s, %s, border %s", kernels.MaxRadius, v.Range, v.Distance, v.Border)
+		e.Paper, e.Does = v.Paper, v.Does()
 		return e
 	}
 	e.Paper, e.Does = c.gpu.Paper, c.gpu.Does()

@@ -34,7 +34,7 @@ func (e *experiment) relate() {
 // over returns how many times as long the baseline takes, 0 where there is none.
 func (e *experiment) over(row *Row, where, version string) float64 {
 	i := slices.IndexFunc(e.Rows, func(b Row) bool {
-		return version != "" && b.Where == where && b.Version == version && !b.Own && b.Threads <= 1 && b.Size == row.Size &&
+		return version != "" && b.Where == where && b.Version == version && b.Kind == "" && !b.Own && b.Threads <= 1 && b.Size == row.Size &&
 			b.Radius == row.Radius && b.SigmaS == row.SigmaS && b.SigmaR == row.SigmaR && b.counted() > 0
 	})
 	if i < 0 || row.counted() == 0 {

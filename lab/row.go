@@ -19,6 +19,7 @@ type Experiment struct {
 type Row struct {
 	Where   string `json:"where"` // "cpu" or "gpu"
 	Version string `json:"version"`
+	Kind    string `json:"kind,omitempty"` // what it does otherwise than the paper's plain version: "table", "double", "lab"
 	Title   string `json:"title"`
 	Name    string `json:"name"` // of the variant; for --kernel
 	Own     bool   `json:"own"`  // this program's filter, not the paper's

@@ -52,7 +52,7 @@ func (r Row) versionCell() string {
 	if r.Own {
 		return "ours"
 	}
-	return r.Version
+	return strings.TrimSpace(r.Version + " " + r.Kind)
 }
 
 // sigmaCell is for the recursive filter, which has no radius.

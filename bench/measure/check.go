@@ -38,7 +38,7 @@ func (e *WrongResult) Unwrap() error {
 func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, src *pipeline.Frame) error {
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
-	f, err := b.Bilateral(p, pool)
+	f, err := b.Filter(p, pool)
 	if err != nil {
 		return err
 	}
