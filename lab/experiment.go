@@ -44,7 +44,7 @@ type sweep struct {
 	size           Size
 	radii, quick   []int
 	sigmaS, sigmaR float64
-	each           bool // all configurations of a version, instead of the fastest
+	each           bool // all configurations of a version that keep takes, instead of the fastest
 	step           bool // also with the copies, as the paper timed it
 	where          string
 	keep           func(contender) bool // nil: all
@@ -70,11 +70,13 @@ func (s sweep) run(ctx context.Context, r *run, e *experiment) error {
 func (s sweep) field(r *run, paper string) (groups [][]contender) {
 	for _, g := range versions(contenders(paper)) {
 		switch {
-		case s.where != "" && g[0].where() != s.where, s.keep != nil && !s.keep(g[0]):
+		case s.where != "" && g[0].where() != s.where:
 			continue
 		case s.each:
 			for _, c := range g {
-				groups = append(groups, []contender{c})
+				if s.keep == nil || s.keep(c) {
+					groups = append(groups, []contender{c})
+				}
 			}
 		default:
 			groups = append(groups, g)
