@@ -19,9 +19,12 @@ const (
 	Tile                // tile.cu: distance rgb, the radius known to the compiler
 	Sliding             // sliding.cu: small radii, no shared memory, each pair of pixels weighted once
 	Tensor              // tensor.cu: large radii on tensor cores
+
+	// The papers' other systems, see labForms.
+	Thesis // thesis.cu: the thesis (000)
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 
@@ -38,9 +41,20 @@ type Variant struct {
 	Distance Distance
 	Compute  int // the lowest compute capability that runs it: 61 or 80
 
+	// Of a system of the papers, see FromPaper: which one ("000"), its version there ("4") and name ("padded shared memory"), and the
+	// only border that it knows.
+	Paper, Version, Title string
+	Border                Border
+	// With AnyRadius, the smallest and the largest; 0 as the largest is MaxRadius.
+	LeastRadius, MostRadius int
+	// Of the thesis: the side of a block in threads, and how many tiles it filters.
+	Block, Factor int
+	Weight        string // how it gets the range weight: "" as the rest, "double", "table"
+
 	width, height int // pixels of one block's tile
 	threads       [2]int
 	shared        int      // dynamic shared memory in bytes
+	source        string   // where it is not the form's own: the file below cuda
 	flags         []string // what the compiler is told, beside name and capability
 }
 
@@ -51,7 +65,8 @@ var variants = listVariants()
 
 func listVariants() (list []Variant) {
 	list = append(list, Variant{
-		Name: "paper", Form: Paper, Radius: AnyRadius, Range: Lorentzian, Distance: RGB, Compute: 61,
+		Name: "paper", Form: Paper, Radius: AnyRadius, LeastRadius: 1, Range: Lorentzian, Distance: RGB, Border: Zero, Compute: 61,
+		Paper: "001", Version: "CUDA", Title: "halo block",
 		threads: [2]int{32, 32}, shared: 4 * 32 * 32, flags: []string{rangeFlag(Lorentzian)},
 	})
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
@@ -70,6 +85,9 @@ func listVariants() (list []Variant) {
 				width: 32, height: 16, threads: [2]int{32, 8}, flags: []string{define("DISTANCE", int(d)), rangeFlag(r)},
 			})
 		}
+	}
+	for _, l := range labForms {
+		list = append(list, l.list()...)
 	}
 	return list
 }
@@ -159,7 +177,12 @@ func define(name string, value int) string { return fmt.Sprintf("-DVF_%s=%d", na
 func rangeFlag(r RangeWeight) string { return define("RANGE", int(r)) }
 
 // Source is the file below kernels/cuda that the variant is compiled from.
-func (v Variant) Source() string { return v.Form.String() + ".cu" }
+func (v Variant) Source() string {
+	if v.source != "" {
+		return v.source
+	}
+	return v.Form.String() + ".cu"
+}
 
 // Flags is what the compiler is told beside the target: definitions of the preprocessor.
 func (v Variant) Flags() []string {
@@ -200,7 +223,7 @@ func (v Variant) takes(p Params, f pipeline.Format, compute int) bool {
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
 	}
-	return v.Form != Paper && v.does(p) && v.Compute <= compute
+	return !v.FromPaper() && v.does(p) && v.Compute <= compute
 }
 
 // Margin is how many black pixels the variant reads beyond each edge of its source, beside the frame itself: the host

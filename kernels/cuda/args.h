@@ -31,4 +31,21 @@ typedef struct {
 	vf_color color;
 } vf_args;
 
+// What the kernels of the papers (the lab) get. Parameters are 4096 bytes at most, so the table of the range weight lies where
+// color.linear is, which only the distance lab has a use for.
+typedef struct {
+	union {
+		vf_args frame;
+		struct {
+			uint8_t before_range[__builtin_offsetof(vf_args, color.linear)];
+			float range[256]; // R by the difference of levels, for the distances rgb and channel
+		};
+	};
+	uint64_t table;   // device address of the variant's table in global memory, 0 for none
+	uint64_t texture; // texture object of the source, 0 for none
+	uint64_t scratch; // device address of memory of the variant's own, 0 for none; frames of other streams have their own
+	int32_t pass;     // for forms that take several launches: which this one is, from 0
+	int32_t spare;
+} vf_lab_args;
+
 #endif

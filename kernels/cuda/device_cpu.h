@@ -4,12 +4,18 @@
 #include "machine_cpu.h"
 
 #define DEVICE static __attribute__((always_inline)) inline
-#define KERNEL(name, threads, blocks) VF_KERNEL(name, threads)
-#define VF_KERNEL(name, threads)                                                                     \
-	static void name(const vf_args &args);                                                       \
+#define KERNEL(name, threads, blocks)                         \
+	static void vf_main(const vf_args &args);                 \
+	VF_EXPORT(name, threads, vf_args)                         \
+	static void vf_main(const vf_args &args)
+#define LAB_KERNEL(name, threads, blocks)                                              \
+	static void lab_kernel(const vf_lab_args &lab, const vf_args &args);               \
+	static void vf_main(const vf_lab_args &lab) { lab_kernel(lab, lab.frame); }        \
+	VF_EXPORT(name, threads, vf_lab_args)                                              \
+	static void lab_kernel(const vf_lab_args &lab, const vf_args &args)
+#define VF_EXPORT(name, threads, type)                                                           \
 	extern "C" __attribute__((visibility("default"))) const vf_kernel name##_kernel = {          \
-		[](const void *args) { name(*(const vf_args *)args); }, sizeof(vf_args), (threads)}; \
-	static void name(const vf_args &args)
+		[](const void *args) { vf_main(*(const type *)args); }, sizeof(type), (threads)};
 // Nothing is gained by unrolling here, but for the time that the compiler takes.
 #define UNROLL
 #define NO_UNROLL
@@ -35,6 +41,9 @@ DEVICE uint32_t load_u8(const uint8_t *p) { return *vf_at<uint8_t>(p, 0); }
 DEVICE uint32_t load_u16(const uint8_t *p) { return *vf_at<uint16_t>(p, 0); }
 DEVICE uint32_t load_u32(const uint8_t *p) { return *vf_at<uint32_t>(p, 0); }
 DEVICE uint4 load_u128(const uint8_t *p) { return *vf_at<uint4>(p, 0); }
+DEVICE uint32_t read_u8(const uint8_t *p) { return load_u8(p); }
+DEVICE uint32_t read_u32(const uint8_t *p) { return load_u32(p); }
+DEVICE uint4 read_u128(const uint8_t *p) { return load_u128(p); }
 DEVICE void store_u8(uint8_t *p, uint32_t v) { *vf_at<uint8_t>(p, 1) = (uint8_t)v; }
 DEVICE void store_u16(uint8_t *p, uint32_t v) { *vf_at<uint16_t>(p, 1) = (uint16_t)v; }
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *vf_at<uint32_t>(p, 1) = v; }
