@@ -35,3 +35,13 @@ CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pi
 	};
 	return cuMemcpy2DAsync(&c, stream);
 }
+
+CUresult vf_texture(CUtexObject *texture, CUdeviceptr floats, size_t bytes)
+{
+	CUDA_RESOURCE_DESC memory = {
+		.resType = CU_RESOURCE_TYPE_LINEAR,
+		.res.linear = {.devPtr = floats, .format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = bytes},
+	};
+	CUDA_TEXTURE_DESC desc = {.filterMode = CU_TR_FILTER_MODE_POINT};
+	return cuTexObjectCreate(texture, &memory, &desc, NULL);
+}

@@ -71,3 +71,12 @@ func (r rows) out(s cu.Stream) error {
 }
 
 func (r rows) span() int64 { return int64(r.hostPitch*(r.count-1) + r.width) }
+
+// newTexture makes a texture object of floats, one a texel; see vf_texture.
+func newTexture(floats cu.DevicePtr, bytes int) (uint64, error) {
+	var t C.CUtexObject
+	err := result(C.vf_texture(&t, C.CUdeviceptr(floats), C.size_t(bytes)))
+	return uint64(t), err
+}
+
+func freeTexture(t uint64) error { return result(C.cuTexObjectDestroy(C.CUtexObject(t))) }

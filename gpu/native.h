@@ -1,5 +1,5 @@
 // What gorgonia.org/cu lacks of the driver: pinned memory, a kernel's one parameter by value, copies with a
-// pitch, the limit of dynamic shared memory. All need a current context.
+// pitch, the limit of dynamic shared memory, texture objects. All need a current context.
 #ifndef VIDFILTER_GPU_NATIVE_H
 #define VIDFILTER_GPU_NATIVE_H
 
@@ -25,5 +25,8 @@ CUresult vf_allow_shared(CUfunction f, int bytes);
 // Queues a copy of rows of so many bytes, where the pitches differ. width is in bytes.
 CUresult vf_rows_in(CUdeviceptr dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
 CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
+
+// Makes a texture object of so many bytes of floats, one a texel, at an address that divides by 512. Its memory must outlive it.
+CUresult vf_texture(CUtexObject *texture, CUdeviceptr floats, size_t bytes);
 
 #endif

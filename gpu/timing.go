@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorgonia.org/cu"
@@ -31,14 +32,15 @@ func (b *Backend) RunKernel(ctx context.Context, v kernels.Variant, p kernels.Pa
 
 // TimeKernel returns how long a variant takes for a frame like src, which it borrows, one time for each batch. Nothing is
 // copied while it runs. Runs take turns between copies of src and of the result, which are many enough for all of them
-// together to be three times as large as the device's cache, so that each is read from memory.
+// together to be three times as large as the device's cache, so that each is read from memory. Launches around the kernel proper
+// (kernels.Launch.Around) are not in the time.
 func (b *Backend) TimeKernel(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame, r Repeat) ([]time.Duration, error) {
 	k, err := b.newKernelRun(v, p, src, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
-	times, err := k.trial.measure(ctx, r)
+	times, err := k.measure(ctx, r)
 	return times, b.timingFailed(ctx, err, "time", v, src.Format)
 }
 
@@ -178,6 +180,20 @@ func (k *kernelRun) launch(i int, s []cu.Stream) error {
 		}
 	}
 	return nil
+}
+
+// measure times the launches that are no launches around: those run once, before, and leave in scratch memory what the others read.
+func (k *kernelRun) measure(ctx context.Context, r Repeat) ([]time.Duration, error) {
+	around := func(l kernels.Launch) bool { return l.Around }
+	if slices.ContainsFunc(k.launches[0], around) {
+		if _, err := k.trial.batch(ctx, 1); err != nil {
+			return nil, err
+		}
+		for i := range k.launches {
+			k.launches[i] = slices.DeleteFunc(k.launches[i], around)
+		}
+	}
+	return k.trial.measure(ctx, r)
 }
 
 // step queues the kernel between the copies, on the streams by turns. There are as many buffers as streams, so that a stream

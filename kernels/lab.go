@@ -15,42 +15,38 @@ import (
 
 // labForm is what a form of the papers needs beside what every variant has; a nil function stands for nothing of the kind.
 type labForm struct {
-	form    Form
-	list    func() []Variant
-	passes  func(v Variant, p Params, width, height int) []pass // of one field; nil: one, by the variant's tile
-	table   func(v Variant, p Params) []byte
-	scratch func(v Variant, p Params, f pipeline.Format) int
-	texture func(v Variant, p Params) *Texture
+	form     Form
+	list     func() []Variant
+	passes   func(v Variant, p Params, width, height int) []pass // of one field; nil: one, by the variant's tile
+	table    func(v Variant, p Params) []byte
+	scratch  func(v Variant, p Params, f pipeline.Format) int
+	textures func(v Variant, f pipeline.Format) []Texture
+	fits     func(v Variant, p Params, f pipeline.Format) error        // refuses frames that the kernels do not do
+	fill     func(a *C.vf_lab_args, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
 }
 
 // labForms lists them in the order of the papers.
-var labForms = []labForm{thesisForm}
+var labForms = []labForm{thesisForm, staalForm}
 
 // pass is one launch of the kernel over a field.
 type pass struct {
 	grid, block [2]int
-	shared      int // dynamic shared memory in bytes
+	shared      int  // dynamic shared memory in bytes
+	around      bool // see Launch.Around
 }
 
-// Texture says how a kernel wants its source as a texture object.
-type Texture struct {
-	Address TextureAddress
-	Float   bool // texels are read as floats of 0 to 1, else as the integers they are
-}
+// Texture is a texture object of floats, one a texel, that a kernel wants over a part of its scratch memory: both in bytes.
+type Texture struct{ Offset, Size int }
 
-// TextureAddress is what a texture gives outside the picture.
-type TextureAddress uint8
-
-// The addressing modes.
-const (
-	TextureClamp TextureAddress = iota
-	TextureMirror
-	TextureBlack
-)
+// TextureAlign is what the address of a texture's memory divides by, and so that of the scratch memory of a plan with textures.
+const TextureAlign = 512
 
 // DeviceMemory is what a plan's launches use of a device beside the frames: the addresses of what Table and Scratch ask for, and the
-// texture object; 0 for what they do not ask for.
-type DeviceMemory struct{ Table, Scratch, Texture uint64 }
+// texture objects; 0 for what they do not ask for.
+type DeviceMemory struct {
+	Table, Scratch uint64
+	Textures       [3]uint64
+}
 
 // lab returns what is special about a form of the papers.
 func (f Form) lab() (l labForm, ok bool) {
@@ -120,19 +116,25 @@ func (p *Plan) Scratch() int {
 	return p.lab.scratch(p.variant, p.params, p.format)
 }
 
-// Texture is how the kernel wants its source as a texture object; nil for none.
-func (p *Plan) Texture() *Texture {
-	if p.lab.texture == nil {
+// Textures are the texture objects that the kernel wants over its scratch memory, at most 3.
+func (p *Plan) Textures() []Texture {
+	if p.lab.textures == nil {
 		return nil
 	}
-	return p.lab.texture(p.variant, p.params)
+	return p.lab.textures(p.variant, p.format)
 }
 
 // labArgs returns what one launch of a kernel of the papers is told.
-func labArgs(frame C.vf_args, p Params, m DeviceMemory, pass int) (unsafe.Pointer, uintptr) {
-	lab := &C.vf_lab_args{table: C.uint64_t(m.Table), texture: C.uint64_t(m.Texture), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
-	if p.Distance != Lab {
-		for i, w := range rangeWeights(p) {
+func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int) (unsafe.Pointer, uintptr) {
+	lab := &C.vf_lab_args{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
+	for i, t := range m.Textures {
+		lab.texture[i] = C.uint64_t(t)
+	}
+	if p.lab.fill != nil {
+		p.lab.fill(lab, p, m, pass)
+	}
+	if p.params.Distance != Lab {
+		for i, w := range rangeWeights(p.params) {
 			frame.color.linear[i] = C.float(w) // where vf_lab_args has its table of the range weight
 		}
 	}

@@ -25,6 +25,7 @@ type Launch struct {
 	Shared      int
 	Args        unsafe.Pointer
 	ArgsSize    uintptr
+	Around      bool // brings the picture to the form that the paper's kernel takes, or back: its authors did not time that
 }
 
 // Plan is what the launches of one variant have in common for frames of one format; making one takes longer than a small frame.
@@ -54,6 +55,11 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 	}
 	plan := &Plan{variant: v, params: p, format: f}
 	plan.lab, plan.isLab = v.Form.lab()
+	if plan.lab.fits != nil {
+		if err := plan.lab.fits(v, p, f); err != nil {
+			return nil, err
+		}
+	}
 	v.fill(&plan.args, p, f, t)
 	return plan, nil
 }
@@ -67,11 +73,11 @@ func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes, memory DeviceMem
 		place(&args, p.format, field, p.params.Radius, src, dst)
 		for i, pass := range p.passes(field.height) {
 			l := Launch{
-				Grid: [3]int{pass.grid[0], pass.grid[1], 1}, Block: [3]int{pass.block[0], pass.block[1], 1}, Shared: pass.shared,
+				Grid: [3]int{pass.grid[0], pass.grid[1], 1}, Block: [3]int{pass.block[0], pass.block[1], 1}, Shared: pass.shared, Around: pass.around,
 				Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
 			}
 			if p.isLab {
-				l.Args, l.ArgsSize = labArgs(args, p.params, memory, i)
+				l.Args, l.ArgsSize = p.labArgs(args, memory, i)
 			}
 			all = append(all, l)
 		}
@@ -85,7 +91,7 @@ func (p *Plan) passes(height int) []pass {
 		return p.lab.passes(p.variant, p.params, p.format.Width, height)
 	}
 	across, down, shared := p.variant.tile(p.params)
-	return []pass{{[2]int{blocks(p.format.Width, across), blocks(height, down)}, p.variant.threads, shared}}
+	return []pass{{[2]int{blocks(p.format.Width, across), blocks(height, down)}, p.variant.threads, shared, false}}
 }
 
 // does is takes without the device.

@@ -22,9 +22,10 @@ const (
 
 	// The papers' other systems, see labForms.
 	Thesis // thesis.cu: the thesis (000)
+	Staal  // staal.cu: the eight kernels of 004
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "staal"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# check.sh INCLUDE_DIR prints what the cuda.h in that folder says about everything that ours declares, a
-# sorted line each: values of constants, sizes and offsets, the names that functions are exported under, and
+# check.sh INCLUDE_DIR [PATTERN] prints what the cuda.h in that folder says about everything that ours declares
+# (or that has a name which matches the pattern), a sorted line each: values of constants, sizes and offsets, the names that functions are exported under, and
 # whether their prototypes are ours. What is not in that cuda.h is listed as absent. Our own header and
 # NVIDIA's must give the same, but for what libcuda_test.go lists.
 set -eu
 ours=$(cd "$(dirname "$0")" && pwd)/include/cuda.h
-theirs=${1:?usage: check.sh INCLUDE_DIR}
+theirs=${1:?usage: check.sh INCLUDE_DIR [PATTERN]}
 cc=${CC:-gcc}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,31 +16,32 @@ awk '
 	/^\tCU[A-Z]*_[A-Z0-9_a-z]+ = / { print "constant", $1; next }
 	/^typedef struct .*\{$/ { n = 0; next }
 	/^typedef .*;$/ { name = $NF; if (/\(\*/) name = $3; gsub(/[();*]/, "", name); sub(/void.*/, "", name); print "size", name; next }
+	/^\t\t\t.*;$/ { name = $NF; gsub(/[*;]|\[.*/, "", name); deep[m++] = name; next }
+	/^\t\t\} / { sub(/;/, "", $2); while (m) inner[k++] = $2 "." deep[--m]; next }
+	/^\t\} / { sub(/;/, "", $2); field[n++] = $2; while (k) field[n++] = $2 "." inner[--k]; next }
 	/^\t.*;$/ { name = $NF; gsub(/[*;]|\[.*/, "", name); field[n++] = name; next }
 	/^\} / { sub(/;/, "", $2); print "size", $2; for (i = 0; i < n; i++) print "field", $2, field[i]; n = 0; next }
 	/^CUresult / { name = $2; sub(/\(.*/, "", name); args = $0; sub(/^[^(]*/, "", args); sub(/;$/, "", args); print "function", name, args }
-' "$ours" >"$work/all"
+' "$ours" | awk -v pattern="${2:-}" '$2 ~ pattern' >"$work/all"
 
 # A declaration that theirs lacks would break the whole program: leave it out and say so.
 : >"$work/absent"
 program() {
 	echo '#include <cuda.h>'
-	echo '#include <stddef.h>'
-	echo '#include <stdio.h>'
 	echo '#define TEXT_(x) #x'
 	echo '#define TEXT(x) TEXT_(x)'
 	echo 'int main(void) {'
 	awk '
 		FILENAME ~ /absent$/ { absent[$1] = 1; next }
 		$2 in absent { next }
-		$1 == "constant" { printf "printf(\"constant %s %%lld\\n\", (long long)%s);\n", $2, $2 }
-		$1 == "size" { printf "printf(\"size %s %%zu\\n\", sizeof(%s));\n", $2, $2 }
+		$1 == "constant" { printf "__builtin_printf(\"constant %s %%lld\\n\", (long long)%s);\n", $2, $2 }
+		$1 == "size" { printf "__builtin_printf(\"size %s %%zu\\n\", sizeof(%s));\n", $2, $2 }
 		$1 == "field" {
-			printf "printf(\"field %s.%s at %%zu size %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n", $2, $3, $2, $3, $2, $3
+			printf "__builtin_printf(\"field %s.%s at %%zu size %%zu\\n\", __builtin_offsetof(%s, %s), sizeof(((%s *)0)->%s));\n", $2, $3, $2, $3, $2, $3
 		}
 		$1 == "function" {
 			name = $2; sub(/^[^(]*/, "")
-			printf "printf(\"function %s %%s %%s\\n\", TEXT(%s), __builtin_types_compatible_p(__typeof__(&%s), CUresult (*)%s) ? \"same\" : \"differs\");\n", name, name, name, $0
+			printf "__builtin_printf(\"function %s %%s %%s\\n\", TEXT(%s), __builtin_types_compatible_p(__typeof__(&%s), CUresult (*)%s) ? \"same\" : \"differs\");\n", name, name, name, $0
 		}
 	' "$work/absent" "$work/all"
 	echo 'return 0; }'

@@ -42,10 +42,11 @@ typedef struct {
 		};
 	};
 	uint64_t table;   // device address of the variant's table in global memory, 0 for none
-	uint64_t texture; // texture object of the source, 0 for none
+	uint64_t texture[3]; // texture objects over scratch, 0 for none
 	uint64_t scratch; // device address of memory of the variant's own, 0 for none; frames of other streams have their own
 	int32_t pass;     // for forms that take several launches: which this one is, from 0
-	int32_t spare;
+	int32_t plane;       // floats from one channel of a picture in scratch to the next
+	float param[4];      // the variant's own
 } vf_lab_args;
 
 #endif

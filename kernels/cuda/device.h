@@ -71,6 +71,13 @@ DEVICE void store_u16(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint16_t *)p = (uint
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
+// texel reads the texel x of a texture object of floats in linear memory, through the texture cache; 0 beyond its ends.
+DEVICE float texel(uint64_t texture, int x) {
+	float r, g, b, a;
+	asm("tex.1d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5}];" : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"(x));
+	return r;
+}
+
 // Warp: the value of the lane n below, n above, or number n. Where there is no such lane, the own value.
 DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~0u, v, n, 0); }
 DEVICE uint32_t shuffle_down(uint32_t v, int n) { return __nvvm_shfl_sync_down_i32(~0u, v, n, 31); }
@@ -125,6 +132,23 @@ DEVICE float reciprocal(float x) {
 DEVICE float exp2(float x) {
 	float y;
 	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+// exp2_gradual is exp2 with denormals, which costs three instructions more: what nvcc makes of __expf unless told otherwise.
+DEVICE float exp2_gradual(float x) {
+	float y;
+	asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+// log2 errs by 2^-22 or less; square_root rounds to nearest.
+DEVICE float log2(float x) {
+	float y;
+	asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+DEVICE float square_root(float x) {
+	float y;
+	asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
 // fma_unit is fma, clamped to 0 to 1.

@@ -49,6 +49,8 @@ DEVICE void store_u16(uint8_t *p, uint32_t v) { *vf_at<uint16_t>(p, 1) = (uint16
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *vf_at<uint32_t>(p, 1) = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *vf_at<uint4>(p, 1) = v; }
 
+DEVICE float texel(uint64_t texture, int x) { return vf_texel(texture, x); }
+
 // Only speed is in them.
 DEVICE int again() { return 0; }
 DEVICE void now(uint32_t &) {}
@@ -94,6 +96,9 @@ DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 DEVICE float vf_normal(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
 DEVICE float reciprocal(float x) { return vf_normal(1 / vf_normal(x)); }
 DEVICE float exp2(float x) { return vf_normal(__builtin_exp2f(vf_normal(x))); }
+DEVICE float exp2_gradual(float x) { return __builtin_exp2f(x); }
+DEVICE float log2(float x) { return __builtin_log2f(x); }
+DEVICE float square_root(float x) { return __builtin_sqrtf(x); }
 // Written so that what is no number gives 0.
 DEVICE float fma_unit(float a, float b, float c) {
 	float d = fma(a, b, c);

@@ -38,6 +38,8 @@ void vf_collect(const char *name, vf_collective *operation, void *mine);
 
 // Gives the range that a lane may read or write size bytes of at an address, or ends the launch.
 const vf_range *vf_find(uint64_t address, size_t size, int write);
+// Gives the texel x of a texture object, 0 where there is none; ends the launch where there is no such texture.
+float vf_texel(uint64_t texture, int32_t x);
 // Ends the launch with a CUresult.
 [[noreturn]] void vf_fail(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 }

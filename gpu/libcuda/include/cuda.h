@@ -30,6 +30,7 @@ typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef unsigned long long CUtexObject;
 typedef void (*CUhostFn)(void *userData);
 
 typedef struct CUuuid_st {
@@ -397,6 +398,13 @@ typedef enum CUfilter_mode_enum {
 	CU_TR_FILTER_MODE_LINEAR = 1
 } CUfilter_mode;
 
+typedef enum CUresourcetype_enum {
+	CU_RESOURCE_TYPE_ARRAY = 0,
+	CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+	CU_RESOURCE_TYPE_LINEAR = 2,
+	CU_RESOURCE_TYPE_PITCH2D = 3
+} CUresourcetype;
+
 #define CU_TRSF_READ_AS_INTEGER 1
 #define CU_TRSF_NORMALIZED_COORDINATES 2
 #define CU_MEMHOSTALLOC_PORTABLE 1
@@ -520,6 +528,52 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
 	size_t width;
 	size_t height;
 } CUDA_MEMSET_NODE_PARAMS;
+
+/* Of what a texture object may be made of, linear memory only. */
+typedef struct CUDA_RESOURCE_DESC_st {
+	CUresourcetype resType;
+	union {
+		struct {
+			CUdeviceptr devPtr;
+			CUarray_format format;
+			unsigned int numChannels;
+			size_t sizeInBytes;
+		} linear;
+		struct {
+			int reserved[32];
+		} reserved;
+	} res;
+	unsigned int flags;
+} CUDA_RESOURCE_DESC;
+
+typedef struct CUDA_TEXTURE_DESC_st {
+	CUaddress_mode addressMode[3];
+	CUfilter_mode filterMode;
+	unsigned int flags;
+	unsigned int maxAnisotropy;
+	CUfilter_mode mipmapFilterMode;
+	float mipmapLevelBias;
+	float minMipmapLevelClamp;
+	float maxMipmapLevelClamp;
+	float borderColor[4];
+	int reserved[12];
+} CUDA_TEXTURE_DESC;
+
+typedef enum CUresourceViewFormat_enum {
+	CU_RES_VIEW_FORMAT_NONE = 0
+} CUresourceViewFormat;
+
+typedef struct CUDA_RESOURCE_VIEW_DESC_st {
+	CUresourceViewFormat format;
+	size_t width;
+	size_t height;
+	size_t depth;
+	unsigned int firstMipmapLevel;
+	unsigned int lastMipmapLevel;
+	unsigned int firstLayer;
+	unsigned int lastLayer;
+	unsigned int reserved[16];
+} CUDA_RESOURCE_VIEW_DESC;
 
 /* The names that the driver exports the present form of these functions under. */
 #define cuArray3DCreate cuArray3DCreate_v2
@@ -729,6 +783,8 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size
 CUresult cuGraphDestroyNode(CUgraphNode node);
 CUresult cuGraphExecDestroy(CUgraphExec exec);
 
+CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *memory, const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view);
+CUresult cuTexObjectDestroy(CUtexObject texture);
 CUresult cuTexRefSetArray(CUtexref ref, CUarray array, unsigned int flags);
 CUresult cuTexRefSetAddress(size_t *offset, CUtexref ref, CUdeviceptr ptr, size_t bytes);
 CUresult cuTexRefSetAddress2D(CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr ptr, size_t pitch);

@@ -184,6 +184,8 @@ const vf_range *vf_find(uint64_t address, size_t size, int write) {
 	return &vf_here.near[write];
 }
 
+Context *running_context() { return launch->context; }
+
 CUresult run_grid(const Launch &l) {
 	launch = &l;
 	failure = CUDA_SUCCESS;

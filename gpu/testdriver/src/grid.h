@@ -18,3 +18,6 @@ enum { MAX_THREADS = 1024, MAX_SHARED = 227 << 10 };
 // Runs the blocks one after another. What a GPU would not survive, and threads that part where they must be together, is
 // an error, told on stderr.
 CUresult run_grid(const Launch &launch);
+
+// The context of the kernel that is running.
+Context *running_context();

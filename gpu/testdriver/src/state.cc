@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "module.h"
 #include "stream.h"
+#include "texture.h"
 
 std::mutex driver_lock;
 std::condition_variable_any work_done;
@@ -36,6 +37,7 @@ void close_context(Context *context) {
 	run_all(*context);
 	free_handles(*context);
 	free_modules(*context);
+	free_textures(*context);
 	free_memory(*context);
 	delete_streams(*context);
 	context->broken = CUDA_ERROR_CONTEXT_IS_DESTROYED;

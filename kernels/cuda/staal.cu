@@ -1,0 +1,197 @@
+// The eight kernels of Staal (004: L. K. Staal, Bilateral Filtering with CUDA, section IV and appendix C), each with one more trick.
+//
+//   out(p)_c = sum w I(q)_c / sum w,  w = Gs(p-q) Gr(I(p)_c - I(q)_c),  each channel c by itself
+//   Gs(x, y) = exp(-(x^2 + y^2) / (2 sigma_s^2)) / (2 pi sigma_s^2),  Gr(d) = exp(-d^2 / (2 sigma_r^2)) / sqrt(2 pi sigma_r^2)
+//
+// over the window of (2 r + 1)^2 pixels, colours from 0 to 1. VF_VERSION is one of
+//   1 naive           one thread a pixel in blocks of 512 in a row, float3 in global memory, everything worked out at every tap
+//   2 map             Gs from a precomputed map in global memory
+//   3 hardware exp    __expf in the place of expf
+//   4 texture         pixels through a 1-D texture of floats, three fetches a pixel
+//   5 register-lean   the variance and sqrt(2 pi sigma_r^2) come from the host, d * d in the place of pow(d, 2); blocks of 192
+//   6 split channels  the picture as three pictures of one channel, a texture for each; blocks of 256
+//   7 channel a launch  5 for one channel: one thread for each, in three launches
+//   8 2-D blocks      5 in blocks of 16 x 12
+//
+// Passes (lab.pass): the first makes floats of the frame's words in scratch memory, the last one words of the result; those between are the
+// paper's kernel. The paper times neither: its pictures are floats on the host already. (It does count, in the totals of its tables, that
+// the host splits the channels for 6 and 7, and calls that unfair; its figure 4 does not.) Borders mirror without repeating the edge, as
+// the paper's left and top ones do: the picture must be larger than the radius. Rounded to nearest; not in place. A pixel has 12 bytes in and
+// 12 out beside 4 and 4 in the passes around; per tap and channel 1 read, 2 divisions, 1 exp and 6 operations in versions 5 to 8, a pow of
+// about 40 more in versions 1 to 4, and one more read or a Gs of three pow, two divisions and an exp per tap.
+//
+// What is not the paper's:
+//   - Its mirror at the right and the bottom is dims - 1 - i with the loop's index i, which is right in the last column only; here it is
+//     2 (dims - 1) - x.
+//   - Its versions 3 and 4 are said not to smooth. The code as printed does. Its host code is not printed; one that hands over the
+//     variance, as 5 wants it, for sigma_range would do that, since 0.1 then acts as 0.01.
+//   - Figure 4's grids are rounded down (1365 blocks of 192 for 512 x 512 pixels, 42 rows of 12 for 512), which leaves the last pixels out.
+//     Here grids are rounded up.
+//   - "__powf(x, 2) doesn't work for some reason", says its comment: that is 2^(2 log2 x), and x may be negative.
+//   - pow is a function of CUDA's library, which is not linked here: power below does the same work to the same precision, in floats, as
+//     CUDA 4's did. (A compiler may see the square in pow(x, 2); then little is left of what version 5 brought the paper.) A multiply-add
+//     is written wherever nvcc would make one.
+#include "lab.h"
+
+enum {
+	VERSION = VF_VERSION,
+	MAP = VERSION >= 2,
+	HARDWARE_EXP = VERSION >= 3,
+	TEXTURE = VERSION >= 4,
+	LEAN = VERSION >= 5,
+	SPLIT = VERSION == 6 || VERSION == 7,
+	CHANNELS = VERSION == 7 ? 1 : 3, // of one thread
+	LAUNCHES = VERSION == 7 ? 3 : 1, // of the paper's kernel
+	BLOCKS_2D = VERSION == 8,
+};
+
+#define PI 3.14159265f
+#define LOG2_E 1.44269504f
+
+DEVICE float read_float(const float *p) { return bits_float(read_u32((const uint8_t *)p)); }
+DEVICE void store_float(float *p, float v) { store_u32((uint8_t *)p, float_bits(v)); }
+
+// power is pow for whole y but 0: log2 |x| in two floats, since y multiplies its error, and 2 to the power of y times that.
+DEVICE float power(float x, float y) {
+	uint32_t bits = float_bits(x) & 0x7fffffff;
+	bool odd = (int)y & 1, small = bits < 0x00800000;
+	uint32_t a = small ? float_bits(bits_float(bits) * 0x1p24f) : bits;
+	// |x| = m 2^e, with m from sqrt(1/2) to sqrt(2), and ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...) with s = (m - 1) / (m + 1).
+	int32_t exponent = (int32_t)(a - 0x3f3504f3) >> 23;
+	float m = bits_float(a - ((uint32_t)exponent << 23)), e = (float)(small ? exponent - 24 : exponent);
+	float f = m - 1, d = m + 1, inverse = reciprocal(d), s = f * inverse;
+	float rest = fma(-s, m - (d - 1), fma(-s, d, f)) * inverse; // that s lacks
+	float q = s * s, series = q * fma(q, fma(q, fma(q, 1.0f / 9, 1.0f / 7), 1.0f / 5), 1.0f / 3);
+	float high = s * (2 * LOG2_E), low = fma(s, 2 * LOG2_E, -high) + fma(s, 3.85e-8f, 2 * LOG2_E * fma(s, series, rest));
+	float log = e + high;
+	low += high - (log - e);
+	float product = log * y, left = fma(low, y, fma(log, y, -product));
+	product = product < -300 ? -300 : product > 300 ? 300 : product;
+	int32_t n = (int32_t)(product + (product < 0 ? -0.5f : 0.5f)), half = n >> 1;
+	float result = exp2(product - (float)n + left) * bits_float((uint32_t)(half + 127) << 23) * bits_float((uint32_t)(n - half + 127) << 23);
+	if (bits == 0 || bits >= 0x7f800000) result = bits > 0x7f800000 ? x : (bits == 0) == (y > 0) ? 0 : bits_float(0x7f800000);
+	return odd && x < 0 ? -result : result;
+}
+
+// __expf and __powf, which the hardware does.
+DEVICE float hardware_exp(float x) { return exp2_gradual(x * LOG2_E); }
+DEVICE float hardware_power(float x, float y) { return exp2_gradual(y * log2(x)); }
+
+// The paper's Gaussians; lab.param is sigma_s, sigma_r, sigma_r^2 and sqrt(2 pi sigma_r^2).
+
+DEVICE float gaussian1d(float x, float sigma) {
+	float variance = power(sigma, 2);
+	float exponent = -power(x, 2) / (2 * variance);
+	return expf(exponent) / square_root(2 * PI * variance);
+}
+
+DEVICE float gaussian1d_gpu(float x, float sigma) {
+	float variance = hardware_power(sigma, 2);
+	float exponent = -power(x, 2) / (2 * variance);
+	return hardware_exp(exponent) / square_root(2 * PI * variance);
+}
+
+DEVICE float gaussian1d_gpu_reg(float x, float variance, float sqrt_pi_variance) {
+	float gaussian1d = -(x * x) / (2 * variance);
+	gaussian1d = hardware_exp(gaussian1d);
+	return gaussian1d / sqrt_pi_variance;
+}
+
+DEVICE float gaussian2d(float x, float y, float sigma) {
+	float variance = power(sigma, 2);
+	float exponent = -(power(x, 2) + power(y, 2)) / (2 * variance);
+	return expf(exponent) / (2 * PI * variance);
+}
+
+DEVICE float range_weight(const vf_lab_args &lab, float d) {
+	if (LEAN) return gaussian1d_gpu_reg(d, lab.param[2], lab.param[3]);
+	return HARDWARE_EXP ? gaussian1d_gpu(d, lab.param[1]) : gaussian1d(d, lab.param[1]);
+}
+
+DEVICE float spatial_weight(const vf_lab_args &lab, int i, int j, int radius) {
+	if (!MAP) return gaussian2d((float)i, (float)j, lab.param[0]);
+	return read_float((const float *)lab.table + (j + radius) * (2 * radius + 1) + i + radius);
+}
+
+// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.plane floats: in
+// versions 6 and 7 the picture, in 7 the result, too.
+
+struct color {
+	float c[CHANNELS];
+};
+
+DEVICE float *input(const vf_lab_args &lab, int pixel, int channel) {
+	float *picture = (float *)lab.scratch;
+	return SPLIT ? picture + (int64_t)channel * lab.plane + pixel : picture + 3 * (int64_t)pixel + channel;
+}
+DEVICE float *output(const vf_lab_args &lab, int pixel, int channel) {
+	float *result = (float *)lab.scratch + 3 * (int64_t)lab.plane;
+	return CHANNELS == 1 ? result + (int64_t)channel * lab.plane + pixel : result + 3 * (int64_t)pixel + channel;
+}
+
+// look_up reads a pixel. A launch of version 7 has the texture of its channel in the place of the first.
+DEVICE color look_up(const vf_lab_args &lab, int pixel) {
+	color k;
+	UNROLL
+	for (int c = 0; c < CHANNELS; c++) {
+		k.c[c] = !TEXTURE ? read_float(input(lab, pixel, c)) : SPLIT ? texel(lab.texture[c], pixel) : texel(lab.texture[0], 3 * pixel + c);
+	}
+	return k;
+}
+
+DEVICE int mirror(int i, int n) {
+	if (i < 0) i = -i;
+	if (i > n - 1) i = 2 * (n - 1) - i;
+	return i;
+}
+
+DEVICE color filter(const vf_lab_args &lab, int x, int y, int pixel) {
+	const int width = lab.frame.width, height = lab.frame.height, radius = lab.frame.radius;
+	color current = look_up(lab, pixel), sum = {}, normalization = {};
+	for (int i = -radius; i <= radius; i++) {
+		for (int j = -radius; j <= radius; j++) {
+			int x_sample = mirror(x + i, width), y_sample = mirror(y + j, height);
+			color sample = look_up(lab, y_sample * width + x_sample);
+			float spatial = spatial_weight(lab, i, j, radius);
+			UNROLL
+			for (int c = 0; c < CHANNELS; c++) {
+				float weight = spatial * range_weight(lab, current.c[c] - sample.c[c]);
+				normalization.c[c] += weight;
+				sum.c[c] = fma(sample.c[c], weight, sum.c[c]);
+			}
+		}
+	}
+	UNROLL
+	for (int c = 0; c < CHANNELS; c++) sum.c[c] /= normalization.c[c];
+	return sum;
+}
+
+// The passes around.
+
+DEVICE void make_floats(const vf_lab_args &lab, int x, int y, int pixel) {
+	const uint8_t *from = source(lab.frame, 0, y) + 4 * x;
+	for (int c = 0; c < 3; c++) store_float(input(lab, pixel, c), (float)load_u8(from + c) / 255);
+}
+
+DEVICE void make_words(const vf_lab_args &lab, int x, int y, int pixel) {
+	uint8_t *to = target(lab.frame, 0, y) + 4 * x;
+	for (int c = 0; c < 3; c++) store_u8(to + c, nearest(read_float(output(lab, pixel, c)) * 255));
+	store_u8(to + 3, load_u8(source(lab.frame, 0, y) + 4 * x + 3));
+}
+
+LAB_KERNEL(VF_NAME, VF_THREADS, 1) {
+	int x, y, pixel;
+	if (BLOCKS_2D) {
+		x = block_x() * 16 + thread_x(), y = block_y() * 12 + thread_y(), pixel = y * args.width + x;
+	} else {
+		pixel = block_x() * VF_THREADS + thread_x();
+		y = pixel / args.width, x = pixel - y * args.width;
+	}
+	if (x >= args.width || y >= args.height) return;
+
+	if (lab.pass == 0) return make_floats(lab, x, y, pixel);
+	if (lab.pass > LAUNCHES) return make_words(lab, x, y, pixel);
+	color mean = filter(lab, x, y, pixel);
+	UNROLL
+	for (int c = 0; c < CHANNELS; c++) store_float(output(lab, pixel, CHANNELS == 1 ? lab.pass - 1 : c), mean.c[c]);
+}
