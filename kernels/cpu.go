@@ -93,12 +93,13 @@ func NewCPU(threads int, isa string) (*CPU, error) {
 }
 
 // Name returns a line such as "cpu (avx512, 8 threads)".
-func (c *CPU) Name() string {
-	unit := "threads"
-	if c.threads == 1 {
-		unit = "thread"
+func (c *CPU) Name() string { return fmt.Sprintf("cpu (%s, %s)", c.isa, countThreads(c.threads)) }
+
+func countThreads(n int) string {
+	if n == 1 {
+		return "1 thread"
 	}
-	return fmt.Sprintf("cpu (%s, %d %s)", c.isa, c.threads, unit)
+	return fmt.Sprintf("%d threads", n)
 }
 
 // Input returns the CPU itself: all memory is the same to it.
@@ -108,7 +109,9 @@ func (c *CPU) Input() pipeline.Allocator { return c }
 func (c *CPU) Held() int { return 0 }
 
 // Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
-func (c *CPU) Alloc(size int) (pipeline.Memory, error) {
+func (c *CPU) Alloc(size int) (pipeline.Memory, error) { return allocHost(size) }
+
+func allocHost(size int) (pipeline.Memory, error) {
 	p := C.vf_alloc(C.size_t(max(size, 1)))
 	if p == nil {
 		return pipeline.Memory{}, fmt.Errorf("kernels: allocate %d bytes: out of memory", size)

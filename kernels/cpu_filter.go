@@ -52,8 +52,8 @@ func (j *frameJob) run(isa C.int, scratch unsafe.Pointer) {
 
 // cpuBilateral is the bilateral filter on the CPU. It is used from one goroutine at a time.
 type cpuBilateral struct {
+	hostFilter
 	cpu    *CPU
-	pool   *pipeline.Pool
 	params Params
 	format pipeline.Format // what the jobs' constants are for
 	job    frameJob
@@ -66,44 +66,14 @@ func (c *CPU) Bilateral(p Params, pool *pipeline.Pool) (pipeline.Filter, error) 
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	f := &cpuBilateral{cpu: c, pool: pool, params: p}
+	f := &cpuBilateral{cpu: c, params: p}
+	f.hostFilter = hostFilter{pool, f.filter}
 	f.job.fields = new([2]C.vf_job)
 	return f, nil
 }
 
-func (f *cpuBilateral) Held() int { return 0 }
-
-func (f *cpuBilateral) Flush(context.Context, pipeline.Emit) error { return nil }
-
-// Process takes in and emits one frame of the filter's pool.
-func (f *cpuBilateral) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
-	out, err := f.filtered(ctx, in)
-	in.Release()
-	if err != nil {
-		return err
-	}
-	return emit(out)
-}
-
-// filtered borrows in and returns its own result.
-func (f *cpuBilateral) filtered(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
-	if err := checkFrame(in); err != nil {
-		return nil, err
-	}
-	out, err := f.pool.NewFrame(ctx, in.Format)
-	if err != nil {
-		return nil, err
-	}
-	out.CopyTiming(in)
-	if err := f.run(ctx, out, in); err != nil {
-		out.Release()
-		return nil, err
-	}
-	return out, nil
-}
-
-// run filters in into out, which has the same format.
-func (f *cpuBilateral) run(ctx context.Context, out, in *pipeline.Frame) error {
+// filter filters in into out, which has the same format.
+func (f *cpuBilateral) filter(ctx context.Context, out, in *pipeline.Frame) error {
 	if f.format != in.Format {
 		if err := f.configure(in.Format); err != nil {
 			return err

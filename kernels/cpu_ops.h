@@ -1,4 +1,4 @@
-// The operations that GCC's vector extensions lack, for each instruction set. Included by cpu_tile.h.
+// The operations that GCC's vector extensions lack, for each instruction set. Included by cpu_vectors.h.
 //
 //   fmadd, fnmadd   a b + c, c - a b
 //   reciprocal      1 / x to 12 bits or better

@@ -27,8 +27,6 @@
 
 #include "cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum {
 	PAD = 16,                          // columns before the tile in every row: the largest radius or more, even
 	MAX_TILE = 384,                    // columns of a tile: a divisor of the usual widths
@@ -50,32 +48,7 @@ typedef struct {
 	int x0, x1, top;               // the tile's columns; the row that slot 0 held first
 } scratch;
 
-// Vectors. Loads and stores go through memcpy: one unaligned move.
-typedef float vf __attribute__((vector_size(4 * VL)));
-typedef int32_t vi __attribute__((vector_size(4 * VL)));
-typedef uint8_t vb __attribute__((vector_size(VL)));
-
-INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
-INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
-INLINE vf splat(float x) { return x - (vf){}; }
-
-#include "cpu_ops.h"
-
-INLINE vf clamp255(vf x) { return vmin(vmax(x, splat(0)), splat(255)); }
-
-// 2^x for x of at most 0: a polynomial for the fraction (relative error 3e-06), the exponent by the operation.
-INLINE vf exp2_neg(vf x)
-{
-	x = vmax(x, splat(-126));
-	vf n = round_near(x - 0.5f); // floor, or one less where x is whole: then the fraction is 1, which the polynomial takes
-	vf f = x - n;
-	vf p = fmadd(splat(0.0135341676f), f, splat(0.0520114612f));
-	p = fmadd(p, f, splat(0.241442757f));
-	p = fmadd(p, f, splat(0.693003835f));
-	p = fmadd(p, f, splat(1.00000259f));
-	return scale2(p, n);
-}
-
+#include "cpu_vectors.h"
 #include "cpu_planes.h"
 
 // weight is R of t, the scaled squared distance, times Gs. For the Lorentzian, t is 1 + x.

@@ -26,7 +26,7 @@ type labForm struct {
 }
 
 // labForms lists them in the order of the papers.
-var labForms = []labForm{thesisForm, staalForm}
+var labForms = []labForm{thesisForm, pairForm, staalForm}
 
 // pass is one launch of the kernel over a field.
 type pass struct {

@@ -22,10 +22,11 @@ const (
 
 	// The papers' other systems, see labForms.
 	Thesis // thesis.cu: the thesis (000)
+	Pair   // pair.cu: Agarwal et al. (003)
 	Staal  // staal.cu: the eight kernels of 004
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "staal"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "pair", "staal"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 

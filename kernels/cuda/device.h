@@ -78,6 +78,9 @@ DEVICE float texel(uint64_t texture, int x) {
 	return r;
 }
 
+// Warp: the barrier of its threads; what they wrote to memory before it, all of them see behind it.
+DEVICE void warp_barrier() { __nvvm_bar_warp_sync(~0u); }
+
 // Warp: the value of the lane n below, n above, or number n. Where there is no such lane, the own value.
 DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~0u, v, n, 0); }
 DEVICE uint32_t shuffle_down(uint32_t v, int n) { return __nvvm_shfl_sync_down_i32(~0u, v, n, 31); }

@@ -2,6 +2,9 @@
 // once all have come. Part of device_cpu.h.
 #pragma once
 
+static void vf_meet(void *const *) {}
+DEVICE void warp_barrier() { vf_collect("warp_barrier", vf_meet, nullptr); }
+
 // Shuffles: the lane to take from, given the own number.
 struct vf_shuffle {
 	uint32_t give;
