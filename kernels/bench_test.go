@@ -39,12 +39,12 @@ func benchmarkCPU(b *testing.B, isa string, p Params) {
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 	kerneltest.Scene(src, rand.New(rand.NewPCG(3, 4)))
 	b.SetBytes(benchW * benchH * 3)
-	f, err := cpu.Bilateral(p, nil)
+	f, err := cpu.Filter(p, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := f.(*cpuBilateral).run(context.Background(), dst, src); err != nil {
+		if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -224,7 +224,7 @@ func TestCPUFormFilter(t *testing.T) {
 	v, _ := NamedCPU("cpu_pair")
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
-	f, err := b.Bilateral(v.Adapt(DefaultParams(3)), pool)
+	f, err := b.Filter(v.Adapt(DefaultParams(3)), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestCPUFormFilter(t *testing.T) {
 	if err := f.Flush(context.Background(), nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.Bilateral(DefaultParams(3), pool); err == nil {
+	if _, err := b.Filter(DefaultParams(3), pool); err == nil {
 		t.Error("options of another meaning were taken")
 	}
 	if _, err := NewCPUForm("cpu_sequential", 2); err == nil {
@@ -276,7 +276,7 @@ func TestCPUFormCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool := pipeline.NewPool(b, 1)
-		f, err := b.Bilateral(v.Adapt(DefaultParams(MaxRadius)), pool)
+		f, err := b.Filter(v.Adapt(DefaultParams(MaxRadius)), pool)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,6 +44,8 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 		return nil, err
 	}
 	switch {
+	case p.Filter != Bilateral:
+		return nil, fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
 	case !v.does(p):
 		return nil, fmt.Errorf("kernels: %s does %s, not radius %d, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.Range, p.Distance, p.Border)
 	case v.FromPaper() && f.Layout != pipeline.RGBA:
@@ -96,7 +98,7 @@ func (p *Plan) passes(height int) []pass {
 
 // does is takes without the device.
 func (v Variant) does(p Params) bool {
-	return v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
+	return p.Filter == Bilateral && v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
 }
 
 func blocks(n, tile int) int { return (n + tile - 1) / tile }

@@ -179,7 +179,7 @@ func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	b, err := cpu.Bilateral(p, pool)
+	b, err := cpu.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,6 +262,30 @@ func TestSetRefusesNonsense(t *testing.T) {
 	}
 	if after, _ := r.State(); after.Filter != before.Filter {
 		t.Errorf("%+v became %+v", before.Filter, after.Filter)
+	}
+}
+
+// TestChoose: another filter has sigmas of its own, limits of its own, and nothing of what only the first one had.
+func TestChoose(t *testing.T) {
+	h := newHand()
+	r := start(t, h.input(Camera))
+	err := r.Set(func(f *Filter) { f.Choose("recursive") })
+	st, _ := r.State()
+	f, l := st.Filter, st.Filter.Limits()
+	if err != nil || f.Filter != "recursive" || f.SigmaS != 10 || f.SigmaR != 20 || f.Iterations != 2 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if l.Radius != nil || l.Range != nil || l.Iterations == nil || l.SigmaS[1] < 100 {
+		t.Errorf("%+v", l)
+	}
+	if r.Set(func(f *Filter) { f.Iterations = 4 }) == nil || r.Set(func(f *Filter) { f.Choose("box") }) == nil {
+		t.Error("a filter that cannot be was taken")
+	}
+	err = r.Set(func(f *Filter) { f.Choose("bilateral") })
+	st, _ = r.State()
+	f, l = st.Filter, st.Filter.Limits()
+	if err != nil || f.Radius != 2 || f.SigmaS != 0 || l.Radius == nil || l.Iterations != nil {
+		t.Errorf("back again: %+v, %+v, %v", f, l, err)
 	}
 }
 
