@@ -51,7 +51,6 @@ func (c *CPUForm) Close() error { return nil }
 
 // formFilter keeps the plan for the format of its last frame.
 type formFilter struct {
-	hostFilter
 	backend *CPUForm
 	params  Params
 	plan    *CPUPlan
@@ -63,12 +62,10 @@ func (c *CPUForm) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error)
 	if err := c.variant.takes(p); err != nil {
 		return nil, err
 	}
-	f := &formFilter{backend: c, params: p}
-	f.hostFilter = hostFilter{pool, f.filter}
-	return f, nil
+	return &cpuFilter{pool: pool, runner: &formFilter{backend: c, params: p}}, nil
 }
 
-func (f *formFilter) filter(ctx context.Context, out, in *pipeline.Frame) error {
+func (f *formFilter) run(ctx context.Context, out, in *pipeline.Frame) error {
 	if f.plan == nil || f.plan.format != in.Format {
 		plan, err := f.backend.variant.Plan(f.params, in.Format, f.backend.threads)
 		if err != nil {

@@ -21,8 +21,8 @@ type labForm struct {
 	table    func(v Variant, p Params) []byte
 	scratch  func(v Variant, p Params, f pipeline.Format) int
 	textures func(v Variant, f pipeline.Format) []Texture
-	fits     func(v Variant, p Params, f pipeline.Format) error  // refuses frames that the kernels do not do
-	fill     func(a *labArgs, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
+	fits     func(v Variant, p Params, f pipeline.Format) error        // refuses frames that the kernels do not do
+	fill     func(a *C.vf_lab_args, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
 }
 
 // labForms lists them in the order of the papers.
@@ -129,7 +129,7 @@ func (p *Plan) Textures() []Texture {
 
 // labArgs returns what one launch of a kernel of the papers is told.
 func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int) (unsafe.Pointer, uintptr) {
-	lab := &labArgs{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
+	lab := &C.vf_lab_args{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
 	for i, t := range m.Textures {
 		lab.texture[i] = C.uint64_t(t)
 	}

@@ -247,6 +247,9 @@ func TestSignalAtASilentPipe(t *testing.T) {
 			p.start()
 			p.await("filtering on")
 			time.Sleep(300 * time.Millisecond) // for the read to wait; sooner is a test as well
+			if len(data) > 1000 {
+				untilWritten(dir)
+			}
 			p.signal(syscall.SIGINT)
 			if code := p.exit(5 * time.Second); code != 130 {
 				t.Errorf("%s: exit code %d: %s", name, code, p.stderr.String())
@@ -394,5 +397,18 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	// A fifth is room for the index of MP4, which grows by some bytes a frame, and for the collector's moods.
 	if long > short*1.2 {
 		t.Errorf("%.0f MB for 5 s, but %.0f MB for 60 s", short, long)
+	}
+}
+
+// untilWritten waits until there is something in a file of a folder, as long as a busy machine may take for that.
+func untilWritten(dir string) {
+	for range 200 {
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			if i, err := f.Info(); err == nil && i.Size() > 0 {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }

@@ -257,6 +257,8 @@ func TestLatency(t *testing.T) {
 // screenshot writes the page as a picture for people.
 func screenshot(t *testing.T, p *page, name string) {
 	t.Helper()
+	p.do(chromedp.EmulateViewport(1280, 840))
+	time.Sleep(3 * time.Second)
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)

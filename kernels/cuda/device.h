@@ -71,15 +71,15 @@ DEVICE void store_u16(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint16_t *)p = (uint
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
-// Warp: the barrier of its threads; what they wrote to memory before it, all of them see behind it.
-DEVICE void warp_barrier() { __nvvm_bar_warp_sync(~0u); }
-
 // texel reads the texel x of a texture object of floats in linear memory, through the texture cache; 0 beyond its ends.
 DEVICE float texel(uint64_t texture, int x) {
 	float r, g, b, a;
 	asm("tex.1d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5}];" : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"(x));
 	return r;
 }
+
+// Warp: the barrier of its threads; what they wrote to memory before it, all of them see behind it.
+DEVICE void warp_barrier() { __nvvm_bar_warp_sync(~0u); }
 
 // Warp: the value of the lane n below, n above, or number n. Where there is no such lane, the own value.
 DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~0u, v, n, 0); }

@@ -126,6 +126,33 @@ func TestAnswerToOBS(t *testing.T) {
 	}
 }
 
+// Offers whose sections are not bundled, or are in a group of another kind first, are answered alike.
+func TestBundles(t *testing.T) {
+	r := open(t, 9, nil, small)
+	for name, c := range map[string]struct{ old, new, group string }{
+		"one":      {"", "", "a=group:BUNDLE 1\r\n"},
+		"none":     {"a=group:BUNDLE 0 1\r\na=group:LS 0 1\r\n", "", ""},
+		"LS":       {"a=group:BUNDLE 0 1\r\na=group:LS 0 1\r\n", "a=group:LS 0 1\r\n", ""},
+		"LS first": {"a=group:BUNDLE 0 1\r\na=group:LS 0 1\r\n", "a=group:LS 0 1\r\na=group:BUNDLE 0 1\r\n", "a=group:BUNDLE 1\r\n"},
+	} {
+		offer := strings.NewReplacer("sendonly", "recvonly", c.old, c.new).Replace(obs)
+		if c.old == "" {
+			offer = strings.ReplaceAll(obs, "sendonly", "recvonly")
+		}
+		resp := r.do("POST", "/whep", offer)
+		answer := said(t, resp)
+		group := ""
+		if i := strings.Index(answer, "a=group"); i >= 0 {
+			group, _, _ = strings.Cut(answer[i:], "\n")
+			group += "\n"
+		}
+		_, video, _ := strings.Cut(answer, "m=video 9 ")
+		if resp.StatusCode != http.StatusCreated || group != c.group || !strings.Contains(video, "a=candidate:") || !strings.Contains(video, "a=sendonly") {
+			t.Errorf("%s: %s\n%s", name, resp.Status, answer)
+		}
+	}
+}
+
 // Nothing that is offered brings the server down, and what is refused leaves nothing behind.
 func FuzzOffer(f *testing.F) {
 	f.Add([]byte(obs))

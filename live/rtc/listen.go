@@ -30,7 +30,11 @@ func listen(page *net.TCPAddr) (ice.UDPMux, error) {
 func listenOn(ip net.IP, zone string, port int) (ice.UDPMux, error) {
 	log := silence.NewLogger("ice")
 	if ip.IsUnspecified() { // one socket for each address, so that answers leave from the one that was asked
-		return ice.NewMultiUDPMuxFromPort(port, ice.UDPMuxFromPortWithLoopback(), ice.UDPMuxFromPortWithLogger(log),
+		networks := []ice.NetworkType{ice.NetworkTypeUDP4}
+		if ip.To4() == nil {
+			networks = append(networks, ice.NetworkTypeUDP6)
+		}
+		return ice.NewMultiUDPMuxFromPort(port, ice.UDPMuxFromPortWithNetworks(networks...), ice.UDPMuxFromPortWithLoopback(), ice.UDPMuxFromPortWithLogger(log),
 			ice.UDPMuxFromPortWithReadBufferSize(buffer), ice.UDPMuxFromPortWithWriteBufferSize(buffer))
 	}
 	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip, Port: port, Zone: zone})

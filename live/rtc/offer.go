@@ -30,6 +30,7 @@ const (
 // offer is what a peer proposes.
 type offer struct {
 	sdp    string
+	loose  bool     // its sections are not bundled
 	video  []format // H.264, in the peer's order
 	sends  bool     // it sends video
 	accept bool     // it takes video
@@ -55,7 +56,7 @@ func parseOffer(body []byte) (offer, error) {
 	if n := len(d.MediaDescriptions); n == 0 || n > mostMedia {
 		return o, refuse(http.StatusBadRequest, "an offer with %d media sections", n)
 	}
-	candidates, video := 0, false
+	candidates, video, mid := 0, false, ""
 	for _, m := range d.MediaDescriptions {
 		for _, a := range m.Attributes {
 			if a.Key == "candidate" {
@@ -69,6 +70,7 @@ func parseOffer(body []byte) (offer, error) {
 			if found := h264Formats(m); len(o.video) == 0 && len(found) > 0 {
 				o.video = found
 				o.sends, o.accept = directions(m, &d)
+				mid, _ = m.Attribute("mid")
 			}
 		default:
 			return o, refuse(http.StatusNotAcceptable, "only video is here: leave data channels out of the offer")
@@ -82,7 +84,27 @@ func parseOffer(body []byte) (offer, error) {
 	case len(o.video) == 0:
 		return o, refuse(http.StatusNotAcceptable, "the offer has no H.264, which is all that is spoken here")
 	}
-	return o, nil
+	o.loose = bundle(&d, mid)
+	b, err := d.Marshal()
+	o.sdp = string(b)
+	return o, err
+}
+
+// bundle leaves in an offer no bundle but that of the one section that will be used, and says whether there was none: pion refuses sections
+// outside of bundles, sees the first group only, and takes the credentials of the first section, which may be one that is refused.
+func bundle(d *sdp.SessionDescription, mid string) (loose bool) {
+	kept := []sdp.Attribute{{Key: "group", Value: "BUNDLE " + mid}}
+	loose = true
+	for _, a := range d.Attributes {
+		switch {
+		case a.Key != "group":
+			kept = append(kept, a)
+		case strings.HasPrefix(a.Value, "BUNDLE"):
+			loose = false
+		}
+	}
+	d.Attributes = kept
+	return loose
 }
 
 // printable cuts what repeats a stranger's words.

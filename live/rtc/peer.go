@@ -3,6 +3,7 @@ package rtc
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,34 +106,37 @@ func (p *peer) answer(ctx context.Context, o offer) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	return withCandidates(p.pc.LocalDescription().SDP)
+	return mend(p.pc.LocalDescription().SDP, o.loose)
 }
 
-// withCandidates moves the candidates to the first section that is not refused: pion has them in the first one, which may be an audio
-// section, and where that is refused players do not look there.
-func withCandidates(answer string) (string, error) {
+// mend moves the candidates to the section that is not refused: pion has them in the first one, which may be an audio section, and where
+// that is refused players do not look there. Where the offer had no bundle, nor has the answer.
+func mend(answer string, loose bool) (string, error) {
 	var d sdp.SessionDescription
 	if err := d.UnmarshalString(answer); err != nil {
 		return "", err
 	}
+	if loose {
+		d.Attributes = slices.DeleteFunc(d.Attributes, func(a sdp.Attribute) bool { return a.Key == "group" })
+	}
 	var moved []sdp.Attribute
+	isCandidate := func(a sdp.Attribute) bool {
+		return strings.HasSuffix(a.Key, "candidate") || a.Key == "end-of-candidates"
+	}
 	for _, m := range d.MediaDescriptions {
 		if m.MediaName.Port.Value != 0 {
 			m.Attributes = append(m.Attributes, moved...)
-			break
+			b, err := d.Marshal()
+			return string(b), err
 		}
-		kept := m.Attributes[:0:0]
 		for _, a := range m.Attributes {
-			if strings.HasSuffix(a.Key, "candidate") || a.Key == "end-of-candidates" {
+			if isCandidate(a) {
 				moved = append(moved, a)
-			} else {
-				kept = append(kept, a)
 			}
 		}
-		m.Attributes = kept
+		m.Attributes = slices.DeleteFunc(m.Attributes, isCandidate)
 	}
-	b, err := d.Marshal()
-	return string(b), err
+	return "", refuse(http.StatusNotAcceptable, "nothing of the offer can be used")
 }
 
 // connect waits for the peer.

@@ -38,9 +38,9 @@ type sent struct {
 }
 
 type delay struct {
-	at    time.Time // when it was acknowledged
-	d     time.Duration
-	ahead int
+	at           time.Time // when it was acknowledged
+	d            time.Duration
+	bytes, ahead int
 }
 
 // delays is the mean of some.
@@ -60,7 +60,7 @@ const (
 	much      = 64 << 10               // bytes
 	judgement = 250 * time.Millisecond // from one decision to the next
 	slack     = 40 * time.Millisecond  // by how much delays differ on a line that is not full
-	trial     = 4                      // by how much less must be on its way before it is judged whether that helps
+	trial     = 4                      // by how much rate and bytes on the way must fall before it is judged whether that helps
 	pardon    = 20 * time.Second       // how long it is not tried again
 
 	fewest, most = 2, 12 // pictures on their way
@@ -115,7 +115,7 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 		f.flying = f.flying[1:]
 		f.acked.add(now, p.bytes)
 		if p.id == id {
-			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), p.ahead})
+			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), p.bytes, p.ahead})
 		}
 	}
 	f.past = since(f.past, now.Add(-remember))
@@ -170,7 +170,7 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 	if f.before.rate == 0 {
 		f.before.rate, f.before.delays = f.rate, mean
 	}
-	if mean.ahead <= f.before.ahead/trial && mean.d > f.before.d*2/3 {
+	if f.rate <= max(f.before.rate/trial, minRate) && mean.ahead <= f.before.ahead/trial && mean.d > f.before.d*2/3 {
 		f.rate, f.before.rate = f.before.rate, 0
 		f.blameless = now.Add(pardon)
 		return
@@ -179,11 +179,11 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 }
 
 // shown returns how many bits a second pictures of late have come through with: the line can do that at least. What is little comes through
-// at once on many lines that are thin, so it shows nothing.
+// at once on many lines that are thin, so it shows nothing. What was ahead of a picture may have been there already, waiting to be drawn.
 func (f *flow) shown(now time.Time) (most float64) {
 	for _, d := range f.past {
-		if now.Sub(d.at) <= credible && (d.ahead >= much || d.d >= judgement/10) {
-			most = max(most, float64(8*d.ahead)/max(d.d, time.Millisecond).Seconds())
+		if now.Sub(d.at) <= credible && (d.bytes >= much || d.d >= judgement/10) {
+			most = max(most, float64(8*d.bytes)/max(d.d, time.Millisecond).Seconds())
 		}
 	}
 	return most
