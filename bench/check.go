@@ -85,7 +85,7 @@ func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Par
 	return r.check(checked{b.Name(), l, p}, onGPU, func(dst, src *pipeline.Frame) error {
 		pool := pipeline.NewPool(b, 1)
 		defer pool.Close()
-		f, err := b.Bilateral(p, pool)
+		f, err := b.Filter(p, pool)
 		if err != nil {
 			return err
 		}

@@ -232,7 +232,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 	if j.backend != nil {
 		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held())
 		defer results.Close()
-		f, err := j.backend.Bilateral(j.params, results)
+		f, err := j.backend.Filter(j.params, results)
 		if err != nil {
 			return 0, err
 		}

@@ -37,7 +37,7 @@ func newFeeder(b kernels.Backend, p kernels.Params, src *pipeline.Frame) (_ *fee
 		in.CopySamples(src)
 		f.frames = append(f.frames, in)
 	}
-	f.filter, err = b.Bilateral(p, f.results)
+	f.filter, err = b.Filter(p, f.results)
 	return f, err
 }
 

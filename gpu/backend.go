@@ -157,12 +157,12 @@ func (b *Backend) compute() int {
 	return lowest
 }
 
-// Warm begins to compile the kernel that Bilateral will want for p, and returns at once. What goes wrong shows when the kernel is used.
+// Warm begins to compile the kernel that Filter will want for p, and returns at once. What goes wrong shows when the kernel is used.
 func (b *Backend) Warm(p kernels.Params) {
 	b.warming.Go(func() { _ = b.compile(p) })
 }
 
-// Prepare returns when all devices have the kernel that Bilateral will want for p, or ctx ends; compiling one takes some tenths of a
+// Prepare returns when all devices have the kernel that Filter will want for p, or ctx ends; compiling one takes some tenths of a
 // second, on a thread of its own: frames are not held up by it.
 func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 	done := make(chan error, 1)
@@ -197,9 +197,9 @@ func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 }
 
 func (b *Backend) compile(p kernels.Params) error {
-	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+	v, err := b.choose(p)
 	if err != nil {
-		return failed(err, "choose a kernel")
+		return err
 	}
 	for _, u := range b.units {
 		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
@@ -209,11 +209,26 @@ func (b *Backend) compile(p kernels.Params) error {
 	return nil
 }
 
-// Bilateral returns a filter that keeps up to Held frames between calls and needs one block of pool at
+// Can reports why the devices cannot do what p asks for; nil where they can.
+func (b *Backend) Can(p kernels.Params) error {
+	_, err := b.choose(p)
+	return err
+}
+
+// choose returns the kernel for p.
+func (b *Backend) choose(p kernels.Params) (kernels.Variant, error) {
+	if err := p.Validate(); err != nil {
+		return kernels.Variant{}, err
+	}
+	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+	return v, failed(err, "choose a kernel")
+}
+
+// Filter returns a filter that keeps up to Held frames between calls and needs one block of pool at
 // least; with fewer than Held, fewer of the streams are in use. Frames in memory of the backend are copied
 // fastest, others work too. Its errors wrap ErrDevice where they are not the context's or the pool's.
-func (b *Backend) Bilateral(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-	if err := p.Validate(); err != nil {
+func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
+	if err := b.Can(p); err != nil {
 		return nil, err
 	}
 	return &filter{backend: b, pool: pool, params: p, last: map[*unit]*marks{}}, nil

@@ -23,7 +23,7 @@ func BenchmarkHost(b *testing.B) {
 	defer pool.Close()
 	inputs := pipeline.NewPool(backend, 1+backend.Held())
 	defer inputs.Close()
-	f, err := backend.Bilateral(kernels.DefaultParams(0), pool)
+	f, err := backend.Filter(kernels.DefaultParams(0), pool)
 	if err != nil {
 		b.Fatal(err)
 	}

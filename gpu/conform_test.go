@@ -99,7 +99,7 @@ func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, 
 	t.Helper()
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
-	f, err := b.Bilateral(p, pool)
+	f, err := b.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

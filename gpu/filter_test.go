@@ -42,7 +42,7 @@ func TestFormats(t *testing.T) {
 	pool := pipeline.NewPool(b, 2)
 	defer pool.Close()
 	p := kernels.DefaultParams(2)
-	f, err := b.Bilateral(p, pool)
+	f, err := b.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestHeld(t *testing.T) {
 	b := open(t, Options{Streams: 2})
 	pool := pipeline.NewPool(b, 9)
 	defer pool.Close()
-	f, err := b.Bilateral(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultParams(1), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestTooEarly(t *testing.T) {
 	film := newFilm(t, b, smallFormat, 1)
 	p := kernels.DefaultParams(1)
 	want := film.answers(t, p)[0]
-	f, err := b.Bilateral(p, pool)
+	f, err := b.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestDiscard(t *testing.T) {
 	b := open(t, Options{Streams: 3})
 	pool := pipeline.NewPool(b, 4)
 	film := newFilm(t, b, smallFormat, 3)
-	f, err := b.Bilateral(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultParams(1), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestOpenErrors(t *testing.T) {
 	if want := "cuda:0 (vidfilter test device, 2 streams)"; b.Name() != want {
 		t.Errorf("all devices that can be used are %q, want %q", b.Name(), want)
 	}
-	if _, err := b.Bilateral(kernels.DefaultParams(16), nil); err == nil {
+	if _, err := b.Filter(kernels.DefaultParams(16), nil); err == nil {
 		t.Error("radius 16 was taken")
 	}
 	if fmt.Sprint(b.units[0].Device) != "cuda:0" {

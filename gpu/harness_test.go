@@ -179,7 +179,7 @@ func show(t *testing.T, ctx context.Context, b *Backend, f *film, s *screen, p k
 	t.Helper()
 	pool := pipeline.NewPool(b, limit)
 	defer pool.Close()
-	filter, err := b.Bilateral(p, pool)
+	filter, err := b.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestDrain(t *testing.T) {
 	pool := pipeline.NewPool(b, 2)
 	defer pool.Close()
 	p := kernels.DefaultParams(1)
-	f, err := b.Bilateral(p, pool)
+	f, err := b.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

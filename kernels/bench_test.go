@@ -39,7 +39,7 @@ func benchmarkCPU(b *testing.B, isa string, p Params) {
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 	kerneltest.Scene(src, rand.New(rand.NewPCG(3, 4)))
 	b.SetBytes(benchW * benchH * 3)
-	f, err := cpu.Bilateral(p, nil)
+	f, err := cpu.Filter(p, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

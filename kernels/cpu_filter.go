@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -60,11 +61,14 @@ type cpuBilateral struct {
 	pinner runtime.Pinner
 }
 
-// Bilateral returns a filter that holds no frame between calls. Its Process fails with the context's cause
+// Filter returns a filter that holds no frame between calls. Its Process fails with the context's cause
 // when that ends, at the next tile.
-func (c *CPU) Bilateral(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
+func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if p.Filter != Bilateral {
+		return nil, fmt.Errorf("kernels: the CPU has no %s filter", p.Filter)
 	}
 	f := &cpuBilateral{cpu: c, pool: pool, params: p}
 	f.job.fields = new([2]C.vf_job)

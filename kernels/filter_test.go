@@ -38,7 +38,7 @@ func TestFilter(t *testing.T) {
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	p := DefaultParams(2)
-	f, err := cpu.Bilateral(p, pool)
+	f, err := cpu.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestCancel(t *testing.T) {
 	cpu := newCPU(t, 2, "")
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	f, err := cpu.Bilateral(DefaultParams(15), pool)
+	f, err := cpu.Filter(DefaultParams(15), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +97,10 @@ func TestFilterErrors(t *testing.T) {
 	cpu := newCPU(t, 1, "")
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	if _, err := cpu.Bilateral(DefaultParams(16), pool); err == nil {
+	if _, err := cpu.Filter(DefaultParams(16), pool); err == nil {
 		t.Error("radius 16 was taken")
 	}
-	f, err := cpu.Bilateral(DefaultParams(1), pool)
+	f, err := cpu.Filter(DefaultParams(1), pool)
 	if err != nil {
 		t.Fatal(err)
 	}

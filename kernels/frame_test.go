@@ -10,7 +10,7 @@ import (
 // cpuRun filters src into dst on the CPU, which need not be memory of the backend.
 func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Params) {
 	t.Helper()
-	f, err := cpu.Bilateral(p, nil)
+	f, err := cpu.Filter(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if p.Filter != Bilateral {
+		return nil, fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
+	}
 	if !v.does(p) {
 		return nil, fmt.Errorf("kernels: %s does not do radius %d, %s, %s", v.Name, p.Radius, p.Range, p.Distance)
 	}
@@ -73,7 +76,7 @@ func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes) []Launch {
 
 // does is takes without the device.
 func (v Variant) does(p Params) bool {
-	return (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range && v.Distance == p.Distance
+	return p.Filter == Bilateral && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range && v.Distance == p.Distance
 }
 
 func blocks(n, tile int) int { return (n + tile - 1) / tile }

@@ -6,7 +6,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Reference filters src into dst by the definition, in float64 and without any cleverness: it says what
+// Reference filters src into dst by the definition of p.Filter, in float64 and without any cleverness: it says what
 // correct is, and takes seconds for a large frame. Both frames must have the same format and must not
 // share memory; src is borrowed and not written, of dst only samples are written.
 //
@@ -18,11 +18,29 @@ import (
 //   - zero: pixels outside are black words and take part with their weight.
 //   - skip: words whose window leaves the picture stay, and samples that cover only such words are
 //     copied from the input, so that they are not touched by the way to RGB and back either.
+//   - recursive: see recursive.go; the words in between are those of the bilateral filter.
 //   - interlaced frames: see field.
 func Reference(dst, src *pipeline.Frame, p Params) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	if p.Filter == Recursive {
+		return eachField(dst, src, func(in picture, _ transform) picture { return recursiveWords(in, p, exact) })
+	}
+	err := eachField(dst, src, func(in picture, t transform) picture { return filterWords(in, p, t) })
+	if err != nil || p.Border != Skip {
+		return err
+	}
+	in, n := fieldsOf(src, src.Interlaced)
+	out, _ := fieldsOf(dst, src.Interlaced)
+	for i := range n {
+		keepSamples(out[i], in[i], p.Radius)
+	}
+	return nil
+}
+
+// eachField makes words of each field of src, filters them, and makes samples of dst of the results.
+func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture) error {
 	if err := checkPair(dst, src); err != nil {
 		return err
 	}
@@ -33,11 +51,7 @@ func Reference(dst, src *pipeline.Frame, p Params) error {
 	in, n := fieldsOf(src, src.Interlaced)
 	out, _ := fieldsOf(dst, src.Interlaced)
 	for i := range n {
-		words := wordsOf(in[i], t)
-		planesOf(out[i], t, filterWords(words, p, t))
-		if p.Border == Skip {
-			keepSamples(out[i], in[i], p.Radius)
-		}
+		planesOf(out[i], t, filter(wordsOf(in[i], t), t))
 	}
 	return nil
 }

@@ -218,6 +218,9 @@ func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
 	if err := p.Validate(); err != nil {
 		return Variant{}, err
 	}
+	if p.Filter != Bilateral {
+		return Variant{}, fmt.Errorf("kernels: no kernel for the %s filter", p.Filter)
+	}
 	best := -1
 	for i, v := range variants {
 		if v.takes(p, f, compute) && (best < 0 || v.Form > variants[best].Form) {

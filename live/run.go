@@ -108,7 +108,7 @@ func (l *loop) change(f Filter) (err error) {
 	}
 	l.discard()
 	l.by = f
-	l.filter, err = l.s.o.Backend.Bilateral(p, l.s.results)
+	l.filter, err = l.s.o.Backend.Filter(p, l.s.results)
 	return err
 }
 

@@ -179,7 +179,7 @@ func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	b, err := cpu.Bilateral(p, pool)
+	b, err := cpu.Filter(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// openBackend chooses where the filter runs. auto takes the CPU when there is no GPU, and says so.
+// openBackend chooses where the filter runs. auto takes the CPU when there is no GPU that can do it, and says so.
 func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 	if o.Join == "" && o.Device.Kind != "cpu" {
-		b, err := gpu.Open(o.gpuOptions(u))
+		b, err := o.openGPU(u)
 		if err == nil {
 			u.verbose("filtering on %s", b.Name())
 			b.Warm(o.Params) // while the input is opened
@@ -29,6 +29,19 @@ func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 	}
 	u.verbose("filtering on %s", cpu.Name())
 	return cpu, nil
+}
+
+// openGPU returns GPUs that can do what is asked for.
+func (o *options) openGPU(u *ui) (*gpu.Backend, error) {
+	b, err := gpu.Open(o.gpuOptions(u))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Can(o.Params); err != nil {
+		_ = b.Close()
+		return nil, err
+	}
+	return b, nil
 }
 
 func (o *options) gpuOptions(u *ui) gpu.Options {

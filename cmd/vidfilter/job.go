@@ -175,7 +175,7 @@ func (j *job) openPools() {
 
 func (j *job) filter() (pipeline.Filter, error) {
 	j.openPools()
-	f, err := j.backend.Bilateral(j.o.Params, j.results)
+	f, err := j.backend.Filter(j.o.Params, j.results)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func newOurs(isa string, threads int, p kernels.Params, src *pipeline.Frame) (o 
 		return nil, err
 	}
 	o.pool = pipeline.NewPool(o.cpu, 1)
-	if o.filter, err = o.cpu.Bilateral(p, o.pool); err != nil {
+	if o.filter, err = o.cpu.Filter(p, o.pool); err != nil {
 		return nil, err
 	}
 	return o, o.frame() // the first touch of memory is no one's time
