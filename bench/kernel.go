@@ -113,12 +113,7 @@ func (r *run) kernelRows(ctx context.Context, s *KernelSection, src *pipeline.Fr
 
 // paramsOf returns the default options with what the variant is made for in place.
 func paramsOf(v kernels.Variant, radius int) kernels.Params {
-	p := kernels.DefaultParams(radius)
-	p.Range, p.Distance = v.Range, v.Distance
-	if v.Form == kernels.Paper {
-		p.Border = kernels.Zero
-	}
-	return p
+	return v.Adapt(kernels.DefaultParams(radius))
 }
 
 func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) bool {
@@ -127,16 +122,18 @@ func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) b
 }
 
 // wanted says whether a variant is measured: what the person named, or what does the default options; of planes, only what the
-// filter would take for them. The paper's takes RGBA only.
+// filter would take for them. Those of the papers take RGBA only.
 func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bool) bool {
 	switch {
-	case v.Radius != radius && v.Radius != kernels.AnyRadius, v.Compute > r.gpu.Device().Compute:
+	case !v.TakesRadius(radius), v.Compute > r.gpu.Device().Compute:
 		return false
-	case v.Form == kernels.Paper && (l != pipeline.RGBA || radius == 0):
+	case v.FromPaper() && l != pipeline.RGBA:
 		return false
 	case r.o.Kernel != "":
 		named, err := path.Match(r.o.Kernel, v.Name)
 		return err == nil && named
+	case v.FromPaper() && v.Form != kernels.Paper: // the others are the lab's
+		return false
 	}
 	d := kernels.DefaultParams(radius)
 	return v.Range == d.Range && v.Distance == d.Distance && (chosen || l == pipeline.RGBA)

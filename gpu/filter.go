@@ -155,8 +155,8 @@ func (f *filter) makeRound(round, size int) error {
 		if round >= b.streams {
 			before = f.slots[len(f.slots)-b.streams*len(b.units)]
 		}
-		start, v := time.Now(), f.variant
-		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, before, size) })
+		start, v, p := time.Now(), f.variant, f.plan
+		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, p, before, size) })
 		if err != nil {
 			return u.failed(err, "make a stream on %s", u)
 		}

@@ -65,7 +65,7 @@ func (fl *flight) copyIn() error {
 
 func (fl *flight) launch(p *kernels.Plan) error {
 	s := fl.slot
-	launches := p.Launches(fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address))
+	launches := p.Launches(fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address), s.memory.device())
 	for _, l := range launches {
 		if err := s.kernel.allow(l.Shared); err != nil {
 			return err

@@ -14,6 +14,7 @@ type slot struct {
 	stream  cu.Stream
 	owner   bool // of the stream
 	in, out buffer
+	memory  *memory   // what the kernel uses beside; the stream's
 	marks   [2]*marks // by turns: the times of a frame are read when the next is on its way
 	uses    int
 }
@@ -29,16 +30,16 @@ type buffer struct {
 
 // newSlot returns a slot with buffers of size bytes and the variant's kernel, in the stream of the slot before, which must outlive it, or
 // where that is nil in a new one; after an error nothing is left.
-func newSlot(u *unit, v kernels.Variant, before *slot, size int) (*slot, error) {
+func newSlot(u *unit, v kernels.Variant, p *kernels.Plan, before *slot, size int) (*slot, error) {
 	s := &slot{unit: u}
-	if err := s.make(v, before, size); err != nil {
+	if err := s.make(v, p, before, size); err != nil {
 		s.free()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *slot) make(v kernels.Variant, before *slot, size int) (err error) {
+func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int) (err error) {
 	if s.kernel, err = s.unit.load(v); err != nil {
 		return err
 	}
@@ -48,11 +49,14 @@ func (s *slot) make(v kernels.Variant, before *slot, size int) (err error) {
 		}
 	}
 	if before != nil {
-		s.stream = before.stream
+		s.stream, s.memory = before.stream, before.memory
 	} else if s.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 		return s.unit.failed(err, "make a stream on %s", s.unit)
 	} else {
 		s.owner = true
+		if s.memory, err = newMemory(s.unit, p); err != nil {
+			return err
+		}
 	}
 	if err = s.in.grow(s.unit, size); err != nil {
 		return err
@@ -109,6 +113,7 @@ func (s *slot) free() {
 	s.in.free()
 	s.out.free()
 	if s.owner {
+		s.memory.free()
 		_ = s.stream.Destroy()
 	}
 	for _, m := range s.marks {

@@ -70,6 +70,7 @@ type kernelRun struct {
 	fields   bool
 	in, out  *image
 	buffers  []framePair
+	memories []*memory // of each stream
 	trial    *trial
 	launches [][]kernels.Launch // for each pair of buffers
 }
@@ -125,7 +126,7 @@ func (b *Backend) newKernelRun(v kernels.Variant, p kernels.Params, src *pipelin
 			return nil, err
 		}
 	}
-	if err = u.work.do(func() error { return k.load(v, buffers) }); err != nil {
+	if err = u.work.do(func() error { return k.load(v, buffers, max(streams, 1)) }); err != nil {
 		return nil, err
 	}
 	k.trial, err = newTrial(u, streams, k.launch)
@@ -139,7 +140,7 @@ func (u *unit) outgrowCache(size int) (int, error) {
 }
 
 // load is called on the work thread.
-func (k *kernelRun) load(v kernels.Variant, buffers int) (err error) {
+func (k *kernelRun) load(v kernels.Variant, buffers, streams int) (err error) {
 	if k.kernel, err = k.unit.load(v); err != nil {
 		return err
 	}
@@ -147,11 +148,18 @@ func (k *kernelRun) load(v kernels.Variant, buffers int) (err error) {
 	if err := growPairs(k.unit, k.buffers, k.in.size(), k.out.size()); err != nil {
 		return err
 	}
-	for _, p := range k.buffers {
+	for range streams {
+		m, err := newMemory(k.unit, k.plan)
+		if err != nil {
+			return err
+		}
+		k.memories = append(k.memories, m)
+	}
+	for i, p := range k.buffers {
 		if err := cu.MemcpyHtoD(p.in.address, k.in.pointer(), int64(k.in.size())); err != nil {
 			return err
 		}
-		launches := k.plan.Launches(k.fields, k.in.planes(p.in), k.out.planes(p.out))
+		launches := k.plan.Launches(k.fields, k.in.planes(p.in), k.out.planes(p.out), k.memories[i%streams].device())
 		k.launches = append(k.launches, launches)
 		for _, l := range launches {
 			if err := k.kernel.allow(l.Shared); err != nil {
@@ -162,7 +170,7 @@ func (k *kernelRun) load(v kernels.Variant, buffers int) (err error) {
 	return nil
 }
 
-// launch queues the kernel alone.
+// launch queues the kernel alone. Buffers and streams come round together, so that a stream keeps to its own memory.
 func (k *kernelRun) launch(i int, s []cu.Stream) error {
 	for _, l := range k.launches[i%len(k.launches)] {
 		if err := run(k.kernel.kernel, l, s[i%len(s)]); err != nil {
@@ -201,7 +209,13 @@ func (k *kernelRun) close() {
 	if k.trial != nil {
 		k.trial.close()
 	}
-	_ = k.unit.work.do(func() error { freePairs(k.buffers); return nil })
+	_ = k.unit.work.do(func() error {
+		freePairs(k.buffers)
+		for _, m := range k.memories {
+			m.free()
+		}
+		return nil
+	})
 	for _, m := range []*image{k.in, k.out} {
 		if m != nil {
 			m.memory.Free()

@@ -21,11 +21,7 @@ func paramsOf(v kernels.Variant) kernels.Params {
 	if v.Radius == kernels.AnyRadius {
 		p = kernels.DefaultParams(2)
 	}
-	p.Range, p.Distance = v.Range, v.Distance
-	if v.Form == kernels.Paper {
-		p.Border = kernels.Zero
-	}
-	return p
+	return v.Adapt(p)
 }
 
 // TestEachVariant holds every variant to the reference, those that no filter would choose too. The paper's takes alpha for a
@@ -38,7 +34,7 @@ func TestEachVariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, v := range kernels.Variants() {
 		for _, l := range []pipeline.Layout{pipeline.RGBA, pipeline.NV12} {
-			if v.Form == kernels.Paper && l != pipeline.RGBA || testing.Short() && v.Radius > 6 {
+			if v.FromPaper() && l != pipeline.RGBA || testing.Short() && v.Radius > 6 {
 				continue
 			}
 			src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 41, Matrix: pipeline.BT709})

@@ -29,11 +29,12 @@ type Launch struct {
 
 // Plan is what the launches of one variant have in common for frames of one format; making one takes longer than a small frame.
 type Plan struct {
-	format                pipeline.Format
-	radius                int
-	args                  C.vf_args // without the addresses
-	width, height, shared int       // of a block
-	threads               [2]int
+	variant Variant
+	lab     labForm // of the papers' kernels
+	isLab   bool    // is one
+	params  Params
+	format  pipeline.Format
+	args    C.vf_args // without the addresses
 }
 
 // Plan returns the plan for frames of a format.
@@ -41,42 +42,63 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if p.Filter != Bilateral {
+	switch {
+	case v.Filter != p.Filter:
 		return nil, fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
-	}
-	if !v.does(p) {
-		return nil, fmt.Errorf("kernels: %s does not do radius %d, %s, %s", v.Name, p.Radius, p.Range, p.Distance)
+	case !v.does(p):
+		return nil, fmt.Errorf("kernels: %s does %s, not radius %d, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.Range, p.Distance, p.Border)
+	case v.FromPaper() && f.Layout != pipeline.RGBA:
+		return nil, fmt.Errorf("kernels: %s filters RGBA, not %s", v.Name, f.Layout)
 	}
 	t, err := newTransform(f)
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{format: f, radius: p.Radius, threads: v.threads}
-	plan.width, plan.height, plan.shared = v.tile(p)
+	if p.Filter == Recursive { // has no window, and beyond its ends a line stays as it is
+		p.Radius, p.Border = 0, Clamp
+	}
+	plan := &Plan{variant: v, params: p, format: f}
+	plan.lab, plan.isLab = v.Form.lab()
 	v.fill(&plan.args, p, f, t)
 	return plan, nil
 }
 
-// Launches returns the runs that filter one frame from src to dst, which do not overlap: one, or two for an interlaced
-// frame, whose order does not matter.
-func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes) []Launch {
+// Launches returns the runs that filter one frame from src to dst, which do not overlap, to be made in this order on one stream: one for
+// each field, or as many as the variant has passes.
+func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes, memory DeviceMemory) (all []Launch) {
 	rows, n := rowsOf(p.format, interlaced)
-	launches := make([]Launch, n)
-	for i := range launches {
+	for _, field := range rows[:n] {
 		args := p.args
-		place(&args, p.format, rows[i], p.radius, src, dst)
-		launches[i] = Launch{
-			Grid:  [3]int{blocks(p.format.Width, p.width), blocks(rows[i].height, p.height), 1},
-			Block: [3]int{p.threads[0], p.threads[1], 1}, Shared: p.shared,
-			Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
+		place(&args, p.format, field, p.params.Radius, src, dst)
+		for i, pass := range p.passes(field.height) {
+			l := Launch{
+				Grid: [3]int{pass.grid[0], pass.grid[1], 1}, Block: [3]int{pass.block[0], pass.block[1], 1}, Shared: pass.shared,
+				Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
+			}
+			if p.isLab {
+				l.Args, l.ArgsSize = labArgs(args, p.params, memory, i, pass.recursion)
+			}
+			all = append(all, l)
 		}
 	}
-	return launches
+	return all
+}
+
+// passes returns the launches for a field of so many rows.
+func (p *Plan) passes(height int) []pass {
+	if p.lab.passes != nil {
+		return p.lab.passes(p.variant, p.params, p.format.Width, height)
+	}
+	across, down, shared := p.variant.tile(p.params)
+	return []pass{{grid: [2]int{blocks(p.format.Width, across), blocks(height, down)}, block: p.variant.threads, shared: shared}}
 }
 
 // does is takes without the device.
 func (v Variant) does(p Params) bool {
-	return p.Filter == Bilateral && (v.Radius == p.Radius || v.Radius == AnyRadius) && v.Range == p.Range && v.Distance == p.Distance
+	if p.Filter == Recursive {
+		return v.Filter == Recursive
+	}
+	return v.Filter == Bilateral && v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
 }
 
 func blocks(n, tile int) int { return (n + tile - 1) / tile }
@@ -86,7 +108,9 @@ func (v Variant) fill(a *C.vf_args, p Params, f pipeline.Format, t transform) {
 	sx, sy := f.ChromaShift()
 	a.layout, a.sub_x, a.sub_y = C.int32_t(f.Layout), C.int32_t(sx), C.int32_t(sy)
 	a.radius, a.border = C.int32_t(p.Radius), C.int32_t(p.Border)
-	v.fillWeights(a, p)
+	if p.Filter == Bilateral {
+		v.fillWeights(a, p)
+	}
 	fillDeviceColour(&a.color, t)
 }
 
@@ -133,7 +157,7 @@ func (v Variant) fillWeights(a *C.vf_args, p Params) {
 			a.tap[dy][dx] = [2]C.float{C.float(clampFloat(c0)), C.float(clampFloat(c1))}
 		}
 	}
-	a.two_var = C.float(clampFloat(twice(p.SigmaR)))
+	a.two_var = C.float(max(clampFloat(twice(p.SigmaR)), 0x1p-100)) // kernels divide by it
 	a.gauss = C.float(clampFloat(64 * math.Log2E / twice(p.SigmaR)))
 }
 
@@ -156,8 +180,8 @@ const weightExponent = 110
 // tapWeight returns the constants a and b of a tap with the spatial weight gs; see vf_args.tap. Where R is Lorentzian and D^2 is an
 // integer read as a float, a makes up for its 2^-149.
 func (v Variant) tapWeight(p Params, gs float64) (a, b float64) {
-	if v.Form == Paper {
-		return gs, 0
+	if v.FromPaper() {
+		return gs, 0 // R is worked out apart
 	}
 	scaled := v.Form != General
 	if p.Range == Gaussian {

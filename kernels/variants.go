@@ -19,9 +19,15 @@ const (
 	Tile                // tile.cu: distance rgb, the radius known to the compiler
 	Sliding             // sliding.cu: small radii, no shared memory, each pair of pixels weighted once
 	Tensor              // tensor.cu: large radii on tensor cores
+
+	// The papers' other systems, see labForms.
+	Thesis       // thesis.cu: the thesis (000)
+	RecursiveLab // recursive.cu: algorithms A, C and D of 002
+
+	RecursiveFast // recursive_fast.cu: what the recursive filter runs
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "recursive", "recursive_fast"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 
@@ -33,10 +39,20 @@ const AnyRadius = -1
 type Variant struct {
 	Name     string // of the kernel's entry point, of its module and of the file with its PTX
 	Form     Form
-	Radius   int // or AnyRadius
+	Filter   Filter
+	Radius   int // or AnyRadius; 0 of the recursive filter
 	Range    RangeWeight
 	Distance Distance
 	Compute  int // the lowest compute capability that runs it: 61 or 80
+
+	// Of a system of the papers, see FromPaper: which one ("000"), its version there ("4") and name ("padded shared memory"), and the
+	// only border that it knows.
+	Paper, Version, Title string
+	Border                Border
+	// With AnyRadius, the smallest and the largest; 0 as the largest is MaxRadius.
+	LeastRadius, MostRadius int
+
+	Approximation Approximation // of algorithms C and D of the recursive filter; any may be put in its place, as far as its Algorithm is the same
 
 	width, height int // pixels of one block's tile
 	threads       [2]int
@@ -51,7 +67,8 @@ var variants = listVariants()
 
 func listVariants() (list []Variant) {
 	list = append(list, Variant{
-		Name: "paper", Form: Paper, Radius: AnyRadius, Range: Lorentzian, Distance: RGB, Compute: 61,
+		Name: "paper", Form: Paper, Radius: AnyRadius, LeastRadius: 1, Range: Lorentzian, Distance: RGB, Border: Zero, Compute: 61,
+		Paper: "001", Version: "CUDA", Title: "halo block",
 		threads: [2]int{32, 32}, shared: 4 * 32 * 32, flags: []string{rangeFlag(Lorentzian)},
 	})
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
@@ -70,6 +87,9 @@ func listVariants() (list []Variant) {
 				width: 32, height: 16, threads: [2]int{32, 8}, flags: []string{define("DISTANCE", int(d)), rangeFlag(r)},
 			})
 		}
+	}
+	for _, l := range labForms {
+		list = append(list, l.list()...)
 	}
 	return list
 }
@@ -200,7 +220,7 @@ func (v Variant) takes(p Params, f pipeline.Format, compute int) bool {
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
 	}
-	return v.Form != Paper && v.does(p) && v.Compute <= compute
+	return !v.FromPaper() && v.does(p) && v.Compute <= compute
 }
 
 // Margin is how many black pixels the variant reads beyond each edge of its source, beside the frame itself: the host
@@ -217,9 +237,6 @@ func (v Variant) Margin(p Params) int {
 func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
 	if err := p.Validate(); err != nil {
 		return Variant{}, err
-	}
-	if p.Filter != Bilateral {
-		return Variant{}, fmt.Errorf("kernels: no kernel for the %s filter", p.Filter)
 	}
 	best := -1
 	for i, v := range variants {

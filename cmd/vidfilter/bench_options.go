@@ -93,7 +93,7 @@ func (o *benchOptions) check() error {
 func (o *benchOptions) matches() bool {
 	return slices.ContainsFunc(kernels.Variants(), func(v kernels.Variant) bool {
 		named, err := path.Match(o.Kernel, v.Name)
-		return err == nil && named && (len(o.Radii) == 0 || v.Radius == kernels.AnyRadius || slices.Contains(o.Radii, v.Radius))
+		return err == nil && named && (len(o.Radii) == 0 || slices.ContainsFunc(o.Radii, v.TakesRadius))
 	})
 }
 

@@ -24,6 +24,8 @@ enum {
 	LINES = 2,
 	GROUP = 16, // runs that one thread scans
 	MAPS = 12,  // of a run: direction, pole, channel
+	PLACES = 2 + MAPS + 1, // odd for the banks' sake, too
+	POWERS = (2 - VF_KEPT) * RUN + 1, // of a thread in shared memory; odd for the banks' sake
 	RECORD = 128, // bytes of a piece's maps in the scratch memory: T of each pole, the maps, the pixel to the left
 };
 
@@ -33,28 +35,27 @@ struct scene {
 	int thread, line, from; // the first line, and of it the first pixel
 	int pitch, columns;     // of the pixels, and of the maps: places a line
 	pixel *pixels;
-	float2 *second; // B of the second pole, by pixel and thread
-	float2 *maps;   // by line, 2 + MAPS and run; the first two are T
+	float2 *powers; // B of the poles that are not kept in registers, by thread, pole and pixel
+	float2 *maps;   // by line, run, and T of both poles and the MAPS; after each group of runs a place is left free
 	float2 *groups; // the same by group
 };
 
 DEVICE int place(int k) { return k + k / RUN; }
-DEVICE int columns_of(int runs) { return runs + (runs + GROUP - 1) / GROUP; }
-DEVICE int column(int run) { return run + run / GROUP; }
+DEVICE int groups_of(const vf_recursion &r) { return (r.runs + GROUP - 1) / GROUP; }
 DEVICE pixel *line_of(const scene &s, int line) { return s.pixels + line * s.pitch + 1; }
-DEVICE float2 *map_of(const scene &s, int line, int map) { return s.maps + (line * (2 + MAPS) + map) * s.columns; }
-DEVICE float2 *group_of(const scene &s, const vf_recursion &r, int line, int map) {
-	return s.groups + (line * (2 + MAPS) + map) * ((r.runs + GROUP - 1) / GROUP);
+DEVICE float2 *maps_of(const scene &s, int line, int run) { return s.maps + (line * s.columns + run + run / GROUP) * PLACES; }
+DEVICE float2 *group_of(const scene &s, const vf_recursion &r, int line, int group) {
+	return s.groups + (line * groups_of(r) + group) * PLACES;
 }
 
 DEVICE scene scene_of(const vf_recursion &r) {
 	scene s;
 	s.thread = thread_x(), s.line = block_x() * LINES, s.from = block_y() * r.runs * RUN;
-	s.pitch = 1 + place(r.runs * RUN), s.columns = columns_of(r.runs);
+	s.pitch = 1 + place(r.runs * RUN), s.columns = r.runs + groups_of(r);
 	s.pixels = (pixel *)shared_memory();
-	s.second = (float2 *)(s.pixels + LINES * s.pitch);
-	s.maps = s.second + (VF_KEPT < 2 ? RUN * r.threads : 0);
-	s.groups = s.maps + LINES * (2 + MAPS) * s.columns;
+	s.powers = (float2 *)(s.pixels + LINES * s.pitch);
+	s.maps = s.powers + POWERS * r.threads;
+	s.groups = s.maps + LINES * PLACES * s.columns;
 	return s;
 }
 
@@ -64,7 +65,7 @@ DEVICE uint8_t *pixel_at(const vf_lab_args &lab, const vf_args &args, int x, int
 	return (uint8_t *)lab.scratch + 32 * square + 16 * (y & 1) + 8 * (x & 1);
 }
 DEVICE uint8_t *record_of(const vf_lab_args &lab, const vf_recursion &r, int line, int piece) {
-	return (uint8_t *)lab.scratch + r.records + (int64_t)RECORD * (line * r.pieces + piece);
+	return (uint8_t *)lab.scratch + ((uint64_t)r.records[1] << 32 | r.records[0]) + (int64_t)RECORD * (line * r.pieces + piece);
 }
 DEVICE pixel read_pixel(const uint8_t *at) { return read_u64(at); }
 DEVICE float2 read_complex(const uint8_t *at) {
@@ -201,7 +202,7 @@ DEVICE void store_planes(const vf_args &args, const vf_recursion &r, const scene
 			bottom.x = word_of_pixel(first[place(i) + 1]), bottom.y = both ? word_of_pixel(second[place(i) + 1]) : bottom.x;
 			store_two(args, x, y + 1, bottom);
 		}
-		store_chroma_of(args, x, y >> args.sub_y, top, bottom);
+		store_chroma_of(args, x, y >> args.sub_y, top, args.sub_y ? bottom : top);
 		if (!args.sub_y && two) store_chroma_of(args, x, y + 1, bottom, bottom);
 	}
 }
@@ -209,7 +210,7 @@ DEVICE void store_planes(const vf_args &args, const vf_recursion &r, const scene
 // A thread's run.
 
 struct run {
-	float2 b[VF_KEPT][RUN]; // B of the poles that are kept in registers
+	float2 b[2][RUN]; // B of the poles that are kept in registers
 	colour s[RUN];
 };
 
@@ -238,13 +239,16 @@ DEVICE void collect(states &v, float2 &t, float2 b, const colour &s) {
 	t = next;
 }
 
-DEVICE void keep_map(const scene &s, int line, int map, int run, const states &x) {
-	map_of(s, line, map)[column(run)] = x.r;
-	map_of(s, line, map + 1)[column(run)] = x.g;
-	map_of(s, line, map + 2)[column(run)] = x.b;
-}
-DEVICE states kept_map(const scene &s, int line, int map, int run) {
-	return {map_of(s, line, map)[column(run)], map_of(s, line, map + 1)[column(run)], map_of(s, line, map + 2)[column(run)]};
+DEVICE void keep_map(float2 *maps, const states &x) { maps[0] = x.r, maps[1] = x.g, maps[2] = x.b; }
+DEVICE states kept_map(const float2 *maps) { return {maps[0], maps[1], maps[2]}; }
+
+DEVICE float2 *power_at(const scene &s, int pole, int k) { return s.powers + s.thread * POWERS + (pole - VF_KEPT) * RUN + k; }
+
+// whole has a pixel read in one go, though half of its second word is not looked at.
+DEVICE pixel whole(pixel p) {
+	uint32_t low = p.x, high = p.y;
+	now(low), now(high);
+	return pixel{low, high};
 }
 
 // measure makes the links of a run and its maps.
@@ -255,131 +259,134 @@ DEVICE void measure(const vf_recursion &r, const scene &s, run &own, int line, i
 	float2 t[2] = {{1, 0}, {1, 0}};
 	UNROLL
 	for (int k = 0; k < RUN; k++) {
-		colour f = colour_of(pixels[k]);
+		colour f = colour_of(whole(pixels[k]));
 		colour d = {f.r - left.r, f.g - left.g, f.b - left.b};
 		left = f;
 		float square = fma(r.slope, fma(d.r, d.r, fma(d.g, d.g, d.b * d.b)), 1.0f), inverse = reciprocal_root(square);
 		float distance = square * inverse;
+		distance = distance < r.far ? distance : r.far;
 		colour step = {d.r * inverse, d.g * inverse, d.b * inverse};
 		own.s[k] = step;
 		UNROLL
 		for (int i = 0; i < 2; i++) {
 			float2 b = power(r.rate[i], distance);
 			if (i < VF_KEPT)
-				own.b[i < VF_KEPT ? i : 0][k] = b;
+				own.b[i][k] = b;
 			else
-				s.second[k * r.threads + s.thread] = b;
+				*power_at(s, i, k) = b;
 			go_forwards(u[i], b, step);
 			collect(v[i], t[i], b, step);
 		}
 	}
+	float2 *maps = maps_of(s, line, number);
 	UNROLL
 	for (int i = 0; i < 2; i++) {
-		map_of(s, line, i)[column(number)] = t[i];
-		keep_map(s, line, 2 + 3 * i, number, u[i]);
-		keep_map(s, line, 8 + 3 * i, number, v[i]);
+		maps[i] = t[i];
+		keep_map(maps + 2 + 3 * i, u[i]);
+		keep_map(maps + 8 + 3 * i, v[i]);
 	}
 }
 
-DEVICE float2 link_of(const vf_recursion &r, const scene &s, const run &own, int pole, int k) {
-	return pole < VF_KEPT ? own.b[pole < VF_KEPT ? pole : 0][k] : s.second[k * r.threads + s.thread];
+DEVICE float2 link_of(const scene &s, const run &own, int pole, int k) {
+	return pole < VF_KEPT ? own.b[pole][k] : *power_at(s, pole, k);
 }
 
 // shaded adds Re p x of both poles to a channel.
 DEVICE float shaded(float f, float2 p0, float2 p1, float2 x0, float2 x1) {
 	return fma(p0.x, x0.x, fma(-p0.y, x0.y, fma(p1.x, x1.x, fma(-p1.y, x1.y, f))));
 }
-DEVICE void shade(pixel &at, float2 p0, float2 p1, const states *x) {
-	colour f = colour_of(at);
-	at = pixel_of({shaded(f.r, p0, p1, x[0].r, x[1].r), shaded(f.g, p0, p1, x[0].g, x[1].g), shaded(f.b, p0, p1, x[0].b, x[1].b)});
+DEVICE void shade(pixel *at, float2 p0, float2 p1, const states *x) {
+	colour f = colour_of(whole(*at));
+	*at = pixel_of({shaded(f.r, p0, p1, x[0].r, x[1].r), shaded(f.g, p0, p1, x[0].g, x[1].g), shaded(f.b, p0, p1, x[0].b, x[1].b)});
 }
 
 // finish runs both ways from the states that the scan has left in the maps' places.
 DEVICE void finish(const vf_recursion &r, const scene &s, const run &own, int line, int number) {
 	pixel *pixels = line_of(s, line) + number * (RUN + 1);
 	float2 p0 = complex_of(r.drive[0]), p1 = complex_of(r.drive[1]);
-	states u[2] = {kept_map(s, line, 2, number), kept_map(s, line, 5, number)};
+	const float2 *maps = maps_of(s, line, number);
+	states u[2] = {kept_map(maps + 2), kept_map(maps + 5)};
 	UNROLL
 	for (int k = 0; k < RUN; k++) {
 		UNROLL
-		for (int i = 0; i < 2; i++) go_forwards(u[i], link_of(r, s, own, i, k), own.s[k]);
-		shade(pixels[k], p0, p1, u);
+		for (int i = 0; i < 2; i++) go_forwards(u[i], link_of(s, own, i, k), own.s[k]);
+		shade(pixels + k, p0, p1, u);
 	}
-	states v[2] = {kept_map(s, line, 8, number), kept_map(s, line, 11, number)};
+	states v[2] = {kept_map(maps + 8), kept_map(maps + 11)};
 	UNROLL
 	for (int k = RUN - 1; k >= 0; k--) {
-		shade(pixels[k], p0, p1, v);
+		shade(pixels + k, p0, p1, v);
 		UNROLL
-		for (int i = 0; i < 2; i++) go_backwards(v[i], link_of(r, s, own, i, k), own.s[k]);
+		for (int i = 0; i < 2; i++) go_backwards(v[i], link_of(s, own, i, k), own.s[k]);
 	}
 }
 
 // The scan. A task is a group of runs of one map of one line; maps from 8 on are from the right.
 
 struct task {
-	int line, map, pole, group, first, step, count; // the runs first, first + step, ...
+	int line, map, pole, group, count;
+	int first, step; // of the places of its runs' maps
 };
-DEVICE task task_of(const vf_recursion &r, int number, int maps) {
-	int groups = (r.runs + GROUP - 1) / GROUP, rest = number / groups;
+DEVICE int pole_of(int map) { return map < 2 ? map : (map - 2) / 3 & 1; }
+template <int MOST> DEVICE task task_of(const vf_recursion &r, const scene &s, int number) {
+	int groups = groups_of(r), rest = number / MOST;
 	task t;
-	t.group = number - rest * groups, t.line = rest / maps;
-	t.map = rest - t.line * maps + 2 + MAPS - maps;
-	t.pole = t.map < 2 ? t.map : (t.map - 2) / 3 & 1;
+	t.map = number - rest * MOST + 2 + MAPS - MOST, t.pole = pole_of(t.map);
+	t.line = rest / groups, t.group = rest - t.line * groups;
 	int begin = t.group * GROUP;
 	t.count = r.runs - begin < GROUP ? r.runs - begin : GROUP;
-	t.step = t.map < 8 ? 1 : -1, t.first = t.map < 8 ? begin : begin + t.count - 1;
+	t.step = t.map < 8 ? PLACES : -PLACES;
+	t.first = (int)(maps_of(s, t.line, t.map < 8 ? begin : begin + t.count - 1) - s.maps);
 	return t;
+}
+
+// fold folds count maps, step apart, into x: T of a pole, and a map's X; of T itself there is no X.
+DEVICE float2 fold(float2 x, const float2 *maps, int pole, int map, int step, int count) {
+	UNROLL_BY(4)
+	for (int i = 0; i < count; i++, maps += step) x = times_add(maps[pole], x, map < 2 ? float2{0, 0} : maps[map]);
+	return x;
 }
 
 // fold_groups folds the runs of each group.
 DEVICE void fold_groups(const vf_recursion &r, const scene &s) {
-	int groups = (r.runs + GROUP - 1) / GROUP;
-	for (int n = s.thread; n < LINES * (2 + MAPS) * groups; n += r.threads) {
-		task t = task_of(r, n, 2 + MAPS);
-		const float2 *product = map_of(s, t.line, t.pole) + column(t.first), *map = map_of(s, t.line, t.map) + column(t.first);
-		float2 x = t.map < 2 ? float2{1, 0} : float2{0, 0};
-		UNROLL_BY(4)
-		for (int i = 0; i < t.count; i++)
-			x = times_add(product[i * t.step], x, t.map < 2 ? float2{0, 0} : map[i * t.step]);
-		group_of(s, r, t.line, t.map)[t.group] = x;
+	for (int n = s.thread; n < LINES * (2 + MAPS) * groups_of(r); n += r.threads) {
+		task t = task_of<2 + MAPS>(r, s, n);
+		float2 x = {t.map < 2 ? 1.0f : 0.0f, 0};
+		group_of(s, r, t.line, t.group)[t.map] = fold(x, s.maps + t.first, t.pole, t.map, t.step, t.count);
 	}
 }
 
 // spread_groups puts the state that comes to each run in the place of its map.
 DEVICE void spread_groups(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
-	int groups = (r.runs + GROUP - 1) / GROUP, piece = block_y();
+	int groups = groups_of(r), piece = block_y();
 	for (int n = s.thread; n < LINES * MAPS * groups; n += r.threads) {
-		task t = task_of(r, n, MAPS);
+		task t = task_of<MAPS>(r, s, n);
+		bool left = t.step > 0;
 		float2 x = {0, 0};
-		for (int i = t.step > 0 ? 0 : r.pieces - 1; i != piece; i += t.step) {
+		for (int i = left ? 0 : r.pieces - 1; i != piece; i += left ? 1 : -1) {
 			const uint8_t *record = record_of(lab, r, s.line + t.line, i);
 			x = times_add(read_complex(record + 8 * t.pole), x, read_complex(record + 8 * t.map));
 		}
-		const float2 *product = group_of(s, r, t.line, t.pole), *map = group_of(s, r, t.line, t.map);
-		for (int i = t.step > 0 ? 0 : groups - 1; i != t.group; i += t.step) x = times_add(product[i], x, map[i]);
-		product = map_of(s, t.line, t.pole) + column(t.first);
-		float2 *to = map_of(s, t.line, t.map) + column(t.first);
+		x = fold(x, group_of(s, r, t.line, left ? 0 : groups - 1), t.pole, t.map, t.step, left ? t.group : groups - 1 - t.group);
+		float2 *maps = s.maps + t.first;
 		UNROLL_BY(4)
-		for (int i = 0; i < t.count; i++) {
-			float2 own = to[i * t.step];
-			to[i * t.step] = x;
-			x = times_add(product[i * t.step], x, own);
+		for (int i = 0; i < t.count; i++, maps += t.step) {
+			float2 own = maps[t.map];
+			maps[t.map] = x;
+			x = times_add(maps[t.pole], x, own);
 		}
 	}
 }
 
 // record_piece leaves the maps of a whole piece for the launch that follows.
 DEVICE void record_piece(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
-	int groups = (r.runs + GROUP - 1) / GROUP;
+	int groups = groups_of(r);
 	for (int n = s.thread; n < LINES * (2 + MAPS); n += r.threads) {
-		int line = n / (2 + MAPS), at = n - line * (2 + MAPS), pole = at < 2 ? at : (at - 2) / 3 & 1;
-		const float2 *product = group_of(s, r, line, pole), *map = group_of(s, r, line, at);
-		float2 x = at < 2 ? float2{1, 0} : float2{0, 0};
-		for (int i = 0; i < groups; i++) {
-			int g = at < 8 ? i : groups - 1 - i;
-			x = times_add(product[g], x, at < 2 ? float2{0, 0} : map[g]);
-		}
-		store_complex(record_of(lab, r, s.line + line, block_y()) + 8 * at, x);
+		int line = n / (2 + MAPS), map = n - line * (2 + MAPS), pole = pole_of(map);
+		bool left = map < 8;
+		float2 x = {map < 2 ? 1.0f : 0.0f, 0};
+		x = fold(x, group_of(s, r, line, left ? 0 : groups - 1), pole, map, left ? PLACES : -PLACES, groups);
+		store_complex(record_of(lab, r, s.line + line, block_y()) + 8 * map, x);
 	}
 }
 
@@ -392,7 +399,10 @@ LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
 	barrier();
 	int line = s.thread / r.runs, number = s.thread - line * r.runs;
 	run own;
-	if (line < LINES) measure(r, s, own, line, number);
+	if (line < LINES)
+		measure(r, s, own, line, number);
+	else
+		own = {}; // so that its registers are free until here
 	barrier();
 	fold_groups(r, s);
 	barrier();
