@@ -29,7 +29,9 @@ func (c recursiveCase) String() string {
 var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
 	"scene": kerneltest.Scene,
 	"noise": kerneltest.Noise,
-	"flat":  func(f *pipeline.Frame, _ *rand.Rand) { kerneltest.EachSample(f, func(plane, _, _ int) byte { return byte(90 + 20*plane) }) },
+	"flat": func(f *pipeline.Frame, _ *rand.Rand) {
+		kerneltest.EachSample(f, func(plane, _, _ int) byte { return byte(90 + 20*plane) })
+	},
 	"edges": func(f *pipeline.Frame, _ *rand.Rand) {
 		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(255 * ((x/37 + y/23) % 2)) })
 	},

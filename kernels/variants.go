@@ -51,12 +51,16 @@ type Variant struct {
 	Border                Border
 	// With AnyRadius, the smallest and the largest; 0 as the largest is MaxRadius.
 	LeastRadius, MostRadius int
+	// Of the thesis: the side of a block in threads, and how many tiles it filters.
+	Block, Factor int
+	Weight        string // how it gets the range weight: "" as the rest, "double", "table"
 
 	Approximation Approximation // of algorithms C and D of the recursive filter; any may be put in its place, as far as its Algorithm is the same
 
 	width, height int // pixels of one block's tile
 	threads       [2]int
 	shared        int      // dynamic shared memory in bytes
+	source        string   // where it is not the form's own: the file below cuda
 	flags         []string // what the compiler is told, beside name and capability
 }
 
@@ -179,7 +183,12 @@ func define(name string, value int) string { return fmt.Sprintf("-DVF_%s=%d", na
 func rangeFlag(r RangeWeight) string { return define("RANGE", int(r)) }
 
 // Source is the file below kernels/cuda that the variant is compiled from.
-func (v Variant) Source() string { return v.Form.String() + ".cu" }
+func (v Variant) Source() string {
+	if v.source != "" {
+		return v.source
+	}
+	return v.Form.String() + ".cu"
+}
 
 // Flags is what the compiler is told beside the target: definitions of the preprocessor.
 func (v Variant) Flags() []string {

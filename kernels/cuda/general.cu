@@ -10,7 +10,7 @@
 // A block loads its 32 x 16 pixels with a halo of the radius into shared memory, a word a pixel and beside it what its distance is
 // measured in, worked out once a pixel. Each thread filters two pixels. Borders by args.border; rounded to nearest; not in place. Reads and
 // writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; about 15 (luma) to 25 (channel) operations a tap.
-#include "planes.h"
+#include "cielab.h"
 
 enum {
 	WIDTH = 32,
@@ -39,33 +39,16 @@ DEVICE tile tile_of(const vf_args &args) {
 	return t;
 }
 
-// The cube root that CIE-Lab takes, with its straight part below 216 / 24389.
-DEVICE float lab_curve(float t) {
-	// The exponent divided by three and two of Halley's steps, each of which triples the right digits.
-	float x = bits_float(float_bits(t) / 3 + 0x2a517d3c);
-	UNROLL
-	for (int i = 0; i < 2; i++) {
-		float cube = x * x * x;
-		x = x * (cube + t + t) * reciprocal(cube + cube + t);
-	}
-	return t > 216.0f / 24389 ? x : fma(t, 841.0f / 108, 4.0f / 29);
-}
-
 DEVICE void features_of(const vf_args &args, const tile &t, int at, uint32_t word) {
 	if (VF_DISTANCE == VF_DIST_LUMA) {
 		const float *k = args.color.luma;
 		t.features[at] = fma(byte_float(word, 0), k[0], fma(byte_float(word, 1), k[1], byte_float(word, 2) * k[2]));
 	}
 	if (VF_DISTANCE == VF_DIST_LAB) {
-		float r = t.linear[word & 255], g = t.linear[word >> 8 & 255], b = t.linear[word >> 16 & 255], f[3];
+		float lab[3];
+		lab_of(args, t.linear[word & 255], t.linear[word >> 8 & 255], t.linear[word >> 16 & 255], lab);
 		UNROLL
-		for (int i = 0; i < 3; i++) {
-			const float *k = args.color.xyz + 3 * i;
-			f[i] = lab_curve(fma(r, k[0], fma(g, k[1], b * k[2])));
-		}
-		t.features[at] = 116 * f[1];
-		t.features[at + t.size] = 500 * (f[0] - f[1]);
-		t.features[at + 2 * t.size] = 200 * (f[1] - f[2]);
+		for (int i = 0; i < 3; i++) t.features[at + i * t.size] = lab[i];
 	}
 }
 

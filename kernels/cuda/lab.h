@@ -1,20 +1,31 @@
-// What the kernels of the papers share: pixels as the papers have them, a byte a channel, and the exponential that their compilers gave them.
+// What the kernels of the papers share: the exponentials that their compilers made, in the precision that the papers' code asked for.
 #pragma once
 
 #include "planes.h"
 
-// exp as CUDA's compiler makes it of expf today, correct to 2 units in the last place: e^x = 2^n 2^f with n the nearest integer to x log2(e),
-// f the rest in two steps so that it has all its digits, and the hardware's 2^f.
-DEVICE float expf(float x) {
+// exp_float is what CUDA's compiler makes of expf: e^x = 2^n 2^f with n the integer nearest to x log2(e), f the rest in two steps so that it
+// has all its digits, and 2^f by the special-function unit. Correct to 2 units in the last place; x is 0 or less.
+DEVICE float exp_float(float x) {
 	float n = fma(x, 1.44269502f, 12582912.0f) - 12582912.0f; // adding 1.5 * 2^23 rounds to an integer
 	n = n < -126 ? -126 : n;
-	float f = fma(x, 1.44269502f, -n);
-	f = fma(x, 1.92596303e-8f, f);
+	float f = fma(x, 1.92596303e-8f, fma(x, 1.44269502f, -n));
 	return exp2(f) * bits_float((uint32_t)((int)n + 127) << 23);
 }
 
-// A channel of a packed pixel as a float of 0 to 255.
-DEVICE float channel(uint32_t word, int c) { return (float)(int)(word >> 8 * c & 255); }
+// exp_double is what it makes of exp: the same with a polynomial for e^f, |f| < 0.35, since no unit has one; 17 operations in double precision.
+DEVICE double exp_double(double x) {
+	const double magic = 6755399441055744.0; // 1.5 * 2^52
+	x = x < -708 ? -708 : x;
+	double n = __builtin_fma(x, 1.4426950408889634, magic) - magic;
+	double f = __builtin_fma(n, -2.3190468138462996e-17, __builtin_fma(n, -0.69314718055994529, x));
+	double sum = 1.0 / 39916800; // 1 / 11!
+	UNROLL
+	for (int i = 11; i > 0; i--) {
+		const double inverse_factorial[] = {1, 1, 1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800};
+		sum = __builtin_fma(sum, f, inverse_factorial[i - 1]);
+	}
+	return sum * __builtin_bit_cast(double, ((int64_t)n + 1023) << 52);
+}
 
-// The nearest level.
+// nearest rounds a level, of 0 to 255.
 DEVICE uint32_t nearest(float x) { return (uint32_t)(x + TIE_UP + 0.5f); }

@@ -1,0 +1,29 @@
+// CIE-Lab of linear light, for the distance lab.
+#pragma once
+
+#include "planes.h"
+
+// The cube root that CIE-Lab takes, with its straight part below 216 / 24389.
+DEVICE float lab_curve(float t) {
+	// The exponent divided by three and two of Halley's steps, each of which triples the right digits.
+	float x = bits_float(float_bits(t) / 3 + 0x2a517d3c);
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		float cube = x * x * x;
+		x = x * (cube + t + t) * reciprocal(cube + cube + t);
+	}
+	return t > 216.0f / 24389 ? x : fma(t, 841.0f / 108, 4.0f / 29);
+}
+
+// lab_of sets L (plus 16, which no difference sees), a and b of linear red, green and blue.
+DEVICE void lab_of(const vf_args &args, float r, float g, float b, float *lab) {
+	float f[3];
+	UNROLL
+	for (int i = 0; i < 3; i++) {
+		const float *k = args.color.xyz + 3 * i;
+		f[i] = lab_curve(fma(r, k[0], fma(g, k[1], b * k[2])));
+	}
+	lab[0] = 116 * f[1];
+	lab[1] = 500 * (f[0] - f[1]);
+	lab[2] = 200 * (f[1] - f[2]);
+}
