@@ -44,7 +44,7 @@ func benchmarkCPU(b *testing.B, isa string, p Params) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := f.(*cpuBilateral).run(context.Background(), dst, src); err != nil {
+		if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -50,13 +50,29 @@ type CPU struct {
 	isa     string
 	id      C.int
 	threads int
-	work    chan *frameJob
+	work    chan work
 	scratch []unsafe.Pointer
 	workers sync.WaitGroup
 	close   sync.Once
 }
 
 var _ Backend = (*CPU)(nil)
+
+// work is one worker's share of something.
+type work struct {
+	do   func(isa C.int, scratch unsafe.Pointer)
+	done *sync.WaitGroup
+}
+
+// share has n workers do something, and returns when all have.
+func (c *CPU) share(n int, do func(isa C.int, scratch unsafe.Pointer)) {
+	var done sync.WaitGroup
+	done.Add(n)
+	for range n {
+		c.work <- work{do, &done}
+	}
+	done.Wait()
+}
 
 // NewCPU starts a backend of so many threads (0: one for each core that Go may use) on an instruction set
 // of ISAs ("": the fastest). Results depend on the instruction set in rounding only, on the threads not at
@@ -72,7 +88,7 @@ func NewCPU(threads int, isa string) (*CPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &CPU{isa: name, id: id, threads: threads, work: make(chan *frameJob)}
+	c := &CPU{isa: name, id: id, threads: threads, work: make(chan work)}
 	for range threads {
 		s := C.vf_alloc(C.vf_scratch_size())
 		if s == nil {
@@ -83,9 +99,9 @@ func NewCPU(threads int, isa string) (*CPU, error) {
 	}
 	for _, s := range c.scratch {
 		c.workers.Go(func() {
-			for j := range c.work {
-				j.run(c.id, s)
-				j.done.Done()
+			for w := range c.work {
+				w.do(c.id, s)
+				w.done.Done()
 			}
 		})
 	}

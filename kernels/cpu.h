@@ -42,6 +42,40 @@ void vf_tile_plain(const vf_job *, void *, int, int, int, int);
 void vf_tile_avx2(const vf_job *, void *, int, int, int, int);
 void vf_tile_avx512(const vf_job *, void *, int, int, int, int);
 
+// The recursive filter. Between passes a channel is STEPS v + OFFSET in 16 bits: room for what a filter overshoots, and a rounding of
+// 1/448 level that nobody sees.
+enum { VF_STEPS = 224, VF_OFFSET = 16 * VF_STEPS };
+
+// A picture between passes is strips of VF_STRIP columns, one after the other, each of rows (of a height that is padded to a multiple of
+// VF_STRIP) of R, G and B of its columns.
+enum { VF_STRIP = 16, VF_UNIT = 2 * VF_STRIP };
+
+// What a pass needs; see recursive.go. Pairs are of the two one-pole filters.
+typedef struct {
+	uint16_t *between;
+	ptrdiff_t strip;       // numbers of 16 bits from one strip to the next
+	float slope;           // (sigma_s / sigma_r)^2 for differences in steps
+	float most;            // distances beyond it are as good as infinite
+	float power[2];        // log2 |b|
+	float turn[2];         // the angle of b in turns
+	float drive[2][2];     // p: real, imaginary
+} vf_pass;
+
+// vf_rows filters the rows y to y + VF_STRIP - 1 of a picture between passes, as far as they exist, in place; where load is not 0 they come
+// from the job's planes. The job has the radius 0, the distance rgb, scale 1 and the border clamp. lanes is vf_lanes_size() bytes for one
+// call at a time, scratch as for vf_tile.
+void vf_rows(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int y, int load);
+// vf_columns filters columns x to x + VF_UNIT - 1; where save is not 0, the results go to the job's planes.
+void vf_columns(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int x, int save);
+size_t vf_lanes_size(int width, int height);
+
+void vf_rows_plain(const vf_job *, const vf_pass *, void *, void *, int, int);
+void vf_rows_avx2(const vf_job *, const vf_pass *, void *, void *, int, int);
+void vf_rows_avx512(const vf_job *, const vf_pass *, void *, void *, int, int);
+void vf_columns_plain(const vf_job *, const vf_pass *, void *, void *, int, int);
+void vf_columns_avx2(const vf_job *, const vf_pass *, void *, void *, int, int);
+void vf_columns_avx512(const vf_job *, const vf_pass *, void *, void *, int, int);
+
 // vf_alloc returns size bytes aligned to 64, or NULL; vf_free takes what it returned.
 void *vf_alloc(size_t size);
 void vf_free(void *);

@@ -6,5 +6,8 @@
 #define VL 8
 #define TILE vf_tile_avx2
 #define FMA_RATE vf_fma_rate_avx2
+#define ROWS vf_rows_avx2
+#define COLUMNS vf_columns_avx2
 #include "cpu_tile.h"
+#include "cpu_recursive.h"
 #endif

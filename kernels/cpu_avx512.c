@@ -6,5 +6,8 @@
 #define VL 16
 #define TILE vf_tile_avx512
 #define FMA_RATE vf_fma_rate_avx512
+#define ROWS vf_rows_avx512
+#define COLUMNS vf_columns_avx512
 #include "cpu_tile.h"
+#include "cpu_recursive.h"
 #endif

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"math"
+	"runtime"
 
 	"vidfilter/pipeline"
 )
@@ -29,6 +30,26 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 			}
 			j.spatial[dy*side+dx] = C.float(gs)
 		}
+	}
+}
+
+// pointJob lets a job work on two fields, whose memory is pinned: C keeps pointers to it.
+func pointJob(j *C.vf_job, to, from field, pinner *runtime.Pinner) {
+	for i := range (pipeline.Format{Layout: from.layout}).NumPlanes() {
+		src, dst := &from.planes[i].Data[0], &to.planes[i].Data[0]
+		pinner.Pin(src)
+		pinner.Pin(dst)
+		j.src[i], j.dst[i] = (*C.uint8_t)(src), (*C.uint8_t)(dst)
+		j.src_pitch[i], j.dst_pitch[i] = C.ptrdiff_t(from.planes[i].Pitch), C.ptrdiff_t(to.planes[i].Pitch)
+	}
+	j.width, j.height = C.int(from.width), C.int(from.height)
+	j.chroma_read, j.chroma_write = C.int(from.chromaRead), C.int(from.chromaWrite)
+}
+
+// unpointJobs takes the pointers out again, before their memory is unpinned.
+func unpointJobs(jobs *[2]C.vf_job) {
+	for k := range jobs {
+		jobs[k].src, jobs[k].dst = [3]*C.uint8_t{}, [3]*C.uint8_t{}
 	}
 }
 

@@ -5,6 +5,8 @@
 //   round_near      to nearest, ties to even, for |x| < 2^22
 //   scale2          x 2^n for a whole n of -127 to 0
 //   load_u8         VL bytes to floats; store_u8 whole numbers of 0 to 255 to VL bytes
+//   rsqrt           1 / sqrt(x) to 12 bits or better, for a normal x above 0
+//   load_u16, store_u16   the same of 16 bits; store_u16 rounds, and takes what is outside for what is nearest to it
 //   add_pairs       a0+a1, a2+a3, ... b0+b1, ...: neighbours' sums of 2 VL columns
 
 #ifdef VF_ISA_AVX512
@@ -20,6 +22,14 @@ INLINE vi to_int(vf x) { return (vi)_mm512_cvttps_epi32((__m512)x); }
 INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
 INLINE vf load_u8(const uint8_t *p) { return to_float((vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p))); }
 INLINE void store_u8(uint8_t *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
+INLINE vf rsqrt(vf x) { return (vf)_mm512_rsqrt14_ps((__m512)x); }
+INLINE vf load_u16(const uint16_t *p) { return to_float((vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
+
+INLINE void store_u16(uint16_t *p, vf x)
+{
+	__m512i whole = _mm512_cvtps_epi32((__m512)vmax(x, splat(0)));
+	_mm256_storeu_si256((__m256i *)p, _mm512_cvtusepi32_epi16(whole));
+}
 
 INLINE vf add_pairs(vf a, vf b)
 {
@@ -45,6 +55,15 @@ INLINE void store_u8(uint8_t *p, vi x)
 {
 	__m128i words = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
 	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
+}
+
+INLINE vf rsqrt(vf x) { return (vf)_mm256_rsqrt_ps((__m256)x); }
+INLINE vf load_u16(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
+
+INLINE void store_u16(uint16_t *p, vf x)
+{
+	__m256i whole = _mm256_cvtps_epi32((__m256)x);
+	_mm_storeu_si128((__m128i *)p, _mm_packus_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1)));
 }
 
 INLINE vf add_pairs(vf a, vf b)
@@ -82,6 +101,26 @@ INLINE void store_u8(uint8_t *p, vi x)
 {
 	vb bytes = __builtin_convertvector(x, vb);
 	memcpy(p, &bytes, sizeof bytes);
+}
+
+INLINE vf rsqrt(vf x)
+{
+	vf y = (vf)(0x5f3759df - ((vi)x >> 1)); // the exponent halved, and two of Newton's steps
+	for (int i = 0; i < 2; i++) y = y * (1.5f - 0.5f * x * y * y);
+	return y;
+}
+
+INLINE vf load_u16(const uint16_t *p)
+{
+	vh halves;
+	memcpy(&halves, p, sizeof halves);
+	return __builtin_convertvector(halves, vf);
+}
+
+INLINE void store_u16(uint16_t *p, vf x)
+{
+	vh halves = __builtin_convertvector(to_int(vmin(vmax(x, splat(0)), splat(65535)) + 0.5f), vh);
+	memcpy(p, &halves, sizeof halves);
 }
 
 INLINE vf add_pairs(vf a, vf b)

@@ -54,6 +54,7 @@ typedef struct {
 typedef float vf __attribute__((vector_size(4 * VL)));
 typedef int32_t vi __attribute__((vector_size(4 * VL)));
 typedef uint8_t vb __attribute__((vector_size(VL)));
+typedef uint16_t vh __attribute__((vector_size(2 * VL)));
 
 INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
 INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }

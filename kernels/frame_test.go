@@ -14,7 +14,7 @@ func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Params) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.(*cpuBilateral).run(context.Background(), dst, src); err != nil {
+	if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -135,10 +135,11 @@ const DefaultSigmaR = 20
 // DefaultSigmaS returns the spatial sigma for a radius: (r+1)/2, so that a larger radius does more.
 func DefaultSigmaS(radius int) float64 { return float64(radius+1) / 2 }
 
-// The defaults of the recursive filter. TODO
+// The defaults of the recursive filter, whose range sigma is the bilateral's. Of samples/noisy.mp4 they make 34.3 dB and an SSIM of 0.926,
+// beside 34.1 and 0.899 of the default bilateral and 31.0 and 0.796 of no filter. The 50 and 50 of 002's measurements make 28.3 dB: a
+// painting, not less noise. More than 10 pixels gains nothing there, for noise itself makes distances.
 const (
-	DefaultRecursiveSigmaS = 50
-	DefaultRecursiveSigmaR = 50
+	DefaultRecursiveSigmaS = 10
 	DefaultIterations      = 2
 )
 
@@ -150,12 +151,12 @@ func DefaultRecursive() Params { return Params{Filter: Recursive}.WithDefaults()
 
 // WithDefaults fills in what is 0 of sigmas and iterations by the filter's defaults.
 func (p Params) WithDefaults() Params {
-	sigmaS, sigmaR := DefaultSigmaS(max(p.Radius, 0)), float64(DefaultSigmaR)
+	sigmaS := DefaultSigmaS(max(p.Radius, 0))
 	if p.Filter == Recursive {
-		sigmaS, sigmaR = DefaultRecursiveSigmaS, DefaultRecursiveSigmaR
+		sigmaS = DefaultRecursiveSigmaS
 		p.Iterations = cmp.Or(p.Iterations, DefaultIterations)
 	}
-	p.SigmaS, p.SigmaR = cmp.Or(p.SigmaS, sigmaS), cmp.Or(p.SigmaR, sigmaR)
+	p.SigmaS, p.SigmaR = cmp.Or(p.SigmaS, sigmaS), cmp.Or(p.SigmaR, DefaultSigmaR)
 	return p
 }
 

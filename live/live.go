@@ -209,7 +209,7 @@ func (s *Session) Set(change func(*Filter)) error {
 	defer s.mu.Unlock()
 	f := s.filter
 	change(&f)
-	if _, err := f.Params(); err != nil {
+	if err := s.can(f); err != nil {
 		return err
 	}
 	if f == s.filter {
@@ -218,6 +218,18 @@ func (s *Session) Set(change func(*Filter)) error {
 	s.filter = f
 	s.announce()
 	poke(s.wanted)
+	return nil
+}
+
+// can reports what is wrong with a filter, or that the backend does not have it.
+func (s *Session) can(f Filter) error {
+	p, err := f.Params()
+	if err != nil {
+		return err
+	}
+	if b, limited := s.o.Backend.(interface{ Can(kernels.Params) error }); limited {
+		return b.Can(p)
+	}
 	return nil
 }
 

@@ -265,6 +265,30 @@ func TestSetRefusesNonsense(t *testing.T) {
 	}
 }
 
+// TestChoose: another filter has sigmas of its own, limits of its own, and nothing of what only the first one had.
+func TestChoose(t *testing.T) {
+	h := newHand()
+	r := start(t, h.input(Camera))
+	err := r.Set(func(f *Filter) { f.Choose("recursive") })
+	st, _ := r.State()
+	f, l := st.Filter, st.Filter.Limits()
+	if err != nil || f.Filter != "recursive" || f.SigmaS != 10 || f.SigmaR != 20 || f.Iterations != 2 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if l.Radius != nil || l.Range != nil || l.Iterations == nil || l.SigmaS[1] < 100 {
+		t.Errorf("%+v", l)
+	}
+	if r.Set(func(f *Filter) { f.Iterations = 4 }) == nil || r.Set(func(f *Filter) { f.Choose("box") }) == nil {
+		t.Error("a filter that cannot be was taken")
+	}
+	err = r.Set(func(f *Filter) { f.Choose("bilateral") })
+	st, _ = r.State()
+	f, l = st.Filter, st.Filter.Limits()
+	if err != nil || f.Radius != 2 || f.SigmaS != 0 || l.Radius == nil || l.Iterations != nil {
+		t.Errorf("back again: %+v, %+v, %v", f, l, err)
+	}
+}
+
 func TestFreeze(t *testing.T) {
 	h := newHand()
 	r := start(t, h.input(Camera))

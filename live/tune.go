@@ -61,6 +61,7 @@ func (s *Session) tuneAhead(ctx context.Context) error {
 		s.mu.Lock()
 		f := s.filter
 		s.mu.Unlock()
+		f.Choose(kernels.Bilateral.String())
 		f.Radius = r
 		if err := s.ready(ctx, f); err != nil {
 			return err

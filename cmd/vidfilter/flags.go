@@ -74,12 +74,14 @@ func (o *options) filterFlags(t table) {
 // pictureFlags say what becomes of a picture; jobs and live have them.
 func (o *options) pictureFlags(t table) {
 	p := &o.Params
+	t.add(choice(&p.Filter, kernels.FilterNames(), kernels.ParseFilter), "filter", "", "bilateral (default) recursive")
 	t.add(newValue(&p.Radius, "N", parseRadius), "radius", "r", "radius in pixels, 0 to 15 (default 3)")
-	t.add(newValue(&p.SigmaS, "X", parsePositive), "sigma-s", "", "spatial sigma in pixels (default (r+1)/2)")
+	t.add(newValue(&p.SigmaS, "X", parsePositive), "sigma-s", "", "spatial sigma, pixels (default (r+1)/2; recursive 10)")
 	t.add(newValue(&p.SigmaR, "X", parsePositive), "sigma-r", "", "range sigma in levels of 8 bits (default 20)")
 	t.add(choice(&p.Range, kernels.RangeNames(), kernels.ParseRange), "range", "", "lorentzian (default) gaussian")
 	t.add(choice(&p.Distance, kernels.DistanceNames(), kernels.ParseDistance), "distance", "", "rgb (default) channel lab luma")
 	t.add(choice(&p.Border, kernels.BorderNames(), kernels.ParseBorder), "border", "", "reflect (default) clamp zero skip")
+	t.add(newValue(&p.Iterations, "N", intIn(1, kernels.MaxIterations)), "iterations", "", "of the recursive filter, 1 to 3 (default 2)")
 	t.add(oneOf(&o.FieldOrder, fieldOrders), "field-order", "", "auto (default) progressive tff bff")
 }
 

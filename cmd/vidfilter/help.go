@@ -21,7 +21,7 @@ func helpText() string {
 	var b strings.Builder
 	b.WriteString("usage: vidfilter -i IN -o OUT [options]    filter a video or a picture\n")
 	for _, c := range commands() {
-		if c.name == "help" { // which is this
+		if c.name == "help" || c.name == "version" { // which is this, and which is among the options
 			continue
 		}
 		fmt.Fprintf(&b, "       %-36s%s\n", strings.TrimSpace("vidfilter "+c.name+" "+c.args), c.text)
@@ -30,8 +30,7 @@ func helpText() string {
 	for _, g := range groups {
 		fmt.Fprintf(&b, "%s:\n%s", g, groupHelp(fs, g))
 	}
-	b.WriteString(wrap("Every option but the last two can be set by the environment, as VIDFILTER_CRF=20 or " +
-		"VIDFILTER_NO_AUDIO=1; the command line wins."))
+	b.WriteString(wrap("Environment: VIDFILTER_CRF=20, VIDFILTER_NO_AUDIO=1 ...; the command line wins."))
 	b.WriteString(wrap("Exit codes: " + exitHelp()))
 	b.WriteString(`Examples:
   vidfilter -i in.mp4 -o out.mp4 -r 1

@@ -35,7 +35,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 func TestHelpNamesValues(t *testing.T) {
 	help := helpText()
 	for _, list := range [][]string{
-		kernels.RangeNames(), kernels.DistanceNames(), kernels.BorderNames(), fieldOrders, compareNames,
+		kernels.FilterNames(), kernels.RangeNames(), kernels.DistanceNames(), kernels.BorderNames(), fieldOrders, compareNames,
 		progressNames, deviceNames, formatNames(), shells, commandNames(),
 	} {
 		for _, name := range list {
@@ -48,9 +48,9 @@ func TestHelpNamesValues(t *testing.T) {
 
 // TestHelpDefaults holds the defaults in the texts against those in force.
 func TestHelpDefaults(t *testing.T) {
-	o := defaultOptions()
+	o, p := defaultOptions(), kernels.DefaultParams(3)
 	for flag, value := range map[string]any{
-		"radius": o.Params.Radius, "sigma-r": o.Params.SigmaR, "crf": o.CRF, "preset": o.Preset, "encoder": o.Encoder,
+		"radius": o.Params.Radius, "filter": p.Filter, "iterations": kernels.DefaultIterations, "sigma-r": p.SigmaR, "crf": o.CRF, "preset": o.Preset, "encoder": o.Encoder,
 		"max-error-rate": o.MaxErrorRate, "threads": o.Threads, "range": o.Params.Range, "distance": o.Params.Distance,
 		"border": o.Params.Border, "field-order": o.FieldOrder, "device": o.Device.Kind, "progress": o.Progress,
 	} {
@@ -58,6 +58,9 @@ func TestHelpDefaults(t *testing.T) {
 		if !strings.Contains(usage, "(default "+v+")") && !strings.Contains(usage, v+" (default)") {
 			t.Errorf("--%s: %q does not say that %s is the default", flag, usage, v)
 		}
+	}
+	if usage, want := o.flags().Lookup("sigma-s").Usage, fmt.Sprintf("; recursive %d)", kernels.DefaultRecursiveSigmaS); !strings.Contains(usage, want) {
+		t.Errorf("--sigma-s: %q does not say %q", usage, want)
 	}
 }
 

@@ -36,8 +36,8 @@ func runLive(args []string, s stdio) error {
 	case fs.NArg() > 0:
 		return usagef("the input goes behind -i: vidfilter live -i "+shellQuote(fs.Arg(0)), "unexpected argument %q", fs.Arg(0))
 	}
-	if o.Params.SigmaS == 0 {
-		o.Params.SigmaS = kernels.DefaultSigmaS(o.Params.Radius)
+	if err := o.checkFilter(fs); err != nil {
+		return err
 	}
 	if err := o.check(); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vidfilter/decode"
+	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
@@ -78,12 +79,19 @@ func (o *liveOptions) liveCommand(f live.Filter) string {
 	if _, err := os.Stat(o.Input); err == nil && !strings.HasPrefix(o.Input, "/dev/") && o.Input != "-" {
 		in, out = o.Input, filteredName(o.Input)
 	}
-	args := []string{"vidfilter", "-i", in, "-o", out, "-r", strconv.Itoa(f.Radius)}
+	args := []string{"vidfilter", "-i", in, "-o", out}
 	number := func(name string, x float64) {
 		args = append(args, name, strconv.FormatFloat(x, 'g', -1, 64))
 	}
-	d := live.FilterOf(defaultOptions().Params, "auto")
-	if f.SigmaS != 0 {
+	p, _ := kernels.ParseFilter(f.Filter)
+	d := live.FilterOf(kernels.Params{Filter: p, Radius: f.Radius}.WithDefaults(), "auto")
+	if p == kernels.Recursive {
+		args = append(args, "--filter", f.Filter, "--iterations", strconv.Itoa(f.Iterations))
+		f.Range, f.Distance, f.Border = d.Range, d.Distance, d.Border
+	} else {
+		args = append(args, "-r", strconv.Itoa(f.Radius))
+	}
+	if f.SigmaS != d.SigmaS {
 		number("--sigma-s", f.SigmaS)
 	}
 	if f.SigmaR != d.SigmaR {

@@ -65,7 +65,7 @@ type device struct {
 
 func defaultOptions() *options {
 	return &options{
-		Params:       kernels.Params{Radius: 3, SigmaR: kernels.DefaultSigmaR},
+		Params:       kernels.Params{Radius: 3},
 		Device:       device{Kind: "auto"},
 		Encoder:      "libx264",
 		CRF:          18,
@@ -97,8 +97,8 @@ func parseOptions(args, env []string) (*options, error) {
 
 // resolve checks the options against each other and fills in what follows from others.
 func (o *options) resolve(fs *pflag.FlagSet) error {
-	if o.Params.SigmaS == 0 {
-		o.Params.SigmaS = kernels.DefaultSigmaS(o.Params.Radius)
+	if err := o.checkFilter(fs); err != nil {
+		return err
 	}
 	if o.Encoder != "libx264" { // what we choose for x264 others may not even know
 		if !fs.Changed("preset") {
@@ -118,6 +118,36 @@ func (o *options) resolve(fs *pflag.FlagSet) error {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// ofOneFilter are the flags that only one filter has.
+var ofOneFilter = map[string]kernels.Filter{
+	"radius": kernels.Bilateral, "range": kernels.Bilateral, "distance": kernels.Bilateral, "border": kernels.Bilateral,
+	"iterations": kernels.Recursive,
+}
+
+// checkFilter fills in the defaults of the filter, and refuses arguments that mean nothing to it. In the environment each filter may
+// have its own.
+func (o *options) checkFilter(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		of, some := ofOneFilter[f.Name]
+		if !some || of == o.Params.Filter || f.Annotations[sourceKey] != nil || err != nil {
+			return
+		}
+		hint := "of the recursive filter one sets --sigma-s, --sigma-r and --iterations"
+		if of == kernels.Recursive {
+			hint = "add --filter recursive"
+		}
+		err = usagef(hint, "%s is an option of the %s filter, and this is the %s one", flagName(f), of, o.Params.Filter)
+	})
+	if err != nil {
+		return err
+	}
+	o.Params = o.Params.WithDefaults()
+	if err := o.Params.Validate(); err != nil {
+		return usagef("what each option takes: vidfilter --help", "%v", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/kernels"
+	"vidfilter/live"
 )
 
 // base are the arguments that every job has.
@@ -56,6 +57,8 @@ var goodFlags = []struct {
 	{"output", "x.mkv", func(o *options) any { return o.Output + o.Format }, "x.mkvmatroska"},
 	{"input-format", "hls", func(o *options) any { return o.InputFormat }, "hls"},
 	{"format", "ts", func(o *options) any { return o.Format }, "mpegts"},
+	{"filter", "recursive", func(o *options) any { return o.Params }, kernels.Params{Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2}},
+	{"iterations", "3", func(o *options) any { return o.Params.Iterations }, 3},
 	{"radius", "0", func(o *options) any { return o.Params.Radius }, 0},
 	{"radius", "15", func(o *options) any { return o.Params.SigmaS }, 8.0},
 	{"sigma-s", "1.5", func(o *options) any { return o.Params.SigmaS }, 1.5},
@@ -114,6 +117,9 @@ func TestEveryFlag(t *testing.T) {
 		if test.flag != "output" {
 			rest = append(rest, "-o", "out.mp4")
 		}
+		if test.flag == "iterations" {
+			rest = append(rest, "--filter", "recursive")
+		}
 		args = append(rest, "--"+test.flag+"="+test.value)
 		env := []string{envName(test.flag) + "=" + test.value}
 		for name, in := range map[string][2][]string{"argument": {args}, "environment": {rest, env}} {
@@ -148,6 +154,8 @@ var badValues = map[string][]string{
 	"radius":           {"16", "-1", "1.5", "x", "24", "25", "30", "50", "60", "23.976", "29.97", "30000/1001", "ntsc", " 1", "0x1", "99999999999999999999"},
 	"sigma-s":          {"0", "-1", "nan", "inf", "x", "1_0", "0x1p3"},
 	"sigma-r":          {"0", "-2", "NaN", "+Inf", "1e999"},
+	"filter":           {"recusive", "Recursive", "gaussian"},
+	"iterations":       {"0", "4", "-1", "1.5", "x"},
 	"range":            {"gausian", "Gaussian"},
 	"distance":         {"rbg", "hsv"},
 	"border":           {"mirror"},
@@ -243,6 +251,14 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 -b:v=5M", []string{"--bitrate"}},
 		{"-i a -o b.mp4 -z", []string{"-z", "--help"}},
 		{"-i a -o b.mp4 --=x", []string{"--help"}},
+		{"-i a -o b.mp4 --filter recursive -r 3", []string{"-r/--radius is an option of the bilateral filter", "--sigma-s"}},
+		{"-i a -o b.mp4 --filter recursive --border skip", []string{"--border", "--iterations"}},
+		{"-i a -o b.mp4 --range gaussian --filter=recursive", []string{"--range"}},
+		{"-i a -o b.mp4 --distance=lab --filter=recursive", []string{"--distance"}},
+		{"-i a -o b.mp4 --iterations 2", []string{"--iterations is an option of the recursive filter", "add --filter recursive"}},
+		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
+		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
+		{"-i a -o b.mp4 -vf x", []string{"--filter"}},
 		{"-i a -o b.mp4 --stats=maybe", []string{"--stats", "maybe"}},
 	}
 	for _, test := range tests {
@@ -250,6 +266,34 @@ func TestUsageErrors(t *testing.T) {
 			_, err := parseOptions(strings.Fields(test.args), nil)
 			wantUsage(t, err, test.words...)
 		})
+	}
+}
+
+// TestEnvironmentOfBothFilters: what the environment says of the other filter is no mistake.
+func TestEnvironmentOfBothFilters(t *testing.T) {
+	env := []string{"VIDFILTER_RADIUS=5", "VIDFILTER_ITERATIONS=3", "VIDFILTER_BORDER=clamp"}
+	for _, name := range kernels.FilterNames() {
+		o, err := parseOptions(base("--filter", name), env)
+		if err != nil || o.Params.Filter.String() != name || o.Params.Radius != 5 || o.Params.Iterations != 3 {
+			t.Errorf("%s: %+v, %v", name, o.Params, err)
+		}
+	}
+}
+
+// TestLiveCommand: the command does to a file what is set on the page.
+func TestLiveCommand(t *testing.T) {
+	o := newLiveOptions()
+	for _, args := range []string{
+		"-r 3", "-r 5 --sigma-s 1.5 --sigma-r 12 --range gaussian --distance lab --border clamp --field-order tff",
+		"--filter recursive --iterations 2", "--filter recursive --iterations 3 --sigma-s 50 --sigma-r 50 --field-order bff",
+	} {
+		job, err := parseOptions(base(strings.Fields(args)...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.liveCommand(live.FilterOf(job.Params, job.FieldOrder)); got != "vidfilter -i in.mp4 -o out.mp4 "+args {
+			t.Errorf("%s gives %s", args, got)
+		}
 	}
 }
 

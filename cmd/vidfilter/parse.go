@@ -82,7 +82,7 @@ var ffmpegHints = map[string]string{
 	"g": "here it is --gop", "f": "here it is --format, or --input-format for the input",
 	"an": "here it is --no-audio", "sn": "here it is --no-subs", "pix_fmt": "here it is --pixel-format",
 	"vframes": "here it is --frames", "frames:v": "here it is --frames",
-	"vf": "vidfilter has one filter; its options are --radius, --sigma-s, --sigma-r and more", "filter:v": "see --radius",
+	"vf": "here it is --filter; its options are --radius, --sigma-s, --sigma-r and more", "filter:v": "see --radius",
 	"s": "the size is always the input's", "hide_banner": "leave it out", "nostdin": "leave it out",
 	"loglevel": "see --quiet and --verbose", "nostats": "see --progress", "j": "here it is --threads",
 }

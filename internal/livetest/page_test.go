@@ -112,6 +112,41 @@ func TestFreezeAndSlider(t *testing.T) {
 	p.until("vidfilter.id > %d", eval[int](p, "vidfilter.id")+5)
 }
 
+// TestFilter: the list of filters brings each one's own options, and keeps the focus.
+func TestFilter(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180", "-r", "1")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 5")
+	choose := func(name string) {
+		p.run(`(() => {
+			const list = document.getElementById("f-filter");
+			list.focus();
+			list.value = %q;
+			list.dispatchEvent(new Event("change", { bubbles: true }));
+		})()`, name)
+		p.until("vidfilter.state.filter.filter === %q", name)
+	}
+	shown := func() string {
+		return eval[string](p, "[...document.querySelectorAll('#fields select, #fields input[type=range]')].map((e) => e.id).join(' ')")
+	}
+	before := shown()
+	choose("recursive")
+	if got := shown(); got != "f-filter f-sigma_s f-sigma_r f-iterations f-field_order" {
+		t.Errorf("the recursive filter has %s", got)
+	}
+	if got := eval[string](p, "document.activeElement.id"); got != "f-filter" {
+		t.Errorf("the focus is on %q", got)
+	}
+	p.until("document.getElementById('f-sigma_s-number').value === '10'")
+	slide(p, "iterations", 3)
+	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 --filter recursive --iterations 3'")
+	choose("bilateral")
+	if got := shown(); got != before {
+		t.Errorf("back again there is %s, before there was %s", got, before)
+	}
+	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 -r 1'")
+}
+
 // While pictures come, those that are filtered in the old way are the ones on their way.
 func TestSliderWhilePicturesCome(t *testing.T) {
 	s := serve(t, "-i", "test", "--size", "640x360", "-r", "0")

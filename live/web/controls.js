@@ -2,9 +2,10 @@
 import { $, clamp, element } from "./util.js";
 
 const names = {
-  radius: "Radius", sigma_s: "Spatial sigma", sigma_r: "Range sigma", range: "Range function",
+  filter: "Filter", iterations: "Iterations", radius: "Radius", sigma_s: "Spatial sigma", sigma_r: "Range sigma", range: "Range function",
   distance: "Colour distance", border: "Border", field_order: "Field order",
 };
+const whole = ["radius", "iterations"];
 const units = { radius: "pixels", sigma_s: "pixels", sigma_r: "levels of 8 bits" };
 const hold = 700; // ms after a change in which the server's word does not move what the person moves
 const notches = 200; // of a slider whose range spans orders of magnitude
@@ -23,6 +24,7 @@ export class Controls {
   #set; // a fieldset
   #on;
   #built = "";
+  #options = {};
   #fields = new Map();
   #filter = {};
   #pending = null;
@@ -48,8 +50,9 @@ export class Controls {
     const now = JSON.stringify(options);
     if (now === this.#built) return;
     this.#built = now;
+    this.#options = options;
     this.#fields.clear();
-    const rows = [];
+    const rows = [], focus = document.activeElement?.id;
     for (const [name, choice] of Object.entries(options)) {
       if (!Array.isArray(choice) || choice.length === 0) continue;
       const field = typeof choice[0] === "number" ? this.#number(name, choice) : this.#list(name, choice);
@@ -57,6 +60,7 @@ export class Controls {
       rows.push(field.row);
     }
     $("fields").replaceChildren(...rows);
+    if (focus && document.activeElement?.id !== focus) rows.find((row) => row.querySelector("#" + focus))?.querySelector("#" + focus).focus();
   }
 
   #settle() {
@@ -104,13 +108,13 @@ export class Controls {
   }
 
   #number(name, [low, high]) {
-    const map = name === "radius" ? byUnit(low, high) : byFactor(low, high);
+    const map = whole.includes(name) ? byUnit(low, high) : byFactor(low, high);
     const row = this.#row(name), slider = element("input"), number = element("input");
     Object.assign(slider, { type: "range", id: "f-" + name, min: map.min, max: map.max, step: map.step });
-    Object.assign(number, { type: "number", id: "f-" + name + "-number", min: low, max: high, step: name === "radius" ? 1 : "any" });
+    Object.assign(number, { type: "number", id: "f-" + name + "-number", min: low, max: high, step: whole.includes(name) ? 1 : "any" });
     number.setAttribute("aria-label", (names[name] || name) + ", number");
     row.append(slider, number);
-    const auto = name === "sigma_s" ? this.#auto(row) : null;
+    const auto = name === "sigma_s" && this.#options.radius ? this.#auto(row) : null;
     const field = { row, touched: -Infinity, held: false };
     const dress = (value) => slider.setAttribute("aria-valuetext", value + " " + (units[name] || ""));
     const draw = (value, from) => {
@@ -129,7 +133,7 @@ export class Controls {
     slider.addEventListener("pointerdown", () => { field.held = true; });
     for (const end of ["pointerup", "pointercancel", "blur"]) slider.addEventListener(end, () => { field.held = false; });
     number.addEventListener("input", () => {
-      const value = number.valueAsNumber, good = value >= low && value <= high && (name !== "radius" || Number.isInteger(value));
+      const value = number.valueAsNumber, good = value >= low && value <= high && (!whole.includes(name) || Number.isInteger(value));
       if (good) take(value, number);
       else number.setAttribute("aria-invalid", "true");
       field.touched = performance.now();

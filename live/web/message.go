@@ -40,22 +40,28 @@ type message struct {
 
 // filterChange holds the options that are to change.
 type filterChange struct {
+	Filter     *string  `json:"filter"`
 	Radius     *int     `json:"radius"`
 	SigmaS     *float64 `json:"sigma_s"`
 	SigmaR     *float64 `json:"sigma_r"`
 	Range      *string  `json:"range"`
 	Distance   *string  `json:"distance"`
 	Border     *string  `json:"border"`
+	Iterations *int     `json:"iterations"`
 	FieldOrder *string  `json:"field_order"`
 }
 
 func (c *filterChange) apply(f *live.Filter) {
+	if c.Filter != nil {
+		f.Choose(*c.Filter)
+	}
 	set(&f.Radius, c.Radius)
 	set(&f.SigmaS, c.SigmaS)
 	set(&f.SigmaR, c.SigmaR)
 	set(&f.Range, c.Range)
 	set(&f.Distance, c.Distance)
 	set(&f.Border, c.Border)
+	set(&f.Iterations, c.Iterations)
 	set(&f.FieldOrder, c.FieldOrder)
 }
 

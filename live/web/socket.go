@@ -162,7 +162,7 @@ func (s *Server) stateMessage(st live.State) stateMessage {
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
 		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
-		Options: live.AllLimits(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
+		Options: st.Filter.Limits(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
 		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {

@@ -419,6 +419,16 @@ func TestControl(t *testing.T) {
 		f := st["filter"].(map[string]any)
 		return f["radius"] == 7.0 && f["border"] == "clamp" && f["sigma_r"] == 20.0 && st["command"] == "vidfilter -r 7"
 	})
+	c.say(`{"type":"set","filter":{"filter":"recursive","sigma_s":40}}`)
+	c.until("another filter", func(m any) bool {
+		st, ok := m.(map[string]any)
+		if !ok || st["type"] != "state" {
+			return false
+		}
+		f, of := st["filter"].(map[string]any), st["options"].(map[string]any)
+		return f["filter"] == "recursive" && f["sigma_s"] == 40.0 && f["iterations"] == 2.0 && of["iterations"] != nil && of["radius"] == nil
+	})
+	c.say(`{"type":"set","filter":{"filter":"bilateral"}}`)
 	for _, m := range []string{
 		`{"type":"set","filter":{"radius":99}}`, `{"type":"set","filter":{"range":"box"}}`, `{"type":"camera","on":true,"codec":"h264"}`,
 	} {

@@ -6,7 +6,6 @@ import "C"
 import (
 	"math"
 
-	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
@@ -72,7 +71,7 @@ const (
 
 // keyHelp is what h says.
 const keyHelp = "keys in the window: space freeze, s split, o original, f filtered, d difference, x swap sides, " +
-	"up/down or +/- radius, right/left or ]/[ sigma-r, wheel zoom, drag move, 0 fit, a play again, F11 or Enter full screen, q or Escape end"
+	"up/down or +/- radius (sigma-s of the recursive filter), right/left or ]/[ sigma-r, wheel zoom, drag move, 0 fit, a play again, F11 or Enter full screen, q or Escape end"
 
 func (w *Window) key(e *event) {
 	if e.mods&withOthers != 0 {
@@ -80,13 +79,13 @@ func (w *Window) key(e *event) {
 	}
 	switch e.key { // those that may be held
 	case up, '+', '=', padPlus:
-		w.change(func(f *live.Filter) { f.Radius = min(f.Radius+1, kernels.MaxRadius) })
+		w.change(func(f *live.Filter) { widen(f, +1) })
 	case down, '-', padMinus:
-		w.change(func(f *live.Filter) { f.Radius = max(f.Radius-1, 0) })
+		w.change(func(f *live.Filter) { widen(f, -1) })
 	case right, ']':
-		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, +1) })
+		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, f.Limits().SigmaR, +1) })
 	case left, '[':
-		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, -1) })
+		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, f.Limits().SigmaR, -1) })
 	default:
 		if !e.repeat {
 			w.press(e.key)
@@ -137,9 +136,17 @@ func (w *Window) change(f func(*live.Filter)) {
 	}
 }
 
+// widen has the filter look a step farther or less far.
+func widen(f *live.Filter, direction int) {
+	if l := f.Limits(); l.Radius == nil {
+		f.SigmaS = stepped(f.SigmaS, l.SigmaS, float64(direction))
+	} else {
+		f.Radius = min(max(f.Radius+direction, l.Radius[0]), l.Radius[1])
+	}
+}
+
 // stepped returns a sigma that is a tenth more or less, by 1 at least, in whole numbers within the limits of a slider.
-func stepped(sigma float64, direction float64) float64 {
-	limits := live.AllLimits().SigmaR
+func stepped(sigma float64, limits [2]float64, direction float64) float64 {
 	return min(limits[1], max(limits[0], math.Round(sigma+direction*max(1, sigma/10))))
 }
 

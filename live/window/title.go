@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
@@ -13,7 +14,11 @@ func heading(name string, st live.State, v view) string {
 	if st.Width > 0 {
 		head += fmt.Sprintf(" %dx%d", st.Width, st.Height)
 	}
-	head += fmt.Sprintf(" - radius %d, sigma-r %.3g, %s", f.Radius, f.SigmaR, f.Range)
+	if f.Filter == kernels.Recursive.String() {
+		head += fmt.Sprintf(" - recursive, sigma-s %.3g, sigma-r %.3g", f.SigmaS, f.SigmaR)
+	} else {
+		head += fmt.Sprintf(" - radius %d, sigma-r %.3g, %s", f.Radius, f.SigmaR, f.Range)
+	}
 	switch v.mode {
 	case original:
 		head += " - original"

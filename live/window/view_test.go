@@ -85,11 +85,12 @@ func TestFitInto(t *testing.T) {
 
 func TestStepped(t *testing.T) {
 	up, down := 1.0, 300.0
+	limits := [2]float64{1, 255}
 	for range 100 {
-		up, down = stepped(up, +1), stepped(down, -1)
+		up, down = stepped(up, limits, +1), stepped(down, limits, -1)
 	}
-	if up != 255 || down != 1 || stepped(20, +1) != 22 || stepped(5.4, -1) != 4 {
-		t.Errorf("up to %v, down to %v, 20 to %v, 5.4 down to %v", up, down, stepped(20, 1), stepped(5.4, -1))
+	if up != 255 || down != 1 || stepped(20, limits, +1) != 22 || stepped(5.4, limits, -1) != 4 {
+		t.Errorf("up to %v, down to %v, 20 to %v, 5.4 down to %v", up, down, stepped(20, limits, 1), stepped(5.4, limits, -1))
 	}
 }
 

@@ -1,0 +1,149 @@
+package kernels
+
+// #include "cpu.h"
+import "C"
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
+
+// cpuRecursive is the recursive filter on the CPU: all rows, then all columns, once an iteration. Between passes a picture takes 6 bytes a
+// pixel.
+type cpuRecursive struct {
+	cpu    *CPU
+	params Params
+	format pipeline.Format // what the rest is for
+
+	jobs    *[2]C.vf_job  // of the fields
+	passes  *[2]C.vf_pass // of the fields, for the sigma of one iteration
+	between [2][]C.uint16_t
+	lanes   [][]C.float // of the workers
+	pinner  runtime.Pinner
+}
+
+func newCPURecursive(c *CPU, p Params) *cpuRecursive {
+	return &cpuRecursive{cpu: c, params: p, jobs: new([2]C.vf_job), passes: new([2]C.vf_pass)}
+}
+
+func (f *cpuRecursive) run(ctx context.Context, out, in *pipeline.Frame) error {
+	if f.format != in.Format {
+		if err := f.configure(in.Format); err != nil {
+			return err
+		}
+	}
+	n := f.point(out, in)
+	defer f.unpoint()
+	sigmas := f.params.sigmas()
+	for i, sigma := range sigmas {
+		for k := range n {
+			fillPass(&f.passes[k], f.params, sigma)
+		}
+		f.pass(ctx, n, rowUnits, func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int) {
+			C.vf_rows(isa, job, pass, scratch, lanes, C.int(at*C.VF_STRIP), flag(i == 0))
+		})
+		f.pass(ctx, n, columnUnits, func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int) {
+			C.vf_columns(isa, job, pass, scratch, lanes, C.int(at*C.VF_UNIT), flag(i == len(sigmas)-1))
+		})
+	}
+	return context.Cause(ctx)
+}
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func rowUnits(j *C.vf_job) int    { return padded(int(j.height)) / C.VF_STRIP }
+func columnUnits(j *C.vf_job) int { return (int(j.width) + C.VF_UNIT - 1) / C.VF_UNIT }
+
+// padded returns a number of rows or columns rounded up to whole strips.
+func padded(n int) int { return (n + C.VF_STRIP - 1) / C.VF_STRIP * C.VF_STRIP }
+
+// pass has the workers do each unit of n fields once, whoever comes first, until the context ends.
+func (f *cpuRecursive) pass(ctx context.Context, n int, units func(*C.vf_job) int,
+	do func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int)) {
+	first, total := units(&f.jobs[0]), 0
+	for k := range n {
+		total += units(&f.jobs[k])
+	}
+	var next, worker atomic.Int64
+	f.cpu.share(min(f.cpu.threads, total), func(isa C.int, scratch unsafe.Pointer) {
+		lanes := unsafe.Pointer(&f.lanes[worker.Add(1)-1][0])
+		for ctx.Err() == nil {
+			at, k := int(next.Add(1))-1, 0
+			if at >= total {
+				return
+			}
+			if at >= first {
+				k, at = 1, at-first
+			}
+			do(&f.jobs[k], &f.passes[k], isa, scratch, lanes, at)
+		}
+	})
+}
+
+// configure makes what depends on the format: constants, and memory for both fields of an interlaced frame, which take no more than a
+// progressive one.
+func (f *cpuRecursive) configure(format pipeline.Format) error {
+	t, err := newTransform(format)
+	if err != nil {
+		return err
+	}
+	for k := range f.jobs {
+		fillJob(&f.jobs[k], format, Params{SigmaS: 1, SigmaR: 1, Border: Clamp}, t)
+		f.jobs[k].scale = 1
+	}
+	f.format, f.between = format, [2][]C.uint16_t{}
+	size := C.vf_lanes_size(C.int(format.Width), C.int(format.Height)) / C.sizeof_float
+	f.lanes = make([][]C.float, f.cpu.threads)
+	for k := range f.lanes {
+		f.lanes[k] = make([]C.float, size)
+	}
+	return nil
+}
+
+// point lets the jobs work on two frames, and returns how many fields they have.
+func (f *cpuRecursive) point(out, in *pipeline.Frame) int {
+	from, n := fieldsOf(in, in.Interlaced)
+	to, _ := fieldsOf(out, in.Interlaced)
+	for k := range n {
+		pointJob(&f.jobs[k], to[k], from[k], &f.pinner)
+		strip := padded(from[k].height) * 3 * C.VF_STRIP
+		if size := strip * padded(from[k].width) / C.VF_STRIP; len(f.between[k]) < size {
+			f.between[k] = make([]C.uint16_t, size)
+		}
+		f.pinner.Pin(&f.between[k][0])
+		f.passes[k].between, f.passes[k].strip = &f.between[k][0], C.ptrdiff_t(strip)
+	}
+	return n
+}
+
+func (f *cpuRecursive) unpoint() {
+	f.pinner.Unpin()
+	unpointJobs(f.jobs)
+	for k := range f.passes {
+		f.passes[k].between = nil
+	}
+}
+
+// fillPass sets the constants of a pass; see vf_pass. Beyond 40 halvings of the slower pole a distance is as good as infinite.
+func fillPass(p *C.vf_pass, params Params, sigma float64) {
+	r := newRecursion(params, sigma)
+	p.slope = C.float(r.slope / (C.VF_STEPS * C.VF_STEPS))
+	slowest := math.Inf(1)
+	for i := range r.rate {
+		power := real(r.rate[i]) * math.Log2E
+		slowest = min(slowest, -power)
+		p.power[i], p.turn[i] = C.float(power), C.float(imag(r.rate[i])/(2*math.Pi))
+		p.drive[i] = [2]C.float{C.float(real(r.drive[i])), C.float(imag(r.drive[i]))}
+	}
+	p.most = C.float(40 / slowest)
+}

@@ -1,0 +1,142 @@
+package kernels
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// recursiveCases brings each layout together with sizes, and with them in turn iterations, sigmas, matrices, ranges and field orders.
+func recursiveCases() (cases []conformCase) {
+	sigmas := [][2]float64{{10, 20}, {50, 50}, {200, 150}, {1, 5}, {0.3, 100}, {60, 8}, {3000, 3000}}
+	for i := range 5 * len(testSizes) * 2 {
+		size, s := testSizes[i/5%len(testSizes)], sigmas[(i+i/7)%len(sigmas)]
+		cases = append(cases, conformCase{
+			format: pipeline.Format{Layout: testLayouts[i%5], Width: size[0], Height: size[1], Matrix: testMatrices[i%3],
+				FullRange: i/3%2 == 1},
+			interlaced: i%4 == 3,
+			p:          Params{Filter: Recursive, SigmaS: s[0], SigmaR: s[1], Iterations: i/2%MaxIterations + 1},
+		})
+	}
+	return cases
+}
+
+// TestRecursiveConform holds every instruction set to the reference: at most 1 level, none in 99 % of the samples of each.
+func TestRecursiveConform(t *testing.T) {
+	isas := ISAs()
+	stats := make([]kerneltest.Difference, len(isas))
+	rng := rand.New(rand.NewPCG(31, 32))
+	for i, c := range recursiveCases() {
+		src := kerneltest.Frame(c.format)
+		src.Interlaced = c.interlaced
+		[]func(*pipeline.Frame, *rand.Rand){kerneltest.Scene, kerneltest.Noise}[i/3%2](src, rng)
+		want := reference(t, src, c.p)
+		for k, isa := range isas {
+			got := kerneltest.Frame(c.format)
+			cpuRun(t, newCPU(t, 2, isa), got, src, c.p)
+			kerneltest.CheckCanaries(t, "output", got)
+			kerneltest.CheckCanaries(t, "input", src)
+			d := kerneltest.Compare(got, want)
+			if d.Largest > 1 {
+				t.Errorf("%s: %s interlaced=%v, %+v: %s", isa, c.format, c.interlaced, c.p, d)
+			}
+			stats[k].Merge(d)
+		}
+	}
+	for k, d := range stats {
+		if d.Count*100 > d.Samples {
+			t.Errorf("%s: more than 1 %% differ: %s", isas[k], d)
+		}
+		t.Logf("%s: %.4f %% of %d differ by %d", isas[k], 100*float64(d.Count)/float64(d.Samples), d.Samples, d.Largest)
+	}
+}
+
+// TestRecursiveThreads: any number of threads, the same bits; a filter that has had another format gives the same as a new one.
+func TestRecursiveThreads(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 700, Height: 333, Matrix: pipeline.BT601}
+	src, small := kerneltest.Frame(format), kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 64, Height: 70})
+	kerneltest.Noise(src, rand.New(rand.NewPCG(33, 34)))
+	p := DefaultRecursive()
+	for _, isa := range ISAs() {
+		want := kerneltest.Frame(format)
+		cpuRun(t, newCPU(t, 1, isa), want, src, p)
+		for _, threads := range []int{2, 3, 7} {
+			f, err := newCPU(t, threads, isa).Filter(p, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				got := kerneltest.Frame(format)
+				if err := f.(*cpuFilter).runner.run(context.Background(), got, src); err != nil {
+					t.Fatal(err)
+				}
+				if d := kerneltest.Compare(got, want); d.Count > 0 {
+					t.Errorf("%s, %d threads: %s", isa, threads, d)
+				}
+				if err := f.(*cpuFilter).runner.run(context.Background(), kerneltest.Frame(small.Format), small); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestRecursiveCancel: the filter gives up with the context's cause.
+func TestRecursiveCancel(t *testing.T) {
+	f, err := newCPU(t, 2, "").Filter(DefaultRecursive(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV444P, Width: 300, Height: 300, Matrix: pipeline.BT709})
+	cause := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	if err := f.(*cpuFilter).runner.run(ctx, kerneltest.Frame(src.Format), src); !errors.Is(err, cause) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRecursiveExtremes: at the ends of the sigmas' ranges the CPU gives the reference's levels.
+func TestRecursiveExtremes(t *testing.T) {
+	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV444P, Width: 70, Height: 40, Matrix: pipeline.BT709})
+	kerneltest.Scene(src, rand.New(rand.NewPCG(35, 36)))
+	for _, s := range RecursiveSigma {
+		for _, r := range RecursiveSigma {
+			p := Params{Filter: Recursive, SigmaS: s, SigmaR: r, Iterations: 3}
+			want := reference(t, src, p)
+			for _, isa := range ISAs() {
+				got := kerneltest.Frame(src.Format)
+				cpuRun(t, newCPU(t, 1, isa), got, src, p)
+				if d := kerneltest.Compare(got, want); d.Largest > 1 {
+					t.Errorf("%s, sigmas %g and %g: %s", isa, s, r, d)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkRecursive is a frame of 1080p with the default options.
+func BenchmarkRecursive(b *testing.B) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080, Matrix: pipeline.BT709}
+	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
+	kerneltest.Scene(src, rand.New(rand.NewPCG(37, 38)))
+	for _, isa := range ISAs() {
+		for _, threads := range []int{1, 2} {
+			b.Run(isa+map[int]string{1: "/1", 2: "/2"}[threads], func(b *testing.B) {
+				f, err := newCPU(b, threads, isa).Filter(DefaultRecursive(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
