@@ -43,7 +43,7 @@ type Variant struct {
 	Radius   int // or AnyRadius; 0 of the recursive filter
 	Range    RangeWeight
 	Distance Distance
-	Compute  int // the lowest compute capability that runs it: 61 or 80
+	Compute  int // the lowest compute capability that runs it: 61, 80 or 90
 
 	// Of a system of the papers, see FromPaper: which one ("000"), its version there ("4") and name ("padded shared memory"), and the
 	// only border that it knows.
@@ -228,6 +228,9 @@ func (v Variant) takes(p Params, f pipeline.Format, compute int) bool {
 	}
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
+	}
+	if v.Form == RecursiveFast && v.Compute == 90 && compute >= 110 {
+		return false // GPUs for desks are newer than 9.0 and 10.0, and have less shared memory
 	}
 	return !v.FromPaper() && v.does(p) && v.Compute <= compute
 }
