@@ -179,7 +179,7 @@ func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 // returns how many there are.
 func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 	seen := map[string]bool{}
-	for _, p := range kernels.AllParams() {
+	for _, p := range append(kernels.AllParams(), kernels.DefaultRecursive()) {
 		v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
 		if err != nil {
 			return n, failed(err, "choose a kernel")

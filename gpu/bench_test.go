@@ -2,8 +2,12 @@ package gpu
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
+	"time"
 
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
@@ -44,4 +48,81 @@ func BenchmarkHost(b *testing.B) {
 	if err := f.Flush(ctx, emit); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkRecursive times the kernels of the recursive filter on frames in the device's memory, and holds what they give to the
+// reference; algorithms C and D of 002 only by their mean squared error, which is what they are about. On a GPU:
+//
+//	cd gpu && VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.run - -test.bench Recursive -test.benchtime 1x
+func BenchmarkRecursive(b *testing.B) {
+	backend, err := Open(Options{})
+	if err != nil {
+		b.Skip(err)
+	}
+	defer backend.Close()
+	rgba := pipeline.Format{Layout: pipeline.RGBA, Width: 2048, Height: 2048}
+	formats := []pipeline.Format{rgba, {Layout: pipeline.NV12, Width: 1920, Height: 1080, Matrix: pipeline.BT709},
+		{Layout: pipeline.NV12, Width: 3840, Height: 2160, Matrix: pipeline.BT709}}
+	r := Repeat{Batches: 9, Runs: 200, Time: 200 * time.Millisecond}
+	if os.Getenv(realDevice) != "1" { // the test driver is a hundred thousand times slower
+		formats = []pipeline.Format{{Layout: pipeline.RGBA, Width: 64, Height: 48}}
+		r = Repeat{Batches: 1, Runs: 1, Time: time.Millisecond}
+	}
+	for _, f := range formats {
+		src, want := kerneltest.Frame(f), kerneltest.Frame(f)
+		kerneltest.Scene(src, rand.New(rand.NewPCG(1, 2)))
+		for _, sigmas := range [][2]float64{{50, 50}, {200, 150}} {
+			p := kernels.DefaultRecursive()
+			p.SigmaS, p.SigmaR = sigmas[0], sigmas[1]
+			if err := kernels.Reference(want, src, p); err != nil {
+				b.Fatal(err)
+			}
+			for _, v := range kernels.Variants() {
+				if v.Filter == kernels.Recursive && v.Compute <= backend.Device().Compute && (!v.FromPaper() || f.Layout == pipeline.RGBA) {
+					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
+					b.Run(name, func(b *testing.B) { benchmarkKernel(b, backend, v, p, src, want, r) })
+				}
+			}
+		}
+	}
+}
+
+// benchmarkKernel reports a kernel's median time, its error, and the share of samples that are not the reference's.
+func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Params, src, want *pipeline.Frame, r Repeat) {
+	got := kerneltest.Frame(src.Format)
+	if err := backend.RunKernel(context.Background(), v, p, got, src); err != nil {
+		b.Fatal(err)
+	}
+	d := kerneltest.Compare(got, want)
+	if v.Approximation.Algorithm == kernels.AlgorithmA && (d.Largest > 1 || d.Count*100 > d.Samples) {
+		b.Errorf("wrong: %s", d)
+	}
+	var all []time.Duration
+	for b.Loop() {
+		times, err := backend.TimeKernel(context.Background(), v, p, src, r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, times...)
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2])/1e6, "ms/frame")
+	b.ReportMetric(squaredError(got, want), "mse")
+	b.ReportMetric(100*float64(d.Count)/float64(d.Samples), "%off")
+	b.ReportMetric(0, "ns/op") // says nothing here
+}
+
+func squaredError(got, want *pipeline.Frame) float64 {
+	sum, n := 0.0, 0
+	for i := range want.NumPlanes() {
+		_, rows := want.PlaneSize(i)
+		for y := range rows {
+			g, w := got.Row(i, y), want.Row(i, y)
+			for x := range w {
+				d := float64(g[x]) - float64(w[x])
+				sum, n = sum+d*d, n+1
+			}
+		}
+	}
+	return sum / float64(n)
 }

@@ -26,7 +26,7 @@ type labForm struct {
 }
 
 // labForms lists them in the order of the papers.
-var labForms = []labForm{thesisForm, pairForm, staalForm}
+var labForms = []labForm{thesisForm, recursiveForm, recursiveFastForm, pairForm, staalForm}
 
 // labArgs is what a launch is told.
 type labArgs = C.vf_lab_args
@@ -34,8 +34,9 @@ type labArgs = C.vf_lab_args
 // pass is one launch of the kernel over a field.
 type pass struct {
 	grid, block [2]int
-	shared      int  // dynamic shared memory in bytes
-	around      bool // see Launch.Around
+	shared      int             // dynamic shared memory in bytes
+	around      bool            // see Launch.Around
+	recursion   *C.vf_recursion // of the recursive filter's kernels
 }
 
 // Texture is a texture object of floats, one a texel, that a kernel wants over a part of its scratch memory: both in bytes.
@@ -67,6 +68,12 @@ func (v Variant) FromPaper() bool { return v.Paper != "" }
 
 // Adapt returns p with the range weight, the distance and, where it has only one, the border that the variant has.
 func (v Variant) Adapt(p Params) Params {
+	if v.Filter != p.Filter {
+		p = Params{Filter: v.Filter, Radius: p.Radius}.WithDefaults()
+	}
+	if v.Filter == Recursive {
+		return p
+	}
 	p.Range, p.Distance = v.Range, v.Distance
 	if v.FromPaper() {
 		p.Border = v.Border
@@ -76,6 +83,9 @@ func (v Variant) Adapt(p Params) Params {
 
 // Does says in words what the variant does: "radius 0 to 15, gaussian, channel, border skip".
 func (v Variant) Does() string {
+	if v.Filter == Recursive {
+		return "the recursive filter"
+	}
 	radius, border := fmt.Sprintf("radius %d", v.Radius), "any border"
 	if v.Radius == AnyRadius {
 		radius = fmt.Sprintf("radius %d to %d", v.LeastRadius, v.largest())
@@ -128,7 +138,7 @@ func (p *Plan) Textures() []Texture {
 }
 
 // labArgs returns what one launch of a kernel of the papers is told.
-func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int) (unsafe.Pointer, uintptr) {
+func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int, r *C.vf_recursion) (unsafe.Pointer, uintptr) {
 	lab := &C.vf_lab_args{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
 	for i, t := range m.Textures {
 		lab.texture[i] = C.uint64_t(t)
@@ -136,12 +146,15 @@ func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int) (unsafe.Pointe
 	if p.lab.fill != nil {
 		p.lab.fill(lab, p, m, pass)
 	}
-	if p.params.Distance != Lab {
+	if p.params.Filter == Bilateral && p.params.Distance != Lab {
 		for i, w := range rangeWeights(p.params) {
 			frame.color.linear[i] = C.float(w) // where vf_lab_args has its table of the range weight
 		}
 	}
 	*(*C.vf_args)(unsafe.Pointer(lab)) = frame
+	if r != nil {
+		*(*C.vf_recursion)(unsafe.Add(unsafe.Pointer(lab), C.VF_RECURSION_OFFSET)) = *r
+	}
 	return unsafe.Pointer(lab), unsafe.Sizeof(*lab)
 }
 

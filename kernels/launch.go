@@ -44,7 +44,7 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 		return nil, err
 	}
 	switch {
-	case p.Filter != Bilateral:
+	case v.Filter != p.Filter:
 		return nil, fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
 	case !v.does(p):
 		return nil, fmt.Errorf("kernels: %s does %s, not radius %d, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.Range, p.Distance, p.Border)
@@ -54,6 +54,9 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 	t, err := newTransform(f)
 	if err != nil {
 		return nil, err
+	}
+	if p.Filter == Recursive { // has no window, and beyond its ends a line stays as it is
+		p.Radius, p.Border = 0, Clamp
 	}
 	plan := &Plan{variant: v, params: p, format: f}
 	plan.lab, plan.isLab = v.Form.lab()
@@ -79,7 +82,7 @@ func (p *Plan) Launches(interlaced bool, src, dst DevicePlanes, memory DeviceMem
 				Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
 			}
 			if p.isLab {
-				l.Args, l.ArgsSize = p.labArgs(args, memory, i)
+				l.Args, l.ArgsSize = p.labArgs(args, memory, i, pass.recursion)
 			}
 			all = append(all, l)
 		}
@@ -93,12 +96,15 @@ func (p *Plan) passes(height int) []pass {
 		return p.lab.passes(p.variant, p.params, p.format.Width, height)
 	}
 	across, down, shared := p.variant.tile(p.params)
-	return []pass{{[2]int{blocks(p.format.Width, across), blocks(height, down)}, p.variant.threads, shared, false}}
+	return []pass{{grid: [2]int{blocks(p.format.Width, across), blocks(height, down)}, block: p.variant.threads, shared: shared}}
 }
 
 // does is takes without the device.
 func (v Variant) does(p Params) bool {
-	return p.Filter == Bilateral && v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
+	if p.Filter == Recursive {
+		return v.Filter == Recursive
+	}
+	return v.Filter == Bilateral && v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
 }
 
 func blocks(n, tile int) int { return (n + tile - 1) / tile }
@@ -108,7 +114,9 @@ func (v Variant) fill(a *C.vf_args, p Params, f pipeline.Format, t transform) {
 	sx, sy := f.ChromaShift()
 	a.layout, a.sub_x, a.sub_y = C.int32_t(f.Layout), C.int32_t(sx), C.int32_t(sy)
 	a.radius, a.border = C.int32_t(p.Radius), C.int32_t(p.Border)
-	v.fillWeights(a, p)
+	if p.Filter == Bilateral {
+		v.fillWeights(a, p)
+	}
 	fillDeviceColour(&a.color, t)
 }
 

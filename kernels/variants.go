@@ -21,12 +21,15 @@ const (
 	Tensor              // tensor.cu: large radii on tensor cores
 
 	// The papers' other systems, see labForms.
-	Thesis // thesis.cu: the thesis (000)
-	Pair   // pair.cu: Agarwal et al. (003)
-	Staal  // staal.cu: the eight kernels of 004
+	Thesis       // thesis.cu: the thesis (000)
+	Pair         // pair.cu: Agarwal et al. (003)
+	Staal        // staal.cu: the eight kernels of 004
+	RecursiveLab // recursive.cu: algorithms A, C and D of 002
+
+	RecursiveFast // recursive_fast.cu: what the recursive filter runs
 )
 
-var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "pair", "staal"}
+var formNames = []string{"paper", "general", "tile", "sliding", "tensor", "thesis", "pair", "staal", "recursive", "recursive_fast"}
 
 func (f Form) String() string { return name(formNames, uint8(f)) }
 
@@ -38,10 +41,11 @@ const AnyRadius = -1
 type Variant struct {
 	Name     string // of the kernel's entry point, of its module and of the file with its PTX
 	Form     Form
-	Radius   int // or AnyRadius
+	Filter   Filter
+	Radius   int // or AnyRadius; 0 of the recursive filter
 	Range    RangeWeight
 	Distance Distance
-	Compute  int // the lowest compute capability that runs it: 61 or 80
+	Compute  int // the lowest compute capability that runs it: 61, 80 or 90
 
 	// Of a system of the papers, see FromPaper: which one ("000"), its version there ("4") and name ("padded shared memory"), and the
 	// only border that it knows.
@@ -52,6 +56,8 @@ type Variant struct {
 	// Of the thesis: the side of a block in threads, and how many tiles it filters.
 	Block, Factor int
 	Weight        string // how it gets the range weight: "" as the rest, "double", "table"
+
+	Approximation Approximation // of algorithms C and D of the recursive filter; any may be put in its place, as far as its Algorithm is the same
 
 	width, height int // pixels of one block's tile
 	threads       [2]int
@@ -225,6 +231,9 @@ func (v Variant) takes(p Params, f pipeline.Format, compute int) bool {
 	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
 		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
 	}
+	if v.Form == RecursiveFast && v.Compute == 90 && compute >= 110 {
+		return false // GPUs for desks are newer than 9.0 and 10.0, and have less shared memory
+	}
 	return !v.FromPaper() && v.does(p) && v.Compute <= compute
 }
 
@@ -242,9 +251,6 @@ func (v Variant) Margin(p Params) int {
 func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
 	if err := p.Validate(); err != nil {
 		return Variant{}, err
-	}
-	if p.Filter != Bilateral {
-		return Variant{}, fmt.Errorf("kernels: no kernel for the %s filter", p.Filter)
 	}
 	best := -1
 	for i, v := range variants {

@@ -31,6 +31,33 @@ typedef struct {
 	vf_color color;
 } vf_args;
 
+typedef struct {
+	float re, im;
+} vf_complex;
+
+// One pass of the recursive filter: its constants (kernels/recursive.go; each pair is of the two poles) and how its lines are cut.
+typedef struct {
+	float slope;                        // (sigma_s / sigma_r)^2; in steps of a pixel between passes (recursion.h) for the fast form
+	float far;                          // distances of so much and more are as far as can be
+	float reach;                        // kappa sigma_s
+	vf_complex a[2], b[2], r1[2];
+	float radius[2], angle[2];          // b in the polar form
+	vf_complex drive[2];                // p, which is 1/r0
+	vf_complex rate[2];                 // b^D is 2^(re D), turned by im D
+	int32_t vertical;                   // lines are columns
+	int32_t first, last;                // reads the frame, writes it, else the scratch memory
+	int32_t phase;                      // VF_WHOLE and so on
+	int32_t domain, domains;            // of a line: pixels of each but the last, and their number
+	int32_t runs, threads, pieces;      // of the fast form: runs of a piece of a line, threads a block, pieces a line
+	uint32_t records[2];                // where the records begin in the scratch memory, lower half first
+} vf_recursion;
+
+// What a launch does: all; the maps of pieces, or the sum of both directions.
+enum { VF_WHOLE, VF_PIECES, VF_SUM };
+
+// Where vf_recursion lies in vf_lab_args: in the place of the taps.
+enum { VF_RECURSION_OFFSET = __builtin_offsetof(vf_args, tap) };
+
 // What the kernels of the papers (the lab) get. Parameters are 4096 bytes at most, so the table of the range weight lies where
 // color.linear is, which only the distance lab has a use for.
 typedef struct {
@@ -39,6 +66,10 @@ typedef struct {
 		struct {
 			uint8_t before_range[__builtin_offsetof(vf_args, color.linear)];
 			float range[256]; // R by the difference of levels, for the distances rgb and channel
+		};
+		struct {
+			uint8_t before_recursion[VF_RECURSION_OFFSET];
+			vf_recursion recursion;
 		};
 	};
 	uint64_t table;   // device address of the variant's table in global memory, 0 for none

@@ -61,14 +61,17 @@ DEVICE void barrier() { __syncthreads(); }
 DEVICE uint32_t load_u8(const uint8_t *p) { return __nvvm_ldg_uc(p); }
 DEVICE uint32_t load_u16(const uint8_t *p) { return __nvvm_ldg_us((const uint16_t *)p); }
 DEVICE uint32_t load_u32(const uint8_t *p) { return __nvvm_ldg_ui((const uint32_t *)p); }
+DEVICE uint2 load_u64(const uint8_t *p) { return __nvvm_ldg_ui2((const uint2 *)p); }
 DEVICE uint4 load_u128(const uint8_t *p) { return __nvvm_ldg_ui4((const uint4 *)p); }
 // Loads that take the ordinary way, for what the kernel writes, too, and for kernels that know no better.
 DEVICE uint32_t read_u8(const uint8_t *p) { return *(VF_GLOBAL const uint8_t *)p; }
 DEVICE uint32_t read_u32(const uint8_t *p) { return *(VF_GLOBAL const uint32_t *)p; }
+DEVICE uint2 read_u64(const uint8_t *p) { return *(VF_GLOBAL const uint2 *)p; }
 DEVICE uint4 read_u128(const uint8_t *p) { return *(VF_GLOBAL const uint4 *)p; }
 DEVICE void store_u8(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint8_t *)p = (uint8_t)v; }
 DEVICE void store_u16(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint16_t *)p = (uint16_t)v; }
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
+DEVICE void store_u64(uint8_t *p, uint2 v) { *(VF_GLOBAL uint2 *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
 // texel reads the texel x of a texture object of floats in linear memory, through the texture cache; 0 beyond its ends.
@@ -143,7 +146,8 @@ DEVICE float exp2_gradual(float x) {
 	asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
-// log2 errs by 2^-22 or less; square_root rounds to nearest.
+// square_root is rounded to nearest; reciprocal_root and log2 err by 2^-22 at most, beside 1 of log2; sine and cosine by 2^-20 within
+// 8 pi, the result being within -1 to 1 everywhere.
 DEVICE float log2(float x) {
 	float y;
 	asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -152,6 +156,21 @@ DEVICE float log2(float x) {
 DEVICE float square_root(float x) {
 	float y;
 	asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+DEVICE float reciprocal_root(float x) {
+	float y;
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+DEVICE float sine(float x) {
+	float y;
+	asm("sin.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+DEVICE float cosine(float x) {
+	float y;
+	asm("cos.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
 // fma_unit is fma, clamped to 0 to 1.

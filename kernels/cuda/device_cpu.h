@@ -40,13 +40,16 @@ template <class T> DEVICE T *vf_at(const uint8_t *p, int write) {
 DEVICE uint32_t load_u8(const uint8_t *p) { return *vf_at<uint8_t>(p, 0); }
 DEVICE uint32_t load_u16(const uint8_t *p) { return *vf_at<uint16_t>(p, 0); }
 DEVICE uint32_t load_u32(const uint8_t *p) { return *vf_at<uint32_t>(p, 0); }
+DEVICE uint2 load_u64(const uint8_t *p) { return *vf_at<uint2>(p, 0); }
 DEVICE uint4 load_u128(const uint8_t *p) { return *vf_at<uint4>(p, 0); }
 DEVICE uint32_t read_u8(const uint8_t *p) { return load_u8(p); }
 DEVICE uint32_t read_u32(const uint8_t *p) { return load_u32(p); }
+DEVICE uint2 read_u64(const uint8_t *p) { return load_u64(p); }
 DEVICE uint4 read_u128(const uint8_t *p) { return load_u128(p); }
 DEVICE void store_u8(uint8_t *p, uint32_t v) { *vf_at<uint8_t>(p, 1) = (uint8_t)v; }
 DEVICE void store_u16(uint8_t *p, uint32_t v) { *vf_at<uint16_t>(p, 1) = (uint16_t)v; }
 DEVICE void store_u32(uint8_t *p, uint32_t v) { *vf_at<uint32_t>(p, 1) = v; }
+DEVICE void store_u64(uint8_t *p, uint2 v) { *vf_at<uint2>(p, 1) = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *vf_at<uint4>(p, 1) = v; }
 
 DEVICE float texel(uint64_t texture, int x) { return vf_texel(texture, x); }
@@ -94,7 +97,12 @@ DEVICE int32_t dot4_signed(uint32_t a, uint32_t b, int32_t c) {
 DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // vf_normal takes denormals for zero, as the approximations do with what they get and give.
 DEVICE float vf_normal(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
+// vf_turn is coarse as the hardware's sine and cosine are.
+DEVICE float vf_turn(float x) { return __builtin_rintf(x * 0x1p21f) * 0x1p-21f; }
 DEVICE float reciprocal(float x) { return vf_normal(1 / vf_normal(x)); }
+DEVICE float reciprocal_root(float x) { return vf_normal(1 / __builtin_sqrtf(vf_normal(x))); }
+DEVICE float sine(float x) { return vf_turn(__builtin_sinf(x)); }
+DEVICE float cosine(float x) { return vf_turn(__builtin_cosf(x)); }
 DEVICE float exp2(float x) { return vf_normal(__builtin_exp2f(vf_normal(x))); }
 DEVICE float exp2_gradual(float x) { return __builtin_exp2f(x); }
 DEVICE float log2(float x) { return __builtin_log2f(x); }

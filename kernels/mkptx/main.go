@@ -150,7 +150,10 @@ func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, er
 // compile returns the PTX of a variant. Multiply-adds are only where the source asks for them.
 func compile(clang string, v kernels.Variant) ([]byte, error) {
 	isa := "+ptx60"
-	if v.Compute >= 80 {
+	switch {
+	case v.Compute >= 90:
+		isa = "+ptx78"
+	case v.Compute >= 80:
 		isa = "+ptx70"
 	}
 	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O3", "-Wall", "-Werror",

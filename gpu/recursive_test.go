@@ -1,0 +1,200 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// recursiveCase is one picture for the recursive filter.
+type recursiveCase struct {
+	format     pipeline.Format
+	interlaced bool
+	draw       string
+	p          kernels.Params
+}
+
+func (c recursiveCase) String() string {
+	return fmt.Sprintf("%s %s %s full=%v interlaced=%v sigmas %g/%g, %d iterations", c.draw, c.format, c.format.Matrix, c.format.FullRange,
+		c.interlaced, c.p.SigmaS, c.p.SigmaR, c.p.Iterations)
+}
+
+// drawings are pictures that are hard in ways of their own: edges of the highest contrast, one colour, one pixel, and what carries far.
+var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
+	"scene": kerneltest.Scene,
+	"noise": kerneltest.Noise,
+	"flat": func(f *pipeline.Frame, _ *rand.Rand) {
+		kerneltest.EachSample(f, func(plane, _, _ int) byte { return byte(90 + 20*plane) })
+	},
+	"edges": func(f *pipeline.Frame, _ *rand.Rand) {
+		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(255 * ((x/37 + y/23) % 2)) })
+	},
+	"dot": func(f *pipeline.Frame, _ *rand.Rand) {
+		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(20 + 200*(1-min(1, max(x, y)/4))) })
+	},
+	"slope": func(f *pipeline.Frame, _ *rand.Rand) {
+		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(min(255, (x+y)/2)) })
+	},
+}
+
+var drawingNames = []string{"scene", "noise", "flat", "edges", "dot", "slope"}
+
+// recursiveCases brings every layout, size and drawing together; the rest changes at steps of its own.
+func recursiveCases() (cases []recursiveCase) {
+	sizes := [][2]int{{1, 1}, {2, 2}, {1, 40}, {40, 1}, {7, 5}, {63, 17}, {3, 131}, {141, 61}, {16, 16}, {17, 33}}
+	sigmas := [][2]float64{{50, 50}, {200, 150}, {3, 20}, {0.3, 5}, {10, 3}, {1000, 10000}, {0.01, 0.01}, {100, 1}}
+	matrices := []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020}
+	i := 0
+	for _, size := range sizes {
+		for l := pipeline.YUV420P; l <= pipeline.RGBA; l++ {
+			for _, name := range drawingNames {
+				s := sigmas[(i+i/len(sigmas))%len(sigmas)]
+				cases = append(cases, recursiveCase{
+					format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: matrices[i%3], FullRange: i/3%2 == 1},
+					interlaced: i%5 == 4, draw: name,
+					p: kernels.Params{Filter: kernels.Recursive, SigmaS: s[0], SigmaR: s[1], Iterations: 1 + i/2%kernels.MaxIterations},
+				})
+				i++
+			}
+		}
+	}
+	return cases
+}
+
+func (c recursiveCase) source(rng *rand.Rand) *pipeline.Frame {
+	src := kerneltest.Frame(c.format)
+	src.Interlaced = c.interlaced
+	drawings[c.draw](src, rng)
+	return src
+}
+
+// TestRecursive holds the filter that runs on a device to the reference: at most 1 level, none in 99 % of the samples.
+func TestRecursive(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(31, 32))
+	var total kerneltest.Difference
+	for i, c := range recursiveCases() {
+		if testing.Short() && i%7 > 0 {
+			continue
+		}
+		src := c.source(rng)
+		d := kerneltest.Compare(filterOne(t, b, src, c.p, i%2 == 0), reference(t, src, c.p))
+		if d.Largest > 1 {
+			t.Errorf("%s: %s", c, d)
+		}
+		total.Merge(d)
+	}
+	t.Logf("%s", total)
+	if total.Count*100 > total.Samples {
+		t.Errorf("more than 1 %% differ: %s", total)
+	}
+}
+
+// TestRecursiveVariants holds the form that the filter does not choose here to the same: lines cut into pieces, as a device with little shared memory
+// has them, and those that are there to be measured.
+func TestRecursiveVariants(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(33, 34))
+	for _, v := range kernels.Variants() {
+		if v.Form != kernels.RecursiveFast {
+			continue
+		}
+		for i, size := range [][2]int{{1100, 9}, {7, 2101}, {131, 67}} {
+			if testing.Short() && i < 2 && v.Compute > 61 {
+				continue
+			}
+			c := recursiveCase{
+				format: pipeline.Format{Layout: pipeline.NV12, Width: size[0], Height: size[1], Matrix: pipeline.BT709},
+				draw:   drawingNames[i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
+			}
+			src, got := c.source(rng), kerneltest.Frame(c.format)
+			if err := b.RunKernel(context.Background(), v, c.p, got, src); err != nil {
+				t.Fatal(err)
+			}
+			if d := kerneltest.Compare(got, reference(t, src, c.p)); d.Largest > 1 || d.Count*100 > d.Samples {
+				t.Errorf("%s: %s: %s", v.Name, c, d)
+			}
+		}
+	}
+}
+
+// TestRecursivePaper holds the authors' algorithms to the reference of each, with any kappa and number of blocks.
+func TestRecursivePaper(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(35, 36))
+	for _, c := range []struct {
+		name   string
+		approx kernels.Approximation
+	}{
+		{"recursive_a", kernels.Approximation{}},
+		{"recursive_c", kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: 2, Blocks: 4}},
+		{"recursive_c", kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: 0.5, Blocks: 6}},
+		{"recursive_d", kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: 0, Block: 24}},
+		{"recursive_d", kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: 1.5, Block: 24}},
+	} {
+		v, err := kernels.Named(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Approximation = c.approx
+		for i, size := range [][2]int{{157, 131}, {5, 3}} {
+			picture := recursiveCase{
+				format: pipeline.Format{Layout: pipeline.RGBA, Width: size[0], Height: size[1]},
+				draw:   drawingNames[3*i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 40, Iterations: 2},
+			}
+			src, got, want := picture.source(rng), kerneltest.Frame(picture.format), kerneltest.Frame(picture.format)
+			if err := b.RunKernel(context.Background(), v, picture.p, got, src); err != nil {
+				t.Fatal(err)
+			}
+			if err := kernels.RecursiveApprox(want, src, picture.p, c.approx); err != nil {
+				t.Fatal(err)
+			}
+			if d := kerneltest.Compare(got, want); d.Largest > 1 || d.Count*100 > d.Samples {
+				t.Errorf("%s, kappa %g: %s: %s", v.Name, c.approx.Kappa, picture, d)
+			}
+		}
+	}
+}
+
+// TestRecursiveRefuses: the algorithms of the paper take RGBA, and a kernel does one of the two filters.
+func TestRecursiveRefuses(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	for _, c := range []struct {
+		name   string
+		layout pipeline.Layout
+		p      kernels.Params
+		want   string
+	}{
+		{"recursive_a", pipeline.NV12, kernels.DefaultRecursive(), "filters RGBA"},
+		{"recursive_a", pipeline.RGBA, kernels.DefaultParams(1), "does not do the bilateral filter"},
+		{"tile_lorentzian_r1", pipeline.RGBA, kernels.DefaultRecursive(), "does not do the recursive filter"},
+	} {
+		v, err := kernels.Named(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := pipeline.Format{Layout: c.layout, Width: 8, Height: 8, Matrix: pipeline.BT709}
+		err = b.RunKernel(context.Background(), v, c.p, kerneltest.Frame(f), kerneltest.Frame(f))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %s: %v", c.name, c.layout, err)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+// What the kernels of the recursive edge-aware Gaussian (002; the formulas are in kernels/recursive.go) have in common: complex numbers,
+// and pixels as they lie between passes, with 16 bits a channel.
+#pragma once
+
+#include "planes.h"
+
+typedef float float2 __attribute__((ext_vector_type(2)));
+
+// Complex numbers: x is the real part.
+DEVICE float2 complex_of(vf_complex c) { return float2{c.re, c.im}; }
+DEVICE float2 times(float2 a, float2 b) { return float2{fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x)}; }
+DEVICE float2 times_add(float2 a, float2 b, float2 c) { // a b + c
+	return float2{fma(a.x, b.x, fma(-a.y, b.y, c.x)), fma(a.x, b.y, fma(a.y, b.x, c.y))};
+}
+DEVICE float2 scaled_add(float2 a, float k, float2 c) { return float2{fma(a.x, k, c.x), fma(a.y, k, c.y)}; } // k a + c
+
+// Between passes a channel is STEPS v + ZERO in 16 bits: R and G in the first word, B in the lower half of the second, whose upper half is
+// anything. It has room for what a filter overshoots, and the 1/448 of a level that is lost is less than what distances and
+// the last rounding take notice of.
+#define STEPS 224.0f
+#define ZERO 3584.0f
+typedef uint2 pixel;
+
+// The channels of a pixel as floats in steps above ROUND, that is above zero by ROUND + ZERO; only differences matter.
+struct colour {
+	float r, g, b;
+};
+DEVICE colour colour_of(pixel p) {
+	return {bits_float(byte_perm(p.x, 0x4B000000, 0x7610)), bits_float(byte_perm(p.x, 0x4B000000, 0x7632)),
+	        bits_float(byte_perm(p.y, 0x4B000000, 0x7610))};
+}
+DEVICE pixel pixel_of(const colour &c) { return pixel{byte_perm(float_bits(c.r), float_bits(c.g), 0x5410), float_bits(c.b)}; }
+
+DEVICE pixel pixel_of_word(uint32_t word) {
+	return pixel_of({fma(byte_float(word, 0), STEPS, ROUND + ZERO), fma(byte_float(word, 1), STEPS, ROUND + ZERO),
+	                 fma(byte_float(word, 2), STEPS, ROUND + ZERO)});
+}
+// level_of rounds to 0 to 255 and adds ROUND, as pack wants it.
+DEVICE float level_of(float channel) {
+	float steps = channel - ROUND;
+	steps = steps < ZERO ? ZERO : steps > ZERO + 255 * STEPS ? ZERO + 255 * STEPS : steps;
+	return fma(steps, 1 / STEPS, TIE_UP - ZERO / STEPS) + ROUND;
+}
+DEVICE uint32_t word_of_pixel(pixel p) {
+	colour c = colour_of(p);
+	return pack(level_of(c.r), level_of(c.g), level_of(c.b));
+}
