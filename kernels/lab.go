@@ -22,7 +22,7 @@ type labForm struct {
 	scratch  func(v Variant, p Params, f pipeline.Format) int
 	textures func(v Variant, f pipeline.Format) []Texture
 	fits     func(v Variant, p Params, f pipeline.Format) error  // refuses frames that the kernels do not do
-	fill     func(a *labArgs, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
+	fill     func(a *labArgs, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told, or otherwise
 }
 
 // labForms lists them in the order of the papers.
@@ -129,19 +129,16 @@ func (p *Plan) Textures() []Texture {
 
 // labArgs returns what one launch of a kernel of the papers is told.
 func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int) (unsafe.Pointer, uintptr) {
-	lab := &labArgs{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
-	for i, t := range m.Textures {
-		lab.texture[i] = C.uint64_t(t)
-	}
-	if p.lab.fill != nil {
-		p.lab.fill(lab, p, m, pass)
-	}
+	lab := &labArgs{table: C.uint64_t(m.Table), texture: C.uint64_t(m.Textures[0]), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
 	if p.params.Distance != Lab {
 		for i, w := range rangeWeights(p.params) {
 			frame.color.linear[i] = C.float(w) // where vf_lab_args has its table of the range weight
 		}
 	}
 	*(*C.vf_args)(unsafe.Pointer(lab)) = frame
+	if p.lab.fill != nil {
+		p.lab.fill(lab, p, m, pass)
+	}
 	return unsafe.Pointer(lab), unsafe.Sizeof(*lab)
 }
 

@@ -77,12 +77,12 @@ DEVICE float power(float x, float y) {
 DEVICE float hardware_exp(float x) { return exp2_gradual(x * LOG2_E); }
 DEVICE float hardware_power(float x, float y) { return exp2_gradual(y * log2(x)); }
 
-// The paper's Gaussians; lab.param is sigma_s, sigma_r, sigma_r^2 and sqrt(2 pi sigma_r^2).
+// The paper's Gaussians.
 
 DEVICE float gaussian1d(float x, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -power(x, 2) / (2 * variance);
-	return expf(exponent) / square_root(2 * PI * variance);
+	return exp_float(exponent) / square_root(2 * PI * variance);
 }
 
 DEVICE float gaussian1d_gpu(float x, float sigma) {
@@ -100,20 +100,20 @@ DEVICE float gaussian1d_gpu_reg(float x, float variance, float sqrt_pi_variance)
 DEVICE float gaussian2d(float x, float y, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -(power(x, 2) + power(y, 2)) / (2 * variance);
-	return expf(exponent) / (2 * PI * variance);
+	return exp_float(exponent) / (2 * PI * variance);
 }
 
 DEVICE float range_weight(const vf_lab_args &lab, float d) {
-	if (LEAN) return gaussian1d_gpu_reg(d, lab.param[2], lab.param[3]);
-	return HARDWARE_EXP ? gaussian1d_gpu(d, lab.param[1]) : gaussian1d(d, lab.param[1]);
+	if (LEAN) return gaussian1d_gpu_reg(d, lab.staal.variance, lab.staal.sqrt_pi_variance);
+	return HARDWARE_EXP ? gaussian1d_gpu(d, lab.staal.sigma_r) : gaussian1d(d, lab.staal.sigma_r);
 }
 
 DEVICE float spatial_weight(const vf_lab_args &lab, int i, int j, int radius) {
-	if (!MAP) return gaussian2d((float)i, (float)j, lab.param[0]);
+	if (!MAP) return gaussian2d((float)i, (float)j, lab.staal.sigma_s);
 	return read_float((const float *)lab.table + (j + radius) * (2 * radius + 1) + i + radius);
 }
 
-// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.plane floats: in
+// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.staal.plane floats: in
 // versions 6 and 7 the picture, in 7 the result, too.
 
 struct color {
@@ -122,11 +122,11 @@ struct color {
 
 DEVICE float *input(const vf_lab_args &lab, int pixel, int channel) {
 	float *picture = (float *)lab.scratch;
-	return SPLIT ? picture + (int64_t)channel * lab.plane + pixel : picture + 3 * (int64_t)pixel + channel;
+	return SPLIT ? picture + (int64_t)channel * lab.staal.plane + pixel : picture + 3 * (int64_t)pixel + channel;
 }
 DEVICE float *output(const vf_lab_args &lab, int pixel, int channel) {
-	float *result = (float *)lab.scratch + 3 * (int64_t)lab.plane;
-	return CHANNELS == 1 ? result + (int64_t)channel * lab.plane + pixel : result + 3 * (int64_t)pixel + channel;
+	float *result = (float *)lab.scratch + 3 * (int64_t)lab.staal.plane;
+	return CHANNELS == 1 ? result + (int64_t)channel * lab.staal.plane + pixel : result + 3 * (int64_t)pixel + channel;
 }
 
 // look_up reads a pixel. A launch of version 7 has the texture of its channel in the place of the first.
@@ -134,7 +134,8 @@ DEVICE color look_up(const vf_lab_args &lab, int pixel) {
 	color k;
 	UNROLL
 	for (int c = 0; c < CHANNELS; c++) {
-		k.c[c] = !TEXTURE ? read_float(input(lab, pixel, c)) : SPLIT ? texel(lab.texture[c], pixel) : texel(lab.texture[0], 3 * pixel + c);
+		uint64_t texture = SPLIT && c > 0 ? lab.staal.texture[c - 1] : lab.texture;
+		k.c[c] = TEXTURE ? texel(texture, SPLIT ? pixel : 3 * pixel + c) : read_float(input(lab, pixel, c));
 	}
 	return k;
 }
