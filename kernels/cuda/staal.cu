@@ -10,27 +10,29 @@
 //   4 texture         pixels through a 1-D texture of floats, three fetches a pixel
 //   5 register-lean   the variance and sqrt(2 pi sigma_r^2) come from the host, d * d in the place of pow(d, 2); blocks of 192
 //   6 split channels  the picture as three pictures of one channel, a texture for each; blocks of 256
-//   7 channel a launch  5 for one channel: one thread for each, in three launches
+//   7 one channel     5 for one channel: one thread for each, in three launches
 //   8 2-D blocks      5 in blocks of 16 x 12
 //
-// Passes (lab.pass): the first makes floats of the frame's words in scratch memory, the last one words of the result; those between are the
-// paper's kernel. The paper times neither: its pictures are floats on the host already. (It does count, in the totals of its tables, that
-// the host splits the channels for 6 and 7, and calls that unfair; its figure 4 does not.) Borders mirror without repeating the edge, as
-// the paper's left and top ones do: the picture must be larger than the radius. Rounded to nearest; not in place. A pixel has 12 bytes in and
-// 12 out beside 4 and 4 in the passes around; per tap and channel 1 read, 2 divisions, 1 exp and 6 operations in versions 5 to 8, a pow of
-// about 40 more in versions 1 to 4, and one more read or a Gs of three pow, two divisions and an exp per tap.
+// Passes (lab.pass): the first makes floats of the frame's words in scratch memory, the last words of the result; those between are the
+// paper's kernel. The paper times neither of the two around: its pictures are floats on the host already. (The totals of its tables do have
+// the host splitting the channels for 6 and 7, which it calls unfair; its figure 4 does not.) Borders mirror without repeating the edge, as
+// the paper's left and top ones do; they fold once, so the picture must be larger than the radius. Rounded to nearest; not in place.
+//
+// Bytes a pixel: 12 in, 12 out, and in the passes around 4 and 12, 12 and 4. Operations a tap: about 15 for the place and the map, and
+// for each channel of 5 to 8 a fetch, an exp, two divisions (8 or more each) and 7 more; in 1 to 4 also a pow of about 45. Without the map,
+// Gs costs one or two pow, a division and an exp more.
 //
 // What is not the paper's:
 //   - Its mirror at the right and the bottom is dims - 1 - i with the loop's index i, which is right in the last column only; here it is
 //     2 (dims - 1) - x.
-//   - Its versions 3 and 4 are said not to smooth. The code as printed does. Its host code is not printed; one that hands over the
-//     variance, as 5 wants it, for sigma_range would do that, since 0.1 then acts as 0.01.
+//   - Its versions 3 and 4 are said not to smooth. The code as printed does. Its host code is not printed, so why is a guess: one that
+//     hands over the variance, as 5 wants it, for sigma_range would do that, since 0.1 then acts as 0.01.
 //   - Figure 4's grids are rounded down (1365 blocks of 192 for 512 x 512 pixels, 42 rows of 12 for 512), which leaves the last pixels out.
 //     Here grids are rounded up.
 //   - "__powf(x, 2) doesn't work for some reason", says its comment: that is 2^(2 log2 x), and x may be negative.
-//   - pow is a function of CUDA's library, which is not linked here: power below does the same work to the same precision, in floats, as
-//     CUDA 4's did. (A compiler may see the square in pow(x, 2); then little is left of what version 5 brought the paper.) A multiply-add
-//     is written wherever nvcc would make one.
+//   - pow is a function of CUDA's library, which is not linked here: power below does the same work in single precision. Versions 1 to 4
+//     call it where a compiler might see the square; without that call little would be left of what version 5 brings. A multiply-add is
+//     written wherever nvcc would make one.
 #include "lab.h"
 
 enum {
