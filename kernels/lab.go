@@ -21,8 +21,8 @@ type labForm struct {
 	table    func(v Variant, p Params) []byte
 	scratch  func(v Variant, p Params, f pipeline.Format) int
 	textures func(v Variant, f pipeline.Format) []Texture
-	fits     func(v Variant, p Params, f pipeline.Format) error        // refuses frames that the kernels do not do
-	fill     func(a *C.vf_lab_args, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told
+	fits     func(v Variant, p Params, f pipeline.Format) error  // refuses frames that the kernels do not do
+	fill     func(a *labArgs, p *Plan, m DeviceMemory, pass int) // sets what else a launch is told, or otherwise
 }
 
 // labForms lists them in the order of the papers.
@@ -139,13 +139,7 @@ func (p *Plan) Textures() []Texture {
 
 // labArgs returns what one launch of a kernel of the papers is told.
 func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int, r *C.vf_recursion) (unsafe.Pointer, uintptr) {
-	lab := &C.vf_lab_args{table: C.uint64_t(m.Table), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
-	for i, t := range m.Textures {
-		lab.texture[i] = C.uint64_t(t)
-	}
-	if p.lab.fill != nil {
-		p.lab.fill(lab, p, m, pass)
-	}
+	lab := &labArgs{table: C.uint64_t(m.Table), texture: C.uint64_t(m.Textures[0]), scratch: C.uint64_t(m.Scratch), pass: C.int32_t(pass)}
 	if p.params.Filter == Bilateral && p.params.Distance != Lab {
 		for i, w := range rangeWeights(p.params) {
 			frame.color.linear[i] = C.float(w) // where vf_lab_args has its table of the range weight
@@ -154,6 +148,9 @@ func (p *Plan) labArgs(frame C.vf_args, m DeviceMemory, pass int, r *C.vf_recurs
 	*(*C.vf_args)(unsafe.Pointer(lab)) = frame
 	if r != nil {
 		*(*C.vf_recursion)(unsafe.Add(unsafe.Pointer(lab), C.VF_RECURSION_OFFSET)) = *r
+	}
+	if p.lab.fill != nil {
+		p.lab.fill(lab, p, m, pass)
 	}
 	return unsafe.Pointer(lab), unsafe.Sizeof(*lab)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"vidfilter/pipeline"
 )
@@ -127,14 +128,24 @@ func staalTextures(v Variant, f pipeline.Format) []Texture {
 	return []Texture{{0, 3 * size}}
 }
 
+// staalArgs are the kernels' own among what a launch is told.
+type staalArgs = C.vf_staal_args
+
+func staalArgsOf(a *labArgs) *staalArgs {
+	var frame C.vf_args
+	return (*staalArgs)(unsafe.Add(unsafe.Pointer(a), unsafe.Offsetof(frame.color)+unsafe.Offsetof(frame.color.linear)))
+}
+
 func staalFill(a *labArgs, plan *Plan, m DeviceMemory, pass int) {
 	sigmaR := staalSigma(plan.params.SigmaR) / 255
 	variance := sigmaR * sigmaR
-	for i, x := range []float64{staalSigma(plan.params.SigmaS), sigmaR, variance, math.Sqrt(2 * math.Pi * variance)} {
-		a.param[i] = C.float(x)
+	*staalArgsOf(a) = staalArgs{
+		sigma_s: C.float(staalSigma(plan.params.SigmaS)), sigma_r: C.float(sigmaR),
+		variance: C.float(variance), sqrt_pi_variance: C.float(math.Sqrt(2 * math.Pi * variance)),
+		texture: [2]C.uint64_t{C.uint64_t(m.Textures[1]), C.uint64_t(m.Textures[2])},
+		plane:   C.int32_t(staalPlane(plan.format)),
 	}
-	a.plane = C.int32_t(staalPlane(plan.format))
 	if staalVersion(plan.variant) == staalChannel && pass >= 1 && pass <= 3 {
-		a.texture[0] = C.uint64_t(m.Textures[pass-1])
+		a.texture = C.uint64_t(m.Textures[pass-1])
 	}
 }

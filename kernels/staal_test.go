@@ -62,7 +62,7 @@ func TestStaalLaunches(t *testing.T) {
 }
 
 // textureOf returns the first texture that a launch is told.
-func textureOf(l Launch) uint64 { return uint64((*labArgs)(l.Args).texture[0]) }
+func textureOf(l Launch) uint64 { return uint64((*labArgs)(l.Args).texture) }
 
 // TestStaalTable: the map is the paper's Gaussian, which the host gives from version 2 on.
 func TestStaalTable(t *testing.T) {
@@ -128,10 +128,10 @@ func TestStaalSigmas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := (*labArgs)(plan.Launches(false, DevicePlanes{}, DevicePlanes{}, DeviceMemory{})[1].Args)
-		for i, x := range args.param {
-			if !(x > 0) || float64(x*x) > 1e15 || x*x == 0 {
-				t.Errorf("sigma %g: parameter %d is %g", sigma, i, x)
+		args := staalArgsOf((*labArgs)(plan.Launches(false, DevicePlanes{}, DevicePlanes{}, DeviceMemory{})[1].Args))
+		for _, x := range []float32{float32(args.sigma_s), float32(args.sigma_r), float32(args.variance), float32(args.sqrt_pi_variance)} {
+			if !(x > 0) || x*x > 1e15 || x*x == 0 {
+				t.Errorf("sigma %g: the kernel gets %+v", sigma, *args)
 			}
 		}
 	}

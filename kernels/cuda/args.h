@@ -58,14 +58,25 @@ enum { VF_WHOLE, VF_PIECES, VF_SUM };
 // Where vf_recursion lies in vf_lab_args: in the place of the taps.
 enum { VF_RECURSION_OFFSET = __builtin_offsetof(vf_args, tap) };
 
-// What the kernels of the papers (the lab) get. Parameters are 4096 bytes at most, so the table of the range weight lies where
-// color.linear is, which only the distance lab has a use for.
+// What the kernels of 004 get beside.
+typedef struct {
+	float sigma_s, sigma_r;           // pixels; colours of 0 to 1
+	float variance, sqrt_pi_variance; // sigma_r^2, sqrt(2 pi sigma_r^2)
+	uint64_t texture[2];              // the second and the third texture object
+	int32_t plane;                    // floats from one channel of a picture in scratch memory to the next
+} vf_staal_args;
+
+// What the kernels of the papers (the lab) get. Parameters are 4096 bytes at most, so the table of the range weight, and what else a form
+// wants, lie where color.linear is, which only the distance lab has a use for.
 typedef struct {
 	union {
 		vf_args frame;
 		struct {
 			uint8_t before_range[__builtin_offsetof(vf_args, color.linear)];
-			float range[256]; // R by the difference of levels, for the distances rgb and channel
+			union {
+				float range[256]; // R by the difference of levels, for the distances rgb and channel
+				vf_staal_args staal;
+			};
 		};
 		struct {
 			uint8_t before_recursion[VF_RECURSION_OFFSET];
@@ -73,11 +84,12 @@ typedef struct {
 		};
 	};
 	uint64_t table;   // device address of the variant's table in global memory, 0 for none
-	uint64_t texture[3]; // texture objects over scratch, 0 for none
+	uint64_t texture; // texture object over scratch memory, 0 for none
 	uint64_t scratch; // device address of memory of the variant's own, 0 for none; frames of other streams have their own
 	int32_t pass;     // for forms that take several launches: which this one is, from 0
-	int32_t plane;       // floats from one channel of a picture in scratch to the next
-	float param[4];      // the variant's own
+	int32_t spare;
 } vf_lab_args;
+
+_Static_assert(__builtin_offsetof(vf_lab_args, range) == __builtin_offsetof(vf_args, color.linear), "range lies where color.linear is");
 
 #endif

@@ -10,27 +10,29 @@
 //   4 texture         pixels through a 1-D texture of floats, three fetches a pixel
 //   5 register-lean   the variance and sqrt(2 pi sigma_r^2) come from the host, d * d in the place of pow(d, 2); blocks of 192
 //   6 split channels  the picture as three pictures of one channel, a texture for each; blocks of 256
-//   7 channel a launch  5 for one channel: one thread for each, in three launches
+//   7 one channel     5 for one channel: one thread for each, in three launches
 //   8 2-D blocks      5 in blocks of 16 x 12
 //
-// Passes (lab.pass): the first makes floats of the frame's words in scratch memory, the last one words of the result; those between are the
-// paper's kernel. The paper times neither: its pictures are floats on the host already. (It does count, in the totals of its tables, that
-// the host splits the channels for 6 and 7, and calls that unfair; its figure 4 does not.) Borders mirror without repeating the edge, as
-// the paper's left and top ones do: the picture must be larger than the radius. Rounded to nearest; not in place. A pixel has 12 bytes in and
-// 12 out beside 4 and 4 in the passes around; per tap and channel 1 read, 2 divisions, 1 exp and 6 operations in versions 5 to 8, a pow of
-// about 40 more in versions 1 to 4, and one more read or a Gs of three pow, two divisions and an exp per tap.
+// Passes (lab.pass): the first makes floats of the frame's words in scratch memory, the last words of the result; those between are the
+// paper's kernel. The paper times neither of the two around: its pictures are floats on the host already. (The totals of its tables do have
+// the host splitting the channels for 6 and 7, which it calls unfair; its figure 4 does not.) Borders mirror without repeating the edge, as
+// the paper's left and top ones do; they fold once, so the picture must be larger than the radius. Rounded to nearest; not in place.
+//
+// Bytes a pixel: 12 in, 12 out, and in the passes around 4 and 12, 12 and 4. Operations a tap: about 15 for the place and the map, and
+// for each channel of 5 to 8 a fetch, an exp, two divisions (8 or more each) and 7 more; in 1 to 4 also a pow of about 45. Without the map,
+// Gs costs one or two pow, a division and an exp more.
 //
 // What is not the paper's:
 //   - Its mirror at the right and the bottom is dims - 1 - i with the loop's index i, which is right in the last column only; here it is
 //     2 (dims - 1) - x.
-//   - Its versions 3 and 4 are said not to smooth. The code as printed does. Its host code is not printed; one that hands over the
-//     variance, as 5 wants it, for sigma_range would do that, since 0.1 then acts as 0.01.
+//   - Its versions 3 and 4 are said not to smooth. The code as printed does. Its host code is not printed, so why is a guess: one that
+//     hands over the variance, as 5 wants it, for sigma_range would do that, since 0.1 then acts as 0.01.
 //   - Figure 4's grids are rounded down (1365 blocks of 192 for 512 x 512 pixels, 42 rows of 12 for 512), which leaves the last pixels out.
 //     Here grids are rounded up.
 //   - "__powf(x, 2) doesn't work for some reason", says its comment: that is 2^(2 log2 x), and x may be negative.
-//   - pow is a function of CUDA's library, which is not linked here: power below does the same work to the same precision, in floats, as
-//     CUDA 4's did. (A compiler may see the square in pow(x, 2); then little is left of what version 5 brought the paper.) A multiply-add
-//     is written wherever nvcc would make one.
+//   - pow is a function of CUDA's library, which is not linked here: power below does the same work in single precision. Versions 1 to 4
+//     call it where a compiler might see the square; without that call little would be left of what version 5 brings. A multiply-add is
+//     written wherever nvcc would make one.
 #include "lab.h"
 
 enum {
@@ -77,12 +79,12 @@ DEVICE float power(float x, float y) {
 DEVICE float hardware_exp(float x) { return exp2_gradual(x * LOG2_E); }
 DEVICE float hardware_power(float x, float y) { return exp2_gradual(y * log2(x)); }
 
-// The paper's Gaussians; lab.param is sigma_s, sigma_r, sigma_r^2 and sqrt(2 pi sigma_r^2).
+// The paper's Gaussians.
 
 DEVICE float gaussian1d(float x, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -power(x, 2) / (2 * variance);
-	return expf(exponent) / square_root(2 * PI * variance);
+	return exp_float(exponent) / square_root(2 * PI * variance);
 }
 
 DEVICE float gaussian1d_gpu(float x, float sigma) {
@@ -100,20 +102,20 @@ DEVICE float gaussian1d_gpu_reg(float x, float variance, float sqrt_pi_variance)
 DEVICE float gaussian2d(float x, float y, float sigma) {
 	float variance = power(sigma, 2);
 	float exponent = -(power(x, 2) + power(y, 2)) / (2 * variance);
-	return expf(exponent) / (2 * PI * variance);
+	return exp_float(exponent) / (2 * PI * variance);
 }
 
 DEVICE float range_weight(const vf_lab_args &lab, float d) {
-	if (LEAN) return gaussian1d_gpu_reg(d, lab.param[2], lab.param[3]);
-	return HARDWARE_EXP ? gaussian1d_gpu(d, lab.param[1]) : gaussian1d(d, lab.param[1]);
+	if (LEAN) return gaussian1d_gpu_reg(d, lab.staal.variance, lab.staal.sqrt_pi_variance);
+	return HARDWARE_EXP ? gaussian1d_gpu(d, lab.staal.sigma_r) : gaussian1d(d, lab.staal.sigma_r);
 }
 
 DEVICE float spatial_weight(const vf_lab_args &lab, int i, int j, int radius) {
-	if (!MAP) return gaussian2d((float)i, (float)j, lab.param[0]);
+	if (!MAP) return gaussian2d((float)i, (float)j, lab.staal.sigma_s);
 	return read_float((const float *)lab.table + (j + radius) * (2 * radius + 1) + i + radius);
 }
 
-// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.plane floats: in
+// In scratch memory lie the picture and behind it the result, each as three floats a pixel or as three planes of lab.staal.plane floats: in
 // versions 6 and 7 the picture, in 7 the result, too.
 
 struct color {
@@ -122,11 +124,11 @@ struct color {
 
 DEVICE float *input(const vf_lab_args &lab, int pixel, int channel) {
 	float *picture = (float *)lab.scratch;
-	return SPLIT ? picture + (int64_t)channel * lab.plane + pixel : picture + 3 * (int64_t)pixel + channel;
+	return SPLIT ? picture + (int64_t)channel * lab.staal.plane + pixel : picture + 3 * (int64_t)pixel + channel;
 }
 DEVICE float *output(const vf_lab_args &lab, int pixel, int channel) {
-	float *result = (float *)lab.scratch + 3 * (int64_t)lab.plane;
-	return CHANNELS == 1 ? result + (int64_t)channel * lab.plane + pixel : result + 3 * (int64_t)pixel + channel;
+	float *result = (float *)lab.scratch + 3 * (int64_t)lab.staal.plane;
+	return CHANNELS == 1 ? result + (int64_t)channel * lab.staal.plane + pixel : result + 3 * (int64_t)pixel + channel;
 }
 
 // look_up reads a pixel. A launch of version 7 has the texture of its channel in the place of the first.
@@ -134,7 +136,8 @@ DEVICE color look_up(const vf_lab_args &lab, int pixel) {
 	color k;
 	UNROLL
 	for (int c = 0; c < CHANNELS; c++) {
-		k.c[c] = !TEXTURE ? read_float(input(lab, pixel, c)) : SPLIT ? texel(lab.texture[c], pixel) : texel(lab.texture[0], 3 * pixel + c);
+		uint64_t texture = SPLIT && c > 0 ? lab.staal.texture[c - 1] : lab.texture;
+		k.c[c] = TEXTURE ? texel(texture, SPLIT ? pixel : 3 * pixel + c) : read_float(input(lab, pixel, c));
 	}
 	return k;
 }
