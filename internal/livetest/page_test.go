@@ -59,7 +59,7 @@ func TestSplit(t *testing.T) {
 	p.until("vidfilter.drawn > 10")
 	l := eval[struct{ X, Y, Width, Height float64 }](p, "vidfilter.layout")
 	texture := func(x float64) float64 { // of grass
-		return noise(p.pixels("screen", int(l.X+l.Width*x), int(l.Y+l.Height*0.7), 64, 32), 64)
+		return noise(p.pixels("screen", int(l.X+l.Width*x), int(l.Y+l.Height*0.79), 64, 32), 64)
 	}
 	left, right := texture(0.25), texture(0.7)
 	p.run("document.getElementById('line').focus()")
