@@ -98,8 +98,8 @@ func TestVersions(t *testing.T) {
 	early := runProgram(t, other, slices.Concat([]string{"worker", "--work", dir}, s.link())...)
 	early.says("vidfilter two at once")
 	b := s.batch(in, out)
-	b.says("1 worker of vidfilter two")
 	child := b.caught("--part=") // the batch does it itself
+	b.says("1 worker of vidfilter two")
 	late := runProgram(t, other, slices.Concat([]string{"worker", "--work", dir}, s.link())...)
 	late.says("of vidfilter one")
 	_ = syscall.Kill(child, syscall.SIGCONT)

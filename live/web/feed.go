@@ -89,12 +89,12 @@ type uplink struct {
 	sum    float64
 	n      int
 	judged time.Time
-	volume bytesIn
+	volume live.Window // bits
 }
 
 // came notes a picture and returns a new rate, or 0 where that stays.
 func (u *uplink) came(now time.Time, lateness float64, bytes int) int64 {
-	u.volume.add(now, bytes)
+	u.volume.Add(now, float64(8*bytes))
 	u.least = min(u.least+0.01, lateness) // clocks drift, and lines change
 	u.sum += lateness
 	u.n++
@@ -103,7 +103,7 @@ func (u *uplink) came(now time.Time, lateness float64, bytes int) int64 {
 	}
 	mean, old := u.sum/float64(u.n), u.rate
 	u.sum, u.n, u.judged = 0, 0, now
-	through := u.volume.rate(now)
+	through := u.volume.Sum(now)
 	switch {
 	case mean > u.least+milliseconds(slack):
 		u.rate = min(u.rate, max(through, u.rate/2)) * 0.85

@@ -3,6 +3,8 @@ package web
 import (
 	"slices"
 	"time"
+
+	"vidfilter/live"
 )
 
 // flow decides how much one viewer is sent: how many pictures may be on their way, and how many bits they may take. It goes by the
@@ -13,10 +15,10 @@ import (
 // way, and the rate falls below what came through. Where that does not help, it is not the line that is slow but the viewer's computer,
 // which has no use for a worse picture: then the rate goes back to what it was, and stays for a while.
 type flow struct {
-	rate     float64 // bits a second
-	flying   []sent  // the oldest first
-	past     []delay // of the last seconds, the oldest first
-	acked    bytesIn // what came through
+	rate     float64     // bits a second
+	flying   []sent      // the oldest first
+	past     []delay     // of the last seconds, the oldest first
+	acked    live.Window // bits that came through
 	judged   time.Time
 	interval time.Duration // from picture to picture, as they come
 	last     time.Time     // when one was sent
@@ -74,13 +76,7 @@ func (f *flow) room() bool { return len(f.flying) < f.limit() }
 // limit is how many pictures may be on their way: what a long line holds, and two more. How long it is pings tell, which do not wait for
 // what is drawn: a limit that went by the pictures would make them wait for each other, and rise by that.
 func (f *flow) limit() int {
-	way := time.Duration(0)
-	for i, p := range f.pings {
-		if i == 0 || p.d < way {
-			way = p.d
-		}
-	}
-	return min(max(int(way/f.interval)+2, fewest), most) + f.held
+	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most) + f.held
 }
 
 // ping notes how long the way is there and back.
@@ -113,7 +109,7 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 	for len(f.flying) > 0 && int32(id-f.flying[0].id) >= 0 {
 		p := f.flying[0]
 		f.flying = f.flying[1:]
-		f.acked.add(now, p.bytes)
+		f.acked.Add(now, float64(8*p.bytes))
 		if p.id == id {
 			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), p.bytes, p.ahead})
 		}
@@ -126,13 +122,14 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 }
 
 // least returns the shortest delay of late.
-func (f *flow) least() time.Duration {
-	if len(f.past) == 0 {
-		return 0
-	}
-	least := f.past[0].d
-	for _, d := range f.past {
-		least = min(least, d.d)
+func (f *flow) least() time.Duration { return shortest(f.past) }
+
+// shortest returns the least of some delays, 0 of none.
+func shortest(all []delay) (least time.Duration) {
+	for i, d := range all {
+		if i == 0 || d.d < least {
+			least = d.d
+		}
 	}
 	return least
 }
@@ -151,7 +148,7 @@ func (f *flow) recent(now time.Time) (mean delays) {
 }
 
 func (f *flow) judge(now time.Time) {
-	through, mean := f.acked.rate(now), f.recent(now)
+	through, mean := f.acked.Sum(now), f.recent(now)
 	switch {
 	case now.Before(f.blameless):
 	case mean.d > f.least()+slack:
@@ -187,32 +184,4 @@ func (f *flow) shown(now time.Time) (most float64) {
 		}
 	}
 	return most
-}
-
-// bytesIn counts the bytes of the last second.
-type bytesIn struct {
-	at    []time.Time
-	bytes []int
-}
-
-func (b *bytesIn) add(now time.Time, n int) {
-	b.at, b.bytes = append(b.at, now), append(b.bytes, n)
-	b.trim(now)
-}
-
-func (b *bytesIn) trim(now time.Time) {
-	old := 0
-	for old < len(b.at) && now.Sub(b.at[old]) > time.Second {
-		old++
-	}
-	b.at, b.bytes = append(b.at[:0], b.at[old:]...), append(b.bytes[:0], b.bytes[old:]...)
-}
-
-// rate returns bits a second.
-func (b *bytesIn) rate(now time.Time) (bits float64) {
-	b.trim(now)
-	for _, n := range b.bytes {
-		bits += float64(8 * n)
-	}
-	return bits
 }
