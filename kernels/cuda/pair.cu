@@ -6,7 +6,7 @@
 // VF_HEIGHT down, one a pixel: "there is only one warp per row". It loads its pixels and their halo into shared memory as floats.
 //
 // VF_NAIVE: each thread goes through the window of its pixel. For each channel: reads (32 + 2 r) (H + 2 r) / (32 H) times 4 bytes a pixel, H =
-// VF_HEIGHT; the last one writes 4 bytes. (2 r + 1)^2 taps of 6 operations and an exp, with one read of shared memory.
+// VF_HEIGHT; the last one writes 4 bytes. (2 r + 1)^2 taps of 6 operations and an exp_float, with one read of shared memory.
 //
 // Else pair-symmetric (sections II-B and III): each pair of pixels is weighted once. A thread goes through the half of its window below its
 // pixel and to the left of it, keeps what that gives to its own pixel in registers, and adds what it gives to the neighbour to maps
@@ -21,7 +21,7 @@
 //
 // For each channel and the share f = (32 + 2 r) (H + r) / (32 H) of the tile with its halo: reads 4 f bytes a pixel, reads and writes 8 f each of
 // the maps, writes 8 to clear them, reads 8 to divide; 4 bytes a pixel out. 2 r (r + 1) taps, half of the naive form's, of 12
-// operations and an exp, with three reads of shared memory and two writes.
+// operations and an exp_float, with three reads of shared memory and two writes.
 //
 // Changed: algorithm 2 lets l run to 0 in its last loop, so that a pixel's own sample counts twice; here it counts once. Algorithm 1 lacks k in
 // s[i,j+l]. Since Volta the threads of a warp need not go together, so each step has a barrier of the warp. Spatial weights
@@ -38,6 +38,8 @@ struct tile {
 };
 
 DEVICE bool in_picture(const vf_args &args, int x, int y) { return x >= 0 && x < args.width && y >= 0 && y < args.height; }
+
+DEVICE float channel(uint32_t word, int c) { return (float)(word >> 8 * c & 255); }
 
 // load reads a channel from x, y on, a warp a row.
 DEVICE void load(const vf_args &args, const tile &t, int c) {
@@ -64,7 +66,7 @@ DEVICE float filter(const vf_args &args, const tile &t) {
 	for (int k = -r; k <= r; k++)
 		for (int l = -r; l <= r; l++) {
 			float s = t.s[at + k * t.pitch + l], d = centre - s;
-			float temp = args.tap[k < 0 ? -k : k][l < 0 ? -l : l][0] * expf(d * d * c2);
+			float temp = args.tap[k < 0 ? -k : k][l < 0 ? -l : l][0] * exp_float(d * d * c2);
 			x1 = fma(temp, s, x1);
 			x2 += temp;
 		}
@@ -102,7 +104,7 @@ struct pixel {
 template <bool CHECK> DEVICE void pair(const vf_args &args, const tile &t, pixel &p, int k, int l) {
 	const int q = p.at + k * t.pitch + l;
 	const float s = t.s[q], d = p.s - s;
-	float temp = args.tap[k][l < 0 ? -l : l][0] * expf(d * d * p.c2);
+	float temp = args.tap[k][l < 0 ? -l : l][0] * exp_float(d * d * p.c2);
 	if (CHECK && !(in_picture(args, p.x, p.y) && in_picture(args, p.x + l, p.y + k))) temp = 0;
 	p.x1 = fma(temp, s, p.x1);
 	p.x2 += temp;
