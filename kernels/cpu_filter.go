@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,9 @@ type cpuBilateral struct {
 func (c *CPU) Bilateral(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if p.Kernel != "" {
+		return nil, fmt.Errorf("kernels: %q is not of the CPU's filter", p.Kernel)
 	}
 	f := &cpuBilateral{cpu: c, pool: pool, params: p}
 	f.job.fields = new([2]C.vf_job)

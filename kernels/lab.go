@@ -84,6 +84,9 @@ func (v Variant) Does() string {
 	if v.FromPaper() {
 		border = "border " + v.Border.String()
 	}
+	if v.Form == Tensor {
+		radius += fmt.Sprintf(", sigma-r %d to %d", leastTensorSigma, mostTensorSigma)
+	}
 	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
 }
 

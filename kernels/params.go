@@ -96,6 +96,9 @@ type Params struct {
 	Range    RangeWeight //
 	Distance Distance    //
 	Border   Border      //
+
+	// Kernel names the one CUDA kernel of Variants that is to do it; "" leaves the choice to the program. See Variant.Adapt.
+	Kernel string
 }
 
 // DefaultSigmaR is the range sigma when none is given: film grain and sensor noise go, edges stay.
