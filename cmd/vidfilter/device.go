@@ -18,8 +18,8 @@ func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 			b.Warm(o.Params) // while the input is opened
 			return b, nil
 		}
-		if o.Device.Kind == "cuda" {
-			return nil, onlyCPU(err)
+		if o.Device.Kind == "cuda" || o.Params.Kernel != "" {
+			return nil, o.otherwise(err)
 		}
 		u.info("no GPU (%v): filtering on the CPU", err)
 	}
@@ -33,6 +33,18 @@ func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 
 func (o *options) gpuOptions(u *ui) gpu.Options {
 	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Verbose: u.verbose}
+}
+
+// otherwise adds the way out to an error of a device in a job.
+func (o *options) otherwise(err error) error {
+	if o.Params.Kernel == "" {
+		return onlyCPU(err)
+	}
+	hint := fmt.Sprintf("the kernel %s is for GPUs; without --kernel the CPU filters, too", o.Params.Kernel)
+	if h := hintOf(err); h != "" {
+		hint += "; " + h
+	}
+	return &hinted{err, hint}
 }
 
 // onlyCPU adds the way out to an error of a device.

@@ -30,8 +30,7 @@ func helpText() string {
 	for _, g := range groups {
 		fmt.Fprintf(&b, "%s:\n%s", g, groupHelp(fs, g))
 	}
-	b.WriteString(wrap("Every option but the last two can be set by the environment, as VIDFILTER_CRF=20 or " +
-		"VIDFILTER_NO_AUDIO=1; the command line wins."))
+	b.WriteString(wrap("Environment: VIDFILTER_CRF=20, VIDFILTER_NO_AUDIO=1 ...; the command line wins."))
 	b.WriteString(wrap("Exit codes: " + exitHelp()))
 	b.WriteString(`Examples:
   vidfilter -i in.mp4 -o out.mp4 -r 1

@@ -97,8 +97,14 @@ func parseOptions(args, env []string) (*options, error) {
 
 // resolve checks the options against each other and fills in what follows from others.
 func (o *options) resolve(fs *pflag.FlagSet) error {
+	if err := o.checkKernel(fs); err != nil {
+		return err
+	}
 	if o.Params.SigmaS == 0 {
 		o.Params.SigmaS = kernels.DefaultSigmaS(o.Params.Radius)
+	}
+	if err := o.checkKernelDoes(); err != nil {
+		return err
 	}
 	if o.Encoder != "libx264" { // what we choose for x264 others may not even know
 		if !fs.Changed("preset") {
