@@ -22,6 +22,7 @@ type filter struct {
 	format  pipeline.Format // what the slots are for; zero when there are none
 	variant kernels.Variant
 	plan    *kernels.Plan
+	margin  int // black pixels around the sources
 	slots   []*slot
 	next    int              // the slot of the next frame
 	flights []*flight        // the oldest first
@@ -70,7 +71,7 @@ func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emi
 func (f *filter) send(in, out *pipeline.Frame) error {
 	s := f.slots[f.next]
 	f.next = (f.next + 1) % len(f.slots)
-	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
+	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.sourceOf(in), dst: f.backend.placeOf(out)}
 	fl.pin()
 	before := f.on(s.unit)
 	f.flights = append(f.flights, fl)
@@ -111,14 +112,23 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 		return failed(err, "plan %s for %s", v.Name, in.Format)
 	}
 	_, _, size := in.Format.PlanLayout(pipeline.PitchAlign)
-	f.variant = v
+	f.variant, f.margin = v, 2*v.Margin(f.params) // of the fields of an interlaced frame each has its own rows of it
 	f.backend.using(f, true)
-	if err := f.makeSlots(max(size, f.backend.placeOf(in).size)); err != nil {
+	if err := f.makeSlots(max(size, f.sourceOf(in).size)); err != nil {
 		f.freeSlots()
 		return err
 	}
 	f.format = in.Format
 	return nil
+}
+
+// sourceOf finds out how a frame lies, and will lie on the device.
+func (f *filter) sourceOf(in *pipeline.Frame) place {
+	p := f.backend.placeOf(in)
+	if f.margin > 0 {
+		return p.padded(in, f.margin)
+	}
+	return p
 }
 
 // queued is how many frames a stream may have: one to work on, and one that waits for it, lest the stream wait for the host.
@@ -155,8 +165,8 @@ func (f *filter) makeRound(round, size int) error {
 		if round >= b.streams {
 			before = f.slots[len(f.slots)-b.streams*len(b.units)]
 		}
-		start, v, p := time.Now(), f.variant, f.plan
-		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, p, before, size) })
+		start, v, p, margin := time.Now(), f.variant, f.plan, f.margin
+		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, p, before, size, margin > 0) })
 		if err != nil {
 			return u.failed(err, "make a stream on %s", u)
 		}

@@ -77,6 +77,8 @@ type film struct {
 	scenes []*pipeline.Frame
 	frames int
 	next   int
+
+	interlaced bool
 }
 
 func newFilm(t *testing.T, b *Backend, format pipeline.Format, frames int) *film {
@@ -106,7 +108,7 @@ func (f *film) frame(i int) (*pipeline.Frame, error) {
 		return nil, err
 	}
 	fr.CopySamples(f.scenes[i%len(f.scenes)])
-	fr.PTS, fr.Duration = int64(i), 1
+	fr.PTS, fr.Duration, fr.Interlaced = int64(i), 1, f.interlaced
 	return fr, nil
 }
 

@@ -49,12 +49,13 @@ type rows struct {
 	host                   unsafe.Pointer
 	device                 cu.DevicePtr
 	hostPitch, devicePitch int
-	width, count           int // bytes, rows
+	width, count           int  // bytes, rows
+	parted                 bool // what is between the rows must stay on the device
 }
 
 // in queues the copy to the device, as one run of bytes where both sides lie alike.
 func (r rows) in(s cu.Stream) error {
-	if r.hostPitch == r.devicePitch {
+	if r.hostPitch == r.devicePitch && !r.parted {
 		return cu.MemcpyHtoDAsync(r.device, r.host, r.span(), s)
 	}
 	return result(C.vf_rows_in(C.CUdeviceptr(r.device), C.size_t(r.devicePitch), r.host, C.size_t(r.hostPitch),

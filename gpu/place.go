@@ -79,6 +79,20 @@ func apart(f *pipeline.Frame, pinned bool) place {
 	return p
 }
 
+// padded is how a frame of RGBA lies when there is a margin of so many pixels around it on the device, into which nothing is copied: it goes
+// row by row.
+func (p place) padded(f *pipeline.Frame, margin int) place {
+	w, count := f.PlaneSize(0)
+	pitch := (w + 8*margin + pipeline.PitchAlign - 1) / pipeline.PitchAlign * pipeline.PitchAlign
+	p.size, p.offset[0] = pitch*(count+2*margin), margin*pitch+4*margin
+	p.pitch[0] = pitch
+	p.copies = []rows{{
+		host: hostPointer(f, 0), hostPitch: f.Planes[0].Pitch, device: cu.DevicePtr(p.offset[0]), devicePitch: pitch,
+		width: w, count: count, parted: true,
+	}}
+	return p
+}
+
 func hostPointer(f *pipeline.Frame, i int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(f.Planes[i].Data))
 }

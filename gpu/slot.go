@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"unsafe"
+
 	"gorgonia.org/cu"
 
 	"vidfilter/kernels"
@@ -29,17 +31,17 @@ type buffer struct {
 }
 
 // newSlot returns a slot with buffers of size bytes and the variant's kernel, in the stream of the slot before, which must outlive it, or
-// where that is nil in a new one; after an error nothing is left.
-func newSlot(u *unit, v kernels.Variant, p *kernels.Plan, before *slot, size int) (*slot, error) {
+// where that is nil in a new one; after an error nothing is left. black is for kernels that read around their source.
+func newSlot(u *unit, v kernels.Variant, p *kernels.Plan, before *slot, size int, black bool) (*slot, error) {
 	s := &slot{unit: u}
-	if err := s.make(v, p, before, size); err != nil {
+	if err := s.make(v, p, before, size, black); err != nil {
 		s.free()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int) (err error) {
+func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int, black bool) (err error) {
 	if s.kernel, err = s.unit.load(v); err != nil {
 		return err
 	}
@@ -60,6 +62,11 @@ func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int) 
 	}
 	if err = s.in.grow(s.unit, size); err != nil {
 		return err
+	}
+	if black {
+		if err = s.in.blacken(s.unit); err != nil {
+			return err
+		}
 	}
 	return s.out.grow(s.unit, size)
 }
@@ -98,6 +105,21 @@ func (b *buffer) grow(u *unit, size int) error {
 		return u.failed(err, "allocate %s on %s, of which %s are free", megabytes(int64(size)), u, megabytes(free))
 	}
 	b.address, b.size = address, size
+	return nil
+}
+
+// blacken fills the buffer with opaque black of RGBA.
+func (b *buffer) blacken(u *unit) error {
+	words := make([]uint32, min(b.size, 1<<20)/4)
+	for i := range words {
+		words[i] = 0xff << 24
+	}
+	for at := 0; at+4 <= b.size; at += 4 * len(words) {
+		n := min(4*len(words), b.size-at)
+		if err := cu.MemcpyHtoD(b.address+cu.DevicePtr(at), unsafe.Pointer(&words[0]), int64(n)); err != nil {
+			return u.failed(err, "fill a buffer on %s", u)
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"fmt"
 
 	"vidfilter/pipeline"
 )
@@ -22,6 +23,9 @@ type runner interface {
 func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if p.Kernel != "" {
+		return nil, fmt.Errorf("kernels: %q is not of the CPU's filter", p.Kernel)
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }

@@ -66,7 +66,8 @@ func (f Form) lab() (l labForm, ok bool) {
 // border that it has, and Choose never takes it.
 func (v Variant) FromPaper() bool { return v.Paper != "" }
 
-// Adapt returns p with the range weight, the distance and, where it has only one, the border that the variant has.
+// Adapt returns p with the range weight, the distance and, where it has only one, the border that the variant has, and with the nearest
+// radius that it takes.
 func (v Variant) Adapt(p Params) Params {
 	if v.Filter != p.Filter {
 		p = Params{Filter: v.Filter, Radius: p.Radius}.WithDefaults()
@@ -75,6 +76,11 @@ func (v Variant) Adapt(p Params) Params {
 		return p
 	}
 	p.Range, p.Distance = v.Range, v.Distance
+	if v.Radius == AnyRadius {
+		p.Radius = min(max(p.Radius, v.LeastRadius), v.largest())
+	} else {
+		p.Radius = v.Radius
+	}
 	if v.FromPaper() {
 		p.Border = v.Border
 	}
@@ -93,7 +99,18 @@ func (v Variant) Does() string {
 	if v.FromPaper() {
 		border = "border " + v.Border.String()
 	}
+	if v.Form == Tensor {
+		radius += fmt.Sprintf(", sigma-r %d to %d", leastTensorSigma, mostTensorSigma)
+	}
 	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
+}
+
+// Refuses returns why the variant does not do p, or nil.
+func (v Variant) Refuses(p Params) error {
+	if v.does(p) {
+		return nil
+	}
+	return v.refuses(p)
 }
 
 // largest is the largest radius of a variant that takes more than one.

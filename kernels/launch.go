@@ -44,10 +44,8 @@ func (v Variant) Plan(p Params, f pipeline.Format) (*Plan, error) {
 		return nil, err
 	}
 	switch {
-	case v.Filter != p.Filter:
-		return nil, fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
 	case !v.does(p):
-		return nil, fmt.Errorf("kernels: %s does %s, not radius %d, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.Range, p.Distance, p.Border)
+		return nil, v.refuses(p)
 	case v.FromPaper() && f.Layout != pipeline.RGBA:
 		return nil, fmt.Errorf("kernels: %s filters RGBA, not %s", v.Name, f.Layout)
 	}
@@ -101,10 +99,24 @@ func (p *Plan) passes(height int) []pass {
 
 // does is takes without the device.
 func (v Variant) does(p Params) bool {
-	if p.Filter == Recursive {
-		return v.Filter == Recursive
+	if v.Filter != Bilateral || p.Filter != Bilateral {
+		return v.Filter == p.Filter
 	}
-	return v.Filter == Bilateral && v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
+	if v.Form == Tensor && (p.SigmaR < leastTensorSigma || p.SigmaR > mostTensorSigma) {
+		return false
+	}
+	return v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance && (!v.FromPaper() || v.Border == p.Border)
+}
+
+// Beyond these sigma_r, halves hold the weights no longer, which fall too fast or too slowly.
+const leastTensorSigma, mostTensorSigma = 4, 400
+
+// refuses is the error of a variant that does not do p.
+func (v Variant) refuses(p Params) error {
+	if v.Filter != p.Filter {
+		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
+	}
+	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range, p.Distance, p.Border)
 }
 
 func blocks(n, tile int) int { return (n + tile - 1) / tile }

@@ -121,6 +121,9 @@ type Params struct {
 
 	// Of the recursive filter.
 	Iterations int // times that rows and then columns are filtered, 1 to MaxIterations
+
+	// Kernel names the one CUDA kernel of Variants that is to do it; "" leaves the choice to the program. See Variant.Adapt.
+	Kernel string
 }
 
 // MaxIterations is the most that the recursive filter does: 3 suffice, as Gastal and Oliveira found and 002 repeats.

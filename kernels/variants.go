@@ -228,9 +228,6 @@ func (v Variant) takes(p Params, f pipeline.Format, compute int) bool {
 	if v.Form == Sliding && f.Layout != pipeline.RGBA {
 		return false // planes cost its lanes more than they save: the tile is 6 % faster, and compiles in a sixth of the time
 	}
-	if v.Form == Tensor && (p.SigmaR < 4 || p.SigmaR > 400) {
-		return false // halves hold neither a weight that falls so fast nor one that falls so slowly
-	}
 	if v.Form == RecursiveFast && v.Compute == 90 && compute >= 110 {
 		return false // GPUs for desks are newer than 9.0 and 10.0, and have less shared memory
 	}
@@ -246,11 +243,14 @@ func (v Variant) Margin(p Params) int {
 	return 0
 }
 
-// Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more. No
-// match is an error.
+// Choose returns the fastest variant for p on frames of a format, on devices of that compute capability or more; where p names one,
+// that one. No match is an error.
 func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
 	if err := p.Validate(); err != nil {
 		return Variant{}, err
+	}
+	if p.Kernel != "" {
+		return named(p, compute)
 	}
 	best := -1
 	for i, v := range variants {
@@ -263,6 +263,20 @@ func Choose(p Params, f pipeline.Format, compute int) (Variant, error) {
 			p.Radius, p.Range, p.Distance, compute/10, compute%10)
 	}
 	return variants[best], nil
+}
+
+// named returns the variant that p names, if devices of that compute capability run it.
+func named(p Params, compute int) (Variant, error) {
+	v, err := Named(p.Kernel)
+	switch {
+	case err != nil:
+		return v, err
+	case !v.does(p):
+		return v, v.refuses(p)
+	case v.Compute > compute:
+		return v, fmt.Errorf("kernels: %s needs compute capability %d.%d, and this is %d.%d", v.Name, v.Compute/10, v.Compute%10, compute/10, compute%10)
+	}
+	return v, nil
 }
 
 // Named returns the variant of that name.

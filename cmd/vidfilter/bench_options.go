@@ -150,7 +150,7 @@ func parseKernels(glob string) (string, error) {
 		}
 		all = append(all, v.Name)
 	}
-	hint := "there are paper, tile_*, sliding_*, tensor_* and general_*"
+	hint := "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of " + kernelList
 	if near := text.Closest(glob, all); near != "" {
 		hint = fmt.Sprintf("did you mean %q? %s", near, hint)
 	}

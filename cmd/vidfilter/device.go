@@ -11,6 +11,13 @@ import (
 
 // openBackend chooses where the filter runs. auto takes the CPU when there is no GPU that can do it, and says so.
 func (o *options) openBackend(u *ui) (kernels.Backend, error) {
+	if o.cpuForm() {
+		b, err := kernels.NewCPUForm(o.Params.Kernel, o.Threads)
+		if err == nil {
+			u.verbose("filtering on %s", b.Name())
+		}
+		return b, err
+	}
 	if o.Join == "" && o.Device.Kind != "cpu" {
 		b, err := o.openGPU(u)
 		if err == nil {
@@ -18,8 +25,8 @@ func (o *options) openBackend(u *ui) (kernels.Backend, error) {
 			b.Warm(o.Params) // while the input is opened
 			return b, nil
 		}
-		if o.Device.Kind == "cuda" {
-			return nil, onlyCPU(err)
+		if o.Device.Kind == "cuda" || o.Params.Kernel != "" {
+			return nil, o.otherwise(err)
 		}
 		u.info("no GPU (%v): filtering on the CPU", err)
 	}
@@ -46,6 +53,18 @@ func (o *options) openGPU(u *ui) (*gpu.Backend, error) {
 
 func (o *options) gpuOptions(u *ui) gpu.Options {
 	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Verbose: u.verbose}
+}
+
+// otherwise adds the way out to an error of a device in a job.
+func (o *options) otherwise(err error) error {
+	if o.Params.Kernel == "" {
+		return onlyCPU(err)
+	}
+	hint := fmt.Sprintf("the kernel %s is for GPUs; without --kernel the CPU filters, too", o.Params.Kernel)
+	if h := hintOf(err); h != "" {
+		hint += "; " + h
+	}
+	return &hinted{err, hint}
 }
 
 // onlyCPU adds the way out to an error of a device.

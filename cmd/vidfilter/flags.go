@@ -68,6 +68,7 @@ func (o *options) fileFlags(t table) {
 
 func (o *options) filterFlags(t table) {
 	o.pictureFlags(t)
+	t.add(names(newValue(&o.Params.Kernel, "NAME", parseKernel), kernelNames()), "kernel", "", "run this one: see "+kernelList)
 	t.add(oneOf(&o.Compare, compareNames), "compare", "", "side or split: show original and filtered")
 }
 

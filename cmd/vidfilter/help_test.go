@@ -26,7 +26,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(help, -1) {
-		if !slices.Contains([]string{"json", "state", "server", "compile"}, m[1]) && fs.Lookup(m[1]) == nil { // those are of commands
+		if !slices.Contains([]string{"json", "state", "server", "compile", "list"}, m[1]) && fs.Lookup(m[1]) == nil { // those are of commands
 			t.Errorf("%s is in the help, but is no flag", m[0])
 		}
 	}

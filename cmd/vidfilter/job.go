@@ -32,6 +32,9 @@ type job struct {
 	results *pipeline.Pool // what the filter writes into
 	halves  *pipeline.Pool // what --compare writes into
 
+	// For a kernel that filters RGBA: its inputs and its results.
+	words, filtered *pipeline.Pool
+
 	inFlight int // frames that may wait for the encoder
 
 	in      *decode.Input
@@ -90,7 +93,7 @@ func (j *job) close() {
 	if j.unwatch != nil {
 		j.unwatch()
 	}
-	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
+	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves, j.words, j.filtered} {
 		if p != nil {
 			p.Close()
 		}
@@ -175,7 +178,7 @@ func (j *job) openPools() {
 
 func (j *job) filter() (pipeline.Filter, error) {
 	j.openPools()
-	f, err := j.backend.Filter(j.o.Params, j.results)
+	f, err := j.named()
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +205,7 @@ func (j *job) run(ctx context.Context) error {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return interruption{} // nothing was there to keep
 	case errors.Is(err, gpu.ErrDevice):
-		return onlyCPU(err)
+		return j.o.otherwise(err)
 	}
 	return err
 }

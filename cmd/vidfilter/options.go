@@ -97,7 +97,13 @@ func parseOptions(args, env []string) (*options, error) {
 
 // resolve checks the options against each other and fills in what follows from others.
 func (o *options) resolve(fs *pflag.FlagSet) error {
+	if err := o.checkKernel(fs); err != nil {
+		return err
+	}
 	if err := o.checkFilter(fs); err != nil {
+		return err
+	}
+	if err := o.checkKernelDoes(); err != nil {
 		return err
 	}
 	if o.Encoder != "libx264" { // what we choose for x264 others may not even know

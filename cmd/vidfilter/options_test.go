@@ -66,6 +66,10 @@ var goodFlags = []struct {
 	{"range", "gaussian", func(o *options) any { return o.Params.Range }, kernels.Gaussian},
 	{"distance", "lab", func(o *options) any { return o.Params.Distance }, kernels.Lab},
 	{"border", "skip", func(o *options) any { return o.Params.Border }, kernels.Skip},
+	{"kernel", "thesis_1_naive_b16", func(o *options) any { return o.Params }, kernels.Params{
+		Radius: 3, SigmaS: 2, SigmaR: 20, Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, Kernel: "thesis_1_naive_b16"}},
+	{"kernel", "tile_gaussian_r5", func(o *options) any { return o.Params }, kernels.Params{
+		Radius: 5, SigmaS: 3, SigmaR: 20, Range: kernels.Gaussian, Kernel: "tile_gaussian_r5"}},
 	{"device", "cpu", func(o *options) any { return o.Device }, device{Kind: "cpu"}},
 	{"device", "cuda", func(o *options) any { return o.Device }, device{Kind: "cuda"}},
 	{"device", "cuda:3", func(o *options) any { return o.Device }, device{Kind: "cuda", Indexes: []int{3}}},
@@ -159,6 +163,7 @@ var badValues = map[string][]string{
 	"range":            {"gausian", "Gaussian"},
 	"distance":         {"rbg", "hsv"},
 	"border":           {"mirror"},
+	"kernel":           {"none", "thesis_1"},
 	"device":           {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0", "cuda:0,", "cuda:0,0", "cuda:all,0"},
 	"threads":          {"-1", "x", "1.5", "100000"},
 	"streams":          {"-1", "9", "x"},
@@ -259,6 +264,12 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
 		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
 		{"-i a -o b.mp4 -vf x", []string{"--filter"}},
+		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --device cpu", []string{"for GPUs", "--device"}},
+		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --range lorentzian", []string{"--range lorentzian", "gaussian, channel, border skip", "lab --list"}},
+		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --distance rgb", []string{"--distance rgb"}},
+		{"-i a -o b.mp4 --kernel paper -r 0", []string{"-r/--radius 0", "radius 1 to 15"}},
+		{"-i a -o b.mp4 --kernel tile_gaussian_r5 -r 4", []string{"-r/--radius 4", "radius 5, gaussian, rgb, any border"}},
+		{"-i a -o b.mp4 --kernel tensor_lorentzian_r5 --sigma-r 2", []string{"sigma-r 4 to 400", "sigma-r 2"}},
 		{"-i a -o b.mp4 --stats=maybe", []string{"--stats", "maybe"}},
 	}
 	for _, test := range tests {
