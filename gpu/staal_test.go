@@ -81,7 +81,7 @@ func TestStaalTimes(t *testing.T) {
 		}
 		step = append(step, times[0])
 	}
-	if ratio := float64(kernel[1]) / float64(kernel[0]); ratio < 2.99 || ratio > 3.01 {
+	if ratio := float64(kernel[1]) / float64(kernel[0]); ratio < 2.5 || ratio > 3.01 { // what goes with a run is in both
 		t.Errorf("one launch takes %v, three %v", kernel[0], kernel[1])
 	}
 	for i := range step {

@@ -36,11 +36,14 @@ func TestCutLine(t *testing.T) {
 				t.Errorf("%s, %d pixels: %d threads for 2 x %d runs", v.Name, length, c.threads, c.runs)
 			}
 		}
-		if c := v.cutLine(3840); v.Compute == 90 && c.pieces != 1 {
-			t.Errorf("%s: a line of 3840 in %d pieces", v.Name, c.pieces)
+	}
+	for name, length := range map[string]int{"recursive_fast": 3840, "recursive_fast_sm80": 1920, "recursive_fast_sm61": 720} {
+		v, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if c := v.cutLine(1000); c.pieces != 1 {
-			t.Errorf("%s: a line of 1000 in %d pieces", v.Name, c.pieces)
+		if c := v.cutLine(length); c.pieces != 1 {
+			t.Errorf("%s: a line of %d in %d pieces", name, length, c.pieces)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (r *run) close() {
 
 // size returns what a side of the paper's picture comes to here.
 func (r *run) size(s Size) Size {
-	const least = 16 // the scene's
+	const least = 2 * (kernels.MaxRadius + 1) // 004's kernels mirror once at each edge, of a field too
 	return Size{Width: max(s.Width/r.o.Shrink, least), Height: max(s.Height/r.o.Shrink, least)}
 }
 

@@ -26,7 +26,8 @@ if [ "${1:-}" = compile ]; then
 	if [ ! -f "$object" ]; then
 		# shellcheck disable=SC2086
 		$cc $flags ${CPPFLAGS:-} "$@" -o "$object.$$" "$source"
-		mv "$object.$$" "$object"
+		ln "$object.$$" "$object" 2>/dev/null || [ -f "$object" ] # never replaced, lest another build fail to link it meanwhile
+		rm "$object.$$"
 	fi
 	ln -f "$object" "$output"
 	exit

@@ -34,7 +34,6 @@ func helpText() string {
 	b.WriteString(wrap("Exit codes: " + exitHelp()))
 	b.WriteString(`Examples:
   vidfilter -i in.mp4 -o out.mp4 -r 1
-  vidfilter -i in.mkv -o out.mkv -r 5 --sigma-r 12 --crf 20 --stats
   cat in.ts | vidfilter -i - -o - --format mkv | mpv -
 `)
 	return b.String()
