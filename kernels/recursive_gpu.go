@@ -98,54 +98,51 @@ var recursiveFastForm = labForm{form: RecursiveFast, list: recursiveFastVariants
 
 const (
 	stepsOfLevel = 224 // of a pixel between passes, as in cuda/recursion.h
-	scanLines    = 2   // of a block; as in cuda/recursive_fast.cu, like those that follow
+	scanRun      = 16  // pixels of a thread; as in cuda/recursive_fast.cu, like those that follow
+	scanLines    = 2   // of a block
+	scanThreads  = 512 // of a block at most
 	scanGroup    = 16  // runs
 	scanPlaces   = 15  // of a run's maps
+	packWidth    = 4   // pixels of a thread that makes planes
+	packHeight   = 4
 	scanRecord   = 128 // bytes
 )
 
 // recursiveFastVariants lists one for each amount of shared memory that a block may have, of which Choose takes the first that a device
-// runs, and behind them others that are there to be measured.
-func recursiveFastVariants() []Variant {
-	return []Variant{
-		recursiveFastVariant("recursive_fast", 90, 16, 1, 512),
-		recursiveFastVariant("recursive_fast_sm80", 80, 16, 1, 512),
-		recursiveFastVariant("recursive_fast_sm61", 61, 16, 1, 512),
-		recursiveFastVariant("recursive_fast_run8", 90, 8, 2, 512),
-		recursiveFastVariant("recursive_fast_run12", 90, 12, 1, 544),
+// runs.
+func recursiveFastVariants() (all []Variant) {
+	for _, device := range []struct {
+		name    string
+		compute int
+	}{{"recursive_fast", 90}, {"recursive_fast_sm80", 80}, {"recursive_fast_sm61", 61}} {
+		all = append(all, Variant{
+			Name: device.name, Form: RecursiveFast, Filter: Recursive, Compute: device.compute,
+			threads: [2]int{scanThreads, 1}, flags: []string{define("THREADS", scanThreads), define("BLOCKS", 1)},
+		})
 	}
-}
-
-// recursiveFastVariant has runs of so many pixels and keeps the powers of 0, 1 or both poles in registers, else in shared memory.
-func recursiveFastVariant(name string, compute, run, kept, threads int) Variant {
-	return Variant{
-		Name: name, Form: RecursiveFast, Filter: Recursive, Compute: compute,
-		width: run, height: kept, threads: [2]int{threads, 1},
-		flags: []string{define("RUN", run), define("KEPT", kept), define("THREADS", threads), define("BLOCKS", 1)},
-	}
+	return all
 }
 
 // cut is how a line is cut: pieces of so many runs.
 type cut struct{ pieces, runs, threads, shared int }
 
 func (v Variant) cutLine(length int) cut {
-	run, limit := v.width, map[int]int{61: 48 << 10, 80: 99 << 10, 90: 227 << 10}[v.Compute]
-	all, most := blocks(length, run), v.threads[0]/scanLines
-	for v.cutInto(most).shared > limit {
+	limit := map[int]int{61: 48 << 10, 80: 99 << 10, 90: 227 << 10}[v.Compute]
+	all, most := blocks(length, scanRun), scanThreads/scanLines
+	for cutInto(most).shared > limit {
 		most--
 	}
-	c := v.cutInto(blocks(all, blocks(all, most)))
+	c := cutInto(blocks(all, blocks(all, most)))
 	c.pieces = blocks(all, c.runs)
 	return c
 }
 
 // cutInto returns what a block of pieces of so many runs needs.
-func (v Variant) cutInto(runs int) cut {
-	run, kept := v.width, v.height
+func cutInto(runs int) cut {
 	c := cut{runs: runs, threads: blocks(scanLines*runs, 32) * 32}
 	groups := blocks(runs, scanGroup)
-	c.shared = 8 * scanLines * (1 + runs*(run+1) + scanPlaces*(runs+2*groups))
-	c.shared += 8 * ((2-kept)*run + 1) * c.threads
+	pixels, maps := scanLines*(1+runs*(scanRun+1)), scanLines*scanPlaces*(runs+groups)
+	c.shared = 8 * (2*max(pixels, maps) + scanLines*runs*(scanRun+1) + scanLines*scanPlaces*groups)
 	return c
 }
 
@@ -157,7 +154,13 @@ func recursiveFastScratch(v Variant, _ Params, f pipeline.Format) int {
 
 func squaresSize(width, height int) int { return 32 * blocks(width, 2) * blocks(height, 2) }
 
-// recursiveFastPasses returns a launch for each pass, or two where its lines are cut.
+// residents is how many blocks of a cut an H200 runs at a time: each filters several pairs of lines, and loads the next while it filters one.
+func (c cut) residents() int {
+	const multiprocessors, shared, threads = 132, 227 << 10, 512
+	return multiprocessors * max(1, min(shared/(c.shared+1<<10), threads/c.threads))
+}
+
+// recursiveFastPasses returns a launch for each pass, or two where its lines are cut, and one that makes planes of the last one's result.
 func recursiveFastPasses(v Variant, p Params, width, height int) (all []pass) {
 	records := uint64(squaresSize(width, height))
 	for _, c := range recursionsOf(p) {
@@ -168,7 +171,10 @@ func recursiveFastPasses(v Variant, p Params, width, height int) (all []pass) {
 		}
 		c.runs, c.threads, c.pieces = C.int32_t(line.runs), C.int32_t(line.threads), C.int32_t(line.pieces)
 		c.records = [2]C.uint32_t{C.uint32_t(records), C.uint32_t(records >> 32)}
-		whole := pass{grid: [2]int{blocks(lines, scanLines), line.pieces}, block: [2]int{line.threads, 1}, shared: line.shared, recursion: c}
+		pairs := blocks(lines, scanLines)
+		share := min(pairs, blocks(line.residents(), line.pieces))
+		c.pairs, c.blocks = C.int32_t(pairs), C.int32_t(share)
+		whole := pass{grid: [2]int{share, line.pieces}, block: [2]int{line.threads, 1}, shared: line.shared, recursion: c}
 		if line.pieces > 1 {
 			maps, before := whole, *c
 			before.phase = C.VF_PIECES
@@ -177,5 +183,8 @@ func recursiveFastPasses(v Variant, p Params, width, height int) (all []pass) {
 		}
 		all = append(all, whole)
 	}
+	all = append(all, pass{
+		grid: [2]int{blocks(width, packWidth*scanThreads), blocks(height, packHeight)}, block: v.threads, recursion: &C.vf_recursion{phase: C.VF_PACK},
+	})
 	return all
 }

@@ -29,10 +29,10 @@ func TestCutLine(t *testing.T) {
 	for _, v := range recursiveFastVariants() {
 		for _, length := range []int{1, 15, 16, 17, 640, 1080, 1920, 2048, 2160, 3840, 4320, 7680, 8192, 65536} {
 			c := v.cutLine(length)
-			if piece := c.runs * v.width; c.pieces*piece < length || (c.pieces-1)*piece >= length {
+			if piece := c.runs * scanRun; c.pieces*piece < length || (c.pieces-1)*piece >= length {
 				t.Errorf("%s: %d pieces of %d pixels for %d", v.Name, c.pieces, piece, length)
 			}
-			if c.threads < scanLines*c.runs || c.threads > v.threads[0] {
+			if c.threads < scanLines*c.runs || c.threads > scanThreads {
 				t.Errorf("%s, %d pixels: %d threads for 2 x %d runs", v.Name, length, c.threads, c.runs)
 			}
 		}
@@ -61,13 +61,27 @@ func TestRecursivePasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		passes := plan.passes(f.Height)
+		if v.Form == RecursiveFast { // ends with the planes
+			end := passes[len(passes)-1]
+			if across, down := end.grid[0]*packWidth*end.block[0], packHeight*end.grid[1]; across < f.Width || down < f.Height {
+				t.Errorf("%s: planes of %dx%d", v.Name, across, down)
+			}
+			passes = passes[:len(passes)-1]
+		}
 		first, last := passes[0].recursion, passes[len(passes)-1].recursion
 		if first.first == 0 || first.vertical != 0 || last.last == 0 || last.vertical == 0 {
 			t.Errorf("%s: begins with %+v, ends with %+v", v.Name, first, last)
 		}
 		for _, pass := range passes {
 			r := pass.recursion
-			if end := int(r.records[0]) + scanRecord*scanLines*pass.grid[0]*int(r.pieces); r.pieces > 0 && end > plan.Scratch() {
+			lines := f.Height
+			if r.vertical != 0 {
+				lines = f.Width
+			}
+			if n := int(r.pairs) * scanLines; v.Form == RecursiveFast && (n < lines || n-scanLines >= lines || int(r.blocks) != pass.grid[0]) {
+				t.Errorf("%s: %d blocks of %d for %d pairs of %d lines", v.Name, pass.grid[0], r.blocks, r.pairs, lines)
+			}
+			if end := int(r.records[0]) + scanRecord*scanLines*blocks(lines, scanLines)*int(r.pieces); r.pieces > 0 && end > plan.Scratch() {
 				t.Errorf("%s: records up to %d in a scratch of %d", v.Name, end, plan.Scratch())
 			}
 		}

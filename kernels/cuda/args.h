@@ -49,11 +49,12 @@ typedef struct {
 	int32_t phase;                      // VF_WHOLE and so on
 	int32_t domain, domains;            // of a line: pixels of each but the last, and their number
 	int32_t runs, threads, pieces;      // of the fast form: runs of a piece of a line, threads a block, pieces a line
+	int32_t pairs, blocks;              // of lines, which a block filters two at a time; and the blocks that share them
 	uint32_t records[2];                // where the records begin in the scratch memory, lower half first
 } vf_recursion;
 
-// What a launch does: all; the maps of pieces, or the sum of both directions.
-enum { VF_WHOLE, VF_PIECES, VF_SUM };
+// What a launch does: all; the maps of pieces, the sum of both directions, or planes of what lies in the scratch memory.
+enum { VF_WHOLE, VF_PIECES, VF_SUM, VF_PACK };
 
 // Where vf_recursion lies in vf_lab_args: in the place of the taps.
 enum { VF_RECURSION_OFFSET = __builtin_offsetof(vf_args, tap) };
