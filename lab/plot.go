@@ -67,8 +67,8 @@ func (f *figure) write(w io.Writer) error {
 // texts are the texts of an SVG, with their size in points and what they say.
 var texts = regexp.MustCompile(`<text ([^>]*font-family:)[^;]*(;[^>]*font-size:([0-9.]+)px[^>]*)>([^<]*)</text>`)
 
-// writeSVG writes a canvas. Each text is given the length that it was measured to have, and fonts that will do as well are named: where the font
-// is missing, another may be so much wider that texts would run into what is beside them.
+// writeSVG writes a canvas. Each text is given the length that it was measured to have, and another font that will do: where the first
+// is missing, what comes in its place may be so much wider that texts would run into what is beside them.
 func writeSVG(w io.Writer, c *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
@@ -83,7 +83,7 @@ func writeSVG(w io.Writer, c *vgsvg.Canvas) error {
 		}
 		style.Font.Size = vg.Length(size)
 		length := style.Width(html.UnescapeString(m[4])).Points()
-		return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %sLiberation Serif,Times New Roman,serif%s>%s</text>`, length, m[1], m[2], m[4])
+		return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %sLiberation Serif,Times%s>%s</text>`, length, m[1], m[2], m[4])
 	})
 	if _, err := io.WriteString(w, all); err != nil {
 		return fmt.Errorf("lab: write a plot: %w", err)
