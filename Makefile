@@ -2,7 +2,7 @@
 # built by the target that needs it.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak test-gpu ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak test-gpu lab ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -30,6 +30,9 @@ test-soak: build setup-test ## ten minutes of live pictures in a browser: memory
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu
 	@scripts/test-gpu.sh
+
+lab: build ## the papers' experiments on this machine, on its GPU where there is one; kept in docs/measurements
+	@scripts/lab.sh
 
 ptx: setup-test ## compile the CUDA kernels again
 	@$(RUN) go run ./kernels/mkptx

@@ -61,8 +61,11 @@ func NamedCPU(name string) (CPUVariant, error) {
 	return CPUVariant{}, fmt.Errorf("kernels: there is no CPU form %q: choose from %s", name, strings.Join(names, ", "))
 }
 
-// Adapt returns p with the form's range weight, distance and border.
+// Adapt returns p with the form's range weight, distance and border, and of another filter the defaults of the bilateral one.
 func (v CPUVariant) Adapt(p Params) Params {
+	if p.Filter != Bilateral {
+		p = Params{Radius: p.Radius}.WithDefaults()
+	}
 	p.Range, p.Distance, p.Border = v.Range, v.Distance, v.Border
 	return p
 }

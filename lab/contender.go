@@ -194,7 +194,11 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 		stat, _, err := r.timeCPU(ctx, c, p, src, 1)
 		return time.Duration(stat.Median * float64(time.Millisecond)), err
 	}
-	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, gpu.Repeat{Batches: 2, Runs: 20, Time: 10 * time.Millisecond})
+	repeat := gpu.Repeat{Batches: 2, Runs: 20, Time: 10 * time.Millisecond}
+	if r.tiny() {
+		repeat = r.repeat()
+	}
+	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, repeat)
 	if err != nil {
 		return 0, err
 	}

@@ -16,7 +16,7 @@ func (r *run) threads() int { return runtime.GOMAXPROCS(0) }
 // budget is how long a form of the CPU is timed; what takes longer is timed on a part of the picture.
 func (r *run) budget() time.Duration {
 	switch {
-	case r.o.Shrink > 1 && r.o.Quick:
+	case r.tiny():
 		return time.Millisecond
 	case r.o.Quick:
 		return 150 * time.Millisecond

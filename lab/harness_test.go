@@ -17,7 +17,11 @@ func onDriver(t *testing.T, options string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := testdriver.Rerun(t.Name(), folder, options); err != nil {
+	var args []string
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	if err := testdriver.Rerun(t.Name(), folder, options, args...); err != nil {
 		t.Error(err)
 	}
 	return false

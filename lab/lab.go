@@ -132,10 +132,13 @@ func (r *run) named(name string) bool {
 	return err == nil && ok
 }
 
+// tiny says whether the times mean nothing: it is wanted that everything runs.
+func (r *run) tiny() bool { return r.o.Quick && r.o.Shrink > 1 }
+
 // repeat says how often a kernel is run to be timed.
 func (r *run) repeat() gpu.Repeat {
 	switch {
-	case r.o.Shrink > 1 && r.o.Quick:
+	case r.tiny():
 		return gpu.Repeat{Batches: 1, Runs: 1, Time: time.Millisecond}
 	case r.o.Quick:
 		return gpu.Repeat{Batches: 3, Runs: 100, Time: 30 * time.Millisecond}

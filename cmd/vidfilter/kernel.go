@@ -59,7 +59,7 @@ func (o *options) checkKernel(fs *pflag.FlagSet) error {
 	if err != nil {
 		return err // parseKernel knew it
 	}
-	if err := o.checkPlace(k); err != nil {
+	if err := o.checkPlace(k, fs); err != nil {
 		return err
 	}
 	said := o.Params
@@ -95,15 +95,21 @@ func (o *options) checkKernelDoes() error {
 	return nil
 }
 
-// checkPlace refuses a device that the kernel is not for.
-func (o *options) checkPlace(k kernelForm) error {
+// checkPlace refuses a device that the kernel is not for, and more threads than the program of a paper has, unless they are in the environment.
+func (o *options) checkPlace(k kernelForm, fs *pflag.FlagSet) error {
 	name := o.Params.Kernel
+	const hint = "leave %s out, or --kernel"
+	device, threads := source(fs, "device"), source(fs, "threads")
 	switch v, ofCPU := k.(kernels.CPUVariant); {
 	case !ofCPU && o.Device.Kind == "cpu":
-		return usagef("leave --device out, or --kernel", "the kernel %s is for GPUs, and --device is cpu", name)
+		return usagef(fmt.Sprintf(hint, device), "the kernel %s is for GPUs, and %s is cpu", name, device)
 	case ofCPU && o.Device.Kind == "cuda":
-		return usagef("leave --device out, or --kernel", "the kernel %s is for the CPU, and --device is cuda", name)
+		return usagef(fmt.Sprintf(hint, device), "the kernel %s is for the CPU, and %s is cuda", name, device)
 	case ofCPU && v.Threads > 0 && o.Threads > v.Threads:
+		if threads != "--threads" {
+			o.Threads = v.Threads
+			break
+		}
 		return usagef("leave --threads out", "the kernel %s is a program of %d thread, and --threads is %d", name, v.Threads, o.Threads)
 	}
 	return nil

@@ -44,7 +44,19 @@ func runLab(args []string, s stdio) error {
 		}
 		return explainBench(err)
 	}
+	if len(report.Experiments) == 0 {
+		return nothingRuns(report)
+	}
 	return o.show(s.out, report)
+}
+
+// nothingRuns is for variants of a GPU, where there is none or an older one.
+func nothingRuns(r *lab.Report) error {
+	why := r.NoGPU
+	if why == "" {
+		why = "the GPU is older than what they need"
+	}
+	return &hinted{fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), kernelList + " says what runs, and why the rest does not"}
 }
 
 // show prints and draws a report.

@@ -143,8 +143,11 @@ func (o *options) checkFilter(fs *pflag.FlagSet) (err error) {
 			return
 		}
 		hint := "of the recursive filter one sets --sigma-s, --sigma-r and --iterations"
-		if of == kernels.Recursive {
+		switch {
+		case of == kernels.Recursive && o.Params.Kernel == "":
 			hint = "add --filter recursive"
+		case of == kernels.Recursive:
+			hint = "leave it out, or choose another kernel: " + kernelList
 		}
 		err = usagef(hint, "%s is an option of the %s filter, and this is the %s one", flagName(f), of, o.Params.Filter)
 	})

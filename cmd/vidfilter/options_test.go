@@ -68,6 +68,10 @@ var goodFlags = []struct {
 	{"border", "skip", func(o *options) any { return o.Params.Border }, kernels.Skip},
 	{"kernel", "thesis_1_naive_b16", func(o *options) any { return o.Params }, kernels.Params{
 		Radius: 3, SigmaS: 2, SigmaR: 20, Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, Kernel: "thesis_1_naive_b16"}},
+	{"kernel", "cpu_akers_threads", func(o *options) any { return o.Params }, kernels.Params{
+		Radius: 3, SigmaS: 2, SigmaR: 20, Border: kernels.Zero, Kernel: "cpu_akers_threads"}},
+	{"kernel", "recursive_a", func(o *options) any { return o.Params }, kernels.Params{
+		Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2, Kernel: "recursive_a"}},
 	{"kernel", "tile_gaussian_r5", func(o *options) any { return o.Params }, kernels.Params{
 		Radius: 5, SigmaS: 3, SigmaR: 20, Range: kernels.Gaussian, Kernel: "tile_gaussian_r5"}},
 	{"device", "cpu", func(o *options) any { return o.Device }, device{Kind: "cpu"}},
@@ -269,6 +273,17 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --distance rgb", []string{"--distance rgb"}},
 		{"-i a -o b.mp4 --kernel paper -r 0", []string{"-r/--radius 0", "radius 1 to 15"}},
 		{"-i a -o b.mp4 --kernel tile_gaussian_r5 -r 4", []string{"-r/--radius 4", "radius 5, gaussian, rgb, any border"}},
+		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --filter recursive", []string{"--filter recursive", "gaussian, channel, border skip", "leave --filter out"}},
+		{"-i a -o b.mp4 --kernel thesis_1_naive_b16 --iterations 1", []string{"--iterations", "bilateral one", "choose another kernel"}},
+		{"-i a -o b.mp4 --kernel recursive_a -r 3", []string{"-r/--radius", "recursive one", "--sigma-s"}},
+		{"-i a -o b.mp4 --kernel recursive_a --filter bilateral", []string{"--filter bilateral", "the recursive filter", "leave --filter out"}},
+		{"-i a -o b.mp4 --kernel recursive_a --border clamp", []string{"--border clamp", "the recursive filter"}},
+		{"-i a -o b.mp4 --kernel cpu_naive --device cuda", []string{"for the CPU", "leave --device out, or --kernel"}},
+		{"-i a -o b.mp4 --kernel cpu_naive --device cuda:1", []string{"for the CPU"}},
+		{"-i a -o b.mp4 --kernel cpu_naive --range lorentzian", []string{"--range lorentzian", "gaussian, channel, border skip"}},
+		{"-i a -o b.mp4 --kernel cpu_akers --border reflect", []string{"--border reflect", "lorentzian, rgb, border zero"}},
+		{"-i a -o b.mp4 --kernel cpu_naive --filter recursive", []string{"--filter recursive", "leave --filter out"}},
+		{"-i a -o b.mp4 --kernel cpu_sequential --threads 2", []string{"program of 1 thread", "leave --threads out"}},
 		{"-i a -o b.mp4 --kernel tensor_lorentzian_r5 --sigma-r 2", []string{"sigma-r 4 to 400", "sigma-r 2"}},
 		{"-i a -o b.mp4 --stats=maybe", []string{"--stats", "maybe"}},
 	}
@@ -289,6 +304,28 @@ func TestEnvironmentOfBothFilters(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, o.Params, err)
 		}
 	}
+}
+
+// TestEnvironmentOfKernels: nor is what it says of jobs without a kernel, but for a device that the kernel is not for.
+func TestEnvironmentOfKernels(t *testing.T) {
+	for _, kernel := range []string{"thesis_1_naive_b16", "cpu_sequential"} {
+		env := []string{"VIDFILTER_FILTER=recursive", "VIDFILTER_ITERATIONS=3", "VIDFILTER_BORDER=clamp", "VIDFILTER_THREADS=2", "VIDFILTER_RADIUS=5"}
+		o, err := parseOptions(base("--kernel", kernel), env)
+		if err != nil || o.Params.Filter != kernels.Bilateral || o.Params.Border != kernels.Skip || o.Params.Radius != 5 {
+			t.Errorf("%s: %+v, %v", kernel, o.Params, err)
+		}
+		if want := map[string]int{"cpu_sequential": 1, "thesis_1_naive_b16": 2}[kernel]; o.Threads != want {
+			t.Errorf("%s: %d threads, want %d", kernel, o.Threads, want)
+		}
+	}
+	o, err := parseOptions(base("--kernel", "recursive_a", "--sigma-s", "20"), []string{"VIDFILTER_FILTER=bilateral", "VIDFILTER_RADIUS=5", "VIDFILTER_ITERATIONS=1"})
+	if err != nil || o.Params.Filter != kernels.Recursive || o.Params.SigmaS != 20 || o.Params.Iterations != 1 {
+		t.Errorf("recursive_a: %+v, %v", o.Params, err)
+	}
+	_, err = parseOptions(base("--kernel", "paper"), []string{"VIDFILTER_DEVICE=cpu"})
+	wantUsage(t, err, "the kernel paper is for GPUs, and VIDFILTER_DEVICE is cpu", "leave VIDFILTER_DEVICE out")
+	_, err = parseOptions(base("--kernel", "cpu_naive"), []string{"VIDFILTER_DEVICE=cuda"})
+	wantUsage(t, err, "for the CPU, and VIDFILTER_DEVICE is cuda")
 }
 
 // TestLiveCommand: the command does to a file what is set on the page.

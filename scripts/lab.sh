@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs the papers' experiments on this machine, on its GPU where there is one, and keeps what came out under docs/measurements:
+# DATE-DEVICE-lab.json, and a plot of each experiment in the folder DATE-DEVICE-lab. Takes bin/vidfilter as it is, which `make lab`
+# builds, so that it also runs on a machine without Go.
+#   lab.sh [LAB-OPTION...]    as --quick, --paper 004, --device cpu
+set -eu
+cd "$(dirname "$0")/.."
+[ -x bin/vidfilter ] || { echo "lab.sh: bin/vidfilter is missing: make lab builds it" >&2; exit 1; }
+
+results=docs/measurements
+mkdir -p $results
+work=$(mktemp -d $results/.lab.XXXXXX) # beside the results, so that they can be renamed
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+chmod 755 "$work"
+bin/vidfilter lab "$@" --json --plot "$work/plots" >"$work/report"
+bin/vidfilter lab --from "$work/report" >"$work/tables" # that it is one: some options print something else
+
+# The name is that of the device that was measured, whatever the options were.
+device=$(sed -n '/^    "gpu": {/{n;s/^ *"name": "\(.*\)",$/\1/p;q}' "$work/report" | tr 'A-Z /' 'a-z--')
+out=$results/$(date +%Y-%m-%d)-${device:-cpu}-lab
+rm -rf "$out"
+mv "$work/plots" "$out"
+mv "$work/report" "$out.json"
+cat "$work/tables"
+echo
+echo "the report is $out.json, the plots are in $out"
+echo "the tables of docs/lab.md: bin/vidfilter lab --from $out.json --markdown"
