@@ -21,7 +21,7 @@ func (r *run) budget() time.Duration {
 	case r.o.Quick:
 		return 150 * time.Millisecond
 	}
-	return 1500 * time.Millisecond
+	return 600 * time.Millisecond
 }
 
 const cpuRuns = 3

@@ -143,7 +143,7 @@ func (r *run) repeat() gpu.Repeat {
 	case r.o.Quick:
 		return gpu.Repeat{Batches: 3, Runs: 100, Time: 30 * time.Millisecond}
 	}
-	return gpu.Repeat{Batches: 7, Runs: 500, Time: 150 * time.Millisecond}
+	return gpu.Repeat{Batches: 5, Runs: 500, Time: 40 * time.Millisecond}
 }
 
 // wanted says whether the experiment is of a paper that was asked for.
