@@ -157,7 +157,7 @@ func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, er
 		return measure.Check{}, err
 	}
 	found := measure.Compare(got, a.want)
-	if found.Largest > maxLevels || found.Share > maxShare {
+	if !(contender{}).held(found) {
 		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
 	}
 	return found, nil

@@ -136,6 +136,31 @@ func holdJSON(t *testing.T, r *Report) {
 	}
 }
 
+// TestApproximations checks algorithms A, C and D of 002 as the experiments run them, on the picture of a whole lab.
+func TestApproximations(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	r := &run{o: Options{Say: func(string, ...any) {}}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
+	if err := r.open(new(Report)); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for _, sigma := range ferreiraSigmas {
+		for _, c := range r.recursive() {
+			for _, kappa := range []float64{0, 0.5, 2, 3} {
+				if c.gpu.Approximation.Algorithm == kernels.AlgorithmA && kappa > 0 {
+					continue
+				}
+				c := c.approximate(func(a *kernels.Approximation) { a.Kappa = kappa })
+				if _, err := r.check(context.Background(), c, recursiveParams(sigma)); err != nil {
+					t.Errorf("kappa %g: %v", kappa, err)
+				}
+			}
+		}
+	}
+}
+
 // TestNoGPU leaves the rows of a GPU out, and says why.
 func TestNoGPU(t *testing.T) {
 	o := tiny
