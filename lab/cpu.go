@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"time"
 
@@ -21,7 +22,7 @@ func (r *run) budget() time.Duration {
 	case r.o.Quick:
 		return 150 * time.Millisecond
 	}
-	return 600 * time.Millisecond
+	return 1500 * time.Millisecond
 }
 
 const cpuRuns = 3
@@ -29,32 +30,52 @@ const cpuRuns = 3
 // timeCPU times a form of the CPU on so many threads, and says which part of the picture it did; the time is scaled to all of it.
 func (r *run) timeCPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (measure.Stat, float64, error) {
 	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
-	rows := min(2*p.Radius+8*threads, src.Height)
-	one, err := timeOnce(ctx, c, p, upper(src, rows), threads)
+	whole := Size{Width: src.Width, Height: src.Height}
+	part := portion(p, whole, 32*leastRows*threads, threads)
+	one, err := timeOnce(ctx, c, p, corner(src, part), threads)
 	if err != nil {
 		return measure.Stat{}, 0, err
 	}
-	whole := work(p, src.Width, src.Height)
-	share := float64(r.budget()) / cpuRuns / float64(one) * work(p, src.Width, rows) / whole
-	rows = max(rows, min(src.Height, int(share*float64(src.Height))+2*p.Radius))
-	part := work(p, src.Width, rows) / whole
+	if enough := int(work(p, part) * float64(r.budget()) / cpuRuns / float64(one)); enough > int(work(p, part)) {
+		part = portion(p, whole, enough, threads)
+	}
+	share := work(p, part) / work(p, whole)
 	var times []time.Duration
 	for range cpuRuns {
-		t, err := timeOnce(ctx, c, p, upper(src, rows), threads)
+		t, err := timeOnce(ctx, c, p, corner(src, part), threads)
 		if err != nil {
 			return measure.Stat{}, 0, err
 		}
-		times = append(times, time.Duration(float64(t)/part))
+		times = append(times, time.Duration(float64(t)/share))
 	}
-	return measure.StatOf(times), part, nil
+	return measure.StatOf(times), share, nil
+}
+
+// leastRows is how many rows a thread gets of a part.
+const leastRows = 8
+
+// portion returns a part of a picture of which about so many pixels are filtered, as square as it can be: a form that does half of each
+// pair, or keeps tiles, does more than its share along the edges.
+func portion(p kernels.Params, whole Size, pixels, threads int) Size {
+	edge := 0
+	if p.Border == kernels.Skip {
+		edge = 2 * p.Radius
+	}
+	rows := max(leastRows*threads, int(math.Sqrt(float64(pixels))))
+	rows = min(rows, max(whole.Height-edge, 1))
+	if columns := (pixels + rows - 1) / rows; columns >= whole.Width-edge { // whole rows, and so more of them
+		rows = min(max(rows, pixels/max(whole.Width-edge, 1)), max(whole.Height-edge, 1))
+	}
+	columns := (pixels + rows - 1) / rows
+	return Size{Width: min(columns+edge, whole.Width), Height: min(rows+edge, whole.Height)}
 }
 
 // work is how many pixels are filtered: of a frame whose border is left as it is, those within.
-func work(p kernels.Params, width, height int) float64 {
+func work(p kernels.Params, s Size) float64 {
 	if p.Border == kernels.Skip {
-		width, height = width-2*p.Radius, height-2*p.Radius
+		s.Width, s.Height = s.Width-2*p.Radius, s.Height-2*p.Radius
 	}
-	return max(float64(width), 1) * max(float64(height), 1)
+	return max(float64(s.Width), 1) * max(float64(s.Height), 1)
 }
 
 func timeOnce(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (time.Duration, error) {

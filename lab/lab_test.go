@@ -136,6 +136,31 @@ func holdJSON(t *testing.T, r *Report) {
 	}
 }
 
+// TestPortion: a part is square, within the picture, and has the rows that the threads want; all of the picture is all of it.
+func TestPortion(t *testing.T) {
+	sized := func(width, height int) Size { return Size{Width: width, Height: height} }
+	skip := kernels.Params{Radius: 10, Border: kernels.Skip}
+	for _, c := range []struct {
+		p               kernels.Params
+		whole           Size
+		pixels, threads int
+		want            Size
+	}{
+		{skip, sized(3000, 3000), 10000, 1, sized(120, 120)},
+		{skip, sized(3000, 3000), 10000, 16, sized(99, 148)},
+		{skip, sized(3000, 100), 160000, 1, sized(2020, 100)},
+		{skip, sized(100, 3000), 160000, 1, sized(100, 2020)},
+		{skip, sized(3000, 3000), 1 << 30, 2, sized(3000, 3000)},
+		{skip, sized(15, 15), 100, 2, sized(15, 15)},
+		{kernels.Params{Radius: 10}, sized(3000, 3000), 10000, 1, sized(100, 100)},
+		{kernels.Params{Radius: 1}, sized(64, 40), 1 << 20, 4, sized(64, 40)},
+	} {
+		if got := portion(c.p, c.whole, c.pixels, c.threads); got != c.want {
+			t.Errorf("%d pixels of %s for %d threads: %s, want %s", c.pixels, c.whole, c.threads, got, c.want)
+		}
+	}
+}
+
 // TestApproximations checks algorithms A, C and D of 002 as the experiments run them, on the picture of a whole lab.
 func TestApproximations(t *testing.T) {
 	if !onDriver(t, "") {

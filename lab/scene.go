@@ -58,11 +58,11 @@ func newFormat(f pipeline.Format) *pipeline.Frame {
 	return pipeline.NewFrame(f, [4]pipeline.Plane{{Data: make([]byte, size), Pitch: pitches[0]}}, nil, nil)
 }
 
-// upper returns the first rows of a frame, over the same memory.
-func upper(f *pipeline.Frame, rows int) *pipeline.Frame {
+// corner returns the upper left part of a frame, over the same memory.
+func corner(f *pipeline.Frame, part Size) *pipeline.Frame {
 	format := f.Format
-	format.Height = rows
+	format.Width, format.Height = part.Width, part.Height
 	p := f.Planes[0]
-	p.Data = p.Data[:min(len(p.Data), rows*p.Pitch)]
+	p.Data = p.Data[:min(len(p.Data), part.Height*p.Pitch)]
 	return pipeline.NewFrame(format, [4]pipeline.Plane{p}, nil, nil)
 }
