@@ -87,13 +87,13 @@ func recursiveWords(in picture, p Params, a Approximation) picture {
 		now[i] = channels(w)
 	}
 	for _, sigma := range p.sigmas() {
-		l := liner{recursion: newRecursion(p, sigma), Approximation: a, reach: a.Kappa * p.SigmaS}
-		for y := range in.height {
-			l.filter(now, y*in.width, 1, in.width)
+		r := newRecursion(p, sigma)
+		line := func(first, step, n int) {
+			l := liner{recursion: r, Approximation: a, reach: a.Kappa * p.SigmaS}
+			l.filter(now, first, step, n)
 		}
-		for x := range in.width {
-			l.filter(now, x, in.width, in.height)
-		}
+		eachRow(in.height, func(y int) { line(y*in.width, 1, in.width) })
+		eachRow(in.width, func(x int) { line(x, in.width, in.height) })
 	}
 	for i, w := range in.words {
 		out.words[i] = pack(level(now[i][0]), level(now[i][1]), level(now[i][2]), uint8(w>>24))
@@ -101,7 +101,7 @@ func recursiveWords(in picture, p Params, a Approximation) picture {
 	return out
 }
 
-// liner filters line after line.
+// liner filters a line.
 type liner struct {
 	recursion
 	Approximation
@@ -111,7 +111,7 @@ type liner struct {
 
 // filter filters n pixels from first on, step apart.
 func (l *liner) filter(now [][3]float64, first, step, n int) {
-	l.f, l.out = l.f[:0], make([][3]float64, n)
+	l.out = make([][3]float64, n)
 	for k := range n {
 		l.f = append(l.f, now[first+k*step])
 	}
