@@ -18,7 +18,7 @@
 // written in whole sectors, in place. Lines that no block can hold are cut: a launch before makes the maps of the pieces alone
 // (r.phase VF_PIECES), and each piece folds those of the others. A last launch (VF_PACK) makes planes: two columns of them would be written in parts of sectors.
 //
-// A pixel and pass cost about 200 operations: 30 for D, B and s (7 of them of the special-function unit), 47 for the maps, 84 for the two runs,
+// A pixel and pass cost about 200 operations (246 instructions): 30 for D, B and s (7 of them of the special-function unit), 47 for the maps, 84 for the two runs,
 // 11 for the scan. Four passes read and write 4 and 8, then 8 and 8 three times, the last launch 8 and 4 bytes a pixel; most stays in the cache.
 #include "recursion.h"
 
@@ -139,6 +139,12 @@ DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene 
 	}
 }
 
+// The left neighbour of a piece's first pixel, which may have been written over when the whole is filtered, is kept with the piece's maps.
+DEVICE uint8_t *left_of(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
+	return record_of(lab, r, s.line + s.thread, block_y()) + 8 * (2 + MAPS);
+}
+DEVICE bool has_left(const scene &s) { return s.thread < LINES && s.from > 0; }
+
 // copy_lines begins to copy the lines from the scratch memory.
 DEVICE void copy_lines(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
 	track t = track_of(lab, args, r, s);
@@ -146,18 +152,7 @@ DEVICE void copy_lines(const vf_lab_args &lab, const vf_args &args, const vf_rec
 	share(r, s, t, count, [](pixel *here, const uint8_t *there) { copy_u64(here, there); });
 	for (int i = count * LINES + s.thread; i < r.runs * RUN * LINES; i += r.threads) // beyond the end
 		copy_u64(line_of(s, i % LINES) + place(i / LINES), pixel_at(t, i % LINES, t.last));
-	if (s.thread < LINES && s.from > 0 && r.phase == VF_PIECES) line_of(s, s.thread)[-1] = read_u64(pixel_at(t, s.thread, s.from - 1));
-}
-
-// The left neighbour of a piece's first pixel, which may have been written over when the whole is filtered, is kept with the piece's maps.
-DEVICE void keep_left(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
-	if (s.thread >= LINES || s.from == 0) return;
-	pixel *left = line_of(s, s.thread) - 1;
-	uint8_t *record = record_of(lab, r, s.line + s.thread, block_y()) + 8 * (2 + MAPS);
-	if (r.phase == VF_PIECES)
-		store_u64(record, *left);
-	else
-		*left = read_u64(record);
+	if (has_left(s) && r.phase == VF_PIECES) line_of(s, s.thread)[-1] = read_u64(pixel_at(t, s.thread, s.from - 1));
 }
 
 // Storing.
@@ -413,6 +408,7 @@ DEVICE void spread_groups(const vf_lab_args &lab, const vf_recursion &r, const s
 // record_piece leaves the maps of a whole piece for the launch that follows.
 DEVICE void record_piece(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
 	int groups = groups_of(r);
+	if (has_left(s)) store_u64(left_of(lab, r, s), line_of(s, s.thread)[-1]);
 	for (int n = s.thread; n < LINES * (2 + MAPS); n += r.threads) {
 		int line = n / (2 + MAPS);
 		task t = task_of<2 + MAPS>(r, s, n - line * (2 + MAPS) + line * (2 + MAPS) * groups);
@@ -429,7 +425,7 @@ DEVICE void begin(const vf_lab_args &lab, const vf_args &args, const vf_recursio
 // end waits for them, or loads them otherwise.
 DEVICE void end(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
 	if (r.first) load_planes(args, r, s);
-	keep_left(lab, r, s);
+	if (has_left(s) && r.phase == VF_WHOLE) line_of(s, s.thread)[-1] = read_u64(left_of(lab, r, s));
 	await_copies();
 	barrier();
 }
