@@ -28,6 +28,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +49,9 @@ func Build(list string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := look(top); err != nil {
+		return "", fmt.Errorf("build the test driver: %w", err)
+	}
 	cmd := exec.Command(filepath.Join(top, "scripts", "testdriver.sh"))
 	if list != "" {
 		cmd.Args = append(cmd.Args, list)
@@ -59,6 +63,25 @@ func Build(list string) (string, error) {
 		return "", fmt.Errorf("build the test driver: %w\n%s", err, stderr.String())
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// sources are what the driver is built from, below the folder with go.mod.
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/cuda"}
+
+// look looks at the sources, without which the go command would keep a test's result when one of them changes.
+func look(top string) error {
+	for _, s := range sources {
+		err := filepath.WalkDir(filepath.Join(top, s), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // moduleTop returns the folder with go.mod, from wherever a test runs.

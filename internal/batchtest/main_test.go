@@ -56,6 +56,7 @@ func runAll(m *testing.M) int {
 // start lets a test run beside others, or skips it. Under -short only those marked quick run.
 func start(t *testing.T, quick bool) {
 	t.Helper()
+	built.Note(t)
 	if program == "" {
 		t.Skip("needs the ffmpeg program")
 	}

@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"testing"
 )
 
 // Program builds the program as a file of the given name in dir, with flags of the go command, and returns its path.
 func Program(dir, name string, flags ...string) (string, error) {
-	if err := noteSources(); err != nil {
-		return "", fmt.Errorf("build the program: %w", err)
-	}
 	path := filepath.Join(dir, name)
 	args := slices.Concat([]string{"build", "-o", path}, flags, []string{"vidfilter/cmd/vidfilter"})
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
@@ -24,8 +23,17 @@ func Program(dir, name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// noteSources looks at every file that the program is built from. The go command keeps the result of a test until a file changes that the
-// test has looked at, and does not see what a build in the test reads.
+// Note has a test look at every file that the program is built from. The go command keeps the result of a test until a file changes that it
+// has looked at, and does not see what a build reads; what TestMain looks at before it runs the tests does not count either.
+func Note(t testing.TB) {
+	t.Helper()
+	if err := noteOnce(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var noteOnce = sync.OnceValue(noteSources)
+
 func noteSources() error {
 	root, err := moduleRoot()
 	if err != nil {

@@ -58,6 +58,7 @@ func build(version string) (string, error) {
 // start makes a test run beside others, or skips it. Under -short only those marked quick run.
 func start(t *testing.T, quick bool) {
 	t.Helper()
+	built.Note(t)
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("needs the ffmpeg program")
 	}

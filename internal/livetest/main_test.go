@@ -103,6 +103,7 @@ func serve(t *testing.T, args ...string) *serving {
 // serveIn is serve with variables of the environment.
 func serveIn(t *testing.T, env []string, args ...string) *serving {
 	t.Helper()
+	built.Note(t)
 	s := &serving{t: t, stderr: &tail{}, ended: make(chan struct{})}
 	s.cmd = exec.Command(program, append([]string{"live", "--no-open", "--listen", "127.0.0.1:0", "--device", "cpu"}, args...)...)
 	s.cmd.Stderr = s.stderr

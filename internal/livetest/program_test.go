@@ -22,11 +22,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/built"
 )
 
 // run runs vidfilter live to its end, which it should find by itself.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	built.Note(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, append([]string{"live", "--no-open", "--device", "cpu"}, args...)...)

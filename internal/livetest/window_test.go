@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/built"
 )
 
 // noDesktop hides the desktop of who runs the tests.
@@ -41,6 +43,7 @@ func TestWindowRefusals(t *testing.T) {
 // A window on a screen that does not exist: no page and no address, a recording as ever, and Ctrl-C ends it.
 func TestWindow(t *testing.T) {
 	noDesktop(t)
+	built.Note(t)
 	t.Setenv("SDL_VIDEODRIVER", "dummy")
 	file := filepath.Join(t.TempDir(), "out.mp4")
 	c := exec.Command(program, "live", "--window", "-i", "test", "--size", "320x180", "--device", "cpu", "--record", file)

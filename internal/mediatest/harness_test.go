@@ -58,6 +58,7 @@ func installed() bool {
 // test the same code with other files.
 func start(t *testing.T, quick bool) {
 	t.Helper()
+	built.Note(t)
 	if program == "" {
 		t.Skip("needs the ffmpeg program")
 	}
