@@ -62,11 +62,7 @@ func (r *run) copyRate(ctx context.Context) (float64, error) {
 	if r.smallest() {
 		size = 1 << 20
 	}
-	times, err := r.gpu.TimeDeviceCopy(ctx, size, r.repeat())
-	if err != nil {
-		return 0, err
-	}
-	return gbps(2*size, measure.StatOf(times)), nil
+	return measure.CopyRate(ctx, r.gpu, size, r.repeat())
 }
 
 // smallest says whether only small frames are measured, as tests do: then all else is small, too.
@@ -89,8 +85,6 @@ func (r *run) repeat() gpu.Repeat {
 	return gpu.Repeat{Batches: 9, Runs: 1000, Time: 300 * time.Millisecond}
 }
 
-func gbps(bytes int, s Stat) float64 { return float64(bytes) / (s.Median * 1e6) }
-
 // kernelRows measures the variants for one radius.
 func (r *run) kernelRows(ctx context.Context, s *KernelSection, src *pipeline.Frame, radius int) error {
 	for _, v := range kernels.Variants() {
@@ -104,7 +98,7 @@ func (r *run) kernelRows(ctx context.Context, s *KernelSection, src *pipeline.Fr
 			return err
 		}
 		row.Chosen = chosen
-		row.GBps = gbps(2*frameBytes(src.Format), row.Time)
+		row.GBps = measure.GBps(2*frameBytes(src.Format), row.Time)
 		row.Floor = r.floor(src.Format, radius, s.CopyGBps)
 		row.Share = row.Floor / row.Time.Median
 		s.Rows = append(s.Rows, row)

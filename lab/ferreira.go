@@ -103,11 +103,29 @@ func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size
 		return err
 	}
 	row.describe(c.gpu.Approximation)
+	if row.Floor, err = r.floor(ctx, row.Size); err != nil {
+		return err
+	}
 	if !c.own && p.SigmaS == ferreiraSigmas[0][0] && row.Blocks == paperBlocks {
 		row.Paper = r.published(e, row.Version, size, 0, 0)
 	}
 	e.Rows = append(e.Rows, row)
 	return nil
+}
+
+// floor returns how many milliseconds the pixels of a picture take on their way in and out, 4 bytes each.
+func (r *run) floor(ctx context.Context, s Size) (float64, error) {
+	if r.copyRate == 0 {
+		size := 256 << 20
+		if r.o.Shrink > 1 {
+			size = 1 << 20
+		}
+		var err error
+		if r.copyRate, err = measure.CopyRate(ctx, r.gpu, size, r.repeat()); err != nil {
+			return 0, err
+		}
+	}
+	return float64(2*4*s.Width*s.Height) / (r.copyRate * 1e6), nil
 }
 
 // paperBlocks is the row that the paper's figure stands beside: it had most of C with 6 blocks a stripe.

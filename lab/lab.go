@@ -53,6 +53,8 @@ type run struct {
 	answers map[string]*answer
 	seen    map[string]measure.Check
 	best    map[string]contender // of a version's configurations
+
+	copyRate float64 // of the GPU's memory, in 1e9 bytes a second; 0 until it was measured
 }
 
 // patience is how long one batch may take: the naive kernels at their largest radius, on an old GPU.

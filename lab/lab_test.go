@@ -54,6 +54,21 @@ func TestAll(t *testing.T) {
 	holdNames(t, papers, names)
 	holdBaselines(t, report)
 	holdJSON(t, report)
+	holdFloors(t, report)
+}
+
+// holdFloors: a kernel of the recursive filter stands beside what its bytes alone would take.
+func holdFloors(t *testing.T, r *Report) {
+	t.Helper()
+	i := slices.IndexFunc(r.Experiments, func(e Experiment) bool { return e.ID == "002-speed" })
+	if i < 0 {
+		t.Fatal("002-speed is missing")
+	}
+	for _, row := range r.Experiments[i].Rows {
+		if (row.Where == "gpu") != (row.Floor > 0) {
+			t.Errorf("%s on the %s: a floor of %g ms", row.Name, row.Where, row.Floor)
+		}
+	}
 }
 
 func holdExperiment(t *testing.T, e Experiment) {

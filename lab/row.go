@@ -37,6 +37,7 @@ type Row struct {
 	Memory  string   `json:"memory,omitempty"` // "pinned" or "pageable", where copies are in the time
 
 	Time       measure.Stat  `json:"time"`             // of one picture
+	Floor      float64       `json:"floor,omitempty"`  // ms: its bytes, read and written once, at the rate of a copy within the device's memory
 	Step       *measure.Stat `json:"step,omitempty"`   // with the copies both ways, from pageable memory on one stream
 	Part       float64       `json:"part"`             // share of the picture that was filtered; the time is scaled to all of it
 	Sequential float64       `json:"over_sequential"`  // speed-up over the sequential form in the same experiment

@@ -36,6 +36,7 @@ var columns = []column{
 	{"threads", false, func(r Row) string { return count(r.Threads) }},
 	{"streams", false, func(r Row) string { return count(r.Streams) }},
 	{"ms", false, func(r Row) string { return Milliseconds(r.Time.Median) }},
+	{"floor", false, func(r Row) string { return Milliseconds(r.Floor) }},
 	{"with copies", false, Row.stepCell},
 	{"+-%", false, Row.spreadCell},
 	{"part %", false, Row.partCell},

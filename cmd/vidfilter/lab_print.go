@@ -32,7 +32,8 @@ const labWidth = 100
 
 const labLegend = `ms: a picture's time, the median; +-%: half the range of the measurements. x seq., x naive: how many times as fast as the paper's
 sequential form on one core, and as its naive kernel. by: levels that the result differs by at most from the Go reference of the same
-semantics, on a small picture. part %: what takes too long is done on so much of the picture, and the time scaled to all of it. "ours"
+semantics, on a small picture. part %: what takes too long is done on so much of the picture, and the time scaled to all of it.
+floor: what a copy within the device's memory takes for the bytes of the picture, read and written once. "ours"
 is what this program takes for the same radius: joint distance, borders reflected. What stands behind "paper:" is the paper's.`
 
 func columnsOf(t lab.Table) string {
