@@ -239,6 +239,12 @@ func (p *page) pixels(which string, x, y, w, h int) []byte {
 	return b
 }
 
+// drawn waits for n more pictures on the screen.
+func (p *page) drawn(n int) {
+	p.t.Helper()
+	p.until("vidfilter.drawn > %d", eval[int](p, "vidfilter.drawn")+n)
+}
+
 // noise is the mean difference of neighbours in a row, in levels of green.
 func noise(rgba []byte, width int) float64 {
 	sum, n := 0, 0

@@ -52,24 +52,31 @@ func TestWrongToken(t *testing.T) {
 // blurred is a filter that leaves nothing of texture, so that its effect is seen at any bit rate.
 var blurred = []string{"-i", "test", "--size", "640x360", "-r", "8", "--sigma-r", "250", "--range", "gaussian"}
 
+// onScreen returns what says how much texture the picture on the page has, so far to the right, where its grass is.
+func onScreen(p *page) func(x float64) float64 {
+	l := eval[struct{ X, Y, Width, Height float64 }](p, "vidfilter.layout")
+	return func(x float64) float64 {
+		return noise(p.pixels("screen", int(l.X+l.Width*x), int(l.Y+l.Height*0.79), 64, 32), 64)
+	}
+}
+
 // Left of the line is the original and right of it the filtered picture, and the line moves.
 func TestSplit(t *testing.T) {
 	s := serve(t, blurred...)
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
-	l := eval[struct{ X, Y, Width, Height float64 }](p, "vidfilter.layout")
-	texture := func(x float64) float64 { // of grass
-		return noise(p.pixels("screen", int(l.X+l.Width*x), int(l.Y+l.Height*0.79), 64, 32), 64)
-	}
+	texture := onScreen(p)
 	left, right := texture(0.25), texture(0.7)
 	p.run("document.getElementById('line').focus()")
 	p.do(chromedp.KeyEvent(kb.Home)) // the line goes to the left edge, and all is filtered
 	p.until("vidfilter.split < 0.05")
+	p.drawn(2)
 	if filtered := texture(0.25); left < 1.3*filtered {
 		t.Errorf("the left side has texture %.2f, original, and %.2f, filtered", left, filtered)
 	}
 	p.do(chromedp.KeyEvent(kb.End))
 	p.until("vidfilter.split > 0.95")
+	p.drawn(2)
 	if original := texture(0.7); original < 1.3*right {
 		t.Errorf("the right side has texture %.2f, original, and %.2f, filtered", original, right)
 	}
