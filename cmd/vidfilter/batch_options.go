@@ -95,13 +95,7 @@ func (o *batchOptions) flags() *pflag.FlagSet {
 func parseBatch(args []string) (*batchOptions, error) {
 	o := newBatchOptions()
 	fs := o.flags()
-	if err := foreignFlag(fs, args); err != nil {
-		return o, err
-	}
-	if err := fs.Parse(args); err != nil {
-		return o, flagError(fs, err)
-	}
-	if err := swallowedFlag(fs); err != nil || o.Help || o.Schema {
+	if err := parseArguments(fs, args); err != nil || o.Help || o.Schema {
 		return o, err
 	}
 	o.Files = fs.Args()

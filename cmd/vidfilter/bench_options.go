@@ -56,13 +56,7 @@ func parseBench(args []string) (*benchOptions, error) {
 	o := &benchOptions{device: device{Kind: "auto"}}
 	o.Version = versionName()
 	fs := o.flags()
-	if err := foreignFlag(fs, args); err != nil {
-		return o, err
-	}
-	if err := fs.Parse(args); err != nil {
-		return o, flagError(fs, err)
-	}
-	if err := swallowedFlag(fs); err != nil || o.Help {
+	if err := parseArguments(fs, args); err != nil || o.Help {
 		return o, err
 	}
 	if fs.NArg() > 0 {

@@ -62,13 +62,7 @@ func parseLab(args []string) (*labOptions, error) {
 	o := &labOptions{device: device{Kind: "auto"}}
 	o.Version = versionName()
 	fs := o.flags()
-	if err := foreignFlag(fs, args); err != nil {
-		return o, err
-	}
-	if err := fs.Parse(args); err != nil {
-		return o, flagError(fs, err)
-	}
-	if err := swallowedFlag(fs); err != nil || o.Help {
+	if err := parseArguments(fs, args); err != nil || o.Help {
 		return o, err
 	}
 	if fs.NArg() > 0 {

@@ -224,3 +224,14 @@ func wantsJSON(args, env []string) bool {
 	}
 	return asked == "json"
 }
+
+// parseArguments reads the arguments of a command that has nothing of the environment.
+func parseArguments(fs *pflag.FlagSet, args []string) error {
+	if err := foreignFlag(fs, args); err != nil {
+		return err
+	}
+	if err := fs.Parse(args); err != nil {
+		return flagError(fs, err)
+	}
+	return swallowedFlag(fs)
+}
