@@ -87,7 +87,7 @@ var rules = []rule{
 		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "gpu/libcuda",
 		why: "C and a header: its tests look at what the linker sees"},
-	{folder: "gpu/testdriver",
+	{folder: "gpu/testdriver", imports: []string{"internal/built"},
 		why: "tests of every package and of the built program set it up, so it depends on none of them"},
 	{folder: "bench/measure", imports: []string{"gpu", "kernels", "pipeline"},
 		why: "what bench and lab measure in the same way: frames in memory, so no file and no codec"},

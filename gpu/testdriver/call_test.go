@@ -257,13 +257,13 @@ func (c *caller) count(prefix string) (n int) {
 }
 
 var (
-	gpu   = flag.Bool("gpu", false, "test what the CPU's side does alike on this machine's GPU instead")
-	built = flag.String("built", "", "a `folder` that keeps what the tests compile, for machines without a compiler")
+	gpu  = flag.Bool("gpu", false, "test what the CPU's side does alike on this machine's GPU instead")
+	kept = flag.String("built", "", "a `folder` that keeps what the tests compile, for machines without a compiler")
 )
 
 // compileOnce compiles a file in the folder of what is built, unless it is there, and returns its name.
 func compileOnce(name string, clang ...string) (string, error) {
-	file := filepath.Join(*built, name)
+	file := filepath.Join(*kept, name)
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
@@ -286,11 +286,11 @@ func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 func testMain(m *testing.M) int {
 	flag.Parse()
 	var err error
-	if *built == "" {
-		*built, err = os.MkdirTemp("", "testdriver")
-		defer func() { os.RemoveAll(*built) }()
+	if *kept == "" {
+		*kept, err = os.MkdirTemp("", "testdriver")
+		defer func() { os.RemoveAll(*kept) }()
 	} else {
-		*built, err = filepath.Abs(*built)
+		*kept, err = filepath.Abs(*kept)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -26,7 +26,6 @@ package testdriver
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -35,6 +34,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"vidfilter/internal/built"
 )
 
 // Variable is the environment variable that sets the driver up.
@@ -45,7 +46,7 @@ var Folder = sync.OnceValues(func() (string, error) { return Build("") })
 
 // Build is Folder with the kernels of another list than the project's.
 func Build(list string) (string, error) {
-	top, err := moduleTop()
+	top, err := built.Root()
 	if err != nil {
 		return "", err
 	}
@@ -82,21 +83,6 @@ func look(top string) error {
 		}
 	}
 	return nil
-}
-
-// moduleTop returns the folder with go.mod, from wherever a test runs.
-func moduleTop() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working folder")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return "", err
 }
 
 // child names, in a process that Rerun has begun, the test that is to run there.

@@ -35,7 +35,7 @@ func Note(t testing.TB) {
 var noteOnce = sync.OnceValue(noteSources)
 
 func noteSources() error {
-	root, err := moduleRoot()
+	root, err := Root()
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func noteSources() error {
 	})
 }
 
-// moduleRoot is the folder with go.mod, at or above the test's own.
-func moduleRoot() (string, error) {
+// Root returns the folder with go.mod, at or above the test's own.
+func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
