@@ -4,7 +4,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -100,19 +99,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, r.sections(ctx, report)
 }
 
-func (r *run) open(report *Report) (err error) {
-	if r.cpu, err = kernels.NewCPU(0, ""); err != nil {
-		return err
-	}
-	if r.o.CPU {
-		report.NoGPU = "only the CPU was asked for"
-		return nil
-	}
-	r.gpu, err = r.openGPU(0)
-	if err != nil && !r.needsGPU() && errors.Is(err, gpu.ErrDevice) {
-		report.NoGPU = err.Error()
-		return nil
-	}
+func (r *run) open(report *Report) error {
+	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.needsGPU())
+	r.cpu, r.gpu, report.NoGPU = places.CPU, places.GPU, places.NoGPU
 	return err
 }
 
@@ -122,12 +111,9 @@ func (r *run) needsGPU() bool {
 	return r.o.NeedGPU || len(r.o.Only) > 0 && !slices.ContainsFunc(r.o.Only, without)
 }
 
-// patience is how long one batch of the slowest kernel may take: the paper's at its largest radius, on an old GPU.
-const patience = 3 * time.Minute
-
 // openGPU opens the GPU of the run; the caller closes the backend.
 func (r *run) openGPU(streams int) (*gpu.Backend, error) {
-	return gpu.Open(gpu.Options{Indexes: r.o.Indexes, Streams: streams, Patience: patience})
+	return measure.OpenGPU(r.o.Indexes, streams)
 }
 
 func (r *run) sections(ctx context.Context, report *Report) (err error) {
@@ -154,14 +140,7 @@ func (r *run) sections(ctx context.Context, report *Report) (err error) {
 	return nil
 }
 
-func (r *run) close() {
-	if r.gpu != nil {
-		_ = r.gpu.Close()
-	}
-	if r.cpu != nil {
-		_ = r.cpu.Close()
-	}
-}
+func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
 
 // The common sizes.
 var (

@@ -7,7 +7,6 @@ import (
 
 	"vidfilter/bench/measure"
 	"vidfilter/encode"
-	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/live"
 )
@@ -67,7 +66,7 @@ func (r *run) liveRow(ctx context.Context, size Size, radius int, device string)
 	row := LiveRow{Size: size, Radius: radius, Device: device}
 	var backend kernels.Backend = r.cpu
 	if device == "gpu" {
-		b, err := gpu.Open(gpu.Options{Indexes: r.o.Indexes, Streams: 1, Patience: patience})
+		b, err := r.openGPU(1)
 		if err != nil {
 			return row, err
 		}

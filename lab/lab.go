@@ -4,7 +4,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -57,9 +56,6 @@ type run struct {
 	copyRate float64 // of the GPU's memory, in 1e9 bytes a second; 0 until it was measured
 }
 
-// patience is how long one batch may take: the naive kernels at their largest radius, on an old GPU.
-const patience = 3 * time.Minute
-
 // Run measures. It returns the report also with an error, as far as it came. An error of a device wraps gpu.ErrDevice, and so
 // does a wrong result of one; the end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
@@ -94,30 +90,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, nil
 }
 
-func (r *run) open(report *Report) (err error) {
-	if r.cpu, err = kernels.NewCPU(0, ""); err != nil {
-		return err
-	}
-	if r.o.CPU {
-		report.NoGPU = "only the CPU was asked for"
-		return nil
-	}
-	r.gpu, err = gpu.Open(gpu.Options{Indexes: r.o.Indexes, Patience: patience})
-	if err != nil && !r.o.NeedGPU && errors.Is(err, gpu.ErrDevice) {
-		r.gpu, report.NoGPU = nil, err.Error()
-		return nil
-	}
+func (r *run) open(report *Report) error {
+	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.o.NeedGPU)
+	r.cpu, r.gpu, report.NoGPU = places.CPU, places.GPU, places.NoGPU
 	return err
 }
 
-func (r *run) close() {
-	if r.gpu != nil {
-		_ = r.gpu.Close()
-	}
-	if r.cpu != nil {
-		_ = r.cpu.Close()
-	}
-}
+func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
 
 // size returns what a side of the paper's picture comes to here.
 func (r *run) size(s Size) Size {
