@@ -74,16 +74,21 @@ DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
 DEVICE void store_u64(uint8_t *p, uint2 v) { *(VF_GLOBAL uint2 *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
-// Copies of 8 bytes into shared memory, which from compute capability 8.0 on go on while the thread does; await_copies waits for the thread's
+// Copies of 8 and 16 bytes into shared memory, which from compute capability 8.0 on go on while the thread does; await_copies waits for the thread's
 // own.
 #if VF_COMPUTE >= 80
 DEVICE void copy_u64(uint2 *to, const uint8_t *p) {
 	auto shared = (__attribute__((address_space(3))) uint2 *)to;
 	asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" : : "r"((uint32_t)(uint64_t)shared), "l"((VF_GLOBAL const uint8_t *)p) : "memory");
 }
+DEVICE void copy_u128(void *to, const uint8_t *p) {
+	auto shared = (__attribute__((address_space(3))) void *)to;
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"((uint32_t)(uint64_t)shared), "l"((VF_GLOBAL const uint8_t *)p) : "memory");
+}
 DEVICE void await_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
 #else
 DEVICE void copy_u64(uint2 *to, const uint8_t *p) { *to = read_u64(p); }
+DEVICE void copy_u128(void *to, const uint8_t *p) { *(uint4 *)to = read_u128(p); }
 DEVICE void await_copies() {}
 #endif
 

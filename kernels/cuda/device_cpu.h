@@ -52,6 +52,7 @@ DEVICE void store_u32(uint8_t *p, uint32_t v) { *vf_at<uint32_t>(p, 1) = v; }
 DEVICE void store_u64(uint8_t *p, uint2 v) { *vf_at<uint2>(p, 1) = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *vf_at<uint4>(p, 1) = v; }
 DEVICE void copy_u64(uint2 *to, const uint8_t *p) { *to = read_u64(p); }
+DEVICE void copy_u128(void *to, const uint8_t *p) { *(uint4 *)to = read_u128(p); }
 DEVICE void await_copies() {}
 
 DEVICE float texel(uint64_t texture, int x) { return vf_texel(texture, x); }

@@ -38,8 +38,8 @@ enum {
 // free, so that threads that read the same pixel of their runs meet no bank twice.
 struct scene {
 	int thread, line, from; // the first line, and of it the first pixel
-	int pitch, columns;     // of the pixels, and of the maps: places a line
-	pixel *pixels;
+	int columns;            // of the maps: places a line
+	pixel *pixels;          // both lines' by turns
 	float2 *maps;   // by line, run, and T of both poles, the MAPS, and 0; after each group of runs a place is left free
 	float2 *powers; // B of the poles that are not kept in registers, by thread, pole and pixel
 	float2 *groups; // the maps by group
@@ -47,7 +47,8 @@ struct scene {
 
 DEVICE int place(int k) { return k + k / RUN; }
 DEVICE int groups_of(const vf_recursion &r) { return (r.runs + GROUP - 1) / GROUP; }
-DEVICE pixel *line_of(const scene &s, int line) { return s.pixels + line * s.pitch + 1; }
+DEVICE pixel *pixel_of_line(const scene &s, int line, int k) { return s.pixels + LINES * (1 + place(k)) + line; }
+DEVICE pixel *left_of_line(const scene &s, int line) { return s.pixels + line; }
 DEVICE float2 *maps_of(const scene &s, int line, int run) { return s.maps + (line * s.columns + run + run / GROUP) * PLACES; }
 DEVICE float2 *group_of(const scene &s, const vf_recursion &r, int line, int group) {
 	return s.groups + (line * groups_of(r) + group) * PLACES;
@@ -59,8 +60,8 @@ DEVICE int first_line(const vf_recursion &r, int block) { return block * r.pairs
 DEVICE scene scene_of(const vf_recursion &r) {
 	scene s;
 	s.thread = thread_x(), s.line = first_line(r, block_x()), s.from = block_y() * r.runs * RUN;
-	s.pitch = 1 + place(r.runs * RUN), s.columns = r.runs + groups_of(r);
-	int lines = LINES * s.pitch, maps = LINES * PLACES * s.columns, area = lines > maps ? lines : maps;
+	s.columns = r.runs + groups_of(r);
+	int lines = LINES * (1 + place(r.runs * RUN)), maps = LINES * PLACES * s.columns, area = lines > maps ? lines : maps;
 	s.pixels = (pixel *)shared_memory();
 	s.maps = (float2 *)s.pixels + area;
 	s.powers = s.maps + area;
@@ -92,20 +93,30 @@ DEVICE track track_of(const vf_lab_args &lab, const vf_args &args, const vf_recu
 }
 DEVICE uint8_t *pixel_at(const track &t, int line, int i) { return t.squares + (i >> 1) * t.stride + (i & 1) * t.along + line * t.line; }
 
-// share has the threads go through count pixels of both lines in the order of the memory, with the places here and there.
-template <class USE> DEVICE void share(const vf_recursion &r, const scene &s, const track &t, int count, USE use) {
-	int low = s.thread & 1, high = s.thread >> 1 & 1, line = r.vertical ? low : high;
-	int i = (s.thread >> 2) * 2 + (r.vertical ? high : low), step = r.threads / LINES;
-	pixel *here = line_of(s, line) + place(i);
-	uint8_t *there = pixel_at(t, line, s.from + i);
-	int on = place(step);
-	int64_t far = (step >> 1) * t.stride;
-	for (; i < count; i += step, here += on, there += far) use(here, there);
-}
 // count_of is how many pixels of the lines are there.
 DEVICE int count_of(const vf_recursion &r, const scene &s, const track &t) {
 	int rest = t.last + 1 - s.from;
 	return rest < r.runs * RUN ? rest : r.runs * RUN;
+}
+
+// share has the threads go through the lines in the order of the memory, with the places here and there: of columns two pixels at a time, which
+// lie side by side in both, of rows one.
+template <class ONE, class TWO>
+DEVICE void share(const vf_recursion &r, const scene &s, const track &t, ONE one, TWO two) {
+	int count = count_of(r, s, t);
+	if (r.vertical) {
+		int i = s.thread, on = LINES * place(r.threads);
+		pixel *here = pixel_of_line(s, 0, i);
+		uint8_t *there = pixel_at(t, 0, s.from + i);
+		int64_t far = (r.threads >> 1) * t.stride;
+		for (; i < count; i += r.threads, here += on, there += far) two(here, there);
+	} else {
+		int line = s.thread >> 1 & 1, i = (s.thread >> 2) * 2 + (s.thread & 1), step = r.threads / LINES, on = LINES * place(step);
+		pixel *here = pixel_of_line(s, line, i);
+		uint8_t *there = pixel_at(t, line, s.from + i);
+		int64_t far = (step >> 1) * t.stride;
+		for (; i < count; i += step, here += on, there += far) one(here, there);
+	}
 }
 DEVICE uint8_t *record_of(const vf_lab_args &lab, const vf_recursion &r, int line, int piece) {
 	return (uint8_t *)lab.scratch + ((uint64_t)r.records[1] << 32 | r.records[0]) + (int64_t)RECORD * (line * r.pieces + piece);
@@ -119,23 +130,22 @@ DEVICE void store_complex(uint8_t *at, float2 c) { store_u64(at, uint2{float_bit
 // Loading. Beyond a line's end lies its last pixel, which changes nothing.
 
 DEVICE void keep_four(pixel *to, uint4 w) {
-	to[0] = pixel_of_word(w.x), to[1] = pixel_of_word(w.y), to[2] = pixel_of_word(w.z), to[3] = pixel_of_word(w.w);
+	to[0] = pixel_of_word(w.x), to[LINES] = pixel_of_word(w.y), to[2 * LINES] = pixel_of_word(w.z), to[3 * LINES] = pixel_of_word(w.w);
 }
 
 // The left neighbour of a piece is loaded with the three before it.
 DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene &s) {
 	int y = s.line, below = y + 1 < args.height ? y + 1 : y;
-	pixel *first = line_of(s, 0), *second = line_of(s, 1);
 	NO_UNROLL
 	for (int i = 4 * s.thread - (s.from > 0 && r.phase == VF_PIECES ? 4 : 0); i < r.runs * RUN; i += 4 * r.threads) {
 		samples top = load_samples(args, s.from + i, y), bottom = load_samples(args, s.from + i, below);
 		uint4 upper = words_of(args, top, s.from + i), lower = words_of(args, bottom, s.from + i);
 		if (i < 0) {
-			first[-1] = pixel_of_word(upper.w), second[-1] = pixel_of_word(lower.w);
+			*left_of_line(s, 0) = pixel_of_word(upper.w), *left_of_line(s, 1) = pixel_of_word(lower.w);
 			continue;
 		}
-		keep_four(first + place(i), upper);
-		keep_four(second + place(i), lower);
+		keep_four(pixel_of_line(s, 0, i), upper);
+		keep_four(pixel_of_line(s, 1, i), lower);
 	}
 }
 
@@ -148,18 +158,18 @@ DEVICE bool has_left(const scene &s) { return s.thread < LINES && s.from > 0; }
 // copy_lines begins to copy the lines from the scratch memory.
 DEVICE void copy_lines(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
 	track t = track_of(lab, args, r, s);
-	int count = count_of(r, s, t);
-	share(r, s, t, count, [](pixel *here, const uint8_t *there) { copy_u64(here, there); });
-	for (int i = count * LINES + s.thread; i < r.runs * RUN * LINES; i += r.threads) // beyond the end
-		copy_u64(line_of(s, i % LINES) + place(i / LINES), pixel_at(t, i % LINES, t.last));
-	if (has_left(s) && r.phase == VF_PIECES) line_of(s, s.thread)[-1] = read_u64(pixel_at(t, s.thread, s.from - 1));
+	share(r, s, t, [](pixel *here, const uint8_t *there) { copy_u64(here, there); }, [](pixel *here, const uint8_t *there) { copy_u128(here, there); });
+	for (int i = count_of(r, s, t) * LINES + s.thread; i < r.runs * RUN * LINES; i += r.threads) // beyond the end
+		copy_u64(pixel_of_line(s, i % LINES, i / LINES), pixel_at(t, i % LINES, t.last));
+	if (has_left(s) && r.phase == VF_PIECES) *left_of_line(s, s.thread) = read_u64(pixel_at(t, s.thread, s.from - 1));
 }
 
 // Storing.
 
 DEVICE void store_lines(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
 	track t = track_of(lab, args, r, s); // squares have room for a line too many
-	share(r, s, t, count_of(r, s, t), [](const pixel *here, uint8_t *there) { store_u64(there, *here); });
+	share(r, s, t, [](const pixel *here, uint8_t *there) { store_u64(there, *here); },
+	      [](const pixel *here, uint8_t *there) { store_u128(there, *(const uint4 *)here); });
 }
 
 // pack makes planes of the scratch memory, 4 x 4 pixels a thread. Of RGBA all are on their way before the first is looked at.
@@ -248,13 +258,13 @@ DEVICE pixel whole(pixel p) {
 
 // measure makes the links of a run and its maps.
 DEVICE void measure(const vf_recursion &r, const scene &s, run &own, int line, int number) {
-	const pixel *pixels = line_of(s, line) + number * (RUN + 1);
-	colour left = colour_of(number ? pixels[-2] : s.from ? pixels[-1] : pixels[0]); // the first pixel's is itself
+	const pixel *pixels = pixel_of_line(s, line, number * RUN);
+	colour left = colour_of(number ? pixels[-2 * LINES] : s.from ? *left_of_line(s, line) : pixels[0]); // the first pixel's is itself
 	folded maps[2];
 	float2 b[2];
 	UNROLL
 	for (int k = 0; k < RUN; k++) {
-		colour f = colour_of(whole(pixels[k]));
+		colour f = colour_of(whole(pixels[LINES * k]));
 		colour d = {f.r - left.r, f.g - left.g, f.b - left.b};
 		left = f;
 		float square = fma(r.slope, fma(d.r, d.r, fma(d.g, d.g, d.b * d.b)), 1.0f), inverse = reciprocal_root(square);
@@ -312,22 +322,22 @@ DEVICE both states_of(const scene &s, int line, int number, int map) {
 	return {kept_map(maps), kept_map(maps + 3)};
 }
 DEVICE void run_forwards(const vf_recursion &r, const scene &s, const run &own, int line, int number) {
-	pixel *pixels = line_of(s, line) + number * (RUN + 1);
+	pixel *pixels = pixel_of_line(s, line, number * RUN);
 	float2 p0 = complex_of(r.drive[0]), p1 = complex_of(r.drive[1]);
 	both u = states_of(s, line, number, 2);
 	UNROLL
 	for (int k = 0; k < RUN; k++) {
 		UNROLL
 		for (int i = 0; i < 2; i++) go_forwards(u.pole[i], link_of(s, own, i, k), own.s[k]);
-		shade(pixels + k, p0, p1, u.pole);
+		shade(pixels + LINES * k, p0, p1, u.pole);
 	}
 }
 DEVICE void run_backwards(const vf_recursion &r, const scene &s, const run &own, int line, int number, both v) {
-	pixel *pixels = line_of(s, line) + number * (RUN + 1);
+	pixel *pixels = pixel_of_line(s, line, number * RUN);
 	float2 p0 = complex_of(r.drive[0]), p1 = complex_of(r.drive[1]);
 	UNROLL
 	for (int k = RUN - 1; k >= 0; k--) {
-		shade(pixels + k, p0, p1, v.pole);
+		shade(pixels + LINES * k, p0, p1, v.pole);
 		UNROLL
 		for (int i = 0; i < 2; i++) go_backwards(v.pole[i], link_of(s, own, i, k), own.s[k]);
 	}
@@ -408,7 +418,7 @@ DEVICE void spread_groups(const vf_lab_args &lab, const vf_recursion &r, const s
 // record_piece leaves the maps of a whole piece for the launch that follows.
 DEVICE void record_piece(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
 	int groups = groups_of(r);
-	if (has_left(s)) store_u64(left_of(lab, r, s), line_of(s, s.thread)[-1]);
+	if (has_left(s)) store_u64(left_of(lab, r, s), *left_of_line(s, s.thread));
 	for (int n = s.thread; n < LINES * (2 + MAPS); n += r.threads) {
 		int line = n / (2 + MAPS);
 		task t = task_of<2 + MAPS>(r, s, n - line * (2 + MAPS) + line * (2 + MAPS) * groups);
@@ -425,7 +435,7 @@ DEVICE void begin(const vf_lab_args &lab, const vf_args &args, const vf_recursio
 // end waits for them, or loads them otherwise.
 DEVICE void end(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
 	if (r.first) load_planes(args, r, s);
-	if (has_left(s) && r.phase == VF_WHOLE) line_of(s, s.thread)[-1] = read_u64(left_of(lab, r, s));
+	if (has_left(s) && r.phase == VF_WHOLE) *left_of_line(s, s.thread) = read_u64(left_of(lab, r, s));
 	await_copies();
 	barrier();
 }
@@ -435,11 +445,12 @@ LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
 	if (r.phase == VF_PACK) return pack(lab, args);
 	scene s = scene_of(r);
 	int lines = first_line(r, block_x() + 1);
-	int line = (s.thread >= r.runs) + (s.thread >= 2 * r.runs), number = s.thread - line * r.runs;
+	int line = s.thread % LINES, number = s.thread / LINES; // of both lines by turns, so that they meet no bank twice
+	bool idle = number >= r.runs;
 	for (begin(lab, args, r, s, lines); s.line < lines;) {
 		end(lab, args, r, s);
 		run own;
-		if (line < LINES)
+		if (!idle)
 			measure(r, s, own, line, number);
 		barrier();
 		fold_groups(r, s);
@@ -454,13 +465,13 @@ LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
 		spread_groups(lab, r, s);
 		barrier();
 		both v = {};
-		if (line < LINES) {
+		if (!idle) {
 			run_forwards(r, s, own, line, number);
 			v = states_of(s, line, number, 8);
 		}
 		barrier(); // the maps have been read
 		begin(lab, args, r, next, lines);
-		if (line < LINES) run_backwards(r, s, own, line, number, v);
+		if (!idle) run_backwards(r, s, own, line, number, v);
 		barrier();
 		store_lines(lab, args, r, s);
 		s = next;
