@@ -74,8 +74,8 @@ DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
 DEVICE void store_u64(uint8_t *p, uint2 v) { *(VF_GLOBAL uint2 *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
-// Copies of 8 and 16 bytes into shared memory, which from compute capability 8.0 on go on while the thread does; await_copies waits for the thread's
-// own.
+// Copies of 8 and 16 bytes into shared memory, which from compute capability 8.0 on go on while the thread does; await_copies waits for the
+// thread's own.
 #if VF_COMPUTE >= 80
 DEVICE void copy_u64(uint2 *to, const uint8_t *p) {
 	auto shared = (__attribute__((address_space(3))) uint2 *)to;
