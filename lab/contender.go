@@ -191,8 +191,14 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 // trial times a kernel shortly.
 func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (time.Duration, error) {
 	if c.cpu != nil {
-		stat, _, err := r.timeCPU(ctx, c, p, src, 1)
-		return time.Duration(stat.Median * float64(time.Millisecond)), err
+		t, err := r.turnsOf(ctx, c, p, src, 1)
+		if err == nil {
+			err = t.take(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return t.times[0], nil
 	}
 	repeat := gpu.Repeat{Batches: 2, Runs: 20, Time: 10 * time.Millisecond}
 	if r.tiny() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"vidfilter/bench/measure"
@@ -14,7 +15,7 @@ import (
 // threads is how many the program may use.
 func (r *run) threads() int { return runtime.GOMAXPROCS(0) }
 
-// budget is how long a form of the CPU is timed; what takes longer is timed on a part of the picture.
+// budget is how long a form of the CPU is timed in all its turns; what takes longer is timed on a part of the picture.
 func (r *run) budget() time.Duration {
 	switch {
 	case r.tiny():
@@ -25,30 +26,80 @@ func (r *run) budget() time.Duration {
 	return 1500 * time.Millisecond
 }
 
-const cpuRuns = 3
+// cpuTurns is how often each form of the CPU is timed.
+const cpuTurns = 5
 
-// timeCPU times a form of the CPU on so many threads, and says which part of the picture it did; the time is scaled to all of it.
-func (r *run) timeCPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (measure.Stat, float64, error) {
+// turns is a form of the CPU that is timed in turn with the others of its experiment.
+type turns struct {
+	c       contender
+	p       kernels.Params
+	src     *pipeline.Frame // the part that is filtered
+	threads int
+	share   float64 // of the whole picture
+	times   []time.Duration
+}
+
+// turnsOf chooses the part of a picture that a form filters on so many threads within its budget.
+func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (*turns, error) {
 	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
-	part := portion(p, whole, 32*leastRows*threads, threads)
-	one, err := timeOnce(ctx, c, p, corner(src, part), threads)
-	if err != nil {
-		return measure.Stat{}, 0, err
-	}
-	if enough := int(work(p, part) * float64(r.budget()) / cpuRuns / float64(one)); enough > int(work(p, part)) {
-		part = portion(p, whole, enough, threads)
-	}
-	share := work(p, part) / work(p, whole)
-	var times []time.Duration
-	for range cpuRuns {
-		t, err := timeOnce(ctx, c, p, corner(src, part), threads)
+	least := 32 * leastRows * threads
+	part := portion(p, whole, least, threads)
+	for range 2 { // the first is too short to tell much
+		one, err := timeOnce(ctx, c, p, corner(src, part), threads)
 		if err != nil {
-			return measure.Stat{}, 0, err
+			return nil, err
 		}
-		times = append(times, time.Duration(float64(t)/share))
+		part = portion(p, whole, max(least, int(work(p, part)*float64(r.budget())/cpuTurns/float64(one))), threads)
 	}
-	return measure.StatOf(times), share, nil
+	return &turns{c: c, p: p, src: corner(src, part), threads: threads, share: work(p, part) / work(p, whole)}, nil
+}
+
+// take times it once more; the time is scaled to the whole picture.
+func (t *turns) take(ctx context.Context) error {
+	once, err := timeOnce(ctx, t.c, t.p, t.src, t.threads)
+	if err == nil {
+		t.times = append(t.times, time.Duration(float64(once)/t.share))
+	}
+	return err
+}
+
+// takeTurns times the rows that have turns one after another, several times over: what else a machine does comes and goes, and falls on all
+// of them alike, so that one can be held against another. Each had its first turn when it was added.
+func (r *run) takeTurns(ctx context.Context, e *experiment) error {
+	if !slices.ContainsFunc(e.Rows, func(row Row) bool { return row.turns != nil }) {
+		return nil
+	}
+	for i := 1; i < cpuTurns; i++ {
+		r.o.Say("%s: the CPU's forms in turn, %d of %d", e.ID, i+1, cpuTurns)
+		for _, row := range e.Rows {
+			if row.turns == nil {
+				continue
+			}
+			if err := row.turns.take(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle gives the rows the times of their turns.
+func (e *experiment) settle() {
+	for i := range e.Rows {
+		if t := e.Rows[i].turns; t != nil {
+			e.Rows[i].Time = measure.StatOf(t.times)
+		}
+	}
+}
+
+// onCPU times a row once, and gives it its turns.
+func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params, src *pipeline.Frame, threads int) (err error) {
+	if row.turns, err = r.turnsOf(ctx, c, p, src, threads); err != nil {
+		return err
+	}
+	row.Threads, row.Part = threads, row.turns.share
+	return row.turns.take(ctx)
 }
 
 // leastRows is how many rows a thread gets of a part.

@@ -14,7 +14,14 @@ type experiment struct {
 	run     func(ctx context.Context, r *run, e *experiment) error
 }
 
-func (e *experiment) measure(ctx context.Context, r *run) error { return e.run(ctx, r, e) }
+func (e *experiment) measure(ctx context.Context, r *run) error {
+	err := e.run(ctx, r, e)
+	if err == nil {
+		err = r.takeTurns(ctx, e)
+	}
+	e.settle()
+	return err
+}
 
 // experiments lists them in the order of the papers.
 func experiments() (all []*experiment) {
@@ -135,8 +142,7 @@ func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Par
 		return row, err
 	}
 	if c.cpu != nil {
-		row.Threads = 1
-		row.Time, row.Part, err = r.timeCPU(ctx, c, p, src, row.Threads)
+		err = r.onCPU(ctx, &row, c, p, src, 1)
 		return row, err
 	}
 	if row.Time, err = r.timeGPU(ctx, c, p, src); err != nil || !step {

@@ -78,6 +78,9 @@ func holdExperiment(t *testing.T, e Experiment) {
 		if !timed && row.Name != "reference" || row.Check.Largest > 1 || row.Part <= 0 || row.Part > 1 || row.Paper != nil {
 			t.Errorf("%s: %+v", e.ID, row)
 		}
+		if (row.turns != nil) != (row.Threads > 0) || row.turns != nil && row.Time.N != cpuTurns {
+			t.Errorf("%s: %s on %d threads was timed %d times", e.ID, row.Name, row.Threads, row.Time.N)
+		}
 		if e.Axis == "kappa" && (row.MSE == nil || row.Kappa == nil) {
 			t.Errorf("%s: no error: %+v", e.ID, row)
 		}
@@ -308,6 +311,22 @@ func TestFigures(t *testing.T) {
 		p := c.figures[i]
 		if math.Abs(p.Sequential/c.sequential-1) > 1e-3 || math.Abs(p.Naive-c.naive) > 1e-3*c.naive {
 			t.Errorf("version %s at radius %d on %s: %g and %g, want %g and %g", c.version, c.radius, c.size, p.Sequential, p.Naive, c.sequential, c.naive)
+		}
+	}
+}
+
+// TestFiguresHaveRows: each figure of a paper belongs to a version that is measured, and one over the naive kernel to a GPU's.
+func TestFiguresHaveRows(t *testing.T) {
+	for _, e := range experiments() {
+		all := contenders(e.Paper)
+		for _, p := range e.figures {
+			i := slices.IndexFunc(all, func(c contender) bool { return c.version() == p.Version })
+			if p.Version == versionCPU { // the program's own filter stands for the paper's
+				continue
+			}
+			if i < 0 || p.Naive > 0 && all[i].gpu == nil || p.Sequential == 1 && all[i].cpu == nil {
+				t.Errorf("%s: version %s on %s at radius %d: %+v", e.ID, p.Version, p.Size, p.Radius, p)
+			}
 		}
 	}
 }

@@ -46,6 +46,8 @@ type Row struct {
 	Check      measure.Check `json:"check"`            // against the Go reference, on a small picture
 	Paper      *Published    `json:"paper,omitempty"`  // what the paper has
 	Failed     string        `json:"failed,omitempty"` // why it was not timed
+
+	turns *turns // what is still to be timed in turn
 }
 
 // counted is the time that is compared: with the copies where the paper has them in.

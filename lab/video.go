@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 )
@@ -58,8 +57,8 @@ func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) err
 	if err != nil {
 		return err
 	}
-	add := func(row Row, stat measure.Stat) {
-		row.Time, row.Check = stat, check
+	add := func(row Row) {
+		row.Check = check
 		if !c.own && row.Memory != memoryPageable && row.Streams != 1 {
 			row.Paper = r.published(e, row.Version, v.size, p.Radius, 0)
 		}
@@ -67,22 +66,19 @@ func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) err
 	}
 	if c.cpu != nil {
 		row := c.row(size, p)
-		row.Threads = r.threadsOf(c)
-		stat, part, err := r.timeCPU(ctx, c, p, src, row.Threads)
-		row.Part = part
-		if err == nil {
-			add(row, stat)
+		if err := r.onCPU(ctx, &row, c, p, src, r.threadsOf(c)); err != nil {
+			return err
 		}
-		return err
+		add(row)
+		return nil
 	}
 	for _, copies := range []gpu.Copies{{Streams: 1, Pageable: true}, {Streams: 2, Pageable: true}, {Streams: 1}, {Streams: 2}} {
 		row := c.row(size, p)
 		row.Streams, row.Memory = copies.Streams, memoryOf(copies)
-		stat, err := r.timeStep(ctx, c, p, src, copies)
-		if err != nil {
+		if row.Time, err = r.timeStep(ctx, c, p, src, copies); err != nil {
 			return err
 		}
-		add(row, stat)
+		add(row)
 	}
 	return nil
 }
