@@ -46,6 +46,9 @@ var typical = map[string]func(Row) bool{
 // what says in words what a row is.
 func (r Row) what() string {
 	s := r.Title
+	if r.Blocks > 0 {
+		s += fmt.Sprintf(", %d a line", r.Blocks)
+	}
 	if r.Memory != "" {
 		s += fmt.Sprintf(", %s, streams: %d", r.Memory, r.Streams)
 	}
