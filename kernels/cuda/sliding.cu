@@ -13,7 +13,8 @@
 // does not fit the instruction cache. Strips at the border go the same way as the others, for the slowest strip decides when all is done.
 //
 // Borders by args.border; results are rounded to nearest. Not in place. Reads and writes 4 bytes each a pixel for RGBA, 1.5 for
-// 4:2:0; of (2 r + 1)^2 weights a pixel between 58 % (radius 1) and 70 % (3) are worked out.
+// 4:2:0; of (2 r + 1)^2 weights a pixel between 58 % (radius 1) and 70 % (3) are worked out. A weight takes 4 operations (5 for the
+// Gaussian), each sum that it is added to 4, and each word that is taken apart 3: about 80 a pixel at radius 1.
 #include "scalar.h"
 
 enum {
