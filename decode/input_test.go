@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -271,4 +272,26 @@ func newPool(t *testing.T) *pipeline.Pool {
 		_ = cpu.Close()
 	})
 	return pool
+}
+
+// TestNotOpened: what is no video says in words why, also a Matroska file that ends behind its header, for which FFmpeg has "End of file".
+func TestNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	ebml := "\x1a\x45\xdf\xa3\x8f\x42\x82\x88matroska\x42\x87\x81\x04" // an EBML header and nothing behind it
+	for name, c := range map[string]struct{ content, why string }{
+		"empty.mp4":  {"", "the file is empty"},
+		"header.mkv": {ebml, "damaged or incomplete matroska,webm"},
+		"short.mp4":  {"\x00\x00\x00\x10ftypisom\x00\x00\x02\x00", "damaged or incomplete mov,mp4"},
+		"text.txt":   {"neither sound nor pictures", "not a media file"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		in, err := decode.Open(t.Context(), path, pipeline.NewPool(nil, 1), decode.Options{})
+		var e *decode.Error
+		if in != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "End of file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

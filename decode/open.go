@@ -291,7 +291,7 @@ func (in *Input) openError(url, protocols string, cause error) error {
 	case refers(name):
 		e.Err = fmt.Errorf("a %s playlist: it names other files", name)
 		e.hint = "if you trust it, give --input-format " + name
-	case errors.Is(cause, astiav.ErrInvaliddata):
+	case errors.Is(cause, astiav.ErrInvaliddata), errors.Is(cause, astiav.ErrEof):
 		e.Err = fmt.Errorf("damaged or incomplete %s", name)
 	}
 	return e
