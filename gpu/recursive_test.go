@@ -130,6 +130,23 @@ func TestRecursiveVariants(t *testing.T) {
 	}
 }
 
+// TestRecursiveStays filters so many long lines that a block takes several pairs of them, loading the next while it filters one.
+func TestRecursiveStays(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(37, 38))
+	c := recursiveCase{
+		format: pipeline.Format{Layout: pipeline.NV12, Width: 2640, Height: 792, Matrix: pipeline.BT709},
+		draw:   "noise", p: kernels.Params{Filter: kernels.Recursive, SigmaS: 50, SigmaR: 50, Iterations: 1},
+	}
+	src := c.source(rng)
+	if d := kerneltest.Compare(filterOne(t, b, src, c.p, false), reference(t, src, c.p)); d.Largest > 1 || d.Count*100 > d.Samples {
+		t.Errorf("%s: %s", c, d)
+	}
+}
+
 // TestRecursivePaper holds the authors' algorithms to the reference of each, with any kappa and number of blocks.
 func TestRecursivePaper(t *testing.T) {
 	if !onDriver(t, "") {

@@ -160,6 +160,16 @@ func (c cut) residents() int {
 	return multiprocessors * max(1, min(shared/(c.shared+1<<10), threads/c.threads))
 }
 
+// share is how many blocks share the pairs of lines. Blocks that stay wait at the end for those with a pair more; where that is a fifth of the
+// time they do better with a pair each, which the device hands out as others end.
+func (c cut) share(pairs int) int {
+	staying := min(pairs, blocks(c.residents(), c.pieces))
+	if rounds := blocks(pairs, staying); 5*rounds*staying > 6*pairs {
+		return pairs
+	}
+	return staying
+}
+
 // recursiveFastPasses returns a launch for each pass, or two where its lines are cut, and one that makes planes of the last one's result.
 func recursiveFastPasses(v Variant, p Params, width, height int) (all []pass) {
 	records := uint64(squaresSize(width, height))
@@ -172,7 +182,7 @@ func recursiveFastPasses(v Variant, p Params, width, height int) (all []pass) {
 		c.runs, c.threads, c.pieces = C.int32_t(line.runs), C.int32_t(line.threads), C.int32_t(line.pieces)
 		c.records = [2]C.uint32_t{C.uint32_t(records), C.uint32_t(records >> 32)}
 		pairs := blocks(lines, scanLines)
-		share := min(pairs, blocks(line.residents(), line.pieces))
+		share := line.share(pairs)
 		c.pairs, c.blocks = C.int32_t(pairs), C.int32_t(share)
 		whole := pass{grid: [2]int{share, line.pieces}, block: [2]int{line.threads, 1}, shared: line.shared, recursion: c}
 		if line.pieces > 1 {
