@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"vidfilter/bench/measure"
@@ -39,7 +38,7 @@ type turns struct {
 	times   []time.Duration
 }
 
-// turnsOf chooses the part of a picture that a form filters on so many threads within its budget.
+// turnsOf chooses the part of a picture that a form filters on so many threads within its budget, and gives it its first turn.
 func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (*turns, error) {
 	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
@@ -52,7 +51,8 @@ func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *p
 		}
 		part = portion(p, whole, max(least, int(work(p, part)*float64(r.budget())/cpuTurns/float64(one))), threads)
 	}
-	return &turns{c: c, p: p, src: corner(src, part), threads: threads, share: work(p, part) / work(p, whole)}, nil
+	t := &turns{c: c, p: p, src: corner(src, part), threads: threads, share: work(p, part) / work(p, whole)}
+	return t, t.take(ctx)
 }
 
 // take times it once more; the time is scaled to the whole picture.
@@ -67,16 +67,16 @@ func (t *turns) take(ctx context.Context) error {
 // takeTurns times the rows that have turns one after another, several times over: what else a machine does comes and goes, and falls on all
 // of them alike, so that one can be held against another. Each had its first turn when it was added.
 func (r *run) takeTurns(ctx context.Context, e *experiment) error {
-	if !slices.ContainsFunc(e.Rows, func(row Row) bool { return row.turns != nil }) {
-		return nil
+	var all []*turns
+	for _, row := range e.Rows {
+		if row.turns != nil {
+			all = append(all, row.turns)
+		}
 	}
-	for i := 1; i < cpuTurns; i++ {
+	for i := 1; i < cpuTurns && len(all) > 0; i++ {
 		r.o.Say("%s: the CPU's forms in turn, %d of %d", e.ID, i+1, cpuTurns)
-		for _, row := range e.Rows {
-			if row.turns == nil {
-				continue
-			}
-			if err := row.turns.take(ctx); err != nil {
+		for _, t := range all {
+			if err := t.take(ctx); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params
 		return err
 	}
 	row.Threads, row.Part = threads, row.turns.share
-	return row.turns.take(ctx)
+	return nil
 }
 
 // leastRows is how many rows a thread gets of a part.
