@@ -288,7 +288,7 @@ func TestNotOpened(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		in, err := decode.Open(t.Context(), path, pipeline.NewPool(nil, 1), decode.Options{})
+		in, err := decode.Open(t.Context(), path, newPool(t), decode.Options{})
 		var e *decode.Error
 		if in != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "End of file") {
 			t.Errorf("%s: %v", name, err)

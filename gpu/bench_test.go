@@ -94,7 +94,7 @@ func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernel
 		b.Fatal(err)
 	}
 	d := kerneltest.Compare(got, want)
-	if v.Approximation.Algorithm == kernels.AlgorithmA && (d.Largest > 1 || d.Count*100 > d.Samples) {
+	if v.Approximation.Algorithm == kernels.AlgorithmA && d.TooFar() {
 		b.Errorf("wrong: %s", d)
 	}
 	var all []time.Duration

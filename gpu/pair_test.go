@@ -52,7 +52,7 @@ func TestPair(t *testing.T) {
 					t.Fatal(err)
 				}
 				kerneltest.CheckCanaries(t, v.Name, got)
-				if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 || d.Count*100 > d.Samples {
+				if d := kerneltest.Compare(got, reference(t, src, p)); d.TooFar() {
 					t.Errorf("%s, radius %d, %s, interlaced %v: %s", v.Name, radius, src.Format, src.Interlaced, d)
 				}
 			}

@@ -123,7 +123,7 @@ func TestRecursiveVariants(t *testing.T) {
 			if err := b.RunKernel(context.Background(), v, c.p, got, src); err != nil {
 				t.Fatal(err)
 			}
-			if d := kerneltest.Compare(got, reference(t, src, c.p)); d.Largest > 1 || d.Count*100 > d.Samples {
+			if d := kerneltest.Compare(got, reference(t, src, c.p)); d.TooFar() {
 				t.Errorf("%s: %s: %s", v.Name, c, d)
 			}
 		}
@@ -142,7 +142,7 @@ func TestRecursiveStays(t *testing.T) {
 		draw:   "noise", p: kernels.Params{Filter: kernels.Recursive, SigmaS: 50, SigmaR: 50, Iterations: 1},
 	}
 	src := c.source(rng)
-	if d := kerneltest.Compare(filterOne(t, b, src, c.p, false), reference(t, src, c.p)); d.Largest > 1 || d.Count*100 > d.Samples {
+	if d := kerneltest.Compare(filterOne(t, b, src, c.p, false), reference(t, src, c.p)); d.TooFar() {
 		t.Errorf("%s: %s", c, d)
 	}
 }
@@ -181,7 +181,7 @@ func TestRecursivePaper(t *testing.T) {
 			if err := kernels.RecursiveApprox(want, src, picture.p, c.approx); err != nil {
 				t.Fatal(err)
 			}
-			if d := kerneltest.Compare(got, want); d.Largest > 1 || d.Count*100 > d.Samples {
+			if d := kerneltest.Compare(got, want); d.TooFar() {
 				t.Errorf("%s, kappa %g: %s: %s", v.Name, c.approx.Kappa, picture, d)
 			}
 		}

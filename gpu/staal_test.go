@@ -49,7 +49,7 @@ func TestStaal(t *testing.T) {
 				t.Fatal(err)
 			}
 			kerneltest.CheckCanaries(t, v.Name, got)
-			if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 || d.Count*100 > d.Samples {
+			if d := kerneltest.Compare(got, reference(t, src, p)); d.TooFar() {
 				t.Errorf("%s, %+v: %s", v.Name, c, d)
 			}
 		}

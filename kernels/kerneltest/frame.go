@@ -108,6 +108,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s; %d of %d samples differ, by %d at most", d.first, d.Count, d.Samples, d.Largest)
 }
 
+// TooFar reports whether a sample is more than a level off, or more than one in a hundred are unlike.
+func (d Difference) TooFar() bool { return d.Largest > 1 || d.Count*100 > d.Samples }
+
 // Merge adds up counts.
 func (d *Difference) Merge(o Difference) {
 	if d.Count == 0 {
