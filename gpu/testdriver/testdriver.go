@@ -27,7 +27,6 @@ package testdriver
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,13 +71,7 @@ var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcu
 // look looks at the sources, without which the go command would keep a test's result when one of them changes.
 func look(top string) error {
 	for _, s := range sources {
-		err := filepath.WalkDir(filepath.Join(top, s), func(path string, _ fs.DirEntry, err error) error {
-			if err == nil {
-				_, err = os.Stat(path)
-			}
-			return err
-		})
-		if err != nil {
+		if err := built.Look(filepath.Join(top, s), nil); err != nil {
 			return err
 		}
 	}

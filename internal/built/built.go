@@ -39,15 +39,27 @@ func noteSources() error {
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+	return Look(root, func(path string, d fs.DirEntry) bool {
 		name := d.Name()
+		if d.IsDir() {
+			return path != root && (name[0] == '.' || name == "testdata" || name == "bin" || name == "demo")
+		}
+		return strings.HasSuffix(name, "_test.go")
+	})
+}
+
+// Look looks at a file, or at all those below a folder, but for the files and folders that are skipped; a nil skip skips none.
+func Look(root string, skip func(path string, d fs.DirEntry) bool) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case d.IsDir() && path != root && (name[0] == '.' || name == "testdata" || name == "bin" || name == "demo"):
-			return filepath.SkipDir
-		case d.IsDir(), strings.HasSuffix(name, "_test.go"):
+		case err != nil:
+			return err
+		case skip != nil && skip(path, d):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir():
 			return nil
 		}
 		_, err = os.Stat(path)
