@@ -18,12 +18,14 @@ build: setup ## build bin/vidfilter (FFmpeg is built once, into a cache)
 demo: build ## filter a sample and say where the result is
 	@scripts/demo.sh
 
-# A browser, the program and its encoders share the cores there, and what is measured is delay: these tests run by themselves.
+# In livetest a browser, the program and its encoders share the cores, and what is measured is delay: these tests run by themselves.
+gotest = $(RUN) go test $(1) $$(go list ./... | grep -v /livetest) && go test $(1) ./internal/livetest
+
 test: build setup-test ## every test that this machine can run
-	@$(RUN) go test $$(go list ./... | grep -v /livetest) && go test ./internal/livetest
+	@$(call gotest,)
 
 test-race: build setup-test ## the tests of what runs concurrently, under the race detector
-	@$(RUN) go test -race -short $$(go list ./... | grep -v /livetest) && go test -race -short ./internal/livetest
+	@$(call gotest,-race -short)
 
 test-soak: build setup-test ## ten minutes of live pictures in a browser: memory and latency stay what they are
 	@$(RUN) VIDFILTER_SOAK=10m go test -count=1 -v -timeout 20m -run TestSoak ./internal/livetest
