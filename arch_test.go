@@ -3,6 +3,7 @@ package vidfilter_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -23,7 +24,9 @@ const (
 	cu     = "gorgonia.org/cu"
 	sys    = "golang.org/x/sys"
 	plot   = "gonum.org/v1/plot"
-	yaml   = "gopkg.in/yaml.v3"
+	yaml   = "github.com/goccy/go-yaml"
+	pflag  = "github.com/spf13/pflag"
+	cobra  = "github.com/spf13/cobra"
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
 	pion   = "github.com/pion"
@@ -31,97 +34,173 @@ const (
 	chromedp = "github.com/chromedp"
 )
 
-// rule says what the packages of one folder may import beside the standard library: packages of this
-// module by their folder, others by their path (with what lies below it), cgo as "C".
+// rule describes the packages of one folder: its line in ARCHITECTURE.md, and what they may import
+// beside the standard library. Packages of this module are named by their folder, others by their
+// path (and all below it), cgo as "C".
 type rule struct {
 	folder  string // "x/..." is x and everything below it
+	what    string
 	imports []string
-	tests   []string // what their tests may import in addition, from outside the module
-	why     string
+	tests   []string // further imports of its tests, from outside the module
+	why     string   // the reason for its imports
 }
 
-// The layers, from the lowest. Whoever adds a package writes its rule here, with the reason.
+// The layers, from the lowest.
 var rules = []rule{
-	{folder: ".",
-		why: "the top has only tests of the tree itself"},
-	{folder: "pipeline",
+	{folder: "pipeline", what: "frames, pools and stages; knows no codec and no device",
 		why: "everything builds on it: it must compile and be tested anywhere, with no codec, device or C compiler"},
-	{folder: "metrics", imports: []string{"pipeline"},
-		why: "it measures frames, and judges the backends, so it depends on none of them"},
-	{folder: "kernels", imports: []string{"pipeline", "C"},
-		why: "filters see frames only: whatever the codec, the same samples come out"},
-	{folder: "kernels/bench", imports: []string{"kernels", "metrics", "pipeline", "C"},
-		why: "a benchmark of the filters alone: files and codecs would be in the times"},
-	{folder: "kernels/kerneltest", imports: []string{"pipeline"},
-		why: "pictures for the tests of every backend; kernels' own tests import it"},
-	{folder: "kernels/mkptx", imports: []string{"kernels"},
-		why: "compiles the list of kernels, whatever it says: it knows no device and no file but theirs"},
-	{folder: "internal/text", imports: []string{"golang.org/x/text"},
-		why: "words for people, the same everywhere: it knows nothing of what it writes about"},
-	{folder: "internal/durable", imports: []string{sys},
-		why: "files and their names alone: what is in them is others' business"},
-	{folder: "batch", imports: []string{"internal/text", "internal/durable", sys, yaml},
-		tests: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
-		why:   "knows what the person asked for and what was done, and runs nothing: no codec, device or queue"},
-	{folder: "batch/tasks", imports: []string{"batch", "queue"},
-		why: "does the work by running the program: what is in a file, and which engine hands out tasks, is not its concern"},
-	{folder: "internal/av", imports: []string{"pipeline", astiav, "C"},
-		why: "what decode and encode both need of FFmpeg; it knows neither of them"},
-	{folder: "decode", imports: []string{"pipeline", "internal/av", astiav, sys, "C"},
-		why: "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
-	{folder: "decode/testcamera",
-		why: "tests of every package and of the built program set it up, so it depends on none of them"},
-	{folder: "encode", imports: []string{"pipeline", "internal/av", "internal/durable", astiav, sys, "C"},
-		why: "FFmpeg's boundary on the way out; what it needs of the input it is handed, so that inputs can be anything"},
-	{folder: "internal/built",
-		why: "builds the program for tests of it from outside: of the program itself it sees what the go command does"},
-	{folder: "internal/livetest", tests: []string{chromedp},
-		why: "tests only, of the built program and its page in a browser: what they share with it would hide its mistakes"},
-	{folder: "internal/mediatest", imports: []string{astiav},
-		why: "tests only, most of them of the built program from outside: what they share with it would hide its mistakes"},
-	{folder: "internal/fleettest", tests: []string{nats, yaml},
-		why: "tests only, of the built program from outside, several at once; of the queue it sees what anybody would"},
-	{folder: "internal/batchtest",
-		why: "tests only, of the built program from outside: what they share with it would hide its mistakes"},
-	{folder: "gpu", imports: []string{"pipeline", "kernels", cu, "C"},
-		why: "the only importer of cu, which loads a driver: everything else must run where there is none"},
-	{folder: "gpu/libcuda",
-		why: "C and a header: its tests look at what the linker sees"},
-	{folder: "gpu/testdriver", imports: []string{"internal/built"},
-		why: "tests of every package and of the built program set it up, so it depends on none of them"},
-	{folder: "bench/measure", imports: []string{"gpu", "kernels", "pipeline"},
-		why: "what bench and lab measure in the same way: frames in memory, so no file and no codec"},
-	{folder: "lab", imports: []string{"bench/measure", "gpu", "kernels", "pipeline", "samples/scene", plot},
-		why: "measures the papers' systems on pictures that it draws: no file and no codec is in it, and what people see is the command's"},
-	{folder: "bench", imports: []string{"bench/measure", "decode", "encode", "gpu", "kernels", "live", "pipeline", "samples/scene", plot},
-		why: "measures what the parts reach together, and says it in numbers: what people see of them is the command's"},
-	{folder: "batch/tasks", imports: []string{"batch", "queue"},
-		why: "does a job's steps by running the program, and puts jobs in any queue: it links no codec and knows no engine"},
-	{folder: "internal/tally", imports: []string{"queue"},
-		why: "adds up what a queue says: the terminal and the status page must show the same numbers"},
-	{folder: "display", imports: []string{"queue", "internal/tally", "internal/text"},
-		why: "shows what it is told of a queue, on any writer: it asks nobody and touches no file"},
-	{folder: "internal/site",
-		why: "what strangers reach first: it serves and refuses, and knows nothing of what is behind it"},
-	{folder: "web", imports: []string{"queue", "internal/site", "internal/tally", "internal/text"},
-		why: "shows any engine, and is the part that strangers reach: no codec, device or file lies behind it"},
-	{folder: "queue",
-		why: "what is asked of a queue, whoever it is that answers: it knows no engine and no video"},
-	{folder: "queue/jetstream", imports: []string{"queue", "internal/durable", nats},
-		why: "the only importer of NATS, so that another engine may be put in its place; what tasks do is not its concern"},
-	{folder: "live", imports: []string{"decode", "kernels", "pipeline", "samples/scene"},
-		why: "takes and filters pictures as they come, on any backend: who looks at them, and over what, is not its concern"},
-	{folder: "live/web", imports: []string{"live", "encode", "internal/site", socket},
-		why: "the part of live that strangers reach: it shows a session, and touches no file, camera or device"},
-	{folder: "live/rtc", imports: []string{"live", "encode", "internal/site", pion},
-		why: "the only importer of pion, a large thing that strangers' packets reach: who does without --webrtc runs none of it"},
-	{folder: "live/window", imports: []string{"live", "kernels", "pipeline", "C"},
-		why: "shows a session on the desktop: SDL is loaded when it is wanted, so nothing else may need it"},
-	{folder: "samples/...", imports: []string{"decode", "encode", "gpu", "kernels", "metrics", "pipeline", "samples/..."},
-		why: "makes clips with any part of the program, but is no part of it"},
-	{folder: "cmd/vidfilter/...", imports: []string{"...", astiav, sys, "golang.org/x/term", "github.com/spf13/pflag"},
-		tests: []string{"github.com/rogpeppe/go-internal"},
-		why:   "puts the parts together: flags, the terminal and exit codes are its own, and nothing imports it"},
+	{folder: "pipeline/quality", what: "PSNR and SSIM",
+		imports: []string{"pipeline"},
+		why:     "it measures frames and judges the backends, so it depends on none of them"},
+	{folder: "pipeline/mklayouts", what: "writes the table of layouts for C",
+		imports: []string{"pipeline"},
+		why:     "knows pipeline's table and nothing else"},
+	{folder: "kernels", what: "the filters: options, Go reference, CPU backend, list of CUDA kernels",
+		imports: []string{"pipeline", "C"},
+		why:     "filters see frames only: whatever the codec, the same samples come out"},
+	{folder: "kernels/kerneltest", what: "for tests: pictures, and how far results may differ",
+		imports: []string{"pipeline"},
+		why:     "the tests of every backend import it, those of kernels too"},
+	{folder: "kernels/mkptx", what: "compiles the CUDA kernels to PTX",
+		imports: []string{"kernels", "lab/papers"},
+		why:     "compiles the list of kernels, whatever is in it"},
+	{folder: "internal/text", what: "sizes, times, tables and spelling suggestions for people",
+		imports: []string{"golang.org/x/text"},
+		why:     "the same words everywhere: it knows nothing of their subject"},
+	{folder: "internal/contract", what: "exit codes, progress and task kinds shared by processes",
+		why: "both sides of a pipe import it, so it imports nothing"},
+	{folder: "internal/hint", what: "advice on errors",
+		why: "any package may give advice"},
+	{folder: "internal/wake", what: "wakes a goroutine once",
+		why: "one function on channels, for any package"},
+	{folder: "internal/durable", what: "files that survive a power cut: sync, rename without replacing",
+		imports: []string{sys},
+		why:     "handles files and names, whatever is in them"},
+	{folder: "internal/av", what: "the parts of FFmpeg's C interface that go-astiav lacks",
+		imports: []string{"pipeline", "C", astiav},
+		why:     "decode and encode share it; it knows neither"},
+	{folder: "decode", what: "FFmpeg in: files, pipes, cameras and pictures become frames",
+		imports: []string{"internal/av", "pipeline", "C", astiav, sys},
+		why:     "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
+	{folder: "decode/testcamera", what: "for tests: fake cameras to plug, unplug and corrupt",
+		why: "tests of every package and of the built program use it"},
+	{folder: "encode/formats", what: "the table of output files, without cgo",
+		why: "packages that do without FFmpeg read it, too"},
+	{folder: "encode", what: "FFmpeg out: encoder, muxer, stream copy, verified atomic output",
+		imports: []string{"encode/formats", "internal/av", "internal/durable", "internal/text", "pipeline", "C", astiav, sys},
+		why:     "FFmpeg's boundary on the way out; inputs can be anything, so it does not know decode"},
+	{folder: "gpu", what: "the CUDA backend: devices, pinned memory, streams",
+		imports: []string{"kernels", "pipeline", "C", cu},
+		why:     "the only importer of cu, which loads a driver: everything else must run where there is none"},
+	{folder: "gpu/libcuda", what: "linked in the CUDA driver's place, and a cuda.h of our own; C",
+		why: "its tests look at what the linker sees"},
+	{folder: "gpu/testdriver", what: "for tests: a CUDA driver that runs the kernels on the CPU",
+		imports: []string{"internal/e2e"},
+		why:     "tests of every package and of the built program use it"},
+	{folder: "batch", what: "a batch's requests and results: job files, names, records, reports",
+		imports: []string{"encode/formats", "internal/durable", "internal/hint", "internal/text", pflag, sys, yaml},
+		tests:   []string{"github.com/santhosh-tekuri/jsonschema"},
+		why:     "knows the request and the outcome, and runs nothing: no codec, device or queue"},
+	{folder: "batch/queue", what: "the queue's interface",
+		why: "engines implement it and tasks use it: it knows no engine and no video"},
+	{folder: "batch/queue/jetstream", what: "the queue on NATS JetStream: embedded, served or in a cluster",
+		imports: []string{"batch/queue", "batch/queue/jetstream/pki", "internal/hint", "internal/wake", nats},
+		why:     "the only importer of NATS, so that another engine can replace it"},
+	{folder: "batch/queue/jetstream/pki", what: "keys, certificates and accounts of a server",
+		imports: []string{"internal/durable", "internal/hint", nats},
+		why:     "keys by themselves can be reviewed by themselves"},
+	{folder: "batch/tasks", what: "runs tasks as child processes; submits jobs and follows them",
+		imports: []string{"batch", "batch/queue", "internal/contract", "internal/wake"},
+		tests:   []string{pflag},
+		why:     "runs the program on the tasks of any queue: it links no codec and knows no engine"},
+	{folder: "batch/tally", what: "sums over a queue: progress, speed, time left",
+		imports: []string{"batch/queue", "internal/contract"},
+		why:     "the terminal and the status page must show the same numbers"},
+	{folder: "batch/display", what: "a batch on the terminal, as log lines, as JSON",
+		imports: []string{"batch/queue", "batch/tally", "internal/text", "internal/wake"},
+		why:     "shows what it is told of a queue, on any writer"},
+	{folder: "batch/status", what: "the status page of a queue, and metrics for Prometheus",
+		imports: []string{"batch/queue", "batch/tally", "internal/site", "internal/text"},
+		why:     "strangers can reach it: no codec, device or file lies behind it"},
+	{folder: "internal/site", what: "the HTTP server of both pages: headers, checks of host and origin",
+		why: "strangers reach it first: it serves and refuses, and knows nothing of what is behind it"},
+	{folder: "internal/cli", what: "options, help, progress and signals of a terminal",
+		imports: []string{"golang.org/x/term", "internal/contract", "internal/hint", "internal/text", pflag},
+		tests:   []string{sys},
+		why:     "no codec, device or queue, so that every command can use it"},
+	{folder: "live", what: "sessions: newest picture in, original and filtered pair out",
+		imports: []string{"decode", "internal/hint", "internal/wake", "kernels", "pipeline", "samples/scene"},
+		why:     "takes and filters pictures on any backend, and knows neither viewers nor transports"},
+	{folder: "live/preview", what: "encodes pictures for viewers: H.264, JPEG, MP4",
+		imports: []string{"encode", "encode/formats", "internal/av", "pipeline", "C", astiav},
+		why:     "knows neither the source of a picture nor its transport"},
+	{folder: "live/record", what: "recordings",
+		imports: []string{"encode", "encode/formats", "internal/av", "pipeline", astiav, sys},
+		why:     "writes frames as they come, from any source"},
+	{folder: "live/livetest", what: "for tests: pictures to show and to record",
+		imports: []string{"kernels", "kernels/kerneltest", "pipeline"},
+		why:     "imports none of the packages under test"},
+	{folder: "live/web", what: "the page of a session and its socket",
+		imports: []string{"internal/site", "internal/wake", "live", "live/preview", socket},
+		why:     "strangers can reach it: it shows a session, and touches no file, camera or device"},
+	{folder: "live/rtc", what: "WebRTC: WHEP for players, WHIP for cameras",
+		imports: []string{"internal/site", "internal/wake", "live", "live/preview", pion},
+		why:     "the only importer of pion, which is large and takes strangers' packets: it runs with --webrtc only"},
+	{folder: "live/window", what: "a session in a desktop window, by SDL 2",
+		imports: []string{"kernels", "live", "pipeline", "C"},
+		why:     "SDL is loaded on demand, so nothing else may need it"},
+	{folder: "lab", what: "the papers' experiments, beside the papers' figures",
+		imports: []string{"gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "pipeline", "samples/scene"},
+		why:     "measures on pictures that it draws: no file and no codec"},
+	{folder: "lab/papers", what: "the papers' systems: CUDA kernels, CPU programs",
+		imports: []string{"kernels", "pipeline", "C"},
+		why:     "plans work as the program's own forms do: the device is the caller's"},
+	{folder: "lab/measure", what: "times, machine, check against the reference, busy filter",
+		imports: []string{"gpu", "kernels", "pipeline"},
+		why:     "bench, lab and rivals measure frames in memory with it: no file and no codec"},
+	{folder: "lab/report", what: "reports as text and Markdown",
+		imports: []string{"internal/text", "lab/measure"},
+		why:     "lays out numbers and measures nothing"},
+	{folder: "lab/plot", what: "charts as SVG",
+		imports: []string{plot},
+		why:     "the only importer of gonum: it draws the points it is given"},
+	{folder: "lab/bench", what: "vidfilter bench: kernels, copies, whole jobs, CPU, live",
+		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "live", "live/preview", "pipeline", "samples/scene"},
+		why:     "measures the parts together"},
+	{folder: "lab/rivals", what: "the CPU filter beside OpenCV and FFmpeg",
+		imports: []string{"gpu", "internal/text", "kernels", "lab/measure", "pipeline"},
+		why:     "measures the filter alone: files and codecs would be in the times"},
+	{folder: "internal/job", what: "one job: options, input, filter, output, exit code",
+		imports: []string{"batch/queue/jetstream", "decode", "encode", "encode/formats", "gpu", "internal/av", "internal/cli", "internal/contract", "internal/hint", "kernels", "live", "live/window", "pipeline", "pipeline/quality", astiav, pflag},
+		why:     "filters one file: it starts no queue and no live session"},
+	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
+		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "gpu", "internal/cli", "internal/durable", "internal/hint", "internal/job", "internal/site", "internal/text", "pipeline", pflag, sys},
+		why:     "other processes filter the files"},
+	{folder: "internal/liverun", what: "connects a session with its source and viewers",
+		imports: []string{"decode", "gpu", "internal/cli", "internal/job", "internal/site", "internal/text", "kernels", "live", "live/record", "live/rtc", "live/web", "live/window", pflag},
+		why:     "knows no batch and no queue"},
+	{folder: "cmd/vidfilter", what: "the commands: options, terminal, signals, exit codes",
+		imports: []string{"...", cobra, pflag},
+		tests:   []string{"github.com/rogpeppe/go-internal", sys},
+		why:     "puts the parts together, and nothing imports it"},
+	{folder: "samples/...", what: "the sample clips, and the program that draws them",
+		imports: []string{"samples/..."},
+		why:     "draws clips with the standard library alone, so that tests of any package can"},
+	{folder: "internal/e2e", what: "for tests from outside: builds the program, makes clips, waits",
+		why: "the tests below share it: sharing code with the program would hide the program's mistakes"},
+	{folder: "internal/e2e/batch", what: "tests of batches, killed, stopped and with full disks",
+		why: "tests of the built program"},
+	{folder: "internal/e2e/fleet", what: "tests of serve, workers and batches together, and of deploy/",
+		tests: []string{nats, yaml},
+		why:   "tests of the built program; they look at the queue as any client could"},
+	{folder: "internal/e2e/live", what: "tests of live and its page in Chromium",
+		tests: []string{chromedp},
+		why:   "tests of the built program"},
+	{folder: "internal/e2e/media", what: "tests over containers and codecs, against ffmpeg",
+		tests: []string{astiav},
+		why:   "tests of the built program, and of its decoder beside ffmpeg's"},
+	{folder: ".",
+		why: "only tests of the tree itself"},
 }
 
 func ruleFor(folder string) (rule, bool) {
@@ -132,7 +211,8 @@ func ruleFor(folder string) (rule, bool) {
 	return rules[i], true
 }
 
-// within says whether a folder is the one that a pattern names, or lies below it where it ends in "...".
+// within says whether a folder is that of a pattern, or lies below it if the pattern ends in
+// "...".
 func within(folder, pattern string) bool {
 	base, below := strings.CutSuffix(pattern, "...")
 	if !below {
@@ -141,7 +221,7 @@ func within(folder, pattern string) bool {
 	return strings.HasPrefix(folder+"/", base)
 }
 
-// check returns why a file of folder may not import a path, or nil.
+// check returns the reason a file of folder may not import a path, or nil.
 func check(folder, imported string, inTest bool) error {
 	r, ok := ruleFor(folder)
 	if !ok {
@@ -170,8 +250,16 @@ func check(folder, imported string, inTest bool) error {
 	return fmt.Errorf("%s must not import %s: %s", folder, imported, r.why)
 }
 
-func TestImports(t *testing.T) {
-	files := 0
+// source is a Go file with its imports.
+type source struct {
+	name, folder string
+	imports      []string
+	test         bool
+}
+
+// sources returns the Go files of the module, whatever their build tags.
+func sources(t *testing.T) (all []source) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -182,36 +270,112 @@ func TestImports(t *testing.T) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		files++
-		// Every file, whatever its build tags: those of another machine count, too.
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
-		folder := path.Dir(filepath.ToSlash(name))
-		if _, ok := ruleFor(folder); !ok {
-			t.Errorf("%s: %v", name, check(folder, "", false))
-		}
+		s := source{name: name, folder: path.Dir(filepath.ToSlash(name)), test: strings.HasSuffix(name, "_test.go")}
 		for _, spec := range f.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
 			}
-			if err := check(folder, imported, strings.HasSuffix(name, "_test.go")); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			s.imports = append(s.imports, imported)
 		}
+		all = append(all, s)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files < 10 {
-		t.Errorf("only %d files found: is this the top of the module?", files)
+	if len(all) < 10 {
+		t.Fatalf("only %d files found: is this the top of the module?", len(all))
+	}
+	return all
+}
+
+func TestImports(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imported := range append(s.imports, "") {
+			if err := check(s.folder, imported, s.test); err != nil {
+				t.Errorf("%s: %v", s.name, err)
+			}
+		}
 	}
 }
 
-// skipFolder returns fs.SkipDir for what the go command leaves out, and for other modules.
+// TestRulesAreUsed finds rules without a package, and imports that a rule allows and nothing uses.
+func TestRulesAreUsed(t *testing.T) {
+	all := sources(t)
+	for _, r := range rules {
+		if r.why == "" || r.what == "" && r.folder != "." {
+			t.Errorf("the rule of %s lacks its description or reason", r.folder)
+		}
+		var used []string
+		found := false
+		for _, s := range all {
+			if own, _ := ruleFor(s.folder); own.folder == r.folder {
+				found = true
+				used = append(used, s.imports...)
+			}
+		}
+		if !found {
+			t.Errorf("the rule of %s has no package: remove it", r.folder)
+		}
+		for _, p := range slices.Concat(r.imports, r.tests) {
+			if !slices.ContainsFunc(used, func(u string) bool {
+				inside, ours := strings.CutPrefix(u, module+"/")
+				return p == "..." || ours && within(inside, p) || within(u, p+"/...")
+			}) {
+				t.Errorf("nothing in %s imports %s: take it out of the rule", r.folder, p)
+			}
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of packages in ARCHITECTURE.md")
+
+const (
+	tableBegin = "<!-- The table is written by: go test -run Architecture -update . -->\n"
+	tableEnd   = "<!-- end of the table -->\n"
+)
+
+// TestArchitecture compares the table of ARCHITECTURE.md with the rules.
+func TestArchitecture(t *testing.T) {
+	const name = "ARCHITECTURE.md"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), tableBegin)
+	old, after, closed := strings.Cut(rest, tableEnd)
+	if !ok || !closed {
+		t.Fatalf("%s lacks the lines around the table:\n%s%s", name, tableBegin, tableEnd)
+	}
+	want := packageTable()
+	switch {
+	case old == want:
+	case *update:
+		if err := os.WriteFile(name, []byte(before+tableBegin+want+tableEnd+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the table of %s is not that of arch_test.go: go test -run Architecture -update . writes it", name)
+	}
+}
+
+func packageTable() string {
+	var lines []string
+	for _, r := range rules {
+		if r.folder != "." {
+			lines = append(lines, fmt.Sprintf("| `%s` | %s |\n", strings.TrimSuffix(r.folder, "/..."), r.what))
+		}
+	}
+	slices.Sort(lines)
+	return "| package | |\n| --- | --- |\n" + strings.Join(lines, "")
+}
+
+// skipFolder returns fs.SkipDir for folders the go command ignores, and for other modules.
 func skipFolder(name string) error {
 	base := filepath.Base(name)
 	if name == "." {
@@ -226,7 +390,6 @@ func skipFolder(name string) error {
 	return nil
 }
 
-// The rules refuse what they are there for.
 func TestImportRules(t *testing.T) {
 	for _, c := range []struct {
 		folder, imported string
@@ -235,12 +398,12 @@ func TestImportRules(t *testing.T) {
 		{"pipeline", "unsafe", false, true},
 		{"pipeline", "encoding/json", false, true},
 		{"pipeline", "C", false, false},
-		{"pipeline", "vidfilter/metrics", false, false},
-		{"pipeline", "vidfilter/metrics", true, true},
+		{"pipeline", "vidfilter/pipeline/quality", false, false},
+		{"pipeline", "vidfilter/pipeline/quality", true, true},
 		{"pipeline", sys + "/unix", false, false},
-		{"metrics", "vidfilter/pipeline", false, true},
-		{"metrics", "vidfilter/pipeline/sub", false, false},
-		{"metrics", "vidfilter/kernels", false, false},
+		{"pipeline/quality", "vidfilter/pipeline", false, true},
+		{"pipeline/quality", "vidfilter/pipeline/sub", false, false},
+		{"pipeline/quality", "vidfilter/kernels", false, false},
 		{"kernels", astiav, false, false},
 		{"kernels", astiav, true, false},
 		{"kernels", cu, false, false},
@@ -252,22 +415,31 @@ func TestImportRules(t *testing.T) {
 		{"encode", sys + "2/unix", false, false},
 		{"encode", "vidfilter/decode", false, false},
 		{"batch", yaml, false, true},
-		{"batch", "vidfilter/queue", false, false},
+		{"batch", "vidfilter/batch/queue", false, false},
 		{"batch", "vidfilter/decode", false, false},
+		{"batch", "vidfilter/encode", false, false},
+		{"batch", "vidfilter/encode/formats", false, true},
+		{"batch/tasks", "vidfilter/encode", false, false},
+		{"encode/formats", "C", false, false},
 		{"batch", "C", false, false},
 		{"gpu", cu, false, true},
 		{"gpu", cu + "/dnn", false, true},
 		{"gpu", astiav, false, false},
-		{"queue", nats + "/nats.go", false, false},
-		{"queue/jetstream", nats + "/nats-server/v2/server", false, true},
-		{"queue/jetstream", "vidfilter/queue", false, true},
-		{"queue/jetstream", "vidfilter/encode", false, false},
+		{"batch/queue", nats + "/nats.go", false, false},
+		{"batch/queue/jetstream", nats + "/nats-server/v2/server", false, true},
+		{"batch/queue/jetstream", "vidfilter/batch/queue", false, true},
+		{"batch/queue/jetstream", "vidfilter/encode", false, false},
 		{"samples/gen", "vidfilter/samples/scene", false, true},
 		{"samples", "vidfilter/cmd/vidfilter", false, false},
 		{"samples", "vidfilter/cmd/vidfilter", true, false},
 		{"cmd/vidfilter", "vidfilter/gpu", false, true},
 		{"cmd/vidfilter", "vidfilter/internal/anything", false, true},
-		{"cmd/vidfilter", astiav, false, true},
+		{"cmd/vidfilter", "github.com/spf13/cobra", false, true},
+		{"cmd/vidfilter", astiav, false, false},
+		{"internal/cli", "vidfilter/decode", false, false},
+		{"internal/cli", "github.com/spf13/cobra", false, false},
+		{"internal/job", "vidfilter/decode", false, true},
+		{"internal/job", "vidfilter/internal/batchrun", false, false},
 		{"cmd/vidfilter", cu, false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", true, true},
@@ -276,21 +448,16 @@ func TestImportRules(t *testing.T) {
 		{"live/web", pion + "/webrtc/v4", false, false},
 		{"live", pion + "/rtp", true, false},
 		{"cmd/vidfilter", pion + "/webrtc/v4", false, false},
-		{"display", "vidfilter/queue", false, true},
-		{"display", "vidfilter/queue/jetstream", false, false},
-		{"web", "vidfilter/internal/tally", false, true},
-		{"web", "vidfilter/batch", false, false},
+		{"batch/display", "vidfilter/batch/queue", false, true},
+		{"batch/display", "vidfilter/batch/queue/jetstream", false, false},
+		{"batch/status", "vidfilter/batch/tally", false, true},
+		{"batch/status", "vidfilter/batch", false, false},
 		{"cmd/other", "fmt", false, false},
 		{"kernels/new", "fmt", false, false},
 		{"samplesize", "fmt", false, false},
 	} {
 		if err := check(c.folder, c.imported, c.test); (err == nil) != c.ok {
 			t.Errorf("%s importing %s (in a test: %v): %v", c.folder, c.imported, c.test, err)
-		}
-	}
-	for _, r := range rules {
-		if r.why == "" {
-			t.Errorf("the rule of %s gives no reason", r.folder)
 		}
 	}
 }

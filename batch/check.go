@@ -9,33 +9,33 @@ import (
 	"strings"
 )
 
-// Verdict says what is to be done about an item.
+// Verdict is the action for an item.
 type Verdict string
 
-// The verdicts.
 const (
-	New         Verdict = "new"         // nothing is there, or what was begun is to be gone on with
-	Done        Verdict = "done"        // the output is there, and is what this item would give
-	Changed     Verdict = "changed"     // the output is ours, of another source, other options or another version
-	Edited      Verdict = "edited"      // the output was ours, and somebody has changed it since: it must not be replaced unless -y is given
-	Foreign     Verdict = "foreign"     // an output that no record explains: it must not be replaced unless -y is given
+	New  Verdict = "new"  // nothing is there, or unfinished work goes on
+	Done Verdict = "done" // the output is there and up to date
+	// the output is ours, but the source, the options or the version differ
+	Changed     Verdict = "changed"
+	Edited      Verdict = "edited"      // somebody has changed our output: only -y replaces it
+	Foreign     Verdict = "foreign"     // no record explains the output: only -y replaces it
 	Interrupted Verdict = "interrupted" // all is done but the last steps: see Resume
-	Failed      Verdict = "failed"      // the same has been tried, in vain
+	Failed      Verdict = "failed"      // the same was tried before, and failed
 )
 
-// Finding is what Check found out.
+// Finding is the result of Check.
 type Finding struct {
 	Verdict Verdict
 	Reason  string      // for people
-	Record  *Record     // of the output; nil if there is none, or it is damaged
+	Record  *Record     // nil if there is none, or it is damaged
 	Warning error       // a damaged record
 	Source  Fingerprint // of the item's source, now
-	Digest  string      // of what is to be done
+	Digest  string      // of the work to do
 	ours    *Fingerprint
 }
 
-// Check compares an item with what is recorded of its output and with the output itself. The error is of a file that cannot
-// be read, as when a mount is away.
+// Check compares an item with the record of its output and with the output itself. It returns an
+// error if a file cannot be read, for example while a mount is away.
 func Check(root string, item Item, version string) (Finding, error) {
 	source, err := FingerprintOf(item.Source)
 	if err != nil {
@@ -60,7 +60,7 @@ func Check(root string, item Item, version string) (Finding, error) {
 	return f, nil
 }
 
-// fingerprintIf returns nil where there is no file.
+// fingerprintIf returns nil if there is no file.
 func fingerprintIf(name string) (*Fingerprint, error) {
 	f, err := FingerprintOf(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +78,7 @@ func (f *Finding) judge(root string, there *Fingerprint) {
 	if r == nil {
 		set(New, "")
 		if there != nil {
-			set(Foreign, "there is a file of this name that no batch has made")
+			set(Foreign, "a file of this name exists that no batch has made")
 		}
 		return
 	}
@@ -88,9 +88,9 @@ func (f *Finding) judge(root string, there *Fingerprint) {
 	same := r.Digest == f.Digest
 	switch {
 	case same && r.State == RecordFinishing && r.waiting(root, there):
-		set(Interrupted, "it is finished but for its name")
+		set(Interrupted, "only the last steps are left")
 	case there != nil && f.ours == nil && r.OutputFile == nil && r.Before == nil:
-		set(Foreign, "there is a file of this name that no batch has made")
+		set(Foreign, "a file of this name exists that no batch has made")
 	case there != nil && f.ours == nil:
 		set(Edited, "the output has been changed since it was made")
 	case same && r.State == RecordDone && there != nil && r.OutputFile.Same(*there):
@@ -110,12 +110,13 @@ func (f *Finding) judge(root string, there *Fingerprint) {
 	}
 }
 
-// isOurs says that an output is one that we have made.
+// isOurs reports whether we made an output.
 func (r *Record) isOurs(there Fingerprint) bool {
 	return r.OutputFile != nil && r.OutputFile.Same(there) || r.Before != nil && r.Before.Same(there)
 }
 
-// waiting says that a record in state finishing can be completed: the file is there, under one name or the other.
+// waiting reports whether a record in state finishing can be completed: the file is there, under
+// one name or the other.
 func (r *Record) waiting(root string, there *Fingerprint) bool {
 	if there != nil && r.OutputFile.Same(*there) {
 		return true
@@ -124,7 +125,7 @@ func (r *Record) waiting(root string, there *Fingerprint) bool {
 	return err == nil && r.OutputFile.Same(temp)
 }
 
-// difference says in what a recorded output is another than the item's.
+// difference describes how a recorded output differs from the item's.
 func difference(r *Record, item Item, source Fingerprint, version string) string {
 	var what []string
 	if !r.SourceFile.Equal(source) {
@@ -137,7 +138,7 @@ func difference(r *Record, item Item, source Fingerprint, version string) string
 		what = append(what, fmt.Sprintf("made by version %s, this is %s", r.Version, version))
 	}
 	if what == nil {
-		return "the record was made by other rules"
+		return "the record is from another version"
 	}
 	return strings.Join(what, "; ")
 }

@@ -142,7 +142,7 @@ func TestFailedRecord(t *testing.T) {
 	w.want(Foreign, "")
 }
 
-// Where an output is made anew and the work is killed, the old output is still known as ours.
+// If remaking an output is killed, the old output is still known as ours.
 func TestRemade(t *testing.T) {
 	w := newWork(t)
 	w.finish("old")
@@ -160,7 +160,7 @@ func TestRemade(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// Stopped behind any step, the next run finds what was done, and completes it.
+// Stopped after any step, the next run finds the finished work and completes it.
 func TestFinishKilled(t *testing.T) {
 	for _, old := range []string{"", "old"} {
 		for _, step := range []string{afterFinishing, afterRename, afterDone} {
@@ -185,7 +185,7 @@ func TestFinishKilled(t *testing.T) {
 					return
 				}
 				found := w.want(Interrupted, "")
-				f.stop = func(s string) error { // and once more, while it is completed
+				f.stop = func(s string) error { // again, while it is completed
 					if s == afterRename {
 						return errKilled
 					}
@@ -207,7 +207,7 @@ func TestFinishKilled(t *testing.T) {
 	}
 }
 
-// Where renaming is linking, a kill can leave both names.
+// Where renaming means linking, a kill can leave both names.
 func TestFinishKilledBetweenLinks(t *testing.T) {
 	w := newWork(t)
 	f := newFinisher(w.root, false)
@@ -254,7 +254,7 @@ func TestFinishNeverReplaces(t *testing.T) {
 	w.wantOutput("new")
 	w.want(Done, "")
 
-	// One that appears after the last check.
+	// A file that appears after the last check.
 	w = newWork(t)
 	f := newFinisher(w.root, false)
 	f.stop = func(s string) error {
@@ -336,7 +336,7 @@ func TestDamagedRecords(t *testing.T) {
 	must(t, Tidy(w.dir))
 }
 
-// Whatever a record says, it leads neither out of the root nor to a file being replaced that is not ours.
+// No record leads out of the root, or to the loss of a file that is not ours.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"output": "a.mkv", "state": "finishing", "temp": "t", "digest": "x", "output_file": {"size": 1, "hash": "h"}}`)
 	f.Add(`{"output": "a.mkv", "state": "done", "digest": "x", "output_file": {}}`)

@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 )
 
-// node is a value in a job file, with its line: what YAML and JSON have in common.
+// node is a value in a job file, without tags, anchors and aliases.
 type node struct {
 	kind  kind
-	text  string  // of a scalar, as written
+	text  string  // of a scalar
 	keys  []*node // of an object: scalars
 	items []*node // of a list, or the values of an object
 	line  int
@@ -40,202 +40,146 @@ const (
 	maxNodes = 1 << 18 // aliases can make a short file a long one
 )
 
-// parseDocument reads a job file by its name's ending. Errors name the line.
+// parseDocument reads a job file: YAML, which includes JSON. Errors name the line.
 func parseDocument(name string, data []byte) (*node, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if strings.EqualFold(filepath.Ext(name), ".json") {
-		return parseJSON(name, data)
-	}
-	return parseYAML(name, data)
-}
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
-func parseYAML(name string, data []byte) (*node, error) {
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, more yaml.Node
-	err := d.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, errorf(jobsHint, "%s is empty", name)
-	}
-	if err != nil {
-		m := yamlLine.FindStringSubmatch(err.Error())
-		text := strings.TrimPrefix(err.Error(), m[0])
-		if m[1] != "" {
-			name += ":" + m[1]
+		if err := checkJSON(name, data); err != nil {
+			return nil, err
 		}
-		return nil, errorf("indent with spaces, and put names with special characters in quotes", "%s: %s", name, text)
 	}
-	if d.Decode(&more) == nil {
-		return nil, errorf("put all jobs into one list", "%s:%d: a second document begins", name, more.Line)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntaxError(name, err)
 	}
-	c := yamlReader{name: name, left: maxNodes}
-	return c.node(doc.Content[0], 0)
+	var docs []ast.Node
+	for _, d := range file.Docs {
+		if _, directive := d.Body.(*ast.DirectiveNode); d.Body != nil && !directive {
+			docs = append(docs, d.Body)
+		}
+	}
+	switch len(docs) {
+	case 0:
+		return nil, errorf(jobsHint, "%s is empty", name)
+	case 1:
+		r := reader{name: name, left: maxNodes, anchors: map[string]ast.Node{}}
+		return r.node(docs[0], 0)
+	}
+	return nil, errorf("put all jobs into one list", "%s:%d: a second document begins", name, line(docs[1]))
 }
 
-type yamlReader struct {
-	name string
-	left int
+func syntaxError(name string, err error) error {
+	text := err.Error()
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		name, text = fmt.Sprintf("%s:%d", name, at.GetToken().Position.Line), at.GetMessage()
+	}
+	return errorf("indent with spaces, and put names with special characters in quotes", "%s: %s", name, text)
 }
 
-func (c *yamlReader) node(y *yaml.Node, depth int) (*node, error) {
-	c.left--
-	if depth > maxDepth || c.left < 0 {
-		return nil, errorf(jobsHint, "%s:%d: too deep or too much", c.name, y.Line)
+// checkJSON refuses YAML that is not JSON.
+func checkJSON(name string, data []byte) error {
+	var all json.RawMessage
+	err := json.Unmarshal(data, &all)
+	if err == nil {
+		return nil
 	}
-	n := &node{line: y.Line, text: y.Value}
-	switch y.Kind {
-	case yaml.AliasNode:
-		return c.node(y.Alias, depth+1)
-	case yaml.ScalarNode:
-		n.kind = scalarKind(y.ShortTag())
-		return n, nil
-	case yaml.SequenceNode:
-		n.kind = isList
-	case yaml.MappingNode:
-		n.kind = isObject
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		name = fmt.Sprintf("%s:%d", name, 1+bytes.Count(data[:syntax.Offset], []byte("\n")))
 	}
-	for i, child := range y.Content {
-		m, err := c.node(child, depth+1)
+	return errorf("JSON has names in double quotes, and no comma after the last item", "%s: %v", name, err)
+}
+
+func line(n ast.Node) int { return n.GetToken().Position.Line }
+
+// reader makes nodes of a syntax tree.
+type reader struct {
+	name    string
+	left    int // nodes
+	anchors map[string]ast.Node
+}
+
+func (r *reader) errorf(n ast.Node, text string) error {
+	return errorf(jobsHint, "%s:%d: %s", r.name, line(n), text)
+}
+
+func (r *reader) node(n ast.Node, depth int) (*node, error) {
+	r.left--
+	if depth > maxDepth || r.left < 0 {
+		return nil, r.errorf(n, "too deep or too large")
+	}
+	switch v := n.(type) {
+	case *ast.AnchorNode:
+		r.anchors[v.Name.GetToken().Value] = v.Value
+		return r.node(v.Value, depth+1)
+	case *ast.AliasNode:
+		to := r.anchors[v.Value.GetToken().Value]
+		if to == nil {
+			return nil, r.errorf(n, fmt.Sprintf("the alias *%s has no anchor", v.Value.GetToken().Value))
+		}
+		return r.node(to, depth+1)
+	case *ast.TagNode:
+		return r.node(v.Value, depth+1)
+	case *ast.MappingKeyNode:
+		return r.node(v.Value, depth+1)
+	case *ast.SequenceNode:
+		return r.list(v, depth)
+	case *ast.MappingNode:
+		return r.object(v, depth)
+	}
+	return scalar(n), nil
+}
+
+func (r *reader) list(v *ast.SequenceNode, depth int) (*node, error) {
+	n := &node{kind: isList, line: line(v)}
+	for _, child := range v.Values {
+		item, err := r.node(child, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if n.kind == isObject && i%2 == 0 {
-			if err := n.addKey(c.name, m); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		n.items = append(n.items, m)
+		n.items = append(n.items, item)
 	}
 	return n, nil
 }
 
-func scalarKind(tag string) kind {
-	switch tag {
-	case "!!int":
-		return isWhole
-	case "!!float":
-		return isNumber
-	case "!!bool":
-		return isBool
-	case "!!null":
-		return isNull
-	}
-	return isText
-}
-
-func (n *node) addKey(name string, key *node) error {
-	if key.kind == isList || key.kind == isObject {
-		return errorf(jobsHint, "%s:%d: a key must be a name", name, key.line)
-	}
-	if n.get(key.text) >= 0 {
-		return errorf("leave one of them", "%s:%d: the key %q is there twice", name, key.line, key.text)
-	}
-	n.keys = append(n.keys, key)
-	return nil
-}
-
-func (n *node) get(key string) int {
-	for i, k := range n.keys {
-		if k.text == key {
-			return i
-		}
-	}
-	return -1
-}
-
-func parseJSON(name string, data []byte) (*node, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	r := jsonReader{name: name, data: data, Decoder: json.NewDecoder(bytes.NewReader(data))}
-	r.UseNumber()
-	n, err := r.node(0)
-	if err == nil {
-		if _, end := r.Token(); !errors.Is(end, io.EOF) {
-			return nil, errorf("a job file is one object", "%s:%d: something follows the end", name, r.line())
-		}
-		return n, nil
-	}
-	var ours *Error
-	if errors.As(err, &ours) {
-		return nil, err
-	}
-	text := strings.TrimPrefix(err.Error(), "invalid character ")
-	if text != err.Error() {
-		text = "unexpected " + text
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		text = "the file ends in the middle"
-	}
-	return nil, errorf("a JSON file has names in double quotes, and no comma behind the last item", "%s:%d: %s", name, r.line(), text)
-}
-
-type jsonReader struct {
-	*json.Decoder
-	name string
-	data []byte
-	seen int // bytes of data whose lines are counted
-	at   int // lines in them
-}
-
-// line returns the line that the reader has reached.
-func (r *jsonReader) line() int {
-	end := min(int(r.InputOffset()), len(r.data))
-	r.at += bytes.Count(r.data[r.seen:end], []byte("\n"))
-	r.seen = end
-	return r.at + 1
-}
-
-func (r *jsonReader) node(depth int) (*node, error) {
-	token, err := r.Token()
-	if err != nil {
-		return nil, err
-	}
-	n := &node{line: r.line()}
-	if depth > maxDepth {
-		return nil, errorf(jobsHint, "%s:%d: too deep", r.name, n.line)
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		if v == '[' {
-			n.kind = isList
-		} else {
-			n.kind = isObject
-		}
-		for r.More() {
-			if err := r.child(n, depth+1); err != nil {
-				return nil, err
-			}
-		}
-		_, err := r.Token()
-		return n, err
-	case string:
-		n.kind, n.text = isText, v
-	case json.Number:
-		n.kind, n.text = isNumber, v.String()
-		if !strings.ContainsAny(n.text, ".eE") {
-			n.kind = isWhole
-		}
-	case bool:
-		n.kind, n.text = isBool, fmt.Sprint(v)
-	case nil:
-		n.kind = isNull
-	}
-	return n, nil
-}
-
-func (r *jsonReader) child(n *node, depth int) error {
-	if n.kind == isObject {
-		key, err := r.node(depth)
+func (r *reader) object(v *ast.MappingNode, depth int) (*node, error) {
+	n := &node{kind: isObject, line: line(v)}
+	for _, pair := range v.Values {
+		key, err := r.node(pair.Key, depth+1)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := n.addKey(r.name, key); err != nil {
-			return err
+		if key.kind == isList || key.kind == isObject {
+			return nil, r.errorf(pair.Key, "a key must be a name")
 		}
+		for _, k := range n.keys {
+			if k.text == key.text {
+				return nil, errorf("leave one of them", "%s:%d: the key %q is there twice", r.name, key.line, key.text)
+			}
+		}
+		item, err := r.node(pair.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		n.keys, n.items = append(n.keys, key), append(n.items, item)
 	}
-	m, err := r.node(depth)
-	if err == nil {
-		n.items = append(n.items, m)
+	return n, nil
+}
+
+func scalar(v ast.Node) *node {
+	n := &node{kind: isText, line: line(v), text: v.GetToken().Value}
+	switch v := v.(type) {
+	case *ast.IntegerNode:
+		n.kind = isWhole
+	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		n.kind = isNumber
+	case *ast.BoolNode:
+		n.kind = isBool
+	case *ast.NullNode:
+		n.kind = isNull
+	case *ast.LiteralNode:
+		n.text = v.Value.Value
 	}
-	return err
+	return n
 }

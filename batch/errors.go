@@ -1,29 +1,8 @@
-// Package batch knows what a person asked a batch for, and what was done: sources and job files become items, each item's output has a
-// record, and records become a report. It runs nothing.
+// Package batch turns the user's request into items, keeps a record for each item's output, and
+// makes reports of the records. It runs nothing.
 package batch
 
-import (
-	"errors"
-	"fmt"
-)
+import "vidfilter/internal/hint"
 
-// Error is a mistake of the person's, or something in their files' way, with what can be done about it.
-type Error struct{ msg, hint string }
-
-func (e *Error) Error() string { return e.msg }
-
-// Hint says what to do, or is "".
-func (e *Error) Hint() string { return e.hint }
-
-// errorf returns an Error. The hint comes first, so that none is forgotten.
-func errorf(hint, format string, args ...any) error {
-	return &Error{fmt.Sprintf(format, args...), hint}
-}
-
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
-}
+// errorf returns an error with a hint, for mistakes of the user and trouble with their files.
+func errorf(advice, format string, args ...any) error { return hint.Errorf(advice, format, args...) }

@@ -6,62 +6,75 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"vidfilter/internal/durable"
 )
 
-// Request is what the person asked for.
+// Request describes the user's request.
 type Request struct {
 	Sources []string  // folders, globs, files, @LIST, - (a list on Stdin), or one job file
 	Stdin   io.Reader // for -
 	Root    string    // where outputs go, relative to Dir; "" leaves it to the job file
-	Name    string    // template of names; "" leaves it to the job file, then DefaultName
-	Args    []string  // flags of the main job as typed, without those that a batch sets itself
-	Shallow bool      // leave out what lies in folders below those given
-	Watch   bool      // files are added later, too: names cannot depend on their number, and no sources are fine
+	Name    string    // name template; "" leaves it to the job file, then DefaultName
+	Args    []string  // flags of the main command as typed, without those that a batch sets itself
+	Shallow bool      // leave out subfolders
+	// files are added later: names cannot depend on their number, and no sources are fine
+	Watch bool
 
-	Dir   string   // what relative names are relative to; absolute
-	Home  string   // what ~ stands for in a job file
-	Env   []string // VIDFILTER_CRF=20 and the like count as flags of the lowest rank
-	Flags []Flag   // of the main job
-	Own   []Flag   // of the batch, that a job file may set under batch:
+	Dir   string         // base of relative names; absolute
+	Home  string         // for ~ in a job file
+	Env   []string       // such as VIDFILTER_CRF=20; flags of the lowest rank
+	Flags *pflag.FlagSet // of the main command; values are set in it to check them
+	Own   *pflag.FlagSet // of the batch, which a job file may set under batch:; the same
 
-	// Check judges the flags of a job, in the order of Flags and with --, as the main job would. May be nil.
-	Check func(args []string) error
+	// Check judges flags, in the order of Flags and with --, as the main command would with an
+	// output of the given name; the name is "" if it is not known yet. Check may be nil.
+	Check func(output string, args []string) error
 }
 
-// Plan is a request understood.
+// Plan is an expanded Request.
 type Plan struct {
 	Root     string    // absolute
-	Items    []Item    // in the order of the request; priorities are the caller's to heed
-	Problems []Problem // sources that are left out, while the rest goes on
-	Batch    []Setting // what the job file says under batch:
+	Items    []Item    // in the order of the request; priorities are up to the caller
+	Problems []Problem // sources that are left out
+	Batch    []Setting // set by the job file under batch:
 
 	req   Request
 	flags flagTable
 	taken taken
-	base  jobEntry  // what holds where a job says nothing
+	base  jobEntry  // defaults of all jobs
 	low   []Setting // environment and defaults
 	high  []Setting // the command line
 	index int       // of the last file
+
+	checked map[string]error // results of Check, by the output's ending and the flags
 }
 
-// Item is one output to be made.
+// Item is one output to make.
 type Item struct {
 	Source   string   // absolute
-	Output   string   // below the root, with slashes; never absolute, never begins with a dash
-	Args     []string // flags of the main job: in the order of its table, as --name=value
-	Deciding []string // those of Args that decide about the result
+	Output   string   // below the root, with slashes; neither absolute nor beginning with a dash
+	Args     []string // flags of the main command, in the order of its table, as --name=value
+	Deciding []string // the Args that decide about the result
 	Priority int      // larger comes first
 
 	where string // of the job, for errors
 }
 
-// OutputPath returns where the output goes.
 func (i Item) OutputPath(root string) string {
 	return filepath.Join(root, filepath.FromSlash(i.Output))
 }
 
-// Problem is a source that is left out.
+// Local reports whether the output is a plain name below the root and not one of the batch's own
+// files. Expand makes no other.
+func (i Item) Local() bool {
+	name := filepath.FromSlash(i.Output)
+	first, _, _ := strings.Cut(i.Output, "/")
+	return filepath.IsLocal(name) && filepath.Clean(name) == name && name != "." && first != StateDir && !strings.HasPrefix(name, "-")
+}
+
+// Problem is the error of a source that is left out.
 type Problem struct {
 	Source string
 	Where  string // file:line of the job file or list, or ""
@@ -77,17 +90,16 @@ func (p Problem) Error() string {
 
 func (p Problem) Unwrap() error { return p.Err }
 
-// Hint says what to do, or is "".
-func (p Problem) Hint() string { return hintOf(p.Err) }
-
-// Expand finds out what is to be done. It reads folders, lists and job files, and no video. An error means that nothing is to be
-// begun: the request is not what the person meant. What is wrong with a single file of a list, a job file or a folder is a
-// Problem of the plan instead. ctx ends the reading of large folders.
+// Expand makes a plan of a request. It reads folders, lists and job files, but no video. It
+// returns an error if the request as a whole makes no sense, and nothing should start; trouble
+// with a single file of a list, a job file or a folder becomes a Problem of the plan. ctx ends
+// the reading of large folders.
 //
-// Where flags are given in more than one place, a job's own options win over the command line, the command line over the job file's
-// defaults, and these over the environment; a job's own name wins over the command line's, and that over the job file's.
+// If flags are given in several places, a job's own options win over the command line, the
+// command line over the job file's defaults, and these over the environment. A job's own name
+// wins over the command line's, and that over the job file's.
 func Expand(ctx context.Context, req Request) (*Plan, error) {
-	p := &Plan{req: req, flags: req.Flags, taken: newTaken()}
+	p := &Plan{req: req, flags: flagTable{req.Flags}, taken: newTaken(), checked: map[string]error{}}
 	jobs, err := p.read()
 	if err != nil {
 		return nil, err
@@ -105,20 +117,20 @@ func Expand(ctx context.Context, req Request) (*Plan, error) {
 		return nil, err
 	}
 	if len(p.Items)+len(p.Problems) == 0 && !req.Watch {
-		return nil, errorf("videos are known by their endings, as .mp4 .mkv .avi; any file can be named itself", "there is no video to filter")
+		return nil, errorf("folders are searched for .mp4, .mkv, .avi and the like; name other files directly", "no video to filter")
 	}
 	return p, nil
 }
 
-// source is a source with what is said of it.
+// source is a source with its settings.
 type source struct {
 	jobEntry
-	dir     string // what input is relative to
+	dir     string // base of input
 	literal bool   // no glob
-	lenient bool   // what is wrong with it is a Problem
+	lenient bool   // errors become Problems
 }
 
-// read reads the arguments, and the job file if there is one, into sources.
+// read turns the arguments, and the job file if there is one, into sources.
 func (p *Plan) read() (all []source, err error) {
 	if p.low, err = p.flags.environment(p.req.Env); err != nil {
 		return nil, err
@@ -130,7 +142,7 @@ func (p *Plan) read() (all []source, err error) {
 		return nil, errorf("give one of them", "--%s and --%s exclude each other", a, b)
 	}
 	if len(p.req.Sources) == 0 && !p.req.Watch {
-		return nil, errorf("vidfilter batch FOLDER -o FOLDER", "no sources: what is to be filtered?")
+		return nil, errorf("vidfilter batch FOLDER -o FOLDER", "no sources to filter")
 	}
 	p.base.name = firstOf(p.req.Name, DefaultName)
 	for _, s := range p.req.Sources {
@@ -142,7 +154,7 @@ func (p *Plan) read() (all []source, err error) {
 	}
 	t, err := parseTemplate(p.base.name)
 	if err == nil && p.req.Watch && t.uses("index") {
-		err = errorf("use {stem} or {name}", "files that come one by one cannot be numbered: another run would count anew")
+		err = errorf("use {stem} or {name}", "watched files cannot be numbered: the numbers would change with each run")
 	}
 	return all, err
 }
@@ -183,7 +195,7 @@ func under(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// root returns where outputs go. It need not be there yet.
+// root returns the folder of the outputs. It need not exist yet.
 func (p *Plan) root() (string, error) {
 	if p.Root == "" && p.req.Root == "" {
 		return "", errorf("vidfilter batch FOLDER -o FOLDER, or output: in a job file", "no output: -o FOLDER is missing")

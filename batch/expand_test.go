@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"vidfilter/internal/hint"
 )
 
 func TestFolder(t *testing.T) {
@@ -25,16 +28,20 @@ func TestFolder(t *testing.T) {
 	wantItems(t, dir, mustExpand(t, shallow), "tapes/Tape2.avi > 01.Tape2.mkv", "tapes/tape10.mkv > 02.tape10.mkv")
 }
 
-// Links are followed, but not round in circles, and what has a name of its own keeps it.
+// Links are followed, but not in circles or upwards. A file with a name of its own keeps it, and
+// none is taken twice.
 func TestLinks(t *testing.T) {
-	dir := tree(t, "in/a/x.mkv", "in/z.mkv", "else/y.mkv")
+	dir := tree(t, "in/a/x.mkv", "in/z.mkv", "else/y.mkv", "single.mkv")
+	must(t, os.Symlink("../..", filepath.Join(dir, "in/a/above")))
+	must(t, os.Symlink("../single.mkv", filepath.Join(dir, "in/one.mkv")))
+	must(t, os.Symlink("one.mkv", filepath.Join(dir, "in/two.mkv")))
 	must(t, os.Symlink("..", filepath.Join(dir, "in/a/up")))
 	must(t, os.Symlink("a", filepath.Join(dir, "in/0-first")))
 	must(t, os.Symlink("../else", filepath.Join(dir, "in/more")))
 	must(t, os.Symlink("z.mkv", filepath.Join(dir, "in/same.mkv")))
 	must(t, os.Symlink("nowhere.mkv", filepath.Join(dir, "in/gone.mkv")))
 	p := mustExpand(t, request(dir, "in"))
-	wantItems(t, dir, p, "in/a/x.mkv > a/x.mkv", "in/more/y.mkv > more/y.mkv", "in/same.mkv > same.mkv", "in/z.mkv > z.mkv")
+	wantItems(t, dir, p, "in/a/x.mkv > a/x.mkv", "in/more/y.mkv > more/y.mkv", "in/one.mkv > one.mkv", "in/z.mkv > z.mkv")
 	if len(p.Problems) != 1 || !strings.HasSuffix(p.Problems[0].Source, "gone.mkv") {
 		t.Errorf("problems: %v", p.Problems)
 	}
@@ -58,7 +65,7 @@ func TestLists(t *testing.T) {
 	put(t, "\xef\xbb\xbfa.mkv\r\n\nb*.mkv\ngone.mkv\n"+filepath.Join(dir, "sub/c.xyz"), dir, "lists/l.txt")
 	p := mustExpand(t, request(dir, "@lists/l.txt"))
 	wantItems(t, dir, p, "a.mkv > a.mkv", "b*.mkv > b*.mkv", "sub/c.xyz > c.mkv")
-	if len(p.Problems) != 1 || !strings.HasPrefix(p.Problems[0].Error(), "lists/l.txt:4: ") || p.Problems[0].Hint() == "" {
+	if len(p.Problems) != 1 || !strings.HasPrefix(p.Problems[0].Error(), "lists/l.txt:4: ") || hint.Of(p.Problems[0]) == "" {
 		t.Errorf("problems: %v", p.Problems)
 	}
 	req := request(dir, "-")
@@ -108,9 +115,18 @@ func TestRefused(t *testing.T) {
 		"environment":   {func(r *Request) { r.Env = []string{"VIDFILTER_NO_AUDIO=maybe"} }, []string{"VIDFILTER_NO_AUDIO", "switch"}},
 		"watch, number": {func(r *Request) { r.Watch, r.Name = true, "{index}{ext}" }, []string{"cannot be numbered"}},
 		"value refused": {func(r *Request) {
-			r.Check = func(args []string) error { return errorf("try 3", "bad %s", strings.Join(args, " ")) }
+			r.Check = func(_ string, args []string) error { return errorf("try 3", "bad %s", strings.Join(args, " ")) }
 			r.Args = []string{"-r=99"}
 		}, []string{"bad --radius=99"}},
+		"output refused": {func(r *Request) {
+			r.Check = func(output string, _ []string) error {
+				if output == "" {
+					return nil
+				}
+				return errorf("try 3", "bad %s", path.Ext(output))
+			}
+			r.Name = "{stem}.mp4"
+		}, []string{"bad .mp4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := request(dir, "in")
@@ -146,7 +162,7 @@ func TestRootInSources(t *testing.T) {
 	wantItems(t, dir, mustExpand(t, req), "in/a.mkv > a.mkv", "in/b.clean.mkv > b.clean.mkv", "in/b.mkv > b.mkv")
 
 	must(t, os.RemoveAll(filepath.Join(dir, "in/clean")))
-	// Outputs beside their sources are told by their records.
+	// Records distinguish outputs from sources in the same folder.
 	req.Root, req.Name = "in", "{stem}.clean{ext}"
 	made, err := FingerprintOf(filepath.Join(dir, "in/b.clean.mkv"))
 	must(t, err)
@@ -210,7 +226,7 @@ func TestAdd(t *testing.T) {
 	_, err = p.Add(in, filepath.Join(dir, "other/c.mkv"))
 	wantError(t, err, "not below")
 	p.taken.inodes[inodeOf(stat(t, put(t, "made", dir, "out/b.mkv")))] = filepath.Join(in, "removed.mkv")
-	_, err = p.Add(in, filepath.Join(in, "b.mkv")) // an inode that was a source's once
+	_, err = p.Add(in, filepath.Join(in, "b.mkv")) // the inode was a source's before
 	must(t, err)
 	put(t, "", in, "x/b.mkv")
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))

@@ -11,16 +11,18 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"vidfilter/internal/hint"
 )
 
-// expansion makes items of sources.
+// expansion turns sources into items.
 type expansion struct {
 	*Plan
 	ctx context.Context
 	our map[inode]bool // outputs of earlier runs; nil until needed
 }
 
-// order is what holds for all files of a source.
+// order holds the settings of all files of a source.
 type order struct {
 	source
 	template       nameTemplate
@@ -43,10 +45,21 @@ func (p *Plan) order(s source) (o order, err error) {
 	if strings.EqualFold(o.format, "null") {
 		return o, errorf("leave out --format null", "a batch keeps what it makes")
 	}
-	if p.req.Check != nil {
-		err = p.req.Check(o.args)
+	return o, p.check("", o.args)
+}
+
+// check checks flags, once for each kind of output.
+func (p *Plan) check(output string, args []string) error {
+	if p.req.Check == nil {
+		return nil
 	}
-	return o, err
+	kind := path.Ext(output) + "\x00" + strings.Join(args, "\x00")
+	err, known := p.checked[kind]
+	if !known {
+		err = p.req.Check(output, args)
+		p.checked[kind] = err
+	}
+	return err
 }
 
 // located puts the line of a job file or list before an error.
@@ -54,7 +67,7 @@ func (s source) located(err error) error {
 	if err == nil || s.where == "" {
 		return err
 	}
-	return errorf(hintOf(err), "%s: %v", s.where, err)
+	return errorf(hint.Of(err), "%s: %v", s.where, err)
 }
 
 func (e *expansion) job(s source) error {
@@ -75,7 +88,7 @@ func (e *expansion) job(s source) error {
 	return e.fail(o, name, missing(s.input, err))
 }
 
-// fail makes an error a Problem where the rest is to go on.
+// fail turns an error into a Problem if the other sources can go on.
 func (e *expansion) fail(o order, name string, err error) error {
 	if !o.lenient {
 		return o.located(err)
@@ -85,7 +98,7 @@ func (e *expansion) fail(o order, name string, err error) error {
 	return nil
 }
 
-// place is where a file lies for the template.
+// place is a file's folder, for the template.
 type place struct {
 	dir   string
 	below bool // below a folder that was given
@@ -112,7 +125,8 @@ func (e *expansion) folder(o order, dir string) error {
 	return nil
 }
 
-// walkFor leaves out the root, where it lies in a folder that is walked, and outputs of earlier runs, where they lie beside their sources.
+// walkFor leaves out the root inside a walked folder, and outputs of earlier runs beside their
+// sources.
 func (p *Plan) walkFor(our map[inode]bool, stop func() bool) *walk {
 	root, noRoot := os.Stat(p.Root)
 	return &walk{
@@ -133,7 +147,7 @@ func (e *expansion) walk() *walk {
 	return e.walkFor(e.our, func() bool { return e.ctx.Err() != nil })
 }
 
-// glob is for patterns that no shell has expanded: those of job files, and quoted ones.
+// glob expands patterns of job files, and quoted ones.
 func (e *expansion) glob(o order) error {
 	pattern := o.input
 	if !filepath.IsAbs(pattern) {
@@ -174,10 +188,11 @@ func quoteMeta(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// isEnding says that a pattern asks for an ending of its own, so that all files with it are meant.
+// isEnding reports whether a pattern has a literal file name extension, so that all files with it
+// are meant.
 func isEnding(ext string) bool { return len(ext) > 1 && !strings.ContainsAny(ext, `*?[\`) }
 
-// hiddenBy says that a pattern's star met a leading dot, which shells do not let it.
+// hiddenBy reports whether a pattern's star matched a leading dot, as it must not in shells.
 func hiddenBy(pattern, name string) bool {
 	patterns, parts := strings.Split(pattern, "/"), strings.Split(name, "/")
 	for i, p := range patterns {
@@ -210,14 +225,14 @@ func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
 func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 	output, err := o.template.output(values{filepath.Base(name), at.dir, o.format, at.below, index})
 	if err != nil {
-		return Item{}, errorf(hintOf(err), "%q: %v", name, err)
+		return Item{}, errorf(hint.Of(err), "%q: %v", name, err)
 	}
-	return Item{name, output, o.args, o.deciding, o.priority, o.where}, nil
+	return Item{name, output, o.args, o.deciding, o.priority, o.where}, p.check(output, o.args)
 }
 
-// Add makes an item of a file that came later, below the folder dir that is watched. The item is not added to p.Items. It fails where
-// the output is that of another file, or a source. The same file again gives the same item. It must not be called from two
-// goroutines at once.
+// Add makes an item of a file that appeared later below the watched folder dir. The item is not
+// added to p.Items. It fails if the output is that of another file, or a source. The same file
+// again gives the same item. It is not safe for concurrent use.
 func (p *Plan) Add(dir, name string) (Item, error) {
 	i, err := os.Stat(name)
 	if err != nil {
@@ -247,7 +262,7 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 	return item, p.taken.checkOne(p.Root, item)
 }
 
-// taken is what outputs must not be: other outputs and sources.
+// taken holds the names that outputs cannot have: other outputs and sources.
 type taken struct {
 	outputs map[string]Item
 	sources map[string]bool
@@ -256,7 +271,7 @@ type taken struct {
 
 func newTaken() taken { return taken{map[string]Item{}, map[string]bool{}, map[inode]string{}} }
 
-// add says whether the very same item is there already.
+// add reports whether the same item exists already.
 func (t *taken) add(item Item, i fs.FileInfo) (known bool, err error) {
 	if old, ok := t.outputs[item.Output]; ok {
 		if old.Source == item.Source && strings.Join(old.Args, "\x00") == strings.Join(item.Args, "\x00") {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Fingerprint tells whether a file is still what it was, without reading all of it.
+// Fingerprint detects changes of a file without reading all of it.
 type Fingerprint struct {
 	Size  int64     `json:"size"`  // bytes
-	MTime time.Time `json:"mtime"` // UTC, as fine as the file system has it
+	MTime time.Time `json:"mtime"` // UTC, as precise as the file system
 	Hash  string    `json:"hash"`  // SHA-256 of the size and of the first, middle and last 64 KiB
 }
 
 const chunk = 64 << 10
 
-// ErrChanging is what Fingerprint's error wraps when the file changed while it was read.
-var ErrChanging = errorf("try again when it has come to rest", "the file is being written")
+// ErrChanging is wrapped by the error of FingerprintOf if the file changed while it was read.
+var ErrChanging = errorf("try again when it has stopped changing", "the file is being written")
 
 // FingerprintOf reads at most 192 KiB of a file.
 func FingerprintOf(path string) (Fingerprint, error) {
@@ -49,7 +49,7 @@ func FingerprintOf(path string) (Fingerprint, error) {
 
 func digestOf(r io.ReaderAt, size int64) (string, error) {
 	h := sha256.New()
-	_ = binary.Write(h, binary.BigEndian, size) // a hash takes everything
+	_ = binary.Write(h, binary.BigEndian, size) // writing to a hash never fails
 	parts := []int64{0, (size - chunk) / 2, size - chunk}
 	length := int64(chunk)
 	if size <= 3*chunk {
@@ -67,14 +67,16 @@ func digestOf(r io.ReaderAt, size int64) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Equal says that nothing about the files differs, their times included.
+// Equal reports whether the files are equal, including their times.
 func (f Fingerprint) Equal(g Fingerprint) bool { return f.Same(g) && f.MTime.Equal(g.MTime) }
 
-// Same says that the files have the same content. It is for outputs: to copy or to touch one does it no harm.
+// Same reports whether the files have the same content. It is for outputs, which may be copied or
+// touched.
 func (f Fingerprint) Same(g Fingerprint) bool { return f.Size == g.Size && f.Hash == g.Hash }
 
-// Digest is of all that decides about the result: the source's content and time, the options, the output's name (which may choose the
-// container) and the program's version. Where the source lies does not count.
+// Digest covers everything that decides about the result: the source's content and time, the
+// options, the output's name (which may choose the container) and the program's version. The
+// location of the source does not matter.
 func Digest(item Item, source Fingerprint, version string) string {
 	h := sha256.New()
 	put := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
@@ -87,7 +89,8 @@ func Digest(item Item, source Fingerprint, version string) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// ID names an item for good among those of its root: letters, digits and dashes, at most 64.
+// ID returns a stable name for an item, unique in its root: letters, digits and dashes, at most
+// 64.
 func (i Item) ID() string {
 	sum := sha256.Sum256([]byte(i.Output))
 	var b []byte

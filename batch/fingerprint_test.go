@@ -61,7 +61,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// A file that got shorter than its size said is being written.
+// A file that is shorter than its size said is being written.
 func TestFingerprintOfChanging(t *testing.T) {
 	if _, err := digestOf(bytes.NewReader(make([]byte, 100)), 200); !errors.Is(err, ErrChanging) {
 		t.Errorf("got %v", err)

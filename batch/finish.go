@@ -11,8 +11,9 @@ import (
 	"vidfilter/internal/durable"
 )
 
-// Begin returns the record of an item whose work begins now, in state running. It keeps what an earlier record knows of
-// the output that is there, and counts attempts on. The caller writes it.
+// Begin returns the record, in state running, of an item whose work begins now. It keeps an
+// earlier record's knowledge of the existing output, and continues to count attempts. The caller
+// writes the record.
 func Begin(item Item, f Finding, version string, now time.Time) Record {
 	r := Record{
 		Output: item.Output, State: RecordRunning, Source: item.Source, SourceFile: f.Source,
@@ -25,20 +26,22 @@ func Begin(item Item, f Finding, version string, now time.Time) Record {
 	return r
 }
 
-// ErrSourceChanged is wrapped by Finish's error when the source is not what it was when the work began.
-var ErrSourceChanged = errorf("it is filtered again when it has come to rest", "the source changed meanwhile")
+// ErrSourceChanged is wrapped by the error of Finish if the source has changed since the work
+// began.
+var ErrSourceChanged = errorf("it is filtered again once it stops changing", "the source changed meanwhile")
 
-// ErrTaken is wrapped by the errors of Finish and Resume when the output's name belongs to a file that is not ours.
-var ErrTaken = errorf("move it away, or give -y to replace it", "there is a file of this name that is not ours")
+// ErrTaken is wrapped by the errors of Finish and Resume if the output's name belongs to a file
+// that is not ours.
+var ErrTaken = errorf("move it away, or replace it with -y", "a file that is not ours has this name")
 
-// Steps of Finish behind which a test stops it.
+// Steps of Finish after which a test can stop it.
 const (
 	afterFinishing = "record: finishing"
 	afterRename    = "rename"
 	afterDone      = "record: done"
 )
 
-// finisher does the last steps. stop is for tests: its error ends the work there, as a kill would.
+// finisher does the last steps. For tests, an error of stop ends the work there, as a kill would.
 type finisher struct {
 	root      string
 	overwrite bool
@@ -46,14 +49,15 @@ type finisher struct {
 	stop      func(step string) error
 }
 
-// Finish gives the finished file temp, which lies below root on the same file system, its name, and writes the record: whenever it
-// is killed, either nothing has happened or Check finds Interrupted or Done. A file that is not ours is replaced only if overwrite
-// is set. After an error temp is where it was, unless the record could not be written at the very end.
+// Finish renames the finished file temp, which lies below root on the same file system, and
+// writes the record. If it is killed, either nothing has happened, or Check finds Interrupted or
+// Done. A file that is not ours is replaced only if overwrite is set. After an error temp is
+// where it was, unless only the last write of the record failed.
 func Finish(root string, r Record, temp string, overwrite bool) (Record, error) {
 	return newFinisher(root, overwrite).finish(r, temp)
 }
 
-// Resume does what was left to do of an item that Check found Interrupted.
+// Resume completes an item that Check found Interrupted.
 func Resume(root string, r Record, overwrite bool) (Record, error) {
 	return newFinisher(root, overwrite).complete(r)
 }
@@ -91,7 +95,7 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	return f.complete(r)
 }
 
-// settled makes a file durable, and returns its fingerprint.
+// settled makes a file durable and returns its fingerprint.
 func settled(name string) (Fingerprint, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -113,7 +117,7 @@ func (f finisher) complete(r Record) (Record, error) {
 	temp := filepath.Join(f.root, filepath.FromSlash(r.Temp))
 	if there == nil || !r.OutputFile.Same(*there) {
 		err = f.rename(r, temp, name)
-	} else if err = os.Remove(temp); errors.Is(err, fs.ErrNotExist) { // a second name, where renaming is linking
+	} else if err = os.Remove(temp); errors.Is(err, fs.ErrNotExist) { // a link by RenameNew
 		err = nil
 	}
 	if err != nil {
@@ -132,7 +136,6 @@ func (f finisher) complete(r Record) (Record, error) {
 	return r, f.stop(afterDone)
 }
 
-// rename replaces nothing but what it may.
 func (f finisher) rename(r Record, temp, name string) error {
 	if err := durable.MkdirAll(filepath.Dir(name)); err != nil {
 		return fmt.Errorf("finish %q: %w", r.Output, err)
@@ -150,7 +153,7 @@ func (f finisher) rename(r Record, temp, name string) error {
 	return nil
 }
 
-// mayReplace is nil where the output's name is free, or held by a file of ours.
+// mayReplace returns nil if the output's name is free or belongs to a file of ours.
 func (f finisher) mayReplace(r Record) error {
 	name := filepath.Join(f.root, filepath.FromSlash(r.Output))
 	there, err := fingerprintIf(name)

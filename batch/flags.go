@@ -1,41 +1,43 @@
 package batch
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"vidfilter/internal/hint"
 	"vidfilter/internal/text"
 )
 
-// Flag is a flag as the command line has it: the caller owns the table.
-type Flag struct {
-	Name, Short string
-	Value       bool     // takes a value; otherwise it is a switch
-	Repeat      bool     // may be given more than once, and each counts
-	Kind        string   // stands for the value in --help, for people
-	Usage       string   // what --help says of it
-	Examples    []string // values, for the schema
-	Rivals      []string // flags that it excludes: of two layers, the one that wins silences them
-	Neutral     bool     // the result is the same with it and without, as with --threads
-}
+// Annotations of flags.
+const (
+	Excludes = "excludes" // names of flags that cannot be combined with it
+	Neutral  = "neutral"  // the result is the same with any value, as with --threads
+)
 
-// reserved are flags of the main job that a batch sets itself, and why they cannot be given.
+// reserved are flags of the main job that a batch sets itself, with the reason or remedy.
 var reserved = map[string]string{
 	"input":         "the sources of a batch are its arguments, or input: in a job file",
 	"output":        "a batch has a root, and a name for each output: -o FOLDER, --name TEMPLATE, or output: and name: in a job file",
-	"overwrite":     "whether outputs are replaced is said for the batch as a whole: vidfilter batch -y",
-	"no-overwrite":  "a batch never replaces what it has not made itself, unless -y is given",
+	"overwrite":     "give it for the whole batch: vidfilter batch -y",
+	"no-overwrite":  "a batch never replaces files of others, unless -y is given",
 	"allow-network": "the sources of a batch are files",
 	"progress":      "a batch reads the progress of its jobs itself",
 	"part":          "a batch cuts videos into parts itself",
 	"join":          "a batch joins parts itself",
-	"quiet":         "how much is said is said for the batch as a whole: vidfilter batch -q",
-	"verbose":       "how much is said is said for the batch as a whole: vidfilter batch -v",
-	"version":       "it asks for something else than a job",
-	"help":          "it asks for something else than a job",
+	"quiet":         "give it for the whole batch: vidfilter batch -q",
+	"verbose":       "give it for the whole batch: vidfilter batch -v",
+	"version":       "it is not about a job",
+	"help":          "it is not about a job",
 }
+
+// Reserved reports whether a batch sets a flag of the main job itself.
+func Reserved(flag string) bool { return reserved[flag] != "" }
 
 // Setting is a flag with its value as text; a switch has "true" or "false".
 type Setting struct {
@@ -43,35 +45,35 @@ type Setting struct {
 	Where       string // file:line, or "" for the command line
 }
 
-// flagTable answers questions about flags.
-type flagTable []Flag
+// flagTable is a set of flags. Their own values are only used to check others.
+type flagTable struct{ *pflag.FlagSet }
 
-func (t flagTable) names() []string {
-	all := make([]string, 0, len(t))
-	for _, f := range t {
-		if reserved[f.Name] == "" {
-			all = append(all, f.Name)
+// all lists the flags in order, without the reserved ones.
+func (t flagTable) all() (all []*pflag.Flag) {
+	t.SortFlags = false
+	t.VisitAll(func(f *pflag.Flag) {
+		if !Reserved(f.Name) {
+			all = append(all, f)
 		}
-	}
+	})
 	return all
 }
 
-func (t flagTable) long(name string) (Flag, error) {
-	if why := reserved[name]; why != "" {
-		return Flag{}, errorf(why, "--%s cannot be an option of a batch's job", name)
+func (t flagTable) names() (names []string) {
+	for _, f := range t.all() {
+		names = append(names, f.Name)
 	}
-	if i := slices.IndexFunc(t, func(f Flag) bool { return f.Name == name }); i >= 0 {
-		return t[i], nil
-	}
-	return Flag{}, unknown("option", name, t.names(), "all options: vidfilter --help")
+	return names
 }
 
-func (t flagTable) short(letter string) (Flag, error) {
-	i := slices.IndexFunc(t, func(f Flag) bool { return f.Short != "" && f.Short == letter })
-	if i < 0 {
-		return Flag{}, errorf("all options: vidfilter --help", "unknown option -%s", letter)
+func (t flagTable) find(name string) (*pflag.Flag, error) {
+	if why := reserved[name]; why != "" {
+		return nil, errorf(why, "--%s cannot be an option of a batch's job", name)
 	}
-	return t.long(t[i].Name)
+	if f := t.Lookup(name); f != nil {
+		return f, nil
+	}
+	return nil, unknown("option", name, t.names(), "for all options: vidfilter help options")
 }
 
 func unknown(what, name string, known []string, hint string) error {
@@ -81,61 +83,87 @@ func unknown(what, name string, known []string, hint string) error {
 	return errorf(hint, "unknown %s %q", what, name)
 }
 
-// parse reads flags as typed: --crf 20, --crf=20, -r5, -r 5, -r=5.
+func isSwitch(f *pflag.Flag) bool { return f.Value.Type() == "bool" }
+
+func repeats(f *pflag.Flag) bool {
+	_, ok := f.Value.(pflag.SliceValue)
+	return ok
+}
+
+// parse reads and checks flags as typed.
 func (t flagTable) parse(args []string) (all []Setting, err error) {
-	for len(args) > 0 {
-		a := args[0]
-		args = args[1:]
-		var f Flag
-		var value string
-		var given bool
-		if name, ok := strings.CutPrefix(a, "--"); ok && name != "" {
-			name, value, given = strings.Cut(name, "=")
-			f, err = t.long(name)
-		} else if len(a) > 1 && a[0] == '-' && a != "--" {
-			f, err = t.short(a[1:2])
-			value, given = strings.TrimPrefix(a[2:], "="), len(a) > 2
-			if given && err == nil && !f.Value && a[2] != '=' { // switches in one: -ab
-				value, given, args = "", false, append([]string{"-" + a[2:]}, args...)
-			}
-		} else {
-			err = errorf("options of the jobs begin with dashes", "unexpected argument %q", a)
+	t.Usage = func() {}
+	err = t.ParseAll(args, func(f *pflag.Flag, value string) error {
+		if _, err := t.find(f.Name); err != nil {
+			return err
 		}
-		if err != nil {
-			return nil, err
-		}
-		if f.Value && !given {
-			if len(args) == 0 {
-				return nil, errorf("--"+f.Name+" takes "+f.Kind, "--%s needs a value", f.Name)
-			}
-			value, args = args[0], args[1:]
-		}
-		if !f.Value && !given {
-			value = "true"
-		}
-		s, err := f.setting(value)
-		if err != nil {
-			return nil, err
-		}
+		s, err := checked(f, value)
 		all = append(all, s)
+		return err
+	})
+	var missing *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = t.find("help")
+	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() == "":
+		_, err = t.find(missing.GetSpecifiedName())
+	case errors.As(err, &empty):
+		err = errorf(takes(empty.GetFlag()), "--%s needs a value", empty.GetFlag().Name)
+	case err != nil && hint.Of(err) == "":
+		err = errorf("for all options: vidfilter help options", "%v", err)
+	case err == nil && t.NArg() > 0:
+		err = errorf("options of the jobs begin with dashes", "unexpected argument %q", t.Arg(0))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
 
-func (f Flag) setting(value string) (Setting, error) {
-	if f.Value {
+func takes(f *pflag.Flag) string { return fmt.Sprintf("--%s takes %s", f.Name, f.Value.Type()) }
+
+// Canonical reads the options of a job from another machine, and returns them in the form of
+// Expand: all, and those that affect the result. Reserved options are refused.
+func Canonical(flags *pflag.FlagSet, args []string) (all, deciding []string, err error) {
+	t := flagTable{flags}
+	settings, err := t.parse(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a, b := t.excluded(settings); a != "" {
+		return nil, nil, errorf("give one of them", "--%s and --%s exclude each other", a, b)
+	}
+	all, deciding = t.args(t.canonical(settings))
+	return all, deciding, nil
+}
+
+// checked returns a flag with a value that it takes.
+func checked(f *pflag.Flag, value string) (Setting, error) {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		_ = list.Replace(nil) // or it would grow with each check
+	}
+	if err := f.Value.Set(value); err != nil {
+		return Setting{}, errorf(cmp.Or(hint.Of(err), takes(f)), "%s %q: %v", f.Name, value, err)
+	}
+	return setting(f, value)
+}
+
+func setting(f *pflag.Flag, value string) (Setting, error) {
+	if !isSwitch(f) {
 		return Setting{Name: f.Name, Value: value}, nil
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		return Setting{}, errorf("give true or false", "--%s is a switch, and %q is neither on nor off", f.Name, value)
+		return Setting{}, errorf("give true or false", "%s is a switch, and %q is neither on nor off", f.Name, value)
 	}
 	return Setting{Name: f.Name, Value: strconv.FormatBool(on)}, nil
 }
 
-// environment reads the flags that the environment has. They have the lowest rank, as in the main job.
+// environment reads the flags set by the environment. Their values are checked with the job's
+// other options, since those may override them.
 func (t flagTable) environment(env []string) (all []Setting, err error) {
-	for _, f := range t {
+	for _, f := range t.all() {
 		name := "VIDFILTER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value := ""
 		for _, e := range env {
@@ -143,10 +171,10 @@ func (t flagTable) environment(env []string) (all []Setting, err error) {
 				value = v
 			}
 		}
-		if value == "" || reserved[f.Name] != "" {
+		if value == "" {
 			continue
 		}
-		s, err := f.setting(value)
+		s, err := setting(f, value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -156,37 +184,48 @@ func (t flagTable) environment(env []string) (all []Setting, err error) {
 	return all, nil
 }
 
-// merge lays the layers upon each other, the last being the highest: what a layer says of a flag counts alone, and silences the
-// flag's rivals below.
+// merge combines the layers; later ones win. A flag in a layer replaces the same flag, and those
+// that it excludes, in the layers below.
 func (t flagTable) merge(layers ...[]Setting) []Setting {
 	var all []Setting
 	for _, layer := range layers {
 		all = slices.DeleteFunc(slices.Clone(all), func(low Setting) bool {
-			return slices.ContainsFunc(layer, func(high Setting) bool { return t.silences(high, low) })
+			return slices.ContainsFunc(layer, func(high Setting) bool { return high.Name == low.Name || t.excludes(high, low) })
 		})
 		all = append(all, layer...)
 	}
 	return t.canonical(all)
 }
 
-func (t flagTable) silences(high, low Setting) bool {
-	if high.Name == low.Name {
-		return true
-	}
-	f, err := t.long(high.Name)
-	return err == nil && high.Value != "false" && slices.Contains(f.Rivals, low.Name)
+// excludes reports whether a flag that is on cannot be combined with another.
+func (t flagTable) excludes(a, b Setting) bool {
+	f := t.Lookup(a.Name)
+	return f != nil && a.Value != "false" && slices.Contains(f.Annotations[Excludes], b.Name)
 }
 
-// canonical sorts settings into the table's order, and keeps the last of those that cannot be repeated.
+// excluded returns two flags of one layer that exclude each other.
+func (t flagTable) excluded(settings []Setting) (a, b string) {
+	for _, s := range settings {
+		for _, o := range settings {
+			if o.Value != "false" && t.excludes(s, o) {
+				return s.Name, o.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// canonical sorts settings into the table's order, and keeps the last of those that cannot be
+// repeated.
 func (t flagTable) canonical(in []Setting) (out []Setting) {
-	for _, f := range t {
+	for _, f := range t.all() {
 		var of []Setting
 		for _, s := range in {
 			if s.Name == f.Name {
 				of = append(of, s)
 			}
 		}
-		if !f.Repeat && len(of) > 1 {
+		if !repeats(f) && len(of) > 1 {
 			of = of[len(of)-1:]
 		}
 		out = append(out, of...)
@@ -194,16 +233,16 @@ func (t flagTable) canonical(in []Setting) (out []Setting) {
 	return out
 }
 
-// args returns settings as arguments; those that decide about the result also apart.
+// args returns settings as arguments; those that affect the result also apart.
 func (t flagTable) args(settings []Setting) (all, deciding []string) {
 	for _, s := range settings {
-		f, _ := t.long(s.Name)
+		f := t.Lookup(s.Name)
 		arg := "--" + s.Name
-		if f.Value || s.Value != "true" {
+		if !isSwitch(f) || s.Value != "true" {
 			arg += "=" + s.Value
 		}
 		all = append(all, arg)
-		if !f.Neutral {
+		if f.Annotations[Neutral] == nil {
 			deciding = append(deciding, arg)
 		}
 	}

@@ -9,30 +9,47 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
+	"vidfilter/internal/hint"
 )
 
 // testFlags are like the main job's.
-var testFlags = []Flag{
-	{Name: "input", Short: "i", Value: true, Kind: "FILE"},
-	{Name: "output", Short: "o", Value: true, Kind: "FILE"},
-	{Name: "format", Value: true, Kind: "NAME"},
-	{Name: "overwrite", Short: "y"},
-	{Name: "radius", Short: "r", Value: true, Kind: "N", Usage: "radius in pixels"},
-	{Name: "sigma-r", Value: true, Kind: "X"},
-	{Name: "crf", Value: true, Kind: "X", Rivals: []string{"bitrate"}},
-	{Name: "bitrate", Value: true, Kind: "RATE", Rivals: []string{"crf"}},
-	{Name: "preset", Value: true, Kind: "NAME", Examples: []string{"fast", "slow"}},
-	{Name: "no-audio"},
-	{Name: "no-subs", Short: "S"},
-	{Name: "map", Short: "m", Value: true, Repeat: true, Kind: "SPEC"},
-	{Name: "start", Value: true, Kind: "TIME"},
-	{Name: "threads", Value: true, Kind: "N", Neutral: true},
-	{Name: "quiet", Short: "q", Neutral: true},
+func testFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("job", pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.StringP("input", "i", "", "")
+	fs.StringP("output", "o", "", "")
+	fs.String("format", "", "")
+	fs.BoolP("overwrite", "y", false, "")
+	fs.IntP("radius", "r", 3, "radius in pixels")
+	fs.Float64("sigma-r", 20, "")
+	fs.Float64("crf", 18, "")
+	fs.String("bitrate", "", "")
+	fs.String("preset", "", "")
+	fs.Bool("no-audio", false, "")
+	fs.BoolP("no-subs", "S", false, "")
+	fs.StringArrayP("map", "m", nil, "")
+	fs.String("start", "", "")
+	fs.Int("threads", 0, "")
+	fs.BoolP("quiet", "q", false, "")
+	for flag, annotation := range map[string]map[string][]string{
+		"crf": {Excludes: {"bitrate"}}, "bitrate": {Excludes: {"crf"}}, "threads": {Neutral: {"true"}},
+	} {
+		fs.Lookup(flag).Annotations = annotation
+	}
+	return fs
 }
 
-var testOwn = []Flag{
-	{Name: "jobs", Value: true, Kind: "N"}, {Name: "retries", Value: true, Kind: "N"}, {Name: "stall-timeout", Value: true, Kind: "TIME"},
-	{Name: "segment", Value: true, Kind: "TIME"}, {Name: "min-free", Value: true, Kind: "SIZE"},
+func testOwn() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("batch", pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.Int("jobs", 0, "")
+	fs.Int("retries", 5, "")
+	fs.String("stall-timeout", "", "")
+	fs.String("segment", "", "")
+	fs.String("min-free", "", "")
+	return fs
 }
 
 func must(t testing.TB, err error) {
@@ -51,7 +68,7 @@ func put(t testing.TB, text string, path ...string) string {
 	return name
 }
 
-// tree makes files, the content of which is their name.
+// tree makes files whose content is their name.
 func tree(t testing.TB, names ...string) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -63,14 +80,14 @@ func tree(t testing.TB, names ...string) (dir string) {
 }
 
 func request(dir string, sources ...string) Request {
-	return Request{Sources: sources, Root: "out", Dir: dir, Home: filepath.Join(dir, "home"), Flags: testFlags, Own: testOwn}
+	return Request{Sources: sources, Root: "out", Dir: dir, Home: filepath.Join(dir, "home"), Flags: testFlags(), Own: testOwn()}
 }
 
 func mustExpand(t *testing.T, req Request) *Plan {
 	t.Helper()
 	p, err := Expand(context.Background(), req)
 	if err != nil {
-		t.Fatalf("%v\nhint: %s", err, hintOf(err))
+		t.Fatalf("%v\nhint: %s", err, hint.Of(err))
 	}
 	return p
 }
@@ -94,21 +111,21 @@ func wantItems(t *testing.T, dir string, p *Plan, want ...string) {
 	}
 }
 
-// wantError checks what an error says, and that its hint does.
+// wantError checks the text of an error and of its hint.
 func wantError(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("no error; want one with %q", texts)
 		return
 	}
-	all := err.Error() + "\nhint: " + hintOf(err)
+	all := err.Error() + "\nhint: " + hint.Of(err)
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
 			t.Errorf("the error lacks %q: %s", text, all)
 		}
 	}
-	var ours *Error
-	if errors.As(err, &ours) && ours.hint == "" && !strings.Contains(err.Error(), "cannot read") {
+	var ours *hint.Error
+	if errors.As(err, &ours) && ours.Hint() == "" && !strings.Contains(err.Error(), "cannot read") {
 		t.Errorf("no hint: %v", err)
 	}
 }

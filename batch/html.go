@@ -13,7 +13,7 @@ import (
 //go:embed report.html
 var reportHTML string
 
-// cell is a field of the HTML report: its text, and what it is sorted by.
+// cell is a field of the HTML report with its sort key.
 type cell struct {
 	Title, Text string
 	Sort        any

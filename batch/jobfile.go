@@ -6,16 +6,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
+	"vidfilter/internal/hint"
 )
 
 const jobsHint = "a job file has output:, and jobs: with a list of files; its schema: vidfilter batch --schema"
 
-// isJobFile goes by the name's ending.
+// isJobFile reports whether a name has the ending of a job file.
 func isJobFile(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(ending(name)))
 }
 
-// jobFile is what a job file says.
+// jobFile is the content of a job file.
 type jobFile struct {
 	output   string // as written
 	name     string
@@ -67,7 +70,7 @@ func (r *jobReader) errorf(n *node, hint, format string, args ...any) error {
 	return errorf(hint, "%s: %s", r.where(n), fmt.Sprintf(format, args...))
 }
 
-// object calls for each key what reads its value.
+// object calls the reader of each key.
 func (r *jobReader) object(n *node, keys map[string]func(*node) error) error {
 	if n.kind != isObject {
 		return r.errorf(n, jobsHint, "here should be %s, not %s", isObject, n.kind)
@@ -93,9 +96,9 @@ func sorted[T any](m map[string]T) []string {
 	return all
 }
 
-// at puts a line before an error.
+// at prefixes an error with its line.
 func (r *jobReader) at(n *node, err error) error {
-	return errorf(hintOf(err), "%s: %v", r.where(n), err)
+	return errorf(hint.Of(err), "%s: %v", r.where(n), err)
 }
 
 func (r *jobReader) text(n *node) (string, error) {
@@ -165,7 +168,7 @@ func (r *jobReader) settings(flags flagTable, n *node) (all []Setting, err error
 		return nil, r.errorf(n, "as in {radius: 3, crf: 20}", "here should be %s of options, not %s", isObject, n.kind)
 	}
 	for i, key := range n.keys {
-		f, err := flags.long(key.text)
+		f, err := flags.find(key.text)
 		if err != nil {
 			return nil, r.at(key, err)
 		}
@@ -181,43 +184,35 @@ func (r *jobReader) settings(flags flagTable, n *node) (all []Setting, err error
 	return all, nil
 }
 
-func (r *jobReader) setting(f Flag, n *node) (all []Setting, err error) {
-	if n.kind == isList && f.Repeat {
-		for _, item := range n.items {
-			of, err := r.setting(Flag{Name: f.Name, Value: true, Kind: f.Kind}, item)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, of...)
-		}
-		return all, nil
+func (r *jobReader) setting(f *pflag.Flag, n *node) (all []Setting, err error) {
+	if n.kind != isList || !repeats(f) {
+		s, err := r.value(f, n)
+		return []Setting{s}, err
 	}
-	s := Setting{Name: f.Name, Value: n.text, Where: r.where(n)}
-	switch scalar := n.kind == isText || n.kind == isWhole || n.kind == isNumber; {
-	case f.Value && scalar:
-		if n.text == "" || strings.ContainsRune(n.text, 0) {
-			return nil, r.errorf(n, f.Name+" takes "+f.Kind, "%s: the value is empty, or holds a NUL byte", f.Name)
+	for _, item := range n.items {
+		s, err := r.value(f, item)
+		if err != nil {
+			return nil, err
 		}
-	case f.Value:
-		return nil, r.errorf(n, f.Name+" takes "+f.Kind, "%s: %s is no value for it", f.Name, n.kind)
-	case n.kind != isBool:
-		return nil, r.errorf(n, "give true or false", "%s is a switch, and cannot be %s", f.Name, n.kind)
-	default:
-		s, err = f.setting(strings.ToLower(n.text))
-		s.Where = r.where(n)
+		all = append(all, s)
 	}
-	return []Setting{s}, err
+	return all, nil
 }
 
-// excluded returns two flags of one layer that exclude each other.
-func (t flagTable) excluded(settings []Setting) (a, b string) {
-	for _, s := range settings {
-		f, _ := t.long(s.Name)
-		for _, o := range settings {
-			if s.Value != "false" && o.Value != "false" && slices.Contains(f.Rivals, o.Name) {
-				return s.Name, o.Name
-			}
-		}
+func (r *jobReader) value(f *pflag.Flag, n *node) (Setting, error) {
+	switch scalar := n.kind == isText || n.kind == isWhole || n.kind == isNumber; {
+	case isSwitch(f) && n.kind != isBool:
+		return Setting{}, r.errorf(n, "give true or false", "%s is a switch, and cannot be %s", f.Name, n.kind)
+	case isSwitch(f):
+	case !scalar:
+		return Setting{}, r.errorf(n, takes(f), "%s: %s is no value for it", f.Name, n.kind)
+	case n.text == "" || strings.ContainsRune(n.text, 0):
+		return Setting{}, r.errorf(n, takes(f), "%s: the value is empty, or holds a NUL byte", f.Name)
 	}
-	return "", ""
+	s, err := checked(f, n.text)
+	if err != nil {
+		return s, r.at(n, err)
+	}
+	s.Where = r.where(n)
+	return s, nil
 }

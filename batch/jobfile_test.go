@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"gopkg.in/yaml.v3"
 )
 
 func TestJobFile(t *testing.T) {
@@ -55,7 +55,7 @@ batch: {jobs: 2, stall-timeout: 10m}
 	}
 }
 
-// wrong are job files with mistakes, and what is said of them. inSchema marks those that the schema lets pass.
+// wrong are invalid job files with their messages. inSchema marks those that the schema accepts.
 var wrong = []struct {
 	name, text, want string
 	inSchema         bool
@@ -89,13 +89,13 @@ var wrong = []struct {
 	{"tab.yaml", "jobs:\n\t- a", "tab.yaml:2: ", true},
 	{"open.yaml", "jobs: [a", "open.yaml:", true},
 	{"alias.yaml", "jobs: &a [*a]", "too deep", true},
-	{"bomb.yaml", bomb(), "too much", true},
-	{"key2.yaml", "jobs: [a]\n[a]: b", "a key must be a name", true},
+	{"bomb.yaml", bomb(), "too large", true},
+	{"key2.yaml", "jobs: [a]\n[a]: b", "an invalid key", true},
 	{"merge.yaml", "jobs: [a]\n<<: {output: x}", `unknown key "<<"`, true},
-	{"comma.json", "{\n\"jobs\": [\"a\",]}", "comma.json:2: unexpected ']'", true},
-	{"open.json", "{\"jobs\": [\"a\"", "the file ends in the middle", true},
-	{"none.json", "", "the file ends in the middle", true},
-	{"more.json", "{\"jobs\": [\"a\"]}\n{}", "more.json:2: something follows", true},
+	{"comma.json", "{\n\"jobs\": [\"a\",]}", "comma.json:2: invalid character ']'", true},
+	{"open.json", "{\"jobs\": [\"a\"", "open.json:1: unexpected end", true},
+	{"none.json", "", "none.json:1: unexpected end", true},
+	{"more.json", "{\"jobs\": [\"a\"]}\n{}", "more.json:2: invalid character", true},
 	{"twice.json", "{\"jobs\": [\"a\"],\n\n\"jobs\": [\"a\"]}", "twice.json:3: the key", true},
 	{"key.json", "{\n\"jobs\": [\n\"a\"],\n\"name\": 3,\"outptu\": \"x\"}", "key.json:4: the name template gives every output the same", false},
 	{"deep.json", strings.Repeat("[", 50) + strings.Repeat("]", 50), "too deep", false},
@@ -121,7 +121,7 @@ func TestJobFileRefused(t *testing.T) {
 
 func compiled(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testFlags, testOwn)))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testFlags(), testOwn())))
 	must(t, err)
 	c := jsonschema.NewCompiler()
 	must(t, c.AddResource("batch.json", doc))
@@ -145,7 +145,8 @@ func plainJSON(t testing.TB, text string) (any, bool) {
 	return v, true
 }
 
-// The schema accepts what the program does, and refuses what it does, but for what a schema cannot say.
+// The schema and the program accept and refuse the same files, except for rules that a schema
+// cannot express.
 func TestSchema(t *testing.T) {
 	s := compiled(t)
 	doc, err := os.ReadFile("../docs/jobfile.md")
@@ -159,14 +160,16 @@ func TestSchema(t *testing.T) {
 		if err := s.Validate(v); err != nil || !ok {
 			t.Errorf("%s\nin the schema: %v", e[2], err)
 		}
-		r := jobReader{name: "example." + e[1], flags: testFlags, own: testOwn}
+		r := jobReader{name: "example." + e[1], flags: flagTable{testFlags()}, own: flagTable{testOwn()}}
 		if _, err := r.parse([]byte(e[2])); err != nil {
 			t.Errorf("%s\nin the program: %v", e[2], err)
 		}
 	}
 	for _, c := range wrong {
-		v, ok := plainJSON(t, c.text)
-		if ok && !c.inSchema && s.Validate(v) == nil {
+		if c.inSchema {
+			continue // and the decoder would expand the bomb
+		}
+		if v, ok := plainJSON(t, c.text); ok && s.Validate(v) == nil {
 			t.Errorf("%s: the schema lets it pass", c.name)
 		}
 	}
@@ -178,8 +181,8 @@ func TestSchemaNames(t *testing.T) {
 			Properties map[string]any `json:"properties"`
 		} `json:"$defs"`
 	}
-	must(t, json.Unmarshal(Schema(testFlags, testOwn), &got))
-	for def, flags := range map[string]flagTable{"options": testFlags, "batch": testOwn} {
+	must(t, json.Unmarshal(Schema(testFlags(), testOwn()), &got))
+	for def, flags := range map[string]flagTable{"options": {testFlags()}, "batch": {testOwn()}} {
 		names, want := sorted(got.Defs[def].Properties), flags.names()
 		slices.Sort(want)
 		if !slices.Equal(names, want) {
@@ -188,7 +191,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// No text makes the reader panic, hang or accept what the schema refuses.
+// No text makes the reader panic, hang or accept a file that the schema refuses.
 func FuzzJobFile(f *testing.F) {
 	for _, c := range wrong {
 		f.Add(c.text, strings.HasSuffix(c.name, ".json"))
@@ -201,7 +204,7 @@ func FuzzJobFile(f *testing.F) {
 		if isJSON {
 			name = "x.json"
 		}
-		r := jobReader{name: name, flags: testFlags, own: testOwn}
+		r := jobReader{name: name, flags: flagTable{testFlags()}, own: flagTable{testOwn()}}
 		if _, err := r.parse([]byte(text)); err != nil {
 			return
 		}
@@ -221,7 +224,7 @@ func FuzzJobFile(f *testing.F) {
 }
 
 func TestLayers(t *testing.T) {
-	got := flagTable(testFlags).merge([]Setting{{Name: "bitrate", Value: "5M"}, {Name: "map", Value: "a"}},
+	got := flagTable{testFlags()}.merge([]Setting{{Name: "bitrate", Value: "5M"}, {Name: "map", Value: "a"}},
 		[]Setting{{Name: "crf", Value: "3"}}, []Setting{{Name: "map", Value: "b"}, {Name: "map", Value: "c"}})
 	want := []Setting{{Name: "crf", Value: "3"}, {Name: "map", Value: "b"}, {Name: "map", Value: "c"}}
 	if !slices.Equal(got, want) {
@@ -232,7 +235,7 @@ func TestLayers(t *testing.T) {
 func FuzzArgs(f *testing.F) {
 	f.Add("-r5 --map a -Sqr=3 --crf=1")
 	f.Fuzz(func(t *testing.T, text string) {
-		flags := flagTable(testFlags)
+		flags := flagTable{testFlags()}
 		settings, err := flags.parse(strings.Split(text, " "))
 		if err != nil {
 			return

@@ -17,7 +17,8 @@ func killItem(dir string, i int) (item Item, temp, text string) {
 	return item, filepath.Join(dir, "out", fmt.Sprintf(".%02d.temp", i)), fmt.Sprintf("result %d", i)
 }
 
-// finishAll is a batch that only has the last steps left: for each item it makes what is missing, and finishes it.
+// finishAll is a batch with only the last steps left: for each item it makes the missing file and
+// finishes it.
 func finishAll(dir string) (steps int, err error) {
 	root := filepath.Join(dir, "out")
 	for i := range killItems {
@@ -50,7 +51,7 @@ func finishAll(dir string) (steps int, err error) {
 	return steps, nil
 }
 
-// Killed at any moment, again and again, every output is whole, and made once.
+// However often it is killed, every output is whole and made once.
 func TestKilled(t *testing.T) {
 	rounds := 25
 	if testing.Short() {
@@ -89,7 +90,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// wantWhole counts the outputs, none of which may be in part, or another file than before.
+// wantWhole counts the outputs and checks that none is partial or was replaced.
 func wantWhole(t *testing.T, dir string, inodes map[string]inode) (n int) {
 	t.Helper()
 	for i := range killItems {

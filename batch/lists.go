@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// maxText is how long a list or a job file may be in bytes.
+// maxText limits lists and job files, in bytes.
 const maxText = 64 << 20
 
 func readText(name string, r io.Reader) ([]byte, error) {
@@ -21,7 +21,7 @@ func readText(name string, r io.Reader) ([]byte, error) {
 		return nil, errorf("", "cannot read %q: %v", name, bare(err))
 	}
 	if len(data) > maxText {
-		return nil, errorf("is it a list at all?", "%q is longer than %d MB", name, maxText>>20)
+		return nil, errorf("check that it is a list of names", "%q is longer than %d MB", name, maxText>>20)
 	}
 	return data, nil
 }
@@ -35,7 +35,7 @@ func (p *Plan) readFile(name string) ([]byte, error) {
 	return readText(name, f)
 }
 
-// bare takes the operation and the path off an error: the message has them already.
+// bare strips the operation and the path from an error: the message has them already.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -63,7 +63,8 @@ func (p *Plan) listFile(name string) ([]source, error) {
 	return p.list(name, bytes.NewReader(data))
 }
 
-// list reads names, one a line, or as find -print0 writes them. They are relative to where the program was started, as find's are.
+// list reads names, one per line or as written by find -print0. As with find, they are relative
+// to the working directory.
 func (p *Plan) list(name string, r io.Reader) (all []source, err error) {
 	if r == nil {
 		return nil, errorf("give the names in a file: @FILE", "there is nothing on %s", name)
@@ -99,7 +100,7 @@ func (p *Plan) jobFile(name string) (all []source, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := jobReader{name: name, flags: p.flags, own: p.req.Own}
+	r := jobReader{name: name, flags: p.flags, own: flagTable{p.req.Own}}
 	f, err := r.parse(data)
 	if err != nil {
 		return nil, err
@@ -125,13 +126,14 @@ func (p *Plan) jobFile(name string) (all []source, err error) {
 	return all, nil
 }
 
-// home expands ~, as the shell does with arguments: it returns the folder that the rest of a name is relative to.
+// home expands ~ as the shell does with arguments. It returns the base folder and the rest of the
+// name.
 func (p *Plan) home(dir, name string) (base, rest string, err error) {
 	if name != "~" && !strings.HasPrefix(name, "~/") {
 		return dir, name, nil
 	}
 	if p.req.Home == "" {
-		return "", "", errorf("set HOME, or give the folder", "%q: nobody knows where ~ is", name)
+		return "", "", errorf("set HOME, or give the folder", "%q: HOME is not set", name)
 	}
 	return p.req.Home, "." + name[1:], nil
 }

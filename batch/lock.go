@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -13,36 +14,38 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vidfilter/internal/durable"
+	"vidfilter/internal/hint"
 )
 
-// Lock keeps other batches away from a root. The system gives it back when the process ends, however it does.
-type Lock struct{ f *os.File }
+// Lock keeps other batches away from a root. The system releases it when the process ends.
+type Lock struct {
+	f    *os.File
+	root string
+}
 
-// Holder is who has a lock.
+// Holder is the process that has a lock.
 type Holder struct {
 	PID   int       `json:"pid"` // as seen on Host
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// Held is the error of a lock that another process has.
-type Held struct {
+// LockedError is the error of TryLock if another process has the lock.
+type LockedError struct {
 	Root   string
 	Holder Holder // zero if it could not be read
 }
 
-func (h *Held) Error() string {
-	if h.Holder.PID == 0 {
-		return fmt.Sprintf("another batch is at work in %q", h.Root)
+func (e *LockedError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("another batch is at work in %q", e.Root)
 	}
-	since := h.Holder.Since.Local().Format("2006-01-02 15:04:05")
-	return fmt.Sprintf("another batch is at work in %q: process %d on %s, since %s", h.Root, h.Holder.PID, h.Holder.Host, since)
+	since := e.Holder.Since.Local().Format("2006-01-02 15:04:05")
+	return fmt.Sprintf("another batch is at work in %q: process %d on %s, since %s", e.Root, e.Holder.PID, e.Holder.Host, since)
 }
 
-// Hint says what to do.
-func (h *Held) Hint() string { return "wait until it ends, or give another folder" }
-
-// TryLock takes the lock of a root, which it makes if need be. The error is a *Held where another process has it.
+// TryLock takes the lock of a root, and makes the root if need be. It returns a *LockedError if
+// another process has the lock.
 func TryLock(root string) (*Lock, error) {
 	dir := filepath.Join(root, StateDir)
 	if err := durable.MkdirAll(dir); err != nil {
@@ -55,11 +58,11 @@ func TryLock(root string) (*Lock, error) {
 	if err := flock(f); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &Held{root, holderOf(f)}
+			return nil, hint.Wrap(&LockedError{root, holderOf(f)}, "wait until it ends, or choose another folder")
 		}
-		return nil, errorf("the file system must have locks; NFS has since version 4", "cannot lock %q: %v", root, err)
+		return nil, errorf("use a file system with locks, such as NFS 4", "cannot lock %q: %v", root, err)
 	}
-	l := &Lock{f}
+	l := &Lock{f, root}
 	if err := l.sign(); err != nil {
 		l.Unlock()
 		return nil, fmt.Errorf("lock %q: %w", root, err)
@@ -76,7 +79,8 @@ func flock(f *os.File) error {
 	}
 }
 
-// sign writes who has the lock. The file stays when the lock is given back: to remove it would let two have it.
+// sign records the lock's holder. Unlock leaves the file there: if it were removed, two processes
+// could have the lock.
 func (l *Lock) sign() error {
 	host, _ := os.Hostname()
 	data, err := json.Marshal(Holder{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
@@ -99,26 +103,44 @@ func holderOf(f *os.File) (h Holder) {
 	return h
 }
 
-// Unlock gives the lock back. A second call does nothing.
+// ErrFolderGone is the error of a folder that was removed, moved or replaced under a running
+// batch.
+var ErrFolderGone = errorf("run the same command again to make the lost outputs", "the folder was removed, or replaced by another")
+
+// Check returns an error if the lock no longer is that of its folder, so that another batch could
+// take the new one. It ignores a folder that cannot be read: a mount may come back.
+func (l *Lock) Check() error {
+	own, err := l.f.Stat()
+	if err != nil {
+		return nil
+	}
+	now, err := os.Stat(filepath.Join(l.root, StateDir, "lock"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, now) {
+		return fmt.Errorf("%q: %w", l.root, ErrFolderGone)
+	}
+	return nil
+}
+
+// Unlock releases the lock. A second call does nothing.
 func (l *Lock) Unlock() {
 	_ = l.f.Truncate(0)
 	_ = l.f.Close()
 }
 
-// lockInterval is how often a waiting batch asks for the lock.
+// lockInterval is how often WaitLock tries.
 const lockInterval = 250 * time.Millisecond
 
-// WaitLock is TryLock that waits until the lock is free or ctx ends. It calls waiting once, if it has to.
-func WaitLock(ctx context.Context, root string, waiting func(*Held)) (*Lock, error) {
-	var held *Held
+// WaitLock waits until it has the lock or ctx ends. If it has to wait, it calls waiting once.
+func WaitLock(ctx context.Context, root string, waiting func(*LockedError)) (*Lock, error) {
+	var locked *LockedError
 	for {
 		l, err := TryLock(root)
-		first := held == nil
-		if !errors.As(err, &held) {
+		first := locked == nil
+		if !errors.As(err, &locked) {
 			return l, err
 		}
 		if first {
-			waiting(held)
+			waiting(locked)
 		}
 		select {
 		case <-ctx.Done():

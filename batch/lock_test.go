@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/hint"
 )
 
 // TestMain lets the test program be the other batch.
@@ -50,22 +52,22 @@ func TestLock(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "new", "root")
 	other := otherBatch(t, root)
 	_, err := TryLock(root)
-	var held *Held
-	if !errors.As(err, &held) || held.Holder.PID != other.Process.Pid || time.Since(held.Holder.Since) > time.Minute {
-		t.Fatalf("got %v, want held by %d", err, other.Process.Pid)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder.PID != other.Process.Pid || time.Since(locked.Holder.Since) > time.Minute {
+		t.Fatalf("got %v, want locked by %d", err, other.Process.Pid)
 	}
 	host, _ := os.Hostname()
-	if !strings.Contains(err.Error(), host) || held.Hint() == "" {
+	if !strings.Contains(err.Error(), host) || hint.Of(err) == "" {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := WaitLock(ctx, root, func(*Held) {}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := WaitLock(ctx, root, func(*LockedError) {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting: %v", err)
 	}
 
 	waited := 0
-	l, err := WaitLock(context.Background(), root, func(h *Held) {
+	l, err := WaitLock(context.Background(), root, func(h *LockedError) {
 		waited++
 		must(t, other.Process.Kill()) // as kill -9 does
 		other.Wait()
@@ -74,7 +76,7 @@ func TestLock(t *testing.T) {
 	if waited != 1 {
 		t.Errorf("told %d times", waited)
 	}
-	if _, err := TryLock(root); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
+	if _, err := TryLock(root); !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() {
 		t.Errorf("locked twice: %v", err)
 	}
 	l.Unlock()
@@ -82,7 +84,34 @@ func TestLock(t *testing.T) {
 	l, err = TryLock(root)
 	must(t, err)
 	l.Unlock()
-	if _, err := WaitLock(context.Background(), put(t, "", root, "file"), nil); err == nil || errors.As(err, &held) && held.Root != root {
+	if _, err := WaitLock(context.Background(), put(t, "", root, "file"), nil); err == nil || errors.As(err, &locked) && locked.Root != root {
 		t.Errorf("a file as a root: %v", err)
+	}
+}
+
+// A batch notices when its folder goes, even if another takes its place.
+func TestLockCheck(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "out")
+	l, err := TryLock(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	if err := l.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(root, root+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
+		t.Errorf("moved away: %v", err)
+	}
+	other, err := TryLock(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Unlock()
+	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
+		t.Errorf("another in its place: %v", err)
 	}
 }

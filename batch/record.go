@@ -20,43 +20,47 @@ import (
 // RecordState is how far an output has come.
 type RecordState string
 
-// The states of a record.
 const (
 	RecordRunning   RecordState = "running"
-	RecordFinishing RecordState = "finishing" // whole, under the name that Temp says or already under its own
+	RecordFinishing RecordState = "finishing" // whole, either as Temp or under its own name
 	RecordDone      RecordState = "done"
 	RecordFailed    RecordState = "failed"
 	RecordCancelled RecordState = "cancelled"
 )
 
-// Record is what is kept of an output: ROOT/.vidfilter/jobs/OUTPUT.json, which people may read.
+// Record is the record of an output, readable for people:
+// ROOT/.vidfilter/jobs/OUTPUT.json.
 type Record struct {
-	Output     string       `json:"output"` // below the root, with slashes
-	State      RecordState  `json:"state"`
-	Reason     string       `json:"reason,omitempty"` // why it failed or was cancelled, or what the output lacks
-	Source     string       `json:"source"`           // absolute
-	SourceFile Fingerprint  `json:"source_file"`      // when the work began
-	Options    []string     `json:"options"`          // those that decide about the result
-	Version    string       `json:"version"`          // of the program
-	Digest     string       `json:"digest"`
-	Attempts   int          `json:"attempts"`
-	Parts      int          `json:"parts,omitempty"` // 0 when not cut into parts
-	PartsDone  int          `json:"parts_done,omitempty"`
-	Started    time.Time    `json:"started,omitzero"`
-	Ended      time.Time    `json:"ended,omitzero"`
-	Frames     int64        `json:"frames,omitempty"`
-	FPS        float64      `json:"fps,omitempty"`
-	Temp       string       `json:"temp,omitempty"`        // where the finished file waits for its name; below the root
+	Output string      `json:"output"` // below the root, with slashes
+	State  RecordState `json:"state"`
+	// of a failure or cancellation, or the missing parts of the output
+	Reason string `json:"reason,omitempty"`
+	// the output lacks the unreadable parts of the source
+	Damaged    bool        `json:"damaged,omitempty"`
+	Source     string      `json:"source"`      // absolute
+	SourceFile Fingerprint `json:"source_file"` // when the work began
+	Options    []string    `json:"options"`     // those that decide about the result
+	Version    string      `json:"version"`     // of the program
+	Digest     string      `json:"digest"`
+	Attempts   int         `json:"attempts"`
+	Parts      int         `json:"parts,omitempty"` // 0 if not cut into parts
+	PartsDone  int         `json:"parts_done,omitempty"`
+	Started    time.Time   `json:"started,omitzero"`
+	Ended      time.Time   `json:"ended,omitzero"`
+	Frames     int64       `json:"frames,omitempty"`
+	FPS        float64     `json:"fps,omitempty"`
+	// name of the finished file before it is renamed; below the root
+	Temp       string       `json:"temp,omitempty"`
 	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file
-	Before     *Fingerprint `json:"before,omitempty"`      // of our earlier output, which this one replaces
+	// our earlier output, which this one replaces
+	Before *Fingerprint `json:"before,omitempty"`
 }
 
-// jobsDir is where records are.
 func jobsDir(root string) string { return filepath.Join(root, StateDir, "jobs") }
 
 const recordEnding = ".json"
 
-// RecordPath returns where the record of an output lies.
+// RecordPath returns the path of an output's record.
 func RecordPath(root, output string) string {
 	dir, base := filepath.Split(filepath.FromSlash(output))
 	if len(base)+len(recordEnding) > maxName {
@@ -66,7 +70,7 @@ func RecordPath(root, output string) string {
 	return filepath.Join(jobsDir(root), dir, base+recordEnding)
 }
 
-// WriteRecord replaces the record of an output, whole or not at all.
+// WriteRecord atomically replaces the record of an output.
 func WriteRecord(root string, r Record) error {
 	r.FPS = finite(r.FPS)
 	var b bytes.Buffer
@@ -86,7 +90,7 @@ func WriteRecord(root string, r Record) error {
 	return nil
 }
 
-// finite keeps a frame rate over no time from making a file that JSON cannot hold.
+// finite returns 0 for a frame rate over no time, which JSON cannot hold.
 func finite(x float64) float64 {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return 0
@@ -94,10 +98,11 @@ func finite(x float64) float64 {
 	return x
 }
 
-// ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts as none.
-var ErrDamagedRecord = errorf("its output is replaced with -y; or remove the record and the output", "the record is damaged, and counts as none")
+// ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts
+// as none.
+var ErrDamagedRecord = errorf("replace the output with -y, or remove it and its record", "the record is damaged, and counts as none")
 
-// ReadRecord returns the record of an output, or nil where there is none.
+// ReadRecord returns the record of an output, or nil if there is none.
 func ReadRecord(root, output string) (*Record, error) {
 	r, err := readRecord(RecordPath(root, output))
 	if err == nil && r != nil && r.Output != output {
@@ -124,7 +129,7 @@ func readRecord(name string) (*Record, error) {
 	return &r, nil
 }
 
-// sound says that a record has what later steps go by.
+// sound reports whether a record has the fields that its state needs.
 func (r *Record) sound() bool {
 	temp := r.Temp == "" || filepath.IsLocal(filepath.FromSlash(r.Temp))
 	local := r.Output != "" && filepath.IsLocal(filepath.FromSlash(r.Output))
@@ -139,7 +144,8 @@ func (r *Record) sound() bool {
 	return false
 }
 
-// Records calls f with every record below a root, in the order of names. Damaged ones are passed as errors.
+// Records calls f with every record below a root, in the order of names. Damaged records are
+// passed as errors.
 func Records(root string, f func(*Record, error)) error {
 	return filepath.WalkDir(jobsDir(root), func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -158,7 +164,7 @@ func Records(root string, f func(*Record, error)) error {
 	})
 }
 
-// Tidy removes what killed runs have left of records they were writing. Only who has the lock may call it.
+// Tidy removes unfinished records of killed runs. The caller must hold the lock.
 func Tidy(root string) error {
 	return filepath.WalkDir(jobsDir(root), func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), durable.TempPrefix) && !strings.HasSuffix(name, recordEnding) {
@@ -171,10 +177,10 @@ func Tidy(root string) error {
 	})
 }
 
-// outputsOf returns the outputs that earlier runs have made, so that they are not taken for sources.
+// outputsOf returns the outputs of earlier runs, so that they are not taken for sources.
 func outputsOf(root string) map[inode]bool {
 	all := map[inode]bool{}
-	_ = Records(root, func(r *Record, err error) { // what cannot be read is found again by Check
+	_ = Records(root, func(r *Record, err error) { // Check reports unreadable records later
 		if err != nil || r.OutputFile == nil && r.Before == nil {
 			return
 		}

@@ -13,21 +13,23 @@ import (
 	"vidfilter/internal/text"
 )
 
-// Row is a line of the report: a source and what became of it.
+// Row is a line of the report: a source and its result.
 type Row struct {
-	File     string  `json:"file"`   // the source
-	Output   string  `json:"output"` // below the root
-	State    string  `json:"state"`  // done, failed, skipped, ...: the caller's words
-	Reason   string  `json:"reason,omitempty"`
+	File   string `json:"file"`   // the source
+	Output string `json:"output"` // below the root
+	State  string `json:"state"`  // done, failed, skipped ...: the caller's words
+	Reason string `json:"reason,omitempty"`
+	// the output lacks the unreadable parts of the source
+	Damaged  bool    `json:"damaged,omitempty"`
 	Attempts int     `json:"attempts,omitempty"`
 	Frames   int64   `json:"frames,omitempty"`
-	FPS      float64 `json:"fps,omitempty"`         // frames a second that were done
+	FPS      float64 `json:"fps,omitempty"`         // frames per second of work
 	Before   int64   `json:"bytes_before"`          // size of the source
 	After    int64   `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
-	Seconds  float64 `json:"seconds,omitempty"`     // that it took
+	Seconds  float64 `json:"seconds,omitempty"`
 }
 
-// Meta is what a report says of the batch as a whole.
+// Meta describes the batch as a whole.
 type Meta struct {
 	Version string    `json:"version"`
 	Command []string  `json:"command"`
@@ -44,10 +46,10 @@ type Totals struct {
 	Frames  int64          `json:"frames"`
 	Before  int64          `json:"bytes_before"` // of those that have an output
 	After   int64          `json:"bytes_after"`
-	Seconds float64        `json:"seconds"` // one after another
+	Seconds float64        `json:"seconds"` // of work
 }
 
-// TotalsOf sums up.
+// TotalsOf returns the sums of rows.
 func TotalsOf(rows []Row) Totals {
 	t := Totals{Files: len(rows), States: map[string]int{}}
 	for _, r := range rows {
@@ -61,7 +63,7 @@ func TotalsOf(rows []Row) Totals {
 	return t
 }
 
-// counts says how many rows are in which state: "12 done, 1 failed".
+// counts returns the number of rows in each state, such as "12 done, 1 failed".
 func (t Totals) counts() string {
 	var parts []string
 	for _, s := range sorted(t.States) {
@@ -70,7 +72,7 @@ func (t Totals) counts() string {
 	return text.List(parts...)
 }
 
-// CheckReport refuses the name of a report that WriteReport would not know how to write. It is for the start.
+// CheckReport refuses a name that WriteReport cannot write to. Call it at the start.
 func CheckReport(path string) error {
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case ext != ".json" && ext != ".html":
@@ -78,34 +80,21 @@ func CheckReport(path string) error {
 	case durable.IsDir(path):
 		return errorf("--report FILE.json or FILE.html", "the report %q is a folder", path)
 	case !durable.IsDir(filepath.Dir(path)):
-		return errorf("make the folder first", "there is no folder %q for the report", filepath.Dir(path))
+		return errorf("create the folder first", "there is no folder %q for the report", filepath.Dir(path))
 	}
 	return nil
 }
 
-// WriteReport writes a report by the ending of its name, whole or not at all.
-func WriteReport(path string, rows []Row, meta Meta) error {
-	if err := CheckReport(path); err != nil {
-		return err
-	}
+// WriteReport writes a report in the format of the name's ending.
+func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		rows[i].FPS, rows[i].Seconds = finite(rows[i].FPS), finite(rows[i].Seconds)
 	}
-	var b strings.Builder
-	var err error
-	if strings.EqualFold(filepath.Ext(path), ".html") {
-		err = writeHTML(&b, rows, meta)
-	} else {
-		err = writeJSON(&b, rows, meta)
+	if strings.EqualFold(filepath.Ext(name), ".html") {
+		return writeHTML(w, rows, meta)
 	}
-	if err == nil {
-		err = durable.WriteFile(path, []byte(b.String()))
-	}
-	if err != nil {
-		return fmt.Errorf("write the report %q: %w", path, err)
-	}
-	return nil
+	return writeJSON(w, rows, meta)
 }
 
 func writeJSON(w io.Writer, rows []Row, meta Meta) error {
@@ -119,7 +108,7 @@ func writeJSON(w io.Writer, rows []Row, meta Meta) error {
 	}{meta, TotalsOf(rows), append([]Row{}, rows...)})
 }
 
-// formatSeconds writes a time, and nothing for none.
+// formatSeconds returns "" for no time.
 func formatSeconds(s float64) string {
 	if s <= 0 {
 		return ""
@@ -151,7 +140,7 @@ func formatBytes(n int64) string {
 	return text.Size(n)
 }
 
-// share is the size after by that before: "-38%".
+// share returns the change in size, such as "-38%".
 func share(before, after int64) string {
 	if before <= 0 || after <= 0 {
 		return ""

@@ -3,6 +3,7 @@ package batch
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -29,7 +30,7 @@ func TestTable(t *testing.T) {
 	want := strings.TrimPrefix(`
 file                  frames  fps   before    after  time  state    reason
 tape 1.mkv             15000   61  4.20 GB  2.10 GB  4:04  done
-日本.mkv                           1.00 kB           0:03  failed   the input is corrupt: no frame in it can be decoded…
+日本.mkv                           1.00 kB           0:03  failed   the input is corrupt: no frame in it can be decoded (3 attempts)
 a\u000a\u001b[2J.mp4                                       skipped
 total                  15000       4.20 GB  2.10 GB
 1 done, 1 failed, 1 skipped; 4.20 GB became 2.10 GB (-50%)
@@ -53,7 +54,11 @@ func TestTableFits(t *testing.T) {
 		if len(lines) != len(testRows)+3 {
 			t.Fatalf("%d lines:\n%s", len(lines), b.String())
 		}
+		if !strings.Contains(b.String(), testRows[1].Reason+" (3 attempts)\n") {
+			t.Errorf("%d columns: the reason is cut:\n%s", width, b.String())
+		}
 		for _, line := range lines[:len(lines)-1] {
+			line, _, _ := strings.Cut(line, testRows[1].Reason) // the reason comes last
 			if text.Columns(line) > width || strings.Contains(line, "\x1b") || !utf8.ValidString(line) {
 				t.Errorf("%d columns, not %d: %q", text.Columns(line), width, line)
 			}
@@ -64,14 +69,38 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// The reason does not repeat the path of its row.
+func TestReasonWithoutPath(t *testing.T) {
+	for reason, want := range map[string]string{
+		"decode /in/a b.mkv: there is no video":    "decode: there is no video",
+		`open "/in/a b.mkv": damaged or no video`:  "open: damaged or no video",
+		`"/in/a b.mkv": the source changed`:        "the source changed",
+		"/in/a b.mkv: it is no video":              "it is no video",
+		"open /in/other.mkv: no such file":         "open /in/other.mkv: no such file",
+		"the process was killed by signal 9 (kill": "the process was killed by signal 9 (kill",
+	} {
+		if got := (Row{File: "/in/a b.mkv", Reason: reason}).reason(); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
 func testMeta() Meta {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	return Meta{"1.0", []string{"vidfilter", "batch", "<b>"}, "/out", "host", at, at.Add(90 * time.Minute)}
 }
 
+func writeReport(name string, rows []Row, meta Meta) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(WriteReport(f, name, rows, meta), f.Close())
+}
+
 func TestReportJSON(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.JSON")
-	must(t, WriteReport(name, testRows, testMeta()))
+	must(t, writeReport(name, testRows, testMeta()))
 	data, err := os.ReadFile(name)
 	must(t, err)
 	var got struct {
@@ -84,8 +113,8 @@ func TestReportJSON(t *testing.T) {
 		got.Root != "/out" || !got.Ended.Equal(testMeta().Ended) {
 		t.Errorf("%+v", got)
 	}
-	must(t, WriteReport(name, []Row{{FPS: math.Inf(1), Seconds: math.NaN()}}, testMeta()))
-	must(t, WriteReport(name, nil, testMeta()))
+	must(t, writeReport(name, []Row{{FPS: math.Inf(1), Seconds: math.NaN()}}, testMeta()))
+	must(t, writeReport(name, nil, testMeta()))
 	if data, _ = os.ReadFile(name); !strings.Contains(string(data), `"files": []`) {
 		t.Errorf("%s", data)
 	}
@@ -93,7 +122,7 @@ func TestReportJSON(t *testing.T) {
 
 func TestReportHTML(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.html")
-	must(t, WriteReport(name, testRows, testMeta()))
+	must(t, writeReport(name, testRows, testMeta()))
 	data, err := os.ReadFile(name)
 	must(t, err)
 	page := string(data)
@@ -150,12 +179,11 @@ func TestReportRefused(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "d.html"), 0o755))
 	for name, want := range map[string]string{"r.txt": ".json or .html", "r": ".json or .html", "d.html": "is a folder", "no/r.json": "no folder"} {
 		wantError(t, CheckReport(filepath.Join(dir, name)), want)
-		wantError(t, WriteReport(filepath.Join(dir, name), nil, Meta{}), want)
 	}
 	must(t, CheckReport(filepath.Join(dir, "r.html")))
 }
 
-// What is not known is left empty.
+// Unknown values are left empty.
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		formatSeconds(0): "", formatSeconds(0.2): "0:01", formatSeconds(36061): "10:01:01", formatBytes(0): "", formatBytes(1): "1 B",

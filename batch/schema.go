@@ -4,13 +4,16 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+
+	"github.com/spf13/pflag"
 )
 
 //go:embed schema.json
 var schemaJSON []byte
 
-// Schema returns the JSON Schema of job files, with the flags of the main job and the batch's own filled in.
-func Schema(flags, own []Flag) []byte {
+// Schema returns the JSON Schema of job files, with the flags of the main job and the batch's own
+// filled in.
+func Schema(flags, own *pflag.FlagSet) []byte {
 	var root map[string]any
 	if err := json.Unmarshal(schemaJSON, &root); err != nil {
 		panic("batch: schema.json: " + err.Error()) // it is part of the program
@@ -28,29 +31,24 @@ func Schema(flags, own []Flag) []byte {
 	return b.Bytes()
 }
 
-func properties(flags []Flag) map[string]any {
+func properties(flags *pflag.FlagSet) map[string]any {
 	all := map[string]any{}
-	for _, f := range flags {
-		if reserved[f.Name] == "" {
-			all[f.Name] = property(f)
-		}
+	for _, f := range (flagTable{flags}).all() {
+		all[f.Name] = property(f)
 	}
 	return all
 }
 
-func property(f Flag) map[string]any {
-	p := map[string]any{}
-	if f.Usage != "" {
-		p["description"] = f.Usage
-	}
-	if len(f.Examples) > 0 {
-		p["examples"] = f.Examples
+func property(f *pflag.Flag) map[string]any {
+	p := map[string]any{"description": f.Usage}
+	if c, ok := f.Value.(interface{ Choices() []string }); ok && len(c.Choices()) > 0 {
+		p["examples"] = c.Choices()
 	}
 	value := map[string]any{"$ref": "#/$defs/text"}
 	switch {
-	case !f.Value:
+	case isSwitch(f):
 		p["type"] = "boolean"
-	case f.Repeat:
+	case repeats(f):
 		p["anyOf"] = []any{value, map[string]any{"type": "array", "items": value}}
 	default:
 		p["$ref"] = "#/$defs/text"

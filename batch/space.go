@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space returns the bytes that are free for this user, and all, of the file system that a path lies on, or will: what is not there
-// yet is asked of the folder above.
+// Space returns the bytes free for this user, and all bytes, of a path's file system. If the path
+// does not exist yet, the folder above decides.
 func Space(path string) (free, total int64, err error) {
 	var s unix.Statfs_t
 	for {
@@ -35,28 +35,28 @@ const (
 	leastFree   = gigabyte
 	mostFree    = 20 * gigabyte
 	freePart    = 100 // 1 % of the file system
-	smallPart   = 4   // but no more than a quarter of it
-	slackPart   = 4   // work goes on with a quarter more than the least
+	smallPart   = 4   // but at most a quarter of it
+	slackPart   = 4   // work resumes with a quarter more than the minimum
 	leastMargin = 1 << 20
 )
 
-// DefaultMinFree is how much of a file system of the given size is to stay free: the larger of 1 GB and 1 %, but no more than 20 GB,
-// which any file that is being written needs long to fill, and no more than a quarter of a small disk.
+// DefaultMinFree returns how much of a file system should stay free: 1 GB or 1 %, whichever is
+// larger, but at most 20 GB and a quarter of the disk.
 func DefaultMinFree(total int64) int64 {
 	return min(max(leastFree, total/freePart), mostFree, total/smallPart)
 }
 
-// Room says when to pause for want of space. It pauses below the least, and goes on a quarter above it, so that it does not
-// go to and fro.
+// Room decides when to pause for lack of space. It resumes at a quarter above the minimum so that
+// it does not flap.
 type Room struct {
 	min    int64
 	paused bool
 }
 
-// NewRoom takes the bytes that are to stay free; 0 never pauses.
+// NewRoom takes the bytes that must stay free; 0 never pauses.
 func NewRoom(minFree int64) *Room { return &Room{min: minFree} }
 
-// Paused says whether to pause, now that so much is free.
+// Paused reports whether to pause with this many bytes free.
 func (r *Room) Paused(free int64) bool {
 	limit := r.min
 	if r.paused {
@@ -66,5 +66,5 @@ func (r *Room) Paused(free int64) bool {
 	return r.paused
 }
 
-// Enough is with how many free bytes work goes on after a pause.
+// Enough returns the free bytes at which work resumes after a pause.
 func (r *Room) Enough() int64 { return r.min + max(r.min/slackPart, leastMargin) }

@@ -2,128 +2,75 @@ package batch
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"vidfilter/internal/text"
 )
 
-// column of the table on the terminal.
+// column is one of the table on the terminal.
 type column struct {
-	title string
-	right bool // numbers
-	least int  // to which it may be cut; 0: not at all
-	text  func(Row) string
+	text.Column
+	cell func(Row) string
+}
+
+func number(title string, drop int, cell func(Row) string) column {
+	return column{text.Column{Title: title, Right: true, Drop: drop}, cell}
 }
 
 var columns = []column{
-	{"file", false, 16, func(r Row) string { return r.Output }},
-	{"frames", true, 0, func(r Row) string { return formatCount(r.Frames) }},
-	{"fps", true, 0, func(r Row) string { return formatFPS(r.FPS) }},
-	{"before", true, 0, func(r Row) string { return formatBytes(r.Before) }},
-	{"after", true, 0, func(r Row) string { return formatBytes(r.After) }},
-	{"time", true, 0, func(r Row) string { return formatSeconds(r.Seconds) }},
-	{"state", false, 0, func(r Row) string { return r.State }},
-	{"reason", false, 24, func(r Row) string { return r.reason() }},
+	{text.Column{Title: "file", Least: 16}, func(r Row) string { return r.Output }},
+	number("frames", 2, func(r Row) string { return formatCount(r.Frames) }),
+	number("fps", 1, func(r Row) string { return formatFPS(r.FPS) }),
+	number("before", 4, func(r Row) string { return formatBytes(r.Before) }),
+	number("after", 5, func(r Row) string { return formatBytes(r.After) }),
+	number("time", 3, func(r Row) string { return formatSeconds(r.Seconds) }),
+	{text.Column{Title: "state"}, func(r Row) string { return r.State }},
+	{text.Column{Title: "reason", Least: 24, Whole: true}, Row.reason},
 }
 
-// reason tells of attempts, too.
+// reason adds the number of attempts, and strips the path, which the row has already.
 func (r Row) reason() string {
+	reason := r.Reason
+	if r.File != "" {
+		reason = strings.NewReplacer(" "+strconv.Quote(r.File), "", " "+r.File, "", strconv.Quote(r.File)+": ", "", r.File+": ", "").Replace(reason)
+	}
 	if r.Attempts < 2 {
-		return r.Reason
+		return reason
 	}
 	attempts := formatCount(int64(r.Attempts)) + " attempts"
-	if r.Reason == "" {
+	if reason == "" {
 		return attempts
 	}
-	return r.Reason + " (" + attempts + ")"
+	return reason + " (" + attempts + ")"
 }
 
-// dropped are the columns that a narrow terminal does without, in turn.
-var dropped = []string{"fps", "frames", "time", "before", "after"}
-
-const gap = 2
-
-// Table writes rows for a terminal of so many columns, with a line of sums. Names are cut in the middle where they do not fit,
-// reasons at their end; columns that have nothing to say are left out, and others below 80 columns or so. Below 52, lines may be longer.
+// Table writes rows and totals for a terminal of the given width. Long names are cut in the
+// middle, and a narrow terminal gets fewer columns. Reasons are never cut, so their lines may be
+// longer.
 func Table(w io.Writer, rows []Row, width int) error {
 	total := TotalsOf(rows)
-	sum := Row{Output: "total", Frames: total.Frames, Before: total.Before, After: total.After}
-	cols, widths := layout(append(rows[:len(rows):len(rows)], sum), width)
-	var b strings.Builder
-	line := func(cell func(column) string) {
-		var cells strings.Builder
-		for i, c := range cols {
-			cells.WriteString(c.fit(cell(c), widths[i]) + strings.Repeat(" ", gap))
-		}
-		b.WriteString(strings.TrimRight(cells.String(), " ") + "\n")
+	t := text.Table{Width: width, Sparse: true}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
 	}
-	line(func(c column) string { return c.title })
+	add := func(r Row) {
+		var cells []string
+		for _, c := range columns {
+			cells = append(cells, c.cell(r))
+		}
+		t.Add(cells...)
+	}
 	for _, r := range rows {
-		line(func(c column) string { return c.text(r) })
+		add(r)
 	}
 	if len(rows) > 1 {
-		line(func(c column) string { return c.text(sum) })
+		add(Row{Output: "total", Frames: total.Frames, Before: total.Before, After: total.After})
 	}
 	end := total.counts()
 	if s := share(total.Before, total.After); s != "" {
 		end += "; " + text.Size(total.Before) + " became " + text.Size(total.After) + " (" + s + ")"
 	}
-	b.WriteString(end + "\n")
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, t.String()+end+"\n")
 	return err
-}
-
-// layout chooses columns and how wide they are.
-func layout(rows []Row, width int) (cols []column, widths []int) {
-	without := map[string]bool{}
-	for i := 0; ; i++ {
-		cols, widths = natural(rows, without)
-		over := -width - gap
-		for _, w := range widths {
-			over += w + gap
-		}
-		for _, narrow := range []string{"reason", "file"} { // the reason is in the report, too
-			over = shrink(cols, widths, narrow, over)
-		}
-		if over <= 0 || i == len(dropped) {
-			return cols, widths
-		}
-		without[dropped[i]] = true
-	}
-}
-
-func natural(rows []Row, without map[string]bool) (cols []column, widths []int) {
-	for _, c := range columns {
-		w := 0
-		for _, r := range rows {
-			w = max(w, text.Columns(text.OneLine(c.text(r))))
-		}
-		if w == 0 || without[c.title] {
-			continue
-		}
-		cols, widths = append(cols, c), append(widths, max(w, len(c.title)))
-	}
-	return cols, widths
-}
-
-func shrink(cols []column, widths []int, title string, over int) int {
-	for i, c := range cols {
-		if c.title == title && over > 0 {
-			less := max(0, min(over, widths[i]-c.least))
-			widths[i] -= less
-			over -= less
-		}
-	}
-	return over
-}
-
-// fit makes a cell of a text: names are cut in the middle, reasons at the end.
-func (c column) fit(s string, width int) string {
-	switch {
-	case c.right:
-		return text.PadLeft(s, width)
-	case c.title == "reason":
-		s = text.Clip(s, width)
-	}
-	return text.Pad(s, width)
 }

@@ -9,7 +9,7 @@ import (
 	"vidfilter/internal/text"
 )
 
-// DefaultName is the template of names where none is given.
+// DefaultName is the default name template.
 const DefaultName = "{stem}{ext}"
 
 var fields = []string{"stem", "ext", "name", "dir", "index"}
@@ -20,12 +20,12 @@ const fieldHint = "fields: {stem} {ext} {name} {dir} {index} {index:04}; a brace
 type nameTemplate []piece
 
 type piece struct {
-	text  string // where field is ""
+	text  string // if field is ""
 	field string
-	width int // of index, filled with zeros
+	width int // of index, padded with zeros
 }
 
-// maxWidth is what is left of {index:N} before it is a slip of the finger.
+// maxWidth is the largest N in {index:N}: more is a typo.
 const maxWidth = 12
 
 func parseTemplate(s string) (t nameTemplate, err error) {
@@ -61,7 +61,7 @@ func parseTemplate(s string) (t nameTemplate, err error) {
 		return nil, errorf("names are below the root, which is -o FOLDER", "the name template begins with a slash")
 	}
 	if !t.uses("stem", "name", "index") {
-		return nil, errorf("say what they differ in: {stem}, {name} or {index}", "the name template gives every output the same name")
+		return nil, errorf("use {stem}, {name} or {index}", "the name template gives every output the same name")
 	}
 	return t, nil
 }
@@ -99,12 +99,12 @@ func (t nameTemplate) uses(names ...string) bool {
 	return false
 }
 
-// values are what the fields of a template stand for.
+// values holds the values of the fields.
 type values struct {
 	name   string // of the source, without its folder
-	dir    string // below the folder that was given, or the name of the folder of a file that was given
-	format string // as of --format
-	below  bool   // dir is below a folder that was given, and is kept
+	dir    string // below the given folder, or the name of a given file's folder
+	format string // from --format
+	below  bool   // dir is below a given folder, and is kept
 	index  int
 }
 
@@ -130,14 +130,14 @@ func (t nameTemplate) output(v values) (string, error) {
 	}
 	name := b.String()
 	if t.uses("dir") {
-		name = strings.TrimPrefix(name, "/") // of "{dir}/{stem}" where there is no folder
+		name = strings.TrimPrefix(name, "/") // of "{dir}/{stem}" without a folder
 	} else if v.below && v.dir != "" {
 		name = v.dir + "/" + name
 	}
 	return cleanOutput(name, v.format)
 }
 
-// cleanOutput checks a path below the root, and tidies it.
+// cleanOutput checks and normalizes a path below the root.
 func cleanOutput(name, format string) (string, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
@@ -157,16 +157,16 @@ func cleanOutput(name, format string) (string, error) {
 	}
 	name = path.Clean(name)
 	if strings.HasPrefix(name, "-") {
-		name = "_" + name[1:] // whoever types the name later would give an option
+		name = "_" + name[1:] // or it would be taken for an option on a command line
 	}
 	first, _, _ := strings.Cut(name, "/")
 	if first == StateDir || name == "." {
-		return "", errorf("the folder "+StateDir+" is where a batch keeps its state", "the output's name %q cannot be", name)
+		return "", errorf("a batch keeps its state in the folder "+StateDir, "the output's name %q is reserved", name)
 	}
 	return name, checkEnding(name, format)
 }
 
-// maxName is how long a name may be in bytes: file systems take 255, and temporary names and records need some.
+// maxName is the longest name in bytes that file systems take.
 const maxName = 255
 
 func checkEnding(name, format string) error {

@@ -3,8 +3,11 @@ package batch
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"vidfilter/encode/formats"
 )
 
 func TestTemplate(t *testing.T) {
@@ -106,13 +109,11 @@ func FuzzTemplate(f *testing.F) {
 }
 
 func TestEndings(t *testing.T) {
-	seen := map[string]bool{}
-	for _, c := range videos {
-		for ext := range strings.FieldsSeq(c.endings) {
-			if seen[ext] || ext != strings.ToLower(ext) || ext[0] != '.' {
-				t.Errorf("%q is there twice, or no ending", ext)
+	for _, f := range formats.All {
+		for _, ext := range slices.Concat(f.Endings, f.Sources) {
+			if ext[0] != '.' {
+				t.Errorf("%q is no ending", ext)
 			}
-			seen[ext] = true
 			if err := checkEnding("x"+outputEnding(ext, ""), ""); err != nil {
 				t.Errorf("%s becomes what cannot be written: %v", ext, err)
 			}

@@ -13,17 +13,18 @@ import (
 // StateDir is the folder below the root in which a batch keeps its state.
 const StateDir = ".vidfilter"
 
-// found is a file that a walk came upon.
+// found is a file found by a walk.
 type found struct {
-	path string // as the walk got there
-	rel  string // its folder below the one that was walked, with slashes; "" at the top
+	path string // as the walk reached it
+	rel  string // its folder below the walked one, with slashes; "" at the top
 	info fs.FileInfo
+	link bool
 }
 
-// name is the path below the folder that was walked.
+// name returns the path below the walked folder.
 func (f found) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
 
-// inode tells a file from all others, whatever its name.
+// inode identifies a file whatever its name.
 type inode struct{ dev, ino uint64 }
 
 func inodeOf(i fs.FileInfo) inode {
@@ -31,14 +32,16 @@ func inodeOf(i fs.FileInfo) inode {
 	return inode{uint64(s.Dev), s.Ino} // Dev is narrower on some systems
 }
 
-// walk goes through a folder in natural order. Links are followed; each folder is entered once, by its own name if it has one in here.
+// walk goes through a folder in natural order. It follows links, except to folders above. It
+// enters each folder once, and takes each linked file once, under its own name if that is below
+// the folder.
 type walk struct {
-	skip    func(path string, i fs.FileInfo) bool // folders and files to leave out; may be nil
+	skip    func(path string, i fs.FileInfo) bool // leaves files and folders out; may be nil
 	shallow bool
-	problem func(path string, err error) // what could not be read; the rest goes on
+	problem func(path string, err error) // for unreadable files and folders; the walk continues
 
 	seen  map[inode]bool
-	links []found // folders behind links, for later
+	links []found // linked folders, walked last
 	files []found
 }
 
@@ -48,7 +51,8 @@ func (w *walk) run(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.folder(found{dir, "", i}); err != nil {
+	w.above(dir)
+	if err := w.folder(found{path: dir, info: i}); err != nil {
 		return err
 	}
 	for len(w.links) > 0 {
@@ -58,8 +62,39 @@ func (w *walk) run(dir string) error {
 			w.problem(next.path, err)
 		}
 	}
+	w.once()
 	slices.SortStableFunc(w.files, func(a, b found) int { return comparePaths(a.name(), b.name()) })
 	return nil
+}
+
+// above marks the folders above dir as seen, so that no link leads up there.
+func (w *walk) above(dir string) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	for err == nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		if i, err := os.Stat(dir); err == nil {
+			w.seen[inodeOf(i)] = true
+		}
+	}
+}
+
+// once drops links to files that were found themselves.
+func (w *walk) once() {
+	there := map[inode]bool{}
+	for _, f := range w.files {
+		if !f.link {
+			there[inodeOf(f.info)] = true
+		}
+	}
+	w.files = slices.DeleteFunc(w.files, func(f found) bool {
+		id := inodeOf(f.info)
+		twice := f.link && there[id]
+		there[id] = true
+		return twice
+	})
 }
 
 func (w *walk) folder(f found) error {
@@ -92,10 +127,10 @@ func (w *walk) entry(in found, e fs.DirEntry) {
 		}
 	case w.skip != nil && w.skip(name, i):
 	case i.Mode().IsRegular() && isVideo(e.Name()):
-		w.files = append(w.files, found{name, in.rel, i})
+		w.files = append(w.files, found{name, in.rel, i, e.Type()&fs.ModeSymlink != 0})
 	case i.IsDir() && !w.shallow:
-		below := found{name, path.Join(in.rel, e.Name()), i}
-		if e.Type()&fs.ModeSymlink != 0 {
+		below := found{name, path.Join(in.rel, e.Name()), i, e.Type()&fs.ModeSymlink != 0}
+		if below.link {
 			w.links = append(w.links, below)
 		} else if err := w.folder(below); err != nil {
 			w.problem(name, err)
@@ -108,7 +143,7 @@ func comparePaths(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "/"), strings.Split(b, "/"), compareNatural)
 }
 
-// compareNatural orders names as people do: tape 2 before tape 10, and capitals beside small letters.
+// compareNatural sorts tape 2 before tape 10, and ignores case.
 func compareNatural(a, b string) int {
 	x, y := strings.ToLower(a), strings.ToLower(b)
 	for x != "" && y != "" {

@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Watcher finds files that appear in a folder and stop growing. It asks again and again instead of being told, which works
-// on network mounts, too. Whether somebody still has a file open cannot be known there; that size and time stay the same is the sign.
-// What is being downloaded (.part, .tmp, .crdownload) has no ending of a video, and so is left alone.
+// Watcher finds files that appear in a folder and stop growing. It polls, which works on network
+// mounts, too. There it cannot know whether a file is still open, so it waits until size and time
+// stay the same. Downloads in progress (.part, .tmp, .crdownload) have no video's ending and are
+// ignored.
 type Watcher struct {
 	Dir      string
-	Settle   time.Duration // how long a file must not change
-	Interval time.Duration // from look to look
+	Settle   time.Duration // how long a file must stay unchanged
+	Interval time.Duration // between two looks
 	Shallow  bool
-	Root     string                       // of the outputs: left out where it lies in Dir
-	Problem  func(path string, err error) // what could not be read, at each look; may be nil
+	Root     string // of the outputs: left out if it lies in Dir
+	// called at each look for unreadable files; may be nil
+	Problem func(path string, err error)
 
 	files map[string]*watched
 }
 
-// Defaults of a Watcher.
 const (
 	DefaultSettle   = 10 * time.Second
 	DefaultInterval = 2 * time.Second
 )
 
-// watched is a file as it was last seen.
+// watched is a file as last seen.
 type watched struct {
 	stamp
 	since   time.Time // when it was first seen like that
@@ -41,8 +42,8 @@ type stamp struct {
 	inode inode
 }
 
-// Run calls yield with each file that has settled, in natural order, and again when it was replaced by another. It returns when ctx
-// ends, with its cause, or with the error of yield.
+// Run calls yield with each file that has settled, in natural order, and again if it was
+// replaced. It returns the cause of ctx when that ends, or the error of yield.
 func (w *Watcher) Run(ctx context.Context, yield func(path string) error) error {
 	for {
 		for _, name := range w.look(ctx, time.Now()) {
@@ -58,7 +59,7 @@ func (w *Watcher) Run(ctx context.Context, yield func(path string) error) error 
 	}
 }
 
-// Pending returns how many files have been seen that have not settled.
+// Pending returns the number of files that have not settled.
 func (w *Watcher) Pending() (n int) {
 	for _, f := range w.files {
 		if !f.yielded {
@@ -74,7 +75,8 @@ func (w *Watcher) problem(name string, err error) {
 	}
 }
 
-// look returns what has settled by now. While the folder is away, nothing is forgotten: a mount may come back.
+// look returns the files that have settled by now. If the folder is away, it forgets nothing: a
+// mount may come back.
 func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 	walk := &walk{shallow: w.Shallow, problem: w.problem, skip: w.skip(ctx)}
 	err := walk.run(w.Dir)
@@ -89,7 +91,8 @@ func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 	for _, f := range walk.files {
 		state := w.state(f, now)
 		seen[f.path] = state
-		if !state.yielded && state.size > 0 && now.Sub(state.since) >= w.Settle { // an empty file is one that is about to begin
+		// an empty file is about to be written
+		if !state.yielded && state.size > 0 && now.Sub(state.since) >= w.Settle {
 			state.yielded = true
 			settled = append(settled, f.path)
 		}
@@ -106,7 +109,7 @@ func (w *Watcher) state(f found, now time.Time) *watched {
 	return &watched{stamp: s, since: now}
 }
 
-// skip leaves out the root, and our own outputs where they lie among the sources.
+// skip leaves out the root, and our own outputs among the sources.
 func (w *Watcher) skip(ctx context.Context) func(string, fs.FileInfo) bool {
 	root, err := os.Stat(w.Root)
 	var our map[inode]bool
@@ -118,7 +121,7 @@ func (w *Watcher) skip(ctx context.Context) func(string, fs.FileInfo) bool {
 	}
 }
 
-// within says whether a folder is another or lies below it, whatever links lead there.
+// within reports whether dir is root or lies below it, with links resolved.
 func within(dir, root string) bool {
 	a, err := filepath.EvalSymlinks(dir)
 	b, err2 := filepath.EvalSymlinks(root)

@@ -25,7 +25,7 @@ func newWatching(t *testing.T, dir string) *watching {
 	return w
 }
 
-// after turns the clock on, and wants files by their names below the folder.
+// after advances the clock, and expects files by their names below the folder.
 func (w *watching) after(d time.Duration, want ...string) {
 	w.Helper()
 	w.now = w.now.Add(d)
@@ -55,13 +55,13 @@ func TestWatch(t *testing.T) {
 	w.after(time.Second, "b.mkv")
 	w.after(time.Hour)
 
-	touch(t, filepath.Join(dir, "b.mkv"), time.Unix(5, 5)) // the same size, another time
+	touch(t, filepath.Join(dir, "b.mkv"), time.Unix(5, 5)) // same size, other time
 	w.after(0)
 	w.after(10*time.Second, "b.mkv")
 
 	old, err := os.Stat(filepath.Join(dir, "b.mkv"))
 	must(t, err)
-	next := put(t, "it grown", dir, "new.tmp") // the same size and time, another file
+	next := put(t, "it grown", dir, "new.tmp") // same size and time, other file
 	touch(t, next, old.ModTime())
 	must(t, os.Rename(next, filepath.Join(dir, "b.mkv")))
 	w.after(0)
@@ -71,7 +71,7 @@ func TestWatch(t *testing.T) {
 	w.after(time.Second)
 	put(t, "", dir, "b.mkv")
 	w.after(time.Hour)
-	w.after(time.Hour) // empty: somebody is about to write
+	w.after(time.Hour) // empty: about to be written
 	put(t, "again", dir, "b.mkv")
 	w.after(0)
 	w.after(10*time.Second, "b.mkv")
@@ -84,7 +84,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A mount that is away for a while makes nothing new.
+// After a mount was away, nothing counts as new.
 func TestWatchAway(t *testing.T) {
 	base := tree(t, "in/a.mkv")
 	dir, away := filepath.Join(base, "in"), filepath.Join(base, "away")
@@ -100,7 +100,8 @@ func TestWatchAway(t *testing.T) {
 	w.after(time.Hour)
 }
 
-// What a batch writes is not taken for a source, neither in a root below nor beside the sources.
+// A batch's own outputs are not taken for sources, neither in a root below nor beside the
+// sources.
 func TestWatchRoot(t *testing.T) {
 	dir := tree(t, "a.mkv", "out/b.mkv", "a.clean.mkv")
 	w := newWatching(t, dir)
@@ -130,7 +131,8 @@ func TestWatchRun(t *testing.T) {
 			put(t, "next", dir, "b.mkv")
 			return nil
 		})
-		if !errors.Is(err, stop) || time.Since(start) != 22*time.Second { // 10 s, up to the next look, 10 s
+		// 10 s, up to the next look, 10 s
+		if !errors.Is(err, stop) || time.Since(start) != 22*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

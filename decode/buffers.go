@@ -12,13 +12,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Blocks that decoders hold, by token. FFmpeg keeps tokens as opaque values, never Go pointers.
+// Blocks held by decoders, by token. FFmpeg keeps tokens as opaque values, never Go pointers.
 var (
 	lent      sync.Map // uintptr -> func()
 	lastToken atomic.Uintptr
 )
 
-// vfTake lends a block of the pool behind handle to a decoder. It returns 0 when there is no memory.
+// vfTake lends a block of the pool behind handle to a decoder. It returns 0 when there is no
+// memory.
 //
 //export vfTake
 func vfTake(handle C.uintptr_t, size C.size_t, data **C.uint8_t) C.uintptr_t {
@@ -32,7 +33,7 @@ func vfTake(handle C.uintptr_t, size C.size_t, data **C.uint8_t) C.uintptr_t {
 	return C.uintptr_t(token)
 }
 
-// vfPut takes a block back, on whichever thread dropped the last reference.
+// vfPut takes a block back, on the thread that dropped its last reference.
 //
 //export vfPut
 func vfPut(token C.uintptr_t) {

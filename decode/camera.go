@@ -21,19 +21,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// How long a camera may be silent: until its first picture, since some take seconds to wake up, and after it.
+// How long a camera may be silent: before its first picture, since some take seconds to wake up,
+// and after it.
 const (
 	firstPatience = 10 * time.Second
 	laterPatience = 5 * time.Second
 )
 
-// A camera is asked so often whether it has a picture: FFmpeg's reading does not wait in a way that can be ended.
+// lookEvery is how often a camera is asked for a picture: FFmpeg's own waiting cannot be ended.
 const lookEvery = time.Millisecond
 
-// registerDevices makes FFmpeg know cameras.
+// registerDevices makes cameras known to FFmpeg.
 var registerDevices = sync.OnceFunc(astiav.RegisterAllDevices)
 
-// Camera is an open camera: a pipeline.Source whose pictures are always the newest. It is for one goroutine.
+// Camera is an open camera: a pipeline.Source that returns the newest picture. It is for one
+// goroutine.
 type Camera struct {
 	path, name string
 	mode       CameraMode
@@ -42,19 +44,20 @@ type Camera struct {
 	pkt        *astiav.Packet
 	latest     *astiav.Packet // read but not decoded yet, or empty
 
-	patience, later time.Duration // how long it may be silent now, and from the first picture on
-	heard           time.Time     // when the last packet came
-	whole           time.Time     // when the last picture was whole, or the first packet came
+	patience, later time.Duration // how long it may be silent now, and after the first picture
+	heard           time.Time     // time of the last packet
+	whole           time.Time     // time of the last whole picture, or of the first packet
 	bad             int           // damaged pictures in a row
 	last            int64         // PTS
 
-	// Dropped counts the pictures for which a newer one was there already when Next was called, Damaged those that came
-	// broken and were left out.
+	// Dropped counts pictures that a newer one had overtaken when Next was called, Damaged broken
+	// ones that were left out.
 	Dropped, Damaged int64
 }
 
-// OpenCamera opens a V4L2 device and starts it in the best mode that o accepts; an error that wraps ErrOption lists what the
-// camera offers where there is none. ErrNoCamera and ErrBusy may pass: try again. Frames live in memory of pool.
+// OpenCamera opens a V4L2 device and starts it in the best mode that o accepts. If there is none,
+// the error wraps ErrOption and lists the camera's modes. ErrNoCamera and ErrBusy may pass: try
+// again. Frames live in memory of pool.
 func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraOptions) (_ *Camera, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -69,12 +72,12 @@ func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraO
 	n.size, n.rate = [2]int{o.Width, o.Height}, o.FPS
 	c := &Camera{path: path, name: n.name, patience: firstPatience, later: laterPatience}
 	all := n.modes()
-	n.close() // some drivers let nobody start what another has open
+	n.close() // some drivers let nobody start a device that another has open
 	mode, ok := choose(all, o)
 	if !ok {
 		return nil, notOffered(path, all, o)
 	}
-	if mode.FPS == 0 && o.FPS > 0 { // the driver does not tell, but may listen
+	if mode.FPS == 0 && o.FPS > 0 { // the driver does not report a rate, but may accept one
 		mode.FPS, mode.rate = o.FPS, [2]int{int(math.Round(o.FPS * 1000)), 1000}
 	}
 	c.mode = mode
@@ -118,7 +121,8 @@ func notOffered(path string, all []CameraMode, o CameraOptions) error {
 	return &Error{Op: "open", Path: path, Err: optionError("the camera does not offer " + asked), hint: "it offers " + offers(all)}
 }
 
-// start opens the camera by FFmpeg, which sets the mode and starts the stream. Nothing is probed: what comes is known.
+// start opens the camera with FFmpeg, which sets the mode and starts the stream. There is no
+// probing: the mode is known.
 func (c *Camera) start(warn func(string, ...any)) error {
 	registerDevices()
 	format := astiav.FindInputFormat("v4l2")
@@ -129,7 +133,7 @@ func (c *Camera) start(warn func(string, ...any)) error {
 	if c.fc == nil {
 		return &Error{Op: "open", Path: c.path, Err: errors.New("out of memory")}
 	}
-	// A buffer of the driver's is a picture, with a time of its own; nothing is to be made of several.
+	// Each buffer of the driver is a picture with its own time; none are to be combined.
 	c.fc.SetFlags(astiav.NewFormatContextFlags(astiav.FormatContextFlagNonblock, astiav.FormatContextFlagNobuffer,
 		astiav.FormatContextFlagNoparse, astiav.FormatContextFlagNofillin))
 	dict := astiav.NewDictionary()
@@ -154,7 +158,7 @@ func (c *Camera) start(warn func(string, ...any)) error {
 	return nil
 }
 
-// settle notes what the driver made of the mode.
+// settle stores the mode that the driver has set.
 func (c *Camera) settle(warn func(string, ...any)) {
 	s := c.fc.Streams()[0]
 	asked := c.mode
@@ -173,7 +177,7 @@ func (c *Camera) openStream(pool *pipeline.Pool, o CameraOptions) error {
 	return c.stream.open()
 }
 
-// describeTo tells a decoder what comes: the driver knows the colours, which raw pictures do not say.
+// describeTo passes the driver's colours to a decoder, since raw pictures do not carry them.
 func (c *Camera) describeTo(dec *astiav.CodecContext) error {
 	if err := c.fc.Streams()[0].CodecParameters().ToCodecContext(dec); err != nil {
 		return err
@@ -181,11 +185,11 @@ func (c *Camera) describeTo(dec *astiav.CodecContext) error {
 	if !c.mode.format.kind.intra || c.mode.format.rank >= rankRGB {
 		return nil
 	}
-	dec.SetColorSpace(astiav.ColorSpaceSmpte170M) // what USB cameras have unless they say otherwise
+	dec.SetColorSpace(astiav.ColorSpaceSmpte170M) // USB cameras' default
 	dec.SetColorRange(astiav.ColorRangeMpeg)
 	n, err := openNode(c.path)
 	if err != nil {
-		return nil // such drivers let only one in
+		return nil // such drivers allow one user
 	}
 	defer n.close()
 	var space, colours C.int
@@ -196,7 +200,7 @@ func (c *Camera) describeTo(dec *astiav.CodecContext) error {
 	return nil
 }
 
-// Name returns what the camera calls itself.
+// Name returns the camera's name for itself.
 func (c *Camera) Name() string { return c.name }
 
 // Format returns the mode in which the camera was started.
@@ -213,14 +217,15 @@ func (c *Camera) Close() {
 		c.pkt, c.latest = nil, nil
 	}
 	if c.fc != nil {
-		c.fc.CloseInput() // after all that may hold one of its buffers
+		c.fc.CloseInput() // after everything that may hold one of its buffers
 		c.fc = nil
 	}
 }
 
-// Next waits for a picture and returns its frame, owned by the caller. PTS is when it was taken, in microseconds of Unix
-// time. Of several that are there it returns the newest. It returns the cause soon after ctx ends, and an error that wraps
-// ErrGone when the camera was pulled out or has fallen silent: only Close helps then.
+// Next waits for a picture and returns its frame, owned by the caller: the newest if there are
+// several. PTS is the time when it was taken, in microseconds of Unix time. Next returns the cause
+// soon after ctx ends, and an error that wraps ErrGone if the camera was pulled out or has fallen
+// silent: then it can only be closed.
 func (c *Camera) Next(ctx context.Context) (*pipeline.Frame, error) {
 	if c.fc == nil {
 		return nil, &Error{Op: "read", Path: c.path, Err: errors.New("the camera is closed")}
@@ -247,7 +252,7 @@ func (c *Camera) Next(ctx context.Context) (*pipeline.Frame, error) {
 	}
 }
 
-// pause is when to look again: not before half the time between two pictures has gone by.
+// pause returns when to look again: at the earliest after half the interval of pictures.
 func (c *Camera) pause() time.Duration {
 	if c.mode.FPS <= 0 {
 		return lookEvery
@@ -256,7 +261,8 @@ func (c *Camera) pause() time.Duration {
 	return max(lookEvery, half-time.Since(c.heard))
 }
 
-// newest reads all that the driver has and returns the last whole picture, nil when there is none.
+// newest reads all pictures that the driver has and returns the last whole one, nil if there is
+// none.
 func (c *Camera) newest() (newest *pipeline.Frame, err error) {
 	const most = 64 // far more than drivers keep
 	for range most {
@@ -284,7 +290,7 @@ func (c *Camera) newest() (newest *pipeline.Frame, err error) {
 	return newest, err
 }
 
-// replace decodes a packet and returns its frame in place of old, which it releases, or old when it gives none.
+// replace decodes a packet and returns its frame, after releasing old, or old if there is none.
 func (c *Camera) replace(old *pipeline.Frame, p *astiav.Packet) (*pipeline.Frame, error) {
 	f, err := c.decode(p)
 	if f == nil {
@@ -297,10 +303,10 @@ func (c *Camera) replace(old *pipeline.Frame, p *astiav.Packet) (*pipeline.Frame
 	return f, nil
 }
 
-// read fills c.pkt; there is false when the driver has nothing yet.
+// read fills c.pkt; there is false while the driver has no picture.
 func (c *Camera) read() (there bool, err error) {
 	const (
-		flicker = time.Second // drivers tell EIO for a loss of signal, too
+		flicker = time.Second // drivers report EIO for a loss of signal, too
 		again   = "pull it out and plug it in again, or try another port"
 	)
 	err = c.fc.ReadFrame(c.pkt)
@@ -332,12 +338,13 @@ func (c *Camera) gone(why error, hint string) error {
 	return &Error{Op: "read", Path: c.path, Err: fmt.Errorf("%w: %w", ErrGone, why), hint: hint}
 }
 
-// broken counts a picture that cannot be used, and returns an error when there have been no others for long.
+// broken counts a picture that cannot be used, and returns an error if there has been no other for
+// long.
 func (c *Camera) broken() error {
 	const enough = 5
 	c.Damaged++
 	if c.bad++; c.bad == enough && c.mode.format.kind.id == astiav.CodecIDMjpeg {
-		// What breaks the rules each time is not damage but the camera's way.
+		// A camera that breaks the rules in every picture is not damaged.
 		c.stream.dec.SetErrorRecognitionFlags(0)
 	}
 	if time.Since(c.whole) < c.patience {
@@ -346,7 +353,7 @@ func (c *Camera) broken() error {
 	return c.gone(errors.New("only damaged pictures come"), "try another cable or port, or another format")
 }
 
-// decode returns nil where a packet gives no picture. It empties the packet.
+// decode returns nil if a packet gives no picture. It empties the packet.
 func (c *Camera) decode(p *astiav.Packet) (f *pipeline.Frame, err error) {
 	at := c.time(p.Pts())
 	p.SetPts(at)
@@ -369,7 +376,8 @@ func (c *Camera) decode(p *astiav.Packet) (f *pipeline.Frame, err error) {
 	return f, nil
 }
 
-// time turns a driver's time into Unix time. Two pictures have never the same, though clocks may be set.
+// time converts a driver's time to Unix time. Each picture gets a later time than the one before,
+// even if clocks are set.
 func (c *Camera) time(stamp int64) int64 {
 	t := int64(C.vf_unix_time(C.int64_t(stamp)))
 	if t == 0 {

@@ -25,7 +25,7 @@ func notCamera(path string, is int) error {
 	return e
 }
 
-// withOthers adds what could be opened instead to an error that says that there is no camera.
+// withOthers adds the cameras that could be opened instead.
 func withOthers(path string, err error) error {
 	var e *Error
 	if errors.Is(err, ErrNoCamera) && errors.As(err, &e) && e.hint == "" {
@@ -47,8 +47,8 @@ func otherCameras(path string) string {
 	return "there is " + strings.Join(found, ", ")
 }
 
-// cameraError is what the system answered to opening or starting a camera, in words. group may open the device; it matters
-// for EACCES alone.
+// cameraError describes the system's answer to opening or starting a camera. group may open the
+// device; it matters for EACCES only.
 func cameraError(path string, errno syscall.Errno, group uint32) error {
 	e := &Error{Op: "open", Path: path, Err: errno}
 	switch errno {
@@ -85,7 +85,7 @@ func userName() string {
 	return "NAME"
 }
 
-// users names the programs that have a device open, as far as the system lets us see; "" when it does not.
+// users names the programs that have a device open, as far as the system shows them.
 func users(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

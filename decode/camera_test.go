@@ -84,7 +84,7 @@ func next(t *testing.T, c *Camera) *pipeline.Frame {
 	return f
 }
 
-// wantError holds an error and its hint to words and to what it wraps.
+// wantError checks the words of an error and its hint, and the error that it wraps.
 func wantError(t *testing.T, err error, wraps error, words, hint string) {
 	t.Helper()
 	if !errors.Is(err, ErrUnreadable) || wraps != nil && !errors.Is(err, wraps) {
@@ -198,7 +198,8 @@ func testChoice(t *testing.T, on testcamera.Folder) {
 	c.Close()
 	_, err := OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{Width: 800, Height: 600, FPS: 50, Format: "nv12"})
 	wantError(t, err, ErrOption, "does not offer nv12 800x600 at 50 fps", "yuyv422 640x480 at 30, 15 fps; yuyv422 1280x720 at 10 fps")
-	on.Plug(t, "video0", testcamera.Device{Modes: []string{"NV12 32x32-4096x2160 1-60"}}) // a card, or another program
+	// a capture card, or another program
+	on.Plug(t, "video0", testcamera.Device{Modes: []string{"NV12 32x32-4096x2160 1-60"}})
 	for want, o := range map[string]CameraOptions{
 		"nv12 1920x1080 at 30 fps": {},
 		"nv12 400x300 at 50 fps":   {Width: 400, Height: 300, FPS: 50},
@@ -251,7 +252,7 @@ func testTimes(t *testing.T, on testcamera.Folder) {
 	}
 }
 
-// Who comes late gets the newest picture, and the others are counted.
+// A late caller gets the newest picture, and the others are counted.
 func testLate(t *testing.T, on testcamera.Folder) {
 	for _, fourcc := range []string{"YUYV", "H264"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{fourcc + " 320x240 50"}})
@@ -450,7 +451,7 @@ func testCancelled(t *testing.T, on testcamera.Folder) {
 	}
 }
 
-// Raw pictures do not say what their colours are; the driver does.
+// Raw pictures do not carry their colours; the driver knows them.
 func testColour(t *testing.T, on testcamera.Folder) {
 	for _, c := range []struct {
 		colour string

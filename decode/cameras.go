@@ -17,19 +17,20 @@ import (
 // CameraInfo is a camera of this machine.
 type CameraInfo struct {
 	Path, Name string
-	Modes      []CameraMode // all that it offers and this build decodes
-	Err        error        // why it cannot be looked at; then only Path is set
+	Modes      []CameraMode // those that this build decodes
+	Err        error        // why it cannot be examined; then only Path is set
 }
 
 var cameraName = regexp.MustCompile(`^/dev/video\d+$`)
 
-// IsCamera tells that a path is a V4L2 device, or is named as one that is not there now.
+// IsCamera reports whether a path is a V4L2 device, or is named like one that is not there now.
 func IsCamera(path string) bool {
 	is, _ := isV4L2(path)
 	return is > 0 || is == -int(syscall.ENOENT) && cameraName.MatchString(path)
 }
 
-// isV4L2 returns 1 for a V4L2 device, 0 for something else, a negative error number where nothing can be known.
+// isV4L2 returns 1 for a V4L2 device, 0 for anything else, a negative error number if that cannot
+// be known.
 func isV4L2(path string) (is int, group uint32) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -38,7 +39,7 @@ func isV4L2(path string) (is int, group uint32) {
 	return is, uint32(g)
 }
 
-// Cameras returns every /dev/video* that gives pictures, or may, as far as one can tell without permission.
+// Cameras lists every /dev/video* that captures pictures, or may, as far as its permissions show.
 func Cameras() []CameraInfo {
 	const mostNodes = 64
 	var all []CameraInfo
@@ -48,7 +49,7 @@ func Cameras() []CameraInfo {
 			continue
 		}
 		switch n, err := openNode(path); {
-		case errors.Is(err, ErrNoCamera): // what a webcam tells beside its pictures
+		case errors.Is(err, ErrNoCamera): // a webcam's node for metadata
 		case err != nil:
 			all = append(all, CameraInfo{Path: path, Err: err})
 		default:
@@ -65,12 +66,12 @@ type node struct {
 	fd         C.int
 	kind       C.uint32_t // of its buffers
 
-	// What of ranges is looked at, too.
+	// Sizes and rates to try in ranges.
 	size [2]int
 	rate float64
 }
 
-// openNode opens a device to ask it, which is possible while another streams from it.
+// openNode opens a device to query it, which works while another program streams from it.
 func openNode(path string) (*node, error) {
 	is, group := isV4L2(path)
 	if is <= 0 {
@@ -98,10 +99,11 @@ func openNode(path string) (*node, error) {
 
 func (n *node) close() { C.vf_v4l2_close(n.fd) }
 
-// mostAnswers bounds a list of the driver's, should it have no end.
+// mostAnswers bounds a driver's list, in case it never ends.
 const mostAnswers = 256
 
-// modes lists what the camera offers and can be decoded, each rate apart; of ranges the usual sizes and rates.
+// modes lists the camera's modes that can be decoded, one for each rate; of ranges the usual sizes
+// and rates.
 func (n *node) modes() (all []CameraMode) {
 	for i := range C.uint32_t(mostAnswers) {
 		var fourcc C.uint32_t
@@ -125,7 +127,7 @@ func (n *node) modes() (all []CameraMode) {
 	return all
 }
 
-// sizes returns every size, of a range the usual ones and its ends.
+// sizes returns every size; of a range the usual ones and its ends.
 func (n *node) sizes(fourcc C.uint32_t) (all [][2]int) {
 	for i := range C.uint32_t(mostAnswers) {
 		var s C.vf_size
@@ -142,7 +144,7 @@ func (n *node) sizes(fourcc C.uint32_t) (all [][2]int) {
 			}
 		}
 		all = append(all, [2]int{int(s.most_w), int(s.most_h)})
-		break // a range is all there is
+		break // a range is the only entry
 	}
 	slices.SortFunc(all, func(a, b [2]int) int { return a[0]*a[1] - b[0]*b[1] })
 	return slices.Compact(all)
@@ -152,7 +154,8 @@ func within(v, least, most, step int) bool {
 	return v >= least && v <= most && (v-least)%max(1, step) == 0
 }
 
-// rates returns pictures a time as fractions, of a range the usual ones and its ends; 0/1 when the driver does not tell.
+// rates returns pictures a second as fractions; of a range the usual ones and its ends; 0/1 if the
+// driver does not report any.
 func (n *node) rates(fourcc C.uint32_t, size [2]int) (all [][2]int) {
 	for i := range C.uint32_t(mostAnswers) {
 		var v C.vf_interval

@@ -14,8 +14,8 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Cut is the packets of a video that a part needs: from a key frame before it to the last packet of its frames,
-// in decode order. It is for one goroutine.
+// Cut holds the packets that a part of a video needs: from a key frame before it to the last
+// packet of its frames, in decode order. It is for one goroutine.
 type Cut struct {
 	in     *Input
 	path   string
@@ -41,21 +41,21 @@ func OpenCut(ctx context.Context, path string, o Options) (_ *Cut, err error) {
 	return c, nil
 }
 
-// Close frees it. It may be called twice.
+// Close frees the cut. It may be called twice.
 func (c *Cut) Close() { c.in.Close() }
 
-// Input is the open file; it belongs to the cut.
+// Input returns the open file, which belongs to the cut.
 func (c *Cut) Input() *Input { return c.in }
 
-// First is the time at which the first packet is decoded, in the stream's unit.
+// First returns the decode time of the first packet, in the stream's unit.
 func (c *Cut) First() int64 { return c.dts[0] }
 
-// Tag is what CutTag says in a file whose times begin at First.
+// Tag returns the value of CutTag for a file whose times begin at First.
 func (c *Cut) Tag() string {
 	return cutOrigin{c.First(), c.in.FrameRate(), int(c.in.stream(c.in.video.Index()).codecpar.video_delay)}.String()
 }
 
-// read goes on until all frames of the part have been there.
+// read goes on until all frames of the part have come.
 func (c *Cut) read(ctx context.Context) error {
 	for c.frames < c.part.Frames {
 		switch {
@@ -71,7 +71,7 @@ func (c *Cut) read(ctx context.Context) error {
 	return nil
 }
 
-// look notes a packet.
+// look records a packet.
 func (c *Cut) look(p *astiav.Packet) error {
 	if n := (*C.AVPacket)(av.PacketPtr(p)).side_data_elems; n > 0 {
 		return &PartError{c.path, "its packets carry more than pictures"}
@@ -84,24 +84,15 @@ func (c *Cut) look(p *astiav.Packet) error {
 	return nil
 }
 
-// order gives every packet a decode time: that of the frame shown as many places before as the reordering needs.
+// order gives every packet a decode time.
 func (c *Cut) order() {
-	shown := slices.Sorted(slices.Values(c.pts))
-	delay := 0
-	for i, pts := range c.pts {
-		rank, _ := slices.BinarySearch(shown, pts)
-		delay = max(delay, i-rank)
-	}
-	for i := range c.pts {
-		if i < delay {
-			c.dts = append(c.dts, shown[0]-int64(delay-i)*c.in.times.step)
-			continue
-		}
-		c.dts = append(c.dts, shown[i-delay])
+	times := decodeTimes{delay: reordering(c.pts), first: slices.Min(c.pts), step: c.in.times.step}
+	for _, pts := range c.pts {
+		c.dts = append(c.dts, times.next(pts))
 	}
 }
 
-// Copy reads the packets again and hands them, with decode times, to write, which borrows them.
+// Copy reads the packets again and passes them, with decode times, to write, which borrows them.
 func (c *Cut) Copy(ctx context.Context, write func(*astiav.Packet) error) error {
 	at := 0
 	c.in.eof, c.frames = false, 0
@@ -130,8 +121,8 @@ func (c *Cut) Copy(ctx context.Context, write func(*astiav.Packet) error) error 
 	return nil
 }
 
-// Check opens what was made of the cut and returns an error unless it holds the same packets with the same times,
-// and says the same of them as the source does.
+// Check opens the file made of the cut and returns an error unless it holds the same packets,
+// times and properties as the source.
 func (c *Cut) Check(ctx context.Context, path string) error {
 	o := c.in.opts
 	got := &Cut{path: path, part: c.part}

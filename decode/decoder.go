@@ -14,9 +14,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// decoder is one of FFmpeg's, whose pictures become frames in memory of a pool.
+// decoder is a decoder of FFmpeg, whose pictures become frames in memory of a pool.
 type decoder struct {
-	path      string // of what is decoded, for errors
+	path      string // of the input, for errors
 	pool      *pipeline.Pool
 	maxPixels int64
 	warn      func(format string, args ...any)
@@ -27,16 +27,16 @@ type decoder struct {
 	pkt    *astiav.Packet
 	frame  *astiav.Frame
 
-	format pipeline.Format // of every frame handed out; zero before the first
+	format pipeline.Format // of every frame so far; zero before the first
 	scaler av.Scaler
-	seen   astiav.PixelFormat // the last source format a note was given for
+	seen   astiav.PixelFormat // the last source format that was reported
 
-	// Copied and Converted count the frames that did not lie in the pool's memory as decoded: their
-	// decoder insists on memory of its own, or no layout of ours holds them.
+	// Copied and Converted count the frames that were not decoded into the pool's memory as they
+	// are: their decoder insists on its own memory, or they are in no layout of ours.
 	Copied, Converted int64
 }
 
-// alloc makes d.dec, for its caller to tell it about the stream before start.
+// alloc makes d.dec; the caller sets the stream's parameters before start.
 func (d *decoder) alloc(id astiav.CodecID) error {
 	if d.codec = decoderFor(id); d.codec == nil {
 		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("this build has no decoder for %s", id)}
@@ -49,7 +49,7 @@ func (d *decoder) alloc(id astiav.CodecID) error {
 
 // start opens the decoder. Its packets count in timebase.
 func (d *decoder) start(threads int, timebase C.AVRational) error {
-	// Every thread more holds frames and comes later to the end; FFmpeg's own choice stops there too.
+	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
 	const mostThreads = 16
 	d.dec.SetThreadCount(min(threads, mostThreads))
 	d.handle = cgo.NewHandle(d.pool)
@@ -64,7 +64,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	return nil
 }
 
-// close frees it; frames handed out stay valid. It may be called twice, and alloc after it.
+// close frees the decoder; its frames stay valid. It may be called twice, and alloc after it.
 func (d *decoder) close() {
 	if d.dec != nil {
 		d.dec.Free()
@@ -82,15 +82,7 @@ func (d *decoder) close() {
 	d.scaler.Close()
 }
 
-func (d *decoder) tooLarge(w, h int) error {
-	if d.maxPixels <= 0 || int64(w)*int64(h) <= d.maxPixels {
-		return nil
-	}
-	return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("%dx%d is more than %d pixels", w, h, d.maxPixels),
-		hint: "raise --max-pixels if there is memory for it"}
-}
-
-// decoderFor prefers dav1d, since FFmpeg's own AV1 decoder only drives hardware.
+// decoderFor prefers dav1d: FFmpeg's own AV1 decoder needs hardware.
 func decoderFor(id astiav.CodecID) *astiav.Codec {
 	if id == astiav.CodecIDAv1 {
 		return astiav.FindDecoderByName("libdav1d")

@@ -13,14 +13,14 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// notCuttable says why decoding a codec cannot begin anew in its midst with the pictures that come of reading
-// from the start, "" when it can. It is a short list on purpose: of MPEG-4 part 2, for one, the first frame
-// alone may say by which program's arithmetic the rest is decoded.
+// notCuttable says why a codec cannot be decoded from the middle with the same pictures as from
+// the start, "" if it can. The list is short on purpose: in MPEG-4 part 2, for one, only the first
+// frame may say by which program's arithmetic to decode.
 func notCuttable(par *astiav.CodecParameters) string {
 	id := par.CodecID()
 	switch id {
 	case astiav.CodecIDH264:
-		// The decoder goes by x264's version here, which stands in the first frame only.
+		// The decoder depends on x264's version here, which is in the first frame only.
 		if d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(par.PixelFormat())); d == nil || d.nb_components > 1 && d.log2_chroma_w == 0 {
 			return "how H.264 in 4:4:4 is decoded may depend on its first frame"
 		}
@@ -34,8 +34,9 @@ func notCuttable(par *astiav.CodecParameters) string {
 	return fmt.Sprintf("not every key frame of %s can be relied on", id)
 }
 
-// isEntry tells whether a packet that is marked as a key frame is a place to begin: from its time on, a decoder
-// that starts there gives the very pictures of one that started earlier. The codec is one that can be cut.
+// isEntry reports whether decoding can begin at a packet that is marked as a key frame: from its
+// time on, a decoder that starts there gives the same pictures as one that started earlier. The
+// codec must be one that can be cut.
 func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	switch codec {
 	case astiav.CodecIDH264:
@@ -48,7 +49,7 @@ func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	return true
 }
 
-// shows tells whether a packet gives a picture of its own; those of VP8 and VP9 may only prepare one.
+// shows reports whether a packet gives a picture; those of VP8 and VP9 may only prepare one.
 func shows(codec astiav.CodecID, packet []byte) bool {
 	switch {
 	case len(packet) == 0:
@@ -61,8 +62,9 @@ func shows(codec astiav.CodecID, packet []byte) bool {
 	return true
 }
 
-// vp9Shows reads the begin of VP9's uncompressed header: marker (2 bits), profile (2, and 1 more in profile 3),
-// show_existing_frame, frame_type, show_frame. A superframe, which its last byte marks, ends in a frame that is shown.
+// vp9Shows reads the start of VP9's uncompressed header: marker (2 bits), profile (2, and 1 more
+// in profile 3), show_existing_frame, frame_type, show_frame. A superframe, marked by its last
+// byte, ends in a frame that is shown.
 func vp9Shows(b []byte) bool {
 	if b[len(b)-1]&0xe0 == 0xc0 {
 		return true
@@ -74,8 +76,8 @@ func vp9Shows(b []byte) bool {
 	return bits&0x80 != 0 || bits&0x20 != 0
 }
 
-// headersOf returns what a key frame's packet itself says of size, shape and colour, as far as it does and the codec
-// is one whose streams change in that: a part that begins behind a change would be coded in another way.
+// headersOf returns size, shape and colour as given in a key frame's packet, for codecs whose
+// streams may change them: a part after a change would be encoded differently.
 func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 	switch codec {
 	case astiav.CodecIDH264:
@@ -100,8 +102,8 @@ func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 	return bytes.TrimRight(all, "\x00")
 }
 
-// nalSize returns how many bytes before each NAL unit tell its length, as avcC or hvcC say at the given place;
-// 0 means that start codes divide them.
+// nalSize returns the bytes of length before each NAL unit, which avcC or hvcC give at the given
+// place; 0 means start codes.
 func nalSize(extradata []byte, at int) int {
 	if len(extradata) <= at || extradata[0] != 1 {
 		return 0
@@ -109,7 +111,7 @@ func nalSize(extradata []byte, at int) int {
 	return int(extradata[at]&3) + 1
 }
 
-// nalUnits yields the NAL units of a packet, none of them empty. What is broken ends it.
+// nalUnits yields the NAL units of a packet that are not empty. It ends at a broken one.
 func nalUnits(b []byte, size int) iter.Seq[[]byte] {
 	if size == 0 {
 		return startCodeUnits(b)
@@ -129,7 +131,7 @@ func nalUnits(b []byte, size int) iter.Seq[[]byte] {
 	}
 }
 
-// startCodeUnits yields what lies between codes of 00 00 01; zeros behind a unit stay with it.
+// startCodeUnits yields the units between codes of 00 00 01, with the zeros that follow them.
 func startCodeUnits(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		from := -1
@@ -149,8 +151,9 @@ func startCodeUnits(b []byte) iter.Seq[[]byte] {
 	}
 }
 
-// h264Entry takes an IDR picture, or one with a recovery point that is exact and at once (D.2.8), as open GOPs have.
-// A recovery over several frames, as of periodic intra refresh, is none.
+// h264Entry accepts an IDR picture, or one with a recovery point that is exact and immediate
+// (D.2.8), as in open GOPs. A recovery over several frames, as in periodic intra refresh, does not
+// count.
 func h264Entry(units iter.Seq[[]byte]) bool {
 	exact := false
 	for u := range units {
@@ -166,7 +169,8 @@ func h264Entry(units iter.Seq[[]byte]) bool {
 	return false
 }
 
-// exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag 1: two bits set.
+// exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag
+// 1: two bits set.
 func exactRecovery(sei []byte) bool {
 	sei = unescaped(sei)
 	for len(sei) > 2 {
@@ -183,7 +187,7 @@ func exactRecovery(sei []byte) bool {
 	return false
 }
 
-// seiNumber reads a number that is written as bytes to be added up, the last of which is not 255.
+// seiNumber reads a number written as bytes to add up, of which only the last is not 255.
 func seiNumber(b []byte) (n int, rest []byte) {
 	for i, c := range b {
 		n += int(c)
@@ -194,7 +198,7 @@ func seiNumber(b []byte) (n int, rest []byte) {
 	return n, nil
 }
 
-// unescaped takes out the 3 of every 00 00 03.
+// unescaped removes the 3 of every 00 00 03.
 func unescaped(b []byte) []byte {
 	out, zeros := make([]byte, 0, len(b)), 0
 	for _, c := range b {
@@ -211,7 +215,7 @@ func unescaped(b []byte) []byte {
 	return out
 }
 
-// hevcEntry takes the pictures that the standard calls intra random access points: types 16 to 21.
+// hevcEntry accepts the standard's intra random access points: types 16 to 21.
 func hevcEntry(units iter.Seq[[]byte]) bool {
 	for u := range units {
 		if kind := u[0] >> 1 & 63; kind < 32 {
@@ -221,7 +225,8 @@ func hevcEntry(units iter.Seq[[]byte]) bool {
 	return false
 }
 
-// mpegEntry takes an I picture behind a sequence header of its own, which resets what headers between may have set.
+// mpegEntry accepts an I picture after its own sequence header, which resets settings of headers
+// in between.
 func mpegEntry(b []byte) bool {
 	sequence := false
 	for u := range startCodeUnits(b) {

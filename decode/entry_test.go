@@ -28,12 +28,12 @@ func TestEntries(t *testing.T) {
 	hvcc := append([]byte{1}, make([]byte, 22)...)
 	hvcc[21] = 0xf
 	idr, slice := []byte{0x65, 0x88}, []byte{0x41, 0x9a}
-	other := []byte{6, 5, 2, 6, 0xc4, 0x80}                  // user data that only looks like a recovery point
-	exact := []byte{6, 5, 1, 0xaa, 6, 1, 0xc4, 0x80}         // recovery_frame_cnt 0, exact_match_flag 1, behind user data
+	other := []byte{6, 5, 2, 6, 0xc4, 0x80}                  // user data like a recovery point
+	exact := []byte{6, 5, 1, 0xaa, 6, 1, 0xc4, 0x80}         // count 0, exact, after user data
 	late := []byte{6, 6, 1, 0x58, 0x80}                      // recovery_frame_cnt 1
 	vague := []byte{6, 6, 1, 0x84, 0x80}                     // exact_match_flag 0
 	long := []byte{6, 5, 255, 1, 0x80}                       // longer than it is
-	escaped := []byte{6, 5, 3, 0, 0, 3, 6, 6, 1, 0xc4, 0x80} // 00 00 03 06 is 00 00 06, then a recovery point
+	escaped := []byte{6, 5, 3, 0, 0, 3, 6, 6, 1, 0xc4, 0x80} // 00 00 06, then a recovery point
 	for _, c := range []struct {
 		name      string
 		codec     astiav.CodecID
@@ -131,7 +131,8 @@ func TestParts(t *testing.T) {
 	}{
 		{[]int64{-100, 200, 500, 800}, 300, []Range{{-100, 200, 30}, {200, 500, 30}, {500, 800, 30}, {800, 991, 20}}},
 		{[]int64{-100, 200, 500, 800}, 301, []Range{{-100, 500, 60}, {500, 991, 50}}},
-		{[]int64{-100, 200, 500, 900}, 300, []Range{{-100, 200, 30}, {200, 500, 30}, {500, 991, 50}}}, // the rest is too short
+		// the rest is too short
+		{[]int64{-100, 200, 500, 900}, 300, []Range{{-100, 200, 30}, {200, 500, 30}, {500, 991, 50}}},
 		{[]int64{-100, 900}, 300, []Range{{-100, 991, 110}}},
 		{nil, 300, []Range{{-100, 991, 110}}},
 	} {

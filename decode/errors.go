@@ -1,24 +1,24 @@
-// Package decode is the way in: files, pipes and network streams become frames in memory that the
-// backend chose. With package encode it is the only place that knows FFmpeg.
+// Package decode reads files, pipes and network streams into frames, in memory that the backend
+// chose.
 package decode
 
 import "errors"
 
-// ErrUnreadable is what every error wraps that lies in the input: it is missing, not media, refused by the
-// rules of what may be opened, or damaged beyond the limit.
+// ErrUnreadable is wrapped by every error of the input: it is missing, not media, not allowed, or
+// damaged beyond the limit.
 var ErrUnreadable = errors.New("input unreadable")
 
-// ErrOption is what an error wraps besides that lies in an option only FFmpeg can judge.
+// ErrOption is also wrapped by errors of options that only FFmpeg can judge.
 var ErrOption = errors.New("option not understood")
 
-// ErrKeyFrame is what an error of Stream.Decode wraps when only a key frame can go on from there.
+// ErrKeyFrame is wrapped by an error of Stream.Decode after which only a key frame can be decoded.
 var ErrKeyFrame = errors.New("a key frame is needed")
 
-// What may be wrong with a camera, and may pass. Each comes within an error that wraps ErrUnreadable, too.
+// Faults of cameras that may pass. Errors that wrap them wrap ErrUnreadable, too.
 var (
-	ErrNoCamera = errors.New("no camera") // nothing, or something else, is there
+	ErrNoCamera = errors.New("no camera") // there is no device, or one of another kind
 	ErrBusy     = errors.New("the camera is busy")
-	ErrGone     = errors.New("the camera is gone") // in mid-stream
+	ErrGone     = errors.New("the camera is gone") // while it was open
 )
 
 type optionError string

@@ -16,8 +16,9 @@ import (
 
 var errPastEnd = errors.New("past the end of the part asked for")
 
-// convert turns the decoder's picture into a frame: as it lies when it lies in the pool's memory in a
-// layout of ours, else copied or converted. It returns nil for a picture before the start.
+// convert turns the decoder's picture into a frame: without a copy if it is in the pool's memory
+// and in a layout of ours, else copied or converted. It returns nil for a picture before the
+// start.
 func (in *Input) convert() (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(in.frame.UnsafePointer())
 	if err := in.tooLarge(int(c.width), int(c.height)); err != nil {
@@ -33,6 +34,11 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if damaged(c) {
 		in.damage.DamagedFrames++
 	}
+	in.gaps.video(pts)
+	if !in.times.started {
+		in.extras.AddFirst(unsafe.Pointer(c))
+	}
+	in.extras.AddFrame(unsafe.Pointer(c))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
@@ -55,7 +61,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	return f, nil
 }
 
-// damaged tells that the decoder patched the picture up.
+// damaged reports whether the decoder concealed errors.
 func damaged(c *C.AVFrame) bool {
 	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
@@ -78,7 +84,8 @@ func (in *Input) wanted(pts int64) (bool, error) {
 	return true, nil
 }
 
-// describe returns the format that a picture has or, when no layout of ours holds it, is converted to.
+// describe returns the format of a picture or, if no layout holds it, the one that it is converted
+// to.
 func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	pf := astiav.PixelFormat(c.format)
 	layout, full, native := av.LayoutOf(pf)
@@ -103,7 +110,7 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	return f, native
 }
 
-// matrix reads the colour matrix. What is not tagged, or has no matrix of ours, is taken by its size.
+// matrix reads the colour matrix. If there is none, or none of ours, the size decides.
 func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
 	switch space {
 	case C.AVCOL_SPC_BT709:
@@ -119,8 +126,9 @@ func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
 	return pipeline.BT601
 }
 
-// build makes a frame of d.format out of the picture just received, which is of src and may be empty afterwards;
-// native tells that the two are alike and the samples lie as they should.
+// build makes a frame in d.format from the picture just received, whose format is src and which
+// may be empty afterwards. native means that the formats are alike and the samples need no
+// conversion.
 func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
 	pts, duration := int64(c.pts), int64(c.duration)
 	interlaced, topFirst := c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
@@ -165,7 +173,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 	return f, nil
 }
 
-// direct hands the decoder's own buffer on, without a copy.
+// direct passes on the decoder's own buffer without a copy.
 func (d *decoder) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error) {
 	own := astiav.AllocFrame()
 	if own == nil {
@@ -192,7 +200,7 @@ func (d *decoder) current(c *C.AVFrame) (*pipeline.Frame, error) {
 	return d.build(c, src, native)
 }
 
-// copyPlane copies a plane whose memory is the decoder's own; its rows may run upwards.
+// copyPlane copies a plane in the decoder's own memory, whose rows may run upwards.
 func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
 	w, rows := f.PlaneSize(i)
 	for y := range rows {
@@ -200,7 +208,7 @@ func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
 	}
 }
 
-// copyGray makes a picture of luma alone, whatever range it is said to be of: swscale would stretch it.
+// copyGray copies luma alone, whatever its range: swscale would stretch it.
 func copyGray(f *pipeline.Frame, c *C.AVFrame) {
 	copyPlane(f, c, 0)
 	for i := 1; i < f.NumPlanes(); i++ {

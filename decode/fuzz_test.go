@@ -20,8 +20,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// FuzzDemux opens any bytes as a file and reads some frames. Whatever they are, it ends, every error says
-// that the input is at fault, every row of every frame can be read, and no block of the pool is left out.
+// FuzzDemux opens any bytes as a file and reads some frames. Whatever they are, it ends, every
+// error says that the input is at fault, every row of every frame can be read, and no block of the
+// pool is left out.
 func FuzzDemux(f *testing.F) {
 	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
 	seeds, err := filepath.Glob("testdata/seeds/*.*")
@@ -46,7 +47,8 @@ func FuzzDemux(f *testing.F) {
 		path := memoryFile(t, data)
 		pool := pipeline.NewPool(cpu, 1)
 		defer pool.Close()
-		// A file may ask for more work than it is long, so time ends it; that must work within a moment.
+		// A file may ask for more work than it is long, so time ends it; that must work within a
+		// moment.
 		const enough, moment = time.Second, 10 * time.Second
 		ctx, cancel := context.WithTimeout(t.Context(), enough)
 		defer cancel()
@@ -61,7 +63,8 @@ func FuzzDemux(f *testing.F) {
 	})
 }
 
-// TestAbsurdWishForMemory: a packet that claims a gigantic picture is damage, not a machine out of memory.
+// TestAbsurdWishForMemory: a packet that claims a gigantic picture is damage, not a machine out of
+// memory.
 func TestAbsurdWishForMemory(t *testing.T) {
 	pool := newPool(t)
 	flv := "FLV\x010\x00\x00\x00\t0000)00000000002\x00\x00\x840\xcf0\x00\x00\x82" + strings.Repeat("0", 76)
@@ -135,7 +138,7 @@ func touch(f *pipeline.Frame) (sum byte) {
 	return sum
 }
 
-// wantInputError also takes a want of memory: what a file asks for may be more than FFmpeg gives.
+// wantInputError also accepts a lack of memory: a file may ask for more than FFmpeg gives.
 func wantInputError(t *testing.T, ctx context.Context, err error) {
 	if av.Errno(err) == int(unix.ENOMEM) {
 		return
@@ -145,8 +148,9 @@ func wantInputError(t *testing.T, ctx context.Context, err error) {
 	}
 }
 
-// FuzzStream gives any bytes to a stream as its pictures, each behind its length in two bytes. Whatever they are,
-// every error says that the input is at fault, every row can be read, and no block of the pool is left out.
+// FuzzStream gives any bytes to a stream as its pictures, each behind its length in two bytes.
+// Whatever they are, every error says that the input is at fault, every row can be read, and no
+// block of the pool is left out.
 func FuzzStream(f *testing.F) {
 	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
 	codecs := []string{"h264", "vp8", "jpeg"}

@@ -1,9 +1,13 @@
 #include "glue.h"
 #include "_cgo_export.h"
+#include "layouts.h"
 #include <libavutil/imgutils.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 #include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <math.h>
 #include <stdatomic.h>
 
@@ -30,11 +34,12 @@ const char *vf_probe(const char *url, const char *protocols)
 	av_dict_set(&options, "protocol_whitelist", protocols, 0);
 	if (avio_open2(&io, url, AVIO_FLAG_READ, NULL, &options) >= 0)
 		av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
-	avio_closep(&io);
+	avio_closep(&io); // io is NULL where it could not be opened
 	av_dict_free(&options);
 	return format ? format->name : NULL;
 }
 
+// Runs on the thread that drops the last reference to a buffer: the block goes back to its pool.
 static void put(void *opaque, uint8_t *data)
 {
 	(void)data;
@@ -43,33 +48,36 @@ static void put(void *opaque, uint8_t *data)
 
 enum { ALIGN = 64, OVERREAD = 64 };
 
+// Whether frames of a format can be filtered as they lie.
 static int direct(int format)
 {
+#define CASE(name) case AV_PIX_FMT_##name:
 	switch (format) {
-	case AV_PIX_FMT_YUV420P:
-	case AV_PIX_FMT_YUVJ420P:
-	case AV_PIX_FMT_YUV422P:
-	case AV_PIX_FMT_YUVJ422P:
-	case AV_PIX_FMT_YUV444P:
-	case AV_PIX_FMT_YUVJ444P:
-	case AV_PIX_FMT_NV12:
-	case AV_PIX_FMT_RGBA:
+	VF_PIXEL_FORMATS(CASE)
 		return 1;
 	}
+#undef CASE
 	return 0;
 }
 
-// Called on the decoder's own threads. Sizes follow avcodec_align_dimensions2, since decoders write whole
-// macroblocks and may read a little past the end of a plane.
+// FFmpeg checks sides after rounding up for its decoders, which adds at most this many pixels.
+enum { PADDED = 64 * ((1 << 16) + (1 << 16)) };
+
+// Called on the decoder's own threads. Sizes follow avcodec_align_dimensions2, since decoders
+// write whole macroblocks and may read a little past the end of a plane. The frame gets the only
+// reference to its block; the decoder may keep more, and put runs after the last, which may be
+// after the decoder is freed.
 static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 {
+	if (c->max_pixels != INT_MAX && (int64_t)c->width * c->height > c->max_pixels - PADDED)
+		return AVERROR(EINVAL); // before memory is taken for it
 	if (!(c->codec->capabilities & AV_CODEC_CAP_DR1) || !direct(f->format))
 		return avcodec_default_get_buffer2(c, f, flags);
 
 	int w = f->width, h = f->height, aligns[AV_NUM_DATA_POINTERS];
 	avcodec_align_dimensions2(c, &w, &h, aligns);
 	int pitch[4], uneven, err;
-	do { // widen until every plane's rows are aligned, which keeps the ratio of luma to chroma pitch
+	do { // widen until the rows of all planes are aligned, keeping the luma to chroma ratio
 		if ((err = av_image_fill_linesizes(pitch, f->format, w)) < 0)
 			return err;
 		w += w & ~(w - 1);
@@ -94,7 +102,7 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 		return AVERROR(ENOMEM);
 	f->buf[0] = av_buffer_create(data, total, put, (void *)token, 0);
 	if (!f->buf[0]) {
-		vfPut(token);
+		vfPut(token); // no buffer will
 		return AVERROR(ENOMEM);
 	}
 	for (int i = 0; i < 4 && sizes[i]; i++) {
@@ -108,12 +116,14 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool)
 {
 	c->pkt_timebase = timebase;
-	// FFmpeg counts the sides rounded up to what its decoders like; the exact limit is ours to check.
 	if (max_pixels > 0)
-		c->max_pixels = max_pixels + 64 * ((1 << 16) + (1 << 16));
-	c->opaque = (void *)pool;
+		c->max_pixels = max_pixels + PADDED; // the exact limit is get_buffer's
+	c->opaque = (void *)pool; // a cgo handle, never dereferenced here
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
+	// Film grain that the stream only describes is not synthesized, since the filter would remove
+	// it.
+	c->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN;
 }
 
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)
@@ -130,6 +140,13 @@ int vf_is_direct(const AVFrame *f)
 {
 	return f->buf[0] && !f->buf[1] && direct(f->format) &&
 	       vfIsToken((uintptr_t)av_buffer_get_opaque(f->buf[0]));
+}
+
+void vf_free_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }
 
 int vf_stopped(int *stop)

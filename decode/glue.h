@@ -4,25 +4,32 @@
 #include <libavformat/avformat.h>
 #include <stdint.h>
 
-// Blocking calls on fc give up with AVERROR_EXIT once *stop is not 0.
+// Ends blocking calls on fc with AVERROR_EXIT once *stop is not 0. fc keeps stop, which must
+// outlive it.
 void vf_interruptible(AVFormatContext *fc, int *stop);
 void vf_interrupt(int *stop);
 
-// Names the container of a file without opening it; NULL when it is not recognised.
+// Returns the name of a file's container, which is static; NULL if it is not recognised.
 const char *vf_probe(const char *url, const char *protocols);
 
-// Readies a decoder: frames in memory from vfTake(pool), a limit of pixels, exact cropping.
+// Sets up a decoder: frames in memory from vfTake(pool), a limit of pixels, exact cropping. The
+// handle pool must stay valid until the decoder is freed.
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool);
-// Fills p with a copy of data that decoders may read past the end of, as they do.
+// Fills p with a copy of data, padded for decoders, which read past the end. The caller
+// unreferences p.
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);
-// Whether f lies in memory that vfTake gave.
+// Tells whether f is in memory from vfTake.
 int vf_is_direct(const AVFrame *f);
 
+// Returns freed memory to the system.
+void vf_free_memory(void);
+
 int vf_stopped(int *stop);
-// Degrees clockwise that a player turns the picture by.
+// Returns by how many degrees a player turns the picture clockwise.
 double vf_rotation(const AVCodecParameters *par);
 const char *vf_field_order(enum AVFieldOrder order);
 
-// The first thing in which two streams differ that decoding or filtering goes by; NULL when there is none.
+// Names the first difference of two streams that affects decoding or filtering; NULL if there is
+// none.
 const char *vf_differ(const AVStream *source, const AVStream *copy);
 #endif

@@ -5,7 +5,9 @@ package decode
 import "C"
 
 import (
+	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -14,7 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// frameRate returns FFmpeg's best guess of a stream's rate, 0/1 when it has none.
+// frameRate returns FFmpeg's best guess of a stream's rate, 0/1 if it has none.
 func frameRate(fc *astiav.FormatContext, s *astiav.Stream) astiav.Rational {
 	if r := fc.GuessFrameRate(s, nil); r.Num() > 0 && r.Den() > 0 {
 		return r
@@ -47,13 +49,29 @@ func (in *Input) FrameRate() astiav.Rational {
 	return frameRate(in.fc, in.video)
 }
 
-// Shift returns what is added to the container's times, in microseconds.
+// Extras returns the properties of the video, found up to the last frame, that the filter does not
+// keep.
+func (in *Input) Extras() []string { return slices.Clone(in.extras) }
+
+// Display returns how to show the video: degrees of clockwise rotation, in quarter turns, and the
+// width of a pixel over its height, 1 if unknown.
+func (in *Input) Display() (turn int, aspect float64) {
+	aspect = 1
+	if r := in.fc.GuessSampleAspectRatio(in.video, nil); r.Num() > 0 && r.Den() > 0 {
+		aspect = r.Float64()
+	}
+	st := (*C.AVStream)(av.StreamPtr(in.video))
+	quarters := int(math.Round(float64(C.vf_rotation(st.codecpar)) / 90))
+	return (quarters%4 + 4) % 4 * 90, aspect
+}
+
+// Shift returns the microseconds added to the container's times.
 func (in *Input) Shift() int64 { return in.clock.shift }
 
-// Threads returns how many threads the decoder uses.
+// Threads returns the number of threads of the decoder.
 func (in *Input) Threads() int { return in.dec.ThreadCount() }
 
-// Part returns the part of the output's clock that was asked for, in microseconds; end is 0 when open.
+// Part returns the wanted part of the output's clock, in microseconds; end is 0 if open.
 func (in *Input) Part() (start, end int64) {
 	if in.opts.Duration > 0 {
 		end = in.zero() + in.opts.Duration.Microseconds()
@@ -61,7 +79,8 @@ func (in *Input) Part() (start, end int64) {
 	return in.zero(), end
 }
 
-// Estimate returns how many frames and how much time will come, as far as the file says; 0 is unknown.
+// Estimate returns the number of frames and the time to come, as far as the file says; 0 is
+// unknown.
 func (in *Input) Estimate() (frames int64, length time.Duration) {
 	whole := time.Duration(0)
 	if d := in.fc.Duration(); d > 0 {
@@ -88,33 +107,58 @@ func (in *Input) Estimate() (frames int64, length time.Duration) {
 	return frames, length
 }
 
-// checkComplete compares what was read with what the container promised, and counts what is missing.
+// checkComplete compares the packets read with the container's promises, and counts the missing
+// parts.
 func (in *Input) checkComplete() {
 	if in.opts.Start > 0 || in.opts.Duration > 0 || in.opts.Frames > 0 || C.vf_stopped(in.stop) != 0 {
 		return
 	}
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	if name := C.GoString(fc.iformat.name); name == "avi" || name == "mov,mp4,m4a,3gp,3g2,mj2" {
+	c := in.container()
+	if c.indexed {
 		promised := int64(C.avformat_index_get_entries_count(in.stream(in.video.Index())))
 		in.damage.MissingPackets = max(0, promised-in.packets)
 	}
 	in.damage.MissingBytes = missingBytes(in.path)
+	in.checkEnding(c)
+	in.checkTimes(c)
+	// Elsewhere a packet may be a field, or a frame left out where a video was cut.
+	if c.framed && in.video.CodecParameters().CodecID() == astiav.CodecIDH264 && !in.skipping {
+		in.damage.LostFrames = max(0, in.due-in.decoded)
+	}
 	if in.leavesOut() || fc.duration <= 0 || fc.duration_estimation_method != C.AVFMT_DURATION_FROM_STREAM && fc.duration_estimation_method != C.AVFMT_DURATION_FROM_PTS ||
 		in.clock.end == av.NoPTS {
 		return
 	}
-	// Headers give the time at which all is over; what FFmpeg finds out by itself is a length.
-	promised := int64(fc.duration)
-	if fc.duration_estimation_method == C.AVFMT_DURATION_FROM_PTS && fc.start_time != C.AV_NOPTS_VALUE {
+	// Headers give the time of the end, NUT's index the time of the last frame; FFmpeg's own
+	// estimate is a length.
+	promised, slack := int64(fc.duration), max(second, int64(fc.duration)/50)
+	if c.lastTime > 0 {
+		slack = c.lastTime
+	} else if fc.duration_estimation_method == C.AVFMT_DURATION_FROM_PTS && fc.start_time != C.AV_NOPTS_VALUE {
 		promised += int64(fc.start_time)
 	}
 	missing := promised - in.clock.end
-	if missing > max(second, int64(fc.duration)/50) {
+	if missing > slack {
 		in.damage.MissingSeconds = float64(missing) / float64(second)
 	}
 }
 
-// leavesOut tells that streams are not read, which may be the longest ones.
+// checkTimes looks for gaps. They are no damage if the container has a length for each frame, or
+// leaves out frames by design, and an index lists all there are.
+func (in *Input) checkTimes(c container) {
+	if indexed := in.known >= in.packets; c.untimed || indexed {
+		return
+	}
+	in.gaps.strict = c.strict
+	in.damage.TimeGaps = in.gaps.count(func(t int64) int64 { return toMicros(t, in.video.TimeBase()) }, in.clock.joints)
+	anywhere := in.clock.jumpy || in.times.untimed
+	if usual := in.gaps.usual(); !anywhere && in.begin != av.NoPTS && 2*(in.gaps.first-in.begin) > 3*usual && usual > 0 {
+		in.damage.TimeGaps++ // the first frames of the file are not shown
+	}
+}
+
+// leavesOut reports whether there are streams that are not read, which may be the longest.
 func (in *Input) leavesOut() bool {
 	for _, s := range in.fc.Streams() {
 		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) {
@@ -124,7 +168,7 @@ func (in *Input) leavesOut() bool {
 	return false
 }
 
-// Info is what the program sees in a file.
+// Info describes a file.
 type Info struct {
 	Path     string            `json:"path"`
 	Format   string            `json:"format"`
@@ -143,7 +187,7 @@ type Chapter struct {
 	Title string  `json:"title"`
 }
 
-// StreamInfo is one stream of a file. Fields that do not apply are empty.
+// StreamInfo describes a stream. Fields that do not apply are empty.
 type StreamInfo struct {
 	Index     int               `json:"index"`
 	Kind      string            `json:"kind"`
@@ -154,7 +198,8 @@ type StreamInfo struct {
 	Width     int               `json:"width,omitempty"`
 	Height    int               `json:"height,omitempty"`
 	PixFmt    string            `json:"pixel_format,omitempty"`
-	Path      string            `json:"path,omitempty"` // how frames reach the filter
+	Path      string            `json:"path,omitempty"`     // to the filter
+	NotKept   []string          `json:"not_kept,omitempty"` // of the filtered stream
 	Rate      float64           `json:"frame_rate,omitempty"`
 	Frames    int64             `json:"frames,omitempty"`
 	Aspect    string            `json:"sample_aspect,omitempty"`
@@ -170,7 +215,7 @@ type StreamInfo struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
-// Describe returns what the input holds, without decoding more than Open did.
+// Describe returns the properties of the input, without decoding any more.
 func (in *Input) Describe() Info {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	info := Info{Path: in.path, Format: C.GoString(fc.iformat.name), BitRate: int64(fc.bit_rate), Metadata: entries(fc.metadata)}
@@ -200,7 +245,7 @@ func (in *Input) describeStream(s *astiav.Stream) StreamInfo {
 		Role: "left out", Metadata: entries(st.metadata), TimeBase: s.TimeBase().String(), Cover: in.isPicture(s.Index())}
 	d.Language = d.Metadata["language"]
 	if s.Index() == in.video.Index() {
-		d.Role = "filtered"
+		d.Role, d.NotKept = "filtered", in.Extras()
 	} else if in.selected[s.Index()] {
 		d.Role = "copied"
 	}
@@ -254,5 +299,5 @@ func entries(d *C.AVDictionary) map[string]string {
 	}
 }
 
-// Format returns the format of the frames; it is known once the first one is out.
+// Format returns the format of the frames; it is known after the first one.
 func (in *Input) Format() pipeline.Format { return in.format }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 	"unsafe"
@@ -19,14 +20,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Input is an open file: a pipeline.Source of its main video stream, and the packets of every other
-// stream. All but Interrupt is for one goroutine.
+// Input is an open file: a pipeline.Source of its main video stream, and the packets of all
+// others. Apart from Interrupt it is for one goroutine.
 type Input struct {
 	decoder
 	opts     Options
 	fc       *astiav.FormatContext
 	opened   bool
-	forwards bool       // it can be read once, and in order
+	forwards bool       // it can be read only once, in order
 	mu       sync.Mutex // guards stop, which Close frees
 	stop     *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
 	unwatch  func() bool
@@ -34,51 +35,67 @@ type Input struct {
 	video    *astiav.Stream
 	rules    []mapRule // of --map
 	selected map[int]bool
-	eof      bool // the decoder has been told that no more comes
+	eof      bool // the decoder was told that no more packets come
 
 	clock clock
 	times timeline
 
 	packets, failed int64 // of the video stream
-	starved         int64 // packets since the last frame for which there was no memory
+	begin           int64 // PTS of the first of them
+	due, decoded    int64 // frames that the decoder took, and returned
+	known           int64 // its packets in the index on opening, -1 if unknown
+	bytes           int64 // to the end of the last packet of any stream
+	starved         int64 // packets since the last frame that had no memory
 	emitted         int64
-	tries           int64 // reads that failed since the last one that worked
+	tries           int64 // failed reads since the last success
 	last            int64 // end of the last frame handed out, microseconds
 	damage          Damage
+	reports         reports
+	gaps            gaps
+	extras          av.Extras
 
 	cutFrom  *cutOrigin      // of a file with CutTag
-	tracked  map[int64]int64 // durations of the video's frames by PTS, as far as they were read and not followed
-	reached  int64           // the latest PTS of them
-	untimed  bool            // a frame cannot be followed, since it has no PTS of its own
-	skipping bool            // the decoder gets nothing any more
+	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
+	reached  int64           // the latest PTS in tracked
+	untimed  bool            // a frame cannot be followed, since it has no PTS
+	skipping bool            // the decoder gets no more packets
 
 	onPacket func(*astiav.Packet) error
 	held     packetQueue
+	videos   map[int]*copiedVideo
 }
 
-// Damage counts what was wrong with an input that could still be read.
+// Damage counts the faults of an input that could still be read.
 type Damage struct {
-	ReadErrors      int64 // the container broke off or could not be followed
-	CorruptPackets  int64 // packets that the container marks as damaged
-	DecodeErrors    int64 // packets that the decoder refused
-	DamagedFrames   int64 // frames that the decoder patched up
-	MissingPackets  int64 // packets that the index promises and the file lacks
-	MissingBytes    int64 // by which the file is shorter than its header says
-	MissingTimes    int64 // frames without a time, in a container that has times
-	RepairedTimes   int64 // frames whose time went backwards
-	Discontinuities int64 // jumps of the clock, closed up
-	FormatChanges   int64 // frames of another size or format than the first, converted
-	MissingSeconds  float64
+	DemuxerReports int64 // errors that the demuxer logged
+	DecoderReports int64 // errors that the decoder logged
+	TimeGaps       int64 // places where frames are missing by their times
+	LostFrames     int64 // frames that the decoder took and did not return
+	Breaks         int64 // faulty places in the container: see container.end
+	MissingEnd     int64 // 1 if the mark that ends such files is missing
+	ReadErrors     int64 // the container broke off or could not be followed
+	CorruptPackets int64 // packets that the container marks as damaged
+	DecodeErrors   int64 // packets that the decoder rejected
+	DamagedFrames  int64 // frames in which the decoder concealed errors
+	MissingPackets int64 // packets that the index promises and the file lacks
+	MissingBytes   int64 // by which the file is shorter than its header says
+	UnreadBytes    int64 // after the last packet, in files that consist of packets
+	MissingTimes   int64 // frames without a time, in a container that has times
+	RepairedTimes  int64 // frames whose time went backwards
+	FormatChanges  int64 // frames of another size or format than the first, converted
+	MissingSeconds float64
 }
 
-// Counts returns the counts that are not zero, by a name for people.
+// Counts returns the counts above 0, by their names in messages.
 func (d Damage) Counts() map[string]int64 {
 	m := map[string]int64{}
 	for name, n := range map[string]int64{
+		"errors in the container": d.DemuxerReports, "errors in the video": d.DecoderReports,
+		"gaps in time": d.TimeGaps, "lost frames": d.LostFrames, "breaks in the container": d.Breaks, "missing end marks": d.MissingEnd, "bytes left over": d.UnreadBytes,
 		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
 		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing bytes": d.MissingBytes, "missing timestamps": d.MissingTimes,
-		"repaired timestamps": d.RepairedTimes, "clock jumps": d.Discontinuities, "format changes": d.FormatChanges,
-		"missing seconds": int64(d.MissingSeconds + 0.5),
+		"repaired timestamps": d.RepairedTimes, "format changes": d.FormatChanges,
+		"missing seconds": int64(math.Ceil(d.MissingSeconds)),
 	} {
 		if n > 0 {
 			m[name] = n
@@ -87,8 +104,8 @@ func (d Damage) Counts() map[string]int64 {
 	return m
 }
 
-// Interrupt makes a blocking call on the input give up; the frames read so far still come, then io.EOF.
-// It may be called from any goroutine while the input is open.
+// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
+// be called from any goroutine while the input is open.
 func (in *Input) Interrupt() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -109,7 +126,11 @@ func (in *Input) Close() {
 		in.unwatch()
 	}
 	in.decoder.close()
+	in.reports.close()
 	in.held.drop()
+	for _, v := range in.videos {
+		v.drop()
+	}
 	if in.fc != nil {
 		if in.opened {
 			in.fc.CloseInput()
@@ -126,15 +147,16 @@ func (in *Input) Close() {
 	}
 }
 
-// OnPacket sends every packet of the selected other streams to f, in the order of the file and with times
-// that match the frames'; f borrows the packet. Packets later than the last frame so far wait for it.
+// OnPacket passes every packet of the selected other streams to f, in the file's order and with
+// times that match the frames'. f borrows the packet. Packets later than the last frame wait for
+// it.
 func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 
-// Damage returns what has been found wrong so far; complete after Next has returned io.EOF.
+// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
 func (in *Input) Damage() Damage {
 	d := in.damage
 	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
-	d.Discontinuities = in.clock.jumps
+	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
 	return d
 }
 
@@ -161,12 +183,16 @@ func (in *Input) openVideo() error {
 	if err := in.start(in.opts.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base); err != nil {
 		return err
 	}
+	in.reports.watchDecoder(&in.decoder)
+	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)
+	in.known = in.indexed()
 	return nil
 }
 
-// Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the first.
+// Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the
+// first.
 func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -194,7 +220,7 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 	}
 }
 
-// receive returns a frame, or nil when the decoder wants more or is empty.
+// receive returns a frame, or nil if the decoder wants more packets or is empty.
 func (in *Input) receive() (*pipeline.Frame, error) {
 	for {
 		err := in.dec.ReceiveFrame(in.frame)
@@ -207,6 +233,7 @@ func (in *Input) receive() (*pipeline.Frame, error) {
 			}
 			continue
 		}
+		in.decoded++
 		f, err := in.convert()
 		in.frame.Unref()
 		if f != nil || err != nil {
@@ -215,7 +242,7 @@ func (in *Input) receive() (*pipeline.Frame, error) {
 	}
 }
 
-// feed reads one packet and gives it to the decoder or to the others.
+// feed reads a packet and passes it to the decoder or to the others.
 func (in *Input) feed(ctx context.Context) error {
 	err := in.fc.ReadFrame(in.pkt)
 	if err != nil {
@@ -226,7 +253,7 @@ func (in *Input) feed(ctx context.Context) error {
 	}
 	defer in.pkt.Unref()
 	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) && in.interrupted() {
-		return in.drain() // it broke off with the reading; the input is not to blame
+		return in.drain() // reading was interrupted; the input is not damaged
 	}
 	if !in.accept() {
 		return nil
@@ -237,21 +264,41 @@ func (in *Input) feed(ctx context.Context) error {
 	return in.send()
 }
 
-// accept counts the packet just read, puts its times on the output's clock and tells whether it is wanted.
+// accept counts the packet just read, puts its times on the output's clock and reports whether it
+// is wanted.
 func (in *Input) accept() bool {
-	in.damage.ReadErrors += in.tries // reads that failed before this one worked are damage all the same
+	in.damage.ReadErrors += in.tries // failed reads before this one are damage all the same
 	in.tries = 0
 	i := in.pkt.StreamIndex()
 	in.clock.end = max(in.clock.end, packetEnd(in.pkt, in.stream(i)))
+	in.bytes = max(in.bytes, in.pkt.Pos()+int64(in.pkt.Size()))
 	if i != in.video.Index() && !in.selected[i] {
 		return false
 	}
-	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
-		in.damage.CorruptPackets++
-	}
 	in.clock.adjust(in.pkt, in.stream(i))
+	in.countCorrupt(in.clock.lanes[i])
+	if st := in.stream(i); st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO {
+		in.gaps.audio(i, packetTime(in.pkt, st))
+	}
 	in.ontoSource()
 	return true
+}
+
+// countCorrupt counts the packet just read if it is marked as damaged. MPEG-TS numbers its
+// packets, so an intact one is marked where two recordings are joined: the last one, or the one
+// before it if they are split anew.
+func (in *Input) countCorrupt(l *lane) {
+	const near = 2
+	if l.jumped {
+		in.opts.Warn("the clock of the input jumps, as where recordings are joined; the output goes on without a gap")
+		if l.marked > 0 {
+			in.damage.CorruptPackets--
+		}
+	}
+	if l.marked--; in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
+		in.damage.CorruptPackets++
+		l.marked = near
+	}
 }
 
 func (in *Input) stream(i int) *C.AVStream {
@@ -260,6 +307,9 @@ func (in *Input) stream(i int) *C.AVStream {
 }
 
 func (in *Input) send() error {
+	if in.packets == 0 {
+		in.begin = in.pkt.Pts()
+	}
 	in.packets++
 	in.track()
 	switch {
@@ -268,6 +318,10 @@ func (in *Input) send() error {
 	case in.skipping:
 		return nil
 	}
+	in.reports.sending(in.pkt, in.dec.ThreadCount(), in.clock.jumpy || in.times.untimed)
+	if in.reports.whole(in.pkt) {
+		in.due++
+	}
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil
@@ -275,8 +329,8 @@ func (in *Input) send() error {
 	return in.decodeError(err)
 }
 
-// readError decides what the end of reading means: the end of the file, an interruption, or damage.
-// A demuxer that trips over bad data often finds its way again, so it gets a few tries.
+// readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer
+// that trips over bad data often recovers, so it gets a few tries.
 func (in *Input) readError(err error) error {
 	switch {
 	case errors.Is(err, astiav.ErrEagain):
@@ -292,7 +346,7 @@ func (in *Input) readError(err error) error {
 	return in.drain()
 }
 
-// drain tells the decoder that no more comes; it still holds frames.
+// drain tells the decoder that no more packets come; it still holds frames.
 func (in *Input) drain() error {
 	if in.tries > 0 {
 		in.damage.ReadErrors++
@@ -308,17 +362,17 @@ func (in *Input) drain() error {
 	return nil
 }
 
-// decodeError counts an error and gives up when there are too many.
+// decodeError counts an error and gives up if there are too many.
 func (in *Input) decodeError(err error) error {
 	const enough = 8
 	if av.Errno(err) == int(C.ENOMEM) {
-		// A damaged packet may ask for absurd amounts; when all do, the memory is really gone.
+		// A damaged packet may ask for absurd amounts; if all do, memory has really run out.
 		if in.starved++; in.starved > enough {
 			return fmt.Errorf("decode %s: %w", in.path, err)
 		}
 	}
 	if in.opts.Part != nil && in.emitted == 0 {
-		return nil // what leads in an open GOP lacks what it refers to, and belongs to the part before
+		return nil // leading pictures of an open GOP, which belong to the part before
 	}
 	in.failed++
 	in.damage.DecodeErrors++
@@ -341,7 +395,7 @@ func (in *Input) tooDamaged() error {
 	return nil
 }
 
-// emit hands a frame on, and before it every other packet that belongs no later than the frame.
+// emit passes a frame on, after all other packets that belong no later than the frame.
 func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
 	in.emitted++
 	in.starved = 0
@@ -353,8 +407,8 @@ func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
 	return f, nil
 }
 
-// cut ends the stream at a time, in microseconds, though the file goes on: the other streams are still
-// read up to there, as far as the file's interleaving may have put them later.
+// cut ends the stream at a time, in microseconds, though the file goes on. The other streams are
+// read up to there, as far as interleaving may have put their packets later.
 func (in *Input) cut(ctx context.Context, end int64) error {
 	if in.emitted == 0 {
 		return in.nothing()
@@ -362,7 +416,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 	const interleave = 2e6
 	for !in.eof && len(in.selected) > 0 {
 		if err := in.fc.ReadFrame(in.pkt); err != nil {
-			break // damage beyond the cut is none of ours
+			break // damage beyond the cut does not matter
 		}
 		i := in.pkt.StreamIndex()
 		past := false
@@ -382,6 +436,9 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		}
 	}
 	in.eof = true
+	if err := in.settle(); err != nil {
+		return err
+	}
 	if err := in.held.release(end-1, in.onPacket); err != nil {
 		return err
 	}
@@ -390,7 +447,10 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 
 func (in *Input) nothing() error {
 	if in.opts.Start > 0 {
-		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("nothing lies behind --start %v", in.opts.Start)}
+		return &Error{Op: "decode", Path: in.path, Err: fmt.Errorf("there is nothing after --start %v", in.opts.Start)}
+	}
+	if err := y4mProblem(in.path); err != nil {
+		return &Error{Op: "decode", Path: in.path, Err: err}
 	}
 	return &Error{Op: "decode", Path: in.path, Err: errors.New("no frame could be decoded")}
 }
@@ -407,6 +467,9 @@ func (in *Input) finish() error {
 		return in.nothing()
 	}
 	in.checkComplete()
+	if err := in.settle(); err != nil {
+		return err
+	}
 	if err := in.held.flush(in.onPacket); err != nil {
 		return err
 	}

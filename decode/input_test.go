@@ -150,7 +150,7 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// Interrupt ends the stream as the end of the file does: what the decoder holds still comes.
+// Interrupt ends the stream like the end of the file: frames in the decoder still come.
 func TestInterrupt(t *testing.T) {
 	in, _ := open(t, sample, decode.Options{Threads: 1})
 	f, err := in.Next(context.Background())
@@ -274,10 +274,11 @@ func newPool(t *testing.T) *pipeline.Pool {
 	return pool
 }
 
-// TestNotOpened: what is no video says in words why, also a Matroska file that ends behind its header, for which FFmpeg has "End of file".
+// TestNotOpened: errors say why a file is no video, also for a Matroska file that ends after its
+// header, for which FFmpeg has "End of file".
 func TestNotOpened(t *testing.T) {
 	dir := t.TempDir()
-	ebml := "\x1a\x45\xdf\xa3\x8f\x42\x82\x88matroska\x42\x87\x81\x04" // an EBML header and nothing behind it
+	ebml := "\x1a\x45\xdf\xa3\x8f\x42\x82\x88matroska\x42\x87\x81\x04" // an EBML header alone
 	for name, c := range map[string]struct{ content, why string }{
 		"empty.mp4":  {"", "the file is empty"},
 		"header.mkv": {ebml, "damaged or incomplete matroska,webm"},

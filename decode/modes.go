@@ -13,11 +13,11 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// CameraMode is one way in which a camera gives pictures.
+// CameraMode is a mode of a camera.
 type CameraMode struct {
-	Format        string // as FFmpeg names it: yuyv422, nv12, mjpeg, h264
+	Format        string // FFmpeg's name: yuyv422, nv12, mjpeg, h264
 	Width, Height int
-	FPS           float64 // 0 when the driver does not tell
+	FPS           float64 // 0 if the driver does not report it
 
 	format cameraFormat
 	rate   [2]int // FPS as a fraction
@@ -37,11 +37,12 @@ type cameraFormat struct {
 	fourcc uint32
 	name   string
 	kind   streamKind
-	rank   int // the smaller, the better, at the same size and rate
+	rank   int // lower is better, at the same size and rate
 }
 
-// Ranks of formats: raw pictures come at once and without the traces of coding, and those that need no conversion come
-// first; then what costs the least to decode. Those without colour are for when there is nothing else, however large.
+// Ranks of formats. Raw pictures have no delay and no coding artefacts; those that need no
+// conversion come first, then those that are cheap to decode. Formats without colour are a last
+// resort, however large.
 const (
 	rankPlain = iota
 	rankConverted
@@ -83,13 +84,13 @@ func formatOf(fourcc uint32) (cameraFormat, bool) {
 	return cameraFormats[i], true
 }
 
-// called tells that a person means the format: as FFmpeg names it, or as the camera does.
+// called reports whether a name means the format, by FFmpeg or by the camera.
 func (f cameraFormat) called(name string) bool {
 	code := string([]byte{byte(f.fourcc), byte(f.fourcc >> 8), byte(f.fourcc >> 16), byte(f.fourcc >> 24)})
 	return strings.EqualFold(name, f.name) || strings.EqualFold(name, strings.TrimSpace(code))
 }
 
-// Of ranges these are looked at, beside their ends.
+// Values to try in ranges, beside their ends.
 var (
 	usualSizes = [][2]int{{640, 480}, {1280, 720}, {1920, 1080}}
 	usualRates = []float64{60, 30, 25, 15}
@@ -97,20 +98,21 @@ var (
 
 const (
 	usualWidth, usualHeight = 1920, 1080 // no larger unless asked for
-	smoothRate              = 24.5       // pictures a second from which on motion looks smooth: 25, and 30 as NTSC has it
-	usualRate               = 31         // more only makes them darker, and dearer
+	smoothRate              = 24.5       // motion looks smooth from here: 25, and NTSC's 30
+	usualRate               = 31         // more makes pictures darker, and costs more
 )
 
-// CameraOptions of OpenCamera. The zero value is the best that the camera offers: the largest size up to 1920x1080 that it
-// gives at 25 pictures a second or more, raw if it can, else MJPEG, else H.264; where none is as fast, the best of size and rate.
+// CameraOptions are options of OpenCamera. The zero value chooses the camera's best mode: the
+// largest size up to 1920x1080 at 25 or more pictures a second, raw if possible, else MJPEG, else
+// H.264; if none is as fast, the best product of size and rate.
 type CameraOptions struct {
 	Width, Height int     // 0 for any
 	FPS           float64 // 0 for any
-	Format        string  // as FFmpeg or the camera names it; "" for any
+	Format        string  // by FFmpeg's or the camera's name; "" for any
 	MaxPixels     int64   // larger pictures are errors; 0 means no limit
-	Threads       int     // of a decoder, 0 for one a core
+	Threads       int     // of a decoder, 0 for one per core
 
-	// Warn receives what the user should know, a sentence at a time; nil drops it.
+	// Warn receives messages for the user, a sentence at a time; nil drops them.
 	Warn func(format string, args ...any)
 }
 
@@ -122,7 +124,7 @@ func (o CameraOptions) accepts(m CameraMode) bool {
 		(o.MaxPixels <= 0 || int64(m.Width)*int64(m.Height) <= o.MaxPixels)
 }
 
-// choose returns the best of the modes that the options accept; ok is false when there is none.
+// choose returns the best mode that the options accept; ok is false if there is none.
 func choose(all []CameraMode, o CameraOptions) (best CameraMode, ok bool) {
 	for _, m := range all {
 		if o.accepts(m) && (!ok || o.better(m, best)) {
@@ -137,11 +139,11 @@ func (o CameraOptions) better(a, b CameraMode) bool {
 	return slices.CompareFunc(x[:], y[:], cmp.Compare[float64]) > 0
 }
 
-// merits are numbers to compare two modes by, the weightiest first.
+// merits returns numbers to compare modes by, the most important first.
 func (o CameraOptions) merits(m CameraMode) [6]float64 {
 	rate := m.FPS
 	if rate == 0 {
-		rate = 30 // those who do not tell mostly are
+		rate = 30 // most drivers that do not report a rate have this one
 	}
 	area := float64(m.Width) * float64(m.Height)
 	usual := o.Width > 0 || o.Height > 0 || m.Width <= usualWidth && m.Height <= usualHeight
@@ -149,7 +151,7 @@ func (o CameraOptions) merits(m CameraMode) [6]float64 {
 	size := area
 	switch {
 	case !smooth:
-		size *= rate * rate // a slide show of large pictures is worse than a film of small ones
+		size *= rate * rate // small pictures at full rate beat large ones at a low rate
 	case !usual:
 		size = -area
 	}
@@ -167,7 +169,7 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// offers lists modes in words: the rates of a format and size together.
+// offers describes modes: the rates of a format and size together.
 func offers(all []CameraMode) string {
 	var parts []string
 	for i := 0; i < len(all); {

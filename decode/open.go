@@ -14,7 +14,6 @@ import (
 	"math"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +26,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// FieldOrder says how pictures are taken: as the file says, or as the user knows better.
+// FieldOrder overrides the fields of pictures, which files may state wrongly.
 type FieldOrder uint8
 
 // The field orders.
@@ -40,38 +39,39 @@ const (
 
 // Options of Open. The zero value reads the whole file with every stream.
 type Options struct {
-	Format       string // FFmpeg's name of the container; "" probes, and refuses formats that name other files
+	Format       string // FFmpeg's name; "" probes, and refuses formats that name other files
 	AllowNetwork bool   // the input itself may be a network address
 	MaxPixels    int64  // larger pictures are errors; 0 means no limit
-	Threads      int    // decoder threads, 0 for one a core
+	Threads      int    // of the decoder, 0 for one per core
 	FieldOrder   FieldOrder
 
-	Start    time.Duration // skip what lies before; times then count from here
+	Start    time.Duration // skip all before it; times then count from here
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
 
-	// Part is what to read instead of all: its frames alone, no other stream, and an error unless they are as
-	// many as it says. The path may then be a file with CutTag. It excludes Start, Duration and Frames.
+	// Part is read instead of the whole: its frames alone, without other streams, and an error
+	// unless they are as many as it says. The path may then be a file with CutTag. It excludes
+	// Start, Duration and Frames.
 	Part      *Range
 	VideoOnly bool // leave out every other stream
-	Track     bool // note the video's times, for Follow
+	Track     bool // keep the video's times for Follow
 
-	onVideo func(*astiav.Packet) error // gets the video's packets in the decoder's place
+	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
 
-	// KeepClock keeps the times of MPEG-TS as they are; else a clock that starts late starts at 0.
+	// KeepClock keeps the times of MPEG-TS; otherwise a clock that starts late starts at 0.
 	KeepClock bool
 
 	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
 	MaxErrorRate float64
 
-	Maps            []string // which streams to carry: see Select
+	Maps            []string // which streams to copy: see mapRule
 	NoAudio, NoSubs bool
 
-	// Warn receives what the user should know, a sentence at a time; nil drops it.
+	// Warn receives messages for the user, a sentence at a time; nil drops them.
 	Warn func(format string, args ...any)
 }
 
-// Error is an input error with what to do about it. It wraps ErrUnreadable.
+// Error is an error of the input, with a hint. It wraps ErrUnreadable.
 type Error struct {
 	Op, Path string
 	Err      error
@@ -92,16 +92,12 @@ func (e *Error) Error() string {
 // Unwrap makes the error both an ErrUnreadable and its cause.
 func (e *Error) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
 
-// Hint says what the user can do, or is empty.
+// Hint suggests a remedy, or is empty.
 func (e *Error) Hint() string { return e.hint }
-
-// referring formats are text that names other files or addresses: opening one by accident would let a
-// file reach out of itself.
-var referring = []string{"hls", "dash", "concat", "webm_dash_manifest", "sdp", "rtsp", "imf"}
 
 var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
 
-// locate returns what FFmpeg opens for the input's path. Names of files are never taken for addresses.
+// locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
 func (in *Input) locate() (source, error) {
 	const local = "file,pipe,fd,crypto,data"
 	if isAddress(in.path) {
@@ -130,8 +126,9 @@ func (in *Input) locate() (source, error) {
 
 func isAddress(path string) bool { return network.MatchString(path) && strings.Contains(path, "://") }
 
-// seekableStdin tells that stdin is a file, at its beginning, that can be opened as such: formats which
-// need to seek can then be read. Sockets are set to give up where FFmpeg would wait in the system.
+// seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
+// formats that need seeking can be read. Sockets are set to give up where FFmpeg would block in
+// the system.
 func seekableStdin() bool {
 	st, err := os.Stdin.Stat()
 	if err != nil {
@@ -144,14 +141,15 @@ func seekableStdin() bool {
 	return err == nil && at == 0 && st.Mode().IsRegular() && unix.Access("/dev/fd/0", unix.R_OK) == nil
 }
 
-// Open opens a file, a pipe ("-") or, when allowed, a network address, and finds its streams. Closing ctx
-// ends any blocking call on the input. Frames live in memory of pool: the decoder's own by pool.Take.
+// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The
+// end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
+// by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
 	}
 	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, warn: o.Warn}, opts: o,
-		selected: map[int]bool{}, tracked: map[int64]int64{}, reached: math.MinInt64}
+		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
 	defer func() {
@@ -186,7 +184,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	return in, nil
 }
 
-// readable says plainly what FFmpeg would only give a number for.
+// readable rewords errors for which FFmpeg only has a number.
 func readable(path string) error {
 	if path == "-" {
 		return nil
@@ -214,6 +212,7 @@ func (in *Input) openContainer(url, protocols string) error {
 		return &Error{Op: "open", Path: in.path, Err: errors.New("out of memory")}
 	}
 	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stop)
+	in.reports.watchDemuxer(in.fc)
 	dict := astiav.NewDictionary()
 	defer dict.Free()
 	set := func(k, v string) { _ = dict.Set(k, v, 0) }
@@ -241,7 +240,7 @@ func (in *Input) openContainer(url, protocols string) error {
 	return nil
 }
 
-// safeFormats lists every demuxer but those that refer to other files, or open devices.
+// safeFormats lists all demuxers except those that open other files or devices.
 func safeFormats() string {
 	var names []string
 	var state unsafe.Pointer
@@ -251,18 +250,27 @@ func safeFormats() string {
 			return strings.Join(names, ",")
 		}
 		device := f.priv_class != nil && f.priv_class.category == C.AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT
-		if name := C.GoString(f.name); !refers(name) && !device {
+		if name := C.GoString(f.name); !containerOf(name).refers && !device {
 			names = append(names, name)
 		}
 	}
 }
 
-func refers(names string) bool {
-	return slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return slices.Contains(referring, n) })
+// Refers reports whether a format, by FFmpeg's name, is text that names other files.
+func Refers(name string) bool {
+	f := astiav.FindInputFormat(name) // in any case
+	return f != nil && containerOf(f.Name()).refers
 }
 
 func (in *Input) openError(url, protocols string, cause error) error {
 	e := &Error{Op: "open", Path: in.path, Err: cause}
+	if err := y4mProblem(in.path); err != nil {
+		e.Err = err
+		return e
+	}
+	if av.Errno(cause) == int(syscall.EBUSY) && !isAddress(in.path) { // from a pipe with YUV4MPEG
+		cause, e.Err = astiav.ErrInvaliddata, astiav.ErrInvaliddata
+	}
 	if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {
 		e.Err = syscall.Errno(no)
 	}
@@ -288,7 +296,7 @@ func (in *Input) openError(url, protocols string, cause error) error {
 		if errors.Is(cause, astiav.ErrInvaliddata) || e.Err == cause {
 			e.Err = errors.New("not a media file that this build knows")
 		}
-	case refers(name):
+	case containerOf(name).refers:
 		e.Err = fmt.Errorf("a %s playlist: it names other files", name)
 		e.hint = "if you trust it, give --input-format " + name
 	case errors.Is(cause, astiav.ErrInvaliddata), errors.Is(cause, astiav.ErrEof):
@@ -297,8 +305,8 @@ func (in *Input) openError(url, protocols string, cause error) error {
 	return e
 }
 
-// isHLS knows a playlist whatever its name; FFmpeg's own probe goes by the name too, and takes one that is
-// called .mp4 for a damaged film.
+// isHLS recognizes a playlist by its content. FFmpeg's own probe also goes by the name, and takes
+// a playlist called .mp4 for a damaged film.
 func isHLS(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Names of files are taken literally, whatever protocol of FFmpeg they look like; addresses only when allowed.
+// Names of files are taken literally, whatever protocol of FFmpeg they look like; addresses only
+// when allowed.
 func TestLocate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {

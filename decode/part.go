@@ -18,8 +18,8 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Range is a part of a video: the frames with Start <= PTS < End, in the unit of the video stream, and how
-// many they are.
+// Range is a part of a video: the number of frames with Start <= PTS < End, in the unit of the
+// video stream.
 type Range struct {
 	Start  int64 `json:"start"`
 	End    int64 `json:"end"`
@@ -28,13 +28,13 @@ type Range struct {
 
 func (r Range) String() string { return fmt.Sprintf("%d:%d:%d", r.Start, r.End, r.Frames) }
 
-// PartError says that a part of a video, or parts together, are not what was cut. It is no ErrUnreadable: the
-// same file may be filtered whole.
+// PartError says that a part of a video, or parts together, are not as they were cut. It does not
+// wrap ErrUnreadable: the same file may be filtered whole.
 type PartError struct{ Path, What string }
 
 func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path, e.What) }
 
-// Hint says what the user can do.
+// Hint suggests a remedy.
 func (e *PartError) Hint() string {
 	return "vidfilter segments says how the file can be cut; filter it whole otherwise"
 }
@@ -43,11 +43,11 @@ func (in *Input) partError(format string, args ...any) error {
 	return &PartError{in.path, fmt.Sprintf(format, args...)}
 }
 
-// CutTag is the tag of a file that holds only the packets that a part needs: how much its times lie before those
-// of the source, the source's unit and usual rate, and how many frames its decoder holds back.
+// CutTag is the tag in a file with only the packets of a part: the distance of its times from the
+// source's, the source's unit and usual rate, and the frames that its decoder holds back.
 const CutTag = "vidfilter_cut"
 
-// cutOrigin is what CutTag says.
+// cutOrigin is a value of CutTag.
 type cutOrigin struct {
 	offset int64
 	rate   astiav.Rational
@@ -68,7 +68,7 @@ func parseCutOrigin(s string) (c cutOrigin, err error) {
 	return c, nil
 }
 
-// readCut looks for the tag of a cut file, whose times are then the source's.
+// readCut looks for the tag of a cut file and restores the source's times.
 func (in *Input) readCut() error {
 	if in.opts.Part == nil {
 		return nil
@@ -98,10 +98,10 @@ func (in *Input) ontoSource() {
 	}
 }
 
-// videoOnly tells that no other stream is read.
+// videoOnly reports whether no other stream is read.
 func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != nil }
 
-// wantedPart is wanted for a part: whole numbers, no rounding to microseconds.
+// wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
 func (in *Input) wantedPart(pts int64) (bool, error) {
 	p := in.opts.Part
 	switch {
@@ -117,7 +117,7 @@ func (in *Input) wantedPart(pts int64) (bool, error) {
 	return true, nil
 }
 
-// endPart ends a part whose last frame is out.
+// endPart checks a part after its last frame.
 func (in *Input) endPart() error {
 	in.eof = true
 	if in.interrupted() {
@@ -129,8 +129,9 @@ func (in *Input) endPart() error {
 	return io.EOF
 }
 
-// seekPart goes to a key frame at or before the part's start from which decoding is exact, and sends it to the
-// decoder. A demuxer that seeks by decode time may land too late, so it is told to go further back then.
+// seekPart seeks to a key frame at or before the part's start from which decoding is exact, and
+// sends it to the decoder. A demuxer that seeks by decode time may land too late, so later tries
+// seek further back.
 func (in *Input) seekPart() error {
 	if in.cutFrom != nil {
 		return nil // it begins there
@@ -143,7 +144,7 @@ func (in *Input) seekPart() error {
 		target := start
 		if try > 0 {
 			back := step << (2 * (try - 1))
-			if target = start - back; target > start { // below all numbers
+			if target = start - back; target > start { // no overflow
 				target = math.MinInt64 / 2
 			}
 		}
@@ -163,8 +164,8 @@ func (in *Input) seekPart() error {
 	return in.partError("there is no key frame at %d or before", start)
 }
 
-// landed reads the video packet to which a seek went and sends it on if decoding can begin there. The first of
-// the whole file need not be more than a key frame: whoever reads all begins there too.
+// landed reads the video packet that a seek led to and sends it on if decoding can begin there. At
+// the first packet of the file, a key frame is enough: decoding the whole file begins there, too.
 func (in *Input) landed(first bool) (bool, error) {
 	for {
 		if err := in.fc.ReadFrame(in.pkt); err != nil {
@@ -189,26 +190,27 @@ func (in *Input) landed(first bool) (bool, error) {
 	return true, in.send()
 }
 
-// entry tells whether the packet just read is a place to begin.
+// entry reports whether decoding can begin at the packet just read.
 func (in *Input) entry() bool {
 	par := in.stream(in.video.Index()).codecpar
 	return isEntry(in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(in.pkt))
 }
 
-// payload is the packet's data itself, valid until the packet is let go.
+// payload returns the packet's data, valid until the packet is unreferenced.
 func payload(p *astiav.Packet) []byte {
 	c := (*C.AVPacket)(av.PacketPtr(p))
 	return av.Slice((*byte)(unsafe.Pointer(c.data)), int(c.size))
 }
 
-// Follow reads on without decoding until the video has come to the frame with the given PTS, in the stream's
-// unit, and returns that frame's duration. Other packets are passed on as by Next. A PartError means that the
-// video has no such frame, or has had it. Only for inputs that were opened with Track.
+// Follow reads on without decoding until the video reaches the frame with the given PTS, in the
+// stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
+// PartError means that the video has no such frame, or is past it. The input must have been opened
+// with Track.
 func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
 	in.skipping = true
 	for {
 		d, ok := in.tracked[pts]
-		// What belongs beside the frame may lie a little behind it in the file.
+		// Packets that belong beside the frame may follow it in the file.
 		if ok && (in.eof || in.reached > pts+2*in.times.second) {
 			delete(in.tracked, pts)
 			if d <= 0 {
@@ -232,8 +234,8 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 	}
 }
 
-// Rest reads to the end, passes the other packets on and returns io.EOF. It is a PartError when the video has
-// frames that Follow was not asked for.
+// Rest reads to the end, passes the other packets on and returns io.EOF. It returns a PartError if
+// the video has frames that Follow was not asked for.
 func (in *Input) Rest(ctx context.Context) error {
 	in.skipping = true
 	for !in.eof {
@@ -253,7 +255,7 @@ func (in *Input) Rest(ctx context.Context) error {
 	return in.finish()
 }
 
-// track notes the frame of a video packet just read.
+// track records the frame of a video packet just read.
 func (in *Input) track() {
 	if !in.opts.Track || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
 		return

@@ -18,19 +18,19 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Parts reads the coded video of parts of a source, one after the other. It is for one goroutine.
+// Parts reads the encoded video of parts of a source, in order. It is for one goroutine.
 type Parts struct {
 	paths  []string // of those not opened yet
 	tag    string
 	unit   string // the source's unit of time
 	tb     astiav.Rational
-	first  partFile // what all are held against
+	first  partFile // the others must match it
 	now    *partFile
 	latest int64 // the highest PTS of the parts before
 	pkt    *astiav.Packet
 }
 
-// partFile is one of them.
+// partFile is an open part.
 type partFile struct {
 	path    string
 	fc      *astiav.FormatContext
@@ -43,14 +43,12 @@ type partFile struct {
 	latest  int64
 }
 
-// OpenParts opens the parts that a list names, a line each, relative to the list's folder, in order. tag is where
-// each says what time its first frame has, tb the unit of the source.
-func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
+// ListParts returns the files of a list, one a line, relative to the list's folder.
+func ListParts(list string) (paths []string, err error) {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return nil, &Error{Op: "open", Path: list, Err: errors.Unwrap(err)}
 	}
-	p := &Parts{tag: tag, tb: tb, unit: tb.String(), latest: av.NoPTS, pkt: astiav.AllocPacket()}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		name := strings.TrimSuffix(lines.Text(), "\r")
 		if name == "" {
@@ -59,12 +57,22 @@ func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(list), name)
 		}
-		p.paths = append(p.paths, name)
+		paths = append(paths, name)
 	}
-	if len(p.paths) == 0 {
-		p.Close()
+	if len(paths) == 0 {
 		return nil, &Error{Op: "open", Path: list, Err: errors.New("the list names no part")}
 	}
+	return paths, nil
+}
+
+// OpenParts opens the parts of a list (see ListParts), in order. tag is each part's tag with the
+// time of its first frame, tb the unit of the source.
+func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
+	paths, err := ListParts(list)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parts{paths: paths, tag: tag, tb: tb, unit: tb.String(), latest: av.NoPTS, pkt: astiav.AllocPacket()}
 	if err := p.open(); err != nil {
 		p.Close()
 		return nil, err
@@ -74,13 +82,13 @@ func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
 	return p, nil
 }
 
-// AVCC describes the coded video of all parts (ISO 14496-15, 5.3.3.1).
+// AVCC returns the header of all parts (ISO 14496-15, 5.3.3.1).
 func (p *Parts) AVCC() []byte { return p.first.avcc }
 
-// First is the time of the first frame, in the unit of the source.
+// First returns the time of the first frame, in the unit of the source.
 func (p *Parts) First() int64 { return p.first.origin }
 
-// Close frees it. It may be called twice.
+// Close frees the parts. It may be called twice.
 func (p *Parts) Close() {
 	p.closeFile()
 	if p.pkt != nil {
@@ -96,8 +104,8 @@ func (p *Parts) closeFile() {
 	}
 }
 
-// Next returns the next packet in decode order, with times in the unit of the source, or io.EOF. It belongs to the
-// parts and is good until the next call.
+// Next returns the next packet in decode order, with times in the unit of the source, or io.EOF.
+// It belongs to the parts and is valid until the next call.
 func (p *Parts) Next() (*astiav.Packet, error) {
 	p.pkt.Unref()
 	for {
@@ -127,7 +135,8 @@ func (p *Parts) Next() (*astiav.Packet, error) {
 	}
 }
 
-// open opens the next part. Its edit list is not looked at: it only says that decoding begins before the first frame.
+// open opens the next part. Its edit list is ignored: it only says that decoding begins before the
+// first frame.
 func (p *Parts) open() error {
 	f := &partFile{path: p.paths[0], latest: av.NoPTS}
 	p.paths = p.paths[1:]
@@ -173,7 +182,7 @@ func (p *Parts) wrong(format string, args ...any) error {
 	return &PartError{p.now.path, fmt.Sprintf(format, args...)}
 }
 
-// fits holds a part against the first one and the one before.
+// fits compares a part with the first one and the one before.
 func (p *Parts) fits() error {
 	switch f := p.now; {
 	case f.size != p.first.size:
@@ -209,7 +218,7 @@ func (p *Parts) place() error {
 	return nil
 }
 
-// inSource turns a time of the file into one of the source.
+// inSource converts a time of the file to one of the source.
 func (p *Parts) inSource(t int64) (in int64, exact bool) {
 	n := (t - p.now.begin) * int64(p.now.unit.Num()) * int64(p.tb.Den())
 	d := int64(p.now.unit.Den()) * int64(p.tb.Num())

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source is what FFmpeg opens for a path of the user's.
+// source tells FFmpeg how to open a path of the user.
 type source struct {
 	url       string
-	protocols string // that it may use meanwhile
-	pipe      int    // a descriptor behind url that is to be closed when url is open; -1 for none
-	forwards  bool   // it can be read once, and in order
+	protocols string // that FFmpeg may use
+	pipe      int    // descriptor in url, to close once url is open; -1 for none
+	forwards  bool   // it can be read only once, in order
 }
 
-// openPipe opens path, stdin for "-", when it is a pipe, in a way that never waits in the system: FFmpeg
-// then looks at its interrupt flag, where a silent pipe would hold up Ctrl-C. What is opened is a
-// description of our own, so that others who share stdin do not find it changed. It returns -1 where
-// there is no pipe.
+// openPipe opens path, stdin for "-", if it is a pipe, so that reads never block in the system:
+// FFmpeg then checks its interrupt flag, where a silent pipe would hold up Ctrl-C. The descriptor
+// has its own open file description, so that other users of stdin are not affected. It returns -1
+// if there is no pipe.
 func (in *Input) openPipe(path string) (fd int, err error) {
 	name := path
 	if path == "-" {
@@ -31,7 +31,7 @@ func (in *Input) openPipe(path string) (fd int, err error) {
 		return -1, nil
 	}
 	fd, err = unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil && path == "-" { // somebody else's pipe: as it is, then
+	if err != nil && path == "-" { // a pipe of another user: leave it as it is
 		return -1, unix.SetNonblock(0, true)
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func (in *Input) openPipe(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// waitForWriter keeps a named pipe that nobody has opened for writing yet from reading as empty.
+// waitForWriter keeps a named pipe without a writer from reading as empty.
 func (in *Input) waitForWriter(fd int) error {
 	const look = 50 * time.Millisecond
 	for !in.interrupted() {

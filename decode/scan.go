@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -19,20 +18,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Cuts is how a video can be cut into parts that are filtered apart.
+// Cuts describes how a video can be cut into parts to filter apart.
 type Cuts struct {
 	TimeBase string  `json:"time_base"` // the unit of all times, as 1/90000
-	Frames   int64   `json:"frames"`    // as counted; where it was not read, as far as the file says, 0 when it does not
+	Frames   int64   `json:"frames"`    // counted, or else as the file says; 0 if unknown
 	Seconds  float64 `json:"seconds"`   // likewise
-	Parts    []Range `json:"parts"`     // in order, without a gap; empty when it must not be cut
+	Parts    []Range `json:"parts"`     // in order, without a gap; empty if it must not be cut
 	Whole    string  `json:"whole"`     // why it must not be cut
 }
 
-// finestUnit bounds the unit of time: parts are MP4, which counts a frame's length in 32 bits.
+// finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
-// Scan reads the video stream that Open would choose, without decoding it, and finds parts that begin at key
-// frames and are each at least length long. That a file cannot be cut safely is no error but told in the result.
+// Scan reads the video stream that Open would choose, without decoding it, and finds parts that
+// begin at key frames and last at least length each. A file that cannot be cut safely is no error;
+// the result says why.
 func Scan(ctx context.Context, path string, o Options, length time.Duration) (*Cuts, error) {
 	o.VideoOnly = true
 	var none *pipeline.Pool // nothing is decoded
@@ -41,7 +41,7 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration) (*C
 		return nil, err
 	}
 	defer in.Close()
-	s := scan{in: in, promised: in.indexed(), begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
+	s := scan{in: in, promised: in.known, begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
 	whole := in.notSeekable()
 	if whole == "" {
 		whole, err = s.read(ctx)
@@ -64,17 +64,17 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration) (*C
 	return c, nil
 }
 
-// notSeekable says why parts of the input could not be found again, as far as that is known before reading it.
+// notSeekable says why parts of the input could not be found again, as far as is known before
+// reading it.
 func (in *Input) notSeekable() string {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	tb := in.video.TimeBase()
-	name, _, _ := strings.Cut(C.GoString(fc.iformat.name), ",")
 	switch {
 	case in.forwards || in.path == "-":
 		return "a pipe can be read once"
 	case isAddress(in.path):
 		return "the source is a network address"
-	case name != "mov" && name != "matroska":
+	case !in.container().cuttable:
 		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(fc.iformat.name))
 	case in.isPicture(in.video.Index()):
 		return "it is a picture"
@@ -84,26 +84,26 @@ func (in *Input) notSeekable() string {
 	return notCuttable(in.video.CodecParameters())
 }
 
-// indexed returns how many packets the container knew before any was read; -1 where that says nothing.
+// indexed returns the number of packets in the container's index before any was read; -1 if
+// unknown.
 func (in *Input) indexed() int64 {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	if !strings.HasPrefix(C.GoString(fc.iformat.name), "mov,") {
+	if !in.container().readIndex {
 		return -1
 	}
 	return int64(C.avformat_index_get_entries_count(in.stream(in.video.Index())))
 }
 
-// scan is what has been found so far.
+// scan is the state of Scan.
 type scan struct {
 	in         *Input
 	promised   int64
 	packets    int64
-	begin, end int64          // of the frames that are shown; end with the last one's length
+	begin, end int64          // of the frames shown; end with the length of the last
 	latest     int64          // the highest PTS
-	seen       map[int64]bool // PTS of the frames that are shown
-	hidden     []int64        // PTS of those that edit lists hide
-	entries    []int64        // PTS of key frames to begin with
-	headers    []byte         // the first that a key frame brought
+	seen       map[int64]bool // PTS of the frames shown
+	hidden     []int64        // PTS of frames that edit lists hide
+	entries    []int64        // PTS of key frames at which decoding can begin
+	headers    []byte         // the first ones of a key frame
 }
 
 // read goes through the file and returns why it must not be cut, or "".
@@ -126,7 +126,7 @@ func (s *scan) read(ctx context.Context) (whole string, err error) {
 	return whole, nil
 }
 
-// packet takes the video packet just read and returns why it does not let the file be cut, or "".
+// packet takes the video packet just read and returns why it prevents cutting, or "".
 func (s *scan) packet() string {
 	p, codec := s.in.pkt, s.in.video.CodecParameters().CodecID()
 	pts, flags := p.Pts(), p.Flags()
@@ -154,7 +154,7 @@ func (s *scan) packet() string {
 	if flags.Has(astiav.PacketFlagKey) && s.changes() {
 		return "the way it is coded changes in its midst"
 	}
-	// What was decoded earlier and is shown later would be missing from a part that begins here.
+	// A part that begins here would lack frames decoded earlier and shown later.
 	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry() {
 		s.entries = append(s.entries, pts)
 	}
@@ -166,7 +166,7 @@ func (s *scan) packet() string {
 	return ""
 }
 
-// changes tells that a key frame brings other headers than one before.
+// changes reports whether a key frame has other headers than one before.
 func (s *scan) changes() bool {
 	par := s.in.stream(s.in.video.Index()).codecpar
 	h := headersOf(s.in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(s.in.pkt))
@@ -176,7 +176,7 @@ func (s *scan) changes() bool {
 	return len(h) > 0 && !bytes.Equal(h, s.headers)
 }
 
-// conclude looks at the whole when all is read.
+// conclude judges the whole file after reading.
 func (s *scan) conclude() string {
 	switch {
 	case len(s.seen) == 0:
@@ -194,7 +194,8 @@ func (s *scan) conclude() string {
 	return ""
 }
 
-// parts makes parts of at least length, in the stream's unit; a rest of less than half goes to the last.
+// parts makes parts of at least length, in the stream's unit; a rest of less than half joins the
+// last.
 func (s *scan) parts(length int64) []Range {
 	all := []Range{{Start: s.begin}}
 	for _, pts := range s.entries {

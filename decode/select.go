@@ -20,8 +20,8 @@ func (in *Input) isPicture(i int) bool {
 	return in.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
 }
 
-// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best; cover art
-// only when there is nothing else.
+// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best;
+// cover art only if there is nothing else.
 func (in *Input) pickVideo() (*astiav.Stream, error) {
 	for _, s := range in.fc.Streams() {
 		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && mapped(in.rules, in.traits(s), false) {
@@ -35,7 +35,7 @@ func (in *Input) pickVideo() (*astiav.Stream, error) {
 	return best, nil
 }
 
-// selectStreams decides which other streams are carried along: all of them, less what the options drop.
+// selectStreams chooses the other streams to copy: all but those dropped by options.
 func (in *Input) selectStreams() error {
 	matched := make([]bool, len(in.rules))
 	for _, s := range in.fc.Streams() {
@@ -48,6 +48,9 @@ func (in *Input) selectStreams() error {
 			!mapped(in.rules, t, true) || in.isChapterTrack(s.Index())
 		if s.Index() != in.video.Index() && !drop {
 			in.selected[s.Index()] = true
+			if kind == astiav.MediaTypeVideo && !in.isPicture(s.Index()) {
+				in.videos[s.Index()] = newCopiedVideo(in.stream(s.Index()), s, frameRate(in.fc, s))
+			}
 		} else if s.Index() != in.video.Index() {
 			s.SetDiscard(astiav.DiscardAll)
 		}
@@ -61,7 +64,8 @@ func (in *Input) selectStreams() error {
 	return nil
 }
 
-// isChapterTrack tells the text track in which MP4 keeps its chapters. The chapters are carried as such.
+// isChapterTrack recognizes the text track in which MP4 keeps its chapters, which are copied as
+// such.
 func (in *Input) isChapterTrack(i int) bool {
 	st := in.stream(i)
 	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
@@ -72,7 +76,7 @@ func tag(s string) C.uint32_t {
 	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
 
-// streamTraits is what a --map rule can look at.
+// streamTraits are the properties that --map rules match.
 type streamTraits struct {
 	index    int
 	kind     byte // v a s d t
@@ -109,7 +113,8 @@ func kindLetter(m astiav.MediaType) byte {
 	return 'd'
 }
 
-// mapRule is one --map in ffmpeg's syntax, for one input: [-][0:]INDEX, or [-][0:]KIND[:N|:m:language:LANG][?].
+// mapRule is a --map in ffmpeg's syntax, for one input: [-][0:]INDEX, or
+// [-][0:]KIND[:N|:m:language:LANG][?].
 type mapRule struct {
 	negative, optional bool
 	index              int // -1 for any
@@ -152,8 +157,8 @@ func (r mapRule) matches(t streamTraits) bool {
 		(r.language == "" || r.language == t.language)
 }
 
-// mapped applies the rules in order, the last one that matches wins. Without a positive rule everything
-// is in, unless all is false: then only what is named.
+// mapped applies the rules in order; the last match wins. Without a positive rule everything is
+// selected, or, if all is false, only named streams.
 func mapped(rules []mapRule, t streamTraits, all bool) bool {
 	in := all && !slices.ContainsFunc(rules, func(r mapRule) bool { return !r.negative })
 	for _, r := range rules {
@@ -164,7 +169,7 @@ func mapped(rules []mapRule, t streamTraits, all bool) bool {
 	return in
 }
 
-// zero is the time of the output at which the part asked for begins, in microseconds.
+// zero returns the time of the output at which the wanted part begins, in microseconds.
 func (in *Input) zero() int64 {
 	if in.opts.Start > 0 {
 		return 0
@@ -175,12 +180,12 @@ func (in *Input) zero() int64 {
 	return 0
 }
 
-// An arbitrary clock beyond this is taken out when the container may carry one: a broadcast that starts
-// at 26:30 h would make a file of that length.
+// arbitraryStart is the latest start that is kept if the container's clock is arbitrary: a
+// broadcast that starts at 26:30 h would make a file of that length.
 const arbitraryStart = 600 * second
 
-// seek sets the clock, and the file to the last key frame before the start. What lies between is decoded
-// and dropped, so the cut is exact; a pipe is read from its beginning.
+// seek sets the clock, and goes to the last key frame before the start. Frames in between are
+// decoded and dropped, so the cut is exact. A pipe is read from its beginning.
 func (in *Input) seek() error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	in.times.untimed = fc.iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
@@ -195,13 +200,13 @@ func (in *Input) seek() error {
 		in.ownClock(start)
 		return nil
 	}
-	start = max(start, 0) // sound may begin a little earlier
+	start = max(start, 0) // audio may begin a little earlier
 	target := start + in.opts.Start.Microseconds()
 	in.clock.shift = -target
 	if in.forwards {
 		return nil
 	}
-	// Containers that seek by decode time need room for the reordering of B-frames.
+	// Containers that seek by decode time need room for reordered frames.
 	if fc.iformat.flags&C.AVFMT_SEEK_TO_PTS == 0 && in.stream(in.video.Index()).codecpar.video_delay > 0 {
 		target -= 3 * second / 23
 	}
@@ -211,8 +216,8 @@ func (in *Input) seek() error {
 	return nil
 }
 
-// ownClock takes an arbitrary start out, or, where the output has the same kind of clock, only what the
-// demuxer did: it makes times from before the wrap of a 33-bit clock negative.
+// ownClock removes an arbitrary start. If the output has the same kind of clock, it only undoes
+// the demuxer, which makes times before the wrap of a 33-bit clock negative.
 func (in *Input) ownClock(start int64) {
 	switch {
 	case !in.clock.jumpy:
@@ -228,22 +233,41 @@ func (in *Input) ownClock(start int64) {
 	}
 }
 
-// wrap33 is when a 33-bit clock of 90 kHz wraps, in microseconds. Rounded back it is exact.
+// wrap33 is the period of a 33-bit clock of 90 kHz in microseconds, exact once it is rounded back.
 const wrap33 = (1<<33*100 + 4) / 9
 
-// route holds back a packet of another stream until the video is as far, less what lies outside the part
-// asked for.
+// route keeps a packet of another stream until the video is as far, and drops it outside of the
+// wanted part.
 func (in *Input) route() error {
 	i := in.pkt.StreamIndex()
 	if in.isPicture(i) {
 		return in.held.add(in.pkt, in.zero(), in.onPacket)
 	}
-	t := packetTime(in.pkt, in.stream(i))
+	if v := in.videos[i]; v != nil {
+		return v.add(in.pkt, in.hold)
+	}
+	return in.hold(in.pkt)
+}
+
+func (in *Input) hold(p *astiav.Packet) error {
+	t := packetTime(p, in.stream(p.StreamIndex()))
 	switch {
 	case t == av.NoPTS:
 		t = in.last
 	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
 		return nil
 	}
-	return in.held.add(in.pkt, t, in.onPacket)
+	return in.held.add(p, t, in.onPacket)
+}
+
+// settle passes on the packets whose decode times had to wait for others.
+func (in *Input) settle() error {
+	for _, s := range in.fc.Streams() {
+		if v := in.videos[s.Index()]; v != nil {
+			if err := v.flush(in.hold); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

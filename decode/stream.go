@@ -16,29 +16,29 @@ import (
 	"vidfilter/pipeline"
 )
 
-// StreamOptions of OpenStream. The zero value is ready.
+// StreamOptions are options of OpenStream. The zero value is ready.
 type StreamOptions struct {
 	MaxPixels int64 // larger pictures are errors; 0 means no limit
-	Threads   int   // for the slices of a picture; 0 for one a core
+	Threads   int   // for the slices of a picture; 0 for one per core
 }
 
-// Stream decodes pictures that come one by one, as a browser's encoder makes them, each as soon as it is there.
-// It is for one goroutine.
+// Stream decodes single pictures, as from a browser's encoder, without delay. It is for one
+// goroutine.
 type Stream struct {
 	decoder
 	kind    streamKind
 	threads int
-	lost    bool   // only a key frame helps
+	lost    bool   // until a key frame comes
 	headers []byte // that came alone, for the next picture
 
-	describeTo func(*astiav.CodecContext) error // tells a decoder what is known of the stream; nil for nothing
+	describeTo func(*astiav.CodecContext) error // sets known properties; nil for none
 }
 
 type streamKind struct {
 	id      astiav.CodecID
-	intra   bool // every picture stands for itself
+	intra   bool // every picture can be decoded alone
 	key     func(picture []byte) bool
-	headers func(picture []byte) bool // it is none, but belongs to the next
+	headers func(picture []byte) bool // the data is no picture, but belongs to the next
 }
 
 func always([]byte) bool { return true }
@@ -50,7 +50,7 @@ var streamKinds = map[string]streamKind{
 	"jpeg": {astiav.CodecIDMjpeg, true, always, never},
 }
 
-// h264Headers tells that parameter sets and the like are all there is.
+// h264Headers reports whether there are only parameter sets and the like.
 func h264Headers(picture []byte) bool {
 	only := false
 	for u := range startCodeUnits(picture) {
@@ -62,8 +62,8 @@ func h264Headers(picture []byte) bool {
 	return only
 }
 
-// OpenStream returns a decoder of "h264" (Annex B), "vp8" or "jpeg", which begins with a key frame. Frames live in
-// memory of pool.
+// OpenStream returns a decoder of "h264" (Annex B), "vp8" or "jpeg" that begins with a key frame.
+// Frames live in memory of pool.
 func OpenStream(codec string, pool *pipeline.Pool, o StreamOptions) (*Stream, error) {
 	kind, ok := streamKinds[codec]
 	if !ok {
@@ -79,7 +79,7 @@ func OpenStream(codec string, pool *pipeline.Pool, o StreamOptions) (*Stream, er
 	return s, nil
 }
 
-// open begins anew, with a decoder that has seen nothing.
+// open begins anew, with a fresh decoder.
 func (s *Stream) open() error {
 	s.close()
 	if err := s.alloc(s.kind.id); err != nil {
@@ -91,20 +91,22 @@ func (s *Stream) open() error {
 		}
 	}
 	s.dec.SetFlags(s.dec.Flags() | astiav.CodecContextFlags(astiav.CodecContextFlagLowDelay))
-	s.dec.SetThreadType(astiav.ThreadTypeSlice) // threads of frames come a frame late each
+	s.dec.SetThreadType(astiav.ThreadTypeSlice) // each thread of frames adds a frame of delay
 	if s.kind.intra {
-		// Where nothing is handed on to later pictures, a damaged one is better left out than patched up.
+		// If no later picture refers to it, a damaged picture is better dropped than concealed.
 		s.dec.SetErrorRecognitionFlags(astiav.ErrorRecognitionFlags(astiav.ErrorRecognitionFlagExplode))
 	}
 	return s.start(s.threads, C.AVRational{1, C.int(second)})
 }
 
-// Close frees it. Frames handed out stay valid. It may be called twice; Decode then returns errors.
+// Close frees it. Frames handed out stay valid. It may be called twice; Decode then returns
+// errors.
 func (s *Stream) Close() { s.close() }
 
-// Decode takes one picture whole, which it only reads, and returns its frame, owned by the caller and with the PTS
-// given; nil where the picture is not to be shown, or its stream says that later ones come before it. Frames
-// follow the stream from size to size. After an error that wraps ErrKeyFrame, pictures are refused up to the next key frame.
+// Decode decodes one whole picture, which it only reads, and returns its frame, owned by the
+// caller and with the given PTS; nil if the picture is not shown, or not yet, by its stream. The
+// format of frames follows the stream. After an error that wraps ErrKeyFrame, pictures are refused
+// up to the next key frame.
 func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
 	const mostHeaders = 1 << 16
 	switch {
@@ -124,7 +126,7 @@ func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
 	return s.take(s.pkt)
 }
 
-// take is Decode of a packet, which it empties.
+// take decodes a packet, which it empties.
 func (s *Stream) take(p *astiav.Packet) (*pipeline.Frame, error) {
 	if s.lost && !s.kind.key(payload(p)) {
 		p.Unref()
@@ -138,7 +140,7 @@ func (s *Stream) take(p *astiav.Packet) (*pipeline.Frame, error) {
 	if s.lost = err != nil; err == nil {
 		return f, nil
 	}
-	if err := s.open(); err != nil { // what it keeps of the damaged stream must not show in the next picture
+	if err := s.open(); err != nil { // no traces in the next picture
 		return nil, err
 	}
 	return nil, err
@@ -157,7 +159,7 @@ func (s *Stream) decode(p *astiav.Packet) (*pipeline.Frame, error) {
 	return s.newest()
 }
 
-// newest returns the last frame that the decoder has, which is the only one unless the stream is odd.
+// newest returns the last frame that the decoder has, usually the only one.
 func (s *Stream) newest() (last *pipeline.Frame, err error) {
 	for {
 		err := s.dec.ReceiveFrame(s.frame)
@@ -189,15 +191,16 @@ func (s *Stream) convert() (*pipeline.Frame, error) {
 	return s.current(c)
 }
 
-// damagedBy makes the error for a picture that cannot be used; a cause of nil is damage within it.
+// damagedBy returns the error for a picture that cannot be used; a nil cause means damage.
 func (s *Stream) damagedBy(cause error) error {
+	if large := s.oversize(cause); large != nil {
+		return &Error{Op: "decode", Path: s.path, Err: large}
+	}
 	what := errors.New("damaged")
 	switch {
 	case s.lost && cause == nil:
-		what = errors.New("it builds on what was lost")
+		what = errors.New("it depends on lost pictures")
 	case errors.Is(cause, astiav.ErrInvaliddata), cause == nil:
-	case syscall.Errno(av.Errno(cause)) == syscall.EINVAL && s.maxPixels > 0:
-		what = fmt.Errorf("larger than %d pixels, or damaged", s.maxPixels)
 	default:
 		what = fmt.Errorf("damaged: %w", cause)
 	}
@@ -207,8 +210,23 @@ func (s *Stream) damagedBy(cause error) error {
 	return &Error{Op: "decode", Path: s.path, Err: what}
 }
 
-// endless tells a JPEG that is more work than any real one: each scan may go over the whole picture and be a few
-// bytes long. The mark of a scan cannot stand in samples.
+// oversize returns the error for a picture that FFmpeg refused for its size, nil if it had another
+// cause. FFmpeg does not report the sides of pictures that are far too large.
+func (s *Stream) oversize(cause error) error {
+	if s.maxPixels <= 0 || s.dec == nil {
+		return nil
+	}
+	switch w, h := s.dec.Width(), s.dec.Height(); {
+	case int64(w)*int64(h) > s.maxPixels:
+		return errTooLarge(fmt.Sprintf("%dx%d is more than %d pixels", w, h, s.maxPixels))
+	case w == 0 && syscall.Errno(av.Errno(cause)) == syscall.EINVAL:
+		return errTooLarge(fmt.Sprintf("a picture has more than %d pixels", s.maxPixels))
+	}
+	return nil
+}
+
+// endless recognizes a JPEG that is more work than any real one: each scan may cover the whole
+// picture in a few bytes. The mark of a scan cannot occur in samples.
 func endless(jpeg []byte) bool {
 	const mostScans = 100
 	return bytes.Count(jpeg, []byte{0xff, 0xda}) > mostScans

@@ -16,7 +16,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// coder makes single pictures as a browser does: without B-frames, and parameter sets in front of key frames.
+// coder makes single pictures as a browser does: without B-frames, and parameter sets in front of
+// key frames.
 type coder struct {
 	t   testing.TB
 	enc *astiav.CodecContext
@@ -218,7 +219,8 @@ func TestStreamOfVP8(t *testing.T) {
 	wantFrame(t, s, pictures[0], 9, w, h).Release()
 }
 
-// Neither an honest picture that is too large nor one that only claims to be costs more than its error.
+// Neither an honest picture that is too large nor one that only claims to be costs more than its
+// error.
 func TestStreamMaxPixels(t *testing.T) {
 	o := decode.StreamOptions{MaxPixels: 96*64 - 1, Threads: 1}
 	for codec, picture := range map[string][]byte{
@@ -226,9 +228,8 @@ func TestStreamMaxPixels(t *testing.T) {
 		"vp8": claim(packetsOf(t, "testdata/seeds/vp8.webm")[0], 6, 16383),
 	} {
 		s, pool := openStream(t, codec, o)
-		wantDamaged(t, s, picture, codec == "vp8")
 		_, err := s.Decode(picture, 0)
-		if err == nil || !bytes.Contains([]byte(err.Error()), []byte("6143 pixels")) {
+		if !errors.Is(err, decode.ErrTooLarge) || errors.Is(err, decode.ErrKeyFrame) || s.Copied+s.Converted > 0 || !bytes.Contains([]byte(err.Error()), []byte("6143 pixels")) {
 			t.Errorf("%s: %v", codec, err)
 		}
 		s.Close()
@@ -240,6 +241,13 @@ func TestStreamMaxPixels(t *testing.T) {
 	at := bytes.Index(jpeg, []byte{0xff, 0xc0})
 	s, _ := openStream(t, "jpeg", o)
 	wantDamaged(t, s, claim(jpeg, at+5, 0xffff), false)
+	long := append(bytes.Clone(jpeg), make([]byte, 1<<20)...) // long enough for its claim
+	for codec, picture := range map[string][]byte{"jpeg": claim(long, at+5, 0x3e3e), "h264": newCoder(t, "libx264", 3200, 3000).picture(true)} {
+		s, _ := openStream(t, codec, o)
+		if _, err := s.Decode(picture, 0); !errors.Is(err, decode.ErrTooLarge) {
+			t.Errorf("%s by far too large: %v", codec, err)
+		}
+	}
 }
 
 // claim writes two sides into a copy of a header.

@@ -4,12 +4,14 @@ package decode
 import "C"
 
 import (
+	"math"
+
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
 )
 
-const second = int64(1e6) // times that are compared across streams are in microseconds
+const second = int64(1e6) // times compared across streams are in microseconds
 
 func toMicros(t int64, tb astiav.Rational) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), C.AVRational{C.int(tb.Num()), C.int(tb.Den())}, C.AVRational{1, C.int(second)}))
@@ -23,7 +25,7 @@ func micros(t int64, st *C.AVStream) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), st.time_base, C.AVRational{1, C.int(second)}))
 }
 
-// packetTime returns when a packet is decoded, in microseconds, or NoPTS.
+// packetTime returns the decode time of a packet in microseconds, or NoPTS.
 func packetTime(p *astiav.Packet, st *C.AVStream) int64 {
 	t := p.Dts()
 	if t == av.NoPTS {
@@ -42,25 +44,29 @@ func packetEnd(p *astiav.Packet, st *C.AVStream) int64 {
 	return micros(p.Pts()+p.Duration(), st)
 }
 
-// clock maps the container's times to the output's: a shift for all streams alike, and, in containers
-// whose clock may jump (MPEG-TS), whatever closes the jumps.
+// clock maps the container's times to the output's: a shift of all streams and, in containers
+// whose clock may jump (MPEG-TS), corrections that close the jumps. Joined recordings jump, and
+// are no damage.
 type clock struct {
 	shift  int64 // microseconds added to every time
 	jumpy  bool
-	offset int64 // the latest correction
+	offset int64   // the latest correction
+	joints []int64 // times of its jumps, on the output's clock
 	lanes  map[int]*lane
-	end    int64 // the latest end of a packet as the container has it
-	jumps  int64
+	end    int64 // latest end of a packet, in the container's time
 }
 
 type lane struct {
 	offset int64
-	last   int64 // decode time of the latest packet, corrected
-	next   int64 // when the one after it is due
+	first  int64 // decode time of the first packet since it jumped, corrected
+	last   int64 // of the latest packet
+	next   int64 // when the next packet is due
 	used   bool
+	jumped bool // with the latest packet
+	marked int  // above 0 if one of the latest packets is marked as damaged
 }
 
-// A gap beyond this is a jump of the clock rather than a pause, as in the ffmpeg program.
+// A longer gap is a jump of the clock rather than a pause, as in the ffmpeg program.
 const jumpThreshold = 10 * second
 
 func newClock(fc *astiav.FormatContext) clock {
@@ -75,7 +81,8 @@ func (c *clock) adjust(p *astiav.Packet, st *C.AVStream) {
 		c.lanes[p.StreamIndex()] = l
 	}
 	if kind := st.codecpar.codec_type; c.jumpy && (kind == C.AVMEDIA_TYPE_VIDEO || kind == C.AVMEDIA_TYPE_AUDIO) {
-		c.follow(l, packetTime(p, st), micros(p.Duration(), st))
+		l.jumped = false
+		c.follow(l, packetTime(p, st), micros(p.Duration(), st), p.Dts() != av.NoPTS)
 	}
 	if by := fromMicros(c.shift+l.offset, st.time_base); by != 0 {
 		if p.Pts() != av.NoPTS {
@@ -87,36 +94,76 @@ func (c *clock) adjust(p *astiav.Packet, st *C.AVStream) {
 	}
 }
 
-// follow keeps one stream's clock going. A stream that jumps takes the correction that another stream found
-// for the same jump, so that both stay in step; else it finds one.
-func (c *clock) follow(l *lane, t, duration int64) {
+// follow keeps a stream's clock continuous. The first stream to jump finds a correction by which
+// nothing overlaps; the others take it over as they come to the same jump, so that all stay in
+// step.
+func (c *clock) follow(l *lane, t, duration int64, decode bool) {
 	if t == av.NoPTS {
 		return
 	}
-	near := func(offset int64) bool {
-		d := t + offset - l.last
-		return d > -jumpThreshold && d < jumpThreshold
+	const straggle = 5 * second // no stream comes to a jump later than this
+	if l.used && l.offset != c.offset &&
+		(distance(t+c.offset, l.next) <= distance(t+l.offset, l.next) || c.latest()+c.shift > c.joints[len(c.joints)-1]+straggle) {
+		l.jump(c.offset)
 	}
-	if l.used && !near(l.offset) {
-		if !near(c.offset) {
-			c.offset = l.next - t
-			c.jumps++
-		}
-		l.offset = c.offset
+	if d := t + l.offset - l.last; l.used && (d > jumpThreshold || d < -backThreshold(decode)) {
+		joint := min(c.latest(), l.first+c.longest())
+		c.joints = append(c.joints, joint+c.shift)
+		c.offset = joint - t
+		l.jump(c.offset)
 	}
 	if t += l.offset; duration <= 0 && l.used {
 		duration = max(0, t-l.last)
 	}
+	if !l.used || l.jumped {
+		l.first = t
+	}
 	l.used, l.last, l.next = true, t, t+duration
 }
 
-// timeline gives every frame a time of its own that is later than the one before.
+func (l *lane) jump(offset int64) { l.offset, l.jumped = offset, true }
+
+// backThreshold is how far a stream's times may go back before it counts as a jump. Decode times
+// never go back, but for the rounding of bad muxers; presentation times do by as much as frames
+// are reordered.
+func backThreshold(decode bool) int64 {
+	if decode {
+		return second / 10
+	}
+	return second
+}
+
+// latest returns when the furthest stream goes on.
+func (c *clock) latest() int64 {
+	next := int64(math.MinInt64)
+	for _, l := range c.lanes {
+		if l.used {
+			next = max(next, l.next)
+		}
+	}
+	return next
+}
+
+// longest returns the longest time of a stream since the latest jump. A stream whose decode times
+// begin before the others' does so again after a jump.
+func (c *clock) longest() (length int64) {
+	for _, l := range c.lanes {
+		if l.used && l.offset == c.offset {
+			length = max(length, l.next-l.first)
+		}
+	}
+	return length
+}
+
+func distance(a, b int64) int64 { return max(a-b, b-a) }
+
+// timeline repairs frame times: every frame gets one, later than the one before.
 type timeline struct {
-	step              int64 // a frame's usual duration in the stream's time base, at least 1
+	step              int64 // usual duration of a frame in the stream's time base, at least 1
 	next, last        int64
 	started           bool
-	untimed           bool  // the container has no times at all, so their absence is no damage
-	silent, second    int64 // how long no frame has had a time; what a second is
+	untimed           bool  // the container has no times, so missing ones are no damage
+	silent, second    int64 // how long frames have had no time; the length of a second
 	missing, repaired int64
 }
 
@@ -137,8 +184,8 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 	}
 	switch {
 	case pts == av.NoPTS:
-		// MPEG program and transport streams need a time every 0.7 s only, AVI has none of reordered
-		// frames: what is filled in between is no damage, beyond that it is.
+		// MPEG program and transport streams need a time every 0.7 s only, AVI has none of
+		// reordered frames: filling in that much is no damage.
 		pts = t.next
 		if t.silent += duration; !t.untimed && t.silent > t.second {
 			t.missing++
@@ -154,22 +201,32 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 	return pts, duration
 }
 
-// packetQueue holds packets of other streams until the video has come as far.
+// packetQueue keeps packets of other streams until the video is as far.
 type packetQueue struct {
 	packets []heldPacket
 	bytes   int
 }
 
+// heldPacket is due at a time, in microseconds, never later than the next of its stream.
 type heldPacket struct {
 	p    *astiav.Packet
-	time int64 // microseconds
+	time int64
 }
 
-// A file whose streams lie far apart must not fill the memory: beyond this the oldest go on early.
+// Streams that lie far apart in a file must not fill the memory: beyond this the oldest packets go
+// on early.
 const maxHeldBytes = 64 << 20
 
 func (q *packetQueue) add(p *astiav.Packet, time int64, out func(*astiav.Packet) error) error {
 	c := p.Clone()
+	for i := len(q.packets) - 1; i >= 0; i-- {
+		if h := &q.packets[i]; h.p.StreamIndex() == c.StreamIndex() {
+			if h.time <= time {
+				break
+			}
+			h.time = time
+		}
+	}
 	q.packets = append(q.packets, heldPacket{c, time})
 	q.bytes += c.Size()
 	for q.bytes > maxHeldBytes {
@@ -180,7 +237,7 @@ func (q *packetQueue) add(p *astiav.Packet, time int64, out func(*astiav.Packet)
 	return nil
 }
 
-// release passes on, in order, what lies no later than t.
+// release passes on, in order, the packets that are due by t.
 func (q *packetQueue) release(t int64, out func(*astiav.Packet) error) error {
 	for i := 0; i < len(q.packets); {
 		if q.packets[i].time > t {

@@ -25,7 +25,8 @@ func TestTimeline(t *testing.T) {
 		{"one is missing", false, []int64{0, no, 80}, []int64{0, 40, 80}, 0, 0},
 		{"the last is missing", false, []int64{0, 40, no}, []int64{0, 40, 80}, 0, 0},
 		{"none at all", true, []int64{no, no, no}, []int64{0, 40, 80}, 0, 0},
-		{"silent for long", false, slices.Concat([]int64{0}, slices.Repeat([]int64{no}, 30)), nil, 5, 0}, // 25 frames are a second
+		// 25 frames are a second
+		{"silent for long", false, slices.Concat([]int64{0}, slices.Repeat([]int64{no}, 30)), nil, 5, 0},
 	} {
 		l := newTimeline(astiav.NewRational(1, 1000), astiav.NewRational(25, 1))
 		l.untimed = c.untimed
@@ -48,10 +49,11 @@ func TestTimeline(t *testing.T) {
 
 // Two streams of a transport stream whose clock jumps: both take the same correction.
 func TestClockFollows(t *testing.T) {
-	c := clock{jumpy: true, lanes: map[int]*lane{}}
 	video, audio := &lane{}, &lane{}
+	c := clock{jumpy: true, lanes: map[int]*lane{0: video, 1: audio}}
 	at := func(l *lane, time, duration int64) int64 {
-		c.follow(l, time, duration)
+		l.jumped = false
+		c.follow(l, time, duration, true)
 		return time + l.offset
 	}
 	const ms = 1000
@@ -68,15 +70,15 @@ func TestClockFollows(t *testing.T) {
 	if got, want := at(audio, jump+5*ms, 24*ms), int64(120*ms+5*ms); got != want {
 		t.Errorf("the sound goes on at %d instead of %d: it is out of step", got, want)
 	}
-	if c.jumps != 1 {
-		t.Errorf("%d jumps", c.jumps)
+	if len(c.joints) != 1 {
+		t.Errorf("%d jumps", len(c.joints))
 	}
-	if got := at(video, 20*ms, 40*ms); got != 160*ms || c.jumps != 2 {
-		t.Errorf("a jump back goes on at %d, %d jumps", got, c.jumps)
+	if got := at(video, 20*ms, 40*ms); got != 160*ms || len(c.joints) != 2 {
+		t.Errorf("a jump back goes on at %d, %d jumps", got, len(c.joints))
 	}
-	c.follow(video, av.NoPTS, 0) // says nothing, changes nothing
-	if got := at(video, 60*ms, 40*ms); got != 200*ms || c.jumps != 2 {
-		t.Errorf("after a packet without a time: %d, %d jumps", got, c.jumps)
+	c.follow(video, av.NoPTS, 0, true) // says nothing, changes nothing
+	if got := at(video, 60*ms, 40*ms); got != 200*ms || len(c.joints) != 2 {
+		t.Errorf("after a packet without a time: %d, %d jumps", got, len(c.joints))
 	}
 }
 
@@ -119,5 +121,66 @@ func TestMapRules(t *testing.T) {
 		if _, err := parseMaps([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+}
+
+// Decode times made from presentation times never go backwards, and no frame is shown before it is
+// decoded.
+func TestDecodeTimes(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		pts, want []int64
+	}{
+		{"as shown", []int64{0, 40, 80}, []int64{0, 40, 80}},
+		{"one ahead", []int64{0, 80, 40, 160, 120}, []int64{-40, 0, 40, 80, 120}},
+		{"pyramid", []int64{0, 160, 80, 40, 120, 320, 240, 200, 280}, []int64{-80, -40, 0, 40, 80, 120, 160, 200, 240}},
+		{"leading frames", []int64{80, 0, 40, 200, 120, 160}, []int64{-40, 0, 40, 80, 120, 160}},
+		{"a late start", []int64{1000, 1080, 1040}, []int64{960, 1000, 1040}},
+		{"uneven", []int64{0, 100, 33, 70}, []int64{-40, 0, 33, 70}},
+	} {
+		d := decodeTimes{delay: reordering(c.pts), first: slices.Min(c.pts), step: 40}
+		var got []int64
+		for _, pts := range c.pts {
+			got = append(got, d.next(pts))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v instead of %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Packets of a stream wait in their order, whatever their times: none overtakes the one before.
+func TestQueueKeepsTheOrder(t *testing.T) {
+	var q packetQueue
+	for i, time := range []int64{0, 160, 40, 80} {
+		for stream := range 2 {
+			p := astiav.AllocPacket()
+			p.SetStreamIndex(stream)
+			p.SetPts(int64(i))
+			if stream == 1 {
+				time = int64(i) * 40
+			}
+			if err := q.add(p, time, nil); err != nil {
+				t.Fatal(err)
+			}
+			p.Free()
+		}
+	}
+	var got [2][]int64
+	out := func(p *astiav.Packet) error {
+		got[p.StreamIndex()] = append(got[p.StreamIndex()], p.Pts())
+		return nil
+	}
+	if err := q.release(50, out); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got[0], []int64{0, 1, 2}) || !slices.Equal(got[1], []int64{0, 1}) {
+		t.Errorf("at 50: %v", got)
+	}
+	if err := q.flush(out); err != nil {
+		t.Fatal(err)
+	}
+	if all := []int64{0, 1, 2, 3}; !slices.Equal(got[0], all) || !slices.Equal(got[1], all) {
+		t.Errorf("in all: %v", got)
 	}
 }

@@ -46,7 +46,7 @@ int vf_v4l2_device(int fd, vf_device *d)
 	int err = ask(fd, VIDIOC_QUERYCAP, &c);
 	if (err)
 		return err;
-	// A node may be one of several of its device: what counts is what this one does.
+	// A node may be one of several of its device: only its own capabilities count.
 	uint32_t can = c.capabilities & V4L2_CAP_DEVICE_CAPS ? c.device_caps : c.capabilities;
 	memcpy(d->name, c.card, sizeof c.card);
 	d->name[sizeof c.card] = 0;

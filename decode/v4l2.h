@@ -3,9 +3,10 @@
 #include <linux/videodev2.h>
 #include <stdint.h>
 
-// All calls go through the C library, so that tests can put cameras there. What can fail returns -errno.
+// All calls go through the C library, so that tests can interpose cameras. Failures return -errno.
 
-// What is at a path: 1 for a V4L2 device, 0 for anything else. group gets who may open it beside its owner.
+// The kind of a path: 1 for a V4L2 device, 0 for anything else. group gets the group that may open
+// it beside its owner.
 int vf_is_v4l2(const char *path, uint32_t *group);
 int vf_v4l2_open(const char *path);
 void vf_v4l2_close(int fd);
@@ -27,7 +28,7 @@ typedef struct {
 } vf_size;
 int vf_v4l2_size(int fd, uint32_t fourcc, uint32_t index, vf_size *s);
 
-// The index-th time between pictures of a size, or all from shortest to longest where range is set.
+// The index-th frame interval of a size, or all from shortest to longest if range is set.
 typedef struct {
 	int range;
 	struct v4l2_fract shortest, longest;
@@ -37,7 +38,8 @@ int vf_v4l2_interval(int fd, uint32_t fourcc, uint32_t w, uint32_t h, uint32_t i
 // The colours of the pictures as they are set now, in FFmpeg's numbers.
 int vf_v4l2_colour(int fd, uint32_t type, int *space, int *range);
 
-// Unix time in microseconds of a time stamp of the driver's, whichever clock it is of; 0 when it is of none.
+// Unix time in microseconds of a driver's timestamp, whichever clock it uses; 0 if that is
+// unknown.
 int64_t vf_unix_time(int64_t stamp);
 int64_t vf_unix_now(void);
 #endif

@@ -4,7 +4,7 @@
 #include <libavutil/opt.h>
 #include <string.h>
 
-// Stereo at 192 kb/s is what most people cannot tell from the original.
+// Few people can tell stereo at 192 kb/s from the original.
 enum { BITS_PER_CHANNEL = 96000, MOST_BITS_PER_SAMPLE = 6 };
 
 // A pause or overlap beyond this is real; below it, it is the container's rounding of times.
@@ -26,6 +26,7 @@ static int supported_rate(const AVCodec *codec, int rate)
 	return best ? best : 48000;
 }
 
+// Fills the encoder's layout, which is freed with its context.
 static int set_layout(AVChannelLayout *to, const AVChannelLayout *from)
 {
 	if (from->order != AV_CHANNEL_ORDER_UNSPEC && from->nb_channels <= 8)
@@ -34,6 +35,7 @@ static int set_layout(AVChannelLayout *to, const AVChannelLayout *from)
 	return 0;
 }
 
+// Makes a->enc, which vf_audio_close frees, also after an error.
 static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout *layout, int global_header)
 {
 	int err;
@@ -59,7 +61,7 @@ int vf_audio_open(vf_audio *a, const AVStream *from, int global_header)
 	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
 	const AVCodec *encoder = avcodec_find_encoder(AV_CODEC_ID_AAC);
 	int err = AVERROR(ENOMEM);
-	memset(a, 0, sizeof *a);
+	memset(a, 0, sizeof *a); // for vf_audio_close after a failure
 	a->next = a->due = AV_NOPTS_VALUE;
 	if (!decoder || !encoder)
 		return AVERROR_DECODER_NOT_FOUND;
@@ -76,7 +78,8 @@ int vf_audio_open(vf_audio *a, const AVStream *from, int global_header)
 	if ((err = avcodec_open2(a->dec, decoder, NULL)) < 0)
 		goto fail;
 	err = open_encoder(a, encoder, &from->codecpar->ch_layout, global_header);
-	if (err == AVERROR(EINVAL) && from->codecpar->ch_layout.nb_channels > 2) { // a layout that AAC has no code for
+	// AAC has no code for this layout.
+	if (err == AVERROR(EINVAL) && from->codecpar->ch_layout.nb_channels > 2) {
 		AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
 		avcodec_free_context(&a->enc);
 		err = open_encoder(a, encoder, &stereo, global_header);
@@ -94,7 +97,8 @@ fail:
 	return err;
 }
 
-// Moves what the resampler makes of n samples (NULL, 0 for what it holds) into the fifo.
+// Resamples n samples (NULL, 0 to flush) into the fifo, which copies them. data stays the
+// caller's.
 static int resample(vf_audio *a, const uint8_t *const *data, int n)
 {
 	int room = swr_get_out_samples(a->swr, n);
@@ -106,13 +110,14 @@ static int resample(vf_audio *a, const uint8_t *const *data, int n)
 		return err;
 	int got = swr_convert(a->swr, out, room, (const uint8_t **)data, n);
 	err = got > 0 ? av_audio_fifo_write(a->fifo, (void **)out, got) : got;
-	av_freep(&out[0]);
+	av_freep(&out[0]); // the planes are one allocation
 	return err < 0 ? err : 0;
 }
 
+// Makes the resampler for frames like f, after draining the old one.
 static int setup(vf_audio *a, const AVFrame *f)
 {
-	AVChannelLayout layout = {0};
+	AVChannelLayout layout = {0}; // ours until a->layout takes it
 	int err;
 	if (f->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
 		av_channel_layout_default(&layout, f->ch_layout.nb_channels);
@@ -129,7 +134,7 @@ static int setup(vf_audio *a, const AVFrame *f)
 	}
 	swr_free(&a->swr);
 	av_channel_layout_uninit(&a->layout);
-	a->layout = layout;
+	a->layout = layout; // moved, not copied
 	a->format = f->format;
 	a->rate = f->sample_rate;
 	err = swr_alloc_set_opts2(&a->swr, &a->enc->ch_layout, AV_SAMPLE_FMT_FLTP, a->enc->sample_rate, &a->layout,
@@ -137,7 +142,7 @@ static int setup(vf_audio *a, const AVFrame *f)
 	return err < 0 ? err : swr_init(a->swr);
 }
 
-// Takes in a decoded frame at its own time.
+// Resamples a decoded frame, which it borrows, to its own time.
 static int take(vf_audio *a, const AVFrame *f)
 {
 	int err = setup(a, f);
@@ -171,6 +176,7 @@ static int take(vf_audio *a, const AVFrame *f)
 	return resample(a, (const uint8_t *const *)f->extended_data, f->nb_samples);
 }
 
+// Resamples all frames that the decoder has. a->decoded holds a reference only within the loop.
 static int decode(vf_audio *a)
 {
 	for (;;) {
@@ -201,7 +207,7 @@ int vf_audio_send(vf_audio *a, const AVPacket *p)
 	return a->swr ? resample(a, NULL, 0) : 0;
 }
 
-// Feeds the encoder with a frame; 0 when there is not enough for one.
+// Feeds a frame to the encoder, which keeps its own reference; 0 if there are too few samples.
 static int feed(vf_audio *a)
 {
 	int n = av_audio_fifo_size(a->fifo), err;

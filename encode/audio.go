@@ -15,10 +15,10 @@ import (
 	"vidfilter/internal/av"
 )
 
-// audioConverter turns one audio stream into AAC, which every container takes.
+// audioConverter turns an audio stream into AAC, which every container takes.
 type audioConverter struct {
 	c   *C.vf_audio
-	pkt *astiav.Packet // what comes out of the encoder
+	pkt *astiav.Packet // output of the encoder
 }
 
 func newAudioConverter(s *C.AVStream, globalHeader bool) (*audioConverter, error) {
@@ -53,7 +53,7 @@ func (a *audioConverter) close() {
 // padding returns how many samples of silence the encoder puts in front.
 func (a *audioConverter) padding() C.int { return a.c.enc.initial_padding }
 
-// push takes in a packet, nil for the end, and writes what the encoder has ready. It borrows p.
+// push takes a packet in, nil for the end, and writes the packets that are ready. It borrows p.
 func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
 	var in *C.AVPacket
 	if p != nil {
@@ -79,7 +79,7 @@ func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
 	}
 }
 
-// convertAudio makes an AAC stream of one that the container cannot hold.
+// convertAudio makes an AAC stream from one that the container cannot hold.
 func (o *Output) convertAudio(s *astiav.Stream) error {
 	in := inputStream(s)
 	a, err := newAudioConverter(in, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
@@ -91,7 +91,7 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 		a.close()
 		return err
 	}
-	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS, aud: a} // from here on Close frees it
+	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS, aud: a} // for Close
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package encode is the way out: frames become H.264, every other stream of the input is copied as it is,
-// and the result takes its final name only when it is whole and checked.
+// Package encode writes files: frames are encoded, all other streams of the input are copied as
+// they are, and the file takes its final name once it is complete and checked.
 package encode
 
 import (
@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// ErrOutput is what every error wraps that lies in the output: it exists, cannot be written, the disk is
-// full, or the container cannot hold what is asked.
+// ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
+// full, or the container cannot hold a stream.
 var ErrOutput = errors.New("output not written")
 
-// ErrOption is what every error wraps that lies in an option only the encoder can judge: there is no such
-// encoder or pixel format, or the encoder has no such option.
+// ErrOption is wrapped by every error of an option that only the encoder can judge, such as an
+// unknown encoder or pixel format.
 var ErrOption = errors.New("option not understood")
 
-// ErrDamaged is what an output wraps that was finished and kept although it is not what it should be.
+// ErrDamaged is wrapped by the errors of Verify: the file is finished and wrong.
 var ErrDamaged = errors.New("output not verified")
 
-// optionError is an error of an option in words, with what can be done about it. It wraps ErrOption.
+// optionError wraps ErrOption.
 type optionError struct{ msg, hint string }
 
 func (e *optionError) Error() string { return e.msg }

@@ -11,32 +11,33 @@ import (
 	"vidfilter/internal/av"
 )
 
-// keepOrientation notes how a picture is to be turned; 1 is not at all.
+// keepOrientation stores how a picture must be turned to be shown; 1 is upright.
 func (o *Output) keepOrientation(orientation int) {
 	switch {
-	case orientation <= 1 || !Image(o.opts.Format):
-	case o.opts.Format == "mjpeg":
+	case orientation <= 1 || !o.isPicture():
+	case o.form.Orientation:
 		o.exif = exif(orientation)
 	default:
-		o.opts.Warn("the picture is to be turned when shown, which %s cannot say; a .jpg can", o.opts.Format)
+		o.opts.Warn("the picture must be turned when shown, which %s cannot express; a .jpg can", o.opts.Format)
 	}
 }
 
-// exif returns the JPEG segment that holds an orientation and nothing else. FFmpeg reads it but writes none.
+// exif returns a JPEG segment that holds only an orientation. FFmpeg reads it but does not write
+// it.
 func exif(orientation int) []byte {
 	var b bytes.Buffer
 	b.Write([]byte{0xff, 0xe1, 0, 0})
 	b.WriteString("Exif\x00\x00MM\x00*")
-	for _, v := range []any{uint32(8), uint16(1), // one entry, 8 bytes behind "MM"
-		uint16(0x112), uint16(3), uint32(1), uint16(orientation), uint16(0), // Orientation, SHORT, once
+	for _, v := range []any{uint32(8), uint16(1), // one entry, 8 bytes after "MM"
+		uint16(0x112), uint16(3), uint32(1), uint16(orientation), uint16(0), // Orientation, SHORT
 		uint32(0)} {
-		_ = binary.Write(&b, binary.BigEndian, v) // a buffer takes everything
+		_ = binary.Write(&b, binary.BigEndian, v) // a buffer never fails
 	}
 	binary.BigEndian.PutUint16(b.Bytes()[2:], uint16(b.Len()-2))
 	return b.Bytes()
 }
 
-// insertExif puts the segment behind the start of the JPEG in p.
+// insertExif puts the segment after the start of the JPEG in p.
 func (o *Output) insertExif(p *C.AVPacket) error {
 	const start = 2
 	n := C.int(len(o.exif))

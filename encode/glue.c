@@ -15,6 +15,7 @@ int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
 			av_packet_side_data_get(src->coded_side_data, src->nb_coded_side_data, kinds[i]);
 		if (!s)
 			continue;
+		// Allocated in dst, which frees it; an entry of the same kind is replaced.
 		AVPacketSideData *d = av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data,
 		                                              kinds[i], s->size, 0);
 		if (!d)
@@ -26,7 +27,7 @@ int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
 
 int vf_orientation(const AVFrame *f)
 {
-	// The turned axes in the order of EXIF's values: what x and y of the stored picture become.
+	// Where x and y of the stored picture point when shown, in the order of EXIF's values.
 	static const int8_t axes[8][4] = {{1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
 	                                  {0, 1, 1, 0},  {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
 	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_DISPLAYMATRIX);
@@ -68,6 +69,8 @@ int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src)
 
 int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, const AVDictionary *meta)
 {
+	// fc owns the list and its chapters from here on, even if there is no memory for the next
+	// chapter.
 	AVChapter **list = av_realloc_array(fc->chapters, fc->nb_chapters + 1, sizeof *list);
 	if (!list)
 		return AVERROR(ENOMEM);
@@ -92,7 +95,7 @@ int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int
 			int index = map[from->stream_index[j]];
 			if (index < 0)
 				continue;
-			if (!to && !(to = av_new_program(dst, from->id)))
+			if (!to && !(to = av_new_program(dst, from->id))) // belongs to dst
 				return AVERROR(ENOMEM);
 			av_program_add_stream_index(dst, from->id, index);
 		}
@@ -108,39 +111,67 @@ int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uin
 	if (err < 0)
 		return err;
 	dst->codec_tag = tag;
-	// Matroska and AVI say how many channels there are, MP4 wants to know which.
+	// Matroska and AVI have the number of channels, MP4 needs to know which.
 	if (dst->codec_type == AVMEDIA_TYPE_AUDIO && dst->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC)
 		av_channel_layout_default(&dst->ch_layout, dst->ch_layout.nb_channels);
 	return 0;
 }
 
-int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
+// Writes a file in memory with one stream and, unless it is NULL, one packet, whose reference the
+// muxer takes even on failure. The format context owns streams and parameters; the file's buffer
+// is ours.
+static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket *packet)
 {
 	AVFormatContext *fc = NULL;
 	AVDictionary *options = NULL;
-	uint8_t *header = NULL;
-	int ok = 0;
-	if (stream->codecpar->codec_id == AV_CODEC_ID_NONE ||
-	    avformat_alloc_output_context2(&fc, format, NULL, NULL) < 0)
-		return 0;
-	// MP4 describes its tracks last, unless told otherwise. That needs no packet for PCM, whose channels
-	// it can refuse.
+	uint8_t *file = NULL;
+	int err = avformat_alloc_output_context2(&fc, format, NULL, NULL);
+	if (err < 0)
+		return err;
+	// MP4 checks a track only when it writes moov, by default at the end. For PCM, whose channels
+	// it may reject, empty_moov needs no packet.
 	if (av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
 		av_dict_set(&options, "movflags", "empty_moov", 0);
 	AVStream *st = avformat_new_stream(fc, NULL);
-	if (st && vf_copy_parameters(st->codecpar, stream->codecpar, tag) >= 0 &&
-	    av_dict_copy(&st->metadata, stream->metadata, 0) >= 0 && avio_open_dyn_buf(&fc->pb) >= 0) {
-		st->time_base = stream->time_base;
-		ok = avformat_write_header(fc, &options) >= 0;
-		if (ok)
-			av_write_trailer(fc);
-		avio_close_dyn_buf(fc->pb, &header);
-		av_free(header);
-		fc->pb = NULL;
+	if (!st || (err = vf_copy_parameters(st->codecpar, stream->codecpar, tag)) < 0 ||
+	    (err = av_dict_copy(&st->metadata, stream->metadata, 0)) < 0 || (err = avio_open_dyn_buf(&fc->pb)) < 0) {
+		av_dict_free(&options);
+		avformat_free_context(fc);
+		return err < 0 ? err : AVERROR(ENOMEM);
 	}
+	st->time_base = stream->time_base;
+	if ((err = avformat_write_header(fc, &options)) >= 0) {
+		if (packet) {
+			packet->stream_index = 0;
+			packet->pts = packet->dts = packet->duration = 0; // only its data matters
+			if ((err = av_interleaved_write_frame(fc, packet)) >= 0)
+				err = av_interleaved_write_frame(fc, NULL);
+		}
+		int end = av_write_trailer(fc);
+		if (packet && err >= 0)
+			err = end;
+	}
+	avio_close_dyn_buf(fc->pb, &file); // frees pb and hands its buffer to us
+	av_free(file);
+	fc->pb = NULL;
 	av_dict_free(&options);
 	avformat_free_context(fc);
-	return ok;
+	return err;
+}
+
+int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
+{
+	return stream->codecpar->codec_id != AV_CODEC_ID_NONE && trial(format, stream, tag, NULL) >= 0;
+}
+
+int vf_try_packet(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, const AVPacket *packet)
+{
+	AVPacket *copy = av_packet_clone(packet); // the caller's packet keeps times and reference
+	if (!copy)
+		return AVERROR(ENOMEM);
+	int err = trial(format, stream, tag, copy);
+	av_packet_free(&copy);
+	return err;
 }
 
 enum { SUBS_BYTES = 1 << 20 };
@@ -150,7 +181,7 @@ int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to)
 	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
 	const AVCodec *encoder = avcodec_find_encoder(to);
 	int err = AVERROR(ENOMEM);
-	memset(s, 0, sizeof *s);
+	memset(s, 0, sizeof *s); // for vf_subs_close after a failure
 	if (!decoder || !encoder)
 		return AVERROR_DECODER_NOT_FOUND;
 	s->buffer = av_malloc(SUBS_BYTES);
@@ -166,7 +197,7 @@ int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to)
 	s->enc->time_base = AV_TIME_BASE_Q;
 	s->enc->width = from->codecpar->width;
 	s->enc->height = from->codecpar->height;
-	if (s->dec->subtitle_header) {
+	if (s->dec->subtitle_header) { // each context frees its own
 		s->enc->subtitle_header = av_mallocz(s->dec->subtitle_header_size + 1);
 		if (!s->enc->subtitle_header) {
 			err = AVERROR(ENOMEM);
@@ -187,12 +218,12 @@ int vf_subs_convert(vf_subs *s, AVPacket *p)
 {
 	AVSubtitle sub = {0};
 	int got = 0;
-	int err = avcodec_decode_subtitle2(s->dec, &sub, &got, p);
+	int err = avcodec_decode_subtitle2(s->dec, &sub, &got, p); // we free sub, even without got
 	if (err < 0 || !got || !sub.num_rects) {
 		avsubtitle_free(&sub);
 		return err < 0 ? err : 0;
 	}
-	// A cue that begins later than its packet moves the packet; encoders take times from the packet.
+	// Encoders take times from the packet, so a cue that begins later moves it.
 	AVRational ms = {1, 1000};
 	int64_t shown = sub.end_display_time == UINT32_MAX ? 0 : (int64_t)sub.end_display_time - sub.start_display_time;
 	int64_t begin = p->pts + av_rescale_q(sub.start_display_time, ms, s->dec->pkt_timebase);
@@ -213,7 +244,7 @@ int vf_subs_convert(vf_subs *s, AVPacket *p)
 	out->duration = length;
 	out->flags = AV_PKT_FLAG_KEY;
 	out->stream_index = p->stream_index;
-	av_packet_unref(p);
+	av_packet_unref(p); // p gives up its data for that of out
 	av_packet_move_ref(p, out);
 	av_packet_free(&out);
 	return 1;
@@ -224,28 +255,4 @@ void vf_subs_close(vf_subs *s)
 	avcodec_free_context(&s->dec);
 	avcodec_free_context(&s->enc);
 	av_freep(&s->buffer);
-}
-
-int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
-{
-	uint8_t *copy = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
-	if (!copy)
-		return AVERROR(ENOMEM);
-	memcpy(copy, data, size);
-	av_freep(&par->extradata);
-	par->extradata = copy;
-	par->extradata_size = size;
-	return 0;
-}
-
-int vf_favour(AVFrame *f, int left, int top, int right, int bottom, AVRational offset)
-{
-	AVFrameSideData *d = av_frame_new_side_data(f, AV_FRAME_DATA_REGIONS_OF_INTEREST, sizeof(AVRegionOfInterest));
-	if (!d)
-		return AVERROR(ENOMEM);
-	*(AVRegionOfInterest *)d->data = (AVRegionOfInterest){
-		.self_size = sizeof(AVRegionOfInterest),
-		.top = top, .bottom = bottom, .left = left, .right = right, .qoffset = offset,
-	};
-	return 0;
 }

@@ -8,47 +8,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 )
 
-// writeHeader sets the muxer's options for what is known now, and writes the header.
+// writeHeader sets the muxer's options and writes the header.
 func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
-	switch o.opts.Format {
-	case "mp4", "mov":
-		set(&d, "movflags", strings.Join(o.movFlags(), "+"))
-		if o.opts.Fragment > 0 {
-			set(&d, "frag_duration", strconv.FormatInt(o.opts.Fragment.Microseconds(), 10))
-			o.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
-		}
-		if o.in.Part {
-			if err := o.exactTimes(&d); err != nil {
-				return err
-			}
-		} else if scale := o.movieTimescale(); scale > 0 {
-			set(&d, "movie_timescale", strconv.Itoa(scale))
-		}
-	case "mpegts":
-		// The multiplexer leads its clock by this much; a start of less is moved there, all streams alike.
-		o.oc.max_delay = 700000
-		if o.firstTime(first) >= 1400000 {
-			set(&d, "mpegts_copyts", "1")
-		}
-	case "matroska":
-		// Players want to know the default streams, not have them chosen anew.
-		set(&d, "default_mode", "passthrough")
-		o.delayAudio()
-		if !o.seekable() {
-			if err := o.describeAAC(); err != nil {
-				return err
-			}
+	if set := headerOptions[o.form.Family]; set != nil {
+		if err := set(o, &d, first); err != nil {
+			return err
 		}
 	}
 	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
@@ -57,7 +34,46 @@ func (o *Output) writeHeader(first int64) error {
 	return nil
 }
 
-// firstTime is the earliest time of the output in microseconds, as far as known before the header.
+// headerOptions sets a muxer's options, by the family of the format.
+var headerOptions = map[formats.Family]func(o *Output, d **C.AVDictionary, first int64) error{
+	formats.ISO: (*Output).setISO, formats.Matroska: (*Output).setMatroska, formats.Transport: (*Output).setTransport,
+}
+
+func (o *Output) setISO(d **C.AVDictionary, _ int64) error {
+	set(d, "movflags", strings.Join(o.movFlags(), "+"))
+	if o.opts.Fragment > 0 {
+		set(d, "frag_duration", strconv.FormatInt(o.opts.Fragment.Microseconds(), 10))
+		o.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
+	}
+	if o.in.Part {
+		return o.exactTimes(d)
+	}
+	if scale := o.movieTimescale(); scale > 0 {
+		set(d, "movie_timescale", strconv.Itoa(scale))
+	}
+	return nil
+}
+
+func (o *Output) setTransport(d **C.AVDictionary, first int64) error {
+	// The muxer's clock runs ahead by max_delay. If streams start before that, it shifts them all.
+	o.oc.max_delay = 700000
+	if o.firstTime(first) >= 1400000 {
+		set(d, "mpegts_copyts", "1")
+	}
+	return nil
+}
+
+func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
+	set(d, "default_mode", "passthrough") // the input's default streams stay default
+	o.delayAudio()
+	if o.seekable() {
+		return nil
+	}
+	return o.describeAAC()
+}
+
+// firstTime returns the earliest time of the output in microseconds, as far as known before the
+// header.
 func (o *Output) firstTime(first int64) int64 {
 	t := o.micros(first)
 	for _, p := range o.early {
@@ -68,8 +84,8 @@ func (o *Output) firstTime(first int64) int64 {
 	return t
 }
 
-// delayAudio lets audio begin before 0: Matroska has no negative times but a delay of the decoder that is
-// taken off, which is what they mean. Without it, every stream would be shifted.
+// delayAudio lets audio begin before 0. Matroska has no negative times, but it has a decoder delay
+// that players subtract. Without it, every stream would be shifted.
 func (o *Output) delayAudio() {
 	for _, s := range o.in.Others {
 		l := o.lanes[s.Index()]
@@ -80,20 +96,21 @@ func (o *Output) delayAudio() {
 		if l.aud != nil {
 			padding += C.int64_t(l.aud.padding())
 		}
-		if padding > 0 || l.st.codecpar.codec_id != C.AV_CODEC_ID_OPUS { // Opus has one of its own, always
+		if padding > 0 || l.st.codecpar.codec_id != C.AV_CODEC_ID_OPUS { // Opus always has one
 			l.st.codecpar.initial_padding = max(0, C.int(padding))
 		}
 	}
 }
 
-// seekable tells that the muxer can go back in the output; what needs no file counts as such.
+// seekable reports whether the muxer can go back in the output. A muxer without a file counts as
+// seekable.
 func (o *Output) seekable() bool {
 	return o.oc.pb == nil || o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
 }
 
-// describeAAC gives AAC from a transport stream the description that Matroska has in its header. For pipes
-// only: in a file the muxer goes back to the room that it has left for the description in the first packet,
-// and without that room it would write over what follows.
+// describeAAC gives AAC from MPEG-TS the codec header that Matroska needs, for pipes only. In a
+// file the muxer later fills room that it has reserved, and a header set here would make it
+// overwrite the data behind.
 func (o *Output) describeAAC() error {
 	for _, s := range o.in.Others {
 		l := o.lanes[s.Index()]
@@ -101,15 +118,15 @@ func (o *Output) describeAAC() error {
 			continue
 		}
 		config := o.aacConfig(s, l.st.codecpar)
-		if err := av.Error(int(C.vf_set_extradata(l.st.codecpar, (*C.uint8_t)(&config[0]), C.int(len(config))))); err != nil {
+		if err := av.SetExtradata(unsafe.Pointer(l.st.codecpar), config[:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// aacConfig takes the description from the stream's first packet or, where that comes after the header,
-// from what the demuxer has found out.
+// aacConfig takes the header from the stream's first packet or, if that comes later than ours,
+// from the demuxer's parameters.
 func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
 	for _, p := range o.early {
 		if p.StreamIndex() == s.Index() {
@@ -121,7 +138,7 @@ func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
 	}
 	rate := int(par.sample_rate)
 	if par.profile == C.AV_PROFILE_AAC_HE || par.profile == C.AV_PROFILE_AAC_HE_V2 {
-		rate /= 2 // what is coded; the extension doubles it
+		rate /= 2 // coded at half the rate, which the extension doubles
 	}
 	channels := int(par.ch_layout.nb_channels)
 	if channels == 8 {
@@ -134,8 +151,8 @@ const aacLowComplexity = 2
 
 var aacRates = []int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
 
-// configFromADTS reads an ADTS header (ISO 14496-3, 1.A.2.2). ok is false when there is none, or when its
-// channels are told in the stream itself.
+// configFromADTS reads an ADTS header (ISO 14496-3, 1.A.2.2). ok is false if there is none, or if
+// the stream itself describes its channels.
 func configFromADTS(b []byte) (config [2]byte, ok bool) {
 	if len(b) < 7 || b[0] != 0xff || b[1]&0xf0 != 0xf0 {
 		return config, false
@@ -145,20 +162,21 @@ func configFromADTS(b []byte) (config [2]byte, ok bool) {
 	return audioSpecificConfig(int(b[2]>>6)+1, frequency, channels), channels > 0 && frequency < len(aacRates)
 }
 
-// audioSpecificConfig is ISO 14496-3, 1.6.2.1: 5 bits of object type, 4 of the rate's index, 4 of channels.
+// audioSpecificConfig is ISO 14496-3, 1.6.2.1: 5 bits of object type, 4 of the rate's index, 4 of
+// channels.
 func audioSpecificConfig(object, frequency, channels int) [2]byte {
 	return [2]byte{byte(object<<3 | frequency>>1), byte(frequency<<7 | channels<<3)}
 }
 
-// firstOf returns the time of a stream's first packet in its own unit, as far as it is known before the
-// header: 0 when it is not.
+// firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known before
+// the header.
 func (o *Output) firstOf(s *astiav.Stream) int64 {
 	for _, p := range o.early {
 		if p.StreamIndex() == s.Index() && p.Pts() != av.NoPTS {
 			return p.Pts()
 		}
 	}
-	// The demuxer interleaves and the packet is yet to come, but MP4 has an index.
+	// Packets are interleaved and this one is yet to come, but MP4 has an index.
 	st := inputStream(s)
 	if e := C.avformat_index_get_entry(st, 0); e != nil && !o.in.Cut {
 		return int64(e.timestamp + C.av_rescale_q(C.int64_t(o.in.Shift), C.AVRational{1, 1000000}, st.time_base))
@@ -166,8 +184,8 @@ func (o *Output) firstOf(s *astiav.Stream) int64 {
 	return 0
 }
 
-// plain are the tags that MP4 has atoms of its own for, which every player reads. Any other tag needs
-// the newer scheme for all of them.
+// plain lists the tags that have atoms of their own in MP4, which every player reads. Any other
+// tag needs the newer scheme for all of them.
 var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
 	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
 	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode", "language"}
@@ -193,8 +211,8 @@ func (o *Output) movFlags() []string {
 	return flags
 }
 
-// movieTimescale returns a unit in which the start of every stream is a whole number: MP4 writes a late
-// start in it, and the usual millisecond would round. 0 keeps the usual one.
+// movieTimescale returns a unit in which the start of every stream is a whole number. MP4 writes a
+// late start in it, and the usual millisecond would round. 0 keeps the usual one.
 func (o *Output) movieTimescale() int {
 	scale := int64(1)
 	late := false

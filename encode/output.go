@@ -18,44 +18,46 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
 
 // Options of Create.
 type Options struct {
-	Format  string // mp4, mov, matroska, mpegts, null, or an image: png, mjpeg, bmp, tiff, ppm
-	Encoder string // FFmpeg's name, "" for libx264 or the image's own
+	Format  string // FFmpeg's name: see package formats
+	Encoder string // FFmpeg's name; "" for the default, or a picture's own
 
-	CRF         float64 // constant quality, used when Bitrate is 0; below 0 for the encoder's own
+	CRF         float64 // constant quality if Bitrate is 0; below 0 for the encoder's own
 	Bitrate     int64   // bits a second
 	Preset      string  // "" for the encoder's own
 	Tune        string
-	GOP         int    // frames between key frames at most, 0 for the encoder's choice
-	Params      string // --x264-params
+	GOP         int // most frames from one key frame to the next; 0: the encoder chooses
+	Params      X264Params
 	PixelFormat string // "" keeps the frames' own
-	Threads     int    // 0 for one a core
+	Threads     int    // 0: one per core
 
-	// Fragment makes an mp4 or mov that can be played while it is written, and whenever writing stops, up to the
-	// last fragment of about this length. 0 makes an ordinary one.
+	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
+	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
 	Software string // written as the encoder of the file
 	Warn     func(format string, args ...any)
 }
 
-// Template is what the output takes over from an open input. It must stay open until the output is closed.
+// Template describes the input that the output takes streams and metadata from. The input must
+// stay open until the output is closed.
 type Template struct {
 	Context    *astiav.FormatContext
 	Video      *astiav.Stream
 	Others     []*astiav.Stream
 	FrameRate  astiav.Rational // 0/1 when unknown
-	Shift      int64           // microseconds added to the input's times: chapters move along
-	Start, End int64           // the part of the output's clock that is filled, in microseconds; End 0 is open
-	Cut        bool            // chapters are cut to the part
+	Shift      int64           // microseconds added to the input's times, for chapters
+	Start, End int64           // part of the output's clock, in microseconds; End 0 is open
+	Cut        bool            // cut chapters to that part
 
-	// Part writes the video and nothing that is said of it, with times that count from the first frame's. Tag is
-	// added to the file then. For mp4 and mov; times are exact to the unit of Video.
+	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
+	// first frame and are exact in the unit of Video. Tag then adds a tag to the file.
 	Part bool
 	Tag  func(first int64) (key, value string)
 }
@@ -65,36 +67,43 @@ type Output struct {
 	path string
 	opts Options
 	in   Template
+	form formats.Format
 
-	enc    *astiav.CodecContext
-	pkt    *astiav.Packet
-	scaler av.Scaler
-	to     *encoderInput // conversion in front of the encoder, nil for none
-	frames int64
-	exif   []byte // a segment that goes into a JPEG
-	ready  *ready // for packets that are coded already, nil for frames
-	shift  int64  // subtracted from the video's times, in the input's unit
+	enc       *astiav.CodecContext
+	pkt       *astiav.Packet
+	scaler    av.Scaler
+	to        *encoderInput // conversion for the encoder, nil for none
+	frames    int64
+	exif      []byte    // a segment that goes into a JPEG
+	precoded  *precoded // for packets that are already encoded, nil for frames
+	alphaKept bool
+	shift     int64 // subtracted from the video's times, in the input's unit
 
-	mu      sync.Mutex // guards what follows: frames and packets come from two goroutines
+	mu      sync.Mutex // guards the fields below: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
 	video   *C.AVStream
-	lanes   map[int]*lane // by input stream
+	lanes   map[int]*lane   // by input stream
+	given   map[int]*digest // input of the muxer, by stream of the output
+	mapped  bool            // streams exist; until then, first packets wait in early
 	early   []*astiav.Packet
 	header  bool
 	failed  error
 	written int64 // video packets
 	fixed   int64
-	refused int64 // packets that the muxer turned down
-	inARow  int   // of them, since the last one that it took
-	begin   int64 // earliest time of a video packet, microseconds
-	end     int64 // latest; in MP4, which keeps the length of the last frame, its end
+	refused int64          // packets that the muxer rejected
+	inARow  int            // of those, since the last one that it accepted
+	leftOut int64          // streams that the muxer rejected for their data
+	begin   int64          // earliest time of a video packet, in the stream's unit
+	end     int64          // latest time; in MP4, which stores the last frame's duration, its end
+	held    *astiav.Packet // in MP4, the latest video packet: see hold
+	decoded int64          // DTS of the first
 
 	bytes atomic.Int64
 	from  atomic.Int64 // time of the first frame, microseconds
 	time  atomic.Int64 // end of the last frame put, microseconds
 }
 
-// lane is one stream that is carried along.
+// lane is a stream that is copied or converted.
 type lane struct {
 	st   *C.AVStream
 	from C.AVRational
@@ -103,50 +112,39 @@ type lane struct {
 	aud  *audioConverter
 }
 
-// Create prepares an output at path ("pipe:1" and the like are taken as FFmpeg does). The file is opened and
-// its header written when the first frame arrives. Close frees it; only Finish makes it whole.
+// Create prepares an output at path; "pipe:1" and the like mean the same as for FFmpeg. The first
+// frame opens the file and writes its header. Close frees the output; only Finish completes the
+// file.
 func Create(path string, in Template, o Options) (*Output, error) {
-	out := &Output{path: path, opts: o, in: in, lanes: map[int]*lane{}, begin: math.MaxInt64, end: math.MinInt64}
+	out := &Output{path: path, opts: o, in: in, form: formats.Of(o.Format), lanes: map[int]*lane{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
 	if out.opts.Warn == nil {
 		out.opts.Warn = func(string, ...any) {}
 	}
-	name := C.CString(muxer(o.Format))
+	name := C.CString(out.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	cpath := C.CString(path)
 	defer C.free(unsafe.Pointer(cpath))
 	if err := av.Error(int(C.avformat_alloc_output_context2(&out.oc, nil, name, cpath))); err != nil {
-		return nil, outputError("choose the format "+o.Format+" for", path, err)
+		return nil, OutputError("choose the format "+o.Format+" for", path, err)
 	}
+	// Boxes of MP4 for Dolby Vision, stereo and spherical video count as unofficial.
+	out.oc.strict_std_compliance = C.FF_COMPLIANCE_UNOFFICIAL
 	out.pkt = astiav.AllocPacket()
-	if err := out.mapStreams(); err != nil {
-		out.Close()
-		return nil, err
-	}
 	return out, nil
 }
 
-// Image tells whether a format holds a single picture.
-func Image(format string) bool { return imageEncoder(format) != "" }
+func (o *Output) isPicture() bool { return o.form.Family == formats.Picture }
 
-func imageEncoder(format string) string {
-	switch format {
-	case "png", "mjpeg", "bmp", "tiff", "ppm":
-		return format
-	}
-	return ""
-}
+// mp4 reports whether the file is of the MP4 family.
+func (o *Output) mp4() bool { return o.form.Family == formats.ISO }
 
-func muxer(format string) string {
-	if Image(format) {
-		return "image2pipe"
-	}
-	return format
-}
+// Frames returns how many frames of the video were put or, if encoded before, written.
+func (o *Output) Frames() int64 { return o.frames }
 
 // Bytes returns the size written so far; safe from any goroutine.
 func (o *Output) Bytes() int64 { return o.bytes.Load() }
 
-// Time returns how much of the video's time has been put; safe from any goroutine.
+// Time returns the length of the video so far; safe from any goroutine.
 func (o *Output) Time() time.Duration {
 	return time.Duration(o.time.Load()-o.from.Load()) * time.Microsecond
 }
@@ -155,7 +153,7 @@ func (o *Output) micros(t int64) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
 }
 
-// Damage counts what was wrong with packets on their way out, by a name for people.
+// Damage counts faults of packets on their way out, by their names in messages.
 func (o *Output) Damage() map[string]int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,13 +166,16 @@ func (o *Output) Damage() map[string]int64 {
 	if o.fixed > 0 {
 		m["repaired packet times"] = o.fixed
 	}
+	if o.leftOut > 0 {
+		m["streams left out"] = o.leftOut
+	}
 	if o.refused > 0 {
 		m["packets that "+o.opts.Format+" refused"] = o.refused
 	}
 	return m
 }
 
-// Close frees everything. What was written stays where it is; without Finish it is not a whole file.
+// Close frees everything. The file remains; without Finish it is incomplete.
 func (o *Output) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,6 +186,10 @@ func (o *Output) Close() {
 	if o.pkt != nil {
 		o.pkt.Free()
 		o.pkt = nil
+	}
+	if o.held != nil {
+		o.held.Free()
+		o.held = nil
 	}
 	for _, p := range o.early {
 		p.Free()
@@ -221,7 +226,7 @@ func (o *Output) closeFile() error {
 	return av.Error(int(C.avio_closep(&o.oc.pb)))
 }
 
-// Put encodes a frame; the first one fixes size, format and colour of the video.
+// Put encodes a frame, which it takes. The first one fixes size, format and colour of the video.
 func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	if o.enc == nil {
 		if err := o.start(f); err != nil {
@@ -230,9 +235,9 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 		}
 		o.from.Store(o.micros(f.PTS))
 	}
-	if o.frames > 0 && Image(o.opts.Format) {
+	if o.frames > 0 && o.isPicture() {
 		f.Release()
-		return refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
+		return Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
 	}
 	end := o.micros(f.PTS + f.Duration)
 	frame, err := av.Wrap(f) // takes f
@@ -256,7 +261,6 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	return o.drain()
 }
 
-// drain writes the packets that the encoder has ready.
 func (o *Output) drain() error {
 	for {
 		err := o.enc.ReceivePacket(o.pkt)
@@ -291,32 +295,55 @@ func (o *Output) writeVideo() error {
 	if o.mp4() {
 		end += p.duration
 	}
-	us := C.AVRational{1, 1000000}
-	o.begin = min(o.begin, int64(C.av_rescale_q(p.pts, o.video.time_base, us)))
-	o.end = max(o.end, int64(C.av_rescale_q(end, o.video.time_base, us)))
+	o.begin, o.end = min(o.begin, int64(p.pts)), max(o.end, int64(end))
+	if o.mp4() {
+		return o.hold()
+	}
 	return o.write(p)
 }
 
-// A muxer that turns so many packets down one after another does not mean single packets.
+// hold keeps the packet in o.pkt until the next one comes. MP4 counts from one decode time to the
+// next, so the packet decoded last must last until the end of the video, not as long as its own
+// picture is shown.
+func (o *Output) hold() error {
+	if o.written == 1 {
+		o.decoded = o.pkt.Dts()
+	} else if err := o.writeHeld(); err != nil {
+		return err
+	}
+	if o.held = o.pkt.Clone(); o.held == nil {
+		return errors.New("encode: out of memory")
+	}
+	return nil
+}
+
+func (o *Output) writeHeld() error {
+	p := o.held
+	o.held = nil
+	defer p.Free()
+	return o.write((*C.AVPacket)(av.PacketPtr(p)))
+}
+
+func (o *Output) writeLast() error {
+	if o.held == nil {
+		return nil
+	}
+	rest := o.end - o.begin - (o.held.Dts() - o.decoded)
+	o.held.SetDuration(max(o.held.Duration(), rest)) // or its picture is also shown last
+	return o.writeHeld()
+}
+
+// maxRefused packets rejected in a row are not single faults.
 const maxRefused = 50
 
-// write hands a packet to the muxer, which takes what it refers to. A packet that the muxer finds invalid
-// is counted and left out, since one bad subtitle is no reason to lose a video; a frame that is lost this
-// way shows when the file is verified.
+// write hands a packet to the muxer, which takes its references.
 func (o *Output) write(p *C.AVPacket) error {
 	if o.failed != nil {
 		return o.failed
 	}
-	err := av.Error(int(C.av_interleaved_write_frame(o.oc, p)))
-	switch {
-	case err == nil:
-		o.inARow = 0
-	case (errors.Is(err, astiav.ErrInvaliddata) || av.Errno(err) == int(syscall.EINVAL)) && o.inARow < maxRefused:
-		o.inARow++
-		o.refused++
-	default:
-		o.failed = o.writeError("write", err)
-		return o.failed
+	o.note(p)
+	if _, err := o.took(C.av_interleaved_write_frame(o.oc, p)); err != nil {
+		return err
 	}
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
@@ -324,11 +351,49 @@ func (o *Output) write(p *C.AVPacket) error {
 	return nil
 }
 
-// WritePacket carries a packet of another stream along; it borrows p. Safe beside Put.
+// note adds a packet for the muxer to the digests of Verify.
+func (o *Output) note(p *C.AVPacket) {
+	i := int(p.stream_index)
+	if o.given[i] == nil {
+		o.given[i] = newDigest(o.opts.Format, av.Slice(o.oc.streams, int(o.oc.nb_streams))[i])
+	}
+	o.given[i].add(p)
+}
+
+// took evaluates the muxer's result. An invalid packet is counted and left out, since one bad
+// subtitle is no reason to lose a video. Verify notices if it was a frame.
+func (o *Output) took(code C.int) (ok bool, _ error) {
+	err := av.Error(int(code))
+	switch {
+	case err == nil:
+		o.inARow = 0
+		return true, nil
+	case (errors.Is(err, astiav.ErrInvaliddata) || av.Errno(err) == int(syscall.EINVAL)) && o.inARow < maxRefused:
+		o.inARow++
+		o.refused++
+		return false, nil
+	}
+	o.failed = o.writeError("write", err)
+	return false, o.failed
+}
+
+// flushMuxer empties the muxer's queue, so that a packet rejected at the end does not keep it from
+// finishing the file.
+func (o *Output) flushMuxer() error {
+	for done := false; !done && o.failed == nil; {
+		done, _ = o.took(C.av_interleaved_write_frame(o.oc, nil))
+	}
+	if o.failed == nil && o.refused > 0 {
+		_, _ = o.took(C.av_write_frame(o.oc, nil)) // Matroska's muxer keeps one more
+	}
+	return o.failed
+}
+
+// WritePacket writes a packet of another stream, which it borrows. It may run beside Put.
 func (o *Output) WritePacket(p *astiav.Packet) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lanes[p.StreamIndex()] == nil {
+	if !o.carries() || o.mapped && o.lanes[p.StreamIndex()] == nil {
 		return nil
 	}
 	own := p.Clone()
@@ -347,6 +412,9 @@ func (o *Output) carry(own *astiav.Packet) error {
 	defer own.Free()
 	l := o.lanes[own.StreamIndex()]
 	p := (*C.AVPacket)(av.PacketPtr(own))
+	if l == nil {
+		return nil
+	}
 	if l.aud != nil {
 		return l.aud.push(o, l, own)
 	}
@@ -370,10 +438,11 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 		p.dts = p.pts
 	}
 	if p.duration < 0 || p.duration > math.MaxInt32 {
-		p.duration = 0 // a subtitle that nothing ends; muxers refuse a number for that
+		p.duration = 0 // a subtitle without an end; muxers reject a number for that
 	}
 	if o.mp4() && p.duration == 0 && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_SUBTITLE {
-		// In MP4 the next one ends it. The last one would not be shown at all, so it gets a few seconds.
+		// In MP4 the next subtitle ends it. The last one would not be shown at all, so it gets a
+		// few seconds.
 		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
 	}
 	if p.dts != C.AV_NOPTS_VALUE {
@@ -391,9 +460,9 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	return o.write(p)
 }
 
-// flush gets the rest out of the encoder, if there is one.
+// flush drains the encoder, if there is one.
 func (o *Output) flush() error {
-	if o.ready != nil {
+	if o.precoded != nil {
 		return nil
 	}
 	if err := o.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
@@ -402,10 +471,11 @@ func (o *Output) flush() error {
 	return o.drain()
 }
 
-// Finish flushes the encoder and writes the trailer. The file is then complete, under the name it has.
+// Finish flushes the encoder and writes the trailer. The file is then complete, under its present
+// name.
 func (o *Output) Finish(context.Context) error {
 	if !o.header {
-		return refusal("", "there is no frame to write")
+		return Refusal("", "there is no frame to write")
 	}
 	if err := o.flush(); err != nil {
 		return err
@@ -419,15 +489,18 @@ func (o *Output) Finish(context.Context) error {
 			}
 		}
 	}
-	if o.failed != nil {
-		return o.failed
+	if err := o.writeLast(); err != nil {
+		return err
+	}
+	if err := o.flushMuxer(); err != nil {
+		return err
 	}
 	if err := av.Error(int(C.av_write_trailer(o.oc))); err != nil {
 		return o.writeError("finish", err)
 	}
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
-		if n := C.avio_size(o.oc.pb); n > 0 { // what was written twice counts once
+		if n := C.avio_size(o.oc.pb); n > 0 { // bytes that were overwritten count once
 			o.bytes.Store(int64(n))
 		}
 	}

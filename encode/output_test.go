@@ -3,6 +3,7 @@ package encode_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/av"
 	"vidfilter/kernels"
+	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
 
@@ -27,9 +29,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+var program = livetest.Program
+
 const sample = "../samples/noisy.mp4"
 
-// rig is an open sample and what its frames lie in. When the test ends, every frame must be back.
+// rig is an open sample with the memory of its frames. When the test ends, every frame must be
+// back.
 type rig struct {
 	in   *decode.Input
 	pool *pipeline.Pool
@@ -39,12 +44,17 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return newRigOf(t, sample)
+}
+
+func newRigOf(t *testing.T, input string) *rig {
+	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{pool: pipeline.NewPool(cpu, 1), path: filepath.Join(t.TempDir(), "out")}
-	r.in, err = decode.Open(context.Background(), sample, r.pool, decode.Options{Threads: 1, Frames: 12})
+	r.in, err = decode.Open(context.Background(), input, r.pool, decode.Options{Threads: 1, Frames: 12})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +76,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 		o.Preset = "ultrafast"
 	}
 	o.Threads = 1
-	o.Warn = func(format string, _ ...any) { r.said = append(r.said, format) }
+	o.Warn = func(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
 	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate()}, o)
 	if err != nil {
 		t.Fatal(err)
@@ -124,17 +134,18 @@ func TestWholeOutput(t *testing.T) {
 	}
 }
 
-// One packet that the muxer finds invalid is counted, and the file is finished without it; when all are, the
-// muxer means something else.
+// Packets that the muxer finds invalid are counted, and the file is finished without them. When
+// all of a stream's are, it is left out.
 func TestRefusedPackets(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		bad  func(n int) bool
-		want int64 // -1: the job fails
+		want int64 // at least; -1: the stream is left out
 	}{
 		{"none", func(int) bool { return false }, 0},
 		{"one", func(n int) bool { return n == 3 }, 1},
 		{"all", func(int) bool { return true }, -1},
+		{"all but one", func(n int) bool { return n > 1 }, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -156,23 +167,24 @@ func TestRefusedPackets(t *testing.T) {
 				for i := range 10 {
 					short.SetPts(p.Pts() + int64(i))
 					short.SetDts(p.Pts() + int64(i))
-					if err := out.WritePacket(short); err != nil || c.want >= 0 {
+					if err := out.WritePacket(short); err != nil || c.want == 1 {
 						return err
 					}
 				}
 				return nil
 			})
-			_, err := r.copyAll(out)
-			if failed := err != nil; failed != (c.want < 0) {
-				t.Fatal(err)
+			if frames, err := r.copyAll(out); err != nil || frames != 12 {
+				t.Fatalf("%d frames: %v", frames, err)
 			}
-			if got := out.Damage()["packets that mpegts refused"]; c.want >= 0 && got != c.want {
+			damage := out.Damage()
+			if got := damage["packets that mpegts refused"]; c.want >= 0 && (got < c.want || c.want == 0 && got > 0) {
 				t.Errorf("%d packets refused, want %d", got, c.want)
 			}
-			if c.want >= 0 {
-				if err := out.Verify(); err != nil {
-					t.Error(err)
-				}
+			if leftOut := damage["streams left out"] == 1; leftOut != (c.want < 0) || leftOut != strings.Contains(strings.Join(r.said, "\n"), "mpegts takes none of its first packets") {
+				t.Errorf("%v: %v", damage, r.said)
+			}
+			if err := out.Verify(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -220,28 +232,53 @@ func TestFinishWithoutFrames(t *testing.T) {
 	}
 }
 
-// What cannot be encoded is said at the first frame, which is given back.
+func params(t *testing.T, s string) encode.X264Params {
+	t.Helper()
+	p, err := encode.ParseX264(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Check refuses options before there is an input; Put does at the first frame, which is given
+// back.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
-		options encode.Options
-		kind    error
-		part    string // of the error
+		options        encode.Options
+		checked, first string // parts of the errors
 	}{
-		{encode.Options{Format: "mp4", Encoder: "nonesuch"}, encode.ErrOption, `no encoder "nonesuch"`},
-		{encode.Options{Format: "mp4", PixelFormat: "nonesuch"}, encode.ErrOption, `unknown pixel format "nonesuch"`},
-		{encode.Options{Format: "mp4", PixelFormat: "pal8"}, encode.ErrOption, "does not take pal8"},
-		{encode.Options{Format: "mp4", Preset: "nonesuch"}, encode.ErrOutput, "open the encoder libx264"},
-		{encode.Options{Format: "mp4", Encoder: "ffv1", CRF: -1}, encode.ErrOutput, ""}, // MP4 does not take it: the header fails
-		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: -1, Tune: "film"}, encode.ErrOption, `no option "tune"`},
-		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: 20}, encode.ErrOption, `no option "crf"`},
+		{encode.Options{Format: "mp4", Encoder: "nonesuch"}, `no encoder "nonesuch"`, `no encoder "nonesuch"`},
+		{encode.Options{Format: "mp4", Encoder: "aac"}, `"aac" is not for video`, `"aac" is not for video`},
+		{encode.Options{Format: "mp4", PixelFormat: "nonesuch"}, `unknown pixel format "nonesuch"`, `unknown pixel format "nonesuch"`},
+		{encode.Options{Format: "mp4", PixelFormat: "pal8"}, "does not take pal8", "does not take pal8"},
+		{encode.Options{Format: "mp4", Preset: "nonesuch"}, "libx264 does not take these options: Error setting preset/tune nonesuch", "for 640x360 yuv420p"},
+		{encode.Options{Format: "mp4", Params: params(t, "level=99")}, "invalid level_idc: 99", "libx264 does not take these options"},
+		{encode.Options{Format: "mp4", Encoder: "ffv1", CRF: -1}, "mp4 cannot hold", "write the header"},
+		// writable, but unreadable
+		{encode.Options{Format: "mpegts", Encoder: "mjpeg", CRF: -1}, "mpegts cannot hold", ""},
+		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: -1, Tune: "film"}, "no option --tune", "no option --tune"},
+		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: 20}, "no option --crf", "no option --crf"},
 	} {
+		if err := encode.Check(c.options); !errors.Is(err, encode.ErrOption) || !strings.Contains(err.Error(), c.checked) {
+			t.Errorf("Check of %+v: %v", c.options, err)
+		}
 		r := newRig(t)
 		out := r.create(t, c.options)
 		err := out.Put(context.Background(), r.next(t))
-		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.part) {
+		if c.first != "" && (err == nil || !strings.Contains(err.Error(), c.first)) {
 			t.Errorf("%+v: %v", c.options, err)
 		}
 		out.Close()
+	}
+	for _, o := range []encode.Options{
+		{Format: "mp4", CRF: 18, Preset: "medium"}, {Format: "mpegts", Bitrate: 1e6}, {Format: "png", Encoder: "ffv1"}, {Format: "null", Encoder: "ppm", CRF: -1},
+		{Format: "mov", Encoder: "ffv1", CRF: -1}, {Format: "matroska", Encoder: "rawvideo", CRF: -1}, {Format: "matroska", Encoder: "mjpeg", CRF: -1},
+		{Format: "mp4", PixelFormat: "yuv444p10le", Params: params(t, "no-cabac=1:deblock=-1,-1")},
+	} {
+		if err := encode.Check(o); err != nil {
+			t.Errorf("Check of %+v: %v", o, err)
+		}
 	}
 }
 
@@ -287,8 +324,8 @@ func TestJobsLeakNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
 	}
-	// Each thread that has to wait for malloc makes itself an arena that stays: with one arena for all, what
-	// a process holds says something.
+	// Each thread that has to wait for malloc makes itself an arena that stays: with one arena for
+	// all, the memory of a process is telling.
 	if os.Getenv("MALLOC_ARENA_MAX") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestJobsLeakNothing$", "-test.v")
 		cmd.Env = append(os.Environ(), "MALLOC_ARENA_MAX=1")
@@ -321,7 +358,8 @@ func TestJobsLeakNothing(t *testing.T) {
 		pages, _ := strconv.Atoi(strings.Fields(string(data))[1])
 		return pages * os.Getpagesize() / 1024
 	}
-	// What malloc gives back depends on the moment and varies by 20 MB, so the least of many is compared.
+	// Memory returned by malloc depends on the moment and varies by 20 MB, so the least of many is
+	// compared.
 	least := func(jobs int) int {
 		m := math.MaxInt
 		for i := range jobs {
@@ -329,7 +367,7 @@ func TestJobsLeakNothing(t *testing.T) {
 		}
 		return m
 	}
-	for i := range 70 { // caches and malloc's arenas fill: flat from the sixtieth job on, for hundreds
+	for i := range 70 { // caches and malloc's arenas fill until about the sixtieth job
 		job(i)
 	}
 	before := least(10)

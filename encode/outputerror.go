@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// targetError is an error of the output in words, with what can be done about it.
+// targetError wraps ErrOutput.
 type targetError struct {
 	msg, hint string
 	err       error // may be nil
@@ -27,13 +27,15 @@ func (e *targetError) Unwrap() []error {
 	return []error{ErrOutput, e.err}
 }
 
-func refusal(hint, format string, args ...any) error {
+// Refusal returns an error that wraps ErrOutput. hint is advice for the user, "" for none.
+func Refusal(hint, format string, args ...any) error {
 	return &targetError{fmt.Sprintf(format, args...), hint, nil}
 }
 
-// outputError says what went wrong with a file of the output: op is a verb, err what the system said.
-// The result wraps ErrOutput and err; nil and what wraps ErrOutput already are returned as they are.
-func outputError(op, path string, err error) error {
+// OutputError describes the failure of an operation on the output: op is a verb, err the system's
+// error. The result wraps ErrOutput and err. Errors that already wrap ErrOutput, and nil, are
+// returned as they are.
+func OutputError(op, path string, err error) error {
 	if err == nil || errors.Is(err, ErrOutput) {
 		return err
 	}
@@ -41,7 +43,7 @@ func outputError(op, path string, err error) error {
 	return &targetError{fmt.Sprintf("%s %q: %s", op, path, what), hint, err}
 }
 
-// causes are the system's errors that deserve better words.
+// causes rewords errors of the system.
 var causes = []struct {
 	err        error
 	what, hint string
@@ -71,7 +73,7 @@ func cause(path string, err error) (what, hint string) {
 	return bare(err).Error(), ""
 }
 
-// bare takes off the operation and path that package os puts around an error; ours say it once.
+// bare strips the operation and path that package os adds, since our messages have them.
 func bare(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -80,8 +82,8 @@ func bare(err error) error {
 	return err
 }
 
-// freeSpace says what is left of path's file system, "" when that cannot be found out or path is a pipe
-// or a device, which need none of it.
+// freeSpace describes the room on path's file system; "" if it is not known or irrelevant, as for
+// a pipe.
 func freeSpace(path string) string {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() || path == "stdout" {
 		return ""

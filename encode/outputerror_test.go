@@ -27,7 +27,7 @@ func TestOutputErrorWords(t *testing.T) {
 		{errors.New("something else"), `write "out.mp4": something else`},
 	}
 	for _, test := range tests {
-		err := outputError("write", "out.mp4", test.err)
+		err := OutputError("write", "out.mp4", test.err)
 		if !strings.Contains(err.Error(), test.want) || !errors.Is(err, ErrOutput) || !errors.Is(err, test.err) {
 			t.Errorf("%v becomes %q, want %q and both wrapped", test.err, err, test.want)
 		}
@@ -35,11 +35,11 @@ func TestOutputErrorWords(t *testing.T) {
 }
 
 func TestOutputErrorPassesOn(t *testing.T) {
-	if err := outputError("write", "x", nil); err != nil {
+	if err := OutputError("write", "x", nil); err != nil {
 		t.Error("nil becomes", err)
 	}
-	first := outputError("create", "x", syscall.EACCES)
-	if err := outputError("write", "y", first); err != first {
+	first := OutputError("create", "x", syscall.EACCES)
+	if err := OutputError("write", "y", first); err != first {
 		t.Errorf("wrapped twice: %v", err)
 	}
 }
@@ -50,7 +50,7 @@ func TestFullDevice(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	_, err = f.WriteString("x")
-	if err := outputError("write", "/dev/full", err); !strings.Contains(err.Error(), "disk full") {
+	if err := OutputError("write", "/dev/full", err); !strings.Contains(err.Error(), "disk full") {
 		t.Error(err)
 	}
 }

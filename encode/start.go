@@ -8,9 +8,6 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -31,13 +28,17 @@ func (o *Output) start(f *pipeline.Frame) error {
 	})
 }
 
-// startWith calls described, with o.mu held, between opening the encoder for frames like f and opening the file.
+// startWith calls described, with o.mu held, after opening the encoder for frames like f and
+// before opening the file.
 func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := o.openEncoder(f); err != nil {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if err := o.mapStreams(); err != nil {
+		return err
+	}
 	if err := o.describeVideo(f); err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	return o.openWith(f.PTS)
 }
 
-// openWith opens the file of streams that are described, whose first frame has the given time, and writes what
-// has waited for it.
+// openWith opens the file and writes its header and the packets that wait for it. first is the
+// time of the first frame.
 func (o *Output) openWith(first int64) error {
 	if err := o.openFile(); err != nil {
 		return err
@@ -61,31 +62,20 @@ func (o *Output) openWith(first int64) error {
 	o.early = nil
 	for i, p := range early {
 		if err := o.carry(p); err != nil {
-			o.early = early[i+1:] // Close frees the rest
+			o.early = early[i+1:] // Close frees the others
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Output) encoderName() string {
-	if name := imageEncoder(o.opts.Format); name != "" {
-		return name
-	}
-	if o.opts.Encoder != "" {
-		return o.opts.Encoder
-	}
-	return "libx264"
-}
-
 func (o *Output) openEncoder(f *pipeline.Frame) error {
-	name := o.encoderName()
-	codec := astiav.FindEncoderByName(name)
-	if codec == nil {
-		return misused("libx264 is the default", "this build has no encoder %q", name)
+	codec, err := findEncoder(o.opts.codec().Name)
+	if err != nil {
+		return err
 	}
-	if most := 16384; name == "libx264" && (f.Width > most || f.Height > most) {
-		return refusal("another --encoder may take it, ffv1 for example", "x264 cannot encode %dx%d: %d is the most on a side", f.Width, f.Height, most)
+	if err := o.Fits(f.Width, f.Height); err != nil {
+		return err
 	}
 	to, err := o.encoderFormat(codec, f)
 	if err != nil {
@@ -105,39 +95,31 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	}
 	enc.SetThreadCount(o.opts.Threads)
 	o.setAspect(enc, f)
-	setColour(c, f, to)
+	av.TagColour(enc, f, to.format, to.isYUV)
 	if props := propsFrame(f); props != nil {
 		C.vf_copy_hdr(c, props)
 	}
-	if o.opts.GOP > 0 {
-		enc.SetGopSize(o.opts.GOP)
-	}
-	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 || o.ready != nil {
+	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 || o.precoded != nil {
 		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
 	o.setFields(c, f)
-	dict := o.encoderOptions(codec, c)
-	defer dict.Free()
-	if err := enc.Open(codec, dict); err != nil {
+	if err := o.opts.open(enc, codec); err != nil {
 		enc.Free()
-		return fmt.Errorf("%w: open the encoder %s for %dx%d %s: %w", ErrOutput, name, f.Width, f.Height, to.pixelFormat, err)
-	}
-	if e := dict.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e != nil {
-		enc.Free()
-		return misused("see --help", "the encoder %s has no option %q", name, e.Key())
+		return err
 	}
 	o.enc = enc
+	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
 	return nil
 }
 
-// setFields asks for interlaced coding when the first frame is. libx264 needs whole macroblock pairs of
-// chroma rows for it.
+// setFields asks for interlaced coding if the first frame is interlaced. x264 needs whole
+// macroblock pairs of chroma rows for it.
 func (o *Output) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
-	if !f.Interlaced || Image(o.opts.Format) {
+	if !f.Interlaced || o.isPicture() {
 		return
 	}
 	if f.Height%4 != 0 {
@@ -151,12 +133,7 @@ func (o *Output) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
 	}
 }
 
-func propsFrame(f *pipeline.Frame) *C.AVFrame {
-	if p, ok := f.Props().(*av.Props); ok && p != nil {
-		return (*C.AVFrame)(p.Pointer())
-	}
-	return nil
-}
+func propsFrame(f *pipeline.Frame) *C.AVFrame { return (*C.AVFrame)(av.FrameProps(f)) }
 
 func (o *Output) setAspect(enc *astiav.CodecContext, f *pipeline.Frame) {
 	st := (*C.AVStream)(av.StreamPtr(o.in.Video))
@@ -166,67 +143,15 @@ func (o *Output) setAspect(enc *astiav.CodecContext, f *pipeline.Frame) {
 	}
 }
 
-// setColour tags the output as the input is tagged: by the frame, else by the container. Samples that
-// were RGB get the matrix they are converted with.
-func setColour(c *C.AVCodecContext, f *pipeline.Frame, to encoderFormat) {
-	if p := propsFrame(f); p != nil {
-		c.color_primaries, c.color_trc, c.colorspace = p.color_primaries, p.color_trc, p.colorspace
-		c.color_range, c.chroma_sample_location = p.color_range, p.chroma_location
-	}
-	if f.Layout == pipeline.RGBA {
-		c.colorspace, c.color_range = C.AVCOL_SPC_UNSPECIFIED, C.AVCOL_RANGE_UNSPECIFIED
-		if to.isYUV {
-			c.colorspace = C.AVCOL_SPC_BT709
-			if to.format.Matrix == pipeline.BT601 {
-				c.colorspace = C.AVCOL_SPC_SMPTE170M
-			}
-			c.color_range = C.AVCOL_RANGE_MPEG
-		}
-		c.chroma_sample_location = C.AVCHROMA_LOC_UNSPECIFIED
-	} else if !to.isYUV {
-		c.colorspace = C.AVCOL_SPC_RGB
-	}
-	if to.isYUV && to.format.FullRange {
-		c.color_range = C.AVCOL_RANGE_JPEG
-	}
-}
-
-// encoderOptions collects the options in the encoder's own terms. One that the encoder has not, and that
-// the user gave, shows after opening, since it stays in the dictionary.
-func (o *Output) encoderOptions(codec *astiav.Codec, c *C.AVCodecContext) *astiav.Dictionary {
-	d := astiav.NewDictionary()
-	set := func(k, v string) {
-		if v != "" {
-			_ = d.Set(k, v, 0)
-		}
-	}
-	if Image(o.opts.Format) {
-		if codec.Name() == "mjpeg" {
-			c.flags |= C.AV_CODEC_FLAG_QSCALE
-			c.global_quality = 2 * C.FF_QP2LAMBDA
-		}
-		return d
-	}
-	set("preset", o.opts.Preset)
-	set("tune", o.opts.Tune)
-	set("x264-params", o.opts.Params)
-	if o.opts.Bitrate > 0 {
-		c.bit_rate = C.int64_t(o.opts.Bitrate)
-	} else if o.opts.CRF >= 0 {
-		set("crf", strconv.FormatFloat(o.opts.CRF, 'f', -1, 64))
-	}
-	return d
-}
-
-// encoderFormat is what the encoder is fed with.
+// encoderFormat is the encoder's input.
 type encoderFormat struct {
 	pixelFormat astiav.PixelFormat
 	format      pipeline.Format // matrix and range; the layout is not used
 	isYUV       bool
 }
 
-// encoderFormat chooses the pixel format: the frames' own when the encoder takes it, else the one that
-// loses least. H.264 cannot hold an odd size with halved chroma, so that goes out as 4:4:4.
+// encoderFormat chooses the pixel format: the frames' own if the encoder takes it, else the one
+// that loses least.
 func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFormat, error) {
 	offered := codec.PixelFormats()
 	want, err := o.wantedFormat(codec, f, offered)
@@ -234,50 +159,29 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 		return encoderFormat{}, err
 	}
 	desc := want.Descriptor()
-	to := encoderFormat{pixelFormat: want, format: yuvFormat(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
-	if o.opts.Format == "mjpeg" { // a JPEG file has this one meaning
+	to := encoderFormat{pixelFormat: want, format: av.AsYUV(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
+	if o.opts.codec().fullRange {
 		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
 	}
 	return to, nil
 }
 
-// yuvFormat gives RGB the matrix and range that it has as YUV.
-func yuvFormat(f pipeline.Format) pipeline.Format {
-	if f.Layout == pipeline.RGBA {
-		f.FullRange = false
-		f.Matrix = pipeline.BT601
-		if f.Height >= 720 {
-			f.Matrix = pipeline.BT709
-		}
-	}
-	return f
-}
-
 func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []astiav.PixelFormat) (astiav.PixelFormat, error) {
-	takes := func(pf astiav.PixelFormat) bool { return len(offered) == 0 || slices.Contains(offered, pf) }
+	takes := func(pf astiav.PixelFormat) bool { return takes(codec, pf) }
 	if o.opts.PixelFormat != "" {
-		pf := astiav.FindPixelFormatByName(o.opts.PixelFormat)
-		switch {
-		case pf == astiav.PixelFormatNone:
-			return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.opts.PixelFormat)
-		case !takes(pf):
-			return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
-		case odd(f.Format, pf):
-			return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", f.Width, f.Height, pf)
+		return o.opts.namedFormat(codec, f.Width, f.Height)
+	}
+	if choose := o.opts.codec().choose; choose != nil {
+		if pf, warning := choose(f.Format); pf != astiav.PixelFormatNone {
+			o.opts.Warn("%s", warning)
+			return pf, nil
 		}
-		return pf, nil
 	}
 	own := av.PixelFormat(f.Layout)
 	switch {
-	case codec.Name() == "libx264" && odd(f.Format, own):
-		o.opts.Warn("H.264 cannot hold %dx%d with halved chroma; the output is yuv444p", f.Width, f.Height)
-		return astiav.PixelFormatYuv444P, nil
-	case codec.Name() == "libx264" && f.Layout == pipeline.RGBA:
-		o.opts.Warn("RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p")
-		return astiav.PixelFormatYuv444P, nil
 	case takes(own) && (f.Layout != pipeline.RGBA || o.alpha()):
 		return own, nil
-	case takes(astiav.PixelFormatRgb24) && Image(o.opts.Format):
+	case takes(astiav.PixelFormatRgb24) && o.isPicture():
 		return astiav.PixelFormatRgb24, nil
 	}
 	alpha := C.int(0)
@@ -291,23 +195,23 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []
 	list = append(list, C.AV_PIX_FMT_NONE)
 	best := C.avcodec_find_best_pix_fmt_of_list(&list[0], C.enum_AVPixelFormat(own), alpha, nil)
 	if best == C.AV_PIX_FMT_NONE {
-		return astiav.PixelFormatNone, refusal("try libx264", "the encoder %s takes no format that %s can become", codec.Name(), own)
+		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
 	return astiav.PixelFormat(best), nil
 }
 
-// alpha tells whether the input has transparency to keep.
+// alpha reports whether the input has transparency.
 func (o *Output) alpha() bool {
 	return o.in.Video.CodecParameters().PixelFormat().Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 }
 
-// odd tells that f's sides do not divide by the chroma subsampling of pf.
-func odd(f pipeline.Format, pf astiav.PixelFormat) bool {
+// odd reports whether the sides do not divide by the chroma subsampling of pf.
+func odd(width, height int, pf astiav.PixelFormat) bool {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
-	return d != nil && (f.Width&(1<<d.log2_chroma_w-1) != 0 || f.Height&(1<<d.log2_chroma_h-1) != 0)
+	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
 }
 
-// encoderInput converts frames to what the encoder takes.
+// encoderInput converts frames for the encoder.
 type encoderInput struct {
 	scaler *av.Scaler
 	from   pipeline.Format
@@ -352,15 +256,15 @@ func (o *Output) openFile() error {
 	return nil
 }
 
-// writeError turns an FFmpeg error into words about the output file.
+// writeError describes an FFmpeg error of the output file.
 func (o *Output) writeError(op string, err error) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
 	}
-	return outputError(op, shown(o.path), err)
+	return OutputError(op, shown(o.path), err)
 }
 
-// shown is the person's name of what FFmpeg calls url.
+// shown returns the user's name for an URL of FFmpeg.
 func shown(url string) string {
 	if url == "pipe:1" {
 		return "stdout"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
@@ -23,9 +24,10 @@ func (o *Output) source() *C.AVFormatContext { return (*C.AVFormatContext)(av.Fo
 
 func inputStream(s *astiav.Stream) *C.AVStream { return (*C.AVStream)(av.StreamPtr(s)) }
 
-// mapStreams makes an output stream for every input stream that the container can hold, in the input's
-// order, and names the rest in warnings.
+// mapStreams makes an output stream for every input stream that the container can hold, in the
+// input's order, and warns of the others.
 func (o *Output) mapStreams() error {
+	o.mapped = true
 	all := append(slices.Clone(o.in.Others), o.in.Video)
 	slices.SortFunc(all, func(a, b *astiav.Stream) int { return a.Index() - b.Index() })
 	for _, s := range all {
@@ -35,8 +37,8 @@ func (o *Output) mapStreams() error {
 			}
 			continue
 		}
-		if Image(o.opts.Format) || o.opts.Format == "null" {
-			continue // a picture has no other streams, and nothing is where they would go
+		if !o.carries() {
+			continue
 		}
 		if err := o.mapStream(s); err != nil {
 			return err
@@ -45,25 +47,37 @@ func (o *Output) mapStreams() error {
 	return nil
 }
 
+// carries reports whether the format holds other streams than the video.
+func (o *Output) carries() bool { return o.form.Video() }
+
 func (o *Output) mapStream(s *astiav.Stream) error {
 	in := inputStream(s)
 	par := in.codecpar
 	switch {
-	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "matroska":
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.form.Attachments:
 		return o.attachPicture(s)
 	case o.silent(par):
 		return nil
-	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off before its first packet
-		o.opts.Warn("%s is left out: the input does not say how it sounds", streamName(s))
+	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
+		o.opts.Warn("%s is left out: the input does not describe its audio", streamName(s))
 		return nil
 	case o.holds(in):
+		if err := o.refusal(s); err != nil {
+			o.spoilt(s, fmt.Errorf("%s takes none of its first packets: %w", o.opts.Format, err))
+			return nil
+		}
 		return o.copyStream(s)
 	case par.codec_type == C.AVMEDIA_TYPE_SUBTITLE:
 		if to, ok := o.textFor(par.codec_id); ok {
 			return o.convertSubtitles(s, to)
 		}
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO:
-		if err := o.convertAudio(s); err == nil {
+		err := o.convertAudio(s)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, astiav.ErrInvaliddata) && C.avformat_query_codec(o.oc.oformat, par.codec_id, C.FF_COMPLIANCE_NORMAL) == 1:
+			o.spoilt(s, fmt.Errorf("its header is damaged: %w", err))
 			return nil
 		}
 	}
@@ -71,7 +85,37 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	return nil
 }
 
-// streamName names a stream to a person: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
+// spoilt leaves out a stream with faulty data, and counts it as damage.
+func (o *Output) spoilt(s *astiav.Stream, reason error) {
+	o.leftOut++
+	o.opts.Warn("%s is left out: %v", streamName(s), reason)
+}
+
+// refusal writes the first packets of a stream, each to a file of its own in memory, and returns
+// the error if all fail: a faulty header shows only in packets. The first packet of a broadcast
+// may be cut off, and proves nothing.
+func (o *Output) refusal(s *astiav.Stream) (err error) {
+	least, tried := 1, 0
+	if from := o.source().iformat; from != nil && from.flags&C.AVFMT_TS_DISCONT != 0 {
+		least = 2
+	}
+	in := inputStream(s)
+	for _, p := range o.early {
+		if p.StreamIndex() != s.Index() {
+			continue
+		}
+		tried++
+		if err = av.Error(int(C.vf_try_packet(o.oc.oformat, in, o.codecTag(in.codecpar), (*C.AVPacket)(av.PacketPtr(p))))); err == nil {
+			return nil
+		}
+	}
+	if tried < least {
+		return nil
+	}
+	return err
+}
+
+// streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
 func streamName(s *astiav.Stream) string {
 	par := inputStream(s).codecpar
 	name := fmt.Sprintf("stream %d (%s %s", s.Index(), s.CodecParameters().MediaType(), C.GoString(C.avcodec_get_name(par.codec_id)))
@@ -83,44 +127,35 @@ func streamName(s *astiav.Stream) string {
 	return name + ")"
 }
 
-// silent tells a timecode track, which the MP4 family makes anew from the metadata.
+// silent reports a timecode track, which MP4's muxer makes anew from the metadata.
 func (o *Output) silent(par *C.AVCodecParameters) bool {
 	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && o.mp4()
 }
 
-// mp4 tells the containers of the MP4 family.
-func (o *Output) mp4() bool { return o.opts.Format == "mp4" || o.opts.Format == "mov" }
-
-// tsCodecs is what an MPEG transport stream has stream types for; its muxer takes the rest as private data
-// that nothing reads. Blu-ray's own types (PGS, TrueHD, PCM) are not among them: they mean something else
-// outside of a .m2ts.
-var tsCodecs = []C.enum_AVCodecID{
-	C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_VVC, C.AV_CODEC_ID_MPEG1VIDEO, C.AV_CODEC_ID_MPEG2VIDEO, C.AV_CODEC_ID_MPEG4,
-	C.AV_CODEC_ID_VC1, C.AV_CODEC_ID_DIRAC, C.AV_CODEC_ID_CAVS, C.AV_CODEC_ID_JPEG2000,
-	C.AV_CODEC_ID_MP1, C.AV_CODEC_ID_MP2, C.AV_CODEC_ID_MP3, C.AV_CODEC_ID_AAC, C.AV_CODEC_ID_AAC_LATM, C.AV_CODEC_ID_AC3, C.AV_CODEC_ID_EAC3,
-	C.AV_CODEC_ID_DTS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_S302M,
-	C.AV_CODEC_ID_DVB_SUBTITLE, C.AV_CODEC_ID_DVB_TELETEXT,
-	C.AV_CODEC_ID_SMPTE_KLV, C.AV_CODEC_ID_TIMED_ID3, C.AV_CODEC_ID_SCTE_35, C.AV_CODEC_ID_ARIB_CAPTION,
-}
-
-// holds tells whether the container takes a stream as it is: the muxer is asked to begin a file of nothing
-// else, since the lists of codecs that muxers publish say yes to more than they take.
+// holds reports whether the container takes a stream unchanged. The muxer has to begin a file of
+// that stream alone, since the lists of codecs that muxers publish promise too much.
 func (o *Output) holds(in *C.AVStream) bool {
-	if o.opts.Format == "mpegts" {
-		return slices.Contains(tsCodecs, in.codecpar.codec_id) && C.vf_can_mux(o.oc.oformat, in, 0) != 0
-	}
 	switch {
+	case o.form.Codecs != nil:
+		return muxes(o.oc.oformat, o.form, in, 0)
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
-		return o.opts.Format == "matroska"
-	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.opts.Format == "mov",
-		in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && in.codecpar.codec_tag == tag("text") && o.mp4(): // chapters that lost their list
-		return false // it is taken and then not written
+		return o.form.Attachments
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.form.NoCoverArt,
+		in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && in.codecpar.codec_tag == tag("text") &&
+			o.mp4(): // chapters without their list
+		return false // the muxer takes it and then does not write it
 	}
-	return C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) != 0
+	return muxes(o.oc.oformat, o.form, in, o.codecTag(in.codecpar))
 }
 
-// codecTag returns the codec tag that a stream keeps in the new container, 0 for the muxer's choice: a tag
-// belongs to its container, and is kept only where the new one means the same by it.
+// muxes reports whether a muxer takes a stream so that readers find it again.
+func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
+	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+	return known && C.vf_can_mux(muxer, st, tag) != 0
+}
+
+// codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
+// belong to a container, so one is kept only if it means the same in the new one.
 func (o *Output) codecTag(par *C.AVCodecParameters) C.uint32_t {
 	if tags := o.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
 		return par.codec_tag
@@ -128,22 +163,19 @@ func (o *Output) codecTag(par *C.AVCodecParameters) C.uint32_t {
 	return 0
 }
 
-// textFor names the codec that text subtitles become in a container that cannot hold them as they are.
+// textFor returns the codec for text subtitles that the container cannot hold as they are.
 func (o *Output) textFor(id C.enum_AVCodecID) (C.enum_AVCodecID, bool) {
 	d := C.avcodec_descriptor_get(id)
 	if d == nil || d.props&C.AV_CODEC_PROP_TEXT_SUB == 0 {
 		return 0, false
 	}
-	switch o.opts.Format {
-	case "mp4", "mov":
-		return C.AV_CODEC_ID_MOV_TEXT, true
-	case "matroska":
-		return C.AV_CODEC_ID_SUBRIP, true
+	if o.form.Text == "" {
+		return 0, false
 	}
-	return 0, false
+	return codecNamed(o.form.Text).id, true
 }
 
-// newStream makes an output stream with all that a stream has beside its codec.
+// newStream makes an output stream with all properties but the codec's.
 func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	st := C.avformat_new_stream(o.oc, nil)
 	if st == nil {
@@ -155,25 +187,34 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	st.sample_aspect_ratio = in.sample_aspect_ratio
 	st.discard = in.discard
-	if o.opts.Format == "mpegts" && in.id >= 32 {
+	if o.form.KeepsIDs && in.id >= 32 {
 		st.id = in.id // the PID
 	}
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return st, err
 	}
-	if to := quickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.opts.Format == "mov" {
+	if to := quickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.form.Languages {
 		set(&st.metadata, "language", to)
 	}
+	o.nameHandler(st)
 	return st, nil
 }
 
-// quickTimeLanguages are languages with two codes of which FFmpeg's list for QuickTime has the other one.
+// nameHandler writes a stream's title where most programs look for it in MP4.
+func (o *Output) nameHandler(st *C.AVStream) {
+	if title := metadata(st.metadata, "title"); title != "" && o.mp4() {
+		setDefault(&st.metadata, "handler_name", title)
+	}
+}
+
+// quickTimeLanguages lists languages with two codes, of which FFmpeg's list for QuickTime has the
+// other.
 var quickTimeLanguages = map[string]string{
 	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
 	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }
 
-// copyStream carries a stream along bit for bit.
+// copyStream copies a stream bit for bit.
 func (o *Output) copyStream(s *astiav.Stream) error {
 	st, err := o.newStream(s)
 	if err != nil {
@@ -187,7 +228,7 @@ func (o *Output) copyStream(s *astiav.Stream) error {
 	return nil
 }
 
-// attachPicture makes cover art an attachment, which is how Matroska has it.
+// attachPicture makes cover art an attachment, as usual in Matroska.
 func (o *Output) attachPicture(s *astiav.Stream) error {
 	in := inputStream(s)
 	st := C.avformat_new_stream(o.oc, nil)
@@ -196,7 +237,7 @@ func (o *Output) attachPicture(s *astiav.Stream) error {
 	}
 	pic := in.attached_pic
 	st.codecpar.codec_type, st.codecpar.codec_id = C.AVMEDIA_TYPE_ATTACHMENT, in.codecpar.codec_id
-	if err := av.Error(int(C.vf_set_extradata(st.codecpar, pic.data, pic.size))); err != nil {
+	if err := av.SetExtradata(unsafe.Pointer(st.codecpar), av.Slice((*byte)(pic.data), int(pic.size))); err != nil {
 		return err
 	}
 	C.av_dict_copy(&st.metadata, in.metadata, 0)
@@ -218,7 +259,7 @@ func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	}
 	st, err := o.newStream(s)
 	l := &lane{st: st, from: inputStream(s).time_base, last: av.NoPTS, subs: subs}
-	o.lanes[s.Index()] = l // from here on Close frees it
+	o.lanes[s.Index()] = l // Close frees it from here on
 	if err != nil {
 		return err
 	}
@@ -244,14 +285,18 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
+	// A mean above the rate is wrong: for DV, FFmpeg also counts packets of audio.
+	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && C.av_cmp_q(st.avg_frame_rate, rate) > 0 {
+		st.avg_frame_rate = rate
+	}
 	st.disposition = in.disposition &^ C.AV_DISPOSITION_ATTACHED_PIC
-	if o.opts.Format == "mpegts" && in.id >= 32 {
+	if o.form.KeepsIDs && in.id >= 32 {
 		st.id = in.id
 	}
 	return o.videoMetadata(st, in)
 }
 
-// stale are tags of a video stream that describe the old encoding.
+// stale lists tags of a video stream that describe the old encoding.
 var stale = []string{"BPS", "NUMBER_OF_BYTES", "NUMBER_OF_FRAMES", "DURATION", "_STATISTICS_WRITING_APP", "_STATISTICS_WRITING_DATE_UTC",
 	"_STATISTICS_TAGS", "encoder", "variant_bitrate"}
 
@@ -263,14 +308,15 @@ func (o *Output) videoMetadata(st, in *C.AVStream) error {
 		set(&st.metadata, k, "")
 		set(&st.metadata, k+"-eng", "")
 	}
-	set(&st.metadata, "encoder", strings.TrimSpace(o.opts.Software+" "+o.encoderName()))
+	o.nameHandler(st)
+	set(&st.metadata, "encoder", strings.TrimSpace(o.opts.Software+" "+o.opts.codec().Name))
 	return nil
 }
 
-// container keys say how the input's container was written; the muxer writes its own.
+// containerKeys describe the input's container; the muxer writes its own.
 var containerKeys = []string{"major_brand", "minor_version", "compatible_brands", "encoder", "software", "DURATION"}
 
-// fileMetadata copies what the file says of itself: tags, chapters, programs.
+// fileMetadata copies the file's tags, chapters and programs.
 func (o *Output) fileMetadata(first int64) error {
 	if o.in.Part {
 		key, value := o.in.Tag(first)
@@ -301,7 +347,7 @@ func (o *Output) fileMetadata(first int64) error {
 			return err
 		}
 	}
-	if o.opts.Format != "mpegts" {
+	if !o.form.KeepsIDs {
 		return nil
 	}
 	indexes := make([]C.int, src.nb_streams)
@@ -321,14 +367,7 @@ func tag(s string) C.uint32_t {
 
 // set writes a tag; an empty value removes it.
 func set(d **C.AVDictionary, key, value string) {
-	k := C.CString(key)
-	defer C.free(unsafe.Pointer(k))
-	var v *C.char
-	if value != "" {
-		v = C.CString(value)
-		defer C.free(unsafe.Pointer(v))
-	}
-	C.av_dict_set(d, k, v, 0)
+	av.SetOption(unsafe.Pointer(d), key, value)
 }
 
 func setDefault(d **C.AVDictionary, key, value string) {

@@ -13,25 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OverwritePolicy decides about an output that exists: nil lets it be replaced, and the error says why
-// not. It may ask a person and wait. It is called when a target is opened and, if a file appears at its
-// place in the meantime, when it is committed.
+// OverwritePolicy returns nil to let an output that exists be replaced, or an error that says why
+// not. It may ask the user and wait. It is called when a target is opened and, if a file has
+// appeared there in the meantime, when it is committed.
 type OverwritePolicy func(path string) error
 
 // Replace lets every output be replaced.
 func Replace(string) error { return nil }
 
-// Refuse lets none be replaced.
+// Refuse lets no output be replaced.
 func Refuse(string) error { return errors.New("file exists") }
 
-// Target is the place where an output appears when it is whole: what is written goes to a temporary file
-// beside it, which Commit renames into place and Discard removes. A target is used from one goroutine.
+// Target is the place of an output. Data goes to a temporary file beside it, which Commit renames
+// into place and Discard removes. A target is for one goroutine.
 type Target struct {
-	name   string // as the person wrote it
-	path   string // where the output goes, links resolved; never begins with a dash
+	name   string // as the user wrote it
+	path   string // with links resolved; never begins with a dash
 	temp   *os.File
 	direct bool
-	fresh  bool // nothing was at path when the target was opened
+	fresh  bool // there was no file at path on opening
 	policy OverwritePolicy
 	state  targetState
 }
@@ -44,11 +44,14 @@ const (
 	discarded
 )
 
-// OpenTarget checks that path can be written and creates the temporary file. A symbolic link is followed,
-// so that the file behind it is what gets replaced; "-" is stdout. inputs are the files that are read, "-"
-// being stdin: a target that is the same file as one of them, by whatever way, is refused. Names in inputs
-// that are no files are passed over. All errors wrap ErrOutput, and the file system is as it was.
-func OpenTarget(path string, policy OverwritePolicy, inputs ...string) (*Target, error) {
+// OpenTarget checks that path can be written and creates the temporary file. It follows symbolic
+// links, so that the file behind them is replaced; "-" is stdout. It refuses a target that is the
+// same file as one of inputs, in whatever way; in inputs "-" is stdin, and names that are no files
+// are ignored. All errors wrap ErrOutput, and leave the file system as it was.
+//
+// The program opens every file with a name given by the user here, so that none replaces its own
+// source.
+func OpenTarget(path string, policy OverwritePolicy, inputs []string) (*Target, error) {
 	place, info, err := locate(path)
 	if err != nil {
 		return nil, err
@@ -79,8 +82,11 @@ func (t *Target) prepare(old fs.FileInfo) error {
 	return t.create(old)
 }
 
-// Path returns the name to write to: the temporary file's, or the target's own where it is direct ("-"
-// for stdout).
+// Name returns the target's name as the user gave it.
+func (t *Target) Name() string { return t.name }
+
+// Path returns the name to write to: the temporary file's, or the target's own if it is direct
+// ("-" for stdout).
 func (t *Target) Path() string {
 	if t.direct {
 		return t.path
@@ -88,11 +94,11 @@ func (t *Target) Path() string {
 	return t.temp.Name()
 }
 
-// Direct says that what is written takes effect at once: the target is a pipe or a device, which cannot
+// Direct reports whether data takes effect at once: the target is a pipe or a device, which cannot
 // be renamed over. Commit and Discard then do nothing.
 func (t *Target) Direct() bool { return t.direct }
 
-// Explain puts the name that the person knows in place of the temporary one in an error's words.
+// Explain replaces the temporary name in an error's message by the user's.
 func (t *Target) Explain(err error) error {
 	if t.direct || err == nil {
 		return err
@@ -113,11 +119,11 @@ type renamed struct {
 func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
 func (r *renamed) Unwrap() error { return r.err }
 
-// mayReplace asks the policy, and refuses files that are protected from writing: renaming over them would
-// work all the same.
+// mayReplace asks the policy. It refuses write-protected files, over which renaming would still
+// work.
 func (t *Target) mayReplace() error {
 	if err := unix.Access(t.path, unix.W_OK); err != nil {
-		return outputError("replace", t.name, err)
+		return OutputError("replace", t.name, err)
 	}
 	if err := t.policy(t.name); err != nil {
 		return &targetError{fmt.Sprintf("output %q exists: %v", t.name, err), "-y replaces it", err}
@@ -131,20 +137,20 @@ func (t *Target) checkDirect(info fs.FileInfo) error {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return refusal("name a file in it", "output %q is a directory", t.name)
+		return Refusal("name a file in it", "output %q is a directory", t.name)
 	case mode&fs.ModeSocket != 0:
-		return refusal("write to a file or a pipe", "output %q is a socket", t.name)
+		return Refusal("write to a file or a pipe", "output %q is a socket", t.name)
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
-		return refusal("write to a file", "output %q is a block device, perhaps a whole disk", t.name)
+		return Refusal("write to a file", "output %q is a block device, perhaps a whole disk", t.name)
 	}
-	return outputError("write", t.name, unix.Access(t.path, unix.W_OK))
+	return OutputError("write", t.name, unix.Access(t.path, unix.W_OK))
 }
 
 // locate follows the links at path to the place itself, which need not exist; info is nil then.
 func locate(path string) (place string, info fs.FileInfo, err error) {
 	if path == "-" {
 		info, err = os.Stdout.Stat()
-		return path, info, outputError("write to", "stdout", err)
+		return path, info, OutputError("write to", "stdout", err)
 	}
 	place = path
 	for range 40 {
@@ -158,26 +164,26 @@ func locate(path string) (place string, info fs.FileInfo, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return place, nil, nil
 		case err != nil:
-			return "", nil, outputError("write", place, err)
+			return "", nil, OutputError("write", place, err)
 		case info.Mode()&fs.ModeSymlink == 0:
 			return place, info, nil
-		case isDescriptor(place): // what such a link reads as is a description, not always a path
+		case isDescriptor(place): // such a link reads as a description, not always as a path
 			info, err = os.Stat(place)
-			return place, info, outputError("write", place, err)
+			return place, info, OutputError("write", place, err)
 		}
 		if place, err = readlink(place); err != nil {
 			return "", nil, err
 		}
 	}
-	return "", nil, outputError("write", path, syscall.ELOOP)
+	return "", nil, OutputError("write", path, syscall.ELOOP)
 }
 
-// readlink returns what a link names, seen from where we are. It does not clean the path: a ".." behind a
-// linked directory means another place than it seems.
+// readlink returns the target of a link as seen from the working directory. It does not clean the
+// path: ".." behind a linked directory leads elsewhere.
 func readlink(link string) (string, error) {
 	to, err := os.Readlink(link)
 	if err != nil {
-		return "", outputError("follow", link, err)
+		return "", OutputError("follow", link, err)
 	}
 	if !filepath.IsAbs(to) {
 		to = filepath.Dir(link) + "/" + to
@@ -185,40 +191,40 @@ func readlink(link string) (string, error) {
 	return to, nil
 }
 
-// splitDir splits a path into its directory, links resolved, and a name in it.
+// splitDir splits a path into its directory, with links resolved, and a name in it.
 func splitDir(path string) (dir, base string, err error) {
 	dir, base = filepath.Split(path)
 	if base == "" || base == "." || base == ".." {
-		return "", "", refusal("name a file in it", "output %q is a directory", path)
+		return "", "", Refusal("name a file in it", "output %q is a directory", path)
 	}
 	if dir == "" {
 		dir = "."
 	}
 	resolved, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", refusal(fmt.Sprintf("make it first: mkdir -p %q", filepath.Clean(dir)),
+		return "", "", Refusal(fmt.Sprintf("make it first: mkdir -p %q", filepath.Clean(dir)),
 			"output %q: its directory does not exist", path)
 	}
 	if err != nil {
-		return "", "", outputError("write", path, err)
+		return "", "", OutputError("write", path, err)
 	}
 	return resolved, base, nil
 }
 
-// isDescriptor says whether a resolved path names an open descriptor, as /dev/stdout and /dev/fd/1 do.
-// What is written there goes to where the descriptor stands, so it cannot be replaced.
+// isDescriptor reports whether a resolved path names an open descriptor, as /dev/stdout and
+// /dev/fd/1 do. Data goes to where the descriptor leads, so it cannot be replaced.
 func isDescriptor(place string) bool {
 	return strings.HasPrefix(place, "/proc/") && filepath.Base(filepath.Dir(place)) == "fd"
 }
 
-// notAnInput compares files, not names: links, mounts and descriptors all lead to the same one.
+// notAnInput compares files, not names: links, mounts and descriptors lead to the same one.
 func notAnInput(path string, info fs.FileInfo, inputs []string) error {
 	if info == nil || info.Mode()&fs.ModeSocket != 0 { // a socket has two directions
 		return nil
 	}
 	for _, in := range inputs {
 		if other, err := statInput(in); err == nil && sameFile(info, other) {
-			return refusal("choose another name for the output", "output %q and input %q are the same file", path, in)
+			return Refusal("choose another name for the output", "output %q and input %q are the same file", path, in)
 		}
 	}
 	return nil
@@ -231,7 +237,7 @@ func statInput(name string) (fs.FileInfo, error) {
 	return os.Stat(strings.TrimPrefix(name, "file:"))
 }
 
-// sameFile also sees two nodes of one device.
+// sameFile also recognizes two nodes of one device.
 func sameFile(a, b fs.FileInfo) bool {
 	if os.SameFile(a, b) {
 		return true

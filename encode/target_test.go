@@ -17,7 +17,7 @@ import (
 // mustOpen opens a target that is discarded at the end of the test.
 func mustOpen(t *testing.T, path string, policy OverwritePolicy, inputs ...string) *Target {
 	t.Helper()
-	target, err := OpenTarget(path, policy, inputs...)
+	target, err := OpenTarget(path, policy, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func wantOnly(t *testing.T, dir string, names ...string) {
 // wantRefused checks that the target cannot be opened, and why.
 func wantRefused(t *testing.T, why, path string, policy OverwritePolicy, inputs ...string) {
 	t.Helper()
-	target, err := OpenTarget(path, policy, inputs...)
+	target, err := OpenTarget(path, policy, inputs)
 	if err == nil {
 		target.Discard()
 		t.Fatalf("OpenTarget(%q) succeeds, want an error about %q", path, why)
@@ -166,7 +166,7 @@ func TestPolicy(t *testing.T) {
 	wantRefused(t, "exists", path, Refuse)
 	declined := errors.New("declined")
 	asked := ""
-	_, err := OpenTarget(path, func(p string) error { asked = p; return declined })
+	_, err := OpenTarget(path, func(p string) error { asked = p; return declined }, nil)
 	if !errors.Is(err, declined) || !errors.Is(err, ErrOutput) || asked != path {
 		t.Errorf("asked about %q, error %v", asked, err)
 	}
@@ -202,7 +202,8 @@ func TestSymlinks(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))
 	must(t, os.Symlink("real/deep", filepath.Join(dir, "way")))
-	must(t, os.Symlink("../there.mp4", filepath.Join(dir, "real", "deep", "up.mp4"))) // real/there.mp4
+	// real/there.mp4
+	must(t, os.Symlink("../there.mp4", filepath.Join(dir, "real", "deep", "up.mp4")))
 	must(t, os.Symlink("way/up.mp4", filepath.Join(dir, "link.mp4")))
 	must(t, os.Symlink("way/../there.mp4", filepath.Join(dir, "dots.mp4"))) // not dir/there.mp4
 	for _, link := range []string{"link.mp4", "dots.mp4"} {
@@ -223,6 +224,37 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// An incomplete output replaces nothing, and is kept under the next free name.
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(name, text string) string {
+		target := mustOpen(t, filepath.Join(dir, name), Replace)
+		write(t, target, text)
+		got, err := target.Keep("short")
+		must(t, err)
+		if again, err := target.Keep("short"); err != nil {
+			t.Errorf("kept twice: %q, %v", again, err)
+		}
+		return strings.TrimPrefix(got, dir+"/")
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "far"), 0o700))
+	must(t, os.Symlink("far/real.mp4", filepath.Join(dir, "link.mp4")))
+	long := strings.Repeat("ü", 125) + ".mp4"
+	for i, c := range [][2]string{
+		{"out.mp4", "out.mp4"}, {"out.mp4", "out.short.mp4"}, {"out.mp4", "out.short-2.mp4"}, {"link.mp4", "link.mp4"},
+		{"link.mp4", "far/real.short.mp4"}, {"plain", "plain"}, {"plain", "plain.short"},
+		{long, long}, {long, strings.Repeat("ü", 122) + ".short.mp4"},
+	} {
+		text := strconv.Itoa(i)
+		if got := keep(c[0], text); got != c[1] {
+			t.Errorf("%d: kept as %q, want %q", i, got, c[1])
+		}
+		wantContent(t, filepath.Join(dir, c[1]), text)
+	}
+	wantContent(t, filepath.Join(dir, "out.mp4"), "0")
+	wantContent(t, filepath.Join(dir, "far", "real.mp4"), "3")
 }
 
 func TestSameFileRefused(t *testing.T) {
@@ -264,7 +296,7 @@ func TestStandardStreams(t *testing.T) {
 	restore = swap(&os.Stdout)
 	defer restore()
 	wantRefused(t, "same file", "-", Replace, in)
-	target := mustOpen(t, "-", Refuse, "-") // a file behind stdout was made by the shell: no policy is asked
+	target := mustOpen(t, "-", Refuse, "-") // the shell made stdout's file: no policy applies
 	if !target.Direct() || target.Path() != "-" {
 		t.Errorf("stdout: direct %v, path %q", target.Direct(), target.Path())
 	}
@@ -297,7 +329,7 @@ func TestBadPlaces(t *testing.T) {
 	wantRefused(t, "directory does not exist", dir+"/no/out.mp4", Replace)
 	wantRefused(t, "not a directory", file+"/out.mp4", Replace)
 	wantRefused(t, "name too long", dir+"/"+strings.Repeat("x", 300), Replace)
-	_, err := OpenTarget(dir+"/no/out.mp4", Replace)
+	_, err := OpenTarget(dir+"/no/out.mp4", Replace, nil)
 	if !strings.Contains(hint(err), "mkdir") {
 		t.Errorf("hint %q", hint(err))
 	}

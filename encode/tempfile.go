@@ -18,17 +18,17 @@ import (
 const (
 	tempMark   = ".vidfilter-"
 	tempEnding = ".tmp"
-	// maxTempBase is what is left of 255 bytes for the target's name: a dot, the mark, a PID of 10 digits,
-	// a dash, 8 hexadecimal digits and the ending go off.
+	// maxTempBase is the room for the target's name in 255 bytes, less a dot, the mark, a PID of
+	// 10 digits, a dash, 8 hexadecimal digits and the ending.
 	maxTempBase = 255 - 1 - len(tempMark) - 10 - 1 - 8 - len(tempEnding)
 )
 
-// tempPrefix is how the names of all temporary files of a target begin.
+// tempPrefix returns the beginning of the names of a target's temporary files.
 func tempPrefix(base string) string {
 	return "." + shorten(base, maxTempBase) + tempMark
 }
 
-// shorten cuts a name to so many bytes at most, between characters.
+// shorten cuts a name to at most the given number of bytes, between characters.
 func shorten(name string, most int) string {
 	if len(name) <= most {
 		return name
@@ -40,11 +40,11 @@ func shorten(name string, most int) string {
 	return name
 }
 
-// create makes the temporary file, with the mode and owner of the file that it is to replace.
+// create makes the temporary file, with the mode and owner of the file that it will replace.
 func (t *Target) create(old fs.FileInfo) (err error) {
 	dir, base := filepath.Split(t.path)
 	if len(base) > 255 {
-		return outputError("write", t.name, syscall.ENAMETOOLONG)
+		return OutputError("write", t.name, syscall.ENAMETOOLONG)
 	}
 	for range 100 {
 		name := fmt.Sprintf("%s%d-%08x%s", tempPrefix(base), os.Getpid(), rand.Uint32(), tempEnding)
@@ -54,9 +54,10 @@ func (t *Target) create(old fs.FileInfo) (err error) {
 		}
 	}
 	if err != nil {
-		return outputError("create a file beside", t.name, err)
+		return OutputError("create a file beside", t.name, err)
 	}
-	// The lock tells other runs that the file is in use, also those in containers that cannot see our PID.
+	// The lock tells other runs that the file is in use, even in containers that do not see our
+	// PID.
 	_ = unix.Flock(int(t.temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if old != nil {
 		t.adopt(old)
@@ -64,7 +65,7 @@ func (t *Target) create(old fs.FileInfo) (err error) {
 	return nil
 }
 
-// adopt is best effort: who may not give a file away keeps it.
+// adopt does its best: not every user may give files away.
 func (t *Target) adopt(old fs.FileInfo) {
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = t.temp.Chown(int(s.Uid), int(s.Gid))
@@ -72,8 +73,8 @@ func (t *Target) adopt(old fs.FileInfo) {
 	_ = t.temp.Chmod(old.Mode().Perm())
 }
 
-// removeStale removes what killed runs have left of the same target. A file counts as left when its
-// process is gone and nobody holds its lock; where locks do not work, it stays.
+// removeStale removes temporary files that killed runs of the same target have left: their process
+// is gone and nobody holds their lock. Where locks do not work, they stay.
 func removeStale(place string) {
 	dir, base := filepath.Split(place)
 	entries, err := os.ReadDir(filepath.Dir(place))

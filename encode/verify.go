@@ -7,19 +7,23 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 )
 
-// Verify opens the finished file again and holds it against what was put in: every video packet, the
-// streams, the end of the video, chapters, rotation and tags. What the container could not keep is named
-// in warnings; an error wraps ErrDamaged and means that the file is not what it should be.
+// Verify reopens the finished file and compares it with the muxer's input: every video packet, the
+// streams, the end of the video, the packets of all comparable streams (see digest), chapters,
+// rotation and tags. Losses that the container makes inevitable are warnings; an error wraps
+// ErrDamaged and means that the file is damaged.
 func (o *Output) Verify() error {
 	if o.written != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, o.written)
@@ -29,64 +33,103 @@ func (o *Output) Verify() error {
 		return fmt.Errorf("%w: it cannot be read back: %w", ErrDamaged, err)
 	}
 	defer got.close()
-	switch {
-	case got.frames != o.written:
+	if got.frames != o.written {
 		return fmt.Errorf("%w: it holds %d frames instead of %d", ErrDamaged, got.frames, o.written)
-	case !o.heldBy(got.fc):
-		return fmt.Errorf("%w: it holds %d streams instead of %d", ErrDamaged, got.fc.nb_streams, o.oc.nb_streams)
+	}
+	if n, least, most := countStreams(got.fc, isMedia), o.filled(isMedia), countStreams(o.oc, isMedia); n < least || n > most {
+		return fmt.Errorf("%w: it holds %d streams of sound, pictures and text instead of %d", ErrDamaged, n, least)
+	}
+	if n, least := countStreams(got.fc, all), o.filled(all); n < least {
+		return fmt.Errorf("%w: it holds %d streams instead of %d", ErrDamaged, n, least)
 	}
 	const tolerance = 50000 // microseconds; Matroska keeps milliseconds
-	if want, is := o.end-o.begin, got.end-got.begin; want-is > tolerance || is-want > tolerance {
+	want := int64(C.av_rescale_q(C.int64_t(o.end-o.begin), o.video.time_base, C.AVRational{1, 1000000}))
+	if is := got.end - got.begin; want-is > tolerance || is-want > tolerance {
 		return fmt.Errorf("%w: its video lasts %.3f s instead of %.3f s", ErrDamaged, float64(is)/1e6, float64(want)/1e6)
+	}
+	if name := o.altered(got); name != "" {
+		return fmt.Errorf("%w: %s is not what was written", ErrDamaged, name)
 	}
 	o.compareTags(got)
 	return nil
 }
 
-// heldBy tells whether a file has the streams of the output. MP4 adds data streams of its own, for chapters
-// and timecode.
-func (o *Output) heldBy(fc *C.AVFormatContext) bool {
-	return fc.nb_streams >= o.oc.nb_streams && countMedia(fc) == countMedia(o.oc)
+// altered names a stream that differs from the muxer's input when read back, "" for none. If the
+// muxer refused a packet, of an unknown stream, that has been reported as damage already.
+func (o *Output) altered(got *inspection) string {
+	if o.refused > 0 {
+		return ""
+	}
+	left := slices.Collect(maps.Values(got.read))
+	for i, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		want := o.given[i]
+		if want == nil || want.unknown || want.packets == 0 {
+			continue
+		}
+		// Containers may reorder streams.
+		at := slices.IndexFunc(left, func(d *digest) bool { return d.matches(want) })
+		if at < 0 {
+			kind := C.GoString(C.av_get_media_type_string(st.codecpar.codec_type))
+			return fmt.Sprintf("stream %d (%s %s)", i, kind, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	return ""
 }
 
-// countMedia counts the streams that are no data.
-func countMedia(fc *C.AVFormatContext) (n int) {
+func all(*C.AVStream) bool { return true }
+
+// isMedia leaves out data: MP4 adds data streams of its own, for chapters and timecode.
+func isMedia(st *C.AVStream) bool { return st.codecpar.codec_type != C.AVMEDIA_TYPE_DATA }
+
+func countStreams(fc *C.AVFormatContext, count func(*C.AVStream) bool) (n int) {
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
-		if st.codecpar.codec_type != C.AVMEDIA_TYPE_DATA {
+		if count(st) {
 			n++
 		}
 	}
 	return n
 }
 
-// inspection is what a second look at a file finds.
+// filled counts the streams that a file must have: MP4 omits streams without a packet, which a job
+// interrupted early leaves behind.
+func (o *Output) filled(count func(*C.AVStream) bool) int {
+	return countStreams(o.oc, func(st *C.AVStream) bool {
+		given := o.given[int(st.index)]
+		return count(st) && (given != nil && given.packets > 0 || st.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT)
+	})
+}
+
+// inspection is the result of rereading a file.
 type inspection struct {
+	format     string
 	fc         *C.AVFormatContext
 	video      *C.AVStream
 	frames     int64
 	begin, end int64 // of the video, microseconds
+	read       map[int]*digest
 }
 
-func (i *inspection) close() { C.avformat_close_input(&i.fc) }
+func (i *inspection) close() {
+	fc := i.fc
+	C.avformat_close_input(&fc)
+}
 
-// inspect opens a file and counts the packets of its nth video stream. MP4 has the count in its index,
-// which is written last of all; elsewhere every packet is read.
+// inspect opens a file, reads all its packets and counts those of its nth video stream.
 func inspect(path, format string, nth int) (*inspection, error) {
-	cpath := C.CString(path)
-	defer C.free(unsafe.Pointer(cpath))
-	i := &inspection{begin: math.MaxInt64, end: math.MinInt64}
-	if err := av.Error(int(C.avformat_open_input(&i.fc, cpath, nil, nil))); err != nil {
+	i := &inspection{format: format, begin: math.MaxInt64, end: math.MinInt64, read: map[int]*digest{}}
+	var err error
+	if i.fc, err = openInput(path, nil); err != nil {
 		return nil, err
 	}
-	err := av.Error(int(C.avformat_find_stream_info(i.fc, nil)))
-	if err == nil {
+	if err = av.Error(int(C.avformat_find_stream_info(i.fc, nil))); err == nil {
 		err = i.pickVideo(nth)
 	}
 	if err == nil {
-		if format == "mp4" || format == "mov" {
-			i.readIndex()
+		if formats.Of(format).Family == formats.ISO {
+			err = i.readMP4(path)
 		} else {
-			err = i.readPackets()
+			err = i.readPackets(i.fc, i.countFrame)
 		}
 	}
 	if err != nil {
@@ -94,6 +137,20 @@ func inspect(path, format string, nth int) (*inspection, error) {
 		return nil, err
 	}
 	return i, nil
+}
+
+func openInput(path string, options map[string]string) (fc *C.AVFormatContext, err error) {
+	cpath := C.CString(path)
+	defer C.free(unsafe.Pointer(cpath))
+	var d *C.AVDictionary
+	defer C.av_dict_free(&d)
+	for k, v := range options {
+		set(&d, k, v)
+	}
+	if err := av.Error(int(C.avformat_open_input(&fc, cpath, nil, &d))); err != nil {
+		return nil, err // the context is freed
+	}
+	return fc, nil
 }
 
 func isVideo(st *C.AVStream) bool {
@@ -114,42 +171,56 @@ func (i *inspection) pickVideo(nth int) error {
 	return errors.New("the video stream is not there")
 }
 
-func (i *inspection) readIndex() {
+// readMP4 takes frames and times from the index, as players do, and packets as stored, since an
+// edit list hides some of them.
+func (i *inspection) readMP4(path string) error {
 	i.frames = int64(C.avformat_index_get_entries_count(i.video))
 	i.begin = i.micros(i.video.start_time)
 	i.end = i.micros(i.video.start_time + i.video.duration)
+	stored, err := openInput(path, map[string]string{"ignore_editlist": "1"})
+	if err != nil {
+		return err
+	}
+	defer C.avformat_close_input(&stored)
+	return i.readPackets(stored, func(*C.AVPacket) {})
 }
 
 func (i *inspection) micros(t C.int64_t) int64 {
 	return int64(C.av_rescale_q(t, i.video.time_base, C.AVRational{1, 1000000}))
 }
 
-// readPackets takes the last frame for as long as it was written, since not every container keeps that.
-func (i *inspection) readPackets() error {
-	for _, st := range av.Slice(i.fc.streams, int(i.fc.nb_streams)) {
-		if st != i.video {
-			st.discard = C.AVDISCARD_ALL
-		}
+// countFrame assumes the written duration for the last frame, since not every container stores it.
+func (i *inspection) countFrame(p *C.AVPacket) {
+	if p.stream_index != i.video.index {
+		return
 	}
+	i.frames++
+	if p.pts != C.AV_NOPTS_VALUE {
+		i.begin, i.end = min(i.begin, i.micros(p.pts)), max(i.end, i.micros(p.pts))
+	}
+}
+
+// readPackets calls each with every packet of a file, and sums them up.
+func (i *inspection) readPackets(fc *C.AVFormatContext, each func(*C.AVPacket)) error {
 	p := C.av_packet_alloc()
 	if p == nil {
 		return errors.New("out of memory")
 	}
 	defer C.av_packet_free(&p)
 	for {
-		err := av.Error(int(C.av_read_frame(i.fc, p)))
+		err := av.Error(int(C.av_read_frame(fc, p)))
 		if errors.Is(err, astiav.ErrEof) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if p.stream_index == i.video.index {
-			i.frames++
-			if p.pts != C.AV_NOPTS_VALUE {
-				i.begin, i.end = min(i.begin, i.micros(p.pts)), max(i.end, i.micros(p.pts))
-			}
+		each(p)
+		n := int(p.stream_index)
+		if i.read[n] == nil {
+			i.read[n] = newDigest(i.format, av.Slice(fc.streams, int(fc.nb_streams))[n])
 		}
+		i.read[n].add(p)
 		C.av_packet_unref(p)
 	}
 }
@@ -165,7 +236,7 @@ func (o *Output) nthVideo() int {
 	return n
 }
 
-// compareTags warns of what the container did not keep.
+// compareTags warns of tags that the container did not keep.
 func (o *Output) compareTags(got *inspection) {
 	var lost []string
 	for k := range tags(o.oc.metadata) {
@@ -175,6 +246,7 @@ func (o *Output) compareTags(got *inspection) {
 	}
 	sort.Strings(lost)
 	lost = append(lost, lostLanguages(o.oc, got.fc)...)
+	lost = append(lost, lostStreams(o.oc, got.fc)...)
 	if got.fc.nb_chapters < o.oc.nb_chapters {
 		lost = append(lost, fmt.Sprintf("%d of %d chapters", o.oc.nb_chapters-got.fc.nb_chapters, o.oc.nb_chapters))
 	}
@@ -186,7 +258,7 @@ func (o *Output) compareTags(got *inspection) {
 	}
 }
 
-// lostLanguages names the languages of sound and subtitles that are not there, or on fewer streams.
+// lostLanguages names the audio and subtitle languages that are missing, or on fewer streams.
 func lostLanguages(want, got *C.AVFormatContext) []string {
 	count := map[string]int{}
 	each := func(fc *C.AVFormatContext, by int) {

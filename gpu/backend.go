@@ -12,30 +12,30 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Options of a backend; the zero value takes the first device that can be used.
+// Options configure a backend. The zero value uses the first usable device.
 type Options struct {
-	Indexes  []int         // the devices to share the work
-	All      bool          // all devices that can be used, where Indexes is empty
-	Streams  int           // of each device, up to MaxStreams; 0: as many as serve best
-	Patience time.Duration // how long a device may be silent; 0: half a minute
+	Indexes  []int         // devices that share the work
+	All      bool          // every usable device, if Indexes is empty
+	Streams  int           // per device, up to MaxStreams; 0: chosen automatically
+	Patience time.Duration // how long a driver call may take; 0: 30 seconds
 	Verbose  func(format string, args ...any)
 }
 
-// MaxStreams is the most that a device may have.
+// MaxStreams is the maximum number of streams per device.
 const MaxStreams = 8
 
-// autoStreams is enough for one frame to be copied while the kernel works on another.
+// autoStreams lets one frame be copied while the kernel processes another.
 const autoStreams = 2
 
-// Backend filters on one GPU or several. Frames go to the devices and to their streams by turns, and come
-// back in order. It may be used from any goroutine.
+// Backend filters on one or more GPUs. It distributes frames round-robin to the devices and their
+// streams, and returns them in order. It may be used from any goroutine.
 type Backend struct {
 	units   []*unit
 	streams int
 	verbose func(format string, args ...any)
 	blocks  blocks
 	meter   meter
-	begun   time.Time // Open
+	begun   time.Time // when Open was called
 
 	tellOrdinary sync.Once
 
@@ -43,14 +43,14 @@ type Backend struct {
 
 	closing sync.RWMutex
 	closed  bool
-	filters map[*filter]struct{} // with something on a device; guarded by mu
+	filters map[*filter]struct{} // those with resources on a device; guarded by mu
 	mu      sync.Mutex
 }
 
 var _ kernels.Backend = (*Backend)(nil)
 
-// Open opens devices for good, which takes some tenths of a second each. Errors wrap ErrDevice. The caller
-// closes the backend.
+// Open opens devices until Close, which takes a few tenths of a second each. Errors wrap
+// ErrDevice. The caller must close the backend.
 func Open(o Options) (*Backend, error) {
 	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[*filter]struct{}{}, begun: time.Now()}
 	if b.streams == 0 {
@@ -76,7 +76,7 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// choose returns the devices to open; where o names none, all that can be used.
+// choose returns the devices to open: all usable ones if o names none.
 func choose(o Options) ([]Device, error) {
 	all, err := Devices()
 	if err != nil {
@@ -105,7 +105,7 @@ func named(all []Device, indexes []int) (some []Device, err error) {
 	return some, nil
 }
 
-// open opens the devices, or the first of them that opens where any will do.
+// open opens the devices, or only the first that opens if any one will do.
 func (b *Backend) open(devices []Device, o Options) error {
 	patience := o.Patience
 	if patience == 0 {
@@ -127,7 +127,7 @@ func (b *Backend) open(devices []Device, o Options) error {
 	return first
 }
 
-// Name returns a line such as "cuda:0 (NVIDIA H200, 2 streams)".
+// Name returns a description such as "cuda:0 (NVIDIA H200, 2 streams)".
 func (b *Backend) Name() string {
 	var names, models []string
 	for _, u := range b.units {
@@ -143,27 +143,28 @@ func (b *Backend) Name() string {
 	return fmt.Sprintf("%s (%s, %d %s)", strings.Join(names, " and "), strings.Join(models, ", "), b.streams, unit)
 }
 
-// Held returns how many frames the backend's filters keep between calls: results must have room for as many
-// beside those that others hold, or the streams wait for each other.
+// Held returns how many frames the backend's filters keep between calls. The pool of results
+// needs room for as many in addition to those held by others, or the streams wait for each other.
 func (b *Backend) Held() int { return queued * b.streams * len(b.units) }
 
-// compute returns the compute capability that all devices have: kernels for a newer one round differently,
-// and a frame must not depend on the device that it went to.
-func (b *Backend) compute() int {
-	lowest := b.units[0].Compute
+// Limits returns limits that hold for all devices. Every frame is filtered by the same plan on
+// any device, since kernels for newer devices and larger pieces round differently.
+func (b *Backend) Limits() kernels.Limits {
+	all := b.units[0].limits.Limits
 	for _, u := range b.units {
-		lowest = min(lowest, u.Compute)
+		all = all.Least(u.limits.Limits)
 	}
-	return lowest
+	return all
 }
 
-// Warm begins to compile the kernel that Filter will want for p, and returns at once. What goes wrong shows when the kernel is used.
+// Warm starts compiling the kernel that Filter will need for p and returns immediately. Errors
+// are reported when the kernel is used.
 func (b *Backend) Warm(p kernels.Params) {
 	b.warming.Go(func() { _ = b.compile(p) })
 }
 
-// Prepare returns when all devices have the kernel that Filter will want for p, or ctx ends; compiling one takes some tenths of a
-// second, on a thread of its own: frames are not held up by it.
+// Prepare waits until all devices have the kernel that Filter will need for p, or ctx ends.
+// Compiling takes a few tenths of a second, on a separate thread that does not hold up frames.
 func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 	done := make(chan error, 1)
 	b.warming.Go(func() { done <- b.compile(p) })
@@ -175,12 +176,12 @@ func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 	}
 }
 
-// CompileAll compiles every kernel that the filter may choose on these devices, as far as the driver has not kept them from before, and
-// returns how many there are.
+// CompileAll compiles every kernel that the filter may choose on these devices, unless the driver
+// has it cached, and returns how many there are.
 func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 	seen := map[string]bool{}
 	for _, p := range append(kernels.AllParams(), kernels.DefaultRecursive()) {
-		v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+		v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
 		if err != nil {
 			return n, failed(err, "choose a kernel")
 		}
@@ -209,7 +210,7 @@ func (b *Backend) compile(p kernels.Params) error {
 	return nil
 }
 
-// Can reports why the devices cannot do what p asks for; nil where they can.
+// Can returns nil if the devices support p, or the reason why not.
 func (b *Backend) Can(p kernels.Params) error {
 	_, err := b.choose(p)
 	return err
@@ -220,21 +221,28 @@ func (b *Backend) choose(p kernels.Params) (kernels.Variant, error) {
 	if err := p.Validate(); err != nil {
 		return kernels.Variant{}, err
 	}
-	v, err := kernels.Choose(p, pipeline.Format{}, b.compute())
+	v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
 	return v, failed(err, "choose a kernel")
 }
 
-// Filter returns a filter that keeps up to Held frames between calls and needs one block of pool at
-// least; with fewer than Held, fewer of the streams are in use. Frames in memory of the backend are copied
-// fastest, others work too. Its errors wrap ErrDevice where they are not the context's or the pool's.
+// Filter returns a filter that keeps up to Held frames between calls. It needs at least one block
+// of pool; with fewer than Held, it uses fewer streams. Frames in the backend's memory are copied
+// fastest, but any memory works. Its errors wrap ErrDevice unless they are the context's or the
+// pool's.
 func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := b.Can(p); err != nil {
 		return nil, err
 	}
-	return &filter{backend: b, pool: pool, params: p, last: map[*unit]*marks{}}, nil
+	return b.FilterBy(kernels.Chosen(p), pool), nil
 }
 
-// Close frees all that the backend has on its devices, and its pinned memory. It may be called twice.
+// FilterBy is Filter with any planner, which is called again whenever the frame format changes.
+func (b *Backend) FilterBy(plan kernels.Planner, pool *pipeline.Pool) pipeline.Filter {
+	return &filter{backend: b, pool: pool, planner: plan, last: map[*unit]*marks{}}
+}
+
+// Close frees everything that the backend holds on its devices, and its pinned memory. It may be
+// called more than once.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	left := b.filters
@@ -243,7 +251,7 @@ func (b *Backend) Close() error {
 	for f := range left {
 		f.Discard()
 	}
-	b.warming.Wait() // what is half compiled could not be unloaded
+	b.warming.Wait() // a kernel cannot be unloaded while it is compiled
 	b.closing.Lock()
 	defer b.closing.Unlock()
 	if b.closed {
@@ -259,7 +267,7 @@ func (b *Backend) Close() error {
 	return first
 }
 
-// using notes whether a filter has something on a device that Close must free.
+// using records whether a filter holds device resources that Close must free.
 func (b *Backend) using(f *filter, yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

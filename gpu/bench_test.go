@@ -14,7 +14,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// BenchmarkHost is what the host does for a frame, with a picture so small that the device does next to nothing:
+// BenchmarkHost measures the host's work per frame, with a picture so small that the device does
+// almost nothing:
 //
 //	LD_LIBRARY_PATH=$(scripts/testdriver.sh) go test ./gpu -run - -bench Host
 func BenchmarkHost(b *testing.B) {
@@ -50,10 +51,11 @@ func BenchmarkHost(b *testing.B) {
 	}
 }
 
-// BenchmarkRecursive times the kernels of the recursive filter on frames in the device's memory, and holds what they give to the
-// reference; algorithms C and D of 002 only by their mean squared error, which is what they are about. On a GPU:
+// BenchmarkRecursive times the kernels of the recursive filter on frames in device memory, and
+// compares their results with the reference. On a GPU:
 //
-//	cd gpu && VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.run - -test.bench Recursive -test.benchtime 1x
+//	cd gpu
+//	VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.run - -test.bench Recursive -test.benchtime 1x
 func BenchmarkRecursive(b *testing.B) {
 	backend, err := Open(Options{})
 	if err != nil {
@@ -78,7 +80,7 @@ func BenchmarkRecursive(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, v := range kernels.Variants() {
-				if v.Filter == kernels.Recursive && v.Compute <= backend.Device().Compute && (!v.FromPaper() || f.Layout == pipeline.RGBA) {
+				if v.Form.Filter == kernels.Recursive && v.Compute <= backend.Device().Compute {
 					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
 					b.Run(name, func(b *testing.B) { benchmarkKernel(b, backend, v, p, src, want, r) })
 				}
@@ -87,19 +89,20 @@ func BenchmarkRecursive(b *testing.B) {
 	}
 }
 
-// benchmarkKernel reports a kernel's median time, its error, and the share of samples that are not the reference's.
+// benchmarkKernel reports a kernel's median time, its error, and the share of samples that differ
+// from the reference.
 func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Params, src, want *pipeline.Frame, r Repeat) {
 	got := kerneltest.Frame(src.Format)
-	if err := backend.RunKernel(context.Background(), v, p, got, src); err != nil {
+	if err := backend.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
 		b.Fatal(err)
 	}
 	d := kerneltest.Compare(got, want)
-	if v.Approximation.Algorithm == kernels.AlgorithmA && d.TooFar() {
+	if d.TooFar() {
 		b.Errorf("wrong: %s", d)
 	}
 	var all []time.Duration
 	for b.Loop() {
-		times, err := backend.TimeKernel(context.Background(), v, p, src, r)
+		times, err := backend.TimeKernel(context.Background(), v.Planner(p), src, r)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -107,22 +110,6 @@ func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernel
 	}
 	slices.Sort(all)
 	b.ReportMetric(float64(all[len(all)/2])/1e6, "ms/frame")
-	b.ReportMetric(squaredError(got, want), "mse")
 	b.ReportMetric(100*float64(d.Count)/float64(d.Samples), "%off")
-	b.ReportMetric(0, "ns/op") // says nothing here
-}
-
-func squaredError(got, want *pipeline.Frame) float64 {
-	sum, n := 0.0, 0
-	for i := range want.NumPlanes() {
-		_, rows := want.PlaneSize(i)
-		for y := range rows {
-			g, w := got.Row(i, y), want.Row(i, y)
-			for x := range w {
-				d := float64(g[x]) - float64(w[x])
-				sum, n = sum+d*d, n+1
-			}
-		}
-	}
-	return sum / float64(n)
+	b.ReportMetric(0, "ns/op") // meaningless here
 }

@@ -12,7 +12,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// conformCase is one picture and the options of a filter.
+// conformCase is a picture and filter options.
 type conformCase struct {
 	format     pipeline.Format
 	interlaced bool
@@ -24,8 +24,8 @@ func (c conformCase) String() string {
 		c.interlaced, c.p.Radius, c.p.SigmaR, c.p.Range, c.p.Distance, c.p.Border)
 }
 
-// conformCases brings each layout, size, range weight, distance and border together; the radii, matrices,
-// ranges, field orders and sigmas change at steps of their own.
+// conformCases combines all layouts, sizes, range weights, distances and borders. Radii, matrices,
+// ranges, field orders and sigmas vary at their own steps.
 func conformCases() (cases []conformCase) {
 	sizes := [][2]int{{1, 1}, {2, 2}, {7, 5}, {63, 17}, {3, 131}, {141, 61}}
 	i := 0
@@ -54,15 +54,16 @@ func oneCase(i int, size [2]int, l pipeline.Layout, rw kernels.RangeWeight, d ke
 		p:          kernels.DefaultParams((i*7 + i/32) % (kernels.MaxRadius + 1)),
 	}
 	if size[0] > 100 {
-		c.p = kernels.DefaultParams((i/3 + i/32) % 9) // larger windows are met at the smaller sizes
+		c.p = kernels.DefaultParams((i/3 + i/32) % 9) // smaller sizes cover the larger windows
 	}
 	c.p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 60}[i/2%3]
 	c.p.Range, c.p.Distance, c.p.Border = rw, d, b
 	return c
 }
 
-// TestConform holds the whole way over the device to the reference, from pinned memory and from memory that
-// is not: at most 1 level, none in 99 % of the samples of each combination of range, distance and border.
+// TestConform compares the whole device path, from pinned and from ordinary memory, with the
+// reference. Samples may be off by at most 1 level, and 99 % of them must be equal for each
+// combination of range, distance and border.
 func TestConform(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -133,7 +134,7 @@ func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, 
 	return got
 }
 
-// TestSameBits: any number of streams and devices, any run, the same bits.
+// TestSameBits: the bits are the same for any number of streams and devices, in every run.
 func TestSameBits(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -163,15 +164,15 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestMixedDevices: devices of different generations use the kernel of the older one, so that a frame does
-// not depend on where it went.
+// TestMixedDevices: devices of different generations use the kernel of the older one, so that
+// results do not depend on the device.
 func TestMixedDevices(t *testing.T) {
 	if !onDriver(t, "compute=90/61") {
 		return
 	}
 	b := open(t, Options{All: true})
-	if b.compute() != 61 {
-		t.Errorf("kernels for compute capability %d", b.compute())
+	if l := b.Limits(); l.Compute != 61 || l.SharedBlock != 48<<10 {
+		t.Errorf("kernels within %+v", l)
 	}
 	film := newFilm(t, b, smallFormat, 9)
 	p := kernels.DefaultParams(5)

@@ -11,14 +11,12 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TimeDeviceCopy returns how long the first device takes to copy so many bytes within its memory, which reads and writes as
-// many. Like a kernel's, the copies take turns between blocks that outgrow the cache together.
+// TimeDeviceCopy returns how long the first device takes to copy size bytes within its memory,
+// which reads and writes size bytes each. As in TimeKernel, runs rotate over blocks that together
+// exceed the cache.
 func (b *Backend) TimeDeviceCopy(ctx context.Context, size int, r Repeat) ([]time.Duration, error) {
 	u := b.units[0]
-	n, err := u.outgrowCache(2 * size)
-	if err != nil {
-		return nil, err
-	}
+	n := u.outgrowCache(2 * size)
 	pairs := make([]framePair, n)
 	return b.timeCopies(ctx, pairs, size, 1, r, func(i int, s []cu.Stream) error {
 		p := pairs[i%n]
@@ -26,8 +24,8 @@ func (b *Backend) TimeDeviceCopy(ctx context.Context, size int, r Repeat) ([]tim
 	})
 }
 
-// TimeBus returns how long the bus to the first device takes for so many bytes each way, both ways at once, from and to pinned
-// memory.
+// TimeBus returns how long transfers of size bytes to and from the first device take, in both
+// directions at once, from and to pinned memory.
 func (b *Backend) TimeBus(ctx context.Context, size int, r Repeat) ([]time.Duration, error) {
 	to, err := b.Alloc(size)
 	if err != nil {
@@ -48,7 +46,7 @@ func (b *Backend) TimeBus(ctx context.Context, size int, r Repeat) ([]time.Durat
 	})
 }
 
-// timeCopies allocates the pairs, times the runs and frees the pairs again.
+// timeCopies times the runs with newly allocated pairs, which it frees.
 func (b *Backend) timeCopies(ctx context.Context, pairs []framePair, size, streams int, r Repeat, queue func(int, []cu.Stream) error) ([]time.Duration, error) {
 	u := b.units[0]
 	defer func() { _ = u.work.do(func() error { freePairs(pairs); return nil }) }()
@@ -69,7 +67,7 @@ func (b *Backend) timeCopies(ctx context.Context, pairs []framePair, size, strea
 
 func pointerTo(m pipeline.Memory) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m.Bytes)) }
 
-// isContext tells the end of a context from a device's failure.
+// isContext distinguishes the end of a context from a device failure.
 func isContext(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && !errors.Is(err, ErrDevice)
 }

@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// oldestCompute is the compute capability that the kernels are compiled for.
+// oldestCompute is the lowest compute capability that the kernels are compiled for.
 const oldestCompute = 61
 
 // Device is one GPU.
@@ -14,15 +14,15 @@ type Device struct {
 	Index   int
 	Name    string
 	Compute int   // compute capability, 86 for 8.6
-	Total   int64 // its memory in bytes
+	Total   int64 // memory in bytes
 	device  cu.Device
 }
 
-// String returns the name that --device takes: "cuda:0".
+// String returns the name that --device takes, such as "cuda:0".
 func (d Device) String() string { return fmt.Sprintf("cuda:%d", d.Index) }
 
-// Devices lists the GPUs, whether or not they can be used now. The error says why there is none, wraps
-// ErrDevice and may have a Hint.
+// Devices lists the GPUs, usable or not. If there is none, the error says why, wraps ErrDevice
+// and may have a Hint.
 func Devices() ([]Device, error) {
 	if err := loadDriver(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func describe(index int) (d Device, err error) {
 	return d, err
 }
 
-// Usable returns nil, or why the kernels cannot run on the device.
+// Usable returns nil, or the reason why the kernels cannot run on the device.
 func (d Device) Usable() error {
 	if d.Compute < oldestCompute {
 		return &Error{
@@ -70,8 +70,8 @@ func (d Device) Usable() error {
 	return nil
 }
 
-// Free returns how many bytes of the device's memory are free. It opens the device for a moment, which
-// takes a tenth of a second or more, and fails when another program has it for itself.
+// Free returns how many bytes of the device's memory are free. It opens the device briefly, which
+// takes a tenth of a second or more, and fails if another program uses the device exclusively.
 func (d Device) Free() (int64, error) {
 	u, err := openUnit(d, defaultPatience)
 	if err != nil {

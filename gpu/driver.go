@@ -11,11 +11,11 @@ import (
 	"gorgonia.org/cu"
 )
 
-// oldestDriver is the first that can compile the kernels, which are PTX of ISA 6.0 (CUDA 9.0, 2017).
+// oldestDriver is the first version that can compile the kernels: PTX ISA 6.0 (CUDA 9.0, 2017).
 const oldestDriver = 9000
 
-// DriverVersion returns the newest CUDA that the driver knows, as "12.4", or "" without a driver. It loads
-// the driver.
+// DriverVersion returns the newest CUDA version that the driver supports, such as "12.4", or ""
+// without a driver. It loads the driver.
 func DriverVersion() string {
 	if v := cu.Version(); v > 0 {
 		return versionText(v)
@@ -25,8 +25,8 @@ func DriverVersion() string {
 
 func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// loadDriver loads and initializes the driver, which takes a moment the first time, and says why it cannot
-// be used.
+// loadDriver loads and initializes the driver, which takes a moment the first time. The error
+// says why it cannot be used.
 func loadDriver() error {
 	s := C.vf_cuda_state()
 	switch v := cu.Version(); {
@@ -42,7 +42,7 @@ func loadDriver() error {
 	return nil
 }
 
-// notLoaded tells a machine that has no driver from one whose driver is broken.
+// notLoaded distinguishes a missing driver from a broken one.
 func notLoaded(why string) error {
 	const hint = "NVIDIA's driver brings libcuda.so.1; containers need it passed in"
 	if strings.Contains(why, "libcuda.so.1: cannot open shared object file: No such file") {

@@ -9,13 +9,14 @@ import (
 	"reflect"
 )
 
-// ErrDevice is what every error wraps that lies in a device: none is there, or it cannot do the job.
+// ErrDevice is wrapped by every error caused by a device: none is present, or it cannot do the
+// job.
 var ErrDevice = errors.New("device not available")
 
-// Error is what a device or its driver refused. It wraps ErrDevice.
+// Error is a failure of a device or its driver. It wraps ErrDevice.
 type Error struct {
-	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" where the cause says it all
-	Code int    // the driver's CUresult; 0 when it was not the driver that refused
+	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" if Text says it all
+	Code int    // the driver's CUresult; 0 if the error is not the driver's
 	Text string // the cause
 	hint string
 }
@@ -29,11 +30,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return ErrDevice }
 
-// Hint says what a person can do; "" where there is nothing.
+// Hint suggests a remedy to the user; "" if there is none.
 func (e *Error) Hint() string { return e.hint }
 
-// failed returns the Error of an operation that a call of cu or of our own C answered with err: nil for nil,
-// and err itself where it is an Error already, of a step of the operation.
+// failed wraps err, from a call of cu or of our own C code, in an Error that names the operation.
+// It returns nil for nil, and err itself if it wraps an Error already, from a step of the
+// operation.
 func failed(err error, op string, args ...any) error {
 	if err == nil || errors.As(err, new(*Error)) {
 		return err
@@ -45,10 +47,10 @@ func failed(err error, op string, args ...any) error {
 	return e
 }
 
-// megabytes writes a size for people.
+// megabytes formats a size for messages.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// codeOf returns the CUresult in an error of package cu, whose type is not exported but an int.
+// codeOf returns the CUresult in an error of package cu, whose type is an unexported int.
 func codeOf(err error) int {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if v := reflect.ValueOf(err); v.Kind() == reflect.Int {
@@ -58,7 +60,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// status is a CUresult of our own C calls, as package cu has one for its own.
+// status is a CUresult of our own C code; cu has an unexported type for its calls.
 type status int
 
 func (s status) Error() string { text, _ := explain(int(s)); return text }
@@ -79,7 +81,8 @@ const (
 	hintMemory  = "nvidia-smi lists who uses the GPU's memory; --streams 1 and --frames-in-flight 1 need the least"
 )
 
-// causes are the answers of drivers that people meet, in plain words. Others are told in the driver's.
+// causes describes the driver errors that users are likely to meet. For others the driver's own
+// text is used.
 var causes = map[int]struct{ text, hint string }{
 	C.CUDA_ERROR_OUT_OF_MEMORY:                  {"out of memory", hintMemory},
 	C.CUDA_ERROR_NOT_INITIALIZED:                {"the driver is not initialized", hintReset},
@@ -103,7 +106,7 @@ var causes = map[int]struct{ text, hint string }{
 	C.CUDA_ERROR_UNKNOWN:                        {"the driver does not say what is wrong", hintReset},
 }
 
-// explain puts a CUresult into words.
+// explain describes a CUresult.
 func explain(code int) (text, hint string) {
 	if c, ok := causes[code]; ok {
 		return c.text, c.hint

@@ -11,8 +11,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// runFault shows eight frames on a driver with a fault and returns how it ended. Whatever happens, every frame
-// comes back, soon.
+// runFault shows eight frames on a driver with a fault and returns the outcome. In any case, every
+// frame must come back, soon.
 func runFault(t *testing.T, o Options) (frames int, err error) {
 	t.Helper()
 	b, err := Open(o)
@@ -31,7 +31,8 @@ func runFault(t *testing.T, o Options) (frames int, err error) {
 	return s.seen, err
 }
 
-// TestFaults: what a device refuses ends the run with an error that says what, where and on which frame.
+// TestFaults: a device failure ends the run with an error that names the operation, the device and
+// the frame format.
 func TestFaults(t *testing.T) {
 	for _, test := range []struct{ driver, want string }{
 		{"alloc=1", "gpu: allocate 0.0 MB on cuda:0, of which 2147.5 MB are free: out of memory"},
@@ -59,7 +60,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLost: a device may be lost at any call; then, too, the run ends with an error of the device.
+// TestLost: a device may be lost at any call; the run then ends with a device error, too.
 func TestLost(t *testing.T) {
 	step := 4
 	if testing.Short() {
@@ -81,8 +82,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestShortage: with less memory than is asked for there are fewer streams, fewer frames on their way, or
-// slower copies, and the whole film.
+// TestShortage: with too little memory there are fewer streams, fewer frames in flight or slower
+// copies, but the film is complete.
 func TestShortage(t *testing.T) {
 	for _, driver := range []string{"alloc=3", "alloc=4", "alloc=5", "hostalloc=1", "hostalloc=6+"} {
 		t.Run(driver, func(t *testing.T) {
@@ -96,7 +97,7 @@ func TestShortage(t *testing.T) {
 	}
 }
 
-// TestShortageOfAll: the streams that all devices have must do.
+// TestShortageOfAll: if one device runs out of memory, all use only as many streams as it has.
 func TestShortageOfAll(t *testing.T) {
 	if !onDriver(t, "alloc=7") {
 		return
@@ -109,7 +110,7 @@ func TestShortageOfAll(t *testing.T) {
 	}
 }
 
-// TestOrder: the driver's streams may run in any order.
+// TestOrder: the driver may run streams in any order.
 func TestOrder(t *testing.T) {
 	for order := range 4 {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDevices: where there is no GPU the reason is told.
+// TestDevices: without a usable GPU, the error says why.
 func TestDevices(t *testing.T) {
 	for driver, want := range map[string]string{
 		"init=100":     "the driver finds no GPU",

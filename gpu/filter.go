@@ -12,27 +12,26 @@ import (
 	"vidfilter/pipeline"
 )
 
-// filter is the bilateral filter on the backend's devices. Frame i goes to slot i mod n, so the slots answer
-// in the order of the frames. It is used from one goroutine at a time.
+// filter runs on the backend's devices. Frame i goes to slot i mod n, so results come back in
+// frame order. It must be used from one goroutine at a time.
 type filter struct {
 	backend *Backend
 	pool    *pipeline.Pool
-	params  kernels.Params
+	planner kernels.Planner
 
-	format  pipeline.Format // what the slots are for; zero when there are none
-	variant kernels.Variant
+	format  pipeline.Format // of the slots; zero if there are none
 	plan    *kernels.Plan
-	margin  int // black pixels around the sources
 	slots   []*slot
-	next    int              // the slot of the next frame
-	flights []*flight        // the oldest first
-	last    map[*unit]*marks // of the last frame that came back from each device
+	next    int              // slot of the next frame
+	flights []*flight        // oldest first
+	last    map[*unit]*marks // of the latest frame that came back from each device
 }
 
 func (f *filter) Held() int { return f.backend.Held() }
 
-// Process takes in, emits what is finished, and waits for the oldest frame only where there is no slot or no block for the result of
-// this one. By then its successors are queued, so the device does not wait for the host.
+// Process takes in and emits finished frames. It waits for the oldest frame only if there is no
+// slot for in or no block for its result. By then later frames are queued, so the device does not
+// wait for the host.
 func (f *filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	out, err := f.room(ctx, in, emit)
 	if err != nil {
@@ -46,7 +45,7 @@ func (f *filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 	return f.passOn(emit)
 }
 
-// room makes sure that there is a slot for in, and returns a frame for its result.
+// room waits for a free slot for in and returns a frame for its result.
 func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) (*pipeline.Frame, error) {
 	if in.Format != f.format {
 		if err := f.change(ctx, in, emit); err != nil {
@@ -66,12 +65,12 @@ func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emi
 	return f.pool.NewFrame(ctx, in.Format)
 }
 
-// send queues the work on a frame, and asks its device how far the frames before are: both in one call, since each costs two switches
-// between threads. Whatever becomes of it, the frames are in a flight from here on.
+// send queues the work on a frame and polls its device for earlier frames: both in one call, since
+// each call costs two thread switches. A flight owns in and out from here on, even after an error.
 func (f *filter) send(in, out *pipeline.Frame) error {
 	s := f.slots[f.next]
 	f.next = (f.next + 1) % len(f.slots)
-	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.sourceOf(in), dst: f.backend.placeOf(out)}
+	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
 	fl.pin()
 	before := f.on(s.unit)
 	f.flights = append(f.flights, fl)
@@ -88,7 +87,7 @@ func (f *filter) send(in, out *pipeline.Frame) error {
 	return f.wrong(fl, err)
 }
 
-// on returns the flights on a device that are not known to be done, the oldest first.
+// on returns the flights on a device that are not known to be done, oldest first.
 func (f *filter) on(u *unit) (some []*flight) {
 	for _, fl := range f.flights {
 		if fl.slot.unit == u && !fl.done {
@@ -98,23 +97,20 @@ func (f *filter) on(u *unit) (some []*flight) {
 	return some
 }
 
-// change gets the slots ready for frames like in, when those before are done.
+// change waits for earlier frames, then sets up the slots for the format of in.
 func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	if err := f.Drain(ctx, emit); err != nil {
 		return err
 	}
 	f.freeSlots()
-	v, err := kernels.Choose(f.params, in.Format, f.backend.compute())
+	plan, err := f.planner(in.Format, f.backend.Limits())
 	if err != nil {
-		return failed(err, "choose a kernel for %s", in.Format)
+		return failed(err, "plan for %s", in.Format)
 	}
-	if f.plan, err = v.Plan(f.params, in.Format); err != nil {
-		return failed(err, "plan %s for %s", v.Name, in.Format)
-	}
+	f.plan = plan
 	_, _, size := in.Format.PlanLayout(pipeline.PitchAlign)
-	f.variant, f.margin = v, 2*v.Margin(f.params) // of the fields of an interlaced frame each has its own rows of it
 	f.backend.using(f, true)
-	if err := f.makeSlots(max(size, f.sourceOf(in).size)); err != nil {
+	if err := f.makeSlots(max(size, f.backend.placeOf(in).size)); err != nil {
 		f.freeSlots()
 		return err
 	}
@@ -122,20 +118,13 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	return nil
 }
 
-// sourceOf finds out how a frame lies, and will lie on the device.
-func (f *filter) sourceOf(in *pipeline.Frame) place {
-	p := f.backend.placeOf(in)
-	if f.margin > 0 {
-		return p.padded(in, f.margin)
-	}
-	return p
-}
-
-// queued is how many frames a stream may have: one to work on, and one that waits for it, lest the stream wait for the host.
+// queued is how many frames a stream may have: one in progress and one waiting, so that the stream
+// does not wait for the host.
 const queued = 2
 
-// makeSlots makes the slots in rounds over all devices, first one of each stream, then those of the frames that wait. Where the memory
-// ends before the last round, those that all devices have must do.
+// makeSlots makes the slots in rounds over all devices: first one per stream, then those for
+// waiting frames. If memory runs out after the first round, it keeps the rounds that all devices
+// completed.
 func (f *filter) makeSlots(size int) error {
 	b := f.backend
 	for round := range b.streams * queued {
@@ -154,7 +143,8 @@ func (f *filter) makeSlots(size int) error {
 	return nil
 }
 
-// makeRound makes one slot on each device, in a stream of its own or in that of the slot as many rounds before as there are streams.
+// makeRound makes one slot on each device, in a new stream while there are fewer than b.streams,
+// then in that of the slot b.streams rounds earlier.
 func (f *filter) makeRound(round, size int) error {
 	b := f.backend
 	for _, u := range b.units {
@@ -165,8 +155,8 @@ func (f *filter) makeRound(round, size int) error {
 		if round >= b.streams {
 			before = f.slots[len(f.slots)-b.streams*len(b.units)]
 		}
-		start, v, p, margin := time.Now(), f.variant, f.plan, f.margin
-		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, v, p, before, size, margin > 0) })
+		start, p := time.Now(), f.plan
+		s, err := call(context.Background(), u.work, func() (*slot, error) { return newSlot(u, p, before, size) })
 		if err != nil {
 			return u.failed(err, "make a stream on %s", u)
 		}
@@ -176,9 +166,9 @@ func (f *filter) makeRound(round, size int) error {
 	return nil
 }
 
-// load has a device compile the kernel.
+// load loads the plan's kernel on a device.
 func (f *filter) load(u *unit) error {
-	v := f.variant
+	v := f.plan.Variant
 	err := u.work.do(func() error { _, err := u.load(v); return err })
 	return u.failed(err, "load %s on %s", v.Name, u)
 }
@@ -188,9 +178,9 @@ func isOutOfMemory(err error) bool {
 	return errors.As(err, &e) && e.Code == int(cu.OutOfMemory)
 }
 
-// shorten frees the slots from the nth on. Nothing may be in them.
+// shorten frees the slots from index n on, which must be idle.
 func (f *filter) shorten(n int) {
-	for _, s := range slices.Backward(f.slots[n:]) { // a stream's owner last
+	for _, s := range slices.Backward(f.slots[n:]) { // the owner of a stream last
 		_ = s.unit.work.do(func() error { s.free(); return nil })
 	}
 	f.slots = f.slots[:n]
@@ -203,14 +193,14 @@ func (f *filter) freeSlots() {
 	f.backend.using(f, false)
 }
 
-// report is how far a frame is, and what it took.
+// report is the progress of a frame, and the times of its stages.
 type report struct {
 	copied, done bool
 	times        times
 }
 
-// ask asks a device how far its flights are, the oldest first; before are the marks of the one before the first, or nil. A frame counts as
-// done when those before it are, too.
+// ask polls a device for its flights, oldest first; before are the marks of the flight before
+// them, or nil. A frame counts as done only if all earlier ones are.
 func ask(flights []*flight, before *marks) ([]report, error) {
 	reports := make([]report, len(flights))
 	for i, fl := range flights {
@@ -246,7 +236,7 @@ func ready(e cu.Event) (bool, error) {
 	}
 }
 
-// note takes down what a device has reported of a flight, and gives back an input that has been copied.
+// note records a device's report on a flight, and releases the input once it has been copied.
 func (f *filter) note(fl *flight, r report) {
 	if r.copied {
 		fl.releaseIn()
@@ -259,13 +249,14 @@ func (f *filter) note(fl *flight, r report) {
 	}
 }
 
-// wrong is the error of a frame that a device failed on: what a kernel did wrong shows later than its launch.
+// wrong wraps the error of a frame that a device failed on. It names the kernel, since kernel
+// errors are reported by later calls than the launch.
 func (f *filter) wrong(fl *flight, err error) error {
 	u := fl.slot.unit
-	return u.failed(err, "run %s on %s, %s", f.variant.Name, u, fl.size())
+	return u.failed(err, "run %s on %s, %s", f.plan.Variant.Name, u, fl.size())
 }
 
-// await waits for the oldest frame and emits it, and what is known to be done behind it.
+// await waits for the oldest frame and emits it, with later ones that are known to be done.
 func (f *filter) await(ctx context.Context, emit pipeline.Emit) error {
 	fl := f.flights[0]
 	if !fl.done {
@@ -303,7 +294,8 @@ func (f *filter) passOn(emit pipeline.Emit) error {
 	return nil
 }
 
-// Drain emits what is held, and keeps the slots: for who wants each frame as soon as it is done.
+// Drain emits all held frames and keeps the slots, for callers that need each frame immediately
+// (live).
 func (f *filter) Drain(ctx context.Context, emit pipeline.Emit) error {
 	for len(f.flights) > 0 {
 		if err := f.await(ctx, emit); err != nil {
@@ -313,7 +305,7 @@ func (f *filter) Drain(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Flush emits what is held and frees the slots.
+// Flush emits all held frames and frees the slots.
 func (f *filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	if err := f.Drain(ctx, emit); err != nil {
 		return err
@@ -322,8 +314,8 @@ func (f *filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard gives up the frames held. Their memory may be used again only when the device leaves it alone, so
-// it waits for that, as long as the device's patience lasts.
+// Discard drops all held frames. Their memory must not be reused while the device accesses it, so
+// Discard waits for the device, up to its patience.
 func (f *filter) Discard() {
 	for _, fl := range f.flights {
 		s := fl.slot.stream

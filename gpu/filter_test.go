@@ -12,8 +12,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestPools: whatever the pool's size, everything comes out in order and nothing waits for itself, with a
-// source and a sink that are slow by turns.
+// TestPools: with any pool size, and a source and a sink that are slow by turns, frames come out
+// in order without deadlock.
 func TestPools(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -33,7 +33,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestFormats: layouts and sizes may change in mid-stream, with frames still on their way.
+// TestFormats: layouts and sizes may change mid-stream, with frames still in flight.
 func TestFormats(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -74,7 +74,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestHeld: a filter keeps as many frames as it says, and none after Flush.
+// TestHeld: a filter keeps as many frames as Held says, and none after Flush.
 func TestHeld(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -113,8 +113,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestTooEarly: the test driver shows a host that reads results before it has waited for them, so the other
-// tests would fail if the filter did.
+// TestTooEarly: the test driver exposes a host that reads results too early, so the other tests
+// would fail if the filter did.
 func TestTooEarly(t *testing.T) {
 	if !onDriver(t, "order=1") {
 		return
@@ -151,7 +151,7 @@ func TestTooEarly(t *testing.T) {
 	}
 }
 
-// TestDiscard: frames that are given up come back, though the device is still at work on them.
+// TestDiscard: discarded frames come back even if the device is still working on them.
 func TestDiscard(t *testing.T) {
 	if !onDriver(t, "slow=20ms") {
 		return
@@ -180,7 +180,7 @@ func TestDiscard(t *testing.T) {
 	pool.Close()
 }
 
-// TestCancel: a context that ends while a device is slow ends the wait, with its cause.
+// TestCancel: a context that ends during a wait for a slow device ends the wait, with its cause.
 func TestCancel(t *testing.T) {
 	if !onDriver(t, "slow=400ms") {
 		return
@@ -200,7 +200,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestMemory: blocks of the backend may be freed after it, and after that it gives none.
+// TestMemory: blocks may be freed after the backend is closed, but no longer allocated.
 func TestMemory(t *testing.T) {
 	if !onDriver(t, "") {
 		return

@@ -10,19 +10,19 @@ import (
 	"vidfilter/pipeline"
 )
 
-// flight is one frame on its way through a slot.
+// flight is a frame in progress in a slot.
 type flight struct {
 	slot    *slot
 	marks   *marks
 	in, out *pipeline.Frame // owned; in is nil once it is copied
-	done    bool            // known to be
+	done    bool            // known to be done
 	src     place
 	dst     place
-	pins    runtime.Pinner // holds samples in Go's memory where they are
+	pins    runtime.Pinner // of samples in Go's memory
 }
 
-// queue sends the frame through its slot's stream: copy in, kernel, copy out, with an event behind each. It
-// runs on the work thread and waits for nothing.
+// queue queues the frame's work in its slot's stream: copy in, kernel, copy out, with an event
+// after each. It runs on the work thread and does not block.
 func (fl *flight) queue(p *kernels.Plan) error {
 	s, u := fl.slot, fl.slot.unit
 	for _, b := range []struct {
@@ -65,7 +65,7 @@ func (fl *flight) copyIn() error {
 
 func (fl *flight) launch(p *kernels.Plan) error {
 	s := fl.slot
-	launches := p.Launches(fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address), s.memory.device())
+	launches := p.Frame(fl.out.Interlaced, fl.src.planes(s.in.address), fl.dst.planes(s.out.address), s.memory.device())
 	for _, l := range launches {
 		if err := s.kernel.allow(l.Shared); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (fl *flight) copyOut() error {
 	return fl.marks.out.Record(s.stream)
 }
 
-// pin keeps samples where they are that are not in memory of the backend.
+// pin pins samples outside the backend's memory, which may be Go's.
 func (fl *flight) pin() {
 	for _, f := range []struct {
 		place place
@@ -101,7 +101,7 @@ func (fl *flight) pin() {
 	}
 }
 
-// releaseIn gives the input back, whose copy has been made.
+// releaseIn releases the input, once it has been copied.
 func (fl *flight) releaseIn() {
 	if fl.in != nil {
 		fl.in.Release()
@@ -109,7 +109,7 @@ func (fl *flight) releaseIn() {
 	}
 }
 
-// drop gives everything back that has not been emitted.
+// drop releases everything that has not been emitted.
 func (fl *flight) drop() {
 	fl.pins.Unpin()
 	fl.releaseIn()
@@ -118,11 +118,12 @@ func (fl *flight) drop() {
 	}
 }
 
-// times are how long the stages of a frame took, and how much longer than before the frame the device has
-// been busy for it.
+// times are the durations of a frame's stages, and the time that the frame adds to the device's
+// busy time.
 type times struct{ in, kernel, out, busy time.Duration }
 
-// measure reads the events of a frame that is done; before are those of the device's last one, or nil.
+// measure reads the events of a finished frame; before are those of the device's previous frame,
+// or nil.
 func (m *marks) measure(before *marks) (t times, err error) {
 	for _, e := range []struct {
 		from, to cu.Event

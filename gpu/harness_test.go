@@ -18,14 +18,15 @@ import (
 	"vidfilter/pipeline"
 )
 
-// With realDevice set, tests that need no fault run on this machine's GPU, and fail where there is none.
+// With realDevice set, tests that need no fault run on this machine's GPU, and fail if there is
+// none.
 const realDevice = "VIDFILTER_TEST_GPU"
 
-// onlyDriver is the one reason to leave a test out on a real device, which scripts/test-gpu.sh knows.
+// onlyDriver is the only reason to skip a test on a real device; scripts/test-gpu.sh knows it.
 const onlyDriver = "asks for what only the test driver has: faults, or several devices"
 
-// onDriver runs the rest of a test in a process of its own, since a process has one driver for good, set up
-// once. It returns true there, and false in the process that began the test.
+// onDriver runs the rest of a test in a child process, since a process loads and configures its
+// driver only once. It returns true in the child, and false in the process that began the test.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
 	if testdriver.InChild(t.Name()) || options == "" && os.Getenv(realDevice) == "1" {
@@ -44,8 +45,8 @@ func onDriver(t *testing.T, options string) bool {
 	return false
 }
 
-// withLeaks has the driver tell what is left at the end, unless it is to refuse everything before, even that
-// something is freed.
+// withLeaks has the driver report leaks at the end, unless a fault makes it refuse all calls,
+// including those that free something.
 func withLeaks(options string) string {
 	if regexp.MustCompile(`launch|lost|ecc|hang`).MatchString(options) {
 		return options
@@ -70,7 +71,7 @@ func open(t *testing.T, o Options) *Backend {
 	return b
 }
 
-// film is a source of pictures, each with a time and an answer of its own.
+// film is a source of pictures, each with its own time and expected result.
 type film struct {
 	pool   *pipeline.Pool
 	format pipeline.Format
@@ -93,7 +94,7 @@ func newFilm(t *testing.T, b *Backend, format pipeline.Format, frames int) *film
 	return f
 }
 
-// close frees the film's memory, all of which must have come back.
+// close frees the film's memory, which must all have been released.
 func (f *film) close(t *testing.T) {
 	if n := f.pool.InUse(); n != 0 {
 		t.Errorf("%d input frames were never released", n)
@@ -123,7 +124,7 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 	return f.frame(f.next - 1)
 }
 
-// answers are the pictures of a film as the reference filters them.
+// answers returns the film's pictures filtered by the reference.
 func (f *film) answers(t *testing.T, p kernels.Params) []*pipeline.Frame {
 	t.Helper()
 	var all []*pipeline.Frame
@@ -142,14 +143,14 @@ func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Fr
 	return want
 }
 
-// screen is a sink that holds pictures to what they should be.
+// screen is a sink that compares pictures with the expected ones.
 type screen struct {
 	t       *testing.T
 	answers []*pipeline.Frame
 	delay   time.Duration
 	mu      sync.Mutex
 	seen    int
-	pixels  []byte // of all frames, if wanted
+	pixels  []byte // of all frames, if keep
 	keep    bool
 }
 

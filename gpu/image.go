@@ -7,19 +7,17 @@ import (
 	"vidfilter/pipeline"
 )
 
-// image is a frame in one block of the host's memory, pinned but for some measurements, with a margin of black pixels around it. In a buffer of a device it lies the same way,
-// so that one copy moves it.
+// image is a frame in one block of host memory, pinned except in some measurements. Device buffers
+// use the same layout, so one copy moves it.
 type image struct {
 	memory pipeline.Memory
-	frame  *pipeline.Frame // over memory, without the margin
-	offset [3]int          // bytes to the first sample of each plane
+	frame  *pipeline.Frame // backed by memory
+	offset [3]int          // of the first sample of each plane, in bytes
 }
 
-// newImage returns a black image with so many pixels of margin, which only RGBA can have.
-func newImage(alloc func(int) (pipeline.Memory, error), f pipeline.Format, margin int) (*image, error) {
-	whole := f
-	whole.Width, whole.Height = f.Width+2*margin, f.Height+2*margin
-	offsets, pitches, size := whole.PlanLayout(pipeline.PitchAlign)
+// newImage returns an image with all samples 0.
+func newImage(alloc func(int) (pipeline.Memory, error), f pipeline.Format) (*image, error) {
+	offsets, pitches, size := f.PlanLayout(pipeline.PitchAlign)
 	m, err := alloc(size)
 	if err != nil {
 		return nil, err
@@ -28,8 +26,8 @@ func newImage(alloc func(int) (pipeline.Memory, error), f pipeline.Format, margi
 	im := &image{memory: m}
 	var planes [4]pipeline.Plane
 	for i := range f.NumPlanes() {
-		im.offset[i] = offsets[i] + margin*pitches[i] + 4*margin
-		planes[i] = pipeline.Plane{Data: m.Bytes[im.offset[i]:], Pitch: pitches[i]}
+		im.offset[i] = offsets[i]
+		planes[i] = pipeline.Plane{Data: m.Bytes[offsets[i]:], Pitch: pitches[i]}
 	}
 	im.frame = pipeline.NewFrame(f, planes, nil, nil)
 	return im, nil
@@ -38,13 +36,13 @@ func newImage(alloc func(int) (pipeline.Memory, error), f pipeline.Format, margi
 func (m *image) size() int               { return len(m.memory.Bytes) }
 func (m *image) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m.memory.Bytes)) }
 
-// set copies the samples of a frame of the same format.
+// set copies the samples from a frame of the same format.
 func (m *image) set(from *pipeline.Frame) { m.frame.CopySamples(from) }
 
 // get copies the samples to a frame of the same format.
 func (m *image) get(to *pipeline.Frame) { to.CopySamples(m.frame) }
 
-// planes returns where kernels find the image in a buffer.
+// planes returns the addresses and pitches of the image's planes in a device buffer.
 func (m *image) planes(b buffer) (d kernels.DevicePlanes) {
 	for i := range m.frame.NumPlanes() {
 		d.Addr[i], d.Pitch[i] = uint64(b.address)+uint64(m.offset[i]), m.frame.Planes[i].Pitch

@@ -1,26 +1,38 @@
 package gpu
 
-import "gorgonia.org/cu"
+import (
+	"gorgonia.org/cu"
 
-// Limits are what bounds a device's kernels, beside its memory.
+	"vidfilter/kernels"
+)
+
+// Limits are the limits of a device that affect kernels, besides its memory.
 type Limits struct {
-	Multiprocessors int
-	Clock           float64 // of the multiprocessors at most, in Hz
-	Cache           int     // level 2, in bytes
+	kernels.Limits
+	Clock float64 // highest multiprocessor clock, in Hz
+	Cache int     // level 2, in bytes
 }
 
-// Limits asks the driver.
+// sharedMemoryPerBlockOptin is CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, which
+// package cu lacks.
+const sharedMemoryPerBlockOptin cu.DeviceAttribute = 97
+
+// Limits queries the driver for the device's limits.
 func (d Device) Limits() (l Limits, err error) {
 	var kilohertz int
 	for _, a := range []struct {
-		what cu.DeviceAttribute
-		to   *int
-	}{{cu.MultiprocessorCount, &l.Multiprocessors}, {cu.ClockRate, &kilohertz}, {cu.L2CacheSize, &l.Cache}} {
-		if *a.to, err = d.device.Attribute(a.what); err != nil {
+		attribute cu.DeviceAttribute
+		to        *int
+	}{
+		{cu.MultiprocessorCount, &l.Multiprocessors}, {cu.ClockRate, &kilohertz}, {cu.L2CacheSize, &l.Cache},
+		{sharedMemoryPerBlockOptin, &l.SharedBlock},
+		{cu.MaxSharedMemoryPerMultiprocessor, &l.SharedMultiprocessor},
+	} {
+		if *a.to, err = d.device.Attribute(a.attribute); err != nil {
 			return l, failed(err, "ask %s for its limits", d)
 		}
 	}
-	l.Clock = 1000 * float64(kilohertz)
+	l.Compute, l.Clock = d.Compute, 1000*float64(kilohertz)
 	return l, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestDrain: a filter can be asked for each frame as soon as it is done, and goes on.
+// TestDrain: a filter can be drained after each frame and goes on.
 func TestDrain(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -52,7 +52,8 @@ func TestDrain(t *testing.T) {
 	f.(*filter).Discard()
 }
 
-// TestPrepare: kernels are compiled ahead, all of them where that is asked for, and a backend may be closed while one is.
+// TestPrepare: kernels can be compiled ahead, one or all of them, and a backend may be closed
+// during a compilation.
 func TestPrepare(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -62,7 +63,7 @@ func TestPrepare(t *testing.T) {
 	if err := b.Prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	v, err := kernels.Choose(p, smallFormat, b.compute())
+	v, err := kernels.Choose(p, smallFormat, b.Limits())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,15 @@ import (
 	"vidfilter/kernels"
 )
 
-// memory is what the kernels of a stream use of a device beside the frames. All methods are called on the unit's work thread.
+// memory is the device memory that a stream's kernels use besides frames. All methods must be
+// called on the unit's work thread.
 type memory struct {
 	table, scratch buffer
-	textures       []uint64 // over scratch
+	handles        []uint64
+	release        func() // frees the handles; may be nil
 }
 
-// newMemory allocates what a plan asks for and uploads its table; after an error nothing is left.
+// newMemory allocates the plan's memory and uploads its table. It frees everything on error.
 func newMemory(u *unit, p *kernels.Plan) (_ *memory, err error) {
 	m := new(memory)
 	defer func() {
@@ -22,59 +24,44 @@ func newMemory(u *unit, p *kernels.Plan) (_ *memory, err error) {
 			m.free()
 		}
 	}()
-	if table := p.Table(); len(table) > 0 {
-		if err := m.table.grow(u, len(table)); err != nil {
+	if len(p.Table) > 0 {
+		if err := m.table.grow(u, len(p.Table)+kernels.MemoryAlign); err != nil {
 			return nil, err
 		}
-		if err := cu.MemcpyHtoD(m.table.address, unsafe.Pointer(&table[0]), int64(len(table))); err != nil {
+		if err := cu.MemcpyHtoD(aligned(m.table), unsafe.Pointer(&p.Table[0]), int64(len(p.Table))); err != nil {
 			return nil, u.failed(err, "copy a table to %s", u)
 		}
 	}
-	return m, m.makeScratch(u, p)
-}
-
-// makeScratch allocates the scratch memory and makes the textures over it.
-func (m *memory) makeScratch(u *unit, p *kernels.Plan) error {
-	size, textures := p.Scratch(), p.Textures()
-	if len(textures) > 0 {
-		size += kernels.TextureAlign
-	}
-	if err := m.scratch.grow(u, size); err != nil {
-		return err
-	}
-	for _, t := range textures {
-		object, err := newTexture(m.scratchStart()+cu.DevicePtr(t.Offset), t.Size)
-		if err != nil {
-			return u.failed(err, "make a texture of %s on %s", megabytes(int64(t.Size)), u)
+	if p.Scratch > 0 {
+		if err := m.scratch.grow(u, p.Scratch+kernels.MemoryAlign); err != nil {
+			return nil, err
 		}
-		m.textures = append(m.textures, object)
 	}
-	return nil
+	if p.Prepare != nil {
+		m.handles, m.release, err = p.Prepare(m.device())
+	}
+	return m, u.failed(err, "prepare %s on %s", p.Variant.Name, u)
 }
 
-// scratchStart is where textures may begin.
-func (m *memory) scratchStart() cu.DevicePtr {
-	return (m.scratch.address + kernels.TextureAlign - 1) &^ (kernels.TextureAlign - 1)
-}
-
-// device returns where the kernels find it.
+// device returns the addresses and handles for the kernels.
 func (m *memory) device() kernels.DeviceMemory {
-	d := kernels.DeviceMemory{Table: uint64(m.table.address), Scratch: uint64(m.scratch.address)}
-	if len(m.textures) > 0 {
-		d.Scratch = uint64(m.scratchStart())
-	}
-	copy(d.Textures[:], m.textures)
-	return d
+	return kernels.DeviceMemory{Table: uint64(aligned(m.table)), Scratch: uint64(aligned(m.scratch)), Handles: m.handles}
 }
 
-// free gives everything back; of nothing, too.
+// aligned returns the first multiple of kernels.MemoryAlign in a buffer; 0 for an empty buffer.
+func aligned(b buffer) cu.DevicePtr {
+	return (b.address + kernels.MemoryAlign - 1) &^ (kernels.MemoryAlign - 1)
+}
+
+// free frees everything; m may be nil.
 func (m *memory) free() {
-	if m != nil {
-		for _, t := range m.textures {
-			_ = freeTexture(t)
-		}
-		m.textures = nil
-		m.table.free()
-		m.scratch.free()
+	if m == nil {
+		return
 	}
+	if m.release != nil {
+		m.release()
+	}
+	m.handles, m.release = nil, nil
+	m.table.free()
+	m.scratch.free()
 }

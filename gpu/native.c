@@ -7,7 +7,7 @@ void *vf_ordinary(size_t size) { return aligned_alloc(64, (size + 63) / 64 * 64)
 CUresult vf_run(CUfunction f, const struct vf_launch *l, CUstream stream, void *args)
 {
 	void *params[] = {args};
-	return cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared,
+	return cuLaunchKernel(f, l->grid[0], l->grid[1], 1, l->block[0], l->block[1], 1, l->shared,
 		stream, params, NULL);
 }
 
@@ -34,14 +34,4 @@ CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pi
 		.WidthInBytes = width, .Height = rows,
 	};
 	return cuMemcpy2DAsync(&c, stream);
-}
-
-CUresult vf_texture(CUtexObject *texture, CUdeviceptr floats, size_t bytes)
-{
-	CUDA_RESOURCE_DESC memory = {
-		.resType = CU_RESOURCE_TYPE_LINEAR,
-		.res.linear = {.devPtr = floats, .format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = bytes},
-	};
-	CUDA_TEXTURE_DESC desc = {.filterMode = CU_TR_FILTER_MODE_POINT};
-	return cuTexObjectCreate(texture, &memory, &desc, NULL);
 }

@@ -11,7 +11,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// cu does not export the handles in its types, which hold nothing else.
+// cu's types consist of one unexported handle; this fails to compile if their size changes.
 var (
 	_ = [1]byte{}[unsafe.Sizeof(cu.Function{})-unsafe.Sizeof(C.CUfunction(nil))]
 	_ = [1]byte{}[unsafe.Sizeof(cu.Stream{})-unsafe.Sizeof(C.CUstream(nil))]
@@ -20,26 +20,27 @@ var (
 func functionHandle(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }
 func streamHandle(s cu.Stream) C.CUstream       { return *(*C.CUstream)(unsafe.Pointer(&s)) }
 
-// pin allocates host memory that every device copies from and to directly. It is freed by cu.MemFreeHost.
+// pin allocates host memory that every device copies from and to directly. Free it with
+// cu.MemFreeHost.
 func pin(size int) (unsafe.Pointer, error) {
 	var p unsafe.Pointer
 	err := result(C.vf_pin(&p, C.size_t(size)))
 	return p, err
 }
 
-// ordinary allocates host memory that is not pinned. It is nil when there is none.
+// ordinary allocates unpinned host memory; nil on failure.
 func ordinary(size int) unsafe.Pointer { return C.vf_ordinary(C.size_t(size)) }
 func freeOrdinary(p unsafe.Pointer)    { C.free(p) }
 
 // run queues a kernel.
 func run(f cu.Function, l kernels.Launch, s cu.Stream) error {
-	c := C.struct_vf_launch{grid: ints(l.Grid), block: ints(l.Block), shared: C.int(l.Shared)}
+	c := C.struct_vf_launch{grid: pair(l.Grid), block: pair(l.Block), shared: C.int(l.Shared)}
 	return result(C.vf_run(functionHandle(f), &c, streamHandle(s), l.Args))
 }
 
-func ints(a [3]int) [3]C.int { return [3]C.int{C.int(a[0]), C.int(a[1]), C.int(a[2])} }
+func pair(a [2]int) [2]C.int { return [2]C.int{C.int(a[0]), C.int(a[1])} }
 
-// allowShared lets a kernel use more dynamic shared memory than the 48 KiB that all may.
+// allowShared lets a kernel use more dynamic shared memory than the default of 48 KiB.
 func allowShared(f cu.Function, bytes int) error {
 	return result(C.vf_allow_shared(functionHandle(f), C.int(bytes)))
 }
@@ -49,13 +50,12 @@ type rows struct {
 	host                   unsafe.Pointer
 	device                 cu.DevicePtr
 	hostPitch, devicePitch int
-	width, count           int  // bytes, rows
-	parted                 bool // what is between the rows must stay on the device
+	width, count           int // bytes, rows
 }
 
-// in queues the copy to the device, as one run of bytes where both sides lie alike.
+// in queues the copy to the device, as one contiguous copy if the pitches match.
 func (r rows) in(s cu.Stream) error {
-	if r.hostPitch == r.devicePitch && !r.parted {
+	if r.hostPitch == r.devicePitch {
 		return cu.MemcpyHtoDAsync(r.device, r.host, r.span(), s)
 	}
 	return result(C.vf_rows_in(C.CUdeviceptr(r.device), C.size_t(r.devicePitch), r.host, C.size_t(r.hostPitch),
@@ -72,12 +72,3 @@ func (r rows) out(s cu.Stream) error {
 }
 
 func (r rows) span() int64 { return int64(r.hostPitch*(r.count-1) + r.width) }
-
-// newTexture makes a texture object of floats, one a texel; see vf_texture.
-func newTexture(floats cu.DevicePtr, bytes int) (uint64, error) {
-	var t C.CUtexObject
-	err := result(C.vf_texture(&t, C.CUdeviceptr(floats), C.size_t(bytes)))
-	return uint64(t), err
-}
-
-func freeTexture(t uint64) error { return result(C.cuTexObjectDestroy(C.CUtexObject(t))) }

@@ -14,13 +14,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// blocks are the pinned blocks in use, so that a frame can be told that lies in one of them.
+// blocks are the pinned blocks in use, to recognize frames in pinned memory.
 type blocks struct {
 	mu  sync.RWMutex
-	all []span // by address
+	all []span // sorted by address
 }
 
-// span is memory from start to before end.
+// span is the address range [start, end).
 type span struct{ start, end uintptr }
 
 func (b *blocks) add(s span) {
@@ -30,7 +30,7 @@ func (b *blocks) add(s span) {
 	b.all = slices.Insert(b.all, i, s)
 }
 
-// remove returns false when there is no such block.
+// remove reports whether there was such a block.
 func (b *blocks) remove(start uintptr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func (b *blocks) remove(start uintptr) bool {
 	return ok
 }
 
-// hold says whether all of s lies in one block.
+// hold reports whether all of s lies in one block.
 func (b *blocks) hold(s span) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -56,7 +56,7 @@ func (b *blocks) find(start uintptr) (int, bool) {
 	return slices.BinarySearchFunc(b.all, start, func(s span, at uintptr) int { return cmp.Compare(s.start, at) })
 }
 
-// Alloc returns pinned host memory, aligned to a page and not cleared, which all GPUs copy from and to
+// Alloc returns pinned host memory, page-aligned and not cleared, which all GPUs copy from and to
 // directly. It may be freed after Close.
 func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 	size = max(size, 1)
@@ -83,8 +83,8 @@ func (b *Backend) notPinned(err error, size int64) error {
 	return err
 }
 
-// Input returns the allocator for what a decoder writes. A decoder that gets no memory loses a picture, so
-// where no more can be pinned it gets ordinary memory, which is copied more slowly.
+// Input returns the allocator for decoder output. A decoder that gets no memory loses a picture,
+// so if no more memory can be pinned it gets ordinary memory, which is copied more slowly.
 func (b *Backend) Input() pipeline.Allocator { return input{b} }
 
 type input struct{ *Backend }
@@ -102,7 +102,7 @@ func (in input) Alloc(size int) (pipeline.Memory, error) {
 	return m, nil
 }
 
-// allocOrdinary returns memory that is not pinned and not cleared.
+// allocOrdinary returns unpinned memory, not cleared.
 func allocOrdinary(size int) (pipeline.Memory, error) {
 	p := ordinary(max(size, 1))
 	if p == nil {
@@ -111,7 +111,7 @@ func allocOrdinary(size int) (pipeline.Memory, error) {
 	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
 }
 
-// unpin frees a block. With the backend the device's context is gone, and all pinned memory with it.
+// unpin frees a block, unless Close has already freed it with the device's context.
 func (b *Backend) unpin(p unsafe.Pointer) {
 	b.closing.RLock()
 	defer b.closing.RUnlock()

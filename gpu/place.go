@@ -9,18 +9,18 @@ import (
 	"vidfilter/pipeline"
 )
 
-// place is how a frame lies in host memory and, at the same offsets and pitches where it can, in a buffer of
-// a device. A frame in one pinned block is copied in one go, with what lies between its planes; any other
-// frame plane by plane.
+// place is the layout of a frame in host memory and, with the same offsets and pitches if
+// possible, in a device buffer. A frame in one pinned block is copied in one go, including the
+// gaps between its planes; any other frame plane by plane.
 type place struct {
-	size   int    // bytes of the buffer that are used
-	copies []rows // device is an offset in the buffer yet
+	size   int    // used bytes of the buffer
+	copies []rows // device is an offset in the buffer
 	offset [3]int
 	pitch  [3]int
-	pinned bool // else the samples may be Go's, and must be kept where they are
+	pinned bool // otherwise the samples may be Go's and must be pinned for the garbage collector
 }
 
-// placeOf finds out how a frame lies. Its samples must stay until the copies are done.
+// placeOf determines the layout of a frame. Its samples must not move until the copies are done.
 func (b *Backend) placeOf(f *pipeline.Frame) place {
 	whole, gaps := spanOf(f)
 	pinned := b.blocks.hold(whole)
@@ -30,8 +30,8 @@ func (b *Backend) placeOf(f *pipeline.Frame) place {
 	return apart(f, pinned)
 }
 
-// spanOf returns the memory from the first sample of a frame to the last, and how many bytes of it are none
-// of its rows.
+// spanOf returns the memory from the first sample of a frame to the last, and how many bytes of
+// it belong to no plane.
 func spanOf(f *pipeline.Frame) (s span, gaps int) {
 	used := 0
 	for i := range f.NumPlanes() {
@@ -79,25 +79,11 @@ func apart(f *pipeline.Frame, pinned bool) place {
 	return p
 }
 
-// padded is how a frame of RGBA lies when there is a margin of so many pixels around it on the device, into which nothing is copied: it goes
-// row by row.
-func (p place) padded(f *pipeline.Frame, margin int) place {
-	w, count := f.PlaneSize(0)
-	pitch := (w + 8*margin + pipeline.PitchAlign - 1) / pipeline.PitchAlign * pipeline.PitchAlign
-	p.size, p.offset[0] = pitch*(count+2*margin), margin*pitch+4*margin
-	p.pitch[0] = pitch
-	p.copies = []rows{{
-		host: hostPointer(f, 0), hostPitch: f.Planes[0].Pitch, device: cu.DevicePtr(p.offset[0]), devicePitch: pitch,
-		width: w, count: count, parted: true,
-	}}
-	return p
-}
-
 func hostPointer(f *pipeline.Frame, i int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(f.Planes[i].Data))
 }
 
-// at returns the copies with the buffer's address.
+// at returns the copies for a buffer at this address.
 func (p place) at(buffer cu.DevicePtr) []rows {
 	all := make([]rows, len(p.copies))
 	for i, r := range p.copies {
@@ -107,7 +93,7 @@ func (p place) at(buffer cu.DevicePtr) []rows {
 	return all
 }
 
-// planes returns where the kernels find the planes in the buffer.
+// planes returns the addresses and pitches of the planes in the buffer.
 func (p place) planes(buffer cu.DevicePtr) (d kernels.DevicePlanes) {
 	for i := range d.Addr {
 		d.Addr[i], d.Pitch[i] = uint64(buffer)+uint64(p.offset[i]), p.pitch[i]

@@ -12,7 +12,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// recursiveCase is one picture for the recursive filter.
+// recursiveCase is a picture and options for the recursive filter.
 type recursiveCase struct {
 	format     pipeline.Format
 	interlaced bool
@@ -25,7 +25,8 @@ func (c recursiveCase) String() string {
 		c.interlaced, c.p.SigmaS, c.p.SigmaR, c.p.Iterations)
 }
 
-// drawings are pictures that are hard in ways of their own: edges of the highest contrast, one colour, one pixel, and what carries far.
+// drawings are pictures that are hard in different ways: edges of the highest contrast, one
+// colour, one pixel, and slopes whose samples affect distant ones.
 var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
 	"scene": kerneltest.Scene,
 	"noise": kerneltest.Noise,
@@ -45,7 +46,7 @@ var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
 
 var drawingNames = []string{"scene", "noise", "flat", "edges", "dot", "slope"}
 
-// recursiveCases brings every layout, size and drawing together; the rest changes at steps of its own.
+// recursiveCases combines all layouts, sizes and drawings; other options vary at their own steps.
 func recursiveCases() (cases []recursiveCase) {
 	sizes := [][2]int{{1, 1}, {2, 2}, {1, 40}, {40, 1}, {7, 5}, {63, 17}, {3, 131}, {141, 61}, {16, 16}, {17, 33}}
 	sigmas := [][2]float64{{50, 50}, {200, 150}, {3, 20}, {0.3, 5}, {10, 3}, {1000, 10000}, {0.01, 0.01}, {100, 1}}
@@ -74,7 +75,8 @@ func (c recursiveCase) source(rng *rand.Rand) *pipeline.Frame {
 	return src
 }
 
-// TestRecursive holds the filter that runs on a device to the reference: at most 1 level, none in 99 % of the samples.
+// TestRecursive compares the filter on a device with the reference: samples are off by at most
+// 1 level, and 99 % of them are equal.
 func TestRecursive(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -99,8 +101,9 @@ func TestRecursive(t *testing.T) {
 	}
 }
 
-// TestRecursiveVariants holds the form that the filter does not choose here to the same: lines cut into pieces, as a device with little shared memory
-// has them, and those that are there to be measured.
+// TestRecursiveVariants holds the variants that the filter does not choose here to the same
+// limits: lines cut into pieces, as on devices with little shared memory, and variants that exist
+// only for measurements.
 func TestRecursiveVariants(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -108,7 +111,7 @@ func TestRecursiveVariants(t *testing.T) {
 	b := open(t, Options{})
 	rng := rand.New(rand.NewPCG(33, 34))
 	for _, v := range kernels.Variants() {
-		if v.Form != kernels.RecursiveFast {
+		if v.Form.Filter != kernels.Recursive {
 			continue
 		}
 		for i, size := range [][2]int{{1100, 9}, {7, 2101}, {131, 67}} {
@@ -120,7 +123,7 @@ func TestRecursiveVariants(t *testing.T) {
 				draw:   drawingNames[i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
 			}
 			src, got := c.source(rng), kerneltest.Frame(c.format)
-			if err := b.RunKernel(context.Background(), v, c.p, got, src); err != nil {
+			if err := b.RunKernel(context.Background(), cramped(v, c.p), got, src); err != nil {
 				t.Fatal(err)
 			}
 			if d := kerneltest.Compare(got, reference(t, src, c.p)); d.TooFar() {
@@ -130,7 +133,16 @@ func TestRecursiveVariants(t *testing.T) {
 	}
 }
 
-// TestRecursiveStays filters so many long lines that a block takes several pairs of them, loading the next while it filters one.
+// cramped plans a variant for the device with the least shared memory that it is compiled for.
+func cramped(v kernels.Variant, p kernels.Params) kernels.Planner {
+	return func(f pipeline.Format, l kernels.Limits) (*kernels.Plan, error) {
+		l.SharedBlock = min(l.SharedBlock, map[int]int{61: 48 << 10, 80: 99 << 10, 90: 227 << 10}[v.Compute])
+		return v.Planner(p)(f, l)
+	}
+}
+
+// TestRecursiveStays filters so many long lines that each block processes several pairs of them,
+// loading the next while it filters one.
 func TestRecursiveStays(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -147,48 +159,7 @@ func TestRecursiveStays(t *testing.T) {
 	}
 }
 
-// TestRecursivePaper holds the authors' algorithms to the reference of each, with any kappa and number of blocks.
-func TestRecursivePaper(t *testing.T) {
-	if !onDriver(t, "") {
-		return
-	}
-	b := open(t, Options{})
-	rng := rand.New(rand.NewPCG(35, 36))
-	for _, c := range []struct {
-		name   string
-		approx kernels.Approximation
-	}{
-		{"recursive_a", kernels.Approximation{}},
-		{"recursive_c", kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: 2, Blocks: 4}},
-		{"recursive_c", kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: 0.5, Blocks: 6}},
-		{"recursive_d", kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: 0, Block: 24}},
-		{"recursive_d", kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: 1.5, Block: 24}},
-	} {
-		v, err := kernels.Named(c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.Approximation = c.approx
-		for i, size := range [][2]int{{157, 131}, {5, 3}} {
-			picture := recursiveCase{
-				format: pipeline.Format{Layout: pipeline.RGBA, Width: size[0], Height: size[1]},
-				draw:   drawingNames[3*i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 40, Iterations: 2},
-			}
-			src, got, want := picture.source(rng), kerneltest.Frame(picture.format), kerneltest.Frame(picture.format)
-			if err := b.RunKernel(context.Background(), v, picture.p, got, src); err != nil {
-				t.Fatal(err)
-			}
-			if err := kernels.RecursiveApprox(want, src, picture.p, c.approx); err != nil {
-				t.Fatal(err)
-			}
-			if d := kerneltest.Compare(got, want); d.TooFar() {
-				t.Errorf("%s, kappa %g: %s: %s", v.Name, c.approx.Kappa, picture, d)
-			}
-		}
-	}
-}
-
-// TestRecursiveRefuses: the algorithms of the paper take RGBA, and a kernel does one of the two filters.
+// TestRecursiveRefuses: a kernel supports only one of the two filters.
 func TestRecursiveRefuses(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -200,8 +171,7 @@ func TestRecursiveRefuses(t *testing.T) {
 		p      kernels.Params
 		want   string
 	}{
-		{"recursive_a", pipeline.NV12, kernels.DefaultRecursive(), "filters RGBA"},
-		{"recursive_a", pipeline.RGBA, kernels.DefaultParams(1), "does not do the bilateral filter"},
+		{"recursive_fast", pipeline.RGBA, kernels.DefaultParams(1), "does not do the bilateral filter"},
 		{"tile_lorentzian_r1", pipeline.RGBA, kernels.DefaultRecursive(), "does not do the recursive filter"},
 	} {
 		v, err := kernels.Named(c.name)
@@ -209,7 +179,7 @@ func TestRecursiveRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := pipeline.Format{Layout: c.layout, Width: 8, Height: 8, Matrix: pipeline.BT709}
-		err = b.RunKernel(context.Background(), v, c.p, kerneltest.Frame(f), kerneltest.Frame(f))
+		err = b.RunKernel(context.Background(), v.Planner(c.p), kerneltest.Frame(f), kerneltest.Frame(f))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: %v", c.name, c.layout, err)
 		}

@@ -1,48 +1,46 @@
 package gpu
 
 import (
-	"unsafe"
-
 	"gorgonia.org/cu"
 
 	"vidfilter/kernels"
 )
 
-// slot is the memory and events that a frame in a stream of a device needs. A stream may have several. All methods are called
-// on the unit's work thread.
+// slot holds the device memory and events for one frame in a stream. A stream may have several
+// slots. All methods must be called on the unit's work thread.
 type slot struct {
 	unit    *unit
 	kernel  *function
 	stream  cu.Stream
 	owner   bool // of the stream
 	in, out buffer
-	memory  *memory   // what the kernel uses beside; the stream's
-	marks   [2]*marks // by turns: the times of a frame are read when the next is on its way
+	memory  *memory   // of the kernel, besides frames; shared by the stream's slots
+	marks   [2]*marks // alternating: a frame's times are read while the next is in progress
 	uses    int
 }
 
 // marks are the events around the stages of one frame.
 type marks struct{ start, in, kernel, out cu.Event }
 
-// buffer is memory of the device.
+// buffer is device memory.
 type buffer struct {
 	address cu.DevicePtr
 	size    int
 }
 
-// newSlot returns a slot with buffers of size bytes and the variant's kernel, in the stream of the slot before, which must outlive it, or
-// where that is nil in a new one; after an error nothing is left. black is for kernels that read around their source.
-func newSlot(u *unit, v kernels.Variant, p *kernels.Plan, before *slot, size int, black bool) (*slot, error) {
+// newSlot returns a slot for a plan with buffers of size bytes. It shares the stream of the slot
+// before, which must outlive it, or makes one if that is nil. It frees everything on error.
+func newSlot(u *unit, p *kernels.Plan, before *slot, size int) (*slot, error) {
 	s := &slot{unit: u}
-	if err := s.make(v, p, before, size, black); err != nil {
+	if err := s.make(p, before, size); err != nil {
 		s.free()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int, black bool) (err error) {
-	if s.kernel, err = s.unit.load(v); err != nil {
+func (s *slot) make(p *kernels.Plan, before *slot, size int) (err error) {
+	if s.kernel, err = s.unit.load(p.Variant); err != nil {
 		return err
 	}
 	for i := range s.marks {
@@ -63,15 +61,10 @@ func (s *slot) make(v kernels.Variant, p *kernels.Plan, before *slot, size int, 
 	if err = s.in.grow(s.unit, size); err != nil {
 		return err
 	}
-	if black {
-		if err = s.in.blacken(s.unit); err != nil {
-			return err
-		}
-	}
 	return s.out.grow(s.unit, size)
 }
 
-// newMarks returns events that are waited for asleep, not spinning.
+// newMarks returns events that block waiting threads instead of letting them spin.
 func newMarks() (m *marks, err error) {
 	m = new(marks)
 	for _, e := range m.all() {
@@ -93,7 +86,7 @@ func (m *marks) free() {
 	}
 }
 
-// grow makes the buffer at least so large. What was in it is lost; nothing may be using it.
+// grow makes the buffer at least size bytes. Its contents are lost; nothing may be using it.
 func (b *buffer) grow(u *unit, size int) error {
 	if size <= b.size {
 		return nil
@@ -108,21 +101,6 @@ func (b *buffer) grow(u *unit, size int) error {
 	return nil
 }
 
-// blacken fills the buffer with opaque black of RGBA.
-func (b *buffer) blacken(u *unit) error {
-	words := make([]uint32, min(b.size, 1<<20)/4)
-	for i := range words {
-		words[i] = 0xff << 24
-	}
-	for at := 0; at+4 <= b.size; at += 4 * len(words) {
-		n := min(4*len(words), b.size-at)
-		if err := cu.MemcpyHtoD(b.address+cu.DevicePtr(at), unsafe.Pointer(&words[0]), int64(n)); err != nil {
-			return u.failed(err, "fill a buffer on %s", u)
-		}
-	}
-	return nil
-}
-
 func (b *buffer) free() {
 	if b.size > 0 {
 		_ = cu.MemFree(b.address)
@@ -130,7 +108,7 @@ func (b *buffer) free() {
 	*b = buffer{}
 }
 
-// free gives everything back; a slot that was made in part, too.
+// free frees everything, even in a partially made slot.
 func (s *slot) free() {
 	s.in.free()
 	s.out.free()

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Stats are the times of a backend's work, measured by the devices themselves. A stage's time includes what
-// it waited for others of its kind.
+// Stats are the times of a backend's work, measured by the devices. A stage's time includes its
+// wait for other frames in the same stage.
 type Stats struct {
 	Frames                  int64
-	CopyIn, Kernel, CopyOut time.Duration // of all frames together
-	Busy                    time.Duration // while at least one frame was on a device; of all devices together
+	CopyIn, Kernel, CopyOut time.Duration // summed over all frames
+	Busy                    time.Duration // with a frame on the device, summed over devices
 }
 
-// Overlap returns how many stages ran at a time, on average while any did: 1 when each waited for the one
-// before, at most 3. It is 0 when nothing was measured.
+// Overlap returns how many stages ran at a time, on average while any did: 1 if each waited for
+// the one before, at most 3. It is 0 if nothing was measured.
 func (s Stats) Overlap() float64 {
 	if s.Busy <= 0 {
 		return 0
@@ -29,13 +29,13 @@ func (s Stats) PerFrame() (copyIn, kernel, copyOut time.Duration) {
 	return s.CopyIn / n, s.Kernel / n, s.CopyOut / n
 }
 
-// ColdStart is how long it took until the first frame could be filtered.
+// ColdStart is the time until the first frame was filtered, by phase.
 type ColdStart struct {
-	Driver  time.Duration // loading and initializing it
+	Driver  time.Duration // loading and initializing the driver
 	Context time.Duration // opening the devices
 	Module  time.Duration // compiling the kernel
 	Buffers time.Duration // memory, streams and events
-	First   time.Duration // from the beginning until the first frame came back, with all that others did meanwhile
+	First   time.Duration // from Open until the first frame came back, including other work
 }
 
 func (c ColdStart) String() string {
@@ -44,7 +44,7 @@ func (c ColdStart) String() string {
 		ms(c.Driver), ms(c.Context), ms(c.Module), ms(c.Buffers), ms(c.First))
 }
 
-// meter collects what the filters of a backend measure.
+// meter accumulates the measurements of a backend's filters.
 type meter struct {
 	mu    sync.Mutex
 	stats Stats
@@ -61,7 +61,7 @@ func (m *meter) add(t times) {
 	m.stats.Busy += t.busy
 }
 
-// started notes a phase of the start, the first time it happens.
+// started records a phase of the start, only the first time.
 func (m *meter) started(phase func(*ColdStart) *time.Duration, since time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (b *Backend) Stats() Stats {
 	return b.meter.stats
 }
 
-// ColdStart returns the phases of the start that are over.
+// ColdStart returns the phases of the start completed so far; the others are 0.
 func (b *Backend) ColdStart() ColdStart {
 	b.meter.mu.Lock()
 	defer b.meter.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// defaultPatience is how long a call of the driver may take. The slowest GPU needs a second for the largest window
-// on an 8K picture; one that takes this long is gone.
+// defaultPatience is how long a driver call may take. The slowest GPU needs a second for the
+// largest window on an 8K picture; one that takes this long is lost.
 const defaultPatience = 30 * time.Second
 
-// errSilent is the failure of a device that does not come back.
+// errSilent is the failure of a device that does not respond.
 const errSilent = status(-1)
 
-// silence tells the threads of a device that one of them waits for a call that does not come back.
+// silence tells the threads of a device that one of them is stuck in a driver call.
 type silence struct {
 	once  sync.Once
 	begun chan struct{}
@@ -32,8 +32,8 @@ func (s *silence) has() bool {
 	}
 }
 
-// thread is an OS thread of its own: what a driver keeps by thread, the current context before all, stays
-// with those who call through it.
+// thread is a dedicated OS thread, since the driver keeps state per thread, above all the current
+// context.
 type thread struct {
 	calls    chan func()
 	patience time.Duration
@@ -43,7 +43,7 @@ type thread struct {
 func newThread(patience time.Duration, s *silence) *thread {
 	t := &thread{calls: make(chan func()), patience: patience, silence: s}
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread and all that the driver hung on it end here
+		runtime.LockOSThread() // never unlocked: the thread and its driver state end here
 		for f := range t.calls {
 			f()
 		}
@@ -51,8 +51,9 @@ func newThread(patience time.Duration, s *silence) *thread {
 	return t
 }
 
-// call runs f on the thread and waits for what it returns, until ctx ends or patience does; f may then still
-// be running, so it must share no variables with its caller. Calls from several goroutines take turns.
+// call runs f on the thread and returns its result. If ctx ends or patience runs out first, f may
+// still be running, so it must share no variables with its caller. Concurrent calls are
+// serialized.
 func call[T any](ctx context.Context, t *thread, f func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -79,11 +80,12 @@ func call[T any](ctx context.Context, t *thread, f func() (T, error)) (T, error)
 	}
 }
 
-// do is call for what only succeeds or fails. It heeds no context: what is half queued could not be undone.
+// do is call for functions that return only an error. It takes no context, since partially queued
+// work cannot be undone.
 func (t *thread) do(f func() error) error {
 	_, err := call(context.Background(), t, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// close ends the thread after its last call. Nothing may be called afterwards.
+// close ends the thread after its last call. No calls may follow.
 func (t *thread) close() { close(t.calls) }

@@ -2,8 +2,6 @@ package gpu
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"gorgonia.org/cu"
@@ -12,14 +10,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// What a kernel, a copy and a step take, for benchmarks. All of it runs on the backend's first device, on streams and memory of
-// its own; filters of the backend that work meanwhile disturb the times. The errors wrap ErrDevice, or are the context's.
+// Times of kernels, copies and steps, for benchmarks. They run on the backend's first device, with
+// their own streams and memory; filters that run on the backend at the same time distort the
+// results. Errors wrap ErrDevice or are the context's.
 
-// RunKernel filters src into dst, which it borrows, with one variant, whether or not it is the one that a filter would
-// choose: for tests and benchmarks to see that it is right. Both frames have the same format; an interlaced src is filtered
-// by fields.
-func (b *Backend) RunKernel(ctx context.Context, v kernels.Variant, p kernels.Params, dst, src *pipeline.Frame) error {
-	k, err := b.newKernelRun(v, p, src, 1, 1)
+// RunKernel filters src into dst by any plan, to check results in tests and benchmarks. It borrows
+// both frames, which must have the same format; an interlaced src is filtered by fields.
+func (b *Backend) RunKernel(ctx context.Context, plan kernels.Planner, dst, src *pipeline.Frame) error {
+	k, err := b.newKernelRun(plan, src, 1, 1)
 	if err != nil {
 		return err
 	}
@@ -27,55 +25,57 @@ func (b *Backend) RunKernel(ctx context.Context, v kernels.Variant, p kernels.Pa
 	if _, err = k.trial.batch(ctx, 1); err == nil {
 		err = k.download(dst)
 	}
-	return b.timingFailed(ctx, err, "run", v, src.Format)
+	return k.failed(ctx, err, "run")
 }
 
-// TimeKernel returns how long a variant takes for a frame like src, which it borrows, one time for each batch. Nothing is
-// copied while it runs. Runs take turns between copies of src and of the result, which are many enough for all of them
-// together to be three times as large as the device's cache, so that each is read from memory. Launches around the kernel proper
-// (kernels.Launch.Around) are not in the time.
-func (b *Backend) TimeKernel(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame, r Repeat) ([]time.Duration, error) {
-	k, err := b.newKernelRun(v, p, src, 0, 1)
+// TimeKernel returns how long a plan takes for a frame like src, which it borrows, one time per
+// batch. Nothing is copied while it runs. Runs rotate over copies of src and of the result that
+// together are three times as large as the device's cache, so that each is read from memory.
+func (b *Backend) TimeKernel(ctx context.Context, plan kernels.Planner, src *pipeline.Frame, r Repeat) ([]time.Duration, error) {
+	k, err := b.newKernelRun(plan, src, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
-	times, err := k.measure(ctx, r)
-	return times, b.timingFailed(ctx, err, "time", v, src.Format)
+	times, err := k.trial.measure(ctx, r)
+	return times, k.failed(ctx, err, "time")
 }
 
-// Copies says how frames go to a device and back.
+// Copies configures the transfer of frames to a device and back.
 type Copies struct {
-	Streams  int  // that frames go to by turns, at least 1
-	Pageable bool // from and to ordinary memory, which the driver copies by way of pinned memory of its own, and waits for
+	Streams int // that frames alternate between, at least 1
+	// Pageable uses ordinary memory. The driver copies it synchronously, through pinned memory of
+	// its own.
+	Pageable bool
 }
 
-// TimeStep is TimeKernel with the copies: each run copies a frame from the host's memory, filters it and copies the result back.
-// Where the memory is pinned, it is what a filter does, without the pipeline around it, and for any variant.
-func (b *Backend) TimeStep(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame, c Copies, r Repeat) ([]time.Duration, error) {
-	k, err := b.newKernelRun(v, p, src, c.Streams, c.Streams)
+// TimeStep is TimeKernel with the copies: each run copies a frame from host memory, filters it and
+// copies the result back. With pinned memory this is the work of a filter, without the pipeline
+// around it.
+func (b *Backend) TimeStep(ctx context.Context, plan kernels.Planner, src *pipeline.Frame, c Copies, r Repeat) ([]time.Duration, error) {
+	k, err := b.newKernelRun(plan, src, c.Streams, c.Streams)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
 	if c.Pageable {
-		if err := k.unpin(src, v.Margin(p)); err != nil {
-			return nil, b.timingFailed(ctx, err, "prepare the step of", v, src.Format)
+		if err := k.unpin(src); err != nil {
+			return nil, k.failed(ctx, err, "prepare the step of")
 		}
 	}
 	k.trial.queue = k.step
 	times, err := k.trial.measure(ctx, r)
-	return times, b.timingFailed(ctx, err, "time the step of", v, src.Format)
+	return times, k.failed(ctx, err, "time the step of")
 }
 
-func (b *Backend) timingFailed(ctx context.Context, err error, what string, v kernels.Variant, f pipeline.Format) error {
+func (k *kernelRun) failed(ctx context.Context, err error, what string) error {
 	if err == nil || isContext(ctx, err) {
 		return err
 	}
-	return b.units[0].failed(err, "%s %s on %s, %s", what, v.Name, b.units[0], f)
+	return k.unit.failed(err, "%s %s on %s, %s", what, k.plan.Variant.Name, k.unit, k.in.frame.Format)
 }
 
-// kernelRun is a variant with the frames that it works on.
+// kernelRun is a plan with the frames that it processes.
 type kernelRun struct {
 	unit     *unit
 	kernel   *function
@@ -83,15 +83,16 @@ type kernelRun struct {
 	fields   bool
 	in, out  *image
 	buffers  []framePair
-	memories []*memory // of each stream
+	memories []*memory // one per stream
 	trial    *trial
 	launches [][]kernels.Launch // for each pair of buffers
 }
 
-// framePair is a frame and its result in the device's memory.
+// framePair is a frame and its result in device memory.
 type framePair struct{ in, out buffer }
 
-// growPairs allocates; what it has allocated when it fails is in the pairs. Called on the work thread, as freePairs is.
+// growPairs allocates the buffers. On error, pairs holds those already allocated. Like freePairs,
+// it must be called on the work thread.
 func growPairs(u *unit, pairs []framePair, in, out int) error {
 	for i := range pairs {
 		if err := pairs[i].in.grow(u, in); err != nil {
@@ -111,50 +112,44 @@ func freePairs(pairs []framePair) {
 	}
 }
 
-// newKernelRun loads the variant and copies src to so many buffers, 0 for as many as outgrow the cache.
-func (b *Backend) newKernelRun(v kernels.Variant, p kernels.Params, src *pipeline.Frame, buffers, streams int) (_ *kernelRun, err error) {
+// newKernelRun loads the kernel and copies src to the given number of buffers; 0 means enough to
+// exceed the cache.
+func (b *Backend) newKernelRun(plan kernels.Planner, src *pipeline.Frame, buffers, streams int) (_ *kernelRun, err error) {
 	u := b.units[0]
 	k := &kernelRun{unit: u, fields: src.Interlaced}
 	defer func() {
 		if err != nil {
 			k.close()
-			err = u.failed(err, "prepare %s on %s, %s", v.Name, u, src.Format)
+			err = u.failed(err, "prepare a kernel on %s, %s", u, src.Format)
 		}
 	}()
-	if v.Compute > u.Compute {
-		return nil, fmt.Errorf("it needs compute capability %d.%d", v.Compute/10, v.Compute%10)
-	}
-	if k.plan, err = v.Plan(p, src.Format); err != nil {
+	if k.plan, err = plan(src.Format, u.limits.Limits); err != nil {
 		return nil, err
 	}
-	if k.in, err = newImage(b.Alloc, src.Format, v.Margin(p)); err != nil {
+	if k.in, err = newImage(b.Alloc, src.Format); err != nil {
 		return nil, err
 	}
-	if k.out, err = newImage(b.Alloc, src.Format, 0); err != nil {
+	if k.out, err = newImage(b.Alloc, src.Format); err != nil {
 		return nil, err
 	}
 	k.in.set(src)
 	if buffers == 0 {
-		if buffers, err = u.outgrowCache(k.in.size() + k.out.size()); err != nil {
-			return nil, err
-		}
+		buffers = u.outgrowCache(k.in.size() + k.out.size())
 	}
-	if err = u.work.do(func() error { return k.load(v, buffers, max(streams, 1)) }); err != nil {
+	if err = u.work.do(func() error { return k.load(buffers, max(streams, 1)) }); err != nil {
 		return nil, err
 	}
 	k.trial, err = newTrial(u, streams, k.launch)
 	return k, err
 }
 
-// outgrowCache returns how many blocks of a size are three times as large as the device's cache, at least 2.
-func (u *unit) outgrowCache(size int) (int, error) {
-	l, err := u.Device.Limits()
-	return max(2, 3*l.Cache/size+1), err
-}
+// outgrowCache returns how many blocks of size bytes together are three times as large as the
+// device's cache, at least 2.
+func (u *unit) outgrowCache(size int) int { return max(2, 3*u.limits.Cache/size+1) }
 
-// load is called on the work thread.
-func (k *kernelRun) load(v kernels.Variant, buffers, streams int) (err error) {
-	if k.kernel, err = k.unit.load(v); err != nil {
+// load must be called on the work thread.
+func (k *kernelRun) load(buffers, streams int) (err error) {
+	if k.kernel, err = k.unit.load(k.plan.Variant); err != nil {
 		return err
 	}
 	k.buffers = make([]framePair, buffers)
@@ -172,7 +167,7 @@ func (k *kernelRun) load(v kernels.Variant, buffers, streams int) (err error) {
 		if err := cu.MemcpyHtoD(p.in.address, k.in.pointer(), int64(k.in.size())); err != nil {
 			return err
 		}
-		launches := k.plan.Launches(k.fields, k.in.planes(p.in), k.out.planes(p.out), k.memories[i%streams].device())
+		launches := k.plan.Frame(k.fields, k.in.planes(p.in), k.out.planes(p.out), k.memories[i%streams].device())
 		k.launches = append(k.launches, launches)
 		for _, l := range launches {
 			if err := k.kernel.allow(l.Shared); err != nil {
@@ -183,7 +178,8 @@ func (k *kernelRun) load(v kernels.Variant, buffers, streams int) (err error) {
 	return nil
 }
 
-// launch queues the kernel alone. Buffers and streams come round together, so that a stream keeps to its own memory.
+// launch queues the kernel alone. Buffers and streams rotate together, so that each stream uses
+// only its own memory.
 func (k *kernelRun) launch(i int, s []cu.Stream) error {
 	for _, l := range k.launches[i%len(k.launches)] {
 		if err := run(k.kernel.kernel, l, s[i%len(s)]); err != nil {
@@ -193,22 +189,9 @@ func (k *kernelRun) launch(i int, s []cu.Stream) error {
 	return nil
 }
 
-// measure times the launches that are no launches around: those run once, before, and leave in scratch memory what the others read.
-func (k *kernelRun) measure(ctx context.Context, r Repeat) ([]time.Duration, error) {
-	around := func(l kernels.Launch) bool { return l.Around }
-	if slices.ContainsFunc(k.launches[0], around) {
-		if _, err := k.trial.batch(ctx, 1); err != nil {
-			return nil, err
-		}
-		for i := range k.launches {
-			k.launches[i] = slices.DeleteFunc(k.launches[i], around)
-		}
-	}
-	return k.trial.measure(ctx, r)
-}
-
-// step queues the kernel between the copies, on the streams by turns. There are as many buffers as streams, so that a stream
-// keeps to its own. All results go to the same place of the host, where they are the same.
+// step queues the kernel between the copies, alternating between the streams. There are as many
+// buffers as streams, so each stream uses its own. All results are equal and share one place in
+// host memory.
 func (k *kernelRun) step(i int, s []cu.Stream) error {
 	b, stream := k.buffers[i%len(k.buffers)], s[i%len(s)]
 	if err := cu.MemcpyHtoDAsync(b.in.address, k.in.pointer(), int64(k.in.size()), stream); err != nil {
@@ -220,16 +203,16 @@ func (k *kernelRun) step(i int, s []cu.Stream) error {
 	return cu.MemcpyDtoHAsync(k.out.pointer(), b.out.address, int64(k.out.size()), stream)
 }
 
-// unpin has the images lie in ordinary memory.
-func (k *kernelRun) unpin(src *pipeline.Frame, margin int) error {
-	in, err := newImage(allocOrdinary, src.Format, margin)
+// unpin moves the images to ordinary memory.
+func (k *kernelRun) unpin(src *pipeline.Frame) error {
+	in, err := newImage(allocOrdinary, src.Format)
 	if err != nil {
 		return err
 	}
 	in.set(src)
 	k.in.memory.Free()
 	k.in = in
-	out, err := newImage(allocOrdinary, src.Format, 0)
+	out, err := newImage(allocOrdinary, src.Format)
 	if err != nil {
 		return err
 	}
@@ -249,7 +232,7 @@ func (k *kernelRun) download(dst *pipeline.Frame) error {
 	return err
 }
 
-// close frees everything; a run that was made in part, too.
+// close frees everything, even of a partially made run.
 func (k *kernelRun) close() {
 	if k.trial != nil {
 		k.trial.close()

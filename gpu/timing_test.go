@@ -12,20 +12,15 @@ import (
 	"vidfilter/pipeline"
 )
 
-// few is a repetition that the test driver, whose kernels run on the CPU, can bear.
+// few is small enough for the test driver, whose kernels run on the CPU.
 var few = Repeat{Batches: 3, Runs: 2, Time: time.Hour}
 
-// paramsOf returns options that the variant does.
+// paramsOf returns options that the variant supports.
 func paramsOf(v kernels.Variant) kernels.Params {
-	p := kernels.DefaultParams(v.Radius)
-	if v.Radius == kernels.AnyRadius {
-		p = kernels.DefaultParams(2)
-	}
-	return v.Adapt(p)
+	return v.Adapt(kernels.DefaultParams(2))
 }
 
-// TestEachVariant holds every variant to the reference, those that no filter would choose too. The paper's takes alpha for a
-// channel like the others, so there is none here.
+// TestEachVariant compares every variant with the reference, including those never chosen.
 func TestEachVariant(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -34,17 +29,14 @@ func TestEachVariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, v := range kernels.Variants() {
 		for _, l := range []pipeline.Layout{pipeline.RGBA, pipeline.NV12} {
-			if v.FromPaper() && l != pipeline.RGBA || testing.Short() && v.Radius > 6 {
+			if testing.Short() && v.Radii[0] > 6 {
 				continue
 			}
 			src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 41, Matrix: pipeline.BT709})
 			kerneltest.Scene(src, rng)
-			if l == pipeline.RGBA {
-				clearAlpha(src)
-			}
 			p := paramsOf(v)
 			got := kerneltest.Frame(src.Format)
-			if err := b.RunKernel(context.Background(), v, p, got, src); err != nil {
+			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
 				t.Fatal(err)
 			}
 			kerneltest.CheckCanaries(t, v.Name, got)
@@ -55,16 +47,8 @@ func TestEachVariant(t *testing.T) {
 	}
 }
 
-func clearAlpha(f *pipeline.Frame) {
-	kerneltest.EachSample(f, func(_, x, y int) byte {
-		if x%4 == 3 {
-			return 0
-		}
-		return f.Row(0, y)[x]
-	})
-}
-
-// TestTimes: times are positive, one for each batch, and by the test driver's clock a kernel's grow with the frame.
+// TestTimes: times are positive, one per batch, and by the test driver's clock the kernel's grow
+// with the frame.
 func TestTimes(t *testing.T) {
 	if !onDriver(t, "devices=1") {
 		return
@@ -77,13 +61,13 @@ func TestTimes(t *testing.T) {
 	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 1400, Height: 300, Matrix: pipeline.BT601})
 	var times [6][]time.Duration
 	for i, measure := range []func() ([]time.Duration, error){
-		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), small, few) },
-		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v, paramsOf(v), large, few) },
+		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v.Planner(paramsOf(v)), small, few) },
+		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v.Planner(paramsOf(v)), large, few) },
 		func() ([]time.Duration, error) {
-			return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2}, few)
+			return b.TimeStep(ctx, v.Planner(paramsOf(v)), large, Copies{Streams: 2}, few)
 		},
 		func() ([]time.Duration, error) {
-			return b.TimeStep(ctx, v, paramsOf(v), large, Copies{Streams: 2, Pageable: true}, few)
+			return b.TimeStep(ctx, v.Planner(paramsOf(v)), large, Copies{Streams: 2, Pageable: true}, few)
 		},
 		func() ([]time.Duration, error) { return b.TimeDeviceCopy(ctx, 100000, few) },
 		func() ([]time.Duration, error) { return b.TimeBus(ctx, 100000, few) },
@@ -100,12 +84,12 @@ func TestTimes(t *testing.T) {
 	if times[1][0] <= times[0][0] {
 		t.Errorf("the larger frame took %v, the smaller %v", times[1][0], times[0][0])
 	}
-	if once, err := b.TimeKernel(ctx, v, paramsOf(v), small, Repeat{Batches: 9, Runs: 9, Time: 1}); err != nil || len(once) != 1 {
+	if once, err := b.TimeKernel(ctx, v.Planner(paramsOf(v)), small, Repeat{Batches: 9, Runs: 9, Time: 1}); err != nil || len(once) != 1 {
 		t.Errorf("with no time for more than one: %v, %v", once, err)
 	}
 }
 
-// TestTimesRefused: what cannot be run is an error of the device, what was cancelled the context's.
+// TestTimesRefused: an impossible run returns a device error, a cancelled one the context's.
 func TestTimesRefused(t *testing.T) {
 	if !onDriver(t, "compute=61") {
 		return
@@ -115,7 +99,7 @@ func TestTimesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.TimeKernel(context.Background(), tensor, paramsOf(tensor), src, few); !errors.Is(err, ErrDevice) {
+	if _, err := b.TimeKernel(context.Background(), tensor.Planner(paramsOf(tensor)), src, few); !errors.Is(err, ErrDevice) {
 		t.Errorf("a kernel for newer devices: %v", err)
 	}
 	tile, err := kernels.Named("tile_lorentzian_r1")
@@ -125,7 +109,7 @@ func TestTimesRefused(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	cancel(why)
-	if _, err := b.TimeKernel(ctx, tile, paramsOf(tile), src, few); err != why {
+	if _, err := b.TimeKernel(ctx, tile.Planner(paramsOf(tile)), src, few); err != why {
 		t.Errorf("cancelled: %v", err)
 	}
 }

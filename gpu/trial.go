@@ -7,24 +7,25 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Repeat says how often work is run to be timed.
+// Repeat configures how often work is run for timing.
 type Repeat struct {
-	Batches int           // to be timed, at least 1
-	Runs    int           // in a batch at most, at least 1
-	Time    time.Duration // that all batches should take together, by the device's clock; a slow run gets fewer of them
+	Batches int           // timed batches at most, at least 1
+	Runs    int           // per batch at most, at least 1
+	Time    time.Duration // target for all batches, by the device's clock; slow runs get fewer
 }
 
-// trial is work that is run over and over on a device with nothing else, and timed by the device's own clock.
+// trial runs work repeatedly on an otherwise idle device, timed by the device's clock.
 type trial struct {
 	unit       *unit
 	streams    []cu.Stream
 	start, end cu.Event
-	joints     []cu.Event                         // the end of a batch on each stream but the first
-	queue      func(run int, s []cu.Stream) error // queues one run on the streams; called on the work thread
-	next       int                                // the run that comes next, counted from 0 over all batches
+	joints     []cu.Event                         // ends of a batch, on all streams but the first
+	queue      func(run int, s []cu.Stream) error // queues one run; called on the work thread
+	next       int                                // index of the next run, over all batches
 }
 
-// newTrial makes the streams and events. The caller closes the trial; after an error nothing is left.
+// newTrial makes the streams and events. The caller must close the trial. It frees everything on
+// error.
 func newTrial(u *unit, streams int, queue func(run int, s []cu.Stream) error) (*trial, error) {
 	t := &trial{unit: u, queue: queue}
 	if err := u.work.do(func() error { return t.make(streams) }); err != nil {
@@ -58,8 +59,8 @@ func (t *trial) make(streams int) (err error) {
 	return nil
 }
 
-// measure returns the times of a run, one for each batch: at least one batch, at most r.Batches. What comes first (the
-// compiler, the clocks of a device that has slept) is not in them.
+// measure returns the time per run of each batch: at least one batch, at most r.Batches. The
+// warm-up (compilation, rising clocks of an idle device) is not included.
 func (t *trial) measure(ctx context.Context, r Repeat) ([]time.Duration, error) {
 	runs, err := t.warm(ctx, r)
 	if err != nil {
@@ -77,7 +78,7 @@ func (t *trial) measure(ctx context.Context, r Repeat) ([]time.Duration, error) 
 	return times, nil
 }
 
-// warm finds out how many runs a batch should have.
+// warm warms up the device and returns how many runs a batch should have.
 func (t *trial) warm(ctx context.Context, r Repeat) (runs int, err error) {
 	one, err := t.batch(ctx, 1)
 	if err != nil || one > r.Time {
@@ -87,7 +88,8 @@ func (t *trial) warm(ctx context.Context, r Repeat) (runs int, err error) {
 		return min(int(r.Time/time.Duration(max(r.Batches, 1))/max(d, 1))+1, max(r.Runs, 1))
 	}
 	runs = fit(one)
-	for range 2 { // the first run is slower than those that follow, and a device that has slept needs a while
+	// The first run is slower than later ones, and an idle device takes a while to speed up.
+	for range 2 {
 		d, err := t.batch(ctx, runs)
 		if err != nil {
 			return 0, err
@@ -112,7 +114,8 @@ func (t *trial) batch(ctx context.Context, n int) (time.Duration, error) {
 	return call(ctx, t.unit.work, func() (time.Duration, error) { return elapsed(start, end) })
 }
 
-// queueAll puts the runs between the start, for which all streams wait, and the end, which waits for all streams.
+// queueAll queues the runs between the start event, which all streams wait for, and the end event,
+// which waits for all streams.
 func (t *trial) queueAll(first, n int) error {
 	s := t.streams
 	if err := t.start.Record(s[0]); err != nil {
@@ -139,7 +142,7 @@ func (t *trial) queueAll(first, n int) error {
 	return t.end.Record(s[0])
 }
 
-// close waits for what still runs, since the memory that it uses goes next, and frees streams and events.
+// close waits for running work, whose memory is freed next, and frees the streams and events.
 func (t *trial) close() {
 	streams := t.streams
 	_ = t.unit.waiter.do(func() error {

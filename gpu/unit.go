@@ -13,15 +13,17 @@ import (
 	"vidfilter/kernels"
 )
 
-// unit is a device in use: its primary context, current on a thread that makes the calls in their order, on another that waits and on
-// one that compiles, and the kernels loaded so far. Its methods are called on no particular goroutine.
+// unit is an open device: its primary context, current on a thread that makes calls in order, one
+// that waits and one that compiles, and the kernels loaded so far. Its methods may be called from
+// any goroutine.
 type unit struct {
 	Device
+	limits                 Limits
 	work, waiter, compiler *thread
 
 	silence   *silence
 	shelf     shelf
-	compiling atomic.Int64 // how long the first kernel took, in nanoseconds
+	compiling atomic.Int64 // nanoseconds for the first kernel
 }
 
 // function is a loaded kernel.
@@ -29,10 +31,10 @@ type function struct {
 	name   string
 	module cu.Module
 	kernel cu.Function
-	shared int // bytes of dynamic shared memory that it may use
+	shared int // limit of dynamic shared memory, in bytes
 }
 
-// everyShared is how much dynamic shared memory a kernel may use unasked.
+// everyShared is the default limit of a kernel's dynamic shared memory.
 const everyShared = 48 << 10
 
 func openUnit(d Device, patience time.Duration) (*unit, error) {
@@ -47,7 +49,10 @@ func openUnit(d Device, patience time.Duration) (*unit, error) {
 
 func (u *unit) threads() []*thread { return []*thread{u.work, u.waiter, u.compiler} }
 
-func (u *unit) open() error {
+func (u *unit) open() (err error) {
+	if u.limits, err = u.Device.Limits(); err != nil {
+		return err
+	}
 	for i, t := range u.threads() {
 		if err := t.do(func() error { return enter(u.device) }); err != nil {
 			for _, entered := range u.threads()[:i] {
@@ -59,7 +64,7 @@ func (u *unit) open() error {
 	return nil
 }
 
-// enter makes a device's primary context the thread's own.
+// enter makes a device's primary context current on the calling thread.
 func enter(d cu.Device) error {
 	ctx, err := d.RetainPrimaryCtx()
 	if err != nil {
@@ -74,7 +79,8 @@ func enter(d cu.Device) error {
 
 func (u *unit) leave() error { return u.device.ReleasePrimaryCtx() }
 
-// load returns a variant's kernel, compiling it for the device when it is new. It is called on any of the threads.
+// load returns a variant's kernel, and compiles it for the device if it is new. It may be called
+// on any of the unit's threads.
 func (u *unit) load(v kernels.Variant) (*function, error) {
 	return u.shelf.get(v.Name, func() (*function, error) { return u.compile(v) })
 }
@@ -97,21 +103,21 @@ func (u *unit) compile(v kernels.Variant) (*function, error) {
 	return f, nil
 }
 
-// shelf holds the loaded kernels of a device, by name.
+// shelf holds a device's loaded kernels by name.
 type shelf struct {
 	mu  sync.Mutex
 	all map[string]*loading
 }
 
-// loading is a kernel that is there, or on its way until done is closed.
+// loading is a kernel that is being compiled until done is closed.
 type loading struct {
 	done chan struct{}
 	f    *function
 	err  error
 }
 
-// get returns a kernel, and has it made where it is new. Who asks for one that is being made waits for it; one that could not be made
-// is tried again.
+// get returns a kernel, and compiles it if it is new. Concurrent callers wait for a kernel that is
+// being compiled; after a failure the next call tries again.
 func (s *shelf) get(name string, compile func() (*function, error)) (*function, error) {
 	s.mu.Lock()
 	l, ok := s.all[name]
@@ -136,7 +142,7 @@ func (s *shelf) get(name string, compile func() (*function, error)) (*function, 
 	return l.f, l.err
 }
 
-// allow lets the kernel use so much dynamic shared memory.
+// allow raises the kernel's limit of dynamic shared memory if necessary.
 func (f *function) allow(bytes int) error {
 	if bytes <= f.shared {
 		return nil
@@ -157,7 +163,7 @@ func (u *unit) free() (int64, error) {
 	return free, u.failed(err, "ask %s for its free memory", u)
 }
 
-// failed is failed for what a device answered. A device that is silent gets its own words.
+// failed is the package's failed, with its own message for a device that does not respond.
 func (u *unit) failed(err error, op string, args ...any) error {
 	if errors.Is(err, errSilent) {
 		return &Error{
@@ -168,7 +174,8 @@ func (u *unit) failed(err error, op string, args ...any) error {
 	return failed(err, op, args...)
 }
 
-// close frees the kernels and the context. A silent device is left alone: nothing would come back.
+// close unloads the kernels and releases the context. It leaves a device that does not respond
+// alone: the calls would not return.
 func (u *unit) close() error {
 	if u.silence.has() {
 		return nil

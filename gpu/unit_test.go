@@ -9,7 +9,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// TestShelf: a kernel is compiled once however many ask for it, and again where it failed.
+// TestShelf: a kernel is compiled once for any number of callers, and again after a failure.
 func TestShelf(t *testing.T) {
 	var s shelf
 	bad := errors.New("bad")
@@ -36,7 +36,8 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// TestWarm: what is compiled ahead is the kernel that the filter then uses, and a backend may be closed meanwhile.
+// TestWarm: the kernel compiled ahead is the one that the filter uses, and a backend may be closed
+// meanwhile.
 func TestWarm(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -45,7 +46,7 @@ func TestWarm(t *testing.T) {
 	b := open(t, Options{})
 	b.Warm(p)
 	b.warming.Wait()
-	v, err := kernels.Choose(p, smallFormat, b.compute())
+	v, err := kernels.Choose(p, smallFormat, b.Limits())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// BenchmarkCPU reports the time of a 1080p frame from planes to planes on one thread, and per tap. It sets
-// the bytes that the planes hold, in and out.
+// BenchmarkCPU reports the time of a 1080p frame on one thread, planes to planes, and per tap. It
+// sets the bytes to those of the planes, in and out.
 func BenchmarkCPU(b *testing.B) {
 	for _, isa := range ISAs() {
 		for _, r := range []int{0, 1, 2, 3, 5, 10, 15} {
@@ -20,7 +20,7 @@ func BenchmarkCPU(b *testing.B) {
 	}
 }
 
-// BenchmarkOptions covers the other distances and the other weight.
+// BenchmarkOptions covers the other distances and the other range weight.
 func BenchmarkOptions(b *testing.B) {
 	for rw := range RangeNames() {
 		for d := range DistanceNames() {

@@ -7,20 +7,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// transform is a frame's colour matrix and range: R, G, B in 0 to 255 on one side, samples of 8 bits on
-// the other.
+// transform is a frame's colour matrix and range. It maps between R, G, B in 0 to 255 and 8-bit
+// samples.
 //
-//	E = kr R + kg G + kb B        Y = E/yGain + yOff
-//	U = (B-E) / uGain + 128       V = (R-E) / vGain + 128
+// E = kr R + kg G + kb B        Y = E/yGain + yOff
+// U = (B-E) / uGain + 128       V = (R-E) / vGain + 128
 //
-// Source: ITU-R BT.601-7, BT.709-6, BT.2020-2 (kr, kb; the quantisation of 8 bits).
+// Source: ITU-R BT.601-7, BT.709-6, BT.2020-2 (kr, kb; 8-bit quantisation).
 type transform struct {
 	kr, kg, kb   float64
 	yGain, yOff  float64
-	uGain, vGain float64 // B-E and R-E for one level of U and V
+	uGain, vGain float64 // B-E and R-E of one level of U and V
 }
 
-// newTransform returns the transform of a format. RGBA carries no matrix: its luma is BT.709's.
+// newTransform returns the transform of a format. RGBA carries no matrix and gets the luma of
+// BT.709.
 func newTransform(f pipeline.Format) (transform, error) {
 	m := f.Matrix
 	if f.Layout == pipeline.RGBA {
@@ -47,7 +48,7 @@ func newTransform(f pipeline.Format) (transform, error) {
 	return t, nil
 }
 
-// rgb returns the colour of one sample of each plane, neither rounded nor clamped.
+// rgb returns the colour of one sample of each plane, unrounded and unclamped.
 func (t transform) rgb(y, u, v float64) (r, g, b float64) {
 	e := t.yGain * (y - t.yOff)
 	r = e + t.vGain*(v-128)
@@ -64,40 +65,41 @@ func (t transform) yuv(r, g, b float64) (y, u, v float64) {
 // luma returns E, 0 to 255.
 func (t transform) luma(r, g, b float64) float64 { return t.kr*r + t.kg*g + t.kb*b }
 
-// The way from a word to CIE-Lab: RGB read as sRGB (IEC 61966-2-1; video's own transfer curve is close to
-// it and not asked for), linear light to XYZ by xyzFromRGB, each divided by the white that R = G = B = 255
-// gives (D65), then the CIE 1976 formula. L runs from 0 to 100, greys have a = b = 0.
+// A word becomes CIE-Lab as follows: RGB is read as sRGB (IEC 61966-2-1; video's own transfer
+// curve is close enough), xyzFromRGB maps linear light to XYZ, each is divided by the white of R =
+// G = B = 255 (D65), and the CIE 1976 formula follows. L runs from 0 to 100; greys have a = b = 0.
 var xyzFromRGB = [3][3]float64{
 	{0.4124564, 0.3575761, 0.1804375},
 	{0.2126729, 0.7151522, 0.0721750},
 	{0.0193339, 0.1191920, 0.9503041},
 }
 
-// labMatrix returns xyzFromRGB with each row divided by its sum, so that white is 1, 1, 1.
-func labMatrix() (m [3][3]float64) {
+// LabTables returns the linear light of each coded level, 0 to 1, and xyzFromRGB with each row
+// divided by its sum, so that white is 1, 1, 1.
+func LabTables() (linear [256]float64, xyz [3][3]float64) {
+	for i := range linear {
+		linear[i] = srgbDecode(float64(i) / 255)
+	}
 	for i, row := range xyzFromRGB {
 		for j, x := range row {
-			m[i][j] = x / (row[0] + row[1] + row[2])
+			xyz[i][j] = x / (row[0] + row[1] + row[2])
 		}
 	}
-	return m
+	return linear, xyz
 }
 
-// lab turns words into L, a, b.
-type lab struct {
-	linear [256]float64 // of each coded level, 0 to 1
+// cieLab converts words to L, a, b.
+type cieLab struct {
+	linear [256]float64
 	xyz    [3][3]float64
 }
 
-func newLab() *lab {
-	l := &lab{xyz: labMatrix()}
-	for i := range l.linear {
-		l.linear[i] = srgbDecode(float64(i) / 255)
-	}
-	return l
+func newLab() *cieLab {
+	linear, xyz := LabTables()
+	return &cieLab{linear, xyz}
 }
 
-func (l *lab) of(word uint32) [3]float64 {
+func (l *cieLab) of(word uint32) [3]float64 {
 	var f [3]float64
 	for i, row := range l.xyz {
 		f[i] = labCurve(row[0]*l.linear[word&255] + row[1]*l.linear[word>>8&255] + row[2]*l.linear[word>>16&255])
@@ -105,7 +107,7 @@ func (l *lab) of(word uint32) [3]float64 {
 	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
 }
 
-// srgbDecode turns a coded value of 0 to 1 into linear light of 0 to 1.
+// srgbDecode converts a coded value to linear light, both 0 to 1.
 func srgbDecode(c float64) float64 {
 	if c <= 0.04045 {
 		return c / 12.92
@@ -122,8 +124,8 @@ func labCurve(t float64) float64 {
 	return t/(3*delta*delta) + 4.0/29
 }
 
-// checkFrame reports what keeps a frame from being filtered: an unknown layout, no pixels, planes that
-// are shorter than the format says.
+// checkFrame rejects frames with an unknown layout, no pixels, or planes shorter than the format
+// requires.
 func checkFrame(f *pipeline.Frame) error {
 	if f.Layout < pipeline.YUV420P || f.Layout > pipeline.RGBA {
 		return fmt.Errorf("kernels: no filter for layout %s", f.Layout)
@@ -141,7 +143,7 @@ func checkFrame(f *pipeline.Frame) error {
 	return nil
 }
 
-// checkPair checks both frames of a call and that they hold the same kind of picture.
+// checkPair checks both frames of a call and that their formats match.
 func checkPair(dst, src *pipeline.Frame) error {
 	if err := checkFrame(src); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// isas are the instruction sets of the CPU backend, the fastest first.
+// isas lists the instruction sets of the CPU backend, fastest first.
 var isas = []struct {
 	name string
 	id   C.int
@@ -24,7 +24,8 @@ var isas = []struct {
 	{"plain", C.VF_PLAIN},
 }
 
-// ISAs returns the instruction sets that this machine can run, the fastest first. "plain" is always one.
+// ISAs returns the instruction sets that this machine can run, fastest first. "plain" is always
+// among them.
 func ISAs() []string {
 	var names []string
 	for _, i := range isas {
@@ -44,8 +45,8 @@ func findISA(name string) (string, C.int, error) {
 	return "", 0, fmt.Errorf("kernels: this CPU has no instruction set %q: choose from %v", name, ISAs())
 }
 
-// CPU is the backend that filters on the CPU's cores. Filters of one CPU share its threads: frames of
-// several filters at a time take turns, tile by tile.
+// CPU is the backend that filters on the CPU's cores. All filters of a CPU share its threads:
+// concurrent frames take turns, tile by tile.
 type CPU struct {
 	isa     string
 	id      C.int
@@ -58,13 +59,13 @@ type CPU struct {
 
 var _ Backend = (*CPU)(nil)
 
-// work is one worker's share of something.
+// work is one worker's share of a task.
 type work struct {
 	do   func(isa C.int, scratch unsafe.Pointer)
 	done *sync.WaitGroup
 }
 
-// share has n workers do something, and returns when all have.
+// share runs do on n workers and returns when all have finished.
 func (c *CPU) share(n int, do func(isa C.int, scratch unsafe.Pointer)) {
 	var done sync.WaitGroup
 	done.Add(n)
@@ -74,9 +75,9 @@ func (c *CPU) share(n int, do func(isa C.int, scratch unsafe.Pointer)) {
 	done.Wait()
 }
 
-// NewCPU starts a backend of so many threads (0: one for each core that Go may use) on an instruction set
-// of ISAs ("": the fastest). Results depend on the instruction set in rounding only, on the threads not at
-// all. The caller closes it.
+// NewCPU starts a backend with the given number of threads (0: one for each core that Go may use)
+// and an instruction set of ISAs ("": the fastest). The instruction set affects results in
+// rounding only; the number of threads never does. The caller must close the backend.
 func NewCPU(threads int, isa string) (*CPU, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("kernels: %d threads", threads)
@@ -108,7 +109,7 @@ func NewCPU(threads int, isa string) (*CPU, error) {
 	return c, nil
 }
 
-// Name returns a line such as "cpu (avx512, 8 threads)".
+// Name returns a description such as "cpu (avx512, 8 threads)".
 func (c *CPU) Name() string { return fmt.Sprintf("cpu (%s, %s)", c.isa, countThreads(c.threads)) }
 
 func countThreads(n int) string {
@@ -118,7 +119,7 @@ func countThreads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// Input returns the CPU itself: all memory is the same to it.
+// Input returns the CPU itself: it has only one kind of memory.
 func (c *CPU) Input() pipeline.Allocator { return c }
 
 // Held returns 0.
@@ -138,7 +139,7 @@ func allocHost(size int) (pipeline.Memory, error) {
 	}, nil
 }
 
-// Close ends the threads. No filter of the backend may be in use.
+// Close stops the threads. No filter of the backend may be in use.
 func (c *CPU) Close() error {
 	c.close.Do(func() {
 		close(c.work)

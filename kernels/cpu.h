@@ -1,5 +1,5 @@
-// What Go tells the C code of the CPU backend. One job is one field (or progressive frame) with one set of
-// options; it is read only while tiles of it are filtered.
+// Interface between Go and the C code of the CPU backend. One job is one field (or progressive
+// frame) with one set of options. It is read-only while its tiles are filtered.
 #ifndef VIDFILTER_CPU_H
 #define VIDFILTER_CPU_H
 
@@ -14,23 +14,22 @@ typedef struct {
 	ptrdiff_t src_pitch[3], dst_pitch[3]; // bytes
 	int width, height;                    // luma samples
 	int layout, sub_x, sub_y;             // log2 of the chroma subsampling
-	int chroma_read, chroma_write;        // chroma rows that may be read (at least 1), and that are written
+	int chroma_read, chroma_write;        // chroma rows to read (at least 1) and to write
 	int radius, distance, range, border;
 
 	vf_color color;
 
-	// What the distance is measured in is multiplied by scale as it is loaded, so that D^2 of the scaled values is
-	// the argument of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
+	// The features of the distance are multiplied by scale when loaded, so that D^2 of the scaled
+	// values is the argument of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
 	float scale;
-	// For dy+r, dx+r: Gs where R is Lorentzian, log2(Gs) where it is Gaussian.
+	// Indexed by dy+r, dx+r: Gs where R is Lorentzian, log2(Gs) where it is Gaussian.
 	float spatial[(2 * VF_MAX_RADIUS + 1) * (2 * VF_MAX_RADIUS + 1)];
-	// The part of each plane that the border skip filters (keptOutside): x0, y0, x1, y1 of luma and of chroma.
-	int inner[2][4];
 } vf_job;
 
-// vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even, x1 and y1 even or the job's
-// width and height, x1 - x0 at most vf_tile_width(). scratch is vf_scratch_size() bytes, aligned to 64, for
-// one call at a time. isa is one that vf_has() reports.
+// vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even; x1 and y1
+// are even or the job's width and height; x1 - x0 is at most vf_tile_width(). scratch is
+// vf_scratch_size() bytes, aligned to 64, for one call at a time. isa is one that vf_has()
+// reports.
 void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, int y1);
 int vf_tile_width(void);
 size_t vf_scratch_size(void);
@@ -42,30 +41,32 @@ void vf_tile_plain(const vf_job *, void *, int, int, int, int);
 void vf_tile_avx2(const vf_job *, void *, int, int, int, int);
 void vf_tile_avx512(const vf_job *, void *, int, int, int, int);
 
-// The recursive filter. Between passes a channel is STEPS v + OFFSET in 16 bits: room for what a filter overshoots, and a rounding of
-// 1/448 level that nobody sees.
+// The recursive filter. Between passes a channel is STEPS v + OFFSET in 16 bits: enough for the
+// filter's overshoot, with an invisible rounding error of 1/448 level.
 enum { VF_STEPS = 224, VF_OFFSET = 16 * VF_STEPS };
 
-// A picture between passes is strips of VF_STRIP columns, one after the other, each of rows (of a height that is padded to a multiple of
-// VF_STRIP) of R, G and B of its columns.
+// Between passes a picture is a sequence of strips of VF_STRIP columns. A strip is a sequence of
+// rows (the height padded to a multiple of VF_STRIP), each with R, G and B of its columns.
 enum { VF_STRIP = 16, VF_UNIT = 2 * VF_STRIP };
 
-// What a pass needs; see recursive.go. Pairs are of the two one-pole filters.
+// Parameters of a pass; see recursive.go. Pairs are of the two one-pole filters.
 typedef struct {
 	uint16_t *between;
-	ptrdiff_t strip;       // numbers of 16 bits from one strip to the next
+	ptrdiff_t strip;       // 16-bit numbers from one strip to the next
 	float slope;           // (sigma_s / sigma_r)^2 for differences in steps
-	float most;            // distances beyond it are as good as infinite
+	float most;            // distances above it are as good as infinite
 	float power[2];        // log2 |b|
-	float turn[2];         // the angle of b in turns
+	float turn[2];         // angle of b in turns
 	float drive[2][2];     // p: real, imaginary
 } vf_pass;
 
-// vf_rows filters the rows y to y + VF_STRIP - 1 of a picture between passes, as far as they exist, in place; where load is not 0 they come
-// from the job's planes. The job has the radius 0, the distance rgb, scale 1 and the border clamp. lanes is vf_lanes_size() bytes for one
-// call at a time, scratch as for vf_tile.
+// vf_rows filters the rows y to y + VF_STRIP - 1 of a picture between passes, as far as they
+// exist, in place; if load is not 0 they are read from the job's planes. The job has the radius 0,
+// the distance rgb, scale 1 and the border clamp. lanes is vf_lanes_size() bytes for one call at a
+// time, scratch as for vf_tile.
 void vf_rows(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int y, int load);
-// vf_columns filters columns x to x + VF_UNIT - 1; where save is not 0, the results go to the job's planes.
+// vf_columns filters columns x to x + VF_UNIT - 1; if save is not 0, the results go to the job's
+// planes.
 void vf_columns(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int x, int save);
 size_t vf_lanes_size(int width, int height);
 
@@ -76,12 +77,12 @@ void vf_columns_plain(const vf_job *, const vf_pass *, void *, void *, int, int)
 void vf_columns_avx2(const vf_job *, const vf_pass *, void *, void *, int, int);
 void vf_columns_avx512(const vf_job *, const vf_pass *, void *, void *, int, int);
 
-// vf_alloc returns size bytes aligned to 64, or NULL; vf_free takes what it returned.
+// vf_alloc returns size bytes aligned to 64, or NULL; vf_free frees them.
 void *vf_alloc(size_t size);
 void vf_free(void *);
 
-// vf_fma_rate runs n times 12 independent vector multiply-adds and returns how many floats one vector holds: the
-// benchmark's measure of what the core can do.
+// vf_fma_rate runs n times 12 independent vector multiply-adds and returns the number of floats in
+// a vector: the benchmark's measure of the core's peak.
 int vf_fma_rate(int isa, long n);
 int vf_fma_rate_plain(long n);
 int vf_fma_rate_avx2(long n);

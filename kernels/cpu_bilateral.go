@@ -12,19 +12,20 @@ import (
 	"vidfilter/pipeline"
 )
 
-// tileRows is how many rows of a tile are filtered before a worker looks for other work: enough for the
-// rows above and below, which are converted twice, to cost little.
+// tileRows is the number of rows that a worker filters before it looks for other work. The rows
+// above and below a tile are converted twice; at this height that costs little.
 const tileRows = 64
 
-// frameJob is one frame being filtered: up to two fields, cut into tiles that workers take in order.
+// frameJob is one frame being filtered: one or two fields, cut into tiles that workers take in
+// order.
 type frameJob struct {
 	ctx    context.Context
-	fields *[2]C.vf_job // apart: cgo looks for pointers in all of what C is given a part of
+	fields *[2]C.vf_job // separate, since cgo searches whole allocations passed to C for pointers
 	tiles  [2]grid
 	next   atomic.Int64
 }
 
-// grid is a field's tiles.
+// grid is the tiles of a field.
 type grid struct{ across, down, width int }
 
 func (g grid) count() int { return g.across * g.down }
@@ -52,7 +53,7 @@ func (j *frameJob) run(isa C.int, scratch unsafe.Pointer) {
 type cpuBilateral struct {
 	cpu    *CPU
 	params Params
-	format pipeline.Format // what the jobs' constants are for
+	format pipeline.Format // that the jobs' constants belong to
 	job    frameJob
 	pinner runtime.Pinner
 }
@@ -79,7 +80,7 @@ func (f *cpuBilateral) run(ctx context.Context, out, in *pipeline.Frame) error {
 	return context.Cause(ctx)
 }
 
-// configure works out the constants for a format.
+// configure computes the constants of a format.
 func (f *cpuBilateral) configure(format pipeline.Format) error {
 	t, err := newTransform(format)
 	if err != nil {
@@ -92,29 +93,17 @@ func (f *cpuBilateral) configure(format pipeline.Format) error {
 	return nil
 }
 
-// point lets the jobs work on two frames. C may keep pointers into Go memory only while it is pinned;
-// memory of Alloc is left alone by that.
+// point points the jobs at two frames. C may keep pointers into Go memory only while it is pinned;
+// pinning leaves memory of Alloc alone.
 func (f *cpuBilateral) point(out, in *pipeline.Frame) {
 	from, n := fieldsOf(in, in.Interlaced)
 	to, _ := fieldsOf(out, in.Interlaced)
 	width := int(C.vf_tile_width())
 	f.job.tiles = [2]grid{}
 	for k := range n {
-		f.pointField(&f.job.fields[k], to[k], from[k])
+		pointJob(&f.job.fields[k], to[k], from[k], &f.pinner)
 		w, h := from[k].width, from[k].height
 		f.job.tiles[k] = grid{(w + width - 1) / width, (h + tileRows - 1) / tileRows, width}
-	}
-}
-
-func (f *cpuBilateral) pointField(j *C.vf_job, to, from field) {
-	pointJob(j, to, from, &f.pinner)
-	for i := range j.inner {
-		sx, sy := 0, 0
-		if i > 0 {
-			sx, sy = pipeline.Format{Layout: from.layout}.ChromaShift()
-		}
-		x0, y0, x1, y1 := keptOutside(from.width, from.height, f.params.Radius, sx, sy)
-		j.inner[i] = [4]C.int{C.int(x0), C.int(y0), C.int(x1), C.int(y1)}
 	}
 }
 

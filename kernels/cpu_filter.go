@@ -2,12 +2,11 @@ package kernels
 
 import (
 	"context"
-	"fmt"
 
 	"vidfilter/pipeline"
 )
 
-// cpuFilter is a filter on the CPU. It is used from one goroutine at a time.
+// cpuFilter is a filter on the CPU. It is not safe for concurrent use.
 type cpuFilter struct {
 	pool   *pipeline.Pool
 	runner runner
@@ -18,14 +17,11 @@ type runner interface {
 	run(ctx context.Context, out, in *pipeline.Frame) error
 }
 
-// Filter returns a filter that holds no frame between calls. Its Process fails with the context's cause
-// when that ends, at the next tile or strip.
+// Filter returns a filter that holds no frame between calls. Once the context ends, Process fails
+// with its cause at the next tile or strip.
 func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
-	}
-	if p.Kernel != "" {
-		return nil, fmt.Errorf("kernels: %q is not of the CPU's filter", p.Kernel)
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }
@@ -41,7 +37,7 @@ func (f *cpuFilter) Held() int { return 0 }
 
 func (f *cpuFilter) Flush(context.Context, pipeline.Emit) error { return nil }
 
-// Process takes in and emits one frame of the filter's pool.
+// Process filters one frame and emits the result in a frame of the filter's pool.
 func (f *cpuFilter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	out, err := f.filtered(ctx, in)
 	in.Release()

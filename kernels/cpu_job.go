@@ -10,11 +10,12 @@ import (
 	"vidfilter/pipeline"
 )
 
-// tieUp is added before rounding to nearest, as nearest does with a smaller number: what is a tie by the
-// formulas must not depend on a float's last bit. It is larger than the float32 error of any sample.
+// tieUp is added before rounding to nearest, like nearest's smaller constant, so that exact ties
+// of the formulas do not depend on the last bit of a float. It exceeds the float32 error of any
+// sample.
 const tieUp = 1.0 / 16384
 
-// fillJob sets a job's constants, all that does not depend on where the frame lies.
+// fillJob sets a job's constants: everything that does not depend on the frame's address.
 func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	*j = C.vf_job{}
 	sx, sy := format.ChromaShift()
@@ -23,7 +24,7 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	fillColour(&j.color, t)
 	j.scale = C.float(rangeScale(p))
 	side := 2*p.Radius + 1
-	for dy, row := range spatialWeights(p) {
+	for dy, row := range SpatialWeights(p) {
 		for dx, gs := range row {
 			if p.Range == Gaussian {
 				gs = max(math.Log2(gs), -1e6)
@@ -33,7 +34,7 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	}
 }
 
-// pointJob lets a job work on two fields, whose memory is pinned: C keeps pointers to it.
+// pointJob points a job at two fields. C keeps the pointers, so their memory is pinned.
 func pointJob(j *C.vf_job, to, from field, pinner *runtime.Pinner) {
 	for i := range (pipeline.Format{Layout: from.layout}).NumPlanes() {
 		src, dst := &from.planes[i].Data[0], &to.planes[i].Data[0]
@@ -46,15 +47,15 @@ func pointJob(j *C.vf_job, to, from field, pinner *runtime.Pinner) {
 	j.chroma_read, j.chroma_write = C.int(from.chromaRead), C.int(from.chromaWrite)
 }
 
-// unpointJobs takes the pointers out again, before their memory is unpinned.
+// unpointJobs clears the pointers before their memory is unpinned.
 func unpointJobs(jobs *[2]C.vf_job) {
 	for k := range jobs {
 		jobs[k].src, jobs[k].dst = [3]*C.uint8_t{}, [3]*C.uint8_t{}
 	}
 }
 
-// rangeScale is what distances are multiplied by; see vf_job.scale. A sigma so small or so large that
-// float32 could not hold the squares gives way to one with the same result.
+// rangeScale is the factor of distances; see vf_job.scale. A sigma too small or too large for
+// float32 to hold the squares is clamped to one with the same result.
 func rangeScale(p Params) float64 {
 	s := 1 / (math.Sqrt2 * p.SigmaR)
 	if p.Range == Gaussian {
@@ -63,8 +64,8 @@ func rangeScale(p Params) float64 {
 	return min(max(s, 1e-6), 1e6)
 }
 
-// fillColour sets the linear maps between samples and colours: each is found from the transform by feeding
-// it zero and the units.
+// fillColour derives the linear maps between samples and colours by feeding the transform zero and
+// the unit vectors.
 func fillColour(j *C.vf_color, t transform) {
 	r0, g0, b0 := t.rgb(0, 0, 0)
 	j.r_0, j.g_0, j.b_0 = C.float(r0+tieUp), C.float(g0+tieUp), C.float(b0+tieUp)
@@ -75,7 +76,6 @@ func fillColour(j *C.vf_color, t transform) {
 	j.r_v, j.g_v = C.float(rv-r0), C.float(gv-g0)
 
 	y0, u0, v0 := t.yuv(0, 0, 0)
-	j.y[3], j.u[3], j.v[3] = C.float(y0+tieUp), C.float(u0+tieUp), C.float(v0+tieUp)
 	for c := range 3 {
 		var unit [3]float64
 		unit[c] = 1
@@ -85,11 +85,11 @@ func fillColour(j *C.vf_color, t transform) {
 	for c, k := range [3]float64{t.kr, t.kg, t.kb} {
 		j.luma[c] = C.float(k)
 	}
-	lab := newLab()
-	for i, x := range lab.linear {
+	linear, xyz := LabTables()
+	for i, x := range linear {
 		j.linear[i] = C.float(x)
 	}
-	for i, row := range lab.xyz {
+	for i, row := range xyz {
 		for k, x := range row {
 			j.xyz[3*i+k] = C.float(x)
 		}

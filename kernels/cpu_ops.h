@@ -1,4 +1,5 @@
-// The operations that GCC's vector extensions lack, for each instruction set. Included by cpu_vectors.h.
+// The operations that GCC's vector extensions lack, for each instruction set. Included by
+// cpu_vectors.h.
 //
 //   fmadd, fnmadd   a b + c, c - a b
 //   reciprocal      1 / x to 12 bits or better
@@ -6,7 +7,7 @@
 //   scale2          x 2^n for a whole n of -127 to 0
 //   load_u8         VL bytes to floats; store_u8 whole numbers of 0 to 255 to VL bytes
 //   rsqrt           1 / sqrt(x) to 12 bits or better, for a normal x above 0
-//   load_u16, store_u16   the same of 16 bits; store_u16 rounds, and takes what is outside for what is nearest to it
+//   load_u16, store_u16   the same with 16 bits; store_u16 rounds and saturates
 //   add_pairs       a0+a1, a2+a3, ... b0+b1, ...: neighbours' sums of 2 VL columns
 
 #ifdef VF_ISA_AVX512
@@ -72,7 +73,7 @@ INLINE vf add_pairs(vf a, vf b)
 	return (vf)_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(sums), 0xd8));
 }
 
-#else // any machine: what the compiler makes of it
+#else // any machine: left to the compiler
 
 INLINE vf fmadd(vf a, vf b, vf c) { return a * b + c; }
 INLINE vf fnmadd(vf a, vf b, vf c) { return c - a * b; }
@@ -86,7 +87,7 @@ INLINE vf scale2(vf x, vf n) { return (vf)((vi)x + (to_int(n) << 23)); }
 
 INLINE vf round_near(vf x)
 {
-	const float magic = 12582912; // 1.5 * 2^23: beyond it floats are whole
+	const float magic = 12582912; // 1.5 * 2^23: floats are whole beyond 2^23
 	return (x + magic) - magic;
 }
 
@@ -105,7 +106,7 @@ INLINE void store_u8(uint8_t *p, vi x)
 
 INLINE vf rsqrt(vf x)
 {
-	vf y = (vf)(0x5f3759df - ((vi)x >> 1)); // the exponent halved, and two of Newton's steps
+	vf y = (vf)(0x5f3759df - ((vi)x >> 1)); // halve the exponent, then two Newton steps
 	for (int i = 0; i < 2; i++) y = y * (1.5f - 0.5f * x * y * y);
 	return y;
 }

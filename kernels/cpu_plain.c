@@ -1,5 +1,5 @@
-// The filter in plain C with vectors of four, which every compiler target has or can take apart. It also holds what does
-// not depend on the instruction set.
+// The filter in plain C with vectors of four, which every target of the compiler has or can
+// emulate. This file also holds the functions that do not depend on the instruction set.
 #define _POSIX_C_SOURCE 200112L
 #include <stdlib.h>
 #define VL 4

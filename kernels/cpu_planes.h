@@ -1,4 +1,5 @@
-// Rows of samples to rows of the ring, and results to rows of samples. Included by cpu_tile.h.
+// Converts rows of samples to rows of the ring, and results to rows of samples. Included by
+// cpu_tile.h.
 
 INLINE float *ring_row(scratch *s, int y)
 {
@@ -16,13 +17,13 @@ static int border_index(int i, int n, int border)
 		if (i < 0) i += period;
 		return i < n ? i : period - i;
 	}
-	return i < 0 ? 0 : n - 1; // clamp; skip too, whose results there are not used
+	return i < 0 ? 0 : n - 1; // clamp; also skip, whose results there are unused
 }
 
-// Rounding: results of formulas that are ties on paper must not depend on the last bit of a float, so all ties go up.
+// Exact ties of the formulas must not depend on the last bit of a float, so all ties round up.
 #define TIE_UP (1.0f / 16384)
 
-// Colours are scaled where the distance is measured in them.
+// Colours are scaled if the distance is measured in them.
 INLINE float colour_scale(const vf_job *j)
 {
 	return j->distance == VF_DIST_RGB || j->distance == VF_DIST_CHANNEL ? j->scale : 1;
@@ -30,7 +31,8 @@ INLINE float colour_scale(const vf_job *j)
 
 INLINE vf to_word(vf x) { return clamp255(round_near(x)); }
 
-// Samples (of unit bytes) are read where they lie if whole vectors stay within the row of width samples, else from a copy.
+// stage returns samples (of unit bytes) in place if whole vectors stay within the row of width
+// samples, else a copy.
 INLINE const uint8_t *stage(uint8_t *copy, const uint8_t *row, int first, int n, int width, size_t unit)
 {
 	row += first * unit;
@@ -39,11 +41,12 @@ INLINE const uint8_t *stage(uint8_t *copy, const uint8_t *row, int first, int n,
 	return copy;
 }
 
-// Results are written where they belong if they are whole vectors, else by unstage: beyond may be another thread's tile.
+// Results are written in place if they are whole vectors, else through unstage: the bytes beyond
+// may be another thread's tile.
 INLINE uint8_t *stage_out(uint8_t *copy, uint8_t *to, int n) { return n % VL ? copy : to; }
 INLINE void unstage(const uint8_t *copy, uint8_t *to, int n) { if (n % VL) memcpy(to, copy, n); }
 
-// A tile's rows lie a pitch apart, where the hardware does not look ahead.
+// Rows of a tile are a pitch apart, which the hardware prefetcher does not follow.
 INLINE void prefetch(const uint8_t *p, int n)
 {
 	for (int i = 0; i < n; i += 64) __builtin_prefetch(p + i);
@@ -55,7 +58,8 @@ INLINE void repeat(uint8_t *to, const uint8_t *from, int n, int times)
 	else for (int i = 0; i < n; i++) to[2 * i] = to[2 * i + 1] = from[i];
 }
 
-// What U and V of chroma row cy add to the colours of columns c0 <= x < c1, c0 even. The constants hold TIE_UP.
+// load_chroma computes the contribution of U and V of chroma row cy to the colours of columns c0
+// <= x < c1, c0 even. The constants hold TIE_UP.
 static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 {
 	if (s->chroma_row == cy) return;
@@ -115,10 +119,11 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 	}
 }
 
-// The cube root of 0.008 to 1, and the straight part of the Lab formula below.
+// The cube root for 0.008 to 1, and the linear part of the CIE-Lab formula below.
 INLINE vf lab_curve(vf t)
 {
-	// The exponent divided by three and two of Halley's steps, each of which triples the right digits.
+	// Divide the exponent by three, then take two Halley steps, each of which triples the correct
+	// digits.
 	vi bits = to_int(to_float((vi)t) * (1.0f / 3)) + 0x2a517d3c;
 	vf x = (vf)bits;
 	for (int i = 0; i < 2; i++) {
@@ -130,7 +135,7 @@ INLINE vf lab_curve(vf t)
 	return (vf)((high & (vi)x) | (~high & (vi)line));
 }
 
-// Adds L, a, b (scaled) behind R, G, B of n columns.
+// Appends L, a, b (scaled) to R, G, B of n columns.
 static void add_lab(const vf_job *j, float *row, int n)
 {
 	const float *m = j->color.xyz;
@@ -150,7 +155,7 @@ static void add_lab(const vf_job *j, float *row, int n)
 	}
 }
 
-// Adds E (scaled) behind R, G, B of n columns.
+// Appends E (scaled) to R, G, B of n columns.
 static void add_luma(const vf_job *j, float *row, int n)
 {
 	for (int i = 0; i < n; i += VL) {
@@ -159,22 +164,23 @@ static void add_luma(const vf_job *j, float *row, int n)
 	}
 }
 
-// load_row brings row y, which may lie outside the picture, into the ring.
+// load_row loads row y, which may lie outside the picture, into the ring.
 static void load_row(const vf_job *j, scratch *s, int y)
 {
 	float *row = ring_row(s, y);
 	int r = j->radius, at = border_index(y, j->height, j->border);
-	if (at < 0) { // black is zero in every plane, L, a, b and E included
+	if (at < 0) { // black is zero in every plane, including L, a, b and E
 		memset(row, 0, (size_t)s->planes * ROW * sizeof *row);
 		return;
 	}
-	int c0 = s->x0 > PAD ? s->x0 - PAD : 0; // more than r columns, so that vectors are stored aligned
+	// PAD is more than r columns; it keeps vector stores aligned.
+	int c0 = s->x0 > PAD ? s->x0 - PAD : 0;
 	int c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
 	float *to = row + PAD + c0 - s->x0;
 	(j->layout == VF_RGBA ? load_rgba : load_yuv)(j, s, to, at, c0, c1);
 	if (j->distance == VF_DIST_LAB) add_lab(j, to, c1 - c0);
 	if (j->distance == VF_DIST_LUMA) add_luma(j, to, c1 - c0);
-	float *origin = row + PAD - s->x0; // the column x of plane c is origin[c * ROW + x]
+	float *origin = row + PAD - s->x0; // column x of plane c is origin[c * ROW + x]
 	for (int c = 0; c < s->planes; c++) {
 		for (int x = s->x0 - r; x < 0; x++) {
 			int from = border_index(x, j->width, j->border);
@@ -187,62 +193,89 @@ static void load_row(const vf_job *j, scratch *s, int y)
 	}
 }
 
-// The border skip: words of the row y whose window leaves the picture stay as they are.
-static void keep_words(const vf_job *j, scratch *s, int y)
+// Results to planes: the changes of words, whole levels in s->out, are added to the samples.
+
+// The border skip: words of row y whose window leaves the picture do not change.
+static void skip_border(const vf_job *j, scratch *s, int y)
 {
 	int r = j->radius, whole = y < r || y + r >= j->height;
-	const float *word = ring_row(s, y) + PAD;
-	float unscale = 1 / colour_scale(j), *out = s->out[y & 1][0] + PAD;
+	float *out = s->out[y & 1][0] + PAD;
 	for (int x = 0; x < s->x1 - s->x0; x++) {
 		if (!whole && s->x0 + x >= r && s->x0 + x + r < j->width) continue;
-		for (int c = 0; c < 3; c++) out[c * ROW + x] = (float)(int)(word[c * ROW + x] * unscale + 0.5f);
+		for (int c = 0; c < 3; c++) out[c * ROW + x] = 0;
 	}
 }
 
-// Results to planes.
+// added returns samples plus a change of colour, converted by k.
+INLINE vf added(const uint8_t *samples, const float *k, vf r, vf g, vf b)
+{
+	vf x = fmadd(r, splat(k[0]), load_u8(samples) + TIE_UP);
+	return to_word(fmadd(b, splat(k[2]), fmadd(g, splat(k[1]), x)));
+}
 
 static void store_luma(const vf_job *j, scratch *s, int y)
 {
-	const float *in = s->out[y & 1][0] + PAD;
+	const float *change = s->out[y & 1][0] + PAD;
 	int n = s->x1 - s->x0;
+	const uint8_t *from = stage(s->y8, j->src[0] + y * j->src_pitch[0], s->x0, n, j->width, 1);
 	uint8_t *row = j->dst[0] + y * j->dst_pitch[0] + s->x0, *to = stage_out(s->y8, row, n);
-	vf kr = splat(j->color.y[0]), kg = splat(j->color.y[1]), kb = splat(j->color.y[2]), offset = splat(j->color.y[3]);
 	for (int i = 0; i < n; i += VL) {
-		vf e = fmadd(load(in + i), kr, offset);
-		e = fmadd(load(in + ROW + i), kg, e);
-		e = fmadd(load(in + 2 * ROW + i), kb, e);
-		store_u8(to + i, to_int(round_near(e)));
+		const float *c = change + i;
+		store_u8(to + i, to_int(added(from + i, j->color.y, load(c), load(c + ROW), load(c + 2 * ROW))));
 	}
 	unstage(to, row, n);
 }
 
 static void store_rgba(const vf_job *j, scratch *s, int y)
 {
-	const float *in = s->out[y & 1][0] + PAD;
+	const float *change = s->out[y & 1][0] + PAD;
 	int n = s->x1 - s->x0;
 	memcpy(s->rgba8, j->src[0] + y * j->src_pitch[0] + 4 * (ptrdiff_t)s->x0, 4 * (size_t)n);
 	for (int i = 0; i < n; i += VL) {
 		vi w;
 		memcpy(&w, s->rgba8 + 4 * i, sizeof w);
-		w &= (int32_t)0xff000000; // alpha stays
-		for (int c = 0; c < 3; c++) w |= to_int(load(in + c * ROW + i)) << 8 * c;
+		// Each sum is within 0 to 255, so nothing carries.
+		for (int c = 0; c < 3; c++) w += to_int(load(change + c * ROW + i)) << 8 * c;
 		memcpy(s->rgba8 + 4 * i, &w, sizeof w);
 	}
 	memcpy(j->dst[0] + y * j->dst_pitch[0] + 4 * (ptrdiff_t)s->x0, s->rgba8, 4 * (size_t)n);
 }
 
-// store_chroma writes chroma row cy from the words of one row (rows = 1) or of two.
+// The n samples of U or V of chroma row cy that belong to the tile, from c0 on, and their
+// destination, staged if necessary.
+typedef struct { const uint8_t *from; uint8_t *to, *row; } chroma_part;
+
+static chroma_part chroma_of(const vf_job *j, uint8_t *copy, int plane, int cy, int c0, int n)
+{
+	chroma_part p;
+	int pairs = j->layout == VF_NV12, width = (j->width + j->sub_x) >> j->sub_x;
+	const uint8_t *from = j->src[pairs ? 1 : plane] + cy * j->src_pitch[pairs ? 1 : plane];
+	if (!pairs) {
+		p.row = j->dst[plane] + cy * j->dst_pitch[plane] + c0;
+		p.from = stage(copy, from, c0, n, width, 1), p.to = stage_out(copy, p.row, n);
+		return p;
+	}
+	for (int i = 0; i < n; i++) copy[i] = from[2 * (c0 + i) + plane - 1];
+	p.from = p.to = copy, p.row = j->dst[1] + cy * j->dst_pitch[1] + 2 * c0 + plane - 1;
+	return p;
+}
+
+static void end_chroma(const vf_job *j, chroma_part p, int n)
+{
+	if (j->layout == VF_NV12)
+		for (int i = 0; i < n; i++) p.row[2 * i] = p.to[i];
+	else
+		unstage(p.to, p.row, n);
+}
+
+// store_chroma writes chroma row cy from the changes of words in one row (rows = 1) or two.
 static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int rows)
 {
 	int n = s->x1 - s->x0, cn = (n + j->sub_x) >> j->sub_x, c0 = s->x0 >> j->sub_x;
 	float *a = s->out[first][0] + PAD, *b = s->out[first + rows - 1][0] + PAD;
 	float parts = 1.0f / (2 << j->sub_x);
-	uint8_t *u_row = j->dst[1] + cy * j->dst_pitch[1] + c0, *v_row = j->dst[2] + cy * j->dst_pitch[2] + c0;
-	uint8_t *u_to = j->layout == VF_NV12 ? s->u8 : stage_out(s->u8, u_row, cn);
-	uint8_t *v_to = j->layout == VF_NV12 ? s->v8 : stage_out(s->v8, v_row, cn);
-	vf ku[4], kv[4];
-	for (int c = 0; c < 4; c++) ku[c] = splat(j->color.u[c]), kv[c] = splat(j->color.v[c]);
-	for (int c = 0; c < 3; c++) { // an odd last column counts for the one that does not exist
+	chroma_part u = chroma_of(j, s->u8, 1, cy, c0, cn), v = chroma_of(j, s->v8, 2, cy, c0, cn);
+	for (int c = 0; c < 3; c++) { // an odd last column also stands in for the missing one
 		a[c * ROW + n] = a[c * ROW + n - 1];
 		b[c * ROW + n] = b[c * ROW + n - 1];
 	}
@@ -256,49 +289,18 @@ static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int row
 				mean[c] = load(pa + i) + load(pb + i);
 			mean[c] *= parts;
 		}
-		vf u = fmadd(mean[0], ku[0], fmadd(mean[1], ku[1], fmadd(mean[2], ku[2], ku[3])));
-		vf v = fmadd(mean[0], kv[0], fmadd(mean[1], kv[1], fmadd(mean[2], kv[2], kv[3])));
-		store_u8(u_to + i, to_int(to_word(u)));
-		store_u8(v_to + i, to_int(to_word(v)));
+		store_u8(u.to + i, to_int(added(u.from + i, j->color.u, mean[0], mean[1], mean[2])));
+		store_u8(v.to + i, to_int(added(v.from + i, j->color.v, mean[0], mean[1], mean[2])));
 	}
-	if (j->layout == VF_NV12) {
-		for (int i = 0; i < cn; i++) u_row[c0 + 2 * i] = s->u8[i], u_row[c0 + 2 * i + 1] = s->v8[i];
-		return;
-	}
-	unstage(u_to, u_row, cn);
-	unstage(v_to, v_row, cn);
-}
-
-// The border skip: copies what lies outside the inner part of a plane in row y and columns x0 <= x < x1; unit is the bytes of
-// one column.
-static void keep_samples(const vf_job *j, int plane, int y, int x0, int x1, int unit)
-{
-	const int *in = j->inner[plane > 0];
-	const uint8_t *from = j->src[plane] + y * j->src_pitch[plane];
-	uint8_t *to = j->dst[plane] + y * j->dst_pitch[plane];
-	int whole = y < in[1] || y >= in[3];
-	int left = whole || in[0] > x1 ? x1 : in[0], right = in[2] < x0 ? x0 : in[2];
-	if (left > x0) memcpy(to + x0 * unit, from + x0 * unit, (size_t)(left - x0) * unit);
-	if (!whole && x1 > right) memcpy(to + right * unit, from + right * unit, (size_t)(x1 - right) * unit);
-}
-
-static void keep_chroma(const vf_job *j, const scratch *s, int cy)
-{
-	int c0 = s->x0 >> j->sub_x, c1 = (s->x1 + j->sub_x) >> j->sub_x;
-	if (j->layout == VF_NV12) {
-		keep_samples(j, 1, cy, c0, c1, 2);
-		return;
-	}
-	keep_samples(j, 1, cy, c0, c1, 1);
-	keep_samples(j, 2, cy, c0, c1, 1);
+	end_chroma(j, u, cn);
+	end_chroma(j, v, cn);
 }
 
 static void store_rows(const vf_job *j, scratch *s, int y, int rows)
 {
 	for (int k = 0; k < rows; k++) {
-		if (j->border == VF_SKIP) keep_words(j, s, y + k);
+		if (j->border == VF_SKIP) skip_border(j, s, y + k);
 		(j->layout == VF_RGBA ? store_rgba : store_luma)(j, s, y + k);
-		if (j->border == VF_SKIP) keep_samples(j, 0, y + k, s->x0, s->x1, j->layout == VF_RGBA ? 4 : 1);
 	}
 	if (j->layout == VF_RGBA) return;
 	int step = 1 << j->sub_y;
@@ -306,6 +308,5 @@ static void store_rows(const vf_job *j, scratch *s, int y, int rows)
 		int cy = (y + k) >> j->sub_y;
 		if (cy >= j->chroma_write) return;
 		store_chroma(j, s, cy, k, rows - k < step ? rows - k : step);
-		if (j->border == VF_SKIP) keep_chroma(j, s, cy);
 	}
 }

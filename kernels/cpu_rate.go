@@ -5,8 +5,9 @@ import "C"
 
 import "time"
 
-// MultiplyAdds measures what one core can do: how many vector multiply-adds it runs in a second when they
-// wait for nothing, and how many floats one holds. It takes about 50 ms. Benchmarks compare the filter with it.
+// MultiplyAdds measures the peak of one core: the vector multiply-adds per second when none waits
+// for another, and the floats in a vector. It takes about 50 ms. Benchmarks compare the filter
+// with it.
 func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
 	const rounds = 1 << 20 // of 12 each
 	for range 5 {
@@ -17,6 +18,7 @@ func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
 	return lanes, perSecond
 }
 
-// MultipliesPerTap is how many vector instructions of the multiplier units the default options take for one
-// tap: 3 multiply-adds for the distance, a reciprocal, a multiplication, 3 multiply-adds for the sums; see cpu_tile.h.
+// MultipliesPerTap is the number of vector instructions on the multiplier units for one tap with
+// the default options: 3 multiply-adds for the distance, a reciprocal, a multiplication, and 3
+// multiply-adds for the sums; see cpu_tile.h.
 const MultipliesPerTap = 8

@@ -13,17 +13,17 @@ import (
 	"vidfilter/pipeline"
 )
 
-// cpuRecursive is the recursive filter on the CPU: all rows, then all columns, once an iteration. Between passes a picture takes 6 bytes a
-// pixel.
+// cpuRecursive is the recursive filter on the CPU: in each iteration all rows, then all columns.
+// Between passes a picture takes 6 bytes a pixel.
 type cpuRecursive struct {
 	cpu    *CPU
 	params Params
-	format pipeline.Format // what the rest is for
+	format pipeline.Format // that the other fields belong to
 
-	jobs    *[2]C.vf_job  // of the fields
-	passes  *[2]C.vf_pass // of the fields, for the sigma of one iteration
+	jobs    *[2]C.vf_job  // one per field
+	passes  *[2]C.vf_pass // one per field, for the sigma of one iteration
 	between [2][]C.uint16_t
-	lanes   [][]C.float // of the workers
+	lanes   [][]C.float // one per worker
 	pinner  runtime.Pinner
 }
 
@@ -64,10 +64,11 @@ func flag(b bool) C.int {
 func rowUnits(j *C.vf_job) int    { return padded(int(j.height)) / C.VF_STRIP }
 func columnUnits(j *C.vf_job) int { return (int(j.width) + C.VF_UNIT - 1) / C.VF_UNIT }
 
-// padded returns a number of rows or columns rounded up to whole strips.
+// padded rounds a number of rows or columns up to whole strips.
 func padded(n int) int { return (n + C.VF_STRIP - 1) / C.VF_STRIP * C.VF_STRIP }
 
-// pass has the workers do each unit of n fields once, whoever comes first, until the context ends.
+// pass distributes the units of n fields among the workers, each unit once, until the context
+// ends.
 func (f *cpuRecursive) pass(ctx context.Context, n int, units func(*C.vf_job) int,
 	do func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int)) {
 	first, total := units(&f.jobs[0]), 0
@@ -90,8 +91,8 @@ func (f *cpuRecursive) pass(ctx context.Context, n int, units func(*C.vf_job) in
 	})
 }
 
-// configure makes what depends on the format: constants, and memory for both fields of an interlaced frame, which take no more than a
-// progressive one.
+// configure sets up the format's constants, and memory for both fields of an interlaced frame,
+// which need no more than a progressive one.
 func (f *cpuRecursive) configure(format pipeline.Format) error {
 	t, err := newTransform(format)
 	if err != nil {
@@ -110,7 +111,7 @@ func (f *cpuRecursive) configure(format pipeline.Format) error {
 	return nil
 }
 
-// point lets the jobs work on two frames, and returns how many fields they have.
+// point points the jobs at two frames and returns the number of fields.
 func (f *cpuRecursive) point(out, in *pipeline.Frame) int {
 	from, n := fieldsOf(in, in.Interlaced)
 	to, _ := fieldsOf(out, in.Interlaced)
@@ -134,16 +135,17 @@ func (f *cpuRecursive) unpoint() {
 	}
 }
 
-// fillPass sets the constants of a pass; see vf_pass. Beyond 40 halvings of the slower pole a distance is as good as infinite.
+// fillPass sets the constants of a pass; see vf_pass. Distances beyond 40 halvings of the slower
+// pole are as good as infinite.
 func fillPass(p *C.vf_pass, params Params, sigma float64) {
 	r := newRecursion(params, sigma)
-	p.slope = C.float(r.slope / (C.VF_STEPS * C.VF_STEPS))
+	p.slope = C.float(r.Slope / (C.VF_STEPS * C.VF_STEPS))
 	slowest := math.Inf(1)
-	for i := range r.rate {
-		power := real(r.rate[i]) * math.Log2E
+	for i := range r.Rate {
+		power := real(r.Rate[i]) * math.Log2E
 		slowest = min(slowest, -power)
-		p.power[i], p.turn[i] = C.float(power), C.float(imag(r.rate[i])/(2*math.Pi))
-		p.drive[i] = [2]C.float{C.float(real(r.drive[i])), C.float(imag(r.drive[i]))}
+		p.power[i], p.turn[i] = C.float(power), C.float(imag(r.Rate[i])/(2*math.Pi))
+		p.drive[i] = [2]C.float{C.float(real(r.Drive[i])), C.float(imag(r.Drive[i]))}
 	}
 	p.most = C.float(40 / slowest)
 }

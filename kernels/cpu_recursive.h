@@ -1,25 +1,28 @@
-// The recursive edge-aware Gaussian in the form of recursive.go that has the differences drive it:
+// The recursive edge-aware Gaussian in the form of recursive.go that is driven by differences:
 //
 //   h+[k] = b^D[k] h+[k-1] + c[k] (f[k] - f[k-1])      forwards, h-[k] the same backwards
 //   out[k] = f[k] + Re sum_i (h+[k] + h-[k])
 //
-// Included behind cpu_tile.h, once for each instruction set, whose loads and stores of planes it shares. Every lane is one line: columns
-// as they lie, rows after blocks of 16 x 16 have been transposed, so that both directions are one loop (smooth) over a strip of 16 lines.
-// A line is walked twice. Forwards leaves f + Re h+ in memory that fits the level-2 cache, backwards adds Re h- and writes. A pixel takes
-// of the multiplier units
+// Included after cpu_tile.h, once for each instruction set, and uses its loads and stores of
+// planes. Every lane is one line: columns directly, rows after transposing blocks of 16 x 16, so
+// that both directions are one loop (smooth) over a strip of 16 lines. A line is walked twice. The
+// forward walk leaves f + Re h+ in memory that fits the level-2 cache, the backward walk adds Re
+// h- and writes. Instructions on the multiplier units for a pixel:
 //
-//    9      the distance D and 1/D: a reciprocal square root and one of Newton's steps
-//   34      b^D of two poles: 2^x by a polynomial, sine and cosine by polynomials of half the angle
-//   14      c = p (b^D - 1) / D, and what joins sine, cosine and the power
-//   36      the recursions: three channels, two poles, four multiply-adds and two multiplications
+//      9   the distance D and 1/D: a reciprocal square root and a Newton step
+//     34   b^D of two poles: 2^x, and sine and cosine of half the angle, by polynomials
+//     14   c = p (b^D - 1) / D, and combining sine, cosine and the power
+//     36   the recursions: three channels, two poles, four multiply-adds and two multiplications
 //
-// 93 instructions for VL pixels in each of two walks, of rows and again of columns: 23 for a pixel and an iteration in AVX-512. b^D is worked
-// out in both walks: kept, it would not fit the cache, and take as long to store and load. With two iterations this is two thirds of the
-// time; transposing is a sixth, and the way from planes and to planes the rest. Memory does not bound it: 12 bytes a pixel and pass.
-// Errors: b^D to 2e-06 of itself (its polynomials), D to 1e-07; the 16 bits between passes weigh more. Lines do not depend on each other,
-// so any split of the work gives the same bits.
+// That is 93 instructions for VL pixels in each of two walks, over rows and again over columns: 23
+// for a pixel and an iteration in AVX-512. b^D is computed in both walks: stored, it would not fit
+// the cache, and storing and loading would take as long. With two iterations this is two thirds of
+// the time; transposing takes a sixth, and converting from and to planes the rest. Memory is not
+// the bottleneck: 12 bytes a pixel and pass. Relative errors: 2e-06 for b^D (its polynomials),
+// 1e-07 for D; the 16 bits between passes weigh more. Lines are independent, so any split of the
+// work gives the same bits.
 
-// A pass's constants in vectors, and one step's.
+// The constants of a pass as vectors, and those of one step.
 typedef struct { vf power, turn, drive_re, drive_im; } pole;
 typedef struct { vf re, im, drive_re, drive_im; } link;
 
@@ -28,8 +31,9 @@ INLINE pole pole_of(const vf_pass *p, int i)
 	return (pole){splat(p->power[i]), splat(p->turn[i]), splat(p->drive[i][0]), splat(p->drive[i][1])};
 }
 
-// Everything up to the recursions is done for PAIR pixels and both poles at a time, one operation for all before the next: a chain of some
-// thirty dependent operations would keep the multipliers waiting, and the processor looks ahead no farther than one and a half pixels.
+// Up to the recursions, everything is done for PAIR pixels and both poles at a time, one operation
+// for all before the next: a chain of some thirty dependent operations would stall the
+// multipliers, since the processor looks ahead no more than one and a half pixels.
 enum { PAIR = 2, CHAINS = 2 * PAIR };
 #define EACH(i, n) for (int i = 0; i < n; i++)
 
@@ -46,8 +50,8 @@ INLINE void exp2_small(vf x[CHAINS])
 	EACH(i, CHAINS) x[i] = scale2(p[i], n[i]);
 }
 
-// half_angle returns sqrt(2) times sine and cosine of pi t for t of -1/2 to 1/2, to 8e-07 and 9e-06: then cos 2 pi t is 1 - s^2, and
-// sin 2 pi t is s c.
+// half_angle returns sqrt(2) times sine and cosine of pi t for t of -1/2 to 1/2, to 8e-07 and
+// 9e-06. Then cos 2 pi t is 1 - s^2, and sin 2 pi t is s c.
 INLINE void half_angle(const vf t[CHAINS], vf s[CHAINS], vf c[CHAINS])
 {
 	static const float ks[] = {-0.784374032f, 3.59478808f, -7.30744342f, 4.44286790f};
@@ -63,7 +67,8 @@ INLINE void half_angle(const vf t[CHAINS], vf s[CHAINS], vf c[CHAINS])
 	EACH(i, CHAINS) s[i] *= t[i];
 }
 
-// links returns b^D and c, pixel by pixel and of each the poles; distance is D, not more than pass.most, and inverse 1/D.
+// links returns b^D and c for each pixel and, within it, each pole; distance is D, at most
+// pass.most, and inverse 1/D.
 INLINE void links(link l[CHAINS], const pole p[2], const vf distance[PAIR], const vf inverse[PAIR])
 {
 	vf m[CHAINS], t[CHAINS], s[CHAINS], c[CHAINS];
@@ -82,7 +87,7 @@ INLINE void links(link l[CHAINS], const pole p[2], const vf distance[PAIR], cons
 	}
 }
 
-// What a walk carries from pixel to pixel: the last one's colour and h of each channel and pole.
+// The state of a walk: the last pixel's colour and h of each channel and pole.
 typedef struct { vf f[3], re[3][2], im[3][2]; } walk;
 
 INLINE void start_at(walk *w, const uint16_t *f)
@@ -93,7 +98,7 @@ INLINE void start_at(walk *w, const uint16_t *f)
 	}
 }
 
-// go_on goes to the next two pixels, f[0] and f[1], and returns the sum of h of each.
+// go_on advances by two pixels, f[0] and f[1], and returns the sum of h at each.
 INLINE void go_on(walk *w, const vf_pass *p, const pole pole[2], const uint16_t *const f[PAIR], vf colour[PAIR][3], vf sum[PAIR][3])
 {
 	vf d[PAIR][3], x[PAIR], inverse[PAIR], distance[PAIR], half[PAIR];
@@ -120,7 +125,8 @@ INLINE void go_on(walk *w, const vf_pass *p, const pole pole[2], const uint16_t 
 	}
 }
 
-// smooth filters VL lines of n pixels in place. kept has room for 3 n vectors. A walk whose last pair has one pixel goes there twice.
+// smooth filters VL lines of n pixels in place. kept has room for 3 n vectors. If the last pair of
+// a walk has only one pixel, it is visited twice.
 static void smooth(const vf_pass *p, uint16_t *f, int n, float *kept)
 {
 	enum { STEP = 3 * VF_STRIP };
@@ -151,7 +157,7 @@ typedef uint16_t v8 __attribute__((vector_size(16)));
 INLINE v8 low(v8 a, v8 b) { return __builtin_shuffle(a, b, (v8){0, 8, 1, 9, 2, 10, 3, 11}); }
 INLINE v8 high(v8 a, v8 b) { return __builtin_shuffle(a, b, (v8){4, 12, 5, 13, 6, 14, 7, 15}); }
 
-// transpose8 mirrors 8 x 8 numbers at their diagonal: three rounds of dealing two rows into one.
+// transpose8 transposes 8 x 8 numbers by interleaving pairs of rows three times.
 INLINE void transpose8(uint16_t *to, const uint16_t *from)
 {
 	v8 a[8], b[8];
@@ -162,7 +168,7 @@ INLINE void transpose8(uint16_t *to, const uint16_t *from)
 	for (int i = 0; i < 8; i++) memcpy(to + i * 3 * VF_STRIP, &b[i], sizeof b[i]);
 }
 
-// transpose mirrors 16 rows of 16 pixels at their diagonal.
+// transpose transposes 16 rows of 16 pixels.
 static void transpose(uint16_t *to, const uint16_t *from)
 {
 	enum { STEP = 3 * VF_STRIP };
@@ -171,8 +177,8 @@ static void transpose(uint16_t *to, const uint16_t *from)
 			for (int k = 0; k < VF_STRIP; k += 8) transpose8(to + k * STEP + c + i, from + i * STEP + c + k);
 }
 
-// load_lanes brings the job's columns x0 <= x < x1, 384 at most, of 16 rows from y on into lanes. Where there are not as many rows the last
-// one is repeated.
+// load_lanes loads the job's columns x0 <= x < x1, at most 384, of 16 rows from y on into lanes.
+// If there are fewer rows, the last one is repeated.
 static void load_lanes(const vf_job *j, scratch *s, uint16_t *lanes, int y, int x0, int x1)
 {
 	_Alignas(64) uint16_t block[3 * VF_STRIP * VF_STRIP];
@@ -208,15 +214,18 @@ void ROWS(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int y, i
 	for (int x = 0; x < padded; x += VF_STRIP) transpose(strip + x / VF_STRIP * p->strip, f + (ptrdiff_t)x * 3 * VF_STRIP);
 }
 
-// save_row makes words of n columns of row y of the strips: levels, rounded to nearest.
-static void save_row(scratch *s, const vf_pass *p, const uint16_t *strip, int y, int n)
+// save_row converts n columns of row y of the strips to changes of the picture's words: levels,
+// rounded to nearest, less the old ones.
+static void save_row(const vf_job *j, scratch *s, const vf_pass *p, const uint16_t *strip, int y, int n)
 {
+	load_row(j, s, y);
+	const float *word = ring_row(s, y) + PAD;
 	float *out = s->out[y & 1][0] + PAD;
 	for (int x = 0; x < n; x += VL) {
 		const uint16_t *from = strip + x / VF_STRIP * p->strip + (ptrdiff_t)y * 3 * VF_STRIP + x % VF_STRIP;
 		for (int c = 0; c < 3; c++) {
 			vf level = fmadd(load_u16(from + c * VF_STRIP), splat(1.0f / VF_STEPS), splat(TIE_UP - (float)VF_OFFSET / VF_STEPS));
-			store(out + c * ROW + x, to_word(level));
+			store(out + c * ROW + x, to_word(level) - load(word + c * ROW + x));
 		}
 	}
 }
@@ -228,10 +237,11 @@ void COLUMNS(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int x
 	int end = x + VF_UNIT < j->width ? x + VF_UNIT : j->width;
 	for (int i = 0; i < end - x; i += VL) smooth(p, strip + i / VF_STRIP * p->strip + i % VF_STRIP, j->height, lanes);
 	if (!to_planes) return;
-	s->x0 = x, s->x1 = end;
+	s->x0 = x, s->x1 = end, s->chroma_row = -1;
+	s->planes = 3, s->slots = 2, s->top = 0;
 	for (int y = 0; y < j->height; y += 2) {
 		int rows = j->height - y < 2 ? 1 : 2;
-		for (int k = 0; k < rows; k++) save_row(s, p, strip, y + k, end - x);
+		for (int k = 0; k < rows; k++) save_row(j, s, p, strip, y + k, end - x);
 		store_rows(j, s, y, rows);
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// recursiveCases brings each layout together with sizes, and with them in turn iterations, sigmas, matrices, ranges and field orders.
+// recursiveCases combines each layout with each size, and cycles through iterations, sigmas,
+// matrices, ranges and field orders.
 func recursiveCases() (cases []conformCase) {
 	sigmas := [][2]float64{{10, 20}, {50, 50}, {200, 150}, {1, 5}, {0.3, 100}, {60, 8}, {3000, 3000}}
 	for i := range 5 * len(testSizes) * 2 {
@@ -25,7 +26,8 @@ func recursiveCases() (cases []conformCase) {
 	return cases
 }
 
-// TestRecursiveConform holds every instruction set to the reference: at most 1 level, none in 99 % of the samples of each.
+// TestRecursiveConform compares every instruction set with the reference: at most 1 level apart,
+// and equal in 99 % of the samples of each.
 func TestRecursiveConform(t *testing.T) {
 	isas := ISAs()
 	stats := make([]kerneltest.Difference, len(isas))
@@ -55,7 +57,8 @@ func TestRecursiveConform(t *testing.T) {
 	}
 }
 
-// TestRecursiveThreads: any number of threads, the same bits; a filter that has had another format gives the same as a new one.
+// TestRecursiveThreads: results are bit-equal for any number of threads, and for a filter that has
+// had another format in between.
 func TestRecursiveThreads(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 700, Height: 333, Matrix: pipeline.BT601}
 	src, small := kerneltest.Frame(format), kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 64, Height: 70})
@@ -85,7 +88,7 @@ func TestRecursiveThreads(t *testing.T) {
 	}
 }
 
-// TestRecursiveCancel: the filter gives up with the context's cause.
+// TestRecursiveCancel: a cancelled filter returns the context's cause.
 func TestRecursiveCancel(t *testing.T) {
 	f, err := newCPU(t, 2, "").Filter(DefaultRecursive(), nil)
 	if err != nil {
@@ -100,7 +103,7 @@ func TestRecursiveCancel(t *testing.T) {
 	}
 }
 
-// TestRecursiveExtremes: at the ends of the sigmas' ranges the CPU gives the reference's levels.
+// TestRecursiveExtremes: at the ends of the sigmas' ranges the CPU matches the reference.
 func TestRecursiveExtremes(t *testing.T) {
 	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV444P, Width: 70, Height: 40, Matrix: pipeline.BT709})
 	kerneltest.Scene(src, rand.New(rand.NewPCG(35, 36)))
@@ -119,7 +122,7 @@ func TestRecursiveExtremes(t *testing.T) {
 	}
 }
 
-// BenchmarkRecursive is a frame of 1080p with the default options.
+// BenchmarkRecursive filters a 1080p frame with the default options.
 func BenchmarkRecursive(b *testing.B) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080, Matrix: pipeline.BT709}
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)

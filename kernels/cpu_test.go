@@ -27,9 +27,9 @@ func (c conformCase) String() string {
 		c.format.FullRange, c.interlaced, c.p.Radius, c.p.SigmaS, c.p.SigmaR, c.p.Range, c.p.Distance, c.p.Border)
 }
 
-// conformCases is the list that every instruction set is held to: each combination of layout, size, range
-// weight, distance and border appears, and with them in turn the radii, matrices, ranges, field orders and
-// sigmas, at steps that make each meet each: TestPairs counts.
+// conformCases returns the cases that every instruction set is tested with. Each combination of
+// layout, size, range weight, distance and border appears; radii, matrices, ranges, field orders
+// and sigmas cycle at steps that make each meet each, which TestPairs verifies.
 func conformCases() (cases []conformCase) {
 	i := 0
 	for _, size := range testSizes {
@@ -49,7 +49,8 @@ func conformCases() (cases []conformCase) {
 	return cases
 }
 
-// skipCase thins the large sizes, whose reference takes long; the last one crosses tiles both ways.
+// skipCase thins out the large sizes, whose reference is slow; the last size crosses tiles both
+// ways.
 func skipCase(size [2]int, i int) bool {
 	return size[0] > 100 && i%7 != 0 || size[0] > 500 && i%3 != 0
 }
@@ -68,8 +69,8 @@ func oneCase(i int, size [2]int, l pipeline.Layout, rw RangeWeight, d Distance, 
 	return c
 }
 
-// TestConform holds every instruction set to the reference: at most 1 level, none in 99 % of the samples
-// that each combination of range weight, distance and border gives.
+// TestConform compares every instruction set with the reference: at most 1 level apart, and equal
+// in 99 % of the samples of each combination of range weight, distance and border.
 func TestConform(t *testing.T) {
 	isas := ISAs()
 	cpus := make([]*CPU, len(isas))
@@ -114,7 +115,8 @@ func conform(t *testing.T, stats map[string]*kerneltest.Difference, isa string, 
 	stats[key].Merge(d)
 }
 
-// TestPairs sees that conformCases brings each value of each option together with each of every other.
+// TestPairs checks that conformCases combines each value of each option with each value of every
+// other.
 func TestPairs(t *testing.T) {
 	seen := map[[4]int]bool{}
 	for _, c := range conformCases() {

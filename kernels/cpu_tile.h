@@ -1,57 +1,65 @@
-// The bilateral filter of one tile: planes in, planes out. This file is compiled once for each instruction set; the
-// file that includes it defines VL (floats a vector) and the few operations that GCC's vector extensions lack.
+// The bilateral filter of one tile: planes in, planes out. This file is compiled once for each
+// instruction set; the including file defines VL (floats in a vector), and cpu_ops.h has the few
+// operations that GCC's vector extensions lack.
 //
 //   out(p) = p + sum_q w (q - p) / sum_q w,   w = Gs(q - p) R(D(p, q))
 //
-// The idea: every lane is one output pixel, and a tap is a row of neighbours loaded one sample to the side. Colours lie in
-// planar float rows, so that such a load is one unaligned vector load and no shuffle. The rows are scaled once so that the
-// squared distance is R's argument as it stands. A tap of the default options is then
+// Every lane is one output pixel, and a tap is a row of neighbours loaded at an offset. Colours
+// lie in planar float rows, so such a load is one unaligned vector load without a shuffle. The
+// rows are scaled once, which makes the squared distance the argument of R. A tap of the default
+// options is then
 //
 //   3 subtractions        dr, dg, db
 //   3 multiply-adds       t = 1 + dr^2 + dg^2 + db^2
-//   1 reciprocal          12 to 14 bits are enough: the sums below are of differences, so that an error of a weight counts
-//                         only with the distance of its pixel from p, and flat regions stay exactly flat
+//   1 reciprocal          12 to 14 bits suffice: the sums are of differences, so an error of a
+//                         weight counts only with the distance of its pixel from p, and flat
+//                         regions stay exactly flat
 //   1 multiplication      w = Gs / t
 //   4 for the sums        w, w dr, w dg, w db
 //
-// 12 instructions for VL pixels, no table, no divide; 8 of them need the two multiplier units, which bound the time. Two
-// output rows are worked at once, so that each neighbour is loaded once for both; their chroma sample can be made as soon as
-// they are done. The Gaussian starts t at log2(Gs), subtracts the squares and takes 2^t: 8 more instructions, no table either.
+// 12 instructions for VL pixels, without tables or divisions; 8 of them need the two multiplier
+// units, which are the bottleneck. Two output rows are computed together, so each neighbour is
+// loaded once for both, and their chroma sample can be stored as soon as they are done. The
+// Gaussian starts t at log2(Gs), subtracts the squares and takes 2^t: 8 more instructions, also
+// without a table.
 //
-// A tile is a strip of columns narrow enough for its ring of 2r+2 converted rows to stay in the level-1 cache. Samples become
-// words (R, G, B rounded to 8 bits) as a row enters the ring; borders are columns and rows of the ring like any others, so that
-// the loops over taps know nothing of them. Nothing reads or writes a byte outside the planes' rows: samples go through
-// small staging rows. Arithmetic does not depend on where tiles begin, so any split of a frame gives the same bits.
+// A tile is a strip of columns narrow enough for its ring of 2r+2 converted rows to stay in the
+// level-1 cache. Samples become words (R, G, B rounded to 8 bits) as a row enters the ring;
+// borders are ordinary columns and rows of the ring, so the loops over taps need no special cases.
+// Nothing reads or writes a byte outside the planes' rows: samples go through small staging rows.
+// Arithmetic does not depend on where tiles begin, so any split of a frame gives the same bits.
 
 #include <string.h>
 
 #include "cpu.h"
 
 enum {
-	PAD = 16,                          // columns before the tile in every row: the largest radius or more, even
-	MAX_TILE = 384,                    // columns of a tile: a divisor of the usual widths
-	ROW = MAX_TILE + 2 * PAD + 16,     // floats of one row of one plane, the last vector's slack included
+	PAD = 16,                          // columns before the tile in every row: even, >= the radius
+	MAX_TILE = 384,                    // columns of a tile: a divisor of common widths
+	// floats in a row of a plane, with slack for the last vector
+	ROW = MAX_TILE + 2 * PAD + 16,
 	RING = 2 * VF_MAX_RADIUS + 2,      // rows of the ring
-	MAX_PLANES = 6,                    // R, G, B and what else the distance needs
-	AHEAD = 6                          // rows that are fetched before they are needed
+	MAX_PLANES = 6,                    // R, G, B and the features of the distance
+	AHEAD = 6                          // rows to prefetch ahead
 };
 
-// The scratch of a tile; about 350 kB for the largest radius and the most planes, of which small radii touch little.
+// The scratch memory of a tile: about 350 kB for the largest radius and the most planes; small
+// radii touch little of it.
 typedef struct {
 	_Alignas(64) float ring[RING * MAX_PLANES * ROW];
-	float out[2][3][ROW];          // two rows of results: R, G, B, whole numbers
-	float chroma[3][ROW];          // what U and V add to R, G, B, for one row of chroma
+	float out[2][3][ROW];          // two rows of results: changes of R, G, B, whole numbers
+	float chroma[3][ROW];          // contribution of U and V to R, G, B, for one chroma row
 	uint8_t y8[ROW + 64], u8[ROW + 64], v8[ROW + 64], rgba8[4 * ROW + 64]; // staging
-	int chroma_row;                // which row chroma holds, or -1
+	int chroma_row;                // the row that chroma holds, or -1
 	int planes;                    // planes of each ring row in use
 	int slots;                     // rows of the ring in use
-	int x0, x1, top;               // the tile's columns; the row that slot 0 held first
+	int x0, x1, top;               // the tile's columns; the first row of slot 0
 } scratch;
 
 #include "cpu_vectors.h"
 #include "cpu_planes.h"
 
-// weight is R of t, the scaled squared distance, times Gs. For the Lorentzian, t is 1 + x.
+// weight is R of the scaled squared distance t, times Gs. For the Lorentzian, t is 1 + x.
 INLINE vf start(int range, float gs) { return range == VF_LORENTZIAN ? splat(1) : splat(gs); }
 INLINE vf add_square(int range, vf d, vf t) { return range == VF_LORENTZIAN ? fmadd(d, d, t) : fnmadd(d, d, t); }
 INLINE vf weight(int range, float gs, vf t)
@@ -97,18 +105,18 @@ INLINE void tap(int distance, int range, float gs, const centre *q, const centre
 	for (int c = 0; c < 3; c++) s->c[c] = fmadd(w, d[c], s->c[c]);
 }
 
-// finish turns sums into whole levels.
-INLINE void finish(int distance, float unscale, const centre *p, const sums *s, float *to)
+// finish converts sums to changes in whole levels.
+INLINE void finish(int distance, float unscale, const sums *s, float *to)
 {
 	vf inverse = reciprocal(s->w[0]);
 	for (int c = 0; c < 3; c++) {
 		if (distance == VF_DIST_CHANNEL) inverse = reciprocal(s->w[c]);
-		vf mean = fmadd(s->c[c], inverse, p->c[c]);
-		store(to + c * ROW, round_near(fmadd(mean, splat(unscale), splat(TIE_UP))));
+		store(to + c * ROW, round_near(fmadd(s->c[c] * inverse, splat(unscale), splat(TIE_UP))));
 	}
 }
 
-// filter_rows filters rows y and y+1 of the tile into s->out. The row y+1 may lie outside; its result is not used then.
+// filter_rows filters rows y and y+1 of the tile into s->out. Row y+1 may lie outside; its result
+// is then unused.
 INLINE void filter_rows(const vf_job *j, scratch *s, int y, int distance, int range, int r)
 {
 	const float *row[RING];
@@ -135,13 +143,13 @@ INLINE void filter_rows(const vf_job *j, scratch *s, int y, int distance, int ra
 			centre q = centre_at(distance, row[n] + x + i);
 			tap(distance, range, j->spatial[(n - 1) * n + i], &q, &p1, &s1);
 		}
-		finish(distance, unscale, &p0, &s0, s->out[0][0] + PAD + x);
-		finish(distance, unscale, &p1, &s1, s->out[1][0] + PAD + x);
+		finish(distance, unscale, &s0, s->out[0][0] + PAD + x);
+		finish(distance, unscale, &s1, s->out[1][0] + PAD + x);
 	}
 }
 
-// filter_small is filter_rows for a radius known to the compiler: all taps in one straight line, and no tap for the pixel
-// itself, whose weight is 1.
+// filter_small is filter_rows for a radius known at compile time: all taps unrolled, and none for
+// the pixel itself, whose weight is 1.
 INLINE void filter_small(const vf_job *j, scratch *s, int y, int distance, int range, const int r)
 {
 	const float *row[RING];
@@ -161,8 +169,8 @@ INLINE void filter_small(const vf_job *j, scratch *s, int y, int distance, int r
 				if (k > 0 && (k != r + 1 || i != r)) tap(distance, range, j->spatial[k * n + i - n], &q, &p1, &s1);
 			}
 		}
-		finish(distance, unscale, &p0, &s0, s->out[0][0] + PAD + x);
-		finish(distance, unscale, &p1, &s1, s->out[1][0] + PAD + x);
+		finish(distance, unscale, &s0, s->out[0][0] + PAD + x);
+		finish(distance, unscale, &s1, s->out[1][0] + PAD + x);
 	}
 }
 
@@ -209,7 +217,8 @@ void TILE(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
 	}
 }
 
-// Twelve chains: more than two units' latency asks for. The sum makes the compiler keep them all.
+// Twelve chains are more than the latency of two units needs. The sum makes the compiler keep them
+// all.
 int FMA_RATE(long n)
 {
 	vf k = splat(0.5f), a = k, b = a + k, c = b + k, d = c + k, e = d + k, f = e + k;

@@ -1,9 +1,11 @@
-// Package kernels holds the filters: a plain Go reference that defines correct (Reference), and the fast CPU
-// backend that is held against it (NewCPU): at most 1 level apart in any sample, equal in 99 % of them, and
-// bit-equal for any number of threads.
+// Package kernels implements the filters: a plain Go reference that defines the correct result
+// (Reference), and the fast CPU backend (NewCPU), which is within 1 level of it in every sample,
+// equal in 99 % of them, and bit-equal for any number of threads. GPU kernels are listed in
+// Builtin.
 //
-// The CPU backend is C with GCC's vector extensions, compiled for each instruction set and chosen at run
-// time: cpu_tile.h tells the idea, cpu_planes.h makes words of samples and samples of words, cpu_ops.h holds
-// what differs between the sets. The recursive filter is told in recursive.go and done in cpu_recursive.h. kernels/bench measures
-// the bilateral against OpenCV and FFmpeg. Beside it are the papers' own CPU programs (CPUVariants), to be read and measured.
+// The CPU backend is C with GCC's vector extensions, compiled for each instruction set and chosen
+// at run time: cpu_tile.h explains the idea, cpu_planes.h converts between samples and words,
+// cpu_ops.h holds the operations that differ between the sets. recursive.go explains the recursive
+// filter, cpu_recursive.h implements it. Package lab/papers holds the CPU programs of the papers
+// (CPUVariants). lab/rivals measures the bilateral filter against OpenCV and FFmpeg.
 package kernels

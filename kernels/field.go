@@ -2,13 +2,14 @@ package kernels
 
 import "vidfilter/pipeline"
 
-// field is what is filtered as one picture: a progressive frame, or every second row of an interlaced one
-// (a view of the same memory with double pitch).
+// field is a picture filtered on its own: a progressive frame, or every second row of an
+// interlaced one (a view of the same memory with double pitch).
 //
-// Rows of subsampled chroma in field f are the frame's chroma rows f, f+2, ... Where the height does not
-// divide by four, the second field may own one chroma row fewer than its luma rows ask for: the luma rows
-// beyond read the field's last row, and only rows that exist are written. A second field that owns no
-// chroma row at all (frames of one or two luma rows) reads the frame's first one and writes none.
+// Rows of subsampled chroma in field f are the frame's chroma rows f, f+2, ... If the height is
+// not a multiple of four, the second field may own one chroma row fewer than its luma rows need:
+// the luma rows beyond read the field's last row, and only rows that exist are written. A second
+// field without any chroma row (frames of one or two luma rows) reads the frame's first one and
+// writes none.
 type field struct {
 	layout        pipeline.Layout
 	width, height int // luma samples
@@ -17,7 +18,7 @@ type field struct {
 	chromaWrite   int // chroma rows that are this field's own
 }
 
-// fieldsOf splits a frame into what is filtered apart, from the top: n views, one or two.
+// fieldsOf splits a frame into n independently filtered views, one or two, top first.
 func fieldsOf(f *pipeline.Frame, interlaced bool) (views [2]field, n int) {
 	rows, n := rowsOf(f.Format, interlaced)
 	for i := range n {
@@ -26,7 +27,7 @@ func fieldsOf(f *pipeline.Frame, interlaced bool) (views [2]field, n int) {
 	return views, n
 }
 
-// fieldRows says which rows of a frame a field has, wherever the frame lies.
+// fieldRows is the rows of a frame that belong to a field, independent of the frame's address.
 type fieldRows struct {
 	first       [3]int // the field's first row in each plane of the frame
 	step        int    // from one row of the field to the next, in rows of the frame
@@ -35,7 +36,8 @@ type fieldRows struct {
 	chromaWrite int
 }
 
-// rowsOf returns the rows of each field of a frame, from the top: one for a progressive frame, else two.
+// rowsOf returns the rows of each field of a frame, top first: one field for a progressive frame,
+// else two.
 func rowsOf(f pipeline.Format, interlaced bool) (rows [2]fieldRows, n int) {
 	if !interlaced || f.Height < 2 {
 		return [2]fieldRows{oneField(f, 0, 1)}, 1
@@ -70,14 +72,4 @@ func (r fieldRows) of(f *pipeline.Frame) field {
 		v.planes[i] = pipeline.Plane{Data: p.Data[r.first[i]*p.Pitch:], Pitch: p.Pitch * r.step}
 	}
 	return v
-}
-
-// keptOutside returns the part of a plane whose samples the border skip filters: columns x0 to x1 and rows
-// y0 to y1 of a plane subsampled by the shifts. All samples outside stay the input's: every pixel that
-// they cover has a window that leaves the picture. An empty part is returned as zeros.
-func keptOutside(width, height, radius, shiftX, shiftY int) (x0, y0, x1, y1 int) {
-	if width <= 2*radius || height <= 2*radius {
-		return 0, 0, 0, 0
-	}
-	return radius >> shiftX, radius >> shiftY, (width-radius-1)>>shiftX + 1, (height-radius-1)>>shiftY + 1
 }

@@ -7,7 +7,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// cpuRun filters src into dst on the CPU, which need not be memory of the backend.
+// cpuRun filters src into dst on the CPU. Neither need be memory of the backend.
 func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Params) {
 	t.Helper()
 	f, err := cpu.Filter(p, nil)

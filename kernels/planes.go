@@ -2,27 +2,28 @@ package kernels
 
 import "vidfilter/pipeline"
 
-// planesOf stores words into a field's planes.
-func planesOf(out field, t transform, p picture) {
+// planesOf makes a field's planes: it adds the filter's changes, from the words was to is, to the
+// samples of in.
+func planesOf(out, in field, t transform, was, is picture) {
 	if out.layout == pipeline.RGBA {
-		storeRGBA(out, p)
+		storeRGBA(out, is)
 		return
 	}
 	luma := out.planes[0]
-	for y := range out.height {
+	eachRow(out.height, func(y int) {
 		for x := range out.width {
-			c := channels(p.at(x, y))
-			l, _, _ := t.yuv(c[0], c[1], c[2])
-			luma.Data[y*luma.Pitch+x] = level(l)
+			l, _, _ := t.change(was.at(x, y), is.at(x, y))
+			luma.Data[y*luma.Pitch+x] = level(float64(in.sample(0, x, y)) + l)
 		}
-	}
-	sx, _ := pipeline.Format{Layout: out.layout}.ChromaShift()
-	for cy := range out.chromaWrite {
+	})
+	sx, sy := pipeline.Format{Layout: out.layout}.ChromaShift()
+	eachRow(out.chromaWrite, func(cy int) {
 		for cx := range (out.width + 1<<sx - 1) >> sx {
-			u, v := meanChroma(out.layout, t, p, cx, cy)
-			out.setChroma(cx, cy, level(u), level(v))
+			u, v := in.chroma(cx<<sx, cy<<sy)
+			du, dv := meanChange(out.layout, t, was, is, cx, cy)
+			out.setChroma(cx, cy, level(float64(u)+du), level(float64(v)+dv))
 		}
-	}
+	})
 }
 
 func storeRGBA(out field, p picture) {
@@ -35,16 +36,23 @@ func storeRGBA(out field, p picture) {
 	}
 }
 
-// meanChroma returns the mean of U and V, not rounded, over the pixels that exist of those that the chroma
-// sample covers.
-func meanChroma(l pipeline.Layout, t transform, p picture, cx, cy int) (u, v float64) {
+// change returns the difference between two words in Y, U and V.
+func (t transform) change(was, is uint32) (y, u, v float64) {
+	from, to := channels(was), channels(is)
+	y0, u0, v0 := t.yuv(from[0], from[1], from[2])
+	y1, u1, v1 := t.yuv(to[0], to[1], to[2])
+	return y1 - y0, u1 - u0, v1 - v0
+}
+
+// meanChange returns the mean change of U and V over the existing pixels that the chroma sample
+// covers.
+func meanChange(l pipeline.Layout, t transform, was, is picture, cx, cy int) (u, v float64) {
 	sx, sy := pipeline.Format{Layout: l}.ChromaShift()
 	n := 0.0
-	for y := cy << sy; y < min((cy+1)<<sy, p.height); y++ {
-		for x := cx << sx; x < min((cx+1)<<sx, p.width); x++ {
-			c := channels(p.at(x, y))
-			_, pu, pv := t.yuv(c[0], c[1], c[2])
-			u, v, n = u+pu, v+pv, n+1
+	for y := cy << sy; y < min((cy+1)<<sy, is.height); y++ {
+		for x := cx << sx; x < min((cx+1)<<sx, is.width); x++ {
+			_, du, dv := t.change(was.at(x, y), is.at(x, y))
+			u, v, n = u+du, v+dv, n+1
 		}
 	}
 	return u / n, v / n
@@ -58,33 +66,4 @@ func (f field) setChroma(x, y int, u, v uint8) {
 	}
 	f.planes[1].Data[y*f.planes[1].Pitch+x] = u
 	f.planes[2].Data[y*f.planes[2].Pitch+x] = v
-}
-
-// keepSamples copies the input's samples where the border skip leaves them; see keptOutside.
-func keepSamples(out, in field, radius int) {
-	format := pipeline.Format{Layout: in.layout, Width: in.width, Height: in.height}
-	for i := range format.NumPlanes() {
-		sx, sy, rows, bytes := 0, 0, in.height, 1
-		if i > 0 {
-			sx, sy = format.ChromaShift()
-			rows = in.chromaWrite
-		}
-		switch {
-		case in.layout == pipeline.RGBA:
-			bytes = 4
-		case in.layout == pipeline.NV12 && i == 1:
-			bytes = 2
-		}
-		x0, y0, x1, y1 := keptOutside(in.width, in.height, radius, sx, sy)
-		width := (in.width + 1<<sx - 1) >> sx * bytes
-		for y := range rows {
-			from := in.planes[i].Data[y*in.planes[i].Pitch:]
-			to := out.planes[i].Data[y*out.planes[i].Pitch:]
-			for x := range width {
-				if y < y0 || y >= y1 || x < x0*bytes || x >= x1*bytes {
-					to[x] = from[x]
-				}
-			}
-		}
-	}
 }

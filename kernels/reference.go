@@ -1,45 +1,47 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
+	"runtime"
+	"sync"
 
 	"vidfilter/pipeline"
 )
 
-// Reference filters src into dst by the definition of p.Filter, in float64 and without any cleverness: it says what
-// correct is, and takes seconds for a large frame. Both frames must have the same format and must not
-// share memory; src is borrowed and not written, of dst only samples are written.
+// Reference filters src into dst by the definition of p.Filter, in float64 and without
+// optimisation. It defines the correct result, and takes seconds for a large frame. Both frames
+// must have the same format and must not share memory; src is borrowed and not written, and only
+// samples of dst are written.
 //
-// The parts that a reader may look for:
+// Details:
 //   - words: every pixel's R, G, B rounded to 8 bits and clamped, chroma replicated.
 //   - out(p) = sum w I(q) / sum w over the window, rounded to nearest into words.
-//   - planes: Y of each word, U and V the mean over the words that the sample covers, then rounded.
-//   - lab: D is in units of Lab (L from 0 to 100) and sigma_r is taken as that number; see xyzFromRGB.
+//   - planes: out = in + yuv(filtered word) - yuv(word), rounded once and clamped to 0 to 255, not
+//     to the nominal range. U and V change by the mean difference over the pixels that the sample
+//     covers. Detail that words cannot hold (luma beyond 16 to 235, colours outside the RGB cube,
+//     fractions of a level) thus bypasses the filter and survives, and samples stay bit-identical
+//     where no word changes. The filtered word is the rounded one, since every form of the filter
+//     produces it, even those that only know RGBA.
+//   - lab: D is in units of Lab (L from 0 to 100), and so is sigma_r; see xyzFromRGB.
 //   - zero: pixels outside are black words and take part with their weight.
-//   - skip: words whose window leaves the picture stay, and samples that cover only such words are
-//     copied from the input, so that they are not touched by the way to RGB and back either.
+//   - skip: words whose window leaves the picture stay unchanged.
 //   - recursive: see recursive.go; the words in between are those of the bilateral filter.
 //   - interlaced frames: see field.
 func Reference(dst, src *pipeline.Frame, p Params) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	if p.Filter == Recursive {
-		return eachField(dst, src, func(in picture, _ transform) picture { return recursiveWords(in, p, exact) })
-	}
-	err := eachField(dst, src, func(in picture, t transform) picture { return filterWords(in, p, t) })
-	if err != nil || p.Border != Skip {
-		return err
-	}
-	in, n := fieldsOf(src, src.Interlaced)
-	out, _ := fieldsOf(dst, src.Interlaced)
-	for i := range n {
-		keepSamples(out[i], in[i], p.Radius)
-	}
-	return nil
+	return eachField(dst, src, func(in picture, t transform) picture {
+		if p.Filter == Recursive {
+			return recursiveWords(in, p, wholeLine)
+		}
+		return filterWords(in, p, t)
+	})
 }
 
-// eachField makes words of each field of src, filters them, and makes samples of dst of the results.
+// eachField converts each field of src to words, filters them, and converts the results to samples
+// of dst.
 func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture) error {
 	if err := checkPair(dst, src); err != nil {
 		return err
@@ -51,9 +53,55 @@ func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture
 	in, n := fieldsOf(src, src.Interlaced)
 	out, _ := fieldsOf(dst, src.Interlaced)
 	for i := range n {
-		planesOf(out[i], t, filter(wordsOf(in[i], t), t))
+		words := wordsOf(in[i], t)
+		planesOf(out[i], in[i], t, words, filter(words, t))
 	}
 	return nil
+}
+
+// ToWords sets the samples of dst, RGBA of the size of src, to the words that Reference filters.
+func ToWords(dst, src *pipeline.Frame) error {
+	t, err := checkWords(src, dst)
+	if err != nil {
+		return err
+	}
+	in, n := fieldsOf(src, src.Interlaced)
+	out, _ := fieldsOf(dst, src.Interlaced)
+	for i := range n {
+		storeRGBA(out[i], wordsOf(in[i], t))
+	}
+	return nil
+}
+
+// FromWords sets the samples of dst to those of src plus the changes in words, as Reference does.
+func FromWords(dst, src, words *pipeline.Frame) error {
+	if err := checkPair(dst, src); err != nil {
+		return err
+	}
+	t, err := checkWords(src, words)
+	if err != nil {
+		return err
+	}
+	in, n := fieldsOf(src, src.Interlaced)
+	out, _ := fieldsOf(dst, src.Interlaced)
+	is, _ := fieldsOf(words, src.Interlaced)
+	for i := range n {
+		planesOf(out[i], in[i], t, wordsOf(in[i], t), wordsOf(is[i], t))
+	}
+	return nil
+}
+
+func checkWords(src, words *pipeline.Frame) (t transform, err error) {
+	if err := checkFrame(src); err != nil {
+		return t, err
+	}
+	if err := checkFrame(words); err != nil {
+		return t, err
+	}
+	if words.Layout != pipeline.RGBA || words.Width != src.Width || words.Height != src.Height {
+		return t, fmt.Errorf("kernels: the words of %s are %s", src.Format, words.Format)
+	}
+	return newTransform(src.Format)
 }
 
 // A picture is rows of packed words R | G<<8 | B<<16 | A<<24.
@@ -64,8 +112,8 @@ type picture struct {
 
 func (p picture) at(x, y int) uint32 { return p.words[y*p.width+x] }
 
-// nearest rounds to nearest, ties up. What is a tie by the formulas may come out a hair lower in floating
-// point; 1e-9 makes it one again.
+// nearest rounds to nearest, ties up. An exact tie of the formulas may come out a hair lower in
+// floating point; adding 1e-9 makes it a tie again.
 func nearest(x float64) float64 { return math.Floor(x + 0.5 + 1e-9) }
 
 // level rounds to nearest and clamps to 8 bits.
@@ -80,14 +128,14 @@ func channels(w uint32) [3]float64 {
 	return [3]float64{float64(w & 255), float64(w >> 8 & 255), float64(w >> 16 & 255)}
 }
 
-// wordsOf makes a field's packed words.
+// wordsOf converts a field to packed words.
 func wordsOf(f field, t transform) picture {
 	p := picture{f.width, f.height, make([]uint32, f.width*f.height)}
-	for y := range f.height {
+	eachRow(f.height, func(y int) {
 		for x := range f.width {
 			p.words[y*p.width+x] = f.word(x, y, t)
 		}
-	}
+	})
 	return p
 }
 
@@ -132,7 +180,7 @@ func outside(i, n int, b Border) (at int, ok bool) {
 	return min(max(i, 0), n-1), true
 }
 
-// filterWords is the bilateral filter itself. Alpha stays.
+// filterWords is the bilateral filter itself. Alpha stays unchanged.
 func filterWords(in picture, p Params, t transform) picture {
 	out := picture{in.width, in.height, make([]uint32, len(in.words))}
 	r := p.Radius
@@ -151,16 +199,17 @@ func filterWords(in picture, p Params, t transform) picture {
 	return out
 }
 
-// colour is a word with what its distance is measured by.
+// colour is a word and the feature that its distance is measured in.
 type colour struct{ rgb, feature [3]float64 }
 
-// measure holds what the weights of one picture need, each colour and each spatial weight worked out once.
+// measure holds the inputs of one picture's weights: each colour and each spatial weight, computed
+// once.
 type measure struct {
 	Params
 	in      picture
 	twoVar  float64     // 2 sigma_r^2
-	colours []colour    // as picture.words
-	black   colour      // the border zero
+	colours []colour    // like picture.words
+	black   colour      // for the border zero
 	spatial [][]float64 // Gs by dy+r, dx+r
 }
 
@@ -172,15 +221,15 @@ func newMeasure(in picture, p Params, t transform) *measure {
 	for i, w := range in.words {
 		m.colours[i] = read(w)
 	}
-	m.spatial = spatialWeights(p)
+	m.spatial = SpatialWeights(p)
 	return m
 }
 
-// twice returns 2 sigma^2, kept from underflow so that 0 over it stays 0.
+// twice returns 2 sigma^2, kept from underflow so that 0 divided by it stays 0.
 func twice(sigma float64) float64 { return max(2*sigma*sigma, 1e-300) }
 
-// spatialWeights returns Gs for dy+r, dx+r.
-func spatialWeights(p Params) [][]float64 {
+// SpatialWeights returns Gs by dy+r, dx+r.
+func SpatialWeights(p Params) [][]float64 {
 	g := make([][]float64, 2*p.Radius+1)
 	for j := range g {
 		g[j] = make([]float64, 2*p.Radius+1)
@@ -213,7 +262,7 @@ func (m *measure) mean(x, y int) [3]float64 {
 	return sum
 }
 
-// colour returns what is at x, y, which may lie outside.
+// colour returns the colour at x, y, which may lie outside.
 func (m *measure) colour(x, y int) *colour {
 	x, inX := outside(x, m.in.width, m.Border)
 	y, inY := outside(y, m.in.height, m.Border)
@@ -223,7 +272,7 @@ func (m *measure) colour(x, y int) *colour {
 	return &m.colours[y*m.in.width+x]
 }
 
-// colourReader returns the function from a word to its colour.
+// colourReader returns a function that maps a word to its colour.
 func colourReader(d Distance, t transform) func(word uint32) colour {
 	lab := newLab()
 	return func(word uint32) colour {
@@ -240,7 +289,8 @@ func colourReader(d Distance, t transform) func(word uint32) colour {
 	}
 }
 
-// weights returns R(D) of two colours for each channel; all are the same but with the distance channel.
+// weights returns R(D) of two colours for each channel; they differ only with the distance
+// channel.
 func (m *measure) weights(p, q *colour) (w [3]float64) {
 	joint := 0.0
 	for c := range w {
@@ -263,4 +313,18 @@ func (m *measure) weight(d2 float64) float64 {
 		return math.Exp(-d2 / m.twoVar)
 	}
 	return 1 / (1 + d2/m.twoVar)
+}
+
+// eachRow calls do for the rows 0 to n-1, on all cores.
+func eachRow(n int, do func(row int)) {
+	threads := min(runtime.GOMAXPROCS(0), n)
+	var wg sync.WaitGroup
+	for i := range threads {
+		wg.Go(func() {
+			for row := i * n / threads; row < (i+1)*n/threads; row++ {
+				do(row)
+			}
+		})
+	}
+	wg.Wait()
 }

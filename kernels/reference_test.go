@@ -9,7 +9,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// grey returns an RGBA frame whose R = G = B are the rows given; alpha counts up, to be seen again.
+// grey returns an RGBA frame whose R = G = B are the given rows; alpha counts up, for greyOf to
+// check.
 func grey(rows ...[]byte) *pipeline.Frame {
 	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: len(rows[0]), Height: len(rows)})
 	for y, row := range rows {
@@ -20,7 +21,7 @@ func grey(rows ...[]byte) *pipeline.Frame {
 	return f
 }
 
-// greyOf returns R of each pixel, after a look at G, B and alpha.
+// greyOf returns R of each pixel after checking G, B and alpha.
 func greyOf(t *testing.T, f *pipeline.Frame) (rows [][]byte) {
 	t.Helper()
 	for y := range f.Height {
@@ -47,20 +48,21 @@ func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
 	return dst
 }
 
-// With 2 sigma_s^2 = 1/ln 2, Gs is 2^-(dx^2+dy^2): 1 at the centre, 1/2 beside it, 1/4 at the corners. With
-// channel distance and 2 sigma_r^2 = 100, R is 1/(1+D^2/100): 1/2 for neighbours 10 levels apart, 1/5 for 20.
+// With 2 sigma_s^2 = 1/ln 2, Gs is 2^-(dx^2+dy^2): 1 at the centre, 1/2 beside it, 1/4 at the
+// corners. With channel distance and 2 sigma_r^2 = 100, R is 1/(1+D^2/100): 1/2 for neighbours 10
+// levels apart, 1/5 for 20.
 func handParams(b Border) Params {
 	return Params{Radius: 1, SigmaS: math.Sqrt(1 / (2 * math.Ln2)), SigmaR: math.Sqrt(50), Distance: Channel, Border: b}
 }
 
-// TestHandWorked is a 5x5 image worked out by hand, with every border. The image is 100 but for
-// a row of its own at the top and a point:
+// TestHandWorked checks a 5x5 image worked out by hand, with every border. The image is 100 except
+// for its top row and a point:
 //
-//	110 110 110 110 110
-//	100 100 100 100 100
-//	100 100 120 100 100
-//	100 100 100 100 100
-//	100 100 100 100 100
+// 110 110 110 110 110
+// 100 100 100 100 100
+// 100 100 120 100 100
+// 100 100 100 100 100
+// 100 100 100 100 100
 //
 // Each expected value is sum(w I) / sum(w) with w = Gs R, as 100 + sum(w (I-100)) / sum(w).
 func TestHandWorked(t *testing.T) {
@@ -73,22 +75,26 @@ func TestHandWorked(t *testing.T) {
 		x, y   int
 		value  float64
 	}{
-		// Everywhere the same: the point keeps 120 with weight 1 against eight of 100: R = 1/5, Gs sums to 4/2 + 4/4 = 3.
+		// The point, with any border: it keeps 120 with weight 1 against eight of 100: R = 1/5, Gs
+		// sums to 4/2 + 4/4 = 3.
 		{Reflect, 2, 2, 100 + 20*1/(1+3.0/5)},
-		// Below the point, 2,3: itself and the rest of 100: 1 + 3/2 + 4/4 = 3.5; the point beside: Gs 1/2, R 1/5 = 0.1.
+		// Below the point, 2,3: itself and the rest of 100: 1 + 3/2 + 4/4 = 3.5; the point
+		// beside: Gs 1/2, R 1/5 = 0.1.
 		{Reflect, 2, 3, 100 + 20*0.1/(3.5+0.1)},
 		// The corner of the point, 1,3: rest 1 + 4/2 + 3/4 = 3.75; the point: 1/4 * 1/5 = 0.05.
 		{Reflect, 1, 3, 100 + 20*0.05/(3.75+0.05)},
-		// 0,1, on the left border, 110 above: reflect folds column 1 to -1. 100s: 1 + 3/2 + 2/4 = 3; 110s: (1/2 + 2/4) R = 1/2
-		// times 1 = 0.5.
+		// 0,1, on the left border, 110 above: reflect folds column 1 to -1. 100s: 1 + 3/2 + 2/4 =
+		// 3; 110s: (1/2 + 2/4) R = 1/2 times 1 = 0.5.
 		{Reflect, 0, 1, 100 + 10*0.5/(3+0.5)},
-		// 2,0, on the top: reflect has 100 above and below: 110s: 1 + 2/2 = 2; 100s: (2/2 + 4/4)/2 = 1.
+		// 2,0, on the top: reflect has 100 above and below: 110s: 1 + 2/2 = 2; 100s: (2/2 +
+		// 4/4)/2 = 1.
 		{Reflect, 2, 0, 100 + 10*2/(2+1.0)},
 		// Clamp repeats the row of 110: 110s: 1 + 3/2 + 2/4 = 3; 100s: (1/2 + 2/4)/2 = 0.5.
 		{Clamp, 2, 0, 100 + 10*3/(3+0.5)},
-		// Zero: 110s: 1 + 2/2 = 2; 100s below: 0.5; black above: Gs 1/2 + 2/4 = 1 with R = 1/(1+110^2/100) = 1/122.
+		// Zero: 110s: 1 + 2/2 = 2; 100s below: 0.5; black above: Gs 1/2 + 2/4 = 1 with R =
+		// 1/(1+110^2/100) = 1/122.
 		{Zero, 2, 0, (110*2 + 100*0.5) / (2 + 0.5 + 1.0/122)},
-		// Skip: the border stays, what is inside does not.
+		// Skip: the border stays unchanged, the interior does not.
 		{Skip, 2, 0, 110},
 		{Skip, 0, 1, 100},
 		{Skip, 2, 1, 100 + (10*0.5+20*0.1)/(1+2*0.5+2*0.25+0.5+0.1)},
@@ -101,8 +107,8 @@ func TestHandWorked(t *testing.T) {
 	}
 }
 
-// TestDistances works one pair of colours by hand: two pixels of an image one row high, sigma_s so
-// large that Gs is 1. Clamped, a pixel's window holds itself six times of nine and its neighbour three times.
+// TestDistances works out one pair of colours by hand: two pixels, one row, sigma_s so large that
+// Gs is 1. Clamped, a pixel's window holds itself six times of nine and its neighbour three times.
 func TestDistances(t *testing.T) {
 	p := Params{Radius: 1, SigmaS: 1e6, SigmaR: 20, Border: Clamp}
 	lum := 0.2126*100 + 0.7152*80 + 0.0722*60 - (0.2126*140 + 0.7152*110 + 0.0722*90)
@@ -130,7 +136,8 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestLab compares with published values: sRGB red is L 53.24, a 80.09, b 67.20; blue 32.30, 79.19, -107.86.
+// TestLab compares with published values: sRGB red is L 53.24, a 80.09, b 67.20; blue 32.30,
+// 79.19, -107.86.
 func TestLab(t *testing.T) {
 	l := newLab()
 	for word, want := range map[uint32][3]float64{
@@ -144,7 +151,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-// TestReflect101 checks the fold, also of pictures smaller than the radius.
+// TestReflect101 checks the fold, including pictures smaller than the radius.
 func TestReflect101(t *testing.T) {
 	for n, want := range map[int][]int{
 		1: {0, 0, 0, 0, 0, 0, 0},
@@ -160,51 +167,7 @@ func TestReflect101(t *testing.T) {
 	}
 }
 
-// TestFlatStaysFlat: a frame of one colour inside the RGB cube stays within the level that the way to
-// words and back costs, whatever the options.
-func TestFlatStaysFlat(t *testing.T) {
-	for _, l := range testLayouts {
-		format := pipeline.Format{Layout: l, Width: 9, Height: 7, Matrix: pipeline.BT601}
-		src := kerneltest.Frame(format)
-		kerneltest.EachSample(src, func(plane, _, _ int) byte { return byte(110 + 10*plane) })
-		for b := range BorderNames() {
-			if Border(b) == Zero {
-				continue // black outside is not flat
-			}
-			p := DefaultParams(2)
-			p.Border = Border(b)
-			if d := kerneltest.Compare(reference(t, src, p), src); d.Largest > 1 {
-				t.Errorf("%s %s: %s", l, p.Border, d)
-			}
-		}
-	}
-}
-
-// TestRadius0 is the identity within a level for colours inside the RGB cube.
-func TestRadius0(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, m := range testMatrices {
-		for _, full := range []bool{false, true} {
-			format := pipeline.Format{Layout: pipeline.YUV444P, Width: 64, Height: 64, Matrix: m, FullRange: full}
-			tr, err := newTransform(format)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src := kerneltest.Frame(format)
-			for y := range 64 {
-				for x := range 64 {
-					l, u, v := tr.yuv(float64(2+rng.IntN(252)), float64(2+rng.IntN(252)), float64(2+rng.IntN(252)))
-					src.Row(0, y)[x], src.Row(1, y)[x], src.Row(2, y)[x] = level(l), level(u), level(v)
-				}
-			}
-			if d := kerneltest.Compare(reference(t, src, DefaultParams(0)), src); d.Largest > 1 {
-				t.Errorf("%s full=%v: %s", m, full, d)
-			}
-		}
-	}
-}
-
-// TestFlipsCommute: the filter of a mirrored picture is the mirrored filter.
+// TestFlipsCommute: filtering a mirrored picture mirrors the result.
 func TestFlipsCommute(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 11, Height: 8, Matrix: pipeline.BT709}
 	src := kerneltest.Frame(format)
@@ -223,8 +186,8 @@ func TestFlipsCommute(t *testing.T) {
 	}
 }
 
-// TestLargeSigmaIsBlur: with sigma_r beyond all differences the filter is the Gaussian blur alone. What
-// lies outside is black as the picture is, so that each window meets the point once.
+// TestLargeSigmaIsBlur: with sigma_r beyond all differences the filter is a plain Gaussian blur.
+// The border is black, like the picture, so each window meets the point once.
 func TestLargeSigmaIsBlur(t *testing.T) {
 	src := grey([]byte{0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0}, []byte{0, 0, 255, 0, 0}, []byte{0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0})
 	for rw := range RangeNames() {
@@ -245,7 +208,7 @@ func TestLargeSigmaIsBlur(t *testing.T) {
 	}
 }
 
-// TestFields: an interlaced frame is the two fields filtered apart.
+// TestFields: filtering an interlaced frame equals filtering its two fields separately.
 func TestFields(t *testing.T) {
 	for _, size := range [][2]int{{8, 12}, {9, 7}, {4, 6}, {5, 2}, {3, 1}} {
 		format := pipeline.Format{Layout: pipeline.YUV422P, Width: size[0], Height: size[1], Matrix: pipeline.BT709}

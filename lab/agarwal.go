@@ -7,8 +7,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// agarwalExperiments are the GPU's figure, whose plots the text has lost but for some numbers, and the CPU's forms on 1 to all cores, with
-// both sigmas 10 and a window of 21x21 or 11x11.
+// agarwalExperiments are the GPU figure, of which the text preserves only a few numbers, and the
+// CPU forms on 1 to all cores. Both sigmas are 10, the window is 21x21 or 11x11.
 func agarwalExperiments() (all []*experiment) {
 	for _, size := range []Size{sizeLarge, sizeSmall} {
 		s := sweep{size: size, radii: []int{10, 5}, sigmaS: 10, sigmaR: 10}
@@ -32,11 +32,11 @@ func agarwalExperiments() (all []*experiment) {
 
 const remarkChannels = "The paper's pictures have one channel; here are three, each by itself."
 
-// agarwalChips is what the text gives of the plots over cores.
+// agarwalChips quotes the text's numbers for the lost plots over cores.
 const agarwalChips = "the text has the best form over the naive one on one core: Barcelona 38.03 on 16 cores (SSE 2.48, naive on all cores 15.34), " +
 	"Nehalem-EX 26.46 on 32 (1.12, 23.47), Harpertown 23.07 on 8 (2.69, 7.73), Shanghai 20.92 on 8, Core i7-870 4.63 on 4 (1.33, 3.48)."
 
-// agarwalFigures are the times that the text gives, and the gain on the large picture.
+// agarwalFigures are the times in the text, and the gain on the large picture.
 func agarwalFigures() []Published {
 	const barcelona, gtx = "Opteron 8350 (Barcelona)", "GTX 280"
 	return []Published{

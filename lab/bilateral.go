@@ -7,7 +7,7 @@ import (
 	"vidfilter/gpu"
 )
 
-// pageable is how 004 copies: memory from malloc, one frame after another.
+// pageable is how 004 copies: memory from malloc, one frame at a time.
 var pageable = gpu.Copies{Streams: 1, Pageable: true}
 
 const remarkBest = "Each version has the block size and tiling factor that is fastest here at that radius, as in the thesis; the name says which."
@@ -15,7 +15,7 @@ const remarkBest = "Each version has the block size and tiling factor that is fa
 // The radii of 000.
 var thesisRadii, thesisQuick = []int{1, 3, 5, 7, 9, 11, 13, 15}, []int{1, 7, 15}
 
-// thesisExperiments are tables 6.4 to 6.9 and figures 6.1 and 6.2, with sigma 3 and 30.
+// thesisExperiments are tables 6.4 to 6.9 and figures 6.1 and 6.2, at sigma 3 and 30.
 func thesisExperiments() (all []*experiment) {
 	for i, size := range thesisSizes {
 		s := sweep{size: size, radii: thesisRadii, quick: thesisQuick, sigmaS: 3, sigmaR: 30}
@@ -36,7 +36,7 @@ func thesisExperiments() (all []*experiment) {
 	)
 }
 
-// blockRows keeps, of what has a tiling factor, the fastest one at each block size, as the figure does.
+// blockRows keeps only the fastest tiling factor at each block size, as figure 6.1 does.
 func blockRows(s sweep) func(context.Context, *run, *experiment) error {
 	return func(ctx context.Context, r *run, e *experiment) error {
 		s.keep = func(c contender) bool { return c.block() > 0 && c.kind() == "" }

@@ -4,32 +4,34 @@ import (
 	"context"
 	"fmt"
 
-	"vidfilter/bench/measure"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
-// A form may differ from the Go reference by a level, the thesis' own bound, and in a fiftieth of the samples: the
-// papers' approximations of exp are in it.
+// bound limits the difference from the Go reference: one level, the thesis' own bound, in a
+// fiftieth of the samples. It allows for the papers' approximations of exp.
 var bound = measure.Check{Largest: 1, Share: 0.02}
 
-// Algorithms C and D of 002 go back from a block's edge until a sum of distances reaches kappa sigma_s. A kernel's sum is in single
-// precision, of pixels in 16 bits, so it ends a pixel off now and then; there a level more may differ, and along that line.
+// boundOfWalks is the bound for algorithms C and D of 002, which go back from a block's edge until
+// a sum of distances reaches kappa sigma_s. A kernel sums in single precision over 16-bit pixels,
+// so it sometimes stops one pixel off; results along that line may then differ by one more level.
 var boundOfWalks = measure.Check{Largest: 2, Share: 0.05}
 
-// held says whether a form's difference from the reference is within what it may be.
+// held reports whether a form's difference from the reference is within its bound.
 func (c contender) held(found measure.Check) bool {
 	b := bound
-	if c.gpu != nil && c.gpu.Approximation.Algorithm != kernels.AlgorithmA {
+	if c.gpu != nil && c.approximation().Algorithm != papers.AlgorithmA {
 		b = boundOfWalks
 	}
 	return found.Largest <= b.Largest && found.Share <= b.Share
 }
 
-// answer is a small picture and what the reference makes of it.
+// answer is a small picture and the reference's result for it.
 type answer struct{ src, want *pipeline.Frame }
 
-// checkSize has several blocks of every kernel, cut off at the edges.
+// checkSize covers several blocks of every kernel, cut off at the edges.
 func (r *run) checkSize() Size {
 	if r.o.Shrink > 1 {
 		return Size{Width: 67, Height: 43}
@@ -37,12 +39,12 @@ func (r *run) checkSize() Size {
 	return Size{Width: 141, Height: 75}
 }
 
-// answer returns the picture and what filter, a reference, makes of it, once for each key.
+// answer returns the picture and the result of filter, a reference. It computes each key once.
 func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*answer, error) {
 	if a := r.answers[key]; a != nil {
 		return a, nil
 	}
-	small := &run{scenes: map[Size]*scenery{}} // the large one stays
+	small := &run{scenes: map[Size]*scenery{}} // the large picture stays cached
 	src, err := small.picture(r.checkSize())
 	if err != nil {
 		return nil, err
@@ -55,13 +57,13 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 	return a, nil
 }
 
-// check holds a form to the reference of its own semantics, once for each set of options.
+// check compares a form with the reference of its own semantics, once for each set of options.
 func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure.Check, error) {
 	key := fmt.Sprintf("%+v", p)
 	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
 	if p.Filter == kernels.Recursive && c.gpu != nil {
-		key += fmt.Sprintf("%+v", c.gpu.Approximation)
-		reference = func(dst, src *pipeline.Frame) error { return kernels.RecursiveApprox(dst, src, p, c.gpu.Approximation) }
+		key += fmt.Sprintf("%+v", c.approximation())
+		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.approximation()) }
 	}
 	if done, ok := r.seen[c.name()+key]; ok {
 		return done, nil
@@ -89,10 +91,9 @@ func options(p kernels.Params) string {
 	return fmt.Sprintf("radius %d", p.Radius)
 }
 
-// filter filters one frame with a contender.
 func (r *run) filter(ctx context.Context, c contender, p kernels.Params, dst, src *pipeline.Frame) error {
 	if c.gpu != nil {
-		return r.gpu.RunKernel(ctx, *c.gpu, p, dst, src)
+		return r.gpu.RunKernel(ctx, c.gpu.Planner(p), dst, src)
 	}
 	plan, err := c.cpu.Plan(p, src.Format, 0)
 	if err != nil {

@@ -6,35 +6,37 @@ import (
 	"slices"
 	"time"
 
-	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
-// contender is one form that may be timed: a variant of the GPU's list or of the CPU's.
+// contender is one form that may be timed: a GPU or a CPU variant.
 type contender struct {
 	gpu *kernels.Variant
-	cpu *kernels.CPUVariant
+	cpu *papers.CPUVariant
 	own bool // this program's filter, for comparison
 }
 
-// listed returns what the lists have of a paper, the CPU's first.
+// listed returns the variants of a paper, CPU first.
 func listed(paper string) (all []contender) {
-	for _, v := range kernels.CPUVariants() {
+	for _, v := range papers.CPUVariants() {
 		if v.Paper == paper {
 			all = append(all, contender{cpu: &v})
 		}
 	}
-	for _, v := range kernels.Variants() {
-		if v.Paper == paper {
+	for _, v := range papers.Library.Variants() {
+		if papers.Of(v).Paper == paper {
 			all = append(all, contender{gpu: &v})
 		}
 	}
 	return all
 }
 
-// contenders is listed with a sequential form for 004 where it has none: the thesis', which has the same weights.
+// contenders is listed, with a sequential form for 004 if it has none: the thesis', whose weights
+// are the same.
 func contenders(paper string) []contender {
 	all := listed(paper)
 	if paper != "004" || len(all) > 0 && all[0].cpu != nil {
@@ -66,7 +68,7 @@ func (c contender) version() string {
 	if c.cpu != nil {
 		return c.cpu.Version
 	}
-	return c.gpu.Version
+	return papers.Of(*c.gpu).Version
 }
 
 func (c contender) title() string {
@@ -76,7 +78,7 @@ func (c contender) title() string {
 	case c.cpu != nil:
 		return c.cpu.Title
 	}
-	return c.gpu.Title
+	return papers.Of(*c.gpu).Title
 }
 
 func (c contender) takes(radius int) bool {
@@ -86,7 +88,8 @@ func (c contender) takes(radius int) bool {
 	return c.gpu.TakesRadius(radius)
 }
 
-// adapt returns p with the one range weight, distance and border that the form has; the recursive filter has none of them.
+// adapt returns p with the form's only range weight, distance and border. The recursive filter has
+// none of them.
 func (c contender) adapt(p kernels.Params) kernels.Params {
 	if p.Filter == kernels.Recursive {
 		return p
@@ -97,35 +100,37 @@ func (c contender) adapt(p kernels.Params) kernels.Params {
 	return c.gpu.Adapt(p)
 }
 
-// block and factor are the configuration of the thesis' kernels, 0 for others; a version without tiling has no factor.
+// block and factor are the configuration of a thesis kernel, 0 for others. A version without
+// tiling has factor 0.
 func (c contender) block() int {
 	if c.gpu == nil {
 		return 0
 	}
-	return c.gpu.Block
+	return papers.Of(*c.gpu).Block
 }
 
 func (c contender) factor() int {
-	if c.gpu == nil || c.gpu.Factor == 1 {
+	if c.gpu == nil || papers.Of(*c.gpu).Factor == 1 {
 		return 0
 	}
-	return c.gpu.Factor
+	return papers.Of(*c.gpu).Factor
 }
 
-// kind is what a version does otherwise than the paper's plain one: another way to the range weight, another distance; "" for the plain one.
+// kind names a version's deviation from the paper's plain one: another range weight or distance.
+// "" is the plain one.
 func (c contender) kind() string {
 	switch {
 	case c.gpu == nil || c.own:
 		return ""
-	case c.gpu.Weight != "":
-		return c.gpu.Weight
+	case papers.Of(*c.gpu).Weight != "":
+		return papers.Of(*c.gpu).Weight
 	case c.gpu.Distance == kernels.Lab:
 		return c.gpu.Distance.String()
 	}
 	return ""
 }
 
-// row returns what a row says of the contender before it is timed.
+// row returns the contender's row before it is timed.
 func (c contender) row(size Size, p kernels.Params) Row {
 	return Row{
 		Where: c.where(), Version: c.version(), Kind: c.kind(), Title: c.title(), Name: c.name(), Own: c.own, Size: size, Radius: p.Radius,
@@ -133,7 +138,7 @@ func (c contender) row(size Size, p kernels.Params) Row {
 	}
 }
 
-// runs says whether this machine and the person's choice let it be timed.
+// runs reports whether the contender runs on this machine and was requested.
 func (r *run) runs(c contender) bool {
 	if !r.named(c.name()) && !c.own {
 		return false
@@ -141,7 +146,7 @@ func (r *run) runs(c contender) bool {
 	return c.cpu != nil || r.gpu != nil && c.gpu.Compute <= r.gpu.Device().Compute
 }
 
-// versions groups the contenders of the same place, version and kind, in their order.
+// versions groups contenders by place, version and kind, and keeps their order.
 func versions(all []contender) (groups [][]contender) {
 	for _, c := range all {
 		i := slices.IndexFunc(groups, func(g []contender) bool {
@@ -156,10 +161,12 @@ func versions(all []contender) (groups [][]contender) {
 	return groups
 }
 
-// trialSize is where the configurations of a version are tried: the thesis found the same ones best on its larger pictures.
+// trialSize is the size at which configurations are tried. The thesis found the same ones best on
+// larger pictures.
 var trialSize = Size{Width: 512, Height: 512}
 
-// fastest returns the fastest configuration of a version at a radius, false where none does it.
+// fastest returns the fastest configuration of a version at a radius. ok is false if none supports
+// the radius.
 func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) (best contender, ok bool, err error) {
 	group = slices.DeleteFunc(slices.Clone(group), func(c contender) bool { return !r.runs(c) || !c.takes(p.Radius) })
 	if len(group) <= 1 {
@@ -188,7 +195,7 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 	return best, true, nil
 }
 
-// trial times a kernel shortly.
+// trial times a kernel briefly.
 func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (time.Duration, error) {
 	if c.cpu != nil {
 		t, err := r.turnsOf(ctx, c, p, src, 1)
@@ -201,7 +208,7 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 	if r.tiny() {
 		repeat = r.repeat()
 	}
-	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, repeat)
+	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, repeat)
 	if err != nil {
 		return 0, err
 	}
@@ -211,17 +218,17 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 // timeGPU times a kernel alone.
 func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (measure.Stat, error) {
 	r.say(c, "%s, %s", options(p), src.Format)
-	times, err := r.gpu.TimeKernel(ctx, *c.gpu, p, src, r.repeat())
+	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}
 	return measure.StatOf(times), nil
 }
 
-// timeStep times a kernel with the copies both ways.
+// timeStep times a kernel with the copies in both directions.
 func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
 	r.say(c, "radius %d, %s, with the copies, streams: %d", p.Radius, src.Format, copies.Streams)
-	times, err := r.gpu.TimeStep(ctx, *c.gpu, p, src, copies, r.repeat())
+	times, err := r.gpu.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}

@@ -6,15 +6,15 @@ import (
 	"runtime"
 	"time"
 
-	"vidfilter/bench/measure"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
-// threads is how many the program may use.
+// threads is the most threads that the program may use.
 func (r *run) threads() int { return runtime.GOMAXPROCS(0) }
 
-// budget is how long a form of the CPU is timed in all its turns; what takes longer is timed on a part of the picture.
+// budget limits the time of all turns of a CPU form. Slower forms filter a part of the picture.
 func (r *run) budget() time.Duration {
 	switch {
 	case r.tiny():
@@ -25,26 +25,27 @@ func (r *run) budget() time.Duration {
 	return 1500 * time.Millisecond
 }
 
-// cpuTurns is how often each form of the CPU is timed.
+// cpuTurns is how often each CPU form is timed.
 const cpuTurns = 5
 
-// turns is a form of the CPU that is timed in turn with the others of its experiment.
+// turns is a CPU form timed in turn with the others of its experiment.
 type turns struct {
 	c       contender
 	p       kernels.Params
-	src     *pipeline.Frame // the part that is filtered
+	src     *pipeline.Frame // the filtered part
 	threads int
 	share   float64 // of the whole picture
 	times   []time.Duration
 }
 
-// turnsOf chooses the part of a picture that a form filters on so many threads within its budget, and gives it its first turn.
+// turnsOf chooses the part of a picture that a form can filter within its budget on that many
+// threads, and takes its first turn.
 func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (*turns, error) {
 	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
 	least := 32 * leastRows * threads
 	part := portion(p, whole, least, threads)
-	for range 2 { // the first is too short to tell much
+	for range 2 { // the first run is too short for a good estimate
 		one, err := timeOnce(ctx, c, p, corner(src, part), threads)
 		if err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *p
 	return t, t.take(ctx)
 }
 
-// take times it once more; the time is scaled to the whole picture.
+// take times the form once more, scaled to the whole picture.
 func (t *turns) take(ctx context.Context) error {
 	once, err := timeOnce(ctx, t.c, t.p, t.src, t.threads)
 	if err == nil {
@@ -64,8 +65,9 @@ func (t *turns) take(ctx context.Context) error {
 	return err
 }
 
-// takeTurns times the rows that have turns one after another, several times over: what else a machine does comes and goes, and falls on all
-// of them alike, so that one can be held against another. Each had its first turn when it was added.
+// takeTurns times the rows in turn, several times over, so that other load on the machine affects
+// all of them alike and their times stay comparable. Each row had its first turn when it was
+// added.
 func (r *run) takeTurns(ctx context.Context, e *experiment) error {
 	var all []*turns
 	for _, row := range e.Rows {
@@ -84,7 +86,7 @@ func (r *run) takeTurns(ctx context.Context, e *experiment) error {
 	return nil
 }
 
-// settle gives the rows the times of their turns.
+// settle sets the rows' times from their turns.
 func (e *experiment) settle() {
 	for i := range e.Rows {
 		if t := e.Rows[i].turns; t != nil {
@@ -93,7 +95,7 @@ func (e *experiment) settle() {
 	}
 }
 
-// onCPU times a row once, and gives it its turns.
+// onCPU times a row once and prepares its turns.
 func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params, src *pipeline.Frame, threads int) (err error) {
 	if row.turns, err = r.turnsOf(ctx, c, p, src, threads); err != nil {
 		return err
@@ -102,11 +104,11 @@ func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params
 	return nil
 }
 
-// leastRows is how many rows a thread gets of a part.
+// leastRows is how many rows of a part each thread gets.
 const leastRows = 8
 
-// portion returns a part of a picture of which about so many pixels are filtered, as square as it can be: a form that does half of each
-// pair, or keeps tiles, does more than its share along the edges.
+// portion returns a part of a picture with about that many filtered pixels, as square as possible:
+// forms that weight each pair once, or work in tiles, do extra work along the edges.
 func portion(p kernels.Params, whole Size, pixels, threads int) Size {
 	edge := 0
 	if p.Border == kernels.Skip {
@@ -114,14 +116,15 @@ func portion(p kernels.Params, whole Size, pixels, threads int) Size {
 	}
 	rows := max(leastRows*threads, int(math.Sqrt(float64(pixels))))
 	rows = min(rows, max(whole.Height-edge, 1))
-	if columns := (pixels + rows - 1) / rows; columns >= whole.Width-edge { // whole rows, and so more of them
+	// With whole rows, more of them fit.
+	if columns := (pixels + rows - 1) / rows; columns >= whole.Width-edge {
 		rows = min(max(rows, pixels/max(whole.Width-edge, 1)), max(whole.Height-edge, 1))
 	}
 	columns := (pixels + rows - 1) / rows
 	return Size{Width: min(columns+edge, whole.Width), Height: min(rows+edge, whole.Height)}
 }
 
-// work is how many pixels are filtered: of a frame whose border is left as it is, those within.
+// work is the number of filtered pixels. A skipped border does not count.
 func work(p kernels.Params, s Size) float64 {
 	if p.Border == kernels.Skip {
 		s.Width, s.Height = s.Width-2*p.Radius, s.Height-2*p.Radius

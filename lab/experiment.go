@@ -7,7 +7,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// experiment is one of the papers' with the way to run it here.
+// experiment is an experiment of a paper with the way to run it here.
 type experiment struct {
 	Experiment
 	figures []Published
@@ -23,7 +23,7 @@ func (e *experiment) measure(ctx context.Context, r *run) error {
 	return err
 }
 
-// experiments lists them in the order of the papers.
+// experiments lists all, in the order of the papers.
 func experiments() (all []*experiment) {
 	for _, list := range [][]*experiment{
 		thesisExperiments(), akersExperiments(), ferreiraExperiments(), agarwalExperiments(), staalExperiments(),
@@ -33,7 +33,8 @@ func experiments() (all []*experiment) {
 	return all
 }
 
-// published returns what the paper has of a version at a size and radius. Of smaller pictures it has nothing.
+// published returns the paper's result for a version at a size and radius, nil if it has none or
+// the pictures are shrunk.
 func (r *run) published(e *experiment, version string, size Size, radius, threads int) *Published {
 	if r.o.Shrink > 1 {
 		return nil
@@ -46,13 +47,14 @@ func (r *run) published(e *experiment, version string, size Size, radius, thread
 	return nil
 }
 
-// sweep is an experiment over radii: every version of a paper at each, in its fastest configuration, and this program's own filter.
+// sweep is an experiment over radii: every version of a paper in its fastest configuration, and
+// this program's own filter.
 type sweep struct {
 	size           Size
 	radii, quick   []int
 	sigmaS, sigmaR float64
-	each           bool // all configurations of a version that keep takes, instead of the fastest
-	step           bool // also with the copies, as the paper timed it
+	each           bool // every configuration that keep accepts, not only the fastest
+	step           bool // also with copies, as the paper timed it
 	where          string
 	keep           func(contender) bool // nil: all
 }
@@ -119,13 +121,14 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	return nil
 }
 
-// own returns the kernel that this program takes for RGBA with the weights of 000 and 004 on the joint distance.
+// own returns this program's kernel for RGBA with the weights of 000 and 004 on the joint
+// distance.
 func (r *run) own(p kernels.Params) (contender, bool) {
 	if r.gpu == nil || r.o.Kernel != "" {
 		return contender{}, false
 	}
 	p.Range = kernels.Gaussian
-	v, err := kernels.Choose(p, formatOf(size4K), r.gpu.Device().Compute)
+	v, err := kernels.Choose(p, formatOf(size4K), r.gpu.Limits())
 	return contender{gpu: &v, own: true}, err == nil
 }
 

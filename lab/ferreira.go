@@ -6,8 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"vidfilter/bench/measure"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
@@ -21,7 +22,7 @@ func recursiveParams(sigma [2]float64) kernels.Params {
 	return kernels.Params{Filter: kernels.Recursive, SigmaS: sigma[0], SigmaR: sigma[1], Iterations: iterations}
 }
 
-// ferreiraExperiments are figures 8 and 6, whose plots the text has lost but for a few words.
+// ferreiraExperiments are figures 8 and 6. The text preserves only a few words of their plots.
 func ferreiraExperiments() []*experiment {
 	return []*experiment{
 		{Experiment: Experiment{ID: "002-speed", Paper: "002", Title: "RGB, 2 iterations, 256 to 2048 squared", Axis: "side", Source: "figure 8",
@@ -35,17 +36,18 @@ func ferreiraExperiments() []*experiment {
 	}
 }
 
-// ferreiraFigures are the two times that the text gives, both of about one digit. It does not say of which algorithm the first is: of
-// its best, C.
+// ferreiraFigures are the two times in the text, each to about one digit. The text does not name
+// the algorithm of the GPU's; C, its best, is assumed.
 func ferreiraFigures() []Published {
 	side := Size{Width: 2048, Height: 2048}
 	return []Published{
 		{Version: versionCPU, Size: side, Ms: 6000, Sequential: 1, Table: "text", Hardware: "Core i7-8700, 12 threads", Remark: "about"},
-		{Version: kernels.AlgorithmC.String(), Size: side, Ms: 10, Sequential: 600, Table: "text", Hardware: "RTX 2080 Ti", Remark: "about"},
+		{Version: papers.AlgorithmC.String(), Size: side, Ms: 10, Sequential: 600, Table: "text", Hardware: "RTX 2080 Ti", Remark: "about"},
 	}
 }
 
-// speedRows measures every algorithm at each size, C with as many blocks a line as the paper tried.
+// speedRows measures every algorithm at each size, C with each number of blocks a line that the
+// paper tried.
 func speedRows(ctx context.Context, r *run, e *experiment) error {
 	sides := []int{256, 512, 1024, 2048}
 	if r.o.Quick {
@@ -67,14 +69,14 @@ func speedRows(ctx context.Context, r *run, e *experiment) error {
 	return nil
 }
 
-// recursive returns the kernels of the recursive filter that run here, the program's own last.
+// recursive returns the recursive kernels that run here, the program's own last.
 func (r *run) recursive() (all []contender) {
 	for _, c := range contenders("002") {
 		switch {
 		case c.gpu == nil || !r.runs(c):
-		case c.gpu.Approximation.Algorithm == kernels.AlgorithmC:
+		case c.approximation().Algorithm == papers.AlgorithmC:
 			for _, blocks := range []int{2, 4, 6} {
-				all = append(all, c.approximate(func(a *kernels.Approximation) { a.Blocks = blocks }))
+				all = append(all, c.approximate(func(a *papers.Approximation) { a.Blocks = blocks }))
 			}
 		default:
 			all = append(all, c)
@@ -83,17 +85,20 @@ func (r *run) recursive() (all []contender) {
 	if r.gpu == nil || r.o.Kernel != "" {
 		return all
 	}
-	v, err := kernels.Choose(recursiveParams(ferreiraSigmas[0]), formatOf(size4K), r.gpu.Device().Compute)
+	v, err := kernels.Choose(recursiveParams(ferreiraSigmas[0]), formatOf(size4K), r.gpu.Limits())
 	if err != nil {
-		return all // there is none yet
+		return all // the program has no kernel of its own
 	}
 	return append(all, contender{gpu: &v, own: true})
 }
 
-// approximate returns the contender with another approximation: the kernel is the same.
-func (c contender) approximate(change func(*kernels.Approximation)) contender {
-	v := *c.gpu
-	change(&v.Approximation)
+func (c contender) approximation() papers.Approximation { return papers.Of(*c.gpu).Approximation }
+
+// approximate returns the contender with another approximation. The kernel is the same.
+func (c contender) approximate(change func(*papers.Approximation)) contender {
+	a := c.approximation()
+	change(&a)
+	v := papers.WithApproximation(*c.gpu, a)
 	return contender{gpu: &v, own: c.own}
 }
 
@@ -102,7 +107,7 @@ func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size
 	if err != nil {
 		return err
 	}
-	row.describe(c.gpu.Approximation)
+	row.describe(c.approximation())
 	if row.Floor, err = r.floor(ctx, row.Size); err != nil {
 		return err
 	}
@@ -113,7 +118,7 @@ func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size
 	return nil
 }
 
-// floor returns how many milliseconds the pixels of a picture take on their way in and out, 4 bytes each.
+// floor returns the milliseconds to read and write a picture at 4 bytes a pixel.
 func (r *run) floor(ctx context.Context, s Size) (float64, error) {
 	if r.copyRate == 0 {
 		size := 256 << 20
@@ -128,11 +133,12 @@ func (r *run) floor(ctx context.Context, s Size) (float64, error) {
 	return float64(2*4*s.Width*s.Height) / (r.copyRate * 1e6), nil
 }
 
-// paperBlocks is the row that the paper's figure stands beside: it had most of C with 6 blocks a stripe.
+// paperBlocks picks the row beside the paper's figure: the paper gained most from C with 6 blocks
+// a stripe.
 const paperBlocks = 6
 
-func (row *Row) describe(a kernels.Approximation) {
-	if a.Algorithm != kernels.AlgorithmA {
+func (row *Row) describe(a papers.Approximation) {
+	if a.Algorithm != papers.AlgorithmA {
 		row.Kappa = &a.Kappa
 	}
 	row.Blocks = a.Blocks
@@ -164,7 +170,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 	return nil
 }
 
-// checkCPU holds the program's filter on the CPU to the reference.
+// checkCPU compares the program's CPU filter with the reference.
 func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, error) {
 	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
 	if err != nil {
@@ -193,7 +199,7 @@ func qualityRows(ctx context.Context, r *run, e *experiment) error {
 	}
 	var kept []contender
 	for _, c := range contenders("002") {
-		if c.gpu != nil && c.gpu.Approximation.Algorithm != kernels.AlgorithmA && r.runs(c) {
+		if c.gpu != nil && c.approximation().Algorithm != papers.AlgorithmA && r.runs(c) {
 			kept = append(kept, c)
 		}
 	}
@@ -211,7 +217,7 @@ func qualityRows(ctx context.Context, r *run, e *experiment) error {
 	return nil
 }
 
-// kernelQuality has the kernels filter, and times them.
+// kernelQuality measures the error of the kernels, and times them.
 func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
 	if len(all) == 0 {
 		return nil
@@ -222,12 +228,12 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 	}
 	for _, c := range all {
 		for _, kappa := range kappas {
-			c := c.approximate(func(a *kernels.Approximation) { a.Kappa = kappa })
+			c := c.approximate(func(a *papers.Approximation) { a.Kappa = kappa })
 			row, err := r.measure(ctx, c, sizeSmall, p, false)
 			if err != nil {
 				return err
 			}
-			row.describe(c.gpu.Approximation)
+			row.describe(c.approximation())
 			got := newFormat(src.Format)
 			if err := r.filter(ctx, c, p, got, src); err != nil {
 				return err
@@ -240,13 +246,13 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 	return nil
 }
 
-// exact returns what algorithm A makes of a picture.
+// exact returns the result of algorithm A.
 func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
 	dst := newFormat(src.Format)
 	return dst, measure.FilterOnce(ctx, r.cpu, p, dst, src)
 }
 
-// referenceQuality has the Go reference filter, on all cores.
+// referenceQuality measures the error of the Go reference, on all cores.
 func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
 	if r.o.Kernel != "" {
 		return nil
@@ -255,12 +261,12 @@ func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Par
 	if err != nil {
 		return err
 	}
-	var approximations []kernels.Approximation
+	var approximations []papers.Approximation
 	for _, kappa := range kappas {
-		approximations = append(approximations, kernels.Approximation{Algorithm: kernels.AlgorithmC, Kappa: kappa, Blocks: 4},
-			kernels.Approximation{Algorithm: kernels.AlgorithmD, Kappa: kappa, Block: 24})
+		approximations = append(approximations, papers.Approximation{Algorithm: papers.AlgorithmC, Kappa: kappa, Blocks: 4},
+			papers.Approximation{Algorithm: papers.AlgorithmD, Kappa: kappa, Block: 24})
 	}
-	slices.SortStableFunc(approximations, func(a, b kernels.Approximation) int { return int(a.Algorithm) - int(b.Algorithm) })
+	slices.SortStableFunc(approximations, func(a, b papers.Approximation) int { return int(a.Algorithm) - int(b.Algorithm) })
 	rows := make([]Row, len(approximations))
 	errs := make([]error, len(rows))
 	turns := make(chan struct{}, r.threads())
@@ -276,7 +282,7 @@ func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Par
 				return
 			}
 			got := newFormat(src.Format)
-			errs[i] = kernels.RecursiveApprox(got, src, p, a)
+			errs[i] = papers.RecursiveApprox(got, src, p, a)
 			mse := squareError(got, exact)
 			rows[i].MSE = &mse
 		})

@@ -6,8 +6,8 @@ import (
 	"vidfilter/gpu/testdriver"
 )
 
-// onDriver runs the rest of a test in a process of its own, with the test driver. It returns true there, and false in the process that
-// began the test.
+// onDriver runs the rest of a test in a process of its own, with the test driver. It returns true
+// there, and false in the parent.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
 	if testdriver.InChild(t.Name()) {

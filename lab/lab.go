@@ -1,5 +1,6 @@
-// Package lab runs the experiments of the five papers behind the program on this machine, and puts their figures beside its own. It
-// takes what it times from the lists of package kernels, by paper and version, and holds each to the Go reference first.
+// Package lab runs the experiments of the five papers behind the program on this machine, and
+// compares the papers' figures with its own. It selects variants from the lists of package papers
+// by paper and version, and checks each against the Go reference before timing it.
 package lab
 
 import (
@@ -9,9 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"vidfilter/bench/measure"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/report"
 )
 
 // Size of a picture in pixels.
@@ -22,42 +24,39 @@ type Options struct {
 	Papers []string // "000" ...; empty: all
 	Kernel string   // glob (path.Match) of the variants to time; "": all of the papers
 	Quick  bool     // fewer radii, sizes and repetitions
-	Shrink int      // divides the sides of all pictures; the papers' figures are then left out. 0 is 1
+	// Divides the sides of all pictures; 0 is 1. Omits the papers' figures if more than 1.
+	Shrink int
 
-	CPU     bool  // leave the GPU alone
-	Indexes []int // the GPU to use, at most one; empty: the first that can be used
+	CPU     bool  // do not use the GPU
+	Indexes []int // the GPU to use, at most one; empty: the first usable one
 	NeedGPU bool  // no GPU is an error
 
-	Version string                           // of the program, for the report
-	Say     func(format string, args ...any) // told what is going on, a line at a time; nil drops it
+	Version string // of the program, for the report
+	// Receives progress messages of one line; may be nil.
+	Say func(format string, args ...any)
 }
 
-// Report is what was measured.
+// Report has the measurements.
 type Report struct {
-	Version     string          `json:"version"`
-	Date        time.Time       `json:"date"`
-	Quick       bool            `json:"quick"`
-	Shrink      int             `json:"shrink"`
-	Machine     measure.Machine `json:"machine"`
-	NoGPU       string          `json:"no_gpu"` // why no row is of a GPU; "" when there is one
-	Experiments []Experiment    `json:"experiments"`
+	report.Header
+	Experiments []Experiment `json:"experiments"`
 }
 
 // run is one Run at work.
 type run struct {
 	o       Options
 	cpu     *kernels.CPU
-	gpu     *gpu.Backend // nil when there is none
+	gpu     *gpu.Backend // nil if there is none
 	scenes  map[Size]*scenery
 	answers map[string]*answer
 	seen    map[string]measure.Check
-	best    map[string]contender // of a version's configurations
+	best    map[string]contender // fastest configuration of a version
 
-	copyRate float64 // of the GPU's memory, in 1e9 bytes a second; 0 until it was measured
+	copyRate float64 // of the GPU's memory, in 1e9 bytes a second; 0 until measured
 }
 
-// Run measures. It returns the report also with an error, as far as it came. An error of a device wraps gpu.ErrDevice, and so
-// does a wrong result of one; the end of ctx is returned as its cause.
+// Run measures. After an error the report has the rows measured before. Errors and wrong results
+// of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
@@ -65,13 +64,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Shrink = max(o.Shrink, 1)
 	r := &run{o: o, scenes: map[Size]*scenery{}, answers: map[string]*answer{}, seen: map[string]measure.Check{}, best: map[string]contender{}}
 	defer r.close()
-	report := &Report{Version: o.Version, Date: time.Now().UTC().Truncate(time.Second), Quick: o.Quick, Shrink: o.Shrink}
-	if err := r.open(report); err != nil {
-		return report, err
+	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
+	measured.Shrink = o.Shrink
+	if err := r.open(&measured.Header); err != nil {
+		return measured, err
 	}
 	var err error
-	if report.Machine, err = measure.DescribeMachine(r.cpu, r.gpu); err != nil {
-		return report, err
+	if measured.Machine, err = measure.DescribeMachine(r.cpu, r.gpu); err != nil {
+		return measured, err
 	}
 	for _, e := range experiments() {
 		if !e.wanted(o) {
@@ -81,30 +81,31 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		err := e.measure(ctx, r)
 		e.relate()
 		if len(e.Rows) > 0 {
-			report.Experiments = append(report.Experiments, e.Experiment)
+			measured.Experiments = append(measured.Experiments, e.Experiment)
 		}
 		if err != nil {
-			return report, err
+			return measured, err
 		}
 	}
-	return report, nil
+	return measured, nil
 }
 
-func (r *run) open(report *Report) error {
+func (r *run) open(h *report.Header) error {
 	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.o.NeedGPU)
-	r.cpu, r.gpu, report.NoGPU = places.CPU, places.GPU, places.NoGPU
+	r.cpu, r.gpu, h.NoGPU = places.CPU, places.GPU, places.NoGPU
 	return err
 }
 
 func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
 
-// size returns what a side of the paper's picture comes to here.
+// size returns the size here of one of the paper's pictures.
 func (r *run) size(s Size) Size {
-	const least = 2 * (kernels.MaxRadius + 1) // 004's kernels mirror once at each edge, of a field too
+	// 004's kernels mirror once at each edge, also of a field.
+	const least = 2 * (kernels.MaxRadius + 1)
 	return Size{Width: max(s.Width/r.o.Shrink, least), Height: max(s.Height/r.o.Shrink, least)}
 }
 
-// named says whether a variant is to be timed.
+// named reports whether Options.Kernel selects a variant.
 func (r *run) named(name string) bool {
 	if r.o.Kernel == "" {
 		return true
@@ -113,10 +114,10 @@ func (r *run) named(name string) bool {
 	return err == nil && ok
 }
 
-// tiny says whether the times mean nothing: it is wanted that everything runs.
+// tiny reports whether the run only tests that everything works: its times mean nothing.
 func (r *run) tiny() bool { return r.o.Quick && r.o.Shrink > 1 }
 
-// repeat says how often a kernel is run to be timed.
+// repeat says how often a kernel runs for one measurement.
 func (r *run) repeat() gpu.Repeat {
 	switch {
 	case r.tiny():
@@ -127,7 +128,7 @@ func (r *run) repeat() gpu.Repeat {
 	return gpu.Repeat{Batches: 5, Runs: 500, Time: 40 * time.Millisecond}
 }
 
-// wanted says whether the experiment is of a paper that was asked for.
+// wanted reports whether the experiment's paper was requested.
 func (e *experiment) wanted(o Options) bool {
 	return len(o.Papers) == 0 || slices.Contains(o.Papers, e.Paper)
 }

@@ -3,9 +3,11 @@ package lab
 import (
 	"fmt"
 	"path"
+
+	"vidfilter/lab/papers"
 )
 
-// Entry is one variant of the lists, for those who choose.
+// Entry describes one variant of the lists.
 type Entry struct {
 	Name    string `json:"name"`
 	Paper   string `json:"paper"` // "" for this program's own
@@ -14,12 +16,15 @@ type Entry struct {
 	On      string `json:"on"`   // "cpu" or "gpu"
 	Does    string `json:"does"` // radii, range weight, distance, border
 	Runs    bool   `json:"runs"` // on this machine
-	Why     string `json:"why"`  // it does not
+	Why     string `json:"why"`  // reason if it does not
 }
 
-// List returns the variants of all papers in their order. compute is the compute capability of the GPU, 0 for none, for which noGPU
-// says why.
-func List(papers []string, compute int, noGPU string) (all []Entry) {
+// Entries are variants in the order of the lists.
+type Entries []Entry
+
+// List returns the variants of all given papers (of all, if empty) in their order. compute is the
+// compute capability of the GPU; 0 is none, for the reason noGPU.
+func List(papers []string, compute int, noGPU string) (all Entries) {
 	if len(papers) == 0 {
 		papers = PaperIDs()
 	}
@@ -37,7 +42,7 @@ func (c contender) entry(compute int, noGPU string) Entry {
 		e.Paper, e.Does = v.Paper, v.Does()
 		return e
 	}
-	e.Paper, e.Does = c.gpu.Paper, c.gpu.Does()
+	e.Paper, e.Does = papers.Of(*c.gpu).Paper, c.gpu.Does()
 	switch {
 	case compute == 0:
 		e.Runs, e.Why = false, noGPU
@@ -57,7 +62,7 @@ func Names() (all []string) {
 	return all
 }
 
-// Any says whether one of the papers' variants has a name like glob; cpu leaves out those of a GPU.
+// Any reports whether glob matches a variant of the papers. cpu restricts it to CPU variants.
 func Any(papers []string, glob string, cpu bool) bool {
 	if len(papers) == 0 {
 		papers = PaperIDs()

@@ -1,23 +1,24 @@
 package lab
 
-// What the papers measured, from their texts. Times are in milliseconds of one picture; a figure that is 0 the text does not give.
+// The papers' measurements, from their texts. Times are in milliseconds of one picture. A figure
+// of 0 is not in the text.
 
 // Published is one result of a paper.
 type Published struct {
 	Version    string  `json:"-"` // as in the list of kernels: kernels.Variant.Version
 	Size       Size    `json:"-"`
 	Radius     int     `json:"-"`
-	Threads    int     `json:"-"`           // 0: one, or not said
-	Ms         float64 `json:"ms"`          //
+	Threads    int     `json:"-"` // 0: one, or unknown
+	Ms         float64 `json:"ms"`
 	Sequential float64 `json:"sequential"`  // speed-up over the sequential version
 	Naive      float64 `json:"naive"`       // speed-up over the naive version
-	Hardware   string  `json:"hardware"`    // where it is another than the table's
-	Table      string  `json:"table"`       // where in the paper
-	Remark     string  `json:"remark"`      // what a reader must know
+	Hardware   string  `json:"hardware"`    // if it differs from the table's
+	Table      string  `json:"table"`       // table or section of the paper
+	Remark     string  `json:"remark"`      // caveats for the reader
 	Best       bool    `json:"best,string"` // the paper's fastest version at this size and radius
 }
 
-// Paper is one of the five that stand behind the program.
+// Paper is one of the five behind the program.
 type Paper struct {
 	ID       string `json:"id"`
 	Authors  string `json:"authors"`
@@ -36,7 +37,7 @@ func Papers() []Paper {
 	}
 }
 
-// PaperIDs lists what stands before their names.
+// PaperIDs lists the papers' numbers.
 func PaperIDs() (all []string) {
 	for _, p := range Papers() {
 		all = append(all, p.ID)
@@ -47,8 +48,8 @@ func PaperIDs() (all []string) {
 // The pictures of 000.
 var thesisSizes = []Size{{Width: 512, Height: 512}, {Width: 1920, Height: 1080}, {Width: 5522, Height: 3651}}
 
-// thesisSequential are the seconds of tables 6.4 to 6.6 for radius 1, 3 ... 15: the sequential version, the fastest CUDA
-// version, and its number.
+// thesisSequential has seconds from tables 6.4 to 6.6 for radius 1, 3 ... 15: of the sequential
+// version, of the fastest CUDA version, and the latter's number.
 var thesisSequential = [][8]struct {
 	sequential, fastest float64
 	version             string
@@ -61,7 +62,7 @@ var thesisSequential = [][8]struct {
 		{195.406, 4.74923, "4"}, {285.037, 6.92436, "4"}, {391.468, 9.51281, "4"}, {514.588, 12.5168, "4"}},
 }
 
-// thesisVersions are the seconds of tables 6.7 to 6.9 for versions 1 to 8 at radius 1, 7 and 15.
+// thesisVersions has seconds from tables 6.7 to 6.9 for versions 1 to 8 at radius 1, 7 and 15.
 var thesisVersions = [][3][8]float64{
 	{{0.00187809, 0.00183448, 0.0018051, 0.00180024, 0.00204914, 0.00202799, 0.00213972, 0.00187982},
 		{0.0419822, 0.0410349, 0.0397063, 0.0394262, 0.0433843, 0.0438378, 0.0441124, 0.0407951},
@@ -74,7 +75,8 @@ var thesisVersions = [][3][8]float64{
 		{13.2725, 12.9592, 12.6202, 12.5168, 13.5052, 13.6019, 13.4706, 13.5452}},
 }
 
-// thesisFigures brings both kinds of tables together. Speed-ups follow from the times, as they do in the thesis.
+// thesisFigures combines both kinds of tables. Speed-ups are computed from the times, as in the
+// thesis.
 func thesisFigures() (all []Published) {
 	for i, size := range thesisSizes {
 		for k, row := range thesisSequential[i] {
@@ -87,7 +89,8 @@ func thesisFigures() (all []Published) {
 	return all
 }
 
-// thesisRadius returns the CUDA versions at one radius: all where tables 6.7 to 6.9 have them, else the fastest.
+// thesisRadius returns the CUDA versions at one radius: all if tables 6.7 to 6.9 have them, else
+// the fastest.
 func thesisRadius(image, radius int, sequential, fastest float64, version string) (all []Published) {
 	size := thesisSizes[image]
 	row := map[int]int{1: 0, 7: 1, 15: 2}
@@ -105,13 +108,14 @@ func thesisRadius(image, radius int, sequential, fastest float64, version string
 	return all
 }
 
-// The frames of 001. Its text has 3480x2160 once, which is a slip of 3840x2160: it calls it 4k.
+// The frames of 001. Its text once has 3480x2160, a slip of 3840x2160: it calls it 4k.
 var (
 	size4K = Size{Width: 3840, Height: 2160}
 	size8K = Size{Width: 7680, Height: 4320}
 )
 
-// akersFigures are tables 1.1 and 1.2. OpenMP ran on 32 threads. The CUDA version has pinned memory and two streams.
+// akersFigures are tables 1.1 and 1.2. OpenMP ran on 32 threads. The CUDA version has pinned
+// memory and two streams.
 func akersFigures() []Published {
 	const remark = "pinned, two streams"
 	return []Published{
@@ -124,11 +128,12 @@ func akersFigures() []Published {
 	}
 }
 
-// size2M are the 2 megapixels of 004, which it calls full HD.
+// size2M is the 2 megapixels of 004, which it calls full HD.
 var size2M = Size{Width: 1920, Height: 1080}
 
-// staalFigures are tables 1 and 2: seconds of the CPU and of GPU_v1 to v8 at radius 4 and 10, copies both ways in them. Speed-ups
-// are the paper's own, which has more digits of its times than it prints.
+// staalFigures are tables 1 and 2: seconds of the CPU and of GPU_v1 to v8 at radius 4 and 10,
+// including copies in both directions. Speed-ups are the paper's own: it computed them from more
+// digits of the times than it prints.
 func staalFigures() (all []Published) {
 	for i, t := range []struct {
 		radius  int

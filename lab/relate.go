@@ -1,6 +1,7 @@
 package lab
 
-// What a paper's speed-ups are over: versions as the lists of kernels have them. The versions of 001 are those of its tables.
+// The baselines of speed-ups: versions as in the lists of kernels. Those of 001 are from its
+// tables.
 const (
 	versionC      = "C"
 	versionOpenMP = "OpenMP"
@@ -8,7 +9,7 @@ const (
 	versionCPU    = "CPU" // 002 compares with its filter on all cores
 )
 
-// baselines are the versions that a paper compares with.
+// baselines are the versions that each paper compares with.
 var baselines = map[string]struct{ sequential, naive string }{
 	"000": {"0", "1"},
 	"001": {versionC, ""},
@@ -17,7 +18,7 @@ var baselines = map[string]struct{ sequential, naive string }{
 	"004": {"0", "1"},
 }
 
-// relate works out the speed-ups of all rows over the baselines at the same size and options.
+// relate computes the speed-ups of all rows over the baselines at the same size and options.
 func (e *experiment) relate() {
 	b := baselines[e.Paper]
 	for i := range e.Rows {
@@ -29,7 +30,8 @@ func (e *experiment) relate() {
 	}
 }
 
-// over returns how many times as long the baseline takes, in its fastest configuration where several were timed; 0 where there is none.
+// over returns the baseline's time over the row's. If several configurations of the baseline were
+// timed, the fastest counts; without any, it returns 0.
 func (e *experiment) over(row *Row, where, version string) float64 {
 	least := 0.0
 	for _, b := range e.Rows {

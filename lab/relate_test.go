@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"vidfilter/bench/measure"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/plot"
 )
 
 func timed(r Row, ms float64) Row {
@@ -14,7 +15,8 @@ func timed(r Row, ms float64) Row {
 	return r
 }
 
-// TestRelate: of several naive configurations the fastest is what others are compared with; its own filter and other kinds are no baseline.
+// TestRelate: the fastest of several naive configurations is the baseline; the program's own
+// filter and other kinds never are.
 func TestRelate(t *testing.T) {
 	e := &experiment{Experiment: Experiment{Paper: "000", Rows: []Row{
 		timed(Row{Where: "cpu", Version: "0", Radius: 1, Threads: 1}, 100),
@@ -44,7 +46,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestPlot: lines and bars have the papers' figures, once in the legend, and kinds have no line among the times.
+// TestPlot: lines and bars have the papers' figures, once in the legend, and kinds have no line
+// among the times.
 func TestPlot(t *testing.T) {
 	rows := []Row{
 		timed(Row{Where: "gpu", Version: "1", Title: "naive", Radius: 1, Naive: 1, Paper: &Published{Ms: 30, Naive: 1}}, 3),
@@ -70,7 +73,7 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	for _, axis := range []string{"radius", ""} {
-		if err := (Experiment{ID: "x", Axis: axis, Rows: []Row{{}}}).WritePlot(new(bytes.Buffer)); !errors.Is(err, errNothing) {
+		if err := (Experiment{ID: "x", Axis: axis, Rows: []Row{{}}}).WritePlot(new(bytes.Buffer)); !errors.Is(err, plot.ErrNothing) {
 			t.Errorf("axis %q, nothing timed: %v", axis, err)
 		}
 	}

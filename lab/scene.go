@@ -11,7 +11,8 @@ type scenery struct{ frame *pipeline.Frame }
 // grain as heavy as on film, in 1/256 of a level.
 const grain = 9 * 256
 
-// picture draws the scene at a size, once. Alpha is 0: the kernel of 001 takes it for a fourth colour, and so agrees with the others.
+// picture draws the scene at a size, once. Alpha is 0 because the kernel of 001 treats it as a
+// fourth colour; so it agrees with the others.
 func (r *run) picture(s Size) (*pipeline.Frame, error) {
 	if p := r.scenes[s]; p != nil {
 		return p.frame, nil
@@ -22,7 +23,7 @@ func (r *run) picture(s Size) (*pipeline.Frame, error) {
 	}
 	planes := make([]byte, drawer.FrameSize())
 	drawer.Frame(planes, 0)
-	clear(r.scenes) // one at a time: they are large
+	clear(r.scenes) // keep only one: they are large
 	r.scenes[s] = &scenery{toRGBA(planes, s)}
 	return r.scenes[s].frame, nil
 }

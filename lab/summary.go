@@ -3,11 +3,14 @@ package lab
 import (
 	"fmt"
 	"slices"
+
+	"vidfilter/internal/text"
+	"vidfilter/lab/report"
 )
 
-// Summary is what each trick brought then and brings now: the versions of each paper at one case that stands for the others.
-func (r *Report) Summary() Table {
-	t := Table{Left: 3, Rows: [][]string{{"paper", "version", "what it is", "then: ms", "x seq.", "x naive", "now: ms", "x seq.", "x naive"}}}
+// Summary compares then and now at one typical case of each paper.
+func (r *Report) Summary() *text.Table {
+	t := text.NewTable(3, "paper", "version", "what it is", "then: ms", "x seq.", "x naive", "now: ms", "x seq.", "x naive")
 	for _, e := range r.Experiments {
 		pick, ok := typical[e.ID]
 		if !ok {
@@ -17,24 +20,19 @@ func (r *Report) Summary() Table {
 			if !pick(row) {
 				continue
 			}
-			then := []string{nothing, nothing, nothing}
-			if p := row.Paper; p != nil {
-				then = []string{Milliseconds(p.Ms), ratio(p.Sequential), ratio(p.Naive)}
+			then := Published{}
+			if row.Paper != nil {
+				then = *row.Paper
 			}
-			now := []string{Milliseconds(row.counted()), ratio(row.Sequential), ratio(row.Naive)}
-			cells := append([]string{e.Paper, row.versionCell(), row.what()}, append(then, now...)...)
-			for i, c := range cells {
-				if c == "" {
-					cells[i] = nothing
-				}
-			}
-			t.Rows = append(t.Rows, cells)
+			t.Add(e.Paper, row.versionCell(), row.what(),
+				report.Milliseconds(then.Ms), report.Ratio(then.Sequential), report.Ratio(then.Naive),
+				report.Milliseconds(row.counted()), report.Ratio(row.Sequential), report.Ratio(row.Naive))
 		}
 	}
 	return t
 }
 
-// typical are the cases by experiment: what the papers say most of.
+// typical selects, by experiment, the case that the papers discuss most.
 var typical = map[string]func(Row) bool{
 	"000-1920x1080": func(r Row) bool { return r.Radius == 7 },
 	"001-4k":        func(Row) bool { return true },
@@ -43,7 +41,7 @@ var typical = map[string]func(Row) bool{
 	"004":           func(r Row) bool { return r.Radius == 10 },
 }
 
-// what says in words what a row is.
+// what describes a row in words.
 func (r Row) what() string {
 	s := r.Title
 	if r.Blocks > 0 {
@@ -58,7 +56,7 @@ func (r Row) what() string {
 	return s
 }
 
-// Paper returns what is known of a paper.
+// paperOf returns the paper with an ID, or only the ID for an unknown one.
 func paperOf(id string) Paper {
 	all := Papers()
 	i := slices.IndexFunc(all, func(p Paper) bool { return p.ID == id })

@@ -2,24 +2,44 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"vidfilter/internal/text"
+	"vidfilter/lab/report"
 )
 
-// Table is an experiment in cells, for whoever prints it. The first row has the titles; columns in which nothing stands are left out.
-type Table struct {
-	Left int // columns of text; the others are numbers
-	Rows [][]string
+// Document returns the report as tables and text.
+func (r *Report) Document() report.Document {
+	d := report.Document{Header: r.Header, Legend: legend}
+	d.Summary = &report.Section{Title: "Then and now", Table: r.Summary()}
+	for _, e := range r.Experiments {
+		d.Sections = append(d.Sections, report.Section{Title: e.Heading(), Table: e.Table(), Notes: e.Remarks})
+	}
+	return d
 }
 
-// column is one of all that a table may have.
+const legend = `ms: the median time of a picture; +-%: half the range of its measurements. x seq., x naive: the
+speed-up over the paper's sequential form on one core, and over its naive kernel. by: the largest difference in levels from the Go
+reference of the same semantics, on a small picture. part %: slow forms filter this share of the picture, and their time is scaled to
+all of it. floor: the time of a copy within the device's memory of the picture's bytes, read and written once. "ours" is this
+program's filter at the same radius: joint distance, borders reflected. Columns after "paper:" are the paper's figures.`
+
+// Table has a row for each entry of a list of variants.
+func (all Entries) Table() *text.Table {
+	t := text.NewTable(6, "paper", "version", "name", "on", "title", "does", "runs")
+	for _, e := range all {
+		t.Add(e.Paper, e.Version, e.Name, e.On, e.Title, e.Does, map[bool]string{true: "yes", false: "no"}[e.Runs])
+	}
+	return t
+}
+
+// column is one of the columns a table may have.
 type column struct {
 	title string
 	text  bool
-	cell  func(Row) string // "" for nothing
+	cell  func(Row) string // "" if it does not apply
 }
-
-// nothing stands where others have a number.
-const nothing = "-"
 
 var columns = []column{
 	{"size", true, func(r Row) string { return r.Size.String() }},
@@ -28,25 +48,25 @@ var columns = []column{
 	{"on", true, func(r Row) string { return r.Where }},
 	{"memory", true, func(r Row) string { return r.Memory }},
 	{"sigma", true, Row.sigmaCell},
-	{"r", false, func(r Row) string { return count(r.Radius) }},
+	{"r", false, func(r Row) string { return report.Count(r.Radius) }},
 	{"kappa", false, Row.kappaCell},
-	{"block", false, func(r Row) string { return count(r.Block) }},
-	{"factor", false, func(r Row) string { return count(r.Factor) }},
-	{"blocks", false, func(r Row) string { return count(r.Blocks) }},
-	{"threads", false, func(r Row) string { return count(r.Threads) }},
-	{"streams", false, func(r Row) string { return count(r.Streams) }},
-	{"ms", false, func(r Row) string { return Milliseconds(r.Time.Median) }},
-	{"floor", false, func(r Row) string { return Milliseconds(r.Floor) }},
+	{"block", false, func(r Row) string { return report.Count(r.Block) }},
+	{"factor", false, func(r Row) string { return report.Count(r.Factor) }},
+	{"blocks", false, func(r Row) string { return report.Count(r.Blocks) }},
+	{"threads", false, func(r Row) string { return report.Count(r.Threads) }},
+	{"streams", false, func(r Row) string { return report.Count(r.Streams) }},
+	{"ms", false, func(r Row) string { return report.Milliseconds(r.Time.Median) }},
+	{"floor", false, func(r Row) string { return report.Milliseconds(r.Floor) }},
 	{"with copies", false, Row.stepCell},
-	{"+-%", false, Row.spreadCell},
+	{"+-%", false, func(r Row) string { return report.Spread(r.Time) }},
 	{"part %", false, Row.partCell},
-	{"x seq.", false, func(r Row) string { return ratio(r.Sequential) }},
-	{"x naive", false, func(r Row) string { return ratio(r.Naive) }},
+	{"x seq.", false, func(r Row) string { return report.Ratio(r.Sequential) }},
+	{"x naive", false, func(r Row) string { return report.Ratio(r.Naive) }},
 	{"MSE", false, Row.mseCell},
 	{"by", false, func(r Row) string { return fmt.Sprint(r.Check.Largest) }},
-	{"paper: ms", false, publishedCell(func(p Published) string { return Milliseconds(p.Ms) })},
-	{"x seq.", false, publishedCell(func(p Published) string { return ratio(p.Sequential) })},
-	{"x naive", false, publishedCell(func(p Published) string { return ratio(p.Naive) })},
+	{"paper: ms", false, publishedCell(func(p Published) string { return report.Milliseconds(p.Ms) })},
+	{"x seq.", false, publishedCell(func(p Published) string { return report.Ratio(p.Sequential) })},
+	{"x naive", false, publishedCell(func(p Published) string { return report.Ratio(p.Naive) })},
 }
 
 func (r Row) versionCell() string {
@@ -56,7 +76,7 @@ func (r Row) versionCell() string {
 	return strings.TrimSpace(r.Version + " " + r.Kind)
 }
 
-// sigmaCell is for the recursive filter, which has no radius.
+// sigmaCell is for the recursive filter, which has sigmas instead of a radius.
 func (r Row) sigmaCell() string {
 	if r.Radius > 0 {
 		return ""
@@ -75,14 +95,7 @@ func (r Row) stepCell() string {
 	if r.Step == nil {
 		return ""
 	}
-	return Milliseconds(r.Step.Median)
-}
-
-func (r Row) spreadCell() string {
-	if r.Time.N < 2 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f", 100*r.Time.Spread())
+	return report.Milliseconds(r.Step.Median)
 }
 
 func (r Row) partCell() string {
@@ -108,69 +121,25 @@ func publishedCell(cell func(Published) string) func(Row) string {
 	}
 }
 
-func count(n int) string {
-	if n == 0 {
-		return ""
+// Table returns the rows of an experiment.
+func (e Experiment) Table() *text.Table {
+	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.title == "size" && e.oneSize() })
+	t := text.NewTable(0)
+	t.Sparse = true
+	for _, c := range shown {
+		t.Columns = append(t.Columns, text.Column{Title: c.title, Right: !c.text})
 	}
-	return fmt.Sprint(n)
-}
-
-// ratio writes a speed-up with three digits that count.
-func ratio(x float64) string {
-	switch {
-	case x == 0:
-		return ""
-	case x < 10:
-		return fmt.Sprintf("%.2f", x)
-	case x < 100:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
-// Milliseconds writes a time with three digits that count, where there is room for them; "" for none.
-func Milliseconds(x float64) string {
-	switch {
-	case x == 0:
-		return ""
-	case x < 0.1:
-		return fmt.Sprintf("%.4f", x)
-	case x < 10:
-		return fmt.Sprintf("%.3f", x)
-	case x < 1000:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
-// Table returns the experiment in cells.
-func (e Experiment) Table() Table {
-	var t Table
-	t.Rows = make([][]string, len(e.Rows)+1)
-	for _, c := range columns {
-		cells, any := []string{c.title}, false
-		for _, row := range e.Rows {
-			cell := c.cell(row)
-			any = any || cell != ""
-			if cell == "" {
-				cell = nothing
-			}
-			cells = append(cells, cell)
+	for _, row := range e.Rows {
+		var cells []string
+		for _, c := range shown {
+			cells = append(cells, c.cell(row))
 		}
-		if !any || c.title == "size" && e.oneSize() {
-			continue
-		}
-		if c.text {
-			t.Left++
-		}
-		for i := range t.Rows {
-			t.Rows[i] = append(t.Rows[i], cells[i])
-		}
+		t.Add(cells...)
 	}
 	return t
 }
 
-// oneSize says whether all rows are of one size, which the title names.
+// oneSize reports whether all rows have the same size, which the title then names.
 func (e Experiment) oneSize() bool {
 	for _, row := range e.Rows {
 		if row.Size != e.Rows[0].Size {
@@ -178,21 +147,4 @@ func (e Experiment) oneSize() bool {
 		}
 	}
 	return true
-}
-
-// Markdown writes the table for a page.
-func (t Table) Markdown() string {
-	var b strings.Builder
-	for i, row := range t.Rows {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i > 0 {
-			continue
-		}
-		b.WriteString("|")
-		for k := range row {
-			b.WriteString(map[bool]string{true: " --- |", false: " ---: |"}[k < t.Left])
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }

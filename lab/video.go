@@ -8,7 +8,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// akersExperiments are tables 1.1 and 1.2: frame after frame of a video, copies in the time, reading and writing not.
+// akersExperiments are tables 1.1 and 1.2: successive frames of a video. Times include copies, but
+// not reading and writing.
 func akersExperiments() (all []*experiment) {
 	for i, size := range []Size{size4K, size8K} {
 		all = append(all, &experiment{Experiment: Experiment{
@@ -23,7 +24,7 @@ func akersExperiments() (all []*experiment) {
 
 type video struct{ size Size }
 
-// the paper says no sigmas; they do not change the times.
+// The paper gives no sigmas; they do not affect the times.
 func videoParams() kernels.Params { return kernels.DefaultParams(1) }
 
 func (v video) run(ctx context.Context, r *run, e *experiment) error {
@@ -38,14 +39,15 @@ func (v video) run(ctx context.Context, r *run, e *experiment) error {
 	if r.gpu == nil || r.o.Kernel != "" {
 		return nil
 	}
-	k, err := kernels.Choose(videoParams(), formatOf(v.size), r.gpu.Device().Compute)
+	k, err := kernels.Choose(videoParams(), formatOf(v.size), r.gpu.Limits())
 	if err != nil {
 		return err
 	}
 	return v.rows(ctx, r, e, contender{gpu: &k, own: true})
 }
 
-// rows measures one form: of the CPU on its threads, of the GPU with each kind of memory and number of streams.
+// rows measures one form: on the CPU with its threads, on the GPU with each kind of memory and
+// number of streams.
 func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) error {
 	p := c.adapt(videoParams())
 	size := r.size(v.size)
@@ -95,7 +97,7 @@ func memoryOf(c gpu.Copies) string {
 	return memoryPinned
 }
 
-// threadsOf is 1 for the forms that have only one.
+// threadsOf returns 1 for single-threaded forms.
 func (r *run) threadsOf(c contender) int {
 	if n := c.cpu.Threads; n > 0 {
 		return min(n, r.threads())

@@ -8,7 +8,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// OpenCamera returns what opens a camera of this machine.
+// OpenCamera returns the function that opens a camera of this machine.
 func OpenCamera(path string, o decode.CameraOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
 	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
 		c, err := decode.OpenCamera(ctx, path, pool, o)

@@ -11,12 +11,13 @@ import (
 type Figures struct {
 	SourceFPS, FPS float64 // pictures taken, and filtered, in the last second
 
-	// Pictures that made room for newer ones, since the start: at the source, and on the way to the filter.
+	// Pictures that made room for newer ones, since the start: at the source, and on the way to
+	// the filter.
 	DroppedSource, DroppedFilter int64
 
-	Filter                  time.Duration // a picture's way through the filter, median of the last second
+	Filter                  time.Duration // latency of the filter, median of the last second
 	GPU                     bool
-	CopyIn, Kernel, CopyOut time.Duration // with a GPU: a picture's stages, mean of the last second
+	CopyIn, Kernel, CopyOut time.Duration // GPU: a picture's stages, mean of the last second
 }
 
 type figures struct {
@@ -80,7 +81,7 @@ func (s *Session) Figures() Figures {
 	return all
 }
 
-// Window holds what was measured in the last second. It is not for concurrent use.
+// Window holds the measurements of the last second. It is not safe for concurrent use.
 type Window struct {
 	at     []time.Time
 	values []float64

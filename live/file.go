@@ -2,27 +2,47 @@ package live
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"vidfilter/decode"
 	"vidfilter/pipeline"
 )
 
-// OpenFile returns what opens a file, a pipe or a network stream, to be played at its own speed.
+// OpenFile returns the function that opens a file, a pipe or a network stream. It plays at its own
+// speed, or more slowly if the filter cannot keep up.
 func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
 	o.VideoOnly = true
+	var played time.Duration
 	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
 		in, err := decode.Open(ctx, path, pool, o)
 		if err != nil {
 			return nil, err
 		}
-		return &file{in: in}, nil
+		return &file{in: in, clock: clock{end: &played}}, nil
 	}
 }
 
 type file struct {
-	in   *decode.Input
-	pace pace
+	in    *decode.Input
+	pace  pace
+	clock clock
+}
+
+// clock counts a file's time from its first picture, on from where it was played before.
+type clock struct {
+	end    *time.Duration // of all pictures so far
+	began  bool
+	offset time.Duration
+}
+
+// at returns when to show the picture with timestamp t and the given duration.
+func (c *clock) at(t, length time.Duration) time.Duration {
+	if !c.began {
+		c.began, c.offset = true, *c.end-t
+	}
+	*c.end = max(*c.end, c.offset+t+length)
+	return c.offset + t
 }
 
 func (f *file) Next(ctx context.Context) (Shot, error) {
@@ -30,13 +50,18 @@ func (f *file) Next(ctx context.Context) (Shot, error) {
 	if err != nil {
 		return Shot{}, err
 	}
-	base := f.in.Video().TimeBase()
-	at := time.Duration(float64(frame.PTS) * base.Float64() * float64(time.Second))
+	at := f.time(frame.PTS)
 	if err := f.pace.wait(ctx, at); err != nil {
 		frame.Release()
 		return Shot{}, err
 	}
-	return shotAt(frame, time.Now()), nil
+	shot := shotAt(frame, time.Now())
+	shot.At = f.clock.at(at, f.time(frame.Duration))
+	return shot, nil
+}
+
+func (f *file) time(t int64) time.Duration {
+	return time.Duration(math.Round(float64(t) * f.in.Video().TimeBase().Float64() * float64(time.Second)))
 }
 
 func (f *file) FrameRate() float64 {
@@ -55,7 +80,7 @@ type pace struct {
 	zero  time.Time // of the clock on which pictures have their times
 }
 
-// late is by how much a picture may miss its time before the clock is set anew: the reading stood still, or the video was frozen.
+// late is the delay after which the clock is reset: reading stalled, or the video was frozen.
 const late = time.Second / 2
 
 // wait sleeps until the time at, which counts from anywhere.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -9,100 +10,162 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Filter is what a person can set, in the names of the command line.
+// Filter is a session's filter. An option derived from others is 0, as sigma_s of the bilateral
+// filter may be.
 type Filter struct {
-	Filter     string  `json:"filter"`  // bilateral, recursive
-	Radius     int     `json:"radius"`  // pixels, 0 to kernels.MaxRadius
-	SigmaS     float64 `json:"sigma_s"` // pixels; 0 follows the radius of the bilateral filter
-	SigmaR     float64 `json:"sigma_r"` // levels of 8 bits
-	Range      string  `json:"range"`
-	Distance   string  `json:"distance"`
-	Border     string  `json:"border"`
-	Iterations int     `json:"iterations"`  // of the recursive filter, 1 to kernels.MaxIterations
-	FieldOrder string  `json:"field_order"` // one of FieldOrders
+	kernels.Params
+	FieldOrder string // one of FieldOrder's names
 }
 
-// FieldOrders are the ways to take a picture: as the input says, or as the person knows better.
-func FieldOrders() []string { return slices.Clone(fieldOrders) }
-
-var fieldOrders = []string{"auto", "progressive", "tff", "bff"}
-
-// Limits are the ranges that a slider offers, of the options that a filter has; Params takes more sigmas.
-type Limits struct {
-	Filter     []string   `json:"filter"`
-	Radius     []int      `json:"radius,omitempty"`
-	SigmaS     [2]float64 `json:"sigma_s"`
-	SigmaR     [2]float64 `json:"sigma_r"`
-	Iterations []int      `json:"iterations,omitempty"`
-	Range      []string   `json:"range,omitempty"`
-	Distance   []string   `json:"distance,omitempty"`
-	Border     []string   `json:"border,omitempty"`
-	FieldOrder []string   `json:"field_order"`
+// FieldOrder overrides the interlacing of the input. It is not in kernels.Options because it
+// changes frames before they are filtered.
+var FieldOrder = kernels.Option{
+	Name: "field-order", Title: "Field order", Kind: kernels.Name, Names: []string{"auto", "progressive", "tff", "bff"},
+	Help: "auto takes the input's word",
 }
 
-// Limits returns the limits of the filter that f is.
-func (f Filter) Limits() Limits {
-	l := Limits{Filter: kernels.FilterNames(), SigmaR: [2]float64{1, 255}, FieldOrder: FieldOrders()}
-	if f.Filter == kernels.Recursive.String() {
-		l.SigmaS, l.Iterations = [2]float64{0.5, 200}, []int{1, kernels.MaxIterations}
-		return l
-	}
-	l.Radius, l.SigmaS = []int{0, kernels.MaxRadius}, [2]float64{0.1, kernels.MaxRadius + 1}
-	l.Range, l.Distance, l.Border = kernels.RangeNames(), kernels.DistanceNames(), kernels.BorderNames()
-	return l
-}
-
-// FilterOf returns the filter with parameters p; a sigma_s that is the radius' own follows it from then on.
+// FilterOf returns the filter with parameters p. An option at its derived default stays derived.
 func FilterOf(p kernels.Params, fieldOrder string) Filter {
-	f := Filter{
-		p.Filter.String(), p.Radius, p.SigmaS, p.SigmaR, p.Range.String(), p.Distance.String(), p.Border.String(), p.Iterations, fieldOrder,
+	for _, o := range kernels.Options() {
+		if d, ok := o.In(p.Filter); ok && d.Auto != nil && o.IsDefault(p) {
+			o.Clear(&p)
+		}
 	}
-	if p.Filter == kernels.Bilateral && p.SigmaS == kernels.DefaultSigmaS(p.Radius) {
-		f.SigmaS = 0
-	}
-	return f
+	return Filter{p, fieldOrder}
 }
 
-// Choose makes f another filter, by name; sigmas mean something else to each, and become its defaults. An unknown name is found by Params.
-func (f *Filter) Choose(name string) {
-	if name == f.Filter {
-		return
+// Resolved returns the parameters to filter with, or an error if one is out of its range.
+func (f Filter) Resolved() (kernels.Params, error) {
+	if !slices.Contains(FieldOrder.Names, f.FieldOrder) {
+		return kernels.Params{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
 	}
-	f.Filter = name
-	if kind, err := kernels.ParseFilter(name); err == nil {
-		d := FilterOf(kernels.Params{Filter: kind, Radius: f.Radius, Iterations: f.Iterations}.WithDefaults(), f.FieldOrder)
-		f.SigmaS, f.SigmaR, f.Iterations = d.SigmaS, d.SigmaR, d.Iterations
-	}
-}
-
-// Params returns the parameters of a filter, or what is wrong with it.
-func (f Filter) Params() (p kernels.Params, err error) {
-	p = kernels.Params{Radius: f.Radius, SigmaS: f.SigmaS, SigmaR: f.SigmaR, Iterations: f.Iterations}
-	if p.Filter, err = kernels.ParseFilter(f.Filter); err != nil {
-		return p, err
-	}
-	if p.Filter == kernels.Bilateral && f.SigmaS == 0 {
-		p.SigmaS = kernels.DefaultSigmaS(max(f.Radius, 0))
-	}
-	if p.Range, err = kernels.ParseRange(f.Range); err != nil {
-		return p, err
-	}
-	if p.Distance, err = kernels.ParseDistance(f.Distance); err != nil {
-		return p, err
-	}
-	if p.Border, err = kernels.ParseBorder(f.Border); err != nil {
-		return p, err
-	}
-	switch {
-	case !slices.Contains(fieldOrders, f.FieldOrder):
-		return p, fmt.Errorf("unknown field order %q", f.FieldOrder)
-	case math.IsNaN(f.SigmaS), math.IsNaN(f.SigmaR):
-		return p, fmt.Errorf("a sigma is not a number")
-	}
+	p := f.WithAutomatic()
 	return p, p.Validate()
 }
 
-// fields returns a frame with f's samples and the field order that the filter wants. It takes f.
+// Choose switches to another filter. Options whose meaning differs get their defaults.
+func (f *Filter) Choose(to kernels.Filter) {
+	if to == f.Filter {
+		return
+	}
+	for _, o := range kernels.Options() {
+		_, had := o.In(f.Filter)
+		if _, has := o.In(to); had && has && o.Domains != nil {
+			o.Clear(&f.Params)
+		}
+	}
+	f.Filter = to
+	*f = FilterOf(f.WithDefaults(), f.FieldOrder)
+}
+
+// MarshalJSON writes all options under their names in JSON.
+func (f Filter) MarshalJSON() ([]byte, error) {
+	all := map[string]any{FieldOrder.JSON(): f.FieldOrder}
+	for _, o := range kernels.Options() {
+		all[o.JSON()] = o.Value(f.Params)
+	}
+	return json.Marshal(all)
+}
+
+// Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result.
+func (f *Filter) Apply(changes map[string]any) error {
+	for _, o := range kernels.Options() {
+		value, given := changes[o.JSON()]
+		if !given {
+			continue
+		}
+		p := f.Params
+		if value == 0.0 && o.Kind != kernels.Name {
+			o.Clear(&p)
+		} else if err := o.Set(&p, value); err != nil {
+			return fmt.Errorf("%s: %w", o.Name, err)
+		}
+		if p.Filter != f.Filter {
+			f.Choose(p.Filter)
+		} else {
+			f.Params = p
+		}
+	}
+	if order, given := changes[FieldOrder.JSON()]; given {
+		f.FieldOrder = fmt.Sprint(order)
+	}
+	return nil
+}
+
+// Control is an option as the page shows it.
+type Control struct {
+	Name  string   `json:"name"` // in JSON
+	Title string   `json:"title"`
+	Help  string   `json:"help"`
+	Unit  string   `json:"unit,omitempty"`
+	Names []string `json:"names,omitempty"` // of a list; otherwise it is a number
+	Whole bool     `json:"whole,omitempty"`
+	Min   float64  `json:"min"`
+	Max   float64  `json:"max"`
+	Auto  bool     `json:"auto,omitempty"` // 0 follows other options
+}
+
+// Controls returns the options that the filter has.
+func (f Filter) Controls() (all []Control) {
+	for _, o := range append(kernels.Options(), FieldOrder) {
+		if d, ok := o.In(f.Filter); ok {
+			all = append(all, Control{
+				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Whole, d.Slider[0], d.Slider[1], d.Auto != nil,
+			})
+		}
+	}
+	return all
+}
+
+// Automatic returns the values of derived options, as JSON by name.
+func (f Filter) Automatic() map[string]float64 {
+	all := map[string]float64{}
+	for _, o := range kernels.Options() {
+		if d, ok := o.In(f.Filter); ok && d.Auto != nil {
+			all[o.JSON()] = d.Auto(f.Params)
+		}
+	}
+	return all
+}
+
+// Args returns the flags that give a file the same filter. Defaults are left out.
+func (f Filter) Args() (args []string) {
+	p := f.WithAutomatic()
+	for _, o := range kernels.Options() {
+		switch _, ok := o.In(p.Filter); {
+		case !ok || o.IsDefault(p):
+		case o.Short != "":
+			args = append(args, "-"+o.Short, o.Text(p))
+		default:
+			args = append(args, "--"+o.Name, o.Text(p))
+		}
+	}
+	if f.FieldOrder != FieldOrder.Names[0] {
+		args = append(args, "--"+FieldOrder.Name, f.FieldOrder)
+	}
+	return args
+}
+
+// Step moves the option of a key pair one step up (+1) or down (-1), within its slider.
+func (f *Filter) Step(keys kernels.Keys, direction float64) error {
+	for _, o := range kernels.Options() {
+		if d, ok := o.In(f.Filter); ok && d.Keys == keys {
+			return o.Set(&f.Params, stepped(o, o.Get(f.WithAutomatic()), d.Slider, direction))
+		}
+	}
+	return nil
+}
+
+// stepped returns a whole number 1 away, or a tenth of x away but at least 1.
+func stepped(o kernels.Option, x float64, slider [2]float64, direction float64) float64 {
+	step := 1.0
+	if o.Kind == kernels.Number {
+		step = max(step, x/10)
+	}
+	return min(slider[1], max(slider[0], math.Round(x+direction*step)))
+}
+
+// fields returns a frame with in's samples and the field order of the filter. It takes in.
 func (f Filter) fields(in *pipeline.Frame) *pipeline.Frame {
 	if f.FieldOrder == "auto" {
 		return in

@@ -1,6 +1,7 @@
-// Package live filters pictures as they are taken, for people to look at: a camera, a video at its own speed, a test picture or the camera
-// of a browser goes through the filter, and each picture comes out as a Pair of original and filtered. Latency comes before completeness:
-// every queue holds a few pictures, the oldest of which go first, counted.
+// Package live filters pictures as they are taken. Sources are a camera, a video at its own speed,
+// a test picture and a browser's camera; each picture comes out as a Pair of original and
+// filtered. Latency comes before completeness: queues are short, and drop and count their oldest
+// pictures.
 package live
 
 import (
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"vidfilter/internal/wake"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -20,50 +22,53 @@ type Options struct {
 	Backend kernels.Backend // stays the caller's
 	Filter  Filter          // in force at the start
 
-	// Times returns what a GPU has taken for all pictures so far; nil where the CPU filters.
+	// Times returns the GPU's times for all pictures so far; nil on the CPU.
 	Times func() Times
 
-	// Compile has a GPU's kernels compiled where that holds no picture up, and returns when they are there; nil where there is nothing to do.
+	// Compile prepares a GPU's kernels without delaying pictures, and returns when they are ready;
+	// nil if nothing has to be compiled.
 	Compile func(ctx context.Context) error
 }
 
-// Times are what the stages of a GPU took.
+// Times are the times that the stages of a GPU took.
 type Times struct {
 	Frames                  int64
 	CopyIn, Kernel, CopyOut time.Duration // of all frames together
 }
 
-// Session is one run: one source, one filter, any number of watchers. Its methods may be called from any goroutine.
+// Session is one run: one source, one filter, any number of watchers. It is safe for concurrent
+// use.
 type Session struct {
 	o      Options
 	frames *pipeline.Pool // of originals; decoders draw by Take, which has no limit
-	shots  *mailbox[Shot] // what the source has taken and the filter has not
+	shots  *mailbox[Shot] // taken, not yet filtered
 
 	results *pipeline.Pool
 	restart chan struct{}
 
 	mu       sync.Mutex
 	filter   Filter // as the person set it
-	inForce  Filter // for the next picture: the same, once the backend is ready for it
+	inForce  Filter // the filter of the next picture, once the backend is ready
 	frozen   bool
 	state    State
 	changed  chan struct{} // closed at the next change of state
 	watchers map[*Watcher]struct{}
-	last     *Pair // what was handed out last, for those who come late
+	last     *Pair // the latest pair, for new watchers
 	ids      int64
 
 	wanted chan struct{} // the filter has been set
-	tuned  chan struct{} // what is in force has changed
+	tuned  chan struct{} // the filter in force has changed
 
 	figures figures
 }
 
-// mostPairs is how many results may be out at a time: more than all mailboxes together hold, so that the filter never waits for a watcher.
+// mostPairs limits the pairs in use. All mailboxes together hold fewer, so the filter never waits
+// for a watcher.
 const mostPairs = 128
 
 // New prepares a session; Run runs it. Errors are the filter's.
 func New(o Options) (*Session, error) {
-	if _, err := o.Filter.Params(); err != nil {
+	if _, err := o.Filter.Resolved(); err != nil {
 		return nil, err
 	}
 	s := &Session{
@@ -79,8 +84,9 @@ func New(o Options) (*Session, error) {
 	return s, nil
 }
 
-// Run takes and filters pictures until ctx ends, and returns its cause, or an error that no waiting helps against: an input that cannot be
-// opened at the first attempt and is no camera, or a device that failed. It is called once; watchers end with it.
+// Run takes and filters pictures until ctx ends, and returns its cause, or a permanent error: an
+// input other than a camera that fails to open at the first attempt, or a failed device. It is
+// called once; watchers end with it.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,24 +123,19 @@ func (s *Session) close() {
 func (s *Session) Start() Filter { return s.o.Filter }
 
 // Restart plays an input that has ended from its start.
-func (s *Session) Restart() { poke(s.restart) }
-
-// poke leaves a message for who waits for c, unless one lies there.
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (s *Session) Restart() { wake.Up(s.restart) }
 
 // retry is how long a camera that cannot be had is left alone.
 const retry = time.Second
 
-// capture keeps the source going. What comes of it is in the state.
+// capture keeps the source running and reports its state.
 func (s *Session) capture(ctx context.Context) error {
 	for first := true; ; first = false {
 		s.setStatus(Starting, "", "")
 		err := s.play(ctx)
+		if errors.Is(err, io.EOF) {
+			s.settle(ctx) // the last picture counts
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -178,14 +179,38 @@ func (s *Session) play(ctx context.Context) error {
 			return err
 		}
 		s.figures.take(shot)
-		s.setFormat(shot, src.FrameRate())
-		if s.shots.put(shot) {
-			s.figures.droppedFilter.Add(1)
+		s.setFormat(shot, src)
+		if err := s.pass(ctx, shot); err != nil {
+			return err
 		}
 	}
 }
 
-// whileFrozen waits where the source is one that can: a video goes on where it was, a camera does not.
+// pass hands a picture to the filter.
+func (s *Session) pass(ctx context.Context, shot Shot) error {
+	if s.o.Input.Whole {
+		return s.shots.wait(ctx, shot)
+	}
+	if s.shots.put(shot) {
+		s.figures.droppedFilter.Add(1)
+	}
+	return nil
+}
+
+// settle waits until all pictures passed on have been filtered and handed to the watchers.
+func (s *Session) settle(ctx context.Context) {
+	end := make(chan struct{})
+	if s.shots.wait(ctx, Shot{end: end}) != nil {
+		return
+	}
+	select {
+	case <-end:
+	case <-ctx.Done():
+	}
+}
+
+// whileFrozen pauses a source that can pause: a video resumes at the same place, a camera does
+// not.
 func (s *Session) whileFrozen(ctx context.Context) error {
 	for s.o.Input.Kind == File {
 		s.mu.Lock()
@@ -203,12 +228,15 @@ func (s *Session) whileFrozen(ctx context.Context) error {
 	return nil
 }
 
-// Set changes the filter from the next picture on; the GPU may have to compile a kernel first, and goes on with the old filter meanwhile.
-func (s *Session) Set(change func(*Filter)) error {
+// Set changes the filter from the next picture on. If the GPU has to compile a kernel, the old
+// filter applies meanwhile.
+func (s *Session) Set(change func(*Filter) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.filter
-	change(&f)
+	if err := change(&f); err != nil {
+		return err
+	}
 	if err := s.can(f); err != nil {
 		return err
 	}
@@ -217,13 +245,13 @@ func (s *Session) Set(change func(*Filter)) error {
 	}
 	s.filter = f
 	s.announce()
-	poke(s.wanted)
+	wake.Up(s.wanted)
 	return nil
 }
 
-// can reports what is wrong with a filter, or that the backend does not have it.
+// can reports an invalid filter, or one that the backend lacks.
 func (s *Session) can(f Filter) error {
-	p, err := f.Params()
+	p, err := f.Resolved()
 	if err != nil {
 		return err
 	}

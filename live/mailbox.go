@@ -4,23 +4,26 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"vidfilter/internal/wake"
 )
 
 // errClosed is the end of a mailbox.
 var errClosed = errors.New("live: the session has ended")
 
-// mailbox is a queue of a few that never blocks who puts: the oldest goes when it is full.
+// mailbox is a short queue. put never blocks: it drops the oldest item when full. wait drops none.
 type mailbox[T any] struct {
 	mu     sync.Mutex
 	items  []T
 	depth  int
 	closed bool
 	full   chan struct{} // holds an element while there may be items
+	room   chan struct{} // holds an element when there may be room again
 	drop   func(T)
 }
 
 func newMailbox[T any](depth int, drop func(T)) *mailbox[T] {
-	return &mailbox[T]{depth: depth, full: make(chan struct{}, 1), drop: drop}
+	return &mailbox[T]{depth: depth, full: make(chan struct{}, 1), room: make(chan struct{}, 1), drop: drop}
 }
 
 // put takes x, and says whether another one had to go for it.
@@ -37,8 +40,37 @@ func (m *mailbox[T]) put(x T) (dropped bool) {
 		dropped = true
 	}
 	m.items = append(m.items, x)
-	poke(m.full)
+	wake.Up(m.full)
 	return dropped
+}
+
+// wait takes x when there is room for it, or drops it when ctx ends.
+func (m *mailbox[T]) wait(ctx context.Context, x T) error {
+	for !m.offer(x) {
+		select {
+		case <-m.room:
+		case <-ctx.Done():
+			m.drop(x)
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// offer takes x, unless there is no room for it.
+func (m *mailbox[T]) offer(x T) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed:
+		m.drop(x)
+	case len(m.items) == m.depth:
+		return false
+	default:
+		m.items = append(m.items, x)
+		wake.Up(m.full)
+	}
+	return true
 }
 
 // try returns the oldest item, if there is one.
@@ -53,8 +85,9 @@ func (m *mailbox[T]) try() (x T, ok bool, err error) {
 	}
 	x = m.items[0]
 	m.items = m.items[1:]
+	wake.Up(m.room)
 	if len(m.items) > 0 || m.closed {
-		poke(m.full)
+		wake.Up(m.full)
 	}
 	return x, true, nil
 }
@@ -74,7 +107,7 @@ func (m *mailbox[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// close lets nothing in any more, and drops what nobody has taken.
+// close lets nothing in any more, and drops the rest.
 func (m *mailbox[T]) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,5 +115,6 @@ func (m *mailbox[T]) close() {
 		m.drop(x)
 	}
 	m.items, m.closed = nil, true
-	poke(m.full)
+	wake.Up(m.full)
+	wake.Up(m.room)
 }

@@ -9,16 +9,19 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Pair is a picture before and after the filter. It is shared, read-only; who gets one releases it.
+// Pair is a picture before and after the filter. It is shared and read-only; the receiver releases
+// it.
 type Pair struct {
-	ID                 int64 // rises; a picture that is filtered anew gets a new one
+	ID                 int64 // increasing; refiltering assigns a new one
 	Original, Filtered *pipeline.Frame
 
-	Taken   time.Time // when the picture was taken, or came in, by the clock of this machine
-	Stamp   float64   // when it was taken, in milliseconds of Unix time, by the clock of the machine with the camera
+	Taken   time.Time // capture or arrival time by this machine's clock
+	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine's clock
 
-	Repeated bool // the picture was there before, with another filter
+	At time.Duration // of a file's picture: see Shot
+
+	Repeated bool // the same picture with another filter
 
 	refs atomic.Int32
 }
@@ -37,18 +40,24 @@ func (p *Pair) Release() {
 	}
 }
 
-// Watcher gets a session's pairs from when it is made. Next is for one goroutine.
+// Watcher receives the pairs of a session from its creation on. Next is for one goroutine.
 type Watcher struct {
 	s       *Session
 	box     *mailbox[*Pair]
+	all     bool
 	dropped atomic.Int64
 	once    sync.Once
 }
 
-// Watch returns a watcher that keeps up to depth pairs that have not been asked for, the newest ones. It begins with the pair that was
-// handed out last, if there is one. The caller closes it.
-func (s *Session) Watch(depth int) *Watcher {
-	w := &Watcher{s: s, box: newMailbox(depth, (*Pair).Release)}
+// Watch returns a watcher that keeps the newest depth pairs not yet taken. It begins with the
+// latest pair, if any. The caller closes it.
+func (s *Session) Watch(depth int) *Watcher { return s.watch(depth, false) }
+
+// WatchAll is Watch without loss: the filter waits while depth pairs are pending.
+func (s *Session) WatchAll(depth int) *Watcher { return s.watch(depth, true) }
+
+func (s *Session) watch(depth int, all bool) *Watcher {
+	w := &Watcher{s: s, box: newMailbox(depth, (*Pair).Release), all: all}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watchers == nil {
@@ -65,7 +74,7 @@ func (s *Session) Watch(depth int) *Watcher {
 // Next waits for a pair; it is the caller's to release. It fails when ctx or the session ends.
 func (w *Watcher) Next(ctx context.Context) (*Pair, error) { return w.box.get(ctx) }
 
-// Again puts the pair that was handed out last in the box once more, for who has lost it.
+// Again requeues the last pair, for a watcher that has lost it.
 func (w *Watcher) Again() {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
@@ -74,7 +83,7 @@ func (w *Watcher) Again() {
 	}
 }
 
-// Dropped returns how many pairs had to make room for newer ones.
+// Dropped returns the number of pairs dropped for newer ones.
 func (w *Watcher) Dropped() int64 { return w.dropped.Load() }
 
 // Close ends the watcher. It may be called twice.
@@ -88,14 +97,29 @@ func (w *Watcher) Close() {
 }
 
 // publish hands a pair to all watchers. It takes p.
-func (s *Session) publish(p *Pair) {
-	p.refs.Store(1)
+func (s *Session) publish(ctx context.Context, p *Pair) error {
+	for _, w := range s.show(p) {
+		if err := w.box.wait(ctx, p.Retain()); err != nil {
+			p.Release()
+			return err
+		}
+	}
+	p.Release()
+	return nil
+}
+
+// show hands p to the watchers that may miss pairs, and returns those that need all. The caller
+// keeps its ownership.
+func (s *Session) show(p *Pair) (all []*Watcher) {
+	p.refs.Store(2)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids++
 	p.ID = s.ids
 	for w := range s.watchers {
-		if w.box.put(p.Retain()) {
+		if w.all {
+			all = append(all, w)
+		} else if w.box.put(p.Retain()) {
 			w.dropped.Add(1)
 		}
 	}
@@ -103,4 +127,5 @@ func (s *Session) publish(p *Pair) {
 		s.last.Release()
 	}
 	s.last = p
+	return all
 }

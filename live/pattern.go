@@ -10,7 +10,8 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// PatternOptions say what the test picture is like; zero values are 1280x720, 30 a second, and noise as of a dark room.
+// PatternOptions describe the test picture. Zero values are 1280x720, 30 pictures a second and the
+// noise of a dark room.
 type PatternOptions struct {
 	Width, Height int
 	FPS           float64
@@ -30,8 +31,8 @@ func (o PatternOptions) complete() PatternOptions {
 	return o
 }
 
-// OpenPattern returns what opens the test picture: a landscape that drifts to and fro under a swinging bar, with noise of its own in every
-// picture. Width and Height are 16 to 8192.
+// OpenPattern returns the function that opens the test picture: a landscape that drifts to and fro
+// under a swinging bar, with new noise in every picture. Width and Height are 16 to 8192.
 func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
 	o = o.complete()
 	return func(_ context.Context, pool *pipeline.Pool, _ Tell) (Source, error) { return newPattern(o, pool) }
@@ -134,7 +135,7 @@ func (p *pattern) grain(row []byte, chroma bool) {
 	}
 }
 
-// bar draws a white bar that swings across every two seconds: whether the picture moves is seen at once.
+// bar draws a white bar that swings across every two seconds and makes a stalled picture obvious.
 func (p *pattern) bar(f *pipeline.Frame, seconds float64) {
 	w, rows := f.PlaneSize(0)
 	wide := max(2, w/80)

@@ -15,21 +15,33 @@ import (
 // ErrTaken is the error of a second camera.
 var ErrTaken = errors.New("another page sends its camera already")
 
-// Remote is the camera of a browser: an input whose pictures are sent to it. Its methods may be called from any goroutine.
+// ErrTooLarge reports a picture above the size limit of a camera.
+var ErrTooLarge = errors.New("the camera's pictures are too large")
+
+// maxRemotePixels bounds the memory of a page's camera: a small message may decode to a huge
+// picture.
+const maxRemotePixels = 16_000_000
+
+// Remote is a browser's camera as an input. It is safe for concurrent use.
 type Remote struct {
 	options decode.StreamOptions
 
 	mu     sync.Mutex
 	source *remote // while the session has the input open
-	feed   *Feed   // the page that sends, nil for none
-	reason string  // why there is none, "" when nobody has tried
+	feed   *Feed   // the sending page, nil for none
+	reason string  // why there is none, "" before the first
 	change func()
 }
 
-// NewRemote returns an input without a camera. changed, which may be nil, is called when Wanted may have changed; it must not block.
+// NewRemote returns an input without a camera. It refuses pictures above 16 megapixels, or above
+// o.MaxPixels if that is less. changed, which may be nil, is called when Wanted may have changed;
+// it must not block.
 func NewRemote(o decode.StreamOptions, changed func()) *Remote {
 	if changed == nil {
 		changed = func() {}
+	}
+	if o.MaxPixels <= 0 || o.MaxPixels > maxRemotePixels {
+		o.MaxPixels = maxRemotePixels
 	}
 	return &Remote{options: o, change: changed}
 }
@@ -43,7 +55,7 @@ func (r *Remote) Open(_ context.Context, pool *pipeline.Pool, tell Tell) (Source
 	return r.source, nil
 }
 
-// Wanted tells that no page sends its camera.
+// Wanted reports whether no page sends its camera.
 func (r *Remote) Wanted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +69,7 @@ func (r *Remote) explain() {
 	case r.feed != nil:
 		r.source.tell(Starting, "the browser's camera is starting", "")
 	case r.reason != "":
-		r.source.tell(Waiting, "the browser's camera: "+r.reason, "allow the camera on the page, or give another input with -i")
+		r.source.tell(Waiting, "the browser's camera: "+r.reason, "press \"Use this camera\" on the page to try again, or give another input with -i")
 	default:
 		r.source.tell(Waiting, "no browser sends its camera yet", "press \"Use this camera\" on the page")
 	}
@@ -71,10 +83,12 @@ type Feed struct {
 
 	decoder *decode.Stream // made with the first picture
 	skipped int64
+	refused error // the feed has ended for it
 }
 
-// Connect begins to take a page's pictures, in one of the codecs that decode.OpenStream takes. fps is what it says of its camera, 0 for
-// nothing. The error is ErrTaken while another page sends. The caller closes the feed; its methods are for one goroutine.
+// Connect starts to accept a page's pictures, in one of the codecs of decode.OpenStream. fps is
+// the rate of its camera, 0 if unknown. The error is ErrTaken while another page sends. The caller
+// closes the feed; its methods are for one goroutine.
 func (r *Remote) Connect(codec string, fps float64) (*Feed, error) {
 	switch codec {
 	case "h264", "vp8", "jpeg":
@@ -102,8 +116,12 @@ func (r *Remote) Refuse(reason string) {
 	}
 }
 
-// Push decodes a picture, taken at stamp by the page's clock, and hands it to the session. The error asks for a key frame.
+// Push decodes a picture taken at stamp, by the page's clock, and hands it to the session. An
+// error that wraps ErrTooLarge ends the feed; others ask for a key frame.
 func (f *Feed) Push(data []byte, stamp float64) error {
+	if f.refused != nil {
+		return f.refused
+	}
 	f.r.mu.Lock()
 	source := f.r.source
 	f.r.mu.Unlock()
@@ -119,6 +137,11 @@ func (f *Feed) Push(data []byte, stamp float64) error {
 	}
 	came := time.Now()
 	frame, err := f.decoder.Decode(data, int64(stamp*1000))
+	if errors.Is(err, decode.ErrTooLarge) {
+		f.refused = fmt.Errorf("%w: choose a smaller size, of %d pixels at most", ErrTooLarge, f.r.options.MaxPixels)
+		f.Close(f.refused.Error())
+		return f.refused
+	}
 	if frame == nil || err != nil {
 		return err
 	}
@@ -130,7 +153,7 @@ func (f *Feed) Push(data []byte, stamp float64) error {
 	return nil
 }
 
-// Close ends the feed; the session then waits for another. reason says why, "" when the person wanted it.
+// Close ends the feed; the session then waits for another. reason is "" if the user stopped it.
 func (f *Feed) Close(reason string) {
 	f.r.mu.Lock()
 	defer f.r.change()

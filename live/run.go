@@ -7,12 +7,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// drainer is a filter that can emit what it holds and go on.
+// drainer is a filter that can emit the frames that it holds and continue.
 type drainer interface {
 	Drain(ctx context.Context, emit pipeline.Emit) error
 }
 
-// filterAll filters the newest picture whenever there is one, and the one that is held again when the filter has changed and no other comes.
+// filterAll filters the newest picture as soon as there is one, and the held picture again when
+// the filter changes and no other comes.
 func (s *Session) filterAll(ctx context.Context) error {
 	l := &loop{s: s}
 	defer l.close()
@@ -37,18 +38,23 @@ func (s *Session) filterAll(ctx context.Context) error {
 type loop struct {
 	s      *Session
 	held   *Shot // the picture on show
-	done   bool  // it has been filtered, in the way that by says
+	done   bool  // it has been filtered by by
 	by     Filter
 	filter pipeline.Filter // nil before the first
 }
 
-// take replaces the picture on show by the newest, unless it is frozen.
+// take replaces the shown picture by the newest, unless frozen. With Input.Whole, pictures read
+// before the freeze still come.
 func (l *loop) take() {
 	shot, ok, _ := l.s.shots.try()
 	if !ok {
 		return
 	}
-	if l.s.isFrozen() && l.held != nil {
+	if shot.end != nil {
+		close(shot.end)
+		return
+	}
+	if l.s.isFrozen() && l.held != nil && !l.s.o.Input.Whole {
 		shot.release()
 		return
 	}
@@ -75,7 +81,7 @@ func (l *loop) discard() {
 	l.filter = nil
 }
 
-// step filters the picture on show, if there is anything new to see.
+// step filters the shown picture if anything has changed.
 func (l *loop) step(ctx context.Context) error {
 	l.s.mu.Lock()
 	f := l.s.inForce
@@ -94,15 +100,16 @@ func (l *loop) step(ctx context.Context) error {
 		return err
 	}
 	l.s.figures.filtered(time.Since(start))
-	l.s.publish(&Pair{
-		Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign, Repeated: l.done,
-	})
+	repeated := l.done
 	l.done = true
-	return nil
+	return l.s.publish(ctx, &Pair{
+		Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign,
+		At: l.held.At, Repeated: repeated,
+	})
 }
 
 func (l *loop) change(f Filter) (err error) {
-	p, err := f.Params()
+	p, err := f.Resolved()
 	if err != nil {
 		return err
 	}
@@ -112,7 +119,8 @@ func (l *loop) change(f Filter) (err error) {
 	return err
 }
 
-// run returns the filtered picture as soon as it is done: nothing overlaps, since the next one has not been taken yet.
+// run returns the filtered picture at once. Nothing overlaps, since the next picture has not been
+// taken yet.
 func (l *loop) run(ctx context.Context) (out *pipeline.Frame, err error) {
 	emit := func(f *pipeline.Frame) error {
 		if out != nil {

@@ -3,8 +3,11 @@ package live
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// counting is a backend that counts the blocks that are out.
+// counting is a backend that counts the blocks in use.
 type counting struct {
 	*kernels.CPU
 	live atomic.Int64
@@ -107,7 +110,7 @@ func (r *rig) reach(what string, ok func(State) bool) State {
 	}
 }
 
-// hand is a source that takes a picture when the test says so.
+// hand is a source that takes a picture when the test asks for one.
 type hand struct {
 	shots chan Shot
 	fail  chan error
@@ -141,8 +144,19 @@ func (h *hand) Next(ctx context.Context) (Shot, error) {
 func (h *hand) FrameRate() float64 { return 25 }
 func (h *hand) Close()             {}
 
-// take sends a picture whose samples all differ from their neighbours', by n.
+// take sends picture n, whose samples all differ from their neighbours.
 func (h *hand) take(r *rig, n int) Shot {
+	r.t.Helper()
+	s := h.shot(r, n)
+	select {
+	case h.shots <- s:
+	case <-r.ctx.Done():
+		r.t.Fatal("nobody takes a picture")
+	}
+	return s
+}
+
+func (h *hand) shot(r *rig, n int) Shot {
 	r.t.Helper()
 	f, err := r.frames.TakeFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 18, Matrix: pipeline.BT601}, nil)
 	if err != nil {
@@ -156,19 +170,13 @@ func (h *hand) take(r *rig, n int) Shot {
 			}
 		}
 	}
-	s := shotAt(f, time.Unix(1000, int64(n)))
-	select {
-	case h.shots <- s:
-	case <-r.ctx.Done():
-		r.t.Fatal("nobody takes a picture")
-	}
-	return s
+	return shotAt(f, time.Unix(1000, int64(n)))
 }
 
-// filtered returns what the reference makes of a picture.
+// filtered returns the reference result for a picture.
 func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 	t.Helper()
-	p, err := f.Params()
+	p, err := f.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +234,7 @@ func TestPairs(t *testing.T) {
 			t.Error("the filter does nothing: the test shows nothing")
 		}
 		p.Release()
-		if err := r.Set(func(f *Filter) { f.Radius++; f.FieldOrder = "tff" }); err != nil {
+		if err := r.Set(func(f *Filter) error { f.Radius++; f.FieldOrder = "tff"; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		p = r.next(w) // the same picture by the new filter
@@ -253,11 +261,20 @@ func TestSetRefusesNonsense(t *testing.T) {
 	r := start(t, h.input(Camera))
 	before, _ := r.State()
 	for _, change := range []func(*Filter){
-		func(f *Filter) { f.Radius = 16 }, func(f *Filter) { f.Radius = -1 }, func(f *Filter) { f.SigmaR = 0 }, func(f *Filter) { f.SigmaS = -1 },
-		func(f *Filter) { f.Range = "box" }, func(f *Filter) { f.Distance = "" }, func(f *Filter) { f.Border = "x" }, func(f *Filter) { f.FieldOrder = "up" },
+		func(f *Filter) { f.Radius = 16 }, func(f *Filter) { f.Radius = -1 }, func(f *Filter) { f.SigmaR = 0 },
+		func(f *Filter) { f.SigmaS = -1 }, func(f *Filter) { f.SigmaR = math.NaN() }, func(f *Filter) { f.Range = 2 },
+		func(f *Filter) { f.Distance = 9 }, func(f *Filter) { f.Border = 4 }, func(f *Filter) { f.FieldOrder = "up" },
 	} {
-		if r.Set(change) == nil {
-			t.Error("a filter that cannot be was taken")
+		if r.Set(func(f *Filter) error { change(f); return nil }) == nil {
+			t.Error("an invalid filter was accepted")
+		}
+	}
+	for _, change := range []string{
+		`{"radius": 16}`, `{"radius": 1.5}`, `{"radius": "3"}`, `{"radius": 1e300}`, `{"sigma_r": 0}`, `{"sigma_r": null}`, `{"range": "box"}`,
+		`{"range": 1}`, `{"filter": "box"}`, `{"field_order": "up"}`, `{"field_order": 1}`, `{"radius": 4, "border": "x"}`,
+	} {
+		if r.apply(change) == nil {
+			t.Errorf("%s was accepted", change)
 		}
 	}
 	if after, _ := r.State(); after.Filter != before.Filter {
@@ -265,27 +282,84 @@ func TestSetRefusesNonsense(t *testing.T) {
 	}
 }
 
-// TestChoose: another filter has sigmas of its own, limits of its own, and nothing of what only the first one had.
+// apply sets options as the page does.
+func (r *rig) apply(text string) error {
+	r.t.Helper()
+	var changes map[string]any
+	if err := json.Unmarshal([]byte(text), &changes); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.Set(func(f *Filter) error { return f.Apply(changes) })
+}
+
+// has reports whether the page shows a control.
+func has(f Filter, name string) bool {
+	return slices.ContainsFunc(f.Controls(), func(c Control) bool { return c.Name == name })
+}
+
+// TestChoose switches filters: each has its own sigmas and controls.
 func TestChoose(t *testing.T) {
 	h := newHand()
 	r := start(t, h.input(Camera))
-	err := r.Set(func(f *Filter) { f.Choose("recursive") })
+	err := r.apply(`{"filter": "recursive"}`)
 	st, _ := r.State()
-	f, l := st.Filter, st.Filter.Limits()
-	if err != nil || f.Filter != "recursive" || f.SigmaS != 10 || f.SigmaR != 20 || f.Iterations != 2 {
+	f := st.Filter
+	if err != nil || f.Filter != kernels.Recursive || f.SigmaS != 10 || f.SigmaR != 20 || f.Iterations != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if l.Radius != nil || l.Range != nil || l.Iterations == nil || l.SigmaS[1] < 100 {
-		t.Errorf("%+v", l)
+	if !has(f, "filter") || !has(f, "sigma_s") || !has(f, "iterations") || !has(f, "field_order") || has(f, "radius") || has(f, "range") {
+		t.Errorf("controls of the recursive filter: %+v", f.Controls())
 	}
-	if r.Set(func(f *Filter) { f.Iterations = 4 }) == nil || r.Set(func(f *Filter) { f.Choose("box") }) == nil {
-		t.Error("a filter that cannot be was taken")
+	if r.apply(`{"iterations": 4}`) == nil {
+		t.Error("4 iterations were accepted")
 	}
-	err = r.Set(func(f *Filter) { f.Choose("bilateral") })
+	err = r.apply(`{"filter": "bilateral"}`)
 	st, _ = r.State()
-	f, l = st.Filter, st.Filter.Limits()
-	if err != nil || f.Radius != 2 || f.SigmaS != 0 || l.Radius == nil || l.Iterations != nil {
-		t.Errorf("back again: %+v, %+v, %v", f, l, err)
+	f = st.Filter
+	if err != nil || f.Radius != 2 || f.SigmaS != 0 || f.Automatic()["sigma_s"] != 1.5 {
+		t.Errorf("back again: %+v, %v", f, err)
+	}
+	if !has(f, "filter") || !has(f, "sigma_s") || has(f, "iterations") || !has(f, "radius") || !has(f, "range") {
+		t.Errorf("controls of the bilateral filter: %+v", f.Controls())
+	}
+}
+
+// TestFilterJSON: the JSON of a filter, applied to another, gives the same filter.
+func TestFilterJSON(t *testing.T) {
+	p := kernels.DefaultParams(5)
+	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Skip, 7.5, 3
+	want, got := FilterOf(p, "tff"), FilterOf(kernels.DefaultRecursive(), "auto")
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes map[string]any
+	if err := json.Unmarshal(text, &changes); err != nil {
+		t.Fatal(err)
+	}
+	if err := got.Apply(changes); err != nil || got != want {
+		t.Errorf("%s gives %+v, %v", text, got, err)
+	}
+}
+
+func TestStepped(t *testing.T) {
+	sigma, _ := kernels.OptionNamed("sigma-r")
+	radius, _ := kernels.OptionNamed("radius")
+	slider := [2]float64{1, 255}
+	up, down := 1.0, 300.0
+	for range 100 {
+		up, down = stepped(sigma, up, slider, +1), stepped(sigma, down, slider, -1)
+	}
+	if up != 255 || down != 1 {
+		t.Errorf("up to %v, down to %v", up, down)
+	}
+	for _, c := range []struct {
+		o                  kernels.Option
+		x, direction, want float64
+	}{{sigma, 20, +1, 22}, {sigma, 5.4, -1, 4}, {radius, 100, +1, 101}} {
+		if got := stepped(c.o, c.x, slider, c.direction); got != c.want {
+			t.Errorf("%s steps from %v to %v, want %v", c.o.Name, c.x, got, c.want)
+		}
 	}
 }
 
@@ -304,7 +378,7 @@ func TestFreeze(t *testing.T) {
 	for n := range 4 {
 		h.take(r, n+1) // none of them is seen
 	}
-	if err := r.Set(func(f *Filter) { f.SigmaR = 90 }); err != nil {
+	if err := r.Set(func(f *Filter) error { f.SigmaR = 90; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	p := r.next(w)
@@ -321,7 +395,7 @@ func TestFreeze(t *testing.T) {
 	p.Release()
 }
 
-// Who does not ask gets the newest, and what was left out is counted.
+// A slow watcher gets the newest pair, and the dropped ones are counted.
 func TestSlowWatcher(t *testing.T) {
 	h := newHand()
 	r := start(t, h.input(Camera))
@@ -360,7 +434,7 @@ type hinted struct{ error }
 
 func (hinted) Hint() string { return "plug it in" }
 
-// A camera that is away is waited for, at the start and in the middle.
+// An absent camera is waited for, at the start and in the middle.
 func TestCameraComesBack(t *testing.T) {
 	h := newHand()
 	h.cause.Store(new(error(hinted{errors.New("no such camera")})))
@@ -381,6 +455,35 @@ func TestCameraComesBack(t *testing.T) {
 	r.next(w).Release()
 	if n := h.open.Load(); n < 3 {
 		t.Errorf("opened %d times", n)
+	}
+}
+
+// When the source ends, only the pair on show keeps memory.
+func TestMemoryGoesBack(t *testing.T) {
+	h := newHand()
+	r := start(t, h.input(Camera))
+	w := r.Watch(1)
+	defer w.Close()
+	var pairs []*Pair
+	for n := range 6 {
+		h.take(r, n)
+		pairs = append(pairs, r.next(w))
+	}
+	if n := r.memory.live.Load(); n < 12 {
+		t.Fatalf("%d blocks of 6 pairs", n)
+	}
+	for _, p := range pairs[:4] { // idle before the end
+		p.Release()
+	}
+	h.fail <- errors.New("pulled out")
+	r.reach("waiting", func(st State) bool { return st.Status == Waiting })
+	for _, p := range pairs[4:] { // and after it
+		p.Release()
+	}
+	for end := time.Now().Add(5 * time.Second); r.memory.live.Load() > 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d blocks are kept", r.memory.live.Load())
+		}
 	}
 }
 
@@ -409,7 +512,7 @@ func TestFileEndsAndStartsAgain(t *testing.T) {
 	r.next(w).Release()
 	h.fail <- io.EOF
 	r.reach("ended", func(st State) bool { return st.Status == Ended })
-	if err := r.Set(func(f *Filter) { f.Radius = 5 }); err != nil {
+	if err := r.Set(func(f *Filter) error { f.Radius = 5; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if p := r.next(w); !p.Repeated { // the last picture can still be worked on

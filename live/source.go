@@ -7,7 +7,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Kind says what takes the pictures.
+// Kind is the kind of a source.
 type Kind string
 
 // The kinds of inputs.
@@ -18,25 +18,31 @@ const (
 	Browser Kind = "browser"
 )
 
-// Input is what Run opens, as often as it has to.
+// Input is the source that Run opens, as often as it has to.
 type Input struct {
 	Name  string // as the person gave it
 	Kind  Kind
-	Loop  bool // after its end it is opened again
-	Again bool // where it cannot be had, it may come back by itself: a camera
+	Loop  bool // reopened at its end
+	Again bool // it may come back after a failure: a camera
 
-	// Open begins to take pictures, into memory of pool by its Take. It may tell of its status until it is closed.
+	// Whole has every picture filtered and handed to the watchers of WatchAll; the source, a file,
+	// waits.
+	Whole bool
+
+	// Open starts to take pictures, into memory of pool by its Take. It may report its status
+	// until it is closed.
 	Open func(ctx context.Context, pool *pipeline.Pool, tell Tell) (Source, error)
 }
 
-// Tell says how a source is, with words for people that may be empty. A picture that comes makes it Live.
+// Tell reports the status of a source, with a message that may be empty. The next picture makes it
+// Live.
 type Tell func(status Status, message, hint string)
 
 // Source takes pictures. It is used from one goroutine.
 type Source interface {
 	// Next waits for the next picture, which is the caller's. io.EOF is the end.
 	Next(ctx context.Context) (Shot, error)
-	// FrameRate returns how many pictures a second are to be expected, 0 when nobody knows.
+	// FrameRate returns the expected pictures per second, 0 if unknown.
 	FrameRate() float64
 	Close()
 }
@@ -44,13 +50,22 @@ type Source interface {
 // Shot is a picture that was taken.
 type Shot struct {
 	Frame   *pipeline.Frame
-	Taken   time.Time // when, by the clock of this machine; of another machine's camera when it came in
-	Stamp   float64   // when, in milliseconds of Unix time, by the clock of the machine with the camera
+	Taken   time.Time // capture time by this machine's clock; arrival time if the camera is remote
+	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine
-	Skipped int64     // pictures before it that the source had to leave out
+	Skipped int64     // pictures dropped by the source before this one
+
+	// At is the time by the file's own clock; it keeps rising when the file is played again.
+	At time.Duration
+
+	end chan struct{} // not a picture: a marker, closed when it arrives
 }
 
-func (s Shot) release() { s.Frame.Release() }
+func (s Shot) release() {
+	if s.Frame != nil {
+		s.Frame.Release()
+	}
+}
 
 // shotAt is a shot of this machine.
 func shotAt(f *pipeline.Frame, t time.Time) Shot {

@@ -1,6 +1,9 @@
 package live
 
-import "errors"
+import (
+	"vidfilter/decode"
+	"vidfilter/internal/hint"
+)
 
 // Status is how a source does.
 type Status string
@@ -14,19 +17,20 @@ const (
 	Failed   Status = "failed"
 )
 
-// State is what there is to say of a session beside its pictures.
+// State describes a session beside its pictures.
 type State struct {
 	Status        Status
 	Message, Hint string // for people, may be empty
 
 	Width, Height int
 	FrameRate     float64 // 0 unknown
+	Display       Display
 
 	Frozen bool
 	Filter Filter
 }
 
-// State returns how the session is, and a channel that is closed when that changes.
+// State returns the current state, and a channel that is closed when it changes.
 func (s *Session) State() (State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +51,18 @@ func (s *Session) announce() {
 	s.changed = make(chan struct{})
 }
 
+// setState changes the state. When the pictures end or change their size, it frees the memory of
+// the old ones.
 func (s *Session) setState(change func(*State)) {
+	if s.changeState(change) {
+		s.frames.Trim()
+		s.results.Trim()
+		decode.FreeMemory()
+	}
+}
+
+// changeState reports whether the pictures have ended or changed their size.
+func (s *Session) changeState(change func(*State)) (over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.state
@@ -55,6 +70,7 @@ func (s *Session) setState(change func(*State)) {
 	if s.state != old {
 		s.announce()
 	}
+	return old.Status == Live && (s.state.Status != Live || s.state.Width != old.Width || s.state.Height != old.Height)
 }
 
 func (s *Session) setStatus(status Status, message, hint string) {
@@ -62,18 +78,19 @@ func (s *Session) setStatus(status Status, message, hint string) {
 }
 
 func (s *Session) setError(status Status, err error) {
-	var h interface{ Hint() string }
-	hint := ""
-	if errors.As(err, &h) {
-		hint = h.Hint()
-	}
-	s.setStatus(status, err.Error(), hint)
+	s.setStatus(status, err.Error(), hint.Of(err))
 }
 
-// setFormat notes what comes, and that it comes.
-func (s *Session) setFormat(shot Shot, rate float64) {
+// setFormat records that pictures come, and their format.
+func (s *Session) setFormat(shot Shot, src Source) {
+	var display Display
+	if d, ok := src.(displayed); ok {
+		display = d.Display()
+	}
+	rate := src.FrameRate()
 	s.setState(func(st *State) {
 		st.Status, st.Message, st.Hint = Live, "", ""
 		st.Width, st.Height, st.FrameRate = shot.Frame.Width, shot.Frame.Height, rate
+		st.Display = display
 	})
 }

@@ -3,15 +3,17 @@ package live
 import (
 	"context"
 
+	"vidfilter/internal/wake"
 	"vidfilter/kernels"
 )
 
-// preparer is a backend that is quick with some parameters only after a while: a GPU compiles a kernel when it is first wanted.
+// preparer is a backend that is slow with new parameters at first: a GPU compiles kernels on
+// demand.
 type preparer interface {
 	Prepare(ctx context.Context, p kernels.Params) error
 }
 
-// tune puts what the person sets in force, when the backend is ready for it; until then the old filter goes on, and no picture waits.
+// tune applies a new filter once the backend is ready for it. Until then the old one applies.
 func (s *Session) tune(ctx context.Context) error {
 	for {
 		select {
@@ -28,13 +30,13 @@ func (s *Session) tune(ctx context.Context) error {
 		s.mu.Lock()
 		s.inForce = f
 		s.mu.Unlock()
-		poke(s.tuned)
+		wake.Up(s.tuned)
 	}
 }
 
 func (s *Session) ready(ctx context.Context, f Filter) error {
 	b, slow := s.o.Backend.(preparer)
-	p, err := f.Params()
+	p, err := f.Resolved()
 	if err != nil || !slow {
 		return err
 	}
@@ -44,7 +46,8 @@ func (s *Session) ready(ctx context.Context, f Filter) error {
 	return nil
 }
 
-// tuneAhead has the backend make ready for the radii that a person may slide to, when the first picture is out.
+// tuneAhead prepares the backend for the radii within reach of the slider, after the first
+// picture.
 func (s *Session) tuneAhead(ctx context.Context) error {
 	w := s.Watch(1)
 	defer w.Close()
@@ -55,13 +58,13 @@ func (s *Session) tuneAhead(ctx context.Context) error {
 	first.Release()
 	w.Close()
 	if s.o.Compile != nil && s.o.Compile(ctx) != nil {
-		return nil // each is compiled when it is wanted, then
+		return nil // each is compiled on demand instead
 	}
 	for r := 0; r <= kernels.MaxRadius && ctx.Err() == nil; r++ {
 		s.mu.Lock()
 		f := s.filter
 		s.mu.Unlock()
-		f.Choose(kernels.Bilateral.String())
+		f.Choose(kernels.Bilateral)
 		f.Radius = r
 		if err := s.ready(ctx, f); err != nil {
 			return err

@@ -10,13 +10,13 @@ import (
 type CompareMode uint8
 
 const (
-	// CompareSide puts the original to the left of the filtered picture, each in full. In layouts that
-	// subsample chroma across, a half of odd width repeats its last luma column, so that the other half
-	// starts on a chroma sample and the sum is even.
+	// CompareSide puts the original to the left of the filtered picture, each in full. If chroma
+	// is subsampled across, a half of odd width repeats its last luma column, so that the other
+	// half starts on a chroma sample and the sum is even.
 	CompareSide CompareMode = iota + 1
-	// CompareSplit keeps the size and shows the left half of the original and the right half of the
-	// filtered picture. The line between them is two columns of white, at the first even column at or
-	// before the middle; pictures less than 8 columns wide have no line.
+	// CompareSplit keeps the size and shows the left half of the original and the right half of
+	// the filtered picture. The line between them is two columns of white, at the first even
+	// column at or before the middle; pictures narrower than 8 columns have no line.
 	CompareSplit
 )
 
@@ -31,12 +31,12 @@ func (m CompareMode) String() string {
 }
 
 const (
-	lineWidth    = 2 // one chroma sample, where chroma is halved
+	lineWidth    = 2 // one chroma sample, if chroma is halved
 	minSplitLine = 8
 )
 
-// CompareFormat returns the format of the frames that Compare makes from frames of format f. Nothing
-// checks the width, which CompareSide doubles, against what an encoder can take.
+// CompareFormat returns the format of Compare's frames for frames of format f. It does not check
+// the width, which CompareSide doubles, against the limits of encoders.
 func CompareFormat(f Format, mode CompareMode) Format {
 	if mode == CompareSide {
 		f.Width = 2 * sideWidth(f)
@@ -50,11 +50,11 @@ func sideWidth(f Format) int {
 	return ceilShift(f.Width, shift) << shift
 }
 
-// Compare returns a filter that runs inner and emits, for each frame, original and result in one. inner
-// must emit one frame for each that it takes, of the same layout and size, and write to none of those it
-// takes. The originals are kept as long as inner keeps them, so the source's pool needs no more blocks
-// than for inner alone; pool is where the results come from and needs one block, of a pool that nobody
-// else draws from. Times and props are those of inner's frames.
+// Compare returns a filter that runs inner and emits original and result in one frame. inner must
+// emit one frame for each that it takes, of the same layout and size, and write to none of those
+// it takes. Originals are kept as long as inner keeps them, so the source's pool needs no more
+// blocks than for inner alone. Results come from pool, which needs one block and no other users.
+// Times and props are those of inner's frames.
 func Compare(inner Filter, mode CompareMode, pool *Pool) Filter {
 	return &compare{inner: inner, mode: mode, pool: pool}
 }
@@ -63,7 +63,7 @@ type compare struct {
 	inner     Filter
 	mode      CompareMode
 	pool      *Pool
-	originals []*Frame // owned; of the frames that inner has not answered yet, in order
+	originals []*Frame // owned; of frames that inner still has, in order
 }
 
 func (c *compare) Held() int { return c.inner.Held() }
@@ -73,7 +73,8 @@ func (c *compare) Process(ctx context.Context, f *Frame, emit Emit) error {
 	if err := c.inner.Process(ctx, f, c.join(ctx, emit)); err != nil {
 		return err
 	}
-	// Checked at once: a filter that drops frames would have the originals fill the source's pool.
+	// Checked at once: a filter that drops frames would let the originals use up the source's
+	// pool.
 	if n := len(c.originals); n > c.inner.Held() {
 		return fmt.Errorf("pipeline: compare: filter %T owes %d frames and holds %d", c.inner, n, c.inner.Held())
 	}
@@ -100,7 +101,8 @@ func (c *compare) Discard() {
 	c.originals = nil
 }
 
-// join returns inner's emit: it makes a frame of the oldest original and inner's result, and passes it on.
+// join returns inner's emit: it draws the oldest original and inner's result into one frame and
+// passes that on.
 func (c *compare) join(ctx context.Context, emit Emit) Emit {
 	return func(result *Frame) error {
 		out, err := c.compose(ctx, result)
@@ -140,7 +142,8 @@ func (c *compare) compose(ctx context.Context, result *Frame) (*Frame, error) {
 	return out, nil
 }
 
-// sampleBytes returns the bytes of one column of plane i, and log2 of the luma columns that it covers.
+// sampleBytes returns the bytes of one column of plane i, and log2 of the luma columns that it
+// covers.
 func (f Format) sampleBytes(i int) (bytes, shift int) {
 	switch {
 	case f.Layout == RGBA:
@@ -176,10 +179,10 @@ func fill(dst, src []byte, column int) {
 	}
 }
 
-// DrawSplit fills out with the left half of original and the right half of result, as CompareSplit has it. All
-// three are of the same layout and size.
+// DrawSplit fills out with the left half of original and the right half of result, as in
+// CompareSplit. All three have the same layout and size.
 func DrawSplit(out, original, result *Frame) {
-	middle := out.Width / 2 &^ 1 // even in every layout: the line is where it is, whatever the chroma
+	middle := out.Width / 2 &^ 1 // even, so that the line is in one place in every layout
 	line := lineWidth
 	if out.Width < minSplitLine {
 		line = 0

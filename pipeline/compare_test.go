@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// picture is a source of frames whose samples tell where they lie: luma (or red) is the column, chroma the
-// chroma column, each plus the frame's number. It counts the frames that are still owned.
+// picture is a source of frames whose samples encode their position: luma (or red) is the column,
+// chroma the chroma column, each plus the frame's number. It counts the frames that are still
+// owned.
 type picture struct {
 	format Format
 	pool   *Pool
@@ -168,7 +169,8 @@ func testCompare(t *testing.T, in Format, mode CompareMode, hold, frames int) {
 	}
 }
 
-// checkCompared knows the frames by luma column: which side a column belongs to, and where it lay there.
+// checkCompared identifies the frames by luma column: the side that a column belongs to, and its
+// place there.
 func checkCompared(t *testing.T, in Format, f *Frame, mode CompareMode, n int) {
 	t.Helper()
 	half := in.Width
@@ -224,7 +226,7 @@ func TestCompareFormat(t *testing.T) {
 	}
 }
 
-// What the line looks like, in the values that a person sees.
+// The line in the values that a person sees.
 func TestCompareLineIsWhite(t *testing.T) {
 	p := NewPool(&heap{}, 3)
 	for _, c := range []struct {

@@ -34,8 +34,8 @@ func (h *heap) Alloc(size int) (Memory, error) {
 	}}, nil
 }
 
-// rig is a run of fakes. Every call of a stage passes hook(ctx, point, n) first, n counting from 0 the
-// calls at that point: "next", "process0", "flush0", "process1", ..., "put", "finish".
+// rig is a run of fakes. Every call of a stage passes hook(ctx, point, n) first, n counting from 0
+// the calls at that point: "next", "process0", "flush0", "process1", ..., "put", "finish".
 type rig struct {
 	t      testing.TB
 	frames int
@@ -46,7 +46,7 @@ type rig struct {
 
 	mu       sync.Mutex
 	calls    map[string]int
-	got      []int64 // PTS of what the sink was given
+	got      []int64 // PTS of frames put
 	finished int
 }
 
@@ -114,8 +114,8 @@ func (r *rig) Finish(ctx context.Context) error {
 	return err
 }
 
-// fake is a filter that holds hold frames back and emits times frames for each one that it lets go: the
-// frame itself, then copies.
+// fake is a filter that holds hold frames back and emits times frames for each one that it lets
+// go: the frame itself, then copies.
 type fake struct {
 	r           *rig
 	index       int
@@ -176,8 +176,8 @@ func (r *rig) filters(hold ...int) (fs []Filter) {
 	return fs
 }
 
-// checkEnd tests what holds after any run: nothing is left over, the order was kept, and Finish was
-// called exactly when nothing before it had failed.
+// checkEnd tests conditions after any run: nothing is left over, the order was kept, and Finish
+// was called exactly when nothing before it had failed.
 func (r *rig) checkEnd(err error, finish bool) {
 	r.t.Helper()
 	if n := r.live.Load(); n != 0 {

@@ -2,41 +2,71 @@ package pipeline
 
 import "fmt"
 
-// Layout is the arrangement of samples in a frame, named as FFmpeg names it (8 bits a sample).
+//go:generate go run ./mklayouts ..
+
+// Layout is the arrangement of samples in a frame. The zero value is none.
 type Layout uint8
 
-// The layouts that filters take as they are. Everything else is converted to one of them on decode.
+// The layouts that filters accept directly. All others are converted to one of them on decode.
 const (
-	YUV420P Layout = iota + 1 // Y, U, V; chroma halved both ways
-	YUV422P                   // Y, U, V; chroma halved across
-	YUV444P                   // Y, U, V; chroma whole
-	NV12                      // Y, then U and V interleaved; chroma halved both ways
-	RGBA                      // one packed plane, R in the lowest byte of each 32-bit word
+	YUV420P Layout = iota + 1
+	YUV422P
+	YUV444P
+	NV12
+	RGBA
 )
 
-var layouts = [...]struct {
-	name       string
-	planes     int
-	subX, subY int // log2 of the chroma subsampling
-}{
-	YUV420P: {"yuv420p", 3, 1, 1},
-	YUV422P: {"yuv422p", 3, 1, 0},
-	YUV444P: {"yuv444p", 3, 0, 0},
-	NV12:    {"nv12", 2, 1, 1},
-	RGBA:    {"rgba", 1, 0, 0},
+// LayoutInfo describes a layout.
+type LayoutInfo struct {
+	Name       string // FFmpeg's
+	FullRange  string // FFmpeg's older name for the same in full range, "" for none
+	Planes     int
+	SubX, SubY int  // log2 of the chroma subsampling across and down
+	SemiPlanar bool // U and V are interleaved in the second plane
+	Samples    int  // of a pixel, side by side in the first plane
+	RGB        bool
+	Depth      int // bits of a sample
+}
+
+// layouts is the table of layouts. C has it as layouts.h, which go generate writes.
+var layouts = [...]LayoutInfo{
+	YUV420P: {Name: "yuv420p", FullRange: "yuvj420p", Planes: 3, SubX: 1, SubY: 1, Samples: 1, Depth: 8},
+	YUV422P: {Name: "yuv422p", FullRange: "yuvj422p", Planes: 3, SubX: 1, Samples: 1, Depth: 8},
+	YUV444P: {Name: "yuv444p", FullRange: "yuvj444p", Planes: 3, Samples: 1, Depth: 8},
+	NV12:    {Name: "nv12", Planes: 2, SubX: 1, SubY: 1, SemiPlanar: true, Samples: 1, Depth: 8},
+	RGBA:    {Name: "rgba", Planes: 1, Samples: 4, RGB: true, Depth: 8}, // R first in memory
+}
+
+// Layouts lists all layouts.
+func Layouts() (all []Layout) {
+	for l := YUV420P; int(l) < len(layouts); l++ {
+		all = append(all, l)
+	}
+	return all
+}
+
+// Info returns the layout's row of the table, empty for an invalid layout.
+func (l Layout) Info() LayoutInfo {
+	if int(l) >= len(layouts) {
+		return LayoutInfo{}
+	}
+	return layouts[l]
 }
 
 func (l Layout) String() string {
-	if l == 0 || int(l) >= len(layouts) {
-		return fmt.Sprintf("layout(%d)", uint8(l))
+	if name := l.Info().Name; name != "" {
+		return name
 	}
-	return layouts[l].name
+	return fmt.Sprintf("layout(%d)", uint8(l))
 }
+
+// SampleBytes returns the size of a sample in memory.
+func (i LayoutInfo) SampleBytes() int { return (i.Depth + 7) / 8 }
 
 // Matrix is the YUV-to-RGB matrix of a frame. The zero value is not resolved yet.
 type Matrix uint8
 
-// The matrices that the filter knows.
+// The matrices that filters know.
 const (
 	BT601 Matrix = iota + 1
 	BT709
@@ -55,8 +85,8 @@ func (m Matrix) String() string {
 	return fmt.Sprintf("matrix(%d)", uint8(m))
 }
 
-// Format is all that a filter must know of a frame's samples. Formats are comparable with ==. The methods
-// that ask for planes panic on a layout that is none of the above; the zero Layout has no planes.
+// Format is all that a filter must know of a frame's samples. Formats are comparable with ==. The
+// methods about planes panic on numbers that are no layout; the zero Layout has no planes.
 type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples
@@ -69,35 +99,33 @@ func (f Format) String() string {
 }
 
 // NumPlanes returns how many of Frame.Planes are used.
-func (f Format) NumPlanes() int { return layouts[f.Layout].planes }
+func (f Format) NumPlanes() int { return layouts[f.Layout].Planes }
 
 // ChromaShift returns log2 of the chroma subsampling across and down.
-func (f Format) ChromaShift() (x, y int) { return layouts[f.Layout].subX, layouts[f.Layout].subY }
+func (f Format) ChromaShift() (x, y int) { return layouts[f.Layout].SubX, layouts[f.Layout].SubY }
 
-// PlaneSize returns the width in bytes and the height in rows of plane i. Odd sizes round chroma up.
+// PlaneSize returns the width in bytes and the height in rows of plane i. Odd sizes round chroma
+// up.
 func (f Format) PlaneSize(i int) (widthBytes, rows int) {
-	l := layouts[f.Layout]
-	switch {
-	case f.Layout == RGBA:
-		return 4 * f.Width, f.Height
-	case i == 0:
-		return f.Width, f.Height
+	l := &layouts[f.Layout]
+	if i == 0 {
+		return l.Samples * f.Width * l.SampleBytes(), f.Height
 	}
-	w, h := ceilShift(f.Width, l.subX), ceilShift(f.Height, l.subY)
-	if f.Layout == NV12 {
+	w, h := ceilShift(f.Width, l.SubX), ceilShift(f.Height, l.SubY)
+	if l.SemiPlanar {
 		w *= 2
 	}
-	return w, h
+	return w * l.SampleBytes(), h
 }
 
 func ceilShift(n, shift int) int { return (n + 1<<shift - 1) >> shift }
 
-// PitchAlign is the alignment in bytes of every plane and row that this package lays out: a cache line,
-// which is also the widest SIMD register.
+// PitchAlign is the alignment in bytes of every plane and row that this package lays out: a cache
+// line, which is also the widest SIMD register.
 const PitchAlign = 64
 
-// PlanLayout returns where the planes of a frame lie in one buffer: offset and pitch in bytes for each,
-// and the size of the whole. extra is how many bytes may be touched past the end of each plane.
+// PlanLayout returns the places of a frame's planes in one buffer: offset and pitch in bytes of
+// each, and the size of the whole. Up to extra bytes past the end of each plane may be touched.
 func (f Format) PlanLayout(extra int) (offsets, pitches [4]int, size int) {
 	for i := range f.NumPlanes() {
 		w, h := f.PlaneSize(i)

@@ -2,16 +2,17 @@ package pipeline
 
 import "sync/atomic"
 
-// Plane is one plane of samples in host memory. Data starts at the first row and reaches at least to the
-// last sample of the last row; Pitch is the distance of rows in bytes.
+// Plane is a plane of samples in host memory. Data starts at the first row and reaches at least to
+// the last sample of the last row; Pitch is the distance of rows in bytes.
 type Plane struct {
 	Data  []byte
 	Pitch int
 }
 
-// Props is what a decoder knows of a frame beyond its samples (captions, HDR metadata, ...). The filter
-// hands it on untouched; the encoder that shares the decoder's library reads it. Several frames may share
-// one, read-only, so it should keep no samples alive: Release runs once, after the last of them.
+// Props holds the properties that a decoder knows beside the samples: captions, HDR metadata and
+// so on. Filters pass it on untouched; an encoder of the decoder's library reads it. Several
+// frames may share it, read-only, so it should keep no samples alive. Release runs once, after the
+// last of them.
 type Props interface{ Release() }
 
 // sharedProps counts the frames that share a Props.
@@ -33,8 +34,8 @@ func (s *sharedProps) release() {
 	}
 }
 
-// Frame is one picture. Frames are shared: the last Release gives the memory back to its owner. The
-// samples of a frame that came from a decoder are read-only, since the decoder may still predict from them.
+// Frame is a picture. Frames are shared: the last Release gives the memory back to its owner.
+// Samples from a decoder are read-only, since the decoder may still predict from them.
 type Frame struct {
 	Format
 	Planes [4]Plane
@@ -42,7 +43,7 @@ type Frame struct {
 	PTS      int64 // presentation time, in the source's time base
 	Duration int64 // in the same unit; 0 when unknown
 
-	Interlaced    bool // two fields woven together: filters treat the fields apart
+	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool
 
 	props   *sharedProps // nil when there are none
@@ -50,8 +51,8 @@ type Frame struct {
 	release func()
 }
 
-// NewFrame returns a frame over planes with one owner. release runs once, at the last Release, on
-// whichever goroutine that happens. The frame takes props, which may be nil.
+// NewFrame returns a frame over planes with one owner. release runs once, on the goroutine of the
+// last Release. The frame takes props, which may be nil.
 func NewFrame(format Format, planes [4]Plane, props Props, release func()) *Frame {
 	f := &Frame{Format: format, Planes: planes, release: release}
 	f.refs.Store(1)
@@ -62,7 +63,8 @@ func NewFrame(format Format, planes [4]Plane, props Props, release func()) *Fram
 	return f
 }
 
-// Props returns what the decoder left with the frame, or nil; valid while the caller owns the frame.
+// Props returns the decoder's properties of the frame, or nil; valid while the caller owns the
+// frame.
 func (f *Frame) Props() Props {
 	if f.props == nil {
 		return nil
@@ -78,7 +80,7 @@ func (f *Frame) Retain() *Frame {
 	return f
 }
 
-// Release gives up one ownership. Releasing more often than owning panics.
+// Release gives up one ownership. It panics if there is none left.
 func (f *Frame) Release() {
 	switch n := f.refs.Add(-1); {
 	case n < 0:
@@ -92,8 +94,8 @@ func (f *Frame) Release() {
 	}
 }
 
-// CopyTiming takes over times, field order and props from src: all of a frame but its samples. f shares
-// the props from then on, and may outlive src. Only for a frame that nobody else can see yet.
+// CopyTiming copies times, field order and props from src: all but the samples. f then shares the
+// props, and may outlive src. Nobody else may see f yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration = src.PTS, src.Duration
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
@@ -102,14 +104,14 @@ func (f *Frame) CopyTiming(src *Frame) {
 	old.release()
 }
 
-// Row returns the used bytes of row y in plane i, without the padding behind them.
+// Row returns the used bytes of row y in plane i, without padding.
 func (f *Frame) Row(i, y int) []byte {
 	w, _ := f.PlaneSize(i)
 	p := f.Planes[i]
 	return p.Data[y*p.Pitch:][:w:w]
 }
 
-// CopySamples copies the samples of a frame of the same format, whatever the pitches; padding is left alone.
+// CopySamples copies the samples of a frame of the same format, with any pitches. Padding stays.
 func (f *Frame) CopySamples(from *Frame) {
 	for i := range f.NumPlanes() {
 		_, rows := f.PlaneSize(i)

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// FreeMemory returns how many bytes of memory this machine can still give, 0 where it does not say.
+// FreeMemory returns the bytes of memory that this machine can still give, 0 if unknown.
 func FreeMemory() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

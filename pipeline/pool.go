@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// Memory is a block of host memory outside the Go heap that C code and devices may keep pointers to.
+// Memory is a block of host memory outside the Go heap, to which C code and devices may keep
+// pointers.
 type Memory struct {
-	Bytes []byte // at least as many as were asked for
+	Bytes []byte // at least as many as asked for
 	Free  func() // gives the block back to the allocator; called once
 }
 
-// Allocator is the part of a backend that makes the memory frames live in: aligned to PitchAlign for the
-// CPU, pinned for a GPU. It may be called, and its blocks freed, from any goroutine, several at a time.
+// Allocator is the part of a backend that allocates the memory of frames: aligned to PitchAlign
+// for the CPU, pinned for a GPU. It may be called, and its blocks freed, from any goroutines at
+// once.
 type Allocator interface {
 	Alloc(size int) (Memory, error)
 }
@@ -23,23 +25,24 @@ type Allocator interface {
 // ErrClosed is returned by a pool that was closed.
 var ErrClosed = errors.New("pipeline: pool is closed")
 
-// Pool keeps blocks for reuse. A new size (the stream changed) lets the blocks of the old one go, so a
-// pool that is asked for two sizes by turns keeps nothing: give each producer of frames its own.
+// Pool keeps blocks for reuse. A new size frees the blocks of the old one, so a pool with two
+// sizes in turn keeps nothing: give each producer of frames its own.
 type Pool struct {
 	alloc Allocator
-	slots chan struct{} // one element a block that Get may still hand out
+	slots chan struct{} // one element per block that Get may still hand out
 	done  chan struct{} // closed by Close
 
-	mu     sync.Mutex // never held while alloc is called: a device's allocator may itself wait for a put
+	mu     sync.Mutex // not held during alloc: a device's allocator may wait for a put
 	size   int
-	free   []Memory // all of them allocated for size
+	free   []Memory // all of them of this size
 	out    int
 	closed bool
 
-	dropped int // how much the limit has fallen for want of memory
+	dropped int // how far the limit has fallen for lack of memory
 }
 
-// NewPool returns a pool from which Get hands out at most limit blocks at a time; Take is not counted.
+// NewPool returns a pool from which Get hands out at most limit blocks at a time. Take is not
+// counted.
 func NewPool(alloc Allocator, limit int) *Pool {
 	p := &Pool{alloc: alloc, slots: make(chan struct{}, limit), done: make(chan struct{})}
 	for range limit {
@@ -48,11 +51,11 @@ func NewPool(alloc Allocator, limit int) *Pool {
 	return p
 }
 
-// Get returns a block of size bytes and the function that gives it back, which may be called from any
-// goroutine; calling it again does nothing. Get blocks while limit blocks are out: this is the pipeline's
-// backpressure. Where there is no memory for another block, the limit falls to the blocks that are out, for
-// good; with none out, Get fails. It returns the cause when ctx ends, ErrClosed when the pool is closed,
-// also while waiting.
+// Get returns a block of size bytes and a function that gives it back, from any goroutine; calling
+// it again does nothing. Get blocks while limit blocks are out, which is the pipeline's
+// backpressure. If there is no memory for another block, the limit falls to the blocks that are
+// out, for good; with none out, Get fails. It returns the cause when ctx ends, and ErrClosed when
+// the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
 	for {
 		if err := p.acquire(ctx); err != nil {
@@ -64,8 +67,8 @@ func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
 	}
 }
 
-// takeLimited is take for a caller who has acquired one of the limit. It returns nothing at all when there
-// was no memory, and the limit has fallen by one in place of an error.
+// takeLimited is take for a caller that has acquired a slot. Without memory it returns nothing at
+// all, and the limit has fallen by one, in place of an error.
 func (p *Pool) takeLimited(size int) ([]byte, func(), error) {
 	release := func() { p.slots <- struct{}{} }
 	b, put, err := p.take(size, release)
@@ -79,7 +82,7 @@ func (p *Pool) takeLimited(size int) ([]byte, func(), error) {
 	return nil, nil, nil
 }
 
-// shrink lowers the limit by the one that its caller has acquired, if then another is left.
+// shrink lowers the limit by the caller's slot if another is left.
 func (p *Pool) shrink() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,12 +113,12 @@ func (p *Pool) acquire(ctx context.Context) error {
 	}
 }
 
-// Take is Get without the limit: it never waits for a block. Decoders need it, because they hold on to
-// reference frames by their own rules and would wait for themselves; what bounds them is the number of
-// frames that they may hand on.
+// Take is Get without the limit: it never waits for a block. Decoders need it, since they hold
+// reference frames by their own rules and would wait for themselves. They are bounded by the
+// number of frames that they may pass on.
 func (p *Pool) Take(size int) ([]byte, func(), error) { return p.take(size, func() {}) }
 
-// take returns a block; after is run once, when the block has come back.
+// take returns a block; after runs once the block has come back.
 func (p *Pool) take(size int, after func()) ([]byte, func(), error) {
 	m, err := p.find(size)
 	if err != nil {
@@ -151,14 +154,14 @@ func (p *Pool) find(size int) (Memory, error) {
 	}
 	p.mu.Unlock()
 
-	freeAll(old) // before the allocation: both may not fit
+	freeAll(old) // before allocating: both may not fit
 	m, err := p.alloc.Alloc(size)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
 		return Memory{}, fmt.Errorf("pipeline: allocate a frame of %d bytes, %d in use: %w", size, p.out, err)
 	}
-	p.out++ // a Close in the meantime leaves it to put
+	p.out++ // after a Close in the meantime, put frees it
 	return m, nil
 }
 
@@ -181,15 +184,24 @@ func freeAll(blocks []Memory) {
 	}
 }
 
-// InUse returns how many blocks are out.
+// Trim frees idle blocks, and those that come back until a block is asked for again.
+func (p *Pool) Trim() {
+	p.mu.Lock()
+	idle := p.free
+	p.free, p.size = nil, -1 // no block has this size
+	p.mu.Unlock()
+	freeAll(idle)
+}
+
+// InUse returns the number of blocks that are out.
 func (p *Pool) InUse() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out
 }
 
-// Close frees what lies idle and wakes every waiting Get; blocks still out are freed when they come back.
-// It may be called twice.
+// Close frees idle blocks and wakes every waiting Get. Blocks still out are freed when they come
+// back. It may be called twice.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	idle := p.free
@@ -202,8 +214,7 @@ func (p *Pool) Close() {
 	freeAll(idle)
 }
 
-// NewFrame returns a frame in memory of the pool, blocking as Get does. Its samples are whatever the
-// block held before.
+// NewFrame returns a frame in memory of the pool, and blocks like Get. Its samples are undefined.
 func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
 	b, put, err := p.Get(ctx, format.bytes())
 	if err != nil {
@@ -212,7 +223,7 @@ func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
 	return frameIn(b, format, nil, put), nil
 }
 
-// TryFrame is NewFrame that does not wait: it returns nil when all blocks are out.
+// TryFrame is NewFrame without waiting: it returns nil if all blocks are out.
 func (p *Pool) TryFrame(format Format) (*Frame, error) {
 	select {
 	case <-p.slots:
@@ -226,8 +237,8 @@ func (p *Pool) TryFrame(format Format) (*Frame, error) {
 	return frameIn(b, format, nil, put), nil
 }
 
-// TakeFrame is NewFrame without the limit, as Take is Get without it. The frame takes props; after an error
-// they are still the caller's.
+// TakeFrame is NewFrame without the limit, like Take. The frame takes props, but not if there is
+// an error.
 func (p *Pool) TakeFrame(format Format, props Props) (*Frame, error) {
 	b, put, err := p.Take(format.bytes())
 	if err != nil {

@@ -100,7 +100,7 @@ func TestPoolTakeNeverBlocks(t *testing.T) {
 }
 
 func TestPoolNewSizeFreesTheOld(t *testing.T) {
-	mem := &heap{extra: 4096} // as of an allocator that rounds up: the blocks must be reused all the same
+	mem := &heap{extra: 4096} // an allocator that rounds up; blocks must be reused all the same
 	p := NewPool(mem, 3)
 	_, idle, _ := p.Get(t.Context(), 10)
 	_, out, _ := p.Get(t.Context(), 10)
@@ -213,8 +213,8 @@ func TestPoolClose(t *testing.T) {
 	})
 }
 
-// lazy is an allocator that needs another goroutine to give its block back first, as one does that runs
-// on the thread of a device where frames are released too.
+// lazy is an allocator that needs another goroutine to give its block back first, as one does that
+// runs on the thread of a device where frames are released too.
 type lazy struct {
 	heap
 	before func()
@@ -271,7 +271,7 @@ func TestPoolManyUsers(t *testing.T) {
 	}
 }
 
-// TestPoolShrinks: where there is memory for two blocks, a pool of five works with two.
+// TestPoolShrinks: with memory for two blocks, a pool of five works with two.
 func TestPoolShrinks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		errFull := errors.New("no memory")
@@ -333,5 +333,38 @@ func TestTryFrame(t *testing.T) {
 	p.Close()
 	if f, err := p.TryFrame(format); f != nil || !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v, %v", f, err)
+	}
+}
+
+// TestTrim: a trimmed pool keeps nothing, neither idle blocks nor returned ones, until a block is
+// requested again.
+func TestTrim(t *testing.T) {
+	mem := &heap{}
+	p := NewPool(mem, 4)
+	take := func() func() {
+		_, put, err := p.Get(t.Context(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return put
+	}
+	idle, out := take(), take()
+	idle()
+	p.Trim()
+	if n := mem.live.Load(); n != 1 {
+		t.Errorf("%d blocks after Trim, of which one is out", n)
+	}
+	out()
+	if n := mem.live.Load(); n != 0 {
+		t.Errorf("%d blocks are kept", n)
+	}
+	take()()
+	take()()
+	if n := mem.live.Load(); n != 1 {
+		t.Errorf("%d blocks for two after each other", n)
+	}
+	p.Close()
+	if n := mem.live.Load(); n != 0 {
+		t.Errorf("%d blocks after Close", n)
 	}
 }

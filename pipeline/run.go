@@ -1,5 +1,6 @@
-// Package pipeline moves frames from a source through filters into a sink: one goroutine a stage, bounded
-// channels between them, frames in memory that a backend allocated. It knows no codec and no device.
+// Package pipeline moves frames from a source through filters into a sink: one goroutine per
+// stage, bounded channels between them, frames in memory that a backend allocated. It knows no
+// codec and no device: decode has sources, kernels filters and encode sinks, as the example shows.
 package pipeline
 
 import (
@@ -12,51 +13,55 @@ import (
 	"time"
 )
 
-// Source yields frames in presentation order. Next blocks and returns an owned frame, or io.EOF itself
-// after the last one (an error that wraps io.EOF is a failure: the input broke off). When ctx ends, Next
-// returns soon, with an error that wraps ctx.Err() or context.Cause(ctx). It is used from one goroutine.
+// Source yields frames in presentation order. Next blocks and returns an owned frame, or io.EOF
+// itself after the last one (an error that wraps io.EOF is a failure: the input broke off). When
+// ctx ends, Next returns soon, with an error that wraps ctx.Err() or context.Cause(ctx). A source
+// is for one goroutine.
 type Source interface {
 	Next(ctx context.Context) (*Frame, error)
 }
 
-// Emit passes a finished frame on. It takes the frame, also when it fails, and blocks while the next
-// stage is busy. It may be called only from the goroutine and during the call that it was given to.
+// Emit passes a finished frame on. It takes the frame, also when it fails, and blocks while the
+// next stage is busy. It must be called from the goroutine and during the call that it was passed
+// to.
 type Emit func(*Frame) error
 
-// Filter turns frames into frames, in order. Process takes f, also when it fails, and emits any number of
-// frames, now or later; Flush emits what is held. Neither is called again after an error. Held says how
-// many frames the filter may keep between calls: the source's pool must have room for that many and one
-// more. A filter whose Held is not 0 must be a Discarder too. Frames that a filter makes come from a pool
-// of its own: in a shared one, the source can take every block and leave the filter waiting for itself.
+// Filter turns frames into frames, in order. Process takes f, also when it fails, and emits any
+// number of frames, now or later; Flush emits the rest. Neither is called again after an error.
+// Held returns how many frames the filter may keep between calls: the source's pool must have room
+// for that many and one more. If it is not 0, the filter must be a Discarder, too. A filter needs
+// a pool of its own for its frames: in a shared one, the source can take every block and leave the
+// filter waiting for itself.
 type Filter interface {
 	Process(ctx context.Context, f *Frame, emit Emit) error
 	Flush(ctx context.Context, emit Emit) error
 	Held() int
 }
 
-// Discarder is the part of a Filter that gives up the frames held when a run fails, in place of Flush or
-// after Flush failed. Discard is called once, on the filter's goroutine; it may find nothing to release.
+// Discarder releases the frames that a Filter holds when a run fails, instead of Flush or after
+// Flush failed. Discard is called once, on the filter's goroutine; there may be nothing to
+// release.
 type Discarder interface{ Discard() }
 
-// Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after the
-// last Put. Run never closes a sink: its owner does, and a sink that is closed without Finish leaves
-// nothing behind.
+// Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after
+// the last Put. Run never closes a sink; its owner does. A sink that is closed without Finish
+// leaves nothing behind.
 type Sink interface {
 	Put(ctx context.Context, f *Frame) error
 	Finish(ctx context.Context) error
 }
 
-// Meter counts a stage's work while it runs; it may be read at any time from any goroutine.
+// Meter measures a stage while it runs; any goroutine may read it.
 type Meter struct {
 	frames atomic.Int64
 	busy   atomic.Int64
 }
 
-// Frames returns how many frames the stage has handed on, or written.
+// Frames returns how many frames the stage has passed on, or written.
 func (m *Meter) Frames() int64 { return m.frames.Load() }
 
-// Busy returns the time that the stage has spent in its calls. Waiting for a neighbour and for a block of
-// a Pool is not included; what a source waits for its input is.
+// Busy returns the time spent in the stage's calls, without waiting for a neighbour or for a block
+// of a Pool, but with a source's waiting for its input.
 func (m *Meter) Busy() time.Duration { return time.Duration(m.busy.Load()) }
 
 // Meters are the meters of a run. Filter adds up all filters of the chain.
@@ -64,20 +69,20 @@ type Meters struct{ Decode, Filter, Encode Meter }
 
 // Options of Run; the zero value will do.
 type Options struct {
-	// Depth is how many frames wait between two stages; 1 when 0.
+	// Depth is how many frames wait between two stages; 0 means 1.
 	Depth int
-	// Stop, when closed, ends the stream as if the source had ended there: every frame that Next has
-	// returned is filtered, written and finished. The context of a Next that is still waiting ends.
+	// Stop, when closed, ends the stream as if the source had ended there: every frame that Next
+	// has returned is filtered, written and finished. The context of a waiting Next ends.
 	Stop <-chan struct{}
-	// Meters receives the counts; may be nil.
+	// Meters receives the measurements; may be nil.
 	Meters *Meters
 }
 
-// Run moves every frame of src through the filters into sink and finishes the sink. It returns nil when
-// Finish did, else the first error of any stage, or the cause of ctx's cancellation. When it returns no
-// stage is running and every frame has been released. A failed run never finishes the sink: the failing
-// stage cancels first and only then closes its output, so that no stage takes a failure for the end of the
-// stream.
+// Run moves every frame of src through the filters into sink and finishes the sink. It returns nil
+// if Finish did, else the first error of any stage, or the cause of ctx's cancellation. When it
+// returns, no stage is running and every frame has been released. A failed run never finishes the
+// sink: the failing stage cancels first and only then closes its output, so that no stage takes a
+// failure for the end of the stream.
 func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options) error {
 	for _, f := range filters {
 		if _, ok := f.(Discarder); !ok && f.Held() > 0 {
@@ -96,7 +101,7 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 	start := func(in, out chan *Frame, discard func(), stage func() error) {
 		wg.Go(func() {
 			if err := stage(); err != nil {
-				cancel(err) // first of all: a closed channel must not read as the end of the stream
+				cancel(err) // first: a closed channel must not look like the end of the stream
 				discard()
 			}
 			if out != nil {
@@ -110,7 +115,7 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 	keepsNone := func() {}
 	first := make(chan *Frame, depth)
 	start(nil, first, keepsNone, func() error { return produce(ctx, src, first, o.Stop, &meters.Decode) })
-	last := first // a variable of its own: the stages started so far run with theirs
+	last := first // earlier stages run with the variable of their own round
 	for _, f := range filters {
 		in, out := last, make(chan *Frame, depth)
 		discard := keepsNone
@@ -127,7 +132,7 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 		return err
 	})
 	wg.Wait()
-	if finished { // a cancellation that came after Finish changes nothing
+	if finished { // a cancellation after Finish changes nothing
 		return nil
 	}
 	return context.Cause(ctx)
@@ -170,7 +175,7 @@ func produce(ctx context.Context, src Source, out chan<- *Frame, stop <-chan str
 			return nil
 		}
 		if err != nil {
-			// Only the interruption that stop asked for is an end; what failed by itself stays an error.
+			// Only the interruption by stop counts as the end; other errors stay errors.
 			interrupted := errors.Is(err, errStopped) || errors.Is(err, context.Canceled)
 			if interrupted && stopped() && ctx.Err() == nil {
 				return nil
@@ -214,7 +219,7 @@ func process(ctx context.Context, filter Filter, in <-chan *Frame, out chan<- *F
 	if err := step(filter.Flush); err != nil {
 		return err
 	}
-	// A filter that swallowed the error of emit has lost a frame; it is told to discard like any other.
+	// A filter that swallowed the error of emit has lost a frame; it must discard like any other.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -256,8 +261,8 @@ func drain(in <-chan *Frame) {
 
 type waitKey struct{}
 
-// time runs call and counts its time as busy, without what it spent waiting. Calls below report that
-// through their context, since only they know: a Pool is reached through any number of layers.
+// time runs call and adds its time to busy, without time spent waiting. Calls below report waiting
+// through their context, since a Pool may be reached through any number of layers.
 func (m *Meter) time(ctx context.Context, call func(context.Context) error) error {
 	waited := new(atomic.Int64)
 	t := time.Now()
@@ -267,7 +272,7 @@ func (m *Meter) time(ctx context.Context, call func(context.Context) error) erro
 	return err
 }
 
-// addWait reports to the meter of the stage that ctx belongs to, if any, that it has waited since then.
+// addWait reports waiting since a time to the meter of ctx's stage, if any.
 func addWait(ctx context.Context, since time.Time) {
 	if w, ok := ctx.Value(waitKey{}).(*atomic.Int64); ok {
 		w.Add(int64(time.Since(since)))

@@ -92,8 +92,9 @@ var points = []struct {
 	{"process1", 0}, {"process1", 3}, {"flush1", 0}, {"put", 0}, {"put", 3}, {"finish", 0},
 }
 
-// A run that fails at one point while every other stage is blocked at some point of its own. Where the
-// blocked stage keeps the failure from being reached, the run is cancelled from outside instead.
+// A run that fails at one point while every other stage is blocked at some point of its own. If
+// the blocked stage keeps the failure from being reached, the run is cancelled from outside
+// instead.
 func TestRunFailsAnywhereWhileOthersBlock(t *testing.T) {
 	errCancel := errors.New("cancelled from outside")
 	for _, fail := range points {
@@ -418,9 +419,9 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// The source's pool needs a block for each frame that filters hold, and one to move. With one fewer the
-// filters wait for another frame before they let one go, and the source waits for a block: a hang, which
-// only ctx ends.
+// The source's pool needs a block for each frame that filters hold, and one to move. With one
+// fewer the filters wait for another frame before they let one go, and the source waits for a
+// block: a hang, which only ctx ends.
 func TestSmallestPool(t *testing.T) {
 	for _, holds := range [][]int{nil, {0, 0, 0}, {1}, {2, 3}} {
 		need := 1
@@ -479,7 +480,8 @@ func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 		if m.Decode.Busy() != 5*time.Second || m.Filter.Busy() != 15*time.Second || m.Encode.Busy() != 5*time.Second {
 			t.Errorf("busy %v, %v, %v", m.Decode.Busy(), m.Filter.Busy(), m.Encode.Busy())
 		}
-		// The source's second overlaps with the work on the frame before, but one block is all there is.
+		// The source's second overlaps with the work on the frame before, but one block is all
+		// there is.
 		if d := time.Since(began); d < 21*time.Second || d > 25*time.Second {
 			t.Errorf("took %v", d)
 		}
@@ -502,7 +504,7 @@ func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 	})
 }
 
-// Two goroutines of one stage that wait at the same time have waited for longer than the call took.
+// Two goroutines of one stage that wait at the same time add up to more than the elapsed time.
 func TestMeterIsNeverNegative(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var m Meter

@@ -117,8 +117,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestNoise checks that the grain is as strong as a filter wants it, has no bias, and is not the same in
-// each frame.
+// TestNoise checks that the grain is as strong as a filter wants it, has no bias, and is not the
+// same in each frame.
 func TestNoise(t *testing.T) {
 	clean, noisy := planes(t, render(t, config(0))), planes(t, render(t, config(noise)))
 	for i, want := range [3][2]float64{{28, 31}, {36, 41}, {36, 41}} {
@@ -208,7 +208,7 @@ func TestDecode(t *testing.T) {
 	ffmpeg := program(t, "ffmpeg")
 	for name, c := range map[string]struct {
 		noise int
-		want  float64 // dB; what the encoder's loss leaves, grain being what it spends the bits on
+		want  float64 // dB after the encoder's loss, which spends its bits on grain
 	}{"clean.mp4": {0, 39}, "noisy.mp4": {noise, 32.5}} {
 		out, err := exec.Command(ffmpeg, "-v", "error", "-nostdin", "-i", name,
 			"-map", "0:v", "-f", "yuv4mpegpipe", "-").Output()

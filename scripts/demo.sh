@@ -1,5 +1,5 @@
 #!/bin/sh
-# Filters the sample and says where the result is, with the figures against the sample's clean twin.
+# Filters the sample, prints the results' paths, and compares them with the sample's clean twin.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p demo

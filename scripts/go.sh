@@ -1,7 +1,6 @@
 #!/bin/sh
-# Prints the bin folder of a Go toolchain that is at least as new as go.mod asks. An older go on this
-# machine is used to fetch the right one as a module, from wherever it fetches modules, checked against
-# the checksum database as every module is.
+# Prints the bin folder of a Go toolchain at least as new as go.mod requires. An older go on this machine fetches
+# the right one as a module, verified by the checksum database like every module.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 want=$(sed -n 's/^go //p' "$here/../go.mod")
@@ -10,7 +9,7 @@ if [ ! -x "$go" ]; then
 	echo "vidfilter: no go command; run make" >&2
 	exit 1
 fi
-# Outside the tree, since an old go stumbles over the version in go.mod.
+# Outside the tree, since an old go fails on the version in go.mod.
 old() { (cd / && GOTOOLCHAIN=local GO111MODULE=on GOFLAGS=-mod=mod "$go" "$@"); }
 
 have=$(old env GOVERSION | sed 's/^go//; s/[^0-9.].*//')
@@ -21,7 +20,7 @@ fi
 name=golang.org/toolchain@v0.0.1-go$want.linux-$(old env GOARCH)
 root=$(old env GOMODCACHE)/$name
 if [ ! -f "$root/ready" ]; then
-	echo "vidfilter: go $have is older than go.mod asks, fetching go $want" >&2
+	echo "vidfilter: go $have is older than go.mod requires, fetching go $want" >&2
 	old mod download "$name" >&2
 	# Modules are unpacked read-only and without the execute bits.
 	chmod -R u+w "$root"

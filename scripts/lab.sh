@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the papers' experiments on this machine, on its GPU where there is one, and keeps what came out under docs/measurements:
-# DATE-DEVICE-lab.json, and a plot of each experiment in the folder DATE-DEVICE-lab. Takes bin/vidfilter as it is, which `make lab`
-# builds, so that it also runs on a machine without Go.
-#   lab.sh [LAB-OPTION...]    as --quick, --paper 004, --device cpu
+# Runs the papers' experiments on this machine, on its GPU if there is one, and keeps the results under
+# docs/measurements: DATE-DEVICE-lab.json, and a plot of each experiment in the folder DATE-DEVICE-lab. It runs
+# bin/vidfilter as built by `make lab`, so it also works on a machine without Go.
+#   lab.sh [LAB-OPTION...]    such as --quick, --paper 004, --device cpu
 set -eu
 cd "$(dirname "$0")/.."
 [ -x bin/vidfilter ] || { echo "lab.sh: bin/vidfilter is missing: make lab builds it" >&2; exit 1; }
@@ -15,9 +15,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 chmod 755 "$work"
 bin/vidfilter lab "$@" --json --plot "$work/plots" >"$work/report"
-bin/vidfilter lab --from "$work/report" >"$work/tables" # that it is one: some options print something else
+bin/vidfilter lab --from "$work/report" >"$work/tables" # some options print something other than a report
 
-# The name is that of the device that was measured, whatever the options were.
+# Named after the device that was measured.
 device=$(sed -n '/^    "gpu": {/{n;s/^ *"name": "\(.*\)",$/\1/p;q}' "$work/report" | tr 'A-Z /' 'a-z--')
 out=$results/$(date +%Y-%m-%d)-${device:-cpu}-lab
 rm -rf "$out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the named groups need and this machine lacks: setup.sh build test bench
-# Quiet and fast when nothing is missing. Debian 12 and 13; elsewhere it says what to install.
+# Installs the missing packages of the named groups: setup.sh build test bench
+# Quiet and fast if none is missing. For Debian 12 and 13; elsewhere it prints the packages to install.
 set -eu
 
 need() { # need COMMAND-OR-FILE PACKAGE

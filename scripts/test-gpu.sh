@@ -1,11 +1,11 @@
 #!/bin/sh
-# Holds the GPU path to the reference on a real device, and measures it: the tests of package gpu, the same on small pictures under
-# compute-sanitizer's memcheck and racecheck, and vidfilter bench. Takes what `make test-gpu` has built in bin/, so that it also
-# runs on a machine without Go. The report is kept under docs/measurements.
+# Tests and measures the GPU path on a real device: the tests of gpu and lab/papers, the first on small pictures under
+# compute-sanitizer's memcheck and racecheck, and vidfilter bench. It runs the programs built by `make test-gpu`, so
+# it also works on a machine without Go. The report is kept under docs/measurements.
 #   test-gpu.sh [BENCH-OPTION...]
 set -eu
 cd "$(dirname "$0")/.."
-for f in bin/vidfilter bin/gpu.test; do
+for f in bin/vidfilter bin/gpu.test bin/papers.test; do
 	[ -x $f ] || { echo "test-gpu.sh: $f is missing: make test-gpu builds it" >&2; exit 1; }
 done
 PATH=$PATH:/usr/local/cuda/bin
@@ -21,7 +21,7 @@ report=$out.txt
 : >"$report"
 
 failed=
-step() { # step NAME COMMAND...: its output goes to the report; a failure is remembered, and the rest is run
+step() { # step NAME COMMAND...: output goes to the report; a failure does not stop the rest
 	name=$1
 	shift
 	echo "== $name" | tee -a "$report"
@@ -31,9 +31,10 @@ step() { # step NAME COMMAND...: its output goes to the report; a failure is rem
 	rm -f "$out.step"
 }
 
-# What is left out must be left out for want of the test driver, and for no other reason.
+# Tests may be skipped only because they need the test driver.
 conformance() {
-	(cd gpu && VIDFILTER_TEST_GPU=1 ../bin/gpu.test -test.v -test.count=1) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
+	(export VIDFILTER_TEST_GPU=1
+		cd gpu && ../bin/gpu.test -test.v -test.count=1 && cd ../lab/papers && ../../bin/papers.test -test.v -test.count=1) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
 	grep -E '^(---|PASS|ok)' "$out.tests" | grep -v SKIP
 	skipped=$(grep -c -- '--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
 	echo "$skipped tests need faults, which only the test driver has"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU) into the cache and prints the
-# folder, for LD_LIBRARY_PATH. The name carries a hash of all that goes in; kernels that did not change are not compiled again.
+# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU) into the cache and prints
+# the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
 #   testdriver.sh       with the project's kernels
 #   testdriver.sh LIST  with those of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
 set -eu
@@ -34,10 +34,10 @@ if [ "${1:-}" = compile ]; then
 fi
 
 list=${1:-}
-if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go); fi
+if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go lab/papers/*.go); fi
 # shellcheck disable=SC2086
 key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
-	gpu/libcuda/src/symbols.h kernels/common.h kernels/cuda/* $extra; } | sha256sum | cut -c1-12)
+	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then
 	echo "$prefix"

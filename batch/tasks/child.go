@@ -10,100 +10,86 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
-// Program is the program that the work is done by, a process a task: what one file does to it, no other task feels.
+// Program runs vidfilter in a process for each task, so that a crash on one file harms no other
+// task.
 type Program struct {
 	Path  string   // of the executable
-	Args  []string // in front of all others
-	Env   []string // of the process; nil for ours
+	Args  []string // come first
+	Env   []string // of the process; nil for our own
 	Stall time.Duration
-	Gate  *Gate // pauses the processes; nil for none
+	Gate  *Gate // pauses the processes; may be nil
 }
 
-// Done is how a process says that it is done: the last object of --progress json.
-type Done struct {
-	ExitCode int              `json:"exit_code"`
-	Error    string           `json:"error"`
-	Hint     string           `json:"hint"`
-	Frames   int64            `json:"frame"`
-	FPS      float64          `json:"fps"`
-	Elapsed  float64          `json:"elapsed"`
-	InSize   int64            `json:"in_size"`
-	Size     int64            `json:"size"`
-	Warnings []string         `json:"warnings"`
-	Damage   map[string]int64 `json:"damage"`
-}
-
-// The exit codes of the program that decide about another attempt.
-const (
-	exitFailed  = 1
-	exitUsage   = 2
-	exitInput   = 3
-	exitOutput  = 4
-	exitDamaged = 6
-)
-
-// ExitError is the end of a process that did not do what it was told.
+// ExitError is the error of a process that failed.
 type ExitError struct {
 	Code   int
 	Reason string // one line
+	Cause  string // see contract.Done
 }
 
 func (e *ExitError) Error() string { return e.Reason }
 
-// StallError is the end of a process that got nowhere.
+// StallError is the error of a process that made no progress.
 type StallError struct{ After time.Duration }
 
 func (e *StallError) Error() string { return fmt.Sprintf("no progress for %v", e.After) }
 
-// Media runs a job of the main command and reports its progress. A job that is finished but damaged is no error: see Done.ExitCode. A
-// process that gets nowhere for Stall is ended with a StallError; when ctx ends, so does the process, with the cause as error.
-func (p Program) Media(ctx context.Context, args []string, report func(queue.Progress)) (Done, error) {
-	var done Done
+// Media runs a job of the main command and reports its progress. A job that finished with damage
+// is no error; see Done.ExitCode. A process without progress for Stall is killed, with a
+// StallError. When ctx ends, the process is killed, and the error is the cause.
+func (p Program) Media(ctx context.Context, args []string, report func(queue.Progress)) (contract.Done, error) {
+	var done contract.Done
 	var last atomic.Int64
 	seen := func(line []byte) {
-		var o struct {
-			Type  string  `json:"type"`
-			Frame int64   `json:"frame"`
-			Total int64   `json:"total"`
-			FPS   float64 `json:"fps"`
-			Size  int64   `json:"size"`
-		}
+		var o contract.Progress
 		if json.Unmarshal(line, &o) != nil {
 			return
 		}
 		switch o.Type {
-		case "done":
+		case contract.TypeDone:
 			_ = json.Unmarshal(line, &done)
-		case "progress":
-			last.Store(max(last.Load(), o.Frame+o.Size)) // an encoder that looks ahead writes before it counts
-			report(queue.Progress{Frames: o.Frame, Total: o.Total, FPS: o.FPS, Bytes: o.Size})
+		case contract.TypeProgress:
+			// an encoder with lookahead writes before it counts
+			last.Store(max(last.Load(), o.Frame+o.Size))
+			report(progressOf(o))
 		}
 	}
 	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), seen, func(int) int64 { return last.Load() })
 	var exit *ExitError
 	switch {
-	case errors.As(err, &exit) && exit.Code == exitDamaged && done.ExitCode == exitDamaged:
+	case errors.As(err, &exit) && exit.Code == contract.ExitDamaged && done.ExitCode == contract.ExitDamaged:
 		return done, nil
 	case exit != nil && done.Error != "":
-		exit.Reason = done.Error
+		exit.Reason, exit.Cause = done.Error, done.Cause
 	}
 	return done, err
 }
 
-// watch ends a process whose count stands still. The function that it returns ends the watching.
+func progressOf(o contract.Progress) queue.Progress {
+	p := queue.Progress{Frames: o.Frame, FPS: o.FPS, Bytes: o.Size}
+	if o.Total != nil {
+		p.Total = *o.Total
+	}
+	return p
+}
+
+// watch calls stop if count does not change for Stall, until the returned function is called.
 func (p Program) watch(ctx context.Context, count func() int64, stop context.CancelCauseFunc) func() {
 	if p.Stall <= 0 {
 		return func() {}
 	}
 	quit := make(chan struct{})
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		tick := time.NewTicker(p.Stall / 20)
 		defer tick.Stop()
 		was, since := int64(-1), time.Now()
@@ -122,29 +108,31 @@ func (p Program) watch(ctx context.Context, count func() int64, stop context.Can
 				return
 			}
 		}
-	}()
-	return func() { close(quit) }
+	})
+	return func() { close(quit); watching.Wait() }
 }
 
-// Output runs the program and returns what it printed. It gets on while it reads.
+// Output runs the program and returns its stdout. Reading counts as progress.
 func (p Program) Output(ctx context.Context, args ...string) ([]byte, error) {
 	return p.start(ctx, args, nil, bytesRead)
 }
 
-// bytesRead is how much a process has read of files, 0 where the system does not tell.
+// bytesRead returns how much a process has read, or 0 if the system does not tell.
 func bytesRead(pid int) (n int64) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	_, _ = fmt.Sscanf(string(b), "rchar: %d", &n)
 	return n
 }
 
-// start runs a process to its end. Each line of its stderr goes to seen. It is ended when what count returns of it stands still.
+// start runs a process to its end, and passes each line of its stderr to seen. The process is
+// killed if the result of count stops changing.
 func (p Program) start(ctx context.Context, args []string, seen func([]byte), count func(pid int) int64) ([]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	cmd := exec.CommandContext(ctx, p.Path, append(append([]string{}, p.Args...), args...)...)
 	cmd.Env = p.Env
-	// A process must not outlive us: nobody would know what it writes. It is killed hard, since all that it leaves has a name of its own.
+	// A child must not outlive us, since nobody would check its output. SIGKILL is safe: its files
+	// have names of their own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
@@ -165,12 +153,13 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return nil, &ExitError{exit.ExitCode(), reason(exit, tail.last)}
+		return nil, &ExitError{Code: exit.ExitCode(), Reason: reason(exit, tail.last)}
 	}
 	return out.Bytes(), err
 }
 
-// onThread keeps the thread for f: the system takes the death of the thread that began a process for that of its parent.
+// onThread runs f on a locked thread: for Pdeathsig, the parent is the thread that started the
+// process.
 func onThread(f func() error) error {
 	done := make(chan error)
 	go func() {
@@ -191,11 +180,11 @@ func reason(exit *exec.ExitError, last string) string {
 	return fmt.Sprintf("exit code %d", exit.ExitCode())
 }
 
-// lines cuts what is written to it into lines.
+// lines splits its input into lines.
 type lines struct {
 	seen func([]byte)
 	rest []byte
-	last string // that says an error, without our name in front
+	last string // the last one that is no JSON and no hint, without our name
 }
 
 const longestLine = 1 << 20
@@ -233,5 +222,5 @@ func (l *lines) line(b []byte) {
 	}
 }
 
-// Self is this program, also when another version has been installed in its place meanwhile.
+// Self is this program, even if another version has been installed over it.
 func Self() Program { return Program{Path: "/proc/self/exe"} }

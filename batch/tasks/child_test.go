@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
-// TestMain lets the test binary play the program: what it does is in its first argument.
+// TestMain lets the test binary act as the program; the environment says how.
 func TestMain(m *testing.M) {
 	if play := os.Getenv("VIDFILTER_PLAY"); play != "" {
 		os.Exit(plays[play]())
@@ -43,6 +44,19 @@ var plays = map[string]func() int{
 		say(`{"type":"done","exit_code":6,"error":"it is damaged","frame":7,"damage":{"x":1}}`)
 		return 6
 	},
+	"unverified": func() int {
+		for i, a := range os.Args {
+			if a == "-o" {
+				_ = os.WriteFile(os.Args[i+1], []byte("new"), 0o666)
+			}
+		}
+		say(`{"type":"done","exit_code":6,"error":"it holds 9 frames instead of 10","frame":10,"unverified":true}`)
+		return 6
+	},
+	"full": func() int {
+		say(`{"type":"done","exit_code":4,"error":"disk full","cause":"no_space"}`)
+		return 4
+	},
 	"input": func() int { say(`{"type":"done","exit_code":3,"error":"no video"}`); return 3 },
 	"plain": func() int { say("vidfilter: no such thing\nhint: make it"); return 1 },
 	"crash": func() int {
@@ -62,7 +76,7 @@ var plays = map[string]func() int{
 		}
 		return playWell()
 	},
-	// A process that begins another one and tells its number, then waits to be killed.
+	// A process that starts another one, writes down its own number and waits to be killed.
 	"parent": func() int {
 		p := player("stuck")
 		_, _ = p.Media(context.Background(), []string{"x"}, func(queue.Progress) {
@@ -79,23 +93,24 @@ func player(play string) Program {
 func TestMedia(t *testing.T) {
 	var seen []queue.Progress
 	done, err := player("well").Media(context.Background(), nil, func(p queue.Progress) { seen = append(seen, p) })
-	if err != nil || done.Frames != 10 || done.Size != 1000 || len(done.Warnings) != 1 {
+	if err != nil || done.Frame != 10 || done.Size != 1000 || len(done.Warnings) != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if len(seen) != 2 || seen[1] != (queue.Progress{Frames: 10, Total: 10, FPS: 5, Bytes: 1000}) {
 		t.Errorf("progress %+v", seen)
 	}
 	done, err = player("damaged").Media(context.Background(), nil, func(queue.Progress) {})
-	if err != nil || done.ExitCode != exitDamaged || done.Damage["x"] != 1 {
+	if err != nil || done.ExitCode != contract.ExitDamaged || done.Damage["x"] != 1 {
 		t.Errorf("damaged: %+v, %v", done, err)
 	}
 }
 
 func TestMediaFails(t *testing.T) {
 	for play, want := range map[string]ExitError{
-		"input": {3, "no video"},
-		"plain": {1, "no such thing"},
-		"crash": {-1, "the process was killed by signal 9 (killed)"},
+		"input": {Code: 3, Reason: "no video"},
+		"full":  {Code: 4, Reason: "disk full", Cause: contract.CauseNoSpace},
+		"plain": {Code: 1, Reason: "no such thing"},
+		"crash": {Code: -1, Reason: "the process was killed by signal 9 (killed)"},
 	} {
 		var exit *ExitError
 		if _, err := player(play).Media(context.Background(), nil, func(queue.Progress) {}); !errors.As(err, &exit) || *exit != want {
@@ -178,7 +193,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// What a killed process has begun dies with it.
+// The children of a killed process die with it.
 func TestParentDies(t *testing.T) {
 	sign := filepath.Join(t.TempDir(), "sign")
 	cmd := exec.Command("/proc/self/exe")

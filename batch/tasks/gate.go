@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// Gate stops all processes of a batch where they are, and lets them go on. The methods of a nil Gate do nothing.
+// Gate stops and resumes all processes of a batch. The methods of a nil Gate do nothing.
 type Gate struct {
 	mu     sync.Mutex
 	closed bool
 	procs  map[*os.Process]struct{}
 }
 
-// Closed says whether the processes stand still.
+// Closed reports whether the processes are stopped.
 func (g *Gate) Closed() bool {
 	if g == nil {
 		return false
@@ -41,10 +41,10 @@ func (g *Gate) signal(p *os.Process) {
 	if g.closed {
 		s = syscall.SIGSTOP
 	}
-	_ = p.Signal(s) // it may have ended just now
+	_ = p.Signal(s) // it may have just ended
 }
 
-// add puts a process under the gate until the function that it returns is called.
+// add puts a process under the gate until the returned function is called.
 func (g *Gate) add(p *os.Process) func() {
 	if g == nil {
 		return func() {}

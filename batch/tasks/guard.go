@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
 )
 
-var notePaused = queue.Progress{Note: "waiting for room on the disk"}
+var notePaused = queue.Progress{Note: "waiting for disk space"}
 
-// Guard closes the gate while room says that the disk has too little left, and opens it when there is enough again. room is asked every
-// interval until ctx ends; the text that it returns is why not, for people, and goes to note ("" when it goes on).
+// Guard closes the gate while room returns false, and opens it again, until ctx ends. It calls
+// room every interval and passes its text, the reason for people, to note; the text is "" when
+// work resumes.
 func (g *Gate) Guard(ctx context.Context, interval time.Duration, room func() (string, bool), note func(string)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -29,7 +30,7 @@ func (g *Gate) Guard(ctx context.Context, interval time.Duration, room func() (s
 	}
 }
 
-// wait holds a task back while the gate is closed.
+// wait blocks while the gate is closed.
 func (k *task) wait(ctx context.Context) error {
 	for first := true; k.Program.Gate.Closed(); first = false {
 		if first {

@@ -13,52 +13,48 @@ import (
 	"strings"
 	"time"
 
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
-// Part is a range of time stamps, in the unit of the video's stream: the body of a task.
+// Part is the body of a task: a range of time stamps, in the unit of the video stream.
 type Part struct {
 	Start  int64  `json:"start"`
-	End    int64  `json:"end"` // the first that is not in it
+	End    int64  `json:"end"` // exclusive
 	Frames int64  `json:"frames"`
 	Blob   string `json:"blob,omitempty"` // its packets in the store
 }
 
-// option is how the main command is told.
+// option returns the option of the main command.
 func (p Part) option() string { return fmt.Sprintf("--part=%d:%d:%d", p.Start, p.End, p.Frames) }
 
-// PartResult is what a finished part leaves.
+// PartResult is the result of a part.
 type PartResult struct {
-	File    string  `json:"file,omitempty"` // in the folder of the job
+	File    string  `json:"file,omitempty"` // in the job's folder
 	Blob    string  `json:"blob,omitempty"` // or in the store
 	Seconds float64 `json:"seconds"`
 	Frames  int64   `json:"frames"`
 }
 
-// uncut are options by which a file is not cut into parts: they want a stretch of it, or both videos at once.
-var uncut = []string{"--start", "--duration", "--frames", "--stats", "--compare"}
+// wholeFileOptions are options that prevent cutting a file into parts.
+var wholeFileOptions = []string{"--start", "--duration", "--frames", "--stats", "--compare"}
 
-// otherEncoder says whether the encoder is not the one whose parts can be joined.
-func otherEncoder(args []string) bool {
-	return has(args, "--encoder") && !slices.Contains(args, "--encoder=libx264")
-}
-
-// parts asks the program where the file can be cut. None or one means: not at all.
+// parts asks the program where the file can be cut. Fewer than two parts mean: not at all.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
-	out, err := k.Program.Output(ctx, append(args, choice(k.spec.Item.Args)...)...)
+	out, err := k.Program.Output(ctx, append(args, streamOptions(k.spec.Item.Args)...)...)
 	if err != nil {
 		return nil, err
 	}
 	var found struct{ Parts []Part }
 	if err := json.Unmarshal(out, &found); err != nil {
-		return nil, fmt.Errorf("what segments printed: %w", err)
+		return nil, fmt.Errorf("output of segments: %w", err)
 	}
 	return found.Parts, nil
 }
 
-// choice is what decides which stream is the video.
-func choice(args []string) (some []string) {
+// streamOptions returns the options that choose the video stream.
+func streamOptions(args []string) (some []string) {
 	for i, a := range args {
 		name, _, joined := strings.Cut(a, "=")
 		if name != "--map" && name != "--input-format" && name != "--max-pixels" {
@@ -72,7 +68,7 @@ func choice(args []string) (some []string) {
 	return some
 }
 
-// threads fixes what an encoder's result depends on, where the person has not.
+// threads fixes the number of encoder threads, which the result depends on, unless the user has.
 func (k *task) threads() []string {
 	if k.spec.Threads == 0 || has(k.spec.Item.Args, "--threads") {
 		return nil
@@ -82,9 +78,9 @@ func (k *task) threads() []string {
 
 // part filters one part of the file.
 func (k *task) part(ctx context.Context) (queue.Outcome, error) {
-	var p Part
-	if err := json.Unmarshal(k.task.Body, &p); err != nil {
-		return queue.Outcome{}, queue.Permanent(err)
+	p, err := k.body()
+	if err != nil {
+		return queue.Outcome{}, err
 	}
 	in, err := k.input(ctx, p)
 	if err != nil {
@@ -98,19 +94,22 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	if done.ExitCode == exitDamaged {
+	if done.ExitCode == contract.ExitDamaged {
 		if err := k.source(); p.Blob == "" && err != nil {
 			return queue.Outcome{}, err
 		}
-		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error)) // the join could not tell of the damage
+		// the join would not know of the damage
+		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error))
 	}
-	res := PartResult{Seconds: done.Elapsed, Frames: done.Frames}
+	res := PartResult{Seconds: done.Elapsed, Frames: done.Frame}
 	if p.Blob != "" {
-		res.Blob = strings.Replace(filepath.ToSlash(k.folder[len(k.shared())+1:]), "part-", k.job.ID+"/out/", 1)
+		res.Blob = strings.Replace(k.folder, "part-", k.job.ID+"/out/", 1)
 		err = k.send(ctx, res.Blob, temp)
 	} else {
-		res.File = filepath.Base(k.folder) + ".mp4"
-		err = os.Rename(temp, filepath.Join(k.shared(), res.File))
+		res.File = k.folder + ".mp4"
+		err = k.within(func(base *os.Root) error {
+			return base.Rename(filepath.Join(k.job.ID, k.folder, filepath.Base(temp)), filepath.Join(k.job.ID, res.File))
+		})
 	}
 	if err != nil {
 		return queue.Outcome{}, err
@@ -119,8 +118,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	return queue.Outcome{Result: b}, err
 }
 
-// send puts a finished part in the store. It is taken back where nobody would fetch it: when the job is over, or may be, since another worker
-// has done the task. What is in the store of a job that is not over goes when it is.
+// send puts a finished part in the store. It takes the part back if nobody will fetch it: the job
+// is over, or may be since another worker has done the task. The end of the job removes the other
+// parts.
 func (k *task) send(ctx context.Context, blob, file string) error {
 	err := k.put(ctx, blob, file)
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -138,15 +138,16 @@ func (k *task) send(ctx context.Context, blob, file string) error {
 	return err
 }
 
-// takeBack removes what was put in the store, or was about to be when that was given up: then it may appear there a moment later.
+// takeBack removes a part from the store. If storing it was interrupted, the part may still
+// appear a moment later.
 func (k *task) takeBack(ctx context.Context, blob string) {
 	for _, pause := range []time.Duration{0, 200 * time.Millisecond, time.Second} {
 		time.Sleep(pause)
-		_ = k.Blobs.Delete(ctx, blob) // what remains goes with the next Sweep
+		_ = k.Blobs.Delete(ctx, blob) // the next Sweep removes leftovers
 	}
 }
 
-// input returns the file that has the part: the source, or what was sent of it.
+// input returns a file with the part: the source, or the packets from the store.
 func (k *task) input(ctx context.Context, p Part) (string, error) {
 	if p.Blob == "" {
 		return k.spec.Item.Source, k.source()
@@ -158,20 +159,20 @@ func (k *task) input(ctx context.Context, p Part) (string, error) {
 	return name, k.get(ctx, p.Blob, name)
 }
 
-// ahead is how many parts may wait in the store for a worker: it holds a part of the source only.
-const ahead = 16
+// maxPending is how many parts may wait in the store for a worker.
+const maxPending = 16
 
-// cut sends what a part needs to the store, and puts the part in the queue.
+// cut sends a part's packets to the store, and queues the part.
 func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 	switch n, err := k.waiting(ctx); {
 	case err != nil:
 		return queue.Outcome{}, err
-	case n >= ahead:
-		return queue.Outcome{}, queue.Later(errors.New("enough parts are on their way"), 2*time.Second)
+	case n >= maxPending:
+		return queue.Outcome{}, queue.Later(errors.New("enough parts are waiting"), 2*time.Second)
 	}
-	var p Part
-	if err := json.Unmarshal(k.task.Body, &p); err != nil {
-		return queue.Outcome{}, queue.Permanent(err)
+	p, err := k.body()
+	if err != nil {
+		return queue.Outcome{}, err
 	}
 	if err := k.source(); err != nil {
 		return queue.Outcome{}, err
@@ -180,20 +181,22 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, choice(k.spec.Item.Args))
+	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, streamOptions(k.spec.Item.Args))
 	if _, err := k.Program.Output(ctx, args...); err != nil {
 		return queue.Outcome{}, err
 	}
-	number := strings.TrimPrefix(k.task.Name, "cut-")
-	p.Blob = k.job.ID + "/in/" + number
+	p.Blob = k.packets()
 	if err := k.put(ctx, p.Blob, temp); err != nil {
 		return queue.Outcome{}, err
 	}
 	b, err := json.Marshal(p)
-	return queue.Outcome{Next: []queue.Task{{Name: "part-" + number, Site: PartSite(k.spec.Record.Version), Body: b}}}, err
+	return queue.Outcome{Next: []queue.Task{{Name: partName(p.Blob), Kind: contract.TaskPart, Site: PartSite(k.spec.Record.Version), Body: b}}}, err
 }
 
-// waiting counts the parts in the store that nobody has filtered yet, and removes the others.
+// partName names the part that needs the packets in a blob.
+func partName(blob string) string { return contract.TaskPart + "-" + path.Base(blob) }
+
+// waiting counts the parts in the store that are not filtered yet, and removes the others.
 func (k *task) waiting(ctx context.Context) (n int, err error) {
 	names, err := k.Blobs.List(ctx, k.job.ID+"/in/")
 	if err != nil {
@@ -204,7 +207,7 @@ func (k *task) waiting(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	for _, name := range names {
-		if _, done := results["part-"+path.Base(name)]; !done {
+		if _, done := results[partName(name)]; !done {
 			n++
 			continue
 		}
@@ -224,7 +227,7 @@ func (k *task) put(ctx context.Context, name, file string) error {
 	return k.Blobs.Put(ctx, name, f)
 }
 
-// get brings a file from the store. One that is not there is a part that is gone.
+// get fetches a file from the store. A missing file is a missing part.
 func (k *task) get(ctx context.Context, name, file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -241,7 +244,7 @@ func (k *task) get(ctx context.Context, name, file string) error {
 	return f.Close()
 }
 
-// join makes the output of its parts.
+// join makes the output from the parts.
 func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
@@ -264,7 +267,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		if err != nil {
 			return queue.Outcome{}, err
 		}
-		if file, err = filepath.Rel(k.folder, file); err != nil { // the list has a name a line, and folders have any names
+		// the list has one name per line, and folder names may have line breaks
+		if file, err = filepath.Rel(filepath.Dir(list), file); err != nil {
 			return queue.Outcome{}, err
 		}
 		files = append(files, file)
@@ -273,7 +277,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
 		return queue.Outcome{}, err
 	}
-	temp := filepath.Join(k.folder, "out"+filepath.Ext(k.spec.Item.Output))
+	temp := filepath.Join(filepath.Dir(list), "out"+filepath.Ext(k.spec.Item.Output))
 	done, err := k.media(ctx, k.spec.Item.Source, temp, append([]string{"--join", list}, k.threads()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
@@ -287,40 +291,51 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	return out, err
 }
 
-// finished returns what the parts left, in their order. Parts that are cut off first may not be done when join comes.
+// finished returns the results of the parts in order. Parts that must be cut first may not be
+// done when the join starts.
 func (k *task) finished(ctx context.Context) ([]PartResult, error) {
 	results, err := k.Results(ctx, k.job.ID)
 	if err != nil {
 		return nil, err
 	}
 	var plan planResult
-	if err := json.Unmarshal(results["plan"], &plan); err != nil {
-		return nil, queue.Permanent(fmt.Errorf("what the task plan left: %w", err))
+	if err := json.Unmarshal(results[contract.TaskPlan], &plan); err != nil {
+		return nil, queue.Permanent(fmt.Errorf("result of the task plan: %w", err))
+	}
+	if plan.Parts < 2 || plan.Parts > maxParts {
+		return nil, queue.Permanent(fmt.Errorf("the task plan named %d parts", plan.Parts))
 	}
 	parts := make([]PartResult, plan.Parts)
 	for i := range parts {
-		b, ok := results[fmt.Sprintf("part-%04d", i)]
+		b, ok := results[numbered(contract.TaskPart, i)]
 		if !ok {
 			return nil, queue.Later(fmt.Errorf("part %d of %d is not done", i+1, plan.Parts), time.Second)
 		}
-		if err := json.Unmarshal(b, &parts[i]); err != nil {
-			return nil, queue.Permanent(fmt.Errorf("what part %d left: %w", i, err))
+		err := json.Unmarshal(b, &parts[i])
+		if err == nil {
+			err = parts[i].check(k.job.ID)
+		}
+		if err != nil {
+			return nil, queue.Permanent(fmt.Errorf("result of part %d: %w", i, err))
 		}
 	}
 	return parts, nil
 }
 
-// ErrGone is the error of a part that was made or cut off and is no longer there.
+// ErrGone is the error of a part that is missing although it was made or cut.
 var ErrGone = errors.New("a part is gone")
 
 // fetch returns the name of a part's file.
 func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {
 	if p.Blob == "" {
-		name := filepath.Join(k.shared(), p.File)
-		if _, err := os.Stat(name); err != nil {
+		err := k.within(func(base *os.Root) error {
+			_, err := base.Stat(filepath.Join(k.job.ID, p.File))
+			return err
+		})
+		if err != nil {
 			return "", queue.Permanent(fmt.Errorf("%w: %w", ErrGone, err))
 		}
-		return name, nil
+		return filepath.Join(k.jobDir(), p.File), nil
 	}
 	name, err := k.temp(filepath.Base(p.Blob) + ".mp4")
 	if err != nil {
@@ -329,7 +344,7 @@ func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {
 	return name, k.get(ctx, p.Blob, name)
 }
 
-// forget removes the job's files from the store. What stays behind after a kill is removed by the next join that ends.
+// forget removes the job's files from the store. After a kill, the next join does it.
 func (k *task) forget(ctx context.Context) {
 	if !k.spec.Remote || k.Blobs == nil {
 		return

@@ -1,12 +1,15 @@
-// Package tasks does the tasks of a batch: it decides how a file is filtered, runs the program for it, and puts the result in its place.
+// Package tasks does the tasks of a batch: it decides how to filter a file, runs the program for
+// it, and puts the result in its place.
 //
-// A file that is not to be cut is one task, "whole". Else the first is "plan", which finds out where it can be cut. Its parts are tasks of
-// their own ("part-0000"), for any worker that reaches the file, and "join" puts them together. For workers that do not, a task
-// "cut-0000" before each part sends the packets that it needs through the queue's store, where the part comes back.
+// A file that is not cut is one task, "whole". Otherwise "plan" finds out where the file can be
+// cut. Each part is a task ("part-0000") for any worker that reaches the file, and "join" joins
+// them. For other workers, a task "cut-0000" before each part sends its packets through the
+// queue's store, where the part returns.
 package tasks
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,34 +23,37 @@ import (
 	"time"
 
 	"vidfilter/batch"
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
-// Spec is what the tasks of a job need to know: the queue.Job's Spec.
+// Spec is the Spec of a queue.Job: all that its tasks need to know.
 type Spec struct {
-	Item      batch.Item   `json:"item"`
-	Root      string       `json:"root"`             // of the outputs
-	Record    batch.Record `json:"record"`           // as it was when the job was put in the queue
-	Segment   float64      `json:"segment"`          // seconds that a part lasts at least; 0 for no parts
-	Remote    bool         `json:"remote,omitempty"` // parts go to workers that do not reach the source
-	Shared    string       `json:"shared,omitempty"` // the folder that all workers see, as who put the job in the queue has it
-	Overwrite bool         `json:"overwrite,omitempty"`
-	Threads   int          `json:"threads,omitempty"` // of a part: what x264 makes depends on them
+	Item    batch.Item   `json:"item"`
+	Root    string       `json:"root"`             // of the outputs
+	Record  batch.Record `json:"record"`           // as of the submission
+	Segment float64      `json:"segment"`          // least seconds of a part; 0 for no parts
+	Remote  bool         `json:"remote,omitempty"` // for workers that do not reach the source
+	// the folder that all workers see, by the submitter's path
+	Shared    string `json:"shared,omitempty"`
+	Overwrite bool   `json:"overwrite,omitempty"`
+	Threads   int    `json:"threads,omitempty"` // of a part: x264's result depends on them
 }
 
-// Result of a job that is done.
+// Result is the result of a job that is done.
 type Result struct {
-	Frames   int64            `json:"frames"`
-	Seconds  float64          `json:"seconds"` // of work, on all workers
-	InSize   int64            `json:"in_size"`
-	Size     int64            `json:"size"`
-	Parts    int              `json:"parts,omitempty"`
-	Damaged  bool             `json:"damaged,omitempty"` // it holds what could be read
+	Frames  int64   `json:"frames"`
+	Seconds float64 `json:"seconds"` // of work, on all workers
+	InSize  int64   `json:"in_size"`
+	Size    int64   `json:"size"`
+	Parts   int     `json:"parts,omitempty"`
+	// the output lacks the unreadable parts
+	Damaged  bool             `json:"damaged,omitempty"`
 	Damage   map[string]int64 `json:"damage,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
-// rate is frames a second of work.
+// rate returns frames per second of work.
 func (r Result) rate() float64 {
 	if r.Seconds <= 0 {
 		return 0
@@ -55,16 +61,18 @@ func (r Result) rate() float64 {
 	return float64(r.Frames) / r.Seconds
 }
 
-// SiteOf is the site of a job whose files are at a place: those that reach them and are of the version that the job is to be done with.
+// SiteOf returns the site of jobs whose files are at a place: workers that reach it and have the
+// right version.
 func SiteOf(place, version string) string { return place + "-" + version }
 
-// partSite begins the site of parts that go through the store. Versions differ in what they make, so one does not touch another's.
+// partSite begins the site of parts in the store. Results differ between versions, so each has
+// its own.
 const partSite = "parts of vidfilter "
 
-// PartSite is the site of those who take parts of a version.
+// PartSite returns the site of parts of a version.
 func PartSite(version string) string { return partSite + version }
 
-// PartVersion returns the version whose parts a worker takes, "" if it takes none.
+// PartVersion returns the version whose parts a worker takes, or "".
 func PartVersion(w queue.Worker) string {
 	for _, s := range w.Sites {
 		if v, ok := strings.CutPrefix(s, partSite); ok {
@@ -74,7 +82,7 @@ func PartVersion(w queue.Worker) string {
 	return ""
 }
 
-// VersionOf returns the version that a job is to be done with, "" if it is none of ours.
+// VersionOf returns the version that must do a job, or "" if the job is not ours.
 func VersionOf(j queue.Job) string {
 	var s Spec
 	if json.Unmarshal(j.Spec, &s) != nil {
@@ -83,37 +91,41 @@ func VersionOf(j queue.Job) string {
 	return s.Record.Version
 }
 
-// Runner does tasks: Handle is a queue.Handler. It may be used by several slots at once.
+// Runner does tasks; Handle is a queue.Handler. Several slots may share a Runner.
 type Runner struct {
 	Program Program
-	Sites   []string // whose files are within reach: what is not finished of their jobs lies beside the outputs
-	Work    string   // folder for what is not finished of other jobs; "" where there are none
+	Version string   // of the program
+	Sites   []string // whose files it reaches
+	Work    string   // folder for parts from the store; "" to take none
 	Blobs   queue.Blobs
 	Results func(ctx context.Context, job string) (map[string]json.RawMessage, error)
-	Devices []string // what tasks that leave it open are spread over, as "cuda:1"
-	Shared  string   // the folder that all workers see, absolute; "" for none
+	Devices []string // such as "cuda:1"; for tasks without --device
+	// the folder that all workers see, absolute; jobs of other machines touch no file outside it
+	Shared string
+
+	// Own returns a job as this process submitted it. planned is true for our own jobs, and job
+	// is zero until it is submitted. Own may be nil.
+	Own func(id string) (job queue.Job, planned bool)
+
+	// Options parses the options of another machine's job like the command line. It returns them
+	// in canonical form: all, and those that affect the result.
+	Options func(output string, args []string) (all, deciding []string, err error)
 
 	mu   sync.Mutex
 	busy map[string]int // tasks by device
 }
 
-// Handle does a task.
 func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
-	var s Spec
-	if err := json.Unmarshal(j.Spec, &s); err != nil {
-		return queue.Outcome{}, queue.Permanent(fmt.Errorf("the job's description: %w", err))
+	k, err := r.admit(j, t)
+	if err != nil {
+		return queue.Outcome{}, withCode(err)
 	}
-	s.Root, s.Item.Source = r.reach(s, s.Root), r.reach(s, s.Item.Source)
-	k := &task{Runner: r, job: j, task: t, spec: s, report: report}
+	k.report = report
 	defer k.clean()
-	kind, _, _ := strings.Cut(t.Name, "-")
 	do := map[string]func(context.Context) (queue.Outcome, error){
-		"plan": k.plan, "whole": k.whole, "part": k.part, "cut": k.cut, "join": k.join,
-	}[kind]
-	if do == nil {
-		return queue.Outcome{}, queue.Permanent(fmt.Errorf("a task %q, which this version does not know", t.Name))
-	}
-	err := k.wait(ctx)
+		contract.TaskPlan: k.plan, contract.TaskWhole: k.whole, contract.TaskPart: k.part, contract.TaskCut: k.cut, contract.TaskJoin: k.join,
+	}[t.Kind]
+	err = k.wait(ctx)
 	var out queue.Outcome
 	if err == nil {
 		out, err = do(ctx)
@@ -122,15 +134,16 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 		if cause := context.Cause(ctx); cause != nil {
 			return queue.Outcome{}, cause
 		}
-		if k.overtaken(ctx) { // which takes the ground from under us
+		if k.overtaken(ctx) { // the other worker may already have deleted our files
 			return queue.Outcome{}, queue.ErrTwin
 		}
-		return queue.Outcome{}, k.judge(err)
+		return queue.Outcome{}, withCode(k.judge(err))
 	}
 	return out, nil
 }
 
-// overtaken says whether another worker has done the task. Who was frozen for a while cannot know, and may have to connect again first.
+// overtaken reports whether another worker has done the task. A worker that was frozen may have
+// to reconnect first.
 func (k *task) overtaken(ctx context.Context) bool {
 	if k.Results == nil {
 		return false
@@ -151,8 +164,8 @@ func (k *task) overtaken(ctx context.Context) bool {
 	}
 }
 
-// reach returns a path in the shared folder as this machine has it.
-func (r *Runner) reach(s Spec, path string) string {
+// localPath maps a path in the shared folder to this machine.
+func (r *Runner) localPath(s Spec, path string) string {
 	if s.Shared == "" || r.Shared == "" {
 		return path
 	}
@@ -163,7 +176,7 @@ func (r *Runner) reach(s Spec, path string) string {
 	return filepath.Join(r.Shared, rel)
 }
 
-// device lends the least busy device; the function that it returns gives it back.
+// device returns options for the least busy device, and a function that releases it.
 func (r *Runner) device(args []string) (more []string, back func()) {
 	if len(r.Devices) == 0 || has(args, "--device") {
 		return nil, func() {}
@@ -182,7 +195,7 @@ func (r *Runner) device(args []string) (more []string, back func()) {
 	}
 }
 
-// has says whether an option was given, in either form.
+// has reports whether args contain an option, in either form.
 func has(args []string, option string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == option || strings.HasPrefix(a, option+"=") })
 }
@@ -194,22 +207,34 @@ type task struct {
 	task   queue.Task
 	spec   Spec
 	report func(queue.Progress)
-	folder string // of this attempt alone, made by temp
+	base   string // holds the job's folder
+	folder string // of this attempt, made by temp, below the job's
 }
 
-// shared is where the parts of the job are kept until they are joined.
-func (k *task) shared() string {
-	if k.Work != "" && !slices.Contains(k.Sites, k.job.Site) {
-		return filepath.Join(k.Work, k.job.ID)
+// jobDir is where the job's parts wait for the join.
+func (k *task) jobDir() string { return filepath.Join(k.base, k.job.ID) }
+
+// within calls f with the base folder as a root that no name or link leads out of.
+func (k *task) within(f func(*os.Root) error) error {
+	base, err := os.OpenRoot(k.base)
+	if err != nil {
+		return err
 	}
-	return filepath.Join(workOf(k.spec.Root), k.job.ID)
+	return errors.Join(f(base), base.Close())
 }
 
-// workOf is the folder for what is not finished.
+// discard removes the job's folder.
+func (k *task) discard() {
+	// the next run tries again
+	_ = k.within(func(base *os.Root) error { return base.RemoveAll(k.job.ID) })
+}
+
+// workOf returns the folder for unfinished work.
 func workOf(root string) string { return filepath.Join(root, batch.StateDir, "work") }
 
-// Tidy removes what killed attempts have left beside the outputs; finished parts stay. Nobody may be at work there. Of jobs that no
-// Session with this root and site can go on with, as after the folder was moved, nothing stays.
+// Tidy removes leftovers of killed attempts beside the outputs, but not finished parts. It
+// removes everything of jobs that no Session with this root and site can continue, for example
+// after the folder was moved. Nobody may be working there.
 func Tidy(root, site string) error {
 	left, err := filepath.Glob(filepath.Join(literal(workOf(root)), "*", "*.[0-9]*-*"))
 	for _, name := range left {
@@ -223,49 +248,63 @@ func Tidy(root, site string) error {
 		if !strings.HasSuffix(j.Name(), idEnding(site, root)) {
 			err = errors.Join(err, os.RemoveAll(name))
 		}
-		_ = os.Remove(name) // where nothing is left
+		_ = os.Remove(name) // if empty
 	}
 	return err
 }
 
-// literal is a pattern that only the name itself matches.
+// literal returns a pattern that matches only the name.
 func literal(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// temp returns a name in a folder that goes with the attempt. Two workers that do the same task have two.
+// temp returns a name in a folder of this attempt. Two workers at the same task have different
+// ones.
 func (k *task) temp(name string) (string, error) {
 	if k.folder == "" {
-		if err := os.MkdirAll(k.shared(), 0o777); err != nil {
+		if err := os.MkdirAll(k.base, 0o777); err != nil {
 			return "", err
 		}
-		dir, err := os.MkdirTemp(k.shared(), fmt.Sprintf("%s.%d-", k.task.Name, k.task.Attempt))
+		folder := fmt.Sprintf("%s.%d-%s", k.task.Name, k.task.Attempt, rand.Text()[:10])
+		err := k.within(func(base *os.Root) error {
+			if err := base.MkdirAll(k.job.ID, 0o777); err != nil {
+				return err
+			}
+			return base.Mkdir(filepath.Join(k.job.ID, folder), 0o700)
+		})
 		if err != nil {
 			return "", err
 		}
-		k.folder = dir
+		k.folder = folder
 	}
-	return filepath.Join(k.folder, name), nil
+	return filepath.Join(k.jobDir(), k.folder, name), nil
 }
 
 func (k *task) clean() {
-	if k.folder != "" {
-		_ = os.RemoveAll(k.folder)
-		_ = os.Remove(k.shared()) // where nothing is left
+	if k.folder == "" {
+		return
 	}
+	_ = k.within(func(base *os.Root) error {
+		_ = base.RemoveAll(filepath.Join(k.job.ID, k.folder))
+		return base.Remove(k.job.ID) // if empty
+	})
 }
 
-// sweep removes what killed attempts of this task have left. Another worker may be at the same task, so only what is a day old counts as left.
+// sweep removes leftovers of killed attempts at this task. Another worker may be at it now, so
+// they must be a day old.
 func (k *task) sweep() {
-	old, _ := filepath.Glob(filepath.Join(literal(k.shared()), k.task.Name+".*-*"))
-	for _, dir := range old {
-		if i, err := os.Stat(dir); err == nil && time.Since(i.ModTime()) > 24*time.Hour {
-			_ = os.RemoveAll(dir)
+	_ = k.within(func(base *os.Root) error {
+		old, err := fs.Glob(base.FS(), k.job.ID+"/"+k.task.Name+".*-*")
+		for _, dir := range old {
+			if i, err := base.Lstat(dir); err == nil && time.Since(i.ModTime()) > 24*time.Hour {
+				_ = base.RemoveAll(dir)
+			}
 		}
-	}
+		return err
+	})
 }
 
-// source checks that the source is there and unchanged.
+// source checks that the source exists and is unchanged.
 func (k *task) source() error {
 	now, err := batch.FingerprintOf(k.spec.Item.Source)
 	if err == nil && !now.Equal(k.spec.Record.SourceFile) {
@@ -275,22 +314,23 @@ func (k *task) source() error {
 }
 
 // media runs the main command on the source.
-func (k *task) media(ctx context.Context, in, out string, args ...string) (Done, error) {
+func (k *task) media(ctx context.Context, in, out string, args ...string) (contract.Done, error) {
 	device, back := k.device(k.spec.Item.Args)
 	defer back()
 	all := slices.Concat([]string{"-i", in, "-o", out, "-y"}, k.spec.Item.Args, device, args)
 	return k.Program.Media(ctx, all, k.report)
 }
 
-// First is the task that a job begins with.
+// First returns the first task of a job.
 func (s Spec) First(site string) queue.Task {
-	if s.Segment <= 0 || slices.ContainsFunc(uncut, func(o string) bool { return has(s.Item.Args, o) }) || otherEncoder(s.Item.Args) {
-		return queue.Task{Name: "whole", Site: site}
+	kind := contract.TaskPlan
+	if s.Segment <= 0 || slices.ContainsFunc(wholeFileOptions, func(o string) bool { return has(s.Item.Args, o) }) {
+		kind = contract.TaskWhole
 	}
-	return queue.Task{Name: "plan", Site: site}
+	return queue.Task{Name: kind, Kind: kind, Site: site}
 }
 
-// plan says in which parts the file is filtered.
+// plan decides into which parts the file is cut.
 func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
@@ -303,7 +343,11 @@ func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	if len(parts) < 2 {
-		return queue.Outcome{Next: []queue.Task{{Name: "whole", Site: k.job.Site}}}, nil
+		return queue.Outcome{Next: []queue.Task{{Name: contract.TaskWhole, Kind: contract.TaskWhole, Site: k.job.Site}}}, nil
+	}
+	kind := contract.TaskPart
+	if k.spec.Remote {
+		kind = contract.TaskCut
 	}
 	var next []queue.Task
 	for i, p := range parts {
@@ -311,17 +355,16 @@ func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 		if err != nil {
 			return queue.Outcome{}, err
 		}
-		t := queue.Task{Name: fmt.Sprintf("part-%04d", i), Site: k.job.Site, Body: body}
-		if k.spec.Remote {
-			t.Name = fmt.Sprintf("cut-%04d", i)
-		}
-		next = append(next, t)
+		next = append(next, queue.Task{Name: numbered(kind, i), Kind: kind, Site: k.job.Site, Body: body})
 	}
 	b, err := json.Marshal(planResult{len(parts)})
-	return queue.Outcome{Result: b, Next: next, Then: &queue.Task{Name: "join", Site: k.job.Site}}, err
+	return queue.Outcome{Result: b, Next: next, Then: &queue.Task{Name: contract.TaskJoin, Kind: contract.TaskJoin, Site: k.job.Site}}, err
 }
 
-// planResult is what the task "plan" leaves of a file that is filtered in parts.
+// numbered returns the name of a cut or a part.
+func numbered(kind string, i int) string { return fmt.Sprintf("%s-%04d", kind, i) }
+
+// planResult is the result of a plan with parts.
 type planResult struct {
 	Parts int `json:"parts"`
 }
@@ -343,41 +386,54 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
+	if done.Unverified && k.outputExists() {
+		return queue.Outcome{}, fmt.Errorf("%w: %s", errUnverified, done.Error)
+	}
 	return k.finish(temp, resultOf(done))
 }
 
-func resultOf(d Done) Result {
+// errUnverified is the error of an attempt whose output failed its check: it replaces no earlier
+// one.
+var errUnverified = errors.New("the existing output was not replaced")
+
+func (k *task) outputExists() bool {
+	_, err := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
+	return err == nil
+}
+
+func resultOf(d contract.Done) Result {
 	return Result{
-		Frames: d.Frames, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size,
-		Damaged: d.ExitCode == exitDamaged, Damage: d.Damage, Warnings: d.Warnings,
+		Frames: d.Frame, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size,
+		Damaged: d.ExitCode == contract.ExitDamaged, Damage: d.Damage, Warnings: d.Warnings,
 	}
 }
 
-// finish puts the output in its place and ends the job.
+// finish moves the output to its place and ends the job.
 func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	rec := k.spec.Record
 	rec.Source = k.spec.Item.Source
 	rec.Frames, rec.Parts, rec.PartsDone = res.Frames, res.Parts, res.Parts
 	rec.Attempts = max(rec.Attempts, k.task.Attempt)
 	if res.Damaged {
-		rec.Reason = damagedReason
+		rec.Damaged, rec.Reason = true, damagedReason
 	}
 	rec.FPS = res.rate()
 	if _, err := batch.Finish(k.spec.Root, rec, temp, k.spec.Overwrite); err != nil {
 		return queue.Outcome{}, err
 	}
-	_ = os.RemoveAll(k.shared())
+	k.discard()
 	return ended(res)
 }
 
-const damagedReason = "the source is damaged; what could be read is there"
+const damagedReason = "the source is damaged; the output holds its readable part"
 
 func ended(res Result) (queue.Outcome, error) {
 	b, err := json.Marshal(res)
 	return queue.Outcome{Result: b, End: true}, err
 }
 
-// done says whether an attempt that was killed at the very end has done all there is to do, and does what it left.
+// done completes the work of an attempt that was killed at the very end, and reports whether
+// there was any.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	f, err := batch.Check(k.spec.Root, k.spec.Item, k.spec.Record.Version)
 	if err != nil || f.Digest != k.spec.Record.Digest || f.Record == nil {
@@ -393,13 +449,13 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	default:
 		return out, false, nil
 	}
-	_ = os.RemoveAll(k.shared())
+	k.discard()
 	out, err = ended(resultOfRecord(rec))
 	return out, err == nil, err
 }
 
 func resultOfRecord(r batch.Record) Result {
-	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Reason == damagedReason}
+	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged}
 	if r.OutputFile != nil {
 		res.Size = r.OutputFile.Size
 	}
@@ -409,48 +465,60 @@ func resultOfRecord(r batch.Record) Result {
 	return res
 }
 
-// ErrParts is the error of a file that can only be filtered whole, though it seemed that it could be cut.
+// ErrParts is the error of a file that turns out not to be cuttable.
 var ErrParts = errors.New("the file cannot be filtered in parts")
 
-// inParts says whether the task is a step of a file that is filtered in parts.
-func (k *task) inParts() bool { return k.task.Name != "whole" && k.task.Name != "plan" }
+// inParts reports whether the task belongs to a file that is cut.
+func (k *task) inParts() bool {
+	return k.task.Kind != contract.TaskWhole && k.task.Kind != contract.TaskPlan
+}
 
-// full returns ENOSPC where the disk of the outputs has no room left.
+// ErrFull is the error of a task that found the disk full. The job waits.
+var ErrFull = errors.New("the disk is full")
+
+// fullDiskDelay is how long a task waits before it tries a full disk again.
+const fullDiskDelay = 10 * time.Second
+
+// full returns ENOSPC if the work folder's disk is full.
 func (k *task) full() error {
-	free, _, err := batch.Space(k.spec.Root)
+	free, _, err := batch.Space(k.base)
 	if err == nil && free < 1<<20 {
 		return syscall.ENOSPC
 	}
 	return err
 }
 
-// judge decides whether another attempt may do better.
+// judge decides whether to retry after an error.
 func (k *task) judge(err error) error {
 	var exit *ExitError
 	switch {
 	case queue.IsPermanent(err), errors.As(err, new(*queue.Postponed)):
 		return err
 	case errors.Is(err, batch.ErrSourceChanged), errors.Is(err, batch.ErrTaken):
-		return queue.Permanent(err) // whoever put the job in the queue knows what to do
+		return queue.Permanent(err) // the submitter decides
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w (is its disk or mount away?)", err)
+		return fmt.Errorf("%w (its disk or mount may be away)", err)
 	case !errors.As(err, &exit):
 		return err
-	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged): // what the program says is of neither
+	// the program read neither version
+	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged):
 		return queue.Permanent(batch.ErrSourceChanged)
 	}
 	switch exit.Code {
-	case exitFailed:
+	case contract.ExitFailed:
 		if k.inParts() && k.task.Attempt > 1 {
 			return queue.Permanent(fmt.Errorf("%w: %w", ErrParts, err))
 		}
-	case exitUsage:
+	case contract.ExitUsage:
 		return queue.Permanent(err)
-	case exitOutput:
-		if k.Program.Gate.Closed() || errors.Is(k.full(), syscall.ENOSPC) {
-			return queue.Later(err, 10*time.Second)
+	case contract.ExitOutput:
+		if exit.Cause == contract.CauseNoSpace || errors.Is(k.full(), syscall.ENOSPC) {
+			return queue.Later(fmt.Errorf("%w: %w", ErrFull, err), fullDiskDelay)
 		}
-	case exitInput:
+		if k.Program.Gate.Closed() {
+			return queue.Later(err, fullDiskDelay)
+		}
+	case contract.ExitInput:
 		if _, gone := os.Stat(k.spec.Item.Source); gone == nil {
 			return queue.Permanent(err)
 		}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,8 @@ import (
 	"testing"
 
 	"vidfilter/batch"
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
 func TestFirst(t *testing.T) {
@@ -27,28 +29,28 @@ func TestFirst(t *testing.T) {
 		{60, []string{"--compare", "side"}, "whole"},
 	} {
 		s := Spec{Item: batch.Item{Args: c.args}, Segment: c.segment}
-		if got := s.First("here"); got.Name != c.want || got.Site != "here" {
+		if got := s.First("here"); got.Name != c.want || got.Kind != c.want || got.Site != "here" {
 			t.Errorf("%v %v: %+v, want %s", c.segment, c.args, got, c.want)
 		}
 	}
 }
 
 func TestChoice(t *testing.T) {
-	got := choice([]string{"--radius=3", "--map=0:v:1", "--input-format", "mpegts", "--map", "0:a", "--crf=20", "--max-pixels=9"})
+	got := streamOptions([]string{"--radius=3", "--map=0:v:1", "--input-format", "mpegts", "--map", "0:a", "--crf=20", "--max-pixels=9"})
 	want := []string{"--map=0:v:1", "--input-format", "mpegts", "--map", "0:a", "--max-pixels=9"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// Which errors are tried again, and which are put off.
+// Which errors are retried, and which postponed.
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
 	if err := os.WriteFile(there, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	exit := func(code int) error { return &ExitError{code, "why"} }
+	exit := func(code int) error { return &ExitError{Code: code, Reason: "why"} }
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -57,22 +59,22 @@ func TestJudge(t *testing.T) {
 		again  int
 		want   string // permanent, later, again
 	}{
-		{"usage", exit(exitUsage), there, "whole", 1, "permanent"},
-		{"corrupt", exit(exitInput), there, "whole", 1, "permanent"},
-		{"corrupt, since it is away", exit(exitInput), filepath.Join(dir, "away"), "whole", 1, "again"},
+		{"usage", exit(contract.ExitUsage), there, "whole", 1, "permanent"},
+		{"corrupt", exit(contract.ExitInput), there, "whole", 1, "permanent"},
+		{"corrupt, since it is away", exit(contract.ExitInput), filepath.Join(dir, "away"), "whole", 1, "again"},
 		{"device", exit(5), there, "whole", 1, "again"},
-		{"output", exit(exitOutput), there, "whole", 1, "again"},
+		{"output", exit(contract.ExitOutput), there, "whole", 1, "again"},
 		{"killed", exit(-1), there, "whole", 1, "again"},
 		{"stall", &StallError{}, there, "whole", 1, "again"},
 		{"away", fmt.Errorf("open: %w", fs.ErrNotExist), there, "whole", 1, "again"},
 		{"changed", batch.ErrSourceChanged, there, "whole", 1, "permanent"},
-		{"part", exit(exitFailed), there, "part-0001", 1, "again"},
-		{"part, once more", exit(exitFailed), there, "part-0001", 2, "permanent"},
-		{"whole, once more", exit(exitFailed), there, "whole", 2, "again"},
+		{"part", exit(contract.ExitFailed), there, "part-0001", 1, "again"},
+		{"part, once more", exit(contract.ExitFailed), there, "part-0001", 2, "permanent"},
+		{"whole, once more", exit(contract.ExitFailed), there, "whole", 2, "again"},
 		{"postponed", queue.Later(errors.New("x"), 1), there, "cut-0001", 1, "later"},
 	} {
 		k := &task{
-			Runner: &Runner{}, task: queue.Task{Name: c.task, Attempt: c.again},
+			Runner: &Runner{}, task: queue.Task{Name: c.task, Kind: named(c.task).Kind, Attempt: c.again},
 			spec: Spec{Item: batch.Item{Source: c.source}, Root: dir},
 		}
 		err := k.judge(c.err)
@@ -89,12 +91,12 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A full disk, or one that is nearly full, says nothing against a job.
+// A full or nearly full disk does not count against a job.
 func TestJudgeFullDisk(t *testing.T) {
 	g := new(Gate)
 	g.Set(true)
 	k := &task{Runner: &Runner{Program: Program{Gate: g}}, spec: Spec{Root: t.TempDir()}}
-	if err := k.judge(&ExitError{exitOutput, "no space left on device"}); !errors.As(err, new(*queue.Postponed)) {
+	if err := k.judge(&ExitError{Code: contract.ExitOutput, Reason: "why"}); !errors.As(err, new(*queue.Postponed)) {
 		t.Errorf("%v", err)
 	}
 }
@@ -122,12 +124,46 @@ func TestReach(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/there/a/b.mkv": "/mnt/here/a/b.mkv", "/srv/there": "/mnt/here", "/srv/thereby/a": "/srv/thereby/a", "/else": "/else",
 	} {
-		if got := r.reach(s, path); got != want {
+		if got := r.localPath(s, path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	if got := r.reach(Spec{}, "/srv/there/a"); got != "/srv/there/a" {
+	if got := r.localPath(Spec{}, "/srv/there/a"); got != "/srv/there/a" {
 		t.Errorf("nothing is shared: %s", got)
+	}
+}
+
+// An unverified output is kept if there is no other, and replaces none.
+func TestUnverifiedReplacesNothing(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		dir := t.TempDir()
+		source, out := filepath.Join(dir, "in.mp4"), filepath.Join(dir, "out.mp4")
+		must(t, os.WriteFile(source, []byte("source"), 0o666))
+		if there {
+			must(t, os.WriteFile(out, []byte("old"), 0o666))
+		}
+		print, err := batch.FingerprintOf(source)
+		must(t, err)
+		item := batch.Item{Source: source, Output: "out.mp4"}
+		spec, err := json.Marshal(Spec{Item: item, Root: dir, Overwrite: true, Record: batch.Record{Output: item.Output, SourceFile: print}})
+		must(t, err)
+		job := queue.Job{ID: "x", Site: "here", Spec: spec}
+		r := &Runner{Program: player("unverified"), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}
+		outcome, err := r.Handle(t.Context(), job, queue.Task{Name: "whole", Kind: contract.TaskWhole, Site: "here", Attempt: 1}, func(queue.Progress) {})
+		now, _ := os.ReadFile(out)
+		switch {
+		case there && (!errors.Is(err, errUnverified) || string(now) != "old"):
+			t.Errorf("%v, and the output is %q", err, now)
+		case !there && (err != nil || !outcome.End || string(now) != "new"):
+			t.Errorf("%+v, %v, and the output is %q", outcome, err, now)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -156,13 +192,65 @@ func TestRedo(t *testing.T) {
 	}
 }
 
+// Which failures start a job over.
 func TestMayRenew(t *testing.T) {
-	for _, err := range []error{batch.ErrSourceChanged, ErrGone, ErrParts} {
-		if !mayRenew("task join: " + err.Error() + ": x") {
-			t.Errorf("%v", err)
+	for _, err := range []error{batch.ErrSourceChanged, ErrGone, ErrParts, ErrUnknownTask} {
+		err = withCode(queue.Permanent(fmt.Errorf("%w: x", err)))
+		if !mayRenew(queue.Failure{Code: queue.CodeOf(err)}) || !queue.IsPermanent(err) {
+			t.Errorf("%v, code %q", err, queue.CodeOf(err))
 		}
 	}
-	if mayRenew("task whole: no video") {
+	if err := withCode(errors.New("no video")); mayRenew(queue.Failure{Code: queue.CodeOf(err)}) {
 		t.Error("any failure is renewed")
+	}
+}
+
+func TestOwnReason(t *testing.T) {
+	failed := func(kind, reason string, attempts int) queue.Status {
+		return queue.Status{Reason: reason, Failure: queue.Failure{Task: kind, Kind: kind, Attempts: attempts}}
+	}
+	for _, c := range []struct {
+		s           queue.Status
+		whole, want string
+	}{
+		{failed("whole", "killed", 3), "task whole: killed (3 attempts)", "killed"},
+		{failed("plan", "x", 1), "task plan: x (1 attempt)", "x"},
+		{failed("join", "x", 3), "task join: x (3 attempts)", "task join: x"},
+		{queue.Status{Reason: "not wanted"}, "not wanted", "not wanted"},
+	} {
+		if got := ownReason(c.s); got != c.want || c.s.Explain() != c.whole {
+			t.Errorf("%q of %q, want %q of %q", got, c.s.Explain(), c.want, c.whole)
+		}
+	}
+}
+
+// A task that found the disk full waits, even if its own leftovers are gone by the time we look.
+func TestJudgeNoSpace(t *testing.T) {
+	k := &task{Runner: &Runner{}, base: t.TempDir()}
+	err := k.judge(&ExitError{Code: contract.ExitOutput, Reason: "out.mkv: disk full", Cause: contract.CauseNoSpace})
+	if !errors.As(err, new(*queue.Postponed)) || !errors.Is(err, ErrFull) {
+		t.Errorf("%v", err)
+	}
+	if err := k.judge(&ExitError{Code: contract.ExitOutput, Reason: "out.mkv: no permission"}); errors.Is(err, ErrFull) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Parts are made only with encoders whose parts can be joined.
+func TestJoins(t *testing.T) {
+	s := &Session{Joinable: []string{"libx264", "other"}}
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{
+		{nil, true},
+		{[]string{"--crf=20"}, true},
+		{[]string{"--encoder=libx264"}, true},
+		{[]string{"--encoder=other"}, true},
+		{[]string{"--encoder=ffv1"}, false},
+	} {
+		if got := s.joins(c.args); got != c.want {
+			t.Errorf("%v: %v, want %v", c.args, got, c.want)
+		}
 	}
 }

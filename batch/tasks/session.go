@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,8 @@ import (
 	"time"
 
 	"vidfilter/batch"
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // States of a batch.Row.
@@ -29,37 +31,37 @@ const (
 	RowCancelled = "cancelled"
 )
 
-// Session puts the items of a batch in the queue, a few at a time, and follows them to their ends.
+// Session submits the items of a batch, a few at a time, and follows them to their ends.
 type Session struct {
 	Engine      queue.Engine
 	Root        string // of the outputs, absolute
-	Site        string // who reaches them
+	Site        string // workers that reach them
 	Version     string // of the program
-	Window      int    // jobs in the queue at a time: those that end are not to wait for all that begin
+	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
-	Pause       time.Duration // before a file that could not be looked at is looked at again; doubles
+	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	Segment     float64       // seconds
+	Joinable    []string      // encoders whose parts can be joined, the default one among them
 	Threads     int           // of a part's encoder
-	Remote      bool          // parts are sent through the queue
-	Shared      string        // folder that all workers see; "" for none
+	Remote      bool          // parts go through the queue's store
+	Shared      string        // folder that all workers see, or ""
 	Overwrite   bool
 	RetryFailed bool
 
-	Changed func(queue.Status) // hears of every change; may be nil
-	Ended   func(batch.Row)    // hears of every item that is over, also of those that were before; may be nil
-	Warn    func(string, ...any)
+	Changed func(queue.Status) // called with every change; may be nil
+	// called with every finished item, also those of earlier runs; may be nil
+	Ended func(batch.Row)
+	Warn  func(string, ...any)
 
 	mu      sync.Mutex
-	open    map[string]*entry // by job
-	over    map[string]*entry // those that failed or were cancelled: somebody may put them in the queue again
+	open    map[string]*entry    // by job
+	jobs    map[string]queue.Job // as submitted
+	ended   map[string]*entry    // failed or cancelled: somebody may retry them
 	known   map[string]queue.Status
-	changed chan struct{} // somebody ended
+	changed chan struct{} // an item has ended
 	rows    []batch.Row
-}
 
-// IsDamaged says whether an output is there that holds only what could be read of its source, in this run or before.
-func IsDamaged(r batch.Row) bool {
-	return r.State == RowDamaged || r.State == RowSkipped && strings.HasSuffix(r.Reason, damagedReason)
+	beside sync.WaitGroup // the goroutines of Run
 }
 
 // entry is an item in the queue.
@@ -67,37 +69,43 @@ type entry struct {
 	item    batch.Item
 	found   batch.Finding
 	record  batch.Record
-	again   int         // times that it was begun anew
-	whole   bool        // it is not to be cut
-	renewed atomic.Bool // it is being begun anew: what is heard of the old one counts for nothing
+	again   int         // times it was started over
+	whole   bool        // must not be cut
+	renewed atomic.Bool // being started over: news of the old job is ignored
 }
 
-// Run does the items that come from next until it has no more, and returns what became of each. The queue must be worked on by
-// somebody. When ctx ends, so does Run, and what is not done stays in the queue.
+// Run submits the items that next returns until it has no more, waits for their jobs to end, and
+// returns their rows. Workers must serve the queue meanwhile. When ctx ends, Run returns its
+// cause, and unfinished jobs stay in the queue.
 func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
-	s.open, s.over, s.known, s.changed = map[string]*entry{}, map[string]*entry{}, map[string]queue.Status{}, make(chan struct{}, 1)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	live, watched := make(chan struct{}), make(chan error, 1)
-	go func() {
-		watched <- s.Engine.Watch(ctx, func(st queue.Status) { s.follow(ctx, st) }, sync.OnceFunc(func() { close(live) }))
-	}()
-	select {
-	case <-live:
-	case err := <-watched:
-		return nil, err
-	}
-	err := s.feed(ctx, next, watched)
-	stop(nil)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]queue.Status{}
+	s.changed = make(chan struct{}, 1)
+	s.mu.Unlock()
+	ctx, stop := context.WithCancelCause(ctx)
+	err := s.run(ctx, next)
+	stop(nil)
+	s.beside.Wait()
 	return s.rows, err
 }
 
-// feed submits while there is room, and waits for the rest.
+func (s *Session) run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) error {
+	live, watched := make(chan struct{}), make(chan error, 1)
+	s.beside.Go(func() {
+		watched <- s.Engine.Watch(ctx, func(st queue.Status) { s.follow(ctx, st) }, sync.OnceFunc(func() { close(live) }))
+	})
+	select {
+	case <-live:
+		return s.feed(ctx, next, watched)
+	case err := <-watched:
+		return err
+	}
+}
+
+// feed submits items while there is room, and waits for the last to end.
 func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batch.Item, bool), watched <-chan error) error {
 	items := make(chan batch.Item)
-	go func() {
+	s.beside.Go(func() {
 		defer close(items)
 		for {
 			item, ok := next(ctx)
@@ -110,7 +118,7 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 				return
 			}
 		}
-	}()
+	})
 	for more := items; ; {
 		n := s.running()
 		from := more
@@ -147,7 +155,7 @@ func (s *Session) running() int {
 	return len(s.open)
 }
 
-// JobID names the job that makes an output, among all of a queue.
+// JobID returns the name of an output's job, unique in a queue.
 func JobID(site, root string, item batch.Item) string { return item.ID() + idEnding(site, root) }
 
 func idEnding(site, root string) string {
@@ -155,7 +163,8 @@ func idEnding(site, root string) string {
 	return "-" + hex.EncodeToString(sum[:3])
 }
 
-// begin puts an item in the queue, unless it is over already. What cannot be looked at may come back: a mount that is away.
+// begin submits an item unless it is done. A file that cannot be read is checked again later: a
+// mount may be away.
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
 	f, err := batch.Check(s.Root, item, s.Version)
 	if err != nil && s.Retries > 0 {
@@ -164,17 +173,17 @@ func (s *Session) begin(ctx context.Context, item batch.Item) error {
 		s.mu.Lock()
 		s.open[JobID(s.Site, s.Root, item)] = e
 		s.mu.Unlock()
-		go s.lookAgain(ctx, item, err)
+		s.beside.Go(func() { s.checkAgain(ctx, item, err) })
 		return nil
 	}
 	return s.decide(ctx, item, f, err)
 }
 
-// lookAgain is begin for a file that could not be looked at.
-func (s *Session) lookAgain(ctx context.Context, item batch.Item, err error) {
+// checkAgain is begin for a file that could not be read.
+func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
-		s.Warn("%s: %v: looking again later", item.Output, err)
+		s.Warn("%s: %v: will check again", item.Output, err)
 		select {
 		case <-ctx.Done():
 			return
@@ -189,7 +198,7 @@ func (s *Session) lookAgain(ctx context.Context, item batch.Item, err error) {
 	}
 }
 
-// decide goes by what was found of an item.
+// decide acts on the verdict of Check.
 func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, err error) error {
 	if f.Warning != nil {
 		s.Warn("%v", f.Warning)
@@ -221,19 +230,24 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 	return s.submit(ctx, &entry{item: item, found: f})
 }
 
-// discard removes the parts of an output that is done: who joined them may have been killed before.
+// discard removes the parts of a finished output: the join may have been killed before it did.
 func (s *Session) discard(item batch.Item) {
 	_ = os.RemoveAll(filepath.Join(workOf(s.Root), JobID(s.Site, s.Root, item)))
 }
 
-// submit puts a job in the queue, or takes one up that is there.
+// joins reports whether parts that these options make can be joined.
+func (s *Session) joins(args []string) bool {
+	return !has(args, "--encoder") || slices.ContainsFunc(s.Joinable, func(e string) bool { return slices.Contains(args, "--encoder="+e) })
+}
+
+// submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
 	about := Spec{
 		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite,
 		Threads: s.Threads,
 	}
-	if e.whole {
+	if e.whole || !s.joins(e.item.Args) {
 		about.Segment = 0
 	}
 	spec, err := json.Marshal(about)
@@ -242,24 +256,34 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	}
 	id := JobID(s.Site, s.Root, e.item)
 	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
+	site := SiteOf(s.Site, s.Version)
+	job := queue.Job{
+		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
+		First: about.First(site),
+	}
 	s.mu.Lock()
 	s.open[id] = e
-	digest = redo(s.known[id], digest)
+	job.Digest = redo(s.known[id], digest)
+	s.jobs[id] = job
 	s.mu.Unlock()
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
 		return err
 	}
-	site := SiteOf(s.Site, s.Version)
-	return s.Engine.Submit(ctx, queue.Job{
-		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
-		First: about.First(site),
-	}, true)
+	return s.Engine.Submit(ctx, job, true)
+}
+
+// Job returns a job as last submitted, or zero.
+func (s *Session) Job(id string) queue.Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs[id]
 }
 
 const redoMark = "/redo-"
 
-// redo gives a job a digest of its own whose output was there and is gone: the queue takes it for done. So it does with one that was
-// cancelled and whose parts were in the store, where they no longer are.
+// redo returns a new digest for a job that the queue has as done but whose output is gone, and
+// for a cancelled one whose parts are no longer in the store. Otherwise the queue would skip the
+// work.
 func redo(known queue.Status, digest string) string {
 	if before, _, ok := strings.Cut(known.Job.Digest, redoMark); ok && before == digest && !known.State.Ended() {
 		return known.Job.Digest
@@ -271,10 +295,11 @@ func redo(known queue.Status, digest string) string {
 	return digest
 }
 
-// mostAnew is how often a job is begun anew because its source changed or its parts went away.
-const mostAnew = 5
+// maxRenewals is how often a job is started over because its source changed or its parts are
+// gone.
+const maxRenewals = 5
 
-// follow hears of a job's change.
+// follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.mu.Lock()
 	s.known[st.Job.ID] = st
@@ -282,41 +307,52 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	e := s.open[st.Job.ID]
 	s.mu.Unlock()
 	if s.Changed != nil {
-		s.Changed(st)
+		s.Changed(s.seen(e, st))
 	}
 	if e == nil || !st.State.Ended() || e.renewed.Load() {
 		return
 	}
-	if st.State == queue.Failed && e.again < mostAnew && mayRenew(st.Reason) {
+	if st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure) {
 		e.renewed.Store(true)
-		go s.renew(ctx, e, st) // it waits, and the queue is not to
+		s.beside.Go(func() { s.renew(ctx, e, st) }) // it waits, and the watch must not
 		return
 	}
 	s.close(e, st)
 }
 
-// reopen takes back that a job is over, where somebody has put it in the queue again. s.mu is held.
+// seen corrects a status if the output is missing.
+func (s *Session) seen(e *entry, st queue.Status) queue.Status {
+	if e == nil || st.State != queue.Done || e.renewed.Load() {
+		return st
+	}
+	if err := Missing(s.Root, e.item.Output); err != nil {
+		st.State, st.Reason, st.Failure, st.Result = queue.Failed, err.Error(), queue.Failure{}, nil
+	}
+	return st
+}
+
+// reopen takes a job that somebody has retried back from the ended ones. s.mu is held.
 func (s *Session) reopen(st queue.Status) {
-	e := s.over[st.Job.ID]
+	e := s.ended[st.Job.ID]
 	if e == nil || st.State.Ended() || s.open[st.Job.ID] != nil {
 		return
 	}
-	delete(s.over, st.Job.ID)
+	delete(s.ended, st.Job.ID)
 	s.open[st.Job.ID] = e
 	s.rows = slices.DeleteFunc(s.rows, func(r batch.Row) bool { return r.Output == e.item.Output })
 }
 
-// close is for a job that is over.
+// close ends a job.
 func (s *Session) close(e *entry, st queue.Status) {
 	if st.State != queue.Done {
 		s.mu.Lock()
-		s.over[st.Job.ID] = e
+		s.ended[st.Job.ID] = e
 		s.mu.Unlock()
 	}
 	s.end(e.item, s.closed(e, st))
 }
 
-// closed notes the end of a job in its record, where the last task has not, and returns its row.
+// closed returns the row of an ended job, and records its failure.
 func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	row := batch.Row{
 		File: e.item.Source, Output: e.item.Output, Before: e.found.Source.Size, State: RowDone, Attempts: st.Retried + 1,
@@ -328,11 +364,14 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		}
 		row.Frames, row.Seconds, row.After, row.FPS = res.Frames, res.Seconds, res.Size, res.rate()
 		if res.Damaged {
-			row.State, row.Reason = RowDamaged, damagedReason
+			row.State, row.Damaged, row.Reason = RowDamaged, true, damagedReason
+		}
+		if err := Missing(s.Root, e.item.Output); err != nil {
+			row.State, row.Damaged, row.Reason, row.After = RowFailed, false, err.Error(), 0
 		}
 		return row
 	}
-	row.State, row.Reason = RowFailed, strings.TrimPrefix(strings.TrimPrefix(st.Reason, "task whole: "), "task plan: ")
+	row.State, row.Reason = RowFailed, ownReason(st)
 	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, row.Reason, st.Ended
 	if st.State == queue.Cancelled {
 		row.State, e.record.State = RowCancelled, batch.RecordCancelled
@@ -344,21 +383,20 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	return row
 }
 
-// mayRenew says whether a failure says nothing against the job.
-func mayRenew(reason string) bool {
-	for _, err := range []error{batch.ErrSourceChanged, ErrGone, ErrParts} {
-		if strings.Contains(reason, err.Error()) {
-			return true
-		}
+// Missing returns an error if a finished output is not there.
+func Missing(root, output string) error {
+	_, err := os.Stat(batch.Item{Output: output}.OutputPath(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it was done, and its output is gone")
 	}
-	return false
+	return nil
 }
 
-// renew begins a job anew whose source changed, or whose parts are gone.
+// renew starts a job over because its source changed, or its parts are gone.
 func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	e.again++
-	e.whole = e.whole || strings.Contains(st.Reason, ErrParts.Error())
-	s.Warn("%s: %s: it is begun anew", e.item.Output, st.Reason)
+	e.whole = e.whole || st.Failure.Code == codeNotInParts
+	s.Warn("%s: %s: starting over", e.item.Output, st.Explain())
 	err := settled(ctx, e.item.Source)
 	if err == nil {
 		e.found, err = batch.Check(s.Root, e.item, s.Version)
@@ -368,7 +406,7 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 		err = s.submit(ctx, e)
 	}
 	if err != nil && ctx.Err() == nil {
-		st.Reason = err.Error()
+		st.Reason, st.Failure = err.Error(), queue.Failure{}
 		s.close(e, st)
 	}
 }
@@ -391,7 +429,8 @@ func settled(ctx context.Context, name string) error {
 	return err
 }
 
-// end notes what became of an item, and only then lets it be over: who waits for the last one takes the rows.
+// end adds a row, and only then counts the item as ended: Run returns the rows after the last
+// one.
 func (s *Session) end(item batch.Item, row batch.Row) {
 	if s.Ended != nil {
 		s.Ended(row)
@@ -400,10 +439,7 @@ func (s *Session) end(item batch.Item, row batch.Row) {
 	s.rows = append(s.rows, row)
 	delete(s.open, JobID(s.Site, s.Root, item))
 	s.mu.Unlock()
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	wake.Up(s.changed)
 }
 
 func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.Row {
@@ -413,18 +449,8 @@ func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.R
 	}
 	return batch.Row{
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
-		State: state, Reason: reason, Attempts: r.Attempts,
+		State: state, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
 	}
-}
-
-// Retry returns the job of a status as it is put in the queue again after it failed or was cancelled.
-func Retry(s queue.Status) queue.Job {
-	j := s.Job
-	if s.State == queue.Cancelled {
-		digest, _, _ := strings.Cut(j.Digest, redoMark)
-		j.Digest = redo(s, digest)
-	}
-	return j
 }
 
 func remote(j queue.Job) bool {

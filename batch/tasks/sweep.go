@@ -5,16 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"vidfilter/queue"
+	"vidfilter/batch/queue"
 )
 
-// KeepFailed is how long the store keeps the parts of a job that failed, for another attempt.
-const KeepFailed = 7 * 24 * time.Hour
+// FailedRetention is how long the store keeps the parts of a failed job for a retry.
+const FailedRetention = 7 * 24 * time.Hour
 
-// Sweep removes from the store what no job needs any more: of those that are done or cancelled, or failed long ago. Kills and workers that
-// come back late may leave it.
+// Sweep removes files from the store that no job needs: those of jobs that are done, cancelled or
+// failed long ago. Kills and late workers leave them.
 func Sweep(ctx context.Context, e queue.Engine) error {
-	names, err := e.Blobs().List(ctx, "") // before the jobs, of which there is one before it has files
+	names, err := e.Blobs().List(ctx, "") // before listing the jobs: a job exists before its files
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -35,10 +35,10 @@ func Sweep(ctx context.Context, e queue.Engine) error {
 }
 
 func needs(s queue.Status) bool {
-	return !s.State.Ended() || s.State == queue.Failed && time.Since(s.Ended) < KeepFailed
+	return !s.State.Ended() || s.State == queue.Failed && time.Since(s.Ended) < FailedRetention
 }
 
-// Jobs returns what the queue has, by ID.
+// Jobs returns the jobs in the queue by ID.
 func Jobs(ctx context.Context, e queue.Engine) (map[string]queue.Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

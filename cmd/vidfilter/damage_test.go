@@ -11,12 +11,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"vidfilter/internal/contract"
 )
 
 // damageLimit is far more than any of these clips takes: only a hang reaches it.
 const damageLimit = time.Minute
 
-// damagedClips are what the tests break: every container with a codec that it is known for.
+// damagedClips are the clips to break: every container with a usual codec.
 var damagedClips = []struct {
 	name string
 	args []string
@@ -46,7 +48,7 @@ func makeDamagedClips(t *testing.T) string {
 	return dir
 }
 
-// filterDamaged runs the program over data and returns its exit code and what it says of the frames.
+// filterDamaged filters data and returns the exit code and the frames reported.
 func filterDamaged(t *testing.T, dir, name string, data []byte) (code int, said map[string]any) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -57,18 +59,18 @@ func filterDamaged(t *testing.T, dir, name string, data []byte) (code int, said 
 	if strings.Contains(p.stderr.String(), "goroutine ") {
 		t.Fatal(p.stderr.String())
 	}
-	said = wantJSONStream(t, p.stderr.String(), code)
+	said = wantJSONLines(t, p.stderr.String(), code)
 	switch code {
-	case exitDone, exitDamaged:
+	case contract.ExitDone, contract.ExitDamaged:
 		wantOnly(t, dir, name, "out.mkv")
 		held := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, "out.mkv"))
 		if n := wantFloat(t, held); n == 0 || n != said["frame"] {
 			t.Errorf("%v frames can be played, %v are said to be there", n, said["frame"])
 		}
-		if (code == exitDamaged) != (len(said["damage"].(map[string]any)) > 0) {
+		if (code == contract.ExitDamaged) != (len(said["damage"].(map[string]any)) > 0) {
 			t.Errorf("exit code %d: %v", code, said)
 		}
-	case exitInput:
+	case contract.ExitInput:
 		wantOnly(t, dir, name)
 	default:
 		t.Errorf("exit code %d: %v", code, said)
@@ -76,8 +78,8 @@ func filterDamaged(t *testing.T, dir, name string, data []byte) (code int, said 
 	return code, said
 }
 
-// TestTruncated cuts clips at every sixteenth of their size. What the ffmpeg program decodes of the rest is
-// there, to the frame.
+// TestTruncated cuts clips at every sixteenth of their size. All frames that the ffmpeg program
+// can still decode must be in the output.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	clips := makeDamagedClips(t)
@@ -92,15 +94,15 @@ func TestTruncated(t *testing.T) {
 				dir := t.TempDir()
 				part := data[:len(data)*i/16]
 				code, said := filterDamaged(t, dir, c.name, part)
-				hashes, _ := pictureHashes(filepath.Join(dir, c.name)) // fails where there is no video
+				hashes, _ := pictureHashes(filepath.Join(dir, c.name)) // fails without video
 				frames := int(said["frame"].(float64))
 				if frames != len(hashes) {
 					t.Errorf("%d frames, the ffmpeg program decodes %d: %v", frames, len(hashes), said)
 				}
 				switch {
-				case i == 16 && (code != exitDone || frames != 25):
+				case i == 16 && (code != contract.ExitDone || frames != 25):
 					t.Errorf("the whole clip: exit code %d, %d frames", code, frames)
-				case c.told && code == exitDone && frames < 25:
+				case c.told && code == contract.ExitDone && frames < 25:
 					t.Errorf("%d of 25 frames, and nothing is said: %v", frames, said)
 				}
 			})

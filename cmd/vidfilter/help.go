@@ -3,90 +3,130 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"vidfilter/internal/batchrun"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/job"
+	"vidfilter/internal/text"
+
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how wide --help may be.
 const helpWidth = 80
 
-// printHelp writes the help, made from the lists that the program itself goes by.
-func printHelp(w io.Writer) error {
-	_, err := io.WriteString(w, helpText())
+const rootExamples = `  vidfilter -i in.mp4 -o out.mp4                  filter a video
+  vidfilter -i in.mp4 -o out.mkv -r 5 --crf 20    wider window, smaller file
+  vidfilter batch films -o filtered               filter a folder; resumes`
+
+// shownFirst are the options in vidfilter --help; vidfilter help options has them all.
+var shownFirst = []string{
+	"input", "output", "overwrite", "filter", "radius", "sigma-s", "sigma-r", "crf", "preset", "start", "duration", "device",
+}
+
+func printHelp(w io.Writer, cmd *cobra.Command) error {
+	help := commandHelp
+	if !cmd.HasParent() {
+		help = rootHelp
+	}
+	_, err := io.WriteString(w, help(cmd))
 	return err
 }
 
-func helpText() string {
+func rootHelp(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("usage: vidfilter -i IN -o OUT [options]    filter a video or a picture\n")
-	for _, c := range commands() {
-		if c.name == "help" || c.name == "version" { // which is this, and which is among the options
-			continue
+	fmt.Fprintf(&b, "%s\n\nusage: %s\n       vidfilter COMMAND [options]\n\nCommands:\n", root.Example, root.Use)
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			fmt.Fprintf(&b, "  %-12s%s\n", c.Name(), c.Short)
 		}
-		fmt.Fprintf(&b, "       %-36s%s\n", strings.TrimSpace("vidfilter "+c.name+" "+c.args), c.text)
 	}
-	fs := defaultOptions().flags()
-	for _, g := range groups {
-		fmt.Fprintf(&b, "%s:\n%s", g, groupHelp(fs, g))
+	first := pflag.NewFlagSet("", pflag.ContinueOnError)
+	first.SortFlags = false
+	for _, name := range shownFirst {
+		first.AddFlag(root.Flags().Lookup(name))
 	}
-	b.WriteString(wrap("Environment: VIDFILTER_CRF=20, VIDFILTER_NO_AUDIO=1 ...; the command line wins."))
-	b.WriteString(wrap("Exit codes: " + exitHelp()))
-	b.WriteString(`Examples:
-  vidfilter -i in.mp4 -o out.mp4 -r 1
-  cat in.ts | vidfilter -i - -o - --format mkv | mpv -
-`)
+	fmt.Fprintf(&b, "\nOptions (vidfilter help options lists all):\n%s\n", first.FlagUsages())
+	b.WriteString(exitHelp(allCodes...))
 	return b.String()
 }
 
-func groupHelp(fs *pflag.FlagSet, group string) string {
+func commandHelp(cmd *cobra.Command) string {
 	var b strings.Builder
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, "usage: %s\n\n", cmd.UseLine())
+	}
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nCommands: %s\n", strings.Join(commandNames(cmd), " "))
+	}
+	b.WriteString(groupedFlags(cmd.Flags()))
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	return b.String()
+}
+
+// groupedFlags lists flags under the titles of their groups. Media options of a batch are listed
+// elsewhere.
+func groupedFlags(fs *pflag.FlagSet) string {
+	var b strings.Builder
+	var titles []string
+	sets := map[string]*pflag.FlagSet{}
 	fs.VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[groupKey][0] == group {
-			fmt.Fprintf(&b, "  %-23s %s\n", flagHelp(f), f.Usage)
+		title := cli.GroupOf(f)
+		if title == "" || f.Hidden {
+			return
 		}
+		if sets[title] == nil {
+			titles = append(titles, title)
+			sets[title] = pflag.NewFlagSet("", pflag.ContinueOnError)
+			sets[title].SortFlags = false
+		}
+		sets[title].AddFlag(f)
 	})
+	if slices.Contains(titles, batchrun.BatchGroup) {
+		titles = []string{batchrun.BatchGroup}
+	}
+	for _, title := range titles {
+		fmt.Fprintf(&b, "\n%s:\n%s", title, sets[title].FlagUsagesWrapped(helpWidth))
+	}
 	return b.String()
 }
 
-// flagHelp is the left column: -r, --radius N.
-func flagHelp(f *pflag.Flag) string {
-	s := "--" + f.Name
-	if f.Shorthand != "" {
-		s = "-" + f.Shorthand + ", " + s
+// newOptionsTopic is vidfilter help options.
+func newOptionsTopic(cli.Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "options",
+		Short: "all options",
+		Long: "Options of vidfilter -i IN -o OUT. Each can also be set by the environment, as\n" +
+			"VIDFILTER_CRF=20 or VIDFILTER_NO_AUDIO=1; the command line wins.\n" +
+			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(allCodes...),
 	}
-	if f.Value.Type() != "bool" {
-		s += " " + f.Value.Type()
-	}
-	return s
 }
 
-func exitHelp() string {
-	texts := make([]string, len(exitTexts))
-	for i, e := range exitTexts {
-		texts[i] = fmt.Sprintf("%d %s", e.code, e.text)
-	}
-	return strings.Join(texts, ", ") + "."
-}
-
-// wrap breaks text into lines of at most helpWidth columns, wrapTo of at most width.
-func wrap(s string) string { return wrapTo(s, helpWidth) }
-
-func wrapTo(s string, width int) string {
-	var b strings.Builder
-	col := 0
-	for word := range strings.FieldsSeq(s) {
-		switch {
-		case col == 0:
-		case col+1+len(word) > width:
-			b.WriteByte('\n')
-			col = 0
-		default:
-			b.WriteByte(' ')
-			col++
+// exitHelp lists exit codes with their meanings.
+func exitHelp(codes ...int) string {
+	var texts []string
+	for _, e := range job.ExitTexts {
+		if slices.Contains(codes, e.Code) {
+			texts = append(texts, fmt.Sprintf("%d %s", e.Code, e.Text))
 		}
-		b.WriteString(word)
-		col += len(word)
 	}
-	return b.String() + "\n"
+	return wrap("Exit codes: " + strings.Join(texts, ", ") + ".")
 }
+
+// withExits ends the description of a command with its exit codes.
+func withExits(long string, codes ...int) string {
+	return strings.TrimSpace(long) + "\n\n" + exitHelp(append([]int{contract.ExitDone, contract.ExitFailed, contract.ExitUsage}, codes...)...)
+}
+
+// allCodes are those of a job.
+var allCodes = []int{
+	contract.ExitDone, contract.ExitFailed, contract.ExitUsage, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitDamaged, contract.ExitQueue, contract.ExitInterrupt, contract.ExitQuit, contract.ExitTerminated,
+}
+
+func wrap(s string) string { return text.Wrap(s, helpWidth) }

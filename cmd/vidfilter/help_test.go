@@ -7,36 +7,53 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/job"
 	"vidfilter/kernels"
+	"vidfilter/live"
 )
 
+// optionsHelp is vidfilter help options.
+func optionsHelp(t *testing.T) string {
+	_, help, _ := try(nil, "help", "options")
+	return help
+}
+
 func TestHelpNamesEveryFlag(t *testing.T) {
-	help := helpText()
-	fs := defaultOptions().flags()
-	for _, name := range longNames(fs) {
-		f := fs.Lookup(name)
-		if !regexp.MustCompile(`(?m)^  (-\w, )?--` + name + ` `).MatchString(help) {
-			t.Errorf("--%s is missing", name)
+	help := optionsHelp(t)
+	fs := job.NewOptions().Flags()
+	fs.VisitAll(func(f *pflag.Flag) {
+		pattern := `(?m)^      --` + f.Name + `( |$)`
+		if f.Shorthand != "" {
+			pattern = `(?m)^  -` + f.Shorthand + `, --` + f.Name + `( |$)`
 		}
-		if f.Shorthand != "" && !strings.Contains(help, "-"+f.Shorthand+", --"+name) {
-			t.Errorf("-%s is missing", f.Shorthand)
+		if regexp.MustCompile(pattern).MatchString(help) == f.Hidden {
+			t.Errorf("--%s is missing, or shown though hidden", f.Name)
 		}
-		if f.Usage == "" || !slices.Contains(groups, f.Annotations[groupKey][0]) {
-			t.Errorf("--%s has no text or no group", name)
+		if f.Usage == "" || !slices.Contains(job.Groups, cli.GroupOf(f)) {
+			t.Errorf("--%s has no text or no group", f.Name)
 		}
-	}
+	})
 	for _, m := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(help, -1) {
-		if !slices.Contains([]string{"json", "state", "server", "compile", "list"}, m[1]) && fs.Lookup(m[1]) == nil { // those are of commands
+		if !slices.Contains([]string{"list"}, m[1]) && fs.Lookup(m[1]) == nil { // of vidfilter lab
 			t.Errorf("%s is in the help, but is no flag", m[0])
 		}
 	}
 }
 
 func TestHelpNamesValues(t *testing.T) {
-	help := helpText()
+	help := optionsHelp(t)
+	for _, o := range kernels.Options() {
+		first, _, _ := strings.Cut(o.Usage(), " ")
+		if !strings.Contains(help, "--"+o.Name) || !strings.Contains(help, first) {
+			t.Errorf("--%s: %q is missing", o.Name, o.Usage())
+		}
+	}
 	for _, list := range [][]string{
-		kernels.FilterNames(), kernels.RangeNames(), kernels.DistanceNames(), kernels.BorderNames(), fieldOrders, compareNames,
-		progressNames, deviceNames, formatNames(), shells, commandNames(),
+		live.FieldOrder.Names, job.CompareNames, job.ProgressNames, job.DeviceNames, formats.Names(),
 	} {
 		for _, name := range list {
 			if !strings.Contains(help, name) {
@@ -46,44 +63,78 @@ func TestHelpNamesValues(t *testing.T) {
 	}
 }
 
+func TestHelpNamesCommands(t *testing.T) {
+	_, help, _ := try(nil, "--help")
+	for _, cmd := range allCommands() {
+		if cmd.HasParent() && regexp.MustCompile(`(?m)^  `+cmd.Name()+`  `).MatchString(help) == cmd.Hidden {
+			t.Errorf("%s is missing, or shown though hidden", cmd.Name())
+		}
+	}
+	for _, plumbing := range []string{"segments", "cut", "man", "--part", "--join"} {
+		if strings.Contains(help, "  "+plumbing) {
+			t.Errorf("%s is shown", plumbing)
+		}
+	}
+}
+
 // TestHelpDefaults holds the defaults in the texts against those in force.
 func TestHelpDefaults(t *testing.T) {
-	o, p := defaultOptions(), kernels.DefaultParams(3)
+	o := job.NewOptions()
 	for flag, value := range map[string]any{
-		"radius": o.Params.Radius, "filter": p.Filter, "iterations": kernels.DefaultIterations, "sigma-r": p.SigmaR, "crf": o.CRF, "preset": o.Preset, "encoder": o.Encoder,
-		"max-error-rate": o.MaxErrorRate, "threads": o.Threads, "range": o.Params.Range, "distance": o.Params.Distance,
-		"border": o.Params.Border, "field-order": o.FieldOrder, "device": o.Device.Kind, "progress": o.Progress,
+		"crf": o.CRF, "preset": o.Preset, "encoder": o.Encoder,
+		"max-error-rate": o.MaxErrorRate, "threads": o.Threads,
+		"field-order": o.FieldOrder, "device": o.Device.Kind, "progress": o.Progress,
 	} {
-		usage, v := o.flags().Lookup(flag).Usage, fmt.Sprint(value)
+		usage, v := o.Flags().Lookup(flag).Usage, fmt.Sprint(value)
 		if !strings.Contains(usage, "(default "+v+")") && !strings.Contains(usage, v+" (default)") {
 			t.Errorf("--%s: %q does not say that %s is the default", flag, usage, v)
 		}
 	}
-	if usage, want := o.flags().Lookup("sigma-s").Usage, fmt.Sprintf("; recursive %d)", kernels.DefaultRecursiveSigmaS); !strings.Contains(usage, want) {
-		t.Errorf("--sigma-s: %q does not say %q", usage, want)
-	}
 }
 
 func TestHelpNamesExitCodes(t *testing.T) {
-	help := strings.Join(strings.Fields(helpText()), " ")
-	for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 143} {
-		if exitTexts[i].code != code {
-			t.Errorf("exit code %d is not in its place", code)
+	for _, args := range []string{"--help", "help options"} {
+		_, help, _ := try(nil, strings.Fields(args)...)
+		help = strings.Join(strings.Fields(help), " ")
+		for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 131, 143} {
+			if job.ExitTexts[i].Code != code {
+				t.Errorf("exit code %d is not in its place", code)
+			}
+			if !strings.Contains(help, fmt.Sprintf("%d %s", code, job.ExitTexts[i].Text)) {
+				t.Errorf("%s: exit code %d is missing", args, code)
+			}
 		}
-		if !strings.Contains(help, fmt.Sprintf("%d %s", code, exitTexts[i].text)) {
-			t.Errorf("exit code %d is missing", code)
+	}
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, cmd := range allCommands() {
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		code, help, stderr := try(nil, args...)
+		if code != 0 || stderr != "" || !strings.Contains(help, "usage: "+cmd.UseLine()) {
+			t.Errorf("%q: exit code %d: %s%s", args, code, help, stderr)
+		}
+		if cmd.Name() == "version" {
+			continue
+		}
+		if !strings.Contains(help, "Exit codes: 0 done, 1 failed, 2 usage") || cmd.Example == "" || !strings.Contains(help, cmd.Example) {
+			t.Errorf("%q has no exit codes or no examples: %s", args, help)
 		}
 	}
 }
 
 func TestHelpFitsAScreen(t *testing.T) {
-	fits(t, helpText(), 72)
-	for name := range ownFlags() {
-		var out strings.Builder
-		if code := run([]string{name, "--help"}, stdio{out: &out, err: &out}); code != 0 || out.Len() == 0 {
-			t.Errorf("%s --help: exit code %d: %s", name, code, out.String())
+	_, help, _ := try(nil, "--help")
+	fits(t, help, 40)
+	if lines := strings.SplitN(help, "\n", 4); len(lines) != 4 || strings.Count(strings.Join(lines[:3], "\n"), "  vidfilter ") != 3 {
+		t.Errorf("the help does not start with three examples: %s", help)
+	}
+	fits(t, optionsHelp(t), 65)
+	for _, cmd := range allCommands() {
+		if cmd.HasParent() {
+			_, help, _ := try(nil, cmd.Name(), "--help")
+			fits(t, help, 60)
 		}
-		fits(t, out.String(), 45)
 	}
 }
 

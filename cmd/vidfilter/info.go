@@ -9,31 +9,37 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
-// runInfo prints what the program sees in each file. A file that cannot be read does not hide the others.
-func runInfo(args []string, stdout io.Writer) error {
-	asJSON := false
-	var files []string
-	for _, a := range args {
-		switch {
-		case a == "--json":
-			asJSON = true
-		case strings.HasPrefix(a, "-") && a != "-":
-			return usagef("vidfilter info [--json] FILE...", "info has no option %q", a)
-		default:
-			files = append(files, a)
+func newInfoCommand(s cli.Stdio) *cobra.Command {
+	var asJSON bool
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cli.NewTable(fs, "Options").Flag(&asJSON, "json", "", "print JSON")
+	return withFlags(&cobra.Command{
+		Use: "info FILE... [options]", Short: "Print what files hold",
+		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
+		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv",
+		RunE:    func(_ *cobra.Command, files []string) error { return runInfo(files, asJSON, s.Out) },
+	}, fs, func(args []string) error {
+		if len(args) == 0 {
+			return cli.Usagef("vidfilter info [--json] FILE...", "info needs a file")
 		}
-	}
-	if len(files) == 0 {
-		return usagef("vidfilter info [--json] FILE...", "info needs a file")
-	}
+		return nil
+	})
+}
+
+// runInfo describes each file, also after one that cannot be read.
+func runInfo(files []string, asJSON bool, stdout io.Writer) error {
 	var first error
 	for _, path := range files {
 		info, err := inspect(path)
@@ -64,6 +70,9 @@ func inspect(path string) (decode.Info, error) {
 		return decode.Info{}, err
 	}
 	defer in.Close()
+	if f, err := in.Next(context.Background()); err == nil { // some properties need a picture
+		f.Release()
+	}
 	return in.Describe(), nil
 }
 
@@ -77,7 +86,7 @@ func printInfo(w io.Writer, info decode.Info) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", text.OneLine(info.Path), info.Format)
 	if info.Duration > 0 {
-		fmt.Fprintf(&b, ", %s", seconds(info.Duration))
+		fmt.Fprintf(&b, ", %s", text.Seconds(info.Duration))
 	}
 	if info.Start != 0 {
 		fmt.Fprintf(&b, ", starts at %.3f s", info.Start)
@@ -90,7 +99,7 @@ func printInfo(w io.Writer, info decode.Info) error {
 		fmt.Fprintf(&b, "  %s: %s\n", text.OneLine(k), text.OneLine(info.Metadata[k]))
 	}
 	for i, c := range info.Chapters {
-		fmt.Fprintf(&b, "  chapter %d: %s to %s  %s\n", i+1, seconds(c.Start), seconds(c.End), text.OneLine(c.Title))
+		fmt.Fprintf(&b, "  chapter %d: %s to %s  %s\n", i+1, text.Seconds(c.Start), text.Seconds(c.End), text.OneLine(c.Title))
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range info.Streams {
@@ -99,10 +108,6 @@ func printInfo(w io.Writer, info decode.Info) error {
 	t.Flush()
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func seconds(s float64) string {
-	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
 }
 
 func streamDetails(s decode.StreamInfo) string {
@@ -126,6 +131,9 @@ func streamDetails(s decode.StreamInfo) string {
 		}
 		if s.Role == "filtered" {
 			add("filtered %s", s.Path)
+			if len(s.NotKept) > 0 {
+				add("not kept: %s", strings.Join(s.NotKept, ", "))
+			}
 		}
 	}
 	if s.Sample > 0 {

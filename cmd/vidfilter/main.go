@@ -1,64 +1,57 @@
-// Command vidfilter reads a video, filters it with a bilateral filter and writes it as H.264, with
-// everything else in the file carried along.
+// Command vidfilter filters videos and pictures, and keeps everything else in the file.
 //
-// Rules of the terminal: stdout carries media or what was asked for, and nothing else; everything said to a
-// person goes to stderr, one line a message, after "vidfilter: "; what a person can do about an error
-// follows on a line after "hint: ".
+// Stdout carries media or requested output only. Messages go to stderr, one line each, after
+// "vidfilter: "; advice on an error follows on a line after "hint: ".
 package main
 
 import (
-	"io"
+	"cmp"
 	"os"
 	"strings"
+
+	"vidfilter/internal/cli"
+	"vidfilter/internal/job"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr, os.Environ()}))
+	os.Exit(run(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}))
 }
 
-// stdio is all that the program gets from the shell besides its arguments.
-type stdio struct {
-	in       io.Reader
-	out, err io.Writer
-	env      []string // NAME=value, as os.Environ has it
-}
-
-// run does what args ask for and returns the exit code.
-func run(args []string, s stdio) int {
-	ignoreWriteSignals()
-	quietLibraries()
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return runCommand(args[0], args[1:], s)
+// run executes a command line and returns the exit code.
+func run(args []string, s cli.Stdio) int {
+	cli.IgnoreWriteSignals()
+	job.QuietLibraries()
+	a := &app{Stdio: s}
+	root := a.command()
+	root.SetArgs(args)
+	cmd, err := root, checkDashes(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteC()
 	}
-	return runJob(args, s)
-}
-
-// runJob is vidfilter without a subcommand.
-func runJob(args []string, s stdio) int {
-	o, err := parseOptions(args, s.env)
-	u := newUI(o, s)
+	err = cmp.Or(err, a.helpErr)
 	switch {
-	case err == nil && o.Help:
-		return report(printHelp(s.out), s)
-	case err == nil && o.Version:
-		return report(printVersion(s.out), s)
 	case err == nil:
-		err = checkPipes(o, s)
+		return a.code
+	case cmd == root && cli.WantsJSON(args, s.Env):
+		o := job.NewOptions()
+		o.Progress = "json"
+		return o.OpenUI(s).Finish(cli.Result{}, err)
 	}
-	if err != nil {
-		return u.finish(result{}, err)
-	}
-	u.unknownEnvironment(s.env)
-	return u.finish(interruptible(o, u, filterFile))
+	cli.PrintError(s.Err, err)
+	return job.ExitCode(err)
 }
 
-// checkPipes refuses media from and to a terminal: nobody types a video, and one on the screen is noise.
-func checkPipes(o *options, s stdio) error {
-	switch {
-	case o.Input == "-" && isTerminal(s.in):
-		return usagef("pipe a video into vidfilter, or name a file with -i", "the input is a terminal")
-	case o.Output == "-" && o.Format != "null" && isTerminal(s.out):
-		return usagef("redirect stdout to a file or a pipe", "the output is a terminal")
+// checkDashes refuses ffmpeg's long options behind a single dash, which pflag would take apart
+// into letters.
+func checkDashes(root *cobra.Command, args []string) error {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil
 	}
-	return nil
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	return cli.ForeignFlag(cmd.Flags(), rest)
 }

@@ -2,17 +2,25 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // try runs the program in this process.
 func try(env []string, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(args, stdio{strings.NewReader(""), &out, &err, env})
+	code = run(args, cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &err, Env: env})
 	return code, out.String(), err.String()
 }
 
@@ -34,6 +42,9 @@ func TestCommands(t *testing.T) {
 		{"devices --compile", 5, "", "hint: "},
 		{"bench --help", 0, "usage: vidfilter bench", ""},
 		{"bench -h", 0, "  --kernel GLOB", ""},
+		{"help bench", 0, "usage: vidfilter bench", ""},
+		{"help options", 0, "  --max-error-rate X", ""},
+		{"help bnech", 2, "", `did you mean "bench"?`},
 		{"bench x", 2, "", "hint: vidfilter bench -i FILE"},
 		{"bench --size 4.5k", 2, "", "hint: a size is"},
 		{"bench --size 63x48", 2, "", "hint: both sides are even"},
@@ -64,9 +75,9 @@ func TestCommands(t *testing.T) {
 		{"devices x", 2, "", "hint: "},
 		{"version x", 2, "", "hint: "},
 		{"completion", 2, "", "hint: "},
-		{"completion tcsh", 2, "", "hint: choose from bash, zsh, fish"},
+		{"completion tcsh", 2, "", "hint: choose from bash, fish, powershell, zsh"},
 		{"inof", 2, "", `did you mean "info"?`},
-		{"in.mp4 out.mp4", 2, "", "hint: files go behind flags"},
+		{"in.mp4 out.mp4", 2, "", "hint: files follow options"},
 		{"", 2, "", "vidfilter: no input"},
 		{"-i a -o b.mp4 -y -n", 2, "", "hint: "},
 	}
@@ -81,102 +92,140 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestVersionVariable: packagers like VIDFILTER_VERSION, which must not ask for the version.
+func TestVersionVariable(t *testing.T) {
+	if code, stdout, stderr := try([]string{"VIDFILTER_VERSION=1.2"}, "-i", "a"); code != contract.ExitUsage || stdout != "" || !strings.Contains(stderr, "no output") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
 func TestUsageErrorsInJSON(t *testing.T) {
 	for _, args := range []string{"--progress json", "--bad --progress json", "-i a -o b.mp4 --progress json -r 24"} {
 		code, stdout, stderr := try(nil, strings.Fields(args)...)
-		done := wantJSONStream(t, stderr, exitUsage)
-		if code != exitUsage || stdout != "" || done["hint"] == nil {
+		done := wantJSONLines(t, stderr, contract.ExitUsage)
+		if code != contract.ExitUsage || stdout != "" || done["hint"] == nil {
 			t.Errorf("%q: exit code %d, %v", args, code, done)
 		}
 	}
 }
 
-func TestBashCompletion(t *testing.T) {
-	_, script, _ := try(nil, "completion", "bash")
-	check := exec.Command("bash", "-n")
-	check.Stdin = strings.NewReader(script)
-	if out, err := check.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	tests := []struct{ words, want string }{
-		{"vidfilter --dis", "--distance"},
-		{"vidfilter -i a --ra", "--radius --range"},
-		{"vidfilter --range gau", "gaussian"},
-		{"vidfilter --range = lo", "lorentzian"},
-		{"vidfilter --border =", "reflect clamp zero skip"},
-		{"vidfilter dev", "devices"},
-		{"vidfilter completion f", "fish"},
-		{"vidfilter -i ", ""},
-		{"vidfilter --crf 2", ""},
-		{"vidfilter info a", ""},
-		{"vidfilter info --j", "--json"},
-		{"vidfilter ben", "bench"},
-		{"vidfilter bench --k", "--kernel"},
-		{"vidfilter bench --only s", "step"},
-		{"vidfilter bench --device cuda", "cuda"},
-		{"vidfilter bench -i ", ""},
-		{"vidfilter segments --le", "--length"},
-		{"vidfilter cut --pa", "--part"},
-	}
-	for _, test := range tests {
-		if got := complete(t, script, test.words); got != test.want {
-			t.Errorf("%q completes to %q, want %q", test.words, got, test.want)
+func TestCompletion(t *testing.T) {
+	for words, want := range map[string]string{
+		"--dis":                 "--distance",
+		"-i a --ra":             "--radius --range",
+		"--range gau":           "lorentzian gaussian",
+		"--range=lo":            "lorentzian gaussian", // shells filter by the prefix
+		"--border ":             "reflect clamp zero skip",
+		"dev":                   "devices",
+		"completion f":          "fish",
+		"-i ":                   "",
+		"--crf 2":               "",
+		"info a":                "",
+		"info --j":              "--json",
+		"ben":                   "bench",
+		"bench --k":             "--kernel",
+		"bench --only s":        "kernel step end cpu live",
+		"bench --device cuda":   "auto cpu cuda",
+		"bench -i ":             "",
+		"segments --le":         "--length",
+		"cut --pa":              "--part",
+		"seg":                   "",
+		"-i a -o b.mp4 --devic": "--device",
+	} {
+		if got := strings.Join(complete(t, words), " "); got != want {
+			t.Errorf("%q completes to %q, want %q", words, got, want)
 		}
 	}
 }
 
-// complete calls the function as bash does when tab is pressed behind words.
-func complete(t *testing.T, script, words string) string {
+// complete returns the words that a shell offers when tab is pressed.
+func complete(t *testing.T, words string) (offered []string) {
 	t.Helper()
-	list := strings.Split(words, " ")
-	var call strings.Builder
-	call.WriteString(script + "\nCOMP_WORDS=(")
-	for _, w := range list {
-		call.WriteString("'" + w + "' ")
+	code, out, _ := try(nil, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(words, " ")...)...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || !strings.HasPrefix(lines[len(lines)-1], ":") {
+		t.Fatalf("%q: exit code %d: %q", words, code, out)
 	}
-	call.WriteString(")\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_vidfilter\necho \"${COMPREPLY[*]}\"\n")
-	out, err := exec.Command("bash", "-c", call.String()).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
+	return lines[:len(lines)-1]
 }
 
-func TestCompletionsNameEveryFlag(t *testing.T) {
-	completionsName(t, defaultOptions().flags())
-	for _, fs := range ownFlags() {
-		completionsName(t, fs)
+func TestCompletionOffersEveryFlag(t *testing.T) {
+	for _, cmd := range allCommands() {
+		path := strings.TrimPrefix(cmd.CommandPath()+" ", "vidfilter ")
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if offered := complete(t, path+"--"+f.Name); !f.Hidden && !slices.Contains(offered, "--"+f.Name) {
+				t.Errorf("%s--%s is not offered: %q", path, f.Name, offered)
+			}
+			c, named := f.Value.(interface{ Choices() []string })
+			if named && !slices.Equal(complete(t, path+"--"+f.Name+" "), append([]string(nil), c.Choices()...)) {
+				t.Errorf("%s--%s: its values are not offered", path, f.Name)
+			}
+		})
 	}
 }
 
-func completionsName(t *testing.T, fs *pflag.FlagSet) {
-	t.Helper()
-	for _, shell := range shells {
-		_, script, _ := try(nil, "completion", shell)
-		for _, name := range longNames(fs) {
-			long := map[string]string{"bash": "--" + name, "zsh": "--" + name, "fish": "-l " + name}[shell]
-			if !strings.Contains(script, long) {
-				t.Errorf("%s: --%s is missing", shell, name)
-			}
-			for _, v := range valuesOf(fs.Lookup(name)) {
-				if !strings.Contains(script, v) {
-					t.Errorf("%s: %s of --%s is missing", shell, v, name)
-				}
-			}
+// allCommands are the root command and all below it that we define.
+func allCommands() []*cobra.Command {
+	root := new(app).command()
+	return slices.DeleteFunc(append(root.Commands(), root), func(c *cobra.Command) bool {
+		return c.Name() == "help" || c.Name() == "completion" || c.Name() == "options"
+	})
+}
+
+// TestCompletionScripts asks the shells that are installed whether they can read their scripts.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, script, stderr := try(nil, "completion", shell)
+		if code != 0 || len(script) < 1000 {
+			t.Errorf("%s: exit code %d, %q", shell, code, stderr)
 		}
-		if out, err := checkSyntax(shell, script); err != nil {
+		path, err := exec.LookPath(shell)
+		if err != nil || shell == "powershell" {
+			continue
+		}
+		check := exec.Command(path, "-n")
+		check.Stdin = strings.NewReader(script)
+		if out, err := check.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", shell, err, out)
 		}
 	}
 }
 
-// checkSyntax asks the shell itself, where it is installed.
-func checkSyntax(shell, script string) ([]byte, error) {
-	path, err := exec.LookPath(shell)
-	if err != nil {
-		return nil, nil
+func TestManual(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, stderr := try(nil, "man", dir); code != 0 {
+		t.Fatal(stderr)
 	}
-	c := exec.Command(path, "-n")
-	c.Stdin = strings.NewReader(script)
-	return c.CombinedOutput()
+	page, err := os.ReadFile(filepath.Join(dir, "vidfilter.1"))
+	if err != nil || !strings.Contains(string(page), `\fB--radius\fP=N`) || strings.Contains(string(page), "--join") {
+		t.Errorf("%v: %s", err, page)
+	}
+	for _, cmd := range allCommands() {
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil == cmd.Hidden {
+			t.Errorf("%s: hidden %v, error %v", name, cmd.Hidden, err)
+		}
+	}
+	if code, _, _ := try(nil, "man", "/dev/null/x"); code != contract.ExitOutput {
+		t.Errorf("exit code %d for a folder that cannot be made", code)
+	}
+}
+
+func wantJSONLines(t *testing.T, text string, exitCode int) map[string]any {
+	t.Helper()
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var last map[string]any
+	for i, line := range all {
+		last = nil
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		if (last["type"] == "done") != (i == len(all)-1) {
+			t.Errorf("line %d of %d is %s", i+1, len(all), line)
+		}
+	}
+	if last["exit_code"] != float64(exitCode) {
+		t.Errorf("exit code %v, want %d", last["exit_code"], exitCode)
+	}
+	return last
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestNetwork: an address is read when that is allowed, and what comes from there reaches no file.
+// TestNetwork: network addresses are read if allowed, and cannot make us read local files.
 func TestNetwork(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()

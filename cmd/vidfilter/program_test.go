@@ -12,16 +12,22 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+
+	"golang.org/x/sys/unix"
 )
 
-// program is a run of the real program as a process of its own.
+// program is a run of the real program in a process of its own.
 type program struct {
 	*exec.Cmd
 	t      *testing.T
 	stderr screen
 }
 
-// vidfilterIn prepares vidfilter with its working directory set to dir. testscript.Main has put it on PATH.
+// vidfilterIn prepares vidfilter with its working directory set to dir. testscript.Main has put
+// it on PATH.
 func vidfilterIn(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
 	p := &program{Cmd: exec.Command("vidfilter", args...), t: t}
@@ -48,7 +54,12 @@ func (p *program) signal(s syscall.Signal) {
 // await waits until stderr holds part.
 func (p *program) await(part string) {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.stderr.String(), part); {
+	p.awaitTimes(part, 1)
+}
+
+func (p *program) awaitTimes(part string, times int) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); strings.Count(p.stderr.String(), part) < times; {
 		if time.Now().After(end) {
 			p.t.Fatalf("no %q on stderr: %s", part, p.stderr.String())
 		}
@@ -56,8 +67,8 @@ func (p *program) await(part string) {
 	}
 }
 
-// exit waits for the end and returns the exit code; 128 and the signal for a death by one. A program that
-// takes longer than limit is stuck.
+// exit waits for the end and returns the exit code; 128 and the signal for a death by one. A
+// program that takes longer than limit is stuck.
 func (p *program) exit(limit time.Duration) int {
 	p.t.Helper()
 	done := make(chan error, 1)
@@ -69,7 +80,7 @@ func (p *program) exit(limit time.Duration) int {
 			p.t.Fatal(err)
 		}
 	case <-time.After(limit):
-		p.Process.Signal(syscall.SIGQUIT) // shows where it hangs
+		p.Process.Signal(syscall.SIGABRT) // shows where it hangs
 		<-done
 		p.t.Fatalf("not done after %v: %s", limit, p.stderr.String())
 	}
@@ -87,7 +98,7 @@ func (p *program) wantExit(want int) {
 	}
 }
 
-// ffprobe returns what the program of that name prints, or skips.
+// ffprobe returns the output of that program, or skips the test.
 func ffprobe(t *testing.T, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("ffprobe"); err != nil {
@@ -163,9 +174,9 @@ func TestSignalKeepsPlayableFile(t *testing.T) {
 		p.signal(test.signal)
 		p.wantExit(test.code)
 		wantOnly(t, dir, test.name)
-		said := wantJSONStream(t, p.stderr.String(), test.code)
+		said := wantJSONLines(t, p.stderr.String(), test.code)
 		frames := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, test.name))
-		frames = strings.Trim(strings.Split(frames, "\n")[0], ",") // programs of a transport stream repeat it
+		frames = strings.Trim(strings.Split(frames, "\n")[0], ",") // MPEG-TS programs repeat it
 		if n := wantFloat(t, frames); n != said["frame"] || n == 0 || n >= 500 {
 			t.Errorf("%v: %v frames, but %v are said to be there", test.signal, n, said["frame"])
 		}
@@ -174,6 +185,67 @@ func TestSignalKeepsPlayableFile(t *testing.T) {
 		}
 		wantAudioInStep(t, filepath.Join(dir, test.name))
 	}
+}
+
+// TestSignalReplacesNothing: an interrupted job's output lies beside the existing file.
+func TestSignalReplacesNothing(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip, dir := longClip(t), t.TempDir()
+	old := []byte("a finished file")
+	if err := os.WriteFile(filepath.Join(dir, "out.mp4"), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"out.interrupted.mp4", "out.interrupted-2.mp4", "out.interrupted-3.mp4"}
+	for i, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "-y"}, slow...)...).start()
+		p.await(`"type":"progress"`)
+		p.signal(s)
+		code := map[syscall.Signal]int{syscall.SIGINT: 130}[s]
+		if code == 0 {
+			code = 143
+		}
+		p.wantExit(code)
+		said := wantJSONLines(t, p.stderr.String(), code)
+		if said["output"] != names[i] || said["not_replaced"] != "out.mp4" || said["verified"] != true {
+			t.Errorf("%v: %v", s, said)
+		}
+		if n := wantFloat(t, ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, names[i]))); n != said["frame"] {
+			t.Errorf("%v: %s holds %v frames of %v", s, names[i], n, said["frame"])
+		}
+	}
+	wantOnly(t, dir, "out.interrupted-2.mp4", "out.interrupted-3.mp4", "out.interrupted.mp4", "out.mp4")
+	if now, err := os.ReadFile(filepath.Join(dir, "out.mp4")); err != nil || !bytes.Equal(now, old) {
+		t.Errorf("%q, %v", now, err)
+	}
+}
+
+// TestEarlySignal: after a signal at any time the output passes the program's own check, even
+// if a stream has no packet yet.
+func TestEarlySignal(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip, dir := longClip(t), t.TempDir()
+	for i := range 10 {
+		p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "-y"}, slow...)...).start()
+		p.await(`"type":"info"`) // the first word
+		time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+		p.signal(syscall.SIGTERM)
+		p.wantExit(143)
+	}
+}
+
+// TestQuit: SIGQUIT leaves nothing, at once and without a dump.
+func TestQuit(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	clip, dir := longClip(t), t.TempDir()
+	p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4"}, slow...)...).start()
+	p.await(`"type":"progress"`)
+	p.signal(syscall.SIGQUIT)
+	p.wantExit(131)
+	wantOnly(t, dir)
+	wantJSONLines(t, p.stderr.String(), 131)
 }
 
 // wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and none is cut in two.
@@ -218,8 +290,8 @@ func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
 	wantOnly(t, dir, "out.mp4")
 }
 
-// TestSignalAtASilentPipe: nothing comes through the pipe, or too little to make a frame of, and then nothing
-// is left. What frames there are, are kept, and what the pipe still owes is no damage.
+// TestSignalAtASilentPipe: if the pipe delivers too little for a frame nothing is left.
+// Complete frames are kept, and missing data is no damage.
 func TestSignalAtASilentPipe(t *testing.T) {
 	t.Parallel()
 	head, err := os.ReadFile(committedSample(t))
@@ -233,7 +305,7 @@ func TestSignalAtASilentPipe(t *testing.T) {
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that opening waits for nobody
+			pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, lest opening block
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +328,7 @@ func TestSignalAtASilentPipe(t *testing.T) {
 			}
 			if name == "silent" || name == "a little" {
 				wantOnly(t, dir)
-			} else if s := p.stderr.String(); !strings.Contains(s, "out.mp4 holds what was done until then") {
+			} else if s := p.stderr.String(); !strings.Contains(s, "out.mp4 holds the part done so far") {
 				t.Error(s)
 			}
 		}
@@ -281,10 +353,10 @@ func TestSignalsEndAStuckWrite(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	p.await("ending the file here")
 	p.signal(syscall.SIGINT)
-	if code := p.exit(patience + 5*time.Second); code != 130 {
+	if code := p.exit(cli.Patience + 5*time.Second); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	wantJSONStream(t, p.stderr.String(), 130)
+	wantJSONLines(t, p.stderr.String(), 130)
 }
 
 func TestReaderLeavesInTheMiddle(t *testing.T) {
@@ -328,7 +400,8 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestFullDisk works on a file system of one megabyte. Mounting it takes root, or a user namespace.
+// TestFullDisk works on a file system of one megabyte. Mounting it takes root, or a user
+// namespace.
 func TestFullDisk(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
@@ -394,13 +467,15 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	}
 	short, long := peak(5), peak(60)
 	t.Logf("%.0f MB for 5 s, %.0f MB for 60 s", short, long)
-	// A fifth is room for the index of MP4, which grows by some bytes a frame, and for the collector's moods.
+	// A fifth is room for the index of MP4, which grows by some bytes a frame, and for the
+	// collector's moods.
 	if long > short*1.2 {
 		t.Errorf("%.0f MB for 5 s, but %.0f MB for 60 s", short, long)
 	}
 }
 
-// untilWritten waits until there is something in a file of a folder, as long as a busy machine may take for that.
+// untilWritten waits until there is something in a file of a folder, as long as a busy machine
+// may take for that.
 func untilWritten(dir string) {
 	for range 200 {
 		files, _ := os.ReadDir(dir)
@@ -410,5 +485,66 @@ func untilWritten(dir string) {
 			}
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestClosedPipeIsAnError(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	old, err := syscall.Dup(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(old)
+	if err := syscall.Dup2(int(w.Fd()), 1); err != nil { // SIGPIPE kills Go only on fds 1 and 2
+		t.Fatal(err)
+	}
+	code := run([]string{"help"}, cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: new(strings.Builder), Env: nil})
+	if err := syscall.Dup2(old, 1); err != nil {
+		t.Fatal(err)
+	}
+	if code != contract.ExitOutput {
+		t.Errorf("exit code %d, want %d", code, contract.ExitOutput)
+	}
+}
+
+// TestBenchInterrupted: a signal ends a measurement with the exit code that it has everywhere,
+// and no file is left.
+func TestBenchInterrupted(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		dir := t.TempDir()
+		p := vidfilterIn(t, dir, "bench", "--device", "cpu", "--only", "end,cpu", "--size", "1080p", "--plot", "plot.svg")
+		p.Env = append(os.Environ(), "TMPDIR="+dir)
+		p.start()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			if clips, _ := filepath.Glob(filepath.Join(dir, "vidfilter-bench-*", "*.mp4")); len(clips) > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("no clip is made")
+			}
+		}
+		p.signal(s)
+		p.wantExit(code)
+		wantOnly(t, dir)
+	}
+}
+
+func TestMediaAndTerminals(t *testing.T) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminal: ", err)
+	}
+	tty := os.NewFile(uintptr(fd), "ptmx")
+	defer tty.Close()
+	for _, args := range [][]string{{"-i", "-", "-o", "x.mp4"}, {"-i", "x.mp4", "-o", "-", "--format", "ts"}} {
+		var s strings.Builder
+		code := run(args, cli.Stdio{In: tty, Out: tty, Err: &s, Env: nil})
+		if code != contract.ExitUsage || !strings.Contains(s.String(), "is a terminal") {
+			t.Errorf("%q: exit code %d, %q", args, code, s.String())
+		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"vidfilter/gpu/testdriver"
 )
 
-// TestMain lets the test binary be the program too: scripts and signals run it as a process of its own.
+// TestMain lets the test binary act as the program too: scripts and signals run it as a process of
+// its own.
 func TestMain(m *testing.M) {
 	testscript.Main(cleaner{m}, map[string]func(){"vidfilter": main})
 }
@@ -29,8 +30,9 @@ func (c cleaner) Run() int {
 	return c.M.Run()
 }
 
-// TestScripts runs testdata/script/*.txtar: every visible behaviour of the program, over real files. Each
-// script finds in.mp4, 50 frames of 96x64 with B-frames and a tone, where the ffmpeg program can make it.
+// TestScripts runs testdata/script/*.txtar: every visible behaviour of the program, over real
+// files. Each script finds in.mp4, 50 frames of 96x64 with B-frames and a tone, where the ffmpeg
+// program can make it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -127,7 +129,7 @@ func scriptClip(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(makeClip(ts.MkAbs(args[0]), args[1], seconds, args[3:]...))
 }
 
-// scriptExitCode is exitcode N COMMAND...: unlike ! exec it takes no other failure for the one meant.
+// scriptExitCode is exitcode N COMMAND...: unlike ! exec it checks the exact exit code.
 func scriptExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exitcode N command...")
@@ -183,8 +185,8 @@ func scriptDriver(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(testdriver.Variable, strings.Join(args, ""))
 }
 
-// scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as the ffmpeg
-// program decodes them, an option such as -t standing for -i's.
+// scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as
+// decoded by the ffmpeg program. OPTIONS, such as -t, are those of ffmpeg's output.
 func scriptPictures(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: pictures hashes file [ffmpeg options]")
@@ -211,8 +213,8 @@ func pictureHashes(file string, options ...string) (hashes []string, err error) 
 	return hashes, nil
 }
 
-// scriptSmaller is smaller A B: A must have at most nine tenths of B's bytes, since an option that does
-// nothing may still change a few.
+// scriptSmaller is smaller A B: A must have at most nine tenths of B's bytes, since an option
+// without effect may still change a few.
 func scriptSmaller(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: smaller a b")
@@ -228,8 +230,8 @@ func scriptSmaller(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptJSONLines is jsonlines CODE: stderr of the last command is JSON alone, a line an object, and its
-// last and only done object has that exit code.
+// scriptJSONLines is jsonlines CODE: stderr of the last command is JSON alone, an object on each
+// line; the last one, and no other, is a done object with that exit code.
 func scriptJSONLines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: jsonlines code")

@@ -1,11 +1,12 @@
-// Package testcamera gives tests cameras that need no hardware: a library that stands in for the C library's functions
-// where they lead to /dev/videoN, and a folder whose files say what cameras there are. It is found by LD_PRELOAD, so what
-// is tested is the very binary that users run:
+// Package testcamera gives tests cameras without hardware: a library that replaces the C library's
+// functions for /dev/videoN, and a folder with files that describe the cameras. It is loaded by
+// LD_PRELOAD, so tests run the very binary that users run:
 //
 //	LD_PRELOAD=testcamera.so vidfilter live -i /dev/video0
 //
-// is a usual webcam. With VIDFILTER_TESTCAMERA=FOLDER there is a /dev/video0 while there is a file FOLDER/video0, which is read
-// again at each call: Plug, Change and Unplug write it. Go's own package os does not see the cameras, since it calls no C.
+// is a usual webcam. With VIDFILTER_TESTCAMERA=FOLDER there is a /dev/video0 while there is a file
+// FOLDER/video0, which is read again at each call: Plug, Change and Unplug write it. Go's own
+// package os does not see the cameras, since it does not call C.
 package testcamera
 
 import (
@@ -28,7 +29,7 @@ const Variable = "VIDFILTER_TESTCAMERA"
 //go:embed src
 var sources embed.FS
 
-// Build compiles the library, in a folder of the test's, and returns its path.
+// Build compiles the library into a folder of the test and returns its path.
 func Build(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,26 +58,27 @@ func Build(t testing.TB) string {
 	return filepath.Join(dir, "testcamera.so")
 }
 
-// Folder is where the cameras of a program are described.
+// Folder holds the descriptions of a program's cameras.
 type Folder string
 
-// Environ returns the environment of a program that is to find the cameras, by the library that Build made.
+// Environ returns the environment of a program with these cameras. library is the result of Build.
 func (f Folder) Environ(library string) []string {
 	return append(os.Environ(), "LD_PRELOAD="+library, Variable+"="+string(f))
 }
 
-// Device is what a camera offers and does. The zero value but for Modes is one that works.
+// Device describes a camera's modes and faults. With Modes alone it works.
 type Device struct {
 	Name  string   // "Test Camera" when empty
 	Modes []string // "YUYV 640x480 30 15", "MJPG 64x48-1920x1080 1-60": FOURCC, sizes, rates
 
-	OpenError, FormatError, StreamError, DequeueError string // as "EBUSY": what opening, choosing a format, starting, taking a picture gives
+	// errors such as "EBUSY" of opening, choosing a format, starting, and taking a picture
+	OpenError, FormatError, StreamError, DequeueError string
 
-	NoCapture bool   // a node that gives no pictures, as every webcam has one beside
+	NoCapture bool   // a node without pictures, as every webcam has one
 	Silent    bool   // no picture comes
-	Damage    int    // every so manieth picture is damaged
-	Rates     string // "fixed": the rate cannot be chosen; "unknown": nor is it told
-	Colour    string // "709 full"; else as webcams: not told
+	Damage    int    // every nth picture is damaged
+	Rates     string // "fixed": the rate cannot be chosen; "unknown": nor is it reported
+	Colour    string // "709 full"; "" for none, as webcams do
 	Clock     string // of the times: "wall", "none"; else monotonic
 }
 
@@ -85,10 +87,11 @@ var Modes = []string{"YUYV 640x480 30 15", "YUYV 1280x720 10", "YUYV 1920x1080 5
 
 var plugs atomic.Int64
 
-// Plug makes a camera ("video0") be there, one that was not there before: who has opened the one before finds it gone.
+// Plug adds a camera ("video0"). It is a new one: programs that have opened one of that name find
+// it gone.
 func (f Folder) Plug(t testing.TB, name string, d Device) { f.write(t, name, plugs.Add(1), d) }
 
-// Change makes a camera that is there behave otherwise.
+// Change changes the behaviour of a camera.
 func (f Folder) Change(t testing.TB, name string, d Device) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(string(f), name))
@@ -102,7 +105,7 @@ func (f Folder) Change(t testing.TB, name string, d Device) {
 	f.write(t, name, plug, d)
 }
 
-// Unplug pulls a camera out.
+// Unplug removes a camera.
 func (f Folder) Unplug(t testing.TB, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(string(f), name)); err != nil {
@@ -110,7 +113,7 @@ func (f Folder) Unplug(t testing.TB, name string) {
 	}
 }
 
-// Clear pulls all cameras out.
+// Clear removes all cameras.
 func (f Folder) Clear(t testing.TB) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(string(f), "video*"))
@@ -128,7 +131,8 @@ func (f Folder) write(t testing.TB, name string, plug int64, d Device) {
 	if err := os.WriteFile(temporary, d.text(plug), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(temporary, filepath.Join(string(f), name)); err != nil { // it is never half there
+	// written atomically
+	if err := os.Rename(temporary, filepath.Join(string(f), name)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -157,11 +161,11 @@ func (d Device) text(plug int64) []byte {
 	return b.Bytes()
 }
 
-// child names, in a process that OnCameras has begun, the test that is to run there.
+// child is set, in a process begun by OnCameras, to the name of the test to run there.
 const child = "VIDFILTER_TEST_ON_CAMERAS"
 
-// OnCameras runs the rest of a test in a process of its own, in which cameras can be plugged into the folder returned. It
-// returns an empty name in the process that began the test, when the other has ended.
+// OnCameras runs the rest of a test in a child process, in which cameras can be plugged into the
+// returned folder. In the parent it returns an empty name once the child has ended.
 func OnCameras(t *testing.T) Folder {
 	t.Helper()
 	if os.Getenv(child) == t.Name() {

@@ -1,8 +1,9 @@
 #!/bin/sh
-# check.sh INCLUDE_DIR [PATTERN] prints what the cuda.h in that folder says about everything that ours declares
-# (or that has a name which matches the pattern), a sorted line each: values of constants, sizes and offsets, the names that functions are exported under, and
-# whether their prototypes are ours. What is not in that cuda.h is listed as absent. Our own header and
-# NVIDIA's must give the same, but for what libcuda_test.go lists.
+# check.sh INCLUDE_DIR [PATTERN] prints how the cuda.h in that folder defines each name that ours
+# declares (and that matches the pattern), in sorted lines: values of constants, sizes and offsets,
+# the exported names of functions, and whether their prototypes match ours. Names missing from that
+# cuda.h are listed as absent. Our header and NVIDIA's must give the same output, except for the
+# differences listed in libcuda_test.go.
 set -eu
 ours=$(cd "$(dirname "$0")" && pwd)/include/cuda.h
 theirs=${1:?usage: check.sh INCLUDE_DIR [PATTERN]}
@@ -10,7 +11,7 @@ cc=${CC:-gcc}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What our header declares: kind, name, and for a function its prototype.
+# All declarations in our header: kind, name, and for functions the prototype.
 awk '
 	/^#define CU_/ { print "constant", $2; next }
 	/^\tCU[A-Z]*_[A-Z0-9_a-z]+ = / { print "constant", $1; next }
@@ -24,7 +25,8 @@ awk '
 	/^CUresult / { name = $2; sub(/\(.*/, "", name); args = $0; sub(/^[^(]*/, "", args); sub(/;$/, "", args); print "function", name, args }
 ' "$ours" | awk -v pattern="${2:-}" '$2 ~ pattern' >"$work/all"
 
-# A declaration that theirs lacks would break the whole program: leave it out and say so.
+# A declaration missing from theirs would break the whole program: leave it out and list it as
+# absent.
 : >"$work/absent"
 program() {
 	echo '#include <cuda.h>'

@@ -1,5 +1,5 @@
-// Package libcuda_test holds the stand-in for the CUDA driver to what is linked against it, and to what
-// NVIDIA's own header says.
+// Package libcuda_test checks the stand-in for the CUDA driver against the packages that link it,
+// and against NVIDIA's own header.
 package libcuda_test
 
 import (
@@ -28,10 +28,11 @@ func output(t *testing.T, env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// symbols returns the driver's functions that the objects in an archive define, and those that they need.
+// symbols returns the driver functions that the objects in an archive define, and those that they
+// need.
 func symbols(t *testing.T, archive string) (defined, needed map[string]bool) {
 	t.Helper()
-	out, err := exec.Command("nm", archive).Output() // fails on the Go object among them, and goes on
+	out, err := exec.Command("nm", archive).Output() // fails on the Go object, but goes on
 	if len(out) == 0 {
 		t.Fatalf("nm %s: %v", archive, err)
 	}
@@ -47,11 +48,11 @@ func library(t *testing.T, env ...string) string {
 	return strings.TrimSpace(output(t, env, "../../scripts/libcuda.sh"))
 }
 
-// TestSymbols: no more and no fewer than what cu and package gpu are linked against.
+// TestSymbols: libcuda.a defines exactly the symbols that cu, gpu and lab/papers need.
 func TestSymbols(t *testing.T) {
 	ours, _ := symbols(t, library(t)+"/libcuda.a")
 	all := map[string]bool{}
-	for _, pkg := range []string{"gorgonia.org/cu", "vidfilter/gpu"} {
+	for _, pkg := range []string{"gorgonia.org/cu", "vidfilter/gpu", "vidfilter/lab/papers"} {
 		_, needed := symbols(t, strings.TrimSpace(output(t, nil, "go", "list", "-export", "-f", "{{.Export}}", pkg)))
 		for name := range needed {
 			if !ours[name] {
@@ -70,8 +71,8 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// different are the lines on which CUDA 13's header may differ from ours, which is CUDA 12's, by the name
-// in them. cu is compiled with the older forms, and drivers keep those under the names that we use.
+// different explains, by name, the lines in which the header of CUDA 13 may differ from ours, of
+// CUDA 12. cu is compiled with the older forms, and drivers keep those under the names used here.
 var different = map[string]string{
 	"cuCtxCreate":            "takes parameters for a new kind of context",
 	"cuDeviceGetUuid":        "a new name; the older form answers alike but for slices of a GPU",
@@ -82,11 +83,12 @@ var different = map[string]string{
 	"cuMemPrefetchAsync":     "a place in place of a device",
 }
 
-// later is what was declared after check.sh had been run with CUDA 13's header: texture objects. cu has a copy of CUDA 11's
-// header, preprocessed, that its sources are made from.
+// later matches declarations that were added after check.sh was run with CUDA 13's header: texture
+// objects. They are compared with cu's preprocessed copy of CUDA 11's header, from which its
+// sources are generated.
 const later = "[tT]exObject|^CUDA_(RESOURCE|TEXTURE)|^CU_RES|^CUresource"
 
-// TestHeader compares what check.sh prints of our cuda.h with what it printed of NVIDIA's.
+// TestHeader compares the output of check.sh for our cuda.h with its output for NVIDIA's.
 func TestHeader(t *testing.T) {
 	files, _ := filepath.Glob("testdata/nvidia-cuda-*.txt")
 	if len(files) == 0 {
@@ -114,7 +116,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// lines are the lines of check.sh by the two words they begin with.
+// lines returns the lines of check.sh by their first two words.
 func lines(s string) map[string]string {
 	all := map[string]string{}
 	for _, line := range strings.Split(strings.TrimSpace(s), "\n") {
@@ -127,7 +129,7 @@ func lines(s string) map[string]string {
 // machine is a way to build and run C programs.
 type machine struct{ cc, run string }
 
-// machines are this one, and the other that the jumps are written for where it can be built for and run.
+// machines returns this machine, and arm64 if a cross compiler and an emulator are installed.
 func machines() map[string]machine {
 	all := map[string]machine{runtime.GOARCH: {cc: "gcc"}}
 	const cross, emulator = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
@@ -139,7 +141,7 @@ func machines() map[string]machine {
 	return all
 }
 
-// TestJumps: first calls from many threads at once reach the driver with all of their arguments.
+// TestJumps: concurrent first calls from many threads reach the driver with all their arguments.
 func TestJumps(t *testing.T) {
 	for name, m := range machines() {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +172,7 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// start runs the program in dir, with the driver that lies there.
+// start runs the program in dir with the driver in dir.
 func (m machine) start(t *testing.T, dir string, env []string) string {
 	if m.run == "" {
 		return output(t, append(env, "LD_LIBRARY_PATH="+dir), dir+"/jump")
@@ -179,7 +181,7 @@ func (m machine) start(t *testing.T, dir string, env []string) string {
 	return output(t, env, args[0], append(args[1:], dir+"/jump")...)
 }
 
-// answers is what jump.c prints when all calls of a kind answer alike.
+// answers returns the output of jump.c if all calls of a kind return the same result.
 func answers(launch, floats, alloc, missing int) string {
 	s := "init 0\n"
 	for _, a := range []struct {
@@ -191,7 +193,7 @@ func answers(launch, floats, alloc, missing int) string {
 	return s + fmt.Sprintf("missing %d\n", missing)
 }
 
-// hasDriver says whether this machine has a driver that no LD_LIBRARY_PATH can hide.
+// hasDriver reports whether this machine has a driver that LD_LIBRARY_PATH cannot hide.
 func hasDriver() bool {
 	out, _ := exec.Command("/sbin/ldconfig", "-p").Output()
 	return slices.ContainsFunc(strings.Split(string(out), "\n"), func(l string) bool { return strings.Contains(l, "libcuda.so.1 ") })

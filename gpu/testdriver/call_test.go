@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// process is a program that calls the driver as a test tells it (testdata/call.c). Its threads 0 to 3 are the thread's that
-// makes the call.
+// process is a program that makes driver calls for a test (testdata/call.c), on threads 0 to 3.
 type process struct {
 	t       *testing.T
 	in      io.WriteCloser
@@ -29,7 +28,7 @@ type process struct {
 	finish  func() // ends the program
 }
 
-// caller is one of its threads.
+// caller is a thread of a process.
 type caller struct {
 	*process
 	thread int
@@ -37,7 +36,8 @@ type caller struct {
 
 const patience = 20 * time.Second
 
-// start starts a program with the test driver set up as told. The driver is initialized, nothing else is done.
+// start starts a program with the test driver configured by options, and only initializes the
+// driver.
 func start(t *testing.T, options string) *caller {
 	t.Helper()
 	c := launch(t, options)
@@ -63,7 +63,8 @@ func launchIn(t *testing.T, folder, options string) *caller {
 	return newProcess(t, Environ(folder, strings.Trim(options+",log="+log, ",")), log)
 }
 
-// startAnywhere opens the test driver's first device, or with -gpu that of the machine: for tests of what both must do alike.
+// startAnywhere opens the first device of the test driver, or with -gpu of this machine, for tests
+// of behaviour that both share.
 func startAnywhere(t *testing.T, options string) *caller {
 	t.Helper()
 	if !*gpu {
@@ -102,7 +103,7 @@ func newProcess(t *testing.T, environ []string, log string) *caller {
 	p.finish = sync.OnceFunc(func() {
 		p.in.Close()
 		<-read
-		_ = cmd.Wait() // a test that cares looks at stderr
+		_ = cmd.Wait() // tests check stderr if they expect a failure
 	})
 	t.Cleanup(func() {
 		if p.finish(); t.Failed() {
@@ -125,7 +126,7 @@ func (p *process) readAnswers(out io.Reader) {
 	}
 }
 
-// on returns the thread of that number.
+// on returns the numbered thread of the process.
 func (c *caller) on(thread int) *caller { return &caller{c.process, thread} }
 
 // begin starts a call, and end returns its answer.
@@ -166,10 +167,10 @@ func (c *caller) call(name string, args ...any) int {
 	return int(c.number(append([]any{name}, args...)...))
 }
 
-// must fails the test unless the driver answers 0.
+// must fails the test unless the call returns 0.
 func (c *caller) must(name string, args ...any) { c.t.Helper(); c.want(0, name, args...) }
 
-// want fails the test unless the driver answers as wanted.
+// want fails the test unless the call returns result.
 func (c *caller) want(result int, name string, args ...any) {
 	c.t.Helper()
 	if got := c.call(name, args...); got != result {
@@ -191,8 +192,7 @@ func (c *caller) dies(words ...any) {
 	}
 }
 
-// Memory of the program.
-
+// Access to the program's memory.
 func (c *caller) alloc(size int) uint64 { c.t.Helper(); return c.number("new", size) }
 
 func (c *caller) write(address uint64, data []byte) {
@@ -210,7 +210,8 @@ func (c *caller) read(address uint64, size int) []byte {
 	return data
 }
 
-// get calls a function whose first argument is where it puts a handle, an address or a number, and returns that.
+// get calls a function whose first argument points to its output, a handle, an address or a
+// number, and returns that.
 func (c *caller) get(name string, args ...any) uint64 {
 	c.t.Helper()
 	out := c.alloc(8)
@@ -218,7 +219,7 @@ func (c *caller) get(name string, args ...any) uint64 {
 	return binary.LittleEndian.Uint64(c.read(out, 8))
 }
 
-// text puts a string into the program's memory.
+// text copies a string into the program's memory and returns its address.
 func (c *caller) text(s string) uint64 {
 	c.t.Helper()
 	at := c.alloc(len(s) + 1)
@@ -233,7 +234,7 @@ func (c *caller) open(device int) *caller {
 	return c
 }
 
-// complained ends the program and fails the test unless the driver has said something on stderr.
+// complained ends the program and fails the test unless its stderr contains text.
 func (c *caller) complained(text string) {
 	c.t.Helper()
 	if c.finish(); !strings.Contains(c.stderr.String(), text) {
@@ -241,7 +242,7 @@ func (c *caller) complained(text string) {
 	}
 }
 
-// count returns how many lines of the log start with some text.
+// count returns how many lines of the log start with prefix.
 func (c *caller) count(prefix string) (n int) {
 	c.t.Helper()
 	data, err := os.ReadFile(c.log)
@@ -261,7 +262,7 @@ var (
 	kept = flag.String("built", "", "a `folder` that keeps what the tests compile, for machines without a compiler")
 )
 
-// compileOnce compiles a file in the folder of what is built, unless it is there, and returns its name.
+// compileOnce compiles a file into the folder -built, unless it is there, and returns its name.
 func compileOnce(name string, clang ...string) (string, error) {
 	file := filepath.Join(*kept, name)
 	if _, err := os.Stat(file); err == nil {

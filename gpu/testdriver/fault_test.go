@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The n-th allocation fails, once or for good, and others do not.
+// Only the n-th allocation fails, or all from the n-th on.
 func TestOutOfMemory(t *testing.T) {
 	for _, m := range []struct {
 		options string
@@ -38,7 +38,8 @@ func TestOutOfMemory(t *testing.T) {
 	c.must("cuMemHostAlloc", c.alloc(8), 100, 0)
 }
 
-// A kernel that fails breaks its context: everything answers so from then on, but a new context is good.
+// A failed kernel breaks its context: all later calls return the error, until a new context is
+// opened.
 func TestFailedLaunch(t *testing.T) {
 	c := start(t, "launch=2").open(0)
 	b := c.buffers()
@@ -58,7 +59,7 @@ func TestFailedLaunch(t *testing.T) {
 	c.open(0).get("cuMemAlloc_v2", 100)
 }
 
-// A lost device stays lost, for new contexts too; others are not.
+// A lost device stays lost, even for new contexts; other devices keep working.
 func TestLostDevice(t *testing.T) {
 	hung := start(t, "hang=1,lost=2").open(0)
 	b := hung.buffers()
@@ -79,7 +80,7 @@ func TestLostDevice(t *testing.T) {
 	}
 }
 
-// Who waits for a kernel that hangs waits for ever; who asks is told that it is not done.
+// Waiting for a hanging kernel blocks forever; a query says that it is not ready.
 func TestHang(t *testing.T) {
 	c := start(t, "hang=1").open(0)
 	b := c.buffers()
@@ -99,10 +100,10 @@ func TestHang(t *testing.T) {
 		t.Errorf("the stream that hangs was waited for: %q", answer)
 	case <-time.After(100 * time.Millisecond):
 	}
-	// The program can end all the same, even with a thread that waits for the one that waits.
+	// The program can exit nevertheless, even if another thread waits for the waiting one.
 	second := c.on(2).open(0)
 	second.begin("cuCtxSynchronize")
-	second.on(3).open(1) // by now it does
+	second.on(3).open(1) // by now the second thread waits
 	other.dies("exit", 0)
 }
 
@@ -138,7 +139,7 @@ func (c *caller) attribute(attribute, device int) uint64 {
 	return c.get("cuDeviceGetAttribute", attribute, device)
 }
 
-// Options that are none end the program: a test with such a one would test nothing.
+// Invalid options end the program: a test with a misspelt one would test nothing.
 func TestUnknownOption(t *testing.T) {
 	for _, option := range []string{"allok=3", "alloc", "alloc=x", "slow=3h"} {
 		c := launch(t, option)
@@ -147,7 +148,7 @@ func TestUnknownOption(t *testing.T) {
 	}
 }
 
-// What is left is told, once each.
+// Each leak is reported once.
 func TestLeaks(t *testing.T) {
 	c := start(t, "leaks=1").open(0)
 	c.get("cuMemAlloc_v2", 1000)
@@ -166,7 +167,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// In a broken context a program cannot free what it has, so that is no leak.
+// A broken context has no leaks, since a program cannot free anything in it.
 func TestNoLeaks(t *testing.T) {
 	c := start(t, "leaks=1,launch=1").open(0)
 	b := c.buffers()
@@ -178,7 +179,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 }
 
-// A device has one context, which lives until the last who opened it lets go.
+// A device has one primary context, which lives until its last reference is released.
 func TestPrimaryContext(t *testing.T) {
 	c := start(t, "")
 	first := c.get("cuDevicePrimaryCtxRetain", 0)
@@ -192,7 +193,7 @@ func TestPrimaryContext(t *testing.T) {
 	c.want(201, "cuCtxSetCurrent", first)
 }
 
-// What was freed, is of another kind or of another device is refused.
+// Handles that were freed, or are of another kind or another device, are refused.
 func TestHandles(t *testing.T) {
 	c := start(t, "").open(0)
 	memory, stream, event := c.get("cuMemAlloc_v2", 100), c.get("cuStreamCreate", 0), c.get("cuEventCreate", 0)
@@ -232,7 +233,7 @@ func TestHandles(t *testing.T) {
 	c.complained("cuGraphCreate is not supported")
 }
 
-// A host that writes past its pinned memory is told when that is freed, and ends there.
+// Writes of the host beyond pinned memory are detected when it is freed, and end the program.
 func TestPinnedGuards(t *testing.T) {
 	for _, at := range []int{-1, 1000} {
 		c := start(t, "").open(0)
@@ -243,7 +244,7 @@ func TestPinnedGuards(t *testing.T) {
 	}
 }
 
-// The log says what was called, and what ran when.
+// The log has all calls, and the kernels when they run.
 func TestLog(t *testing.T) {
 	c := start(t, "").open(0)
 	b := c.buffers()
@@ -262,7 +263,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Errors have texts, which programs show.
+// Error codes have texts, for programs to show.
 func TestErrorTexts(t *testing.T) {
 	c := start(t, "")
 	at, want := c.alloc(8), "unspecified launch failure\x00"

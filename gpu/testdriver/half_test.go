@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// halfValue is what a half stands for.
+// halfValue returns the value of a half.
 func halfValue(h uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
 	switch exponent {
@@ -30,7 +30,7 @@ func halfOf(x *big.Float) uint16 {
 	if x.Sign() == 0 {
 		return sign
 	}
-	// In units of the last place, which is 2^-24 or more.
+	// last is the exponent of the last place, at least -24.
 	last := max(x.MantExp(nil)-11, -24)
 	n := roundEven(new(big.Float).SetMantExp(new(big.Float).Abs(x), -last))
 	value := math.Ldexp(float64(n), last)
@@ -53,10 +53,10 @@ func roundEven(x *big.Float) int64 {
 	return n
 }
 
-// exact is a number with more digits than any sum of products of halves has.
+// exact returns x with enough precision for any sum of products of halves.
 func exact(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
 
-// pairwise makes an operation on pairs of halves of one on exact numbers.
+// pairwise turns an operation on exact numbers into one on pairs of halves.
 func pairwise(f func(a, b, c *big.Float) *big.Float) func(a, b, c uint32) uint32 {
 	half := func(a, b, c uint32) uint32 {
 		of := func(h uint32) *big.Float { return exact(halfValue(uint16(h))) }
@@ -65,7 +65,7 @@ func pairwise(f func(a, b, c *big.Float) *big.Float) func(a, b, c uint32) uint32
 	return func(a, b, c uint32) uint32 { return half(a, b, c) | half(a>>16, b>>16, c>>16)<<16 }
 }
 
-// randomHalves is a pair of finite halves, of which small and large ones are as likely as any.
+// randomHalves returns a pair of finite halves of uniformly distributed magnitudes.
 func randomHalves(r *rand.Rand) uint32 {
 	for {
 		if w := r.Uint32(); w>>26&31 != 31 && w>>10&31 != 31 {

@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// module is PTX as clang writes it, as far as the driver reads it.
+// module returns PTX as clang writes it, as far as the driver reads it.
 func module(kernel string, threads, compute int) string {
 	return fmt.Sprintf(".version 6.0\n.target sm_%d\n.address_size 64\n.extern .shared .align 16 .b8 vf_shared[];\n"+
 		".visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n.maxntid %d, 2, 1\n{\nret;\n}\n",
 		compute, kernel, kernel, threads/2)
 }
 
-// A run of a kernel of testdata over words.
+// run is a run of a kernel in testdata over words.
 type run struct {
 	kernel      string
-	threads     int // that it is compiled for
+	threads     int // maximum per block, in the PTX
 	compute     int
 	grid, block [2]int
 	shared      int
@@ -27,7 +27,7 @@ type run struct {
 	what, count int
 }
 
-// function returns the handle of the kernel.
+// function loads the kernel and returns its handle.
 func (c *caller) function(r run) uint64 {
 	c.t.Helper()
 	text := module(r.kernel, r.threads, max(r.compute, 61))
@@ -38,7 +38,7 @@ func (c *caller) function(r run) uint64 {
 	return c.get("cuModuleGetFunction", m, c.text(r.kernel))
 }
 
-// compile returns the kernel's PTX, for a driver that runs it.
+// compile returns the kernel's PTX.
 func (c *caller) compile(r run) string {
 	c.t.Helper()
 	file, err := compileOnce(r.kernel+".ptx", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O2",
@@ -54,7 +54,7 @@ func (c *caller) compile(r run) string {
 	return string(text)
 }
 
-// device puts words into new memory of the device.
+// device copies words into new device memory.
 func (c *caller) device(words []uint32) uint64 {
 	c.t.Helper()
 	address := c.get("cuMemAlloc_v2", max(4*len(words), 4))
@@ -87,7 +87,7 @@ func (c *caller) launch(f uint64, r run, in, out, stream uint64) int {
 	return c.call("cuLaunchKernel", f, r.grid[0], r.grid[1], 1, r.block[0], r.block[1], 1, r.shared, stream, params, 0)
 }
 
-// run runs a kernel and returns what it wrote, or the driver's answer.
+// run runs a kernel and returns its output, or the driver's error.
 func (c *caller) run(r run) ([]uint32, int) {
 	c.t.Helper()
 	in, out := c.device(r.in), c.get("cuMemAlloc_v2", max(4*r.out, 4))
@@ -126,7 +126,8 @@ func wordsOf(b []byte) (words []uint32) {
 	return words
 }
 
-// A sum over shared memory is right with barriers in every order of the threads, and without them wrong in some.
+// A sum over shared memory is right in every order of the threads; without barriers it is wrong in
+// some.
 func TestBarriers(t *testing.T) {
 	sum, want := sums(5)
 	racing, wrong := sum, 0
@@ -145,7 +146,7 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-// sums returns a run of the kernel that adds up 256 words a block, and what it gives.
+// sums returns a run of the kernel that sums 256 words per block, and its expected output.
 func sums(blocks int) (r run, want []uint32) {
 	r = run{kernel: "sum", threads: 256, grid: [2]int{blocks, 1}, block: [2]int{256, 1}, shared: 1024, out: blocks}
 	want = make([]uint32, blocks)
@@ -156,7 +157,7 @@ func sums(blocks int) (r run, want []uint32) {
 	return r, want
 }
 
-// Where fibres are not switched by instructions of our own, they are by the C library.
+// Fibres also work with ucontext, which machines other than x86-64 use.
 func TestFibresOfTheLibrary(t *testing.T) {
 	if *gpu {
 		t.Skip("not about a real GPU")
@@ -188,7 +189,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What a GPU would not survive ends the launch with the error that a GPU gives, and with a line that says where.
+// Fatal errors end the launch with the error code of a GPU and a message that locates them.
 func TestForbidden(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -227,7 +228,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// A kernel reaches no memory that was freed, and none of another device, even where it has been before.
+// A kernel cannot access freed memory or another device's, even at addresses accessed before.
 func TestForeignMemory(t *testing.T) {
 	for _, what := range []string{"freed", "another device's"} {
 		c := start(t, "").open(0)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Matrices that are loaded from shared memory and multiplied give their product. All numbers are whole and small enough
-// to be exact: half the range for the product in halves.
+// Matrices loaded from shared memory are multiplied correctly. All numbers are integers small
+// enough for exact results: half the range for the product in halves.
 func TestMatrices(t *testing.T) {
 	c := startAnywhere(t, "order=3")
 	for _, m := range []struct {

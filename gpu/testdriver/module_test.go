@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a driver would not load, this one does not.
+// Modules that a real driver rejects are rejected.
 func TestModules(t *testing.T) {
 	good := module("words", 64, 61)
 	specific := strings.NewReplacer("6.0", "8.0", "sm_61", "sm_90a").Replace(good)
@@ -40,7 +40,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// A kernel is found where the PTX has it, the CPU's side has it, and both are of the same source.
+// A kernel is found only if the PTX has it, it was compiled for the CPU, and both match.
 func TestFunctions(t *testing.T) {
 	c := start(t, "").open(0)
 	m := c.get("cuModuleLoadData", c.text(module("words", 64, 61)))
@@ -63,7 +63,7 @@ func TestFunctions(t *testing.T) {
 	c.complained("kernel sum: its PTX is not of the source that was compiled for the CPU")
 }
 
-// Launches that no device takes are refused at once.
+// Launches beyond every device's limits are refused immediately.
 func TestLaunchLimits(t *testing.T) {
 	c := startAnywhere(t, "")
 	fits := run{kernel: "part", threads: 64, compute: 80, grid: [2]int{3, 2}, block: [2]int{64, 1}, shared: 48 << 10, what: 10, out: 128}
@@ -93,7 +93,7 @@ func TestLaunchLimits(t *testing.T) {
 	c.must("cuCtxSynchronize")
 }
 
-// How much shared memory a block may have depends on the device.
+// The limit of shared memory per block depends on the device.
 func TestSharedMemory(t *testing.T) {
 	for compute, kilobytes := range map[int]int{61: 48, 70: 96, 75: 64, 80: 163, 89: 99, 90: 227} {
 		c := start(t, fmt.Sprintf("compute=%d", compute)).open(0)

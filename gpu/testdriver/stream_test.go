@@ -11,10 +11,10 @@ import (
 
 const nonBlocking = 1
 
-// A double is a stream with buffers, and the kernel words as a copy that subtracts: out = |in - 0|.
+// buffers is a stream with buffers and the kernel words, which copies: out = |in - 0|.
 type buffers struct {
 	stream        uint64
-	host, in, out uint64 // pinned, and two of the device
+	host, in, out uint64 // host is pinned, the others are on the device
 	f             uint64
 	n             int // words
 	from          []uint32
@@ -59,7 +59,7 @@ func (b *buffers) want() (words []uint32) {
 
 var poison = bytes.Repeat([]byte{0xa5}, 512)
 
-// Before a stream is waited for, the host finds poison where the result will be; afterwards the result.
+// Before the host waits for a stream it finds poison in place of the result.
 func TestResultsAreLate(t *testing.T) {
 	for _, wait := range []struct {
 		name string
@@ -95,7 +95,7 @@ func TestResultsAreLate(t *testing.T) {
 	}
 }
 
-// poll asks until the answer is yes, which must not be the first.
+// poll queries until the result is success, which the first one must not be.
 func (c *caller) poll(name string, handle uint64) {
 	c.t.Helper()
 	questions := 0
@@ -110,7 +110,7 @@ func (c *caller) poll(name string, handle uint64) {
 	}
 }
 
-// What the host writes into the source of a copy before that is done, is what is copied.
+// The source of a copy is read when the copy runs: data written to it in the meantime is copied.
 func TestSourcesAreReadLate(t *testing.T) {
 	c := start(t, "").open(0)
 	b := c.buffers()
@@ -124,7 +124,7 @@ func TestSourcesAreReadLate(t *testing.T) {
 	}
 }
 
-// Pageable memory is read at the call and written before its end.
+// Pageable memory is read at the call and written before it returns.
 func TestPageableMemory(t *testing.T) {
 	c := start(t, "").open(0)
 	b := c.buffers()
@@ -139,7 +139,7 @@ func TestPageableMemory(t *testing.T) {
 	}
 }
 
-// Freeing memory waits for all work, as it does on real devices.
+// Freeing memory waits for all work, as on real devices.
 func TestFreeWaits(t *testing.T) {
 	for _, free := range []string{"cuMemFree_v2", "cuMemFreeHost"} {
 		c := start(t, "").open(0)
@@ -158,7 +158,7 @@ func TestFreeWaits(t *testing.T) {
 	}
 }
 
-// Of two streams that nothing orders, now the one comes first, now the other.
+// Two streams without dependencies run in different orders.
 func TestStreamsTakeTurns(t *testing.T) {
 	seen := map[uint32]bool{}
 	for _, options := range []string{"", "order=1"} {
@@ -176,7 +176,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 	}
 }
 
-// Streams that nothing orders know nothing of each other: the kernel of one does not see what the other will copy.
+// Without dependencies, the kernel of one stream does not see the pending copies of another.
 func TestStreamsAreApart(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		c := start(t, "").open(0)
@@ -197,7 +197,7 @@ func TestStreamsAreApart(t *testing.T) {
 	}
 }
 
-// The default stream waits for the others and they for it, unless they are made non-blocking.
+// The default stream and the others wait for each other, unless these are non-blocking.
 func TestDefaultStream(t *testing.T) {
 	for _, flags := range []int{0, nonBlocking} {
 		c := start(t, "").open(0)
@@ -215,7 +215,7 @@ func TestDefaultStream(t *testing.T) {
 	}
 }
 
-// A destroyed stream still does its work; its handle is good for nothing.
+// A destroyed stream still does its work, but its handle is invalid.
 func TestDestroyedStream(t *testing.T) {
 	c := start(t, "").open(0)
 	b := c.buffers()
@@ -233,7 +233,7 @@ func TestDestroyedStream(t *testing.T) {
 	}
 }
 
-// A copy with pitches moves rows and nothing between them.
+// A copy with pitches moves rows and leaves the gaps between them alone.
 func TestRows(t *testing.T) {
 	c := start(t, "").open(0)
 	const width, height, hostPitch, devicePitch = 5, 3, 8, 64
@@ -260,7 +260,7 @@ func TestRows(t *testing.T) {
 	c.want(1, "cuMemcpy2D_v2", c.rows(side{1, host, hostPitch}, side{2, device + 1, devicePitch}, devicePitch, height))
 }
 
-// side is one side of a copy of rows: memory type, address, pitch.
+// side is the source or destination of a copy of rows: memory type, address, pitch.
 type side struct{ kind, address, pitch uint64 }
 
 func (c *caller) rows(from, to side, width, height uint64) uint64 {
@@ -277,7 +277,7 @@ func (c *caller) rows(from, to side, width, height uint64) uint64 {
 	return at
 }
 
-// The times of events are those of the work between them, and two streams overlap.
+// Event times reflect the work between events, and two streams overlap.
 func TestTimes(t *testing.T) {
 	c := start(t, "").open(0)
 	const size = 50_000_000 // a millisecond over the bus
@@ -318,7 +318,7 @@ func (c *caller) elapsed(from, to uint64) float64 {
 	return float64(number(wordsOf(c.read(at, 4))[0]))
 }
 
-// A slow kernel takes its time, from the launch on, and holds up those who wait for it but no other.
+// A slow kernel takes its time from the launch on, and blocks only threads that wait for it.
 func TestSlow(t *testing.T) {
 	c := start(t, "slow=300ms").open(0)
 	b := c.buffers()

@@ -1,27 +1,29 @@
-// Package testdriver gives tests a CUDA driver that needs no GPU: a libcuda.so.1 that runs the project's kernels, compiled
-// for the CPU from the same sources. A program finds it by LD_LIBRARY_PATH, so what is tested is the very binary that
-// users run. Its sources are in src.
+// Package testdriver provides a CUDA driver for tests without a GPU: a libcuda.so.1 that runs the
+// project's kernels, compiled for the CPU from the same sources. Programs find it through
+// LD_LIBRARY_PATH, so tests run the same binary as users. Its sources are in src.
 //
-// It does work as late as a real driver may: streams are put off until something waits for them, and until then the
-// places of their results hold poison. It counts handles and memory, and checks every address that a kernel uses.
+// It works as late as a real driver may: streams run only when something waits for them, and until
+// then their results are poison. It tracks handles and memory, and checks every address that a
+// kernel uses.
 //
-// The environment variable VIDFILTER_TESTDRIVER sets it up, as "alloc=3+,leaks=1":
+// The environment variable VIDFILTER_TESTDRIVER configures it, as in "alloc=3+,leaks=1":
 //
-//	devices=2        how many there are
-//	compute=90       their compute capability; "61/90" where they differ
-//	memory=2G        of each
+//	devices=2        number of devices
+//	compute=90       their compute capability; "61/90" if they differ
+//	memory=2G        per device
 //	version=12040    of the driver
-//	init=100         what cuInit answers
+//	init=100         result of cuInit
 //	busy=1           devices cannot be opened
-//	alloc=3          the third allocation of device memory fails; "3+": and all after it
-//	hostalloc=1      of pinned memory
-//	launch=5         the fifth kernel fails when it runs, and its context with it
-//	lost=7           the device is lost at the seventh copy, launch, record or wait of streams; with ecc=7 by its memory
+//	alloc=3          the third allocation of device memory fails; "3+": and all later ones
+//	hostalloc=1      the same for pinned memory
+//	launch=5         the fifth kernel fails when it runs, and breaks its context
+//	lost=7           the device is lost at the seventh copy, launch, event record or stream wait
+//	ecc=7            the same, by an uncorrectable memory error
 //	hang=2           the second kernel never ends
-//	slow=20ms        each kernel takes as long
-//	order=7          threads, warps and streams take turns in another order: any number but 0 gives one
-//	leaks=1          what is left when the last reference to a device goes is told on stderr
-//	log=FILE         a line for each call is appended: NAME RESULT DETAILS, and "run KERNEL" when one runs
+//	slow=20ms        minimum duration of each kernel
+//	order=7          seed for the order of threads, warps and streams; 0: in sequence
+//	leaks=1          report leaks on stderr when the last reference to a device is released
+//	log=FILE         append a line per call, NAME RESULT DETAILS, and "run KERNEL" when one runs
 package testdriver
 
 import (
@@ -34,18 +36,18 @@ import (
 	"strings"
 	"sync"
 
-	"vidfilter/internal/built"
+	"vidfilter/internal/e2e"
 )
 
-// Variable is the environment variable that sets the driver up.
+// Variable is the environment variable that configures the driver.
 const Variable = "VIDFILTER_TESTDRIVER"
 
-// Folder builds the driver, unless that was done before, and returns the folder for LD_LIBRARY_PATH.
+// Folder builds the driver if necessary and returns the folder for LD_LIBRARY_PATH.
 var Folder = sync.OnceValues(func() (string, error) { return Build("") })
 
-// Build is Folder with the kernels of another list than the project's.
+// Build is Folder with the kernels of the given list; "" means the project's.
 func Build(list string) (string, error) {
-	top, err := built.Root()
+	top, err := e2e.Root()
 	if err != nil {
 		return "", err
 	}
@@ -65,27 +67,29 @@ func Build(list string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// sources are what the driver is built from, below the folder with go.mod.
-var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/cuda"}
+// sources are the driver's sources, relative to the folder with go.mod.
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "lab/papers/cuda"}
 
-// look looks at the sources, without which the go command would keep a test's result when one of them changes.
+// look accesses the sources, so that the go command does not reuse cached test results when they
+// change.
 func look(top string) error {
 	for _, s := range sources {
-		if err := built.Look(filepath.Join(top, s), nil); err != nil {
+		if err := e2e.Look(filepath.Join(top, s), nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// child names, in a process that Rerun has begun, the test that is to run there.
+// child is the environment variable by which Rerun tells a process the name of its test.
 const child = "VIDFILTER_TEST_CHILD"
 
-// InChild says whether this process is the one that Rerun began for the test of that name.
+// InChild reports whether Rerun started this process for the named test.
 func InChild(name string) bool { return os.Getenv(child) == name }
 
-// Rerun runs a test of this program again, in a process of its own with the driver in folder set up with options: a process has one
-// driver for good. It fails where the test fails or does not run, or where the driver complains. args go to the test program.
+// Rerun runs a test of this program in a child process, with the driver in folder configured by
+// options, since a process can load only one driver. It returns an error if the test fails or does
+// not run, or if the driver complains. args are passed to the test program.
 func Rerun(name, folder, options string, args ...string) error {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -106,7 +110,7 @@ func Rerun(name, folder, options string, args ...string) error {
 	return nil
 }
 
-// Environ returns the environment of a program that is to find the driver in folder, set up with options.
+// Environ returns the environment for a program to use the driver in folder, with options.
 func Environ(folder, options string) []string {
 	return append(os.Environ(), "LD_LIBRARY_PATH="+folder, Variable+"="+options)
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// textureDesc says what a texture object is made of, in the order of CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC.
+// textureDesc describes a texture object, in the order of CUDA_RESOURCE_DESC and
+// CUDA_TEXTURE_DESC.
 type textureDesc struct {
 	kind, format, channels, filter, flags uint32
 	address                               uint64
@@ -15,7 +16,7 @@ type textureDesc struct {
 
 const linear, floats = 2, 32 // CU_RESOURCE_TYPE_LINEAR, CU_AD_FORMAT_FLOAT
 
-// texture makes a texture object and returns its handle, or the driver's answer.
+// texture makes a texture object and returns its handle, or the driver's error.
 func (c *caller) texture(d textureDesc) (handle uint64, result int) {
 	c.t.Helper()
 	memory := make([]byte, 144)
@@ -34,7 +35,7 @@ func (c *caller) texture(d textureDesc) (handle uint64, result int) {
 	return binary.LittleEndian.Uint64(c.read(at, 8)), result
 }
 
-// floatTexture makes one of n floats, 1, 2, 3, ..., and says where these lie.
+// floatTexture makes a texture object of n floats, 1, 2, 3, ..., and returns its description.
 func (c *caller) floatTexture(n int) (handle uint64, d textureDesc) {
 	c.t.Helper()
 	words := make([]uint32, n)
@@ -55,7 +56,7 @@ func (c *caller) floatTexture(n int) (handle uint64, d textureDesc) {
 
 var reads = run{kernel: "texture", threads: 64, grid: [2]int{1, 1}, block: [2]int{32, 1}, count: -4}
 
-// Texels are the memory's floats, and 0 before the first and behind the last.
+// Texels are the memory's floats, and 0 outside.
 func TestTexels(t *testing.T) {
 	c := startAnywhere(t, "leaks=1")
 	texture, _ := c.floatTexture(20)
@@ -75,7 +76,7 @@ func TestTexels(t *testing.T) {
 	c.must("cuTexObjectDestroy", texture)
 }
 
-// Textures are refused where a GPU refuses them, and what this driver has no use for.
+// Textures that a GPU refuses, and kinds that are not used here, are refused.
 func TestTexturesRefused(t *testing.T) {
 	c := start(t, "").open(0)
 	texture, good := c.floatTexture(64)
@@ -104,7 +105,7 @@ func TestTexturesRefused(t *testing.T) {
 	c.want(1, "cuTexObjectDestroy", texture)
 }
 
-// A kernel that reads a texture which was destroyed, or whose memory was freed, fails.
+// A kernel fails if it reads a texture that was destroyed, or whose memory was freed.
 func TestTexturesGone(t *testing.T) {
 	for _, what := range []string{"destroyed", "freed"} {
 		c := start(t, "").open(0)
@@ -121,7 +122,7 @@ func TestTexturesGone(t *testing.T) {
 	}
 }
 
-// A texture that is left is told.
+// A leaked texture is reported.
 func TestTextureLeak(t *testing.T) {
 	c := start(t, "leaks=1").open(0)
 	c.floatTexture(64)

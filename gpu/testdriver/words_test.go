@@ -27,7 +27,7 @@ func float(f float32) uint32     { return math.Float32bits(f) }
 func number(u uint32) float32    { return math.Float32frombits(u) }
 func byteOf(w uint32, i int) int { return int(w >> (8 * i) & 255) }
 
-// Operations on words are what the hardware's are.
+// Operations on words match the hardware's.
 func TestOperations(t *testing.T) {
 	c := startAnywhere(t, "")
 	operations := []struct {
@@ -87,7 +87,7 @@ func bytePerm(a, b, selector uint32) (d uint32) {
 	return d
 }
 
-// Every half, every tie between two halves, and what is beside a tie rounds to the nearest half.
+// Every half, every tie between two halves, and the neighbours of ties round to the nearest half.
 func TestHalfRounding(t *testing.T) {
 	c := startAnywhere(t, "")
 	for sign := range uint32(2) {
@@ -109,7 +109,7 @@ func TestHalfRounding(t *testing.T) {
 	}
 }
 
-// next is the half above h, or what would be it.
+// next returns the half above h; above the largest, the value that would follow.
 func next(h uint32) float64 {
 	if h+1 == 31<<10 {
 		return 65536
@@ -117,7 +117,7 @@ func next(h uint32) float64 {
 	return halfValue(uint16(h + 1))
 }
 
-// The approximations err by no more than is promised, and take denormals for zero.
+// The approximations are within their documented error and flush denormals to zero.
 func TestApproximations(t *testing.T) {
 	c := startAnywhere(t, "")
 	inf := float32(math.Inf(1))
@@ -154,7 +154,7 @@ func normal(x float32) float32 {
 	return x
 }
 
-// near says whether two floats are at most so many units in the last place apart.
+// near reports whether two floats are at most units in the last place apart.
 func near(a, b float32, units int32) bool {
 	if a != a || b != b {
 		return a != a && b != b
@@ -163,7 +163,7 @@ func near(a, b float32, units int32) bool {
 	return max(d, -d) <= units
 }
 
-// A multiply-add rounds once; the clamped one gives 0 for what is no number.
+// A multiply-add rounds once; the clamped one gives 0 for NaN.
 func TestMultiplyAdd(t *testing.T) {
 	c := startAnywhere(t, "")
 	for _, v := range []struct{ a, b, c, want float32 }{
@@ -180,7 +180,7 @@ func TestMultiplyAdd(t *testing.T) {
 	}
 }
 
-// exp2 of halves is right to about their last digit.
+// exp2 of halves is accurate to about their last digit.
 func TestHalfExp2(t *testing.T) {
 	c := startAnywhere(t, "")
 	var in [][3]uint32
@@ -198,7 +198,7 @@ func TestHalfExp2(t *testing.T) {
 	}
 }
 
-// Lanes of a warp get what other lanes of the same warp have.
+// Shuffles exchange values between lanes of the same warp only.
 func TestShuffles(t *testing.T) {
 	c := startAnywhere(t, "order=5")
 	in := make([][3]uint32, 128)

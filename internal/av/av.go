@@ -1,5 +1,5 @@
-// Package av is what decode and encode share of the FFmpeg boundary: the parts of FFmpeg's C interface that
-// go-astiav does not reach. Outside those two packages nothing imports it.
+// Package av holds the parts of FFmpeg's C interface that go-astiav does not reach, for the
+// packages at that boundary: decode, encode, and live's previews and recordings.
 package av
 
 //#cgo pkg-config: libavformat libavcodec libswscale libavutil
@@ -19,8 +19,8 @@ import (
 // NoPTS is FFmpeg's mark for a missing timestamp.
 const NoPTS = int64(-0x8000000000000000)
 
-// FormatPtr returns the AVFormatContext behind fc. go-astiav v0.39 keeps it in the first, unexported field
-// and has no accessor; TestPointers holds the versions to that.
+// FormatPtr returns the AVFormatContext behind fc. go-astiav v0.39 has it in its first, unexported
+// field and no accessor; TestPointers checks that.
 func FormatPtr(fc *astiav.FormatContext) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(fc))
 }
@@ -39,7 +39,7 @@ func Slice[T any](p *T, n int) []T {
 	return unsafe.Slice(p, n)
 }
 
-// Error turns a negative FFmpeg return code into an error; 0 and above give nil.
+// Error turns a negative FFmpeg return code into an error, others into nil.
 func Error(code int) error {
 	if code >= 0 {
 		return nil
@@ -47,7 +47,7 @@ func Error(code int) error {
 	return astiav.Error(code)
 }
 
-// Errno returns the operating system's error number behind an FFmpeg error, or 0.
+// Errno returns the system's error number behind an FFmpeg error, or 0.
 func Errno(err error) int {
 	var e astiav.Error
 	if errors.As(err, &e) && -int(e) > 0 && -int(e) < 4096 {
@@ -56,87 +56,87 @@ func Errno(err error) int {
 	return 0
 }
 
-var pixelFormats = map[astiav.PixelFormat]struct {
+type native struct {
 	layout pipeline.Layout
-	full   bool // the name itself says full range
-}{
-	astiav.PixelFormatYuv420P:  {pipeline.YUV420P, false},
-	astiav.PixelFormatYuvj420P: {pipeline.YUV420P, true},
-	astiav.PixelFormatYuv422P:  {pipeline.YUV422P, false},
-	astiav.PixelFormatYuvj422P: {pipeline.YUV422P, true},
-	astiav.PixelFormatYuv444P:  {pipeline.YUV444P, false},
-	astiav.PixelFormatYuvj444P: {pipeline.YUV444P, true},
-	astiav.PixelFormatNv12:     {pipeline.NV12, false},
-	astiav.PixelFormatRgba:     {pipeline.RGBA, true},
+	full   bool // the name promises full range
 }
 
-// LayoutOf returns the layout that holds pf's samples as they are; ok is false when there is none and the
-// frame must be converted. full tells that the format's name promises full range.
+// natives maps the pixel formats that are a layout.
+var natives = func() map[astiav.PixelFormat]native {
+	m := map[astiav.PixelFormat]native{}
+	for _, l := range pipeline.Layouts() {
+		m[PixelFormat(l)] = native{l, l.Info().RGB}
+		if name := l.Info().FullRange; name != "" {
+			m[astiav.FindPixelFormatByName(name)] = native{l, true}
+		}
+	}
+	return m
+}()
+
+// LayoutOf returns the layout of pf; ok is false if frames must be converted. full means that the
+// name of the format promises full range.
 func LayoutOf(pf astiav.PixelFormat) (l pipeline.Layout, full, ok bool) {
-	p, ok := pixelFormats[pf]
-	return p.layout, p.full, ok
+	n, ok := natives[pf]
+	return n.layout, n.full, ok
 }
 
-// PixelFormat returns FFmpeg's name for a layout.
+// PixelFormat returns FFmpeg's pixel format for a layout.
 func PixelFormat(l pipeline.Layout) astiav.PixelFormat {
-	switch l {
-	case pipeline.YUV420P:
-		return astiav.PixelFormatYuv420P
-	case pipeline.YUV422P:
-		return astiav.PixelFormatYuv422P
-	case pipeline.YUV444P:
-		return astiav.PixelFormatYuv444P
-	case pipeline.NV12:
-		return astiav.PixelFormatNv12
-	case pipeline.RGBA:
-		return astiav.PixelFormatRgba
+	if pf, ok := pixelFormats[l]; ok {
+		return pf
 	}
 	return astiav.PixelFormatNone
 }
 
-// NearestLayout returns the layout that keeps most of a pixel format, and what is lost on the way ("" when
-// nothing is but the arrangement).
+var pixelFormats = func() map[pipeline.Layout]astiav.PixelFormat {
+	m := map[pipeline.Layout]astiav.PixelFormat{}
+	for _, l := range pipeline.Layouts() {
+		m[l] = astiav.FindPixelFormatByName(l.Info().Name)
+	}
+	return m
+}()
+
+// NearestLayout returns the layout that keeps most of a pixel format, and the loss of colour, ""
+// for none. Alpha is one of the Extras.
 func NearestLayout(pf astiav.PixelFormat) (l pipeline.Layout, lost string) {
 	var d C.vf_pixdesc
 	if C.vf_describe(C.int(pf), &d) < 0 {
 		return pipeline.YUV420P, "an unknown pixel format"
 	}
-	switch {
-	case d.depth > 8:
-		lost = fmt.Sprintf("%d bits become 8", d.depth)
-	case d.alpha != 0 && d.rgb == 0 && d.gray == 0:
-		lost = "transparency is dropped"
+	l = nearest(d)
+	if depth := l.Info().Depth; int(d.depth) > depth {
+		lost = fmt.Sprintf("%d bits become %d", d.depth, depth)
 	}
-	switch {
-	case d.gray != 0 && d.alpha == 0:
-		return pipeline.YUV420P, lost // the luma as it is, and no colour
-	case d.rgb != 0 || d.gray != 0:
-		return pipeline.RGBA, lost
-	case d.log2w == 0 && d.log2h == 0:
-		return pipeline.YUV444P, lost
-	case d.log2w == 0 || d.log2h == 0:
-		if d.log2w == 1 {
-			return pipeline.YUV422P, lost
-		}
-		if d.log2w > 1 {
-			return pipeline.YUV422P, lost // 4:1:1: rows keep all their chroma, columns are interpolated
-		}
-		return pipeline.YUV444P, lost // 4:4:0
-	}
-	return pipeline.YUV420P, lost
+	return l, lost
 }
 
-// IsGray tells that a pixel format has no colour. Such samples are taken as full range unless tagged.
+func nearest(d C.vf_pixdesc) pipeline.Layout {
+	switch {
+	case d.gray != 0 && d.alpha == 0:
+		return pipeline.YUV420P // luma as it is, without colour
+	case d.rgb != 0 || d.gray != 0:
+		return pipeline.RGBA
+	case d.log2w == 0:
+		return pipeline.YUV444P // 4:4:0, too
+	case d.log2h == 0:
+		return pipeline.YUV422P // for 4:1:1: rows keep all their chroma, columns are interpolated
+	}
+	return pipeline.YUV420P
+}
+
+// IsGray reports whether a pixel format has no colour. Such samples are taken as full range unless
+// tagged.
 func IsGray(pf astiav.PixelFormat) bool {
 	var d C.vf_pixdesc
 	return C.vf_describe(C.int(pf), &d) >= 0 && d.gray != 0
 }
 
-// Props is what a decoded picture carries beside its samples: colour tags, aspect, captions, HDR metadata.
-// It implements pipeline.Props.
+// Props are the properties of a decoded picture: colour tags, aspect, captions, HDR metadata. It
+// implements pipeline.Props.
 type Props struct{ frame *C.AVFrame }
 
-// PropsOf copies the properties of a decoded frame; the samples stay where they are.
+// PropsOf copies the properties of a decoded frame, without samples; nil when out of memory.
+// Release frees the copy.
 func PropsOf(f *astiav.Frame) *Props {
 	p := C.vf_props((*C.AVFrame)(f.UnsafePointer()))
 	if p == nil {
@@ -148,5 +148,5 @@ func PropsOf(f *astiav.Frame) *Props {
 // Release frees the properties.
 func (p *Props) Release() { C.av_frame_free(&p.frame) }
 
-// Pointer returns the AVFrame that holds the properties.
+// Pointer returns the AVFrame that holds the properties, which Props owns.
 func (p *Props) Pointer() unsafe.Pointer { return unsafe.Pointer(p.frame) }

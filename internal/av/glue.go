@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -24,8 +25,9 @@ func vfRelease(handle C.uintptr_t) {
 	f.Release()
 }
 
-// Wrap returns an FFmpeg frame over f's memory, without a copy. It takes f, also when it fails; f is
-// released when FFmpeg lets go of the frame. The frame carries f's properties, times and field order.
+// Wrap returns an FFmpeg frame over f's memory, without a copy. It takes f, also when it fails,
+// and releases it when FFmpeg drops its last reference. The frame carries f's properties, times
+// and field order.
 func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	frame, err := wrap(f)
 	if err != nil {
@@ -39,7 +41,7 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 		}
 	}
 	c.pts, c.duration = C.int64_t(f.PTS), C.int64_t(f.Duration)
-	// The picture's type in the source must not steer the encoder.
+	// The encoder chooses picture types by itself.
 	c.pict_type = C.AV_PICTURE_TYPE_NONE
 	c.flags &^= C.AV_FRAME_FLAG_KEY | C.AV_FRAME_FLAG_INTERLACED | C.AV_FRAME_FLAG_TOP_FIELD_FIRST | C.AV_FRAME_FLAG_CORRUPT
 	c.crop_left, c.crop_right, c.crop_top, c.crop_bottom = 0, 0, 0, 0
@@ -60,7 +62,8 @@ func wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 		data[i] = (*C.uint8_t)(unsafe.SliceData(f.Planes[i].Data))
 		pitch[i], rows[i] = C.int(f.Planes[i].Pitch), C.int(n)
 	}
-	// data holds C memory, which needs no pinning; the array itself is only read during the call.
+	// data holds pointers to C memory, which needs no pinning; the array itself is only read
+	// during the call.
 	c := C.vf_wrap(C.int(PixelFormat(f.Layout)), C.int(f.Width), C.int(f.Height), &data[0], &pitch[0], &rows[0],
 		C.uintptr_t(cgo.NewHandle(f)))
 	if c == nil {
@@ -76,17 +79,17 @@ func wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	return frame, nil
 }
 
-// Scaler converts frames between pixel formats and sizes by swscale. The zero value is ready; Close frees
-// what it holds. Not for concurrent use.
+// Scaler converts frames between pixel formats and sizes by swscale. The zero value is ready;
+// Close frees its memory. Not for concurrent use.
 type Scaler struct{ c C.vf_scaler }
 
-// Convert fills dst, whose Format says the size, layout, matrix and range wanted, with src, whose samples
-// are of the given matrix and range.
+// Convert fills dst, converted to its Format, from src, whose samples are of the given matrix and
+// range.
 func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline.Matrix, full bool) error {
 	return s.into(dst.Planes[:dst.NumPlanes()], PixelFormat(dst.Layout), dst.Format, src, matrix, full)
 }
 
-// ConvertTo fills dst, a frame with buffers of its own and a pixel format and size set.
+// ConvertTo fills dst, a frame with buffers of its own and its pixel format and size set.
 func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) error {
 	d := (*C.AVFrame)(dst.UnsafePointer())
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
@@ -132,21 +135,64 @@ func flag(b bool) C.int {
 	return 0
 }
 
-// LogFunc receives one line of FFmpeg's log, from any thread.
+// LogFunc receives a line of FFmpeg's log, on any thread.
 type LogFunc func(level astiav.LogLevel, line string)
 
-var logger atomic.Pointer[LogFunc]
+var (
+	logger   atomic.Pointer[LogFunc]
+	watchers sync.Map // owner (uintptr) -> func()
+)
 
-// SetLog sends FFmpeg's messages of level and above (lower numbers) to f. FFmpeg has one log for the whole
-// process. go-astiav's own callback is not used: it formats into a fixed buffer without a bound.
+// SetLog sends FFmpeg's messages of level and above (lower numbers) to f. FFmpeg has one log for
+// the whole process. go-astiav's callback is not used, since it formats into a fixed buffer
+// without a bound.
 func SetLog(level astiav.LogLevel, f LogFunc) {
 	logger.Store(&f)
 	C.vf_log_start(C.int(level))
+}
+
+// WatchErrors calls f, on any thread, for every error that FFmpeg logs on behalf of owner, until
+// stop is called. Owner is the address of an AVFormatContext, or the field opaque of an
+// AVCodecContext.
+func WatchErrors(owner uintptr, f func()) (stop func()) {
+	watchers.Store(owner, f)
+	C.vf_log_watch()
+	return func() { watchers.Delete(owner) }
+}
+
+// Overhear calls do and returns FFmpeg's messages meanwhile, without the names of its parts.
+// Nothing else of FFmpeg may run beside it.
+func Overhear(level astiav.LogLevel, do func()) []string {
+	var mu sync.Mutex
+	var lines []string
+	var listen LogFunc = func(_ astiav.LogLevel, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {
+			line = words
+		}
+		lines = append(lines, strings.TrimRight(line, ". "))
+	}
+	before := logger.Swap(&listen)
+	threshold := C.vf_log_start(C.int(level))
+	do()
+	logger.Store(before)
+	C.vf_log_start(threshold)
+	mu.Lock()
+	defer mu.Unlock()
+	return lines
 }
 
 //export vfLog
 func vfLog(level C.int, line *C.char) {
 	if f := logger.Load(); f != nil && *f != nil {
 		(*f)(astiav.LogLevel(level), strings.TrimRight(C.GoString(line), "\n"))
+	}
+}
+
+//export vfLogError
+func vfLogError(owner C.uintptr_t) {
+	if f, ok := watchers.Load(uintptr(owner)); ok {
+		f.(func())()
 	}
 }

@@ -1,5 +1,6 @@
 #ifndef VIDFILTER_AV_GLUE_H
 #define VIDFILTER_AV_GLUE_H
+#include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/frame.h>
 #include <libavutil/pixdesc.h>
@@ -11,10 +12,16 @@ typedef struct {
 } vf_pixdesc;
 int vf_describe(int pix_fmt, vf_pixdesc *out);
 
-// A new frame with src's properties and none of its samples; NULL when out of memory.
+// Returns a new frame with src's properties and without samples, which the caller frees; NULL when
+// out of memory.
 AVFrame *vf_props(const AVFrame *src);
 
-// A frame over memory that Go owns: vfRelease(handle) runs when FFmpeg's last reference is gone.
+// Replaces par's extradata with a copy of data; par's owner frees it.
+int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
+
+// Returns a frame, which the caller frees, over memory of the frame behind handle.
+// vfRelease(handle) runs once: when the last reference is gone, on any thread, or, if this returns
+// NULL, before it returns.
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle);
 
@@ -23,8 +30,22 @@ typedef struct {
 	int src_fmt, src_w, src_h, src_space, src_full;
 	int dst_fmt, dst_w, dst_h, dst_space, dst_full;
 } vf_scaler;
+// Fills dst, which stays the caller's. s owns its context, which sws_freeContext frees.
 int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint8_t *const dst[4],
              const int pitch[4], int fmt, int w, int h, int space, int full);
 
-void vf_log_start(int level);
+// Properties of a stream's pictures: Dolby Vision; transparency in packets beside them.
+int vf_has_dovi(const AVStream *st);
+int vf_has_alpha_mode(const AVStream *st);
+// Tells whether only a part of a frame is to be shown, away from the middle.
+int vf_moves_picture(const AVFrame *f);
+// Tells whether a frame has a timecode other than 0.
+int vf_has_timecode(const AVFrame *f);
+// Tells whether a sample of a frame is not opaque.
+int vf_transparent(const AVFrame *f);
+
+// Sets up to which level lines of the log go to vfLog, and returns the level before.
+int vf_log_start(int level);
+// Sends errors to vfLogError, whatever the level of vf_log_start.
+void vf_log_watch(void);
 #endif

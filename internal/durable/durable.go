@@ -1,4 +1,4 @@
-// Package durable is what makes a file outlast a power cut, and lets it take its name without harm to another.
+// Package durable writes files that survive a power cut, and renames them without harm to others.
 package durable
 
 import (
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RenameNew renames without replacing anything, atomically where the file system can. The error is fs.ErrExist where there is
-// something.
+// RenameNew renames a file without replacing another, atomically where the file system can. It
+// returns fs.ErrExist if there is one.
 func RenameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if unsupported(err) {
@@ -32,7 +32,7 @@ func linkNew(from, to string) error {
 	return err
 }
 
-// checkAndRename is for file systems with neither (FAT, some network ones): a small gap stays.
+// checkAndRename is for file systems with neither (FAT, some network ones); it has a small race.
 func checkAndRename(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist
@@ -44,7 +44,8 @@ func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }
 
-// SyncFile makes what was written to f durable. It passes over file systems that cannot sync, as SyncDir does.
+// SyncFile makes the content of f durable. Like SyncDir, it ignores file systems that cannot
+// sync.
 func SyncFile(f *os.File) error {
 	if err := f.Sync(); !unsupported(err) {
 		return err
@@ -55,14 +56,14 @@ func SyncFile(f *os.File) error {
 // SyncDir makes the names in a folder durable.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
-	if err != nil { // it may be written but not read
+	if err != nil { // the folder may be write-only
 		return nil
 	}
 	defer f.Close()
 	return SyncFile(f)
 }
 
-// MkdirAll makes a folder and those above it that are missing, and their names durable.
+// MkdirAll makes a folder and its missing parents, and their names durable.
 func MkdirAll(dir string) error {
 	if IsDir(dir) {
 		return nil
@@ -79,19 +80,19 @@ func MkdirAll(dir string) error {
 	return SyncDir(parent)
 }
 
-// IsDir says whether there is a folder, or a link to one.
+// IsDir reports whether there is a folder, or a link to one.
 func IsDir(name string) bool {
 	i, err := os.Stat(name)
 	return err == nil && i.IsDir()
 }
 
-// TempPrefix is how the names of files begin that WriteFile or WriteSecret has not finished.
+// TempPrefix begins the names of files that WriteFile or WriteSecret has not finished.
 const TempPrefix = ".tmp-"
 
-// WriteFile puts data under a name, whole or not at all, whenever the power goes. What was there is replaced.
+// WriteFile atomically writes or replaces a file, and makes it durable.
 func WriteFile(name string, data []byte) error { return writeFile(name, data, 0o644) }
 
-// WriteSecret is WriteFile for what only its owner may read.
+// WriteSecret is WriteFile for files that only their owner may read.
 func WriteSecret(name string, data []byte) error { return writeFile(name, data, 0o600) }
 
 func writeFile(name string, data []byte, mode os.FileMode) (err error) {

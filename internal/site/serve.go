@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	maxConnections = 256
-	farewell       = 3 * time.Second // for requests that are under way at the end
+	maxConnections  = 256
+	shutdownTimeout = 3 * time.Second // for pending requests
 )
 
-// Serve listens on addr, "HOST:PORT", and answers with h until ctx ends; then it lets requests that are under way end for a few
-// seconds. It returns the address at once, and a function that waits for the end: its error is nil after a ctx that ended.
-// With a configuration of TLS, it speaks nothing else. A request has ten seconds to come in, an answer half a minute to go out, a stream of events as long as it likes.
+// Serve answers requests to addr, "HOST:PORT", until ctx ends; then pending requests have a few
+// seconds to finish. It returns the bound address at once, and a function that waits for the end
+// and returns nil if ctx ended. With a TLS configuration it speaks nothing else. A request must
+// arrive within ten seconds, and an answer leave within half a minute; event streams have no
+// limit.
 func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config) (net.Addr, func() error, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -30,8 +32,9 @@ func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config)
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog:    log.New(io.Discard, "", 0),                        // what strangers send does not belong on the terminal
-		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with it
+		// requests from outside do not belong on the terminal
+		ErrorLog:    log.New(io.Discard, "", 0),
+		BaseContext: func(net.Listener) context.Context { return ctx }, // ends streams
 	}
 	l = &limited{l, make(chan struct{}, maxConnections)}
 	if secure != nil {
@@ -46,7 +49,7 @@ func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config)
 	return l.Addr(), sync.OnceValue(func() error { return <-ended }), nil
 }
 
-// end waits until ctx ends, and ends the server, or until the server cannot go on.
+// end shuts the server down when ctx ends or the server fails.
 func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 	select {
 	case err := <-failed:
@@ -54,7 +57,7 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if s.Shutdown(patient) != nil {
 		s.Close()
@@ -65,7 +68,7 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 	return nil
 }
 
-// limited is a listener with at most so many connections at once: more are turned away.
+// limited is a listener with a limit on connections: further ones are closed.
 type limited struct {
 	net.Listener
 	slots chan struct{}

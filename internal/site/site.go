@@ -1,5 +1,5 @@
-// Package site is what the program's pages have in common: the server, the headers that keep a browser from doing more with a page than
-// it should, and the check of the name under which it was asked for.
+// Package site is shared by the program's web pages: the server, security headers, and the check
+// of the requested host name.
 package site
 
 import (
@@ -23,7 +23,8 @@ func Harden(h http.Header, policy string) {
 // Refuse answers with a sentence of plain text.
 func Refuse(w http.ResponseWriter, code int, sentence string) { http.Error(w, sentence, code) }
 
-// HostName returns the name or address in a Host header, without port, brackets and closing dot, in small letters.
+// HostName returns the name or address in a Host header in lower case, without port, brackets and
+// trailing dot.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -31,18 +32,12 @@ func HostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// IsLocal tells whether a Host header names this machine by a loopback address, as localhost, or by one of names: a page of another site
-// may point its own name here, and would then read as if it were ours.
+// IsLocal reports whether a Host header names this machine by a loopback address, as localhost,
+// or by one of names. Without this check, DNS rebinding would let another site's page read ours.
 func IsLocal(host string, names []string) bool {
 	host = HostName(host)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
 		return true
 	}
 	return host == "localhost" || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(HostName(n), host) })
-}
-
-// OnLoopback tells whether a request came in on a loopback address.
-func OnLoopback(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ok && local.IP.IsLoopback()
 }

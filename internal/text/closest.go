@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Closest returns the candidate that name is most likely a slip of, or "" when none is near: at most one
-// edit for short names and a third of the letters for longer ones, or a beginning that only one has.
+// Closest returns the candidate that name is most likely a typo of, or "" if none is near: at
+// most one edit for short names and a third of the letters for longer ones, or a unique prefix.
 func Closest(name string, candidates []string) string {
 	best, bestCost := "", max(1, len(name)/3)+1
 	name = strings.ToLower(name)
@@ -32,10 +32,10 @@ func onlyWithPrefix(prefix string, candidates []string) string {
 	return found
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of neighbours (Damerau, optimal
-// string alignment) between a and b in bytes.
+// editDistance counts insertions, deletions, replacements and swaps of neighbours (Damerau,
+// optimal string alignment) between a and b in bytes.
 func editDistance(a, b string) int {
-	const longest = 64 // names are short; what is longer is no slip of one
+	const longest = 64 // longer input is no typo of a name
 	if len(a) > longest || len(b) > longest {
 		return max(len(a), len(b))
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Columns returns how many columns of a terminal s takes. Terminals differ on emoji that are composed of several: the sum of
-// their parts is the most that they take, and a line that is too short does no harm.
+// Columns returns the width of s on a terminal. Terminals differ on composed emoji; the sum of
+// the parts is an upper bound, and too short a line does no harm.
 func Columns(s string) (n int) {
 	for _, r := range s {
 		n += columns(r)
@@ -17,7 +17,8 @@ func Columns(s string) (n int) {
 }
 
 func columns(r rune) int {
-	const emoji = 0xfe0f // makes what comes before it an emoji, which some terminals then draw in two columns
+	// turns the rune before it into an emoji, which some terminals draw in two columns
+	const emoji = 0xfe0f
 	switch {
 	case r < 0x300 || r == emoji:
 		return 1
@@ -31,11 +32,11 @@ func columns(r rune) int {
 	return 1
 }
 
-// gap stands for what is left out. It takes one column.
+// gap marks omitted text. It takes one column.
 const gap = "…"
 
-// Cut returns s as OneLine does, in at most width columns. What is left out is in the middle, and more remains of the end: it has
-// the number and the format, and names of a series differ there.
+// Cut returns s, as by OneLine, in at most width columns. It omits text in the middle, and keeps
+// more of the end, where names of a series differ.
 func Cut(s string, width int) string {
 	s, ok := fitting(s, width)
 	if ok {
@@ -45,7 +46,7 @@ func Cut(s string, width int) string {
 	return first + gap + tail(s[len(first):], width-1-Columns(first))
 }
 
-// Clip is Cut for sentences, which are read from their beginning: it leaves out the end.
+// Clip is Cut for sentences: it omits the end.
 func Clip(s string, width int) string {
 	s, ok := fitting(s, width)
 	if ok {
@@ -54,7 +55,8 @@ func Clip(s string, width int) string {
 	return head(s, width-1) + gap
 }
 
-// fitting returns s in one line, and whether it can stay like that: it fits, or, as "", there is no room even for a gap.
+// fitting returns s in one line, and whether that is the final result: s fits, or there is no
+// room even for a gap.
 func fitting(s string, width int) (line string, ok bool) {
 	if width < 1 {
 		return "", true
@@ -79,7 +81,7 @@ func tail(s string, width int) string {
 		i--
 		width -= columns(all[i])
 	}
-	for i < len(all) && columns(all[i]) == 0 { // an accent whose letter is left out
+	for i < len(all) && columns(all[i]) == 0 { // an accent without its letter
 		i++
 	}
 	return string(all[i:])
@@ -99,7 +101,8 @@ func PadLeft(s string, width int) string {
 
 func blanks(s string, width int) string { return strings.Repeat(" ", max(0, width-Columns(s))) }
 
-// Bar draws how much is done, 0 to 1, in so many columns: "[###---]". It is empty where there is no room for one.
+// Bar draws the share done, 0 to 1, in the given number of columns: "[###---]". It is empty if
+// there is no room for one.
 func Bar(part float64, width int) string {
 	cells := width - len("[]")
 	if cells < 1 {
@@ -107,4 +110,24 @@ func Bar(part float64, width int) string {
 	}
 	n := min(max(0, int(part*float64(cells))), cells)
 	return "[" + strings.Repeat("#", n) + strings.Repeat("-", cells-n) + "]"
+}
+
+// Wrap breaks words into lines of at most width bytes, with a newline at the end.
+func Wrap(s string, width int) string {
+	var b strings.Builder
+	col := 0
+	for word := range strings.FieldsSeq(s) {
+		switch {
+		case col == 0:
+		case col+1+len(word) > width:
+			b.WriteByte('\n')
+			col = 0
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += len(word)
+	}
+	return b.String() + "\n"
 }

@@ -1,16 +1,18 @@
-// Package text puts names, sizes and times into words for people, the same on the terminal, in reports and on the status page, and
-// finds out which word they may have meant.
+// Package text formats names, sizes, times and tables for people, the same on the terminal, in
+// reports and on the status page, and suggests corrections of typos.
 package text
 
 import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode"
 )
 
-// OneLine makes control characters visible, and those that turn the direction of writing, and what is no text: names and metadata
-// come from strangers, and must not steer the terminal, fake a second line or look like another name.
+// OneLine makes control characters, direction marks and invalid text visible. Names and metadata
+// come from strangers, and must not steer the terminal, fake a second line or look like another
+// name.
 func OneLine(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
@@ -30,7 +32,7 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
 }
 
-// Clock writes a time in seconds as H:MM:SS or M:SS, rounded up: what has time left is not at 0:00.
+// Clock formats seconds as H:MM:SS or M:SS, rounded up: only no time at all is 0:00.
 func Clock(seconds float64) string {
 	const most = 1 << 53
 	if math.IsNaN(seconds) {
@@ -43,7 +45,7 @@ func Clock(seconds float64) string {
 	return fmt.Sprintf("%d:%02d:%02d", n/3600, n/60%60, n%60)
 }
 
-// Size writes bytes in decimal units with three digits.
+// Size formats bytes in decimal units with three digits.
 func Size(n int64) string {
 	x, units := float64(n), []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	for x >= 999.5 && len(units) > 1 {
@@ -58,7 +60,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.2f %s", x, units[0])
 }
 
-// Count writes a number with what it counts: "1 frame", "2 frames".
+// Count formats a number with its noun: "1 frame", "2 frames".
 func Count[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -66,7 +68,7 @@ func Count[N int | int64](n N, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Progress is Count where the whole may be known: "3/40 frames". total is 0 where it is not.
+// Progress formats a count with its total: "3/40 frames". total is 0 if unknown.
 func Progress[N int | int64](n, total N, what string) string {
 	if total <= 0 {
 		return Count(n, what)
@@ -74,10 +76,10 @@ func Progress[N int | int64](n, total N, what string) string {
 	return fmt.Sprintf("%d/%d %ss", n, total, what)
 }
 
-// Percent writes a part of 1, rounded down: what is not done is not at 100%.
+// Percent formats a fraction, rounded down: only complete work is at 100%.
 func Percent(part float64) string { return fmt.Sprintf("%d%%", int(part*100)) }
 
-// Some says how many there are of a kind, as "2 failed", and nothing of none.
+// Some formats a number of a kind, such as "2 failed", or "" for 0.
 func Some(n int, what string) string {
 	if n == 0 {
 		return ""
@@ -85,7 +87,7 @@ func Some(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// List joins what is not empty by commas.
+// List joins the non-empty parts with commas.
 func List(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -95,4 +97,9 @@ func List(parts ...string) string {
 		b.WriteString(p)
 	}
 	return b.String()
+}
+
+// Seconds returns a length of time such as 1m30.5s.
+func Seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
 }

@@ -3,9 +3,10 @@
 
 #include "planes.h"
 
-// The cube root that CIE-Lab takes, with its straight part below 216 / 24389.
+// The cube root of CIE-Lab, with its linear part below 216 / 24389.
 DEVICE float lab_curve(float t) {
-	// The exponent divided by three and two of Halley's steps, each of which triples the right digits.
+	// Divide the exponent by three, then take two Halley steps, each of which triples the correct
+	// digits.
 	float x = bits_float(float_bits(t) / 3 + 0x2a517d3c);
 	UNROLL
 	for (int i = 0; i < 2; i++) {
@@ -15,12 +16,12 @@ DEVICE float lab_curve(float t) {
 	return t > 216.0f / 24389 ? x : fma(t, 841.0f / 108, 4.0f / 29);
 }
 
-// lab_of sets L (plus 16, which no difference sees), a and b of linear red, green and blue.
-DEVICE void lab_of(const vf_args &args, float r, float g, float b, float *lab) {
+// lab_of sets L (plus 16, which cancels in differences), a and b of linear red, green and blue.
+DEVICE void lab_of(const float *xyz, float r, float g, float b, float *lab) {
 	float f[3];
 	UNROLL
 	for (int i = 0; i < 3; i++) {
-		const float *k = args.color.xyz + 3 * i;
+		const float *k = xyz + 3 * i;
 		f[i] = lab_curve(fma(r, k[0], fma(g, k[1], b * k[2])));
 	}
 	lab[0] = 116 * f[1];

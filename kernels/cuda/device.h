@@ -1,8 +1,9 @@
-// What the kernels need of the machine below C, in one place: on a GPU each function is an instruction or two; in
-// the test driver (VF_CPU) device_cpu.h gives the same functions on the CPU, where the threads of a block are fibres.
+// The kernels' interface to the machine. On a GPU each function is one or two instructions; in the
+// test driver (VF_CPU) device_cpu.h implements the same functions on the CPU, with fibres as
+// threads of a block.
 //
-// Halves are handled in pairs, packed into 32 bits, the first one in the low half: type half2. A warp is 32 threads
-// of consecutive x; functions that say "warp" must be called by all 32 together.
+// Halves are handled in pairs, packed into 32 bits with the first in the low half: type half2. A
+// warp is 32 threads of consecutive x; functions marked "Warp" must be called by all 32 together.
 #pragma once
 
 #ifdef VF_CPU
@@ -28,23 +29,18 @@ typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
 #else
 
 #define DEVICE static __attribute__((device)) __attribute__((always_inline)) inline
-// KERNEL(name, threads, blocks) opens the definition of a kernel that is launched with that many threads a block, of
-// which that many blocks should fit on one multiprocessor at a time. Its one parameter is the constant vf_args args.
-#define KERNEL(name, threads, blocks) \
-	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void name(const vf_args args)
-// LAB_KERNEL is KERNEL for the kernels of the papers: their one parameter is the constant vf_lab_args lab; args is its frame.
-#define LAB_KERNEL(name, threads, blocks)                                                                                      \
-	DEVICE void lab_kernel(const vf_lab_args &lab, const vf_args &args);                                                       \
-	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void name(const vf_lab_args lab) { \
-		lab_kernel(lab, lab.frame);                                                                                            \
-	}                                                                                                                          \
-	DEVICE void lab_kernel(const vf_lab_args &lab, const vf_args &args)
+// KERNEL_OF(type, name, threads, blocks) opens the definition of a kernel that is launched with
+// that many threads a block; that many blocks should fit on a multiprocessor at a time. Its only
+// parameter is the constant args of the given type.
+#define KERNEL_OF(type, name, threads, blocks) \
+	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void name(const type args)
+#define KERNEL(name, threads, blocks) KERNEL_OF(vf_args, name, threads, blocks)
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("nounroll")
 #define VF_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) VF_PRAGMA(clang loop unroll_count(n))
 
-// Where the thread is.
+// The thread's position.
 DEVICE int thread_x() { return __nvvm_read_ptx_sreg_tid_x(); }
 DEVICE int thread_y() { return __nvvm_read_ptx_sreg_tid_y(); }
 DEVICE int block_x() { return __nvvm_read_ptx_sreg_ctaid_x(); }
@@ -55,15 +51,15 @@ extern __attribute__((shared)) uint4 vf_shared[];
 DEVICE uint8_t *shared_memory() { return (uint8_t *)vf_shared; }
 DEVICE void barrier() { __syncthreads(); }
 
-// Global memory. What load reads is never written while the kernel runs, so it may go through the read-only cache;
-// p must be aligned to what is read.
+// Global memory. Addresses read by load are never written while the kernel runs, so the loads may
+// go through the read-only cache; p must be aligned to the size of the load.
 #define VF_GLOBAL __attribute__((address_space(1)))
 DEVICE uint32_t load_u8(const uint8_t *p) { return __nvvm_ldg_uc(p); }
 DEVICE uint32_t load_u16(const uint8_t *p) { return __nvvm_ldg_us((const uint16_t *)p); }
 DEVICE uint32_t load_u32(const uint8_t *p) { return __nvvm_ldg_ui((const uint32_t *)p); }
 DEVICE uint2 load_u64(const uint8_t *p) { return __nvvm_ldg_ui2((const uint2 *)p); }
 DEVICE uint4 load_u128(const uint8_t *p) { return __nvvm_ldg_ui4((const uint4 *)p); }
-// Loads that take the ordinary way, for what the kernel writes, too, and for kernels that know no better.
+// Ordinary loads, for memory that the kernel may write or when it is unknown.
 DEVICE uint32_t read_u8(const uint8_t *p) { return *(VF_GLOBAL const uint8_t *)p; }
 DEVICE uint32_t read_u32(const uint8_t *p) { return *(VF_GLOBAL const uint32_t *)p; }
 DEVICE uint2 read_u64(const uint8_t *p) { return *(VF_GLOBAL const uint2 *)p; }
@@ -74,8 +70,8 @@ DEVICE void store_u32(uint8_t *p, uint32_t v) { *(VF_GLOBAL uint32_t *)p = v; }
 DEVICE void store_u64(uint8_t *p, uint2 v) { *(VF_GLOBAL uint2 *)p = v; }
 DEVICE void store_u128(uint8_t *p, uint4 v) { *(VF_GLOBAL uint4 *)p = v; }
 
-// Copies of 8 and 16 bytes into shared memory, which from compute capability 8.0 on go on while the thread does; await_copies waits for the
-// thread's own.
+// Copies of 8 and 16 bytes into shared memory, asynchronous from compute capability 8.0 on;
+// await_copies waits for the thread's own.
 #if VF_COMPUTE >= 80
 DEVICE void copy_u64(uint2 *to, const uint8_t *p) {
 	auto shared = (__attribute__((address_space(3))) uint2 *)to;
@@ -92,29 +88,24 @@ DEVICE void copy_u128(void *to, const uint8_t *p) { *(uint4 *)to = read_u128(p);
 DEVICE void await_copies() {}
 #endif
 
-// texel reads the texel x of a texture object of floats in linear memory, through the texture cache; 0 beyond its ends.
-DEVICE float texel(uint64_t texture, int x) {
-	float r, g, b, a;
-	asm("tex.1d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5}];" : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"(x));
-	return r;
-}
-
-// Warp: the barrier of its threads; what they wrote to memory before it, all of them see behind it.
+// Warp: the barrier of its threads. Memory writes before it are visible to all of them after it.
 DEVICE void warp_barrier() { __nvvm_bar_warp_sync(~0u); }
 
-// Warp: the value of the lane n below, n above, or number n. Where there is no such lane, the own value.
+// Warp: the value of the lane n below, n above, or number n; the own value if there is no such
+// lane.
 DEVICE uint32_t shuffle_up(uint32_t v, int n) { return __nvvm_shfl_sync_up_i32(~0u, v, n, 0); }
 DEVICE uint32_t shuffle_down(uint32_t v, int n) { return __nvvm_shfl_sync_down_i32(~0u, v, n, 31); }
 DEVICE uint32_t shuffle(uint32_t v, int n) { return __nvvm_shfl_sync_idx_i32(~0u, v, n, 31); }
 
-// again is 0, and the compiler does not know it: what is read with it is read anew, and does not wait in a register for a whole loop.
+// again returns 0 without the compiler knowing: loads with it as an index are repeated instead of
+// kept in registers for a whole loop.
 DEVICE int again() {
 	int zero;
 	asm volatile("mov.u32 %0, 0;" : "=r"(zero));
 	return zero;
 }
 
-// now has a value ready here, not later, and the compiler does not know what it is.
+// now forces a value to be computed here, not later, and hides it from the compiler.
 DEVICE void now(uint32_t &v) { asm volatile("" : "+r"(v)); }
 DEVICE void now(int32_t &v) { asm volatile("" : "+r"(v)); }
 DEVICE void now(float &v) { asm volatile("" : "+f"(v)); }
@@ -122,7 +113,8 @@ DEVICE void now(float &v) { asm volatile("" : "+f"(v)); }
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }
 DEVICE float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }
 
-// byte_perm picks four bytes of a (0 to 3) and b (4 to 7) by the hexadecimal digits of selector, lowest first.
+// byte_perm picks four bytes of a (0 to 3) and b (4 to 7) by the hexadecimal digits of selector,
+// lowest first.
 DEVICE uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 	uint32_t d;
 	asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(selector));
@@ -147,7 +139,7 @@ DEVICE int32_t dot4_signed(uint32_t a, uint32_t b, int32_t c) {
 }
 
 DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-// reciprocal and exp2 err by 2 units in the last place at most; denormals count as zero.
+// reciprocal and exp2 err by 2 units in the last place at most and flush denormals to zero.
 DEVICE float reciprocal(float x) {
 	float y;
 	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -158,14 +150,15 @@ DEVICE float exp2(float x) {
 	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
-// exp2_gradual is exp2 with denormals, which costs three instructions more: what nvcc makes of __expf unless told otherwise.
+// exp2_gradual is exp2 with denormals, at the cost of three more instructions: nvcc's default for
+// __expf.
 DEVICE float exp2_gradual(float x) {
 	float y;
 	asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
 	return y;
 }
-// square_root is rounded to nearest; reciprocal_root and log2 err by 2^-22 at most, beside 1 of log2; sine and cosine by 2^-20 within
-// 8 pi, the result being within -1 to 1 everywhere.
+// square_root is rounded to nearest. reciprocal_root and log2 err by 2^-22 at most, log2
+// absolutely near 1; sine and cosine err by 2^-20 within 8 pi, and stay within -1 to 1 everywhere.
 DEVICE float log2(float x) {
 	float y;
 	asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -242,9 +235,10 @@ DEVICE half2 half2_exp2(half2 x) {
 	return d;
 }
 
-// Warp: load COUNT (1, 2 or 4) matrices of 8 x 8 halves from shared memory. Lane 8 i + j gives the address, aligned to 16
-// bytes, of row j of matrix i; the other lanes' addresses are not looked at. Lane 4 j + k gets the halves 2 k and 2 k + 1 of row j
-// of matrix i in d[i]; with TRANSPOSED, rows and columns are exchanged.
+// Warp: load COUNT (1, 2 or 4) matrices of 8 x 8 halves from shared memory. Lane 8 i + j gives the
+// address, aligned to 16 bytes, of row j of matrix i; the addresses of other lanes are ignored.
+// Lane 4 j + k gets the halves 2 k and 2 k + 1 of row j of matrix i in d[i]; TRANSPOSED exchanges
+// rows and columns.
 template <int COUNT, bool TRANSPOSED>
 DEVICE void load_matrices(uint32_t *d, const void *row) {
 	uint32_t at = (uint32_t)(size_t)(__attribute__((address_space(3))) const void *)row;
@@ -266,10 +260,11 @@ DEVICE void load_matrices(uint32_t *d, const void *row) {
 	}
 }
 
-// Warp: D = A B + C for A of 16 x K, B of K x 8, C and D of 16 x 8, in the register layout of PTX's mma.m16n8kK: with g = lane / 4 and
-// t = lane % 4, a[0] and a[1] hold A's rows g and g + 8 at columns 2 t, 2 t + 1 (K = 16: a[2], a[3] the same at columns + 8), b[0] holds B's
-// column g at rows 2 t, 2 t + 1 (b[1]: rows + 8), and d's first half (d[0], or d[0] and d[1]) is row g at columns 2 t, 2 t + 1, its second row g + 8.
-// Products are exact, their sum is taken in float32.
+// Warp: D = A B + C for A of 16 x K, B of K x 8, C and D of 16 x 8, in the register layout of
+// PTX's mma.m16n8kK: with g = lane / 4 and t = lane % 4, a[0] and a[1] hold A's rows g and g + 8
+// at columns 2 t, 2 t + 1 (K = 16: a[2], a[3] the same at columns + 8), b[0] holds B's column g at
+// rows 2 t, 2 t + 1 (b[1]: rows + 8), and d's first half (d[0], or d[0] and d[1]) is row g at
+// columns 2 t, 2 t + 1, its second row g + 8. Products are exact and are summed in float32.
 DEVICE void mma_k8_half(half2 *d, const half2 *a, half2 b) { // C = 0, D rounded to halves
 	asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%5, %5};"
 	    : "=r"(d[0]), "=r"(d[1]) : "r"(a[0]), "r"(a[1]), "r"(b), "r"(0));

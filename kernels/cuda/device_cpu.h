@@ -1,22 +1,18 @@
-// The CPU's side of device.h, for the test driver. What it cannot do on its own (stop a lane, say which memory may be
-// used) it asks of the driver, machine_cpu.h. Accesses that a GPU would not survive end the launch with a message.
+// device.h on the CPU, for the test driver. Stopping lanes and checking memory accesses is left to
+// the driver, see machine_cpu.h. Accesses that would fault on a GPU end the launch with a message.
 #pragma once
 #include "machine_cpu.h"
 
 #define DEVICE static __attribute__((always_inline)) inline
-#define KERNEL(name, threads, blocks)                         \
-	static void vf_main(const vf_args &args);                 \
-	VF_EXPORT(name, threads, vf_args)                         \
-	static void vf_main(const vf_args &args)
-#define LAB_KERNEL(name, threads, blocks)                                              \
-	static void lab_kernel(const vf_lab_args &lab, const vf_args &args);               \
-	static void vf_main(const vf_lab_args &lab) { lab_kernel(lab, lab.frame); }        \
-	VF_EXPORT(name, threads, vf_lab_args)                                              \
-	static void lab_kernel(const vf_lab_args &lab, const vf_args &args)
+#define KERNEL_OF(type, name, threads, blocks) \
+	static void vf_main(const type &args);     \
+	VF_EXPORT(name, threads, type)             \
+	static void vf_main(const type &args)
+#define KERNEL(name, threads, blocks) KERNEL_OF(vf_args, name, threads, blocks)
 #define VF_EXPORT(name, threads, type)                                                           \
 	extern "C" __attribute__((visibility("default"))) const vf_kernel name##_kernel = {          \
 		[](const void *args) { vf_main(*(const type *)args); }, sizeof(type), (threads)};
-// Nothing is gained by unrolling here, but for the time that the compiler takes.
+// Unrolling would only cost compile time here.
 #define UNROLL
 #define NO_UNROLL
 #define UNROLL_BY(n)
@@ -29,7 +25,7 @@ DEVICE int block_y() { return vf_here.block_y; }
 DEVICE uint8_t *shared_memory() { return vf_here.shared; }
 DEVICE void barrier() { vf_barrier(); }
 
-// vf_at gives the real place of a device address.
+// vf_at returns the host address of a device address.
 template <class T> DEVICE T *vf_at(const uint8_t *p, int write) {
 	uint64_t address = (uint64_t)p;
 	const vf_range *r = &vf_here.near[write];
@@ -55,9 +51,7 @@ DEVICE void copy_u64(uint2 *to, const uint8_t *p) { *to = read_u64(p); }
 DEVICE void copy_u128(void *to, const uint8_t *p) { *(uint4 *)to = read_u128(p); }
 DEVICE void await_copies() {}
 
-DEVICE float texel(uint64_t texture, int x) { return vf_texel(texture, x); }
-
-// Only speed is in them.
+// These only affect speed.
 DEVICE int again() { return 0; }
 DEVICE void now(uint32_t &) {}
 DEVICE void now(int32_t &) {}
@@ -66,7 +60,7 @@ DEVICE void now(float &) {}
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }
 DEVICE float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }
 
-// The bytes of a word as one vector.
+// The bytes of a word as a vector.
 typedef uint8_t vf_bytes __attribute__((ext_vector_type(4)));
 typedef int8_t vf_signed_bytes __attribute__((ext_vector_type(4)));
 typedef int32_t vf_int4 __attribute__((ext_vector_type(4)));
@@ -77,7 +71,7 @@ DEVICE uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
 	for (int i = 0; i < 4; i++) {
 		uint32_t pick = selector >> 4 * i;
 		uint32_t byte = both >> 8 * (pick & 7) & 0xff;
-		// The hardware's digits 8 to f spread the sign of the byte.
+		// Selectors 8 to f replicate the sign of the byte, as on the hardware.
 		d |= (pick & 8 ? (byte & 0x80 ? 0xff : 0) : byte) << 8 * i;
 	}
 	return d;
@@ -98,9 +92,9 @@ DEVICE int32_t dot4_signed(uint32_t a, uint32_t b, int32_t c) {
 }
 
 DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-// vf_normal takes denormals for zero, as the approximations do with what they get and give.
+// vf_normal flushes denormals to zero, as the approximations do with arguments and results.
 DEVICE float vf_normal(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
-// vf_turn is coarse as the hardware's sine and cosine are.
+// vf_turn rounds as coarsely as the hardware's sine and cosine.
 DEVICE float vf_turn(float x) { return __builtin_rintf(x * 0x1p21f) * 0x1p-21f; }
 DEVICE float reciprocal(float x) { return vf_normal(1 / vf_normal(x)); }
 DEVICE float reciprocal_root(float x) { return vf_normal(1 / __builtin_sqrtf(vf_normal(x))); }
@@ -110,7 +104,7 @@ DEVICE float exp2(float x) { return vf_normal(__builtin_exp2f(vf_normal(x))); }
 DEVICE float exp2_gradual(float x) { return __builtin_exp2f(x); }
 DEVICE float log2(float x) { return __builtin_log2f(x); }
 DEVICE float square_root(float x) { return __builtin_sqrtf(x); }
-// Written so that what is no number gives 0.
+// The comparisons make NaN give 0.
 DEVICE float fma_unit(float a, float b, float c) {
 	float d = fma(a, b, c);
 	return d > 0 ? (d < 1 ? d : 1) : 0;

@@ -1,15 +1,17 @@
-// The general form of the bilateral filter: the distances that look at more than a word's bytes, any radius up to 15.
+// The general form of the bilateral filter: distances that need more than the bytes of a word, any
+// radius up to 15.
 //
 //   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q))
 //
 // VF_DISTANCE is one of
-//   channel  each channel c by itself, D = |c(p) - c(q)|, with a weight and a sum of its own (000, 004)
+//   channel  each channel c alone, D = |c(p) - c(q)|, with its own weight and sum (000, 004)
 //   lab      the Euclidean distance in CIE-Lab (000, section 2.3.1)
 //   luma     the difference of luma by the frame's matrix
 //
-// A block loads its 32 x 16 pixels with a halo of the radius into shared memory, a word a pixel and beside it what its distance is
-// measured in, worked out once a pixel. Each thread filters two pixels. Borders by args.border; rounded to nearest; not in place. Reads and
-// writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; about 15 (luma) to 25 (channel) operations a tap.
+// A block loads its 32 x 16 pixels with a halo of the radius into shared memory, each as a word
+// and the features of the distance, computed once. Each thread filters two pixels. Borders by
+// args.border; rounded to nearest; not in place. Reads and writes 4 bytes each a pixel for RGBA,
+// 1.5 for 4:2:0; about 15 (luma) to 25 (channel) operations a tap.
 #include "cielab.h"
 
 enum {
@@ -21,7 +23,8 @@ enum {
 	WEIGHTS = VF_DISTANCE == VF_DIST_CHANNEL ? 3 : 1,
 };
 
-// The tile: pitch words a row, and as many floats of each feature behind all of them, then the table of linear light.
+// The tile: pitch words a row, then as many floats for each feature, then the table of linear
+// light.
 struct tile {
 	uint32_t *words;
 	float *features, *linear;
@@ -46,7 +49,7 @@ DEVICE void features_of(const vf_args &args, const tile &t, int at, uint32_t wor
 	}
 	if (VF_DISTANCE == VF_DIST_LAB) {
 		float lab[3];
-		lab_of(args, t.linear[word & 255], t.linear[word >> 8 & 255], t.linear[word >> 16 & 255], lab);
+		lab_of(args.color.xyz, t.linear[word & 255], t.linear[word >> 8 & 255], t.linear[word >> 16 & 255], lab);
 		UNROLL
 		for (int i = 0; i < 3; i++) t.features[at + i * t.size] = lab[i];
 	}
@@ -75,7 +78,7 @@ struct sums {
 	float weight[WEIGHTS], color[3];
 };
 
-// add_tap adds the neighbour at the place q to the sums of the pixel at p.
+// add_tap adds the neighbour at index q to the sums of the pixel at p.
 DEVICE void add_tap(sums &s, const tile &t, int p, int q, const float *tap) {
 	uint32_t word = t.words[q], centre = t.words[p];
 	float w[WEIGHTS], d2 = 0;

@@ -1,4 +1,4 @@
-// Pairs of halves on the CPU. Part of device_cpu.h.
+// Pairs of halves on the CPU. Included by device_cpu.h.
 #pragma once
 
 typedef _Float16 vf_halves __attribute__((ext_vector_type(2)));
@@ -13,13 +13,14 @@ DEVICE half2 half2_of(float low, float high) { return vf_to_half2((vf_floats){lo
 DEVICE float low_float(half2 h) { return vf_to_floats(h).x; }
 DEVICE float high_float(half2 h) { return vf_to_floats(h).y; }
 
-// Rounding to floats first does no harm to a sum, since a float has more than twice the digits of a half and two, nor
-// to a product, which fits into a float.
+// Rounding to floats first is harmless: for sums, since a float has more than twice the digits of
+// a half plus two; for products, since they fit a float.
 DEVICE half2 half2_add(half2 a, half2 b) { return vf_to_half2(vf_to_floats(a) + vf_to_floats(b)); }
 DEVICE half2 half2_mul(half2 a, half2 b) { return vf_to_half2(vf_to_floats(a) * vf_to_floats(b)); }
 
-// A fused multiply-add rounded to a float and then to a half could be one off. So it is taken in double, where what is
-// lost is too small to matter, and cut to a float whose last bit says whether there was more ("round to odd").
+// A fused multiply-add rounded to a float and then to a half could be one off. So it is computed
+// in double, whose error is too small to matter, and truncated to a float with the last bit set if
+// any bits were lost ("round to odd").
 DEVICE half2 half2_fma(half2 a, half2 b, half2 c) {
 	const uint64_t cut = (1ull << 29) - 1; // a double's digits less a float's
 	vf_doubles x = __builtin_convertvector(vf_to_floats(a), vf_doubles);

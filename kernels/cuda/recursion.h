@@ -1,5 +1,5 @@
-// What the kernels of the recursive edge-aware Gaussian (002; the formulas are in kernels/recursive.go) have in common: complex numbers,
-// and pixels as they lie between passes, with 16 bits a channel.
+// Shared by the kernels of the recursive edge-aware Gaussian (002; formulas in
+// kernels/recursive.go): complex numbers, and pixels in their 16-bit form between passes.
 #pragma once
 
 #include "planes.h"
@@ -12,16 +12,17 @@ DEVICE float2 times(float2 a, float2 b) { return float2{fma(a.x, b.x, -(a.y * b.
 DEVICE float2 times_add(float2 a, float2 b, float2 c) { // a b + c
 	return float2{fma(a.x, b.x, fma(-a.y, b.y, c.x)), fma(a.x, b.y, fma(a.y, b.x, c.y))};
 }
-DEVICE float2 scaled_add(float2 a, float k, float2 c) { return float2{fma(a.x, k, c.x), fma(a.y, k, c.y)}; } // k a + c
+// k a + c
+DEVICE float2 scaled_add(float2 a, float k, float2 c) { return float2{fma(a.x, k, c.x), fma(a.y, k, c.y)}; }
 
-// Between passes a channel is STEPS v + ZERO in 16 bits: R and G in the first word, B in the lower half of the second, whose upper half is
-// anything. It has room for what a filter overshoots, and the 1/448 of a level that is lost is less than what distances and
-// the last rounding take notice of.
+// Between passes a channel is STEPS v + ZERO in 16 bits: R and G in the first word, B in the lower
+// half of the second, whose upper half is undefined. That leaves room for the filter's overshoot;
+// the loss of 1/448 level is negligible for distances and the final rounding.
 #define STEPS 224.0f
 #define ZERO 3584.0f
 typedef uint2 pixel;
 
-// The channels of a pixel as floats in steps above ROUND, that is above zero by ROUND + ZERO; only differences matter.
+// The channels of a pixel as floats in steps, offset by ROUND + ZERO; only differences matter.
 struct colour {
 	float r, g, b;
 };
@@ -35,7 +36,7 @@ DEVICE pixel pixel_of_word(uint32_t word) {
 	return pixel_of({fma(byte_float(word, 0), STEPS, ROUND + ZERO), fma(byte_float(word, 1), STEPS, ROUND + ZERO),
 	                 fma(byte_float(word, 2), STEPS, ROUND + ZERO)});
 }
-// level_of rounds to 0 to 255 and adds ROUND, as pack wants it.
+// level_of rounds to 0 to 255 and adds ROUND, as pack expects.
 DEVICE float level_of(float channel) {
 	float steps = channel - ROUND;
 	steps = steps < ZERO ? ZERO : steps > ZERO + 255 * STEPS ? ZERO + 255 * STEPS : steps;

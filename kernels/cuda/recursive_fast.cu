@@ -1,47 +1,61 @@
-// The recursive edge-aware Gaussian (002) as a scan: what --filter recursive runs. Planes in and out, exact: no boundary is guessed.
+// The recursive edge-aware Gaussian (002) as a scan, used by --filter recursive. Planes in and
+// out; exact: no boundary is guessed.
 //
-//   u[k] = B[k] (u[k-1] + s[k]) - s[k]      forwards, for each of two poles and three channels; B = b^D, s = (f[k] - f[k-1]) / D
+//   u[k] = B[k] (u[k-1] + s[k]) - s[k]      forwards
 //   v[k-1] = B[k] (v[k] - s[k]) + s[k]      backwards
 //   out[k] = f[k] + Re sum p (u[k] + v[k])
 //
-// which is equation 4 in the form of kernels/recursive.go, with h+ = p u and h- = p v. Both ways a stretch of a line is a map x -> T x + X with
-// the same T, the product of its B. So a block takes two whole lines (or pieces of them) into shared memory; a thread takes RUN pixels:
+// for each of two poles and three channels, with B = b^D and s = (f[k] - f[k-1]) / D. This is
+// equation 4 in the form of kernels/recursive.go, with h+ = p u and h- = p v. In either direction
+// a stretch of a line is a map x -> T x + X with the same T, the product of its B. So a block
+// loads two whole lines (or pieces of them) into shared memory, and a thread takes RUN pixels:
 //
-//   1. it works out B and s of its pixels' links to the left, and its maps U and V from the left and from the right;
-//   2. the block scans the maps of a line: 14 threads for each 16 runs, one for each pole, channel and direction, fold those that came before;
-//   3. each thread runs forwards and backwards from the states that it was given, and adds to its pixels.
+//   1. It computes B and s of its pixels' links to the left, and its maps U and V from the left
+//      and from the right.
+//   2. The block scans the maps of a line: for each 16 runs, 14 threads fold the preceding maps,
+//      12 for pole, channel and direction, and one for T of each pole.
+//   3. Each thread runs forwards and backwards from the states that the scan left, and adds to its
+//      pixels.
 //
-// Then it goes on to two other lines, which are on their way into the place of the maps as soon as these have been read: blocks that all load at
-// the same time, and then all compute, leave half of the device idle.
+// Then the block moves on to two other lines. Their loads go to the place of the maps and begin as
+// soon as these have been read: if all blocks loaded at the same time and then computed at the
+// same time, half of the device would idle.
 //
-// The lines lie in the scratch memory between passes, as 2 x 2 pixels of 8 bytes, a sector, so that both rows and columns are read and
-// written in whole sectors, in place. Lines that no block can hold are cut: a launch before makes the maps of the pieces alone
-// (r.phase VF_PIECES), and each piece folds those of the others. A last launch (VF_PACK) makes planes: two columns of them would be written in parts of sectors.
+// Between passes the lines lie in the scratch memory as squares of 2 x 2 pixels of 8 bytes, a
+// sector each, so both rows and columns are read and written in whole sectors, in place. Lines too
+// long for a block are cut: a launch before computes only the maps of the pieces (r.phase
+// VF_PIECES), and each piece folds those of the others. A last launch (VF_PACK) makes planes,
+// since writing two columns of them at a time would write parts of sectors.
 //
-// A pixel and pass cost about 200 operations (246 instructions): 30 for D, B and s (7 of them of the special-function unit), 47 for the maps, 84 for the two runs,
-// 11 for the scan. Four passes read and write 4 and 8, then 8 and 8 three times, the last launch 8 and 4 bytes a pixel; most stays in the cache.
+// A pixel and pass cost about 200 operations (246 instructions): 30 for D, B and s (7 of them on
+// the special-function unit), 47 for the maps, 84 for the two runs, 11 for the scan. Four passes
+// read and write 4 and 8 bytes a pixel, then 8 and 8 three times, the last launch 8 and 4; most of
+// it stays in the cache.
 #include "recursion.h"
 
 enum {
-	RUN = 16,  // pixels of a line that are a thread's
-	KEPT = 1,  // poles whose B a thread keeps in registers; there is no room for both
+	RUN = 16,  // pixels of a line per thread
+	KEPT = 1,  // poles whose B a thread keeps in registers; both do not fit
 	LINES = 2,
-	GROUP = 16, // runs that one thread scans
+	GROUP = 16, // runs scanned by one thread
 	MAPS = 12,  // of a run: direction, pole, channel
-	ZERO_PLACE = 2 + MAPS, // where a run's maps have 0: what is added to T itself
-	PLACES = 2 + MAPS + 1, // odd for the banks' sake, too
-	POWERS = (2 - KEPT) * RUN + 1, // of a thread in shared memory; odd for the banks' sake
-	RECORD = 128, // bytes of a piece's maps in the scratch memory: T of each pole, the maps, the pixel to the left
+	ZERO_PLACE = 2 + MAPS, // index of a 0 among a run's maps, the addend for T itself
+	PLACES = 2 + MAPS + 1, // odd, also to avoid bank conflicts
+	POWERS = (2 - KEPT) * RUN + 1, // of a thread in shared memory; odd to avoid bank conflicts
+	// bytes of a piece's maps in the scratch memory: T of each pole, the maps, the left pixel
+	RECORD = 128,
 };
 
-// A block's place and its shared memory. A line has one pixel more, the left neighbour of the first; after each run of pixels a place is left
-// free, so that threads that read the same pixel of their runs meet no bank twice.
+// A block's position and its shared memory. A line has one extra pixel, the left neighbour of the
+// first. After each run of pixels a place is left free, so that threads reading the same pixel of
+// their runs have no bank conflicts.
 struct scene {
-	int thread, line, from; // the first line, and of it the first pixel
-	int columns;            // of the maps: places a line
-	pixel *pixels;          // both lines' by turns
-	float2 *maps;   // by line, run, and T of both poles, the MAPS, and 0; after each group of runs a place is left free
-	float2 *powers; // B of the poles that are not kept in registers, by thread, pole and pixel
+	int thread, line, from; // the first line, and its first pixel
+	int columns;            // of the maps: places in a line
+	pixel *pixels;          // both lines interleaved
+	// by line and run: T of both poles, the MAPS, and 0; a free place after each group of runs
+	float2 *maps;
+	float2 *powers; // B of the poles outside registers, by thread, pole and pixel
 	float2 *groups; // the maps by group
 };
 
@@ -54,7 +68,7 @@ DEVICE float2 *group_of(const scene &s, const vf_recursion &r, int line, int gro
 	return s.groups + (line * groups_of(r) + group) * PLACES;
 }
 
-// Blocks take the pairs of lines one after the other, as many each as come out even.
+// Each block takes consecutive pairs of lines, split as evenly as possible.
 DEVICE int first_line(const vf_recursion &r, int block) { return block * r.pairs / r.blocks * LINES; }
 
 DEVICE scene scene_of(const vf_recursion &r) {
@@ -69,38 +83,38 @@ DEVICE scene scene_of(const vf_recursion &r) {
 	return s;
 }
 
-// next_of is the scene of the block's next lines, whose pixels take the place of these lines' maps.
+// next_of is the scene of the block's next lines, whose pixels replace the current maps.
 DEVICE scene next_of(const vf_recursion &r, const scene &s) {
 	scene next = s;
 	next.line += LINES, next.pixels = (pixel *)s.maps, next.maps = (float2 *)s.pixels;
 	return next;
 }
 
-// Where things lie in the scratch memory: squares by rows. Along two lines, 4 pixels of it follow each other: rows' as left and right, columns'
-// as upper and lower.
-DEVICE uint8_t *squares_at(const vf_lab_args &lab, const vf_args &args, int x, int y) {
-	return (uint8_t *)lab.scratch + 32 * ((int64_t)(y >> 1) * ((args.width + 1) >> 1) + (x >> 1));
+// Layout of the scratch memory: squares in row order, each with its upper left, upper right, lower
+// left and lower right pixel.
+DEVICE uint8_t *squares_at(const vf_recursive_args &args, int x, int y) {
+	return (uint8_t *)args.scratch + 32 * ((int64_t)(y >> 1) * ((args.frame.width + 1) >> 1) + (x >> 1));
 }
 struct track {
 	uint8_t *squares; // the first square of the two lines
-	int64_t stride;   // from one to the next
-	int line, along;  // from one pixel to the next in bytes, across and along
-	int last;         // pixel of the lines
+	int64_t stride;   // from one square to the next
+	int line, along;  // bytes from one pixel to the next, across and along
+	int last;         // last pixel of the lines
 };
-DEVICE track track_of(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
-	if (r.vertical) return {squares_at(lab, args, s.line, 0), 32 * (int64_t)((args.width + 1) >> 1), 8, 16, args.height - 1};
-	return {squares_at(lab, args, 0, s.line), 32, 16, 8, args.width - 1};
+DEVICE track track_of(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
+	if (r.vertical) return {squares_at(args, s.line, 0), 32 * (int64_t)((args.frame.width + 1) >> 1), 8, 16, args.frame.height - 1};
+	return {squares_at(args, 0, s.line), 32, 16, 8, args.frame.width - 1};
 }
 DEVICE uint8_t *pixel_at(const track &t, int line, int i) { return t.squares + (i >> 1) * t.stride + (i & 1) * t.along + line * t.line; }
 
-// count_of is how many pixels of the lines are there.
+// count_of is the number of existing pixels of the block's lines.
 DEVICE int count_of(const vf_recursion &r, const scene &s, const track &t) {
 	int rest = t.last + 1 - s.from;
 	return rest < r.runs * RUN ? rest : r.runs * RUN;
 }
 
-// share has the threads go through the lines in the order of the memory, with the places here and there: of columns two pixels at a time, which
-// lie side by side in both, of rows one.
+// share walks the threads through the lines in memory order and passes the addresses here and
+// there: of columns for two pixels at a time, which are adjacent in both, of rows for one.
 template <class ONE, class TWO>
 DEVICE void share(const vf_recursion &r, const scene &s, const track &t, ONE one, TWO two) {
 	int count = count_of(r, s, t);
@@ -118,8 +132,8 @@ DEVICE void share(const vf_recursion &r, const scene &s, const track &t, ONE one
 		for (; i < count; i += step, here += on, there += far) one(here, there);
 	}
 }
-DEVICE uint8_t *record_of(const vf_lab_args &lab, const vf_recursion &r, int line, int piece) {
-	return (uint8_t *)lab.scratch + ((uint64_t)r.records[1] << 32 | r.records[0]) + (int64_t)RECORD * (line * r.pieces + piece);
+DEVICE uint8_t *record_of(const vf_recursive_args &args, const vf_recursion &r, int line, int piece) {
+	return (uint8_t *)args.scratch + (r.records) + (int64_t)RECORD * (line * r.pieces + piece);
 }
 DEVICE float2 read_complex(const uint8_t *at) {
 	uint2 v = read_u64(at);
@@ -127,13 +141,13 @@ DEVICE float2 read_complex(const uint8_t *at) {
 }
 DEVICE void store_complex(uint8_t *at, float2 c) { store_u64(at, uint2{float_bits(c.x), float_bits(c.y)}); }
 
-// Loading. Beyond a line's end lies its last pixel, which changes nothing.
+// Loading. Beyond its end a line repeats its last pixel, which changes nothing.
 
 DEVICE void keep_four(pixel *to, uint4 w) {
 	to[0] = pixel_of_word(w.x), to[LINES] = pixel_of_word(w.y), to[2 * LINES] = pixel_of_word(w.z), to[3 * LINES] = pixel_of_word(w.w);
 }
 
-// The left neighbour of a piece is loaded with the three before it.
+// The left neighbour of a piece is loaded together with the three pixels before it.
 DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene &s) {
 	int y = s.line, below = y + 1 < args.height ? y + 1 : y;
 	NO_UNROLL
@@ -149,34 +163,38 @@ DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene 
 	}
 }
 
-// The left neighbour of a piece's first pixel, which may have been written over when the whole is filtered, is kept with the piece's maps.
-DEVICE uint8_t *left_of(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
-	return record_of(lab, r, s.line + s.thread, block_y()) + 8 * (2 + MAPS);
+// The left neighbour of a piece's first pixel is kept with the piece's maps: it may have been
+// overwritten by the time that the line is filtered.
+DEVICE uint8_t *left_of(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
+	return record_of(args, r, s.line + s.thread, block_y()) + 8 * (2 + MAPS);
 }
 DEVICE bool has_left(const scene &s) { return s.thread < LINES && s.from > 0; }
 
-// copy_lines begins to copy the lines from the scratch memory.
-DEVICE void copy_lines(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
-	track t = track_of(lab, args, r, s);
+// copy_lines starts copying the lines from the scratch memory.
+DEVICE void copy_lines(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
+	track t = track_of(args, r, s);
 	share(r, s, t, [](pixel *here, const uint8_t *there) { copy_u64(here, there); }, [](pixel *here, const uint8_t *there) { copy_u128(here, there); });
-	for (int i = count_of(r, s, t) * LINES + s.thread; i < r.runs * RUN * LINES; i += r.threads) // beyond the end
+	// beyond the end
+	for (int i = count_of(r, s, t) * LINES + s.thread; i < r.runs * RUN * LINES; i += r.threads)
 		copy_u64(pixel_of_line(s, i % LINES, i / LINES), pixel_at(t, i % LINES, t.last));
 	if (has_left(s) && r.phase == VF_PIECES) *left_of_line(s, s.thread) = read_u64(pixel_at(t, s.thread, s.from - 1));
 }
 
 // Storing.
 
-DEVICE void store_lines(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
-	track t = track_of(lab, args, r, s); // squares have room for a line too many
+DEVICE void store_lines(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
+	track t = track_of(args, r, s); // squares have room for one line too many
 	share(r, s, t, [](const pixel *here, uint8_t *there) { store_u64(there, *here); },
 	      [](const pixel *here, uint8_t *there) { store_u128(there, *(const uint4 *)here); });
 }
 
-// pack makes planes of the scratch memory, 4 x 4 pixels a thread. Of RGBA all are on their way before the first is looked at.
+// pack makes planes of the scratch memory, 4 x 4 pixels a thread. For RGBA all loads are issued
+// before the first is used.
 DEVICE uint4 packed(uint4 left, uint4 right) {
 	return {word_of_pixel(left.xy), word_of_pixel(left.zw), word_of_pixel(right.xy), word_of_pixel(right.zw)};
 }
-DEVICE void pack(const vf_lab_args &lab, const vf_args &args) {
+DEVICE void pack(const vf_recursive_args &all) {
+	const vf_args &args = all.frame;
 	enum { ROWS = 4 };
 	int x = (block_x() * VF_THREADS + thread_x()) * 4, y0 = block_y() * ROWS, last = args.height - 1;
 	if (x >= args.width) return;
@@ -186,7 +204,7 @@ DEVICE void pack(const vf_lab_args &lab, const vf_args &args) {
 		UNROLL
 		for (int n = 0; n < ROWS; n++) {
 			int y = y0 + n < last ? y0 + n : last;
-			const uint8_t *square = squares_at(lab, args, x, y) + 16 * (y & 1);
+			const uint8_t *square = squares_at(all, x, y) + 16 * (y & 1);
 			left[n] = read_u128(square), right[n] = read_u128(square + next), alpha[n] = load_u128(source(args, 0, y) + 4 * x);
 		}
 		UNROLL
@@ -195,18 +213,20 @@ DEVICE void pack(const vf_lab_args &lab, const vf_args &args) {
 		return;
 	}
 	NO_UNROLL
-	for (int y = y0; y < y0 + ROWS; y += 1 + args.sub_y) { // rows beyond the picture are not stored
-		const uint8_t *square = squares_at(lab, args, x, y < last ? y : last) + 16 * (y & 1);
+	// store_rows skips rows beyond the picture.
+	for (int y = y0; y < y0 + ROWS; y += 1 + args.sub_y) {
+		rows was = load_rows(args, x, y); // overlaps the loads below
+		const uint8_t *square = squares_at(all, x, y < last ? y : last) + 16 * (y & 1);
 		uint4 top = packed(read_u128(square), read_u128(square + next)), bottom = top;
 		if (args.sub_y) bottom = packed(read_u128(square + 16), read_u128(square + next + 16));
-		store_rows(args, x, y, top, bottom);
+		store_rows(args, x, y, top, bottom, was);
 	}
 }
 
 // A thread's run.
 
 struct run {
-	float2 b[2][RUN]; // B of the poles that are kept in registers
+	float2 b[2][RUN]; // B of the poles kept in registers
 	colour s[RUN];
 };
 
@@ -215,7 +235,7 @@ DEVICE float2 power(vf_complex rate, float distance) {
 	return float2{size * cosine(angle), size * sine(angle)};
 }
 
-// The states of one pole, or a map's X.
+// The states of one pole, or X of a map.
 struct states {
 	float2 r, g, b;
 };
@@ -228,8 +248,9 @@ DEVICE float2 backwards(float2 b, float2 v, float s) { return forwards(b, v, -s)
 DEVICE void go_forwards(states &u, float2 b, const colour &s) { u.r = forwards(b, u.r, s.r), u.g = forwards(b, u.g, s.g), u.b = forwards(b, u.b, s.b); }
 DEVICE void go_backwards(states &v, float2 b, const colour &s) { v.r = backwards(b, v.r, s.r), v.g = backwards(b, v.g, s.g), v.b = backwards(b, v.b, s.b); }
 
-// The maps of a run. With w[k] = u[k] + s[k+1] and e[k] = s[k+1] - s[k] the one from the left is w[k] = B[k] w[k-1] + e[k], an operation less;
-// the one from the right is s[0] and the sum of T[k] e[k], T[k] being the product of B up to k. Where there is no link k+1 it counts as 0.
+// The maps of a run. With w[k] = u[k] + s[k+1] and e[k] = s[k+1] - s[k], the map from the left is
+// w[k] = B[k] w[k-1] + e[k], which saves an operation; the map from the right is s[0] plus the sum
+// of T[k] e[k], where T[k] is the product of B up to k. A missing link k+1 counts as 0.
 struct folded {
 	states u, v;
 	float2 t;
@@ -249,17 +270,19 @@ DEVICE states kept_map(const float2 *maps) { return {maps[0], maps[1], maps[2]};
 
 DEVICE float2 *power_at(const scene &s, int pole, int k) { return s.powers + s.thread * POWERS + (pole - KEPT) * RUN + k; }
 
-// whole has a pixel read in one go, though half of its second word is not looked at.
+// whole forces a pixel to be read as one word of 64 bits, although half of its second word is
+// unused.
 DEVICE pixel whole(pixel p) {
 	uint32_t low = p.x, high = p.y;
 	now(low), now(high);
 	return pixel{low, high};
 }
 
-// measure makes the links of a run and its maps.
+// measure computes the links of a run and its maps.
 DEVICE void measure(const vf_recursion &r, const scene &s, run &own, int line, int number) {
 	const pixel *pixels = pixel_of_line(s, line, number * RUN);
-	colour left = colour_of(number ? pixels[-2 * LINES] : s.from ? *left_of_line(s, line) : pixels[0]); // the first pixel's is itself
+	// The first pixel of a line is its own left neighbour.
+	colour left = colour_of(number ? pixels[-2 * LINES] : s.from ? *left_of_line(s, line) : pixels[0]);
 	folded maps[2];
 	float2 b[2];
 	UNROLL
@@ -313,7 +336,8 @@ DEVICE void shade(pixel *at, float2 p0, float2 p1, const states *x) {
 	*at = pixel_of({shaded(f.r, p0, p1, x[0].r, x[1].r), shaded(f.g, p0, p1, x[0].g, x[1].g), shaded(f.b, p0, p1, x[0].b, x[1].b)});
 }
 
-// run_forwards and run_backwards begin with the states that the scan has left in the maps' places.
+// run_forwards and run_backwards start from the states that the scan has left in place of the
+// maps.
 struct both {
 	states pole[2];
 };
@@ -343,12 +367,12 @@ DEVICE void run_backwards(const vf_recursion &r, const scene &s, const run &own,
 	}
 }
 
-// The scan. A task is a group of runs of one map of one line; maps from 8 on are from the right.
+// The scan. A task is one map of one line over a group of runs; maps from 8 on are from the right.
 
 struct task {
 	int line, map, pole, group, count;
-	int first, step; // of the places of its runs' maps
-	int own;         // from T's place to the map's
+	int first, step; // index of the first run's maps, and from one run to the next
+	int own;         // from the index of T to that of the map
 };
 DEVICE int pole_of(int map) { return map < 2 ? map : (map - 2) / 3 & 1; }
 template <int MOST> DEVICE task task_of(const vf_recursion &r, const scene &s, int number) {
@@ -364,13 +388,14 @@ template <int MOST> DEVICE task task_of(const vf_recursion &r, const scene &s, i
 	return t;
 }
 
-// fold folds count maps into x: T at at, the map's X own places further, those of the next run step further.
+// fold folds count maps into x: the first has T at index at and X at at + own; the next run's are
+// step further.
 DEVICE float2 fold(float2 x, const float2 *maps, int at, int own, int step, int count) {
 	auto one = [&] {
 		const float2 *t = maps + at;
 		x = times_add(t[0], x, t[own]);
 		at += step;
-		now(at); // or the compiler keeps an address for each of the four
+		now(at); // keeps the compiler from holding four addresses
 	};
 	for (; count >= 4; count -= 4) one(), one(), one(), one();
 	for (; count > 0; count--) one();
@@ -387,21 +412,21 @@ DEVICE void fold_groups(const vf_recursion &r, const scene &s) {
 	}
 }
 
-// fold_line folds count groups of a task's map, from the line's end on.
+// fold_line folds count groups of a task's map, starting at the line's end.
 DEVICE float2 fold_line(const vf_recursion &r, const scene &s, const task &t, float2 x, int count) {
 	int first = (int)(group_of(s, r, t.line, t.step > 0 ? 0 : groups_of(r) - 1) - s.groups);
 	return fold(x, s.groups, first + t.pole, t.own, t.step, count);
 }
 
-// spread_groups puts the state that comes to each run in the place of its map.
-DEVICE void spread_groups(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
+// spread_groups replaces each run's map by the state that arrives at the run.
+DEVICE void spread_groups(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
 	int groups = groups_of(r), piece = block_y();
 	for (int n = s.thread; n < LINES * MAPS * groups; n += r.threads) {
 		task t = task_of<MAPS>(r, s, n);
 		bool left = t.step > 0;
 		float2 x = {0, 0};
 		for (int i = left ? 0 : r.pieces - 1; i != piece; i += left ? 1 : -1) {
-			const uint8_t *record = record_of(lab, r, s.line + t.line, i);
+			const uint8_t *record = record_of(args, r, s.line + t.line, i);
 			x = times_add(read_complex(record + 8 * t.pole), x, read_complex(record + 8 * t.map));
 		}
 		x = fold_line(r, s, t, x, left ? t.group : groups - 1 - t.group);
@@ -415,40 +440,41 @@ DEVICE void spread_groups(const vf_lab_args &lab, const vf_recursion &r, const s
 	}
 }
 
-// record_piece leaves the maps of a whole piece for the launch that follows.
-DEVICE void record_piece(const vf_lab_args &lab, const vf_recursion &r, const scene &s) {
+// record_piece stores the maps of a whole piece for the next launch.
+DEVICE void record_piece(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
 	int groups = groups_of(r);
-	if (has_left(s)) store_u64(left_of(lab, r, s), *left_of_line(s, s.thread));
+	if (has_left(s)) store_u64(left_of(args, r, s), *left_of_line(s, s.thread));
 	for (int n = s.thread; n < LINES * (2 + MAPS); n += r.threads) {
 		int line = n / (2 + MAPS);
 		task t = task_of<2 + MAPS>(r, s, n - line * (2 + MAPS) + line * (2 + MAPS) * groups);
 		float2 x = {t.map < 2 ? 1.0f : 0.0f, 0};
-		store_complex(record_of(lab, r, s.line + line, block_y()) + 8 * t.map, fold_line(r, s, t, x, groups));
+		store_complex(record_of(args, r, s.line + line, block_y()) + 8 * t.map, fold_line(r, s, t, x, groups));
 	}
 }
 
-// begin has the block's lines on their way, where they lie in the scratch memory.
-DEVICE void begin(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s, int lines) {
-	if (s.line < lines && !r.first) copy_lines(lab, args, r, s);
+// begin starts loading the block's lines if they are in the scratch memory.
+DEVICE void begin(const vf_recursive_args &args, const vf_recursion &r, const scene &s, int lines) {
+	if (s.line < lines && !r.first) copy_lines(args, r, s);
 }
 
-// end waits for them, or loads them otherwise.
-DEVICE void end(const vf_lab_args &lab, const vf_args &args, const vf_recursion &r, const scene &s) {
-	if (r.first) load_planes(args, r, s);
-	if (has_left(s) && r.phase == VF_WHOLE) *left_of_line(s, s.thread) = read_u64(left_of(lab, r, s));
+// end waits for the loads, or loads the lines from planes.
+DEVICE void end(const vf_recursive_args &args, const vf_recursion &r, const scene &s) {
+	if (r.first) load_planes(args.frame, r, s);
+	if (has_left(s) && r.phase == VF_WHOLE) *left_of_line(s, s.thread) = read_u64(left_of(args, r, s));
 	await_copies();
 	barrier();
 }
 
-LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
-	const vf_recursion &r = lab.recursion;
-	if (r.phase == VF_PACK) return pack(lab, args);
+KERNEL_OF(vf_recursive_args, VF_NAME, VF_THREADS, VF_BLOCKS) {
+	const vf_recursion &r = args.recursion;
+	if (r.phase == VF_PACK) return pack(args);
 	scene s = scene_of(r);
 	int lines = first_line(r, block_x() + 1);
-	int line = s.thread % LINES, number = s.thread / LINES; // of both lines by turns, so that they meet no bank twice
+	// Alternating lines avoid bank conflicts.
+	int line = s.thread % LINES, number = s.thread / LINES;
 	bool idle = number >= r.runs;
-	for (begin(lab, args, r, s, lines); s.line < lines;) {
-		end(lab, args, r, s);
+	for (begin(args, r, s, lines); s.line < lines;) {
+		end(args, r, s);
 		run own;
 		if (!idle)
 			measure(r, s, own, line, number);
@@ -457,12 +483,12 @@ LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
 		barrier();
 		scene next = next_of(r, s);
 		if (r.phase == VF_PIECES) {
-			begin(lab, args, r, next, lines);
-			record_piece(lab, r, s);
+			begin(args, r, next, lines);
+			record_piece(args, r, s);
 			s = next;
 			continue;
 		}
-		spread_groups(lab, r, s);
+		spread_groups(args, r, s);
 		barrier();
 		both v = {};
 		if (!idle) {
@@ -470,10 +496,10 @@ LAB_KERNEL(VF_NAME, VF_THREADS, VF_BLOCKS) {
 			v = states_of(s, line, number, 8);
 		}
 		barrier(); // the maps have been read
-		begin(lab, args, r, next, lines);
+		begin(args, r, next, lines);
 		if (!idle) run_backwards(r, s, own, line, number, v);
 		barrier();
-		store_lines(lab, args, r, s);
+		store_lines(args, r, s);
 		s = next;
 	}
 }

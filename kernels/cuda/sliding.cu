@@ -2,39 +2,45 @@
 //
 //   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q)),  D^2 = dR^2 + dG^2 + dB^2
 //
-// The weight of two pixels is the same from both sides. A thread walks down four columns and keeps the last VF_RADIUS + 1 rows of
-// words and of sums in registers: as a row comes in, the weight of each pair of a new and an older pixel is worked out once and
-// added to the sums of both (as far as they are the thread's own), and the row that has then met all its neighbours is finished. There is no
-// shared memory and no barrier: what lies left and right of the four columns comes from the neighbouring lanes. The first
-// and the last lane of a warp only lend their words, so that a warp filters 120 columns. The thesis (000) slides a window over shared
-// memory, and 003 uses the symmetry; here both are in registers.
+// The weight of two pixels is symmetric. A thread walks down four columns and keeps the last
+// VF_RADIUS + 1 rows of words and sums in registers. As a row comes in, the weight of each pair of
+// a new and an older pixel is computed once and added to both sums (as far as they are the
+// thread's own); the row that has then met all its neighbours is finished. There is no shared
+// memory and no barrier: words left and right of the four columns come from the neighbouring
+// lanes. The first and the last lane of a warp only lend their words, so a warp filters 120
+// columns. The thesis (000) slides a window over shared memory, and 003 uses the symmetry; here
+// both are in registers.
 //
-// The rows are taken in by a loop of VF_RADIUS + 1 at a time, so that no registers move, and no more: unrolled for the whole strip the code
-// does not fit the instruction cache. Strips at the border go the same way as the others, for the slowest strip decides when all is done.
+// The loop takes in VF_RADIUS + 1 rows at a time, so that no registers move, and no more: unrolled
+// for the whole strip the code would exceed the instruction cache. Strips at the border take the
+// same path as the others, since the slowest strip determines the total time.
 //
-// Borders by args.border; results are rounded to nearest. Not in place. Reads and writes 4 bytes each a pixel for RGBA, 1.5 for
-// 4:2:0; of (2 r + 1)^2 weights a pixel between 58 % (radius 1) and 70 % (3) are worked out. A weight takes 4 operations (5 for the
-// Gaussian), each sum that it is added to 4, and each word that is taken apart 3: about 80 a pixel at radius 1.
+// Borders by args.border; results are rounded to nearest. Not in place. Reads and writes 4 bytes
+// each a pixel for RGBA, 1.5 for 4:2:0; of (2 r + 1)^2 weights a pixel, 58 % (radius 1) to 70 %
+// (3) are computed. A weight takes 4 operations (5 for the Gaussian), each sum that it is added to
+// 4, and unpacking each word 3: about 80 a pixel at radius 1.
 #include "scalar.h"
 
 enum {
 	R = VF_RADIUS,
-	SPAN = 4 + 2 * R, // words of one row that matter to a thread; its own are R to R + 3
-	ROWS = VF_ROWS,   // that a thread filters, an even number
-	WARPS = VF_WARPS, // in a block
+	SPAN = 4 + 2 * R, // words of a row that a thread needs; its own are R to R + 3
+	ROWS = VF_ROWS,   // rows per thread, an even number
+	WARPS = VF_WARPS, // per block
 	WIDTH = 120,
-	LOOPED = 2 * R + (ROWS - R) / (R + 1) * (R + 1), // where the loop ends that takes in R + 1 lines at a time
+	// end of the loop that takes in R + 1 lines at a time
+	LOOPED = 2 * R + (ROWS - R) / (R + 1) * (R + 1),
 };
 
 struct line {
 	uint32_t word[SPAN];
-	uint32_t alpha; // of the own words, where they are packed RGBA
+	uint32_t alpha; // of the own words if they are packed RGBA
 	sums s[4];
 };
 
 DEVICE bool own(int i) { return i >= R && i < R + 4; }
 
-// gather makes a line of a thread's own four words and those of its neighbours. A pixel's weight for itself is 1.
+// gather makes a line from a thread's own four words and those of its neighbours. A pixel's weight
+// for itself is 1.
 DEVICE void gather(line &l, uint4 w) {
 	UNROLL
 	for (int i = 0; i < 4; i++) {
@@ -49,21 +55,24 @@ DEVICE void gather(line &l, uint4 w) {
 	}
 }
 
-// age moves a line on. The compiler must not know that the words are the same ones: it would keep them taken apart, in three registers each.
+// age moves a line on. It hides from the compiler that the words are the same: unpacked, it would
+// keep each in three registers.
 DEVICE void age(line &older, const line &l) {
 	older = l;
 	UNROLL
 	for (int i = 0; i < SPAN; i++) now(older.word[i]);
 }
 
-// The compiler would put off all additions until a sum is known to be used, and keep their hundred weights until then.
+// add_now stops the compiler from postponing all additions until a sum is known to be used, with a
+// hundred weights in registers until then.
 DEVICE void add_now(line &l) {
 	UNROLL
 	for (int k = 0; k < 4; k++) now(l.s[k].w), now(l.s[k].r), now(l.s[k].g), now(l.s[k].b);
 }
 
-// meet adds up what the pixels of the new line and of one dy rows older are to each other; within one line (dy = 0) each pair counts once.
-// The older words are the outer loop, so that only one of them at a time is taken apart. Sums of a line that is only read are left alone.
+// meet adds the weights between the pixels of the new line and those of one dy rows older to their
+// sums; within one line (dy = 0) each pair counts once. The older words are the outer loop, so
+// only one of them is unpacked at a time. Lines that are only read keep their sums.
 DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old_counts, bool fresh_counts) {
 	UNROLL
 	for (int j = 0; j < SPAN; j++) {
@@ -81,18 +90,20 @@ DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old
 	if (fresh_counts) add_now(fresh);
 }
 
-// Where a thread is. FAST, the way of packed RGBA that can be read by vectors alone, need not look at formats.
+// A thread's position. FAST, the path for packed RGBA that can be read by vectors alone, ignores
+// formats.
 struct place {
 	int x, y;            // the first column and row
-	int rows;            // that it writes
+	int rows;            // rows that it writes
 	bool edge;           // the block reads beyond the picture
 	bool vectors;        // the picture can be read by vectors alone
-	int near;            // then: the column of the vector that is read, x or the nearest one in the picture
+	// with vectors: column of the vector to read, x or the nearest one in the picture
+	int near;
 	const uint8_t *from; // FAST: row 0 in that column
-	uint8_t *to;         // FAST: the first word that is written
+	uint8_t *to;         // FAST: the first word to write
 };
 
-// row is where line i lies in the picture, or -1 for black.
+// row maps line i to a row of the picture, or to -1 for black.
 DEVICE int row(const vf_args &args, const place &p, int i) {
 	int y = p.y - R + i;
 	return p.edge ? border_index(y, args.height, args.border) : y;
@@ -106,14 +117,14 @@ DEVICE samples load(const vf_args &args, const place &p, int i) {
 	return FAST ? load_u128(p.from + (int64_t)y * args.src_pitch[0]) : load_vector(args, p.near, y);
 }
 
-// beyond makes the words of the first three pixels beyond the picture of the last four in it.
+// beyond derives the words of the first three pixels beyond the picture from the last four in it.
 DEVICE uint4 beyond(const vf_args &args, uint4 w, bool left) {
 	if (args.border == VF_ZERO) return uint4{0, 0, 0, 0};
 	if (args.border == VF_REFLECT) return left ? w.xwzy : w.zyxx;
 	return left ? w.xxxx : w.wwww;
 }
 
-// words makes the words of line i of what load has read.
+// words returns the words of line i from the result of load.
 template <bool FAST>
 DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i) {
 	if (!FAST && !p.vectors) return words_of(args, s, p.x);
@@ -123,8 +134,8 @@ DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i)
 	return p.near == p.x ? w : beyond(args, w, p.x < 0);
 }
 
-// store writes a finished line, the row i of the thread; the chroma that two rows share with the second of them. above is the result of the
-// line before.
+// store writes a finished line, row i of the thread. Chroma shared by two rows is written with the
+// second; above is the result of the previous line.
 template <bool FAST>
 DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint32_t alpha, uint4 above) {
 	if (i >= p.rows) return;
@@ -138,15 +149,15 @@ DEVICE void store(const vf_args &args, const place &p, int i, uint4 out, uint32_
 	if (y == args.height - 1) store_rows(args, p.x, y, out, out);
 }
 
-// step takes in the line i of ROWS + 2 R, and stores the one that it completes. ends says that the compiler knows i: the lines above and
-// below the strip then get no sums.
+// step takes in line i of ROWS + 2 R and stores the line that it completes. ends means that i is a
+// compile-time constant: lines above and below the strip then get no sums.
 template <bool FAST>
 DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, const place &p, int i, bool ends) {
 	UNROLL
 	for (int d = R; d > 0; d--) age(l[d], l[d - 1]);
 	gather(l[0], words<FAST>(args, p, next, i));
 	if (FAST) l[0].alpha = byte_perm(byte_perm(next.x, next.y, 0x7373), byte_perm(next.z, next.w, 0x7373), 0x7610);
-	if (i + 1 < ROWS + 2 * R) next = load<FAST>(args, p, i + 1); // on its way while the sums are added up
+	if (i + 1 < ROWS + 2 * R) next = load<FAST>(args, p, i + 1); // overlaps adding up the sums
 	if (i < R) return;
 	const bool fresh_counts = !ends || i < ROWS + R;
 	UNROLL
@@ -154,8 +165,8 @@ DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, cons
 		const bool old_counts = !ends || (i >= R + d && i < ROWS + R + d);
 		meet(l[d], l[0], d, args.tap[d + again()], old_counts, fresh_counts);
 		if (d < R || i < 2 * R) continue;
-		const line &done = l[R]; // it has met all: so its registers are free for the rest
-		uint4 out = {finish(done.s[0]), finish(done.s[1]), finish(done.s[2]), finish(done.s[3])};
+		const line &done = l[R]; // It has met all neighbours; finishing now frees its registers.
+		uint4 out = {word_of(finish(done.s[0])), word_of(finish(done.s[1])), word_of(finish(done.s[2])), word_of(finish(done.s[3]))};
 		uint4 own = {done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]};
 		if (!FAST) out = kept(args, out, own, p.x, p.y + i - 2 * R);
 		store<FAST>(args, p, i - 2 * R, out, done.alpha, above);

@@ -1,25 +1,35 @@
-// The tensor form of the bilateral filter: the joint distance in RGB at larger radii, on tensor cores (compute capability 8.0 and up).
+// The tensor form of the bilateral filter: the joint distance in RGB at larger radii, on tensor
+// cores (compute capability 8.0 and up).
 //
 //   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q)),  D^2 = dR^2 + dG^2 + dB^2
 //
-// The idea: D^2 = |q|^2 - 2 q.p + |p|^2 is a scalar product, and so is each sum of w I(q). Every pixel of the block's tile and halo becomes
-// a record of 8 halves, colours centred on 128 and divided by 8,
+// D^2 = |q|^2 - 2 q.p + |p|^2 is a scalar product, and so is each sum of w I(q). Every pixel of
+// the block's tile and halo becomes a record of 8 halves, colours centred on 128 and divided by 8,
 //
-//   q = (r, g, b, 0, m high, m low, 1, 1)   with m = |rgb|^2 + K/2 in two halves, K = 2 sigma_r^2 / 64,
+//   q = (r, g, b, 0, m high, m low, 1, 1)
 //
-// and with a row (2 r, 2 g, 2 b, 0, -1, -1, -m high, -m low) made from p's own record one m16n8k8 multiply gives
+// with m = |rgb|^2 + K/2 in two halves and K = 2 sigma_r^2 / 64. With a row made from p's own
+// record,
 //
-//   -x = -(D^2 / 64 + K)                    for 16 pixels p (a square of 4 x 4) and 8 neighbours q (GROUP_W x GROUP_H).
+//   (2 r, 2 g, 2 b, 0, -1, -1, -m high, -m low)
 //
-// The weight is K / x times the spatial one, in pairs of halves: an integer subtraction approximates 1 / x, one of Newton's steps makes
-// it good to 0.2 %, and VF_MIX of VF_OF groups take the reciprocal unit instead, which else would idle. A second multiply, weights by
-// records, adds up W r, W g, W b and W in float32: the 1 in the record counts the weights. For the Gaussian, K is 0 and the
+// one m16n8k8 multiply gives
+//
+//   -x = -(D^2 / 64 + K)
+//
+// for 16 pixels p (a square of 4 x 4) and 8 neighbours q (GROUP_W x GROUP_H).
+//
+// The weight is K / x times the spatial one, in pairs of halves: an integer subtraction
+// approximates 1 / x, a Newton step improves it to 0.2 %, and VF_MIX of VF_OF groups use the
+// otherwise idle reciprocal unit instead. A second multiply, weights by records, adds up W r, W g,
+// W b and W in float32: the 1 in the record counts the weights. For the Gaussian, K is 0 and the
 // weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
 //
-// Both multiplies read the same records from shared memory, by rows and by columns (ldmatrix). The weights err by 0.2 %, the means by
-// 0.05 levels at most before rounding. Borders by args.border; rounded to nearest; not in place. Reads and writes 4 bytes each a pixel for
-// RGBA, 1.5 for 4:2:0. The window of 16 pixels is (4 + 2 r)^2, rounded up to groups, which is why small radii do better
-// elsewhere; a weight costs 2.5 instructions.
+// Both multiplies read the same records from shared memory, by rows and by columns (ldmatrix). The
+// weights err by 0.2 %, the means by at most 0.05 levels before rounding. Borders by args.border;
+// rounded to nearest; not in place. Reads and writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0.
+// The window of 16 pixels is (4 + 2 r)^2, rounded up to groups, which is why other forms are
+// faster at small radii; a weight costs 2.5 instructions.
 #include "planes.h"
 
 enum {
@@ -28,22 +38,27 @@ enum {
 	WARPS = VF_WARPS, THREADS = 32 * WARPS,
 	GROUP_W = VF_GROUP, GROUP_H = 8 / GROUP_W, // neighbours of one multiply
 	STEP = GROUP_W > 4 ? GROUP_W : 4,          // from one square of a job to the next
-	SQUARES = VF_SQUARES,                      // that a warp filters at a time, side by side; they share the records they read
-	ACROSS = (4 + 2 * R + GROUP_W - 1) / GROUP_W, // groups that the windows of a square reach over
+	// filtered by a warp at a time, side by side; they share records
+	SQUARES = VF_SQUARES,
+	ACROSS = (4 + 2 * R + GROUP_W - 1) / GROUP_W, // groups across the windows of a square
 	DOWN = (4 + 2 * R + GROUP_H - 1) / GROUP_H,
-	LOADS = ACROSS + (SQUARES - 1) * (STEP / GROUP_W), // groups in a row that the squares of a job read
+	// groups in a row that the squares of a job read
+	LOADS = ACROSS + (SQUARES - 1) * (STEP / GROUP_W),
 	ROWS = HEIGHT - 4 + DOWN * GROUP_H,
 	COLUMNS = WIDTH - 4 + ACROSS * GROUP_W,
-	SHIFT = -R & 3,                              // columns before the tile, so that whole vectors of pixels are loaded
+	// columns before the tile, to load whole vectors of pixels
+	SHIFT = -R & 3,
 	VECTORS = (SHIFT + COLUMNS + 3) / 4,
-	PITCH = (4 * VECTORS + 3) / 8 * 8 + 4, // records; the rows of a group fall into different banks
+	// records; the rows of a group fall into different banks
+	PITCH = (4 * VECTORS + 3) / 8 * 8 + 4,
 	JOBS_X = WIDTH / (SQUARES * STEP) * (STEP / 4), JOBS = JOBS_X * (HEIGHT / 4),
 };
 static_assert(WIDTH % (SQUARES * STEP) == 0 && HEIGHT % 4 == 0, "squares must fill the tile");
 
-// record makes a pixel's record of its word; bias is K / 2.
+// record converts a word to its record; bias is K / 2.
 DEVICE uint4 record(uint32_t word, float bias) {
-	// A byte n under 0x64 is the half 1024 + n; less 1024 + 128, over 8. The 0x80 stands for the missing fourth colour.
+	// A byte n under 0x64 is the half 1024 + n; subtract 1024 + 128 and divide by 8. The 0x80
+	// stands for the missing fourth colour.
 	const half2 eighth = 0x30003000, centre = 0xD880D880;
 	half2 rg = half2_fma(byte_perm(word, 0x64648064, 0x4140), eighth, centre);
 	half2 b0 = half2_fma(byte_perm(word, 0x64648064, 0x4542), eighth, centre);
@@ -53,8 +68,9 @@ DEVICE uint4 record(uint32_t word, float bias) {
 	return uint4{rg, b0, half2_of(high, m - high), 0x3C003C00};
 }
 
-// load fills the records of the tile, whose first vector begins at the pixel x0, y0. A lane makes four records, side by side, so that its
-// neighbours' are 64 bytes away: each lane begins with another one of its four, lest eight lanes meet in two banks.
+// load fills the records of the tile, whose first vector begins at the pixel x0, y0. A lane makes
+// four adjacent records, so its neighbours' are 64 bytes away: lanes start with different ones of
+// their four, or eight lanes would meet in two banks.
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
 	const int turn = thread / 2 & 3;
 	load_words<VECTORS, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, uint4 w) {
@@ -66,7 +82,7 @@ DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0
 	});
 }
 
-// What the lanes of a warp hold of a square: the 16 pixels' own rows, and the sums.
+// A warp's state of a square: the 16 pixels' own rows, and the sums.
 struct square {
 	half2 own[2];
 	float sum[4];
@@ -75,7 +91,8 @@ struct square {
 // weights turns -x into weights, in place; space is their spatial part.
 DEVICE half2 weights(half2 x, half2 space, half2 scale) {
 	if (VF_RANGE == VF_GAUSSIAN) return half2_exp2(half2_fma(x, scale, space));
-	half2 guess = 0xF79BF79B - x; // the exponents subtracted and the mantissas nearly so; the signs cancel
+	// Subtracts the exponents and approximately the mantissas; the signs cancel.
+	half2 guess = 0xF79BF79B - x;
 	half2 rest = half2_fma(x, guess, 0x40014001);
 	return half2_mul(half2_mul(guess, rest), space);
 }
@@ -84,10 +101,11 @@ DEVICE half2 weights_by_unit(const float *x, half2 space) {
 	return half2_mul(half2_of(reciprocal(-x[0]), reciprocal(-x[1])), space);
 }
 
-// by_unit says whether the reciprocal unit takes group j of square i: VF_MIX of VF_OF groups, spread evenly in the order of work.
+// by_unit reports whether the reciprocal unit takes group j of square i: VF_MIX of VF_OF groups,
+// spread evenly in the order of work.
 DEVICE constexpr bool by_unit(int i, int j) { return VF_RANGE == VF_LORENTZIAN && (j * SQUARES + i) * VF_MIX % VF_OF < VF_MIX; }
 
-// weigh makes the weights w of a square for the group of neighbours q.
+// weigh computes the weights w of a square for the group of neighbours q.
 DEVICE void weigh(half2 *w, const square &s, uint32_t q, half2 space0, half2 space1, half2 scale, bool unit) {
 	if (unit) {
 		float x[4];
@@ -106,9 +124,10 @@ DEVICE half2 both(half2 across, half2 down) {
 	return VF_RANGE == VF_GAUSSIAN ? half2_add(across, down) : half2_mul(across, down);
 }
 
-// filter_row adds what the squares of a job see in one row of groups. down has the spatial weights of the row for the upper and the lower
-// pixels of a square. Two groups are added up at a time, the first of them an even one of the job: their records then lie in a pair of
-// registers, as the multiply wants them.
+// filter_row adds one row of groups to the sums of a job's squares. down has the spatial weights
+// of the row for the upper and the lower pixels of a square. Two groups are added at a time, the
+// first an even one of the job: their records then lie in a pair of registers, as the multiply
+// requires.
 DEVICE void filter_row(square *s, const uint4 *row, const half2 *across, half2 down0, half2 down1, half2 scale) {
 	const int step = STEP / GROUP_W;
 	uint32_t by_row[LOADS + 3], by_column[LOADS + 3];
@@ -137,14 +156,15 @@ DEVICE void filter_row(square *s, const uint4 *row, const half2 *across, half2 d
 	}
 }
 
-// axis is the spatial weight at the distance d along one axis, none beyond the radius: 0, or what makes 2^x nothing.
+// axis is the spatial weight at the distance d along one axis; beyond the radius 0, or an exponent
+// that makes 2^x 0.
 DEVICE float axis(const vf_args &args, int d) {
 	d = d < 0 ? -d : d;
 	return d > R ? VF_RANGE == VF_GAUSSIAN ? -100.0f : 0 : args.axis[d];
 }
 
-// finish writes the words of one square to the stage: the first lane of each four holds r and g of two pixels, the second b, the last the
-// sums of their weights.
+// finish writes the words of one square to the stage: of each four lanes, the first holds r and g
+// of two pixels, the second b, the last the sums of their weights.
 DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	UNROLL
 	for (int half = 0; half < 2; half++) {
@@ -156,7 +176,7 @@ DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	}
 }
 
-// keep puts back what the border skip leaves as it is.
+// keep restores the words that the border skip preserves.
 DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y0) {
 	NO_UNROLL
 	for (int i = thread; i < WIDTH / 4 * HEIGHT; i += THREADS) {
@@ -171,12 +191,14 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint32_t *stage = (uint32_t *)(tile + PITCH * ROWS);
 	const int lane = thread_x(), warp = thread_y(), thread = warp * 32 + lane, g = lane / 4, t = lane % 4;
 	const int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
-	half2 *down = stage + WIDTH * HEIGHT; // the spatial weights of rows, twice each: of the distance i - R - 3 at i
+	// The spatial weights of rows, duplicated in both halves: index i is the distance i - R - 3.
+	half2 *down = stage + WIDTH * HEIGHT;
 	if (thread < 2 * R + 8) down[thread] = half2_of(axis(args, thread - R - 3), axis(args, thread - R - 3));
 	load(args, tile, thread, x0 - R - SHIFT, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
 	barrier();
 
-	// Lane g holds the pixels (g % 4, g / 4) and (g % 4, g / 4 + 2) of a square, lane t the neighbours 2 t and 2 t + 1 of a group.
+	// Lane g holds the pixels (g % 4, g / 4) and (g % 4, g / 4 + 2) of a square, lane t the
+	// neighbours 2 t and 2 t + 1 of a group.
 	const int px = g % 4, py = g / 4, qx = 2 * t % GROUP_W, qy = 2 * t / GROUP_W;
 	const float k = args.two_var / 64;
 	half2 across[ACROSS];

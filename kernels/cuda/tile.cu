@@ -1,13 +1,17 @@
-// The tile form of the bilateral filter, for the joint distance in RGB and a radius known to the compiler.
+// The tile form of the bilateral filter, for the joint distance in RGB and a radius known at
+// compile time.
 //
 //   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q)),  D^2 = dR^2 + dG^2 + dB^2
 //
-// A block loads its 128 x VF_HEIGHT pixels with a halo of VF_RADIUS into shared memory, one 32-bit word a pixel (the halo block of 001,
-// section 1.2.5, without its idle threads), and each thread filters four pixels of a row, which share the words they read. Borders by
-// args.border; results are rounded to nearest. Not in place.
+// A block loads its 128 x VF_HEIGHT pixels with a halo of VF_RADIUS into shared memory, one 32-bit
+// word a pixel (the halo block of 001, section 1.2.5, without its idle threads). Each thread
+// filters four pixels of a row, which share the words they read. A warp has two rows of 64 pixels,
+// so that a shuffle can combine the changes for a chroma sample. Borders by args.border; results
+// are rounded to nearest. Not in place.
 //
-// A tap costs about 9 instructions: the bytes' absolute differences, their sum of squares, one multiply-add for b + a D^2, one
-// reciprocal (or exponential), and four to add up W, WR, WG, WB; see scalar.h.
+// A tap costs about 9 instructions: the bytes' absolute differences, their sum of squares, one
+// multiply-add for b + a D^2, one reciprocal (or exponential), and four to add up W, WR, WG, WB;
+// see scalar.h.
 //
 // Reads and writes 4 bytes each a pixel for RGBA, 1.5 for 4:2:0; 9 (2 r + 1)^2 operations.
 #include "scalar.h"
@@ -20,7 +24,7 @@ enum {
 	PITCH = WIDTH + 2 * HALO,
 	ROWS = HEIGHT + 2 * R,
 	THREADS = 32 * HEIGHT,
-	SPAN = 4 + 2 * R, // words that the windows of four pixels reach over
+	SPAN = 4 + 2 * R, // words across the windows of four pixels
 };
 
 // filter_row adds one row of the window to the sums of the four pixels p.
@@ -43,26 +47,81 @@ DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const fl
 	}
 }
 
-DEVICE uint4 filter(const vf_args &args, const uint32_t *window, uint4 own) {
+DEVICE quad filter(const vf_args &args, const uint32_t *window, uint4 own) {
 	uint32_t p[4] = {own.x, own.y, own.z, own.w};
 	sums s[4] = {};
 	UNROLL_BY(VF_UNROLL)
 	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
-	return uint4{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])};
+	return {{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])}};
+}
+
+DEVICE changes changes_of(const vf_args &args, uint4 own, const quad &m, int x, int y) {
+	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
+	for (int k = 0; k < 4 && args.border == VF_SKIP; k++)
+		if (keeps(args, x + k, y)) c.of[k] = {0, 0, 0};
+	fill_pairs(args, x, c);
+	return c;
+}
+
+DEVICE float other_row(float v) { return bits_float(shuffle(float_bits(v), thread_x() ^ 16)); }
+
+// meet exchanges changes between two rows that share their chroma, by all threads of the warp:
+// those of the upper row make the chroma of the first two columns, those of the lower row that of
+// the others.
+struct meeting {
+	change mine, yours;
+};
+DEVICE meeting meet(const changes &c, bool lower) {
+	change left = sum(c.of[0], c.of[1]), right = sum(c.of[2], c.of[3]), yours = lower ? left : right;
+	return {lower ? right : left, {other_row(yours.r), other_row(yours.g), other_row(yours.b)}};
+}
+
+// store_halved stores chroma that is halved vertically.
+DEVICE void store_halved(const vf_args &args, int x, int y, const samples &s, const changes &c) {
+	bool lower = y & 1;
+	meeting m = meet(c, lower);
+	int pair = lower, cx = x / 2 + pair, cy = y >> 1;
+	if (2 * cx >= args.width || cy >= args.chroma_write) return;
+	change total = sum(m.mine, m.yours);
+	if (2 * cy + 1 >= args.height) total = lower ? sum(m.yours, m.yours) : sum(m.mine, m.mine);
+	store_pair(args, cx, cy, chroma_pair(args, s, pair, total));
+}
+
+// store_inside stores luma and chroma of NV12 for blocks inside the picture, without the checks of
+// the general path.
+DEVICE void store_inside(const vf_args &args, int x, int y, uint4 own, const quad &m) {
+	bool lower = y & 1;
+	int cy = y >> 1;
+	samples s = spread(args, load_vector(args, x, y));
+	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
+	meeting met = meet(c, lower);
+	store_u32(target(args, 0, y) + x, sample4_of(s.x, args.color.y, c, 1));
+	samples pair = {0, lower ? s.y >> 16 : s.y, lower ? s.z >> 16 : s.z, 0};
+	if (cy < args.chroma_write) store_u16(target(args, 1, cy) + x + 2 * lower, chroma_pair(args, pair, 0, sum(met.mine, met.yours)));
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint32_t *words = (uint32_t *)shared_memory();
-	int tx = thread_x(), ty = thread_y(), thread = ty * 32 + tx;
-	int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
-	load_tile<PITCH, ROWS, THREADS>(args, words, thread, x0 - HALO, y0 - R);
+	int lane = thread_x(), warp = thread_y();
+	int left = block_x() * WIDTH, top = block_y() * HEIGHT, column = warp % 2 * 64 + lane % 16 * 4, row = warp / 2 * 2 + lane / 16;
+	load_tile<PITCH, ROWS, THREADS>(args, words, warp * 32 + lane, left - HALO, top - R);
 	barrier();
-	const uint32_t *window = words + ty * PITCH + 4 * tx;
+	const uint32_t *window = words + row * PITCH + column;
 	uint4 own = *(const uint4 *)(window + R * PITCH + HALO);
-	uint4 out = kept(args, filter(args, window, own), own, x0 + 4 * tx, y0 + ty);
-	if (args.layout == VF_RGBA) return store_rows(args, x0 + 4 * tx, y0 + ty, out, out);
-	barrier();
-	*(uint4 *)(words + ty * WIDTH + 4 * tx) = out;
-	barrier();
-	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, words, thread, x0, y0);
+	int x = left + column, y = top + row;
+	bool exists = x < args.width && y < args.height;
+	quad m = filter(args, window, own);
+	if (args.layout == VF_RGBA) {
+		uint4 out = {word_of(m.of[0]), word_of(m.of[1]), word_of(m.of[2]), word_of(m.of[3])};
+		if (exists) store_rgba(args, x, y, kept(args, out, own, x, y));
+		return;
+	}
+	if (args.layout == VF_NV12 && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
+		return store_inside(args, x, y, own, m);
+	changes c = changes_of(args, own, m, x, y);
+	// Below an odd last row, that row supplies the chroma.
+	samples s = load_samples(args, x, y < args.height ? y : args.height - 1);
+	if (exists) store_luma(args, x, y, s, c);
+	if (args.sub_y) return store_halved(args, x, y, s, c);
+	if (exists) store_chroma(args, x, y, s, sum(c, c));
 }

@@ -1,11 +1,11 @@
-// What the 32 lanes of a warp do together, on the CPU: each lane hands over its part, and the driver does the operation
-// once all have come. Part of device_cpu.h.
+// The collective operations of a warp on the CPU: each lane hands over its part, and the driver
+// runs the operation once all have arrived. Included by device_cpu.h.
 #pragma once
 
 static void vf_meet(void *const *) {}
 DEVICE void warp_barrier() { vf_collect("warp_barrier", vf_meet, nullptr); }
 
-// Shuffles: the lane to take from, given the own number.
+// Shuffles: the source lane as a function of the own number.
 struct vf_shuffle {
 	uint32_t give;
 	int from;

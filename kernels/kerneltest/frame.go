@@ -1,4 +1,4 @@
-// Package kerneltest makes pictures for tests of filters, and says how two of them differ.
+// Package kerneltest generates test pictures for filters and compares frames.
 package kerneltest
 
 import (
@@ -11,8 +11,8 @@ import (
 
 const canary = 0xa5
 
-// Frame returns a frame whose rows are padded by an odd number of bytes, with canaries in the padding
-// and around the planes.
+// Frame returns a frame whose rows are padded by an odd number of bytes, with canaries in the
+// padding and around the planes.
 func Frame(format pipeline.Format) *pipeline.Frame {
 	var planes [4]pipeline.Plane
 	for i := range format.NumPlanes() {
@@ -27,7 +27,7 @@ func Frame(format pipeline.Format) *pipeline.Frame {
 	return pipeline.NewFrame(format, planes, nil, nil)
 }
 
-// CheckCanaries reports a write outside the rows of a Frame.
+// CheckCanaries fails the test if bytes between the rows of a Frame were written.
 func CheckCanaries(t *testing.T, what string, f *pipeline.Frame) {
 	t.Helper()
 	for i := range f.NumPlanes() {
@@ -48,7 +48,7 @@ func Noise(f *pipeline.Frame, rng *rand.Rand) {
 	EachSample(f, func(_, _, _ int) byte { return byte(rng.Uint32()) })
 }
 
-// Scene makes edges, slopes and grain, such as video has.
+// Scene draws edges, slopes and grain, like video.
 func Scene(f *pipeline.Frame, rng *rand.Rand) {
 	EachSample(f, func(plane, x, y int) byte {
 		v := 60 + 20*plane + (x*3+y*2)%97
@@ -57,6 +57,27 @@ func Scene(f *pipeline.Frame, rng *rand.Rand) {
 		}
 		return byte(v + int(rng.Uint32()%17) - 8)
 	})
+}
+
+// Beyond lists pictures of limited range that are one flat colour in 8-bit RGB but noisy in their
+// samples: lighter than white, darker than black, and a colour outside the RGB cube, each in any
+// matrix.
+var Beyond = map[string]func(f *pipeline.Frame, rng *rand.Rand){
+	"white":   beyond([2]int{236, 255}, [2]int{128, 128}),
+	"black":   beyond([2]int{0, 16}, [2]int{128, 128}),
+	"magenta": beyond([2]int{72, 92}, [2]int{250, 255}),
+}
+
+func beyond(luma, chroma [2]int) func(f *pipeline.Frame, rng *rand.Rand) {
+	return func(f *pipeline.Frame, rng *rand.Rand) {
+		EachSample(f, func(plane, _, _ int) byte {
+			of := chroma
+			if plane == 0 {
+				of = luma
+			}
+			return byte(of[0] + rng.IntN(of[1]-of[0]+1))
+		})
+	}
 }
 
 // EachSample sets every sample of a frame.
@@ -72,13 +93,13 @@ func EachSample(f *pipeline.Frame, value func(plane, x, y int) byte) {
 	}
 }
 
-// Difference is how two frames of one format differ.
+// Difference counts the samples in which two frames of one format differ.
 type Difference struct {
 	Samples, Count, Largest int
 	first                   string
 }
 
-// Compare compares the samples; what lies between rows does not count.
+// Compare compares all samples; padding between rows is ignored.
 func Compare(got, want *pipeline.Frame) (d Difference) {
 	for i := range want.NumPlanes() {
 		_, rows := want.PlaneSize(i)
@@ -108,7 +129,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s; %d of %d samples differ, by %d at most", d.first, d.Count, d.Samples, d.Largest)
 }
 
-// TooFar reports whether a sample is more than a level off, or more than one in a hundred are unlike.
+// TooFar reports whether any sample is more than one level off, or more than 1 % of them differ.
 func (d Difference) TooFar() bool { return d.Largest > 1 || d.Count*100 > d.Samples }
 
 // Merge adds up counts.

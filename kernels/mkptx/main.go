@@ -1,10 +1,13 @@
-// Command mkptx compiles the CUDA kernels to PTX: kernels/ptx/NAME.ptx.gz for every variant of the list, and nothing else is left
-// there. Run it in the top folder of the tree after a change below kernels/cuda or in kernels/variants.go.
+// Command mkptx compiles the CUDA kernels of the program and of the papers to PTX: one
+// ptx/NAME.ptx.gz in the library's folder for each variant. It removes all other files there. Run
+// it in the top folder of the tree after changing a *.cu or a list of variants.
 //
-//	go run ./kernels/mkptx [-check]  compile all; with -check compare instead, and fail where they differ
-//	go run ./kernels/mkptx -list     print what would be compiled, one variant a line: NAME SOURCE FLAGS...
+//	go run ./kernels/mkptx           compile all
+//	go run ./kernels/mkptx -check    compare with the existing files instead; fail if any differs
+//	go run ./kernels/mkptx -list     print one variant a line: NAME SOURCE FLAGS...
 //
-// PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with every driver since 2017.
+// PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with
+// every driver since 2017.
 package main
 
 import (
@@ -22,9 +25,10 @@ import (
 	"sync"
 
 	"vidfilter/kernels"
+	"vidfilter/lab/papers"
 )
 
-const folder = "kernels/ptx"
+var libraries = []*kernels.Library{kernels.Builtin, papers.Library}
 
 func main() {
 	list := flag.Bool("list", false, "print what would be compiled")
@@ -32,46 +36,56 @@ func main() {
 	clang := flag.String("clang", "clang-19", "the compiler")
 	flag.Parse()
 	if *list {
-		for _, v := range kernels.Variants() {
-			fmt.Println(v.Name, filepath.Join("kernels/cuda", v.Source()), strings.Join(v.Flags(), " "))
-		}
+		printList()
 		return
 	}
-	if err := makeAll(*clang, *check); err != nil {
-		fmt.Fprintln(os.Stderr, "mkptx:", err)
+	var failed error
+	for _, l := range libraries {
+		failed = errors.Join(failed, makeAll(l, *clang, *check))
+	}
+	if failed != nil {
+		fmt.Fprintln(os.Stderr, "mkptx:", failed)
 		os.Exit(1)
 	}
 }
 
-func makeAll(clang string, check bool) error {
-	texts, err := compileAll(clang, kernels.Variants())
+func printList() {
+	for _, l := range libraries {
+		for _, v := range l.Variants() {
+			fmt.Println(v.Name, v.SourceFile(), strings.Join(v.Flags(), " "))
+		}
+	}
+}
+
+func makeAll(l *kernels.Library, clang string, check bool) error {
+	texts, err := compileAll(clang, l.Variants())
 	if err != nil {
 		return err
 	}
 	if check {
-		return compare(texts)
+		return compare(l, texts)
 	}
 	for name, text := range texts {
-		if have(name) == string(text) {
-			continue // as another compressor may have written it
+		if have(l, name) == string(text) {
+			continue // another compressor may have written it
 		}
-		if err := write(name, text); err != nil {
+		if err := write(file(l, name), text); err != nil {
 			return err
 		}
 	}
-	for _, name := range stray(texts) {
-		if err := os.Remove(file(name)); err != nil {
+	for _, name := range stray(l, texts) {
+		if err := os.Remove(file(l, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func file(name string) string { return filepath.Join(folder, name+suffix) }
+func file(l *kernels.Library, name string) string { return filepath.Join(l.Folder, "ptx", name+suffix) }
 
 const suffix = ".ptx.gz"
 
-func write(name string, text []byte) error {
+func write(path string, text []byte) error {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
@@ -83,12 +97,12 @@ func write(name string, text []byte) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(file(name), b.Bytes(), 0o666)
+	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// have returns the module that is there, as this program was built with it; "" where there is none.
-func have(name string) string {
-	v, err := kernels.Named(name)
+// have returns the module embedded in this program, "" if there is none.
+func have(l *kernels.Library, name string) string {
+	v, err := l.Named(name)
 	if err != nil {
 		return ""
 	}
@@ -99,9 +113,9 @@ func have(name string) string {
 	return text
 }
 
-// stray returns the modules in the folder that no variant has.
-func stray(texts map[string][]byte) (names []string) {
-	files, _ := filepath.Glob(file("*"))
+// stray returns the modules in the folder that belong to no variant.
+func stray(l *kernels.Library, texts map[string][]byte) (names []string) {
+	files, _ := filepath.Glob(file(l, "*"))
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), suffix)
 		if _, ok := texts[name]; !ok {
@@ -111,11 +125,11 @@ func stray(texts map[string][]byte) (names []string) {
 	return names
 }
 
-// compare says which modules are not what their sources give.
-func compare(texts map[string][]byte) error {
-	bad := stray(texts)
+// compare reports modules that differ from their compiled sources.
+func compare(l *kernels.Library, texts map[string][]byte) error {
+	bad := stray(l, texts)
 	for name, text := range texts {
-		if have(name) != string(text) {
+		if have(l, name) != string(text) {
 			bad = append(bad, name)
 		}
 	}
@@ -147,7 +161,7 @@ func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, er
 	return texts, errs
 }
 
-// compile returns the PTX of a variant. Multiply-adds are only where the source asks for them.
+// compile returns the PTX of a variant. Multiply-adds are fused only where the source says so.
 func compile(clang string, v kernels.Variant) ([]byte, error) {
 	isa := "+ptx60"
 	switch {
@@ -159,7 +173,7 @@ func compile(clang string, v kernels.Variant) ([]byte, error) {
 	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O3", "-Wall", "-Werror",
 		"-Wno-unused-function", "-ffp-contract=off", "-mllvm", "-pragma-unroll-threshold=1000000", fmt.Sprintf("--cuda-gpu-arch=sm_%d", v.Compute), "-Xclang", "-target-feature", "-Xclang", isa}
 	args = append(args, v.Flags()...)
-	args = append(args, "-S", "-o", "-", filepath.Join("kernels/cuda", v.Source()))
+	args = append(args, "-I", "kernels/cuda", "-S", "-o", "-", v.SourceFile())
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(clang, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -169,7 +183,7 @@ func compile(clang string, v kernels.Variant) ([]byte, error) {
 	return tidy(stdout.Bytes()), nil
 }
 
-// tidy drops comments and blanks, which are a third of the text.
+// tidy drops comments and whitespace, a third of the text.
 func tidy(ptx []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(ptx) {

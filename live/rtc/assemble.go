@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	// missing is how long a packet is waited for that others have overtaken: long enough to have it sent again.
+	// missing is how long to wait for a packet that others have overtaken: enough for a
+	// retransmission.
 	missing = 120 * time.Millisecond
 
-	mostPackets = 1 << 12 // that wait for one that is missing
+	mostPackets = 1 << 12 // kept while one is missing
 	mostUnit    = 4 << 20 // bytes of a picture
-	mostLate    = 100     // packets in a row that come too late: then it is the numbers that have changed
+	mostLate    = 100     // late packets in a row that mean that the numbering has restarted
 )
 
 // unit is a coded picture.
@@ -23,16 +24,17 @@ type unit struct {
 	came time.Time
 }
 
-// assembler makes pictures of packets: it brings them into order, and hands on a picture with its last packet. (pion's SampleBuilder has
-// the first packet of the next picture come first, which is a picture's time later.) The zero value is ready.
+// assembler puts packets into order and returns a picture with its last packet. (pion's
+// SampleBuilder waits for the first packet of the next picture, which costs the interval between
+// two pictures.) The zero value is ready.
 type assembler struct {
 	began   bool
 	next    uint16 // the packet that comes next
 	ahead   map[uint16]*rtp.Packet
-	since   time.Time // since when next is missing, zero when it is not
+	since   time.Time // start of the wait for next, zero if it is not missing
 	late    int       // packets in a row that came too late
-	skip    bool      // up to a key frame: what comes builds on what was lost
-	torn    bool      // the picture of the time below has lost packets
+	skip    bool      // drop pictures up to a key frame, after a loss
+	torn    bool      // the current picture has lost packets
 	tornAt  uint32
 	depack  codecs.H264Packet
 	current unit
@@ -40,7 +42,7 @@ type assembler struct {
 	size    int  // bytes of its packets
 }
 
-// push takes a packet and returns the pictures that are whole. lost tells that only a key frame helps.
+// push takes a packet and returns the completed pictures. lost means that only a key frame helps.
 func (a *assembler) push(now time.Time, p *rtp.Packet) (all []unit, lost bool) {
 	if !a.began {
 		a.began, a.next, a.ahead = true, p.SequenceNumber, map[uint16]*rtp.Packet{}
@@ -70,11 +72,11 @@ func (a *assembler) push(now time.Time, p *rtp.Packet) (all []unit, lost bool) {
 		all = a.take(now, p, all)
 		p = a.ahead[a.next]
 	}
-	a.since = now // where others are still ahead, another one is missing
+	a.since = now // if others are still ahead, another one is missing
 	return all, a.skip
 }
 
-// jump returns the first packet behind the gap. Its picture may be without its beginning.
+// jump returns the first packet behind the gap. Its picture may lack its beginning.
 func (a *assembler) jump() *rtp.Packet {
 	first := int16(-1)
 	for n := range a.ahead {
@@ -88,7 +90,7 @@ func (a *assembler) jump() *rtp.Packet {
 	return p
 }
 
-// lose gives up the picture that has begun, and those up to a key frame.
+// lose drops the picture in progress, and all up to the next key frame.
 func (a *assembler) lose() {
 	a.skip, a.open = true, false
 	a.depack, a.size = codecs.H264Packet{}, 0
@@ -98,7 +100,7 @@ func (a *assembler) lose() {
 // take takes the next packet in order.
 func (a *assembler) take(now time.Time, p *rtp.Packet, all []unit) []unit {
 	if len(p.Payload) == 0 {
-		return all // padding, by which senders measure the line
+		return all // padding: probes of the sender's bandwidth estimator
 	}
 	if a.torn && p.Timestamp == a.tornAt {
 		return all

@@ -11,7 +11,7 @@ import (
 	"github.com/pion/rtp/codecs"
 )
 
-// pictures makes packets of pictures, the first of which, and each tenth, is a key frame. Numbers wrap.
+// pictures packetizes pictures; the first and every tenth is a key frame. Sequence numbers wrap.
 func pictures(n int) (coded [][]byte, packets [][]*rtp.Packet) {
 	number := uint16(65530)
 	for i := range n {
@@ -113,7 +113,7 @@ func TestAssembleUnmarked(t *testing.T) {
 	f.check(t, coded...)
 }
 
-// A packet that comes when it was asked for again holds all up, and loses nothing.
+// A retransmitted packet delays all pictures and loses none.
 func TestAssembleLate(t *testing.T) {
 	coded, packets := pictures(8)
 	var f feeder
@@ -129,7 +129,7 @@ func TestAssembleLate(t *testing.T) {
 	f.check(t, coded[:4]...)
 }
 
-// A packet that never comes costs the pictures up to a key frame.
+// A packet that never comes costs the pictures up to the next key frame.
 func TestAssembleLost(t *testing.T) {
 	coded, packets := pictures(25)
 	for name, leave := range map[string]func(p []*rtp.Packet) []*rtp.Packet{
@@ -154,7 +154,7 @@ func TestAssembleLost(t *testing.T) {
 	}
 }
 
-// A sender that begins again with other numbers is followed.
+// A sender that restarts with other sequence numbers is followed.
 func TestAssembleOtherNumbers(t *testing.T) {
 	coded, packets := pictures(200)
 	var f feeder
@@ -171,7 +171,7 @@ func TestAssembleOtherNumbers(t *testing.T) {
 	}
 }
 
-// Packets that mean nothing bring nothing down.
+// Malformed packets do no harm.
 func FuzzAssemble(f *testing.F) {
 	f.Add([]byte{5, 0, 0x65, 1, 2, 3, 4, 5, 1, 0x7c, 0x85, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -14,6 +14,7 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live"
 )
 
@@ -60,7 +61,7 @@ func (s *Server) newCamera(o offer) (c *camera, err error) {
 	return c, err
 }
 
-// equipCamera adds reports, what senders estimate the line by, and the wish for packets that were lost.
+// equipCamera adds reports, bandwidth feedback, and requests for lost packets.
 func equipCamera(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
 	reports, err := report.NewReceiverInterceptor(report.WithReceiverLoggerFactory(silence))
 	if err != nil {
@@ -74,7 +75,8 @@ func equipCamera(media *webrtc.MediaEngine, registry *interceptor.Registry) erro
 		return err
 	}
 	registry.Add(again)
-	if err := webrtc.ConfigureSimulcastExtensionHeaders(media); err != nil { // they tell which packets are of which section, too
+	// The extensions also map packets to sections.
+	if err := webrtc.ConfigureSimulcastExtensionHeaders(media); err != nil {
 		return err
 	}
 	return webrtc.ConfigureTWCCSenderWithOptions(media, registry, twcc.WithLoggerFactory(silence))
@@ -117,7 +119,7 @@ func (c *camera) read(ctx context.Context, track *webrtc.TrackRemote, units chan
 		for _, u := range all {
 			select {
 			case units <- u:
-			default: // the decoder is late: it begins again with a key frame
+			default: // the decoder is late: restart at a key frame
 				a.skip, lost = true, true
 			}
 		}
@@ -131,7 +133,10 @@ func (c *camera) read(ctx context.Context, track *webrtc.TrackRemote, units chan
 func (c *camera) decode(track *webrtc.TrackRemote, units <-chan unit) {
 	var clock senderClock
 	for u := range units {
-		if c.feed.Push(u.data, clock.at(u)) != nil {
+		err := c.feed.Push(u.data, clock.at(u))
+		if errors.Is(err, live.ErrTooLarge) {
+			wake.Up(c.peer.over)
+		} else if err != nil {
 			c.askKey(track)
 		}
 	}
@@ -145,11 +150,11 @@ func (c *camera) askKey(track *webrtc.TrackRemote) {
 		return
 	}
 	c.asked = time.Now()
-	// One that is lost is asked for again, as long as pictures come that cannot be decoded.
+	// If the request is lost, the next picture that cannot be decoded repeats it.
 	_ = c.peer.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(track.SSRC())}})
 }
 
-// close gives the place to another one. cause is why the session has ended.
+// close frees the place for another camera. cause is why the session has ended.
 func (c *camera) close(cause error) {
 	reason := ""
 	for _, e := range []error{errLost, errNever, errEnded} {
@@ -160,7 +165,8 @@ func (c *camera) close(cause error) {
 	c.feed.Close(reason)
 }
 
-// senderClock tells when pictures were taken: RTP's times begin anywhere, so that of the first picture is when it came in.
+// senderClock estimates capture times. RTP's timestamps start at a random value, so the first
+// picture counts from its arrival.
 type senderClock struct {
 	began bool
 	last  uint32

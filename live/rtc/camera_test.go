@@ -14,14 +14,14 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
-	"vidfilter/encode"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/live"
+	"vidfilter/live/preview"
 	"vidfilter/pipeline"
 )
 
-// sender is a client that sends a picture that moves.
+// sender is a client that sends moving pictures.
 type sender struct {
 	*client
 	track *webrtc.TrackLocalStaticRTP
@@ -58,11 +58,11 @@ func (r *rig) camera(profile string) *sender {
 	return s
 }
 
-// film sends 60 pictures a second until ctx ends. Each is of one brightness, that of its number.
+// film sends 60 pictures a second until ctx ends. Their brightness encodes their number.
 func (s *sender) film(ctx context.Context, cpu *kernels.CPU) {
 	pool := pipeline.NewPool(cpu, 2)
 	defer pool.Close()
-	p, err := encode.NewPreview(encode.PreviewOptions{Kind: encode.PreviewAVC, View: encode.ViewOriginal, FrameRate: 60, Threads: 1})
+	p, err := preview.New(preview.Options{Kind: preview.AVC, View: preview.ViewOriginal, FrameRate: 60, Threads: 1})
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -77,7 +77,7 @@ func (s *sender) film(ctx context.Context, cpu *kernels.CPU) {
 		}
 		noise := rand.New(rand.NewPCG(uint64(n), 1))
 		kerneltest.EachSample(f, func(plane, x, y int) byte { return byte(40 + n%160 + noise.IntN(24)) })
-		packet, err := p.Encode(f, f, encode.Stamp{Time: float64(n) * 1000 / 60}, s.wish.Swap(false))
+		packet, err := p.Encode(f, f, preview.Stamp{Time: float64(n) * 1000 / 60}, s.wish.Swap(false))
 		f.Release()
 		if err != nil {
 			s.t.Error(err)
@@ -117,7 +117,7 @@ func (s *sender) write(picture []byte, number uint16, at uint32) uint16 {
 	return number
 }
 
-// What a camera sends by WHIP goes through the filter, also after a loss.
+// Pictures sent by WHIP go through the filter, also after a loss.
 func TestFilm(t *testing.T) {
 	r := open(t, 4, remote(), small)
 	c := r.camera("")
@@ -175,7 +175,7 @@ func TestFilm(t *testing.T) {
 	}
 }
 
-// spread is how much the samples of a row differ.
+// spread measures the difference of samples within a row.
 func spread(f *pipeline.Frame) (sum float64) {
 	row := f.Row(0, f.Height/2)
 	for x := range len(row) - 1 {
@@ -185,7 +185,7 @@ func spread(f *pipeline.Frame) (sum float64) {
 	return sum
 }
 
-// A sender that vanishes makes room, and the page is told why.
+// A sender that vanishes makes room, and the page gets the reason.
 func TestFilmIsCutOff(t *testing.T) {
 	cam := remote()
 	r := open(t, 4, cam, small)

@@ -14,10 +14,10 @@ import (
 // MaxOffer is how many bytes an offer may have.
 const MaxOffer = 64 << 10
 
-// Paths returns the paths that Handler answers; those that end in a slash with what lies below.
+// Paths returns the paths that Handler answers; one that ends in a slash includes those below it.
 func Paths() []string { return []string{"/whep", "/whep/", "/whip", "/whip/"} }
 
-// Handler answers /whep and /whip and what lies below them.
+// Handler answers /whep, /whip and the paths below them.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for kind, open := range map[string]func(context.Context, offer) (*session, string, error){"whep": s.view, "whip": s.film} {

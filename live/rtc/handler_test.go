@@ -98,7 +98,7 @@ func TestCameraOffers(t *testing.T) {
 	}
 }
 
-// What OBS sends looks like this: sound first, credentials above all sections, no candidates.
+// An offer like OBS's: audio first, credentials above all sections, no candidates.
 const obs = "v=0\r\no=rtc 3877212184 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\na=group:LS 0 1\r\na=msid-semantic:WMS *\r\n" +
 	"a=setup:actpass\r\na=ice-ufrag:abcd\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\na=ice-options:ice2,trickle\r\na=fingerprint:sha-256 " +
 	"4E:7F:77:DB:7E:A3:A6:4E:5D:27:EB:39:D2:1B:96:9F:91:C9:58:8B:30:B4:AA:0F:77:60:5A:F3:86:60:03:F3\r\n" +
@@ -107,7 +107,7 @@ const obs = "v=0\r\no=rtc 3877212184 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=gro
 	"m=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\na=sendonly\r\na=ssrc:3388068601 cname:x\r\na=msid:x x-video\r\na=rtcp-mux\r\n" +
 	"a=rtpmap:96 H264/90000\r\na=rtcp-fb:96 nack\r\na=rtcp-fb:96 nack pli\r\na=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1\r\n"
 
-// The sound is refused, and the candidates are with the video, where the sender looks for them.
+// The audio is refused; the candidates are with the video, where the sender looks for them.
 func TestAnswerToOBS(t *testing.T) {
 	r := open(t, 1, remote(), small)
 	resp := r.do("POST", "/whip", obs)
@@ -126,7 +126,7 @@ func TestAnswerToOBS(t *testing.T) {
 	}
 }
 
-// Offers whose sections are not bundled, or are in a group of another kind first, are answered alike.
+// Offers without a bundle, or with a group of another kind first, get the same answer.
 func TestBundles(t *testing.T) {
 	r := open(t, 9, nil, small)
 	for name, c := range map[string]struct{ old, new, group string }{
@@ -153,7 +153,7 @@ func TestBundles(t *testing.T) {
 	}
 }
 
-// Nothing that is offered brings the server down, and what is refused leaves nothing behind.
+// No offer crashes the server, and refused ones leave nothing behind.
 func FuzzOffer(f *testing.F) {
 	f.Add([]byte(obs))
 	f.Add([]byte(strings.ReplaceAll(obs, "sendonly", "recvonly")))

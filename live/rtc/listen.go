@@ -9,10 +9,11 @@ import (
 	"github.com/pion/logging"
 )
 
-// silence swallows what pion has to say: what strangers send does not belong on the terminal.
+// silence drops pion's log, which would print text from strangers to the terminal.
 var silence = &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
 
-// buffer is what the kernel may hold for us: a few key frames, since a decoder may be late.
+// buffer is the size of the kernel's socket buffer: a few key frames, since the decoder may be
+// late.
 const buffer = 2 << 20
 
 // listen takes the UDP port of that number, or any.
@@ -29,7 +30,7 @@ func listen(page *net.TCPAddr) (ice.UDPMux, error) {
 
 func listenOn(ip net.IP, zone string, port int) (ice.UDPMux, error) {
 	log := silence.NewLogger("ice")
-	if ip.IsUnspecified() { // one socket for each address, so that answers leave from the one that was asked
+	if ip.IsUnspecified() { // a socket for each address, so that replies come from the right one
 		networks := []ice.NetworkType{ice.NetworkTypeUDP4}
 		if ip.To4() == nil {
 			networks = append(networks, ice.NetworkTypeUDP6)

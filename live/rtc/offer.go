@@ -24,10 +24,10 @@ func refuse(code int, format string, args ...any) error {
 
 const (
 	mostMedia      = 16 // sections of an offer
-	mostCandidates = 64 // addresses that a peer may have us try
+	mostCandidates = 64 // limits the addresses to try for a peer
 )
 
-// offer is what a peer proposes.
+// offer is a peer's parsed SDP offer.
 type offer struct {
 	sdp    string
 	loose  bool     // its sections are not bundled
@@ -40,11 +40,11 @@ type offer struct {
 type format struct {
 	payload webrtc.PayloadType
 	fmtp    string // as the peer gave it
-	profile byte   // profile_idc, 66 where nothing is said
-	mode    string // packetization-mode, "" where nothing is said
+	profile byte   // profile_idc, 66 by default
+	mode    string // packetization-mode, "" if absent
 }
 
-// highProfile is the profile_idc of what encode.Preview makes unless it is told otherwise.
+// highProfile is the default profile_idc of preview.Encoder.
 const highProfile = 100
 
 func parseOffer(body []byte) (offer, error) {
@@ -90,8 +90,9 @@ func parseOffer(body []byte) (offer, error) {
 	return o, err
 }
 
-// bundle leaves in an offer no bundle but that of the one section that will be used, and says whether there was none: pion refuses sections
-// outside of bundles, sees the first group only, and takes the credentials of the first section, which may be one that is refused.
+// bundle reduces an offer's bundles to that of the one section in use, and reports whether there
+// was none. pion refuses sections outside of bundles, sees the first group only, and takes the
+// credentials of the first section, which may be a refused one.
 func bundle(d *sdp.SessionDescription, mid string) (loose bool) {
 	kept := []sdp.Attribute{{Key: "group", Value: "BUNDLE " + mid}}
 	loose = true
@@ -107,7 +108,7 @@ func bundle(d *sdp.SessionDescription, mid string) (loose bool) {
 	return loose
 }
 
-// printable cuts what repeats a stranger's words.
+// printable makes a stranger's text safe to repeat, and short.
 func printable(s string) string {
 	const enough = 200
 	s = strings.Map(func(c rune) rune {
@@ -119,7 +120,7 @@ func printable(s string) string {
 	return s[:min(len(s), enough)]
 }
 
-// directions says whether a peer sends and takes the media of a section.
+// directions reports whether a peer sends, and receives, the media of a section.
 func directions(m *sdp.MediaDescription, d *sdp.SessionDescription) (sends, accept bool) {
 	for _, all := range [][]sdp.Attribute{m.Attributes, d.Attributes} {
 		for _, a := range all {
@@ -168,8 +169,8 @@ func h264Formats(m *sdp.MediaDescription) (all []format) {
 	return all
 }
 
-// toSend chooses how a player is sent the picture: with the profile that takes fewest bits, else with one that all decoders take. A
-// picture does not go into packets one unit each, as mode 0 has it.
+// toSend chooses the player's format: the profile that needs fewest bits, else the one that all
+// decoders support. Mode 0 is out: it puts each unit in a single packet, too small for a picture.
 func (o offer) toSend() (chosen format, baseline bool, err error) {
 	rank := func(f format) int {
 		switch {
@@ -197,7 +198,8 @@ func (o offer) toSend() (chosen format, baseline bool, err error) {
 	return chosen, best < 3, nil
 }
 
-// toReceive returns how a camera may send: as it likes, whatever it offers can be decoded.
+// toReceive returns the formats for a camera: its own choice, since all that it may offer can be
+// decoded.
 func (o offer) toReceive() ([]format, error) {
 	if !o.sends {
 		return nil, refuse(http.StatusNotAcceptable, "the offer sends no video: this is for cameras, /whep is for players")

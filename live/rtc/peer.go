@@ -11,16 +11,18 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/sdp/v3"
 	"github.com/pion/webrtc/v4"
+
+	"vidfilter/internal/wake"
 )
 
 // peer is one connection.
 type peer struct {
 	pc        *webrtc.PeerConnection
 	connected chan struct{} // holds an element once it is connected
-	over      chan struct{} // holds one once it is not and will not be
+	over      chan struct{} // holds one once it has failed for good
 }
 
-// feedback is what peers may tell of the video they get.
+// feedback lists the RTCP feedback that peers may send.
 var feedback = []webrtc.RTCPFeedback{
 	{Type: webrtc.TypeRTCPFBNACK}, {Type: webrtc.TypeRTCPFBNACK, Parameter: "pli"}, {Type: webrtc.TypeRTCPFBCCM, Parameter: "fir"},
 	{Type: webrtc.TypeRTCPFBGoogREMB}, {Type: webrtc.TypeRTCPFBTransportCC},
@@ -34,7 +36,7 @@ func codecOf(f format) webrtc.RTPCodecParameters {
 	}
 }
 
-// newPeer returns a connection for H.264 in some formats. equip adds what goes over the packets.
+// newPeer returns a connection for H.264 in some formats. equip adds the interceptors.
 func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *interceptor.Registry) error) (*peer, error) {
 	s.mu.Lock()
 	mux, loopback := s.mux, s.loopback
@@ -61,9 +63,9 @@ func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *inte
 	pc.OnConnectionStateChange(func(st webrtc.PeerConnectionState) {
 		switch st {
 		case webrtc.PeerConnectionStateConnected:
-			poke(p.connected)
+			wake.Up(p.connected)
 		case webrtc.PeerConnectionStateFailed, webrtc.PeerConnectionStateClosed:
-			poke(p.over)
+			wake.Up(p.over)
 		}
 	})
 	return p, nil
@@ -73,19 +75,12 @@ func settings(mux ice.UDPMux, loopback bool) webrtc.SettingEngine {
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetICEUDPMux(mux)
 	e.SetIncludeLoopbackCandidate(loopback)
-	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled) // names that other machines' browsers make up mean nothing here
+	// Other machines' mDNS names cannot be resolved here.
+	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6})
 	e.DisableActiveTCP(true)
 	e.SetICETimeouts(silent, gone, beat)
 	return e
-}
-
-// poke leaves a message for who waits for c, unless one lies there.
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // answer takes an offer and returns the answer, with all candidates.
@@ -109,8 +104,9 @@ func (p *peer) answer(ctx context.Context, o offer) (string, error) {
 	return mend(p.pc.LocalDescription().SDP, o.loose)
 }
 
-// mend moves the candidates to the section that is not refused: pion has them in the first one, which may be an audio section, and where
-// that is refused players do not look there. Where the offer had no bundle, nor has the answer.
+// mend moves the candidates to the accepted section. pion puts them in the first one, which may be
+// a refused audio section, where players do not look. Without a bundle in the offer the answer
+// gets none.
 func mend(answer string, loose bool) (string, error) {
 	var d sdp.SessionDescription
 	if err := d.UnmarshalString(answer); err != nil {

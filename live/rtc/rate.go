@@ -16,13 +16,13 @@ const (
 	maxRate   = 40_000_000
 )
 
-// rate decides how many bits a second a player is sent: by pion's estimate where the player tells when packets come in, else by how many
-// it has lost; never more than it says it takes.
+// rate chooses a player's bitrate: by pion's estimate if the player reports arrival times, else by
+// its losses; never above the player's own limit.
 type rate struct {
 	line cc.BandwidthEstimator // set before the first call
 
 	mu     sync.Mutex
-	told   bool    // the player tells when packets come in
+	told   bool    // the player reports arrival times
 	most   float64 // that it takes
 	byLoss float64
 	judged time.Time
@@ -30,14 +30,14 @@ type rate struct {
 
 func newRate() *rate { return &rate{most: math.Inf(1), byLoss: firstRate} }
 
-// heard notes that the player tells when packets come in.
+// heard notes that the player reports arrival times.
 func (r *rate) heard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.told = true
 }
 
-// limit notes what the player takes, by its own estimate.
+// limit records the player's own estimate of its bandwidth.
 func (r *rate) limit(bits float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,8 @@ func (r *rate) limit(bits float64) {
 	}
 }
 
-// lost takes the share of packets that did not come in since the report before. Few lost packets are the line's, many are our own doing.
+// lost takes the share of packets lost since the last report. A small loss is the line's, a large
+// one is our own doing.
 func (r *rate) lost(now time.Time, share float64) {
 	const pause = 500 * time.Millisecond
 	r.mu.Lock()

@@ -1,12 +1,13 @@
-// Package rtc shows a live session to players that speak WHEP, and takes the pictures of senders that speak WHIP: WebRTC, offered and
-// answered over HTTP, with the pictures over UDP.
+// Package rtc serves a live session to WHEP players and takes the pictures of WHIP senders:
+// WebRTC, negotiated over HTTP, with media over UDP.
 //
-//	POST   /whep       an offer (application/sdp): 201, the answer, and the session in Location; the filtered picture as H.264, no sound
+//	POST   /whep       an offer (application/sdp): 201, the answer, and the session in
+//	                   Location; the filtered picture as H.264, no sound
 //	POST   /whip       the same for a camera, where the session's input is a browser's
 //	DELETE /whep/ID, /whip/ID    ends it
 //
-// Offers are answered with all candidates at once, so there is no PATCH; there is no STUN and no TURN server either. Errors are a
-// sentence of plain text. Who may ask is the caller's business, as are limits on the length of what is sent.
+// Answers hold all candidates, so there is no PATCH, and neither STUN nor TURN is used. Errors are
+// a sentence of plain text. The caller checks access and limits the length of requests.
 package rtc
 
 import (
@@ -25,15 +26,15 @@ import (
 // Options of New.
 type Options struct {
 	Session *live.Session
-	Remote  *live.Remote // the camera of a browser, nil when that is not the input
+	Remote  *live.Remote // the browser camera, nil for other inputs
 	Input   string       // its name, for people
 	Threads int          // of each viewer's encoder, 0 for the program's choice
 
-	// Enter counts a viewer in until leave is called, where there is room for one more.
+	// Enter counts a viewer in until leave is called, if there is room for one more.
 	Enter func() (leave func(), ok bool)
 }
 
-// Server answers offers. Its methods may be called from any goroutine.
+// Server answers offers. It is safe for concurrent use.
 type Server struct {
 	o      Options
 	ctx    context.Context
@@ -46,14 +47,15 @@ type Server struct {
 	sessions map[string]*session
 }
 
-// New returns a server that refuses offers up to Listen. The caller closes it, before the session ends.
+// New returns a server that refuses offers until Listen. The caller closes it before the session
+// ends.
 func New(o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{o: o, ctx: ctx, cancel: cancel, sessions: map[string]*session{}}
 }
 
-// Listen takes a UDP port on the address on which the page is served, with the same number where it is free; on all addresses of this
-// machine where that is unspecified. It is called once.
+// Listen opens a UDP port at the page's address, with the same number if it is free; at all
+// addresses of this machine if that is unspecified. It is called once.
 func (s *Server) Listen(page net.Addr) error {
 	addr, ok := page.(*net.TCPAddr)
 	if !ok {
@@ -86,7 +88,7 @@ func (s *Server) Close() {
 }
 
 const (
-	patience = 15 * time.Second // for a peer that has got its answer to connect
+	patience = 15 * time.Second // for a peer to connect after the answer
 	silent   = 5 * time.Second  // after which a peer counts as disconnected
 	gone     = 10 * time.Second // how long it may then take to come back
 	beat     = 2 * time.Second
@@ -97,7 +99,7 @@ type session struct {
 	kind, id string
 	peer     *peer
 	end      context.CancelCauseFunc
-	done     chan struct{} // closed when nothing of it is left
+	done     chan struct{} // closed after its end
 }
 
 // Why a session ends.
@@ -108,7 +110,8 @@ var (
 	errEnded   = errors.New("there are no more pictures")
 )
 
-// start runs a session in the background: run until its context ends, then the connection's end, then after.
+// start runs a session in the background: run until its context ends, then closes the connection,
+// then calls after.
 func (s *Server) start(kind string, p *peer, run func(ctx context.Context), after func(cause error)) (*session, bool) {
 	ctx, end := context.WithCancelCause(s.ctx)
 	x := &session{kind: kind, id: rand.Text(), peer: p, end: end, done: make(chan struct{})}
@@ -143,7 +146,7 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 	return x, true
 }
 
-// remove ends a session and waits until it is gone, though not for ever.
+// remove ends a session and waits for its end, for a limited time.
 func (s *Server) remove(kind, id string) bool {
 	s.mu.Lock()
 	x := s.sessions[id]

@@ -23,7 +23,7 @@ import (
 
 const token = "the-token"
 
-// rig is a session with its page and this package beneath it, on the loopback interface.
+// rig is a session with its page and a Server, on the loopback interface.
 type rig struct {
 	t       testing.TB
 	ctx     context.Context
@@ -34,7 +34,7 @@ type rig struct {
 	rtc     *Server
 }
 
-// open starts a session, of the test picture where no remote is given.
+// open starts a session, of the test picture unless remote is given.
 func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
@@ -89,7 +89,7 @@ func within(t testing.TB, what string, f func()) {
 	}
 }
 
-// do sends a request with the token; more are headers, name and value by turns.
+// do sends a request with the token; more are pairs of header names and values.
 func (r *rig) do(method, path, body string, more ...string) *http.Response {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.ctx, method, r.url+path, strings.NewReader(body))
@@ -112,7 +112,7 @@ func (r *rig) do(method, path, body string, more ...string) *http.Response {
 	return resp
 }
 
-// said returns what a response says.
+// said returns the body of a response.
 func said(t testing.TB, resp *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(resp.Body)
@@ -151,7 +151,7 @@ type client struct {
 	tracks   chan *webrtc.TrackRemote
 }
 
-// newClient returns a client that knows what pion knows, or H.264 of one profile alone.
+// newClient returns a client with pion's formats, or with one H.264 profile alone.
 func (r *rig) newClient(profile string) *client {
 	r.t.Helper()
 	var media webrtc.MediaEngine
@@ -174,7 +174,7 @@ func (r *rig) newClient(profile string) *client {
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetIncludeLoopbackCandidate(true)
 	e.SetIPFilter(net.IP.IsLoopback)
-	e.DisableSRTPReplayProtection(true) // to see what is sent again
+	e.DisableSRTPReplayProtection(true) // so that the test sees retransmissions
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
@@ -186,7 +186,7 @@ func (r *rig) newClient(profile string) *client {
 	return c
 }
 
-// offer returns an offer for what has been added.
+// offer returns an offer for the tracks added so far.
 func (c *client) offer() string {
 	c.t.Helper()
 	gathered := webrtc.GatheringCompletePromise(c.pc)
@@ -218,7 +218,7 @@ func (c *client) connect(path string) {
 	}
 }
 
-// player offers to take video, and sound where it is asked to.
+// player offers to receive video, and audio if asked to.
 func (r *rig) player(profile string, sound bool) *client {
 	r.t.Helper()
 	c := r.newClient(profile)
@@ -234,7 +234,7 @@ func (r *rig) player(profile string, sound bool) *client {
 	return c
 }
 
-// track waits for what the server sends.
+// track waits for the server's track.
 func (c *client) track() *webrtc.TrackRemote {
 	c.t.Helper()
 	select {
@@ -246,7 +246,7 @@ func (c *client) track() *webrtc.TrackRemote {
 	}
 }
 
-// screen decodes what a track brings.
+// screen decodes the pictures of a track.
 type screen struct {
 	c     *client
 	track *webrtc.TrackRemote
@@ -257,7 +257,7 @@ type screen struct {
 
 func (c *client) screen() *screen { return &screen{c: c, track: c.track()} }
 
-// next returns the next picture as it is coded.
+// next returns the next encoded picture.
 func (s *screen) next() unit {
 	s.c.t.Helper()
 	for len(s.ready) == 0 {

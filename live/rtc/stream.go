@@ -12,13 +12,14 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
-	"vidfilter/encode"
+	"vidfilter/live/preview"
 )
 
 const (
 	playoutDelayURI = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
 
-	// mostPayload leaves room for all headers and for tunnels in the 1280 bytes that every IPv6 line takes.
+	// mostPayload leaves room for all headers and for tunnels within IPv6's minimum MTU of 1280
+	// bytes.
 	mostPayload = 1140
 )
 
@@ -28,7 +29,7 @@ var startCode = []byte{0, 0, 0, 1}
 // stream puts pictures into packets.
 type stream struct {
 	track    *webrtc.TrackLocalStaticRTP
-	delayID  uint8 // of the header extension that asks players not to wait, 0 where they do not know it
+	delayID  uint8 // of the header extension for playout delay, 0 if the player lacks it
 	payloads codecs.H264Payloader
 	sets     []byte // the parameter sets, in Annex B
 	unit     []byte
@@ -48,8 +49,8 @@ func (v *viewer) newStream() *stream {
 	return s
 }
 
-// configure takes the parameter sets, which go in front of each key frame.
-func (s *stream) configure(c *encode.PreviewConfig) (err error) {
+// configure takes the parameter sets to send in front of each key frame.
+func (s *stream) configure(c *preview.Config) (err error) {
 	s.sets, err = parameterSets(c.Description)
 	return err
 }
@@ -57,7 +58,7 @@ func (s *stream) configure(c *encode.PreviewConfig) (err error) {
 // errDescription is an avcC that is not one.
 var errDescription = errors.New("rtc: the encoder's description is cut off")
 
-// parameterSets returns what avcC (ISO 14496-15, 5.3.3.1) holds as Annex B: SPS, then PPS.
+// parameterSets returns the SPS and PPS of an avcC (ISO 14496-15, 5.3.3.1) as Annex B.
 func parameterSets(avcc []byte) (sets []byte, err error) {
 	if len(avcc) < 6 {
 		return nil, errDescription
@@ -69,7 +70,8 @@ func parameterSets(avcc []byte) (sets []byte, err error) {
 	return sets, err
 }
 
-// setList appends units that follow their number, in some bits of the first byte, and have 2 bytes of length each.
+// setList appends units: their number, in some bits of the first byte, then each with a length of
+// 2 bytes.
 func setList(sets, list []byte, mask byte) (all, rest []byte, err error) {
 	if len(list) == 0 {
 		return nil, nil, errDescription
@@ -99,8 +101,8 @@ func annexB(dst, units []byte) []byte {
 	return dst
 }
 
-// picture sends a picture that was taken at a time, at a few times the bits a second that the line takes.
-func (s *stream) picture(ctx context.Context, p encode.Packet, taken time.Time, bits float64) error {
+// picture sends a picture with its capture time, at a few times the line's bitrate.
+func (s *stream) picture(ctx context.Context, p preview.Packet, taken time.Time, bits float64) error {
 	s.unit = s.unit[:0]
 	if p.Key {
 		s.unit = append(s.unit, s.sets...)
@@ -114,7 +116,8 @@ func (s *stream) picture(ctx context.Context, p encode.Packet, taken time.Time, 
 		}
 		h := rtp.Header{Version: 2, Marker: i == len(payloads)-1, SequenceNumber: s.sequence, Timestamp: at}
 		if s.delayID != 0 {
-			if err := h.SetExtension(s.delayID, []byte{0, 0, 0}); err != nil { // at least and at most 0
+			// minimum and maximum delay 0
+			if err := h.SetExtension(s.delayID, []byte{0, 0, 0}); err != nil {
 				return err
 			}
 		}
@@ -127,7 +130,7 @@ func (s *stream) picture(ctx context.Context, p encode.Packet, taken time.Time, 
 	return nil
 }
 
-// mediaClock gives pictures RTP's times: those when they were taken, of Unix time, each later than the one before.
+// mediaClock maps capture times, in Unix time, to RTP timestamps that always rise.
 type mediaClock struct {
 	began  bool
 	offset int64
@@ -135,7 +138,7 @@ type mediaClock struct {
 }
 
 func (c *mediaClock) at(taken time.Time) uint32 {
-	const longest = clockRate // a second: a clock that was set goes on from where it was
+	const longest = clockRate // a second: a larger step is a clock that was set
 	t := taken.UnixMicro()*(clockRate/1000)/1000 + c.offset
 	switch {
 	case !c.began:
@@ -149,14 +152,14 @@ func (c *mediaClock) at(taken time.Time) uint32 {
 	return uint32(t)
 }
 
-// pace spreads what is more than an ordinary picture, so that a key frame does not overflow what stands between here and the player.
+// pace spreads large pictures over time, so that a key frame does not overflow buffers on the way.
 type pace struct {
-	free time.Time // when the line has taken all that was sent
+	free time.Time // when the line becomes idle
 }
 
 const (
-	haste = 4                     // times the bits a second that are aimed at
-	burst = 50 * time.Millisecond // of the bits a second that are aimed at, may go at once: a picture and a half
+	haste = 4                     // times the target bitrate
+	burst = 50 * time.Millisecond // at the target bitrate may go at once: a picture and a half
 )
 
 // wait waits until size bytes may go.

@@ -28,7 +28,7 @@ func TestParameterSets(t *testing.T) {
 	}
 }
 
-// Times follow the capture, rise always, and go on where a clock was set back.
+// Timestamps follow the capture, always rise, and continue when the clock is set back.
 func TestMediaClock(t *testing.T) {
 	var c mediaClock
 	at := time.UnixMicro(1_700_000_000_123_456)
@@ -63,7 +63,7 @@ func TestSenderClock(t *testing.T) {
 	}
 }
 
-// An ordinary picture goes at once; a large one takes its time.
+// An ordinary picture is sent at once; a large one is spread over time.
 func TestPace(t *testing.T) {
 	const bits = 8e6
 	send := func(p *pace, bytes int) time.Duration {
@@ -139,7 +139,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Packets that the player has lost are sent again, and no more bits than it takes.
+// Lost packets are sent again, within the player's bitrate.
 func TestFeedback(t *testing.T) {
 	r := open(t, 1, nil, small)
 	c := r.player("", false)

@@ -17,8 +17,8 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
-	"vidfilter/encode"
 	"vidfilter/live"
+	"vidfilter/live/preview"
 )
 
 // viewer is a player.
@@ -61,10 +61,11 @@ func (v *viewer) addTrack(f format) (err error) {
 	return nil
 }
 
-// resend is how many packets are kept for peers that have lost them: about a second of them.
+// resend is the number of packets kept for retransmission: about a second of them.
 const resend = 1024
 
-// equip adds, from the network inwards: the estimate of the line, the numbers that it goes by, reports, and packets sent again.
+// equip adds, from the network inwards: the bandwidth estimator, the sequence numbers that it
+// needs, reports, and retransmission.
 func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
 	estimate, err := cc.NewInterceptor(func() (cc.BandwidthEstimator, error) {
 		return gcc.NewSendSideBWE(gcc.SendSideBWEInitialBitrate(firstRate), gcc.SendSideBWEMinBitrate(minRate), gcc.SendSideBWEMaxBitrate(maxRate),
@@ -91,7 +92,7 @@ func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry
 	return media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo)
 }
 
-// keyPause is the least time from key frame to key frame: a line that loses packets does not get better by more of them.
+// keyPause is the minimum time between key frames: more of them would only worsen a lossy line.
 const keyPause = 300 * time.Millisecond
 
 // run sends pictures, the newest each time, until ctx ends.
@@ -103,8 +104,8 @@ func (v *viewer) run(ctx context.Context) {
 	defer v.sender.Stop() // ends listen
 	wg.Go(func() { v.listen(ctx, watch) })
 	st, _ := v.s.o.Session.State()
-	p, err := encode.NewPreview(encode.PreviewOptions{
-		Kind: encode.PreviewAVC, View: encode.ViewFiltered, Baseline: v.baseline, BitRate: firstRate, FrameRate: min(st.FrameRate, 1000), Threads: v.s.o.Threads,
+	p, err := preview.New(preview.Options{
+		Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, BitRate: firstRate, FrameRate: min(st.FrameRate, 1000), Threads: v.s.o.Threads,
 	})
 	if err != nil {
 		return
@@ -120,7 +121,7 @@ func (v *viewer) run(ctx context.Context) {
 		key := v.wantKey.Load()
 		if early := keyPause - time.Since(last); key && early > 0 {
 			key = false
-			time.AfterFunc(early, watch.Again) // another picture may not come by itself
+			time.AfterFunc(early, watch.Again) // no other picture may come
 		}
 		if key {
 			v.wantKey.Store(false)
@@ -136,8 +137,8 @@ func (v *viewer) run(ctx context.Context) {
 	}
 }
 
-// send codes and sends a picture, and tells whether that was a key frame.
-func (v *viewer) send(ctx context.Context, p *encode.Preview, out *stream, pair *live.Pair, key bool) (bool, error) {
+// send encodes and sends a picture, and reports whether it was a key frame.
+func (v *viewer) send(ctx context.Context, p *preview.Encoder, out *stream, pair *live.Pair, key bool) (bool, error) {
 	taken := pair.Taken
 	if pair.Repeated || pair.ID == out.id {
 		taken = time.Now() // it is shown anew
@@ -145,8 +146,8 @@ func (v *viewer) send(ctx context.Context, p *encode.Preview, out *stream, pair 
 	out.id = pair.ID
 	bits := v.rate.target()
 	p.SetBitRate(int64(bits))
-	packet, err := p.Encode(pair.Original, pair.Filtered, encode.Stamp{Time: live.Milliseconds(taken)}, key)
-	if err != nil { // a picture that cannot be encoded; the next one may be of another kind
+	packet, err := p.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: live.Milliseconds(taken)}, key)
+	if err != nil { // cannot be encoded; the next one may have another format
 		select {
 		case <-time.After(time.Second):
 			return false, nil
@@ -162,7 +163,7 @@ func (v *viewer) send(ctx context.Context, p *encode.Preview, out *stream, pair 
 	return packet.Key, out.picture(ctx, packet, taken, bits)
 }
 
-// listen handles what the player says of the pictures.
+// listen handles the player's feedback.
 func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
 	for {
 		all, _, err := v.sender.ReadRTCP()
@@ -170,14 +171,14 @@ func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || ctx.Err() != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // what is sent may be anything, and does not end it
+			time.Sleep(10 * time.Millisecond) // malformed packets are not fatal
 			continue
 		}
 		for _, p := range all {
 			switch p := p.(type) {
 			case *rtcp.PictureLossIndication, *rtcp.FullIntraRequest:
 				v.wantKey.Store(true)
-				watch.Again() // a picture that stands still is not sent again by itself
+				watch.Again() // a still picture is not sent again otherwise
 			case *rtcp.ReceiverEstimatedMaximumBitrate:
 				v.rate.limit(float64(p.Bitrate))
 			case *rtcp.ReceiverReport:
@@ -192,4 +193,4 @@ func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
 }
 
 // errFull refuses one viewer too many.
-var errFull = refuse(http.StatusServiceUnavailable, "there are as many viewers as --max-viewers allows")
+var errFull = refuse(http.StatusServiceUnavailable, "as many viewers as are allowed are looking already")

@@ -51,7 +51,7 @@ func (s *shower) luma(u unit) []byte {
 	return all
 }
 
-// A player is shown the filtered pictures as they move, a key frame when it asks for one, and is gone with DELETE.
+// A player sees the filtered pictures move, gets a key frame on request, and is gone with DELETE.
 func TestPlay(t *testing.T) {
 	for _, profile := range profiles() {
 		for _, sound := range []bool{false, true} {
@@ -110,7 +110,7 @@ func (c *client) ask(s *screen) {
 	}
 }
 
-// A picture that stands still comes again as a key frame when that is asked for, also twice in short succession.
+// A still picture comes again as a key frame on request, also twice in short succession.
 func TestPlayFrozen(t *testing.T) {
 	r := open(t, 1, nil, small)
 	c := r.player("", false)
@@ -126,7 +126,7 @@ func TestPlayFrozen(t *testing.T) {
 	}
 }
 
-// No more players than --max-viewers; who goes away makes room.
+// No more players than --max-viewers; one that leaves makes room.
 func TestPlayersAreCounted(t *testing.T) {
 	r := open(t, 2, nil, small)
 	a, b := r.player("", false), r.player("", false)
@@ -135,7 +135,7 @@ func TestPlayersAreCounted(t *testing.T) {
 	a.screen().next()
 	third := r.player("", false)
 	resp := r.do("POST", "/whep", third.offer())
-	if text := said(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "--max-viewers") {
+	if text := said(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "as many viewers as are allowed") {
 		t.Errorf("%s: %s", resp.Status, text)
 	}
 	_ = a.pc.Close()
@@ -161,7 +161,7 @@ func TestClose(t *testing.T) {
 	r.refused(http.StatusServiceUnavailable, "ending", "POST", "/whep", r.player("", false).offer())
 }
 
-// BenchmarkLatency measures from when a picture was taken to when it is decoded at the other end.
+// BenchmarkLatency measures from the capture of a picture to the end of its decoding by the peer.
 func BenchmarkLatency(b *testing.B) {
 	r := open(b, 1, nil, live.PatternOptions{Width: 1280, Height: 720, FPS: 30})
 	c := r.player("", false)

@@ -1,4 +1,5 @@
-// The page of vidfilter live: joins the socket, the picture, the controls, the camera and the figures.
+// The page of vidfilter live: joins the socket, the picture, the controls, the camera and the
+// figures.
 import { $, clean, element, now, remember, remembered, say, sentence, set } from "./util.js";
 import { Link, login } from "./link.js";
 import { AvcPlayer, avcPossible } from "./avc.js";
@@ -9,10 +10,12 @@ import { Controls } from "./controls.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { listen } from "./keys.js";
-import { Mjpeg } from "./mjpeg.js";
+import { JpegPlayer } from "./jpeg.js";
 
-const ways = ["avc", "mp4", "mjpeg"]; // from the quickest to the one that always works
-let way = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
+const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
+let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
 const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
 const picture = new Picture($("canvas"), { laid });
@@ -20,11 +23,10 @@ const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
 const controls = new Controls($("filter"), { change: (filter) => link.send({ type: "set", filter }) });
 const camera = new Camera(link, () => drawCamera());
-const mjpeg = new Mjpeg($("mjpeg"), () => { figures.countOnly(); drawOver(); });
 
 // ---- the connection
 
-// What the person hears from the page: changes only, never every second's figures.
+// Announces changes to screen readers, but never the figures of each second.
 function speak(text) {
   if (text === spoken) return;
   spoken = text;
@@ -40,15 +42,17 @@ function warn(text) {
 
 async function choose(from) {
   for (const w of ways.slice(ways.indexOf(from))) {
-    if (w === "avc" && await avcPossible()) return w;
-    if (w === "mp4" && mp4Possible()) return w;
-    if (w === "mjpeg") return w;
+    const can = w === "avc" ? await avcPossible() : w === "mp4" ? mp4Possible() : true;
+    if (can) return w;
+    whyWay = `this browser does not play H.264 by ${wayNames[w]} here`;
   }
 }
 
-async function connect(from) {
+// why: the reason for anything but the quickest way.
+async function connect(from, why) {
+  whyWay = why;
   way = await choose(from);
-  link.open(way === "mjpeg" ? "none" : way);
+  link.open(way);
 }
 
 function openPlayer() {
@@ -60,10 +64,9 @@ function openPlayer() {
   };
   if (way === "avc") player = new AvcPlayer(on);
   if (way === "mp4") player = new Mp4Player($("video"), on);
+  if (way === "jpeg") player = new JpegPlayer(on);
   $("video").hidden = way !== "mp4";
-  $("canvas").hidden = way === "mjpeg";
-  if (way === "mjpeg") mjpeg.open(picture.mode);
-  else mjpeg.close();
+  say($("way"), way === "avc" ? "" : `Shown as ${wayNames[way]}, which takes longer and more of the line: ${whyWay}.`);
   drawTools();
 }
 
@@ -72,7 +75,7 @@ function worse(why) {
   console.warn("vidfilter: " + way + ": " + why);
   player?.close();
   player = null;
-  connect(ways[Math.min(ways.indexOf(way) + 1, ways.length - 1)]);
+  connect(ways[Math.min(ways.indexOf(way) + 1, ways.length - 1)], `${wayNames[way]} failed in this browser` + (why ? ` (${clean(why)})` : ""));
 }
 
 function opened() {
@@ -92,7 +95,7 @@ function disconnected(l) {
   player = null;
   camera.disconnected();
   controls.enabled = false;
-  speak(l.full ? "Too many viewers" : "Connection lost. Trying again");
+  speak(lostWords() + (l.ended ? "" : ". Trying again"));
   drawOver();
 }
 
@@ -100,7 +103,6 @@ function askLogin() {
   link.close();
   player?.close();
   player = null;
-  mjpeg.close();
   camera.disconnected();
   $("main").hidden = true;
   $("login").hidden = false;
@@ -108,7 +110,8 @@ function askLogin() {
   $("token").focus();
 }
 
-// The token is in the address's fragment, which the browser sends to nobody; it is not left there for the history either.
+// The token is in the address's fragment, which browsers never send. It is removed from the
+// history too.
 function takeToken() {
   const token = location.hash.slice(1);
   if (token) history.replaceState(null, "", location.pathname + location.search);
@@ -117,7 +120,9 @@ function takeToken() {
 
 async function enter(token) {
   try {
-    if (token && !(await login(token))) {
+    const answer = token ? await login(token) : { ok: true };
+    byProgram ||= answer.opened === true;
+    if (!answer.ok) {
       askLogin();
       say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another.");
       return;
@@ -131,7 +136,7 @@ async function enter(token) {
   say($("login-trouble"), "");
   $("token").value = "";
   const forced = new URLSearchParams(location.search).get("video");
-  await connect(ways.includes(forced) ? forced : "avc");
+  await connect(ways.includes(forced) ? forced : "avc", "the address asks for it");
 }
 
 $("login-form").addEventListener("submit", (e) => {
@@ -144,27 +149,28 @@ addEventListener("hashchange", () => {
   if (token) enter(token);
 });
 
-// ---- what the server says
+// ---- messages of the server
 
 function message(m) {
   const known = {
     state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
-    camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
+    camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
 }
 
 function refused(reason) {
   warn(reason);
-  camera.refused();
-  if (state) controls.update(state.options, state.filter);
+  if (state) controls.update(state);
 }
 
 function newState(s) {
   const before = state;
   state = s;
   start = s.start ?? start ?? s.filter;
-  controls.update(s.options, s.filter);
+  controls.update(s);
+  picture.setDisplay(s.turn, s.aspect || 1);
+  if (!picture.empty) shape(picture.size);
   const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
   set($("what"), facts.filter(Boolean).join(" · "));
   $("what").title = s.version;
@@ -175,7 +181,7 @@ function newState(s) {
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
-  newCameraState(s, before);
+  newCameraState(s);
 }
 
 const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
@@ -192,18 +198,20 @@ function drawRecording(r) {
   $("recording").classList.toggle("trouble", Boolean(r.error));
 }
 
-// What is said over the picture: {text, hint, button, does}, or null.
+const lostWords = () => (lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
+
+// The message over the picture: {text, hint, button, does}, or null.
 function overWords() {
   if (lost) {
-    const text = lost.full ? "Too many viewers" : lost.down ? "The server went down" : "Connection lost";
-    return { text, hint: [sentence(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
+    if (lost.ended) return { text: lostWords(), hint: "Start vidfilter live again, and open the address that it prints.", button: "Try again", does: () => link.again() };
+    return { text: lostWords(), hint: [sentence(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
   }
   if (!state) return { text: "Connecting" };
   const words = { text: statusWords(state), hint: sentence(state.hint) };
   if (state.status === "ended") return { ...words, text: statusWords(state), button: "Play again", does: playAgain };
   if (state.camera_wanted && !camera.announced) return cameraWords(words);
   if (state.status !== "live") return words;
-  if (picture.empty && way !== "mjpeg") return { text: "Waiting for the first picture" };
+  if (picture.empty) return { text: "Waiting for the first picture" };
   return null;
 }
 
@@ -238,11 +246,12 @@ function show(p) {
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
   p.image.close?.();
-  if (first || $("stage").dataset.shape !== `${p.config.width}/${p.config.height}`) shape(p.config);
+  shape(picture.size);
   if (first) drawOver();
 }
 
-// The stamp's time is by the server's clock, or by our own where our camera took it. A picture that stands still has no delay.
+// The stamp is by the server's clock, or by ours if our camera took the picture. A still picture
+// has no delay.
 function stampClock(header) {
   if (header.repeated || state?.status !== "live") return null;
   if (header.own) return camera.announced ? now() : null;
@@ -250,6 +259,7 @@ function stampClock(header) {
 }
 
 function shape({ width, height }) {
+  if ($("stage").dataset.shape === `${width}/${height}`) return;
   $("stage").dataset.shape = `${width}/${height}`;
   $("stage").style.setProperty("--shape", `${width} / ${height}`);
   drawTools();
@@ -279,12 +289,7 @@ function laid(l, ratio) {
 // ---- tools
 
 function drawTools() {
-  const still = way === "mjpeg"; // the server draws it: what there is, is whole views
-  for (const b of document.querySelectorAll("[data-mode]")) {
-    b.setAttribute("aria-pressed", String(b.dataset.mode === picture.mode));
-    b.disabled = still && b.dataset.mode === "difference";
-  }
-  for (const id of ["swap", "zoom-in", "zoom-out", "zoom-fit", "save"]) $(id).disabled = still;
+  for (const b of document.querySelectorAll("[data-mode]")) b.setAttribute("aria-pressed", String(b.dataset.mode === picture.mode));
   $("amplify").hidden = picture.mode !== "difference";
   $("swap").setAttribute("aria-pressed", String(picture.swapped));
   const [left, right] = sides(), words = { split: [left, right], original: ["Original", ""], filtered: ["Filtered", ""], difference: ["Difference", ""] };
@@ -296,9 +301,7 @@ function drawTools() {
 }
 
 function setMode(mode) {
-  if (way === "mjpeg" && mode === "difference") return;
   picture.setMode(mode);
-  if (way === "mjpeg") mjpeg.open(mode);
   drawTools();
 }
 function swap() {
@@ -338,7 +341,7 @@ async function copy() {
   const field = $("command");
   try {
     await navigator.clipboard.writeText(field.value);
-  } catch { // not in an insecure context: what is selected can be copied by hand, and the old way may work
+  } catch { // not in an insecure context: select for copying by hand, and try the old API
     field.focus();
     field.select();
     if (!document.execCommand("copy")) {
@@ -403,19 +406,21 @@ const keys = [
 
 // ---- this browser's camera
 
-async function newCameraState(s, before) {
+async function newCameraState(s) {
   const theirs = s.source === "browser";
   $("camera").hidden = !theirs;
   if (!theirs) return;
-  if (s.camera_wanted) {
-    if (camera.on) camera.wanted();
-    else if (!before?.camera_wanted && mayStart() && await camera.allowed() && mayStart()) camera.start();
-  }
+  const first = byProgram;
+  byProgram = false;
+  if (!s.camera_wanted) camera.taken();
+  else if (camera.on) camera.wanted();
+  else if (first && mayStart() && await camera.allowed() && mayStart()) camera.start();
   drawCamera();
 }
 
-// Without being asked: a camera that this page may use already.
-const mayStart = () => Camera.possible && state.camera_wanted && !camera.on && !camera.error && !camera.stopped;
+// Without a click: once, on the page opened by the program, and only if the browser does not have
+// to ask.
+const mayStart = () => Camera.possible && state.camera_wanted && !camera.on && !camera.error;
 
 async function drawCamera() {
   const free = state?.camera_wanted === true, { on } = camera;
@@ -471,20 +476,21 @@ function explainInsecure() {
   set($("forward"), `ssh -L 8765:127.0.0.1:${port} ${location.hostname}`);
 }
 
-// For tests and for trouble: what the page knows, to be read only.
+// Read-only view of the page's state, for tests and debugging.
 Object.defineProperty(window, "vidfilter", {
   value: Object.freeze({
     get connected() { return link.connected; },
-    get transport() { return { avc: "webcodecs", mp4: "mp4", mjpeg: "mjpeg" }[way] ?? ""; },
+    get transport() { return { avc: "webcodecs", mp4: "mp4", jpeg: "jpeg" }[way] ?? ""; },
     get id() { return lastId; },
     get drawn() { return figures.drawn; },
-    get latency() { return figures.latency; },
-    get latencies() { return [...figures.latencies]; },
+    get arrivalToScreen() { return figures.latency; },
+    get arrivalToScreenLately() { return [...figures.latencies]; },
     get stampErrors() { return figures.stampErrors; },
     get state() { return structuredClone(state); },
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
     get split() { return picture.split; },
+    get side() { return picture.side().toDataURL(); },
     get layout() { return picture.layout(); },
     get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
     pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),

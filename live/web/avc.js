@@ -1,8 +1,8 @@
 // Plays H.264 pictures by WebCodecs: each is drawn the moment it is decoded.
 
-const patience = 500; // ms that a decoder may hold a picture back before the server is told to go on without it
+const patience = 500; // ms that a decoder may hold a picture before it is acknowledged anyway
 const keyEvery = 500; // ms between requests for a key frame
-const lostCause = 5; // errors in a row after which another way is taken
+const lostCause = 5; // errors in a row before the next way is tried
 
 export const avcPossible = async () => {
   if (!window.isSecureContext || typeof VideoDecoder === "undefined") return false;
@@ -120,7 +120,8 @@ export class AvcPlayer {
     this.#pending.clear();
   }
 
-  // Some decoders want more pictures before they give the first one. Were they not acknowledged, none would come.
+  // Some decoders need more pictures before they return the first one; without an acknowledgement
+  // none would come.
   #hurry() {
     for (const p of this.#pending.values()) {
       const wait = performance.now() - p.header.arrived;

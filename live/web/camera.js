@@ -1,12 +1,14 @@
-// Sends this browser's camera to the server: taken, encoded, at most a few pictures in flight, dropped before they are encoded.
+// Sends this browser's camera to the server. At most a few pictures are in flight; others are
+// dropped before they are encoded.
 import { now } from "./util.js";
 
 const inFlight = 3;
-const patience = 1000; // ms after which a picture without an answer counts as lost
+const patience = 1000; // ms until an unacknowledged picture counts as lost
 const header = 16; // bytes in front of each picture
+const resumable = 15000; // ms that the camera stays on without a connection
 const again = 2000; // ms between attempts to get a camera that went away
 
-// What the browser's errors mean.
+// The browser's errors in words.
 const words = {
   NotAllowedError: "The browser may not use the camera. Allow it for this page (at the address), then press the button again.",
   NotFoundError: "There is no camera. Plug one in; it is used as soon as it is there.",
@@ -47,8 +49,8 @@ const possible = async (encoding) => {
   }
 };
 
-// Capture times in the page's clock. Where the browser does not tell them, the frame that came with the least delay
-// of the last ones is taken to have had none.
+// Capture times by the page's clock. If the browser does not report them, the recent frame with
+// the least delay is assumed to have had none.
 class CaptureClock {
   #offsets = [];
   at(timestamp, told) {
@@ -77,10 +79,9 @@ export class Camera {
   #busy = false; // a JPEG is being made
   #canvas = null; // that JPEGs are made of
   #captures = new Map(); // by id, of the pictures in the encoder
-  #heard = false; // the server answered to a picture since it was announced
   #retry = 0;
-  announced = false; // the server was told, and has not refused
-  stopped = false; // by the person: it is not started again without them
+  #resuming = 0; // a timer: after a lost connection the server's camera may be this one
+  announced = false; // the server was told
   error = "";
   sent = 0;
   dropped = 0;
@@ -109,7 +110,7 @@ export class Camera {
     return all.filter((d) => d.kind === "videoinput");
   }
 
-  // Whether it may be used without asking the person. Not every browser tells.
+  // Whether the camera may be used without a prompt. Not every browser can tell.
   async allowed() {
     try {
       return (await navigator.permissions.query({ name: "camera" })).state === "granted";
@@ -137,14 +138,13 @@ export class Camera {
     }
   }
 
-  #forgetDevice() { // the camera that was chosen is not there any more
+  #forgetDevice() { // the chosen camera is gone
     this.choice.device = "";
     return "NotFoundError";
   }
 
   #begin(stream) {
     this.error = "";
-    this.stopped = false;
     this.#stream = stream;
     this.#track = stream.getVideoTracks()[0];
     this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("ended"); });
@@ -156,7 +156,6 @@ export class Camera {
   }
 
   stop() {
-    this.stopped = true;
     this.#starting++;
     clearTimeout(this.#retry);
     this.error = "";
@@ -181,6 +180,8 @@ export class Camera {
     this.#closeEncoder();
     this.announced = false;
     this.#flight.clear();
+    clearTimeout(this.#resuming);
+    this.#resuming = 0;
   }
 
   #closeEncoder() {
@@ -189,36 +190,57 @@ export class Camera {
     this.#encoding = null;
   }
 
-  // The server wants a camera (again): after a connection was lost it has forgotten ours.
+  // The server wants a camera (again): it forgets ours when a connection is lost.
   wanted() {
     if (this.#track && this.#encoding && !this.announced) this.#announce();
   }
   disconnected() {
+    if (this.announced) this.#later();
     this.announced = false;
     this.#flight.clear();
   }
-  refused() {
-    if (this.#track && this.announced && !this.#heard) {
-      this.#starting++;
-      this.#release();
-      this.#changed();
-    }
+  // The server has a camera. If it is another page's, ours is released: nobody would expect it to
+  // be seen once the other one stops. After a lost connection it may be our own, until the server
+  // notices.
+  taken() {
+    const ours = this.#track && (this.announced || !this.#encoding || this.#resuming !== 0);
+    if (!ours && (this.#track || this.waiting)) this.giveUp();
+  }
+
+  // It is announced when the server is back, if that is soon.
+  #later() {
+    clearTimeout(this.#resuming);
+    this.#resuming = setTimeout(() => {
+      this.#resuming = 0;
+      this.giveUp();
+    }, resumable);
+  }
+
+  // It is off, and does not start again by itself.
+  giveUp() {
+    this.#starting++;
+    clearTimeout(this.#retry);
+    this.error = "";
+    this.#release();
+    this.#changed();
   }
 
   #announce() {
+    if (!this.#link.connected) {
+      this.#later();
+      return;
+    }
+    clearTimeout(this.#resuming);
+    this.#resuming = 0;
     const { width, height, fps } = this.#size;
     this.announced = true;
-    this.#heard = false;
     this.#key = true;
     this.#flight.clear();
     this.#link.send({ type: "camera", on: true, width, height, fps, codec: this.#encoding.name });
     this.#changed();
   }
 
-  ack(id) {
-    this.#heard = true;
-    this.#flight.delete(id);
-  }
+  ack(id) { this.#flight.delete(id); }
   key() { this.#key = true; }
   rate(bits) {
     if (!this.#size || !(bits > 0)) return;
@@ -233,7 +255,7 @@ export class Camera {
     }
   }
 
-  // Hands the camera's frames to #frame one by one; returns what ends it.
+  // Hands the camera's frames to #frame one by one; returns a function that ends it.
   #frames(stream) {
     if (typeof MediaStreamTrackProcessor !== "undefined") return this.#processed(stream);
     return this.#played(stream);
@@ -286,7 +308,7 @@ export class Camera {
     }
   }
 
-  // Whether one more picture may be on its way. An answer that is long overdue is not waited for.
+  // Whether one more picture may be in flight. A long overdue answer is not waited for.
   #room() {
     const [oldest] = this.#flight.values();
     if (oldest !== undefined && performance.now() - oldest > patience) {
@@ -331,7 +353,7 @@ export class Camera {
 
   #encode(image, capture) {
     const id = this.#next++ >>> 0;
-    // The encoder hands the time stamp through: the picture is known by it.
+    // The encoder passes the timestamp through, which identifies the picture.
     const frame = new VideoFrame(image, { timestamp: id * 1000 });
     image.close();
     this.#flight.set(id, performance.now());

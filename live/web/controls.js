@@ -1,32 +1,31 @@
-// The filter's options: a slider and a number, or a list, for each. What is changed is sent at once; what the server says is shown.
+// The filter's options: a slider and a number, or a list, for each. Changes are sent at once; the
+// server's state is shown.
 import { $, clamp, element } from "./util.js";
 
-const names = {
-  filter: "Filter", iterations: "Iterations", radius: "Radius", sigma_s: "Spatial sigma", sigma_r: "Range sigma", range: "Range function",
-  distance: "Colour distance", border: "Border", field_order: "Field order",
-};
-const whole = ["radius", "iterations"];
-const units = { radius: "pixels", sigma_s: "pixels", sigma_r: "levels of 8 bits" };
-const hold = 700; // ms after a change in which the server's word does not move what the person moves
+const hold = 700; // ms after a change during which the server's value is ignored
 const notches = 200; // of a slider whose range spans orders of magnitude
 
 const round = (x) => (x < 1 ? Math.round(x * 100) / 100 : x < 20 ? Math.round(x * 10) / 10 : Math.round(x));
 
-// A sigma's slider moves by factors: 1 to 20 matters more than 100 to 255.
+// A range over orders of magnitude moves by factors: 1 to 20 matters more than 100 to 255.
 const byFactor = (low, high) => ({
   min: 0, max: notches, step: 1,
   to: (x) => Math.round((notches * Math.log(x / low)) / Math.log(high / low)),
   from: (n) => clamp(round(low * (high / low) ** (n / notches)), low, high),
 });
-const byUnit = (low, high) => ({ min: low, max: high, step: 1, to: (x) => x, from: (n) => n });
+const even = (low, high, step) => ({ min: low, max: high, step, to: (x) => x, from: (n) => n });
+const scale = ({ whole, min, max }) => {
+  if (whole) return even(min, max, 1);
+  return min > 0 && max / min > 10 ? byFactor(min, max) : even(min, max, (max - min) / notches);
+};
 
 export class Controls {
   #set; // a fieldset
   #on;
   #built = "";
-  #options = {};
   #fields = new Map();
   #filter = {};
+  #automatic = {};
   #pending = null;
   #later = 0;
 
@@ -37,10 +36,12 @@ export class Controls {
     set.form.addEventListener("submit", (e) => e.preventDefault());
   }
 
-  // What the server says is in force.
-  update(options, filter) {
+  // options: the filter's, as the server lists them; filter: their values; automatic: the derived
+  // values.
+  update({ options, filter, automatic }) {
     this.#build(options);
     this.#filter = filter;
+    this.#automatic = automatic;
     this.#settle();
   }
 
@@ -50,13 +51,11 @@ export class Controls {
     const now = JSON.stringify(options);
     if (now === this.#built) return;
     this.#built = now;
-    this.#options = options;
     this.#fields.clear();
     const rows = [], focus = document.activeElement?.id;
-    for (const [name, choice] of Object.entries(options)) {
-      if (!Array.isArray(choice) || choice.length === 0) continue;
-      const field = typeof choice[0] === "number" ? this.#number(name, choice) : this.#list(name, choice);
-      this.#fields.set(name, field);
+    for (const option of options) {
+      const field = option.names ? this.#list(option) : this.#number(option);
+      this.#fields.set(option.name, field);
       rows.push(field.row);
     }
     $("fields").replaceChildren(...rows);
@@ -74,7 +73,7 @@ export class Controls {
     if (wait > 0) this.#later = setTimeout(() => this.#settle(), wait);
   }
 
-  // One message for all that is changed until the screen's next frame; the last change always goes.
+  // One message for all changes until the next animation frame; the last change is always sent.
   #change(name, value) {
     this.#fields.get(name).touched = performance.now();
     this.#filter = { ...this.#filter, [name]: value };
@@ -87,80 +86,80 @@ export class Controls {
       });
     }
     this.#pending[name] = value;
-    if (name === "radius") this.#settle(); // an automatic sigma follows it
   }
 
-  #row(name) {
-    const row = element("div", "field"), label = element("label", "", names[name] || name);
+  #row({ name, title, help }) {
+    const row = element("div", "field"), label = element("label", "", title);
     label.htmlFor = "f-" + name;
+    label.title = help;
     row.append(label);
     return row;
   }
 
-  #list(name, choice) {
-    const row = this.#row(name), select = element("select");
-    select.id = "f-" + name;
-    for (const value of choice) select.append(new Option(value, value));
+  #list(option) {
+    const row = this.#row(option), select = element("select");
+    select.id = "f-" + option.name;
+    for (const value of option.names) select.append(new Option(value, value));
     row.append(select);
     row.classList.add("list");
-    select.addEventListener("change", () => this.#change(name, select.value));
+    select.addEventListener("change", () => this.#change(option.name, select.value));
     return { row, touched: -Infinity, held: false, show: (value) => { select.value = value; } };
   }
 
-  #number(name, [low, high]) {
-    const map = whole.includes(name) ? byUnit(low, high) : byFactor(low, high);
-    const row = this.#row(name), slider = element("input"), number = element("input");
+  #number(option) {
+    const { name, title, unit, whole, min, max } = option, map = scale(option);
+    const row = this.#row(option), slider = element("input"), number = element("input");
     Object.assign(slider, { type: "range", id: "f-" + name, min: map.min, max: map.max, step: map.step });
-    Object.assign(number, { type: "number", id: "f-" + name + "-number", min: low, max: high, step: whole.includes(name) ? 1 : "any" });
-    number.setAttribute("aria-label", (names[name] || name) + ", number");
+    Object.assign(number, { type: "number", id: "f-" + name + "-number", min, max, step: whole ? 1 : "any" });
+    number.setAttribute("aria-label", title + ", number");
     row.append(slider, number);
-    const auto = name === "sigma_s" && this.#options.radius ? this.#auto(row) : null;
+    const auto = option.auto ? this.#auto(row, name) : null;
     const field = { row, touched: -Infinity, held: false };
-    const dress = (value) => slider.setAttribute("aria-valuetext", value + " " + (units[name] || ""));
     const draw = (value, from) => {
-      if (from !== slider) slider.value = map.to(clamp(value, low, high));
-      if (from !== number) number.value = Number(value.toPrecision(4));
+      const short = Number(value.toPrecision(4));
+      if (from !== slider) slider.value = map.to(clamp(value, min, max));
+      if (from !== number) number.value = short;
       number.removeAttribute("aria-invalid");
-      dress(Number(value.toPrecision(4)) + (auto?.checked ? ", automatic" : ""));
+      slider.setAttribute("aria-valuetext", [short, unit].filter((x) => x !== undefined).join(" ") + (auto?.checked ? ", automatic" : ""));
     };
     const take = (value, from) => {
       if (auto) auto.checked = false;
       draw(value, from);
       this.#change(name, value);
     };
-    const follow = () => ((this.#filter.radius ?? 3) + 1) / 2;
     slider.addEventListener("input", () => take(map.from(Number(slider.value)), slider));
     slider.addEventListener("pointerdown", () => { field.held = true; });
     for (const end of ["pointerup", "pointercancel", "blur"]) slider.addEventListener(end, () => { field.held = false; });
     number.addEventListener("input", () => {
-      const value = number.valueAsNumber, good = value >= low && value <= high && (!whole.includes(name) || Number.isInteger(value));
+      const value = number.valueAsNumber, good = value >= min && value <= max && (!whole || Number.isInteger(value));
       if (good) take(value, number);
       else number.setAttribute("aria-invalid", "true");
       field.touched = performance.now();
     });
     number.addEventListener("change", () => {
-      if (number.hasAttribute("aria-invalid")) field.touched = -Infinity; // what was there before comes back
+      if (number.hasAttribute("aria-invalid")) field.touched = -Infinity; // the last valid value
       this.#settle();
     });
+    const followed = () => this.#automatic[name] ?? min;
     if (auto) {
       auto.addEventListener("change", () => {
-        const value = auto.checked ? 0 : round(follow());
-        draw(follow());
-        this.#change(name, value);
+        draw(followed());
+        this.#change(name, auto.checked ? 0 : round(followed()));
       });
     }
     field.show = (value) => {
-      if (document.activeElement === number && number.hasAttribute("aria-invalid")) return; // still typing
+      // still typing
+      if (document.activeElement === number && number.hasAttribute("aria-invalid")) return;
       if (auto) auto.checked = value === 0;
-      draw(auto && value === 0 ? follow() : value, document.activeElement === number && number.valueAsNumber === value ? number : null);
+      draw(auto && value === 0 ? followed() : value, document.activeElement === number && number.valueAsNumber === value ? number : null);
     };
     return field;
   }
 
-  #auto(row) {
+  #auto(row, name) {
     const label = element("label", "check"), box = element("input");
     box.type = "checkbox";
-    box.id = "f-sigma_s-auto";
+    box.id = "f-" + name + "-auto";
     label.append(box, "auto");
     row.append(label);
     row.classList.add("tall");

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 func (v *viewer) camera(ctx context.Context, m message) error {
 	remote := v.server.o.Remote
 	if remote == nil {
-		return v.say(ctx, refusedMessage{"refused", "this session shows " + v.server.o.Input.Name + ", not a browser's camera"})
+		return v.say(ctx, refusedMessage{"camera_refused", "this session shows " + v.server.o.Input.Name + ", not a browser's camera"})
 	}
 	if !m.On {
 		if v.feed == nil && m.Error != "" {
@@ -25,14 +26,14 @@ func (v *viewer) camera(ctx context.Context, m message) error {
 	v.endFeed("")
 	feed, err := remote.Connect(m.Codec, m.FPS)
 	if err != nil {
-		return v.say(ctx, refusedMessage{"refused", err.Error()})
+		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
 	v.feed = feed
 	v.uplink = uplink{rate: firstRate, least: math.Inf(1)}
 	return v.say(ctx, cameraMessage{Type: "camera_rate", Bits: int64(v.uplink.rate)})
 }
 
-// cameraError says in words what browsers give as a name.
+// cameraError puts a browser's error name into words.
 func cameraError(name string) string {
 	switch name {
 	case "":
@@ -62,13 +63,19 @@ func (v *viewer) endFeed(reason string) {
 	}
 }
 
-// cameraPicture takes in a picture of the page's camera. What is damaged is answered with the wish for a key frame.
+// cameraPicture accepts a picture of the page's camera. If it is damaged, the page is asked for a
+// key frame.
 func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
 	p, err := parsePicture(b)
 	if err != nil || v.feed == nil {
 		return err // pictures may still come after the end
 	}
-	if v.feed.Push(p.data, p.stamp) != nil {
+	err = v.feed.Push(p.data, p.stamp)
+	if errors.Is(err, live.ErrTooLarge) {
+		v.feed = nil // it has ended itself
+		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
+	}
+	if err != nil {
 		if err := v.say(ctx, cameraMessage{Type: "camera_key", ID: p.id}); err != nil {
 			return err
 		}
@@ -82,17 +89,18 @@ func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
 	return v.say(ctx, cameraMessage{Type: "camera_ack", ID: p.id})
 }
 
-// uplink decides how many bits a page's camera may take, by how late its pictures are: against the least lateness, since the clocks differ.
+// uplink chooses the bitrate of a page's camera by the delay of its pictures, relative to the
+// least delay, since the clocks differ.
 type uplink struct {
 	rate   float64
-	least  float64 // milliseconds, of the two clocks' difference and the way
+	least  float64 // milliseconds: the clocks' offset plus the transit time
 	sum    float64
 	n      int
 	judged time.Time
 	volume live.Window // bits
 }
 
-// came notes a picture and returns a new rate, or 0 where that stays.
+// came notes a picture and returns the new rate, or 0 if it is unchanged.
 func (u *uplink) came(now time.Time, lateness float64, bytes int) int64 {
 	u.volume.Add(now, float64(8*bytes))
 	u.least = min(u.least+0.01, lateness) // clocks drift, and lines change
@@ -110,7 +118,7 @@ func (u *uplink) came(now time.Time, lateness float64, bytes int) int64 {
 	case through > u.rate*0.6:
 		u.rate *= 1.08
 	}
-	const cameraRate = 20e6 // more than a camera's noise is worth
+	const cameraRate = 20e6 // ample, even for a noisy camera
 	u.rate = min(max(u.rate, minRate), cameraRate)
 	if u.rate == old {
 		return 0

@@ -1,4 +1,5 @@
-// The line of figures: what the server measures, and the time from camera to screen measured here.
+// The line of figures: the server's measurements, and the time from a picture's arrival to its
+// display.
 import { $, median, say, set } from "./util.js";
 import { age, readStamp } from "./stamp.js";
 
@@ -25,7 +26,7 @@ export class Figures {
     setInterval(() => this.#tick(), 500);
   }
 
-  // A picture was drawn just now. at: by the clock that its stamp is of, or null where that is not known.
+  // A picture was drawn just now. at: its stamp, by the stamp's clock; null if unknown.
   async count(picture, at) {
     const time = performance.now();
     this.drawn++;
@@ -40,11 +41,6 @@ export class Figures {
     this.latencies.push(value);
     if (this.latencies.length > kept) this.latencies.shift();
     this.#recent.push({ at: time, value });
-  }
-
-  countOnly() { // where the picture carries no stamp
-    this.drawn++;
-    this.#times.push(performance.now());
   }
 
   get latency() {
@@ -94,7 +90,7 @@ export class Figures {
       ...(stats.copy_in === null || stats.copy_in === undefined
         ? [["filter", ms(stats.filter)]]
         : [["copy in", ms(stats.copy_in)], ["kernel", ms(stats.kernel)], ["copy out", ms(stats.copy_out)]]),
-      ["encode", ms(stats.encode)], ["capture to sent", ms(stats.server)],
+      ["encode", ms(stats.encode)], ["arrival to sent", ms(stats.arrival_to_sent)],
       ["round trip", ms(stats.rtt || clock.trip)], ["line", rate(stats.sent_bitrate) + " of " + rate(stats.bitrate)],
     ];
     this.#fill(rows.filter(([, text]) => text !== ""));

@@ -1,4 +1,4 @@
-// Pointer, wheel and the line's own keys: what they do to the picture.
+// Moves and zooms the picture by pointer, wheel and the line's own keys.
 import { clamp } from "./util.js";
 
 const inside = "button, a, label, #over"; // the stage's own controls
@@ -45,7 +45,7 @@ export class Gestures {
     this.#panned = false;
     this.#pointers.set(e.pointerId, { x, y, startX: x, startY: y, does: this.#does(e), moved: e.pointerType !== "touch" });
     this.#stage.setPointerCapture(e.pointerId);
-    if (e.button === 1) e.preventDefault(); // no scrolling by the wheel's button
+    if (e.button === 1) e.preventDefault(); // no autoscroll by the middle button
     if (this.#pointers.size === 2) this.#beginPinch();
     else if (this.#only?.does === "split" && e.pointerType !== "touch") this.#picture.splitAt(x);
   }
@@ -61,7 +61,7 @@ export class Gestures {
     const dx = x - p.x, dy = y - p.y;
     const far = { x: Math.abs(x - p.startX), y: Math.abs(y - p.startY) };
     if (!p.moved && Math.max(far.x, far.y) < slack) return;
-    if (!p.moved && p.does === "split" && far.y > far.x) p.does = ""; // the finger scrolls the page
+    if (!p.moved && p.does === "split" && far.y > far.x) p.does = ""; // a touch that scrolls
     Object.assign(p, { x, y, moved: true });
     if (this.#pinch) this.#movePinch();
     else if (p.does === "split") this.#picture.splitAt(x);
@@ -79,7 +79,7 @@ export class Gestures {
 
   #gone(e) {
     this.#pointers.delete(e.pointerId);
-    if (this.#pointers.size === 0) this.#pinch = null; // the finger that is left of two does nothing more
+    if (this.#pointers.size === 0) this.#pinch = null; // the last of two fingers does nothing
   }
 
   #span() {
@@ -102,7 +102,8 @@ export class Gestures {
     e.preventDefault();
     const lines = e.deltaMode === 1 ? 30 : e.deltaMode === 2 ? 300 : 1;
     const turn = clamp(e.deltaY * lines, -300, 300);
-    this.#picture.zoom(Math.exp(-turn * (e.ctrlKey ? 0.01 : 0.002)), ...this.#at(e)); // ctrl: two fingers on a touch pad
+    // ctrl: a pinch on a touchpad
+    this.#picture.zoom(Math.exp(-turn * (e.ctrlKey ? 0.01 : 0.002)), ...this.#at(e));
   }
 
   #key(e) {

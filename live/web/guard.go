@@ -16,8 +16,8 @@ import (
 	"vidfilter/internal/site"
 )
 
-// policy lets the page have what this server sends, pictures that it makes itself, and nothing else. Some browsers do not count the socket
-// as the page's own.
+// policy allows content from this server and pictures made by the page, and nothing else. Some
+// browsers do not count the socket as same-origin.
 func (s *Server) policy(r *http.Request) string {
 	socket := "ws://"
 	if s.o.TLS {
@@ -36,7 +36,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		site.Harden(w.Header(), s.policy(r))
-		w.Header().Set("Referrer-Policy", "same-origin") // with none, browsers hide the origin of the form
+		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
 		if !s.sameOrigin(r) {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return
@@ -56,7 +56,7 @@ func (s *Server) largest(path string) int64 {
 	return 4 << 10 // a token is the largest
 }
 
-// known is in front of what is for those alone who may look: pages by their cookie, programs by the token itself.
+// known lets requests with access through: pages by their cookie, programs by the token.
 func (s *Server) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -69,7 +69,7 @@ func (s *Server) known(next http.Handler) http.Handler {
 	})
 }
 
-// shown leaves of a name what a name may hold: it comes from anywhere.
+// shown removes characters that do not belong in a name, which is untrusted.
 func shown(host string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_", c) {
@@ -83,7 +83,8 @@ func (s *Server) hostAllowed(host string) bool {
 	return shown(host) == host && host != "" && site.IsLocal(host, s.o.Hosts)
 }
 
-// sameOrigin refuses what pages of other sites make a browser ask for. Programs that are no browsers send neither header.
+// sameOrigin refuses requests from pages of other sites. Clients other than browsers send neither
+// header.
 func (s *Server) sameOrigin(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		scheme := "http"
@@ -94,11 +95,12 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 		return err == nil && u.Scheme == scheme && strings.EqualFold(u.Host, r.Host)
 	}
 	from := r.Header.Get("Sec-Fetch-Site")
-	top := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.URL.Path == "/" // a link to the page
+	// a link to the page
+	top := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.URL.Path == "/"
 	return from == "" || from == "same-origin" || from == "none" || top
 }
 
-// keys is who may look.
+// keys are the tokens and cookies that give access.
 type keys struct {
 	token, once [sha256.Size]byte
 
@@ -107,7 +109,7 @@ type keys struct {
 	cookies *[][sha256.Size]byte
 }
 
-// mostCookies is how many browsers may be logged in; the one that came first has to log in again then.
+// mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
 const mostCookies = 64
 
 func newKeys(token, once string) keys {
@@ -117,27 +119,28 @@ func newKeys(token, once string) keys {
 
 func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
-// isToken tells whether that is the token, which may be used any number of times.
+// isToken checks the token for programs, which may be used any number of times.
 func (k keys) isToken(given string) bool { return same(sha256.Sum256([]byte(given)), k.token) }
 
-// login returns a cookie's value for who knows a token.
-func (k keys) login(token string) (cookie string, ok bool) {
+// login returns a cookie for a valid token. opened means that it is the token of the page opened
+// by the program itself.
+func (k keys) login(token string) (cookie string, opened, ok bool) {
 	given := sha256.Sum256([]byte(token))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case same(given, k.token):
 	case !*k.used && same(given, k.once):
-		*k.used = true
+		*k.used, opened = true, true
 	default:
-		return "", false
+		return "", false, false
 	}
 	cookie = rand.Text()
 	*k.cookies = append(*k.cookies, sha256.Sum256([]byte(cookie)))
 	if n := len(*k.cookies); n > mostCookies {
 		*k.cookies = (*k.cookies)[n-mostCookies:]
 	}
-	return cookie, true
+	return cookie, opened, true
 }
 
 func (k keys) knows(cookie string) bool {
@@ -151,7 +154,7 @@ func (k keys) knows(cookie string) bool {
 	return found == 1
 }
 
-// cookieName has the port in it: browsers send cookies to all ports of a host.
+// cookieName contains the port, since browsers send cookies to all ports of a host.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -165,7 +168,7 @@ func (s *Server) loggedIn(r *http.Request) bool {
 	return err == nil && s.keys.knows(c.Value)
 }
 
-// login takes the token from the page's script, or from its form where there is no script.
+// login takes the token from the page's script, or from its form if there is no script.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	form := kind == "application/x-www-form-urlencoded"
@@ -183,9 +186,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		token = body.Token
 	}
-	// What follows the # of the address is what people copy.
+	// People copy the part after the # of the address.
 	token = token[strings.LastIndexByte(token, '#')+1:]
-	cookie, ok := s.keys.login(token)
+	cookie, opened, ok := s.keys.login(token)
 	if !ok {
 		site.Refuse(w, http.StatusUnauthorized, "that is not the token: open the address that vidfilter live printed")
 		return
@@ -193,9 +196,13 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName(r), Value: cookie, Path: "/", HttpOnly: true, Secure: s.o.TLS, SameSite: http.SameSiteStrictMode,
 	})
-	if form {
+	switch {
+	case form:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
-		return
+	case opened:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"opened":true}`)
+	default:
+		w.WriteHeader(http.StatusNoContent)
 	}
-	w.WriteHeader(http.StatusNoContent)
 }

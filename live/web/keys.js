@@ -13,7 +13,8 @@ const taken = (e) => {
   return t.closest?.("button, a, summary") && (e.key === " " || e.key === "Enter");
 };
 
-// keys: [key, words, does]. list: a table's body that tells them. box: the checkbox that switches them off.
+// keys: [key, words, does]. list: the table body that lists them. box: the checkbox that disables
+// them.
 export const listen = (keys, list, box) => {
   box.checked = remembered("shortcuts", true) === true;
   box.addEventListener("change", () => remember("shortcuts", box.checked));

@@ -1,11 +1,13 @@
-// The socket: opens it, keeps it open, says when it is lost, and measures how far the server's clock is from ours.
+// The socket: opens it, keeps it open, reports its loss, and measures the offset of the server's
+// clock.
 import { now, median } from "./util.js";
 
 const firstWait = 500, longestWait = 5000; // between attempts, ms
-const silence = 6000; // stats come once a second: this long without a word is a dead line
+const silence = 6000; // stats come every second: this long a silence is a dead line
 const codes = { login: 4001, full: 4002, down: 4003 };
 
-// Clock estimates the server's time from pings: the shortest round trip of the last minute is the least delayed.
+// Clock estimates the server's time from pings; the shortest round trip of the last minute is the
+// most accurate.
 class Clock {
   #samples = [];
   reset() { this.#samples = []; }
@@ -19,26 +21,28 @@ class Clock {
   get trip() { return median(this.#samples.slice(-5).map((s) => s.trip)); }
 }
 
-// The token for a cookie.
+// The token in exchange for a cookie. opened: this page was opened by the program itself.
 export const login = async (token) => {
   const answer = await fetch("login", {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
   });
-  return answer.ok;
+  const body = answer.status === 200 ? await answer.json() : {};
+  return { ok: answer.ok, opened: body.opened === true };
 };
 
 export class Link {
   clock = new Clock();
-  video = "none";
+  video = "";
   #socket = null;
   #open = false;
   #wait = firstWait;
   #timer = 0;
   #beat = 0;
   #heard = 0;
+  #ended = false; // the server has said that it ends
   #on;
 
-  // on: opened(), lost({code, reason, wait}), login(), message(object), picture(header, data)
+  // on: opened(), lost({full, ended, reason}), login(), message(object), picture(header, data)
   constructor(on) {
     this.#on = on;
     addEventListener("online", () => this.retry());
@@ -47,7 +51,7 @@ export class Link {
 
   get connected() { return this.#open; }
 
-  // video: "avc", "mp4", or "none" where the pictures come by another way.
+  // video: the format of the pictures, "avc", "mp4" or "jpeg".
   open(video) {
     this.video = video;
     this.#drop();
@@ -63,6 +67,9 @@ export class Link {
     socket.onclose = (e) => { if (this.#socket === socket) this.#closed(e); };
   }
 
+  // At once, whatever there was.
+  again() { this.open(this.video); }
+
   close() {
     this.#drop();
     clearTimeout(this.#timer);
@@ -71,7 +78,7 @@ export class Link {
 
   // At once, if it waits for the next attempt.
   retry() {
-    if (this.#timer !== 0) this.open(this.video);
+    if (this.#timer !== 0) this.again();
   }
 
   send(message) {
@@ -82,15 +89,16 @@ export class Link {
     clearInterval(this.#beat);
     this.#open = false;
     const socket = this.#socket;
-    this.#socket = null; // what it says from now on is not heard
+    this.#socket = null; // further messages are ignored
     if (socket) socket.close();
   }
 
   #opened() {
     this.#open = true;
+    this.#ended = false;
     this.#heard = performance.now();
     this.clock.reset();
-    if (this.video !== "none") this.send({ type: "hello", version: 1, video: this.video }); // without it no pictures are sent
+    this.send({ type: "hello", version: 1, video: this.video }); // without it no pictures are sent
     this.#beat = setInterval(() => this.#tick(), 1000);
     for (const delay of [0, 50, 100, 200, 400]) setTimeout(() => this.#ping(), delay);
     this.#on.opened();
@@ -136,8 +144,10 @@ export class Link {
       this.#on.login();
       return;
     }
+    this.#ended ||= e.code === codes.down;
     if (e.code === codes.full) this.#wait = longestWait;
-    this.#on.lost({ full: e.code === codes.full, down: e.code === codes.down, reason: e.reason, wait: this.#wait });
+    this.#on.lost({ full: e.code === codes.full, ended: this.#ended, reason: e.reason });
+    if (this.#ended) return; // nobody is there to answer
     this.#timer = setTimeout(() => this.open(this.video), this.#wait);
     this.#wait = Math.min(longestWait, this.#wait * 2);
   }

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"math"
 
-	"vidfilter/encode"
 	"vidfilter/live"
+	"vidfilter/live/preview"
 )
 
-// The socket, version 1. Text messages are JSON objects with a "type"; what is unknown is ignored both ways. Times are milliseconds.
+// The socket, version 1. Text messages are JSON objects with a "type"; both sides ignore unknown
+// ones. Times are milliseconds.
 //
-// A page begins with hello. It acknowledges each picture when it is drawn, since no more than a few are on their way at a time. It may
-// set the filter, freeze the picture, ask for a key frame, and send its own camera, whose pictures are acknowledged in turn. The server
-// sends its state when that changes, a configuration in front of the first picture that it is for, pictures, and figures every second.
-// The types below are the messages.
+// A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
+// in flight. It may set the filter, freeze the picture, ask for a key frame, and send its own
+// camera, whose pictures are acknowledged in turn. The server sends its state when it changes, a
+// configuration before the first picture that needs it, pictures, and figures every second.
 const version = 1
 
 const (
@@ -25,55 +26,22 @@ const (
 
 // message is any text message of a page.
 type message struct {
-	Type    string        `json:"type"`
-	Version int           `json:"version"` // hello
-	Video   string        `json:"video"`   // hello: avc or mp4
-	ID      uint32        `json:"id"`      // ack
-	Wait    float64       `json:"wait"`    // ack: from the picture's arrival to when it was drawn
-	Filter  *filterChange `json:"filter"`  // set
-	On      bool          `json:"on"`      // freeze, camera
-	T       float64       `json:"t"`       // ping
-	FPS     float64       `json:"fps"`     // camera
-	Codec   string        `json:"codec"`   // camera
-	Error   string        `json:"error"`   // camera
-}
-
-// filterChange holds the options that are to change.
-type filterChange struct {
-	Filter     *string  `json:"filter"`
-	Radius     *int     `json:"radius"`
-	SigmaS     *float64 `json:"sigma_s"`
-	SigmaR     *float64 `json:"sigma_r"`
-	Range      *string  `json:"range"`
-	Distance   *string  `json:"distance"`
-	Border     *string  `json:"border"`
-	Iterations *int     `json:"iterations"`
-	FieldOrder *string  `json:"field_order"`
-}
-
-func (c *filterChange) apply(f *live.Filter) {
-	if c.Filter != nil {
-		f.Choose(*c.Filter)
-	}
-	set(&f.Radius, c.Radius)
-	set(&f.SigmaS, c.SigmaS)
-	set(&f.SigmaR, c.SigmaR)
-	set(&f.Range, c.Range)
-	set(&f.Distance, c.Distance)
-	set(&f.Border, c.Border)
-	set(&f.Iterations, c.Iterations)
-	set(&f.FieldOrder, c.FieldOrder)
-}
-
-func set[T any](p, to *T) {
-	if to != nil {
-		*p = *to
-	}
+	Type    string         `json:"type"`
+	Version int            `json:"version"` // hello
+	Video   string         `json:"video"`   // hello: avc, mp4 or jpeg
+	ID      uint32         `json:"id"`      // ack
+	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
+	Filter  map[string]any `json:"filter"`  // set: the options to change
+	On      bool           `json:"on"`      // freeze, camera
+	T       float64        `json:"t"`       // ping
+	FPS     float64        `json:"fps"`     // camera
+	Codec   string         `json:"codec"`   // camera
+	Error   string         `json:"error"`   // camera
 }
 
 var errTooLong = errors.New("a message is too long")
 
-// badMessage is what no page says.
+// badMessage is an error in a message that no page sends.
 type badMessage struct{ error }
 
 func parseMessage(b []byte) (m message, err error) {
@@ -125,8 +93,8 @@ const (
 	kindFragment = 3
 
 	flagKey      = 1
-	flagForeign  = 2 // the stamp is of the page's own clock
-	flagRepeated = 4 // the picture is not new: its stamp says nothing of the latency
+	flagForeign  = 2 // the stamp is by the page's own clock
+	flagRepeated = 4 // not a new picture: its stamp does not measure latency
 )
 
 const pictureHeader = 24
@@ -141,29 +109,32 @@ func appendHeader(b []byte, kind, flags byte, id uint32, stamp, sent float64) []
 
 // stateMessage is how the session is.
 type stateMessage struct {
-	Type         string      `json:"type"`
-	Version      string      `json:"version"`
-	Input        string      `json:"input"`
-	Source       live.Kind   `json:"source"`
-	Status       live.Status `json:"status"`
-	Message      string      `json:"message"`
-	Hint         string      `json:"hint"`
-	Width        int         `json:"width"`
-	Height       int         `json:"height"`
-	FPS          float64     `json:"fps"`
-	Backend      string      `json:"backend"`
-	Frozen       bool        `json:"frozen"`
-	Filter       live.Filter `json:"filter"`
-	Start        live.Filter `json:"start"` // the filter at the start, to go back to
-	Options      live.Limits `json:"options"`
-	Command      string      `json:"command"`
-	Viewers      int         `json:"viewers"`
-	MaxViewers   int         `json:"max_viewers"`
-	Recording    *Recording  `json:"recording"`
-	CameraWanted bool        `json:"camera_wanted"`
+	Type         string             `json:"type"`
+	Version      string             `json:"version"`
+	Input        string             `json:"input"`
+	Source       live.Kind          `json:"source"`
+	Status       live.Status        `json:"status"`
+	Message      string             `json:"message"`
+	Hint         string             `json:"hint"`
+	Width        int                `json:"width"`
+	Height       int                `json:"height"`
+	Turn         int                `json:"turn"`   // clockwise rotation in degrees
+	Aspect       float64            `json:"aspect"` // width of a pixel for its height, 0 unknown
+	FPS          float64            `json:"fps"`
+	Backend      string             `json:"backend"`
+	Frozen       bool               `json:"frozen"`
+	Filter       live.Filter        `json:"filter"`
+	Start        live.Filter        `json:"start"` // the initial filter, for the reset
+	Options      []live.Control     `json:"options"`
+	Automatic    map[string]float64 `json:"automatic"`
+	Command      string             `json:"command"`
+	Viewers      int                `json:"viewers"`
+	MaxViewers   int                `json:"max_viewers"`
+	Recording    *Recording         `json:"recording"`
+	CameraWanted bool               `json:"camera_wanted"`
 }
 
-// configMessage says how to decode what follows.
+// configMessage describes the pictures that follow.
 type configMessage struct {
 	Type        string `json:"type"`
 	Kind        string `json:"kind"`
@@ -178,11 +149,11 @@ type configMessage struct {
 	Scale       int    `json:"scale"`
 }
 
-func configOf(kind string, c *encode.PreviewConfig) configMessage {
+func configOf(kind string, c *preview.Config) configMessage {
 	return configMessage{"config", kind, c.Codec, c.Description, c.Width, c.Height, c.CodedWidth, c.CodedHeight, c.FilteredY, c.StampY, c.Scale}
 }
 
-// statsMessage is how it goes; times in milliseconds, rates in bits a second.
+// statsMessage holds the figures; times in milliseconds, rates in bits a second.
 type statsMessage struct {
 	Type        string   `json:"type"`
 	FPS         float64  `json:"fps"`
@@ -194,7 +165,7 @@ type statsMessage struct {
 	CopyOut     *float64 `json:"copy_out"`
 	Filter      float64  `json:"filter"`
 	Encode      float64  `json:"encode"`
-	Server      float64  `json:"server"`
+	Arrived     float64  `json:"arrival_to_sent"`
 	BitRate     int64    `json:"bitrate"`
 	SentBitRate float64  `json:"sent_bitrate"`
 	InFlight    int      `json:"in_flight"`
@@ -215,7 +186,7 @@ type (
 		T      float64 `json:"t"`
 		Server float64 `json:"server"`
 	}
-	refusedMessage struct {
+	refusedMessage struct { // refused, camera_refused
 		Type   string `json:"type"`
 		Reason string `json:"reason"`
 	}

@@ -7,18 +7,18 @@ import (
 	"net/http"
 	"time"
 
-	"vidfilter/encode"
 	"vidfilter/internal/site"
 	"vidfilter/live"
+	"vidfilter/live/preview"
 )
 
-var views = map[string]encode.View{
-	"": encode.ViewSplit, "split": encode.ViewSplit, "original": encode.ViewOriginal, "filtered": encode.ViewFiltered,
+var views = map[string]preview.View{
+	"": preview.ViewSplit, "split": preview.ViewSplit, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered,
 }
 
 const boundary = "picture"
 
-// mjpeg sends JPEGs one after the other for as long as somebody takes them: each replaces the one before.
+// mjpeg sends JPEGs until the client leaves; each replaces the one before.
 func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
 	if !s.loggedIn(r) {
@@ -40,8 +40,8 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	p, err := encode.NewPreview(encode.PreviewOptions{
-		Kind: encode.PreviewJPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
+	p, err := preview.New(preview.Options{
+		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
 	})
 	if err != nil {
 		site.Refuse(w, http.StatusInternalServerError, err.Error())
@@ -74,14 +74,15 @@ const jpegRate = 30e6
 type jpegs struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
-	p  *encode.Preview
+	p  *preview.Encoder
 
 	begin bool // the first boundary is still to come
 }
 
-// send writes one picture. Browsers show one when the boundary behind it has come, so that goes with it.
+// send writes one picture with the boundary behind it, since browsers wait for that before they
+// show the picture.
 func (j *jpegs) send(pair *live.Pair) error {
-	packet, err := j.p.Encode(pair.Original, pair.Filtered, encode.Stamp{}, true)
+	packet, err := j.p.Encode(pair.Original, pair.Filtered, preview.Stamp{}, true)
 	if err != nil {
 		return err
 	}

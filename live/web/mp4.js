@@ -1,11 +1,12 @@
-// Plays fragmented MP4 by MediaSource, close behind its end, and hands on each picture that the video element shows.
+// Plays fragmented MP4 by MediaSource, close to its end, and hands on each picture as the video
+// element shows it.
 import { clamp } from "./util.js";
 
 const Source = window.ManagedMediaSource || window.MediaSource;
-const near = 0.04, late = 0.12, lost = 0.5; // seconds behind the newest picture: at leisure, quicker, jump
-const group = 10; // seconds from key frame to key frame: what lies before one can be thrown away, and nothing else
+const near = 0.04, late = 0.12, lost = 0.5; // seconds behind: play faster, faster still, seek
+const group = 10; // seconds between key frames: only whole groups can be removed
 const keyEvery = 1000; // ms between requests for a key frame
-const patience = 500; // ms that a picture may wait to be shown before the server is told to go on without it
+const patience = 500; // ms that a picture may wait for display before it is acknowledged anyway
 
 export const mp4Possible = () => Boolean(Source) && Source.isTypeSupported('video/mp4; codecs="avc1.640020"');
 
@@ -45,13 +46,13 @@ export class Mp4Player {
   #on;
   #video;
   #config = null;
-  #head = null; // what begins the stream: {data, type}
+  #head = null; // the start of the stream: {data, type}
   #media = null;
   #buffer = null;
   #queue = []; // {data, type?, picture?}
   #appending = null;
   #pending = []; // {header, config, time, given}, oldest first
-  #newest = 0; // time of the picture that was appended last
+  #newest = 0; // time of the last appended picture
   #keys = []; // times of the key frames in the buffer
   #asked = -Infinity;
   #scale = 0;
@@ -59,7 +60,8 @@ export class Mp4Player {
   #timer;
   #watch = 0;
 
-  // on: show(picture), ack(id, wait), key(), unable(why). video: an element that may be seen only in part, behind the canvas.
+  // on: show(picture), ack(id, wait), key(), unable(why). video: an element behind the canvas,
+  // which may be partly hidden.
   constructor(video, on) {
     this.#on = on;
     this.#video = video;
@@ -115,7 +117,7 @@ export class Mp4Player {
     this.#append(data);
     media.onsourceopen = () => {
       if (this.#media !== media) return;
-      media.duration = Infinity; // a live stream: the browser holds back as little as it can
+      media.duration = Infinity; // a live stream: the browser buffers as little as possible
       const buffer = this.#buffer = media.addSourceBuffer(type);
       buffer.onupdateend = () => { if (this.#buffer === buffer) this.#appended(); };
       buffer.onerror = () => { if (this.#buffer === buffer) this.#unable("the stream could not be read"); };
@@ -155,7 +157,7 @@ export class Mp4Player {
         this.#unable(e.message);
         return;
       }
-      this.#begin(); // the buffer is full: that should not be, and goes on from the next key frame
+      this.#begin(); // the buffer is full, unexpectedly: restart at the next key frame
       this.#askKey();
     }
   }
@@ -173,15 +175,15 @@ export class Mp4Player {
     this.#newest = picture.time;
     if (picture.header.key) this.#keys.push(picture.time);
     let behind = this.#keepUp();
-    // To go to a picture costs decoding all since the key frame before it: it is gone to key frames only.
+    // Seeking decodes everything since the key frame before, so seek to key frames only.
     if (picture.header.key && (video.currentTime === 0 || Math.abs(behind) > late)) {
       video.currentTime = picture.time;
       behind = 0;
     } else if ((Math.abs(behind) > lost && !document.hidden) || picture.time - this.#keys.at(-1) > group) {
       this.#askKey();
     }
-    // A video element shows a picture when it has the next, or the one after that: who waited for it to be drawn would hold
-    // them up. Only when it falls behind are there to be fewer. In a hidden tab nothing is drawn.
+    // A video element shows a picture once it has the next one or two, so waiting until it is
+    // drawn would hold them up. Wait only when it falls behind. In a hidden tab nothing is drawn.
     if (behind < lost || document.hidden) this.#give(picture);
   }
 
@@ -191,16 +193,16 @@ export class Mp4Player {
     this.#on.key();
   }
 
-  // Stays as close to the newest picture as goes without stopping. Returns how many seconds it is behind: not behind the end,
-  // which is where the newest is guessed to end.
+  // Stays as close to the newest picture as possible without stalling. Returns the seconds behind
+  // the start of that picture; its end, and so the end of the buffer, is only a guess.
   #keepUp() {
     const video = this.#video, behind = this.#newest - video.currentTime;
     video.playbackRate = behind > lost ? 2 : behind > late ? 1.3 : behind > near ? 1.1 : 1;
-    if (video.paused && video.readyState > 0) video.play().catch(() => { /* it is tried again with the next picture */ });
+    if (video.paused && video.readyState > 0) video.play().catch(() => { /* tried again */ });
     return behind;
   }
 
-  // Throws away what lies before the key frame that is being played from.
+  // Removes everything before the key frame that playback needs.
   #trim() {
     const old = this.#keys.findLastIndex((time) => time <= this.#video.currentTime - near);
     if (old < 1) return;
@@ -235,7 +237,7 @@ export class Mp4Player {
   #hurry() {
     for (const p of this.#pending) if (performance.now() - p.header.arrived >= patience) this.#give(p);
     const most = clamp(this.#pending.length - 120, 0, Infinity);
-    this.#pending.splice(0, most); // a video element that shows nothing must not keep them all
+    this.#pending.splice(0, most); // bounded even if the video element shows nothing
     if (this.#buffer && !this.#buffer.updating) this.#keepUp();
   }
 

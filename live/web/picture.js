@@ -1,11 +1,11 @@
-// The picture on the page: which part of it is seen, how large, and what of the original and of the filtered one.
+// The picture on the page: the visible part, its scale, and the shares of original and filtered.
 import { clamp, remember, remembered } from "./util.js";
 
 export const modes = ["split", "original", "filtered", "difference"];
 const largest = 16; // screen pixels per pixel of the picture
-const coarse = 2; // enlarged more than this, pixels are shown as the squares they are
+const coarse = 2; // beyond this scale pixels are drawn as squares
 const none = { width: 16, height: 9 }; // before the first picture
-const fine = 0.6; // made smaller than this, more than four neighbours are averaged
+const fine = 0.6; // below this scale more than four neighbours are averaged
 
 export class Picture {
   #canvas;
@@ -14,10 +14,12 @@ export class Picture {
   #config = null; // of the last picture; null: none yet
   #stack = document.createElement("canvas"); // the last picture as it came
   #stackContext = this.#stack.getContext("2d", { alpha: false });
-  #scale = null; // screen pixels per pixel; null: the whole picture in the space there is
+  #scale = null; // screen pixels per pixel; null: fit the whole picture
   #centre = { x: 0.5, y: 0.5 }; // as parts of the picture
   #planned = 0;
   #ground = "#000";
+  #turn = 0; // clockwise rotation in degrees
+  #aspect = 1; // width of a pixel for its height
 
   mode = "split";
   swapped = false;
@@ -38,11 +40,27 @@ export class Picture {
     this.#repaintGround();
   }
 
+  // How the pictures are meant to be shown.
+  setDisplay(turn, aspect) {
+    if (turn === this.#turn && aspect === this.#aspect) return;
+    this.#turn = turn;
+    this.#aspect = aspect;
+    this.plan();
+  }
+
+  // The displayed size of a picture: upright, with square pixels.
+  get size() {
+    const { width, height } = this.#config ?? none;
+    const w = Math.round(width * Math.max(1, this.#aspect)), h = Math.round(height / Math.min(1, this.#aspect));
+    return this.#turn % 180 === 0 ? { width: w, height: h } : { width: h, height: w };
+  }
+
   get empty() { return this.#config === null; }
   get zoomed() { return this.#scale !== null; }
 
-  // Borrows the image. Drawn at once: waiting for the screen's next frame would only add to the delay. It is copied into a
-  // canvas first, since each drawing of a decoded frame converts the whole of it, and the decoder gets it back sooner.
+  // Borrows the image. Drawn at once: the next animation frame would only add delay. It is copied
+  // into a canvas first, since each drawing of a decoded frame converts all of it, and the decoder
+  // gets it back sooner.
   show({ image, config }) {
     const { coded_width: width, coded_height: height } = config;
     if (this.#stack.width !== width || this.#stack.height !== height) Object.assign(this.#stack, { width, height });
@@ -70,7 +88,7 @@ export class Picture {
     this.plan();
   }
 
-  // Draws the last picture again, once for all that is changed until the screen's next frame.
+  // Draws the last picture again, once for all changes until the next animation frame.
   plan() {
     if (this.#planned) return;
     this.#planned = requestAnimationFrame(() => {
@@ -82,7 +100,7 @@ export class Picture {
   // Where the picture lies on the canvas, in its pixels.
   layout() {
     const { width: cw, height: ch } = this.#canvas;
-    const { width: w, height: h } = this.#config ?? none;
+    const { width: w, height: h } = this.size;
     const scale = this.#scale ?? Math.min(cw / w, ch / h);
     const place = (space, size, centre) => Math.round(size <= space ? (space - size) / 2 : clamp(space / 2 - centre * size, space - size, 0));
     const x = place(cw, w * scale, this.#centre.x), y = place(ch, h * scale, this.#centre.y);
@@ -99,7 +117,7 @@ export class Picture {
     this.setSplit((x * this.ratio - l.left) / Math.max(1, l.right - l.left));
   }
 
-  // Zooms by a factor; what lies at (x, y), in CSS pixels from the canvas's corner, stays there.
+  // Zooms by a factor around (x, y), in CSS pixels from the canvas's corner.
   zoom(factor, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2) {
     this.#zoomTo(this.layout().scale * factor, x, y);
   }
@@ -121,7 +139,7 @@ export class Picture {
 
   #zoomTo(scale, x, y) {
     if (!this.#config) return;
-    const l = this.layout(), { width, height } = this.#config;
+    const l = this.layout(), { width, height } = this.size;
     const fit = Math.min(this.#canvas.width / width, this.#canvas.height / height);
     const next = clamp(scale, Math.min(fit, 1), Math.max(largest, fit));
     if (Math.abs(next - fit) < fit * 0.01 && scale < l.scale) {
@@ -135,7 +153,7 @@ export class Picture {
 
   // The picture's corner is to lie at (x, y); layout keeps it from leaving a gap.
   #place(x, y, scale) {
-    const { width, height } = this.#config ?? none;
+    const { width, height } = this.size;
     this.#scale = scale;
     const centre = (space, at, size) => (size <= space ? 0.5 : (space / 2 - clamp(at, space - size, 0)) / size);
     this.#centre = { x: centre(this.#canvas.width, x, width * scale), y: centre(this.#canvas.height, y, height * scale) };
@@ -166,20 +184,34 @@ export class Picture {
     }
   }
 
-  // What is seen of one of the two pictures, between two columns of the canvas.
+  // The visible part of one of the two pictures, between two columns of the canvas.
   #part(c, l, which, from, to) {
     if (to <= from) return;
-    const config = this.#config, sy = which === "filtered" ? config.filtered_y : 0;
+    const sy = which === "filtered" ? this.#config.filtered_y : 0;
     c.save();
     c.beginPath();
     c.rect(from, l.top, to - from, l.bottom - l.top);
     c.clip();
-    // Only the rows and columns that are seen: an enlarged picture as a whole would be far larger than the canvas.
+    if (this.#turn === 0) this.#piece(c, l, sy, from, to);
+    else this.#turned(c, l, sy);
+    c.restore();
+  }
+
+  #turned(c, { x, y, width, height }, sy) {
+    const { width: w, height: h } = this.#config, [dw, dh] = this.#turn % 180 === 0 ? [width, height] : [height, width];
+    c.translate(x + width / 2, y + height / 2);
+    c.rotate(this.#turn * Math.PI / 180);
+    c.drawImage(this.#stack, 0, sy, w, h, -dw / 2, -dh / 2, dw, dh);
+  }
+
+  #piece(c, l, sy, from, to) {
+    const config = this.#config;
+    // Only the visible rows and columns: an enlarged picture as a whole would be far larger than
+    // the canvas.
     const kx = config.width / l.width, ky = config.height / l.height;
     const x0 = Math.max(0, Math.floor((from - l.x) * kx) - 1), x1 = Math.min(config.width, Math.ceil((to - l.x) * kx) + 1);
     const y0 = Math.max(0, Math.floor((l.top - l.y) * ky) - 1), y1 = Math.min(config.height, Math.ceil((l.bottom - l.y) * ky) + 1);
     c.drawImage(this.#stack, x0, sy + y0, x1 - x0, y1 - y0, l.x + x0 / kx, l.y + y0 / ky, (x1 - x0) / kx, (y1 - y0) / ky);
-    c.restore();
   }
 
   // |original - filtered|, times the amplification: dodging by a grey of 1-1/n divides by 1/n.
@@ -194,19 +226,23 @@ export class Picture {
     c.globalCompositeOperation = "source-over";
   }
 
-  // Both pictures whole, side by side, as they were decoded.
+  // Both pictures whole, side by side, as they are shown.
   side() {
-    const { width: w, height: h, filtered_y: filteredY } = this.#config;
+    const { width: w, height: h } = this.size;
     const canvas = document.createElement("canvas");
     canvas.width = 2 * w;
     canvas.height = h;
     const c = canvas.getContext("2d", { alpha: false });
-    c.drawImage(this.#stack, 0, 0, w, h, 0, 0, w, h);
-    c.drawImage(this.#stack, 0, filteredY, w, h, w, 0, w, h);
+    for (const [x, sy] of [[0, 0], [w, this.#config.filtered_y]]) {
+      c.save();
+      this.#turned(c, { x, y: 0, width: w, height: h }, sy);
+      c.restore();
+    }
     return canvas;
   }
 
-  // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own pixels).
+  // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own
+  // pixels).
   pixels(which, x, y, w, h) {
     if (!this.#config) return [];
     const canvas = document.createElement("canvas");

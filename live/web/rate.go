@@ -7,36 +7,36 @@ import (
 	"vidfilter/live"
 )
 
-// flow decides how much one viewer is sent: how many pictures may be on their way, and how many bits they may take. It goes by the
-// acknowledgements, and is for one goroutine at a time.
+// flow limits one viewer's pictures in flight and bitrate. It goes by the acknowledgements, and is
+// for one goroutine at a time.
 //
-// The delay of a picture is what it takes from being sent to being acknowledged, less what the page had it waiting: the line, and what
-// stands before it. While that stays near the least that was seen lately the rate rises; when it grows, pictures queue somewhere on the
-// way, and the rate falls below what came through. Where that does not help, it is not the line that is slow but the viewer's computer,
-// which has no use for a worse picture: then the rate goes back to what it was, and stays for a while.
+// The delay of a picture is the time from sending it to its acknowledgement, less its wait in the
+// page. While that stays near its recent minimum, the rate rises. When it grows, pictures queue on
+// the way, and the rate falls below the throughput. If that does not help, the viewer's computer
+// is slow, not the line: the rate returns to its old value and stays there for a while.
 type flow struct {
 	rate     float64     // bits a second
 	flying   []sent      // the oldest first
-	past     []delay     // of the last seconds, the oldest first
+	past     []delay     // of the last seconds, oldest first
 	acked    live.Window // bits that came through
 	judged   time.Time
-	interval time.Duration // from picture to picture, as they come
+	interval time.Duration // between pictures
 	last     time.Time     // when one was sent
 	pings    []delay       // of the last minute
-	held     int           // pictures that the page's player keeps before it shows the first of them
+	held     int           // pictures that the page's player buffers before it shows the first
 
 	before struct { // when the rate began to fall
 		rate float64 // 0 while it does not
 		delays
 	}
-	blameless time.Time // until then the line is not taken for the reason
+	blameless time.Time // until then delays are not blamed on the line
 }
 
 type sent struct {
 	id    uint32
 	at    time.Time
 	bytes int
-	ahead int // bytes on their way, with its own
+	ahead int // bytes in flight, including its own
 }
 
 type delay struct {
@@ -56,13 +56,13 @@ const (
 	minRate   = 150e3
 	maxRate   = 60e6
 
-	pinged    = time.Minute            // the shortest way there and back is of this time
+	pinged    = time.Minute            // window of the shortest round trip
 	remember  = 30 * time.Second       // the least delay is of this time
 	credible  = 10 * time.Second       // a line may get worse by then
 	much      = 64 << 10               // bytes
 	judgement = 250 * time.Millisecond // from one decision to the next
-	slack     = 40 * time.Millisecond  // by how much delays differ on a line that is not full
-	trial     = 4                      // by how much rate and bytes on the way must fall before it is judged whether that helps
+	slack     = 40 * time.Millisecond  // jitter of delays on a line that is not full
+	trial     = 4                      // judged once rate and bytes in flight fell by this factor
 	pardon    = 20 * time.Second       // how long it is not tried again
 
 	fewest, most = 2, 12 // pictures on their way
@@ -70,11 +70,12 @@ const (
 
 func newFlow() *flow { return &flow{rate: firstRate, interval: time.Second / 30} }
 
-// room says whether another picture may go.
+// room reports whether another picture may go.
 func (f *flow) room() bool { return len(f.flying) < f.limit() }
 
-// limit is how many pictures may be on their way: what a long line holds, and two more. How long it is pings tell, which do not wait for
-// what is drawn: a limit that went by the pictures would make them wait for each other, and rise by that.
+// limit returns how many pictures may be in flight: as many as the line holds, and two more. The
+// line is measured by pings; pictures wait for each other, so by them the limit would raise
+// itself.
 func (f *flow) limit() int {
 	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most) + f.held
 }
@@ -84,7 +85,7 @@ func (f *flow) ping(now time.Time, d time.Duration) {
 	f.pings = append(since(f.pings, now.Add(-pinged)), delay{at: now, d: d})
 }
 
-// since returns what is not older than a time.
+// since returns the entries that are not older than a time.
 func since(all []delay, t time.Time) []delay {
 	return slices.DeleteFunc(all, func(d delay) bool { return d.at.Before(t) })
 }
@@ -104,7 +105,7 @@ func (f *flow) send(now time.Time, id uint32, bytes int) {
 	f.flying = append(f.flying, sent{id, now, bytes, ahead})
 }
 
-// ack notes that a picture is drawn, and with it all that went before.
+// ack notes that a picture, and with it all before it, is drawn.
 func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 	for len(f.flying) > 0 && int32(id-f.flying[0].id) >= 0 {
 		p := f.flying[0]
@@ -153,7 +154,7 @@ func (f *flow) judge(now time.Time) {
 	case now.Before(f.blameless):
 	case mean.d > f.least()+slack:
 		f.fall(now, through, mean)
-	case through > f.rate*0.6: // a rate that is not used says nothing of the line
+	case through > f.rate*0.6: // an unused rate does not measure the line
 		f.rate *= 1.08
 		f.before.rate = 0
 	default:
@@ -175,8 +176,9 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 	f.rate = max(min(f.rate, max(through, f.rate/2))*0.85, min(f.rate, f.shown(now)/2))
 }
 
-// shown returns how many bits a second pictures of late have come through with: the line can do that at least. What is little comes through
-// at once on many lines that are thin, so it shows nothing. What was ahead of a picture may have been there already, waiting to be drawn.
+// shown returns the highest recent throughput, in bits a second. Small pictures do not count,
+// since even thin lines take them at once. Pictures ahead may have arrived already, and wait to be
+// drawn.
 func (f *flow) shown(now time.Time) (most float64) {
 	for _, d := range f.past {
 		if now.Sub(d.at) <= credible && (d.bytes >= much || d.d >= judgement/10) {

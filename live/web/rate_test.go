@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// line is a network and a page, simulated: pictures go through one after the other.
+// line simulates a network and a page, which take pictures one after the other.
 type line struct {
 	bits float64       // a second; 0 has no limit
 	way  time.Duration // there and back
-	slow time.Duration // a computer that takes so long for each picture, before it can even say that it has come
-	free time.Time     // when the line, or the computer, is done with what is on it
+	slow time.Duration // the computer's time for each picture, before its acknowledgement
+	free time.Time     // when the line, or the computer, becomes idle
 }
 
-// carry returns when a picture that is sent now is acknowledged.
+// carry returns when a picture sent now is acknowledged.
 func (l *line) carry(now time.Time, bytes int) time.Time {
 	begin := now
 	if l.free.After(begin) {
@@ -26,8 +26,9 @@ func (l *line) carry(now time.Time, bytes int) time.Time {
 	return l.free.Add(l.way)
 }
 
-// play sends 30 pictures a second of as many bits as the flow allows for some seconds; it returns the latency of each of the second half
-// from when it was there to when it was acknowledged, and how many were sent then.
+// play sends 30 pictures a second of as many bits as the flow allows for some seconds; it returns
+// the latency of each of the second half from when it was there to when it was acknowledged, and
+// how many were sent then.
 func play(f *flow, l *line, seconds int) (worst time.Duration, sent int) {
 	type flying struct {
 		id  uint32
@@ -94,7 +95,7 @@ func TestFlowOnAThinLine(t *testing.T) {
 	}
 }
 
-// A long line is kept full: pictures are on their way together.
+// A long line is kept full, with several pictures in flight.
 func TestFlowOnALongLine(t *testing.T) {
 	f := newFlow()
 	worst, sent := play(f, &line{bits: 50e6, way: 150 * time.Millisecond}, 40)
@@ -112,7 +113,7 @@ func TestFlowToASlowPage(t *testing.T) {
 	}
 }
 
-// Pictures that are never acknowledged hold the flow up, until a later one is.
+// Unacknowledged pictures block the flow until a later one is acknowledged.
 func TestFlowWithoutAnAnswer(t *testing.T) {
 	f := newFlow()
 	now := time.Unix(1000, 0)
@@ -144,7 +145,8 @@ func TestUplink(t *testing.T) {
 	late := 3.6e6 + 5
 	for range 300 {
 		now = now.Add(time.Second / 30)
-		late = min(max(late+(u.rate/2e6-1)*1000/30, 3.6e6+5), 3.6e6+5+3*u.rate/2e6*1000/30) // no more than 3 are on their way
+		// at most 3 in flight
+		late = min(max(late+(u.rate/2e6-1)*1000/30, 3.6e6+5), 3.6e6+5+3*u.rate/2e6*1000/30)
 		u.came(now, late, int(min(u.rate, 2e6)/8/30))
 	}
 	if u.rate > 3e6 || u.rate < 0.5e6 {

@@ -49,7 +49,7 @@ func file(name string) http.HandlerFunc {
 		panic(err) // embedded above
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
-	if path.Ext(name) == ".js" { // the machine's own table may say anything
+	if path.Ext(name) == ".js" { // the system's MIME table is unreliable
 		kind = "text/javascript; charset=utf-8"
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {

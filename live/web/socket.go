@@ -13,14 +13,15 @@ import (
 	"vidfilter/live"
 )
 
-// What a socket is closed with beside the usual.
+// Close codes beside the standard ones.
 const (
 	closedNoLogin websocket.StatusCode = 4001
 	closedFull    websocket.StatusCode = 4002
 	closedEnd     websocket.StatusCode = 4003
 )
 
-// socket is GET /ws. Whoever may not look is told so over the socket, since a page cannot read why one was refused.
+// socket is GET /ws. It refuses over the socket, since a page cannot read the status of a failed
+// handshake.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	// guard has checked Origin and Host.
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
@@ -38,6 +39,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
+	leave, ok := s.Enter()
+	if !ok {
+		_ = c.Close(closedFull, errFull.Error())
+		return
+	}
+	defer leave()
 	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
@@ -49,24 +56,23 @@ type viewer struct {
 	conn   *websocket.Conn
 	watch  *live.Watcher
 
-	kind   chan string   // what the page can decode, once it has said so
+	kind   chan string   // the video format of the page, from its hello
 	credit chan struct{} // an acknowledgement has come
 
-	feed   *live.Feed // of the page's camera, nil for none; of the receiving goroutine, as is uplink
+	feed   *live.Feed // of the page's camera, or nil; for the receiving goroutine, as is uplink
 	uplink uplink
-	leave  func() // of one who is shown pictures, nil before
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	flow    *flow
 	wantKey bool
 	sent    live.Window // bytes of pictures, of the last second
-	latency live.Window // milliseconds from capture to sent
+	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
 	rtt     float64     // milliseconds
 }
 
-// run serves the page until it goes, or what it says is no good, or the server closes the socket. What is said with a context that ends
-// takes the socket with it, so that comes last.
+// run serves the page until it leaves or sends nonsense, or the server closes the socket. A write
+// whose context ends closes the socket, so the cancel comes last.
 func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -83,17 +89,12 @@ func (v *viewer) run() {
 	switch err := v.receive(ctx); {
 	case errors.Is(err, errTooLong):
 		_ = v.conn.Close(websocket.StatusMessageTooBig, err.Error())
-	case errors.Is(err, errFull):
-		_ = v.conn.Close(closedFull, err.Error())
 	case errors.As(err, new(badMessage)):
 		_ = v.conn.Close(websocket.StatusPolicyViolation, "this is not the socket of a page")
 	}
 	cancel()
 	wg.Wait()
 	v.endFeed("")
-	if v.leave != nil {
-		v.leave()
-	}
 }
 
 // beat is how often the line is tried.
@@ -134,7 +135,7 @@ func (v *viewer) say(ctx context.Context, m any) error {
 	return v.write(ctx, websocket.MessageText, b)
 }
 
-// tell sends the state whenever it changes, though not more often than a person can see.
+// tell sends the state when it changes, but no more often than a person can see.
 func (v *viewer) tell(ctx context.Context) error {
 	for {
 		state, changed := v.server.session.State()
@@ -161,8 +162,8 @@ func (v *viewer) tell(ctx context.Context) error {
 func (s *Server) stateMessage(st live.State) stateMessage {
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
-		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
-		Options: st.Filter.Limits(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
+		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Turn: st.Display.Turn, Aspect: st.Display.Aspect, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
+		Options: st.Filter.Controls(), Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
 		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {
@@ -201,7 +202,7 @@ func (v *viewer) stats() statsMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m.SentFPS, m.SentBitRate = v.sent.Rate(now), 8*v.sent.Sum(now)
-	m.Encode, m.Server = v.encode.Median(now), v.latency.Median(now)
+	m.Encode, m.Arrived = v.encode.Median(now), v.latency.Median(now)
 	m.BitRate, m.InFlight, m.RTT = int64(v.flow.rate), len(v.flow.flying), v.rtt
 	return m
 }

@@ -1,4 +1,5 @@
-// Reads the time stamp that the server draws under the pictures: 72 blocks of 8x8 samples, black or white.
+// Reads the timestamp that the server draws below the pictures: 72 blocks of 8x8 samples, black or
+// white.
 const block = 8, bits = 72, mark = 0xa5;
 const turn = 2 ** 40; // the stamp's time wraps here, in units of 0.1 ms
 
@@ -39,7 +40,8 @@ const fromImage = (image, config) => {
   if (canvas.width < width || canvas.height < height) Object.assign(canvas, { width, height });
   context.drawImage(image, 0, config.stamp_y, width, height, 0, 0, width, height);
   const { data } = context.getImageData(0, 0, width, height);
-  return parse(bytesOf(perRow, (x, y) => data[(y * width + x) * 4 + 1])); // without colour green is as good as luma
+  // grey: green equals luma
+  return parse(bytesOf(perRow, (x, y) => data[(y * width + x) * 4 + 1]));
 };
 
 // From the decoder's own samples: drawing would convert the whole picture for these few rows.
@@ -50,8 +52,8 @@ const fromFrame = async (frame, config) => {
   return parse(bytesOf(perRow, (x, y) => data[luma.offset + y * luma.stride + x]));
 };
 
-// The stamp of a picture: {time: 0.1 ms mod 2^40, sequence}, or null where it cannot be read. Borrows the image for the call:
-// what is read later is read from a frame of its own.
+// The stamp of a picture: {time: 0.1 ms mod 2^40, sequence}, or null if unreadable. Borrows the
+// image for the call; later reads use a frame of their own.
 export const readStamp = async ({ image, config }) => {
   if (config.coded_width < block) return null;
   if (!/^(I420|NV12)$/.test(image.format)) return fromImage(image, config);

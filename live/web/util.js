@@ -4,7 +4,7 @@ export const $ = (id) => document.getElementById(id);
 // Milliseconds of Unix time by the clock that never steps: the "page's clock" of the protocol.
 export const now = () => performance.timeOrigin + performance.now();
 
-// Control characters and those that turn the direction of writing are made visible.
+// Makes control characters and bidirectional overrides visible.
 export const clean = (s) => String(s ?? "").replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029\ufffd]/gu,
   (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
 
@@ -29,10 +29,10 @@ export const median = (values) => {
   return all.length % 2 ? all[half] : (all[half - 1] + all[half]) / 2;
 };
 
-// What the person chose in an earlier visit. Storage may be switched off.
+// Choices of an earlier visit. Storage may be switched off.
 export const remembered = (name, otherwise) => {
   try { return JSON.parse(localStorage.getItem("vidfilter." + name)) ?? otherwise; } catch { return otherwise; }
 };
 export const remember = (name, value) => {
-  try { localStorage.setItem("vidfilter." + name, JSON.stringify(value)); } catch { /* then not */ }
+  try { localStorage.setItem("vidfilter." + name, JSON.stringify(value)); } catch { /* denied */ }
 };

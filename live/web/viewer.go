@@ -8,11 +8,12 @@ import (
 
 	"github.com/coder/websocket"
 
-	"vidfilter/encode"
+	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/preview"
 )
 
-// receive handles what the page says until it goes.
+// receive handles the page's messages until it leaves.
 func (v *viewer) receive(ctx context.Context) error {
 	for {
 		kind, b, err := v.conn.Read(ctx)
@@ -49,12 +50,12 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		v.mu.Lock()
 		v.wantKey = true
 		v.mu.Unlock()
-		v.watch.Again() // a picture that stands still is not sent again by itself
+		v.watch.Again() // a still picture is not sent again otherwise
 	case "set":
 		if m.Filter == nil {
 			return nil
 		}
-		if err := session.Set(m.Filter.apply); err != nil {
+		if err := session.Set(func(f *live.Filter) error { return f.Apply(m.Filter) }); err != nil {
 			return v.say(ctx, refusedMessage{"refused", err.Error()})
 		}
 	case "freeze":
@@ -70,22 +71,18 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 }
 
 func (v *viewer) hello(m message) error {
-	if m.Version != version || m.Video != "avc" && m.Video != "mp4" {
+	_, known := previewKinds[m.Video]
+	if m.Version != version || !known {
 		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
-	if v.leave != nil {
-		return nil // it has said so
+	select {
+	case v.kind <- m.Video:
+	default: // it has said so
 	}
-	leave, ok := v.server.Enter()
-	if !ok {
-		return errFull
-	}
-	v.leave = leave
-	v.kind <- m.Video
 	return nil
 }
 
-var errFull = errors.New("there are as many viewers as --max-viewers allows")
+var errFull = errors.New("as many viewers as are allowed are looking already")
 
 func (v *viewer) ack(m message) {
 	v.mu.Lock()
@@ -93,36 +90,40 @@ func (v *viewer) ack(m message) {
 	wait := time.Duration(m.Wait * float64(time.Millisecond))
 	v.flow.ack(time.Now(), m.ID, wait)
 	v.rtt = milliseconds(v.flow.least())
-	poke(v.credit)
+	wake.Up(v.credit)
 }
 
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+// patience limits the wait for a page's hello: a silent one would occupy a viewer's place.
+var patience = silent
 
-// heldByVideo is how many pictures a video element wants in its buffer while it plays.
+// previewKinds are the formats a page may ask for.
+var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP4, "jpeg": preview.JPEG}
+
+// heldByVideo is how many pictures a video element buffers while it plays.
 const heldByVideo = 6
 
-// send sends pictures: the newest, each time that the page has room for one.
+// send sends the newest picture each time the page has room for one.
 func (v *viewer) send(ctx context.Context) error {
 	var kind string
 	select {
 	case kind = <-v.kind:
+	case <-time.After(patience):
+		return v.conn.Close(websocket.StatusPolicyViolation, "no hello has come")
 	case <-ctx.Done():
 		return nil
 	}
-	o := encode.PreviewOptions{Kind: encode.PreviewAVC, View: encode.ViewStack, BitRate: firstRate, Threads: v.server.o.Threads}
-	if kind == "mp4" {
-		o.Kind = encode.PreviewMP4
-		v.mu.Lock()
+	v.mu.Lock()
+	switch kind {
+	case "mp4":
 		v.flow.held = heldByVideo
-		v.mu.Unlock()
+	case "jpeg":
+		v.flow.rate = jpegRate
 	}
-	o.FrameRate = v.frameRate()
-	p, err := encode.NewPreview(o)
+	o := preview.Options{
+		Kind: previewKinds[kind], View: preview.ViewStack, BitRate: int64(v.flow.rate), FrameRate: v.frameRate(), Threads: v.server.o.Threads,
+	}
+	v.mu.Unlock()
+	p, err := preview.New(o)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (v *viewer) send(ctx context.Context) error {
 	}
 }
 
-// frameRate is what the encoder shares its bits by.
+// frameRate is the encoder's rate for distributing its bits.
 func (v *viewer) frameRate() float64 {
 	st, _ := v.server.session.State()
 	if st.FrameRate > 0 {
@@ -172,7 +173,7 @@ func (v *viewer) waitForRoom(ctx context.Context) error {
 // sender encodes for a viewer.
 type sender struct {
 	*viewer
-	preview *encode.Preview
+	preview *preview.Encoder
 	kind    string
 	before  int64 // the pair that was sent last
 	buffer  []byte
@@ -185,7 +186,7 @@ func (s *sender) picture(ctx context.Context, pair *live.Pair) error {
 	s.mu.Unlock()
 	s.preview.SetBitRate(rate)
 	start := time.Now()
-	packet, err := s.preview.Encode(pair.Original, pair.Filtered, encode.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
+	packet, err := s.preview.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
 	if err != nil {
 		return s.cannot(ctx, err)
 	}
@@ -229,7 +230,7 @@ func (s *sender) picture(ctx context.Context, pair *live.Pair) error {
 	return nil
 }
 
-// cannot tells the page of a picture that cannot be encoded, and goes on with the next.
+// cannot reports a picture that cannot be encoded to the page, and continues with the next.
 func (s *sender) cannot(ctx context.Context, err error) error {
 	select {
 	case <-time.After(time.Second): // not for each of them
@@ -239,7 +240,7 @@ func (s *sender) cannot(ctx context.Context, err error) error {
 	return s.say(ctx, refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
 }
 
-func (s *sender) configure(ctx context.Context, c *encode.PreviewConfig) error {
+func (s *sender) configure(ctx context.Context, c *preview.Config) error {
 	if err := s.say(ctx, configOf(s.kind, c)); err != nil || s.kind != "mp4" {
 		return err
 	}

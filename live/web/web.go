@@ -1,7 +1,10 @@
-// Package web shows a live session in a browser: the page, and the socket over which pictures go to it and, from its own camera, come back.
+// Package web shows a live session in a browser: the page, and the socket that carries pictures to
+// it and, from its own camera, back.
 //
 //	GET  /             the page; GET /app.js and so on: its parts
-//	POST /login        {"token":".."} or a form: a cookie for all below; 401 for a wrong token
+//	POST /login        {"token":".."} or a form: a cookie for all below; 401 for a wrong
+//	                   token. 200 and {"opened":true} for the token of the page that the
+//	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
 //	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
 //	GET  /healthz      200
@@ -21,20 +24,20 @@ import (
 // Options of New.
 type Options struct {
 	Version string // of the program
-	Backend string // what filters, for people
+	Backend string // name of the filtering device, for display
 	Input   live.Input
 
-	Token string   // who knows it may look
-	Once  string   // may be used in place of Token a single time; "" for none
-	Hosts []string // names beside those of this machine under which the page may be asked for
+	Token string   // gives access to the page
+	Once  string   // replaces Token, once; "" for none
+	Hosts []string // host names of the page beside those of this machine
 	TLS   bool     // the pages go out over TLS
 
 	MaxViewers int
 	Threads    int // of each viewer's encoder, 0 for the program's choice
 
-	Command   func(live.Filter) string // the command that does the same to a file
-	Recording func() *Recording        // nil, or a function that returns nil, when nothing is recorded
-	Remote    *live.Remote             // the camera of a browser, nil when that is not the input
+	Command   func(live.Filter) string // the command that filters a file alike
+	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
+	Remote    *live.Remote             // the browser camera, nil for other inputs
 	Warn      func(format string, args ...any)
 }
 
@@ -46,7 +49,7 @@ type Recording struct {
 	Error   string  `json:"error"`
 }
 
-// Server is the page of a session. Its methods may be called from any goroutine.
+// Server is the page of a session. It is safe for concurrent use.
 type Server struct {
 	session *live.Session
 	o       Options
@@ -58,16 +61,16 @@ type Server struct {
 
 	mu      sync.Mutex
 	viewers int
-	changed chan struct{} // closed when what Changed tells of has changed
+	changed chan struct{} // closed by Changed
 }
 
-// New returns the page of a session. The caller closes it, before the session ends.
+// New returns the page of a session. The caller closes it before the session ends.
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{session: s, o: o, keys: newKeys(o.Token, o.Once), ctx: ctx, cancel: cancel, changed: make(chan struct{})}
 }
 
-// Changed tells all viewers that what they are told beside the session's own state has changed.
+// Changed sends the state to all viewers again, after a change outside the session.
 func (s *Server) Changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +93,7 @@ func (s *Server) Close() {
 	s.viewing.Wait()
 }
 
-// begin lets Close wait until s.viewing is done once more; it is false when that has been called.
+// begin lets Close wait until s.viewing is done once more; it is false after Close.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +104,7 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// Enter counts a viewer in, if there is room, until leave is called.
+// Enter counts a viewer in until leave is called, if there is room.
 func (s *Server) Enter() (leave func(), ok bool) {
 	s.mu.Lock()
 	ok = s.viewers < s.o.MaxViewers
@@ -121,21 +124,22 @@ func (s *Server) Enter() (leave func(), ok bool) {
 	}), true
 }
 
-// silent is how long a viewer may take for a message before it counts as gone.
+// silent is the longest time for a viewer to take a message before it counts as gone.
 const silent = 10 * time.Second
 
 // extra is a path of somebody else's.
 type extra struct {
-	path    string // with all below it where it ends in a slash
+	path    string // with all below it if it ends in a slash
 	largest int64  // bytes of a body
 	handler http.Handler
 }
 
-// Handle has another handler answer requests for a path, and for all below it where it ends in a slash, of those who are logged in or send
-// the token as Authorization: Bearer. Bodies are cut off behind so many bytes. It is called before Handler.
+// Handle adds a handler for a path, and for all below it if it ends in a slash. Requests need the
+// cookie or the token as Authorization: Bearer, and bodies are cut after largest bytes. Call it
+// before Handler.
 func (s *Server) Handle(path string, largest int64, h http.Handler) {
 	s.more = append(s.more, extra{path, largest, h})
 }
 
-// Handler returns what answers requests.
+// Handler returns the handler of the page and its socket.
 func (s *Server) Handler() http.Handler { return s.guard(s.routes()) }

@@ -34,7 +34,10 @@ type page struct {
 	remote  *live.Remote
 }
 
-const testToken = "the-token"
+const (
+	testToken = "the-token"
+	testOnce  = "once-only"
+)
 
 func open(t *testing.T, o Options) *page {
 	t.Helper()
@@ -76,7 +79,7 @@ func open(t *testing.T, o Options) *page {
 	return p
 }
 
-// do sends a request with some headers, given as name and value by turns; Host is one.
+// do sends a request with headers, given as pairs of name and value; Host is one.
 func (p *page) do(method, path, body string, headers ...string) *http.Response {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.ctx, method, p.url+path, strings.NewReader(body))
@@ -105,8 +108,12 @@ func (p *page) do(method, path, body string, headers ...string) *http.Response {
 func (p *page) cookie(token string) string {
 	p.t.Helper()
 	resp := p.do("POST", "/login", fmt.Sprintf(`{"token":%q}`, token))
-	if resp.StatusCode != http.StatusNoContent {
-		p.t.Fatalf("login: %s", resp.Status)
+	want, answer := http.StatusNoContent, ""
+	if token == testOnce {
+		want, answer = http.StatusOK, `{"opened":true}`
+	}
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != want || string(body) != answer {
+		p.t.Fatalf("login: %s, %q, %v", resp.Status, body, err)
 	}
 	c := resp.Cookies()[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
@@ -138,7 +145,7 @@ func (c *client) say(format string, args ...any) {
 	}
 }
 
-// picture is what a page gets.
+// picture is a picture message as the page receives it.
 type picture struct {
 	kind, flags byte
 	id          uint32
@@ -163,7 +170,7 @@ func (c *client) read(ctx context.Context) (any, error) {
 	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), b[pictureHeader:]}, nil
 }
 
-// until reads on to a message that ok likes.
+// until reads on to a message that ok accepts.
 func (c *client) until(what string, ok func(any) bool) any {
 	c.t.Helper()
 	for {
@@ -222,7 +229,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Names of other sites that point here, and other sites' pages, get nothing.
+// DNS names of other sites that point here, and pages of other sites, get nothing.
 func TestGuard(t *testing.T) {
 	p := open(t, Options{Hosts: []string{"gpu.example"}})
 	cookie := p.cookie(testToken)
@@ -264,7 +271,7 @@ func TestGuard(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	p := open(t, Options{Once: "once-only"})
+	p := open(t, Options{Once: testOnce})
 	for _, body := range []string{`{"token":"wrong"}`, `{"token":""}`, `{}`} {
 		if got := p.do("POST", "/login", body); got.StatusCode != http.StatusUnauthorized || len(got.Cookies()) > 0 {
 			t.Errorf("%s: %s", body, got.Status)
@@ -276,7 +283,8 @@ func TestLogin(t *testing.T) {
 	if got := p.do("POST", "/login", strings.Repeat("x", 1<<20)).StatusCode; got != http.StatusBadRequest {
 		t.Errorf("a megabyte: %d", got)
 	}
-	p.cookie("once-only")
+	p.cookie(testOnce)
+	p.cookie(testToken)
 	if got := p.do("POST", "/login", `{"token":"once-only"}`).StatusCode; got != http.StatusUnauthorized {
 		t.Errorf("the same again: %d", got)
 	}
@@ -315,6 +323,9 @@ func TestTooManyViewers(t *testing.T) {
 			break
 		}
 	}
+	if _, err := p.dial(cookie).read(p.ctx); websocket.CloseStatus(err) != closedFull {
+		t.Errorf("one that never says hello: %v", err)
+	}
 	if got := p.do("GET", "/mjpeg", "", "Cookie", cookie).StatusCode; got != http.StatusServiceUnavailable {
 		t.Errorf("and a fourth: %d", got)
 	}
@@ -325,7 +336,7 @@ func TestTooManyViewers(t *testing.T) {
 	view().next()
 }
 
-// nals splits an access unit of units behind their lengths.
+// nals splits an access unit into its length-prefixed units.
 func nals(t *testing.T, b []byte) (kinds []byte) {
 	t.Helper()
 	for len(b) > 4 {
@@ -372,7 +383,7 @@ func TestPictures(t *testing.T) {
 		return ok && p.flags&flagKey != 0
 	})
 	stats := c.message("stats")
-	if stats["filter"].(float64) <= 0 || stats["encode"].(float64) <= 0 || stats["server"].(float64) <= 0 || stats["kernel"] != nil {
+	if stats["filter"].(float64) <= 0 || stats["encode"].(float64) <= 0 || stats["arrival_to_sent"].(float64) <= 0 || stats["kernel"] != nil {
 		t.Errorf("%v", stats)
 	}
 	c.say(`{"type":"ping","t":42.5}`)
@@ -381,7 +392,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Without acknowledgements no more than a few pictures come, and what was not sent is counted.
+// Without acknowledgements only a few pictures come, and the others are counted.
 func TestNoMoreThanAFewInFlight(t *testing.T) {
 	p := open(t, Options{})
 	c := p.dial(p.cookie(testToken))
@@ -425,15 +436,17 @@ func TestControl(t *testing.T) {
 		if !ok || st["type"] != "state" {
 			return false
 		}
-		f, of := st["filter"].(map[string]any), st["options"].(map[string]any)
-		return f["filter"] == "recursive" && f["sigma_s"] == 40.0 && f["iterations"] == 2.0 && of["iterations"] != nil && of["radius"] == nil
+		f, last := st["filter"].(map[string]any), st["options"].([]any)[3].(map[string]any)
+		return f["filter"] == "recursive" && f["sigma_s"] == 40.0 && f["iterations"] == 2.0 && last["name"] == "iterations" && last["max"] == 3.0
 	})
 	c.say(`{"type":"set","filter":{"filter":"bilateral"}}`)
-	for _, m := range []string{
-		`{"type":"set","filter":{"radius":99}}`, `{"type":"set","filter":{"range":"box"}}`, `{"type":"camera","on":true,"codec":"h264"}`,
+	for m, kind := range map[string]string{
+		`{"type":"set","filter":{"radius":99}}`: "refused", `{"type":"set","filter":{"sigma_r":1e308}}`: "refused",
+		`{"type":"set","filter":{"sigma_s":-1}}`: "refused", `{"type":"set","filter":{"range":"box"}}`: "refused",
+		`{"type":"camera","on":true,"codec":"h264"}`: "camera_refused",
 	} {
 		c.say("%s", m)
-		if r := c.message("refused"); r["reason"] == "" {
+		if r := c.message(kind); r["reason"] == "" {
 			t.Errorf("%s: %v", m, r)
 		}
 	}
@@ -445,7 +458,7 @@ func TestControl(t *testing.T) {
 	c.until("not frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == false })
 }
 
-// What no page sends ends that socket, and nothing else.
+// A malformed message ends that socket, and nothing else.
 func TestBadMessages(t *testing.T) {
 	p := open(t, Options{})
 	cookie := p.cookie(testToken)
@@ -482,6 +495,31 @@ func TestBadMessages(t *testing.T) {
 	good.next()
 }
 
+// A page that never lists its formats is disconnected.
+func TestNoHello(t *testing.T) {
+	patience = 200 * time.Millisecond
+	defer func() { patience = silent }()
+	p := open(t, Options{MaxViewers: 1})
+	cookie := p.cookie(testToken)
+	c := p.dial(cookie)
+	for {
+		if _, err := c.read(p.ctx); err != nil {
+			if websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	for p.server.Viewers() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	c = p.dial(cookie)
+	c.say(`{"type":"hello","version":1,"video":"avc"}`)
+	for end := time.Now().Add(2 * patience); time.Now().Before(end); {
+		c.next()
+	}
+}
+
 func TestServerGoes(t *testing.T) {
 	p := open(t, Options{})
 	c := p.dial(p.cookie(testToken))
@@ -512,13 +550,13 @@ func TestCamera(t *testing.T) {
 	})
 	c.say(`{"type":"hello","version":1,"video":"avc"}`)
 	c.say(`{"type":"camera","on":true,"codec":"theora"}`)
-	c.message("refused")
+	c.message("camera_refused")
 	c.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30}`)
 	if r := c.message("camera_rate"); r["bits"].(float64) <= 0 {
 		t.Errorf("%v", r)
 	}
 	other.say(`{"type":"camera","on":true,"codec":"jpeg"}`)
-	if r := other.message("refused"); !strings.Contains(fmt.Sprint(r["reason"]), "another page") {
+	if r := other.message("camera_refused"); !strings.Contains(fmt.Sprint(r["reason"]), "another page") {
 		t.Errorf("%v", r)
 	}
 	send := func(id uint32, stamp float64, data []byte) {
@@ -562,12 +600,40 @@ func TestCamera(t *testing.T) {
 	other.say(`{"type":"camera","on":true,"codec":"jpeg"}`)
 	other.until("the other's turn", func(m any) bool {
 		st, ok := m.(map[string]any)
-		if ok && st["type"] == "refused" { // the server has not seen yet that the first is gone
+		if ok && st["type"] == "camera_refused" { // the server has not noticed the first leave
 			time.Sleep(10 * time.Millisecond)
 			other.say(`{"type":"camera","on":true,"codec":"jpeg"}`)
 		}
 		return ok && st["type"] == "camera_rate"
 	})
+}
+
+// A camera's pictures have a limit of their own; a page that exceeds it is disconnected before
+// memory is allocated.
+func TestCameraTooLarge(t *testing.T) {
+	p := open(t, Options{Remote: live.NewRemote(decode.StreamOptions{MaxPixels: 1 << 28}, nil)})
+	c := p.dial(p.cookie(testToken))
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 48)), nil); err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b.Bytes(), []byte{0xff, 0xc0}) + 5
+	b.Write(make([]byte, 1<<20)) // as long as it claims
+	for _, size := range [][2]uint16{{4096, 4000}, {16000, 16000}} {
+		binary.BigEndian.PutUint16(b.Bytes()[at:], size[0])
+		binary.BigEndian.PutUint16(b.Bytes()[at+2:], size[1])
+		c.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30}`)
+		c.message("camera_rate")
+		if err := c.c.Write(p.ctx, websocket.MessageBinary, append(append([]byte{1, 1}, make([]byte, 14)...), b.Bytes()...)); err != nil {
+			t.Fatal(err)
+		}
+		if r := c.message("camera_refused"); !strings.Contains(fmt.Sprint(r["reason"]), "16000000 pixels at most") {
+			t.Errorf("%v: %v", size, r)
+		}
+		if st, _ := p.session.State(); st.Status != live.Waiting || !strings.Contains(st.Message, "too large") || !p.remote.Wanted() {
+			t.Errorf("%v: %+v", size, st)
+		}
+	}
 }
 
 func TestMJPEG(t *testing.T) {
@@ -604,8 +670,8 @@ func FuzzMessages(f *testing.F) {
 			}
 			if m.Filter != nil {
 				filter := live.FilterOf(kernels.DefaultParams(3), "auto")
-				m.Filter.apply(&filter)
-				if p, err := filter.Params(); err == nil && p.Validate() != nil {
+				_ = filter.Apply(m.Filter)
+				if p, err := filter.Resolved(); err == nil && p.Validate() != nil {
 					t.Errorf("%+v passes for a filter", filter)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// draw draws what is to be seen, without bringing it to the screen.
+// draw draws the window's content without presenting it.
 func (w *Window) draw() error {
 	r := w.renderer
 	C.sdl_SetRenderDrawColor(r, 0, 0, 0, 255)
@@ -63,7 +63,7 @@ func (w *Window) drawSplit() error {
 	return nil
 }
 
-// load sees to it that a picture is that of the pair on show.
+// load uploads the shown pair's picture unless it is loaded.
 func (w *Window) load(i int) (err error) {
 	p := &w.pictures[i]
 	if p.of == w.pair {
@@ -87,7 +87,7 @@ func (w *Window) load(i int) (err error) {
 	return err
 }
 
-// copy draws a picture where it belongs, as far as it lies in a part of the window.
+// copy draws the part of a picture that lies in a part of the window.
 func (w *Window) copy(i int, part *box) error {
 	p := &w.pictures[i]
 	if part != nil {
@@ -96,8 +96,13 @@ func (w *Window) copy(i int, part *box) error {
 		defer C.sdl_RenderSetClipRect(w.renderer, nil)
 	}
 	C.sdl_SetYUVConversionMode(p.made.yuv)
-	to := rect(w.place())
-	if C.sdl_RenderCopy(w.renderer, p.texture, nil, &to) != 0 {
+	b := w.place()
+	turn := w.display.Turn
+	if turn%180 != 0 { // SDL turns a picture about its middle
+		b = box{b.x + (b.w-b.h)/2, b.y + (b.h-b.w)/2, b.h, b.w}
+	}
+	to := rect(b)
+	if C.sdl_RenderCopyEx(w.renderer, p.texture, nil, &to, C.double(turn), nil, 0) != 0 {
 		return sdlError(hintDriver, lastError(), "nothing can be drawn in the window")
 	}
 	return nil
@@ -106,8 +111,13 @@ func (w *Window) copy(i int, part *box) error {
 // place is where the picture lies.
 func (w *Window) place() box {
 	ww, wh := w.size()
-	f := w.pair.Original
-	return w.view.place(f.Width, f.Height, ww, wh)
+	pw, ph := w.shape()
+	return w.view.place(pw, ph, ww, wh)
+}
+
+// shape is the displayed size of the picture.
+func (w *Window) shape() (width, height int) {
+	return w.display.Size(w.pair.Original.Width, w.pair.Original.Height)
 }
 
 // size returns the window's size in pixels, at least 1 each way.
@@ -117,7 +127,7 @@ func (w *Window) size() (int, int) {
 	return max(1, int(x)), max(1, int(y))
 }
 
-// density is how many pixels there are to a unit of the pointer's position.
+// density is the number of pixels per unit of the pointer's position.
 func (w *Window) density() float64 {
 	var x, y C.int
 	C.sdl_GetWindowSize(w.window, &x, &y)
@@ -128,7 +138,7 @@ func (w *Window) density() float64 {
 	return float64(ww) / float64(x)
 }
 
-// pixels returns what draw has drawn, as RGBA without padding.
+// pixels returns the result of draw as RGBA without padding.
 func (w *Window) pixels() (pixels []byte, width, height int) {
 	width, height = w.size()
 	pixels = make([]byte, 4*width*height)

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// ErrWindow is what every error wraps that lies in SDL or the desktop: there is none, or it cannot show the pictures.
+// ErrWindow is wrapped by all errors of SDL or the desktop.
 var ErrWindow = errors.New("no window")
 
-// Error is what SDL or the desktop refused. It wraps ErrWindow.
+// Error is an error of SDL or the desktop. It wraps ErrWindow.
 type Error struct{ text, hint string }
 
 func (e *Error) Error() string { return e.text }
 func (e *Error) Unwrap() error { return ErrWindow }
 
-// Hint says what a person can do; "" where there is nothing.
+// Hint tells how to go on, or is "".
 func (e *Error) Hint() string { return e.hint }
 
 const (
@@ -23,7 +23,7 @@ const (
 	hintDriver  = "SDL_RENDER_DRIVER=software draws without the GPU's driver"
 )
 
-// sdlError is of a call that SDL answered with why.
+// sdlError reports a call that SDL failed for the reason why.
 func sdlError(hint, why, format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...) + ": " + why, hint}
 }

@@ -5,11 +5,14 @@ import "C"
 
 import (
 	"math"
+	"slices"
+	"strings"
 
+	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
-// handle does what an event asks for.
+// handle acts on an event.
 func (w *Window) handle(e *event) {
 	switch e.kind {
 	case C.VF_QUIT:
@@ -26,7 +29,7 @@ func (w *Window) handle(e *event) {
 	}
 }
 
-// point lets the line follow the pointer; a zoomed picture is moved by dragging it.
+// point moves the line with the pointer; dragging moves a zoomed picture.
 func (w *Window) point(e *event) {
 	d := w.density()
 	scaled := func(x int) int { return int(math.Round(float64(x) * d)) }
@@ -47,12 +50,12 @@ func (w *Window) wheel(notches int) {
 		return
 	}
 	ww, wh := w.size()
-	f := w.pair.Original
-	w.view.zoomAt(math.Pow(1.25, float64(notches)), w.pointer[0], w.pointer[1], w.place(), f.Width, f.Height, ww, wh)
+	pw, ph := w.shape()
+	w.view.zoomAt(math.Pow(1.25, float64(notches)), w.pointer[0], w.pointer[1], w.place(), pw, ph, ww, wh)
 	w.dirty = true
 }
 
-// Keys as SDL has them: a character, or a place on the keyboard.
+// SDL's key codes: a character, or a place on the keyboard.
 const (
 	place    = 1 << 30
 	enter    = 13
@@ -66,12 +69,24 @@ const (
 	padPlus  = place | 87
 	padEnter = place | 88
 
-	withOthers = 0x0fc0 &^ 0x0200 // Ctrl, Alt on the left and the logo key; the right Alt makes characters
+	withOthers = 0x0fc0 &^ 0x0200 // Ctrl, left Alt and the logo key; right Alt types characters
 )
 
-// keyHelp is what h says.
-const keyHelp = "keys in the window: space freeze, s split, o original, f filtered, d difference, x swap sides, " +
-	"up/down or +/- radius (sigma-s of the recursive filter), right/left or ]/[ sigma-r, wheel zoom, drag move, 0 fit, a play again, F11 or Enter full screen, q or Escape end"
+// keyHelp is the answer to h.
+var keyHelp = "keys in the window: space freeze, s split, o original, f filtered, d difference, x swap sides, " +
+	"up/down or +/- " + moved(kernels.UpDown) + ", right/left or ]/[ " + moved(kernels.LeftRight) +
+	", wheel zoom, drag move, 0 fit, a play again, F11 or Enter full screen, q or Escape end"
+
+// moved names the options of a key pair.
+func moved(keys kernels.Keys) string {
+	var names []string
+	for _, o := range kernels.Options() {
+		if slices.ContainsFunc(o.Filters(), func(f kernels.Filter) bool { return o.Domains[f].Keys == keys }) {
+			names = append(names, o.Name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
 
 func (w *Window) key(e *event) {
 	if e.mods&withOthers != 0 {
@@ -79,13 +94,13 @@ func (w *Window) key(e *event) {
 	}
 	switch e.key { // those that may be held
 	case up, '+', '=', padPlus:
-		w.change(func(f *live.Filter) { widen(f, +1) })
+		w.step(kernels.UpDown, +1)
 	case down, '-', padMinus:
-		w.change(func(f *live.Filter) { widen(f, -1) })
+		w.step(kernels.UpDown, -1)
 	case right, ']':
-		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, f.Limits().SigmaR, +1) })
+		w.step(kernels.LeftRight, +1)
 	case left, '[':
-		w.change(func(f *live.Filter) { f.SigmaR = stepped(f.SigmaR, f.Limits().SigmaR, -1) })
+		w.step(kernels.LeftRight, -1)
 	default:
 		if !e.repeat {
 			w.press(e.key)
@@ -130,24 +145,10 @@ func (w *Window) press(key int) {
 	w.dirty = true
 }
 
-func (w *Window) change(f func(*live.Filter)) {
-	if err := w.session.Set(f); err != nil {
+func (w *Window) step(keys kernels.Keys, direction float64) {
+	if err := w.session.Set(func(f *live.Filter) error { return f.Step(keys, direction) }); err != nil {
 		w.o.Say(err.Error())
 	}
-}
-
-// widen has the filter look a step farther or less far.
-func widen(f *live.Filter, direction int) {
-	if l := f.Limits(); l.Radius == nil {
-		f.SigmaS = stepped(f.SigmaS, l.SigmaS, float64(direction))
-	} else {
-		f.Radius = min(max(f.Radius+direction, l.Radius[0]), l.Radius[1])
-	}
-}
-
-// stepped returns a sigma that is a tenth more or less, by 1 at least, in whole numbers within the limits of a slider.
-func stepped(sigma float64, limits [2]float64, direction float64) float64 {
-	return min(limits[1], max(limits[0], math.Round(sigma+direction*max(1, sigma/10))))
 }
 
 func (w *Window) fullScreen(on bool) {

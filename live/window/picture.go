@@ -8,14 +8,15 @@ import (
 	"vidfilter/pipeline"
 )
 
-// picture is one of the pictures that a pair gives, on the graphics card.
+// picture is one of a pair's pictures as a texture.
 type picture struct {
 	texture *C.vf_texture
 	made    textureKind
-	of      *live.Pair // what it holds; nil when that is to be loaded
+	of      *live.Pair // the pair in it; nil when it must be loaded
 }
 
-// textureKind is what a texture is made for. SDL chooses how to convert YUV when it makes one, or later, so a new choice needs a new one.
+// textureKind is the purpose of a texture. SDL fixes the YUV conversion at creation, so another
+// conversion needs another texture.
 type textureKind struct {
 	format        C.uint32_t
 	width, height int
@@ -45,7 +46,7 @@ func (p *picture) prepare(r *C.vf_renderer, k textureKind) error {
 	return nil
 }
 
-// kindOf returns what a frame can be handed to SDL as, and whether it has to be converted to RGBA for that.
+// kindOf returns the texture for a frame, and whether the frame must be converted to RGBA.
 func kindOf(f pipeline.Format) (k textureKind, convert bool) {
 	k = textureKind{width: f.Width, height: f.Height}
 	known := true
@@ -59,7 +60,7 @@ func kindOf(f pipeline.Format) (k textureKind, convert bool) {
 	default:
 		known = false
 	}
-	known = known && f.Width%2 == 0 && f.Height%2 == 0 // SDL's paths differ in what they make of the last column
+	known = known && f.Width%2 == 0 && f.Height%2 == 0 // SDL's paths differ in the last column
 	switch {
 	case f.Layout == pipeline.RGBA:
 		k.format, k.yuv = C.VF_RGBA, 0
@@ -73,7 +74,7 @@ func kindOf(f pipeline.Format) (k textureKind, convert bool) {
 	return k, convert
 }
 
-// load puts a frame into the picture. buffer is for what has to be converted, and is returned, grown.
+// load puts a frame into the picture. buffer is for conversions, and is returned, grown.
 func (p *picture) load(r *C.vf_renderer, f *pipeline.Frame, buffer []byte) ([]byte, error) {
 	k, convert := kindOf(f.Format)
 	if convert {

@@ -12,7 +12,7 @@ enum { at_r = 24, at_g = 16, at_b = 8, at_a = 0 };
 
 static inline int clamp(int x) { return x < 0 ? 0 : x > 255 ? 255 : x; }
 
-// Spreads chroma over the n columns that it covers; from is the sample of the first, which is an even one.
+// Spreads chroma over its n columns; from is the sample of the first, which is even.
 static void spread(uint8_t *restrict to, const uint8_t *restrict from, int n, int shift, int step)
 {
 	if (shift == 0 && step == 1) {
@@ -48,7 +48,7 @@ static void convert_any(uint8_t *out, const struct vf_yuv *f, const uint8_t *y, 
 }
 
 #ifdef __x86_64__
-// The first SIMD of x86-64 has no multiplication of 32 bits, which makes it four times as slow.
+// SSE2, the baseline of x86-64, has no 32 bit multiplication, which makes it four times as slow.
 __attribute__((target("avx2"))) static void convert_avx2(uint8_t *out, const struct vf_yuv *f, const uint8_t *y, const uint8_t *u,
 	const uint8_t *v, int n)
 {

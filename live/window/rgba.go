@@ -10,10 +10,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// gain is by how much differences are amplified, as on the page at first.
+// gain amplifies differences, with the initial value of the page.
 const gain = 4
 
-// toRGBA writes f into out, of 4 bytes a pixel and no padding, and returns it; out grows where it is too small.
+// toRGBA writes f into out, with 4 bytes a pixel and no padding, and returns it; out grows if it
+// is too small.
 func toRGBA(out []byte, f *pipeline.Frame) []byte {
 	out = grown(out, 4*f.Width*f.Height)
 	if f.Layout == pipeline.RGBA {
@@ -34,7 +35,7 @@ func toRGBA(out []byte, f *pipeline.Frame) []byte {
 	return out
 }
 
-// coefficients are those of the matrix and range of a format.
+// coefficients returns those of a format's matrix and range.
 func coefficients(f pipeline.Format) C.struct_vf_yuv {
 	kr, kb := 0.299, 0.114
 	switch f.Matrix {

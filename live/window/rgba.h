@@ -1,4 +1,4 @@
-// Pictures to RGBA, where SDL has no format of theirs.
+// Conversion to RGBA of pictures in formats that SDL lacks.
 #ifndef VIDFILTER_WINDOW_RGBA_H
 #define VIDFILTER_WINDOW_RGBA_H
 

@@ -9,7 +9,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Every pixel is within one level of the matrix as the standards write it, also next to others, beyond the gamut, and in wide rows.
+// Every pixel is within one level of the standards' matrix, also next to others, beyond the gamut,
+// and in wide rows.
 func TestRGBA(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var out []byte
@@ -54,7 +55,7 @@ func checkRGBA(t *testing.T, f *pipeline.Frame, out []byte) {
 	}
 }
 
-// back solves yuv for the colour, which it knows to be linear, and clamps.
+// back inverts yuv, which is linear, and clamps.
 func back(f pipeline.Format, y, u, v float64) (c rgb) {
 	if !f.FullRange {
 		y, u, v = (y-16)*255/219, (u-128)*255/224+128, (v-128)*255/224+128

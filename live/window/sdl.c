@@ -29,7 +29,7 @@ static char why[256];
 
 const char *vf_sdl_load(const char *library)
 {
-	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL); // never closed: graphics drivers do not like to be
+	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL); // never closed: drivers may crash
 	if (!lib) {
 		snprintf(why, sizeof why, "%s", dlerror());
 		return why;

@@ -14,7 +14,7 @@ import (
 // library is SDL's name on every Linux.
 const library = "libSDL2-2.0.so.0"
 
-// event is what happens to the window, vf_event in C.
+// event is vf_event in C.
 type event struct {
 	kind                  uint32 // one of the C.VF_ constants
 	window                int
@@ -23,7 +23,7 @@ type event struct {
 	x, y, dx, dy, buttons int
 }
 
-// wait returns the next event, nil when none comes within so many milliseconds.
+// wait returns the next event, or nil after the given number of milliseconds.
 func wait(milliseconds int) *event {
 	var c C.struct_vf_event
 	if C.vf_wait(&c, C.int(milliseconds)) == 0 {
@@ -35,7 +35,8 @@ func wait(milliseconds int) *event {
 	}
 }
 
-// push queues an event. Any goroutine may, while SDL is initialized; a full queue is no loss, since whoever waits wakes up all the same.
+// push queues an event, from any goroutine, while SDL is initialized. A full queue does not
+// matter: the window's thread wakes up anyway.
 func push(e event) {
 	c := C.struct_vf_event{
 		_type: C.uint32_t(e.kind), kind: C.int(e.window), key: C.int(e.key), mods: C.int(e.mods),
@@ -70,12 +71,12 @@ func start(library string) error {
 	return nil
 }
 
-// chosenDriver is the variable by which a person may choose another display than the desktop's.
+// chosenDriver is SDL's environment variable for another display than the desktop's.
 const chosenDriver = "SDL_VIDEODRIVER"
 
 func videoDriver() string { return C.GoString(C.sdl_GetCurrentVideoDriver()) }
 
-// notLoaded tells a machine without SDL from one whose SDL is broken.
+// notLoaded distinguishes a machine without SDL from one with a broken SDL.
 func notLoaded(why string) error {
 	if strings.Contains(why, "cannot open shared object file: No such file") {
 		return &Error{"SDL 2 is not installed: there is no " + library, hintInstall}
@@ -83,8 +84,8 @@ func notLoaded(why string) error {
 	return &Error{"SDL 2 does not load: " + why, hintInstall}
 }
 
-// hasDisplay says whether there may be a desktop. Without one SDL would take over the console, at which somebody else may sit, or draw into
-// the void.
+// hasDisplay reports whether there may be a desktop. Without one SDL would take over the console,
+// which somebody else may be using, or draw invisibly.
 func hasDisplay() bool {
 	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", chosenDriver} {
 		if os.Getenv(name) != "" {

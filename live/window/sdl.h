@@ -1,5 +1,6 @@
-// The little of SDL 2 that the window needs, declared here so that no header of SDL is needed to build, and loaded at run time so that the
-// program runs where there is none. SDL's binary interface has been the same since 2.0.
+// The part of SDL 2 that the window needs, declared here so that the build needs no SDL headers,
+// and loaded at run time so that the program runs without SDL. SDL's ABI has been stable since
+// 2.0.
 #ifndef VIDFILTER_WINDOW_SDL_H
 #define VIDFILTER_WINDOW_SDL_H
 
@@ -19,19 +20,21 @@ typedef struct {
 
 enum {
 	VF_INIT_VIDEO = 0x20,
-	VF_WINDOW_HIDDEN = 0x8, VF_WINDOW_RESIZABLE = 0x20, VF_WINDOW_FULL_SCREEN = 0x1001 /* of the desktop's size */,
+	// full screen at the desktop's resolution
+	VF_WINDOW_HIDDEN = 0x8, VF_WINDOW_RESIZABLE = 0x20, VF_WINDOW_FULL_SCREEN = 0x1001,
 	VF_WINDOW_HIGH_DPI = 0x2000, VF_WINDOW_CENTERED = 0x2fff0000,
 	VF_TEXTURE_STREAMING = 1,
 	VF_YUV_FULL_601 = 0, VF_YUV_601 = 1, VF_YUV_709 = 2, // SDL has no full range BT.709
 	VF_IYUV = 0x56555949, VF_NV12 = 0x3231564e,
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	VF_RGBA = 0x16762004, // R in the lowest byte: SDL names these by words
+	VF_RGBA = 0x16762004, // R in the lowest byte: SDL names formats by words
 #else
 	VF_RGBA = 0x16462004,
 #endif
 };
 
-// F(result, name, parameters, arguments, needed): not all versions of SDL have those that are not.
+// F(result, name, parameters, arguments, needed): functions that are not needed may be missing
+// from old versions of SDL.
 #define VF_SDL_FUNCTIONS(F)                                                                                                                \
 	F(int, Init, (uint32_t flags), (flags), 1)                                                                                             \
 	F(void, Quit, (void), (), 1)                                                                                                           \
@@ -54,7 +57,9 @@ enum {
 	F(int, SetRenderDrawColor, (vf_renderer * r, uint8_t red, uint8_t green, uint8_t blue, uint8_t alpha), (r, red, green, blue, alpha), 1) \
 	F(int, RenderClear, (vf_renderer * r), (r), 1)                                                                                         \
 	F(int, RenderSetClipRect, (vf_renderer * r, const vf_rect *clip), (r, clip), 1)                                                        \
-	F(int, RenderCopy, (vf_renderer * r, vf_texture * t, const vf_rect *from, const vf_rect *to), (r, t, from, to), 1)                     \
+	F(int, RenderCopyEx,                                                                                                                   \
+	  (vf_renderer * r, vf_texture * t, const vf_rect *from, const vf_rect *to, double angle, const void *centre, int flip),                \
+	  (r, t, from, to, angle, centre, flip), 1)                                                                                             \
 	F(int, RenderFillRect, (vf_renderer * r, const vf_rect *where), (r, where), 1)                                                         \
 	F(void, RenderPresent, (vf_renderer * r), (r), 1)                                                                                      \
 	F(int, RenderReadPixels, (vf_renderer * r, const vf_rect *where, uint32_t format, void *to, int pitch), (r, where, format, to, pitch), 1) \
@@ -76,18 +81,19 @@ enum {
 VF_SDL_FUNCTIONS(DECLARE)
 #undef DECLARE
 
-// Loads SDL by the name of its library. NULL, or why it cannot be had, which is valid until the next call. Not to be called by two threads.
+// Loads SDL by the name of its library. Returns NULL, or an error message that is valid until the
+// next call. Not safe for concurrent use.
 const char *vf_sdl_load(const char *library);
 
-// Whether this SDL takes NV12: from 2.0.16 on.
+// Whether this SDL has NV12 textures: from 2.0.16 on.
 int vf_sdl_has_nv(void);
 
-// What is read of an event; the rest is 0.
+// The fields of an event that are read; the rest is 0.
 struct vf_event {
 	uint32_t type;
 	int kind;              // of an event of the window: one of VF_WINDOW_...
 	int key, mods, repeat; // a key that was pressed
-	int x, y, dx, dy;      // the pointer, in the window's own unit, and how it moved; dy of the wheel away from the person
+	int x, y, dx, dy;      // the pointer and its motion, in window units; dy of the wheel is up
 	int buttons;           // bit 0: the left one is held
 };
 
@@ -96,7 +102,7 @@ enum {
 	VF_WINDOW_EXPOSED = 3, VF_WINDOW_RESIZED = 6, VF_WINDOW_CLOSE = 14,
 };
 
-// Waits for an event as long; 0 when there is none.
+// Waits for an event up to the given time; 0 if none comes.
 int vf_wait(struct vf_event *e, int milliseconds);
 
 // Queues an event, from any thread; 0 on success.

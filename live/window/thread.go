@@ -2,13 +2,14 @@ package window
 
 import "runtime"
 
-// thread is an OS thread of its own: all calls of SDL but that which queues an event are to come from the one that opened the window.
+// thread is an OS thread of its own. SDL requires all calls, except those that queue events, to
+// come from the thread that opened the window.
 type thread chan func()
 
 func newThread() thread {
 	t := make(thread)
 	go func() {
-		runtime.LockOSThread() // never unlocked: what a graphics driver hung on the thread ends with it
+		runtime.LockOSThread() // never unlocked: the driver's thread state ends with the thread
 		for f := range t {
 			f()
 		}
@@ -16,7 +17,7 @@ func newThread() thread {
 	return t
 }
 
-// do runs f on the thread, and returns when it has.
+// do runs f on the thread and waits for its end.
 func (t thread) do(f func()) {
 	done := make(chan struct{})
 	t <- func() { defer close(done); f() }

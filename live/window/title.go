@@ -2,23 +2,19 @@ package window
 
 import (
 	"fmt"
+	"strings"
 
 	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
-// heading is the part of the title that stays the same from second to second.
+// heading is the constant part of the title.
 func heading(name string, st live.State, v view) string {
-	f := st.Filter
 	head := name
 	if st.Width > 0 {
 		head += fmt.Sprintf(" %dx%d", st.Width, st.Height)
 	}
-	if f.Filter == kernels.Recursive.String() {
-		head += fmt.Sprintf(" - recursive, sigma-s %.3g, sigma-r %.3g", f.SigmaS, f.SigmaR)
-	} else {
-		head += fmt.Sprintf(" - radius %d, sigma-r %.3g, %s", f.Radius, f.SigmaR, f.Range)
-	}
+	head += " - " + summary(st.Filter)
 	switch v.mode {
 	case original:
 		head += " - original"
@@ -36,4 +32,19 @@ func heading(name string, st live.State, v view) string {
 		head += " - frozen"
 	}
 	return head
+}
+
+// summary lists the options with keys, and names other than the default.
+func summary(f live.Filter) string {
+	var all []string
+	for _, o := range kernels.Options() {
+		switch d, ok := o.In(f.Filter); {
+		case !ok:
+		case d.Keys != kernels.NoKeys:
+			all = append(all, fmt.Sprintf("%s %.3g", o.Name, o.Get(f.Params)))
+		case o.Kind == kernels.Name && !o.IsDefault(f.Params):
+			all = append(all, o.Text(f.Params))
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -2,7 +2,7 @@ package window
 
 import "math"
 
-// mode is what is shown.
+// mode chooses the picture that is shown.
 type mode int
 
 const (
@@ -15,28 +15,30 @@ const (
 // box is a rectangle in pixels of the window.
 type box struct{ x, y, w, h int }
 
-// view is how the person looks at the picture.
+// view is the visible part of the picture.
 type view struct {
 	mode mode
 	swap bool    // filtered left of the line
-	line float64 // where it is, as part of the window's width
+	line float64 // position, as a fraction of the window's width
 
 	zoom   float64 // 1 is the whole picture
-	cx, cy float64 // what is in the middle of the window when zoomed, as part of the picture
+	cx, cy float64 // the window's centre when zoomed, as a fraction of the picture
 }
 
 const mostZoom = 32
 
 func newView() view { return view{line: 0.5, zoom: 1, cx: 0.5, cy: 0.5} }
 
-// place returns where a picture of size pw x ph lies in a window of ww x wh: whole, in its own shape and in the middle, or zoomed.
+// place returns the position of a picture of size pw x ph in a window of ww x wh: whole,
+// undistorted and centred, or zoomed.
 func (v *view) place(pw, ph, ww, wh int) box {
 	scale := min(float64(ww)/float64(pw), float64(wh)/float64(ph)) * v.zoom
 	w, h := max(1, int(math.Round(scale*float64(pw)))), max(1, int(math.Round(scale*float64(ph))))
 	return box{along(ww, w, v.cx), along(wh, h, v.cy), w, h}
 }
 
-// along returns where n pixels of a picture begin in room for so many: in the middle where they fit, else with c in the middle and no gap.
+// along returns the start of n pixels of a picture in the given room: centred if they fit, else
+// with c in the middle and no gap.
 func along(room, n int, c float64) int {
 	if n <= room {
 		return (room - n) / 2
@@ -44,7 +46,7 @@ func along(room, n int, c float64) int {
 	return min(0, max(room-n, room/2-int(math.Round(c*float64(n)))))
 }
 
-// zoomAt zooms by a factor and leaves what is at x, y of the window there. b is where the picture lies.
+// zoomAt zooms by a factor around x, y of the window. b is the picture's box.
 func (v *view) zoomAt(factor float64, x, y int, b box, pw, ph, ww, wh int) {
 	fx, fy := float64(x-b.x)/float64(b.w), float64(y-b.y)/float64(b.h)
 	v.zoom = min(mostZoom, max(1, v.zoom*factor))
@@ -62,7 +64,7 @@ func (v *view) pan(dx, dy int, b box, ww, wh int) {
 	v.settle(b, ww, wh)
 }
 
-// settle takes over what the edges of the picture allow, so that a pan back begins at once.
+// settle clips the view at the picture's edges, so that the opposite pan takes effect at once.
 func (v *view) settle(b box, ww, wh int) {
 	v.cx = (float64(ww)/2 - float64(b.x)) / float64(b.w)
 	v.cy = (float64(wh)/2 - float64(b.y)) / float64(b.h)
@@ -71,7 +73,7 @@ func (v *view) settle(b box, ww, wh int) {
 // fit shows the whole picture.
 func (v *view) fit() { v.zoom, v.cx, v.cy = 1, 0.5, 0.5 }
 
-// fitInto returns the largest size of the shape of w x h that is no larger than it, or than the room.
+// fitInto returns the largest size with the shape of w x h that exceeds neither it nor the room.
 func fitInto(w, h, roomW, roomH int) (int, int) {
 	if roomW <= 0 || roomH <= 0 {
 		return w, h

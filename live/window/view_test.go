@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
@@ -26,7 +27,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// What is below the pointer stays there, unless the edge of the picture would leave a gap.
+// The point below the pointer stays there, unless the edge of the picture would leave a gap.
 func TestZoom(t *testing.T) {
 	const pw, ph, ww, wh = 320, 180, 960, 700
 	v := newView()
@@ -83,19 +84,8 @@ func TestFitInto(t *testing.T) {
 	}
 }
 
-func TestStepped(t *testing.T) {
-	up, down := 1.0, 300.0
-	limits := [2]float64{1, 255}
-	for range 100 {
-		up, down = stepped(up, limits, +1), stepped(down, limits, -1)
-	}
-	if up != 255 || down != 1 || stepped(20, limits, +1) != 22 || stepped(5.4, limits, -1) != 4 {
-		t.Errorf("up to %v, down to %v, 20 to %v, 5.4 down to %v", up, down, stepped(20, limits, 1), stepped(5.4, limits, -1))
-	}
-}
-
 func TestHeading(t *testing.T) {
-	st := live.State{Status: live.Live, Width: 640, Height: 480, Filter: live.Filter{Radius: 3, SigmaR: 20, Range: "gaussian"}}
+	st := live.State{Status: live.Live, Width: 640, Height: 480, Filter: live.Filter{Params: kernels.Params{Radius: 3, SigmaR: 20, Range: kernels.Gaussian}}}
 	frozen, waiting := st, st
 	frozen.Frozen = true
 	waiting.Status, waiting.Message = live.Waiting, "camera busy"
@@ -105,7 +95,7 @@ func TestHeading(t *testing.T) {
 		"cam 640x480 - radius 3, sigma-r 20, gaussian - original":      heading("cam", st, view{mode: original}),
 		"cam 640x480 - radius 3, sigma-r 20, gaussian - frozen":        heading("cam", frozen, newView()),
 		"cam 640x480 - radius 3, sigma-r 20, gaussian - camera busy":   heading("cam", waiting, newView()),
-		"cam - radius 0, sigma-r 0,  - starting":                       heading("cam", live.State{Status: live.Starting}, newView()),
+		"cam - radius 0, sigma-r 0 - starting":                         heading("cam", live.State{Status: live.Starting}, newView()),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

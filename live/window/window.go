@@ -1,4 +1,5 @@
-// Package window shows a session in a window of the desktop, without a browser: through SDL 2, which is loaded when a window is first wanted.
+// Package window shows a session in a desktop window, without a browser, through SDL 2, which is
+// loaded on first use.
 package window
 
 // #include <stdlib.h>
@@ -19,21 +20,21 @@ import (
 // Options of Open.
 type Options struct {
 	Name   string       // of the input, for the title
-	Say    func(string) // answers a key on the terminal; nil for nowhere
-	Opened func()       // is called when the window is on the screen; may be nil
+	Say    func(string) // prints an answer to a key on the terminal; may be nil
+	Opened func()       // called once the window is visible; may be nil
 
 	// Of tests, zero elsewhere.
 	library string // SDL's
 	idle    int    // milliseconds
 }
 
-// Window is a window. Its methods but Close are for one goroutine.
+// Window is a window. Its methods except Close are for one goroutine.
 type Window struct {
 	o      Options
 	thread thread
 	once   sync.Once
 
-	// What follows belongs to the thread.
+	// The fields below belong to the thread.
 	window   *C.vf_window
 	renderer *C.vf_renderer
 	driver   string
@@ -42,23 +43,25 @@ type Window struct {
 	full     bool // of the screen's size
 	view     view
 	pointer  [2]int // where the pointer is, in pixels
-	dirty    bool   // what is on the screen is old
+	dirty    bool   // the screen must be drawn again
 	over     bool   // the person has ended it
 
 	pair     *live.Pair // the newest; nil before the first
+	display  live.Display
 	fresh    bool       // it has not been shown yet
 	pictures [3]picture // original, filtered, difference
 	buffers  [2][]byte
 
-	frames, latency live.Window // shown, in the last second; milliseconds from capture to shown
+	frames, latency live.Window // shown, in the last second; milliseconds from arrival to shown
 	titled          string
 	titledAt        time.Time
 
 	session *live.Session
-	inbox   atomic.Pointer[live.Pair] // from the watcher, not looked at yet
+	inbox   atomic.Pointer[live.Pair] // from the watcher, not yet taken
 }
 
-// Open opens a window, which appears with the first picture. Errors are of type Error. The caller closes it.
+// Open opens a window, which appears with the first picture. Errors are of type Error. The caller
+// closes it.
 func Open(o Options) (*Window, error) {
 	if o.library == "" {
 		o.library = library
@@ -98,8 +101,8 @@ func (w *Window) open() (err error) {
 	if w.window == nil {
 		return sdlError(hintDisplay, lastError(), "no window")
 	}
-	// Without waiting for the screen's refresh: that would hold each picture until the next one, and drivers queue up to three more behind it.
-	// A picture may be torn where no compositor is, once; the one after it is whole.
+	// No vsync: it would hold each picture until the next refresh, and drivers queue up to three
+	// more behind it. Without a compositor one picture may be torn; the next is whole.
 	w.renderer = C.sdl_CreateRenderer(w.window, -1, 0)
 	if w.renderer == nil {
 		return sdlError(hintDriver, lastError(), "nothing can be drawn in a window")
@@ -111,7 +114,7 @@ func (w *Window) open() (err error) {
 	return nil
 }
 
-// Driver says through what the window is drawn, as "x11, opengl".
+// Driver names the video driver and renderer, as "x11, opengl".
 func (w *Window) Driver() string { return w.driver }
 
 // Close closes the window. It may be called twice, but not while Run runs.
@@ -139,8 +142,9 @@ func (w *Window) shut() {
 	C.sdl_Quit()
 }
 
-// Run shows a session's newest picture until the person ends it, which is nil, or until ctx ends, which is its cause. Other errors are of
-// type Error. It is called once, and the session may run already or not yet.
+// Run shows a session's newest picture until the user closes the window, which is nil, or until
+// ctx ends, which is its cause. Other errors are of type Error. It is called once, before or after
+// the session starts.
 func (w *Window) Run(ctx context.Context, s *live.Session) error {
 	ctx, cancel := context.WithCancel(ctx)
 	w.session = s
@@ -154,7 +158,7 @@ func (w *Window) Run(ctx context.Context, s *live.Session) error {
 	if p := w.inbox.Swap(nil); p != nil {
 		p.Release()
 	}
-	w.thread.do(func() { w.take(nil) }) // the pictures go back before the session's memory does
+	w.thread.do(func() { w.take(nil) }) // release the pictures before the session's memory
 	return err
 }
 
@@ -177,7 +181,8 @@ func (w *Window) collect(ctx context.Context) {
 	}
 }
 
-// idle is how long the thread sleeps when nothing happens, in milliseconds: the title is to be true.
+// idle is the thread's sleep when nothing happens, in milliseconds; short enough to keep the title
+// current.
 const idle = 500
 
 func (w *Window) loop(ctx context.Context) error {
@@ -190,6 +195,8 @@ func (w *Window) loop(ctx context.Context) error {
 		}
 		if p := w.inbox.Swap(nil); p != nil {
 			w.take(p)
+			st, _ := w.session.State()
+			w.display = st.Display
 		}
 		w.appear()
 		if w.dirty && w.shown {
@@ -202,7 +209,7 @@ func (w *Window) loop(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// take puts a pair in the place of the one on show. It takes p, which may be nil.
+// take replaces the pair on show. It takes p, which may be nil.
 func (w *Window) take(p *live.Pair) {
 	if w.pair != nil {
 		w.pair.Release()
@@ -213,11 +220,11 @@ func (w *Window) take(p *live.Pair) {
 	}
 }
 
-// appear brings the window to the screen when there is a picture, or when there will be none for a while.
+// appear shows the window when there is a picture, or when there will be none for a while.
 func (w *Window) appear() {
 	if w.pair != nil && !w.sized {
 		w.sized = true
-		w.resize(w.pair.Original.Width, w.pair.Original.Height)
+		w.resize(w.shape())
 	}
 	if w.shown {
 		return
@@ -230,7 +237,8 @@ func (w *Window) appear() {
 	}
 }
 
-// resize makes the window as large as a picture, or as the screen allows with room for a frame around it.
+// resize makes the window as large as a picture, or as the screen allows with room for a frame
+// around it.
 func (w *Window) resize(width, height int) {
 	if w.full {
 		return
@@ -263,7 +271,7 @@ func (w *Window) show() error {
 	return nil
 }
 
-// retitle says in the title what is to be seen, when something happened to it or once a second.
+// retitle updates the title, after changes or once a second.
 func (w *Window) retitle(now time.Time) {
 	st, _ := w.session.State()
 	if head := heading(w.o.Name, st, w.view); head != w.titled || now.Sub(w.titledAt) >= time.Second {
@@ -272,7 +280,7 @@ func (w *Window) retitle(now time.Time) {
 		if st.Status == live.Live && !st.Frozen {
 			text += fmt.Sprintf(" - %.1f fps", w.frames.Rate(now))
 			if ms := w.latency.Median(now); ms > 0 {
-				text += fmt.Sprintf(" - latency %.0f ms", ms)
+				text += fmt.Sprintf(" - %.0f ms from arrival to screen", ms)
 			}
 		}
 		title := C.CString(text)

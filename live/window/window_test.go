@@ -16,7 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// open opens a window that no screen shows and no GPU draws.
+// open opens a window without a screen or a GPU.
 func open(t *testing.T, o Options) *Window {
 	t.Helper()
 	t.Setenv("SDL_VIDEODRIVER", "dummy")
@@ -37,7 +37,8 @@ func open(t *testing.T, o Options) *Window {
 
 type rgb [3]float64
 
-// frame draws a picture of four colours, a quarter each. Chroma is that of the first pixel that it covers.
+// frame draws a picture of four colours, a quarter each. Chroma is that of the first pixel it
+// covers.
 func frame(f pipeline.Format, colours [4]rgb, released *atomic.Int32) *pipeline.Frame {
 	offsets, pitches, size := f.PlanLayout(1)
 	b := make([]byte, size)
@@ -90,7 +91,7 @@ func quarter(f pipeline.Format, x, y int) int {
 	return q
 }
 
-// yuv is the matrix as the standards write it.
+// yuv is the matrix as in the standards.
 func yuv(f pipeline.Format, c rgb) [3]float64 {
 	k := map[pipeline.Matrix][2]float64{pipeline.BT601: {0.299, 0.114}, pipeline.BT709: {0.2126, 0.0722}, pipeline.BT2020: {0.2627, 0.0593}}[f.Matrix]
 	y := k[0]*c[0] + (1-k[0]-k[1])*c[1] + k[1]*c[2]
@@ -106,7 +107,8 @@ var (
 	after  = [4]rgb{{180, 70, 50}, {60, 160, 100}, {50, 70, 190}, {0, 0, 0}}
 )
 
-// Original and filtered pictures are where they belong, in the colours that they have, in every layout, matrix and range.
+// Original and filtered pictures have the right place and colours in every layout, matrix and
+// range.
 func TestPictures(t *testing.T) {
 	w := open(t, Options{})
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV422P, pipeline.YUV444P, pipeline.RGBA} {
@@ -167,7 +169,7 @@ func apartColours() (c [4]rgb) {
 	return c
 }
 
-// shows compares what is drawn, but for the seams of the quarters, where SDL may interpolate.
+// shows compares the drawn pixels, except at the seams of the quarters, where SDL may interpolate.
 func shows(t *testing.T, w *Window, f pipeline.Format, what string, want func(x, y int) (c [4]rgb, line bool)) {
 	t.Helper()
 	var pixels []byte
@@ -204,7 +206,8 @@ func shows(t *testing.T, w *Window, f pipeline.Format, what string, want func(x,
 	}
 }
 
-// A window of another shape shows the whole picture in the middle, and the pointer moves the line; zoomed, dragging moves the picture.
+// A window of another shape shows the whole picture centred, and the pointer moves the line; when
+// zoomed, dragging moves the picture.
 func TestPointer(t *testing.T) {
 	w := open(t, Options{})
 	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 100, Height: 50, Matrix: pipeline.BT709}
@@ -239,7 +242,7 @@ func TestPointer(t *testing.T) {
 	near("line", 200, 150, rgb{255, 255, 255})
 	w.thread.do(func() { w.handle(&event{kind: 0x400, x: 10, y: 120}) }) // it moves
 	near("behind the line", 20, 120, after[0])
-	w.thread.do(func() { w.handle(&event{kind: 0x401, x: 390, y: 120, buttons: 1}) }) // it is pressed
+	w.thread.do(func() { w.handle(&event{kind: 0x401, x: 390, y: 120, buttons: 1}) }) // pressed
 	near("before the line", 380, 120, before[1])
 	w.thread.do(func() { w.handle(&event{kind: 0x403, dy: 4}) })
 	near("zoomed", 20, 120, before[1])
@@ -391,7 +394,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The end of the context wakes a window that has nothing to do.
+// The end of the context wakes an idle window.
 func TestWoken(t *testing.T) {
 	r := lookFor(t, noCamera, Options{idle: 3600e3})
 	time.Sleep(50 * time.Millisecond) // it waits by then, most likely
@@ -402,7 +405,8 @@ func TestWoken(t *testing.T) {
 	}
 }
 
-// What is shown is measured, and a window without a picture opens all the same when it is known that there will be none.
+// Display times are measured, and a window without a picture opens once it is known that none will
+// come.
 func TestShown(t *testing.T) {
 	r := look(t, pattern)
 	r.until("the window opens", func() bool { return r.heard("the window is open") })
@@ -432,7 +436,49 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// A machine without SDL, with one that is none, without a display.
+// Rotated pictures are drawn upright, and wide pixels wide.
+func TestDisplay(t *testing.T) {
+	w := open(t, Options{})
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 100, Height: 50, Matrix: pipeline.BT709}
+	var released atomic.Int32
+	pair := (&live.Pair{Original: frame(f, before, &released), Filtered: frame(f, after, &released)}).Retain()
+	for _, c := range []struct {
+		display live.Display
+		ratio   float64 // width for height
+		at      [4]int  // stored quarter shown at top left, top right, bottom left, bottom right
+	}{
+		{live.Display{}, 2, [4]int{0, 1, 2, 3}}, {live.Display{Turn: 90}, 0.5, [4]int{2, 0, 3, 1}},
+		{live.Display{Turn: 180}, 2, [4]int{3, 2, 1, 0}}, {live.Display{Turn: 270}, 0.5, [4]int{1, 3, 0, 2}}, {live.Display{Aspect: 1.5}, 3, [4]int{0, 1, 2, 3}},
+	} {
+		var pixels []byte
+		var width int
+		var b box
+		w.thread.do(func() {
+			w.display, w.view.mode = c.display, original
+			w.take(pair.Retain())
+			if err := w.draw(); err != nil {
+				t.Error(err)
+			}
+			pixels, width, _ = w.pixels()
+			b = w.place()
+		})
+		if got := float64(b.w) / float64(b.h); math.Abs(got-c.ratio) > 0.03*c.ratio {
+			t.Errorf("%+v: drawn %dx%d", c.display, b.w, b.h)
+		}
+		for i, quarter := range c.at {
+			x, y := b.x+b.w/4+i%2*b.w/2, b.y+b.h/4+i/2*b.h/2
+			for j, want := range before[quarter] {
+				if got := float64(pixels[4*(y*width+x)+j]); math.Abs(got-want) > 12 {
+					t.Errorf("%+v: quarter %d has %v in channel %d, want %v", c.display, i, got, j, want)
+				}
+			}
+		}
+	}
+	w.thread.do(func() { w.take(nil) })
+	pair.Release()
+}
+
+// Machines without SDL, with a broken one, and without a display.
 func TestNoWindow(t *testing.T) {
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")

@@ -1,5 +1,5 @@
-// Gen renders the sample clip: the picture as YUV4MPEG2 to standard output, or with -tracks the sound,
-// subtitles and chapters that belong to it.
+// Gen renders the sample clip: the picture as YUV4MPEG2 to standard output, or with -tracks the
+// audio, subtitles and chapters that belong to it.
 package main
 
 import (

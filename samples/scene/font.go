@@ -1,7 +1,7 @@
 package scene
 
-// glyphs is a font of 5x7 dots, the letters that the scene writes and no more. A byte is a row, the
-// highest of its five bits on the left.
+// glyphs is a font of 5x7 dots with the scene's letters only. A byte is a row; the highest of its
+// five bits is on the left.
 var glyphs = map[byte][7]uint8{
 	'0': {0x0e, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0e},
 	'1': {0x04, 0x0c, 0x04, 0x04, 0x04, 0x04, 0x0e},
@@ -58,8 +58,8 @@ func (l *label) dot(x, y int) int {
 	return int(l.dots[y][x])
 }
 
-// cover returns how much of a pixel of size px at (x, y) from the label's corner is ink, dots being of
-// size cell. It averages the exact box where a dot is not smaller than a pixel.
+// cover returns how much of a pixel of size px at (x, y) from the label's corner is ink, for dots
+// of size cell. It averages the exact box, unless a dot is smaller than a pixel.
 func (l *label) cover(x, y, cell, px int) int {
 	if px > cell {
 		px = cell

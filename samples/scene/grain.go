@@ -1,17 +1,17 @@
 package scene
 
-// Grain: white noise, near Gaussian as the sum of four bytes, blurred by 1-3-1 both ways, so that grains
-// are one to two pixels wide as film's are. Strongest in the mid-tones, where film is.
+// Grain: white noise, near Gaussian as the sum of four bytes, blurred by 1-3-1 both ways, so that
+// grains are one to two pixels wide, as in film. It is strongest in the mid-tones, as in film.
 const (
-	// grainSigma is the standard deviation of the blurred sum: sqrt(4*(256*256-1)/12) of the four bytes,
-	// times sqrt(1+9+1) for each direction of the blur.
+	// grainSigma is the standard deviation of the blurred sum: sqrt(4*(256*256-1)/12) of the four
+	// bytes, times sqrt(1+9+1) for each direction of the blur.
 	grainSigma = 1626
 	grainBits  = 20 // fraction bits of the gain
-	grainFloor = 40 // gain in black and white, percent of that in the mid-tones
+	grainFloor = 40 // gain in black and white, percent of the mid-tones'
 	grainColor = 35 // chroma grain, percent of luma
 )
 
-// grainGain returns what to multiply the blurred sum with to get code values << grainBits, for each luma
+// grainGain returns the factor from the blurred sum to code values << grainBits, for each luma
 // value; sigma is in 1/256 code value.
 func grainGain(sigma, percent int) *[256]int {
 	var g [256]int
@@ -24,7 +24,7 @@ func grainGain(sigma, percent int) *[256]int {
 	return &g
 }
 
-// grainRows holds three rows of noise that is blurred across, for a plane of one frame.
+// grainRows holds three rows of noise, blurred across, for a plane of one frame.
 type grainRows struct {
 	seed  uint64
 	next  int // row that push makes
@@ -42,9 +42,10 @@ func newGrainRows(seed uint64, width, firstRow int) *grainRows {
 	return g
 }
 
-// push makes the next row and lets the oldest go.
+// push makes the next row and drops the oldest.
 func (g *grainRows) push() {
-	// One hash gives two samples. Row and column stay apart because the row goes through a hash of its own.
+	// One hash gives two samples. The row has a hash of its own, so that row and column stay
+	// apart.
 	row := hash(g.seed, uint64(int64(g.next)))
 	for x := 0; x+1 < len(g.white); x += 2 {
 		z := hash(uint64(x), row)
@@ -66,8 +67,8 @@ func (g *grainRows) at(x int) int {
 	return int(g.rows[0][x] + 3*g.rows[1][x] + g.rows[2][x])
 }
 
-// grain adds noise to rows y0 to y1 of frame n, both even or the frame's end. Chroma goes first, while
-// luma still says how bright the scene is.
+// grain adds noise to rows y0 to y1 of frame n, both even or the frame's end. Chroma goes first,
+// while luma still has the scene's brightness.
 func (r *Renderer) grain(dst []byte, n, y0, y1 int) {
 	w, cw := r.cfg.Width, (r.cfg.Width+1)/2
 	luma, u, v := r.planes(dst)

@@ -1,13 +1,13 @@
 package scene
 
-// stage is one frame's scene with everything placed: made once a frame, read by all threads.
+// stage is a frame's scene with everything placed: made once per frame, read by all threads.
 type stage struct {
 	w, h   int
 	px     int // size of a pixel in 1/one
 	aa     int // full/px << 16
 	t      int // time in 1/second
 	left   int // left edge of the view in 1/one; 0 is the middle
-	pan    int // how far the camera has moved, for what is nearest
+	pan    int // how far the camera has moved, for the foreground
 	sun    point
 	far    ridge
 	woods  ridge
@@ -17,14 +17,14 @@ type stage struct {
 
 type point struct{ x, y int }
 
-// thing is an object: a box in pixels and what to do inside of it. paint gets a place in the scene and
-// returns the colour and how much of the pixel it covers, 0 to full.
+// thing is an object: a box in pixels and its contents. paint takes a place in the scene and
+// returns the colour and the covered share of the pixel, 0 to full.
 type thing struct {
 	x0, y0, x1, y1 int
 	paint          func(x, y int) (rgb, int)
 }
 
-// ridge is a line of hills: for each column, how high it reaches and full/px << 16 across its slope.
+// ridge is a line of hills: for each column, its height and full/px << 16 across its slope.
 type ridge struct{ y, aa []int }
 
 // cover returns how much of the pixel in column px at height y is hill.
@@ -50,7 +50,7 @@ func newStage(cfg Config, n int) *stage {
 func (s *stage) sceneX(x int) int { return (2*x + 1 - s.w) * viewH / (2 * s.h) }
 func (s *stage) sceneY(y int) int { return (2*y + 1) * viewH / (2 * s.h) }
 
-// cover returns how much of a pixel lies inside an edge that is d away, d > 0 being inside.
+// cover returns how much of a pixel is inside an edge at distance d, where d > 0 is inside.
 func (s *stage) cover(d int) int {
 	return clamp(full/2+d*s.aa>>16, 0, full)
 }
@@ -89,7 +89,7 @@ func bankHeight(x int) int {
 	return 262*one + x/9 + sin(x/9+14000)*9>>4 + sin(x/3)*2>>4
 }
 
-// blades is how far grass stands above the bank; it leans with the wind.
+// blades returns how far grass rises above the bank; it leans with the wind.
 func (s *stage) blades(x int) int {
 	const cell = 2 * one
 	wind := sin(s.t/2-x/4) * one >> q14
@@ -218,7 +218,7 @@ func (s *stage) water(row []rgb, y int) {
 	depth := func(near int) int { return 320 * one << 16 / near }
 	v := depth(near)
 	across := 36 * one << 8 / near // 1<<8 at 36 units from the horizon
-	// Waves shorter than a pixel fade, or the far end of the lake would flicker.
+	// Waves shorter than a pixel fade, since the far end of the lake would flicker.
 	var weights [len(waves)]int
 	for i, w := range waves {
 		cells := max((v-depth(near+s.px))*w.deep, s.px*across>>8*w.across)

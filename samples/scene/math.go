@@ -2,7 +2,7 @@ package scene
 
 import "math"
 
-// Everything here is integer arithmetic, so that a frame has the same bits on every machine. Lengths are
+// All arithmetic is in integers, so that a frame has the same bits on every machine. Lengths are
 // in 1/one of a scene unit; a frame is always 360 units high, whatever its pixels.
 const (
 	one     = 1024      // a scene unit
@@ -16,7 +16,8 @@ const (
 	white   = 255 * level
 )
 
-// sin returns the sine of an angle in 1/turn, scaled by 1<<q14. The polynomial is off by 1e-4 at most.
+// sin returns the sine of an angle in 1/turn, scaled by 1<<q14. The polynomial is off by 1e-4 at
+// most.
 func sin(a int) int {
 	z := a & (turn/4 - 1)
 	quadrant := a >> 14 & 3

@@ -1,6 +1,6 @@
-// Package scene draws the picture of the sample clips: a landscape at dusk with gradients, hard edges,
-// saturated colours, fine and moving texture, and text. Frame n at a given size is the same on every
-// machine and with every number of threads, since nothing but integers goes into it.
+// Package scene draws the picture of the sample clips: a landscape at dusk with gradients, hard
+// edges, saturated colours, fine and moving texture, and text. Frame n of a given size is the same
+// on every machine and for any number of threads, since all arithmetic is in integers.
 package scene
 
 import (
@@ -12,14 +12,14 @@ import (
 	"sync/atomic"
 )
 
-// Config says what to render. Width and Height are in pixels, 16 to 16384.
+// Config describes a clip. Width and Height are in pixels, 16 to 16384.
 type Config struct {
 	Width, Height    int
 	Frames           int
 	RateNum, RateDen int    // frames per second as a fraction
-	Noise            int    // standard deviation of the grain in mid-tones, in 1/256 of a code value; 0 to 64*256
+	Noise            int    // deviation of mid-tone grain, in 1/256 code value; 0 to 64*256
 	Seed             uint64 // of the grain; the scene does not depend on it
-	Threads          int    // 0: one a processor
+	Threads          int    // 0: one per processor
 }
 
 func (c Config) check() error {
@@ -53,7 +53,8 @@ func New(cfg Config) (*Renderer, error) {
 	return &Renderer{cfg, grainGain(cfg.Noise, 100), grainGain(cfg.Noise, grainColor)}, nil
 }
 
-// FrameSize returns the bytes of a frame: yuv420p planes without padding, odd sizes round chroma up.
+// FrameSize returns the bytes of a frame: yuv420p planes without padding, odd sizes round chroma
+// up.
 func (r *Renderer) FrameSize() int {
 	return r.cfg.Width*r.cfg.Height + 2*((r.cfg.Width+1)/2)*((r.cfg.Height+1)/2)
 }
@@ -64,12 +65,12 @@ func (r *Renderer) planes(dst []byte) (y, u, v []byte) {
 	return dst[:n], dst[n : n+c], dst[n+c : n+2*c]
 }
 
-// bandRows is how many rows a thread draws at a time: even, because of chroma, and long enough that the
-// two rows of noise above a band do not cost much.
+// bandRows is how many rows a thread draws at a time: even, because of chroma, and large enough
+// that the two rows of noise above a band cost little.
 const bandRows = 16
 
-// Frame draws frame n, counted from 0, into dst, which has FrameSize bytes: BT.709, limited range, chroma
-// sited on the left.
+// Frame draws frame n, counted from 0, into dst, which has FrameSize bytes: BT.709, limited range,
+// chroma sited on the left.
 func (r *Renderer) Frame(dst []byte, n int) {
 	s := newStage(r.cfg, n)
 	var next atomic.Int64
@@ -108,7 +109,8 @@ func (r *Renderer) band(s *stage, dst []byte, rows [2][]rgb, n, y0, y1 int) {
 	}
 }
 
-// lumaRow converts with Y = 16 + 219/255 (0.2126 R + 0.7152 G + 0.0722 B), coefficients times 1<<16.
+// lumaRow converts with Y = 16 + 219/255 (0.2126 R + 0.7152 G + 0.0722 B), coefficients times
+// 1<<16.
 func lumaRow(dst []byte, row []rgb) {
 	for x, c := range row {
 		dst[x] = byte((11966*int(c.r) + 40254*int(c.g) + 4064*int(c.b) + 33<<23) >> 24)

@@ -2,7 +2,7 @@ package scene
 
 import "fmt"
 
-// place puts the objects where they are at this time, back to front.
+// place puts the objects at their places at this time, back to front.
 func (s *stage) place(n int) {
 	s.things = append(s.things,
 		s.boat(point{186*one + swing(s.t, 40000, turn/2, 30*one) - s.pan/3, 238 * one}),

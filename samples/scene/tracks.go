@@ -19,8 +19,8 @@ var notes = [...]struct {
 	{"A", 440}, {"G", 392}, {"E", 330}, {"D", 294},
 }
 
-// WriteTracks writes what a clip of the configuration has besides its picture into dir: audio.wav,
-// subtitles.srt, and chapters.txt with titles, in FFmpeg's metadata format.
+// WriteTracks writes the other streams of a clip to dir: audio.wav, subtitles.srt, and
+// chapters.txt with titles, in FFmpeg's metadata format.
 func WriteTracks(dir string, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
@@ -41,7 +41,8 @@ func WriteTracks(dir string, cfg Config) error {
 	return nil
 }
 
-// wav returns stereo PCM of 16 bits. Each second strikes a new note, which moves from left to right.
+// wav returns stereo PCM of 16 bits. Each second strikes a new note, which moves from left to
+// right.
 func wav(samples int) []byte {
 	const channels, sampleBytes = 2, 2
 	size := samples * channels * sampleBytes
@@ -60,7 +61,8 @@ func wav(samples int) []byte {
 		note, at := notes[n/sampleRate%len(notes)], n%sampleRate
 		a := at * note.hz * turn / sampleRate
 		v := sin(a)*6 + sin(2*a)*2 + sin(3*a)
-		// Struck within 5 ms, then dying away; silent at the end of the second, so that nothing clicks.
+		// Struck within 5 ms, then decaying; silent at the end of the second, so that nothing
+		// clicks.
 		left := sampleRate - at
 		loud := min(at*1000/240, left*1000/sampleRate)
 		loud = loud * left / sampleRate

@@ -1,4 +1,5 @@
-// A camera that is not there: /dev/videoN for a program that calls the C library, as LD_PRELOAD makes it find this one first.
+// A fake camera: /dev/videoN for a program whose calls of the C library reach this library first,
+// by LD_PRELOAD.
 #ifndef TESTCAMERA_H
 #define TESTCAMERA_H
 #include <linux/videodev2.h>
@@ -16,7 +17,7 @@ typedef struct {
 	int range;                              // of intervals
 } mode;
 
-// What a device's file says.
+// The contents of a device's file.
 typedef struct {
 	long plug;
 	char name[32];
@@ -46,17 +47,17 @@ typedef struct {
 	int ready;
 } handle;
 
-// Fills d with what the file of a path says; 0 when there is no such device.
+// Reads the file of a path into d; 0 if there is no such device.
 int describe(const char *path, device *d);
 
 int open_camera(const char *path, int flags);
-// What poll says of it, at the latest after a time in ms.
+// Waits for the events that poll reports, for at most a time in ms.
 int wait_for(handle *h, int timeout);
 int control(handle *h, unsigned long request, void *argument);
 handle *find(int fd);
 void close_camera(handle *h);
 
-// Takes in what the camera has made by now. Returns ns to its next picture, or a long time.
+// Takes in the camera's pictures so far. Returns ns to its next picture, or a long time.
 int64_t advance(handle *h, const device *d);
 int64_t nanoseconds(int wall);
 

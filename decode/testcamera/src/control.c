@@ -176,7 +176,7 @@ static int set_format(handle *h, const device *d, struct v4l2_format *f)
 	if (h->buffers || taken(h))
 		return fail(EBUSY);
 	const mode *m = mode_of(d, f->fmt.pix.pixelformat, (int)f->fmt.pix.width, (int)f->fmt.pix.height);
-	for (int i = 0; !m && i < d->count; i++) // a driver takes what is near
+	for (int i = 0; !m && i < d->count; i++) // a driver picks the nearest
 		if (d->modes[i].format == f->fmt.pix.pixelformat)
 			m = &d->modes[i];
 	if (!m && d->count)

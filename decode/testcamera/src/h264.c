@@ -1,7 +1,7 @@
 #include "camera.h"
 #include <string.h>
 
-// H.264 whose macroblocks are samples as they are (I_PCM), every picture a key frame with its parameter sets.
+// H.264 with raw macroblocks (I_PCM); every picture is a key frame with its parameter sets.
 
 typedef struct {
 	uint8_t *at;

@@ -10,7 +10,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-// The functions of the C library that lead to a device. What is no camera goes on to the library's own.
+// The functions of the C library that lead to a device. Anything but a camera goes on to the
+// library's own.
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 

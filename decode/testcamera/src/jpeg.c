@@ -1,7 +1,8 @@
 #include "camera.h"
 #include <string.h>
 
-// A baseline JPEG of flat blocks, 4:2:2, without Huffman tables: as webcams send it, for those of the standard.
+// A baseline JPEG of flat blocks, 4:2:2, without Huffman tables: like webcams' JPEGs, it implies
+// the standard's tables.
 
 typedef struct {
 	uint8_t *at;

@@ -1,7 +1,8 @@
 #include "camera.h"
 #include <string.h>
 
-// A slope with a bar that moves a pixel block a picture, and never black: the H.264 below relies on it.
+// A gradient with a bar that moves by a block per picture, and never black: the H.264 below relies
+// on it.
 uint8_t luma(int x, int y, long n)
 {
 	if ((x / 16 + n) % 16 == 0)

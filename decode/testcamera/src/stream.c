@@ -44,7 +44,7 @@ static void deliver(handle *h, const device *d, long n, int64_t at)
 int64_t advance(handle *h, const device *d)
 {
 	int64_t now = nanoseconds(0), period = h->interval.numerator * INT64_C(1000000000) / h->interval.denominator;
-	// What could not be taken in anyway is not drawn.
+	// Skip pictures that would find no buffer.
 	int64_t due = (now - h->began) / period;
 	if (now >= h->began && due - h->next > MOST_BUFFERS)
 		h->next = due - MOST_BUFFERS;

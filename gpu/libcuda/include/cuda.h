@@ -1,6 +1,6 @@
-/* What this project and gorgonia.org/cu use of the CUDA driver API, as of CUDA 12, so that the build needs
- * no CUDA toolkit. check.sh holds it against NVIDIA's own header, and relies on the form: a prototype, a
- * constant or a field a line. */
+/* The parts of the CUDA 12 driver API that this project and gorgonia.org/cu use, so that the build
+ * needs no CUDA toolkit. check.sh compares it with NVIDIA's own header, and relies on the form:
+ * one prototype, constant or field per line. */
 #ifndef VIDFILTER_CUDA_H
 #define VIDFILTER_CUDA_H
 
@@ -529,7 +529,7 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
 	size_t height;
 } CUDA_MEMSET_NODE_PARAMS;
 
-/* Of what a texture object may be made of, linear memory only. */
+/* Of the resources for texture objects, linear memory only. */
 typedef struct CUDA_RESOURCE_DESC_st {
 	CUresourcetype resType;
 	union {
@@ -575,7 +575,7 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
 	unsigned int reserved[16];
 } CUDA_RESOURCE_VIEW_DESC;
 
-/* The names that the driver exports the present form of these functions under. */
+/* The names under which the driver exports the present form of these functions. */
 #define cuArray3DCreate cuArray3DCreate_v2
 #define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
 #define cuArrayCreate cuArrayCreate_v2

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Hidden, as the jumps are: exported from the program, they would stand in the driver's own way. */
+/* Hidden, like the jumps: symbols exported from the program would interpose the driver's. */
 #pragma GCC visibility push(hidden)
 #include "driver.h"
 #include "libcuda.h"
@@ -25,8 +25,8 @@ static struct vf_cuda_state state = {NULL, CUDA_ERROR_NOT_INITIALIZED};
 static char load_error[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* gorgonia.org/cu calls cuInit when the program starts, and ends the program when it fails. So it succeeds
- * and does nothing; the driver's own is called when a device is first wanted. */
+/* gorgonia.org/cu calls cuInit at program start and exits if it fails. So ours does nothing; the
+ * driver's own is called when it is loaded, on first use. */
 CUresult cuInit(unsigned int flags)
 {
 	(void)flags;
@@ -36,7 +36,7 @@ CUresult cuInit(unsigned int flags)
 static CUresult no_driver(void) { return CUDA_ERROR_NOT_INITIALIZED; }
 static CUresult no_symbol(void) { return CUDA_ERROR_NOT_FOUND; }
 
-/* Other threads may be jumping through the table meanwhile. */
+/* Atomic, since other threads may be jumping through the table. */
 static void set(int i, void *target) { __atomic_store_n(&vf_cuda_table[i], target, __ATOMIC_RELEASE); }
 
 static void fail(void)

@@ -1,4 +1,4 @@
-/* Each function jumps to its place in the table, with all arguments where they are. */
+/* Each function jumps through its table entry, with all arguments in place. */
 	.text
 #define SYMBOL(name) \
 	.globl name; .hidden name; .type name, %function; .balign 4; name: \
@@ -16,7 +16,7 @@ vf_cuda_first:
 	stp x2, x3, [sp, 16]
 	stp x4, x5, [sp, 32]
 	stp x6, x7, [sp, 48]
-	stp x17, x30, [sp, 64] /* the place in the table, and the way back */
+	stp x17, x30, [sp, 64] /* the table offset and the return address */
 	stp q0, q1, [sp, 96]
 	stp q2, q3, [sp, 128]
 	stp q4, q5, [sp, 160]

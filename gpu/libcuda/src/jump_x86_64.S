@@ -1,4 +1,4 @@
-/* Each function jumps to its place in the table, with all arguments where they are. */
+/* Each function jumps through its table entry, with all arguments in place. */
 	.text
 #define SYMBOL(name) \
 	.globl name; .hidden name; .type name, @function; name: \
@@ -16,7 +16,7 @@ vf_cuda_first:
 	pushq %rcx
 	pushq %r8
 	pushq %r9
-	pushq %r11 /* the place in the table */
+	pushq %r11 /* the table offset */
 	subq $128, %rsp
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)

@@ -1,4 +1,5 @@
-/* The driver's functions, by the names it exports, in the order of the jump table. cuInit is our own. */
+/* The driver's functions by their exported names, in the order of the jump table. cuInit is our
+ * own. */
 SYMBOL(cuArray3DCreate_v2)
 SYMBOL(cuArray3DGetDescriptor_v2)
 SYMBOL(cuArrayCreate_v2)

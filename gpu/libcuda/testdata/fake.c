@@ -1,4 +1,4 @@
-/* A libcuda.so.1 with a few functions, to test the jumps: each checks that its arguments came through. */
+/* A libcuda.so.1 with a few functions, to test the jumps: each checks its arguments. */
 #include <cuda.h>
 #include <stdlib.h>
 

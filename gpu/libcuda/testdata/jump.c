@@ -1,4 +1,4 @@
-/* Makes the first calls of a program through libcuda.a from several threads, and prints what they answer. */
+/* Makes the first calls through libcuda.a from several threads, and prints their results. */
 #include <libcuda.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The driver's API as programs see it. Everything else is hidden in the library.
+// The driver's exported API. All other symbols of the library are hidden.
 #pragma once
 #pragma GCC visibility push(default)
 #include <cuda.h>

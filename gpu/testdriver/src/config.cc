@@ -15,7 +15,7 @@ long number(const char *text, const char **end) {
 	return n;
 }
 
-// A number, with the factor that its unit stands for.
+// Parses a number with an optional unit.
 int64_t quantity(const char *text) {
 	static const struct {
 		const char *unit;
@@ -36,7 +36,7 @@ Fault fault(const char *text) {
 	return f;
 }
 
-// "90", or "61/90" where the devices differ; the last one holds for the rest.
+// "90", or "61/90" if the devices differ; the last one applies to the rest.
 void computes(int *compute, const char *text) {
 	for (int i = 0; i < 8; i++) {
 		const char *end;
@@ -70,7 +70,7 @@ void set(Config &c, const char *name, const char *value) {
 Config read() {
 	Config c;
 	const char *text = getenv("VIDFILTER_TESTDRIVER");
-	char *copy = strdup(text ? text : ""), *rest; // kept: the log's name points into it
+	char *copy = strdup(text ? text : ""), *rest; // never freed: c.log points into it
 	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
 		char *value = strchr(word, '=');
 		if (!value) die("VIDFILTER_TESTDRIVER: \"%s\" has no value", word);

@@ -1,5 +1,6 @@
-// Copies. What goes to and from pinned memory does so when its turn comes; until then the place where a result will be holds
-// poison. Pageable memory is read at the call, and written before it returns, as real drivers do.
+// Copies. Those with pinned memory run when their stream does; until then their destination in
+// host memory holds poison. Pageable memory is read at the call and written before it returns, as
+// by real drivers.
 #include <string.h>
 
 #include "memory.h"
@@ -9,7 +10,7 @@ namespace {
 
 enum Place { HOST, ON_DEVICE };
 
-// Rows in some memory.
+// Rows in host or device memory.
 struct Area {
 	Place place;
 	uint64_t address;
@@ -26,7 +27,7 @@ struct Size {
 struct Copy : Work {
 	Area to, from;
 	Size size;
-	std::vector<uint8_t> read; // what was read before its time
+	std::vector<uint8_t> read; // the source, if read ahead of run
 
 	Copy(const Area &t, const Area &f, const Size &s) : to(t), from(f), size(s) {}
 
@@ -48,13 +49,14 @@ private:
 	const uint8_t *row(size_t y) const { return from.host() + y * from.pitch; }
 };
 
-// Finds the memory of an area; false where some of it is not where it should be.
+// Finds the memory of an area; false if any part of it lies elsewhere.
 bool locate(Area &a, const Size &size, const Context &context) {
 	a.memory = find_memory(a.address, size.span(a));
 	bool on_device = a.memory && a.memory->kind == Memory::DEVICE;
 	if (a.place == ON_DEVICE) return on_device && a.memory->context == &context;
 	if (a.memory) return !on_device;
-	return a.address && a.address < FIRST_ADDRESS && !find_memory(a.address, 1); // not over the edge of pinned memory
+	// Pageable memory must not begin in pinned memory and extend past its end.
+	return a.address && a.address < FIRST_ADDRESS && !find_memory(a.address, 1);
 }
 
 Engine engine(const Area &to, const Area &from) {
@@ -62,7 +64,7 @@ Engine engine(const Area &to, const Area &from) {
 	return from.place == ON_DEVICE ? KERNELS : COPY_IN;
 }
 
-// 50 GB/s over the bus.
+// 2 us, and 50 GB/s over the bus.
 int64_t duration(const Size &size) { return 2000 + (int64_t)(size.width * size.height / 50); }
 
 enum When { LATER, NOW };
@@ -86,7 +88,7 @@ CUresult copy_line(const char *name, CUstream stream, Place to_place, uint64_t t
 	return in_stream(name, stream, [&](Stream &s) { return copy(s, {to_place, to, n}, {from_place, from, n}, {n, 1}, when); });
 }
 
-// One side of a copy of rows; false where there is no such memory here.
+// Sets one side of a copy of rows; false for unsupported types of memory.
 bool side(Area &a, CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t x, size_t y) {
 	if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE) return false;
 	a = {type == CU_MEMORYTYPE_HOST ? HOST : ON_DEVICE, type == CU_MEMORYTYPE_HOST ? (uint64_t)host : device, pitch};

@@ -1,4 +1,4 @@
-// What may be asked about devices and errors.
+// Queries about devices and errors.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Newer than cuda.h is.
+// Not in our cuda.h.
 enum { MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97 };
 
 int attribute_of(const Device &d, int attribute) {

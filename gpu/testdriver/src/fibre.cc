@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t page = 4096, stack_size = 64 * page;
 
-// The end of the stack of a fibre. Below each stack is a page that nobody may touch.
+// The end of a fibre's stack. Below each stack is a guard page.
 uint8_t *stack_end(int number) {
 	static uint8_t *stacks[1024];
 	uint8_t *&stack = stacks[number];
@@ -25,7 +25,7 @@ uint8_t *stack_end(int number) {
 
 #if defined(__x86_64__) && !defined(VF_UCONTEXT)
 
-// What a called function has to preserve, and where the stack is.
+// Saves and restores the callee-saved registers and the stack pointer.
 asm(R"(
 	.text
 	.type vf_switch, @function
@@ -51,7 +51,7 @@ extern "C" void vf_switch(void **from, void *to);
 
 void start_fibre(Fibre &fibre, int number, void (*main)()) {
 	void **top = (void **)stack_end(number);
-	*--top = nullptr; // where main would return to; it also aligns the stack as the calling convention wants it
+	*--top = nullptr; // main's return address; also aligns the stack for the calling convention
 	*--top = (void *)main;
 	for (int i = 0; i < 6; i++) *--top = nullptr;
 	fibre.stack_pointer = top;

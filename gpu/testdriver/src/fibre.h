@@ -1,5 +1,5 @@
-// Fibres: what lets the threads of a block take turns in one thread of the CPU. A switch is a few nanoseconds on x86-64;
-// other machines go through ucontext.
+// Fibres, so that the threads of a block can take turns in one CPU thread. A switch takes a few
+// nanoseconds on x86-64; other machines use ucontext.
 #pragma once
 
 #if defined(__x86_64__) && !defined(VF_UCONTEXT)
@@ -13,8 +13,8 @@ struct Fibre {
 };
 #endif
 
-// Makes a fibre that starts in main, which never returns, on a stack that is its own until the program ends. Starting a
-// fibre again, wherever it was left, costs next to nothing.
+// Makes a fibre that starts in main, which must not return, on the stack of that number, which is
+// kept until the program ends. Restarting a fibre at any point is cheap.
 void start_fibre(Fibre &fibre, int number, void (*main)());
-// Leaves one fibre for another, until something switches back.
+// Switches from one fibre to another; returns when something switches back.
 void switch_fibre(Fibre &from, Fibre &to);

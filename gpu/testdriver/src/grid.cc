@@ -1,7 +1,7 @@
-// A block's threads are fibres. Those of one warp run one after another, each to its next stop: an operation of the whole
-// warp, the block's barrier, or the end. All must stop at the same; then the operation is done and they go on, or the
-// next warp runs until all stand at the barrier. The driver lets nothing run while another kernel does, so the state
-// is that of the one launch in progress.
+// A block's threads are fibres. The lanes of a warp run one after another, each to its next stop:
+// an operation of the whole warp, the block's barrier, or the end. All must stop at the same one.
+// At an operation it is executed and the lanes go on; at the barrier or the end the next warp
+// runs, until all have arrived. The driver runs one kernel at a time, so the state is global.
 #include "grid.h"
 
 #include <stdio.h>
@@ -18,10 +18,10 @@ vf_place vf_here;
 namespace {
 
 constexpr int WARP = 32;
-constexpr uint8_t POISON = 0x7f, GUARD = 0xc3; // 0x7f7f is no number as a half
+constexpr uint8_t POISON = 0x7f, GUARD = 0xc3; // 0x7f7f is NaN as a half
 constexpr size_t GUARD_SIZE = 1024;
 
-// Where a lane has stopped: operation is null at the barrier and at the end.
+// The stop of a lane: operation is null at the barrier and at the end.
 struct Stop {
 	const char *name;
 	vf_collective *operation;
@@ -32,7 +32,7 @@ const Stop BARRIER = {"the block's barrier", nullptr}, END = {"its end", nullptr
 struct Lane {
 	Fibre fibre;
 	Stop stop;
-	void *mine; // what it hands to the operation
+	void *mine; // its argument for the operation
 	int x, y;
 };
 
@@ -40,13 +40,14 @@ Lane lanes[MAX_THREADS];
 Lane *running;
 Fibre scheduler;
 const Launch *launch;
-unsigned block_z; // kernels do not ask for it, messages do
+unsigned block_z; // only for messages; kernels do not use it
 CUresult failure;
 alignas(16) uint8_t shared[MAX_SHARED + GUARD_SIZE];
 
 int threads() { return (int)(launch->block[0] * launch->block[1] * launch->block[2]); }
 
-// Orders that differ from run to run of the loop, but not from run to run of the program; without a seed 0, 1, 2, ...
+// Orders that differ between iterations, but not between runs of the program; 0, 1, 2, ... without
+// a seed.
 struct Order {
 	int at[WARP];
 	explicit Order(int n) {
@@ -87,7 +88,7 @@ __attribute__((format(printf, 2, 3))) void fail(CUresult result, const char *for
 	failure = result;
 }
 
-// Says which of some lanes stand where.
+// Fails with the stops of a range of lanes.
 void fail_parted(const char *what, int first, int end) {
 	char text[400];
 	size_t used = 0;
@@ -105,7 +106,7 @@ bool together(int first, int end) {
 	return true;
 }
 
-// Does the operation that the lanes of a warp have come to.
+// Executes the operation at which the lanes of a warp have stopped.
 void collect(int first, int end) {
 	if (end - first < WARP) return fail(CUDA_ERROR_LAUNCH_FAILED, "%s in a warp of %d threads", lanes[first].stop.name, end - first);
 	void *parts[WARP];
@@ -113,7 +114,7 @@ void collect(int first, int end) {
 	lanes[first].stop.operation(parts);
 }
 
-// Runs a warp until it stands at the barrier or has ended.
+// Runs a warp to the barrier or the end.
 void run_warp(int first) {
 	int end = first + WARP < threads() ? first + WARP : threads();
 	Order order(end - first);

@@ -15,9 +15,9 @@ struct Launch {
 
 enum { MAX_THREADS = 1024, MAX_SHARED = 227 << 10 };
 
-// Runs the blocks one after another. What a GPU would not survive, and threads that part where they must be together, is
-// an error, told on stderr.
+// Runs the blocks one after another. Errors that are fatal on a GPU, and threads that diverge at
+// operations that they must execute together, fail the launch with a message on stderr.
 CUresult run_grid(const Launch &launch);
 
-// The context of the kernel that is running.
+// The context of the running kernel.
 Context *running_context();

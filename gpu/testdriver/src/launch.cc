@@ -1,4 +1,4 @@
-// Launches of kernels, and what they may be told before.
+// Kernel launches and attributes.
 #include <string.h>
 
 #include "config.h"
@@ -11,7 +11,7 @@ namespace {
 struct KernelRun : Work {
 	std::string name;
 	Launch launch;
-	std::vector<uint64_t> args; // a copy, aligned as any argument may want
+	std::vector<uint64_t> args; // a copy, aligned for any argument
 	bool fails;
 
 	CUresult run() override {
@@ -30,7 +30,7 @@ bool possible(const Function &f, const unsigned *grid, const unsigned *block, si
 	return shared <= f.max_shared;
 }
 
-// Something that grows with the work: 3 us and a nanosecond for every 20 threads.
+// Virtual time that grows with the work: 3 us and a nanosecond for every 20 threads.
 int64_t duration(const Launch &l) {
 	double threads = 1;
 	for (int i = 0; i < 3; i++) threads *= (double)l.grid[i] * l.block[i];

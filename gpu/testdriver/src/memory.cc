@@ -1,5 +1,5 @@
-// A device's memory has addresses that are none of this process, so that neither the host nor a kernel reaches it but through the
-// driver. No address is ever used twice: what outlived its memory is found out.
+// Device memory has addresses outside this process, so that host and kernels reach it only through
+// the driver. No address is ever reused, so stale ones are detected.
 #include "memory.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ constexpr uint64_t GAP = 1 << 20;
 constexpr size_t GUARD_SIZE = 4096;
 constexpr uint8_t POISON = 0xa5, GUARD = 0xc3;
 
-// Addresses divide by 256, as they do on real devices, and by no more.
+// Addresses are multiples of 256, as on real devices, but not of 512.
 uint64_t new_address(size_t size) {
 	static uint64_t next = FIRST_ADDRESS + 256;
 	uint64_t address = next;

@@ -1,5 +1,5 @@
-// A module is loaded from the PTX that programs ship, and may be used for what that says. What runs is the same source, compiled for the
-// CPU: the library kernels/NAME.so beside the driver.
+// Modules are loaded from the programs' PTX, which determines their kernels and devices. The code
+// that runs is the same source compiled for the CPU: kernels/NAME.so beside the driver.
 #include "module.h"
 
 #include <dlfcn.h>
@@ -13,13 +13,14 @@ namespace {
 Handles<Module, CUmodule, 0x54> modules;
 Handles<Function, CUfunction, 0x55> functions;
 
-// The newest PTX that a driver reads, by the CUDA that it is of.
+// The newest PTX version that a driver reads, by its CUDA version.
 int newest_ptx(long driver) {
 	static const struct {
 		long driver;
 		int ptx;
 	} table[] = {{9000, 60}, {9010, 61}, {9020, 62}, {10000, 63}, {10010, 64}, {10020, 65}};
-	if (driver >= 11000) return (int)(driver / 1000 - 4) * 10 + (int)(driver % 1000 / 10); // 11.2 reads 7.2
+	// 11.2 reads 7.2.
+	if (driver >= 11000) return (int)(driver / 1000 - 4) * 10 + (int)(driver % 1000 / 10);
 	int newest = 50;
 	for (auto &row : table)
 		if (driver >= row.driver) newest = row.ptx;

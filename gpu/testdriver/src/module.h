@@ -9,18 +9,18 @@ struct Function {
 	Module *module;
 	Entry entry;
 	CUfunction handle;
-	const vf_kernel *kernel; // the same, compiled for the CPU
-	size_t max_shared;       // a block, dynamic
+	const vf_kernel *kernel; // compiled for the CPU
+	size_t max_shared;       // dynamic, per block
 };
 
 struct Module {
 	Context *context;
 	Ptx ptx;
-	std::vector<Function *> functions; // that were asked for
+	std::vector<Function *> functions; // requested so far
 };
 
 Function *find_function(CUfunction handle);
-// How much shared memory the blocks of a device may ask for.
+// The limit of shared memory per block, in bytes.
 size_t largest_shared(const Device &device);
 
 void free_modules(Context &context);

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Splits the text into words (names, numbers, directives) and single signs.
+// Splits the text into words (names, numbers, directives) and single characters.
 class Words {
 	const char *at;
 
@@ -37,7 +37,7 @@ public:
 		word.assign(start, at);
 		return word;
 	}
-	// Goes past a word, if it is the one that is expected here.
+	// Skips the current word if it is the expected one.
 	bool pass(const char *expected) {
 		if (word != expected) return false;
 		next();
@@ -71,7 +71,7 @@ bool parse_param(Words &w, Entry &e) {
 	return size > 0;
 }
 
-// Goes past a body in braces.
+// Skips a body in braces.
 bool skip_body(Words &w) {
 	int depth = 0;
 	do {

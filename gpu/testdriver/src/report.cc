@@ -12,7 +12,7 @@ namespace {
 
 thread_local char notes[400];
 
-// Appends one line in one go, since the programs of a test may share a log.
+// Appends a line in one write, since the programs of a test may share a log.
 void write_log(const char *line) {
 	static int file = config().log ? open(config().log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
 	if (file >= 0 && write(file, line, strlen(line)) < 0) die("cannot write the log: %m");

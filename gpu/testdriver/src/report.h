@@ -1,16 +1,16 @@
-// What the driver has to say.
+// Messages and the log.
 #pragma once
 #include <stdarg.h>
 
-// Says on stderr what a program did wrong.
+// Reports a program's mistake on stderr.
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void complain_list(const char *format, va_list list);
-// Says so and ends the program: for what no answer of the driver would make heard.
+// Reports it and aborts the program, for mistakes that no result of a call would reveal.
 [[noreturn]] void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Adds words to the log's line about the call in progress.
+// Appends details to the log line of the call in progress.
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// Writes that line: the function, its result, the notes.
+// Writes that line: the function, its result, the details.
 void log_call(const char *name, int result);
-// Writes a line about work that runs now.
+// Writes a line about work that begins to run.
 void log_work(const char *format, ...) __attribute__((format(printf, 1, 2)));

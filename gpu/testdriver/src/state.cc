@@ -32,7 +32,7 @@ Context *open_context(Device &device) {
 	return context;
 }
 
-// The object stays, for threads that still have it as their current one.
+// The object is not deleted, since it may still be current in some threads.
 void close_context(Context *context) {
 	run_all(*context);
 	free_handles(*context);

@@ -1,4 +1,4 @@
-// Devices, contexts, handles, and what every function of the API begins and ends with.
+// Devices, contexts, handles, and the common frame of all API functions.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -12,7 +12,7 @@ struct Stream;
 
 struct Device {
 	int number = 0, compute = 0; // 90 is 9.0
-	size_t used = 0;             // bytes of its memory
+	size_t used = 0;             // bytes of memory in use
 	CUresult lost = CUDA_SUCCESS;
 	Context *primary = nullptr;
 	int retained = 0;
@@ -23,17 +23,17 @@ enum Engine { COPY_IN, KERNELS, COPY_OUT, NO_ENGINE };
 struct Context {
 	Device *device;
 	CUcontext handle = nullptr;
-	CUresult broken = CUDA_SUCCESS; // once set, the answer to everything
+	CUresult broken = CUDA_SUCCESS; // once set, the result of every call
 	bool busy = false;              // a thread is running its work
 	Stream *null = nullptr;         // the legacy default stream
-	int64_t engine[3] = {};         // until when each is busy, in virtual time
-	int64_t kernels_end = 0;        // until when the last kernel takes, in real time, where kernels are slow
+	int64_t engine[3] = {};         // virtual time until which each is busy
+	int64_t kernels_end = 0;        // real time at which the last kernel ends, with slow kernels
 
 	CUresult error() const { return device->lost ? device->lost : broken; }
 };
 
-// Objects by handles, which are numbers that no other object of the process ever has: a handle that was destroyed, or is
-// of another kind, is never taken for a good one.
+// Objects by handle. A process never reuses a handle, so destroyed ones and those of another kind
+// are never valid.
 template <class T, class Handle, uint64_t KIND> class Handles {
 	std::vector<T *> all;
 
@@ -53,23 +53,24 @@ public:
 	}
 };
 
-// The one lock of the driver. Work that takes its time lets go of it meanwhile.
+// The driver's only lock. It is released while work sleeps.
 extern std::mutex driver_lock;
 extern std::condition_variable_any work_done;
 
-// The devices, or none before cuInit has succeeded.
+// The devices; none before cuInit has succeeded.
 std::vector<Device> &devices();
 Device *find_device(CUdevice number);
 
 Context *current_context(); // of this thread
 
-// What a context still has when it ends is freed.
+// close_context frees everything that the context still holds.
 Context *open_context(Device &device);
 void close_context(Context *context);
-// Complains of that if a test asks for it. In a broken context nothing can be freed.
+// Complains about a leak if the test enabled leaks and the context is not broken: in a broken
+// context programs cannot free anything.
 void report_leak(const Context &context, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// in_driver runs the body of a function of the API.
+// in_driver runs the body of an API function.
 template <class Body> CUresult in_driver(const char *name, Body body) {
 	std::lock_guard<std::mutex> guard(driver_lock);
 	CUresult result = devices().empty() ? CUDA_ERROR_NOT_INITIALIZED : body();
@@ -77,7 +78,7 @@ template <class Body> CUresult in_driver(const char *name, Body body) {
 	return result;
 }
 
-// in_context runs one that needs a current context which is not broken.
+// in_context runs one that needs a current context that is not broken.
 template <class Body> CUresult in_context(const char *name, Body body) {
 	return in_driver(name, [&]() -> CUresult {
 		Context *context = current_context();
@@ -87,7 +88,7 @@ template <class Body> CUresult in_context(const char *name, Body body) {
 	});
 }
 
-// in_device runs one that asks about a device.
+// in_device runs one that takes a device.
 template <class Body> CUresult in_device(const char *name, CUdevice number, Body body) {
 	return in_driver(name, [&]() -> CUresult {
 		Device *device = find_device(number);

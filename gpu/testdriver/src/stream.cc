@@ -10,7 +10,7 @@ namespace {
 
 std::vector<Stream *> streams; // destroyed ones too
 
-// Virtual time, in nanoseconds: the host's clock goes on with each call and when it waits.
+// Virtual time in nanoseconds; advances with each call and each wait.
 int64_t host_time;
 
 int64_t real_time() {
@@ -21,13 +21,13 @@ int64_t real_time() {
 
 bool blocking(const Stream &s) { return !(s.flags & CU_STREAM_NON_BLOCKING); }
 
-// Whether the default stream and this one wait for each other.
+// Whether two streams wait for each other, as the default stream does with blocking ones.
 bool ordered(const Stream &a, const Stream &b) {
 	const Stream *null = a.context->null;
 	return &a != &b && a.context == b.context && blocking(a) && blocking(b) && (&a == null || &b == null);
 }
 
-// A stream whose first work has to be done before that of s can be; null if there is none.
+// A stream whose first work must be done before that of s; null if there is none.
 Stream *ahead_of(Stream &s) {
 	Work &work = *s.queue.front();
 	if (Stream *other = work.waits_for()) return other;
@@ -36,7 +36,7 @@ Stream *ahead_of(Stream &s) {
 	return nullptr;
 }
 
-// The stream whose first work is to be done next, so that one day that of s is.
+// The stream whose first work must be done next to get to that of s.
 Stream &next(Stream &s) {
 	Stream *at = &s;
 	while (Stream *other = ahead_of(*at)) at = other;
@@ -54,12 +54,13 @@ void run_first(Stream &s) {
 	Work &work = *s.queue.front();
 	Context &context = *s.context;
 	if (!context.error() && work.after > real_time()) sleep_until(work.after);
-	CUresult result = context.error() ? CUDA_SUCCESS : work.run(); // work of a broken context is dropped
+	// A broken context drops its work.
+	CUresult result = context.error() ? CUDA_SUCCESS : work.run();
 	if (result) context.broken = result;
 	s.queue.pop_front();
 }
 
-// While it lives, this thread is the one that runs a context's work.
+// Makes this thread the only one to run the context's work.
 class Turn {
 	Context &context;
 
@@ -121,7 +122,7 @@ CUresult run_until(const Point &point) {
 
 CUresult run_all(Context &context) {
 	for (size_t i = 0; i < streams.size(); i++) {
-		// With an order of its own, a test sees the streams run in another one.
+		// An odd order runs the streams in reverse.
 		Stream *s = streams[config().order % 2 ? streams.size() - 1 - i : i];
 		if (s->context == &context) run_until(s->now());
 	}

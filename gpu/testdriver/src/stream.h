@@ -1,4 +1,5 @@
-// Streams and events. Work waits in its stream until something waits for it: a host that is too early sees that it is.
+// Streams and events. Work runs only when something waits for it, which exposes hosts that read
+// results too early.
 #pragma once
 #include <deque>
 #include <memory>
@@ -8,18 +9,18 @@
 // A piece of work.
 struct Work {
 	uint64_t number = 0; // in the order of the calls, over all streams
-	int64_t after = 0;   // not done before, in real time; NEVER for a kernel that hangs
+	int64_t after = 0;   // earliest real time; NEVER for a kernel that hangs
 	virtual CUresult run() = 0;
-	// The work of another stream that has to be done before this; null if there is none.
+	// The stream whose first work must be done before this; null if there is none.
 	virtual Stream *waits_for() { return nullptr; }
-	// Copies now what would be read later from a stretch of the host's memory, since that is about to change.
+	// Reads the given part of host memory now instead of in run, since it is about to change.
 	virtual void read_now(const uint8_t *, size_t) {}
 	virtual ~Work() {}
 };
 
 constexpr int64_t NEVER = INT64_MAX;
 
-// All work that was in a stream at some time, and when it ends in virtual time.
+// All work that was in a stream at some moment, and the virtual time of its end.
 struct Point {
 	Stream *stream = nullptr;
 	uint64_t number = 0;
@@ -31,40 +32,40 @@ struct Stream {
 	Context *context;
 	unsigned flags = CU_STREAM_DEFAULT;
 	std::deque<std::unique_ptr<Work>> queue;
-	uint64_t last = 0;  // number of the last work that was put in
-	int64_t time = 0;   // virtual: when that will have ended
-	bool asked = false; // since then whether it is done
+	uint64_t last = 0;  // number of the latest work
+	int64_t time = 0;   // virtual time of its end
+	bool asked = false; // queried since then
 
 	explicit Stream(Context &c) : context(&c) {}
-	// Puts work in, which keeps an engine busy for that many nanoseconds of virtual time.
+	// Queues work, which keeps an engine busy for duration nanoseconds of virtual time.
 	void put(Work *work, Engine engine, int64_t duration);
 	Point now();
 };
 
-// Streams live until their context ends: work may be left in one that was destroyed.
+// Streams live until their context ends, since destroyed ones may still have work.
 Stream *new_stream(Context &context);
 void delete_streams(Context &context);
-// The stream of a handle, the default one for none; null for a handle that is not of this context.
+// The stream of a handle, or the default stream for none; null for a handle of another context.
 Stream *find_stream(Context &context, CUstream handle);
 
-// Runs what has to run until a point is done, or everything. The answer is the context's.
+// Run the work that a point depends on, or everything. They return the context's error.
 CUresult run_until(const Point &point);
 CUresult run_all(Context &context);
 
-// Tells all work that is still waiting: see Work::read_now.
+// Calls Work::read_now for all queued work.
 void read_all_now(Context &context, const uint8_t *memory, size_t size);
 
-// Whether a point is done, for those who only ask: the first question changes nothing, each further one does a piece of
-// work if that takes no time.
+// Returns whether a point is done, without waiting. The first query does nothing; each further one
+// runs one piece of work that need not wait.
 CUresult query(const Point &point, bool &asked);
 
 // Forgets the handles of a context's streams and events.
 void free_handles(Context &context);
 
-// Counts a call that a device answers later, which is when it may be lost.
+// Counts an asynchronous call, at which a device may be lost.
 CUresult count_async(Context &context);
 
-// in_stream runs the body of a function that puts work into a stream.
+// in_stream runs the body of an API function that queues work in a stream.
 template <class Body> CUresult in_stream(const char *name, CUstream handle, Body body) {
 	return in_context(name, [&](Context &context) -> CUresult {
 		note(" stream=%llu", (unsigned long long)handle >> 4 & 0xffffffff);

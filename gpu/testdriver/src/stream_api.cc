@@ -1,4 +1,4 @@
-// The functions for streams and events.
+// The API functions for streams and events.
 #include "stream.h"
 
 namespace {
@@ -6,14 +6,14 @@ namespace {
 struct Event {
 	Context *context;
 	unsigned flags;
-	Point point; // what was in the stream when it was recorded last
+	Point point; // in the stream, at the last record
 	bool recorded, asked;
 };
 
 Handles<Stream, CUstream, 0x52> streams;
 Handles<Event, CUevent, 0x53> events;
 
-// in_event runs the body of a function that is about an event.
+// in_event runs the body of an API function that takes an event.
 template <class Body> CUresult in_event(const char *name, CUevent handle, Body body) {
 	return in_context(name, [&](Context &) -> CUresult {
 		note(" event=%llu", (unsigned long long)handle >> 4 & 0xffffffff);
@@ -22,7 +22,7 @@ template <class Body> CUresult in_event(const char *name, CUevent handle, Body b
 	});
 }
 
-// A wait for what was in another stream.
+// A wait for a point in another stream.
 struct Wait : Work {
 	Point point;
 	explicit Wait(const Point &p) : point(p) {}
@@ -62,7 +62,7 @@ CUresult cuStreamCreate(CUstream *handle, unsigned int flags) {
 	});
 }
 
-// What is still in the stream is done all the same.
+// Work still in the stream is done nevertheless.
 CUresult cuStreamDestroy(CUstream handle) {
 	return in_context("cuStreamDestroy", [&](Context &) {
 		if (!streams.find(handle)) return CUDA_ERROR_INVALID_HANDLE;

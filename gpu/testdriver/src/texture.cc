@@ -1,4 +1,5 @@
-// Texture objects over linear memory, of one float a texel: what kernels here read as textures. The rest is refused.
+// Texture objects over linear memory with one float per texel, the only kind used here. Others are
+// refused.
 #include "texture.h"
 
 #include "grid.h"
@@ -6,7 +7,7 @@
 
 namespace {
 
-// As on real devices: linear memory has to be aligned for a texture, and may have so many texels.
+// As on real devices: alignment and maximum size of a texture in linear memory.
 constexpr uint64_t ALIGNMENT = 512;
 constexpr size_t MOST_TEXELS = 1 << 27;
 
@@ -18,7 +19,7 @@ struct Texture {
 
 Handles<Texture, CUtexObject, 0x56> textures;
 
-// What a texture object is made with here, and nothing else.
+// Only the parameters used here are supported.
 bool supported(const CUDA_RESOURCE_DESC &memory, const CUDA_TEXTURE_DESC &desc) {
 	return memory.resType == CU_RESOURCE_TYPE_LINEAR && memory.res.linear.format == CU_AD_FORMAT_FLOAT && memory.res.linear.numChannels == 1 &&
 	       desc.filterMode == CU_TR_FILTER_MODE_POINT && !(desc.flags & CU_TRSF_NORMALIZED_COORDINATES);
@@ -61,7 +62,7 @@ CUresult cuTexObjectDestroy(CUtexObject handle) {
 	});
 }
 
-// Beyond its ends a texture of linear memory is 0. Its memory must be there all the same.
+// Texels beyond the ends of linear memory are 0, but the memory must still exist.
 float vf_texel(uint64_t handle, int32_t x) {
 	const Texture *t = textures.find(handle);
 	if (!t || t->context != running_context()) vf_fail(CUDA_ERROR_ILLEGAL_ADDRESS, "reads the texture %#llx, which there is not", (unsigned long long)handle);

@@ -1,5 +1,4 @@
-// What programs may ask a driver for and nobody has needed here yet. All that gpu/libcuda passes on is listed; where a function
-// is written elsewhere, that one is taken instead.
+// Weak definitions of all functions that gpu/libcuda forwards, for those not implemented here.
 #include "report.h"
 
 enum { CUDA_ERROR_NOT_SUPPORTED = 801 };

@@ -1,11 +1,11 @@
-// What the kernels of the tests are told, in the place of kernels/cuda/args.h.
+// Arguments of the test kernels, in place of kernels/cuda/args.h.
 #pragma once
 #include "device.h"
 
 typedef struct {
-	uint64_t in, out; // words in the device's memory
-	int32_t what;     // which of the things that the kernel can do
-	int32_t count;    // of words
+	uint64_t in, out; // words in device memory
+	int32_t what;     // the kernel's operation
+	int32_t count;    // number of words
 } vf_args;
 
 DEVICE uint32_t load(const vf_args &args, int i) { return load_u32((const uint8_t *)args.in + 4 * i); }

@@ -1,11 +1,12 @@
-/* Calls the driver's functions as it is told on standard input, so that tests can be written in Go: a line each,
+/* Makes driver calls on request, so that tests can be written in Go. Requests are lines on
+ * standard input:
  *
- *     THREAD NAME ARGUMENT...   calls a function with up to 11 numbers; the answer is THREAD RESULT
- *     THREAD new SIZE           answers with the address of that many bytes
+ *     THREAD NAME ARGUMENT...   calls a function with up to 11 numbers; answers THREAD RESULT
+ *     THREAD new SIZE           allocates memory and answers with its address
  *     THREAD read ADDRESS SIZE  answers with bytes in hexadecimal digits
  *     THREAD write ADDRESS HEX
  *
- * THREAD is 0 to 3. Each has a thread of its own, so calls that block do not hold up those of others. */
+ * THREAD is 0 to 3, a thread each, so that blocking calls do not hold up others. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -106,5 +107,5 @@ int main(void)
 		if (write(pipes[thread][1], line + 2, strlen(line + 2)) < 0)
 			return 1;
 	}
-	_exit(0); /* whatever the threads are waiting for */
+	_exit(0); /* without waiting for blocked threads */
 }

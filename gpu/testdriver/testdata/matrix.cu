@@ -1,5 +1,5 @@
-// D = A B, row by row in memory: A of 16 x K halves, B of K x 8 halves, D of 16 x 8 floats (halves for what = 0).
-// A is loaded by rows and B, which the product wants by columns, transposed.
+// D = A B, in row-major order: A of 16 x K halves, B of K x 8 halves, D of 16 x 8 floats (halves
+// for operation 0). A is loaded by rows, B transposed, since the product takes it by columns.
 #include "args.h"
 
 KERNEL(matrix, 32, 1) {

@@ -1,4 +1,4 @@
-// What a warp and a block must not do, and what a kernel must not touch.
+// Operations that are forbidden to warps and blocks, and accesses that are forbidden to kernels.
 #include "args.h"
 
 KERNEL(part, 64, 1) {

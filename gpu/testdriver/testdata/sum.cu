@@ -1,4 +1,5 @@
-// Sums 256 words a block in shared memory. Without its barriers the result depends on who runs first.
+// Sums 256 words per block in shared memory. Without barriers the result depends on the order of
+// the threads.
 #include "args.h"
 
 #ifdef NO_BARRIER

@@ -1,5 +1,5 @@
-// One operation of device.h, as told by args.what, on three words a thread: out = operation(a, b, c). Threads are
-// x = 0 to 31, y = 0 to 1, so that lanes and warps are told apart.
+// An operation of device.h, chosen by the args, on three words per thread: out = operation(a, b,
+// c). Threads are x = 0 to 31, y = 0 to 1, to distinguish lanes from warps.
 #include "args.h"
 
 DEVICE uint32_t operation(const vf_args &args, uint32_t a, uint32_t b, uint32_t c) {

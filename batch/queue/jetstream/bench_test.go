@@ -1,0 +1,81 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// BenchmarkTasks measures the queue's cost per task: the time from one to the next, with nothing
+// to do.
+func BenchmarkTasks(b *testing.B) {
+	e, err := Embedded(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	ended := make(chan struct{}, b.N)
+	go func() {
+		_ = e.Watch(ctx, func(s queue.Status) {
+			if s.State.Ended() {
+				ended <- struct{}{}
+			}
+		}, func() {})
+	}()
+	go func() {
+		_ = e.Work(ctx, queue.Worker{Name: "w", Any: true, Slots: 2}, func(context.Context, queue.Job, queue.Task, func(queue.Progress)) (queue.Outcome, error) {
+			return queue.Outcome{End: true}, nil
+		})
+	}()
+	b.ResetTimer()
+	for i := range b.N {
+		if err := e.Submit(ctx, queue.Job{ID: fmt.Sprint("job-", i), First: queue.Task{Name: "a"}}, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for range b.N {
+		<-ended
+	}
+}
+
+// BenchmarkBlobs sends a file of 64 MB through TLS to the server and back, each megabyte synced.
+func BenchmarkBlobs(b *testing.B) {
+	s, err := Serve(ServeOptions{Dir: b.TempDir(), Addr: "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	e, err := Connect("tls://"+s.Addr().String(), s.Creds(), ConnectOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	data := make([]byte, 64<<20)
+	_, _ = rand.Read(data)
+	b.SetBytes(int64(len(data)))
+	for _, way := range []string{"put", "get"} {
+		b.Run(way, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for range b.N {
+				begun := time.Now()
+				var err error
+				if way == "put" {
+					err = e.Blobs().Put(b.Context(), "x", bytes.NewReader(data))
+				} else {
+					err = e.Blobs().Get(b.Context(), "x", io.Discard)
+				}
+				if err != nil {
+					b.Fatal(err, time.Since(begun))
+				}
+			}
+		})
+	}
+}

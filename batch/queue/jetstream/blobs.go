@@ -1,0 +1,246 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+type blobs struct{ e *Engine }
+
+// chunkBytes is the size of a piece. Each one is synced and acknowledged before the next one is
+// sent.
+const chunkBytes = 1 << 20
+
+// Blobs implements queue.Engine. Put and Get survive a lost connection until their context ends.
+// Get verifies the checksum that Put computed.
+func (e *Engine) Blobs() queue.Blobs { return blobs{e} }
+
+// Put stores a file in the format of NATS object stores. The Put of nats.go has up to 4000 pieces
+// in flight, which needs too much memory, and announces the file before all have arrived.
+func (b blobs) Put(ctx context.Context, name string, r io.Reader) error {
+	if name == "" {
+		return errors.New("queue: storing a file: no name")
+	}
+	if err := b.put(ctx, name, r); err != nil {
+		return fmt.Errorf("queue: storing %s: %w", name, err)
+	}
+	return nil
+}
+
+func (b blobs) put(ctx context.Context, name string, r io.Reader) (err error) {
+	info := jetstream.ObjectInfo{
+		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}},
+		Bucket:     b.e.names.blobs(),
+		NUID:       newID(),
+	}
+	defer func() {
+		if err != nil {
+			b.purge(info.NUID)
+		}
+	}()
+	if err := b.putPieces(ctx, r, &info); err != nil {
+		return err
+	}
+	old, err := b.e.objects.GetInfo(ctx, name)
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	meta, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	subject := "$O." + b.e.names.blobs() + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	err = b.e.persist(ctx, "storing "+name, func(ctx context.Context) error {
+		m := nats.NewMsg(subject)
+		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+		m.Data = meta
+		_, err := b.e.js.PublishMsg(ctx, m)
+		return err
+	})
+	if err == nil && old != nil {
+		b.purge(old.NUID)
+	}
+	return err
+}
+
+// putPieces stores the pieces, and sets size and checksum.
+func (b blobs) putPieces(ctx context.Context, r io.Reader, info *jetstream.ObjectInfo) error {
+	sum := sha256.New()
+	buf := make([]byte, min(chunkBytes, b.e.maxBytes))
+	last := uint64(0)
+	for {
+		n, err := io.ReadFull(r, buf)
+		if err == io.EOF {
+			break
+		}
+		if err != nil && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		piece := buf[:n]
+		sum.Write(piece)
+		if last, err = b.putPiece(ctx, info, piece, last); err != nil {
+			return err
+		}
+		info.Size += uint64(n)
+		info.Chunks++
+	}
+	info.Digest = jetstream.GetObjectDigestValue(sum)
+	return nil
+}
+
+// putPiece stores a piece after the one with sequence number last, exactly once even if the
+// answer is lost.
+func (b blobs) putPiece(ctx context.Context, info *jetstream.ObjectInfo, piece []byte, last uint64) (seq uint64, err error) {
+	subject := b.pieces(info.NUID)
+	err = b.e.persist(ctx, "storing "+info.Name, func(ctx context.Context) error {
+		ack, err := b.e.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: piece}, jetstream.WithExpectLastSequencePerSubject(last))
+		if err == nil {
+			seq = ack.Sequence
+			return nil
+		}
+		if !conflict(err) {
+			return err
+		}
+		s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs())
+		if err != nil {
+			return err
+		}
+		m, err := s.GetLastMsgForSubject(ctx, subject) // no one else writes there
+		if err != nil {
+			return err
+		}
+		if seq = m.Sequence; seq <= last {
+			return errors.New("a replica is behind")
+		}
+		return nil
+	})
+	return seq, err
+}
+
+func (b blobs) pieces(nuid string) string { return "$O." + b.e.names.blobs() + ".C." + nuid }
+
+// purge removes the pieces of an unwanted file. Leftovers go when the queue is opened again.
+func (b blobs) purge(nuid string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs()); err == nil {
+		_ = s.Purge(ctx, jetstream.WithPurgeSubject(b.pieces(nuid)))
+	}
+}
+
+func (b blobs) Get(ctx context.Context, name string, w io.Writer) error {
+	g := download{b: b, name: name, w: w}
+	err := g.try(ctx)
+	for tries := 0; err != nil && !g.final(err) && ctx.Err() == nil && tries < 5; tries++ {
+		if err := b.e.connected(ctx); err != nil {
+			break
+		}
+		before := g.written
+		if err = g.try(ctx); g.written > before {
+			tries = 0
+		}
+	}
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("%w: %s", queue.ErrNoBlob, name)
+	}
+	if err != nil {
+		return fmt.Errorf("queue: fetching %s: %w", name, err)
+	}
+	return nil
+}
+
+// download is a file in transit to a writer.
+type download struct {
+	b       blobs
+	name    string
+	w       io.Writer
+	nuid    string
+	written int64
+	failed  error // error of the writer
+}
+
+var errReplaced = errors.New("it was replaced meanwhile")
+
+// final reports whether another try would give the same error.
+func (g *download) final(err error) bool {
+	return g.failed != nil || errors.Is(err, errReplaced) || errors.Is(err, jetstream.ErrObjectNotFound) ||
+		errors.Is(err, jetstream.ErrDigestMismatch)
+}
+
+// idleTimeout is how long no data may arrive before it is requested again.
+const idleTimeout = 20 * time.Second
+
+// try fetches the rest of the file.
+func (g *download) try(ctx context.Context) error {
+	// Without a deadline nats.go sets one of seconds for the whole file.
+	ctx, cancel := context.WithTimeout(ctx, 7*24*time.Hour)
+	defer cancel()
+	watchdog := time.AfterFunc(idleTimeout, cancel)
+	defer watchdog.Stop()
+	o, err := g.b.e.objects.Get(ctx, g.name)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	info, err := o.Info()
+	if err != nil {
+		return err
+	}
+	if g.nuid != "" && g.nuid != info.NUID {
+		return errReplaced
+	}
+	g.nuid = info.NUID
+	skip := g.written
+	_, err = io.Copy(writerFunc(func(p []byte) (int, error) {
+		watchdog.Reset(idleTimeout)
+		had := min(skip, int64(len(p)))
+		skip -= had
+		n, err := g.w.Write(p[had:])
+		g.written += int64(n)
+		g.failed = err
+		return int(had) + n, err
+	}), o)
+	return err
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (b blobs) Delete(ctx context.Context, name string) error {
+	err := b.e.objects.Delete(ctx, name)
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("queue: deleting %s: %w", name, err)
+	}
+	return nil
+}
+
+func (b blobs) List(ctx context.Context, prefix string) ([]string, error) {
+	infos, err := b.e.objects.List(ctx)
+	if err != nil && !isEmpty(err) {
+		return nil, fmt.Errorf("queue: listing files: %w", err)
+	}
+	var names []string
+	for _, o := range infos {
+		if strings.HasPrefix(o.Name, prefix) {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func isEmpty(err error) bool { return errors.Is(err, jetstream.ErrNoObjectsFound) }

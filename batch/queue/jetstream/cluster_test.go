@@ -1,0 +1,245 @@
+package jetstream
+
+import (
+	"bytes"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/hint"
+)
+
+// plain starts an ordinary NATS server.
+func plain(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.NoSigs, o.NoLog = "127.0.0.1", true, true
+	if o.Port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	ns, err := server.NewServer(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	if !ns.ReadyForConnections(10 * time.Second) {
+		t.Fatal("server does not start")
+	}
+	return ns
+}
+
+func TestNoJetStream(t *testing.T) {
+	ns := plain(t, server.Options{})
+	var he *Error
+	if e, err := Connect(ns.ClientURL(), "", ConnectOptions{}); e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "no JetStream") || hint.Of(err) == "" {
+		t.Error(err)
+	}
+	s := served(t, ServeOptions{})
+	if e, err := Connect(strings.Replace(ns.ClientURL(), "nats:", "tls:", 1), s.Creds(), ConnectOptions{}); e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "no TLS") {
+		t.Error(err)
+	}
+}
+
+// Two queues share an account and do not see each other.
+func TestPrefix(t *testing.T) {
+	ns := plain(t, server.Options{JetStream: true, StoreDir: t.TempDir()})
+	engines := map[string]*Engine{}
+	for _, p := range []string{"one", "two"} {
+		o := quick
+		o.Prefix = p
+		e, err := Connect(ns.ClientURL(), "", ConnectOptions{Options: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		engines[p] = e
+		defer work(t, e, queue.Worker{}, parts(e, len(engines), nothing))()
+		submit(t, e, queue.Job{ID: "a"}, false)
+	}
+	for p, want := range map[string]string{"one": "2", "two": "3"} {
+		if s := awaitEnd(t, engines[p], "a"); string(s.Result) != want {
+			t.Errorf("%s: %+v", p, s)
+		}
+	}
+}
+
+// In a cluster everything has three copies, and one server may go.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("elections take seconds")
+	}
+	t.Parallel() // it mostly waits
+	var routes []*url.URL
+	var ports []int
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		u, err := url.Parse("nats://" + l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes, ports = append(routes, u), append(ports, l.Addr().(*net.TCPAddr).Port)
+		l.Close()
+	}
+	var servers []*server.Server
+	var urls []string
+	for i := range 3 {
+		s := plain(t, server.Options{
+			ServerName: fmt.Sprint("s", i), JetStream: true, StoreDir: t.TempDir(), Routes: routes,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]},
+		})
+		servers, urls = append(servers, s), append(urls, s.ClientURL())
+	}
+	o := quick
+	o.Replicas = 3
+	o.AckWait = 2 * time.Second
+	var e *Engine
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		var err error
+		if e, err = Connect(strings.Join(urls, ","), "", ConnectOptions{Options: o}); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	defer e.Close()
+	for _, name := range []string{e.names.tasks(), "KV_" + e.names.jobs(), "OBJ_" + e.names.blobs()} {
+		if s, err := e.js.Stream(t.Context(), name); err != nil || s.CachedInfo().Config.Replicas != 3 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	defer work(t, e, queue.Worker{Slots: 3}, parts(e, 8, nothing))()
+	submit(t, e, queue.Job{ID: "a"}, false)
+	if s := awaitEnd(t, e, "a"); s.State != queue.Done || string(s.Result) != "9" {
+		t.Errorf("%+v", s)
+	}
+	s, err := e.js.Stream(t.Context(), "KV_"+e.names.jobs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ns := range servers {
+		if ns.Name() == s.CachedInfo().Cluster.Leader {
+			ns.Shutdown()
+		}
+	}
+	err = errors.New("not tried")
+	for deadline := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		err = e.Submit(t.Context(), queue.Job{ID: "b", First: queue.Task{Name: "plan"}}, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := awaitEnd(t, e, "b"); s.State != queue.Done || string(s.Result) != "9" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A server may have a public certificate; its workers then trust that, and still present one of
+// its private authority.
+func TestOwnCertificate(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := pki.Open(dir, pki.Files{}, []string{"127.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	cert, ca := filepath.Join(dir, "server.pem"), filepath.Join(dir, "authority.pem")
+	b, err := os.ReadFile(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _ := pem.Decode(b)
+	s := served(t, ServeOptions{Cert: cert, Key: cert, CA: ca})
+	connect(t, s.url(), s.Creds())
+	b, err = os.ReadFile(s.Creds())
+	if err != nil || !bytes.Contains(b, pem.EncodeToMemory(root)) {
+		t.Error("the authority is not in the credentials", err)
+	}
+	// If the authority is not in the file it can be given separately.
+	s = served(t, ServeOptions{Cert: cert, Key: cert})
+	if e, err := Connect(s.url(), s.Creds(), ConnectOptions{}); err == nil {
+		e.Close()
+		t.Error("trusted by nobody, and taken")
+	}
+	e, err := Connect(s.url(), s.Creds(), ConnectOptions{CA: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+}
+
+func TestEmbeddedTwice(t *testing.T) {
+	dir := t.TempDir()
+	e, err := Embedded(dir, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var he *Error
+	if again, err := Embedded(dir, quick); again != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "in use by another process") {
+		t.Error(err)
+	}
+	if err := errors.Join(e.Close(), e.Close()); err != nil {
+		t.Error(err)
+	}
+	if e, err = Embedded(dir, quick); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := Embedded(file, quick); err == nil {
+		e.Close()
+		t.Error("a file was taken for a folder")
+	}
+}
+
+// Pieces left by killed processes are removed when the queue is opened again; whole files stay.
+func TestRests(t *testing.T) {
+	dir := t.TempDir()
+	e, err := Embedded(dir, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := e.Blobs().Put(ctx, "whole", strings.NewReader("all of it")); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: "$O.vf-blobs.C.lost", Data: make([]byte, 100<<10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = Embedded(dir, quick); err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	c, err := e.Counters(ctx)
+	if err != nil || c.Bytes > 100<<10 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	var got bytes.Buffer
+	if err := e.Blobs().Get(ctx, "whole", &got); err != nil || got.String() != "all of it" {
+		t.Errorf("%q, %v", &got, err)
+	}
+}

@@ -1,0 +1,102 @@
+package jetstream
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"vidfilter/batch/queue/jetstream/pki"
+)
+
+// ConnectOptions are the options of Connect.
+type ConnectOptions struct {
+	Options
+	Name string // shown in the server's lists
+
+	// For clusters whose credentials hold no certificates: CA signed the server's certificate
+	// ("": trusted by the system), and Cert and Key are the client's.
+	CA, Cert, Key string
+}
+
+// Connect opens the queue of a server: one of Serve, with its worker.creds, or any NATS server
+// with JetStream, with a .creds file of an account there, or "" if it asks for none. url may list
+// several servers of a cluster, separated by commas.
+func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
+	var c pki.Credentials
+	if credsFile != "" {
+		var err error
+		if c, err = pki.ReadCredentials(credsFile); err != nil {
+			return nil, &Error{err.Error(), err}
+		}
+	}
+	conf, err := c.TLS(pki.Files{Cert: o.Cert, Key: o.Key, CA: o.CA})
+	if err != nil {
+		return nil, err
+	}
+	o.Options = o.withDefaults()
+	d := &dialer{net: net.Dialer{Timeout: 10 * time.Second}}
+	options := append(connection(o.Options), c.Options()...)
+	options = append(options, nats.Name(cmp.Or(o.Name, "vidfilter")), nats.SetCustomDialer(d), nats.Timeout(10*time.Second))
+	if conf != nil {
+		options = append(options, nats.Secure(conf))
+	}
+	nc, err := nats.Connect(url, options...)
+	if err != nil {
+		return nil, connectError(url, credsFile, d.first(err))
+	}
+	if err := checkVersion(nc); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return open(nc, o.Options)
+}
+
+// dialer remembers why a connection failed; nats.go only says that it did.
+type dialer struct {
+	net net.Dialer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	c, err := d.net.Dial(network, address)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && d.err == nil {
+		d.err = err
+	}
+	return c, err
+}
+
+// first returns the first dial error, if err has no reason.
+func (d *dialer) first(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if errors.Is(err, nats.ErrNoServers) && d.err != nil {
+		return d.err
+	}
+	return err
+}
+
+// The oldest supported server.
+const minMajor, minMinor = 2, 10
+
+func checkVersion(nc *nats.Conn) error {
+	var major, minor int
+	v := nc.ConnectedServerVersion()
+	if _, err := fmt.Sscanf(strings.TrimPrefix(v, "v"), "%d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("queue: server at %s: version %q", nc.ConnectedUrlRedacted(), v)
+	}
+	if major < minMajor || major == minMajor && minor < minMinor {
+		return errorf(fmt.Sprintf("update it to %d.%d or later", minMajor, minMinor), nil,
+			"queue: the server at %s is too old: version %s", nc.ConnectedUrlRedacted(), v)
+	}
+	return nil
+}

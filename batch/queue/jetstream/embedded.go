@@ -1,0 +1,129 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// maxPayload is the largest message; the server's default is 1 MiB.
+const maxPayload = 8 << 20
+
+// Embedded opens the queue kept in dir, which it makes if need be, with a server inside the
+// process and no socket. Every write is synced before a call returns. A lock keeps other
+// processes away.
+func Embedded(dir string, o Options) (*Engine, error) {
+	setDefault(&o.Deaths, embeddedDeaths)
+	e, _, err := start(dir, o, &server.Options{DontListen: true})
+	if err != nil {
+		return nil, err
+	}
+	e.alone = true
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	// The lock was free, so earlier workers are dead and nobody has a task.
+	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0)); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// start runs a server in the process with its state in dir, and connects to it without a socket.
+func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *Engine, h *host, err error) {
+	o = o.withDefaults()
+	unlock, err := lock(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = unlock()
+		}
+	}()
+	h, err = newHost(dir, o.warnf, so)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = h.stop()
+		}
+	}()
+	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(h))...)...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("queue: own server in %s: %w", dir, err)
+	}
+	if e, err = open(nc, o); err != nil {
+		return nil, nil, err
+	}
+	e.onClose = append([]func() error{unlock, h.stop}, e.onClose...)
+	return e, h, nil
+}
+
+// run starts a server. Without SyncAlways, the store is synced every two minutes, and a power cut
+// loses messages acknowledged in between.
+func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
+	so.ServerName = "vidfilter"
+	so.JetStream = true
+	so.StoreDir = dir
+	so.SyncAlways = true
+	so.JetStreamMaxStore = 1 << 50 // limited by the disk alone
+	so.JetStreamMaxMemory = 64 << 20
+	so.MaxPayload = maxPayload
+	so.NoSigs = true
+	so.DisableJetStreamBanner = true
+	ns, err := server.NewServer(so)
+	if err != nil {
+		return nil, fmt.Errorf("queue: server in %s: %w", dir, err)
+	}
+	ns.SetLoggerV2(log, false, false, false)
+	ns.Start()
+	for range 200 {
+		if ns.ReadyForConnections(100 * time.Millisecond) {
+			return ns, nil
+		}
+		if log.isFatal() {
+			break
+		}
+	}
+	ns.Shutdown()
+	return nil, log.why(fmt.Errorf("queue: server in %s does not start", dir))
+}
+
+// connection returns the options of all connections: they reconnect for ever.
+func connection(o Options) []nats.Option {
+	return []nats.Option{
+		nats.Name("vidfilter"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 500*time.Millisecond),
+		nats.ReconnectBufSize(-1), // callers retry by themselves
+		nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if !errors.Is(err, nats.ErrSlowConsumer) {
+				o.warnf("queue: %s", oneLine(err.Error()))
+			}
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.warnf("queue: the connection is lost, running tasks continue: %s", oneLine(err.Error()))
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { o.warnf("queue: the connection is back") }),
+	}
+}
+
+// forgetWorkers removes all workers. Their tasks are free, since the consumers were not on disk.
+func (e *Engine) forgetWorkers(ctx context.Context) error {
+	s, err := e.js.Stream(ctx, "KV_"+e.names.workers())
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx)
+}

@@ -1,0 +1,248 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// Engine is a queue.Engine on a connection to a NATS server.
+type Engine struct {
+	o     Options
+	names names
+	nc    *nats.Conn
+	js    jetstream.JetStream
+
+	tasks   jetstream.Stream
+	jobs    jetstream.KeyValue
+	results jetstream.KeyValue
+	workers jetstream.KeyValue
+	objects jetstream.ObjectStore
+
+	alone    bool // embedded: no other client can connect
+	counts   counters
+	maxBytes int // of a message
+
+	closeOnce sync.Once
+	onClose   []func() error // in reverse order
+}
+
+var _ queue.Engine = (*Engine)(nil)
+
+// open makes an engine on a connection, and the missing streams and buckets. It takes the
+// connection.
+func open(nc *nats.Conn, o Options) (*Engine, error) {
+	o = o.withDefaults()
+	e := &Engine{o: o, names: names(o.Prefix), nc: nc, maxBytes: int(nc.MaxPayload()) - 4096}
+	e.onClose = append(e.onClose, func() error { nc.Close(); return nil })
+	if err := errors.Join(e.setUpPatiently(), e.count()); err != nil {
+		e.Close()
+		return nil, setUpError(err)
+	}
+	return e, nil
+}
+
+// Close ends the connection, and the server if it is embedded. Call it after Work has returned.
+func (e *Engine) Close() error {
+	var err error
+	e.closeOnce.Do(func() {
+		for i := len(e.onClose) - 1; i >= 0; i-- {
+			err = errors.Join(err, e.onClose[i]())
+		}
+	})
+	return err
+}
+
+// setUpPatiently waits for a cluster that has no leader yet and does not answer until then.
+func (e *Engine) setUpPatiently() error {
+	for start := time.Now(); ; {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		err := e.setUp(ctx)
+		cancel()
+		if !isTimeout(err) && !isUnavailable(err) || time.Since(start) > 30*time.Second {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// isUnavailable reports whether JetStream is not ready yet.
+func isUnavailable(err error) bool {
+	const temporarilyUnavailable = 10008 // JSClusterNotAvail
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == temporarilyUnavailable
+}
+
+// setUp makes missing streams and buckets.
+func (e *Engine) setUp(ctx context.Context) (err error) {
+	if e.js, err = jetstream.New(e.nc); err != nil {
+		return err
+	}
+	if e.tasks, err = e.stream(ctx, jetstream.StreamConfig{
+		Name:                 e.names.tasks(),
+		Subjects:             []string{e.names.allTasks()},
+		Retention:            jetstream.WorkQueuePolicy,
+		Storage:              jetstream.FileStorage,
+		MaxMsgsPerSubject:    1, // queueing a task twice does nothing
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: true,
+		Replicas:             max(1, e.o.Replicas),
+	}); err != nil {
+		return err
+	}
+	if e.jobs, err = e.bucket(ctx, e.names.jobs(), 0); err != nil {
+		return err
+	}
+	if e.results, err = e.bucket(ctx, e.names.results(), 0); err != nil {
+		return err
+	}
+	if e.workers, err = e.bucket(ctx, e.names.workers(), e.o.AckWait); err != nil {
+		return err
+	}
+	if err := e.lease(ctx); err != nil {
+		return err
+	}
+	return e.objectStore(ctx)
+}
+
+// stream returns a stream, after making it or changing its number of replicas.
+func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := e.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = e.js.CreateStream(ctx, want)
+		// another process starts at the same time
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return e.js.Stream(ctx, want.Name)
+		}
+		return s, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, e.replicate(ctx, s)
+}
+
+func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) error {
+	c := s.CachedInfo().Config
+	if e.o.Replicas == 0 || c.Replicas == e.o.Replicas {
+		return nil
+	}
+	c.Replicas = e.o.Replicas
+	_, err := e.js.UpdateStream(ctx, c)
+	return err
+}
+
+// bucket returns a key-value bucket. Unlike those of nats.go, it reads keys from the leader only:
+// a lagging replica would miss a job that was just submitted. It is created like that rather than
+// changed later, since a kill while a server rewrites a stream's configuration makes it drop the
+// stream.
+func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration) (jetstream.KeyValue, error) {
+	window := 2 * time.Minute
+	if ttl > 0 {
+		window = min(window, ttl)
+	}
+	if _, err := e.stream(ctx, jetstream.StreamConfig{
+		Name:              "KV_" + name,
+		Subjects:          []string{"$KV." + name + ".>"},
+		MaxMsgsPerSubject: 1,
+		MaxAge:            ttl,
+		Duplicates:        window,
+		Storage:           jetstream.FileStorage,
+		Replicas:          max(1, e.o.Replicas),
+		AllowRollup:       true,
+		DenyDelete:        true,
+		Discard:           jetstream.DiscardNew,
+	}); err != nil {
+		return nil, err
+	}
+	return e.js.KeyValue(ctx, name)
+}
+
+func (e *Engine) objectStore(ctx context.Context) (err error) {
+	e.objects, err = e.js.ObjectStore(ctx, e.names.blobs())
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		e.objects, err = e.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: e.names.blobs(), Storage: jetstream.FileStorage, Replicas: max(1, e.o.Replicas),
+		})
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	s, err := e.js.Stream(ctx, "OBJ_"+e.names.blobs())
+	if err != nil {
+		return err
+	}
+	return e.replicate(ctx, s)
+}
+
+// consumer returns the consumer of a class and site. The first worker sets its AckWait.
+func (e *Engine) consumer(ctx context.Context, class, site string) (jetstream.Consumer, error) {
+	name := class + "-" + site
+	c, err := e.tasks.Consumer(ctx, name)
+	if !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return c, err
+	}
+	return e.tasks.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:         name,
+		FilterSubject:   e.names.task(class, site, all, all, all),
+		AckPolicy:       jetstream.AckExplicitPolicy,
+		AckWait:         e.o.AckWait,
+		MaxDeliver:      -1, // attempts are counted in tries
+		MaxAckPending:   -1,
+		MaxRequestBatch: 1,
+		// An embedded queue ends with its workers, so their tasks are free when it is opened
+		// again.
+		MemoryStorage: e.alone,
+	})
+}
+
+// tell publishes an event. Events may be lost.
+func (e *Engine) tell(kind string, c claim, body []byte) {
+	_ = e.nc.Publish(e.names.event(kind, c), body)
+}
+
+// connected waits until the connection is up.
+func (e *Engine) connected(ctx context.Context) error {
+	for !e.nc.IsConnected() {
+		if e.nc.IsClosed() {
+			return errors.New("queue: the connection was closed")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return ctx.Err()
+}
+
+// persist calls f until it succeeds or ctx ends: the connection may be down for hours.
+func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Context) error) error {
+	pause := 50 * time.Millisecond
+	for warned := false; ; {
+		try, cancel := context.WithTimeout(ctx, 3*time.Second) // a killed server never answers
+		err := f(try)
+		cancel()
+		if err == nil || final(err) || ctx.Err() != nil {
+			return err
+		}
+		if pause > time.Second && !warned {
+			warned = true
+			e.o.Warn(Warning{fmt.Sprintf("%s: still trying: %v", what, err), WritesFailing})
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 2*time.Second)
+	}
+}

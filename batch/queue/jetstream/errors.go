@@ -1,0 +1,116 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/internal/hint"
+)
+
+// Error is the error of a queue that cannot be used.
+type Error struct {
+	msg string
+	err error // may be nil
+}
+
+func (e *Error) Error() string { return e.msg }
+func (e *Error) Unwrap() error { return e.err }
+
+// errorf returns an Error with a hint. Its text does not repeat that of the cause.
+func errorf(advice string, cause error, format string, args ...any) error {
+	return hint.Wrap(&Error{fmt.Sprintf(format, args...), cause}, advice)
+}
+
+// setUpError explains why a server cannot be used.
+func setUpError(err error) error {
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+		return errorf("start it with JetStream (nats-server -js), or use 'vidfilter serve'", err, "queue: the server has no JetStream")
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return errorf("give the account JetStream limits, or use the credentials of another", err, "queue: the account has no JetStream")
+	case isTimeout(err), isUnavailable(err):
+		return errorf("check that the cluster has a leader and that the account may use JetStream", err, "queue: JetStream does not answer")
+	}
+	return err
+}
+
+// connectError explains why there is no connection.
+func connectError(servers, creds string, err error) error {
+	servers = redacted(servers)
+	say := func(what, advice string) error {
+		return errorf(advice, err, "queue: server %s: %s", servers, what)
+	}
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var record tls.RecordHeaderError
+	text := err.Error()
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return say("connection refused", "check that 'vidfilter serve' is running there, on this port")
+	case errors.As(err, new(*net.DNSError)):
+		return say(text, "check the name or address of the server")
+	case isTimeout(err):
+		return say("no answer", "check that it can be reached from here; a firewall may block it")
+	case errors.As(err, &unknown):
+		return say("its certificate is not signed by an authority that the credentials trust",
+			"copy worker.creds from this server's folder, or name the authority's file with --tls-ca")
+	case errors.As(err, &host):
+		return say("its certificate is for other names: "+host.Error(), "use one of those names, or start 'vidfilter serve' with this one as --host")
+	case errors.Is(err, nats.ErrSecureConnWanted), errors.As(err, &record):
+		return say("it speaks no TLS", "check that this is the port of a NATS server with TLS")
+	case isTLSAlert(err):
+		return say("it asks for a client certificate that it has signed", "use the worker.creds of this server: --creds FILE")
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
+		if creds == "" {
+			return say("it asks for credentials", "use the worker.creds of this server: --creds FILE")
+		}
+		return say("it rejects the credentials in "+creds, "copy worker.creds from this server's folder again")
+	}
+	return say(text, "")
+}
+
+// isTLSAlert reports whether the server ended the TLS handshake, or the connection right after
+// it: with TLS 1.3 a client learns only then that its certificate was refused. crypto/tls has no
+// exported type for alerts.
+func isTLSAlert(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return true
+	}
+	return errors.Is(err, nats.ErrTLS) && !errors.As(err, new(*tls.CertificateVerificationError))
+}
+
+// redacted removes passwords and tokens from a list of addresses.
+func redacted(list string) string {
+	all := strings.Split(list, ",")
+	for i, s := range all {
+		if u, err := url.Parse(s); err == nil && u.User != nil {
+			u.User = url.User("...")
+			all[i] = u.String()
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}
+
+// listenError explains why a server cannot listen.
+func listenError(addr string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return errorf("stop the other server, or choose another address with --listen", err, "queue: %s is in use", addr)
+	}
+	return err
+}

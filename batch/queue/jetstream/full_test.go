@@ -1,0 +1,63 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// A server reports a full disk, and recovers when there is room, without a restart of the
+// process.
+func TestDiskFull(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		t.Skipf("this user may not mount a small disk: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
+	e := connect(t, s.url(), s.Creds())
+	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
+	if err := s.Health(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stored := make(chan error, 1)
+	go func() { stored <- e.Blobs().Put(ctx, "large", bytes.NewReader(make([]byte, 40<<20))) }()
+	waitFor(t, "the disk is called full", func() bool { return s.Health() != nil })
+	cancel()
+	<-stored
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the server is well", func() bool { return s.Health() == nil && e.nc.IsConnected() && s.Engine().nc.IsConnected() })
+	work(t, s.Engine(), queue.Worker{Slots: 1}, parts(e, 3, nothing))
+	submit(t, e, queue.Job{ID: "after"}, false)
+	if st := awaitEnd(t, e, "after"); st.State != queue.Done {
+		t.Errorf("%+v", st)
+	}
+	if err := e.Blobs().Put(t.Context(), "small", bytes.NewReader(make([]byte, 5<<20))); err != nil {
+		t.Error(err)
+	}
+	await(t, s.Engine(), "before", "there", func(queue.Status) bool { return true })
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("waited in vain: " + what)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package jetstream
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// host is the server in this process. It can be restarted under its connections.
+type host struct {
+	dir string
+	o   *server.Options // options of each start
+	log *logger
+
+	mu sync.Mutex
+	ns *server.Server
+}
+
+// newHost starts a server with its state in dir.
+func newHost(dir string, warnf func(string, ...any), so *server.Options) (*host, error) {
+	h := &host{dir: dir, o: so}
+	h.log = &logger{warnf: warnf, isLow: h.isLow}
+	return h, h.start()
+}
+
+func (h *host) start() error {
+	ns, err := run(h.dir, h.log, h.o.Clone())
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ns = ns
+	return nil
+}
+
+func (h *host) server() *server.Server {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ns
+}
+
+// InProcessConn connects this process without a socket, also after a restart.
+func (h *host) InProcessConn() (net.Conn, error) { return h.server().InProcessConn() }
+
+func (h *host) stop() error {
+	ns := h.server()
+	ns.Shutdown()
+	ns.WaitForShutdown()
+	return nil
+}
+
+// restart restarts the server at the same address.
+func (h *host) restart() error {
+	if at, ok := h.server().Addr().(*net.TCPAddr); ok && !h.o.DontListen {
+		h.o.Port = at.Port
+	}
+	if err := h.stop(); err != nil {
+		return err
+	}
+	if err := h.start(); err != nil {
+		return err
+	}
+	h.log.recovered()
+	return nil
+}
+
+const (
+	healEvery = 2 * time.Second
+	healRoom  = 8 << 20 // must be free for a restart
+)
+
+// isLow reports whether the disk is full or nearly so.
+func (h *host) isLow() bool {
+	free, err := freeSpace(h.dir)
+	return err == nil && free < healRoom
+}
+
+// isFull reports whether the server cannot write: the disk was full when it last logged an error,
+// or it has shut JetStream down.
+func (h *host) isFull() bool { return h.log.wasLow() || !h.server().JetStreamEnabled() }
+
+// heal restarts the server after its disk was full, once there is room, until ctx ends: it never
+// writes again to a file that has failed.
+func (h *host) heal(ctx context.Context, warnf func(string, ...any)) {
+	for range ticks(ctx, healEvery) {
+		if !h.isFull() || h.isLow() {
+			continue
+		}
+		warnf("queue: the disk has room again: restarting the server")
+		if err := h.restart(); err != nil {
+			warnf("queue: %v: will try again", err)
+		}
+	}
+}
+
+func freeSpace(dir string) (int64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}

@@ -1,0 +1,351 @@
+package jetstream
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+const child = "QUEUE_TEST_CHILD"
+
+// The test binary also acts as the processes that are killed.
+func TestMain(m *testing.M) {
+	var err error
+	switch os.Getenv(child) {
+	case "":
+		os.Exit(m.Run())
+	case "embed":
+		err = embedChild(os.Args[1], os.Args[2])
+	case "serve":
+		err = serveChild(os.Args[1], os.Args[2])
+	case "work":
+		err = workChild(os.Args[1], os.Args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func spawn(t *testing.T, mode string, args ...string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), child+"="+mode)
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(cmd) })
+	return cmd, bufio.NewScanner(out)
+}
+
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// line waits for a line of a process with a given beginning.
+func line(t *testing.T, lines *bufio.Scanner, begin string) string {
+	t.Helper()
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), begin) {
+			return lines.Text()
+		}
+	}
+	t.Fatalf("no line %q: %v", begin, lines.Err())
+	return ""
+}
+
+const killedJobs, killedParts = 12, 6
+
+// embedChild submits the same jobs each time and ends when all are done. It notes each attempt
+// under a unique name.
+func embedChild(dir, notes string) error {
+	o := quick
+	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	e, err := Embedded(dir, o)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(notes, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for i := range killedJobs {
+		j := queue.Job{ID: fmt.Sprint("job-", i), Site: "here", First: queue.Task{Name: "plan", Site: "here"}}
+		if err := e.Submit(ctx, j, false); err != nil {
+			return err
+		}
+	}
+	done := map[string]bool{}
+	go func() {
+		_ = e.Watch(ctx, func(s queue.Status) {
+			if done[s.Job.ID] = s.State == queue.Done; s.State == queue.Failed {
+				fmt.Fprintln(os.Stderr, s.Job.ID, s.Reason)
+				os.Exit(1)
+			}
+			for i := range killedJobs {
+				if !done[fmt.Sprint("job-", i)] {
+					return
+				}
+			}
+			cancel()
+		}, func() {})
+	}()
+	plain := parts(e, killedParts, func(context.Context, queue.Task) error {
+		time.Sleep(rand.N(60 * time.Millisecond))
+		return nil
+	})
+	err = e.Work(ctx, queue.Worker{Name: "child", Slots: 3, Any: true, Sites: []string{"here"}},
+		func(ctx context.Context, job queue.Job, task queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
+			o, err := plain(ctx, job, task, report)
+			if task.Name == "join" {
+				results, err := e.Results(ctx, job.ID)
+				if err != nil {
+					return o, err
+				}
+				o.Result, err = json.Marshal(results)
+				return o, err
+			}
+			name := newID()
+			o.Result, _ = json.Marshal(name)
+			fmt.Fprintln(f, job.ID, task.Name, name)
+			return o, err
+		})
+	return errors.Join(err, e.Close())
+}
+
+// However often it is killed, the queue loses nothing, and one result of each task counts for
+// good.
+func TestKillEmbedded(t *testing.T) {
+	kills := 25
+	if testing.Short() {
+		kills = 5
+	}
+	dir, notes := filepath.Join(t.TempDir(), "queue"), filepath.Join(t.TempDir(), "notes")
+	finished, killed := false, 0
+	for i := 0; i < kills && !finished; i++ {
+		cmd, _ := spawn(t, "embed", dir, notes)
+		time.Sleep(rand.N(150*time.Millisecond) + 20*time.Millisecond)
+		_ = cmd.Process.Kill()
+		if finished = cmd.Wait() == nil; !finished {
+			killed++
+		}
+	}
+	cmd, _ := spawn(t, "embed", dir, notes)
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	noted, err := os.ReadFile(notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("killed %d times, %d attempts that ended at %d tasks", killed, strings.Count(string(noted), "\n"), killedJobs*(killedParts+1))
+	e, err := Embedded(dir, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for i := range killedJobs {
+		id := fmt.Sprint("job-", i)
+		s := awaitEnd(t, e, id)
+		results, err := e.Results(t.Context(), id)
+		if err != nil || s.State != queue.Done || s.Finished != killedParts+2 || s.Tasks != killedParts+2 || len(results) != killedParts+2 {
+			t.Fatalf("%+v, %d results, %v", s, len(results), err)
+		}
+		var joined map[string]json.RawMessage
+		if err := json.Unmarshal(s.Result, &joined); err != nil || len(joined) != killedParts+1 {
+			t.Fatalf("%s, %v", s.Result, err)
+		}
+		for task, r := range joined {
+			if string(results[task]) != string(r) || !strings.Contains(string(noted), id+" "+task+" "+strings.Trim(string(r), `"`)+"\n") {
+				t.Errorf("%s, task %s: %s, joined from %s", id, task, results[task], r)
+			}
+		}
+	}
+	if there, err := e.queued(t.Context()); err != nil || len(there) != 0 {
+		t.Errorf("left in the queue: %v, %v", there, err)
+	}
+}
+
+func serveChild(dir, addr string) error {
+	o := quick
+	o.AckWait = 4 * time.Second // longer than a restart takes
+	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	s, err := Serve(ServeOptions{Dir: dir, Addr: addr, Options: o})
+	if err != nil {
+		return err
+	}
+	fmt.Println("serving", s.Addr())
+	select {} // until killed
+}
+
+// The server is killed during tasks, and again when they end. The workers continue and deliver,
+// and nothing is done twice.
+func TestKillServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
+	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
+	creds := filepath.Join(dir, "worker.creds")
+	e := connect(t, "tls://"+addr, creds)
+	began, release, over := make(chan bool, 10), make(chan bool), make(chan bool, 10)
+	var did log
+	watched := make(chan queue.Status, 1)
+	go func() {
+		_ = e.Watch(t.Context(), func(s queue.Status) {
+			if s.State.Ended() {
+				watched <- s
+			}
+		}, func() {})
+	}()
+	var workers []*Engine
+	for i := range 2 {
+		w := connect(t, "tls://"+addr, creds)
+		stop := work(t, w, queue.Worker{Name: fmt.Sprint(i), Slots: 2}, parts(w, 3, func(_ context.Context, task queue.Task) error {
+			did.add(fmt.Sprint(task.Name, " ", task.Attempt))
+			if strings.HasPrefix(task.Name, "part") {
+				began <- true
+				<-release
+				over <- true
+			}
+			return nil
+		}))
+		defer stop() // while there is a server
+		workers = append(workers, w)
+	}
+	submit(t, e, queue.Job{ID: "a"}, false)
+	for range 3 {
+		<-began
+	}
+	kill(cmd)
+	cmd, out = spawn(t, "serve", dir, addr)
+	line(t, out, "serving")
+	waitFor(t, "the workers are back", func() bool { return workers[0].nc.IsConnected() && workers[1].nc.IsConnected() })
+	kill(cmd)
+	close(release)
+	for range 3 { // they end while there is no server
+		<-over
+	}
+	_, out = spawn(t, "serve", dir, addr)
+	line(t, out, "serving")
+	for _, s := range []queue.Status{awaitEnd(t, e, "a"), <-watched} {
+		if s.State != queue.Done || string(s.Result) != "4" {
+			t.Errorf("%+v", s)
+		}
+	}
+	lines := did.all()
+	slices.Sort(lines)
+	if want := []string{"join 1", "part-0 1", "part-1 1", "part-2 1", "plan 1"}; !slices.Equal(lines, want) {
+		t.Errorf("%q", lines)
+	}
+}
+
+// workChild does tasks slowly, and reports how they went.
+func workChild(url, creds string) error {
+	o := quick
+	o.Warn = func(w Warning) { fmt.Println("warning", w.Text) }
+	e, err := Connect(url, creds, ConnectOptions{Options: o})
+	if err != nil {
+		return err
+	}
+	return e.Work(context.Background(), queue.Worker{Name: "child", Slots: 1, Any: true},
+		func(ctx context.Context, job queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+			fmt.Println("began", task.Attempt)
+			<-ctx.Done()
+			fmt.Println("ended", context.Cause(ctx))
+			return queue.Outcome{End: true, Result: json.RawMessage(`"child"`)}, nil
+		})
+}
+
+// A frozen worker loses its task. When it continues, its context ends and its result is refused.
+func TestFrozenProcess(t *testing.T) {
+	s := served(t, ServeOptions{})
+	e := s.Engine()
+	cmd, out := spawn(t, "work", s.url(), s.Creds())
+	submit(t, e, queue.Job{ID: "a"}, false)
+	line(t, out, "began 1")
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	work(t, e, queue.Worker{}, func(_ context.Context, _ queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+		if task.Attempt != 2 {
+			t.Errorf("attempt %d", task.Attempt)
+		}
+		return queue.Outcome{End: true, Result: json.RawMessage(`"other"`)}, nil
+	})
+	st := awaitEnd(t, e, "a")
+	if st.State != queue.Done || string(st.Result) != `"other"` || st.Retried != 1 {
+		t.Errorf("%+v", st)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
+		t.Error(l)
+	}
+	if l := line(t, out, "warning"); !strings.Contains(l, "is dropped") {
+		t.Error(l)
+	}
+	if results, err := e.Results(t.Context(), "a"); err != nil || string(results["plan"]) != `"other"` {
+		t.Errorf("%s, %v", results, err)
+	}
+	counted(t, e, Counters{Done: 1, Retried: 1, Twins: 1, Deaths: 1})
+}
+
+// A task that kills its workers fails, by default soon.
+func TestDeadly(t *testing.T) {
+	for name, c := range map[string]struct{ deaths, died int }{"said": {2, 3}, "not said": {0, 4}} {
+		t.Run(name, func(t *testing.T) { deadly(t, c.deaths, c.died) })
+	}
+}
+
+func deadly(t *testing.T, deaths, died int) {
+	o := quick
+	o.AckWait = 150 * time.Millisecond
+	e := embedded(t, o)
+	e.o.Deaths = deaths
+	submit(t, e, queue.Job{ID: "a", Retries: 1}, false)
+	release := make(chan bool)
+	for range died { // each one falls silent once it has the task
+		k := e.newPool(queue.Worker{Name: "w", Slots: 1, Any: true},
+			func(context.Context, queue.Job, queue.Task, func(queue.Progress)) (queue.Outcome, error) {
+				<-release
+				return queue.Outcome{}, errBusy
+			})
+		k.frozen = func() bool { return true }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- k.work(ctx) }()
+		await(t, e, "a", "taken", func(s queue.Status) bool {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return len(k.running) == 1
+		})
+		defer func() { cancel(); <-ended }()
+	}
+	defer close(release)
+	work(t, e, queue.Worker{}, parts(e, 1, nothing))
+	if s := awaitEnd(t, e, "a"); s.State != queue.Failed || s.Explain() != fmt.Sprintf("task plan: %d workers died at it", died) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,134 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// quick has short times for tests.
+var quick = Options{AckWait: 600 * time.Millisecond, BackOff: 20 * time.Millisecond, MaxBackOff: 80 * time.Millisecond}
+
+func embedded(t *testing.T, o Options) *Engine {
+	t.Helper()
+	o.Warn = func(w Warning) { t.Log(w.Text) }
+	e, err := Embedded(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// work runs a worker until the test ends or the returned function is called.
+func work(t *testing.T, e queue.Engine, w queue.Worker, h queue.Handler) (stop func()) {
+	t.Helper()
+	w.Name, w.Slots = cmp.Or(w.Name, t.Name()), max(w.Slots, 1)
+	w.Any = w.Any || len(w.Sites) == 0
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := e.Work(ctx, w, h); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); done.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+func submit(t *testing.T, e queue.Engine, j queue.Job, again bool) {
+	t.Helper()
+	j.First.Name = cmp.Or(j.First.Name, "plan")
+	if err := e.Submit(t.Context(), j, again); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await returns the first status of a job for which as returns true.
+func await(t *testing.T, e queue.Engine, id, what string, as func(s queue.Status) bool) queue.Status {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var found, last queue.Status
+	got := false
+	err := e.Watch(ctx, func(s queue.Status) {
+		if s.Job.ID != id || got {
+			return
+		}
+		last = s
+		if as(s) {
+			found, got = s, true
+			cancel()
+		}
+	}, func() {})
+	if !got {
+		t.Fatalf("job %s never was %s: %v; last: %+v", id, what, err, last)
+	}
+	return found
+}
+
+func awaitEnd(t *testing.T, e queue.Engine, id string) queue.Status {
+	t.Helper()
+	return await(t, e, id, "at its end", func(s queue.Status) bool { return s.State.Ended() })
+}
+
+// parts is a handler for jobs of a plan, n parts and a join. The result is the number of results.
+func parts(e queue.Engine, n int, do func(ctx context.Context, t queue.Task) error) queue.Handler {
+	return func(ctx context.Context, job queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
+		if err := do(ctx, t); err != nil {
+			return queue.Outcome{}, err
+		}
+		o := queue.Outcome{Result: json.RawMessage(fmt.Sprintf("%q", t.Name))}
+		switch t.Name {
+		case "plan":
+			for i := range n {
+				o.Next = append(o.Next, queue.Task{Name: fmt.Sprintf("part-%d", i), Kind: "part"})
+			}
+			o.Then = &queue.Task{Name: "join", Site: job.Site}
+		case "join":
+			results, err := e.Results(ctx, job.ID)
+			if err != nil {
+				return o, err
+			}
+			o.Result, err = json.Marshal(len(results))
+			o.End = true
+			return o, err
+		}
+		return o, nil
+	}
+}
+
+func nothing(context.Context, queue.Task) error { return nil }
+
+// log records the actions of handlers, in order.
+type log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *log) add(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, s)
+}
+
+func (l *log) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
+}
+
+var errBusy = errors.New("the device\nis busy")

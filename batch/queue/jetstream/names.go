@@ -1,0 +1,110 @@
+package jetstream
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"vidfilter/batch/queue"
+)
+
+// names makes all names on the server, which begin with the prefix.
+type names string
+
+func (n names) tasks() string   { return string(n) + "-tasks" }
+func (n names) jobs() string    { return string(n) + "-jobs" }
+func (n names) results() string { return string(n) + "-results" }
+func (n names) workers() string { return string(n) + "-workers" }
+func (n names) blobs() string   { return string(n) + "-blobs" }
+
+// Classes of tasks: those of started jobs come first, so that jobs get finished.
+const (
+	classNew = "new"
+	classOn  = "on"
+)
+
+const all = "*"
+
+func (n names) allTasks() string { return string(n) + ".task.>" }
+
+func (n names) task(class, site, job, epoch, name string) string {
+	return strings.Join([]string{string(n), "task", class, site, job, epoch, name}, ".")
+}
+
+// claim identifies the task of a message.
+type claim struct{ job, epoch, task string }
+
+func (c claim) String() string { return c.job + "." + c.epoch + "." + c.task }
+
+// fromSubject parses the end of a task's or an event's subject.
+func fromSubject(subject string) (claim, error) {
+	t := strings.Split(subject, ".")
+	if len(t) < 4 {
+		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
+	}
+	t = t[len(t)-3:]
+	if !isName(t[0]) || !isName(t[1]) || !isName(t[2]) {
+		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
+	}
+	return claim{t[0], t[1], t[2]}, nil
+}
+
+// Keys in the bucket of results.
+func resultKey(c claim) string { return "r." + c.String() }
+func triesKey(c claim) string  { return "t." + c.String() }
+
+// event returns the subject of an event. Events only speed things up; they may be lost.
+func (n names) event(kind string, c claim) string {
+	return strings.Join([]string{string(n), "event", kind, c.String()}, ".")
+}
+
+func (n names) events(kind string) string { return string(n) + ".event." + kind + ".>" }
+
+// Kinds of events.
+const (
+	eventPut      = "put"      // a task is in the stream
+	eventProgress = "progress" // with a queue.Active
+	eventAsk      = "ask"      // a watcher has started: publish progress
+	eventStop     = "stop"     // a job ended or was started over
+	eventDone     = "done"     // a task has a result
+	eventRetry    = "retry"    // a task is retried
+	eventLater    = "later"    // a task is put back
+	eventTwin     = "twin"     // a result was refused because there was one
+	eventDeath    = "death"    // a task came back from a dead worker
+	eventFail     = "fail"     // a job failed
+	eventOver     = "over"     // a worker released a task
+)
+
+const anySite = "any"
+
+// siteToken encodes a site in a subject. Names with other characters are hashed.
+func siteToken(site string) string {
+	switch {
+	case site == "":
+		return anySite
+	case isName(site) && len(site) <= 64:
+		return "s_" + site
+	}
+	h := sha256.Sum256([]byte(site))
+	return "h_" + hex.EncodeToString(h[:12])
+}
+
+const maxName = 128
+
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
+}
+
+func checkTask(t queue.Task) error {
+	if !isName(t.Name) {
+		return fmt.Errorf("queue: task name %q: only letters, digits and dashes", t.Name)
+	}
+	return nil
+}
+
+// newID returns a unique name.
+func newID() string { return strings.ToLower(rand.Text()[:16]) }

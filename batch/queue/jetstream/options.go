@@ -1,0 +1,95 @@
+// Package jetstream is a queue on NATS JetStream: embedded in the process, served to other
+// machines, or on an existing cluster.
+//
+// A stream has a message for each task that can be done. A worker takes it, keeps it by heartbeats
+// and acknowledges it. A record in a key-value bucket, changed by compare-and-set, holds the state
+// of a job and its open tasks. A worker claims a result by creating its key, so there is only one.
+// A message is acknowledged after its result is claimed, the record updated, and the next tasks
+// are in the stream: if the worker is killed between two of these steps, the message comes again,
+// and another worker completes them.
+package jetstream
+
+import (
+	"fmt"
+	"time"
+)
+
+// Options of an engine. The zero value is ready for use.
+type Options struct {
+	// lease: silence after which a worker counts as dead; 0 keeps the stored one, or 30 s
+	AckWait    time.Duration
+	BackOff    time.Duration // before the second attempt; doubles each time; 0 is 5 s
+	MaxBackOff time.Duration // 0 is 5 min
+	// workers that may die at a task before its job fails; 0 is Retries, but at least 3, or 1000
+	// in an embedded queue
+	Deaths int
+	// told, from any goroutine, of trouble that the queue handles by itself; may be nil
+	Warn func(Warning)
+	// of all names on the server, so that several queues can share an account; "" is vf
+	Prefix   string
+	Replicas int // of everything stored in a cluster; 0 keeps the present number, or 1
+
+	complete bool // has its defaults
+	lease    bool // AckWait was set by the caller
+}
+
+// embeddedDeaths is large: killing an embedded queue kills the worker, which is hardly the task's
+// fault.
+const embeddedDeaths = 1000
+
+// leastDeaths allows for power cuts and reclaimed machines even if tasks are not retried.
+const leastDeaths = 3
+
+func (o Options) withDefaults() Options {
+	if !o.complete {
+		o.complete, o.lease = true, o.AckWait != 0
+	}
+	setDefault(&o.AckWait, 30*time.Second)
+	setDefault(&o.BackOff, 5*time.Second)
+	setDefault(&o.MaxBackOff, 5*time.Minute)
+	setDefault(&o.Prefix, "vf")
+	if o.Warn == nil {
+		o.Warn = func(Warning) {}
+	}
+	return o
+}
+
+// Warning reports a problem that the queue handles by itself.
+type Warning struct {
+	Text string // one line
+	Kind WarningKind
+}
+
+// WarningKind lets programs choose the warnings to act on.
+type WarningKind int
+
+// Kinds of warnings.
+const (
+	Notice        WarningKind = iota
+	WritesFailing             // a write has failed for a while; the queue keeps trying
+)
+
+func (o Options) warnf(format string, args ...any) {
+	o.Warn(Warning{Text: fmt.Sprintf(format, args...)})
+}
+
+func setDefault[T comparable](v *T, d T) {
+	if *v == *new(T) {
+		*v = d
+	}
+}
+
+// delay returns the delay after n failed attempts.
+func (o Options) delay(n int) time.Duration {
+	d := o.BackOff
+	for range n - 1 {
+		d = min(2*d, o.MaxBackOff)
+	}
+	return min(d, o.MaxBackOff)
+}
+
+// heartbeat returns the interval of heartbeats.
+func heartbeat(ackWait time.Duration) time.Duration { return ackWait / 3 }
+
+// poll returns how often an idle worker looks for delayed tasks; events announce new ones.
+func (o Options) poll() time.Duration { return min(500*time.Millisecond, o.AckWait/4) }

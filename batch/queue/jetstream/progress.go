@@ -1,0 +1,97 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"sync"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// progress is the last report of a handler.
+type progress struct {
+	mu    sync.Mutex
+	since time.Time
+	last  queue.Progress
+	fresh bool // not published yet
+}
+
+func (p *progress) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.since = time.Now().UTC()
+}
+
+func (p *progress) set(q queue.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.fresh = q, true
+}
+
+// encode returns the progress as an event, and marks it as published.
+func (p *progress) encode(a *attempt, worker string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fresh = false
+	b, err := json.Marshal(queue.Active{
+		Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt, Worker: worker, Since: p.since, Progress: p.last,
+	})
+	if err != nil { // a float that is not a number
+		return nil
+	}
+	return b
+}
+
+func (p *progress) isFresh() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fresh
+}
+
+// publishEvery is the shortest time between two events of a task.
+const publishEvery = time.Second
+
+// publish publishes the progress of the task, and heartbeats if there is none.
+func (a *attempt) publish(ctx context.Context) {
+	say := func() { a.pool.e.tell(eventProgress, a.c, a.report.encode(a, a.pool.w.Name)) }
+	say()
+	last := time.Now()
+	tick := time.NewTicker(min(publishEvery, a.pool.heartbeat))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.publishNow:
+		case <-tick.C:
+			if !a.report.isFresh() && time.Since(last) < a.pool.heartbeat {
+				continue
+			}
+		}
+		if a.pool.frozen() {
+			continue
+		}
+		say()
+		last = time.Now()
+	}
+}
+
+// ticks yields every d until ctx ends.
+func ticks(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		t := time.NewTicker(d)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-t.C:
+				if !yield(now) {
+					return
+				}
+			}
+		}
+	}
+}

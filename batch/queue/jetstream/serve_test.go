@@ -1,0 +1,249 @@
+package jetstream
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"vidfilter/batch/queue"
+	"vidfilter/internal/hint"
+)
+
+func served(t *testing.T, o ServeOptions) *Server {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.AckWait == 0 {
+		o.Options = quick
+	}
+	o.Warn = func(w Warning) { t.Log("server:", w.Text) }
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	s, err := Serve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *Server) url() string { return "tls://" + s.Addr().String() }
+
+func connect(t *testing.T, url, creds string) *Engine {
+	t.Helper()
+	o := quick
+	o.Warn = func(w Warning) { t.Log("client:", w.Text) }
+	e, err := Connect(url, creds, ConnectOptions{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func TestServe(t *testing.T) {
+	s := served(t, ServeOptions{})
+	info, err := os.Stat(s.Creds())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info.Mode(), err)
+	}
+	e := connect(t, s.url(), s.Creds())
+	work(t, e, queue.Worker{Slots: 2, Sites: []string{"head node"}, Any: true}, parts(e, 3, nothing))
+	submit(t, s.Engine(), queue.Job{ID: "a", Site: "head node"}, false)
+	if st := awaitEnd(t, s.Engine(), "a"); st.State != queue.Done || string(st.Result) != "4" {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestBlobsThroughTLS(t *testing.T) {
+	s := served(t, ServeOptions{})
+	b := connect(t, s.url(), s.Creds()).Blobs()
+	data := make([]byte, 20<<20)
+	rand.Read(data)
+	ctx := t.Context()
+	if err := b.Put(ctx, "a/part 1.mkv", bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(ctx, "b", strings.NewReader("")); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := s.Engine().Blobs().Get(ctx, "a/part 1.mkv", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes, %v", got.Len(), err)
+	}
+	for prefix, want := range map[string][]string{"": {"a/part 1.mkv", "b"}, "a/": {"a/part 1.mkv"}, "c": nil} {
+		if names, err := b.List(ctx, prefix); err != nil || !slices.Equal(names, want) {
+			t.Errorf("%q: %v, %v", prefix, names, err)
+		}
+	}
+	if c, err := s.Engine().Counters(ctx); err != nil || c.Bytes < int64(len(data)) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for range 2 {
+		if err := b.Delete(ctx, "a/part 1.mkv"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Get(ctx, "a/part 1.mkv", &got); !errors.Is(err, queue.ErrNoBlob) {
+		t.Error(err)
+	}
+}
+
+// Transfers survive a killed server, in both directions.
+func TestBlobsAndKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
+	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
+	b := connect(t, "tls://"+addr, filepath.Join(dir, "worker.creds")).Blobs()
+	data := make([]byte, 9<<20+1)
+	rand.Read(data)
+	passed := 0
+	restart := func(p []byte) {
+		if passed += len(p); passed > 3<<20 && cmd != nil {
+			kill(cmd)
+			cmd = nil
+			_, out := spawn(t, "serve", dir, addr)
+			line(t, out, "serving")
+		}
+	}
+	if err := b.Put(t.Context(), "a", io.TeeReader(bytes.NewReader(data), writerFunc(func(p []byte) (int, error) {
+		restart(p)
+		return len(p), nil
+	}))); err != nil {
+		t.Fatal(err)
+	}
+	if passed != len(data) || cmd != nil {
+		t.Errorf("%d bytes read, killed: %v", passed, cmd == nil)
+	}
+	var got bytes.Buffer
+	if err := b.Get(t.Context(), "a", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes, %v", got.Len(), err)
+	}
+}
+
+// Readers and writers may fail; a file that was not stored whole does not exist.
+func TestBlobsFail(t *testing.T) {
+	e := embedded(t, quick)
+	b := e.Blobs()
+	ctx := t.Context()
+	if err := b.Put(ctx, "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(errBusy))); !errors.Is(err, errBusy) {
+		t.Error(err)
+	}
+	if err := b.Get(ctx, "a", io.Discard); !errors.Is(err, queue.ErrNoBlob) {
+		t.Error(err)
+	}
+	if c, err := e.Counters(ctx); err != nil || c.Bytes > 1<<20 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := b.Put(ctx, "a", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := b.Get(ctx, "a", &got); err != nil || got.String() != text {
+			t.Errorf("%q, %v", &got, err)
+		}
+	}
+	err := b.Get(ctx, "a", writerFunc(func([]byte) (int, error) { return 0, errBusy }))
+	if !errors.Is(err, errBusy) {
+		t.Error(err)
+	}
+}
+
+// Each refusal names the missing or invalid part.
+func TestRefused(t *testing.T) {
+	one, other := served(t, ServeOptions{}), served(t, ServeOptions{})
+	read := func(file string) string {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	write := func(parts ...string) string {
+		file := filepath.Join(t.TempDir(), "creds")
+		if err := os.WriteFile(file, []byte(strings.Join(parts, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	split := func(creds string) (user, roots, client string) {
+		i := regexp.MustCompile("-----BEGIN CERTIFICATE").FindAllStringIndex(creds, -1)
+		return creds[:i[0][0]], creds[i[0][0]:i[1][0]], creds[i[1][0]:]
+	}
+	user, roots, client := split(read(one.Creds()))
+	user2, roots2, client2 := split(read(other.Creds()))
+
+	for name, c := range map[string]struct{ url, creds, want, hint string }{
+		"no server":         {"tls://127.0.0.1:1", one.Creds(), "connection refused", "vidfilter serve"},
+		"no file":           {one.url(), "/nowhere", "no such file", "worker.creds"},
+		"not a file of it":  {one.url(), write("hello"), "holds no credentials", "worker.creds"},
+		"no credentials":    {one.url(), "", "not signed by an authority", "worker.creds"},
+		"no certificate":    {one.url(), write(user, roots), "asks for a client certificate", "--creds"},
+		"their certificate": {one.url(), write(user, roots, client2), "asks for a client certificate", "--creds"},
+		"their authority":   {one.url(), write(user, roots2, client), "not signed by an authority", "worker.creds"},
+		"their user":        {one.url(), write(user2, roots, client), "rejects the credentials", "worker.creds"},
+		"all of it theirs":  {one.url(), other.Creds(), "not signed by an authority", "worker.creds"},
+		"another's key":     {one.url(), write(user, roots, client[:strings.Index(client, "-----BEGIN PRIVATE")], client2[strings.Index(client2, "-----BEGIN PRIVATE"):]), "no certificate fits", "worker.creds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := Connect(c.url, c.creds, ConnectOptions{})
+			var he *Error
+			if e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), c.want) || !strings.Contains(hint.Of(err), c.hint) {
+				t.Errorf("%v", err)
+			}
+			t.Log(err, "/", hint.Of(err))
+		})
+	}
+	if e, err := Connect(one.url(), write(user, roots, client), ConnectOptions{}); err != nil {
+		t.Error("all of it:", err)
+	} else {
+		e.Close()
+	}
+}
+
+func TestServeTwice(t *testing.T) {
+	s := served(t, ServeOptions{})
+	for _, c := range []struct {
+		o    ServeOptions
+		want string
+	}{
+		{ServeOptions{Dir: filepath.Dir(s.Creds()), Addr: "127.0.0.1:0"}, "in use by another"},
+		{ServeOptions{Dir: t.TempDir(), Addr: s.Addr().String()}, "is in use"},
+		{ServeOptions{Dir: t.TempDir(), Addr: "here"}, "listen address"},
+		{ServeOptions{Dir: t.TempDir(), Cert: "x"}, "needs its key"},
+	} {
+		again, err := Serve(c.o)
+		var he *Error
+		if again != nil || !errors.As(err, &he) || hint.Of(err) == "" || !strings.Contains(err.Error(), c.want) {
+			t.Error(err)
+		}
+	}
+	before, err := os.ReadFile(s.Creds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds())})
+	after, err := os.ReadFile(again.Creds())
+	if err != nil || !bytes.Equal(before, after) {
+		t.Error("another file at the second start", err)
+	}
+}

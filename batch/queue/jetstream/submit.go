@@ -1,0 +1,220 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// Submit implements queue.Engine.
+func (e *Engine) Submit(ctx context.Context, j queue.Job, again bool) error {
+	if !isName(j.ID) {
+		return fmt.Errorf("queue: job name %q: only letters, digits and dashes", j.ID)
+	}
+	if err := checkTask(j.First); err != nil {
+		return fmt.Errorf("job %s: %w", j.ID, err)
+	}
+	for {
+		r, err := e.submit(ctx, j, again)
+		if conflict(err) {
+			continue // a conflict: look again
+		}
+		if err != nil {
+			return err
+		}
+		if len(r.Old) > 0 {
+			if err := e.forgetOld(ctx, r); err != nil {
+				return err
+			}
+		}
+		return e.putOpen(ctx, r)
+	}
+}
+
+func (e *Engine) submit(ctx context.Context, j queue.Job, again bool) (*record, error) {
+	r, revision, err := e.get(ctx, j.ID)
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		r := newRecord(j)
+		return r, e.write(ctx, r, 0)
+	case err != nil:
+		return nil, err
+	case r.malformed():
+		r := newRecord(j)
+		return r, e.write(ctx, r, revision)
+	case r.Job.Digest != j.Digest:
+		anew := newRecord(j)
+		anew.Old = append(slices.Clone(r.Old), r.Epoch)
+		return anew, e.write(ctx, anew, revision)
+	case again && r.State.Retryable():
+		r.again(j)
+		return r, e.write(ctx, r, revision)
+	}
+	return r, nil
+}
+
+// again restarts an ended job, which keeps its finished tasks.
+func (r *record) again(j queue.Job) {
+	j.First = r.Job.First
+	r.Job = j
+	r.State, r.Reason, r.Failure = queue.Queued, "", queue.Failure{}
+	r.Ended = time.Time{}
+	r.Round++
+	if len(r.Open) == 0 { // no task is left: from the start
+		r.Old = append(r.Old, r.Epoch)
+		anew := newRecord(j)
+		r.Epoch, r.Open, r.Tasks, r.Finished, r.Planned = anew.Epoch, anew.Open, anew.Tasks, 0, 0
+	}
+}
+
+// forgetOld removes the leftovers of earlier epochs. It is idempotent.
+func (e *Engine) forgetOld(ctx context.Context, r *record) error {
+	for _, epoch := range r.Old {
+		if err := e.forget(ctx, r.Job.ID, epoch); err != nil {
+			return err
+		}
+	}
+	old := r.Old
+	_, err := e.update(ctx, r.Job.ID, func(r *record) error {
+		if len(r.Old) == 0 {
+			return errKeep
+		}
+		r.Old = slices.DeleteFunc(r.Old, func(s string) bool { return slices.Contains(old, s) })
+		return nil
+	})
+	return err
+}
+
+// forget stops an epoch and removes its messages and results.
+func (e *Engine) forget(ctx context.Context, job, epoch string) error {
+	e.tell(eventStop, claim{job, epoch, "job"}, nil)
+	if err := e.purgeTasks(ctx, job, epoch); err != nil {
+		return err
+	}
+	s, err := e.js.Stream(ctx, "KV_"+e.names.results())
+	if err != nil {
+		return err
+	}
+	for _, kind := range []string{"r", "t"} {
+		subject := "$KV." + e.names.results() + "." + kind + "." + claim{job, epoch, all}.String()
+		if err := s.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return fmt.Errorf("queue: job %s: removing results: %w", job, err)
+		}
+	}
+	return nil
+}
+
+// purgeTasks removes the tasks of an epoch from the queue.
+func (e *Engine) purgeTasks(ctx context.Context, job, epoch string) error {
+	subject := e.names.task(all, all, job, epoch, all)
+	if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		return fmt.Errorf("queue: job %s: removing tasks: %w", job, err)
+	}
+	return nil
+}
+
+// putOpen queues the open tasks of a job; those in the queue stay.
+func (e *Engine) putOpen(ctx context.Context, r *record) error {
+	if !r.live() {
+		return nil
+	}
+	for _, g := range r.Open {
+		if err := e.putGroup(ctx, r, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putGroup queues the tasks of a group.
+func (e *Engine) putGroup(ctx context.Context, r *record, g group) error {
+	tasks := []queue.Task{r.Job.First}
+	if g.By != "" {
+		kept, err := e.kept(ctx, r.claim(g.By))
+		if err != nil {
+			return fmt.Errorf("queue: job %s: tasks after %s: %w", r.Job.ID, g.By, err)
+		}
+		tasks = followers(kept.Outcome)
+	}
+	for _, t := range tasks {
+		if !slices.Contains(g.Left, t.Name) {
+			continue
+		}
+		if err := e.put(ctx, r, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
+	t.Job = r.Job.ID
+	b, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	class := classOn
+	if t.Name == r.Job.First.Name {
+		class = classNew
+	}
+	site := siteToken(t.Site)
+	c := r.claim(t.Name)
+	_, err = e.js.PublishMsg(ctx, &nats.Msg{Subject: e.names.task(class, site, c.job, c.epoch, c.task), Data: b})
+	if isStoreFailure(err) && e.isQueued(ctx, c) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("queue: job %s: task %s: %w", r.Job.ID, t.Name, err)
+	}
+	e.tell(eventPut, c, []byte(site))
+	return nil
+}
+
+// isStoreFailure reports whether the server refused to store a message. Among other things, that
+// happens if the stream has a message with this subject.
+func isStoreFailure(err error) bool {
+	const streamStoreFailed = 10077 // JSStreamStoreFailedF
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == streamStoreFailed
+}
+
+// isQueued reports whether the stream has a message for a task.
+func (e *Engine) isQueued(ctx context.Context, c claim) bool {
+	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.task(all, all, c.job, c.epoch, c.task)))
+	return err == nil && len(info.State.Subjects) > 0
+}
+
+// Cancel implements queue.Engine.
+func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
+	always := func(*record) bool { return true }
+	err := e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
+	if errors.Is(err, queue.ErrNoJob) {
+		return fmt.Errorf("%w: %s", err, id)
+	}
+	return err
+}
+
+// end calls finish, which ends the job, unless it has ended or applies returns false.
+func (e *Engine) end(ctx context.Context, id string, applies func(*record) bool, finish func(*record)) error {
+	r, err := e.update(ctx, id, func(r *record) error {
+		if !r.live() || !applies(r) {
+			return errKeep
+		}
+		finish(r)
+		return nil
+	})
+	if err != nil || r.live() || !applies(r) || r.malformed() {
+		return err
+	}
+	// Also for a job that had ended before: its worker may have been killed here.
+	e.tell(eventStop, r.claim("job"), nil)
+	return e.purgeTasks(ctx, id, r.Epoch)
+}

@@ -1,0 +1,90 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// Sweep queues open tasks that are not in the queue, which a kill between two steps may cause,
+// and removes old epochs. Workers call it at the start and now and then.
+func (e *Engine) Sweep(ctx context.Context) error {
+	// Messages before records: at worst a task is queued twice, which does nothing.
+	there, err := e.queued(ctx)
+	if err != nil {
+		return fmt.Errorf("queue: tasks: %w", err)
+	}
+	return e.eachJob(ctx, func(r *record) error {
+		err := e.mend(ctx, r, there)
+		if errors.Is(err, errNoResult) || errors.Is(err, errMalformed) { // nobody can continue it
+			reason := err.Error()
+			err = e.end(ctx, r.Job.ID, func(now *record) bool { return now.Epoch == r.Epoch }, func(now *record) { now.end(queue.Failed, reason) })
+		}
+		return err
+	})
+}
+
+func (e *Engine) mend(ctx context.Context, r *record, there map[claim]bool) error {
+	if len(r.Old) > 0 {
+		if err := e.forgetOld(ctx, r); err != nil {
+			return err
+		}
+	}
+	if r.live() && !allThere(r, there) {
+		return e.putOpen(ctx, r)
+	}
+	return nil
+}
+
+func allThere(r *record, there map[claim]bool) bool {
+	for _, g := range r.Open {
+		for _, task := range g.Left {
+			if !there[r.claim(task)] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// queued returns the tasks that have a message in the stream.
+func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
+	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.allTasks()))
+	if err != nil {
+		return nil, err
+	}
+	there := map[claim]bool{}
+	for subject := range info.State.Subjects {
+		// the worker that takes any other one removes it
+		if c, err := fromSubject(subject); err == nil {
+			there[c] = true
+		}
+	}
+	return there, nil
+}
+
+// eachJob calls f with every job's record.
+func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
+	w, err := e.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return fmt.Errorf("queue: jobs: %w", err)
+	}
+	defer w.Stop()
+	for {
+		select {
+		case entry := <-w.Updates():
+			if entry == nil {
+				return ctx.Err()
+			}
+			if err := f(decodeRecord(entry.Key(), entry.Value())); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// tries is the stored state of the attempts at a task.
+type tries struct {
+	Attempt int    `json:"attempt"` // number of the last one
+	Round   int    `json:"round,omitempty"`
+	Failed  int    `json:"failed,omitempty"` // attempts of this round that ended with an error
+	Deaths  int    `json:"deaths,omitempty"` // attempts of this round that ended in silence
+	Owner   string `json:"owner,omitempty"`  // the current attempt, as far as known
+	Worker  string `json:"worker,omitempty"` // of Owner
+	Back    bool   `json:"back,omitempty"`   // the last attempt was put back, and does not count
+}
+
+// errClaimed is the error of a task that a live worker is doing.
+var errClaimed = errors.New("queue: another worker is at it")
+
+// begin records an attempt. died means that the last one ended in silence.
+func (t *tries) begin(round int, owner, worker string) (died bool) {
+	if t.Round != round {
+		*t = tries{Attempt: t.Attempt, Round: round}
+	}
+	died = t.Owner != ""
+	if died {
+		t.Deaths++
+	}
+	if !t.Back {
+		t.Attempt++
+	}
+	t.Owner, t.Worker, t.Back = owner, worker, false
+	return died
+}
+
+func (e *Engine) tries(ctx context.Context, c claim) (t tries, revision uint64, err error) {
+	entry, err := e.results.Get(ctx, triesKey(c))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return t, 0, nil
+	}
+	if err != nil {
+		return t, 0, err
+	}
+	err = decode(entry, &t)
+	for _, n := range []int{t.Attempt, t.Round, t.Failed, t.Deaths} {
+		if err == nil && (n < 0 || n > mostCount) {
+			err = fmt.Errorf("%w: %s: %d is out of range", errMalformed, entry.Key(), n)
+		}
+	}
+	return t, entry.Revision(), err
+}
+
+// tryUpdate changes the tries of a task. It calls change again after a conflict.
+func (e *Engine) tryUpdate(ctx context.Context, c claim, change func(t *tries) error) (tries, error) {
+	for {
+		t, revision, err := e.tries(ctx, c)
+		if err != nil {
+			return t, fmt.Errorf("queue: attempts at task %s of job %s: %w", c.task, c.job, err)
+		}
+		if err := change(&t); err != nil {
+			return t, err
+		}
+		b, err := json.Marshal(t)
+		if err != nil {
+			return t, err
+		}
+		if revision == 0 {
+			_, err = e.results.Create(ctx, triesKey(c), b)
+		} else {
+			_, err = e.results.Update(ctx, triesKey(c), b, revision)
+		}
+		if !conflict(err) {
+			return t, err
+		}
+	}
+}

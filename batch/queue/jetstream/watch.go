@@ -1,0 +1,193 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// watcher merges records with the events of workers.
+type watcher struct {
+	e    *Engine
+	f    func(queue.Status)
+	live func() // nil after the call
+	jobs map[string]*watched
+}
+
+type watched struct {
+	r      *record
+	at     uint64          // revision
+	active map[string]seen // by task
+}
+
+type seen struct {
+	queue.Active
+	at time.Time
+}
+
+// Watch implements queue.Engine.
+func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func()) error {
+	// if it is full, events are lost; later ones make up for them
+	events := make(chan *nats.Msg, 4096)
+	for _, kind := range []string{eventProgress, eventOver} {
+		sub, err := e.nc.ChanSubscribe(e.names.events(kind), events)
+		if err != nil {
+			return fmt.Errorf("queue: watching: %w", err)
+		}
+		defer sub.Unsubscribe()
+	}
+	w := &watcher{e: e, f: f, live: live, jobs: map[string]*watched{}}
+	for {
+		again, err := w.follow(ctx, events)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// follow calls f until ctx ends. again means that the connection was down: the server's part of
+// the watch may have ended, which would show only after a while.
+func (w *watcher) follow(ctx context.Context, events <-chan *nats.Msg) (again bool, err error) {
+	if err := w.e.connected(ctx); err != nil {
+		return false, err
+	}
+	connection := w.e.nc.Stats().Reconnects
+	kv, err := w.e.jobs.WatchAll(ctx)
+	if err != nil {
+		return w.again(ctx, err)
+	}
+	defer kv.Stop()
+	w.e.tell(eventAsk, claim{all, all, all}, nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tick := time.NewTicker(min(time.Second, w.e.o.AckWait/2))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case entry, ok := <-kv.Updates():
+			switch {
+			case !ok:
+				return w.again(ctx, errors.New("it was ended"))
+			case entry == nil:
+				w.isLive()
+			default:
+				w.changed(entry)
+			}
+		case m := <-events:
+			w.told(m)
+		case <-tick.C:
+			w.expire()
+			if w.e.nc.Stats().Reconnects != connection {
+				return true, nil
+			}
+		}
+	}
+}
+
+// again reports whether to continue after an error.
+func (w *watcher) again(ctx context.Context, err error) (bool, error) {
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case !w.e.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return true, nil
+	}
+	return false, fmt.Errorf("queue: watching: %w", err)
+}
+
+func (w *watcher) isLive() {
+	if w.live != nil {
+		w.live()
+	}
+	w.live = nil
+}
+
+func (w *watcher) changed(entry jetstream.KeyValueEntry) {
+	if entry.Operation() != jetstream.KeyValuePut {
+		delete(w.jobs, entry.Key())
+		return
+	}
+	r := decodeRecord(entry.Key(), entry.Value())
+	j := w.jobs[entry.Key()]
+	if j == nil {
+		j = &watched{active: map[string]seen{}}
+		w.jobs[entry.Key()] = j
+	}
+	if j.at >= entry.Revision() {
+		return // seen before the connection was lost
+	}
+	j.at = entry.Revision()
+	if !r.live() || j.r != nil && j.r.Epoch != r.Epoch {
+		clear(j.active)
+	}
+	j.r = r
+	w.emit(j)
+}
+
+// told handles an event.
+func (w *watcher) told(m *nats.Msg) {
+	c, err := fromSubject(m.Subject)
+	j := w.jobs[c.job]
+	var a queue.Active
+	if err != nil || j == nil || j.r.Epoch != c.epoch || !j.r.live() || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
+		return
+	}
+	was, there := j.active[c.task]
+	switch {
+	case m.Subject == w.e.names.event(eventOver, c):
+		if !there || was.Attempt > a.Attempt {
+			return
+		}
+		delete(j.active, c.task)
+	case there && was.Attempt > a.Attempt: // from a worker that was taken for dead
+		return
+	default:
+		j.active[c.task] = seen{a, time.Now()}
+	}
+	w.emit(j)
+}
+
+// credible checks an event against its subject.
+func credible(c claim, a queue.Active) bool {
+	p := a.Progress
+	return a.Task == c.task && a.Attempt >= 0 && p.Frames >= 0 && p.Total >= 0 && p.Bytes >= 0 && p.FPS >= 0
+}
+
+// expire removes active tasks without recent events.
+func (w *watcher) expire() {
+	for _, j := range w.jobs {
+		before := len(j.active)
+		for task, a := range j.active {
+			if time.Since(a.at) > w.e.o.AckWait {
+				delete(j.active, task)
+			}
+		}
+		if len(j.active) != before {
+			w.emit(j)
+		}
+	}
+}
+
+func (w *watcher) emit(j *watched) {
+	s := j.r.Status
+	s.Active = nil
+	for _, a := range j.active {
+		s.Active = append(s.Active, a.Active)
+	}
+	if s.State == queue.Queued && len(s.Active) > 0 {
+		s.State = queue.Running // the event was quicker than the record
+	}
+	slices.SortFunc(s.Active, func(a, b queue.Active) int { return cmp.Compare(a.Task, b.Task) })
+	w.f(s)
+}

@@ -1,0 +1,257 @@
+// Package queue defines the queue that batches need: jobs made of tasks, which workers on this
+// machine or others do. Each task takes effect once, however often a worker, a machine or the
+// queue itself is killed.
+//
+// A job begins with one task. The handler of a task returns an Outcome, which is recorded once:
+// if two workers do the same task, the later result is refused. The outcome names the tasks that
+// come next. So the queue carries the whole state of a job, and any process can continue it.
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Job is a unit of work, as submitted.
+type Job struct {
+	ID string // permanent name: letters, digits and dashes
+	// of everything that decides about the result; the same ID with another digest starts over
+	Digest  string
+	Title   string          // for people: the name of the output
+	Site    string          // location of its files; only workers of this site can use them
+	Retries int             // how often a task may be tried again
+	Spec    json.RawMessage // for the handlers
+	First   Task            // first task; Submit fills in its Job
+}
+
+// Task is a step of a job.
+type Task struct {
+	Job     string          `json:"job"`
+	Name    string          `json:"name"`           // unique in the job; letters, digits, dashes
+	Kind    string          `json:"kind,omitempty"` // in the submitter's terms
+	Site    string          `json:"site,omitempty"` // only for workers of this site; "" for all
+	Body    json.RawMessage `json:"body,omitempty"`
+	Attempt int             `json:"-"` // 1 at first; set for the handler
+}
+
+// Outcome is the result of a task's handler.
+type Outcome struct {
+	// kept under the task's name; see Engine.Results
+	Result json.RawMessage `json:"result,omitempty"`
+	Next   []Task          `json:"next,omitempty"` // tasks that can be done now
+	Then   *Task           `json:"then,omitempty"` // task that can be done after all of Next
+	End    bool            `json:"end,omitempty"`  // the job is done, and Result is its result
+}
+
+// Handler does a task. ctx ends when the job is cancelled, the worker stops, or the queue has
+// taken the task away; the handler then undoes its work. It may be killed at any point. Errors are
+// retried with growing delays, unless Permanent or Later wraps them.
+type Handler func(ctx context.Context, job Job, t Task, report func(Progress)) (Outcome, error)
+
+// Progress of a task. All counts only grow.
+type Progress struct {
+	Frames int64   `json:"frames"`
+	Total  int64   `json:"total,omitempty"` // 0 if unknown
+	FPS    float64 `json:"fps,omitempty"`
+	Bytes  int64   `json:"bytes,omitempty"` // written
+	Note   string  `json:"note,omitempty"`  // why the task does not progress, for people
+}
+
+// State of a job.
+type State string
+
+const (
+	Queued    State = "queued"
+	Running   State = "running"
+	Done      State = "done"
+	Failed    State = "failed" // jobs in this state are the dead-letter list
+	Cancelled State = "cancelled"
+)
+
+// Ended reports whether nothing more happens in this state.
+func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
+
+// Retryable reports whether a job in this state can be submitted again.
+func (s State) Retryable() bool { return s == Failed || s == Cancelled }
+
+// Status is the state of a job and of its active tasks.
+type Status struct {
+	Job       Job
+	State     State
+	Reason    string          // of a failure or cancellation; see Explain
+	Failure   Failure         `json:",omitzero"` // at which task it failed
+	Result    json.RawMessage // if State is Done
+	Tasks     int             // known so far
+	Finished  int             // of them
+	Planned   int             // named by the first task, to be done in any order
+	Retried   int             // how often a task was tried again
+	Submitted time.Time
+	Started   time.Time // zero until a worker takes the first task
+	Ended     time.Time
+	Active    []Active // tasks that workers are doing, sorted by name; not stored
+}
+
+// Failure says at which task a job failed. It is zero if no task was to blame.
+type Failure struct {
+	Task     string
+	Kind     string // of the task
+	Attempts int    `json:",omitempty"` // how many failed; 0 if the first one settled it
+	Code     string `json:",omitempty"` // of the handler's error; see Coded
+}
+
+// Explain returns the whole reason of a job's end, for people.
+func (s Status) Explain() string {
+	reason := s.Reason
+	if s.Failure.Task != "" {
+		reason = "task " + s.Failure.Task + ": " + reason
+	}
+	switch n := s.Failure.Attempts; n {
+	case 0:
+		return reason
+	case 1:
+		return reason + " (1 attempt)"
+	default:
+		return fmt.Sprintf("%s (%d attempts)", reason, n)
+	}
+}
+
+// Active is a task that a worker is doing.
+type Active struct {
+	Task     string
+	Kind     string
+	Attempt  int
+	Worker   string
+	Since    time.Time
+	Progress Progress
+}
+
+// Worker takes one task per slot at a time.
+type Worker struct {
+	Name  string   // unique: host and process
+	Sites []string // whose files it can reach
+	Any   bool     // also takes tasks without a site
+	Slots int
+	GPUs  []string // for people
+
+	Ahead func() Backlog `json:"-"` // jobs it will submit later; may be nil
+}
+
+// Backlog counts jobs that are not in the queue yet: a batch submits a few at a time.
+type Backlog struct {
+	Jobs  int
+	Bytes int64 // of their sources
+}
+
+// Backlogs returns the sum of the workers' backlogs.
+func Backlogs(all []WorkerStatus) (sum Backlog) {
+	for _, w := range all {
+		sum.Jobs += w.Backlog.Jobs
+		sum.Bytes += w.Backlog.Bytes
+	}
+	return sum
+}
+
+// WorkerStatus is a worker that is alive.
+type WorkerStatus struct {
+	Worker
+	Since, Seen time.Time
+	Busy        int // slots
+	Backlog     Backlog
+}
+
+// Engine is the queue. Its methods may be called from any goroutine.
+type Engine interface {
+	// Submit puts a job in the queue. A job that is there with the same digest is left alone,
+	// except that again restarts one that failed or was cancelled; its finished tasks still
+	// count. A job with another digest is stopped, forgotten and started over.
+	Submit(ctx context.Context, j Job, again bool) error
+
+	// Get returns the status of a job without its active tasks, or ErrNoJob.
+	Get(ctx context.Context, id string) (Status, error)
+
+	// Watch calls f with the status of every job, then with each change, in order, until ctx
+	// ends. It calls live once f has had all existing jobs.
+	Watch(ctx context.Context, f func(s Status), live func()) error
+
+	// Cancel ends a job unless it has ended.
+	Cancel(ctx context.Context, id, reason string) error
+
+	// Work does tasks until ctx ends, and returns after the last handler.
+	Work(ctx context.Context, w Worker, h Handler) error
+
+	// Results returns the results of a job's finished tasks, by name.
+	Results(ctx context.Context, job string) (map[string]json.RawMessage, error)
+
+	// Workers returns the live workers.
+	Workers(ctx context.Context) ([]WorkerStatus, error)
+
+	// Blobs returns the store for files in transit between machines.
+	Blobs() Blobs
+
+	Close() error
+}
+
+// Blobs stores files by name, each whole or not at all.
+type Blobs interface {
+	Put(ctx context.Context, name string, r io.Reader) error
+	Get(ctx context.Context, name string, w io.Writer) error // ErrNoBlob
+	Delete(ctx context.Context, name string) error           // no error if there is none
+	List(ctx context.Context, prefix string) ([]string, error)
+}
+
+// ErrNoBlob is the error of a file that is not in the store.
+var ErrNoBlob = errors.New("queue: no such file in the store")
+
+// ErrNoJob is returned for jobs that the queue does not have.
+var ErrNoJob = errors.New("there is no job with this ID")
+
+// ErrTwin is the cause of a handler's context if another worker has finished the task.
+var ErrTwin = errors.New("queue: another worker has done this task")
+
+// ErrCancelled is the cause of a handler's context if the job was cancelled or started over.
+var ErrCancelled = errors.New("queue: the job was cancelled")
+
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent marks an error that a retry would not change: the job fails at once.
+func Permanent(err error) error { return permanent{err} }
+
+// IsPermanent reports whether Permanent marked err.
+func IsPermanent(err error) bool { return errors.As(err, new(permanent)) }
+
+type coded struct {
+	error
+	code string
+}
+
+func (c coded) Unwrap() error { return c.error }
+
+// Coded gives a handler's error a code for programs, kept as Failure.Code if the job fails.
+func Coded(code string, err error) error { return coded{err, code} }
+
+// CodeOf returns the code that Coded gave err, or "".
+func CodeOf(err error) string {
+	var c coded
+	if errors.As(err, &c) {
+		return c.code
+	}
+	return ""
+}
+
+// Postponed is an error that does not count as an attempt: the task is put back for a while.
+type Postponed struct {
+	Err   error
+	Delay time.Duration
+}
+
+func (p *Postponed) Error() string { return p.Err.Error() }
+func (p *Postponed) Unwrap() error { return p.Err }
+
+// Later returns a Postponed.
+func Later(err error, delay time.Duration) error { return &Postponed{err, delay} }

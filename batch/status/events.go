@@ -1,0 +1,147 @@
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"vidfilter/batch/tally"
+	"vidfilter/internal/site"
+)
+
+// Events of /events, with JSON as data:
+//
+// 	event: start   {"shown":500}      forget everything: first, and after each reconnect
+// 	event: jobs    {"jobs":[...]}     changed jobs, see tally.Job; at first those of the page
+// 	event: whole   {"totals":{..},"note":"..","workers":[..],"trouble":"..",
+// 	               "read_only":..,"can_retry":..}
+
+const (
+	maxStreams  = 64                     // at once; further readers get 503
+	minInterval = 500 * time.Millisecond // between two batches of events
+	heartbeat   = 5 * time.Second        // longest silence
+	sendTimeout = 10 * time.Second       // for a reader to take an event
+)
+
+type startEvent struct {
+	Shown int `json:"shown"`
+}
+
+type jobsEvent struct {
+	Jobs []tally.Job `json:"jobs"`
+}
+
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		w.Header().Set("Retry-After", "10")
+		site.Refuse(w, http.StatusServiceUnavailable, "too many readers: try again later, or reload the page now and then")
+		return
+	}
+	defer s.exit()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return
+	}
+	st := &stream{w: w, c: http.NewResponseController(w)}
+	s.follow(r, st)
+}
+
+func (s *server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= maxStreams {
+		return false
+	}
+	s.streams++
+	return true
+}
+
+func (s *server) exit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+}
+
+// follow sends changes until the reader or the server has gone. A slow reader misses states in
+// between and delays nobody.
+func (s *server) follow(r *http.Request, st *stream) {
+	jobs, version, changed := s.first()
+	st.send("start", startEvent{defaultLimit})
+	for st.err == nil {
+		if len(jobs) > 0 {
+			st.send("jobs", jobsEvent{jobs})
+		}
+		st.send("whole", s.whole())
+		st.flush()
+		if !s.wait(r, changed) {
+			return
+		}
+		s.mu.Lock()
+		jobs, version = s.t.Since(version, s.o.Now())
+		changed = s.changed
+		s.mu.Unlock()
+	}
+}
+
+func (s *server) first() (jobs []tally.Job, version uint64, changed chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Now()
+	jobs = s.t.Jobs(now, nil)
+	return jobs[:min(defaultLimit, len(jobs))], s.t.Version(), s.changed
+}
+
+// wait returns after a change, but at the earliest after minInterval. It returns false when the
+// stream ends.
+func (s *server) wait(r *http.Request, changed <-chan struct{}) bool {
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	pause := time.NewTimer(minInterval)
+	defer pause.Stop()
+	for paused := false; ; {
+		wake := changed
+		if !paused {
+			wake = nil
+		}
+		select {
+		case <-r.Context().Done():
+			return false
+		case <-s.ctx.Done():
+			return false
+		case <-pause.C:
+			paused = true
+		case <-wake:
+			return true
+		case <-beat.C:
+			return true
+		}
+	}
+}
+
+// stream writes events until the first error.
+type stream struct {
+	w   http.ResponseWriter
+	c   *http.ResponseController
+	err error
+}
+
+func (st *stream) send(event string, v any) {
+	if st.err != nil {
+		return
+	}
+	b, err := json.Marshal(v) // has no line break
+	if err != nil {
+		st.err = err
+		return
+	}
+	st.c.SetWriteDeadline(time.Now().Add(sendTimeout))
+	_, st.err = fmt.Fprintf(st.w, "event: %s\ndata: %s\n\n", event, b)
+}
+
+func (st *stream) flush() {
+	if st.err == nil {
+		st.err = st.c.Flush()
+	}
+}

@@ -1,0 +1,163 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// fake is a queue controlled by the test. Methods that the page does not use panic.
+type fake struct {
+	queue.Engine
+	say     chan queue.Status
+	watched sync.WaitGroup
+
+	mu        sync.Mutex
+	cancelled []string
+	asked     int
+	broken    error
+}
+
+func (f *fake) Watch(ctx context.Context, tell func(queue.Status), live func()) error {
+	f.watched.Add(1)
+	defer f.watched.Done()
+	if err := f.error(); err != nil {
+		return err
+	}
+	live()
+	for {
+		select {
+		case s := <-f.say:
+			tell(s)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *fake) error() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
+func (f *fake) Cancel(_ context.Context, id, reason string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id == "stubborn" {
+		return errors.New("the queue has gone")
+	}
+	f.cancelled = append(f.cancelled, id+": "+reason)
+	return nil
+}
+
+func (f *fake) Workers(context.Context) ([]queue.WorkerStatus, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	return []queue.WorkerStatus{{Worker: queue.Worker{Name: "host<1>", Slots: 4, GPUs: []string{"H200", "H200"}, Any: true, Sites: []string{"here"}}, Busy: 3}}, f.broken
+}
+
+const evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e{{.}}\x1b[2J\n.mkv"
+
+var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func job(id string, state queue.State, active ...queue.Active) queue.Status {
+	s := queue.Status{Job: queue.Job{ID: id, Title: id + ".mkv", Retries: 2, First: queue.Task{Name: "plan"}}, State: state,
+		Tasks: 2, Finished: 1, Submitted: began, Active: active}
+	if state.Ended() {
+		s.Started, s.Ended = began, began.Add(time.Minute)
+	}
+	return s
+}
+
+func whole50() queue.Active {
+	return queue.Active{Task: "whole", Kind: "whole", Attempt: 1, Worker: "host<1>", Since: began, Progress: queue.Progress{Frames: 50, Total: 100, FPS: 5, Bytes: 1000}}
+}
+
+// host is a page over a fake queue, on its own server.
+type host struct {
+	url string
+	f   *fake
+	t   *testing.T
+}
+
+// client keeps no connections.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func newSite(t *testing.T, o Options) *host {
+	t.Helper()
+	f := &fake{say: make(chan queue.Status)}
+	h, stop := Handler(f, o)
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadTimeout = 400 * time.Millisecond // streams live longer
+	server.Start()
+	s := &host{server.URL, f, t}
+	t.Cleanup(func() {
+		stop()
+		server.Close() // waits for requests: a stream that does not end would hang here
+		f.watched.Wait()
+	})
+	hostile := job("hostile", queue.Failed)
+	hostile.Job.Title, hostile.Reason = evil, evil
+	for _, j := range []queue.Status{hostile, job("runs", queue.Running, whole50()), job("waits", queue.Queued), job("ready", queue.Done)} {
+		f.say <- j
+	}
+	f.say <- job("waits", queue.Queued) // the earlier ones have arrived
+	return s
+}
+
+// ask returns status and body of an answer; headers alternate names and values.
+func (s *host) ask(method, path string, headers ...string) (int, string) {
+	code, body, _ := s.askAll(method, path, headers...)
+	return code, body
+}
+
+func (s *host) askAll(method, path string, headers ...string) (int, string, http.Header) {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a.StatusCode, string(b), a.Header
+}
+
+// soon waits until ok returns true.
+func soon(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain: " + what)
+		}
+	}
+}
+
+func wantSentence(t *testing.T, what, body string) {
+	t.Helper()
+	if strings.Count(body, "\n") != 1 || strings.Contains(body, "<") || len(strings.Fields(body)) < 4 {
+		t.Errorf("%s: %q is no sentence", what, body)
+	}
+}

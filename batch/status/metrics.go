@@ -1,0 +1,110 @@
+package status
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"vidfilter/batch/tally"
+)
+
+// metrics writes Prometheus's text format. No label takes a value from jobs or workers: their
+// number is unbounded.
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
+	all := s.whole()
+	s.mu.Lock()
+	counters := s.t.Counters()
+	live, _ := s.up()
+	s.mu.Unlock()
+	var e exposition
+	e.metric("vidfilter_build_info", gauge, "The program; always 1.",
+		sample{labels("version", s.o.Version, "goversion", runtime.Version()), 1})
+	e.metric("vidfilter_queue_up", gauge, "Whether the queue answers.", sample{"", truth(live)})
+	e.jobs(all.Totals)
+	e.counters(counters)
+	e.work(all)
+	if s.o.FreeDisk != nil {
+		if n, err := s.o.FreeDisk(); err == nil {
+			e.metric("vidfilter_disk_free_bytes", gauge, "Bytes free where outputs are written.", sample{"", float64(n)})
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Write(e.b.Bytes())
+}
+
+func (e *exposition) jobs(t tally.Totals) {
+	e.metric("vidfilter_jobs", gauge, "Jobs by state.",
+		sample{labels("state", "queued"), float64(t.Queued)}, sample{labels("state", "running"), float64(t.Running)},
+		sample{labels("state", "done"), float64(t.Done)}, sample{labels("state", "failed"), float64(t.Failed)},
+		sample{labels("state", "cancelled"), float64(t.Cancelled)})
+	e.metric("vidfilter_tasks", gauge, "Steps of jobs that are known so far: those at work, finished, and the others.",
+		sample{labels("state", "active"), float64(t.Active)}, sample{labels("state", "finished"), float64(t.Finished)},
+		sample{labels("state", "waiting"), float64(max(0, t.Tasks-t.Finished-t.Active))})
+	e.metric("vidfilter_frames_per_second", gauge, "Frames filtered in a second, of the last seconds.", sample{"", t.FPS})
+	if t.Part != nil {
+		e.metric("vidfilter_done_ratio", gauge, "How much of the whole is done, 0 to 1.", sample{"", *t.Part})
+	}
+	if t.Left != nil {
+		e.metric("vidfilter_left_seconds", gauge, "Time left for the whole; absent as long as it is not known.", sample{"", *t.Left})
+	}
+}
+
+func (e *exposition) counters(c tally.Counters) {
+	e.metric("vidfilter_frames_total", counter, "Frames filtered since the program began.", sample{"", float64(c.Frames)})
+	e.metric("vidfilter_written_bytes_total", counter, "Bytes written by tasks since the program began.", sample{"", float64(c.Bytes)})
+	e.metric("vidfilter_retries_total", counter, "Tasks tried again since the program began.", sample{"", float64(c.Retries)})
+}
+
+func (e *exposition) work(all whole) {
+	slots, busy, gpus := 0, 0, 0
+	for _, w := range all.Workers {
+		slots, busy, gpus = slots+w.Slots, busy+w.Busy, gpus+len(w.GPUs)
+	}
+	e.metric("vidfilter_workers", gauge, "Workers that are alive.", sample{"", float64(len(all.Workers))})
+	e.metric("vidfilter_worker_slots", gauge, "Tasks that they can do at once.", sample{"", float64(slots)})
+	e.metric("vidfilter_worker_slots_busy", gauge, "Tasks that they do.", sample{"", float64(busy)})
+	e.metric("vidfilter_worker_gpus", gauge, "GPUs that they have.", sample{"", float64(gpus)})
+	e.metric("vidfilter_held", gauge, "Whether something holds the whole up, such as a disk that is full.", sample{"", truth(all.Note != "")})
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// exposition is a text in Prometheus's format, version 0.0.4.
+type exposition struct{ b bytes.Buffer }
+
+type kind string
+
+const (
+	gauge   kind = "gauge"
+	counter kind = "counter"
+)
+
+type sample struct {
+	labels string // from labels
+	value  float64
+}
+
+func (e *exposition) metric(name string, k kind, help string, samples ...sample) {
+	fmt.Fprintf(&e.b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, k)
+	for _, s := range samples {
+		fmt.Fprintf(&e.b, "%s%s %s\n", name, s.labels, strconv.FormatFloat(s.value, 'g', -1, 64))
+	}
+}
+
+// labels turns alternating names and values into {name="value",...}.
+func labels(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(pairs[i+1], "?"))
+		fmt.Fprintf(&b, `,%s="%s"`, pairs[i], value)
+	}
+	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+}

@@ -1,0 +1,108 @@
+package status
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"vidfilter/batch/tally"
+	"vidfilter/internal/site"
+	"vidfilter/internal/text"
+)
+
+// The page's texts are in page.html and app.js, which must agree.
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"clean": text.OneLine, "name": name, "facts": facts, "why": why, "where": where, "summary": summary, "percent": percent,
+	"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
+}).ParseFS(files, "page.html"))
+
+type pageData struct {
+	Version string
+	Locked  bool // shows nothing without the token
+	Whole   whole
+	Jobs    []tally.Job
+	More    int
+}
+
+func (s *server) page(w http.ResponseWriter, r *http.Request) {
+	d := pageData{Version: s.o.Version, Locked: s.o.Private}
+	if !d.Locked {
+		d.Whole = s.whole()
+		s.mu.Lock()
+		d.Jobs = s.t.Jobs(s.o.Now(), nil)
+		s.mu.Unlock()
+		d.More = max(0, len(d.Jobs)-defaultLimit)
+		d.Jobs = d.Jobs[:len(d.Jobs)-d.More]
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, d); err != nil {
+		site.Refuse(w, http.StatusInternalServerError, "the page cannot be written: "+err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+func name(j tally.Job) string { return text.OneLine(j.Name()) }
+
+func percent(part *float64) string {
+	if part == nil {
+		return ""
+	}
+	return text.Percent(*part)
+}
+
+// facts describes a job's progress.
+func facts(j tally.Job) string {
+	var parts []string
+	if j.Parts != nil {
+		parts = append(parts, text.Progress(j.Parts.Done, j.Parts.All, "part"), text.Some(j.Parts.Active, "at work"))
+	}
+	if j.Total != nil {
+		parts = append(parts, text.Progress(j.Frames, *j.Total, "frame"))
+	} else if j.Frames > 0 {
+		parts = append(parts, text.Count(j.Frames, "frame"))
+	}
+	if j.FPS > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
+	}
+	if j.Left != nil {
+		parts = append(parts, text.Clock(*j.Left)+" left")
+	}
+	if j.Bytes > 0 {
+		parts = append(parts, text.Size(j.Bytes))
+	}
+	if j.Retried > 0 {
+		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
+	}
+	return text.List(parts...)
+}
+
+// why returns the reason of a job's end, or why it does not progress.
+func why(j tally.Job) string {
+	if j.Reason != "" {
+		return text.OneLine(j.Reason)
+	}
+	return text.OneLine(j.Note())
+}
+
+func where(j tally.Job) string {
+	var all []string
+	for _, a := range j.Active {
+		all = append(all, a.Task+": "+a.Worker)
+	}
+	return text.OneLine(strings.Join(all, ", "))
+}
+
+// summary describes the whole in a line.
+func summary(t tally.Totals) string {
+	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")),
+		text.Some(t.Running, "running"), text.Some(t.Queued, "queued"), text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"),
+		text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes) + " written"}
+	if t.Left != nil {
+		parts = append(parts, text.Clock(*t.Left)+" left")
+	}
+	return text.List(parts...)
+}

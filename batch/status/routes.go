@@ -1,0 +1,202 @@
+package status
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/tally"
+	"vidfilter/internal/site"
+)
+
+//go:embed page.html app.js style.css icon.svg
+var files embed.FS
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	route := func(method, path string, h http.HandlerFunc) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == method || r.Method == http.MethodHead && method == http.MethodGet {
+				h(w, r)
+				return
+			}
+			w.Header().Set("Allow", method)
+			site.Refuse(w, http.StatusMethodNotAllowed, "this path takes "+method+" only")
+		})
+	}
+	route("GET", "/{$}", s.page)
+	route("GET", "/app.js", file("app.js", "text/javascript; charset=utf-8"))
+	route("GET", "/style.css", file("style.css", "text/css; charset=utf-8"))
+	route("GET", "/icon.svg", file("icon.svg", "image/svg+xml"))
+	route("GET", "/healthz", s.health)
+	route("GET", "/events", s.read(s.events))
+	route("GET", "/metrics", s.read(s.metrics))
+	route("GET", "/api/jobs", s.read(s.listJobs))
+	route("GET", "/api/jobs/{id}", s.read(s.oneJob))
+	route("GET", "/api/workers", s.read(s.listWorkers))
+	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
+	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		site.Refuse(w, http.StatusNotFound, "there is no page at this path")
+	})
+	return mux
+}
+
+func file(name, kind string) http.HandlerFunc {
+	b, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded above
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Write(b)
+	}
+}
+
+func (s *server) health(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	live, down := s.up()
+	s.mu.Unlock()
+	switch {
+	case live:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(w, "ok")
+	case down == nil, s.o.Private && !s.knowsToken(r):
+		site.Refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
+	default:
+		site.Refuse(w, http.StatusServiceUnavailable, "the queue does not answer: "+down.Error())
+	}
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v) // the reader may have gone
+}
+
+// List is the answer of /api/jobs: some of the Count jobs that match.
+type List struct {
+	Count  int          `json:"count"`
+	Jobs   []tally.Job  `json:"jobs"`
+	Totals tally.Totals `json:"totals"`
+	Note   string       `json:"note"`
+}
+
+// Jobs per answer.
+const (
+	defaultLimit = 500
+	maxLimit     = 5000
+)
+
+func (s *server) listJobs(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err1 := number(q.Get("limit"), defaultLimit, maxLimit)
+	offset, err2 := number(q.Get("offset"), 0, 1<<31)
+	keep, err3 := wanted(q.Get("state"))
+	for _, err := range []error{err1, err2, err3} {
+		if err != nil {
+			site.Refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+	}
+	note := s.note()
+	_, ahead, _ := s.askWorkers() // the last known backlog
+	s.mu.Lock()
+	s.t.Ahead(ahead)
+	now := s.o.Now()
+	l := List{Jobs: s.t.Jobs(now, keep), Totals: s.t.Totals(now, note != ""), Note: note}
+	s.mu.Unlock()
+	l.Count = len(l.Jobs)
+	l.Jobs = l.Jobs[min(offset, l.Count):]
+	l.Jobs = l.Jobs[:min(limit, len(l.Jobs))]
+	answer(w, l)
+}
+
+func number(text string, usual, most int) (int, error) {
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("%q is not a number from 0 to %d", text, most)
+	}
+	return n, nil
+}
+
+// wanted parses a list of states; nil means all.
+func wanted(text string) (func(queue.Status) bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	states := strings.Split(text, ",")
+	all := []string{"queued", "running", "done", "failed", "cancelled"}
+	for _, st := range states {
+		if !slices.Contains(all, st) {
+			return nil, fmt.Errorf("there is no state %q; there are %s", st, strings.Join(all, ", "))
+		}
+	}
+	return func(s queue.Status) bool { return slices.Contains(states, string(s.State)) }, nil
+}
+
+// find returns a job, or answers 404.
+func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) {
+	s.mu.Lock()
+	j, ok := s.t.Job(r.PathValue("id"), s.o.Now())
+	s.mu.Unlock()
+	if !ok {
+		site.Refuse(w, http.StatusNotFound, "there is no job with this ID")
+	}
+	return j, ok
+}
+
+func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
+	if j, ok := s.find(w, r); ok {
+		answer(w, j)
+	}
+}
+
+func (s *server) listWorkers(w http.ResponseWriter, r *http.Request) {
+	all, _, err := s.askWorkers()
+	if err != nil {
+		site.Refuse(w, http.StatusBadGateway, "the queue does not answer: "+err.Error())
+		return
+	}
+	answer(w, map[string][]Worker{"workers": all})
+}
+
+func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
+	j, ok := s.find(w, r)
+	switch {
+	case !ok:
+	case j.State.Ended():
+		site.Refuse(w, http.StatusConflict, "this job has already ended: it is "+string(j.State))
+	default:
+		acted(w, s.engine.Cancel(r.Context(), j.ID, "cancelled by hand"))
+	}
+}
+
+func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+	j, ok := s.find(w, r)
+	switch {
+	case !ok:
+	case s.o.Retry == nil:
+		site.Refuse(w, http.StatusNotImplemented, "jobs cannot be retried from here: run the batch again with --retry-failed")
+	case !j.State.Retryable():
+		site.Refuse(w, http.StatusConflict, "only a job that failed or was cancelled can be retried: this one is "+string(j.State))
+	default:
+		acted(w, s.o.Retry(r.Context(), j.ID))
+	}
+}
+
+func acted(w http.ResponseWriter, err error) {
+	if err != nil {
+		site.Refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

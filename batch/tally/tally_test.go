@@ -1,0 +1,409 @@
+package tally
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func second(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+
+// status returns a job after its plan: whole with 2 tasks, in n parts with n+2.
+func status(id string, state queue.State, tasks, finished int, active ...queue.Active) queue.Status {
+	s := queue.Status{
+		Job:   queue.Job{ID: id, Title: id + ".mkv", Digest: "d", Retries: 3, First: queue.Task{Name: "plan"}},
+		State: state, Tasks: tasks, Finished: finished, Submitted: start, Active: active,
+	}
+	if tasks > 2 {
+		s.Planned = tasks - 2
+	}
+	if state != queue.Queued {
+		s.Started = start
+	}
+	if state.Ended() {
+		s.Ended = second(100)
+	}
+	return s
+}
+
+func at(task string, frames, total int64, fps float64) queue.Active {
+	kind, _, _ := strings.Cut(task, "-")
+	return queue.Active{Task: task, Kind: kind, Attempt: 1, Worker: "w", Since: start, Progress: queue.Progress{Frames: frames, Total: total, FPS: fps, Bytes: frames * 10}}
+}
+
+func near(got *float64, want, tolerance float64) bool {
+	return got != nil && math.Abs(*got-want) <= tolerance
+}
+
+func show(x any) string { b, _ := json.Marshal(x); return string(b) }
+
+// One video of 1000 frames at 10 fps: no time left until there is enough to judge by, then the
+// true one.
+func TestWhole(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Queued, 1, 0))
+	a.Update(second(0), status("a", queue.Running, 1, 0, at("plan", 0, 0, 0)))
+	for s := 0.0; s <= 60; s += 0.5 {
+		a.Update(second(s), status("a", queue.Running, 2, 1, at("whole", int64(10*s), 1000, 10)))
+		v := a.Totals(second(s), false)
+		if s < 10 && v.Left != nil {
+			t.Fatalf("after %v s: %v s left", s, *v.Left)
+		}
+		if s > 11 && !near(v.Left, 100-s, 2) {
+			t.Fatalf("after %v s: %s", s, show(v))
+		}
+		if s > 2 && math.Abs(v.FPS-10) > 0.6 {
+			t.Fatalf("after %v s: %v fps", s, v.FPS)
+		}
+	}
+	j, _ := a.Job("a", second(60))
+	if j.Frames != 600 || *j.Total != 1000 || *j.Part != 0.6 || !near(j.Left, 40, 0.1) || j.Parts != nil || j.FPS != 10 {
+		t.Error(show(j))
+	}
+	a.Update(second(100), status("a", queue.Done, 2, 2))
+	v := a.Totals(second(100), false)
+	if v.Frames != 1000 || *v.Part != 1 || v.Left != nil || v.Done != 1 || v.Bytes != 6000 {
+		t.Error(show(v))
+	}
+	if c := a.Counters(); c.Frames != 1000 || c.Bytes != 6000 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// An earlier run did the first half: it counts as done, but not as this run's speed.
+func TestResume(t *testing.T) {
+	for name, first := range map[string]queue.Status{
+		"found at work":    status("a", queue.Running, 2, 1, at("whole", 500, 1000, 10)),
+		"begins in middle": status("a", queue.Queued, 2, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{})
+			a.Update(second(0), first)
+			if first.State == queue.Queued {
+				a.Update(second(0), status("a", queue.Running, 2, 1, at("whole", 0, 1000, 0)))
+			}
+			var v Totals
+			for s := 0.5; s <= 20; s += 0.5 {
+				a.Update(second(s), status("a", queue.Running, 2, 1, at("whole", 500+int64(10*s), 1000, 10)))
+				if v = a.Totals(second(s), false); v.FPS > 35 {
+					t.Fatalf("after %v s: %s", s, show(v))
+				}
+			}
+			if !near(v.Part, 0.7, 0.01) || !near(v.Left, 30, 3) {
+				t.Error(show(v))
+			}
+		})
+	}
+}
+
+// Jobs done before are no speed either, and by bytes a tenth is left.
+func TestResumedBatch(t *testing.T) {
+	a := New(Options{Weigh: func(queue.Job) int64 { return 1000 }})
+	for i := range 8 {
+		a.Update(second(0), status(fmt.Sprint("old", i), queue.Done, 2, 2))
+	}
+	a.Update(second(0), status("x", queue.Queued, 2, 1))
+	a.Update(second(0), status("y", queue.Queued, 2, 1))
+	var v Totals
+	for s := 0.0; s <= 50; s += 0.5 {
+		a.Update(second(s), status("x", queue.Running, 2, 1, at("whole", int64(10*s), 1000, 10)))
+		v = a.Totals(second(s), false)
+	}
+	if !near(v.Part, 0.85, 0.001) || !near(v.Left, 150, 5) || v.Total != nil {
+		t.Error(show(v))
+	}
+}
+
+// Options.Frames knows the frames of old jobs, so the whole is measured in frames.
+func TestFramesOption(t *testing.T) {
+	a := New(Options{Frames: func(s queue.Status) int64 { return map[string]int64{"a": 900, "b": 100}[s.Job.ID] }, Weigh: func(queue.Job) int64 { return 1 }})
+	a.Update(start, status("a", queue.Done, 2, 2))
+	a.Update(start, status("b", queue.Queued, 1, 0))
+	v := a.Totals(start, false)
+	if !near(v.Part, 0.9, 0.0001) || v.Frames != 900 || v.Total == nil || *v.Total != 1000 || a.Counters().Frames != 0 {
+		t.Error(show(v))
+	}
+}
+
+func TestParts(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 1, 0, at("plan", 0, 0, 0)))
+	a.Update(second(1), status("a", queue.Running, 6, 1))
+	if j, _ := a.Job("a", second(1)); *j.Parts != (Parts{4, 0, 0}) || *j.Part != 0 {
+		t.Error(show(j))
+	}
+	a.Update(second(2), status("a", queue.Running, 6, 1, at("part-0000", 0, 100, 5), at("part-0001", 0, 100, 5)))
+	a.Update(second(12), status("a", queue.Running, 6, 1, at("part-0000", 50, 100, 5), at("part-0001", 50, 100, 5)))
+	j, _ := a.Job("a", second(12))
+	if *j.Parts != (Parts{4, 0, 2}) || *j.Part != 0.25 || j.Frames != 100 || j.FPS != 10 || j.Total != nil || !near(j.Left, 30, 0.1) {
+		t.Error(show(j))
+	}
+	// One ends after its last report, the other is lost and started again.
+	a.Update(second(22), status("a", queue.Running, 6, 2))
+	lost := at("part-0001", 0, 100, 0)
+	lost.Attempt = 2
+	s := status("a", queue.Running, 6, 2, lost)
+	s.Retried = 1
+	a.Update(second(23), s)
+	j, _ = a.Job("a", second(23))
+	if *j.Parts != (Parts{4, 1, 1}) || *j.Part != 0.25 || j.Frames != 100 || j.Retried != 1 {
+		t.Error(show(j))
+	}
+	if c := a.Counters(); c.Frames != 150 || c.Retries != 1 {
+		t.Errorf("%+v", c)
+	}
+	a.Update(second(60), status("a", queue.Running, 6, 5, at("join", 400, 400, 1000)))
+	if j, _ = a.Job("a", second(60)); *j.Parts != (Parts{4, 4, 0}) || *j.Part != 1 || j.FPS != 0 {
+		t.Error(show(j))
+	}
+}
+
+// The queue counts a part as finished before or after its worker releases it: nothing is counted
+// twice or goes back.
+func TestOrderOfNews(t *testing.T) {
+	last := at("part-0000", 100, 100, 10)
+	other := at("part-0001", 20, 100, 10)
+	again := other
+	again.Attempt, again.Progress.Frames = 2, 0
+	for name, news := range map[string][]queue.Status{
+		"finished first": {status("a", queue.Running, 4, 2, last, other), status("a", queue.Running, 4, 2, other)},
+		"let go first":   {status("a", queue.Running, 4, 1, other), status("a", queue.Running, 4, 2, other)},
+		"at once":        {status("a", queue.Running, 4, 2, other)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{})
+			a.Update(second(0), status("a", queue.Running, 4, 1, at("part-0000", 0, 0, 0), at("part-0001", 0, 0, 0)))
+			a.Update(second(10), status("a", queue.Running, 4, 1, last, other))
+			for _, s := range news {
+				a.Update(second(11), s)
+				if j, _ := a.Job("a", second(11)); *j.Part != 0.6 || j.Frames != 120 {
+					t.Error(show(j))
+				}
+			}
+			a.Update(second(12), status("a", queue.Running, 4, 2)) // the other is lost
+			if j, _ := a.Job("a", second(12)); *j.Part != 0.5 || j.Frames != 100 {
+				t.Error(show(j))
+			}
+			a.Update(second(13), status("a", queue.Running, 4, 2, again))
+			a.Update(second(20), status("a", queue.Running, 4, 3))
+			a.Update(second(30), status("a", queue.Done, 4, 4))
+			if j, _ := a.Job("a", second(30)); j.Frames != 200 || *j.Total != 200 {
+				t.Error(show(j))
+			}
+		})
+	}
+}
+
+// A job that failed and is submitted again keeps its finished tasks, and starts like one seen for
+// the first time.
+func TestAgain(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 6, 1, at("part-0000", 0, 100, 0)))
+	a.Update(second(10), status("a", queue.Running, 6, 2, at("part-0001", 90, 100, 10)))
+	a.Update(second(11), status("a", queue.Failed, 6, 2))
+	before, ok := a.Update(second(12), status("a", queue.Queued, 6, 2))
+	if j, _ := a.Job("a", second(12)); !ok || before.State != queue.Failed || *j.Part != 0.25 {
+		t.Error(show(j))
+	}
+	twice := at("part-0001", 50, 100, 10)
+	twice.Since = second(13)
+	a.Update(second(13), status("a", queue.Running, 6, 2, twice))
+	if j, _ := a.Job("a", second(13)); *j.Part != 0.375 || j.Parts.Done != 1 {
+		t.Error(show(j))
+	}
+}
+
+// A finished part that was never seen must not make a lost one count as finished for good.
+func TestComesBack(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 5, 1, at("part-0001", 10, 100, 0)))
+	a.Update(second(1), status("a", queue.Running, 5, 2, at("part-0001", 20, 100, 5)))
+	a.Update(second(2), status("a", queue.Running, 5, 2))
+	back := at("part-0001", 5, 100, 5)
+	back.Attempt = 2
+	a.Update(second(3), status("a", queue.Running, 5, 2, back))
+	if j, _ := a.Job("a", second(3)); j.Frames != 5 || j.Parts.Done != 1 {
+		t.Error(show(j))
+	}
+}
+
+// A note without counts takes nothing back. A task that was put back starts over, though no
+// attempt was counted.
+func TestNotesAndPostponed(t *testing.T) {
+	a := New(Options{})
+	a.Update(second(0), status("a", queue.Running, 2, 1, at("whole", 0, 100, 0)))
+	a.Update(second(10), status("a", queue.Running, 2, 1, at("whole", 50, 100, 5)))
+	a.Update(second(11), status("a", queue.Running, 2, 1, queue.Active{Task: "whole", Kind: "whole", Attempt: 1, Since: start, Progress: queue.Progress{Note: "waits"}}))
+	if j, _ := a.Job("a", second(11)); j.Frames != 50 || *j.Part != 0.5 || j.Note() != "waits" || *j.Active[0].Total != 100 {
+		t.Error(show(j))
+	}
+	a.Update(second(20), status("a", queue.Running, 2, 1))
+	again := at("whole", 1, 100, 5)
+	again.Since = second(21)
+	a.Update(second(21), status("a", queue.Running, 2, 1, again))
+	if j, _ := a.Job("a", second(21)); j.Frames != 1 || a.Counters().Frames != 51 {
+		t.Error(show(j), a.Counters())
+	}
+}
+
+// While the queue is blocked the time left is unknown; afterwards it is judged anew.
+func TestHeld(t *testing.T) {
+	a := New(Options{})
+	run := func(from, to float64, offset int64, blocked bool) (v Totals) {
+		for s := from; s <= to; s++ {
+			if !blocked {
+				a.Update(second(s), status("a", queue.Running, 2, 1, at("whole", offset+int64(10*(s-from)), 10000, 10)))
+			}
+			if v = a.Totals(second(s), blocked); blocked && v.Left != nil {
+				t.Fatal(show(v))
+			}
+		}
+		return v
+	}
+	run(0, 30, 0, false)
+	run(31, 600, 0, true)
+	if v := run(601, 640, 300, false); !near(v.Left, 931, 40) {
+		t.Error(show(v))
+	}
+}
+
+// Videos of different speeds: the time left runs down steadily.
+func TestNoJumps(t *testing.T) {
+	a := New(Options{Weigh: func(queue.Job) int64 { return 1 << 20 }})
+	for i := range 20 {
+		a.Update(start, status(fmt.Sprint("j", i), queue.Queued, 1, 0))
+	}
+	last, at0 := -1.0, 0.0
+	now := 0.0
+	for i := range 20 {
+		id, fps := fmt.Sprint("j", i), 10+float64(i%2)*10
+		a.Update(second(now), status(id, queue.Running, 1, 0, at("plan", 0, 0, 0)))
+		for f := 0.0; f <= 200; f += fps / 2 {
+			now += 0.5
+			a.Update(second(now), status(id, queue.Running, 2, 1, at("whole", int64(f), 200, fps)))
+			v := a.Totals(second(now), false)
+			if v.Left == nil {
+				continue
+			}
+			if d := math.Abs(*v.Left - last); last >= 0 && d > 0.1*last+5 {
+				t.Fatalf("after %v s: from %v to %v s", now, last, *v.Left)
+			}
+			if last < 0 {
+				at0 = now
+			}
+			last = *v.Left
+		}
+		a.Update(second(now), status(id, queue.Done, 2, 2))
+	}
+	if at0 == 0 || at0 > 15 || last > 20 {
+		t.Errorf("first told after %v s, in the end %v s", at0, last)
+	}
+}
+
+func TestFailedJobsAreLeftOut(t *testing.T) {
+	a := New(Options{})
+	a.Update(start, status("a", queue.Running, 2, 1, at("whole", 50, 100, 1)))
+	a.Update(start, status("b", queue.Failed, 1, 0))
+	a.Update(start, status("c", queue.Cancelled, 1, 0))
+	if v := a.Totals(start, false); !near(v.Part, 0.5, 0) || v.Failed != 1 || v.Cancelled != 1 || v.Jobs != 3 {
+		t.Error(show(v))
+	}
+}
+
+func TestOrderAndVersions(t *testing.T) {
+	a := New(Options{})
+	for i, s := range []queue.State{queue.Done, queue.Queued, queue.Failed, queue.Running, queue.Cancelled} {
+		if _, ok := a.Update(second(float64(i)), status(string(s), s, 2, 1)); ok {
+			t.Error("was there before")
+		}
+	}
+	names := func(all []Job) (ids []string) {
+		for _, j := range all {
+			ids = append(ids, j.ID)
+		}
+		return ids
+	}
+	if got := names(a.Jobs(start, nil)); !slices.Equal(got, []string{"running", "failed", "queued", "cancelled", "done"}) {
+		t.Error(got)
+	}
+	if got := names(a.Jobs(start, func(s queue.Status) bool { return s.State == queue.Failed })); !slices.Equal(got, []string{"failed"}) {
+		t.Error(got)
+	}
+	_, v := a.Since(0, start)
+	before, ok := a.Update(start, status("queued", queue.Running, 2, 1))
+	if !ok || before.State != queue.Queued {
+		t.Error(before, ok)
+	}
+	changed, _ := a.Since(v, start)
+	if got := names(changed); !slices.Equal(got, []string{"queued"}) {
+		t.Error(got)
+	}
+	anew := status("done", queue.Queued, 1, 0)
+	anew.Job.Digest = "other"
+	if _, ok := a.Update(start, anew); ok {
+		t.Error("a job begun anew is as it was")
+	}
+}
+
+// Jobs not in the queue yet belong to the whole, weighed by their sources.
+func TestAhead(t *testing.T) {
+	a := New(Options{Weigh: func(queue.Job) int64 { return 100 }})
+	a.Update(start, status("a", queue.Done, 2, 2))
+	a.Update(start, status("b", queue.Queued, 1, 0))
+	a.Ahead(queue.Backlog{Jobs: 8, Bytes: 1800})
+	v := a.Totals(second(1), false)
+	if v.Jobs != 10 || v.Queued != 9 || v.Waiting != 8 || !near(v.Part, 0.05, 1e-9) {
+		t.Errorf("%s", show(v))
+	}
+	a.Ahead(queue.Backlog{})
+	if v := a.Totals(second(2), false); v.Jobs != 2 || v.Waiting != 0 || !near(v.Part, 0.5, 1e-9) {
+		t.Errorf("%s", show(v))
+	}
+}
+
+// A part that must be cut first is one part.
+func TestCutParts(t *testing.T) {
+	a := New(Options{})
+	for _, c := range []struct{ tasks, finished, done int }{
+		{14, 1, 0},   // planned: 12 cuts and the join
+		{20, 7, 0},   // half of them cut, which adds a part each
+		{20, 10, 3},  // and three filtered
+		{26, 25, 12}, // all but the join
+	} {
+		s := status("a", queue.Running, c.tasks, c.finished)
+		s.Planned = 12
+		a.Update(start, s)
+		j, _ := a.Job("a", start)
+		if j.Parts == nil || j.Parts.All != 12 || j.Parts.Done != c.done || !near(j.Part, float64(c.done)/12, 1e-9) {
+			t.Errorf("%d of %d tasks: %s", c.finished, c.tasks, show(j))
+		}
+	}
+}
+
+// Tasks that end before they report count all the same.
+func TestShortTasks(t *testing.T) {
+	a := New(Options{Frames: func(s queue.Status) int64 {
+		if s.State != queue.Done {
+			return 0
+		}
+		return 30
+	}, Bytes: func(queue.Status) int64 { return 2000 }})
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		a.Update(second(float64(i)), status(id, queue.Queued, 1, 0))
+		a.Update(second(float64(i)+0.5), status(id, queue.Done, 1, 1))
+	}
+	a.Update(second(40), status("last", queue.Running, 1, 0, at("whole", 0, 0, 0)))
+	v := a.Totals(second(40), false)
+	if c := a.Counters(); v.Frames != 1200 || v.Bytes != 80000 || c.Frames != 1200 || c.Bytes != 80000 || v.FPS < 25 || v.FPS > 35 {
+		t.Errorf("%s, %+v", show(v), c)
+	}
+}

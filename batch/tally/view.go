@@ -1,0 +1,175 @@
+package tally
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
+)
+
+// Job is a job for display. Its JSON names are stable: names may be added, but none is removed or
+// changes its meaning. Unknown numbers are null.
+type Job struct {
+	ID        string      `json:"id"`
+	Title     string      `json:"title"`          // as submitted: any characters
+	Site      string      `json:"site,omitempty"` // location of its files
+	State     queue.State `json:"state"`          // queued, running, done, failed, cancelled
+	Reason    string      `json:"reason,omitempty"`
+	Submitted *time.Time  `json:"submitted"`
+	Started   *time.Time  `json:"started"`
+	Ended     *time.Time  `json:"ended"`
+	Tasks     int         `json:"tasks"`    // known so far
+	Finished  int         `json:"finished"` // of them
+	Retried   int         `json:"retried"`  // how often a task was retried
+	Retries   int         `json:"retries"`  // how often each task may be
+	Frames    int64       `json:"frames"`   // done, without parts that an earlier run did
+	Total     *int64      `json:"total"`    // frames of the whole
+	FPS       float64     `json:"fps"`
+	Bytes     int64       `json:"bytes"` // written by its tasks
+	Part      *float64    `json:"part"`  // done, 0 to 1
+	Left      *float64    `json:"left"`  // in seconds
+	Parts     *Parts      `json:"parts"` // null if filtered whole
+	Active    []Active    `json:"active"`
+}
+
+// Parts of a long video.
+type Parts struct {
+	All    int `json:"all"`
+	Done   int `json:"done"`
+	Active int `json:"active"` // at work
+}
+
+// Active is a task that a worker is doing.
+type Active struct {
+	Task    string    `json:"task"`
+	Attempt int       `json:"attempt"`
+	Worker  string    `json:"worker"`
+	Since   time.Time `json:"since"`
+	Frames  int64     `json:"frames"`
+	Total   *int64    `json:"total"`
+	FPS     float64   `json:"fps"`
+	Bytes   int64     `json:"bytes"`
+	Note    string    `json:"note,omitempty"` // why it does not progress
+}
+
+// Name returns the title, or the ID if there is none. It may hold any character.
+func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
+
+// Note returns the first note of the active tasks: why the job does not progress.
+func (j Job) Note() string {
+	for _, a := range j.Active {
+		if a.Note != "" {
+			return a.Note
+		}
+	}
+	return ""
+}
+
+// Took returns the time from start to end, or 0.
+func (j Job) Took() time.Duration {
+	if j.Started == nil || j.Ended == nil {
+		return 0
+	}
+	return max(0, j.Ended.Sub(*j.Started))
+}
+
+func (j *job) view(now time.Time) Job {
+	v := Job{
+		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, State: j.s.State, Reason: j.s.Explain(),
+		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
+		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
+		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),
+	}
+	if j.total > 0 && !j.guessed {
+		v.Total = new(j.total)
+	}
+	atWork := 0
+	for i, a := range j.s.Active {
+		v.Active[i] = activeView(a)
+		if contract.Filters(a.Kind) {
+			v.FPS += a.Progress.FPS
+			atWork++
+		}
+	}
+	if all, done := j.parts(); all > 0 {
+		v.Parts = &Parts{all, done, atWork}
+	}
+	v.FPS = rounded(v.FPS)
+	if p := j.part(); p >= 0 {
+		v.Part = new(p)
+	}
+	v.Left = j.left(now, v.FPS)
+	return v
+}
+
+func activeView(a queue.Active) Active {
+	v := Active{Task: a.Task, Attempt: a.Attempt, Worker: a.Worker, Since: a.Since, Frames: a.Progress.Frames,
+		FPS: rounded(a.Progress.FPS), Bytes: a.Progress.Bytes, Note: a.Progress.Note}
+	if a.Progress.Total > 0 {
+		v.Total = new(a.Progress.Total)
+	}
+	return v
+}
+
+// done returns the frames done.
+func (j *job) done() int64 {
+	n := j.frames
+	if j.s.State == queue.Done && j.total > 0 && !j.guessed {
+		return j.total
+	}
+	for _, t := range j.pending() {
+		n += t.last.Frames
+	}
+	return n
+}
+
+// written returns the bytes written.
+func (j *job) written() int64 {
+	if j.size > 0 {
+		return j.size
+	}
+	n := j.bytes
+	for _, t := range j.pending() {
+		n += t.last.Bytes
+	}
+	return n
+}
+
+// warmUp is how long a task must run before its speed counts.
+const warmUp = 5 * time.Second
+
+// left returns the seconds that the job will take at its present speed.
+func (j *job) left(now time.Time, fps float64) *float64 {
+	p := j.part()
+	if j.s.State.Ended() || p < 0 || j.total <= 0 || fps <= 0 {
+		return nil
+	}
+	for _, t := range j.tasks {
+		if t.filters && now.Sub(t.since) >= warmUp {
+			return plausible((1 - p) * float64(j.total) / fps)
+		}
+	}
+	return nil
+}
+
+// maxLeft is the longest time left that is shown, in seconds.
+const maxLeft = 1000 * 3600
+
+func plausible(seconds float64) *float64 {
+	if seconds < 0 || seconds > maxLeft || math.IsNaN(seconds) {
+		return nil
+	}
+	return new(rounded(seconds))
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// rounded keeps three decimals.
+func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -1,0 +1,43 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"vidfilter/batch/queue"
+)
+
+// Cancel cancels a job at a user's request.
+func Cancel(ctx context.Context, e queue.Engine, id string) error {
+	s, err := e.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.State.Ended() {
+		return fmt.Errorf("job %s has already ended: it is %s", id, s.State)
+	}
+	return e.Cancel(ctx, id, "cancelled by hand")
+}
+
+// Retry resubmits a job that failed or was cancelled.
+func Retry(ctx context.Context, e queue.Engine, id string) error {
+	s, err := e.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !s.State.Retryable() {
+		return fmt.Errorf("job %s is %s: only one that failed or was cancelled can be retried", id, s.State)
+	}
+	return e.Submit(ctx, again(s), true)
+}
+
+// again returns the job to resubmit.
+func again(s queue.Status) queue.Job {
+	j := s.Job
+	if s.State == queue.Cancelled {
+		digest, _, _ := strings.Cut(j.Digest, redoMark)
+		j.Digest = redo(s, digest)
+	}
+	return j
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/lab/bench"
+)
+
+// runBench measures the filter, and prints the report.
+func runBench(o *benchOptions, s cli.Stdio) error {
+	if err := o.resolve(); err != nil {
+		return err
+	}
+	plot, err := job.OpenDocument(o.Plot, []string{o.Input}) // before anything is measured
+	if err != nil {
+		return err
+	}
+	defer plot.Discard()
+	if cli.IsTerminal(s.Err) {
+		o.Say = func(format string, args ...any) { fmt.Fprintf(s.Err, "vidfilter: "+format+"\n", args...) }
+	}
+	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
+	if err != nil {
+		_ = o.printPart(s.Out, report) // the measurement's error comes first
+		return explainBench(err)
+	}
+	if err := o.print(s.Out, report); err != nil {
+		return err
+	}
+	return plot.Write(report.WritePlot)
+}
+
+// explainBench adds a hint to the error of a device.
+func explainBench(err error) error {
+	if errors.Is(err, gpu.ErrDevice) {
+		return hint.Add(err, "--device cpu measures the CPU alone")
+	}
+	return err
+}
+
+// print writes the report in the requested form.
+func (o *benchOptions) print(w io.Writer, r *bench.Report) error {
+	if o.JSON {
+		return printJSON(w, r)
+	}
+	return r.Document().WriteText(w)
+}
+
+// printPart writes the sections measured before an error. JSON is whole or not printed at all.
+func (o *benchOptions) printPart(w io.Writer, r *bench.Report) error {
+	if d := r.Document(); !o.JSON && len(d.Sections) > 0 {
+		return d.WriteText(w)
+	}
+	return nil
+}
+
+// interruptibly cancels the measurement at the first signal; the second has its default effect.
+func interruptibly[T any](measure func(context.Context) (T, error)) (T, error) {
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	report, err := measure(ctx)
+	return report, cli.WhyCancelled(ctx, err)
+}

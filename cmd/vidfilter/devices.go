@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/text"
+	"vidfilter/kernels"
+)
+
+func newDevicesCommand(s cli.Stdio) *cobra.Command {
+	var compile bool
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cli.NewTable(fs, "Options").Flag(&compile, "compile", "", "compile all GPU kernels now, and cache them")
+	return withFlags(&cobra.Command{
+		Use: "devices [options]", Short: "List CPU and GPUs",
+		Long:    withExits("List the devices that can filter. Later jobs start faster after --compile.", contract.ExitOutput, contract.ExitDevice),
+		Example: "  vidfilter devices\n  vidfilter devices --compile",
+		RunE: func(*cobra.Command, []string) error {
+			if compile {
+				return compileKernels(s.Out)
+			}
+			return printDevices(s.Out)
+		},
+	}, fs, nil)
+}
+
+func compileKernels(w io.Writer) error {
+	b, err := gpu.Open(gpu.Options{All: true})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	start := time.Now()
+	n, err := b.CompileAll(context.Background())
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%d kernels are ready, after %v\n", n, time.Since(start).Round(time.Millisecond))
+	}
+	return err
+}
+
+func printDevices(w io.Writer) error {
+	if _, err := fmt.Fprintln(w, cpuDescription()); err != nil {
+		return err
+	}
+	devices, err := gpu.Devices()
+	if err != nil {
+		_, err = fmt.Fprintf(w, "no GPU: %s\n", cli.WithHint(err))
+		return err
+	}
+	for _, d := range devices {
+		if _, err := fmt.Fprintln(w, describeGPU(d)); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(w, "driver: CUDA %s\n", gpu.DriverVersion())
+	return err
+}
+
+// describeGPU returns a line such as "cuda:0 (NVIDIA H200, compute capability 9.0, 139 GB free of
+// 151 GB)".
+func describeGPU(d gpu.Device) string {
+	if err := d.Usable(); err != nil {
+		return cli.WithHint(err)
+	}
+	what := fmt.Sprintf("%s (%s, compute capability %d.%d, ", d, d.Name, d.Compute/10, d.Compute%10)
+	free, err := d.Free()
+	if err != nil {
+		return fmt.Sprintf("%s%s): cannot be used: %s", what, text.Size(d.Total), cli.WithHint(err))
+	}
+	return fmt.Sprintf("%s%s free of %s)", what, text.Size(free), text.Size(d.Total))
+}
+
+// cpuDescription names the CPU's instruction set and threads.
+func cpuDescription() string {
+	cpu, err := kernels.NewCPU(0, "")
+	if err != nil {
+		return err.Error()
+	}
+	defer cpu.Close()
+	return cpu.Name()
+}

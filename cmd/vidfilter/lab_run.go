@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/internal/text"
+	"vidfilter/lab"
+)
+
+// runLab runs the papers' experiments here, and prints them beside the papers' figures.
+func runLab(o *labOptions, s cli.Stdio) error {
+	switch {
+	case o.List:
+		return o.list(s.Out)
+	case o.From != "":
+		report, err := readLab(o.From)
+		if err != nil {
+			return err
+		}
+		return o.show(s.Out, report)
+	}
+	if err := o.openPlots(); err != nil {
+		return err
+	}
+	if cli.IsTerminal(s.Err) {
+		o.Say = func(format string, args ...any) { fmt.Fprintf(s.Err, "vidfilter: "+format+"\n", args...) }
+	}
+	report, err := interruptibly(func(ctx context.Context) (*lab.Report, error) { return lab.Run(ctx, o.Options) })
+	if err != nil {
+		if !o.JSON && len(report.Experiments) > 0 {
+			_ = o.print(s.Out, report) // the earlier error counts
+		}
+		return explainBench(err)
+	}
+	if len(report.Experiments) == 0 {
+		return nothingRuns(report)
+	}
+	return o.show(s.Out, report)
+}
+
+// nothingRuns returns the error for GPU variants without a suitable GPU.
+func nothingRuns(r *lab.Report) error {
+	why := r.NoGPU
+	if why == "" {
+		why = "the GPU is older than what they need"
+	}
+	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), job.SystemList+" says what runs, and why the rest does not")
+}
+
+// show prints and draws a report.
+func (o *labOptions) show(w io.Writer, r *lab.Report) error {
+	if err := o.print(w, r); err != nil {
+		return err
+	}
+	return o.draw(r)
+}
+
+func (o *labOptions) print(w io.Writer, r *lab.Report) error {
+	switch {
+	case o.JSON:
+		return printJSON(w, r)
+	case o.Markdown:
+		return r.Document().WriteMarkdown(w)
+	}
+	return r.Document().WriteText(w)
+}
+
+// readLab reads a report written by --json.
+func readLab(name string) (*lab.Report, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", decode.ErrUnreadable, err)
+	}
+	r := new(lab.Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("%w: %s: %w", decode.ErrUnreadable, name, err), "vidfilter lab --json writes such a file")
+	}
+	if len(r.Experiments) == 0 {
+		return nil, hint.Wrap(fmt.Errorf("%w: %s: no experiment is in it", decode.ErrUnreadable, name), "vidfilter lab --json writes such a file")
+	}
+	return r, nil
+}
+
+// list prints the variants of the papers.
+func (o *labOptions) list(w io.Writer) error {
+	compute, noGPU := o.compute()
+	all := lab.List(o.Papers, compute, noGPU)
+	if o.JSON {
+		return printJSON(w, all)
+	}
+	list := all.Table().String()
+	if noGPU != "" {
+		list += "no GPU: " + text.OneLine(noGPU) + "\n"
+	}
+	_, err := io.WriteString(w, list)
+	return err
+}
+
+// compute returns the compute capability of the GPU to use, or 0 and the reason.
+func (o *labOptions) compute() (capability int, noGPU string) {
+	if o.CPU {
+		return 0, "only the CPU was asked for"
+	}
+	b, err := gpu.Open(gpu.Options{Indexes: o.Indexes})
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer b.Close()
+	return b.Device().Compute, ""
+}
+
+// openPlots makes the folder of --plot before anything is measured.
+func (o *labOptions) openPlots() error {
+	if o.Plot == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.Plot, 0o777); err != nil {
+		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+	}
+	return nil
+}
+
+// draw writes an SVG of each experiment, over one of the same name.
+func (o *labOptions) draw(r *lab.Report) error {
+	if o.Plot == "" {
+		return nil
+	}
+	if err := o.openPlots(); err != nil {
+		return err
+	}
+	for _, e := range r.Experiments {
+		t, err := encode.OpenTarget(filepath.Join(o.Plot, e.ID+".svg"), encode.Replace, nil)
+		if err != nil {
+			return err
+		}
+		if err := job.WriteTarget(t, e.WritePlot); err != nil {
+			_ = t.Discard()
+			return err
+		}
+	}
+	return nil
+}

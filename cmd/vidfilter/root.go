@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/job"
+	"vidfilter/internal/text"
+)
+
+// app is one run of vidfilter.
+type app struct {
+	cli.Stdio
+	code    int   // exit code of a job, which reports its errors by itself
+	helpErr error // of printing help
+}
+
+// command returns the root command, which filters a file.
+func (a *app) command() *cobra.Command {
+	o := job.NewOptions()
+	root := withFlags(&cobra.Command{
+		Use:     "vidfilter -i IN -o OUT [options]",
+		Short:   "Filter videos and pictures",
+		Long:    "Filter a video or a picture, and keep everything else that the file holds.",
+		Example: rootExamples,
+		Version: cli.Version(),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			a.code, err = runJob(o, func() error { return o.Complete(cmd.Flags(), a.Env) }, a.Stdio)
+			return err
+		},
+		SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
+	}, o.Flags(), nil)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetVersionTemplate(versionLine())
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = printHelp(a.Out, cmd) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
+	for _, c := range []func(cli.Stdio) *cobra.Command{
+		newBatchCommand, newBenchCommand, newCompareCommand, newCutCommand, newDevicesCommand, newInfoCommand, newJobsCommand,
+		a.newLabCommand, newLiveCommand, newManCommand, newOptionsTopic, newSegmentsCommand, newServeCommand, newVersionCommand,
+		newWorkerCommand,
+	} {
+		root.AddCommand(c(a.Stdio))
+	}
+	root.Args = func(_ *cobra.Command, args []string) error { return noCommand(root, args) }
+	checkArgumentsOfHelpers(root)
+	return root
+}
+
+// runJob filters a file with options that complete checks. Once that has begun it reports errors
+// itself, and returns the exit code.
+func runJob(o *job.Options, complete func() error, s cli.Stdio) (int, error) {
+	if err := complete(); err != nil {
+		return contract.ExitUsage, err
+	}
+	u := o.OpenUI(s)
+	if err := job.CheckPipes(o, s); err != nil {
+		return u.Finish(cli.Result{}, err), nil
+	}
+	for _, line := range unknownEnvironment(s.Env) {
+		u.Warn(line)
+	}
+	return u.Finish(cli.Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (cli.Result, error) {
+		return job.Run(ctx, o, u, stop)
+	})), nil
+}
+
+// noCommand explains an argument that is neither an option nor a command.
+func noCommand(root *cobra.Command, args []string) error {
+	const hint = "files follow options: vidfilter -i in.mp4 -o out.mp4"
+	if err := cli.SwallowedFlag(root.Flags()); err != nil || len(args) == 0 {
+		return err
+	}
+	if root.Flags().NFlag() > 0 {
+		return cli.Usagef(hint, "unexpected argument %q", args[0])
+	}
+	if near := text.Closest(args[0], commandNames(root)); near != "" {
+		return cli.Usagef("did you mean \""+near+"\"?", "unknown command %q", args[0])
+	}
+	return cli.Usagef(hint, "unknown command %q", args[0])
+}
+
+func commandNames(root *cobra.Command) (all []string) {
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			all = append(all, c.Name())
+		}
+	}
+	return all
+}

@@ -1,0 +1,83 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"vidfilter/internal/av"
+)
+
+// container holds the rules of an input format. The zero value has none.
+type container struct {
+	name string // FFmpeg's, the first of several
+
+	common   bool // worth naming to the user
+	refers   bool // text that names other files, which must not be opened by accident
+	cuttable bool // key frames are found exactly by their times
+
+	// end reads a whole file: breaks counts places with missing or wrong data, and ended means
+	// that the file ends properly. FFmpeg reads on or stops without an error.
+	end func(f *os.File, size int64) (breaks int64, ended bool)
+
+	packed    bool  // there are packets to the last byte
+	indexLast bool  // packets are followed by an index at most, far smaller than they are
+	indexed   bool  // an index lists all packets
+	readIndex bool  // and is read on opening
+	untimed   bool  // frames have no times, so there are no gaps
+	strict    bool  // gaps are damage even if sound goes on: FFmpeg is silent about damage
+	framed    bool  // a packet of H.264 is a frame, never a field
+	lastTime  int64 // precision, in microseconds, of the last frame's time in the index
+}
+
+// containers lists the formats with rules of their own.
+var containers = []container{
+	{name: "mov", common: true, cuttable: true, end: movEnd, indexed: true, readIndex: true},
+	{name: "matroska", common: true, cuttable: true},
+	{name: "mpegts", common: true, end: tsEnd},
+	{name: "avi", common: true, indexLast: true, indexed: true, untimed: true},
+	{name: "yuv4mpegpipe", common: true, packed: true},
+	{name: "png_pipe", common: true, end: apngEnd}, // an animation may pass for one
+	{name: "apng", end: apngEnd},
+	{name: "dv", packed: true},
+	{name: "flv", framed: true},
+	{name: "gif", end: gifEnd},
+	{name: "mxf", end: mxfEnd, strict: true},
+	{name: "nut", end: nutEnd, strict: true, lastTime: second / 100},
+	{name: "ogg", end: oggEnd},
+
+	{name: "concat", refers: true},
+	{name: "dash", refers: true},
+	{name: "hls", refers: true},
+	{name: "imf", refers: true},
+	{name: "rtsp", refers: true},
+	{name: "sdp", refers: true},
+	{name: "webm_dash_manifest", refers: true},
+}
+
+// containerOf returns the rules of a format by FFmpeg's comma-separated names.
+func containerOf(names string) container {
+	for name := range strings.SplitSeq(names, ",") {
+		if i := slices.IndexFunc(containers, func(c container) bool { return c.name == name }); i >= 0 {
+			return containers[i]
+		}
+	}
+	return container{}
+}
+
+func (in *Input) container() container {
+	return containerOf(C.GoString((*C.AVFormatContext)(av.FormatPtr(in.fc)).iformat.name))
+}
+
+// CommonFormats lists formats, by FFmpeg's names, that are worth suggesting.
+func CommonFormats() (names []string) {
+	for _, c := range containers {
+		if c.common {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}

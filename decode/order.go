@@ -1,0 +1,119 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"slices"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// mostReordered is the most packets that H.264 and HEVC decode before the one that is shown first.
+const mostReordered = 16
+
+// reordering returns by how many places at most a packet is decoded before its frame is shown.
+func reordering(pts []int64) int {
+	shown := slices.Sorted(slices.Values(pts))
+	delay := 0
+	for i, t := range pts {
+		rank, _ := slices.BinarySearch(shown, t)
+		delay = max(delay, i-rank)
+	}
+	return delay
+}
+
+// decodeTimes makes decode times from presentation times: a packet is decoded when the frame delay
+// places before its own is shown. The first few begin earlier, a step apart.
+type decodeTimes struct {
+	delay       int
+	first, step int64
+	count       int
+	pending     []int64 // ascending
+}
+
+func (d *decodeTimes) next(pts int64) int64 {
+	at, _ := slices.BinarySearch(d.pending, pts)
+	d.pending = slices.Insert(d.pending, at, pts)
+	if d.count++; d.count <= d.delay {
+		return min(pts, d.first-int64(d.delay-d.count+1)*d.step)
+	}
+	t := d.pending[0]
+	d.pending = slices.Delete(d.pending, 0, 1)
+	return t
+}
+
+// copiedVideo puts decode times on the packets of a video stream that is copied. Matroska and
+// others have none, and FFmpeg leaves those of the first packets open; it also lets them run
+// backwards if frames are reordered further than the codec's header says. Times of the container
+// itself stay.
+type copiedVideo struct {
+	step    int64
+	decided bool
+	delay   int // by the codec's header
+	times   *decodeTimes
+	waiting []*astiav.Packet // until there are enough to decide
+}
+
+func newCopiedVideo(st *C.AVStream, s *astiav.Stream, rate astiav.Rational) *copiedVideo {
+	return &copiedVideo{step: newTimeline(s.TimeBase(), rate).step, delay: int(st.codecpar.video_delay)}
+}
+
+// add passes the packets that are ready to out, which borrows them.
+func (v *copiedVideo) add(p *astiav.Packet, out func(*astiav.Packet) error) error {
+	if v.decided {
+		v.stamp(p)
+		return out(p)
+	}
+	v.waiting = append(v.waiting, p.Clone())
+	if len(v.waiting) <= mostReordered {
+		return nil
+	}
+	return v.flush(out)
+}
+
+// flush decides by the packets so far, and passes them on.
+func (v *copiedVideo) flush(out func(*astiav.Packet) error) error {
+	if !v.decided {
+		v.decide()
+	}
+	defer v.drop()
+	for _, p := range v.waiting {
+		v.stamp(p)
+		if err := out(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *copiedVideo) decide() {
+	v.decided = true
+	var pts []int64
+	usable, last := true, av.NoPTS
+	for _, p := range v.waiting {
+		if p.Pts() == av.NoPTS {
+			return // there are no times to make them from
+		}
+		usable = usable && p.Dts() != av.NoPTS && p.Dts() >= last && p.Dts() <= p.Pts()
+		pts, last = append(pts, p.Pts()), p.Dts()
+	}
+	if !usable {
+		v.times = &decodeTimes{delay: max(v.delay, reordering(pts)), first: slices.Min(pts), step: v.step}
+	}
+}
+
+func (v *copiedVideo) stamp(p *astiav.Packet) {
+	if v.times != nil && p.Pts() != av.NoPTS {
+		p.SetDts(v.times.next(p.Pts()))
+	}
+}
+
+func (v *copiedVideo) drop() {
+	for _, p := range v.waiting {
+		p.Free()
+	}
+	v.waiting = nil
+}

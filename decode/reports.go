@@ -1,0 +1,65 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"sync/atomic"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// reports counts the errors that FFmpeg logs while it reads an input. Much damage shows only
+// there: demuxers that resynchronize and decoders that drop damaged data return no error.
+type reports struct {
+	demuxer, decoder atomic.Int64
+	listening        atomic.Bool // to the decoder
+	calm             int         // packets since one that may depend on missing data
+	keyed            bool        // the first key frame has come
+	firstKey         int64       // its PTS
+	stop             []func()
+}
+
+func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
+	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.demuxer.Add(1) }))
+}
+
+func (r *reports) watchDecoder(d *decoder) {
+	r.stop = append(r.stop, av.WatchErrors(uintptr(d.handle), func() {
+		if r.listening.Load() {
+			r.decoder.Add(1)
+		}
+	}))
+}
+
+func (r *reports) close() {
+	for _, stop := range r.stop {
+		stop()
+	}
+	r.stop = nil
+}
+
+// sending records a packet for the decoder. A recording that was cut without encoding begins with
+// pictures that lack their references, after a key frame, or before it if the recording may begin
+// anywhere. A decoder's errors about those are no damage, and come late: by one packet per thread.
+func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
+	pts := p.Pts()
+	switch {
+	case !r.keyed && (!anywhere || p.Flags().Has(astiav.PacketFlagKey)):
+		r.keyed, r.firstKey = true, pts
+	case !r.keyed || pts < r.firstKey && pts != av.NoPTS:
+		r.calm = 0
+	default:
+		if r.calm++; r.calm > threads {
+			r.listening.Store(true)
+		}
+	}
+}
+
+// whole reports whether the decoder can make a frame of the packet recorded last: it does not come
+// before the first key frame, nor refer to data before that.
+func (r *reports) whole(p *astiav.Packet) bool {
+	return r.keyed && p.Size() > 0 && (p.Pts() == av.NoPTS || r.firstKey == av.NoPTS || p.Pts() >= r.firstKey)
+}

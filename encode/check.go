@@ -1,0 +1,256 @@
+package encode
+
+//#include <libavcodec/avcodec.h>
+//#include <libavformat/avformat.h>
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/internal/text"
+)
+
+// Check reports whether an output can be made with these options, as far as that does not depend
+// on the input: the encoder exists and takes its options, and the format holds its video. It opens
+// the encoder for a small picture, and no file. It reads FFmpeg's log, so no other work of FFmpeg
+// may run beside it. Its errors wrap ErrOption.
+func Check(o Options) error {
+	if o.format().Family == formats.Picture {
+		return nil // its one encoder has no options
+	}
+	codec, err := findEncoder(o.codec().Name)
+	if err != nil {
+		return err
+	}
+	enc := astiav.AllocCodecContext(codec)
+	if enc == nil {
+		return errors.New("encode: out of memory")
+	}
+	defer enc.Free()
+	said := av.Overhear(astiav.LogLevelError, func() { err = o.try(enc, codec) })
+	if refused := (*encoderError)(nil); errors.As(err, &refused) {
+		refused.said, refused.picture = said, ""
+	}
+	if err != nil {
+		return err
+	}
+	return o.checkFormat(codec, enc)
+}
+
+func (o *Options) try(enc *astiav.CodecContext, codec *astiav.Codec) error {
+	const side = 64
+	pf := astiav.PixelFormatYuv420P
+	if o.PixelFormat != "" {
+		var err error
+		if pf, err = o.namedFormat(codec, side, side); err != nil {
+			return err
+		}
+	} else if !takes(codec, pf) {
+		pf = codec.PixelFormats()[0]
+	}
+	c := (*C.AVCodecContext)(enc.UnsafePointer())
+	enc.SetWidth(side)
+	enc.SetHeight(side)
+	enc.SetPixelFormat(pf)
+	enc.SetTimeBase(astiav.NewRational(1, 25))
+	enc.SetThreadCount(1)
+	if o.codec().fullRange {
+		c.color_range = C.AVCOL_RANGE_JPEG
+	}
+	c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
+	return o.open(enc, codec)
+}
+
+// checkFormat asks the muxer whether it takes the encoder's video.
+func (o *Options) checkFormat(codec *astiav.Codec, enc *astiav.CodecContext) error {
+	if o.format().Family == formats.None || formatHolds(o.format(), enc) {
+		return nil
+	}
+	var others []string
+	for _, f := range formats.All {
+		if f.Video() && formatHolds(f, enc) {
+			others = append(others, f.Endings[0])
+		}
+	}
+	hint := "leave --encoder out: every format holds H.264"
+	if len(others) > 0 {
+		hint = "write " + strings.Join(others, " or ") + ", or leave --encoder out"
+	}
+	return misused(hint, "%s cannot hold the video of the encoder %s", o.Format, codec.Name())
+}
+
+func formatHolds(f formats.Format, enc *astiav.CodecContext) bool {
+	name := C.CString(f.Muxer())
+	defer C.free(unsafe.Pointer(name))
+	var fc *C.AVFormatContext
+	if C.avformat_alloc_output_context2(&fc, nil, name, nil) < 0 {
+		return false
+	}
+	defer C.avformat_free_context(fc)
+	st := C.avformat_new_stream(fc, nil)
+	c := (*C.AVCodecContext)(enc.UnsafePointer())
+	if st == nil || C.avcodec_parameters_from_context(st.codecpar, c) < 0 {
+		return false
+	}
+	st.time_base = c.time_base
+	return muxes(fc.oformat, f, st, st.codecpar.codec_tag)
+}
+
+// findEncoder returns a video encoder of this build.
+func findEncoder(name string) (*astiav.Codec, error) {
+	videos := videoEncoders()
+	if slices.Contains(videos, name) {
+		return astiav.FindEncoderByName(name), nil
+	}
+	hint := DefaultEncoder + " is the default; this build has " + strings.Join(videos, " ")
+	if near := text.Closest(name, videos); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	} else if of := encoderOf(name); slices.Contains(videos, of) {
+		hint = fmt.Sprintf("that is a codec; its encoder is %s", of)
+	}
+	if astiav.FindEncoderByName(name) != nil {
+		return nil, misused(hint, "the encoder %q is not for video", name)
+	}
+	return nil, misused(hint, "this build has no encoder %q", name)
+}
+
+func videoEncoders() (names []string) {
+	var state unsafe.Pointer
+	for c := C.av_codec_iterate(&state); c != nil; c = C.av_codec_iterate(&state) {
+		if c._type == C.AVMEDIA_TYPE_VIDEO && C.av_codec_is_encoder(c) != 0 {
+			names = append(names, C.GoString(c.name))
+		}
+	}
+	return names
+}
+
+func codecNamed(name string) *C.AVCodecDescriptor {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	return C.avcodec_descriptor_get_by_name(cname)
+}
+
+// encoderOf returns the encoder of a codec, or "".
+func encoderOf(codec string) string {
+	d := codecNamed(codec)
+	if d == nil {
+		return ""
+	}
+	if e := C.avcodec_find_encoder(d.id); e != nil {
+		return C.GoString(e.name)
+	}
+	return ""
+}
+
+func takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
+	offered := codec.PixelFormats()
+	return len(offered) == 0 || slices.Contains(offered, pf)
+}
+
+// namedFormat returns the format of --pixel-format for a picture of this size.
+func (o *Options) namedFormat(codec *astiav.Codec, width, height int) (astiav.PixelFormat, error) {
+	pf := astiav.FindPixelFormatByName(o.PixelFormat)
+	switch {
+	case pf == astiav.PixelFormatNone:
+		return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.PixelFormat)
+	case !takes(codec, pf):
+		return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
+	case odd(width, height, pf):
+		return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", width, height, pf)
+	}
+	return pf, nil
+}
+
+// Fits reports whether a picture of this size can be encoded with the output's options.
+func (o *Output) Fits(width, height int) error {
+	about := o.opts.codec()
+	codec, err := findEncoder(about.Name)
+	if err != nil {
+		return err
+	}
+	if most := about.maxSide; most > 0 && max(width, height) > most {
+		return Refusal("another --encoder may take it, "+ffv1.Name+" for example",
+			"%s cannot encode %dx%d: sides are at most %d", about.Name, width, height, most)
+	}
+	if o.opts.PixelFormat != "" {
+		_, err = o.opts.namedFormat(codec, width, height)
+	}
+	return err
+}
+
+// open opens an encoder, whose picture is set up, with the user's options.
+func (o *Options) open(enc *astiav.CodecContext, codec *astiav.Codec) error {
+	dict := o.dictionary((*C.AVCodecContext)(enc.UnsafePointer()))
+	defer dict.Free()
+	if err := enc.Open(codec, dict); err != nil {
+		picture := fmt.Sprintf(" for %dx%d %s", enc.Width(), enc.Height(), enc.PixelFormat())
+		return &encoderError{codec.Name(), picture, err, nil}
+	}
+	if e := dict.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e != nil {
+		return misused("leave it out; it is an option of other encoders", "the encoder %s has no option --%s", codec.Name(), e.Key())
+	}
+	return nil
+}
+
+// dictionary returns the options in the encoder's own terms. Opening the encoder leaves unknown
+// ones in the dictionary.
+func (o *Options) dictionary(c *C.AVCodecContext) *astiav.Dictionary {
+	d := astiav.NewDictionary()
+	set := func(option, value string) {
+		if value != "" {
+			_ = d.Set(option, value, 0)
+		}
+	}
+	codec := o.codec()
+	if o.format().Family != formats.Picture {
+		o.setCommon(codec, c, set)
+	}
+	if codec.configure != nil {
+		codec.configure(o, c, set)
+	}
+	return d
+}
+
+func (o *Options) setCommon(codec Codec, c *C.AVCodecContext, set func(option, value string)) {
+	if o.GOP > 0 {
+		c.gop_size = C.int(o.GOP)
+	}
+	set("preset", o.Preset)
+	set("tune", o.Tune)
+	set("x264-params", o.Params.String())
+	if o.Bitrate > 0 {
+		c.bit_rate = C.int64_t(o.Bitrate)
+	} else if o.CRF >= 0 {
+		set(cmp.Or(codec.quality, "crf"), strconv.FormatFloat(o.CRF, 'f', -1, 64))
+	}
+}
+
+// encoderError says that an encoder refuses its options. It wraps ErrOption.
+type encoderError struct {
+	name, picture string
+	err           error
+	said          []string // the encoder's own messages
+}
+
+func (e *encoderError) Error() string {
+	why := e.err.Error()
+	if len(e.said) > 0 {
+		why = e.said[0]
+	}
+	return fmt.Sprintf("the encoder %s does not take these options%s: %s", e.name, e.picture, why)
+}
+
+func (e *encoderError) Hint() string    { return "leave out the options of the encoder, or change them" }
+func (e *encoderError) Unwrap() []error { return []error{ErrOption, e.err} }

@@ -1,0 +1,4 @@
+package encode
+
+// rawVideo stores samples as they are.
+var rawVideo = Codec{Name: "rawvideo", CRF: -1}

@@ -1,0 +1,212 @@
+package encode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"unsafe"
+
+	"vidfilter/encode/formats"
+)
+
+// digest sums up the packets of a stream in order, to compare the muxer's input with the file read
+// back. Muxers change payloads, and may split them differently. The digest hashes the parts that
+// survive:
+//
+//   - of H.264 and HEVC, coded slices without lengths or start codes, since Annex B and length
+//     prefixes are exchanged, and parameter sets, delimiters and padding come and go;
+//   - of AAC, raw frames: ADTS headers come and go;
+//   - of text in MP4, packets with text: pauses are packets of their own there;
+//   - of codecs in verbatim, all bytes as one string.
+//
+// Other codecs are not compared: their muxers or demuxers rewrite payloads (AV1, VP9, WavPack, DVB
+// subtitles, ...). Nor are streams with packets that are not in the form of their codec.
+// Containers shift times, so differences between packets are compared, and only if the container
+// has a time for each packet: not in MPEG-TS, not of PCM, which is cut anew, and not of text in
+// MP4.
+type digest struct {
+	kind    C.enum_AVMediaType
+	form    func(d *digest, payload []byte) bool // hashes a payload; false if its form is wrong
+	payload maphash.Hash
+	times   maphash.Hash
+	timed   bool
+	unit    C.AVRational // of the times
+	packets int64        // not counting empty ones
+	last    int64        // time
+	unknown bool         // it cannot be compared
+}
+
+var digestSeed = maphash.MakeSeed()
+
+func newDigest(format string, st *C.AVStream) *digest {
+	f := formats.Of(format)
+	par := st.codecpar
+	d := &digest{kind: par.codec_type, unit: st.time_base, form: formOf(f, par)}
+	d.payload.SetSeed(digestSeed)
+	d.times.SetSeed(digestSeed)
+	d.timed = !f.Untimed && !isPCM(par.codec_id) && par.codec_id != C.AV_CODEC_ID_MOV_TEXT
+	d.unknown = d.form == nil
+	return d
+}
+
+// add borrows p.
+func (d *digest) add(p *C.AVPacket) {
+	if p.size == 0 {
+		return
+	}
+	d.packets++
+	if d.unknown {
+		return
+	}
+	payload := unsafe.Slice((*byte)(p.data), int(p.size))
+	if !d.form(d, payload) {
+		d.unknown = true
+		return
+	}
+	at := int64(p.pts)
+	if p.pts == C.AV_NOPTS_VALUE {
+		at = int64(p.dts)
+	}
+	if d.packets > 1 {
+		d.number(at - d.last)
+	}
+	d.last = at
+}
+
+func (d *digest) number(n int64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	_, _ = d.times.Write(b[:])
+}
+
+// matches reports whether d may have been read back from want.
+func (d *digest) matches(want *digest) bool {
+	if d.kind != want.kind || d.unknown || d.payload.Sum64() != want.payload.Sum64() {
+		return false
+	}
+	comparable := d.timed && d.unit == want.unit
+	return !comparable || d.packets == want.packets && d.times.Sum64() == want.times.Sum64()
+}
+
+// verbatim lists the codecs that all containers store byte for byte.
+var verbatim = []C.enum_AVCodecID{
+	C.AV_CODEC_ID_MP2, C.AV_CODEC_ID_MP3, C.AV_CODEC_ID_AC3, C.AV_CODEC_ID_DTS,
+	C.AV_CODEC_ID_MPEG1VIDEO, C.AV_CODEC_ID_MPEG2VIDEO,
+}
+
+// verbatimFiles lists codecs kept verbatim by all containers but MPEG-TS, which refuses or wraps
+// them.
+var verbatimFiles = []C.enum_AVCodecID{
+	C.AV_CODEC_ID_FLAC, C.AV_CODEC_ID_ALAC, C.AV_CODEC_ID_VORBIS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_MPEG4, C.AV_CODEC_ID_MJPEG,
+	C.AV_CODEC_ID_PNG, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_FFV1, C.AV_CODEC_ID_SUBRIP, C.AV_CODEC_ID_ASS, C.AV_CODEC_ID_DVD_SUBTITLE,
+}
+
+// formOf returns nil for codecs that are not compared.
+func formOf(f formats.Format, par *C.AVCodecParameters) func(*digest, []byte) bool {
+	switch id := par.codec_id; {
+	case id == C.AV_CODEC_ID_H264:
+		return sliceForm(par, 4, func(unit byte) bool { kind := unit & 31; return kind >= 1 && kind <= 5 })
+	case id == C.AV_CODEC_ID_HEVC:
+		return sliceForm(par, 21, func(unit byte) bool { return unit>>1&63 < 32 })
+	case id == C.AV_CODEC_ID_AAC && !channelsInside(par):
+		return (*digest).addAAC
+	case id == C.AV_CODEC_ID_MOV_TEXT:
+		return (*digest).addText
+	case slices.Contains(verbatim, id), id == C.AV_CODEC_ID_EAC3 && f.Family != formats.ISO,
+		f.Family != formats.Transport && (slices.Contains(verbatimFiles, id) || isPCM(id)):
+		return (*digest).addAll
+	}
+	return nil
+}
+
+func isPCM(id C.enum_AVCodecID) bool {
+	return id >= C.AV_CODEC_ID_FIRST_AUDIO && id < C.AV_CODEC_ID_ADPCM_IMA_QT
+}
+
+func (d *digest) addAll(payload []byte) bool {
+	_, _ = d.payload.Write(payload)
+	return true
+}
+
+func (d *digest) addText(payload []byte) bool {
+	if len(payload) > 2 {
+		_, _ = d.payload.Write(payload)
+	}
+	return true
+}
+
+// addAAC adds a raw frame, or frames with ADTS headers (ISO 14496-3, 1.A.2.2).
+func (d *digest) addAAC(payload []byte) bool {
+	if !isADTS(payload) {
+		return d.addAll(payload)
+	}
+	for len(payload) > 0 {
+		if !isADTS(payload) {
+			return false
+		}
+		header, length := 7, int(payload[3]&3)<<11|int(payload[4])<<3|int(payload[5])>>5
+		if payload[1]&1 == 0 {
+			header = 9 // a checksum
+		}
+		channels := payload[2]&1<<2 | payload[3]>>6
+		if length < header || length > len(payload) || channels == 0 {
+			return false
+		}
+		_, _ = d.payload.Write(payload[header:length])
+		payload = payload[length:]
+	}
+	return true
+}
+
+// channelsInside reports whether AAC describes its channels in its frames. With ADTS headers they
+// are in other places there.
+func channelsInside(par *C.AVCodecParameters) bool {
+	config := unsafe.Slice((*byte)(par.extradata), int(par.extradata_size))
+	return len(config) >= 2 && config[1]>>3&15 == 0
+}
+
+func isADTS(b []byte) bool { return len(b) >= 7 && b[0] == 0xff && b[1]&0xf6 == 0xf0 }
+
+// sliceForm returns a form that hashes the NAL units for which isSlice is true. Byte at of the
+// extradata has the size of lengths.
+func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*digest, []byte) bool {
+	prefix := 0 // start codes
+	if extra := unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)); len(extra) > at && extra[0] == 1 {
+		prefix = int(extra[at]&3) + 1
+	}
+	return func(d *digest, payload []byte) bool {
+		units, ok := startCodeUnits(payload), true
+		if prefix > 0 {
+			units, ok = prefixedUnits(payload, prefix)
+		}
+		for _, unit := range units {
+			if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && isSlice(unit[0]) {
+				_, _ = d.payload.Write(unit)
+			}
+		}
+		return ok && len(units) > 0
+	}
+}
+
+func startCodeUnits(b []byte) [][]byte { return bytes.Split(b, []byte{0, 0, 1})[1:] }
+
+func prefixedUnits(b []byte, prefix int) (units [][]byte, ok bool) {
+	for len(b) > 0 {
+		if len(b) < prefix {
+			return nil, false
+		}
+		size := 0
+		for _, x := range b[:prefix] {
+			size = size<<8 | int(x)
+		}
+		if b = b[prefix:]; size > len(b) {
+			return nil, false
+		}
+		units, b = append(units, b[:size]), b[size:]
+	}
+	return units, true
+}

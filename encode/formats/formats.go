@@ -1,0 +1,154 @@
+// Package formats is the table of the files that the program can write. It is free of cgo, so that
+// planning a batch does not need FFmpeg.
+package formats
+
+import (
+	"slices"
+	"strings"
+)
+
+// FFmpeg's names of the formats that need a name in code.
+const (
+	MP4  = "mp4"
+	MOV  = "mov"
+	MKV  = "matroska"
+	TS   = "mpegts"
+	Null = "null"
+)
+
+// Family groups formats that FFmpeg writes by the same rules.
+type Family uint8
+
+// The families.
+const (
+	None Family = iota // nothing is written
+	ISO                // MP4 and QuickTime
+	Matroska
+	Transport // MPEG-TS
+	Picture
+)
+
+// Format describes one kind of file.
+type Format struct {
+	Name    string   // FFmpeg's name: of the muxer, or of a picture's encoder
+	Names   []string // values of --format, the usual one first
+	Endings []string // of file names, the usual one first
+	// Sources are endings of inputs that become the first of Endings, since the program does not
+	// write them. Those that are also in Accepted can still be given as the name of an output.
+	Sources  []string
+	Accepted []string
+	Family   Family
+
+	Recordable bool // live recordings can be written to it
+	Parts      bool // parts of a video are made in it, and joined into any video format
+
+	Codecs      []string // FFmpeg's names of the codecs that it has; nil: all that the muxer takes
+	Text        string   // codec that other text subtitles become; "" drops them
+	Attachments bool     // fonts and cover art are attached files
+	NoCoverArt  bool     // the muxer takes cover art and then drops it
+	Languages   bool     // languages have QuickTime's codes
+	KeepsIDs    bool     // streams keep their identifiers and programs
+	KeepsClock  bool     // times need not start near 0
+	Untimed     bool     // not each packet has a time
+	Orientation bool     // of a picture: it can say how to turn it
+}
+
+// Muxer returns FFmpeg's name of the muxer.
+func (f Format) Muxer() string {
+	if f.Family == Picture {
+		return "image2pipe"
+	}
+	return f.Name
+}
+
+// Video reports whether files of the format hold a video.
+func (f Format) Video() bool { return f.Family != Picture && f.Family != None }
+
+// All lists the formats. The first video format is the default of parts and recordings, Fallback
+// the one that holds the most.
+var All = []Format{
+	{Name: MP4, Names: words("mp4"), Endings: words(".mp4 .m4v"), Sources: words(".3gp .3g2 .f4v"), Family: ISO,
+		Recordable: true, Parts: true, Text: "mov_text"},
+	{Name: MOV, Names: words("mov"), Endings: words(".mov"), Sources: words(".qt"), Family: ISO,
+		Recordable: true, Text: "mov_text", NoCoverArt: true, Languages: true},
+	{Name: MKV, Names: words("mkv matroska"), Endings: words(".mkv"), Family: Matroska,
+		Sources: words(".avi .divx .webm .mk3d .mpg .mpeg .mpe .m2p .m1v .m2v .mpv .vob .evo .wmv .asf .flv .ogv .ogm .mxf .gxf .dv" +
+			" .rm .rmvb .nut .wtv .mjpeg .y4m .h264 .264 .avc .h265 .265 .hevc .ivf .obu .amv .mod .tod .dvr-ms"),
+		Recordable: true, Text: "subrip", Attachments: true},
+	// Sources are the streams of cameras, discs and receivers. The output is a plain stream with
+	// packets of 188 bytes, so it does not keep their endings unless asked to.
+	{Name: TS, Names: words("ts mpegts"), Endings: words(".ts"), Sources: words(".m2ts .mts .m2t .tp .trp"),
+		Accepted: words(".m2ts .mts"), Family: Transport, Codecs: transportCodecs,
+		KeepsIDs: true, KeepsClock: true, Untimed: true},
+	{Name: Null, Names: words("null"), Family: None},
+	{Name: "png", Names: words("png"), Endings: words(".png"), Family: Picture},
+	{Name: "mjpeg", Names: words("jpg jpeg mjpeg"), Endings: words(".jpg .jpeg"), Family: Picture, Orientation: true},
+	{Name: "bmp", Names: words("bmp"), Endings: words(".bmp"), Family: Picture},
+	{Name: "tiff", Names: words("tif tiff"), Endings: words(".tif .tiff"), Family: Picture},
+	{Name: "ppm", Names: words("ppm"), Endings: words(".ppm"), Family: Picture},
+}
+
+// transportCodecs have stream types in MPEG-TS. Its muxer writes all others as private data that
+// nothing reads: SCTE-35 too, which belongs in sections rather than packets. The types of Blu-ray
+// (PGS, TrueHD, PCM) mean something else outside of a .m2ts.
+var transportCodecs = words("h264 hevc vvc mpeg1video mpeg2video mpeg4 vc1 dirac cavs jpeg2000" +
+	" mp1 mp2 mp3 aac aac_latm ac3 eac3 dts opus s302m dvb_subtitle dvb_teletext klv timed_id3 arib_caption")
+
+func words(s string) []string { return strings.Fields(s) }
+
+// Fallback is the format for inputs of unknown formats: it takes the most.
+func Fallback() Format { return Of(MKV) }
+
+// Of returns the format of FFmpeg's name; of any other name, a format without special rules.
+func Of(name string) Format {
+	for _, f := range All {
+		if f.Name == name {
+			return f
+		}
+	}
+	return Format{Name: name}
+}
+
+// Named returns the format of a value of --format, in any case.
+func Named(name string) (Format, bool) {
+	return find(func(f Format) bool { return slices.Contains(f.Names, strings.ToLower(name)) })
+}
+
+// ByEnding returns the format that an output's ending, with its dot and in any case, stands for.
+func ByEnding(ending string) (Format, bool) {
+	ending = strings.ToLower(ending)
+	return find(func(f Format) bool { return slices.Contains(f.Endings, ending) || slices.Contains(f.Accepted, ending) })
+}
+
+// BySource returns the format in which a video whose name has this ending is written.
+func BySource(ending string) (Format, bool) {
+	ending = strings.ToLower(ending)
+	return find(func(f Format) bool {
+		return f.Video() && (slices.Contains(f.Endings, ending) || slices.Contains(f.Sources, ending))
+	})
+}
+
+func find(match func(Format) bool) (Format, bool) {
+	if i := slices.IndexFunc(All, match); i >= 0 {
+		return All[i], true
+	}
+	return Format{}, false
+}
+
+// Names lists the usual value of --format of each format.
+func Names() (names []string) {
+	for _, f := range All {
+		names = append(names, f.Names[0])
+	}
+	return names
+}
+
+// Endings lists the endings of the formats that match.
+func Endings(match func(Format) bool) (endings []string) {
+	for _, f := range All {
+		if match(f) {
+			endings = append(append(endings, f.Endings...), f.Accepted...)
+		}
+	}
+	return endings
+}

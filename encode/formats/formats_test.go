@@ -1,0 +1,49 @@
+package formats
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// No name or ending stands for two formats.
+func TestUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range All {
+		for _, word := range slices.Concat([]string{"muxer " + f.Name}, f.Names, f.Endings, f.Sources) {
+			if seen[word] || word != strings.ToLower(word) {
+				t.Errorf("%q of %s is there twice, or not lower case", word, f.Name)
+			}
+			seen[word] = true
+		}
+		for _, ending := range f.Accepted {
+			if !slices.Contains(f.Sources, ending) {
+				t.Errorf("%s: a file named %s is accepted as output but not kept as input", f.Name, ending)
+			}
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{name(Named("JPEG")), "mjpeg"}, {name(Named("mkv")), MKV}, {name(Named("avi")), ""},
+		{name(ByEnding(".M2TS")), TS}, {name(ByEnding(".tif")), "tiff"}, {name(ByEnding(".avi")), ""}, {name(ByEnding("")), ""},
+		{name(BySource(".AVI")), MKV}, {name(BySource(".m2ts")), TS}, {name(BySource(".png")), ""},
+		{Of(MKV).Muxer(), "matroska"}, {Of("png").Muxer(), "image2pipe"}, {Of("webm").Muxer(), "webm"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+	pictures := 0
+	for _, f := range All {
+		if f.Family == Picture {
+			pictures++
+		}
+	}
+	if pictures != 5 || Of(Null).Video() || !Of(MP4).Video() {
+		t.Errorf("%d formats are pictures", pictures)
+	}
+}
+
+func name(f Format, _ bool) string { return f.Name }

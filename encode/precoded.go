@@ -1,0 +1,169 @@
+package encode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// PartTag is the tag in the file of a part: the time of its first frame in the source, and the
+// source's unit.
+const PartTag = "vidfilter_part"
+
+// PartsError says why parts cannot be joined to a video.
+type PartsError struct{ What string }
+
+func (e *PartsError) Error() string { return "join: " + e.What }
+
+// Hint suggests a remedy.
+func (e *PartsError) Hint() string {
+	return "make all parts with the same options, of one source, or filter it whole"
+}
+
+// CutError says that a container cannot hold the streams to be cut out.
+type CutError struct{ What string }
+
+func (e *CutError) Error() string { return "cut: " + e.What }
+
+// Hint suggests a remedy.
+func (e *CutError) Hint() string { return "take the whole file" }
+
+// precoded is the state of an output whose video is already encoded.
+type precoded struct {
+	avcc  []byte // of joined H.264: describes all parts
+	order order
+}
+
+// order gives packets their decode times, which are those of x264 in a single run. The first few
+// lie before the first frame is shown, as many as reordering needs. Each later packet is decoded
+// when the frame that many places before it is shown, which is never later than its own time.
+type order struct {
+	started, led bool
+	first        int64
+	times        times // of packets so far, less those used as decode times
+}
+
+func (o *order) next(pts, dts int64) int64 {
+	if !o.started {
+		o.started, o.first = true, pts
+	}
+	heap.Push(&o.times, pts)
+	if o.led = o.led || dts >= o.first; !o.led {
+		return dts
+	}
+	return heap.Pop(&o.times).(int64)
+}
+
+// times is a heap.
+type times []int64
+
+func (t times) Len() int           { return len(t) }
+func (t times) Less(i, j int) bool { return t[i] < t[j] }
+func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
+func (t *times) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+// Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
+// video's first frame, from which it takes the properties that Put would. avcc is the parts'
+// header (ISO 14496-15, 5.3.3.1). It returns a PartsError if these options do not give such video.
+func (o *Output) Begin(f *pipeline.Frame, avcc []byte) error {
+	o.precoded = &precoded{avcc: avcc}
+	return o.startWith(f, func() error {
+		o.from.Store(o.micros(f.PTS))
+		return o.takeHeaders(avcc)
+	})
+}
+
+// takeHeaders replaces the encoder's header, which was only made for comparison, by the parts'.
+func (o *Output) takeHeaders(avcc []byte) error {
+	o.enc.Free()
+	o.enc = nil
+	par := o.video.codecpar
+	headers := o.opts.codec().headers
+	if headers == nil || !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(avcc), bytes.Equal) {
+		return &PartsError{"the parts were not coded with these options"}
+	}
+	return av.SetExtradata(unsafe.Pointer(par), avcc)
+}
+
+// BeginCopy starts an output of the input's own video packets, from the one that is decoded at
+// first, in the input's unit.
+func (o *Output) BeginCopy(first int64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.precoded = &precoded{}
+	if err := o.mapStreams(); err != nil {
+		return err
+	}
+	in := inputStream(o.in.Video)
+	if C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) == 0 {
+		return &CutError{fmt.Sprintf("%s cannot hold %s", o.opts.Format, C.GoString(C.avcodec_get_name(in.codecpar.codec_id)))}
+	}
+	st := o.video
+	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, o.codecTag(in.codecpar)))); err != nil {
+		return err
+	}
+	st.time_base = in.time_base
+	st.sample_aspect_ratio = C.av_guess_sample_aspect_ratio(o.source(), in, nil)
+	st.codecpar.sample_aspect_ratio = st.sample_aspect_ratio
+	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
+	if !o.in.Part {
+		if err := o.videoMetadata(st, in); err != nil {
+			return err
+		}
+	}
+	o.shift = first
+	return o.openWith(first)
+}
+
+// WriteVideo writes a video packet, which it borrows, after Begin or BeginCopy, in decode order.
+// PTS and duration are in the input's unit. So is the DTS; after Begin only that of the first few
+// packets matters. It may run beside WritePacket.
+func (o *Output) WriteVideo(p *astiav.Packet) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.pkt.Ref(p); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	defer o.pkt.Unref()
+	o.pkt.SetPos(-1)
+	if o.precoded.avcc != nil {
+		o.pkt.SetDts(o.precoded.order.next(p.Pts(), p.Dts()))
+		if o.pkt.Dts() > p.Pts() {
+			return &PartsError{fmt.Sprintf("the frame at %d is decoded too late", p.Pts())}
+		}
+	}
+	o.frames++
+	o.time.Store(max(o.time.Load(), o.micros(p.Pts()+p.Duration())))
+	return o.writeVideo()
+}
+
+// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
+func (o *Output) exactTimes(d **C.AVDictionary) error {
+	const finest = 1e7 // durations have 32 bits
+	den := o.in.Video.TimeBase().Den()
+	if den <= 0 || den > finest {
+		return Refusal("filter the file whole", "a part cannot be exact in units of %s s", o.in.Video.TimeBase())
+	}
+	set(d, "video_track_timescale", strconv.Itoa(den))
+	set(d, "movie_timescale", strconv.Itoa(den))
+	if o.precoded != nil {
+		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package encode_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vidfilter/encode"
+)
+
+// film makes an input of pictures and a tone.
+func film(t *testing.T, name string, args ...string) *rig {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	list := []string{"-v", "fatal", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.48", "-f", "lavfi", "-i", "sine=r=48000:d=0.48"}
+	program(t, "ffmpeg", append(append(list, args...), path)...)
+	return newRigOf(t, path)
+}
+
+// codecs are those of a file, by the names of their encoders.
+type codecs struct{ video, audio, text string }
+
+// film makes an input of one stream each and, behind the last video, the one that is filtered.
+func (c codecs) film(t *testing.T, name string) *rig {
+	t.Helper()
+	srt := filepath.Join(t.TempDir(), "in.srt")
+	put(t, srt, []byte("1\n00:00:00,100 --> 00:00:00,300\nA line\n\n2\n00:00:00,310 --> 00:00:00,400\nAnother one\n\n"))
+	args := []string{"-i", srt, "-pix_fmt", "yuv420p", "-threads", "1", "-strict", "-2", "-x265-params", "log-level=none"}
+	c.video += " libx264"
+	c.each(func(stream, encoder string) {
+		source := map[byte]string{'v': "0", 'a': "1:a", 's': "2"}[stream[0]]
+		disposition := "0"
+		if encoder == "libx264" {
+			disposition = "default"
+		}
+		args = append(args, "-map", source, "-c:"+stream, encoder, "-disposition:"+stream, disposition)
+	})
+	return film(t, name, args...)
+}
+
+// each names streams as the ffmpeg program does.
+func (c codecs) each(do func(stream, encoder string)) {
+	for i, kind := range []string{"v", "a", "s"} {
+		for n, encoder := range strings.Fields([]string{c.video, c.audio, c.text}[i]) {
+			do(fmt.Sprintf("%s:%d", kind, n), encoder)
+		}
+	}
+}
+
+// Each codec that is compared is altered in turn.
+func TestVerifyComparesCodecs(t *testing.T) {
+	for format, c := range map[string]codecs{
+		"matroska": {
+			"mpeg1video mpeg2video mpeg4 mjpeg png libvpx ffv1 libx265",
+			"aac mp2 libmp3lame ac3 eac3 dca flac alac libvorbis libopus pcm_s16le",
+			"srt ass",
+		},
+		"mpegts": {"", "aac mp2 libmp3lame ac3 eac3 dca", ""},
+		"mov":    {"libx265", "aac mp2 pcm_s16le", "mov_text"},
+	} {
+		r := c.film(t, "in."+map[string]string{"matroska": "mkv", "mpegts": "ts", "mov": "mov"}[format])
+		out := finished(t, r, format)
+		whole := get(t, r.path)
+		c.each(func(stream, encoder string) {
+			rewrite(t, r.path, format, "-bsf:"+stream, "noise=amount=9")
+			if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "is not what was written") {
+				t.Errorf("%s in %s: %v", encoder, format, err)
+			}
+			put(t, r.path, whole)
+		})
+	}
+}
+
+// Payloads that muxers rewrite are not damage.
+func TestVerifyTakesOtherForms(t *testing.T) {
+	for _, c := range []struct {
+		input, format string
+		sound         []string
+	}{
+		{"in.mp4", "mp4", []string{"-c:a", "eac3"}},
+		{"in.mov", "mov", []string{"-c:a", "eac3"}},
+		{"in.mkv", "mov", []string{"-c:a", "pcm_s16le"}}, // cut into other packets
+		{"in.mkv", "mpegts", []string{"-c:a", "libopus"}},
+		// channel layout in the frames
+		{"in.mp4", "mpegts", []string{"-c:a", "aac", "-af", "aformat=channel_layouts=quad"}},
+	} {
+		r := film(t, c.input, c.sound...)
+		finished(t, r, c.format)
+		if len(r.said) > 0 {
+			t.Errorf("%+v: said %q", c, r.said)
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package encode_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode"
+	"vidfilter/internal/av"
+)
+
+// finished returns an output of the sample that is finished and passes.
+func finished(t *testing.T, r *rig, format string) *encode.Output {
+	t.Helper()
+	out := r.create(t, encode.Options{Format: format, CRF: 18, Preset: "veryfast"})
+	if _, err := r.copyAll(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// rewrite has the ffmpeg program copy the file at path with a change.
+func rewrite(t *testing.T, path, format string, change ...string) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "changed")
+	args := slices.Concat([]string{"-v", "fatal", "-nostdin", "-i", path, "-map", "0", "-c", "copy", "-copy_unknown"}, change, []string{"-f", format, to})
+	program(t, "ffmpeg", args...)
+	if err := os.Rename(to, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each file differs in one respect from the muxer's input. An unchanged copy passes.
+func TestVerifyFinds(t *testing.T) {
+	type whole struct {
+		r     *rig
+		out   *encode.Output
+		bytes []byte
+	}
+	wholes := map[string]whole{}
+	for _, format := range []string{"mp4", "matroska", "mpegts"} {
+		r := newRig(t)
+		out := finished(t, r, format)
+		wholes[format] = whole{r, out, get(t, r.path)}
+	}
+	for _, c := range []struct {
+		name    string
+		formats string
+		change  []string
+		want    string
+	}{
+		{"nothing", "mp4 matroska mpegts", nil, ""},
+		{"a frame less", "mp4 matroska mpegts", []string{"-frames:v", "11"}, "it holds 11 frames instead of 12"},
+		{"no video", "mp4 matroska mpegts", []string{"-vn"}, "the video stream is not there"},
+		{"no sound", "mp4 matroska mpegts", []string{"-an"}, "streams of sound, pictures and text instead of"},
+		{"a stream more", "matroska", []string{"-map", "0:a"}, "streams of sound, pictures and text instead of"},
+		{"too slow", "mp4 matroska mpegts", []string{"-bsf:v", "setts=ts=TS*1.5:duration=DURATION*1.5"}, "its video lasts 0."},
+		{"too fast", "mp4 matroska mpegts", []string{"-bsf:v", "setts=ts=TS*0.75:duration=DURATION*0.75"}, "its video lasts 0."},
+		{"other sound", "mp4 matroska mpegts", []string{"-bsf:a", "noise=amount=9"}, "(audio aac) is not what was written"},
+		{"other pictures", "mp4 matroska", []string{"-bsf:v", "noise=amount=9"}, "(video h264) is not what was written"},
+		{"other text", "mp4 matroska", []string{"-bsf:s", "noise=amount=1"}, "(subtitle "},
+		{"sound at another time", "mp4 matroska", []string{"-bsf:a", `setts=ts=TS+eq(N\,5)*0.003/TB`}, "(audio aac) is not what was written"},
+	} {
+		for format := range strings.FieldsSeq(c.formats) {
+			t.Run(c.name+"/"+format, func(t *testing.T) {
+				w := wholes[format]
+				defer put(t, w.r.path, w.bytes)
+				rewrite(t, w.r.path, format, c.change...)
+				err := w.out.Verify()
+				switch {
+				case c.want == "" && err != nil:
+					t.Error(err)
+				case c.want != "" && (!errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), c.want)):
+					t.Errorf("%v, want %q", err, c.want)
+				}
+			})
+		}
+	}
+}
+
+func put(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A lost data stream is detected, although MP4 may add data streams of its own. The sample's text
+// is labelled telemetry here.
+func TestVerifyMissesData(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.mp4")
+	put(t, in, bytes.ReplaceAll(bytes.ReplaceAll(get(t, sample), []byte("tx3g"), []byte("gpmd")), []byte("sbtl"), []byte("meta")))
+	r := newRigOf(t, in)
+	out := finished(t, r, "mp4")
+	rewrite(t, r.path, "mp4", "-dn", "-map_chapters", "-1")
+	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it holds 2 streams instead of 3") {
+		t.Error(err)
+	}
+}
+
+// Of two streams that are alike, one is altered.
+func TestVerifyFindsOneOfTwins(t *testing.T) {
+	r := film(t, "in.mp4", "-map", "0", "-map", "1", "-map", "1")
+	out := finished(t, r, "mp4")
+	rewrite(t, r.path, "mp4", "-bsf:a:1", "noise=amount=9")
+	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "stream 2 (audio aac) is not what was written") {
+		t.Error(err)
+	}
+}
+
+func TestVerifyMissesAttachment(t *testing.T) {
+	font := filepath.Join(t.TempDir(), "font.ttf")
+	put(t, font, []byte("not really a font"))
+	r := film(t, "in.mkv", "-attach", font, "-metadata:s:t", "mimetype=font/ttf")
+	out := finished(t, r, "matroska")
+	rewrite(t, r.path, "matroska", "-map", "-0:t")
+	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it holds 2 streams of sound, pictures and text instead of 3") {
+		t.Error(err)
+	}
+}
+
+// Another video, of fewer frames, stands in front of the one that is filtered.
+func TestVerifySecondVideo(t *testing.T) {
+	for _, format := range []string{"mp4", "matroska"} {
+		r := film(t, "in.mkv", "-map", "0", "-map", "0", "-r:v:0", "5", "-disposition:v:0", "0", "-disposition:v:1", "default")
+		if r.in.Video().Index() != 1 {
+			t.Fatalf("the video is stream %d", r.in.Video().Index())
+		}
+		finished(t, r, format)
+	}
+}
+
+// Cover art that stands in front of the video is not taken for it.
+func TestVerifyCoverInFront(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.mp4")
+	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-i", sample, "-f", "lavfi", "-i", "color=s=32x32:r=25:d=0.04", "-map", "0:v", "-map", "1",
+		"-c", "copy", "-c:v:1", "png", "-disposition:v:1", "attached_pic", in)
+	put(t, in, coverFirst(t, get(t, in)))
+	r := newRigOf(t, in)
+	if r.in.Video().Index() != 1 {
+		t.Fatalf("the video is stream %d", r.in.Video().Index())
+	}
+	finished(t, r, "mp4")
+}
+
+// coverFirst moves the description of an MP4 file, which ends in it, in front of its tracks.
+func coverFirst(t *testing.T, file []byte) []byte {
+	t.Helper()
+	moov, udta := bytes.LastIndex(file, []byte("moov")), bytes.LastIndex(file, []byte("udta"))
+	if moov < 0 || udta < moov {
+		t.Fatal("the file does not end in its description")
+	}
+	front := moov + 4 + 108 // the movie's header
+	return slices.Concat(file[:front], file[udta-4:], file[front:udta-4])
+}
+
+func TestVerifyUnreadable(t *testing.T) {
+	r := newRig(t)
+	out := finished(t, r, "mp4")
+	if err := os.Remove(r.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it cannot be read back") {
+		t.Error(err)
+	}
+}
+
+// Two packets of sound that have changed places, where neither counts nor times tell.
+func TestVerifyFindsSwappedPackets(t *testing.T) {
+	for _, format := range []string{"mp4", "matroska"} {
+		t.Run(format, func(t *testing.T) {
+			r := newRig(t)
+			out := finished(t, r, format)
+			swapPackets(t, r.path)
+			if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "(audio aac) is not what was written") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// swapPackets exchanges the payloads of the first two audio packets with equal size and different
+// content.
+func swapPackets(t *testing.T, path string) {
+	t.Helper()
+	file, bySize := get(t, path), map[int][]byte{}
+	list := program(t, "ffprobe", "-v", "error", "-select_streams", "a", "-show_entries", "packet=pos,size", "-of", "csv=p=0:nk=0", path)
+	for _, line := range strings.Fields(string(list)) {
+		value := map[string]int{}
+		for _, field := range strings.Split(line, ",") {
+			k, v, _ := strings.Cut(field, "=")
+			value[k], _ = strconv.Atoi(v)
+		}
+		at, size := value["pos"], value["size"]
+		// Matroska's position is the block's.
+		if !strings.HasPrefix(string(file[at:min(at+4, len(file))]), "\x21") {
+			at += bytes.IndexByte(file[at:at+16], 0x21)
+		}
+		now, other := file[at:at+size], bySize[size]
+		if other != nil && !bytes.Equal(now, other) {
+			copyOf := bytes.Clone(now)
+			copy(now, other)
+			copy(other, copyOf)
+			put(t, path, file)
+			return
+		}
+		bySize[size] = now
+	}
+	t.Fatal("no two packets have one size")
+}
+
+// Properties missing from a file are warnings, not damage.
+func TestVerifyNamesWhatIsLost(t *testing.T) {
+	turned := filepath.Join(t.TempDir(), "turned.mp4")
+	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-i", sample, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", "-metadata:s:v", "rotate=90", turned)
+	for _, c := range []struct {
+		change []string
+		want   string
+	}{
+		{[]string{"-map_metadata", "-1"}, "the tag title"},
+		{[]string{"-map_chapters", "-1"}, "chapters"},
+		{[]string{"-metadata:s:a", "language=und"}, "the language eng"},
+		{[]string{"-metadata:s:v", "rotate=0"}, "the rotation of the picture"},
+		{[]string{"-metadata:s:s", "language=und"}, "the language eng"},
+	} {
+		r := newRigOf(t, turned)
+		out := finished(t, r, "mp4")
+		if len(r.said) > 0 {
+			t.Errorf("said of a whole file: %q", r.said)
+		}
+		rewrite(t, r.path, "mp4", c.change...)
+		if err := out.Verify(); err != nil {
+			t.Errorf("%q: %v", c.change, err)
+		}
+		if said := strings.Join(r.said, "; "); !strings.Contains(said, "mp4 could not keep") || !strings.Contains(said, c.want) {
+			t.Errorf("%q: said %q, want %q", c.change, said, c.want)
+		}
+	}
+}
+
+func TestVerifyNamesLostTitle(t *testing.T) {
+	r := film(t, "in.mkv", "-c:a", "aac", "-metadata:s:a", "title=Voice")
+	out := finished(t, r, "matroska")
+	rewrite(t, r.path, "matroska", "-metadata:s:a", "title=")
+	if err := out.Verify(); err != nil {
+		t.Error(err)
+	}
+	if want := []string{`matroska could not keep the title "Voice" of stream 1`}; !slices.Equal(r.said, want) {
+		t.Errorf("said %q, want %q", r.said, want)
+	}
+}
+
+// Properties that a container stores in its own way, or does not need, are not lost.
+func TestVerifyKnowsWhatIsKept(t *testing.T) {
+	for _, c := range []struct{ input, said, format string }{
+		{"in.ts", "language=", "mp4"},          // und, there
+		{"in.mp4", "language=und", "matroska"}, // nothing, there
+		{"in.mkv", "creation_time=2020-02-02T02:02:02Z", "mpegts"},
+		{"in.mp4", "language=fre", "mov"}, // fra, there
+	} {
+		r := film(t, c.input, "-c:a", "aac", "-metadata", c.said, "-metadata:s:a", c.said)
+		finished(t, r, c.format)
+		if len(r.said) > 0 {
+			t.Errorf("%+v: said %q", c, r.said)
+		}
+	}
+}
+
+// A stream that has no packet, or none but empty ones, may be there or not: MP4 leaves it out.
+func TestVerifyEmptyStream(t *testing.T) {
+	for _, format := range []string{"mp4", "mov", "matroska", "mpegts"} {
+		for _, empty := range []bool{false, true} {
+			r := newRig(t)
+			out := r.create(t, encode.Options{Format: format, CRF: 18})
+			r.in.OnPacket(nil)
+			if empty {
+				r.in.OnPacket(func(p *astiav.Packet) error { return out.WritePacket(emptied(t, p)) })
+			}
+			if _, err := r.copyAll(out); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Verify(); err != nil {
+				t.Errorf("%s: %v", format, err)
+			}
+		}
+	}
+}
+
+// emptied returns a packet without a payload at the time of p.
+func emptied(t *testing.T, p *astiav.Packet) *astiav.Packet {
+	e := astiav.AllocPacket()
+	t.Cleanup(e.Free)
+	e.SetStreamIndex(p.StreamIndex())
+	e.SetPts(p.Pts())
+	e.SetDts(p.Dts())
+	return e
+}
+
+// Packets of other streams are moved in time.
+func TestVerifyTakesTimes(t *testing.T) {
+	for name, change := range map[string]func(*astiav.Packet){
+		"none of presentation":          func(p *astiav.Packet) { p.SetPts(av.NoPTS) },
+		"left out by the list of edits": func(p *astiav.Packet) { p.SetPts(p.Pts() - 4000); p.SetDts(p.Dts() - 4000) },
+	} {
+		r := film(t, "in.mp4", "-map", "0", "-map", "0", "-g:v:0", "3", "-bf:v:0", "0", "-disposition:v:0", "0", "-disposition:v:1", "default")
+		out := r.create(t, encode.Options{Format: "mp4", CRF: 18})
+		r.in.OnPacket(func(p *astiav.Packet) error {
+			change(p)
+			return out.WritePacket(p)
+		})
+		if _, err := r.copyAll(out); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Verify(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Frames at uneven times, coded out of order: MP4's index covers their display time, whichever is
+// coded last.
+func TestVerifyUnevenTimes(t *testing.T) {
+	for first := range 5 {
+		r := newRig(t)
+		out := r.create(t, encode.Options{Format: []string{"mp4", "mov"}[first%2], CRF: 18, Preset: "veryfast"})
+		ctx, at := t.Context(), int64(0)
+		for n := range 12 {
+			f := r.next(t)
+			f.PTS, f.Duration = at, []int64{512, 5120, 1024, 1536, 7680}[(n+first)%5]
+			at += f.Duration
+			if err := out.Put(ctx, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.Finish(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Verify(); err != nil {
+			t.Errorf("from gap %d: %v", first, err)
+		}
+		length := strings.TrimSpace(string(program(t, "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", r.path)))
+		if got, err := strconv.ParseInt(length, 10, 64); err != nil || got < at-1 || got > at+1 {
+			t.Errorf("from gap %d: the index is %s long instead of %d", first, length, at)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// TestNoChangeKeepsBits: if the filter changes no word, samples of all 8-bit values come out
+// unchanged, in each layout, matrix, range and field order, in pictures of whole vectors and
+// others.
+func TestNoChangeKeepsBits(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(41, 42))
+	still := kernels.Params{Filter: kernels.Recursive, SigmaS: kernels.RecursiveSigma[0], SigmaR: kernels.RecursiveSigma[0], Iterations: 1}
+	i := 0
+	for _, size := range [][2]int{{2, 2}, {64, 16}, {131, 33}} {
+		for l := pipeline.YUV420P; l <= pipeline.RGBA; l++ {
+			for _, m := range []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020} {
+				p := kernels.DefaultParams(0)
+				p.Border, p.Distance = kernels.Border(i%4), kernels.Distance(i/4%4)
+				for _, p := range []kernels.Params{p, still} {
+					src := kerneltest.Frame(pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: m, FullRange: i%2 == 1})
+					src.Interlaced = i/2%2 == 1
+					kerneltest.Noise(src, rng)
+					if d := kerneltest.Compare(filterOne(t, b, src, p, i%3 > 0), src); d.Count > 0 {
+						t.Errorf("%s %s full=%v interlaced=%v, %s, %s, border %s: %s", src.Format, m, src.FullRange, src.Interlaced, p.Filter, p.Distance, p.Border, d)
+					}
+				}
+				i++
+			}
+		}
+	}
+}
+
+// TestBeyondSurvives: no kernel that takes planes flattens different samples that map to the same
+// word.
+func TestBeyondSurvives(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	rng := rand.New(rand.NewPCG(43, 44))
+	names := slices.Sorted(maps.Keys(kerneltest.Beyond))
+	for i, v := range kernels.Variants() {
+		name := names[i%len(names)]
+		p := v.Adapt(kernels.DefaultParams(3))
+		p.Border = []kernels.Border{kernels.Reflect, kernels.Clamp, kernels.Skip}[i/3%3]
+		format := pipeline.Format{Layout: pipeline.YUV420P + pipeline.Layout(i%4), Width: 48 + i%7, Height: 11 + i%5, Matrix: pipeline.BT709}
+		src, got := kerneltest.Frame(format), kerneltest.Frame(format)
+		src.Interlaced = i%2 == 1 && p.Radius < 5
+		kerneltest.Beyond[name](src, rng)
+		what := fmt.Sprintf("%s, %s: %s, border %s, interlaced=%v", v.Name, name, format, p.Border, src.Interlaced)
+		if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if d := kerneltest.Compare(got, src); d.Count > 0 {
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+}

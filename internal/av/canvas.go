@@ -1,0 +1,100 @@
+package av
+
+//#include <libavutil/frame.h>
+import "C"
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// Canvas is a picture in FFmpeg's memory that can be drawn on as a pipeline.Frame.
+type Canvas struct {
+	Frame *astiav.Frame
+	View  *pipeline.Frame // shows the memory of Frame
+}
+
+// NewCanvas allocates a canvas, which Close frees.
+func NewCanvas(f pipeline.Format) (*Canvas, error) {
+	frame := astiav.AllocFrame()
+	if frame == nil {
+		return nil, errors.New("out of memory")
+	}
+	frame.SetWidth(f.Width)
+	frame.SetHeight(f.Height)
+	frame.SetPixelFormat(PixelFormat(f.Layout))
+	if err := frame.AllocBuffer(0); err != nil {
+		frame.Free()
+		return nil, err
+	}
+	c := &Canvas{Frame: frame}
+	c.look(f)
+	return c, nil
+}
+
+// look points View at the memory that the frame has now.
+func (c *Canvas) look(f pipeline.Format) {
+	frame := (*C.AVFrame)(c.Frame.UnsafePointer())
+	var planes [4]pipeline.Plane
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		pitch := int(frame.linesize[i])
+		planes[i] = pipeline.Plane{Data: unsafe.Slice((*byte)(frame.data[i]), pitch*rows), Pitch: pitch}
+	}
+	c.View = pipeline.NewFrame(f, planes, nil, nil)
+}
+
+// MakeWritable gives the canvas memory of its own while an encoder still reads the old; the
+// samples are copied.
+func (c *Canvas) MakeWritable() error {
+	if c.Frame.IsWritable() {
+		return nil
+	}
+	if err := c.Frame.MakeWritable(); err != nil {
+		return err
+	}
+	c.look(c.View.Format)
+	return nil
+}
+
+// Part returns a window of a yuv420p canvas that begins at an even row.
+func (c *Canvas) Part(top, width, height int) *pipeline.Frame {
+	f := c.View.Format
+	f.Width, f.Height = width, height
+	planes := c.View.Planes
+	for i := range f.NumPlanes() {
+		planes[i].Data = planes[i].Data[top>>min(i, 1)*planes[i].Pitch:]
+	}
+	return pipeline.NewFrame(f, planes, nil, nil)
+}
+
+// Close frees the canvas; a nil canvas has nothing to free.
+func (c *Canvas) Close() {
+	if c != nil {
+		c.Frame.Free()
+	}
+}
+
+// Placer draws frames on canvases, converted and scaled where needed. The zero value is ready.
+type Placer struct{ scaler Scaler }
+
+// Put fills dst with f, which it borrows.
+func (p *Placer) Put(dst, f *pipeline.Frame) error {
+	if dst.Format == f.Format {
+		dst.CopySamples(f)
+		return nil
+	}
+	src, err := Wrap(f.Retain())
+	if err != nil {
+		return err
+	}
+	defer src.Free()
+	return p.scaler.Convert(dst, src, f.Matrix, f.FullRange)
+}
+
+// Close frees the conversion tables.
+func (p *Placer) Close() { p.scaler.Close() }

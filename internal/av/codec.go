@@ -1,0 +1,79 @@
+package av
+
+//#include <libavcodec/avcodec.h>
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// FrameProps returns the AVFrame that holds the properties of a decoded frame, nil for others. It
+// belongs to f.
+func FrameProps(f *pipeline.Frame) unsafe.Pointer {
+	if p, ok := f.Props().(*Props); ok && p != nil {
+		return p.Pointer()
+	}
+	return nil
+}
+
+// TagColour tags the encoder's output as f is tagged. Samples that were RGB get the tags of to,
+// the YUV format that they are converted to, or of RGB where yuv is false.
+func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, yuv bool) {
+	c := (*C.AVCodecContext)(enc.UnsafePointer())
+	if p := (*C.AVFrame)(FrameProps(f)); p != nil {
+		c.color_primaries, c.color_trc, c.colorspace = p.color_primaries, p.color_trc, p.colorspace
+		c.color_range, c.chroma_sample_location = p.color_range, p.chroma_location
+	}
+	if f.Layout == pipeline.RGBA {
+		c.colorspace, c.color_range = C.AVCOL_SPC_UNSPECIFIED, C.AVCOL_RANGE_UNSPECIFIED
+		if yuv {
+			c.colorspace = C.AVCOL_SPC_BT709
+			if to.Matrix == pipeline.BT601 {
+				c.colorspace = C.AVCOL_SPC_SMPTE170M
+			}
+			c.color_range = C.AVCOL_RANGE_MPEG
+		}
+		c.chroma_sample_location = C.AVCHROMA_LOC_UNSPECIFIED
+	} else if !yuv {
+		c.colorspace = C.AVCOL_SPC_RGB
+	}
+	if yuv && to.FullRange {
+		c.color_range = C.AVCOL_RANGE_JPEG
+	}
+}
+
+// AsYUV returns the matrix and range that samples of f have once they are YUV.
+func AsYUV(f pipeline.Format) pipeline.Format {
+	if f.Layout == pipeline.RGBA {
+		f.FullRange = false
+		f.Matrix = pipeline.BT601
+		if f.Height >= 720 {
+			f.Matrix = pipeline.BT709
+		}
+	}
+	return f
+}
+
+// SetExtradata replaces the extradata of an AVCodecParameters with a copy of data.
+func SetExtradata(parameters unsafe.Pointer, data []byte) error {
+	return Error(int(C.vf_set_extradata((*C.AVCodecParameters)(parameters), (*C.uint8_t)(unsafe.SliceData(data)), C.int(len(data)))))
+}
+
+// SetOption sets an entry of the AVDictionary that dict, an AVDictionary**, points to. An empty
+// value removes the entry. The dictionary holds copies.
+func SetOption(dict unsafe.Pointer, key, value string) {
+	k := C.CString(key)
+	defer C.free(unsafe.Pointer(k))
+	var v *C.char
+	if value != "" {
+		v = C.CString(value)
+		defer C.free(unsafe.Pointer(v))
+	}
+	C.av_dict_set((**C.AVDictionary)(dict), k, v, 0)
+}

@@ -1,0 +1,697 @@
+package batchrun
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"vidfilter/batch"
+	"vidfilter/batch/display"
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/tasks"
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/internal/text"
+)
+
+// batchJob is one run of vidfilter batch.
+type batchJob struct {
+	o       *BatchOptions
+	s       cli.Stdio
+	unknown []string // warnings about the environment
+	plan    *batch.Plan
+	screen  *display.Display
+	log     *slog.Logger // to the screen
+	engine  queue.Engine
+	site    string
+	slots   int
+	gate    tasks.Gate
+	report  *job.Document
+	began   time.Time
+	closers []func()
+	giveUp  context.CancelCauseFunc // cancels the run
+
+	mu   sync.Mutex
+	note string          // reason for a pause
+	full string          // reason for putting tasks back
+	mine map[string]bool // IDs of our jobs
+
+	ahead   map[string]int64 // sizes of the sources that are not queued yet
+	backlog queue.Backlog    // their sum
+}
+
+// RunBatch filters the files of a batch. unknown are warnings about the environment.
+func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
+	if o.Schema {
+		_, err := s.Out.Write(batch.Schema(mediaFlags(), batchFlags()))
+		return err
+	}
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	b := &batchJob{o: o, s: s, unknown: unknown, began: time.Now(), mine: map[string]bool{}, ahead: map[string]int64{}}
+	if b.plan, err = o.expand(ctx, s); err != nil {
+		return err
+	}
+	if err := o.fromFile(b.plan.Batch); err != nil {
+		return err
+	}
+	if err := o.statusOptions.check(); err != nil {
+		return err
+	}
+	if err := b.checkRemote(); err != nil {
+		return err
+	}
+	if o.Report != "" {
+		if err := batch.CheckReport(o.Report); err != nil {
+			return cli.BadOption(err)
+		}
+	}
+	if o.DryRun {
+		return b.sayPlan()
+	}
+	defer b.close()
+	if b.report, err = b.openReport(); err != nil {
+		return err
+	}
+	b.onClose(b.report.Discard)
+	return b.run(ctx)
+}
+
+// openReport checks that the report can be written before any work is done. It must not replace
+// a source or a list of sources.
+func (b *batchJob) openReport() (*job.Document, error) {
+	var inputs []string
+	for _, name := range b.o.Files {
+		inputs = append(inputs, strings.TrimPrefix(name, "@"))
+	}
+	for _, item := range b.plan.Items {
+		inputs = append(inputs, item.Source)
+	}
+	return job.OpenDocument(b.o.Report, inputs)
+}
+
+func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	plan, err := batch.Expand(ctx, batch.Request{
+		Sources: o.Files, Stdin: s.In, Root: o.Root, Name: o.Name, Args: o.args, Watch: o.Watch != "",
+		Dir: dir, Home: home, Env: s.Env, Flags: mediaFlags(), Own: batchFlags(), Check: checkMedia,
+	})
+	switch {
+	case err != nil && errors.As(err, new(interface{ Hint() string })):
+		return nil, cli.BadOption(err)
+	case err != nil:
+		return nil, cli.Usagef("vidfilter batch FILES... -o DIR; for all options: vidfilter batch --help", "%v", err)
+	}
+	return plan, nil
+}
+
+// checkMedia checks options as the main command does. If the output is unknown Matroska stands
+// in for it, since it holds most.
+func checkMedia(output string, args []string) error {
+	o, err := job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
+	if err == nil && decode.Refers(o.InputFormat) {
+		err = cli.Usagef("filter it with vidfilter -i", "--input-format %s: such a file names others, and a batch takes each file by itself", o.InputFormat)
+	}
+	return err
+}
+
+// jobOptions reads the options of another machine's job.
+func jobOptions(output string, args []string) (all, deciding []string, err error) {
+	all, deciding, err = batch.Canonical(mediaFlags(), args)
+	if err == nil {
+		err = checkMedia(output, all)
+	}
+	return all, deciding, err
+}
+
+// sayPlan is --dry-run.
+func (b *batchJob) sayPlan() error {
+	var out strings.Builder
+	cannot := len(b.plan.Problems)
+	for _, p := range b.plan.Problems {
+		fmt.Fprintf(&out, "cannot   %s\n", text.OneLine(p.Error()))
+	}
+	for _, item := range b.plan.Items {
+		what, why := "filter", ""
+		f, err := batch.Check(b.plan.Root, item, cli.Version())
+		switch {
+		case err != nil:
+			what, why = "cannot", err.Error()
+			cannot++
+		case f.Verdict == batch.Done:
+			what = "skip"
+		case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !b.o.Overwrite, f.Verdict == batch.Failed && !b.o.RetryFailed:
+			what, why = "leave", f.Reason
+		case f.Verdict == batch.Changed:
+			what, why = "again", f.Reason
+		}
+		line := fmt.Sprintf("%-8s %s -> %s", what, item.Source, item.OutputPath(b.plan.Root))
+		if len(item.Args) > 0 {
+			line += "  " + strings.Join(item.Args, " ")
+		}
+		if why != "" {
+			line += "  (" + why + ")"
+		}
+		fmt.Fprintln(&out, text.OneLine(line))
+	}
+	if _, err := io.WriteString(b.s.Out, out.String()); err != nil || cannot == 0 {
+		return err
+	}
+	return hint.Wrap(fmt.Errorf("%s cannot be filtered", text.Count(cannot, "file")), "the reasons are above; the others would be done")
+}
+
+func (b *batchJob) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+}
+
+func (b *batchJob) onClose(f func()) { b.closers = append(b.closers, f) }
+
+// run does the batch and reports the result.
+func (b *batchJob) run(ctx context.Context) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	ctx, b.giveUp = context.WithCancelCause(ctx)
+	defer b.giveUp(nil)
+	b.openScreen()
+	for _, line := range b.unknown {
+		b.log.Warn(line)
+	}
+	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.log.Info(fmt.Sprintf("%v: waiting for it", err)) })
+	if err != nil {
+		return unwritable(err)
+	}
+	b.onClose(lock.Unlock)
+	stillThere := func() error {
+		err := lock.Check()
+		if err != nil {
+			err = hint.Wrap(fmt.Errorf("%w: %w", encode.ErrOutput, err), hint.Of(err))
+		}
+		return err
+	}
+	watching.Go(func() { b.watchFolder(ctx, stillThere) })
+	if err := b.openQueue(); err != nil {
+		return err
+	}
+	b.tidy()
+	if err := b.openStatus(ctx); err != nil {
+		return err
+	}
+	rows, err := b.work(ctx)
+	if err == nil {
+		err = stillThere()
+	}
+	b.lost(rows)
+	b.screen.Close()
+	for _, p := range b.plan.Problems {
+		rows = append(rows, problemRow(p))
+	}
+	if e := b.tell(rows); e != nil && err == nil {
+		err = e
+	}
+	var cause cli.Interruption
+	switch {
+	case errors.As(err, &cause):
+		return hint.Wrap(cause, "the same command goes on where this one stopped")
+	case err != nil:
+		return err
+	}
+	return verdict(rows)
+}
+
+// unwritable marks the error of a read-only folder as one of the output.
+func unwritable(err error) error {
+	if errors.As(err, new(*fs.PathError)) {
+		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+	}
+	return err
+}
+
+// watchFolder ends the batch when its folder disappears, and its lock with it.
+func (b *batchJob) watchFolder(ctx context.Context, stillThere func() error) {
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-tick.C:
+			if err := stillThere(); err != nil {
+				b.giveUp(err)
+				return
+			}
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// lost marks done files as failed if their outputs are gone. With --watch outputs may be taken
+// away.
+func (b *batchJob) lost(rows []batch.Row) {
+	for i, r := range rows {
+		if b.o.Watch != "" || r.State != tasks.RowDone && r.State != tasks.RowDamaged && r.State != tasks.RowSkipped {
+			continue
+		}
+		if err := tasks.Missing(b.plan.Root, r.Output); err != nil {
+			r.State, r.Damaged, r.Reason, r.After = tasks.RowFailed, false, err.Error(), 0
+			rows[i] = r
+			b.screen.Update(b.unqueued(r, queue.Failed))
+		}
+	}
+}
+
+// tidy removes leftovers of killed runs. We hold the lock, so nobody else is at work.
+func (b *batchJob) tidy() {
+	if b.o.remote() {
+		return
+	}
+	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root, b.site)); err != nil {
+		b.log.Warn("cannot remove leftovers of an earlier run", "error", err)
+	}
+}
+
+// batchError is the end of a batch with failed or damaged files.
+type batchError struct {
+	failed, damaged int
+}
+
+func (e *batchError) Error() string {
+	switch {
+	case e.failed == 0:
+		return text.Count(e.damaged, "source") + " damaged; the outputs hold everything readable"
+	case e.damaged == 0:
+		return text.Count(e.failed, "file") + " failed"
+	}
+	return fmt.Sprintf("%s failed, %s damaged", text.Count(e.failed, "file"), text.Count(e.damaged, "source"))
+}
+
+// Is gives damaged sources the exit code of a single one.
+func (e *batchError) Is(target error) bool { return e.failed == 0 && target == encode.ErrDamaged }
+
+func (e *batchError) Hint() string {
+	if e.failed == 0 {
+		return ""
+	}
+	return "the reasons are above; --retry-failed tries them again"
+}
+
+// verdict returns the error of a batch from its files.
+func verdict(rows []batch.Row) error {
+	var e batchError
+	for _, r := range rows {
+		switch {
+		case r.State == tasks.RowFailed || r.State == tasks.RowCancelled:
+			e.failed++
+		case r.Damaged:
+			e.damaged++
+		}
+	}
+	if e == (batchError{}) {
+		return nil
+	}
+	return &e
+}
+
+// tell prints the table and writes the report.
+func (b *batchJob) tell(rows []batch.Row) error {
+	if b.o.Report != "" {
+		host, _ := os.Hostname()
+		meta := batch.Meta{Version: cli.Version(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}
+		err := b.report.Write(func(w io.Writer) error { return batch.WriteReport(w, b.o.Report, rows, meta) })
+		if err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	if b.o.Quiet || b.o.Progress == "json" || b.o.Progress == "none" || len(rows) == 0 {
+		return nil
+	}
+	width := 120
+	if cli.IsTerminal(b.s.Err) {
+		width = cli.TerminalWidth(b.s.Err)
+	}
+	return batch.Table(b.s.Err, rows, width)
+}
+
+func problemRow(p batch.Problem) batch.Row {
+	return batch.Row{File: p.Source, Output: filepath.Base(p.Source), State: tasks.RowFailed, Reason: p.Error()}
+}
+
+func (b *batchJob) openScreen() {
+	terminal := cli.IsTerminal(b.s.Err) && cli.Lookup(b.s.Env, "TERM") != "dumb"
+	sizes := map[string]int64{}
+	for _, item := range b.plan.Items {
+		if i, err := os.Stat(item.Source); err == nil {
+			sizes[item.Output] = i.Size()
+		}
+	}
+	b.screen = display.New(b.s.Err, display.Options{
+		Mode: display.Mode(cli.ProgressMode(b.o.Progress, terminal)), Quiet: b.o.Quiet,
+		Size:   func() (int, int) { return cli.TerminalSize(b.s.Err) },
+		Env:    func(name string) string { return cli.Lookup(b.s.Env, name) },
+		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
+		Frames: framesOf,
+	})
+	b.onClose(b.screen.Close)
+	b.log = cli.LogTo(slog.LevelInfo, func(level slog.Level, msg string) {
+		if level == slog.LevelWarn {
+			b.screen.Warn("%s", msg)
+			return
+		}
+		b.screen.Notice("%s", msg)
+	})
+}
+
+// warnOf shows the queue's warnings. It ends the batch when its own queue cannot be written: NATS
+// stops writing a file for good after ENOSPC, even once space is free. The next run recovers.
+func (b *batchJob) warnOf(state string) func(jetstream.Warning) {
+	return func(w jetstream.Warning) {
+		b.log.Warn(w.Text)
+		if !b.o.remote() && w.Kind == jetstream.WritesFailing {
+			b.giveUp(hint.Wrap(
+				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
+				"make room; the same command goes on where this one stopped",
+			))
+		}
+	}
+}
+
+// openQueue opens the queue, beside the outputs or on another machine.
+func (b *batchJob) openQueue() (err error) {
+	state := filepath.Join(b.plan.Root, batch.StateDir)
+	options := jetstream.Options{Warn: b.warnOf(state)}
+	if b.o.remote() {
+		b.engine, err = b.o.connect(options, "batch")
+	} else {
+		b.engine, err = jetstream.Embedded(filepath.Join(state, "queue"), options)
+	}
+	if err != nil {
+		return err
+	}
+	b.onClose(func() { _ = b.engine.Close() })
+	b.site, err = siteOf(state, b.o.Shared)
+	return err
+}
+
+// work does the jobs, here and on other workers, until the last has ended.
+func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
+	devices, names := spreadGPUs()
+	b.slots = slots(b.o.Jobs, len(names))
+	worker, stop := context.WithCancelCause(ctx)
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer stop(nil)
+	next, err := b.source(worker, &working)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.leaveOthers(ctx); err != nil {
+		return nil, err
+	}
+	session := &tasks.Session{
+		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: cli.Version(), Window: b.window(),
+		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Joinable: encode.Joinable(), Threads: b.threads(),
+		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
+		Changed: b.changed, Ended: b.ended, Warn: b.screen.Warn,
+	}
+	runner := b.runner(devices)
+	runner.Own = func(id string) (queue.Job, bool) { return session.Job(id), b.isMine(id) }
+	failed := make(chan error, 1)
+	working.Go(func() {
+		err := b.engine.Work(worker, queue.Worker{
+			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting,
+		}, b.tellFull(runner.Handle))
+		if err != nil {
+			failed <- err
+			stop(err)
+		}
+	})
+	working.Go(func() { b.guard(worker) })
+	if b.o.remote() {
+		working.Go(func() { tellStrangers(worker, b.engine, b.log) })
+	}
+	rows, err := session.Run(worker, next)
+	b.sweepStore(ctx)
+	select {
+	case err = <-failed:
+	default:
+	}
+	return rows, err
+}
+
+// leaveOthers cancels unfinished jobs of earlier runs that this run does not include. Finished
+// parts stay.
+func (b *batchJob) leaveOthers(ctx context.Context) error {
+	if b.o.remote() {
+		return nil
+	}
+	var others []string
+	look, live := context.WithCancel(ctx)
+	defer live()
+	err := b.engine.Watch(look, func(s queue.Status) {
+		if look.Err() == nil && !s.State.Ended() && !b.isMine(s.Job.ID) {
+			others = append(others, s.Job.ID)
+		}
+	}, live)
+	if err != nil && look.Err() == nil {
+		return err
+	}
+	for _, id := range others {
+		if err := b.engine.Cancel(ctx, id, "a later run was not asked for it"); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func (b *batchJob) runner(devices []string) *tasks.Runner {
+	program := tasks.Self()
+	program.Stall, program.Gate, program.Env = b.o.Stall, &b.gate, withoutOptions(b.s.Env)
+	return b.remoteRunner(&tasks.Runner{
+		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
+		Shared: b.o.Shared, Options: jobOptions,
+	})
+}
+
+// withoutOptions removes options from an environment: they are in each job's own options
+// already.
+func withoutOptions(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, cli.EnvPrefix) })
+}
+
+// window is how many files are queued at once. Workers on other machines need more.
+func (b *batchJob) window() int {
+	if b.o.remote() {
+		return 4*b.slots + 16
+	}
+	return b.slots + 1
+}
+
+// threads returns the encoder threads of a part, which change its bits: other workers and later
+// runs must use the same number.
+func (b *batchJob) threads() int {
+	switch {
+	case b.o.media.Threads > 0:
+		return b.o.media.Threads
+	case b.o.remote():
+		return remoteThreads
+	}
+	return max(2, min(runtime.NumCPU()*3/2, mostThreads)) // x264's default, but limited
+}
+
+// Most workers have remoteThreads; more than mostThreads cost more quality than they gain.
+const (
+	remoteThreads = 8
+	mostThreads   = 16
+)
+
+// source returns a function that yields the items of the plan, then new files of a watched
+// folder.
+func (b *batchJob) source(ctx context.Context, working *sync.WaitGroup) (func(context.Context) (batch.Item, bool), error) {
+	items := slices.Clone(b.plan.Items)
+	slices.SortStableFunc(items, func(x, y batch.Item) int { return y.Priority - x.Priority })
+	for _, item := range items {
+		b.expect(item)
+	}
+	var more chan batch.Item
+	if b.o.Watch != "" {
+		dir, err := filepath.Abs(b.o.Watch)
+		if err != nil {
+			return nil, err
+		}
+		more = make(chan batch.Item)
+		working.Go(func() { b.watch(ctx, dir, more) })
+	}
+	return func(ctx context.Context) (batch.Item, bool) {
+		if len(items) > 0 {
+			item := items[0]
+			items = items[1:]
+			return item, true
+		}
+		if more == nil {
+			return batch.Item{}, false
+		}
+		select {
+		case item, ok := <-more:
+			return item, ok
+		case <-ctx.Done():
+			return batch.Item{}, false
+		}
+	}, nil
+}
+
+// expect shows an item before it is queued.
+func (b *batchJob) expect(item batch.Item) {
+	id := tasks.JobID(b.site, b.plan.Root, item)
+	size := int64(0)
+	if i, err := os.Stat(item.Source); err == nil {
+		size = i.Size()
+	}
+	b.mu.Lock()
+	if !b.mine[id] {
+		b.ahead[id] = size
+		b.backlog.Jobs++
+		b.backlog.Bytes += size
+	}
+	b.mine[id] = true
+	b.mu.Unlock()
+	b.screen.Update(queue.Status{Job: queue.Job{ID: id, Title: item.Output}, State: queue.Queued, Tasks: 1, Submitted: b.began})
+}
+
+// watch sends the files that appear in a folder until ctx ends.
+func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item) {
+	defer close(more)
+	w := batch.Watcher{
+		Dir: dir, Settle: b.o.Settle, Interval: min(batch.DefaultInterval, max(b.o.Settle/4, 100*time.Millisecond)), Root: b.plan.Root,
+		Problem: func(path string, err error) { b.log.Warn(err.Error()) },
+	}
+	b.log.Info("watching " + dir + "; Ctrl-C ends it")
+	_ = w.Run(ctx, func(path string) error {
+		item, err := b.plan.Add(dir, path)
+		if err != nil {
+			b.log.Warn(path, "error", err)
+			return nil
+		}
+		b.expect(item)
+		select {
+		case more <- item:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+}
+
+// arrived notes that a job was queued, or never will be.
+func (b *batchJob) arrived(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if size, ok := b.ahead[id]; ok {
+		delete(b.ahead, id)
+		b.backlog.Jobs--
+		b.backlog.Bytes -= size
+	}
+}
+
+// waiting counts the jobs that are not queued yet.
+func (b *batchJob) waiting() queue.Backlog {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.backlog
+}
+
+func (b *batchJob) changed(s queue.Status) {
+	b.arrived(s.Job.ID)
+	if b.isMine(s.Job.ID) {
+		b.screen.Update(s)
+	}
+}
+
+// isMine distinguishes our jobs from others in the same queue.
+func (b *batchJob) isMine(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mine[id]
+}
+
+// ended shows files that ended before they were queued.
+func (b *batchJob) ended(r batch.Row) {
+	b.arrived(tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output}))
+	switch r.State {
+	case tasks.RowSkipped:
+		b.screen.Update(b.unqueued(r, queue.Done))
+	case tasks.RowFailed:
+		if r.Attempts == 0 {
+			b.screen.Update(b.unqueued(r, queue.Failed))
+		}
+	}
+}
+
+func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
+	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
+	return queue.Status{
+		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: b.endOf(r),
+	}
+}
+
+// endOf is before this run for files that an earlier run did, so that they do not count as
+// news.
+func (b *batchJob) endOf(r batch.Row) time.Time {
+	if r.State == tasks.RowSkipped {
+		return b.began.Add(-time.Second)
+	}
+	return time.Now()
+}
+
+// guard pauses the work while free space is low.
+func (b *batchJob) guard(ctx context.Context) {
+	guardFolder(ctx, &b.gate, b.plan.Root, b.o.MinFree, func(note string) {
+		b.mu.Lock()
+		b.note = note
+		b.mu.Unlock()
+		b.screen.Note(b.blocked())
+	})
+}
+
+// tellFull shows that a task found the disk full, until one succeeds.
+func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
+	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
+		out, err := h(ctx, j, t, report)
+		full := ""
+		if errors.Is(err, tasks.ErrFull) {
+			free, _, _ := batch.Space(b.plan.Root)
+			full = fmt.Sprintf("waiting for room: the disk of %s is full, %s free; make room, and it goes on", b.plan.Root, text.Size(free))
+		} else if err != nil {
+			return out, err
+		}
+		b.mu.Lock()
+		b.full = full
+		b.mu.Unlock()
+		b.screen.Note(b.blocked())
+		return out, err
+	}
+}
+
+// blocked is the reason why the batch waits, or "".
+func (b *batchJob) blocked() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return cmp.Or(b.note, b.full)
+}

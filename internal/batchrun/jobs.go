@@ -1,0 +1,228 @@
+package batchrun
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/batch"
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/status"
+	"vidfilter/batch/tally"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/text"
+)
+
+// JobsOptions are the options of vidfilter jobs.
+type JobsOptions struct {
+	link
+	Folder        string
+	Watch, JSON   bool
+	State         string
+	Cancel, Retry []string
+}
+
+// stopped is the state of an unfinished job without a running batch.
+const stopped = "stopped"
+
+var jobStates = []string{"queued", "running", stopped, "finishing", "done", "failed", "cancelled"}
+
+func (o *JobsOptions) Flags() *pflag.FlagSet {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, "Options")
+	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
+	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "queued running stopped done failed or cancelled only")
+	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job with this ID; repeatable")
+	t.Flag(&o.JSON, "json", "", "print one JSON document")
+	o.link.flags(t)
+	return fs
+}
+
+// Take checks the options, and takes the folder from the arguments.
+func (o *JobsOptions) Take(args []string) error {
+	if err := o.link.check(); err != nil {
+		return err
+	}
+	switch {
+	case o.remote() && len(args) > 0:
+		return cli.Usagef("give one of them", "a folder and --server exclude each other")
+	case !o.remote() && len(args) != 1:
+		return cli.Usagef("vidfilter jobs DIR, the folder of the outputs, or vidfilter jobs --server URL", "no folder and no --server")
+	case !o.remote():
+		o.Folder = args[0]
+	}
+	return nil
+}
+
+// RunJobs prints, cancels or retries jobs.
+func RunJobs(o *JobsOptions, s cli.Stdio) error {
+	c, stop, err := o.open(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if len(o.Cancel)+len(o.Retry) > 0 {
+		return o.act(c, s)
+	}
+	if !o.Watch {
+		return o.print(c, s.Out)
+	}
+	ctx, end := cli.UntilSignal()
+	defer end()
+	for {
+		if err := o.print(c, s.Out); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Second):
+			fmt.Fprintln(s.Out)
+		}
+	}
+}
+
+// jobControl lists jobs, and cancels and retries them.
+type jobControl interface {
+	list() (status.List, error)
+	cancel(id string) error
+	retry(id string) error
+}
+
+// open connects to the queue, or to the batch that runs in the folder; c is nil if none runs.
+func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
+	if o.remote() {
+		log := cli.NewLogger(s.Err, false)
+		e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "jobs")
+		if err != nil {
+			return nil, nil, err
+		}
+		q, err := watchQueue(e)
+		if err != nil {
+			return nil, nil, errors.Join(err, e.Close())
+		}
+		return q, func() { q.stop(); _ = e.Close() }, nil
+	}
+	if i, err := os.Stat(o.Folder); err != nil || !i.IsDir() {
+		return nil, nil, cli.Usagef("it is the folder behind -o of vidfilter batch", "%q is no folder", o.Folder)
+	}
+	if running, err := controlOf(o.Folder); err == nil {
+		c = running
+	}
+	return c, func() {}, nil
+}
+
+func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
+	if c == nil {
+		return cli.Usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
+	}
+	for _, id := range o.Cancel {
+		if err := c.cancel(id); err != nil {
+			return fmt.Errorf("cancel %s: %w", id, err)
+		}
+		fmt.Fprintf(s.Err, "vidfilter: %s is cancelled\n", text.OneLine(id))
+	}
+	for _, id := range o.Retry {
+		if err := c.retry(id); err != nil {
+			return fmt.Errorf("retry %s: %w", id, err)
+		}
+		fmt.Fprintf(s.Err, "vidfilter: %s is in the queue again\n", text.OneLine(id))
+	}
+	return nil
+}
+
+func (o *JobsOptions) print(c jobControl, w io.Writer) error {
+	l, err := o.read(c)
+	if err != nil {
+		return err
+	}
+	if o.State != "" {
+		l.Jobs = slices.DeleteFunc(l.Jobs, func(j tally.Job) bool { return string(j.State) != o.State })
+	}
+	if o.JSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
+	}
+	return printJobs(w, l, c != nil)
+}
+
+// read returns the jobs of the running batch or, if none runs, those in the records.
+func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
+	if c != nil {
+		return c.list()
+	}
+	err = batch.Records(o.Folder, func(r *batch.Record, e error) {
+		if r == nil {
+			l.Jobs = append(l.Jobs, tally.Job{State: "unknown", Reason: e.Error()})
+			return
+		}
+		j := tally.Job{ID: batch.Item{Output: r.Output}.ID(), Title: r.Output, State: queue.State(r.State), Reason: r.Reason, Frames: r.Frames, FPS: r.FPS}
+		if r.State == batch.RecordRunning {
+			j.State = stopped
+		}
+		l.Jobs = append(l.Jobs, j)
+	})
+	return l, err
+}
+
+func printJobs(w io.Writer, l status.List, running bool) error {
+	var b strings.Builder
+	count := map[string]int{}
+	for _, j := range l.Jobs {
+		count[string(j.State)]++
+		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	var parts []string
+	for _, s := range jobStates {
+		if count[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[s], s))
+		}
+	}
+	fmt.Fprintf(&b, "%s: %s\n", text.Count(len(l.Jobs), "job"), cmp.Or(strings.Join(parts, ", "), "none"))
+	if n := l.Totals.Waiting; n > 0 {
+		fmt.Fprintf(&b, "%s more to come\n", text.Count(n, "job"))
+	}
+	if l.Note != "" {
+		fmt.Fprintln(&b, text.OneLine(l.Note))
+	}
+	if !running {
+		b.WriteString("no batch is running here\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func jobLine(j tally.Job) string {
+	parts := []string{fmt.Sprintf("%-9s %s", j.State, j.Title)}
+	switch {
+	case j.State == queue.Running && j.Part != nil:
+		parts = append(parts, fmt.Sprintf("%.0f%%", *j.Part*100))
+	case j.Frames > 0:
+		parts = append(parts, text.Count(j.Frames, "frame"))
+	}
+	if j.FPS > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
+	}
+	if j.Parts != nil {
+		parts = append(parts, fmt.Sprintf("%d/%d parts", j.Parts.Done, j.Parts.All))
+	}
+	if j.Left != nil {
+		parts = append(parts, text.Clock(*j.Left)+" left")
+	}
+	if j.Reason != "" {
+		parts = append(parts, j.Reason)
+	}
+	return strings.Join(append(parts, "["+j.ID+"]"), "  ")
+}

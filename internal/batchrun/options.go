@@ -1,0 +1,178 @@
+package batchrun
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/batch"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+)
+
+// BatchOptions are the options of vidfilter batch: its own, and those of its jobs.
+type BatchOptions struct {
+	link
+	statusOptions
+	Files []string // as typed
+	Root  string
+	Name  string
+
+	Jobs        int
+	Segment     time.Duration // 0: no segments
+	Retries     int
+	Stall       time.Duration
+	MinFree     int64 // negative: the program chooses
+	RetryFailed bool
+	Overwrite   bool
+	DryRun      bool
+	Watch       string
+	Settle      time.Duration
+	Report      string
+	Shared      string
+	Schema      bool
+	Progress    string
+	Quiet       bool
+
+	media *job.Options
+	args  []string // of the main command, as given
+	given map[string]bool
+}
+
+const BatchGroup = "Batch"
+
+func NewBatchOptions() *BatchOptions {
+	return &BatchOptions{
+		Segment: 60 * time.Second, Retries: 5, Stall: 10 * time.Minute, MinFree: -1, Settle: 10 * time.Second, Progress: "auto",
+		media: job.NewOptions(),
+	}
+}
+
+// Flags returns flags that set o: the batch's own, and those of the main command.
+func (o *BatchOptions) Flags() *pflag.FlagSet {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, BatchGroup)
+	t.Add(cli.Once(cli.String(&o.Root, "DIR")), "output", "o", "output folder; state is kept in DIR/"+batch.StateDir)
+	t.Add(cli.String(&o.Name, "TEMPLATE"), "name", "", "output names: {stem}{ext} (default) {name} {dir} {index}")
+	t.Flag(&o.DryRun, "dry-run", "", "print the plan and exit")
+	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files at a time; 0 (default) depends on the machine")
+	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files")
+	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)")
+	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
+	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)")
+	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
+	t.Add(cli.String(&o.Watch, "DIR"), "watch", "", "filter new files in DIR until interrupted")
+	t.Add(cli.NewValue(&o.Settle, "TIME", parseSpan), "settle", "", "time until an unchanged file is complete (default 10s)")
+	t.Flag(&o.Overwrite, "overwrite", "y", "replace files not made by this batch")
+	t.Add(cli.String(&o.Report, "FILE"), "report", "", "write a report, as FILE.json or FILE.html")
+	o.statusOptions.flags(t)
+	o.link.flags(t)
+	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
+	t.Flag(&o.Schema, "schema", "", "print the JSON Schema of job files")
+	t.Add(cli.OneOf(&o.Progress, job.ProgressNames), "progress", "", "auto (default) bar plain json none")
+	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
+	o.media.Flags().VisitAll(func(f *pflag.Flag) {
+		if !batch.Reserved(f.Name) {
+			fs.AddFlag(f)
+		}
+	})
+	return fs
+}
+
+// Take keeps the arguments and the flags that were given.
+func (o *BatchOptions) Take(fs *pflag.FlagSet, args []string) {
+	o.Files = args
+	o.args, o.given = mediaArgs(fs), map[string]bool{}
+	fs.VisitAll(func(f *pflag.Flag) { o.given[f.Name] = f.Changed })
+}
+
+// mediaArgs returns the given options of the main command in a canonical form.
+func mediaArgs(fs *pflag.FlagSet) (args []string) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if g := cli.GroupOf(f); !f.Changed || g == "" || g == BatchGroup {
+			return
+		}
+		if l, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range l.GetSlice() {
+				args = append(args, "--"+f.Name+"="+v)
+			}
+			return
+		}
+		args = append(args, "--"+f.Name+"="+f.Value.String())
+	})
+	return args
+}
+
+// mediaFlags returns the flags of the main command that job files may set.
+func mediaFlags() *pflag.FlagSet {
+	fs := job.NewOptions().Flags()
+	for _, name := range neutral {
+		fs.Lookup(name).Annotations[batch.Neutral] = []string{"true"}
+	}
+	for _, names := range cli.Rivals {
+		for _, name := range names {
+			fs.Lookup(name).Annotations[batch.Excludes] = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == name })
+		}
+	}
+	return fs
+}
+
+// batchFlags returns the flags of a batch that job files may set.
+func batchFlags() *pflag.FlagSet {
+	all, fs := NewBatchOptions().Flags(), cli.NewFlagSet()
+	for _, name := range inFile {
+		fs.AddFlag(all.Lookup(name))
+	}
+	return fs
+}
+
+// inFile names the flags of a batch that a job file may set; others concern a single run.
+var inFile = []string{"jobs", "segment", "retries", "stall-timeout", "min-free", "report"}
+
+// neutral options do not change the output.
+var neutral = []string{"device", "streams", "frames-in-flight", "threads", "max-pixels", "stats"}
+
+// fromFile sets options of the batch from the job file. The command line wins.
+func (o *BatchOptions) fromFile(settings []batch.Setting) error {
+	fs := o.Flags()
+	for _, s := range settings {
+		if o.given[s.Name] {
+			continue
+		}
+		if err := fs.Set(s.Name, s.Value); err != nil {
+			return cli.Usagef(hint.Of(err), "%s: %s: %v", s.Where, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// parseSpan reads a time as 90, 90s, 10m, 1h30m.
+func parseSpan(s string) (time.Duration, error) {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
+		return time.Duration(n * float64(time.Second)), nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, cli.Usagef("a time is 90, 90s, 10m or 1h30m", "not a time")
+	}
+	return d, nil
+}
+
+var byteUnits = map[string]float64{"": 1, "b": 1, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12}
+
+// parseBytes reads a size as 500MB or 2.5G.
+func parseBytes(s string) (int64, error) {
+	digits := strings.TrimRight(strings.ToLower(strings.ReplaceAll(s, " ", "")), "bkmgt")
+	unit, ok := byteUnits[strings.ToLower(strings.ReplaceAll(s, " ", ""))[len(digits):]]
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !ok || n < 0 || n*unit > math.MaxInt64/2 {
+		return 0, errors.New("a size is 500MB or 2.5GB")
+	}
+	return int64(n * unit), nil
+}

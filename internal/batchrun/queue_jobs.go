@@ -1,0 +1,82 @@
+package batchrun
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/status"
+	"vidfilter/batch/tally"
+	"vidfilter/batch/tasks"
+)
+
+// queueJobs follows the jobs of a queue.
+type queueJobs struct {
+	engine   queue.Engine
+	end      context.CancelFunc
+	watching sync.WaitGroup
+
+	mu    sync.Mutex
+	tally *tally.Tally
+	err   error // why the watch has ended
+}
+
+// answerTime is how long a queue may take to list its jobs.
+const answerTime = 10 * time.Second
+
+// watchQueue returns the jobs of a queue once it has heard of all of them.
+func watchQueue(e queue.Engine) (*queueJobs, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	q := &queueJobs{engine: e, end: cancel, tally: tally.New(tally.Options{Weigh: sourceSize, Frames: framesOf, Bytes: resultSize})}
+	ready, ended := make(chan struct{}), make(chan struct{})
+	q.watching.Go(func() {
+		defer close(ended)
+		err := e.Watch(ctx, q.update, sync.OnceFunc(func() { close(ready) }))
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.err = err
+	})
+	timeout := time.NewTimer(answerTime)
+	defer timeout.Stop()
+	select {
+	case <-ready:
+		return q, nil
+	case <-ended:
+		q.stop()
+		return nil, q.err
+	case <-timeout.C:
+		q.stop()
+		return nil, errors.New("the queue does not answer")
+	}
+}
+
+func (q *queueJobs) stop() {
+	q.end()
+	q.watching.Wait()
+}
+
+func (q *queueJobs) update(s queue.Status) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tally.Update(time.Now(), s)
+}
+
+func (q *queueJobs) list() (status.List, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	workers, err := q.engine.Workers(ctx)
+	if err != nil {
+		return status.List{}, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	q.tally.Ahead(queue.Backlogs(workers))
+	jobs := q.tally.Jobs(now, nil)
+	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false)}, q.err
+}
+
+func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }
+func (q *queueJobs) retry(id string) error  { return tasks.Retry(context.Background(), q.engine, id) }

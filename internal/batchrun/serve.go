@@ -1,0 +1,112 @@
+package batchrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/batch"
+	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/status"
+	"vidfilter/internal/cli"
+)
+
+// ServeOptions are the options of vidfilter serve.
+type ServeOptions struct {
+	status        statusOptions
+	State         string
+	Listen        string
+	Hosts         []string
+	CA, Cert, Key string
+	Private       bool
+	Prefix        string
+	Lease         time.Duration
+	Quiet         bool
+}
+
+func (o *ServeOptions) Flags() *pflag.FlagSet {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, "Options")
+	t.Add(cli.String(&o.State, "DIR"), "state", "", "folder of the queue and of worker.creds")
+	t.Add(cli.String(&o.Listen, "ADDR"), "listen", "", "address to listen at (default "+jetstream.DefaultAddr+")")
+	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "host", "", "host name for the certificate; repeatable")
+	t.Add(cli.String(&o.Cert, "FILE"), "tls-cert", "", "certificate (default self-made)")
+	t.Add(cli.String(&o.Key, "FILE"), "tls-key", "", "key of --tls-cert")
+	t.Add(cli.String(&o.CA, "FILE"), "tls-ca", "", "CA of --tls-cert, if workers do not trust it")
+	o.status.flags(t)
+	t.Flag(&o.Private, "private", "", "require the token to read the status page")
+	t.Add(cli.String(&o.Prefix, "NAME"), "prefix", "", "prefix of names in the queue (default vf)")
+	t.Add(cli.NewValue(&o.Lease, "TIME", parseLease), "lease", "", leaseText)
+	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
+	return fs
+}
+
+// RunServe serves a queue until a signal.
+func RunServe(o *ServeOptions, s cli.Stdio) error {
+	switch {
+	case o.State == "":
+		return cli.Usagef("vidfilter serve --state DIR", "no folder for the queue: --state is missing")
+	case (o.Cert == "") != (o.Key == ""):
+		return cli.Usagef("give both", "--tls-cert and --tls-key go together")
+	case o.Private && o.status.Token == "":
+		return cli.Usagef("add --token TOKEN", "--private needs a token")
+	}
+	if err := o.status.check(); err != nil {
+		return err
+	}
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	return o.run(ctx, s)
+}
+
+func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
+	log := cli.NewLogger(s.Err, o.Quiet)
+	serving{}.remove(o.State) // left by a killed server
+	server, err := jetstream.Serve(jetstream.ServeOptions{
+		Options: jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }, Prefix: o.Prefix, AckWait: o.Lease},
+		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sweeping.Go(func() { o.sweep(ctx, server.Engine()) })
+	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
+	if o.status.Status != "" {
+		var closers []func()
+		defer func() {
+			for _, f := range closers {
+				f()
+			}
+		}()
+		about.Status, err = o.status.serve(ctx, server.Engine(), status.Options{
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(server.Engine()),
+			Weigh: sourceSize, Frames: framesOf, Bytes: resultSize,
+			FreeDisk: func() (int64, error) { free, _, err := batch.Space(o.State); return free, err },
+		}, log, func(f func()) { closers = append(closers, f) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := about.write(o.State); err != nil {
+		return err
+	}
+	defer about.remove(o.State)
+	log.Info(fmt.Sprintf("queue: %s; workers need %s", about.URL, about.Creds))
+	<-ctx.Done()
+	var cause cli.Interruption
+	if errors.As(context.Cause(ctx), &cause) && cause.Signal == syscall.SIGTERM {
+		return nil
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,79 @@
+package batchrun
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/tasks"
+)
+
+// siteOf names the group of processes that reach the files: all that share the folder of a
+// batch's state or, with --shared, all machines with that folder.
+func siteOf(state, shared string) (string, error) {
+	name := filepath.Join(state, "site")
+	if shared != "" {
+		name = filepath.Join(shared, ".vidfilter-site")
+	}
+	if b, err := os.ReadFile(name); err == nil && len(b) > 8 {
+		return strings.TrimSpace(string(b)), nil
+	}
+	var id [6]byte
+	_, _ = rand.Read(id[:])
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) { // another process was quicker
+		b, err := os.ReadFile(name)
+		return strings.TrimSpace(string(b)), err
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	site := "site-" + hex.EncodeToString(id[:])
+	if _, err := fmt.Fprintln(f, site); err != nil {
+		return "", err
+	}
+	return site, f.Close()
+}
+
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// sourceSize returns the size of a job's source.
+func sourceSize(j queue.Job) int64 {
+	var s tasks.Spec
+	if json.Unmarshal(j.Spec, &s) != nil {
+		return 0
+	}
+	return s.Record.SourceFile.Size
+}
+
+// resultSize returns the size of a finished job's output.
+func resultSize(s queue.Status) int64 {
+	var res tasks.Result
+	if s.State != queue.Done || json.Unmarshal(s.Result, &res) != nil {
+		return 0
+	}
+	return res.Size
+}
+
+// framesOf returns the frames that a finished job has written.
+func framesOf(s queue.Status) int64 {
+	var res tasks.Result
+	if s.State != queue.Done || json.Unmarshal(s.Result, &res) != nil {
+		return 0
+	}
+	return res.Frames
+}

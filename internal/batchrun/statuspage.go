@@ -1,0 +1,72 @@
+package batchrun
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/status"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/site"
+)
+
+// statusOptions are the options of a status page.
+type statusOptions struct {
+	Status    string
+	Cert, Key string
+	Hosts     []string
+	Token     string
+}
+
+func (o *statusOptions) flags(t cli.Table) {
+	t.Add(cli.String(&o.Status, "ADDR"), "status", "", "serve a status page, as at 127.0.0.1:8080")
+	t.Add(cli.String(&o.Cert, "FILE"), "status-cert", "", "its certificate, for access from other machines")
+	t.Add(cli.String(&o.Key, "FILE"), "status-key", "", "key of --status-cert")
+	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "status-host", "", "further host name, as of a proxy; repeatable")
+	t.Add(cli.String(&o.Token, "TOKEN"), "token", "", "token to cancel, retry, or read from other machines")
+}
+
+// beyond reports whether other machines can reach the page. Then it needs TLS, and its token to
+// read.
+func (o *statusOptions) beyond() bool { return site.Beyond(o.Status) }
+
+// check finds conflicting options.
+func (o *statusOptions) check() error {
+	const tunnel = "or listen at 127.0.0.1:8080, and reach the page by ssh -L 8080:127.0.0.1:8080 THIS-MACHINE"
+	switch {
+	case (o.Cert == "") != (o.Key == ""):
+		return cli.Usagef("give both", "--status-cert and --status-key go together")
+	case o.Status == "" && (o.Cert != "" || len(o.Hosts) > 0):
+		return cli.Usagef("add --status ADDR", "--status-cert and --status-host are of a status page, and there is none")
+	case o.beyond() && o.Cert == "":
+		return cli.Usagef("add --status-cert FILE --status-key FILE, "+tunnel, "--status %s opens the page to others, and needs TLS", o.Status)
+	case o.beyond() && o.Token == "":
+		return cli.Usagef("add --token TOKEN, "+tunnel, "--status %s opens the page to others, and needs a token", o.Status)
+	}
+	return nil
+}
+
+// serve serves the status page of a queue and returns its address.
+func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.Options, log *slog.Logger, onClose func(func())) (url string, err error) {
+	var secure *tls.Config
+	if o.Cert != "" {
+		if secure, page.Hosts, err = site.Certificate(o.Cert, o.Key); err != nil {
+			return "", cli.Usagef("both are PEM files", "--status-cert %s, --status-key %s: %v", o.Cert, o.Key, err)
+		}
+	}
+	page.Hosts = append(page.Hosts, o.Hosts...)
+	page.Token, page.Private = o.Token, page.Private || o.beyond()
+	h, stop := status.Handler(e, page)
+	ctx, cancel := context.WithCancel(ctx)
+	at, wait, err := site.Serve(ctx, o.Status, h, secure)
+	if err != nil {
+		cancel()
+		stop()
+		return "", cli.Usagef("give another address, as 127.0.0.1:8081", "%v", err)
+	}
+	onClose(func() { cancel(); _ = wait(); stop() })
+	url = site.URL(at, secure, page.Hosts)
+	log.Info("status page: " + url)
+	return url, nil
+}

@@ -1,0 +1,140 @@
+package batchrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/batch"
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/tasks"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/text"
+)
+
+// WorkerOptions are the options of vidfilter worker.
+type WorkerOptions struct {
+	link
+	Jobs    int
+	Work    string
+	Shared  string
+	Stall   time.Duration
+	MinFree int64
+	Quiet   bool
+}
+
+func (o *WorkerOptions) Flags() *pflag.FlagSet {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, "Options")
+	o.link.flags(t)
+	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "parts at a time; 0 (default) depends on the machine")
+	t.Add(cli.String(&o.Work, "DIR"), "work", "", "folder for temporary files (default the system's)")
+	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with the batch")
+	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
+	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
+	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
+	return fs
+}
+
+func NewWorkerOptions() *WorkerOptions { return &WorkerOptions{Stall: 10 * time.Minute, MinFree: -1} }
+
+// RunWorker filters parts for others until a signal.
+func RunWorker(o *WorkerOptions, s cli.Stdio) error {
+	if !o.remote() {
+		return cli.Usagef("vidfilter worker --server tls://HOST:4222 --creds FILE", "no queue: --server is missing")
+	}
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	err := o.run(ctx, s)
+	var cause cli.Interruption
+	if errors.As(context.Cause(ctx), &cause) && (err == nil || errors.As(err, &cause)) {
+		if cause.Signal == syscall.SIGTERM { // services are stopped so
+			return nil
+		}
+		return cause
+	}
+	return err
+}
+
+func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
+	log := cli.NewLogger(s.Err, o.Quiet)
+	e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "worker")
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	work, remove, err := openWork(o.Work)
+	if err != nil {
+		return err
+	}
+	defer remove()
+
+	devices, gpus := spreadGPUs()
+	w := queue.Worker{Name: workerName(), Sites: []string{tasks.PartSite(cli.Version())}, Slots: slots(o.Jobs, len(gpus)), GPUs: gpus}
+	r := &tasks.Runner{
+		Program: tasks.Self(), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
+	}
+	r.Program.Stall, r.Program.Gate, r.Program.Env = o.Stall, new(tasks.Gate), withoutOptions(s.Env)
+	if o.Shared != "" {
+		place, err := siteOf("", o.Shared)
+		if err != nil {
+			return err
+		}
+		if r.Shared, err = filepath.Abs(o.Shared); err != nil {
+			return err
+		}
+		r.Sites = []string{tasks.SiteOf(place, cli.Version())}
+		w.Sites = append(slices.Clone(r.Sites), w.Sites...)
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watching.Go(func() { tellVersions(ctx, e, log) })
+	watching.Go(func() {
+		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
+	})
+	log.Info(fmt.Sprintf("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), cli.Version()))
+	return e.Work(ctx, w, tellTasks(r.Handle, log))
+}
+
+// tellTasks reports a worker's tasks.
+func tellTasks(h queue.Handler, log *slog.Logger) queue.Handler {
+	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
+		begun := time.Now()
+		out, err := h(ctx, j, t, report)
+		switch {
+		case err == nil:
+			log.Info(fmt.Sprintf("%s %s: done in %.1f s", j.Title, t.Name, time.Since(begun).Seconds()))
+		case errors.As(err, new(*queue.Postponed)) && !errors.Is(err, tasks.ErrFull):
+		default:
+			log.Warn(j.Title+" "+t.Name, "error", err)
+		}
+		return out, err
+	}
+}
+
+// guardFolder pauses the work while the disk of a folder has less room than least. A negative
+// least depends on the size of the disk.
+func guardFolder(ctx context.Context, g *tasks.Gate, dir string, least int64, note func(string)) {
+	if _, total, err := batch.Space(dir); err == nil && least < 0 {
+		least = batch.DefaultMinFree(total)
+	}
+	room := batch.NewRoom(least)
+	g.Guard(ctx, time.Second, func() (string, bool) {
+		free, _, err := batch.Space(dir)
+		if err != nil || !room.Paused(free) {
+			return "", true
+		}
+		return fmt.Sprintf("paused: %s free on the disk of %s, %s wanted", text.Size(free), dir, text.Size(room.Enough())), false
+	}, note)
+}

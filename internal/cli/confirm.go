@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"vidfilter/internal/text"
+)
+
+func (u *UI) Confirm(path string, stop <-chan struct{}) error {
+	u.mu.Lock()
+	u.clear()
+	fmt.Fprintf(u.w, "vidfilter: %s exists. Replace it? [y/N] ", text.OneLine(path))
+	u.mu.Unlock()
+	answer := make(chan string, 1)
+	go func() { // outlives an interrupted question: nothing ends a read of a terminal
+		s, _ := bufio.NewReader(u.in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(s))
+	}()
+	select {
+	case s := <-answer:
+		if s == "y" || s == "yes" {
+			return nil
+		}
+		return errors.New("not replaced")
+	case <-stop:
+		return Interruption{syscall.SIGINT} // the true one is known to Interruptible
+	}
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"vidfilter/internal/hint"
+	"vidfilter/internal/text"
+)
+
+// UsageError is a mistake on the command line or in the environment.
+type UsageError struct{ msg, hint string }
+
+func (e *UsageError) Error() string { return e.msg }
+
+func (e *UsageError) Hint() string { return e.hint }
+
+// Usagef returns a UsageError. The hint comes first so that nobody forgets it.
+func Usagef(hint, format string, args ...any) error {
+	return &UsageError{fmt.Sprintf(format, args...), hint}
+}
+
+func PrintError(w io.Writer, err error) {
+	fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(err.Error()))
+	if h := hint.Of(err); h != "" {
+		fmt.Fprintf(w, "hint: %s\n", text.OneLine(h))
+	}
+}
+
+// BadOption turns an error that another package found in an option into a UsageError.
+func BadOption(err error) error { return Usagef(hint.Of(err), "%v", err) }
+
+// WithHint puts an error and its advice on one line.
+func WithHint(err error) string {
+	if h := hint.Of(err); h != "" {
+		return fmt.Sprintf("%v (%s)", err, h)
+	}
+	return err.Error()
+}

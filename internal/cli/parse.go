@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/internal/text"
+)
+
+// FlagError explains an error of pflag. help is the command that lists the flags.
+func FlagError(fs *pflag.FlagSet, err error, help string) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return unknownFlag(fs, "-"+unknown.GetSpecifiedShortnames(), help)
+	case errors.As(err, &unknown):
+		return unknownFlag(fs, "--"+unknown.GetSpecifiedName(), help)
+	case errors.As(err, &invalid):
+		return BadValue(FlagName(invalid.GetFlag()), invalid.GetValue(), invalid.Unwrap())
+	case errors.As(err, &missing):
+		return Usagef(fmt.Sprintf("%s takes %s", FlagName(missing.GetFlag()), missing.GetFlag().Value.Type()),
+			"%s needs a value", FlagName(missing.GetFlag()))
+	}
+	return Usagef("for all options: "+help, "%v", err)
+}
+
+// FlagName returns -r/--radius.
+func FlagName(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand + "/--" + f.Name
+	}
+	return "--" + f.Name
+}
+
+func unknownFlag(fs *pflag.FlagSet, flag, help string) error {
+	name, hint := strings.TrimLeft(flag, "-"), "for all options: "+help
+	if h, ok := ffmpegHints[name]; ok {
+		hint = h
+	} else if near := text.Closest(name, longNames(fs)); near != "" {
+		hint = fmt.Sprintf("did you mean --%s?", near)
+	}
+	return Usagef(hint, "unknown option %s", flag)
+}
+
+// longNames returns the names of all flags.
+func longNames(fs *pflag.FlagSet) (all []string) {
+	fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	return all
+}
+
+// ffmpegHints translate options of ffmpeg.
+var ffmpegHints = map[string]string{
+	"ss": "use --start", "t": "use --duration", "to": "give --start and --duration",
+	"c": "use --encoder", "c:v": "use --encoder", "codec:v": "use --encoder", "vcodec": "use --encoder",
+	"c:a": "audio is copied as it is", "acodec": "audio is copied as it is", "b:a": "audio is copied as it is",
+	"c:s": "subtitles are copied as they are",
+	"b":   "use --bitrate", "b:v": "use --bitrate",
+	"g": "use --gop", "f": "use --format, or --input-format for the input",
+	"an": "use --no-audio", "sn": "use --no-subs", "pix_fmt": "use --pixel-format",
+	"vframes": "use --frames", "frames:v": "use --frames",
+	"vf": "use --filter; its options are --radius, --sigma-s, --sigma-r and more", "filter:v": "see --radius",
+	"s": "the size is always the input's", "hide_banner": "leave it out", "nostdin": "leave it out",
+	"kernel":   "vidfilter lab --kernel NAME -i IN -o OUT filters by one kernel; vidfilter lab --list names them",
+	"loglevel": "see --quiet and --verbose", "nostats": "see --progress", "j": "use --threads",
+}
+
+// ForeignFlag refuses a long option behind a single dash, as in ffmpeg, before pflag splits it
+// into letters: -crf would be -c -r -f, and -radius the radius "adius".
+func ForeignFlag(fs *pflag.FlagSet, args []string) error {
+	for _, a := range args {
+		if a == "--" {
+			return nil
+		}
+		name, ok := strings.CutPrefix(a, "-")
+		if !ok || len(name) < 2 || name[0] == '-' {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "=")
+		if fs.Lookup(name) != nil {
+			return Usagef(fmt.Sprintf("did you mean --%s?", name), "unknown option -%s", name)
+		}
+		if hint, ok := ffmpegHints[name]; ok {
+			return Usagef(hint, "unknown option -%s", name)
+		}
+	}
+	return nil
+}
+
+// SwallowedFlag refuses -i -o out.mp4: the value is missing, and pflag took the next flag for it.
+func SwallowedFlag(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		v := f.Value.String()
+		if f.Value.Type() != "FILE" || len(v) < 2 || v[0] != '-' || err != nil {
+			return
+		}
+		err = Usagef(fmt.Sprintf("a file of that name is ./%s", v), "%s needs a file, not the option %q", FlagName(f), v)
+	})
+	return err
+}
+
+// ParseArguments parses args into fs. help is the command that lists its flags.
+func ParseArguments(fs *pflag.FlagSet, args []string, help string) error {
+	if err := ForeignFlag(fs, args); err != nil {
+		return err
+	}
+	if err := fs.Parse(args); err != nil {
+		return FlagError(fs, err, help)
+	}
+	return SwallowedFlag(fs)
+}
+
+// WantsJSON looks for --progress json in arguments that could not be parsed: a caller that reads
+// JSON should get the usage error as JSON.
+func WantsJSON(args, env []string) bool {
+	asked := Lookup(env, EnvName("progress"))
+	for i, a := range args {
+		if a == "--progress" && i+1 < len(args) {
+			asked = args[i+1]
+		}
+		if v, ok := strings.CutPrefix(a, "--progress="); ok {
+			asked = v
+		}
+	}
+	return asked == "json"
+}

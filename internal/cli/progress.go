@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vidfilter/internal/text"
+)
+
+// Columns of the bar, with its brackets.
+const (
+	leastBar = 12
+	mostBar  = 42
+)
+
+// barLine returns the progress in at most width columns: one less than the terminal has, since
+// some wrap a full line. The least important facts go first where room is short.
+func barLine(s progress, width int) string {
+	parts := facts(s)
+	line := fit(parts, width)
+	bar := width - len(line) - 1
+	if s.Part < 0 || bar < leastBar {
+		return line
+	}
+	return text.Bar(s.Part, min(bar, mostBar)) + " " + line
+}
+
+// fit joins as many of the first parts as width holds.
+func fit(parts []string, width int) string {
+	line := ""
+	for i, p := range parts {
+		if i > 0 {
+			p = "  " + p
+		}
+		if len(line)+len(p) > width {
+			break
+		}
+		line += p
+	}
+	return line
+}
+
+// facts returns the known figures, most important first, in ASCII.
+func facts(s progress) (parts []string) {
+	if s.Part >= 0 {
+		parts = append(parts, text.PadLeft(text.Percent(s.Part), 4))
+	}
+	parts = append(parts, text.Progress(s.Frames, s.Total, "frame"), fmt.Sprintf("%.1f fps", s.FPS))
+	if s.Left >= 0 {
+		parts = append(parts, text.Clock(s.Left.Seconds())+" left")
+	}
+	return append(parts, fmt.Sprintf("%.2fx", s.Speed), text.Size(s.Bytes))
+}
+
+func plainLine(s progress) string { return strings.TrimSpace(strings.Join(facts(s), ", ")) }
+
+// summary is the last line of a job that has an output.
+func summary(r Result) string {
+	var b strings.Builder
+	seconds := r.Elapsed.Seconds()
+	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frames, "frame"), seconds)
+	if seconds > 0 {
+		fmt.Fprintf(&b, " (%.1f fps)", float64(r.Frames)/seconds)
+	}
+	fmt.Fprintf(&b, ", %s in, %s out", knownSize(r.InBytes), knownSize(r.OutBytes))
+	if r.HasStats {
+		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(r.PSNR), r.SSIM)
+	}
+	return b.String()
+}
+
+// decibels writes infinity as package quality does.
+func decibels(x float64) string {
+	if math.IsInf(x, 1) {
+		return "inf"
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+func knownSize(n int64) string {
+	if n <= 0 {
+		return "?"
+	}
+	return text.Size(n)
+}

@@ -1,0 +1,40 @@
+package cli
+
+import "github.com/spf13/pflag"
+
+// Table adds flags to a set under the title of a group.
+type Table struct {
+	fs    *pflag.FlagSet
+	Group string
+}
+
+const groupKey = "group"
+
+// NewFlagSet returns a set that lists flags in the order they were added.
+func NewFlagSet() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.Usage = func() {}
+	return fs
+}
+
+func (t Table) Add(v pflag.Value, name, short, usage string) *pflag.Flag {
+	f := t.fs.VarPF(v, name, short, usage)
+	f.Annotations = map[string][]string{groupKey: {t.Group}}
+	return f
+}
+
+func (t Table) Flag(p *bool, name, short, usage string) {
+	t.Add(newSwitch(p), name, short, usage).NoOptDefVal = "true"
+}
+
+// GroupOf returns the title under which help lists a flag, "" for cobra's own flags.
+func GroupOf(f *pflag.Flag) string {
+	if g := f.Annotations[groupKey]; len(g) > 0 {
+		return g[0]
+	}
+	return ""
+}
+
+// NewTable returns a table that adds flags to fs under a title.
+func NewTable(fs *pflag.FlagSet, title string) Table { return Table{fs, title} }

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vidfilter/internal/hint"
+	"vidfilter/internal/text"
+)
+
+// Value is a flag of any type.
+type Value[T any] struct {
+	p     *T
+	kind  string // placeholder in help
+	parse func(string) (T, error)
+	text  string
+	set   bool
+	once  bool     // a second, different value is an error
+	names []string // for completion and suggestions; may be examples
+}
+
+func NewValue[T any](p *T, kind string, parse func(string) (T, error)) *Value[T] {
+	return &Value[T]{p: p, kind: kind, parse: parse}
+}
+
+func (v *Value[T]) Set(s string) error {
+	if v.once && v.set && s != v.text {
+		return Usagef("one input and one output make a job", "already given as %q", v.text)
+	}
+	x, err := v.parse(s)
+	if err != nil {
+		return err
+	}
+	*v.p, v.text, v.set = x, s, true
+	return nil
+}
+
+func (v *Value[T]) String() string    { return v.text }
+func (v *Value[T]) Type() string      { return v.kind }
+func (v *Value[T]) Choices() []string { return v.names }
+
+func Once[T any](v *Value[T]) *Value[T] {
+	v.once = true
+	return v
+}
+
+func Names[T any](v *Value[T], names []string) *Value[T] {
+	v.names = names
+	return v
+}
+
+func String(p *string, kind string) *Value[string] {
+	return NewValue(p, kind, func(s string) (string, error) {
+		if s == "" {
+			return "", errors.New("the value is empty")
+		}
+		if strings.ContainsRune(s, 0) {
+			return "", errors.New("the value holds a NUL byte")
+		}
+		return s, nil
+	})
+}
+
+// Choice is a flag with a fixed set of names.
+func Choice[T any](p *T, all []string, parse func(string) (T, error)) *Value[T] {
+	return Names(NewValue(p, "NAME", func(s string) (T, error) {
+		x, err := parse(s)
+		if err != nil {
+			return x, UnknownName(all, s)
+		}
+		return x, nil
+	}), all)
+}
+
+func OneOf(p *string, all []string) *Value[string] {
+	return Choice(p, all, func(s string) (string, error) {
+		if slices.Contains(all, s) {
+			return s, nil
+		}
+		return "", errors.New("unknown")
+	})
+}
+
+func UnknownName(all []string, s string) error {
+	return Usagef(WithNearest("choose from "+strings.Join(all, ", "), s, all), "unknown name")
+}
+
+// WithNearest puts the name most similar to a mistyped one before a hint.
+func WithNearest(hint, s string, all []string) string {
+	if near := text.Closest(s, all); near != "" {
+		return fmt.Sprintf("did you mean %q? %s", near, hint)
+	}
+	return hint
+}
+
+// CheckName checks a flag whose names depend on another flag.
+func CheckName(flag string, all []string, s string) error {
+	if slices.Contains(all, s) {
+		return nil
+	}
+	return BadValue(flag, s, UnknownName(all, s))
+}
+
+// BadValue is the error of a flag or variable whose value err refuses.
+func BadValue(source, value string, err error) error {
+	hint := hint.Of(err)
+	if hint == "" {
+		hint = "for the values of options: vidfilter help options"
+	}
+	return Usagef(hint, "%s %q: %v", source, value, err)
+}
+
+// switchValue is a flag without a value.
+type switchValue struct{ Value[bool] }
+
+func newSwitch(p *bool) *switchValue {
+	return &switchValue{*NewValue(p, "bool", func(s string) (bool, error) {
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return false, Usagef("give 1 or 0, true or false", "not a yes or no")
+		}
+		return b, nil
+	})}
+}
+
+func (*switchValue) IsBoolFlag() bool { return true }
+
+func IntIn(low, high int) func(string) (int, error) {
+	parse := Int64In(int64(low), int64(high))
+	return func(s string) (int, error) {
+		n, err := parse(s)
+		return int(n), err
+	}
+}
+
+func Int64In(low, high int64) func(string) (int64, error) {
+	return func(s string) (int64, error) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange):
+			return 0, errors.New("not a whole number")
+		case err != nil || n < low || n > high:
+			return 0, outOfRange(low, high)
+		}
+		return n, nil
+	}
+}
+
+func outOfRange(low, high int64) error {
+	if high >= math.MaxInt32 {
+		return fmt.Errorf("must be at least %d", low)
+	}
+	return fmt.Errorf("must be %d to %d", low, high)
+}
+
+// Number reads a decimal number, but not the other forms of ParseFloat: inf, nan, 0x1p3, 1_0.
+func Number(s string) (float64, error) {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || strings.Trim(s, "+-.0123456789eE") != "" {
+		return 0, errors.New("not a number")
+	}
+	return x, nil
+}
+
+func NumberIn(low, high float64) func(string) (float64, error) {
+	return func(s string) (float64, error) {
+		x, err := Number(s)
+		if err == nil && !(x >= low && x <= high) {
+			err = fmt.Errorf("must be %g to %g", low, high)
+		}
+		return x, err
+	}
+}

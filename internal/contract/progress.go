@@ -1,0 +1,91 @@
+package contract
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// The types of objects that --progress json writes to stderr, one per line. The last one is
+// TypeDone.
+const (
+	TypeWarning  = "warning"
+	TypeInfo     = "info"
+	TypeVerbose  = "verbose"
+	TypeProgress = "progress"
+	TypeDone     = "done"
+)
+
+// Message is a TypeWarning, TypeInfo or TypeVerbose object.
+type Message struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// Progress is a TypeProgress object.
+type Progress struct {
+	Type    string   `json:"type"`
+	Frame   int64    `json:"frame"`
+	Total   *int64   `json:"total"` // null if unknown
+	FPS     float64  `json:"fps"`
+	Speed   float64  `json:"speed"`
+	OutTime float64  `json:"out_time"` // seconds
+	ETA     *float64 `json:"eta"`      // seconds; null if unknown
+	Size    int64    `json:"size"`     // bytes
+	Stages  Stages   `json:"stages"`
+	GPU     *GPU     `json:"gpu,omitempty"` // if the filter runs on one
+}
+
+// Stages holds the time that each stage worked, in milliseconds per frame.
+type Stages struct {
+	Decode float64 `json:"decode_ms"`
+	Filter float64 `json:"filter_ms"`
+	Encode float64 `json:"encode_ms"`
+}
+
+// GPU holds times measured by the GPUs, in milliseconds per frame. Overlap is how many of the
+// three ran at the same time on average.
+type GPU struct {
+	CopyIn  float64 `json:"copy_in_ms"`
+	Kernel  float64 `json:"kernel_ms"`
+	CopyOut float64 `json:"copy_out_ms"`
+	Overlap float64 `json:"overlap"`
+}
+
+// CauseNoSpace is the Cause of a job that failed because the disk or a quota was full.
+const CauseNoSpace = "no_space"
+
+// Done is the TypeDone object.
+type Done struct {
+	Type        string           `json:"type"`
+	ExitCode    int              `json:"exit_code"`
+	Error       string           `json:"error,omitempty"`
+	Hint        string           `json:"hint,omitempty"`
+	Cause       string           `json:"cause,omitempty"` // CauseNoSpace
+	Frame       int64            `json:"frame"`
+	FPS         float64          `json:"fps"`
+	OutTime     float64          `json:"out_time"`
+	Elapsed     float64          `json:"elapsed"`
+	InSize      int64            `json:"in_size"`
+	Size        int64            `json:"size"`
+	Output      string           `json:"output,omitempty"`
+	Spared      string           `json:"not_replaced,omitempty"` // existing file kept
+	Verified    bool             `json:"verified"`
+	Unverified  bool             `json:"unverified,omitempty"` // the output failed its check
+	Interrupted bool             `json:"interrupted"`
+	PSNR        *Number          `json:"psnr,omitempty"` // null if infinite (equal pictures)
+	SSIM        *Number          `json:"ssim,omitempty"`
+	Warnings    []string         `json:"warnings"`
+	Damage      map[string]int64 `json:"damage"`
+	NotKept     []string         `json:"not_kept,omitempty"`
+}
+
+// Number is a float that is null where JSON has no number.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(n), 0) || math.IsNaN(float64(n)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}

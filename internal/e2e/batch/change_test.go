@@ -1,0 +1,99 @@
+package batch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vidfilter/internal/e2e"
+)
+
+// A source rewritten or replaced while it is filtered gives the output of its last content.
+func TestSourceChanges(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, path string, data []byte){
+		"rewritten": func(t *testing.T, path string, data []byte) { e2e.Put(t, path, data) },
+		"replaced": func(t *testing.T, path string, data []byte) {
+			e2e.Put(t, path+".new", data)
+			e2e.Must(t, os.Rename(path+".new", path))
+		},
+		"grows": func(t *testing.T, path string, data []byte) {
+			f, err := os.Create(path)
+			e2e.Must(t, err)
+			e2e.WriteSlowly(t, f, data, 8, 100*time.Millisecond)
+			e2e.Must(t, f.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e2e.Start(t, name == "replaced")
+			last := folder(t, "x.mkv=b.mkv")
+			alone := filepath.Join(t.TempDir(), "alone")
+			run(t, 0, last, "-o", alone)
+			in := folder(t, "x.mkv=long.mp4", "short.mp4")
+			path, out := filepath.Join(in, "x.mkv"), filepath.Join(t.TempDir(), "out")
+			stop := guard(t, out, contents(t, alone))
+			b := begin(t, job(in, "-o", out)...)
+			b.Until("a finished part", func() bool { return finishedParts(out) > 0 })
+			change(t, path, e2e.Read(t, clip(t, "b.mkv")))
+			contains(t, b.end(0), "the source changed meanwhile", "2 done")
+			stop()
+			e2e.Must(t, os.Remove(filepath.Join(out, "short.mp4")))
+			same(t, out, contents(t, alone))
+			tidy(t, out)
+		})
+	}
+}
+
+// A file still being written when the batch reaches it is filtered once it is whole.
+func TestSourceIsWritten(t *testing.T) {
+	e2e.Start(t, false)
+	alone := filepath.Join(t.TempDir(), "alone")
+	run(t, 0, folder(t, "b.mkv"), "-o", alone)
+	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
+	data := e2e.Read(t, clip(t, "b.mkv"))
+	path := filepath.Join(in, "b.mkv")
+	e2e.Put(t, path, data[:len(data)/3])
+	b := begin(t, job(in, "-o", out)...)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	e2e.Must(t, err)
+	e2e.WriteSlowly(t, f, data[len(data)/3:], 14, 50*time.Millisecond)
+	e2e.Must(t, f.Close())
+	b.end(0)
+	e2e.Must(t, os.Remove(filepath.Join(out, "short.mp4")))
+	same(t, out, contents(t, alone))
+}
+
+// A source that disappears is retried; the job fails with that reason unless it returns.
+func TestSourceGone(t *testing.T) {
+	e2e.Start(t, false)
+	in, out := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out")
+	alone, told := filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "r.json")
+	run(t, 0, in, "-o", alone)
+	away := filepath.Join(t.TempDir(), "away.mp4")
+	b := begin(t, job(in, "-o", out, "--report", told, "--retries", "2")...)
+	b.child("--part")
+	e2e.Must(t, os.Rename(filepath.Join(in, "a.mp4"), away))
+	b.Says("tried again: a.mp4")
+	e2e.Must(t, os.Rename(away, filepath.Join(in, "a.mp4")))
+	b.end(0)
+	same(t, out, contents(t, alone))
+	tidy(t, out)
+
+	e2e.Must(t, os.RemoveAll(out))
+	b = begin(t, job(in, "-o", out, "--report", told, "--retries", "1")...)
+	b.child("--part")
+	e2e.Must(t, os.Rename(filepath.Join(in, "a.mp4"), away))
+	b.end(1)
+	_, rows := readReport(t, told)
+	if a := rows["a.mp4"]; a.State != "failed" || !strings.Contains(a.Reason, "no such file") || a.Attempts != 2 {
+		t.Errorf("%+v", a)
+	}
+	if b := rows["b.mkv"]; b.State != "done" {
+		t.Errorf("the other: %+v", b)
+	}
+	e2e.Must(t, os.Rename(away, filepath.Join(in, "a.mp4")))
+	run(t, 0, in, "-o", out, "--retry-failed")
+	same(t, out, contents(t, alone))
+	tidy(t, out)
+}

@@ -1,0 +1,103 @@
+package batch
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// ffmpeg returns the output of the ffmpeg program.
+func ffmpeg(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("ffmpeg %v: %v", args, err)
+	}
+	return string(out)
+}
+
+// pictures returns the decoded frames of a video with their times, in hashes.
+func pictures(t *testing.T, name string) string {
+	t.Helper()
+	return ffmpeg(t, "-i", name, "-map", "0:V:0", "-vsync", "passthrough", "-f", "framemd5", "-")
+}
+
+// times returns the times of a video's frames alone.
+func times(t *testing.T, name string) (all []string) {
+	t.Helper()
+	for line := range strings.Lines(pictures(t, name)) {
+		if f := strings.Split(line, ","); line[0] != '#' && len(f) == 6 {
+			all = append(all, strings.TrimSpace(f[2]))
+		}
+	}
+	return all
+}
+
+func sound(t *testing.T, name string) string {
+	t.Helper()
+	return ffmpeg(t, "-i", name, "-map", "0:a", "-c", "copy", "-f", "framemd5", "-")
+}
+
+// A file filtered in parts is the same for any number of workers, with the frames, times and sound
+// of one filtered whole.
+func TestParts(t *testing.T) {
+	e2e.Start(t, true)
+	names := []string{"a.mp4", "b.mkv", "c.mov"}
+	in, dir := folder(t, names...), t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	begin(t, "batch", in, "-o", whole, "-r", "6", "--preset", "ultrafast", "--threads", "1", "--segment", "0").end(0)
+	one := filepath.Join(dir, "1")
+	run(t, 0, in, "-o", one, "--jobs", "1")
+	for _, n := range []string{"2", "3"} {
+		out := filepath.Join(dir, n)
+		run(t, 0, in, "-o", out, "--jobs", n)
+		same(t, out, contents(t, one))
+		for _, name := range names {
+			if pictures(t, filepath.Join(out, name)) != pictures(t, filepath.Join(one, name)) {
+				t.Errorf("%s by %s jobs has other pictures", name, n)
+			}
+		}
+	}
+	for _, name := range names {
+		parts, plain := filepath.Join(one, name), filepath.Join(whole, name)
+		contains(t, string(e2e.Read(t, filepath.Join(one, ".vidfilter/jobs", name+".json"))), `"parts": `)
+		lacks(t, string(e2e.Read(t, filepath.Join(whole, ".vidfilter/jobs", name+".json"))), `"parts": `)
+		got, want := times(t, parts), times(t, plain)
+		if len(got) < 75 || strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %d times instead of %d\n%v\n%v", name, len(got), len(want), got, want)
+		}
+		if sound(t, parts) != sound(t, plain) || sound(t, parts) != sound(t, filepath.Join(in, name)) {
+			t.Errorf("%s: the sound is another", name)
+		}
+		playable(t, parts)
+	}
+}
+
+// A batch treats each file as the main command does.
+func TestAsByHand(t *testing.T) {
+	e2e.Start(t, true)
+	in, out := folder(t, "a.mp4", "c.mov"), filepath.Join(t.TempDir(), "out")
+	options := []string{"-r", "2", "--preset", "ultrafast", "--threads", "1", "--crf", "30"}
+	begin(t, append([]string{"batch", in, "-o", out, "--segment", "0"}, options...)...).end(0)
+	for _, name := range []string{"a.mp4", "c.mov"} {
+		hand := filepath.Join(t.TempDir(), name)
+		begin(t, append([]string{"-i", filepath.Join(in, name), "-o", hand}, options...)...).end(0)
+		if hash(e2e.Read(t, hand)) != contents(t, out)[name] {
+			t.Errorf("%s is another by hand", name)
+		}
+	}
+}
+
+// A video that cannot be cut is filtered whole.
+func TestOtherEncoder(t *testing.T) {
+	e2e.Start(t, true)
+	in, out := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out")
+	b := begin(t, "batch", in, "-o", out, "--name", "{stem}.mkv", "--encoder", "ffv1", "-r", "1", "--segment", "1s")
+	contains(t, b.end(0), "1 done")
+	if n := len(times(t, filepath.Join(out, "a.mkv"))); n != 100 {
+		t.Errorf("%d frames", n)
+	}
+}

@@ -1,0 +1,190 @@
+package batch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/internal/e2e"
+)
+
+// An interrupted batch prints how to continue, and continues.
+func TestInterrupted(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(s.String(), func(t *testing.T) {
+			e2e.Start(t, true)
+			in, out, alone := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			intact := untouched(t, in)
+			run(t, 0, in, "-o", alone)
+			b := begin(t, job(in, "-o", out, "--progress", "json")...)
+			b.Says(`"task":"part-0002"`)
+			b.Signal(s)
+			contains(t, b.end(code), "the same command goes on where this one stopped")
+			leftovers, _ := filepath.Glob(filepath.Join(out, ".vidfilter/work/*/*.[0-9]*-*"))
+			// finished
+			leftovers = slices.DeleteFunc(leftovers, func(name string) bool { return strings.HasSuffix(name, ".mp4") })
+			if len(leftovers) > 0 || finishedParts(out) == 0 {
+				t.Errorf("left by halves: %v; finished parts: %d", leftovers, finishedParts(out))
+			}
+			again := begin(t, job(in, "-o", out, "--progress", "json")...)
+			again.end(0)
+			k, done := &killing{t: t, struck: map[string]int{}}, map[string]int{}
+			k.goneOn(b, done)
+			k.goneOn(again, done)
+			same(t, out, contents(t, alone))
+			tidy(t, out)
+			intact()
+		})
+	}
+}
+
+// A batch that waits for another can be interrupted.
+func TestInterruptedWaiting(t *testing.T) {
+	e2e.Start(t, true)
+	in, out := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "out")
+	first := begin(t, job(in, "-o", out)...)
+	first.Says("started")
+	second := begin(t, job(in, "-o", out)...)
+	second.Says("waiting for it")
+	second.Signal(os.Interrupt)
+	second.end(130)
+	first.kill()
+}
+
+// A stalled child is ended and its task repeated, whether it filters or looks for cuts.
+func TestStalled(t *testing.T) {
+	for name, word := range map[string]string{"part": "--part=", "join": "--join\x00", "whole": "--duration=", "plan": "\x00segments\x00"} {
+		t.Run(name, func(t *testing.T) {
+			if name == "join" || name == "whole" {
+				patient(t)
+			}
+			e2e.Start(t, name == "part")
+			in, out, alone := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			args := []string{in, "--stall-timeout", "1s"}
+			if name == "whole" { // is filtered whole
+				args = append(args, "--duration", "3")
+			}
+			run(t, 0, append(args, "-o", alone)...)
+			b := begin(t, job(append(args, "-o", out)...)...)
+			stop(b.child(word))
+			said := b.end(0)
+			contains(t, said, "tried again: a.mp4", "1 done")
+			same(t, out, contents(t, alone))
+			tidy(t, out)
+		})
+	}
+}
+
+func stop(pid int) { _ = syscall.Kill(pid, syscall.SIGSTOP) }
+
+// A job that stalls each time fails with that reason, and the others finish.
+func TestStalledForGood(t *testing.T) {
+	e2e.Start(t, false)
+	in, out, told := folder(t, "a.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
+	b := begin(t, job(in, "-o", out, "--stall-timeout", "1s", "--retries", "0", "--report", told)...)
+	stop(b.child("--part"))
+	b.end(1)
+	_, rows := readReport(t, told)
+	if a := rows["a.mp4"]; a.State != "failed" || !strings.Contains(a.Reason, "no progress for 1s") {
+		t.Errorf("%+v", a)
+	}
+	if rows["short.mp4"].State != "done" {
+		t.Errorf("%+v", rows)
+	}
+	if n := b.processes(); len(n) > 0 {
+		t.Errorf("left: %v", n)
+	}
+	contains(t, run(t, 0, in, "-o", out, "--retry-failed"), "1 done", "1 skipped")
+	tidy(t, out)
+}
+
+// Files that appear in a watched folder are filtered once they are whole.
+func TestWatch(t *testing.T) {
+	e2e.Start(t, true)
+	in, out, alone := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+	told := filepath.Join(t.TempDir(), "r.json")
+	run(t, 0, folder(t, "short.mp4", "sub/b.mkv=b.mkv", "c.mov"), "-o", alone)
+	want := contents(t, alone)
+	halt := guard(t, out, want)
+	b := begin(t, job("--watch", in, "-o", out, "--settle", "600ms", "--report", told)...)
+	b.Says("watching")
+	arrived := func(name string) func() bool { return func() bool { return e2e.Exists(filepath.Join(out, name)) } }
+	b.Until("the file that was there", arrived("short.mp4"))
+
+	e2e.Must(t, os.Mkdir(filepath.Join(in, "sub"), 0o777))
+	slowly(t, filepath.Join(in, "sub/b.mkv"), e2e.Read(t, clip(t, "b.mkv")))
+	if e2e.Exists(filepath.Join(out, "sub/b.mkv")) {
+		t.Error("taken before it had come to rest")
+	}
+	slowly(t, filepath.Join(in, "c.mov.part"), e2e.Read(t, clip(t, "c.mov")))
+	e2e.Must(t, os.Rename(filepath.Join(in, "c.mov.part"), filepath.Join(in, "c.mov")))
+	b.Until("b.mkv", arrived("sub/b.mkv"))
+	b.Until("c.mov", arrived("c.mov"))
+	b.Until("both done", func() bool { return strings.Count(b.Err.String(), "done: ") == 3 })
+	b.Signal(os.Interrupt)
+	said := b.end(130)
+	halt()
+	lacks(t, said, "tried again", "changed meanwhile", "failed")
+	same(t, out, want)
+	_, rows := readReport(t, told)
+	for name := range want {
+		if rows[name].State != "done" || rows[name].Attempts != 1 {
+			t.Errorf("%s: %+v", name, rows[name])
+		}
+	}
+	tidy(t, out)
+}
+
+// slowly writes a file in pieces, with pauses shorter than --settle.
+func slowly(t *testing.T, name string, data []byte) {
+	t.Helper()
+	f, err := os.Create(name)
+	e2e.Must(t, err)
+	defer f.Close()
+	e2e.WriteSlowly(t, f, data, 8, 150*time.Millisecond)
+}
+
+// A watched file that is replaced is filtered again.
+func TestWatchReplaced(t *testing.T) {
+	e2e.Start(t, false)
+	in, out := folder(t, "x.mp4=short.mp4"), filepath.Join(t.TempDir(), "out")
+	alone := filepath.Join(t.TempDir(), "alone")
+	run(t, 0, folder(t, "x.mp4=a.mp4"), "-o", alone)
+	b := begin(t, job("--watch", in, "-o", out, "--settle", "300ms")...)
+	done := func(n int) func() bool {
+		return func() bool { return strings.Count(b.Err.String(), "done: x.mp4") == n }
+	}
+	b.Until("the first", done(1))
+	e2e.Put(t, filepath.Join(in, "x.mp4"), e2e.Read(t, clip(t, "a.mp4")))
+	b.Until("the second", done(2))
+	b.Signal(os.Interrupt)
+	b.end(130)
+	same(t, out, contents(t, alone))
+	tidy(t, out)
+}
+
+// Another run does not do the queued jobs of a killed run unless asked for them.
+func TestOthersLeftAlone(t *testing.T) {
+	e2e.Start(t, false)
+	in, out := folder(t, "long.mp4", "short.mp4", "a.mp4"), filepath.Join(t.TempDir(), "out")
+	b := begin(t, job(filepath.Join(in, "long.mp4"), filepath.Join(in, "a.mp4"), "-o", out)...)
+	b.Until("a finished part", func() bool { return finishedParts(out) > 0 })
+	b.kill()
+	n := finishedParts(out)
+	again := begin(t, job(filepath.Join(in, "short.mp4"), "-o", out, "--progress", "json")...)
+	again.end(0)
+	if got := contents(t, out); len(got) != 1 || finishedParts(out) > n {
+		t.Errorf("outputs %v, parts %d, were %d", got, finishedParts(out), n)
+	}
+	b = begin(t, job(in, "-o", out)...)
+	contains(t, b.end(0), "2 done, 1 skipped")
+	if all := fmt.Sprint(len(contents(t, out))); all != "3" {
+		t.Errorf("%s outputs", all)
+	}
+	tidy(t, out)
+}

@@ -1,0 +1,223 @@
+package fleet
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"vidfilter/internal/e2e"
+)
+
+func example(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("../../../deploy", name))
+	return string(check(t, b, err))
+}
+
+// understood checks that the program knows all options of a command: with --help it does nothing
+// and refuses unknown options.
+func understood(t *testing.T, where string, command []string) {
+	t.Helper()
+	if out, err := exec.Command(e2e.Program, append(slices.Clone(command), "--help")...).CombinedOutput(); err != nil {
+		t.Errorf("%s: vidfilter %s: %v: %s", where, strings.Join(command, " "), err, out)
+	}
+	if len(command) == 0 || !slices.Contains([]string{"serve", "worker", "batch", "jobs"}, command[0]) {
+		t.Errorf("%s: %q is no command for many machines", where, command)
+	}
+}
+
+// The program understands every command line of the examples.
+func TestDeployCommands(t *testing.T) {
+	found := map[string]int{}
+	for _, name := range []string{"README.md", "vidfilter-serve.service", "vidfilter-worker.service", "slurm.sh", "nats.conf"} {
+		for line := range strings.Lines(strings.ReplaceAll(example(t, name), "\\\n#", "")) {
+			line = strings.TrimLeft(strings.TrimSpace(line), "# ")
+			for _, before := range []string{"ExecStart=/usr/local/bin/vidfilter ", "exec vidfilter ", "vidfilter "} {
+				command, ok := strings.CutPrefix(line, before)
+				if ok && strings.Contains(command, "--") {
+					command, _, _ = strings.Cut(command, "#")
+					understood(t, name, strings.Fields(command))
+					found[name]++
+					break
+				}
+			}
+		}
+	}
+	for name, least := range map[string]int{"README.md": 4, "vidfilter-serve.service": 1, "vidfilter-worker.service": 1, "slurm.sh": 1, "nats.conf": 1} {
+		if found[name] < least {
+			t.Errorf("%s: %d commands found, %d expected", name, found[name], least)
+		}
+	}
+}
+
+// manifest is the tested part of a Kubernetes object.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		PodSelector map[string]any `yaml:"podSelector"`
+		Ingress     []struct {
+			From  []map[string]any
+			Ports []struct{ Port int }
+		}
+		Selector map[string]any
+		Ports    []struct{ Port int }
+		Template struct {
+			Metadata struct{ Labels map[string]any }
+			Spec     struct {
+				Containers []struct {
+					Command []string
+					Env     []struct {
+						Name      string
+						ValueFrom struct {
+							Secret struct{ Name, Key string } `yaml:"secretKeyRef"`
+						} `yaml:"valueFrom"`
+					}
+					Ready probe `yaml:"readinessProbe"`
+					Live  probe `yaml:"livenessProbe"`
+					Ports []struct {
+						Port int `yaml:"containerPort"`
+					}
+					VolumeMounts []struct{ Name string } `yaml:"volumeMounts"`
+				}
+				Volumes []struct{ Name string }
+			}
+		}
+		Claims []struct{ Metadata struct{ Name string } } `yaml:"volumeClaimTemplates"`
+	}
+}
+
+type probe struct {
+	Get struct {
+		Path, Scheme string
+		Port         int
+	} `yaml:"httpGet"`
+}
+
+// manifests are the objects of the example, by kind.
+func manifests(t *testing.T) map[string]manifest {
+	t.Helper()
+	all := map[string]manifest{}
+	for d := yaml.NewDecoder(strings.NewReader(example(t, "kubernetes.yaml"))); ; {
+		var m manifest
+		err := d.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		all[m.Kind] = check(t, m, err)
+	}
+}
+
+// The status page has TLS and a token, both from secrets, and the network policy closes all other
+// ports.
+func TestDeployStatus(t *testing.T) {
+	all := manifests(t)
+	queue := all["StatefulSet"]
+	c := queue.Spec.Template.Spec.Containers[0]
+	options := strings.Join(c.Command, " ")
+	for _, o := range []string{"--status-cert /tls/", "--status-key /tls/"} {
+		if !strings.Contains(options, o) {
+			t.Errorf("%s is not in %s", o, options)
+		}
+	}
+	if strings.Contains(options, "--token") || len(c.Env) != 1 || c.Env[0].Name != "VIDFILTER_TOKEN" || c.Env[0].ValueFrom.Secret.Key == "" {
+		t.Errorf("the token: %s, %+v", options, c.Env)
+	}
+	for _, p := range []probe{c.Ready, c.Live} {
+		if p.Get.Scheme != "HTTPS" || p.Get.Path != "/healthz" || p.Get.Port != 8080 {
+			t.Errorf("a probe: %+v", p)
+		}
+	}
+	policy := all["NetworkPolicy"].Spec
+	if !reflect.DeepEqual(policy.PodSelector["matchLabels"], any(queue.Spec.Template.Metadata.Labels)) {
+		t.Errorf("the policy is for %v", policy.PodSelector)
+	}
+	let := map[int]bool{}
+	for _, in := range policy.Ingress {
+		for _, p := range in.Ports {
+			let[p.Port] = len(in.From) > 0
+		}
+	}
+	if len(let) != 2 || !let[4222] || !let[8080] {
+		t.Errorf("let in: %v", let)
+	}
+}
+
+// The objects fit together: labels, ports, volumes and commands.
+func TestDeployKubernetes(t *testing.T) {
+	all := manifests(t)
+	open := map[int]bool{}
+	for _, kind := range []string{"StatefulSet", "Deployment"} {
+		m := all[kind]
+		if labels := m.Spec.Template.Metadata.Labels; len(labels) == 0 || !reflect.DeepEqual(m.Spec.Selector["matchLabels"], any(labels)) {
+			t.Errorf("%s: labels %v, selector %v", kind, labels, m.Spec.Selector)
+		}
+		var volumes, mounts []string
+		for _, v := range m.Spec.Template.Spec.Volumes {
+			volumes = append(volumes, v.Name)
+		}
+		for _, c := range m.Spec.Claims {
+			volumes = append(volumes, c.Metadata.Name)
+		}
+		for _, c := range m.Spec.Template.Spec.Containers {
+			if len(c.Command) < 2 || c.Command[0] != "vidfilter" {
+				t.Fatalf("%s: %q", kind, c.Command)
+			}
+			understood(t, kind, c.Command[1:])
+			for _, v := range c.VolumeMounts {
+				mounts = append(mounts, v.Name)
+			}
+			for _, p := range c.Ports {
+				open[p.Port] = true
+			}
+		}
+		slices.Sort(volumes)
+		slices.Sort(mounts)
+		if len(mounts) == 0 || !slices.Equal(volumes, mounts) {
+			t.Errorf("%s: volumes %q, mounted %q", kind, volumes, mounts)
+		}
+	}
+	if service := all["Service"]; len(service.Spec.Ports) == 0 || !reflect.DeepEqual(service.Spec.Selector, all["StatefulSet"].Spec.Template.Metadata.Labels) {
+		t.Errorf("the service: %+v", service.Spec)
+	}
+	for _, p := range all["Service"].Spec.Ports {
+		if !open[p.Port] {
+			t.Errorf("nothing listens at port %d of the service", p.Port)
+		}
+	}
+}
+
+// tool runs a checker if it is installed.
+func tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("no %s on this machine", name)
+	}
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v: %s", name, err, out)
+	}
+}
+
+func TestDeployShell(t *testing.T) { tool(t, "shellcheck", "../../../deploy/slurm.sh") }
+
+func TestDeployUnits(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"verify", "--man=no", "--recursive-errors=no"}
+	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
+		// The program need not be installed.
+		unit := strings.ReplaceAll(example(t, name), "/usr/local/bin/vidfilter", e2e.Program)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, filepath.Join(dir, name))
+	}
+	tool(t, "systemd-analyze", args...)
+}

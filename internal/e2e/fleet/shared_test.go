@@ -1,0 +1,121 @@
+package fleet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// disk is a folder mounted on two machines under different paths.
+func disk(t *testing.T) (here, there string) {
+	t.Helper()
+	here, there = filepath.Join(t.TempDir(), "here"), filepath.Join(t.TempDir(), "there")
+	if err := os.Mkdir(here, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(here, "tapes"), os.DirFS(madeClips(t))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(here, there); err != nil {
+		t.Fatal(err)
+	}
+	return here, there
+}
+
+func storeStaysEmpty(t *testing.T, s *server) {
+	t.Helper()
+	if names, err := s.engine().Blobs().List(context.Background(), ""); err != nil || len(names) > 0 {
+		t.Errorf("in the store: %q, %v", names, err)
+	}
+}
+
+// With a shared folder only names are sent, and it may be mounted anywhere. Workers finish the
+// jobs of a batch that dies.
+func TestShared(t *testing.T) {
+	e2e.Start(t, false)
+	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0", "--lease", lease)
+	here, there := disk(t)
+	dir := t.TempDir()
+	w := s.worker(dir, "--shared", there)
+	out := filepath.Join(here, "out")
+	b := s.batch(filepath.Join(here, "tapes"), out, "--shared", here)
+	child := w.caught("--part=")
+	storeStaysEmpty(t, s)
+	e2e.Until(t, "both are in the queue", func() bool { return len(jobs(t, s).Jobs) == 2 })
+	b.Kill()
+	_ = syscall.Kill(child, syscall.SIGCONT)
+	w.Says("long.mp4 join: done")
+	w.Says("other.mov join: done")
+	whole(t, out)
+	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here).exit(0); !strings.Contains(said, "2 skipped") {
+		t.Errorf("once more: %s", said)
+	}
+	whole(t, out)
+	storeStaysEmpty(t, s)
+	// It also takes parts of batches whose folders it does not have.
+	in, own := clips(t), filepath.Join(t.TempDir(), "own")
+	s.batch(in, own).exit(0)
+	whole(t, own)
+	if !strings.Contains(w.Said(), "part-0001: done") {
+		t.Errorf("no part of a batch that shares nothing: %s", w.Said())
+	}
+	storeIsEmpty(t, s.engine())
+	w.Signal(syscall.SIGTERM)
+	w.exit(0)
+	noFolders(t, dir)
+}
+
+// A worker frozen while writing the output wakes when another has made it.
+func TestSharedFrozen(t *testing.T) {
+	e2e.Start(t, false)
+	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0", "--lease", lease)
+	here, there := disk(t)
+	out := filepath.Join(here, "out")
+	w := s.worker(t.TempDir(), "--shared", there)
+	b := s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0")
+	child := w.caught("tapes")
+	w.Signal(syscall.SIGSTOP)
+	_ = syscall.Kill(child, syscall.SIGCONT)
+	b.exit(0)
+	same(t, out)
+	e2e.Until(t, "the frozen worker's child is done", func() bool { return !alive(child) })
+	w.Signal(syscall.SIGCONT)
+	w.Says("another worker has done")
+	w.Signal(syscall.SIGTERM)
+	w.exit(0)
+	same(t, out)
+	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0); !strings.Contains(said, "2 skipped") {
+		t.Errorf("once more: %s", said)
+	}
+}
+
+// same checks that only the two outputs are there, finished. They are filtered whole, so their
+// bytes differ from those of parts.
+func same(t *testing.T, out string) {
+	t.Helper()
+	got, err := outputs(out)
+	if err != nil || len(got) != 2 {
+		t.Errorf("outputs: %v, %v", got, err)
+	}
+	isEmpty(t, filepath.Join(out, ".vidfilter", "work"))
+}
+
+// Files that workers cannot reach are refused before any work.
+func TestSharedOutside(t *testing.T) {
+	e2e.Start(t, true)
+	here, there := disk(t)
+	for _, args := range [][]string{
+		{"batch", filepath.Join(there, "tapes"), "-o", filepath.Join(here, "out")},
+		{"batch", filepath.Join(here, "tapes"), "-o", filepath.Join(there, "out")},
+	} {
+		said := run(t, append(args, "--server", "tls://127.0.0.1:1", "--shared", here)...).exit(2)
+		if !strings.Contains(said, "is not below --shared") {
+			t.Error(said)
+		}
+	}
+}

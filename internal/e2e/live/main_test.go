@@ -1,0 +1,229 @@
+// Package live tests the live mode of the built program, with its page in a headless Chromium over
+// the real transport. Without Chromium the tests of the page are skipped.
+package live
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"vidfilter/internal/e2e"
+)
+
+func TestMain(m *testing.M) { e2e.Main(m, 1) }
+
+// browser is the path of Chromium, "" where there is none.
+var browser = func() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}()
+
+// browserFlags give a browser a fake camera and keep it off the network.
+func browserFlags(path string) []chromedp.ExecAllocatorOption {
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800))
+	for _, f := range []string{
+		"disable-quic", "disable-background-networking", "disable-component-update", "use-fake-device-for-media-stream",
+		"use-fake-ui-for-media-stream", "disable-dev-shm-usage",
+	} {
+		o = append(o, chromedp.Flag(f, true))
+	}
+	if os.Geteuid() == 0 {
+		o = append(o, chromedp.NoSandbox)
+	}
+	return o
+}
+
+// serving is a running vidfilter live.
+type serving struct {
+	*e2e.Process
+	t   *testing.T
+	url string // with the token
+}
+
+// serve runs vidfilter live until the test ends.
+func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	return serveIn(t, nil, args...)
+}
+
+// serveIn is serve with variables of the environment.
+func serveIn(t *testing.T, env []string, args ...string) *serving {
+	t.Helper()
+	e2e.Note(t)
+	cmd := exec.Command(e2e.Program, append([]string{"live", "--no-open", "--listen", "127.0.0.1:0", "--device", "cpu"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	s := &serving{Process: e2e.Begin(t, cmd), t: t}
+	t.Cleanup(func() {
+		if code := s.stop(); code != 0 && !s.Killed {
+			t.Errorf("exit code %d: %s", code, s.Err)
+		}
+	})
+	s.Until("address", func() bool { return strings.Contains(s.Out.String(), "\n") })
+	s.url, _, _ = strings.Cut(s.Out.String(), "\n")
+	return s
+}
+
+// stop ends the program by Ctrl-C and returns its exit code.
+func (s *serving) stop() int {
+	s.t.Helper()
+	s.Signal(syscall.SIGINT)
+	return s.Wait()
+}
+
+// page is a tab of the browser.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// look opens an address in a browser of its own. Errors on its console fail the test.
+func look(t *testing.T, url string) *page {
+	t.Helper()
+	p := blank(t, 5*time.Minute)
+	p.navigate(url)
+	return p
+}
+
+// blank returns a browser with an empty tab, closed after the given time.
+func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
+	t.Helper()
+	if browser == "" {
+		t.Skip("needs Chromium")
+	}
+	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
+	ctx, cancel := chromedp.NewContext(ctx)
+	ctx, stop := context.WithTimeout(ctx, most)
+	p := &page{t, ctx}
+	p.do(chromedp.Navigate("about:blank"))
+	messages := chromedp.Console(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			// Some tests cut the connection.
+			if (m.Type == "error" || m.IsException()) && m.Source != "network" && !strings.Contains(m.Text, "WebSocket connection") {
+				t.Errorf("the console: %s", m)
+			}
+		}
+	}()
+	t.Cleanup(func() { stop(); cancel(); end(); <-watched })
+	return p
+}
+
+// tab opens an address in another tab of the same browser.
+func (p *page) tab(url string) *page {
+	p.t.Helper()
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	p.t.Cleanup(cancel)
+	other := &page{p.t, ctx}
+	other.navigate(url)
+	return other
+}
+
+func (p *page) navigate(url string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(url))
+}
+
+func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval returns the value of an expression.
+func eval[T any](p *page, expression string, args ...any) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](fmt.Sprintf(expression, args...)))
+	if err != nil {
+		p.t.Fatalf("%s: %v", fmt.Sprintf(expression, args...), err)
+	}
+	return v
+}
+
+// run evaluates an expression for its side effects.
+func (p *page) run(expression string, args ...any) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(expression, args...)))
+}
+
+// until waits for an expression to be true.
+func (p *page) until(expression string, args ...any) {
+	p.t.Helper()
+	expression = fmt.Sprintf(expression, args...)
+	if p.within(30*time.Second, expression) {
+		return
+	}
+	p.t.Fatalf("never: %s; the page has %s", expression,
+		eval[string](p, `JSON.stringify([document.body.innerText.slice(0, 600), window.vidfilter && {c: vidfilter.connected, d: vidfilter.drawn, s: vidfilter.state}])`))
+}
+
+func (p *page) within(d time.Duration, expression string) bool {
+	return e2e.Within(d, func() bool { return eval[bool](p, "!!(%s)", expression) })
+}
+
+// pixels returns RGBA of a part of a picture: "original", "filtered" or "screen".
+func (p *page) pixels(which string, x, y, w, h int) []byte {
+	p.t.Helper()
+	values := eval[[]int](p, "Array.from(vidfilter.pixels(%q, %d, %d, %d, %d))", which, x, y, w, h)
+	b := make([]byte, len(values))
+	for i, v := range values {
+		b[i] = byte(v)
+	}
+	if len(b) != 4*w*h {
+		p.t.Fatalf("%d bytes of %s", len(b), which)
+	}
+	return b
+}
+
+// drawn waits for n more pictures on the screen.
+func (p *page) drawn(n int) {
+	p.t.Helper()
+	p.until("vidfilter.drawn > %d", eval[int](p, "vidfilter.drawn")+n)
+}
+
+// noise is the mean difference of neighbours in a row, in levels of green.
+func noise(rgba []byte, width int) float64 {
+	sum, n := 0, 0
+	for i := 4; i+1 < len(rgba); i += 4 {
+		if i/4%width == 0 {
+			continue
+		}
+		d := int(rgba[i+1]) - int(rgba[i-3])
+		sum += max(d, -d)
+		n++
+	}
+	return float64(sum) / float64(n)
+}
+
+// mapHosts lets a browser find names on this machine.
+func mapHosts() chromedp.ExecAllocatorOption {
+	return chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1")
+}
+
+// rename puts another host in an address.
+func rename(t *testing.T, address, host string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = host + ":" + u.Port()
+	return u.String()
+}

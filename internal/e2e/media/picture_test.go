@@ -1,0 +1,470 @@
+package media
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// psnr of two runs of samples, in decibels; 100 when they are equal.
+func psnr(a, b []byte) float64 {
+	var sum float64
+	for i := range a {
+		d := float64(a[i]) - float64(b[i])
+		sum += d * d
+	}
+	if sum == 0 {
+		return 100
+	}
+	return 10 * math.Log10(255*255*float64(len(a))/sum)
+}
+
+// Formats without a layout of their own are converted, with a line that names them, to the colours
+// of ffmpeg's conversion.
+func TestConvertedFormats(t *testing.T) {
+	for _, c := range []struct{ pf, codec, ending, as string }{
+		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "rgba"}, {"bgr0", "ffv1", "mkv", "rgba"}, {"pal8", "gif", "gif", "rgba"},
+		{"yuv420p10le", "ffv1", "mkv", "yuv420p"}, {"yuv422p10le", "ffv1", "mkv", "yuv422p"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p"},
+		{"gray", "ffv1", "mkv", "yuv420p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
+		{"yuva420p", "ffv1", "mkv", "yuv420p"}, {"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
+	} {
+		t.Run(c.pf, func(t *testing.T) {
+			e2e.Start(t, c.pf == "yuv420p10le")
+			src := clip(t, "pf-"+c.pf+"."+c.ending, strings.Replace(mild, "64", "96", 1)+"-pix_fmt "+c.pf+" -c:v "+c.codec)
+			out, said := filter(t, src, "mkv", "--encoder ffv1")
+			if strings.Count(said, "is converted to ") != 1 || !strings.Contains(said, "is converted to "+c.as+" ") {
+				t.Errorf("the conversion to %s is not said once: %s", c.as, said)
+			}
+			got, want := raw(t, out, "rgb24"), raw(t, src, "rgb24")
+			if len(got) != len(want) || len(want) == 0 {
+				t.Fatalf("%d bytes instead of %d", len(got), len(want))
+			}
+			// The two convert 8-bit planes to RGB differently: rounding at each step leaves 40 dB,
+			// and another filter for doubled chroma 33.
+			least := 40.0
+			if strings.Contains(c.pf, "41") || strings.Contains(c.pf, "440") {
+				least = 33
+			}
+			if p := psnr(got, want); p < least {
+				t.Errorf("%.1f dB from ffmpeg's conversion", p)
+			}
+		})
+	}
+}
+
+// Colour tags come out as they went in, and untagged stays untagged.
+func TestColourTags(t *testing.T) {
+	for _, c := range []struct{ name, ending, args string }{
+		{"709", "mp4", "-colorspace bt709 -color_primaries bt709 -color_trc bt709 -color_range tv -chroma_sample_location left"},
+		{"601", "mkv", "-colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m -color_range tv -chroma_sample_location topleft"},
+		{"pal", "ts", "-colorspace bt470bg -color_primaries bt470bg -color_trc gamma28"},
+		{"2020", "mp4", "-colorspace bt2020nc -color_primaries bt2020 -color_trc smpte2084 -color_range tv"},
+		{"full", "mp4", "-colorspace bt709 -color_primaries bt709 -color_trc iec61966-2-1 -color_range pc"},
+		{"untagged", "mp4", ""},
+		{"untagged", "mkv", ""},
+	} {
+		for _, to := range []string{"mp4", "mkv", "ts"} {
+			t.Run(c.name+"."+c.ending+"-to-"+to, func(t *testing.T) {
+				e2e.Start(t, false)
+				src := clip(t, "colour-"+c.name+"."+c.ending, pictures+h264+yuv+c.args)
+				out, said := filter(t, src, to, "")
+				a, b := frames(t, src)[0], frames(t, out)[0]
+				show := func(f frame) string {
+					return fmt.Sprint(f.Range, " ", f.Matrix, " ", f.Transfer, " ", f.Primaries, " ", f.Chroma)
+				}
+				x, y := show(a), show(b)
+				if a.Chroma == "left" || a.Chroma == "unspecified" { // H.264's default is left
+					x, y = strings.Replace(x, "unspecified", "left", -1), strings.Replace(y, "unspecified", "left", -1)
+				}
+				if x != y {
+					t.Errorf("%s instead of %s: %s", y, x, said)
+				}
+				if p := psnr(raw(t, out, "yuv420p"), raw(t, src, "yuv420p")); p < 30 { // CRF 18
+					t.Errorf("the picture is %.1f dB from the input", p)
+				}
+			})
+		}
+	}
+}
+
+// Full-range video keeps its brightness and says that it is full range.
+func TestFullRange(t *testing.T) {
+	for _, to := range containers() {
+		t.Run(to, func(t *testing.T) {
+			e2e.Start(t, to == "mp4")
+			src := clip(t, "full.mov", "-f lavfi -i color=white:s=96x64:r=25:d=0.2 -c:v mjpeg -q:v 2 -pix_fmt yuvj420p")
+			out, _ := filter(t, src, to, "")
+			if f := frames(t, out)[0]; f.Range != "pc" {
+				t.Errorf("the range is %q", f.Range)
+			}
+			if y := raw(t, out, "yuvj420p")[0]; y < 253 {
+				t.Errorf("white is %d", y)
+			}
+		})
+	}
+}
+
+// Rotation and aspect ratio come along where the container has a place for them.
+func TestRotationAndAspect(t *testing.T) {
+	for _, to := range containers() {
+		t.Run(to, func(t *testing.T) {
+			e2e.Start(t, to == "mp4")
+			clip(t, "upright.mp4", pictures+bframes+yuv+"-vf setsar=16/11")
+			data, err := os.ReadFile(filepath.Join(e2e.Work, "upright.mp4"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turnTrack(t, data)
+			src := put(t, "rotated.mp4", data)
+			if turned(t, src) == 0 {
+				t.Fatal("the clip is not rotated")
+			}
+			out, said := filter(t, src, to, "")
+			if a, b := probe(t, src).video(t).Aspect, probe(t, out).video(t).Aspect; a != b || a != "16:11" {
+				t.Errorf("aspect %s instead of %s", b, a)
+			}
+			switch a, b := turned(t, src), turned(t, out); {
+			case to == "ts":
+				if strings.Count(said, "the rotation of the picture") != 1 {
+					t.Errorf("the lost rotation is not named once: %s", said)
+				}
+			case to == "mkv":
+				// Matroska's roll, which ffprobe 5.1 does not read; our own reader does.
+				if s := string(run(t, e2e.Program, "info", out)); !strings.Contains(s, "turned by") {
+					t.Errorf("not rotated: %s", s)
+				}
+			case a != b:
+				t.Errorf("turned by %v instead of %v", b, a)
+			}
+		})
+	}
+}
+
+// turnTrack writes a turn by 90 degrees into the matrix of an MP4 file's first track. Versions of
+// ffmpeg differ in how they are told to.
+func turnTrack(t *testing.T, mp4 []byte) {
+	t.Helper()
+	at := bytes.Index(mp4, []byte("tkhd"))
+	if at < 0 || mp4[at+4] != 0 {
+		t.Fatal("no track header, or of another version")
+	}
+	for i, v := range []int32{0, 1 << 16, 0, -1 << 16, 0, 0, 0, 0, 1 << 30} {
+		binary.BigEndian.PutUint32(mp4[at+44+4*i:], uint32(v))
+	}
+}
+
+func turned(t *testing.T, path string) float64 {
+	for _, d := range probe(t, path).video(t).SideData {
+		if r, ok := d["rotation"].(float64); ok {
+			return r
+		}
+	}
+	return 0
+}
+
+// HDR metadata is kept, also when 10 bits become 8, and whether it was in the container or in the
+// pictures.
+func TestHDR(t *testing.T) {
+	for _, from := range []string{"mkv", "ts"} {
+		for _, to := range containers() {
+			t.Run(from+"-to-"+to, func(t *testing.T) {
+				e2e.Start(t, false)
+				src := clip(t, "hdr."+from, pictures+"-pix_fmt yuv420p10le -c:v libx265 -preset ultrafast -x265-params "+
+					"log-level=none:pools=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:max-cll=1000,400:"+
+					"master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)")
+				out, said := filter(t, src, to, "")
+				f := frames(t, out)[0]
+				if f.Transfer != "smpte2084" || f.Matrix != "bt2020nc" || f.Primaries != "bt2020" {
+					t.Errorf("%+v: %s", f, said)
+				}
+				// In the pictures: two SEI messages, of types 137 and 144, which ffprobe 5.1 does
+				// not read.
+				data := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", out, "-c", "copy", "-map", "0:v:0", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "pipe:1")
+				for _, sei := range []string{"\x00\x01\x06\x89\x18\x33\xc2", "\x00\x01\x06\x90\x04\x03\xe8"} {
+					if !bytes.Contains(data, []byte(sei)) {
+						t.Errorf("no SEI %x in the pictures: %s", sei, said)
+					}
+				}
+				if to == "ts" {
+					return
+				}
+				kinds := fmt.Sprint(f.SideData, probe(t, out).video(t).SideData)
+				for _, k := range []string{"max_content:1000", "max_luminance:1000"} {
+					if !strings.Contains(kinds, k) && to != "mov" { // QuickTime: in frames only
+						t.Errorf("no %s in %s: %s", k, kinds, said)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Closed captions travel inside the pictures.
+func TestClosedCaptions(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "captions.h264", pictures+h264+yuv)
+	data, err := os.ReadFile(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A user data SEI of ATSC A/53 with two pairs of bytes, in front of the first picture.
+	nal := []byte{0, 0, 0, 1, 6, 4, 17, 0xb5, 0, 0x31, 'G', 'A', '9', '4', 3, 0xc2, 0xff, 0xfc, 0x94, 0x20, 0xfc, 0x94, 0x2c, 0xff, 0x80}
+	at := strings.Index(string(data), "\x00\x00\x00\x01\x65")
+	if at < 0 {
+		at = strings.Index(string(data), "\x00\x00\x01\x65")
+	}
+	if at < 0 {
+		t.Fatal("no key frame in the clip")
+	}
+	src = put(t, "captioned.h264", append(append(append([]byte{}, data[:at]...), nal...), data[at:]...))
+	if !strings.Contains(fmt.Sprint(frames(t, src)[0].SideData), "Closed Captions") {
+		t.Fatal("the clip has no captions")
+	}
+	out, said := filter(t, src, "mp4", "")
+	if !strings.Contains(fmt.Sprint(frames(t, out)[0].SideData), "Closed Captions") {
+		t.Errorf("the captions are lost: %s", said)
+	}
+}
+
+// Fields are filtered apart and coded as fields, in the order that they had.
+func TestInterlaced(t *testing.T) {
+	for _, c := range []struct{ name, ending, args string }{
+		{"mpeg2-tff", "ts", "-vf setfield=tff -c:v mpeg2video -flags +ilme+ildct -q:v 2 -bf 2"},
+		{"mpeg2-bff", "mkv", "-vf setfield=bff -c:v mpeg2video -flags +ilme+ildct -q:v 2"},
+		{"h264-tff", "mp4", "-vf setfield=tff -c:v libx264 -flags +ilme+ildct -preset veryfast -x264-params log-level=none:tff=1:threads=1"},
+		{"h264-bff", "ts", "-vf setfield=bff -c:v libx264 -flags +ilme+ildct -preset veryfast -x264-params log-level=none:bff=1:threads=1"},
+		{"h264-fake", "mkv", "-c:v libx264 -preset veryfast -x264-params log-level=none:fake-interlaced=1:threads=1"},
+		{"prores-tff", "mov", "-vf setfield=tff -c:v prores_ks -pix_fmt yuv422p10le -flags +ildct"},
+	} {
+		for _, to := range []string{"mp4", "mkv", "ts"} {
+			t.Run(c.name+"-to-"+to, func(t *testing.T) {
+				e2e.Start(t, c.name == "h264-tff" && to == "mp4")
+				src := clip(t, c.name+"."+c.ending, "-f lavfi -i testsrc2=s=96x64:r=50:d=0.8,tinterlace=interleave_top -pix_fmt yuv420p "+c.args)
+				out, said := filter(t, src, to, "-r 1")
+				a, b := frames(t, src), frames(t, out)
+				if len(a) != len(b) {
+					t.Fatalf("%d frames instead of %d: %s", len(b), len(a), said)
+				}
+				for i := range a {
+					if a[i].Interlaced != b[i].Interlaced || a[i].Interlaced == 1 && a[i].Top != b[i].Top {
+						t.Fatalf("frame %d: interlaced %d, top first %d instead of %d, %d: %s", i, b[i].Interlaced, b[i].Top, a[i].Interlaced, a[i].Top, said)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Two fields of different flat colours stay flat: nothing of one gets into the other. Read as
+// progressive, they do mix, so the test can tell.
+func TestFieldsDoNotMix(t *testing.T) {
+	for _, h := range []int{64, 62, 66} {
+		t.Run(fmt.Sprint(h), func(t *testing.T) {
+			e2e.Start(t, h == 64)
+			size := fmt.Sprintf("96x%d", h)
+			src := clip(t, "fields-"+size+".mkv", "-f lavfi -i color=gray:s="+size+":r=25:d=0.2,format=yuv444p,geq=lum=64+48*mod(Y\\,2):cb=128:cr=128 -c:v ffv1")
+			want := raw(t, src, "yuv444p")
+			mixed := func(args string) int {
+				out, _ := filter(t, src, "mkv", "--encoder ffv1 -r 3 --sigma-r 100 "+args)
+				return differing(raw(t, out, "yuv444p"), want, 1)
+			}
+			if n := mixed("--field-order tff"); n > 0 {
+				t.Errorf("%d samples took something from the other field", n)
+			}
+			if mixed("--field-order progressive") == 0 {
+				t.Error("the clip cannot tell fields that mix")
+			}
+			out, said := filter(t, src, "mp4", "--field-order tff --pixel-format yuv420p")
+			if f := frames(t, out)[0]; f.Interlaced != 1 && !strings.Contains(said, "interlaced") {
+				t.Errorf("neither coded as interlaced nor said: %s", said)
+			}
+		})
+	}
+}
+
+// Sizes and formats that change in mid-stream end in one film of the first size.
+func TestFormatChanges(t *testing.T) {
+	for _, ending := range []string{"ts", "h264"} {
+		t.Run(ending, func(t *testing.T) {
+			e2e.Start(t, ending == "ts")
+			var data []byte
+			for i, size := range []string{"96x64", "128x96", "96x64"} {
+				args := fmt.Sprintf("-f lavfi -i testsrc2=s=%s:r=25:d=0.4 %s%s", size, h264, yuv)
+				if ending == "ts" {
+					args += fmt.Sprintf(" -output_ts_offset %g -muxdelay 0", 5+0.4*float64(i))
+				}
+				part, err := os.ReadFile(clip(t, fmt.Sprintf("part-%d.%s", i, ending), args))
+				if err != nil {
+					t.Fatal(err)
+				}
+				data = append(data, part...)
+			}
+			src := put(t, "changes."+ending, data)
+			out, said, code := attempt(t, src, "mp4", "")
+			if code != 6 || !strings.Contains(said, "changes to yuv420p 128x96") || !strings.Contains(said, "format changes: 10") {
+				t.Errorf("exit code %d: %s", code, said)
+			}
+			list := frames(t, out)
+			if len(list) != 30 {
+				t.Errorf("%d frames instead of 30: %s", len(list), said)
+			}
+			for i, f := range list {
+				if f.Width != 96 || f.Height != 64 {
+					t.Fatalf("frame %d is %dx%d", i, f.Width, f.Height)
+				}
+			}
+		})
+	}
+}
+
+// odd is a source of any size; those of lavfi round to even ones.
+func odd(size, duration string) string {
+	var w, h int
+	fmt.Sscanf(size, "%dx%d", &w, &h)
+	return fmt.Sprintf("-f lavfi -i testsrc2=s=%dx%d:r=25:d=%s,format=rgba,crop=%d:%d:0:0:exact=1 ", max(w+w%2, 16), max(h+h%2, 16), duration, w, h)
+}
+
+// Sizes from one pixel to the maximum work, odd ones too.
+func TestSizes(t *testing.T) {
+	for _, size := range []string{"1x1", "2x2", "1x7", "7x1", "35x17", "16384x16", "16x16384"} {
+		for _, pf := range []string{"yuv420p", "yuv422p", "yuv444p"} {
+			if strings.Contains(size, "16384") && pf != "yuv420p" {
+				continue // 4:2:0 has the most corners, and these take long
+			}
+			t.Run(size+"-"+pf, func(t *testing.T) {
+				e2e.Start(t, size == "35x17" && pf == "yuv420p")
+				src := clip(t, size+"-"+pf+".nut", odd(size, "0.12")+"-pix_fmt "+pf+" -c:v rawvideo")
+				for _, args := range []string{"-r 2", "-r 1 --compare side", "-r 1 --compare split"} {
+					// Twice as wide exceeds H.264's limit.
+					if strings.HasPrefix(size, "16384") && strings.Contains(args, "side") {
+						if _, said, code := attempt(t, src, "mkv", args); code != 4 || !strings.Contains(said, "sides are at most 16384") {
+							t.Errorf("exit code %d: %s", code, said)
+						}
+						continue
+					}
+					out, said := filter(t, src, "mkv", args)
+					list := frames(t, out)
+					var w, h int
+					fmt.Sscanf(size, "%dx%d", &w, &h)
+					if strings.Contains(args, "side") {
+						if pf != "yuv444p" {
+							w = (w + 1) / 2 * 2
+						}
+						w *= 2
+					}
+					if len(list) != 3 || list[0].Width != w || list[0].Height != h {
+						t.Errorf("%s: %d frames, %+v: %s", args, len(list), list, said)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Images stay images, with the same content.
+func TestImages(t *testing.T) {
+	for _, c := range []struct{ name, ending, pf, to, want string }{
+		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", ""},
+		{"deep", "png", "rgb48be", "png", "rgb24"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
+		{"rgb", "bmp", "bgr24", "bmp", ""}, {"rgb", "tif", "rgb24", "tif", "rgb24"}, {"rgb", "ppm", "rgb24", "ppm", "rgb24"}, {"photo2", "jpg", "yuvj422p", "png", "rgb24"},
+	} {
+		t.Run(c.name+"."+c.ending+"-to-"+c.to, func(t *testing.T) {
+			e2e.Start(t, c.name == "alpha")
+			source := odd("37x23", "0.04")
+			if c.ending == "jpg" {
+				source += "-vf lutrgb=r=val/2+64:g=val/2+64:b=val/2+64"
+			}
+			if c.name == "alpha" {
+				source += "-vf colorchannelmixer=aa=0.5"
+			}
+			src := clip(t, "image-"+c.name+"."+c.ending, source+" -frames:v 1 -update 1 -pix_fmt "+c.pf)
+			out, said := filter(t, src, c.to, "")
+			s := probe(t, out).video(t)
+			if s.Width != 37 || s.Height != 23 || c.want != "" && s.PixFmt != c.want {
+				t.Errorf("%dx%d %s: %s", s.Width, s.Height, s.PixFmt, said)
+			}
+			pf := "rgb24"
+			if c.name == "alpha" {
+				pf = "rgba"
+			}
+			least := 45.0
+			if c.ending == "jpg" {
+				least = 28 // JPEG anew, or ffmpeg's own way of spreading chroma
+			}
+			if p := psnr(raw(t, out, pf), raw(t, src, pf)); p < least {
+				t.Errorf("%.1f dB from the input", p)
+			}
+		})
+	}
+}
+
+// EXIF orientation is kept in JPEG, becomes a rotation in video, and is reported as lost
+// elsewhere.
+func TestOrientation(t *testing.T) {
+	for orientation := byte(2); orientation <= 8; orientation++ {
+		t.Run(fmt.Sprint(orientation), func(t *testing.T) {
+			e2e.Start(t, orientation == 6)
+			data, err := os.ReadFile(clip(t, "upright.jpg", odd("38x24", "0.04")+"-frames:v 1 -update 1 -pix_fmt yuvj420p"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			segment := []byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+			segment[28] = orientation
+			src := put(t, fmt.Sprintf("turned-%d.jpg", orientation), bytes.Join([][]byte{data[:2], segment, data[2:]}, nil))
+			show := func(path string) string {
+				for _, d := range frames(t, path)[0].SideData {
+					if m, ok := d["displaymatrix"]; ok {
+						return fmt.Sprint(m)
+					}
+				}
+				return ""
+			}
+			if show(src) == "" {
+				t.Fatal("the clip is not turned")
+			}
+			out, said := filter(t, src, "jpg", "")
+			if show(out) != show(src) {
+				t.Errorf("turned by %s instead of %s: %s", show(out), show(src), said)
+			}
+			if _, said := filter(t, src, "png", ""); strings.Count(said, "must be turned") != 1 {
+				t.Errorf("the turn is not named: %s", said)
+			}
+			if out, said = filter(t, src, "mp4", ""); !strings.Contains(fmt.Sprint(probe(t, out).video(t).SideData), "displaymatrix") {
+				t.Errorf("the video is not turned: %s", said)
+			}
+		})
+	}
+}
+
+// Grey video keeps its luma, as full range unless tagged otherwise.
+func TestGray(t *testing.T) {
+	e2e.Start(t, false)
+	for _, c := range []struct{ name, tag, want, as string }{
+		{"untagged", "", "pc", "yuvj420p"}, {"full", "-color_range pc ", "pc", "yuvj420p"}, {"limited", "-color_range tv ", "tv", "yuv420p"},
+	} {
+		src := clip(t, "gray-"+c.name+".mkv", pictures+"-pix_fmt gray "+c.tag+"-c:v ffv1")
+		out, _ := filter(t, src, "mkv", "--crf 0")
+		if v := probe(t, out).video(t); v.Range != c.want || v.PixFmt != c.as {
+			t.Errorf("%s: range %q, %s", c.name, v.Range, v.PixFmt)
+		}
+		const w, h = 96, 64
+		got, want := raw(t, out, c.as), raw(t, src, "gray")
+		if len(want) == 0 || len(got)*2 != len(want)*3 {
+			t.Fatalf("%s: %d bytes for %d", c.name, len(got), len(want))
+		}
+		for n := 0; n*w*h < len(want); n++ {
+			for i, y := range want[n*w*h : (n+1)*w*h] {
+				if is := got[n*w*h*3/2+i]; is != y {
+					t.Fatalf("%s: frame %d, sample %d is %d instead of %d", c.name, n, i, is, y)
+				}
+			}
+		}
+	}
+}

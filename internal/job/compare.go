@@ -1,0 +1,93 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"vidfilter/decode"
+	"vidfilter/internal/hint"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+	"vidfilter/pipeline/quality"
+)
+
+// Clip is a video and the options to open it.
+type Clip struct {
+	Path string
+	opts decode.Options
+}
+
+// CompareVideos measures b against a, frame by frame. Both need the same number of frames, size
+// and layout; their colour metadata is ignored.
+func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		return quality.Score{}, err
+	}
+	defer cpu.Close()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	x, err := decode.Open(ctx, a.Path, pool, a.opts)
+	if err != nil {
+		return quality.Score{}, err
+	}
+	defer x.Close()
+	y, err := decode.Open(ctx, b.Path, pool, b.opts)
+	if err != nil {
+		return quality.Score{}, err
+	}
+	defer y.Close()
+	var sum quality.Accumulator
+	for {
+		more, err := compareNext(ctx, &sum, x, y)
+		if err != nil {
+			return quality.Score{}, err
+		}
+		if !more {
+			return sum.Score(), nil
+		}
+	}
+}
+
+func compareNext(ctx context.Context, sum *quality.Accumulator, x, y *decode.Input) (more bool, err error) {
+	f, ferr := x.Next(ctx)
+	if ferr != nil && ferr != io.EOF {
+		return false, ferr
+	}
+	if f != nil {
+		defer f.Release()
+	}
+	g, gerr := y.Next(ctx)
+	if gerr != nil && gerr != io.EOF {
+		return false, gerr
+	}
+	if g != nil {
+		defer g.Release()
+	}
+	switch {
+	case f == nil && g == nil:
+		return false, nil
+	case f == nil || g == nil:
+		return false, fmt.Errorf("one video ends after %d frames, the other goes on", sum.Frames())
+	}
+	if err := sameKind(f.Format, g.Format); err != nil {
+		return false, err
+	}
+	g.Matrix, g.FullRange = f.Matrix, f.FullRange
+	return true, sum.Add(f, g)
+}
+
+// sameKind refuses pictures whose samples do not correspond.
+func sameKind(f, g pipeline.Format) error {
+	switch {
+	case f.Width != g.Width || f.Height != g.Height:
+		return hint.Wrap(fmt.Errorf("the pictures are %dx%d and %dx%d", f.Width, f.Height, g.Width, g.Height),
+			"compare a video with its filtered version, or bring one to the size of the other: ffmpeg -i B -vf scale="+
+				fmt.Sprintf("%d:%d C.mkv", f.Width, f.Height))
+	case f.Layout != g.Layout:
+		return hint.Wrap(fmt.Errorf("the pictures are %v and %v", f.Layout, g.Layout),
+			"filter again with --pixel-format of the first, or convert one: ffmpeg -i B -pix_fmt FORMAT C.mkv")
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+)
+
+// SegmentOptions are the options of vidfilter segments and vidfilter cut.
+type SegmentOptions struct {
+	Options               // those that select the video
+	length  time.Duration // minimum of a part
+}
+
+const partLength = time.Minute
+
+func NewSegmentOptions() *SegmentOptions {
+	return &SegmentOptions{Options: *NewOptions(), length: partLength}
+}
+
+func (o *SegmentOptions) SegmentsFlags() *pflag.FlagSet {
+	fs, t := o.inputFlags()
+	t.Add(cli.NewValue(&o.length, "TIME", cli.ParseLength), "length", "", "minimum length of a part (default 60)")
+	return fs
+}
+
+func (o *SegmentOptions) CutFlags() *pflag.FlagSet {
+	fs, t := o.inputFlags()
+	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write")
+	t.Add(cli.NewValue(&o.Part, "A:B:N", parsePart), "part", "", "part, as listed by vidfilter segments")
+	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
+	return fs
+}
+
+func (o *SegmentOptions) inputFlags() (*pflag.FlagSet, cli.Table) {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, "Options")
+	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video to read")
+	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
+	t.Add(cli.NewSpecs(&o.Map), "map", "", "streams as in the job")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
+	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
+	return fs, t
+}
+
+func (o *SegmentOptions) decodeOptions() decode.Options {
+	return decode.Options{Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Maps: o.Map, Threads: 1, Part: o.Part}
+}
+
+// SegmentsOf lists the parts into which a file can be cut.
+func SegmentsOf(o *SegmentOptions) (any, error) {
+	if o.Input == "" {
+		return nil, cli.Usagef("vidfilter segments -i FILE", "no input: -i FILE is missing")
+	}
+	return decode.Scan(context.Background(), o.Input, o.decodeOptions(), o.length)
+}
+
+// CutPart copies the packets that a part needs.
+func CutPart(o *SegmentOptions, s cli.Stdio) error {
+	switch {
+	case o.Input == "":
+		return cli.Usagef("vidfilter cut -i FILE", "no input: -i FILE is missing")
+	case o.Output == "" || o.Output == "-":
+		return cli.Usagef("vidfilter cut -i FILE -o OUT.mov --part A:B:N", "no output: -o FILE is missing")
+	case o.Part == nil:
+		return cli.Usagef("vidfilter segments lists parts", "no part: --part A:B:N is missing")
+	case o.Input == "-":
+		return cli.Usagef("save the input to a file first", "cut reads the input twice, and a pipe can be read once")
+	}
+	u := o.OpenUI(s)
+	_, err := cli.Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (cli.Result, error) {
+		return cli.Result{}, cutOut(ctx, o, u, stop)
+	})
+	return err
+}
+
+// cutOut writes MOV, or MP4 for a codec without a MOV tag. Both are read alike.
+func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struct{}) error {
+	ctx, unwatch := untilStop(ctx, stop)
+	defer unwatch()
+	cut, err := decode.OpenCut(ctx, o.Input, o.decodeOptions())
+	if err != nil {
+		return cli.WhyCancelled(ctx, err)
+	}
+	defer cut.Close()
+	policy := encode.Refuse
+	if o.Overwrite {
+		policy = encode.Replace
+	}
+	target, err := encode.OpenTarget(o.Output, policy, []string{o.Input})
+	if err != nil {
+		return err
+	}
+	defer target.Discard()
+	if target.Direct() {
+		return cli.Usagef("name a file", "cut writes to a file")
+	}
+	u.OnAbandon(target.Abandon)
+	err = writeCut(ctx, cut, target.Path(), "mov")
+	var cannot *encode.CutError
+	if errors.As(err, &cannot) {
+		err = writeCut(ctx, cut, target.Path(), "mp4")
+	}
+	if err == nil {
+		err = cut.Check(ctx, target.Path())
+	}
+	if err != nil {
+		return cli.WhyCancelled(ctx, err)
+	}
+	return target.Commit()
+}
+
+func writeCut(ctx context.Context, cut *decode.Cut, path, format string) error {
+	in := cut.Input()
+	out, err := encode.Create("file:"+path, encode.Template{
+		Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Part: true,
+		Tag: func(int64) (key, value string) { return decode.CutTag, cut.Tag() },
+	}, encode.Options{Format: format})
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := out.BeginCopy(cut.First()); err != nil {
+		return err
+	}
+	if err := cut.Copy(ctx, out.WriteVideo); err != nil {
+		return err
+	}
+	return out.Finish(ctx)
+}

@@ -1,0 +1,114 @@
+package job
+
+import (
+	"fmt"
+	"time"
+
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// OpenBackend opens the device of --device. auto falls back to the CPU, and reports it.
+func (o *Options) OpenBackend(u *cli.UI) (kernels.Backend, error) {
+	if o.System != nil {
+		return o.openSystem(u)
+	}
+	if o.Join == "" && o.Device.Kind != "cpu" {
+		b, err := o.openGPU(u)
+		if err == nil {
+			u.Debug("filtering on " + b.Name())
+			b.Warm(o.Params) // while the input is opened
+			return b, nil
+		}
+		if o.Device.Kind == "cuda" {
+			return nil, o.otherwise(err)
+		}
+		u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", err))
+	}
+	cpu, err := kernels.NewCPU(o.Threads, "")
+	if err != nil {
+		return nil, err
+	}
+	u.Debug("filtering on " + cpu.Name())
+	return cpu, nil
+}
+
+// openGPU opens GPUs that support the parameters.
+func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
+	b, err := gpu.Open(o.gpuOptions(u))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Can(o.Params); err != nil {
+		_ = b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (o *Options) gpuOptions(u *cli.UI) gpu.Options {
+	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Verbose: u.Debugf}
+}
+
+// otherwise adds advice to the error of a device in a job.
+func (o *Options) otherwise(err error) error {
+	if o.System == nil {
+		return onlyCPU(err)
+	}
+	return hint.Add(err, fmt.Sprintf("%s runs on a GPU; choose a system of the CPU: %s", o.System.Name(), SystemList))
+}
+
+// onlyCPU advises to filter on the CPU.
+func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on the CPU") }
+
+// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, but
+// few compared with those in the decoder and encoder.
+const framesInFlight = 4
+
+// inFlight returns how many frames of a size may wait for the encoder. By default they take at
+// most an eighth of the free memory.
+func (o *Options) inFlight(width, height int) int {
+	if o.FramesInFlight > 0 {
+		return o.FramesInFlight
+	}
+	const bytes = 3 // at most, per pixel
+	room := pipeline.FreeMemory() / 8 / (bytes*int64(width)*int64(height) + 1)
+	return int(min(max(room, 1), framesInFlight))
+}
+
+// gpuStats returns the times of the GPUs, or false on the CPU.
+func (j *job) gpuStats() (gpu.Stats, bool) {
+	b, ok := j.backend.(*gpu.Backend)
+	if !ok {
+		return gpu.Stats{}, false
+	}
+	return b.Stats(), true
+}
+
+func (j *job) gpuTimes() *cli.GPUTimes {
+	s, ok := j.gpuStats()
+	if !ok {
+		return nil
+	}
+	in, kernel, out := s.PerFrame()
+	return &cli.GPUTimes{CopyIn: in, Kernel: kernel, CopyOut: out, Overlap: s.Overlap()}
+}
+
+// tellGPU reports GPU times with --verbose.
+func (j *job) tellGPU() {
+	s, ok := j.gpuStats()
+	if !ok || s.Frames == 0 {
+		return
+	}
+	in, kernel, out := s.PerFrame()
+	j.ui.Debugf("cold start: %v", j.backend.(*gpu.Backend).ColdStart())
+	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
+		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
+}

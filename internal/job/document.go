@@ -1,0 +1,56 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"vidfilter/encode"
+)
+
+// Document is the file of a report or drawing; nil if none was requested.
+type Document struct{ target *encode.Target }
+
+// OpenDocument checks that a file can be written before any work is done. The file must not be
+// one of inputs.
+func OpenDocument(name string, inputs []string) (*Document, error) {
+	if name == "" {
+		return nil, nil
+	}
+	t, err := encode.OpenTarget(filepath.Clean(name), encode.Replace, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return &Document{t}, nil
+}
+
+func (d *Document) Write(write func(io.Writer) error) error {
+	if d == nil {
+		return nil
+	}
+	return WriteTarget(d.target, write)
+}
+
+// WriteTarget writes a file and gives it the target's name. After an error the caller discards
+// the target.
+func WriteTarget(t *encode.Target, write func(io.Writer) error) error {
+	f, err := os.OpenFile(t.Path(), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+	}
+	err = write(f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return t.Commit()
+}
+
+func (d *Document) Discard() {
+	if d != nil {
+		_ = d.target.Discard()
+	}
+}

@@ -1,0 +1,47 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"vidfilter/batch/queue/jetstream"
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+)
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("x"), 1},
+		{context.Canceled, 1},
+		{cli.Usagef("hint", "x"), 2},
+		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},
+		{fmt.Errorf("decode: %w", decode.ErrUnreadable), 3},
+		{fmt.Errorf("encode: %w", encode.ErrOutput), 4},
+		{fmt.Errorf("write: %w", syscall.EPIPE), 4},
+		{fmt.Errorf("info: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}), 4},
+		{fmt.Errorf("info: %w", &fs.PathError{Op: "read", Path: "/dev/stdin", Err: syscall.EIO}), 1},
+		{fmt.Errorf("gpu: %w", gpu.ErrDevice), 5},
+		{fmt.Errorf("check: %w", encode.ErrDamaged), 6},
+		{fmt.Errorf("check: %w: %w", decode.ErrUnreadable, encode.ErrDamaged), 6},
+		{fmt.Errorf("worker: %w", new(jetstream.Error)), 7},
+		{cli.Interruption{Signal: syscall.SIGINT}, 130},
+		{cli.Interruption{Signal: syscall.SIGTERM}, 143},
+		{cli.Interruption{Signal: syscall.SIGHUP}, 143},
+		{fmt.Errorf("%w: %w", encode.ErrOutput, cli.Interruption{Signal: syscall.SIGINT}), 130},
+	}
+	for _, test := range tests {
+		if got := ExitCode(test.err); got != test.want {
+			t.Errorf("exitCode(%v) = %d, want %d", test.err, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/internal/cli"
+	"vidfilter/kernels"
+	"vidfilter/live"
+)
+
+func (o *Options) filterFlags(t cli.Table) {
+	o.PictureFlags(t)
+	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered")
+}
+
+// PictureFlags are the options of the picture, for jobs and live.
+func (o *Options) PictureFlags(t cli.Table) {
+	for _, opt := range kernels.Options() {
+		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
+		t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
+	}
+	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
+}
+
+var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME"}
+
+// withFilterOption returns the parameters with one option set.
+func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params, error) {
+	p := o.Params
+	if opt.Kind == kernels.Name {
+		if opt.Set(&p, s) != nil {
+			return p, cli.UnknownName(opt.Names, s)
+		}
+		return p, nil
+	}
+	x, err := cli.Number(s)
+	if err != nil {
+		x = math.NaN() // Set's error names the valid values
+	}
+	switch err = opt.Set(&p, x); {
+	case err == nil:
+	case opt.Short == "r" && frameRate.MatchString(s):
+		err = cli.Usagef("in vidfilter -r is the radius; the frame rate is always the input's", "%v", err)
+	case opt.Help != "":
+		err = cli.Usagef(opt.Help, "%v", err)
+	}
+	return p, err
+}
+
+// CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
+// The environment may hold those of any filter.
+func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		opt, some := kernels.OptionNamed(f.Name)
+		if _, ok := opt.In(o.Params.Filter); !some || ok || cli.FromEnvironment(f) || err != nil {
+			return
+		}
+		of := opt.Filters()[0]
+		hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(filterFlags(o.Params.Filter), ", "))
+		switch {
+		case of == kernels.Recursive && o.System == nil:
+			hint = "add --filter recursive"
+		case of == kernels.Recursive:
+			hint = "leave it out, or choose another system: " + SystemList
+		}
+		err = cli.Usagef(hint, "%s is an option of the %s filter, and this is the %s one", cli.FlagName(f), of, o.Params.Filter)
+	})
+	if err != nil {
+		return err
+	}
+	o.Params = o.Params.WithDefaults()
+	if err := o.Params.Validate(); err != nil {
+		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
+	}
+	return nil
+}
+
+// filterFlags lists the options that a filter shares with some others, or has alone.
+func filterFlags(filter kernels.Filter) (all []string) {
+	for _, opt := range kernels.Options() {
+		if _, ok := opt.Domains[filter]; ok {
+			all = append(all, "--"+opt.Name)
+		}
+	}
+	return all
+}

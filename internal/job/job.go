@@ -1,0 +1,379 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
+	"vidfilter/gpu"
+	"vidfilter/internal/av"
+	"vidfilter/internal/cli"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// job is one run of the main command. close frees its parts in reverse order of use.
+type job struct {
+	o       *Options
+	ui      *cli.UI
+	stop    <-chan struct{}
+	backend kernels.Backend
+	target  *encode.Target // nil if nothing is written
+	frames  *pipeline.Pool // for decoders
+	results *pipeline.Pool // for the filter
+	halves  *pipeline.Pool // for --compare
+
+	inFlight int // frames that may wait for the encoder
+
+	in      *decode.Input
+	out     *encode.Output
+	unwatch func() // ends untilStop
+	meters  pipeline.Meters
+	copied  atomic.Int64 // frames copied from parts
+	written atomic.Bool  // every frame is in the output
+	started time.Time
+}
+
+// Run filters a file. The output gets its name once it is complete. Closing stop ends it early
+// and cleanly.
+func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.Result, error) {
+	j := &job{o: o, ui: u, stop: stop, started: time.Now()}
+	defer j.close()
+	LogTo(u)
+	if err := j.open(ctx); err != nil {
+		return j.result(), j.explain(err)
+	}
+	work := j.run
+	if o.Join != "" {
+		work = j.join
+	}
+	err := work(ctx)
+	if j.stopped() && (o.Join != "" || o.Part != nil) {
+		err = cli.Interruption{} // a partial result is of no use
+	}
+	res := j.result()
+	if err != nil {
+		return res, j.explain(err)
+	}
+	return j.keep(ctx, res)
+}
+
+// QuietLibraries hides FFmpeg's own messages.
+func QuietLibraries() { av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {}) }
+
+// LogTo shows FFmpeg's own messages with --verbose.
+func LogTo(u *cli.UI) {
+	av.SetLog(astiav.LogLevelWarning, func(_ astiav.LogLevel, line string) { u.Debug("ffmpeg: " + line) })
+}
+
+func (j *job) close() {
+	if j.out != nil {
+		j.out.Close()
+	}
+	if j.in != nil {
+		j.in.Close()
+	}
+	if j.unwatch != nil {
+		j.unwatch()
+	}
+	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
+		if p != nil {
+			p.Close()
+		}
+	}
+	if j.backend != nil {
+		_ = j.backend.Close()
+	}
+	if j.target != nil {
+		if err := j.target.Discard(); err != nil {
+			j.ui.Warn(err.Error())
+		}
+	}
+}
+
+func (j *job) open(ctx context.Context) (err error) {
+	if j.backend, err = j.o.OpenBackend(j.ui); err != nil {
+		return err
+	}
+	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
+	watched, unwatch := untilStop(ctx, j.stop)
+	j.unwatch = unwatch
+	if j.in, err = decode.Open(watched, j.o.Input, j.frames, j.o.DecodeOptions(j.ui)); err != nil {
+		if j.stopped() {
+			return cli.Interruption{} // there is nothing to keep
+		}
+		return err
+	}
+	path := "-"
+	if j.o.Format != "null" {
+		inputs, err := j.inputs()
+		if err != nil {
+			return err
+		}
+		if j.target, err = encode.OpenTarget(j.o.Output, j.o.OverwritePolicy(j.ui, j.stop), inputs); err != nil {
+			return err
+		}
+		path = j.target.Path()
+		j.ui.OnAbandon(j.target.Abandon)
+	}
+	url := "file:" + path
+	if path == "-" {
+		url = "pipe:1"
+	}
+	if j.out, err = encode.Create(url, j.template(), j.o.encodeOptions(j.ui.Warnf)); err != nil {
+		return err
+	}
+	j.in.OnPacket(j.out.WritePacket)
+	width, height := j.outputSize()
+	return j.out.Fits(width, height)
+}
+
+// outputSize is the size that the encoder gets, as far as the input's header says.
+func (j *job) outputSize() (width, height int) {
+	v := j.in.Video().CodecParameters()
+	width, height = v.Width(), v.Height()
+	if j.o.Compare == "side" {
+		width *= 2
+	}
+	return width, height
+}
+
+func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
+	orders := map[string]decode.FieldOrder{
+		"progressive": decode.Progressive, "tff": decode.TopFieldFirst, "bff": decode.BottomFieldFirst,
+	}
+	return decode.Options{
+		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
+		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
+		Part: o.Part, Track: o.Join != "",
+		KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.Warnf,
+	}
+}
+
+func (o *Options) encodeOptions(warn func(string, ...any)) encode.Options {
+	return encode.Options{
+		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
+		GOP: o.GOP, Params: o.X264Params, PixelFormat: o.PixelFormat, Threads: o.Threads,
+		Software: "vidfilter " + cli.Version(), Warn: warn,
+	}
+}
+
+func (j *job) template() encode.Template {
+	start, end := j.in.Part()
+	return encode.Template{
+		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
+		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
+		Part: j.o.Part != nil, Tag: j.partTag,
+	}
+}
+
+// openPools makes the pools behind the filter, with room for the frames it keeps, so that it
+// never waits for itself.
+func (j *job) openPools() {
+	v := j.in.Video().CodecParameters()
+	j.inFlight = j.o.inFlight(v.Width(), v.Height())
+	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held())
+	j.halves = pipeline.NewPool(j.backend, j.inFlight)
+}
+
+func (j *job) filter() (pipeline.Filter, error) {
+	j.openPools()
+	f, err := j.backend.Filter(j.o.Params, j.results)
+	if err != nil {
+		return nil, err
+	}
+	switch j.o.Compare {
+	case "side":
+		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
+	case "split":
+		return pipeline.Compare(f, pipeline.CompareSplit, j.halves), nil
+	}
+	return f, nil
+}
+
+func (j *job) run(ctx context.Context) error {
+	f, err := j.filter()
+	if err != nil {
+		return err
+	}
+	defer j.ui.Track(j.snapshot)()
+	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
+		Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters,
+	})
+	j.tellGPU()
+	switch {
+	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
+		return cli.Interruption{} // there is nothing to keep
+	case errors.Is(err, gpu.ErrDevice):
+		return j.o.otherwise(err)
+	}
+	j.written.Store(err == nil && !j.stopped())
+	return err
+}
+
+// untilStop returns a context that ends with stop, and with it a read from a silent pipe. Frames
+// read by then are still returned.
+func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, unwatch func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-stop:
+			cancel(cli.Interruption{})
+		case <-quit:
+		}
+	})
+	return ctx, func() {
+		close(quit)
+		wg.Wait()
+		cancel(nil)
+	}
+}
+
+func (j *job) stopped() bool {
+	select {
+	case <-j.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func (j *job) snapshot() cli.Snapshot {
+	total, length := j.in.Estimate()
+	if j.written.Load() { // the header may promise another number
+		total, length = j.frameCount(), j.out.Time()
+	}
+	return cli.Snapshot{
+		GPU:    j.gpuTimes(),
+		Frames: j.frameCount(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
+		DecodeBusy: j.meters.Decode.Busy(), FilterBusy: j.meters.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
+	}
+}
+
+// explain replaces the temporary name in an error by the real one.
+func (j *job) explain(err error) error {
+	if j.target == nil {
+		return err
+	}
+	return j.target.Explain(err)
+}
+
+func (j *job) result() cli.Result {
+	res := cli.Result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped()}
+	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
+		res.InBytes = st.Size()
+	}
+	if j.in != nil {
+		res.Damage = j.in.Damage().Counts()
+	}
+	if j.out != nil {
+		res.OutBytes, res.OutDuration = j.out.Bytes(), j.out.Time()
+		maps.Copy(res.Damage, j.out.Damage())
+	}
+	return res
+}
+
+// keep checks the finished file and names it. A file that fails its check is kept under another
+// name.
+func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
+	if n := j.in.Copied + j.in.Converted; n > 0 {
+		j.ui.Debugf("%d frames were copied and %d converted before the filter", j.in.Copied, j.in.Converted)
+	}
+	if res.NotKept = j.out.NotKept(j.in.Extras()); len(res.NotKept) > 0 && j.o.Part == nil {
+		j.ui.Warn("not kept: " + strings.Join(res.NotKept, ", "))
+	}
+	var faults []error
+	if j.target != nil && !j.target.Direct() && formats.Of(j.o.Format).Video() {
+		err := j.out.Verify()
+		if err != nil && (j.o.Part != nil || j.o.Join != "") {
+			return res, unfit{err}
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+		res.Verified, res.Unverified = err == nil, err != nil
+	}
+	if j.target != nil {
+		if err := j.name(&res); err != nil {
+			return res, err
+		}
+	}
+	res.Kept = !res.Interrupted || res.Output != ""
+	if len(res.Damage) > 0 {
+		faults = append(faults, damaged{j.o.Input})
+	}
+	if j.o.Stats && !res.Interrupted {
+		j.measure(ctx, &res)
+	}
+	res.Elapsed = time.Since(j.started)
+	return res, j.explainAll(faults)
+}
+
+// name gives the output its name. One that is interrupted or failed its check replaces nothing.
+func (j *job) name(res *cli.Result) (err error) {
+	as := j.o.Output
+	switch {
+	case res.Unverified:
+		as, err = j.target.Keep("unverified")
+	case res.Interrupted:
+		as, err = j.target.Keep("interrupted")
+	default:
+		err = j.target.Commit()
+	}
+	if err != nil {
+		return err
+	}
+	res.Output = as
+	if as != j.o.Output {
+		res.Spared = j.o.Output
+	}
+	if st, err := os.Stat(as); err == nil && st.Mode().IsRegular() {
+		res.OutBytes = st.Size()
+	}
+	return nil
+}
+
+// damaged is the error of a job that salvaged a damaged input.
+type damaged struct{ input string }
+
+func (d damaged) Error() string {
+	return d.input + " is damaged; everything that could be read is in the output"
+}
+func (d damaged) Unwrap() error { return encode.ErrDamaged }
+
+// explainAll joins errors on one line.
+func (j *job) explainAll(faults []error) error {
+	var all error
+	for _, f := range faults {
+		if all == nil {
+			all = j.explain(f)
+			continue
+		}
+		all = fmt.Errorf("%w; %w", all, j.explain(f))
+	}
+	return all
+}
+
+func (j *job) measure(ctx context.Context, res *cli.Result) {
+	o := j.o.DecodeOptions(j.ui)
+	o.Warn = nil
+	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{res.Output, decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
+	if err != nil {
+		j.ui.Warn("cannot measure PSNR and SSIM", "error", err)
+		return
+	}
+	res.PSNR, res.SSIM, res.HasStats = score.PSNR(), score.SSIM, true
+}

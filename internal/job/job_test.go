@@ -1,0 +1,63 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+)
+
+// An output that failed its check, or is short, replaces nothing; one that is neither does.
+func TestNameOfOutput(t *testing.T) {
+	for _, c := range []struct {
+		res  cli.Result
+		want string
+	}{
+		{cli.Result{Verified: true}, "out.mp4"},
+		{cli.Result{Interrupted: true}, "out.interrupted.mp4"},
+		{cli.Result{Unverified: true}, "out.unverified.mp4"},
+		{cli.Result{Unverified: true, Interrupted: true}, "out.unverified.mp4"},
+	} {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("out.mp4", []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		target, err := encode.OpenTarget("out.mp4", encode.Replace, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target.Path(), []byte("fresh"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j := &job{o: &Options{Output: "out.mp4"}, target: target}
+		if err := j.name(&c.res); err != nil {
+			t.Fatal(err)
+		}
+		spared := ""
+		if c.want != "out.mp4" {
+			spared = "out.mp4"
+		}
+		if c.res.Output != c.want || c.res.Spared != spared || c.res.OutBytes != 5 {
+			t.Errorf("%+v, want %s", c.res, c.want)
+		}
+		old, _ := os.ReadFile("out.mp4")
+		now, _ := os.ReadFile(filepath.Clean(c.want))
+		if string(now) != "fresh" || spared != "" && string(old) != "old" {
+			t.Errorf("%s: %q beside %q", c.want, now, old)
+		}
+	}
+}
+
+func TestOverwritePolicy(t *testing.T) {
+	u := new(Options).OpenUI(cli.Stdio{})
+	if err := (&Options{Overwrite: true}).OverwritePolicy(u, nil)("x"); err != nil {
+		t.Error("-y: ", err)
+	}
+	for name, o := range map[string]*Options{"no flag": {}, "-n": {NoOverwrite: true}} {
+		if o.OverwritePolicy(u, nil)("x") == nil {
+			t.Errorf("%s: replaced where nobody can be asked", name)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/asticode/go-astiav"
+	"github.com/spf13/pflag"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
+	"vidfilter/internal/cli"
+)
+
+func parsePart(s string) (*decode.Range, error) {
+	r, err := decode.ParseRange(s)
+	if err != nil {
+		return nil, cli.Usagef("vidfilter segments lists parts, as START:END:FRAMES", "%v", err)
+	}
+	return &r, nil
+}
+
+// checkPart refuses options that are about a whole video beside --part and --join.
+func (o *Options) checkPart(fs *pflag.FlagSet) error {
+	name := "part"
+	switch {
+	case o.Part == nil && o.Join == "":
+		return nil
+	case o.Part != nil && o.Join != "":
+		return cli.Usagef("give one of them", "--part and --join exclude each other")
+	case o.Join != "":
+		name = "join"
+	}
+	for _, other := range []string{"start", "duration", "frames", "compare", "stats"} {
+		if f := fs.Lookup(other); f.Changed && f.Value.String() != "false" {
+			return cli.Usagef("give one of them", "--%s and --%s exclude each other", name, other)
+		}
+	}
+	switch {
+	case o.Input == "-":
+		return cli.Usagef("save the input to a file first", "--%s needs a file to read", name)
+	case decode.Refers(o.InputFormat): // a worker may lack the files that a part refers to
+		return cli.Usagef("filter it whole", "--input-format %s: such a file names others, and --%s takes one by itself", o.InputFormat, name)
+	case !encode.CodecOf(o.Encoder).Joins():
+		return cli.Usagef("leave --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
+	case o.Part != nil && !formats.Of(o.Format).Parts:
+		return cli.Usagef("name it .mp4", "a part is MP4, and --part can write nothing else")
+	case o.Join != "" && !formats.Of(o.Format).Video():
+		return cli.Usagef("mp4, mov, mkv and ts hold parts", "--join writes a video")
+	}
+	return nil
+}
+
+// unfit is the error of a part or joined file that failed its check. It is not kept, since it
+// can be made again.
+type unfit struct{ err error }
+
+func (u unfit) Error() string { return u.err.Error() }
+
+// inputs are all files that the job reads. The output must not be one of them.
+func (j *job) inputs() ([]string, error) {
+	if j.o.Join == "" {
+		return []string{j.o.Input}, nil
+	}
+	parts, err := decode.ListParts(j.o.Join)
+	return append(parts, j.o.Input, j.o.Join), err
+}
+
+// partTag records the place of a part.
+func (j *job) partTag(first int64) (key, value string) {
+	return encode.PartTag, fmt.Sprintf("%d %s", first, j.in.Video().TimeBase())
+}
+
+// frameCount returns the frames written so far.
+func (j *job) frameCount() int64 { return j.meters.Encode.Frames() + j.copied.Load() }
+
+// join writes the video of filtered parts with everything else that the input holds. It follows
+// the input's video packets without decoding them, to keep the order of streams and to notice
+// missing frames. Begin asks the encoder to code the first frame, so that headers are those of
+// an ordinary job. x264's output depends on its threads, so equal parts need equal --threads.
+func (j *job) join(ctx context.Context) error {
+	parts, err := decode.OpenParts(j.o.Join, encode.PartTag, j.in.Video().TimeBase())
+	if err != nil {
+		return err
+	}
+	defer parts.Close()
+	defer j.ui.Track(j.snapshot)()
+	first, err := j.in.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if at := parts.First(); at != first.PTS {
+		err = &encode.PartsError{What: fmt.Sprintf("the parts begin at %d, the source at %d", at, first.PTS)}
+	} else {
+		err = j.out.Begin(first, parts.AVCC())
+	}
+	first.Release()
+	for err == nil {
+		var p *astiav.Packet
+		switch p, err = parts.Next(); err {
+		case nil:
+			err = j.place(ctx, p)
+		case io.EOF:
+			return j.endJoin(ctx)
+		}
+	}
+	return err
+}
+
+// place writes a packet of a part after other packets that are due.
+func (j *job) place(ctx context.Context, p *astiav.Packet) error {
+	if j.stopped() {
+		return cli.Interruption{}
+	}
+	duration, err := j.in.Follow(ctx, p.Pts())
+	if err != nil {
+		return err
+	}
+	p.SetDuration(duration)
+	if err := j.out.WriteVideo(p); err != nil {
+		return err
+	}
+	j.copied.Add(1)
+	return nil
+}
+
+func (j *job) endJoin(ctx context.Context) error {
+	if err := j.in.Rest(ctx); err != io.EOF {
+		return err
+	}
+	err := j.out.Finish(ctx)
+	j.written.Store(err == nil)
+	return err
+}

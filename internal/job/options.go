@@ -1,0 +1,218 @@
+package job
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+	"vidfilter/kernels"
+)
+
+// Options are those of one job. They are checked against each other and by the encoder, except
+// for stream specifiers, which need the input.
+type Options struct {
+	Input, Output string // "-" is a pipe
+	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
+	Format        string // as OutputFormat returns it
+
+	Params kernels.Params
+	System System // filters; nil: the program chooses
+
+	Device         Device
+	Threads        int // 0: all cores
+	Streams        int // of each GPU; 0: the program chooses
+	FramesInFlight int // 0: the program chooses
+
+	Encoder     string
+	CRF         float64 // used if Bitrate is 0; -1: the encoder chooses
+	Bitrate     int64   // bits per second; 0: CRF is used
+	Preset      string
+	Tune        string
+	GOP         int // maximum distance of key frames; 0: the encoder chooses
+	X264Params  encode.X264Params
+	PixelFormat string // "" keeps the input's
+
+	NoAudio, NoSubs bool
+	Map             []string // stream specifiers as typed, [-][0:]SPEC[?]; empty: all
+
+	Part *decode.Range // nil: all
+	Join string        // a list of parts; "" codes the video anew
+
+	Start    time.Duration
+	Duration time.Duration // 0: to the end
+	Frames   int64         // 0: to the end
+
+	FieldOrder   string // auto, progressive, tff, bff
+	Compare      string // "", side, split
+	Stats        bool
+	MaxErrorRate float64 // 0 to 1
+	MaxPixels    int64
+	AllowNetwork bool
+
+	Overwrite, NoOverwrite bool
+	Progress               string // auto, bar, plain, json, none
+	Quiet, Verbose         bool
+}
+
+// Device is the value of --device.
+type Device struct {
+	Kind    string // auto, cpu, cuda
+	Indexes []int  // of GPUs that share the work; nil: the first usable one
+	All     bool   // all usable GPUs
+}
+
+func NewOptions() *Options {
+	return &Options{
+		Params:       kernels.NewParams(),
+		Device:       Device{Kind: "auto"},
+		Encoder:      DefaultCodec.Name,
+		CRF:          DefaultCodec.CRF,
+		Preset:       DefaultCodec.Preset,
+		FieldOrder:   "auto",
+		MaxErrorRate: 0.66,
+		MaxPixels:    decode.DefaultMaxPixels(),
+		Progress:     "auto",
+	}
+}
+
+// Parse reads arguments and environment; arguments win. With an error it returns the options
+// read so far, which say how to report it.
+func Parse(args, env []string) (*Options, error) {
+	o := NewOptions()
+	fs := o.Flags()
+	err := cli.ParseArguments(fs, args, optionsHelp)
+	switch {
+	case err == nil && fs.NArg() > 0:
+		err = cli.Usagef("files follow options: vidfilter -i in.mp4 -o out.mp4", "unexpected argument %q", fs.Arg(0))
+	case err == nil:
+		err = o.Complete(fs, env)
+	}
+	if err != nil && cli.WantsJSON(args, env) {
+		o.Progress = "json"
+	}
+	return o, err
+}
+
+// Complete sets options from the environment where arguments do not, and checks them. Every
+// error is a cli.UsageError.
+func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
+	if err := cli.ApplyEnvironment(fs, env); err != nil {
+		return err
+	}
+	return o.Resolve(fs)
+}
+
+// Resolve checks options against each other and derives defaults. fs has the flags that were
+// given.
+func (o *Options) Resolve(fs *pflag.FlagSet) error {
+	if o.System != nil {
+		if err := o.adaptToSystem(fs); err != nil {
+			return err
+		}
+	}
+	if err := o.CheckFilter(fs); err != nil {
+		return err
+	}
+	if o.System != nil {
+		if err := o.checkSystemDoes(); err != nil {
+			return err
+		}
+	}
+	codec := encode.CodecOf(o.Encoder)
+	if !fs.Changed("preset") {
+		o.Preset = codec.Preset
+	}
+	if !fs.Changed("crf") {
+		o.CRF = codec.CRF
+	}
+	for _, check := range []func() error{
+		func() error { return o.checkExclusive(fs) },
+		o.checkFiles,
+		o.checkStats,
+		func() error { return o.checkPart(fs) },
+		func() error { return o.checkNames(fs, codec) },
+		o.checkEncoder,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkExclusive(fs *pflag.FlagSet) error {
+	switch {
+	case o.Overwrite && o.NoOverwrite:
+		return cli.Usagef("give one of them", "-y (--overwrite) and -n (--no-overwrite) exclude each other")
+	case o.Quiet && o.Verbose:
+		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
+	case fs.Changed("crf") && fs.Changed("bitrate"):
+		return cli.Usagef("--crf keeps the quality constant, --bitrate the size: give one of them",
+			"--crf and --bitrate exclude each other")
+	}
+	return nil
+}
+
+func (o *Options) checkFiles() (err error) {
+	if o.Input == "" {
+		return cli.Usagef("vidfilter -i in.mp4 -o out.mp4; for all options: "+optionsHelp, "no input: -i FILE is missing")
+	}
+	if o.Output == "" && o.Format == "null" {
+		o.Output = "-" // nothing is written, so no name is needed
+	}
+	if o.Output == "" {
+		return cli.Usagef("vidfilter -i in.mp4 -o out.mp4; -o - writes to a pipe", "no output: -o FILE is missing")
+	}
+	if strings.Contains(o.Output, "://") {
+		return cli.Usagef("write to a file, or to a pipe with -o -", "the output %q is a network address", o.Output)
+	}
+	o.Format, err = OutputFormat(o.Output, o.Format)
+	return err
+}
+
+// checkStats: statistics come from reading both files again.
+func (o *Options) checkStats() error {
+	switch {
+	case !o.Stats:
+		return nil
+	case o.Input == "-":
+		return cli.Usagef("save the input to a file first", "--stats reads the input twice, and a pipe can be read once")
+	case o.Output == "-" || o.Format == "null":
+		return cli.Usagef("write to a file", "--stats reads the output again, and there is no file to read")
+	case o.Compare != "":
+		return cli.Usagef("give one of them", "--stats and --compare exclude each other: the pictures differ in kind")
+	}
+	return nil
+}
+
+// checkNames checks presets and tunes of a codec whose names are known.
+func (o *Options) checkNames(fs *pflag.FlagSet, codec encode.Codec) error {
+	if codec.Presets != nil {
+		if err := cli.CheckName(cli.Source(fs, "preset"), codec.Presets, o.Preset); err != nil {
+			return err
+		}
+	}
+	if codec.Tunes == nil {
+		return nil
+	}
+	for _, t := range splitTune(o.Tune) {
+		if err := cli.CheckName(cli.Source(fs, "tune"), codec.Tunes, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEncoder lets the encoder and the container judge their options.
+func (o *Options) checkEncoder() error {
+	err := encode.Check(o.encodeOptions(nil))
+	if errors.Is(err, encode.ErrOption) {
+		return cli.BadOption(err)
+	}
+	return err
+}

@@ -1,0 +1,408 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/decode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/kernels"
+)
+
+// base are the arguments that every job has.
+func base(more ...string) []string { return append([]string{"-i", "in.mp4", "-o", "out.mp4"}, more...) }
+
+func wantUsage(t *testing.T, err error, words ...string) {
+	t.Helper()
+	var usage *cli.UsageError
+	if !errors.As(err, &usage) || ExitCode(err) != contract.ExitUsage {
+		t.Fatalf("error %v is no usage error", err)
+	}
+	if usage.Hint() == "" || strings.ContainsAny(usage.Error()+usage.Hint(), "\n") {
+		t.Errorf("error %q, hint %q: want one line each", usage.Error(), usage.Hint())
+	}
+	for _, w := range words {
+		if !strings.Contains(usage.Error()+" | "+usage.Hint(), w) {
+			t.Errorf("error %q, hint %q do not say %q", usage.Error(), usage.Hint(), w)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	o, err := Parse(base(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := NewOptions()
+	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
+	want.Params = kernels.DefaultParams(3)
+	if !reflect.DeepEqual(o, want) {
+		t.Errorf("got  %+v\nwant %+v", o, want)
+	}
+	if err := o.Params.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// goodFlags has every flag with a value and its effect.
+var goodFlags = []struct {
+	flag, value string
+	get         func(o *Options) any
+	want        any
+}{
+	{"input", "x.mkv", func(o *Options) any { return o.Input }, "x.mkv"},
+	{"output", "x.mkv", func(o *Options) any { return o.Output + o.Format }, "x.mkvmatroska"},
+	{"input-format", "hls", func(o *Options) any { return o.InputFormat }, "hls"},
+	{"format", "ts", func(o *Options) any { return o.Format }, "mpegts"},
+	{"filter", "recursive", func(o *Options) any { return o.Params }, kernels.Params{Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2}},
+	{"iterations", "3", func(o *Options) any { return o.Params.Iterations }, 3},
+	{"radius", "0", func(o *Options) any { return o.Params.Radius }, 0},
+	{"radius", "15", func(o *Options) any { return o.Params.SigmaS }, 8.0},
+	{"sigma-s", "1.5", func(o *Options) any { return o.Params.SigmaS }, 1.5},
+	{"sigma-r", "1e1", func(o *Options) any { return o.Params.SigmaR }, 10.0},
+	{"range", "gaussian", func(o *Options) any { return o.Params.Range }, kernels.Gaussian},
+	{"distance", "lab", func(o *Options) any { return o.Params.Distance }, kernels.Lab},
+	{"border", "skip", func(o *Options) any { return o.Params.Border }, kernels.Skip},
+	{"device", "cpu", func(o *Options) any { return o.Device }, Device{Kind: "cpu"}},
+	{"device", "cuda", func(o *Options) any { return o.Device }, Device{Kind: "cuda"}},
+	{"device", "cuda:3", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{3}}},
+	{"device", "cuda:0,2", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{0, 2}}},
+	{"device", "cuda:all", func(o *Options) any { return o.Device }, Device{Kind: "cuda", All: true}},
+	{"threads", "4", func(o *Options) any { return o.Threads }, 4},
+	{"streams", "3", func(o *Options) any { return o.Streams }, 3},
+	{"frames-in-flight", "9", func(o *Options) any { return o.FramesInFlight }, 9},
+	{"encoder", "mjpeg", func(o *Options) any { return o.Encoder }, "mjpeg"},
+	{"crf", "23.5", func(o *Options) any { return o.CRF }, 23.5},
+	{"preset", "veryfast", func(o *Options) any { return o.Preset }, "veryfast"},
+	{"tune", "film,fastdecode", func(o *Options) any { return o.Tune }, "film,fastdecode"},
+	{"bitrate", "5M", func(o *Options) any { return o.Bitrate }, int64(5000000)},
+	{"bitrate", "800k", func(o *Options) any { return o.Bitrate }, int64(800000)},
+	{"bitrate", "2.5m", func(o *Options) any { return o.Bitrate }, int64(2500000)},
+	{"gop", "250", func(o *Options) any { return o.GOP }, 250},
+	{"x264-params", "aq-mode=3:bframes=2", func(o *Options) any { return o.X264Params.String() }, "aq-mode=3:bframes=2"},
+	{"pixel-format", "yuv444p", func(o *Options) any { return o.PixelFormat }, "yuv444p"},
+	{"no-audio", "true", func(o *Options) any { return o.NoAudio }, true},
+	{"no-subs", "1", func(o *Options) any { return o.NoSubs }, true},
+	{"map", "0:a:1,-s?", func(o *Options) any { return strings.Join(o.Map, " ") }, "0:a:1 -s?"},
+	{"start", "1:30.5", func(o *Options) any { return o.Start }, 90500 * time.Millisecond},
+	{"duration", "200ms", func(o *Options) any { return o.Duration }, 200 * time.Millisecond},
+	{"frames", "100", func(o *Options) any { return o.Frames }, int64(100)},
+	{"part", "-5:1000:25", func(o *Options) any { return *o.Part }, decode.Range{Start: -5, End: 1000, Frames: 25}},
+	{"join", "parts.txt", func(o *Options) any { return o.Join }, "parts.txt"},
+	{"field-order", "tff", func(o *Options) any { return o.FieldOrder }, "tff"},
+	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},
+	{"stats", "true", func(o *Options) any { return o.Stats }, true},
+	{"max-error-rate", "0.1", func(o *Options) any { return o.MaxErrorRate }, 0.1},
+	{"max-pixels", "100M", func(o *Options) any { return o.MaxPixels }, int64(100000000)},
+	{"max-pixels", "3840x2160", func(o *Options) any { return o.MaxPixels }, int64(3840 * 2160)},
+	{"allow-network", "true", func(o *Options) any { return o.AllowNetwork }, true},
+	{"overwrite", "true", func(o *Options) any { return o.Overwrite }, true},
+	{"no-overwrite", "true", func(o *Options) any { return o.NoOverwrite }, true},
+	{"progress", "json", func(o *Options) any { return o.Progress }, "json"},
+	{"quiet", "true", func(o *Options) any { return o.Quiet }, true},
+	{"verbose", "true", func(o *Options) any { return o.Verbose }, true},
+}
+
+func TestEveryFlag(t *testing.T) {
+	tested := map[string]bool{"help": true, "version": true}
+	for _, o := range kernels.Options() {
+		tested[o.Name] = true // by TestFilterOptions
+	}
+	for _, test := range goodFlags {
+		tested[test.flag] = true
+		var args, rest []string
+		if test.flag != "input" {
+			rest = append(rest, "-i", "in.mp4")
+		}
+		if test.flag != "output" {
+			rest = append(rest, "-o", "out.mp4")
+		}
+		if test.flag == "iterations" {
+			rest = append(rest, "--filter", "recursive")
+		}
+		args = append(rest, "--"+test.flag+"="+test.value)
+		env := []string{cli.EnvName(test.flag) + "=" + test.value}
+		for name, in := range map[string][2][]string{"argument": {args}, "environment": {rest, env}} {
+			o, err := Parse(in[0], in[1])
+			if err != nil {
+				t.Errorf("--%s %s as %s: %v", test.flag, test.value, name, err)
+			} else if got := test.get(o); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("--%s %s as %s gives %v, want %v", test.flag, test.value, name, got, test.want)
+			}
+		}
+	}
+	NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
+		if !tested[f.Name] {
+			t.Errorf("--%s has no row in goodFlags", f.Name)
+		}
+	})
+}
+
+// TestFilterOptions sets each option of the table to the end of its range, in each filter that has
+// it.
+func TestFilterOptions(t *testing.T) {
+	for _, opt := range kernels.Options() {
+		for _, filter := range opt.Filters() {
+			d, _ := opt.In(filter)
+			want, text := d.Max, fmt.Sprint(d.Max)
+			if opt.Kind == kernels.Name {
+				text = opt.Names[int(d.Max)]
+			}
+			rest, env := base("--filter", filter.String()), []string{cli.EnvName(opt.Name) + "=" + text}
+			if opt.Name == "filter" {
+				rest = base()
+			}
+			for source, in := range map[string][2][]string{"argument": {append(rest[:len(rest):len(rest)], "--"+opt.Name+"="+text)}, "environment": {rest, env}} {
+				if o, err := Parse(in[0], in[1]); err != nil || opt.Get(o.Params) != want {
+					t.Errorf("--%s %s of %s as %s: %+v, %v", opt.Name, text, filter, source, o.Params, err)
+				}
+			}
+			for _, bad := range []string{"-1", "x", "nan", "1e300", ""} {
+				_, err := Parse(append(rest[:len(rest):len(rest)], "--"+opt.Name+"="+bad), nil)
+				wantUsage(t, err, "--"+opt.Name)
+			}
+		}
+	}
+}
+
+func TestShortFlags(t *testing.T) {
+	o, err := Parse([]string{"-ia.mp4", "-o", "b.mkv", "-r1", "-yq"}, nil)
+	if err != nil || o.Input != "a.mp4" || o.Params.Radius != 1 || !o.Overwrite || !o.Quiet {
+		t.Errorf("%+v, %v", o, err)
+	}
+	o, err = Parse(base("-nv", "--map", "v", "--map=-s"), nil)
+	if err != nil || !o.NoOverwrite || !o.Verbose || len(o.Map) != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// badValues has for each flag the values that it refuses, as an argument and in the environment.
+var badValues = map[string][]string{
+	"radius":           {"16", "-1", "1.5", "x", "24", "25", "30", "50", "60", "23.976", "29.97", "30000/1001", "ntsc", " 1", "0x1", "99999999999999999999"},
+	"sigma-s":          {"0", "-1", "nan", "inf", "x", "1_0", "0x1p3"},
+	"sigma-r":          {"0", "-2", "NaN", "+Inf", "1e999"},
+	"filter":           {"recusive", "Recursive", "gaussian"},
+	"iterations":       {"0", "4", "-1", "1.5", "x"},
+	"range":            {"gausian", "Gaussian"},
+	"distance":         {"rbg", "hsv"},
+	"border":           {"mirror"},
+	"device":           {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0", "cuda:0,", "cuda:0,0", "cuda:all,0"},
+	"threads":          {"-1", "x", "1.5", "100000"},
+	"streams":          {"-1", "9", "x"},
+	"frames-in-flight": {"-1", "x"},
+	"crf":              {"-1", "52", "x", "nan"},
+	"bitrate":          {"0", "-5M", "5", "x", "M", "5Mi", "1e30", "9G"},
+	"gop":              {"-1", "0", "x"},
+	"encoder":          {"nope", "aac", "h264", "ffv1", "rawvideo"},
+	"x264-params":      {"crf", "crf=abc", "foo=bar", "stats=x", "crf=20:dump_yuv=x", "zones=0,9,stats=x", "level=99", "a b=1", "crf=2:"},
+	"pixel-format":     {"nope", "rgb24"},
+	"preset":           {"fats", "Medium"},
+	"tune":             {"movie", "film,movie"},
+	"map":              {"1:0", "x", "0:", "a:", "a,,s", "--a", "0:a:0:1"},
+	"start":            {"-1", "x", "1:60", "60:00", "1:2:3:4", "1h", ".", "s", "1e3", "999999999999999"},
+	"duration":         {"0", "-1", "0ms", "x"},
+	"frames":           {"0", "-1", "x", "1.5"},
+	"part":             {"x", "1:2", "5:5:1", "6:5:1", "0:5:0", "0:5:-1", "0:5:1:2", "0.5:5:1", "0:99999999999999999999:1"},
+	"field-order":      {"top", "TFF"},
+	"compare":          {"both"},
+	"max-error-rate":   {"-0.1", "1.1", "66%", "x"},
+	"max-pixels":       {"0", "-1", "x", "100M*", "*", "1e9*1e9", "4k*x"},
+	"progress":         {"fancy"},
+	"format":           {"avi", "webm"},
+	"stats":            {"maybe"},
+	"overwrite":        {"yes please"},
+	"output":           {"out", "out.avi", "out.webm", "-", "http://x/y.mp4", "dir/"},
+}
+
+// ofEncoder are flags that the encoder judges.
+var ofEncoder = []string{"encoder", "x264-params", "pixel-format"}
+
+func TestBadValues(t *testing.T) {
+	for flag, values := range badValues {
+		for _, v := range values {
+			args, name := base(), cli.EnvName(flag)
+			if flag == "output" {
+				args, name = args[:2], ""
+			}
+			_, err := Parse(append(args[:len(args):len(args)], "--"+flag+"="+v), nil)
+			wantUsage(t, err)
+			if slices.Contains(ofEncoder, flag) {
+				name = "" // it is the encoder that refuses them
+			}
+			_, err = Parse(args, []string{cli.EnvName(flag) + "=" + v})
+			wantUsage(t, err, name)
+		}
+	}
+	for _, flag := range []string{"input", "output", "encoder", "pixel-format", "crf", "map", "progress", "radius"} {
+		_, err := Parse([]string{"--" + flag + "="}, nil)
+		wantUsage(t, err, flag)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	tests := []struct {
+		args  string
+		words []string
+	}{
+		{"", []string{"no input", "help options"}},
+		{"-o out.mp4", []string{"no input"}},
+		{"-i in.mp4", []string{"no output", "-o -"}},
+		{"-i in.mp4 -o out.mp4 more.mp4", []string{"unexpected argument", "more.mp4"}},
+		{"-i in.mp4 -o out.mp4 -- -x", []string{"unexpected argument"}},
+		{"-i a -i b -o out.mp4", []string{"already given"}},
+		{"-i a -o out.mp4 -o b.mp4", []string{"already given"}},
+		{"-i -o out.mp4", []string{"-i/--input", `"-o"`}},
+		{"-i in.mp4 -o", []string{"-o/--output", "needs a value"}},
+		{"-i a -o b.mp4 -y -n", []string{"exclude"}},
+		{"-i a -o b.mp4 -q -v", []string{"exclude"}},
+		{"-i a -o b.mp4 --crf 18 --bitrate 5M", []string{"--crf", "--bitrate"}},
+		{"-i - -o b.mp4 --stats", []string{"--stats", "file"}},
+		{"-i a -o - --format ts --stats", []string{"--stats", "file"}},
+		{"-i a --format null --stats", []string{"--stats"}},
+		{"-i a -o b.mkv --part 0:5:1", []string{"--part", "MP4"}},
+		{"-i a -o b.mp4 --part 0:5:1 --join c", []string{"--part", "--join"}},
+		{"-i a -o b.mp4 --part 0:5:1 --start 1", []string{"--part", "--start"}},
+		{"-i a -o b.mp4 --part 0:5:1 --compare side", []string{"--part", "--compare"}},
+		{"-i a -o b.mp4 --part 0:5:1 --stats", []string{"--part", "--stats"}},
+		{"-i a -o b.mp4 --part 0:5:1 --encoder mpeg4", []string{"--part", "libx264"}},
+		{"-i - -o b.mp4 --part 0:5:1", []string{"--part", "file"}},
+		{"-i a -o b.mp4 --join c --frames 5", []string{"--join", "--frames"}},
+		{"-i a -o b.mp4 --join c --duration 5", []string{"--join", "--duration"}},
+		{"-i a -o b.png --join c", []string{"--join", "video"}},
+		{"-i a --format null --join c", []string{"--join", "video"}},
+		{"-i a -o b.mp4 --stats --compare side", []string{"--compare"}},
+		{"-i a -o -", []string{"--format"}},
+		{"-i a -o b", []string{"no ending", ".mkv", "--format"}},
+		{"-i a -o b.xyz", []string{".xyz", ".mkv", "--format"}},
+		{"-i a -o b.mp4 -r 25", []string{"frame rate", "0 to 15"}},
+		{"-i a -o b.mp4 -r 30000/1001", []string{"frame rate"}},
+		{"-i a -o b.mp4 --raduis 2", []string{"did you mean --radius"}},
+		{"-i a -o b.mp4 --distance rbg", []string{`did you mean "rgb"`, "luma"}},
+		{"-i a -o b.mp4 -crf 20", []string{"did you mean --crf"}},
+		{"-i a -o b.mp4 -radius 2", []string{"did you mean --radius"}},
+		{"-ss 10 -i a -o b.mp4", []string{"--start"}},
+		{"-i a -t 10 -o b.mp4", []string{"--duration"}},
+		{"-i a -c:v libx265 -o b.mp4", []string{"--encoder"}},
+		{"-i a -an -o b.mp4", []string{"--no-audio"}},
+		{"-i a -o b.mp4 -b:v=5M", []string{"--bitrate"}},
+		{"-i a -o b.mp4 -z", []string{"-z", "help options"}},
+		{"-i a -o b.mp4 --=x", []string{"help options"}},
+		{"-i a -o b.mp4 --filter recursive -r 3", []string{"-r/--radius is an option of the bilateral filter", "--sigma-s"}},
+		{"-i a -o b.mp4 --filter recursive --border skip", []string{"--border", "--iterations"}},
+		{"-i a -o b.mp4 --range gaussian --filter=recursive", []string{"--range"}},
+		{"-i a -o b.mp4 --distance=lab --filter=recursive", []string{"--distance"}},
+		{"-i a -o b.mp4 --iterations 2", []string{"--iterations is an option of the recursive filter", "add --filter recursive"}},
+		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
+		{"-i a -o b.mp4 --sigma-r 1e308", []string{`--sigma-r "1e308"`, "at most 1e+09"}},
+		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
+		{"-i a -o b.mp4 -vf x", []string{"--filter"}},
+		{"-i a -o b.mp4 --encoder ffv1", []string{"mp4 cannot hold the video of the encoder ffv1", ".mov or .mkv"}},
+		{"-i a -o b.ts --encoder ffv1", []string{"mpegts cannot hold", ".mov or .mkv"}},
+		{"-i a -o b.mkv --encoder aac", []string{"not for video", "ffv1"}},
+		{"-i a -o b.mkv --encoder libx265", []string{`no encoder "libx265"`, "did you mean libx264?"}},
+		{"-i a -o b.mkv --encoder h264", []string{`no encoder "h264"`, "its encoder is libx264"}},
+		{"-i a -o b.mkv --encoder ffv1 --preset slow", []string{"the encoder ffv1 has no option --preset"}},
+		{"-i a -o b.mkv --encoder ffv1 --x264-params crf=20", []string{"the encoder ffv1 has no option --x264-params"}},
+		{"-i a -o b.mkv --encoder ffv1 --x264-params stats=x", []string{`"stats" writes a file`}},
+		{"-i a -o b.png --x264-params stats=x", []string{`"stats" writes a file`}},
+		{"-i a -o b.mp4 --preset nonsense", []string{"--preset", "veryfast"}},
+		{"-i a -o b.mp4 --gop 0", []string{"--gop", "key frame"}},
+		{"-i a -o b.mp4 --x264-params crf", []string{`x264 parameter "crf" needs a value`, "crf=VALUE"}},
+		{"-i a -o b.mp4 --x264-params bframe=3", []string{`unknown x264 parameter "bframe"`, `did you mean "bframes"?`}},
+		{"-i a -o b.mp4 --x264-params stats=x", []string{`x264 parameter "stats" writes a file; vidfilter does not allow it`}},
+		{"-i a -o b.mp4 --x264-params level=99", []string{"libx264 does not take these options: invalid level_idc: 99"}},
+		{"-i a -o b.mp4 --part 0:5:1 --input-format hls", []string{"--input-format hls", "names others", "--part"}},
+		{"-i a -o b.mp4 --join c --input-format CONCAT", []string{"--input-format CONCAT", "--join"}},
+		{"-i a -o b.mp4 --part 0:5:1 --x264-params stats=x", []string{`"stats" writes a file`}},
+		{"-i a -o b.mp4 --join c --x264-params stats=x", []string{`"stats" writes a file`}},
+		{"-i a -o b.mp4 --stats=maybe", []string{"--stats", "maybe"}},
+	}
+	for _, test := range tests {
+		t.Run(test.args, func(t *testing.T) {
+			_, err := Parse(strings.Fields(test.args), nil)
+			wantUsage(t, err, test.words...)
+		})
+	}
+}
+
+// TestEnvironmentOfBothFilters: variables for the other filter are ignored.
+func TestEnvironmentOfBothFilters(t *testing.T) {
+	env := []string{"VIDFILTER_RADIUS=5", "VIDFILTER_ITERATIONS=3", "VIDFILTER_BORDER=clamp"}
+	for _, name := range kernels.FilterNames() {
+		o, err := Parse(base("--filter", name), env)
+		if err != nil || o.Params.Filter.String() != name || o.Params.Radius != 5 || o.Params.Iterations != 3 {
+			t.Errorf("%s: %+v, %v", name, o.Params, err)
+		}
+	}
+}
+
+func TestArgumentsWinOverEnvironment(t *testing.T) {
+	tests := []struct {
+		name      string
+		args, env string
+		check     func(o *Options) bool
+	}{
+		{"value", "--crf 20", "VIDFILTER_CRF=30", func(o *Options) bool { return o.CRF == 20 }},
+		{"bad value unseen", "--crf 20", "VIDFILTER_CRF=x", func(o *Options) bool { return o.CRF == 20 }},
+		{"-n over overwrite", "-n", "VIDFILTER_OVERWRITE=1", func(o *Options) bool { return o.NoOverwrite && !o.Overwrite }},
+		{"-y over no-overwrite", "-y", "VIDFILTER_NO_OVERWRITE=1", func(o *Options) bool { return o.Overwrite && !o.NoOverwrite }},
+		{"-v over quiet", "-v", "VIDFILTER_QUIET=1", func(o *Options) bool { return o.Verbose && !o.Quiet }},
+		{"-q over verbose", "-q", "VIDFILTER_VERBOSE=1", func(o *Options) bool { return o.Quiet && !o.Verbose }},
+		{"off is no rival", "--quiet=0", "VIDFILTER_VERBOSE=1", func(o *Options) bool { return !o.Quiet && o.Verbose }},
+		{"bitrate over crf", "--bitrate 5M", "VIDFILTER_CRF=20", func(o *Options) bool { return o.Bitrate == 5e6 && o.CRF == 18 }},
+		{"off", "--no-audio=false", "VIDFILTER_NO_AUDIO=1", func(o *Options) bool { return !o.NoAudio }},
+		{"list", "--map a", "VIDFILTER_MAP=v,s", func(o *Options) bool { return strings.Join(o.Map, ",") == "a" }},
+		{"empty", "", "VIDFILTER_CRF=", func(o *Options) bool { return o.CRF == 18 }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			o, err := Parse(base(strings.Fields(test.args)...), []string{test.env})
+			if err != nil || !test.check(o) {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+	_, err := Parse(base(), []string{"VIDFILTER_OVERWRITE=1", "VIDFILTER_NO_OVERWRITE=1"})
+	wantUsage(t, err)
+}
+
+func TestFilesFromEnvironment(t *testing.T) {
+	o, err := Parse(nil, []string{"VIDFILTER_INPUT=a.mp4", "VIDFILTER_OUTPUT=b.mp4"})
+	if err != nil || o.Input != "a.mp4" || o.Output != "b.mp4" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestOtherEncodersHaveOtherPresets(t *testing.T) {
+	_, err := Parse(base("--encoder", "h264_nvenc", "--preset", "p4", "--tune", "hq"), nil)
+	wantUsage(t, err, `this build has no encoder "h264_nvenc"`) // no error about its preset
+}
+
+func TestNullNeedsNoName(t *testing.T) {
+	o, err := Parse([]string{"-i", "a.mp4", "--format", "null"}, nil)
+	if err != nil || o.Output != "-" || o.Format != "null" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestWantsJSON(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--bad --progress json": true, "--bad --progress=json": true, "--bad": false, "--bad --progress plain": false, "--progress": false,
+	} {
+		o, err := Parse(strings.Fields(args), nil)
+		if err == nil || (o.Progress == "json") != want {
+			t.Errorf("%s: progress %s, error %v", args, o.Progress, err)
+		}
+	}
+	if o, _ := Parse([]string{"--bad"}, []string{"VIDFILTER_PROGRESS=json"}); o.Progress != "json" {
+		t.Error("the environment is not seen")
+	}
+}

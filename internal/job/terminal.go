@@ -1,0 +1,36 @@
+package job
+
+import (
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+)
+
+// OpenUI returns the UI of a job.
+func (o *Options) OpenUI(s cli.Stdio) *cli.UI {
+	return cli.NewUI(s, cli.UIOptions{
+		Progress: o.Progress, Quiet: o.Quiet, Verbose: o.Verbose, NeverAsk: o.Input == "-" || o.NoOverwrite, ExitCode: ExitCode,
+	})
+}
+
+// CheckPipes refuses to read video from a terminal, or to write it there.
+func CheckPipes(o *Options, s cli.Stdio) error {
+	switch {
+	case o.Input == "-" && cli.IsTerminal(s.In):
+		return cli.Usagef("pipe a video into vidfilter, or name a file with -i", "the input is a terminal")
+	case o.Output == "-" && o.Format != "null" && cli.IsTerminal(s.Out):
+		return cli.Usagef("redirect stdout to a file or a pipe", "the output is a terminal")
+	}
+	return nil
+}
+
+// OverwritePolicy decides about an existing output: -y replaces it, a person at a terminal is
+// asked, otherwise it is refused. stop ends a pending question.
+func (o *Options) OverwritePolicy(u *cli.UI, stop <-chan struct{}) encode.OverwritePolicy {
+	switch {
+	case o.Overwrite:
+		return encode.Replace
+	case !u.CanAsk:
+		return encode.Refuse
+	}
+	return func(path string) error { return u.Confirm(path, stop) }
+}

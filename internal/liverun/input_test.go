@@ -1,0 +1,26 @@
+package liverun
+
+import (
+	"strings"
+	"testing"
+
+	"vidfilter/internal/job"
+	"vidfilter/live"
+)
+
+// TestLiveCommand: the command filters a file as set on the page.
+func TestLiveCommand(t *testing.T) {
+	o := NewOptions()
+	for _, args := range []string{
+		"", "-r 5 --sigma-s 1.5 --sigma-r 12 --range gaussian --distance lab --border clamp --field-order tff",
+		"--filter recursive", "--filter recursive --sigma-s 50 --sigma-r 50 --iterations 3 --field-order bff",
+	} {
+		job, err := job.Parse(append([]string{"-i", "in.mp4", "-o", "out.mp4"}, strings.Fields(args)...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.liveCommand(live.FilterOf(job.Params, job.FieldOrder)); got != strings.TrimSpace("vidfilter -i in.mp4 -o out.mp4 "+args) {
+			t.Errorf("%s gives %s", args, got)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package liverun
+
+import (
+	"errors"
+	"net"
+	"regexp"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/internal/cli"
+	"vidfilter/internal/job"
+	"vidfilter/internal/site"
+)
+
+// Options are the options of vidfilter live, and those it shares with jobs.
+type Options struct {
+	*job.Options
+	Size size
+	FPS  float64
+	Loop bool
+
+	Record       string
+	RecordCRF    float64
+	RecordPreset string
+
+	Listen     string
+	Cert, Key  string
+	Hosts      []string
+	MaxViewers int
+	WebRTC     bool
+	NoOpen     bool
+
+	Window bool
+	Page   bool // the page is served
+}
+
+// size of a picture, zero if not given.
+type size struct{ Width, Height int }
+
+const defaultListen = "127.0.0.1:8765"
+
+func NewOptions() *Options {
+	return &Options{Options: job.NewOptions(), RecordCRF: 18, RecordPreset: "veryfast", Listen: defaultListen, MaxViewers: 4}
+}
+
+func (o *Options) Flags() *pflag.FlagSet {
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, "Input")
+	t.Add(cli.Once(cli.String(&o.Input, "INPUT")), "input", "i", "camera, file, pipe, test or browser (default camera)")
+	t.Add(cli.NewValue(&o.Size, "WxH", parsePictureSize), "size", "", "picture size of a camera or test")
+	t.Add(cli.NewValue(&o.FPS, "X", cli.NumberIn(1, 1000)), "fps", "", "frame rate of a camera or test")
+	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
+	t.Flag(&o.Loop, "loop", "", "repeat a file")
+	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
+	t.Group = "Filter"
+	o.PictureFlags(t)
+	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
+	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
+	t.Group = "Recording"
+	t.Add(cli.Once(cli.String(&o.Record, "FILE")), "record", "", "record the filtered video: mp4 mov mkv")
+	t.Add(cli.NewValue(&o.RecordCRF, "X", job.ParseCRF), "crf", "", "quality of the recording, 0 to 51 (default 18)")
+	t.Add(cli.OneOf(&o.RecordPreset, job.DefaultCodec.Presets), "preset", "", "encoding speed of the recording (default veryfast)")
+	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing FILE")
+	t.Group = "Page"
+	t.Add(cli.String(&o.Listen, "ADDR"), "listen", "", "address to listen at (default "+defaultListen+")")
+	t.Add(cli.String(&o.Cert, "FILE"), "cert", "", "certificate, for access from other machines")
+	t.Add(cli.String(&o.Key, "FILE"), "key", "", "key of --cert")
+	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "allow-host", "", "further host name, as of a proxy; repeatable")
+	t.Add(cli.NewValue(&o.MaxViewers, "N", cli.IntIn(1, 64)), "max-viewers", "", "maximum of viewers (default 4)")
+	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
+	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
+	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
+	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
+	t.Flag(&o.Verbose, "verbose", "v", "print more")
+	return fs
+}
+
+var sizeForm = regexp.MustCompile(`^([1-9]\d{0,4})[xX:]([1-9]\d{0,4})$`)
+
+func parsePictureSize(s string) (size, error) {
+	m := sizeForm.FindStringSubmatch(s)
+	if m == nil {
+		return size{}, cli.Usagef("as 1280x720", "not a size")
+	}
+	w, _ := strconv.Atoi(m[1])
+	h, _ := strconv.Atoi(m[2])
+	if w < 16 || h < 16 || w > 8192 || h > 8192 {
+		return size{}, errors.New("must be 16 to 8192 each way")
+	}
+	return size{w, h}, nil
+}
+
+// check finds conflicting options.
+func (o *Options) check() error {
+	switch {
+	case (o.Cert == "") != (o.Key == ""):
+		return cli.Usagef("give both", "--cert and --key go together")
+	case o.Quiet && o.Verbose:
+		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
+	case len(o.Device.Indexes) > 1 || o.Device.All:
+		return cli.Usagef("one GPU is enough for a camera: --device cuda:0", "live filters on one device")
+	}
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+		return cli.Usagef("as 127.0.0.1:8765", "--listen %q is not an address and a port", o.Listen)
+	}
+	if site.Beyond(o.Listen) && o.Cert == "" {
+		return cli.Usagef("add --cert FILE --key FILE, or leave --listen out and reach the page by ssh -L 8765:127.0.0.1:8765 THIS-MACHINE",
+			"--listen %s opens the page to others, and needs TLS", o.Listen)
+	}
+	return nil
+}

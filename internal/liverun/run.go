@@ -1,0 +1,315 @@
+package liverun
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/gpu"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/job"
+	"vidfilter/internal/site"
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/live/rtc"
+	"vidfilter/live/web"
+	"vidfilter/live/window"
+)
+
+// Run filters a camera until a signal. unknown are warnings about the environment.
+func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
+	if err := cli.ApplyEnvironment(fs, s.Env); err != nil {
+		return err
+	}
+	if err := o.CheckFilter(fs); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := o.choosePage(fs); err != nil {
+		return err
+	}
+	if err := job.CheckPipes(&job.Options{Input: o.Input, Format: "null"}, s); err != nil {
+		return err
+	}
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env}
+	job.LogTo(l.ui)
+	for _, line := range unknown {
+		l.ui.Warn(line)
+	}
+	defer l.close()
+	err := l.run(ctx)
+	if i := (cli.Interruption{}); errors.As(err, &i) && i.Signal != syscall.SIGQUIT {
+		return nil // the usual way to end it
+	}
+	return err
+}
+
+// liveRun is one run of vidfilter live.
+type liveRun struct {
+	o   *Options
+	ui  *cli.UI
+	out interface{ Write([]byte) (int, error) }
+	env []string
+
+	backend kernels.Backend
+	session *live.Session
+	server  *web.Server    // nil without a page
+	rtc     *rtc.Server    // nil without --webrtc
+	window  *window.Window // nil without --window
+	input   live.Input
+	record  *recording // nil without --record
+}
+
+func (l *liveRun) close() {
+	if l.window != nil {
+		l.window.Close()
+	}
+	if l.record != nil {
+		l.record.close()
+	}
+	if l.backend != nil {
+		_ = l.backend.Close()
+	}
+}
+
+func (l *liveRun) run(ctx context.Context) (err error) {
+	at, err := l.o.address()
+	if err != nil {
+		return err
+	}
+	if err := l.openWindow(); err != nil {
+		return err
+	}
+	if l.o.Record != "" {
+		if l.record, err = startRecording(l.o, l.ui); err != nil {
+			return err
+		}
+	}
+	if l.backend, err = l.openBackend(); err != nil {
+		return err
+	}
+	var remote *live.Remote
+	l.input, remote, err = l.o.liveInput(l.ui, l.changed)
+	if err != nil {
+		return err
+	}
+	l.session, err = live.New(live.Options{
+		Input: l.input, Backend: l.backend, Filter: live.FilterOf(l.o.Params, l.o.FieldOrder), Times: l.times(), Compile: l.compiler(),
+	})
+	if err != nil {
+		return err
+	}
+	if l.record != nil {
+		l.record.attach(l.session, l.input)
+	}
+	token, once := rand.Text(), rand.Text()
+	if !l.o.Page {
+		return l.serve(ctx, at, token, once)
+	}
+	o := web.Options{
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Token: token, Once: once, Hosts: at.hosts, TLS: at.secure != nil,
+		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+	}
+	if l.record != nil {
+		o.Recording = l.record.state
+	}
+	l.server = web.New(l.session, o)
+	l.addWebRTC(remote)
+	return l.serve(ctx, at, token, once)
+}
+
+// addWebRTC serves WHEP and WHIP beside the page with --webrtc.
+func (l *liveRun) addWebRTC(remote *live.Remote) {
+	if !l.o.WebRTC {
+		return
+	}
+	l.rtc = rtc.New(rtc.Options{Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Enter: l.server.Enter})
+	h := l.rtc.Handler()
+	for _, path := range rtc.Paths() {
+		l.server.Handle(path, rtc.MaxOffer, h)
+	}
+}
+
+// changed notifies the page, if there is one.
+func (l *liveRun) changed() {
+	if l.server != nil {
+		l.server.Changed()
+	}
+}
+
+// openBackend opens one stream of a GPU, or the CPU.
+func (l *liveRun) openBackend() (kernels.Backend, error) {
+	l.o.Streams = 1 // one picture at a time: nothing overlaps
+	return l.o.OpenBackend(l.ui)
+}
+
+// times returns a function that reads a GPU's times, nil on the CPU.
+func (l *liveRun) times() func() live.Times {
+	b, ok := l.backend.(*gpu.Backend)
+	if !ok {
+		return nil
+	}
+	return func() live.Times {
+		s := b.Stats()
+		return live.Times{Frames: s.Frames, CopyIn: s.CopyIn, Kernel: s.Kernel, CopyOut: s.CopyOut}
+	}
+}
+
+// compiler returns a function that compiles kernels ahead, nil on the CPU. It runs another
+// process, since compiling here would delay pictures.
+func (l *liveRun) compiler() func(context.Context) error {
+	if _, ok := l.backend.(*gpu.Backend); !ok {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return exec.CommandContext(ctx, self, "devices", "--compile").Run()
+	}
+}
+
+// serve shows the session until it or ctx ends.
+func (l *liveRun) serve(ctx context.Context, at address, token, once string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	bound, wait, err := l.bind(serving, at)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { cancel(l.session.Run(ctx)) })
+	wg.Go(func() { l.follow(ctx) })
+	if l.record != nil {
+		wg.Go(func() { l.record.run(ctx, l.changed) })
+	}
+	if l.window != nil {
+		wg.Go(func() { cancel(l.look(ctx)) })
+	}
+	if l.rtc != nil {
+		if err := l.rtc.Listen(bound); err != nil {
+			cancel(err)
+		}
+	}
+	l.begun(ctx)
+	if ctx.Err() == nil && l.server != nil {
+		page := site.URL(bound, at.secure, at.hosts)
+		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
+			cancel(err)
+		}
+		l.announce(page, once, bound)
+	}
+	<-ctx.Done()
+	if l.rtc != nil {
+		l.rtc.Close()
+	}
+	if l.server != nil {
+		l.server.Close()
+	}
+	end()
+	err = errors.Join(wait())
+	wg.Wait()
+	return l.outcome(context.Cause(ctx), err)
+}
+
+// bind starts to serve the page, if there is one. wait returns when serving has ended.
+func (l *liveRun) bind(ctx context.Context, at address) (bound net.Addr, wait func() error, err error) {
+	if l.server == nil {
+		return nil, func() error { return nil }, nil
+	}
+	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure)
+	if err != nil && at.any {
+		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure)
+	}
+	if err != nil {
+		return nil, nil, cli.Usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)
+	}
+	return bound, wait, nil
+}
+
+// begun waits briefly for the input to open: a page for a missing file is of no use.
+func (l *liveRun) begun(ctx context.Context) {
+	const moment = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	for {
+		st, changed := l.session.State()
+		if st.Status != live.Starting {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// outcome picks the error of a run. A failed recording outweighs an interruption.
+func (l *liveRun) outcome(cause, served error) error {
+	recorded := error(nil)
+	if l.record != nil {
+		recorded = l.record.finish()
+	}
+	switch {
+	case !errors.As(cause, new(cli.Interruption)):
+		return errors.Join(cause, recorded)
+	case recorded != nil:
+		return recorded
+	case served != nil:
+		return served
+	}
+	return cause
+}
+
+// follow reports changes of the input's state.
+func (l *liveRun) follow(ctx context.Context) {
+	var before live.State
+	for {
+		st, changed := l.session.State()
+		if st.Status != before.Status || st.Message != before.Message {
+			l.tell(st, before)
+			before = st
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *liveRun) tell(st, before live.State) {
+	hint := ""
+	if st.Hint != "" {
+		hint = " (" + st.Hint + ")"
+	}
+	switch st.Status {
+	case live.Live:
+		if before.Status != live.Live {
+			l.ui.Info(fmt.Sprintf("%s: %dx%d, %.4g pictures a second", l.input.Name, st.Width, st.Height, st.FrameRate))
+		}
+	case live.Waiting:
+		l.ui.Warn(st.Message + hint)
+	case live.Failed:
+		l.ui.Warn(st.Message + hint)
+	case live.Ended:
+		l.ui.Info(st.Message)
+	}
+}

@@ -1,0 +1,252 @@
+package kernels
+
+import (
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"vidfilter/pipeline"
+)
+
+// Form is one way of filtering on a GPU: a CUDA source, whose header explains it, compiled once
+// for each variant.
+type Form struct {
+	Name     string // also of its source, without .cu
+	Filter   Filter
+	Layouts  []pipeline.Layout // supported; nil means all
+	Variants []Variant
+
+	// Priority ranks forms with the same options by layout; Choose takes the highest. Choose skips
+	// forms where it is nil.
+	Priority func(l pipeline.Layout) int
+	// Work plans the work of a variant on frames of one format, on devices within the limits. The
+	// variant must support both.
+	Work func(v Variant, p Params, f pipeline.Format, l Limits) (Work, error)
+}
+
+// Variant is one CUDA kernel. Compilation, choice, tests and benchmarks all go by the lists of
+// variants.
+type Variant struct {
+	Name string // of the entry point, the module and the PTX file
+	Form *Form  // set by the library
+
+	// Supported options. The recursive filter has none of these.
+	Radii    [2]int // smallest and largest
+	Range    RangeWeight
+	Distance Distance
+	Borders  []Border   // nil means all
+	SigmaR   [2]float64 // smallest and largest; zero means all
+
+	Compute int // lowest compute capability that runs it, 61 for 6.1
+
+	// Tiling: pixels and threads of a block, and its dynamic shared memory in bytes where that
+	// depends on nothing else.
+	Tile, Threads [2]int
+	Shared        int
+
+	Source  string   // if not the form's
+	Defines []string // for the preprocessor; see Define
+	Details any      // for the form's own code
+
+	library *Library
+}
+
+// Limits are those of a device, or the least of several.
+type Limits struct {
+	Compute              int // compute capability, 86 for 8.6
+	Multiprocessors      int
+	SharedBlock          int // bytes of shared memory that one block may have
+	SharedMultiprocessor int
+}
+
+// Least returns the lower of each limit.
+func (l Limits) Least(other Limits) Limits {
+	return Limits{
+		Compute: min(l.Compute, other.Compute), Multiprocessors: min(l.Multiprocessors, other.Multiprocessors),
+		SharedBlock: min(l.SharedBlock, other.SharedBlock), SharedMultiprocessor: min(l.SharedMultiprocessor, other.SharedMultiprocessor),
+	}
+}
+
+// Library is a list of forms with their sources (cuda/*.cu) and compiled modules (ptx/*.ptx.gz).
+type Library struct {
+	Folder   string // from the top of the tree
+	modules  fs.FS
+	variants []Variant
+}
+
+// NewLibrary returns the forms of a folder; modules holds ptx/NAME.ptx.gz for each variant.
+func NewLibrary(folder string, modules fs.FS, forms ...*Form) *Library {
+	l := &Library{Folder: folder, modules: modules}
+	for _, f := range forms {
+		for i := range f.Variants {
+			f.Variants[i].Form, f.Variants[i].library = f, l
+		}
+		l.variants = append(l.variants, f.Variants...)
+	}
+	return l
+}
+
+//go:embed ptx/*.ptx.gz
+var modules embed.FS
+
+// Builtin holds the forms that jobs choose from.
+var Builtin = NewLibrary("kernels", modules, tileForm, slidingForm, tensorForm, generalForm, recursiveForm)
+
+// Variants returns all variants of a library, always in the same order.
+func (l *Library) Variants() []Variant { return slices.Clone(l.variants) }
+
+// Named returns the variant of that name.
+func (l *Library) Named(name string) (Variant, error) {
+	if i := slices.IndexFunc(l.variants, func(v Variant) bool { return v.Name == name }); i >= 0 {
+		return l.variants[i], nil
+	}
+	return Variant{}, fmt.Errorf("kernels: there is no kernel %q", name)
+}
+
+// Variants returns the variants of Builtin.
+func Variants() []Variant { return Builtin.Variants() }
+
+// Named returns the variant of Builtin with that name.
+func Named(name string) (Variant, error) { return Builtin.Named(name) }
+
+// Define returns an entry of Variant.Defines that sets VF_name to value.
+func Define(name string, value int) string { return fmt.Sprintf("-DVF_%s=%d", name, value) }
+
+// DefineRange passes the range weight to a source.
+func DefineRange(r RangeWeight) string { return Define("RANGE", int(r)) }
+
+// SourceFile is the path of the variant's source from the top of the tree.
+func (v Variant) SourceFile() string {
+	source := v.Source
+	if source == "" {
+		source = v.Form.Name + ".cu"
+	}
+	return path.Join(v.library.Folder, "cuda", source)
+}
+
+// Flags returns the compiler flags besides the target.
+func (v Variant) Flags() []string {
+	return append([]string{"-DVF_NAME=" + v.Name, Define("COMPUTE", v.Compute)}, v.Defines...)
+}
+
+// PTX returns the text of the variant's module. It holds only this kernel, since the driver
+// compiles everything that it loads.
+func (v Variant) PTX() (string, error) {
+	text, err := v.readPTX()
+	if err != nil {
+		return "", fmt.Errorf("kernels: the PTX of %s: %w", v.Name, err)
+	}
+	return string(text), nil
+}
+
+func (v Variant) readPTX() ([]byte, error) {
+	f, err := v.library.modules.Open("ptx/" + v.Name + ".ptx.gz")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// TakesRadius reports whether the variant supports a radius.
+func (v Variant) TakesRadius(radius int) bool { return radius >= v.Radii[0] && radius <= v.Radii[1] }
+
+// does reports whether the variant supports p.
+func (v Variant) does(p Params) bool {
+	if v.Form.Filter != p.Filter || p.Filter == Recursive {
+		return v.Form.Filter == p.Filter
+	}
+	return v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance &&
+		(v.Borders == nil || slices.Contains(v.Borders, p.Border)) &&
+		(v.SigmaR == [2]float64{} || p.SigmaR >= v.SigmaR[0] && p.SigmaR <= v.SigmaR[1])
+}
+
+func (v Variant) takesLayout(l pipeline.Layout) bool {
+	return v.Form.Layouts == nil || slices.Contains(v.Form.Layouts, l)
+}
+
+// Refuses returns the reason that the variant does not support p, or nil.
+func (v Variant) Refuses(p Params) error {
+	switch {
+	case v.does(p):
+		return nil
+	case v.Form.Filter != p.Filter:
+		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
+	}
+	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range, p.Distance, p.Border)
+}
+
+// Does describes the supported options: "radius 0 to 15, gaussian, channel, border skip".
+func (v Variant) Does() string {
+	if v.Form.Filter == Recursive {
+		return "the recursive filter"
+	}
+	radius, border := fmt.Sprintf("radius %d", v.Radii[0]), "any border"
+	if v.Radii[0] < v.Radii[1] {
+		radius += fmt.Sprintf(" to %d", v.Radii[1])
+	}
+	if len(v.Borders) == 1 {
+		border = "border " + v.Borders[0].String()
+	}
+	if v.SigmaR != [2]float64{} {
+		radius += fmt.Sprintf(", sigma-r %g to %g", v.SigmaR[0], v.SigmaR[1])
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
+}
+
+// Adapt returns the supported options closest to p, apart from sigma-r.
+func (v Variant) Adapt(p Params) Params {
+	if v.Form.Filter != p.Filter {
+		p = Params{Filter: v.Form.Filter, Radius: p.Radius}.WithDefaults()
+	}
+	if v.Form.Filter == Recursive {
+		return p
+	}
+	p.Range, p.Distance = v.Range, v.Distance
+	p.Radius = min(max(p.Radius, v.Radii[0]), v.Radii[1])
+	if v.Borders != nil && !slices.Contains(v.Borders, p.Border) {
+		p.Border = v.Borders[0]
+	}
+	return p
+}
+
+// always returns a priority that is the same for all layouts.
+func always(n int) func(pipeline.Layout) int { return func(pipeline.Layout) int { return n } }
+
+// Choose returns the variant of Builtin for p on frames of a format, on devices within the limits.
+// Among matches it prefers the form with the highest priority, then the variant for the newest
+// devices. The zero format stands for any. No match is an error.
+func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
+	if err := p.Validate(); err != nil {
+		return Variant{}, err
+	}
+	var best *Variant
+	for i := range Builtin.variants {
+		v := &Builtin.variants[i]
+		if v.does(p) && v.takesLayout(f.Layout) && v.Compute <= l.Compute && v.before(best, f.Layout) {
+			best = v
+		}
+	}
+	if best == nil {
+		return Variant{}, fmt.Errorf("kernels: no kernel for radius %d, %s, %s at compute capability %d.%d",
+			p.Radius, p.Range, p.Distance, l.Compute/10, l.Compute%10)
+	}
+	return *best, nil
+}
+
+// before reports whether Choose prefers the variant to other, which may be nil.
+func (v *Variant) before(other *Variant, l pipeline.Layout) bool {
+	if other == nil {
+		return true
+	}
+	own, others := v.Form.Priority(l), other.Form.Priority(l)
+	return own > others || own == others && v.Compute > other.Compute
+}

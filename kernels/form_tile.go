@@ -1,0 +1,35 @@
+package kernels
+
+import "fmt"
+
+// tileForm handles the distance rgb with a radius known at compile time: cuda/tile.cu.
+var tileForm = &Form{Name: "tile", Variants: tileVariants(), Priority: always(20), Work: windowWork(scaledTap, ownShared)}
+
+func tileVariants() (all []Variant) {
+	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
+		for radius := range MaxRadius + 1 {
+			all = append(all, tileVariant(radius, r))
+		}
+	}
+	return all
+}
+
+// tileVariant sizes the blocks: taller ones amortise the halo of a large radius. Small windows are
+// fully unrolled, which keeps their constants out of registers.
+func tileVariant(radius int, r RangeWeight) Variant {
+	height, blocks, unroll := 8, 4, 1
+	switch {
+	case radius > 4:
+		height, blocks = 16, 1
+	case radius < 3:
+		blocks, unroll = 5, 2*radius+1
+	case radius == 3:
+		unroll = 2*radius + 1
+	}
+	halo := (radius + 3) / 4 * 4
+	return Variant{
+		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,
+		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: 4 * (128 + 2*halo) * (height + 2*radius),
+		Defines: []string{Define("RADIUS", radius), Define("HEIGHT", height), Define("BLOCKS", blocks), Define("UNROLL", unroll), DefineRange(r)},
+	}
+}

@@ -1,0 +1,102 @@
+package kernels
+
+import (
+	goflag "flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = goflag.Bool("update", false, "write the table of docs/filters.md")
+
+// TestDocs compares the table at the end of docs/filters.md with the program's.
+func TestDocs(t *testing.T) {
+	const file = "../docs/filters.md"
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(doc), "| option |")
+	if text += docsTable(); text == string(doc) {
+		return
+	}
+	t.Errorf("%s has another table: go test ./kernels -run TestDocs -update", file)
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func docsTable() string {
+	var b strings.Builder
+	b.WriteString("| option | filter | values | default | |\n| --- | --- | --- | --- | --- |\n")
+	for _, o := range table {
+		of, values, defaults := "both", strings.Join(o.Names, ", "), ""
+		if all := o.Filters(); len(all) < len(filterNames) {
+			of = all[0].String()
+		}
+		if o.Kind == Name {
+			defaults = o.Names[0]
+		} else {
+			values = strings.TrimSuffix(o.anywhere().describe(o.Kind)+"; "+o.Unit, "; ")
+			defaults = strings.Join(o.Defaults(), "; ")
+		}
+		flag := "`--" + o.Name + "`"
+		if o.Short != "" {
+			flag += ", `-" + o.Short + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", flag, of, values, defaults, o.Help)
+	}
+	return b.String()
+}
+
+func TestOptionTable(t *testing.T) {
+	if table[0].Name != "filter" {
+		t.Error("the filter is not first: it decides about the other options")
+	}
+	shorts := map[string]bool{}
+	for i, o := range table {
+		if named, ok := OptionNamed(o.Name); !ok || named.Title != o.Title {
+			t.Errorf("%s is there twice", o.Name)
+		}
+		if shorts[o.Short] && o.Short != "" || o.Title == "" || o.Help == "" || i > 0 && o.Domains == nil {
+			t.Errorf("%s: the letter is taken, or the title, help or filters are missing", o.Name)
+		}
+		shorts[o.Short] = true
+		for f, d := range o.Domains {
+			p := Params{Filter: f}
+			if d, _ = o.In(f); !d.holds(o.Kind, d.value(p)) || !d.holds(o.Kind, d.Slider[0]) || !d.holds(o.Kind, d.Slider[1]) {
+				t.Errorf("%s of %s: the default or an end of the slider is out of range", o.Name, f)
+			}
+		}
+	}
+}
+
+func TestOptionValues(t *testing.T) {
+	for _, p := range []Params{DefaultParams(3), DefaultRecursive()} {
+		for _, o := range table {
+			d, ok := o.In(p.Filter)
+			if !ok || o.Domains == nil { // the option filter itself
+				continue
+			}
+			if !o.IsDefault(p) {
+				t.Errorf("%s of %s has no default: %+v", o.Name, p.Filter, p)
+			}
+			var value any = d.Max
+			if o.Kind == Name {
+				value = o.Names[int(d.Max)]
+			}
+			q := p
+			if err := o.Set(&q, value); err != nil || fmt.Sprint(o.Value(q)) != fmt.Sprint(value) || q.Validate() != nil {
+				t.Errorf("%s %v: %+v, %v", o.Name, value, q, err)
+			}
+			for _, bad := range []any{-1.0, 1e300, "no", nil, true} {
+				if q := p; o.Set(&q, bad) == nil || q != p {
+					t.Errorf("%s %v is accepted, or changes something", o.Name, bad)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// eachPath calls do with every path of the filter on this machine: the reference and each
+// instruction set.
+func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Frame, p Params) *pipeline.Frame)) {
+	t.Run("reference", func(t *testing.T) {
+		do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame { return reference(t, src, p) })
+	})
+	for _, isa := range ISAs() {
+		t.Run(isa, func(t *testing.T) {
+			cpu := newCPU(t, 2, isa)
+			do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame {
+				dst := kerneltest.Frame(src.Format)
+				cpuRun(t, cpu, dst, src, p)
+				return dst
+			})
+		})
+	}
+}
+
+// idleParams returns filters that change no word: radius 0, and sigmas too small for a difference
+// of one level.
+func idleParams() (all []Params) {
+	for b := range BorderNames() {
+		p := DefaultParams(0)
+		p.Border = Border(b)
+		all = append(all, p)
+	}
+	fine := DefaultParams(3)
+	fine.SigmaR, fine.Range = 0.01, Gaussian
+	still := DefaultRecursive()
+	still.SigmaS, still.SigmaR = RecursiveSigma[0], RecursiveSigma[0]
+	return append(all, fine, still)
+}
+
+// TestNoChangeKeepsBits: samples of any value come out bit-identical where no word changes.
+func TestNoChangeKeepsBits(t *testing.T) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for i, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {64, 16}, {131, 33}} {
+			for _, l := range testLayouts {
+				for _, m := range testMatrices {
+					for _, full := range []bool{false, true} {
+						src := kerneltest.Frame(pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: m, FullRange: full})
+						src.Interlaced = (i+int(m))%2 == 1
+						kerneltest.Noise(src, rng)
+						for _, p := range idleParams() {
+							if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
+								t.Errorf("%s %s full=%v interlaced=%v %s r=%d border %s: %s", src.Format, m, full, src.Interlaced, p.Filter, p.Radius, p.Border, d)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestBeyondSurvives: differences between samples that map to the same word survive any options.
+func TestBeyondSurvives(t *testing.T) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for name, draw := range kerneltest.Beyond {
+			for i, l := range testLayouts[:4] {
+				for k, m := range testMatrices {
+					src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 37, Height: 19, Matrix: m})
+					src.Interlaced = i%2 == 1
+					draw(src, rng)
+					p := DefaultParams(1 + 2*i + k)
+					p.Range, p.Distance, p.Border = RangeWeight(i%2), Distance(k), []Border{Reflect, Clamp, Skip}[k]
+					for _, p := range []Params{p, DefaultRecursive()} {
+						if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
+							t.Errorf("%s: %s %s r=%d %s: %s", name, src.Format, m, p.Radius, p.Distance, d)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRamp: a ramp of luma from 0 to 255 keeps both ends, which words cannot distinguish, and is
+// smoothed between them.
+func TestRamp(t *testing.T) {
+	const r = 2
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 256, Height: 8, Matrix: pipeline.BT709})
+		kerneltest.EachSample(src, func(plane, x, y int) byte {
+			if plane > 0 {
+				return 128
+			}
+			return byte(min(max(x+3*(y%2), 0), 255))
+		})
+		out := filter(src, DefaultParams(r))
+		changed := 0
+		for y := range src.Height {
+			for x, v := range out.Row(0, y) {
+				in := src.Row(0, y)[x]
+				if (x+r+3 <= 16 || x-r >= 235) && v != in {
+					t.Errorf("luma %d at %d, %d came out as %d", in, x, y, v)
+				}
+				if v != in {
+					changed++
+				}
+			}
+		}
+		if changed < 1000 {
+			t.Errorf("%d samples changed: nothing was filtered", changed)
+		}
+	})
+}
+
+// TestAddsDifference works out one picture by hand: 4:2:0, two pixels, one of them whiter than
+// white. Words are 255 and, for Y 226 and the same chroma, (226 - 16) 255/219 = 244.5, rounded up
+// to 245. Clamped, a window of radius 1 holds the own pixel six times of nine: with weights of 1,
+// 255 becomes 251.67, rounded to 252, and 245 becomes 248.33, rounded to 248: changes of -3 and 3
+// levels of grey. They are -2.58 and 2.58 of luma, and none of chroma.
+func TestAddsDifference(t *testing.T) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 2, Height: 1, Matrix: pipeline.BT601})
+		copy(src.Row(0, 0), []byte{250, 226})
+		src.Row(1, 0)[0], src.Row(2, 0)[0] = 128, 128
+		out := filter(src, Params{Radius: 1, SigmaS: 1e6, SigmaR: 1e6, Border: Clamp})
+		got := fmt.Sprint(out.Row(0, 0), out.Row(1, 0), out.Row(2, 0))
+		if got != "[247 229] [128] [128]" {
+			t.Errorf("got %s", got)
+		}
+	})
+}

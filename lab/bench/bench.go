@@ -1,0 +1,176 @@
+// Package bench measures the filter on this machine: kernels alone, steps with their copies, whole
+// jobs, the CPU beside the GPU, and live. Each filter is checked against the reference before it
+// is timed.
+package bench
+
+import (
+	"context"
+	"slices"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/report"
+	"vidfilter/pipeline"
+)
+
+// The sections of a report, in order.
+const (
+	SectionKernel = "kernel" // kernels alone, on frames in the device's memory
+	SectionStep   = "step"   // copy in, kernel, copy out
+	SectionEnd    = "end"    // decode, filter, encode
+	SectionCPU    = "cpu"    // the CPU beside the GPU
+	SectionLive   = "live"   // a camera picture's age when it is sent
+)
+
+// Sections lists them.
+func Sections() []string {
+	return []string{SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
+}
+
+// Shared with the lab.
+type (
+	Size        = measure.Size
+	Stat        = measure.Stat
+	Check       = measure.Check
+	WrongResult = measure.WrongResult
+	Machine     = measure.Machine
+	GPU         = measure.GPU
+)
+
+// MinSide is the least width and height at which the clips' scene can be drawn.
+const MinSide = 16
+
+// Options of Run; the zero value measures everything on the first GPU.
+type Options struct {
+	Only   []string // sections; empty: all
+	Kernel string   // glob (path.Match) of the kernels to time; "": those for the default options
+	Radii  []int    // empty: each section's own
+	Sizes  []Size   // empty: likewise
+	Input  string   // video for the whole jobs; "": generated clips
+	Quick  bool     // fewer sizes, radii and repetitions
+
+	CPU     bool  // do not use the GPU
+	Indexes []int // the GPU to use, at most one; empty: the first usable one
+	NeedGPU bool  // no GPU is an error
+
+	Version string                           // of the program, for the report
+	Say     func(format string, args ...any) // receives progress messages of one line; may be nil
+}
+
+// Report has the measurements. A section that was not requested or not reached is nil.
+type Report struct {
+	report.Header
+	Kernel *KernelSection `json:"kernel"`
+	Step   *StepSection   `json:"step"`
+	End    *EndSection    `json:"end"`
+	CPU    *CPUSection    `json:"cpu"`
+	Live   *LiveSection   `json:"live"`
+}
+
+// run is one Run at work.
+type run struct {
+	o    Options
+	cpu  *kernels.CPU
+	gpu  *gpu.Backend // nil if there is none
+	dev  gpu.Limits   // of the GPU
+	seen map[checked]Check
+}
+
+// Run measures. After an error the report has the sections measured before. Errors and wrong
+// results of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Say == nil {
+		o.Say = func(string, ...any) {}
+	}
+	r := &run{o: o, seen: map[checked]Check{}}
+	defer r.close()
+	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
+	if err := r.open(&measured.Header); err != nil {
+		return measured, err
+	}
+	var err error
+	if measured.Machine, err = r.machine(); err != nil {
+		return measured, err
+	}
+	return measured, r.sections(ctx, measured)
+}
+
+func (r *run) open(h *report.Header) error {
+	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.needsGPU())
+	r.cpu, r.gpu, h.NoGPU = places.CPU, places.GPU, places.NoGPU
+	return err
+}
+
+// needsGPU reports whether nothing can be measured without a GPU.
+func (r *run) needsGPU() bool {
+	without := func(s string) bool { return s != SectionKernel && s != SectionStep }
+	return r.o.NeedGPU || len(r.o.Only) > 0 && !slices.ContainsFunc(r.o.Only, without)
+}
+
+// openGPU opens the GPU of the run; the caller closes the backend.
+func (r *run) openGPU(streams int) (*gpu.Backend, error) {
+	return measure.OpenGPU(r.o.Indexes, streams)
+}
+
+func (r *run) sections(ctx context.Context, measured *Report) (err error) {
+	for _, section := range []struct {
+		name string
+		gpu  bool // needs a GPU
+		run  func() error
+	}{
+		{SectionKernel, true, func() error { measured.Kernel, err = r.kernels(ctx); return err }},
+		{SectionStep, true, func() error { measured.Step, err = r.steps(ctx); return err }},
+		{SectionEnd, false, func() error { measured.End, err = r.end(ctx); return err }},
+		{SectionCPU, false, func() error { measured.CPU, err = r.cpuBeside(ctx); return err }},
+		{SectionLive, false, func() error { measured.Live, err = r.live(ctx); return err }},
+	} {
+		wanted := len(r.o.Only) == 0 || slices.Contains(r.o.Only, section.name)
+		if !wanted || section.gpu && r.gpu == nil {
+			continue
+		}
+		r.o.Say("measuring: %s", section.name)
+		if err := section.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
+
+// The common sizes.
+var (
+	size1080 = Size{Width: 1920, Height: 1080}
+	size4K   = Size{Width: 3840, Height: 2160}
+	size8K   = Size{Width: 7680, Height: 4320}
+)
+
+// sizes returns the requested sizes, else the section's own.
+func (r *run) sizes(own, quick []Size) []Size { return choose(r.o.Sizes, r.o.Quick, own, quick) }
+func (r *run) radii(own, quick []int) []int   { return choose(r.o.Radii, r.o.Quick, own, quick) }
+
+func choose[T any](asked []T, isQuick bool, own, quick []T) []T {
+	switch {
+	case len(asked) > 0:
+		return asked
+	case isQuick:
+		return quick
+	}
+	return own
+}
+
+// machine also keeps the device's limits for the sections.
+func (r *run) machine() (m Machine, err error) {
+	if r.gpu != nil {
+		if r.dev, err = r.gpu.Device().Limits(); err != nil {
+			return m, err
+		}
+	}
+	return measure.DescribeMachine(r.cpu, r.gpu)
+}
+
+// filterTime measures the filter of a backend on frames like src.
+func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame) (Stat, error) {
+	return measure.FilterTime(ctx, b, p, src, r.repeat())
+}

@@ -1,0 +1,364 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/decode"
+	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
+	"vidfilter/kernels"
+)
+
+var tiny = Options{Quick: true, Sizes: []Size{{Width: 64, Height: 48}}, Radii: []int{1, 5}}
+
+// temporary gives a test its own folder for temporary files, which must be empty at the end.
+func temporary(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("temporary files are left: %v, %v", left, err)
+		}
+	})
+}
+
+// TestAll measures everything at a tiny size.
+func TestAll(t *testing.T) {
+	if !onDriver(t, testdriver.Folder, "leaks=1") {
+		return
+	}
+	temporary(t)
+	report, err := Run(context.Background(), tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.NoGPU != "" || report.Machine.GPU == nil || report.Machine.GPU.Multiprocessors != 16 || report.Machine.CPU == "" {
+		t.Errorf("machine %+v, no GPU: %q", report.Machine, report.NoGPU)
+	}
+	holdKernels(t, report.Kernel)
+	holdSteps(t, report.Step)
+	holdJobs(t, report.End, 4)
+	holdCPU(t, report.CPU, true)
+	holdJSON(t, report)
+	holdPlot(t, report, "paper, rgba", "tile_lorentzian, rgba", "sliding_lorentzian, rgba", "tensor_lorentzian, rgba", "chosen, nv12", "chosen, yuv420p", "CPU, yuv420p")
+}
+
+func holdStat(t *testing.T, what string, s Stat) {
+	t.Helper()
+	if !(s.Least > 0 && s.Least <= s.Median && s.Median <= s.Most) || s.N < 1 {
+		t.Errorf("%s: %+v", what, s)
+	}
+}
+
+func holdKernels(t *testing.T, s *KernelSection) {
+	t.Helper()
+	var names, chosen []string
+	for _, row := range s.Rows {
+		name := row.Layout + " " + row.Variant
+		holdStat(t, name, row.Time)
+		if row.GBps <= 0 || row.Floor <= 0 || row.Share != row.Floor/row.Time.Median || row.Check.Largest > 1 {
+			t.Errorf("%+v", row)
+		}
+		names = append(names, name)
+		if row.Chosen {
+			chosen = append(chosen, name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(chosen)
+	want := []string{
+		"nv12 tensor_lorentzian_r5", "nv12 tile_lorentzian_r1", "rgba paper", "rgba paper", "rgba sliding_lorentzian_r1",
+		"rgba tensor_lorentzian_r5", "rgba tile_lorentzian_r1", "rgba tile_lorentzian_r5", "yuv420p tensor_lorentzian_r5",
+		"yuv420p tile_lorentzian_r1",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("kernels %q", names)
+	}
+	for _, name := range want {
+		planes := !strings.HasPrefix(name, "rgba")
+		best := planes || strings.Contains(name, "sliding") || strings.Contains(name, "tensor")
+		if slices.Contains(chosen, name) != best {
+			t.Errorf("%s: chosen is %v", name, !best)
+		}
+	}
+	if s.CopyGBps <= 0 {
+		t.Errorf("a copy moves %g GB/s", s.CopyGBps)
+	}
+}
+
+func holdSteps(t *testing.T, s *StepSection) {
+	t.Helper()
+	if len(s.Rows) != 2*2*mostStreams || len(s.Paper) != 2 {
+		t.Fatalf("%d rows, %d of the paper", len(s.Rows), len(s.Paper))
+	}
+	for i, row := range s.Rows {
+		holdStat(t, "step", row.Time)
+		holdStat(t, "bus", row.Bus)
+		if row.Streams != i%mostStreams+1 || row.CopyIn <= 0 || row.Kernel <= 0 || row.CopyOut <= 0 || row.Overlap < 0.5 || row.Overlap > 3 {
+			t.Errorf("%+v", row)
+		}
+	}
+	for _, row := range s.Paper {
+		holdStat(t, "the paper's", row.Time)
+		if row.Ours <= 0 || row.Published != 0 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+func holdJobs(t *testing.T, s *EndSection, rows int) {
+	t.Helper()
+	if len(s.Rows) != rows {
+		t.Fatalf("%d rows", len(s.Rows))
+	}
+	for _, row := range s.Rows {
+		holdStat(t, "job", row.Time)
+		holdStat(t, "job without a filter", row.Plain)
+		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+func holdCPU(t *testing.T, s *CPUSection, beside bool) {
+	t.Helper()
+	if len(s.Rows) != 2 {
+		t.Fatalf("%d rows", len(s.Rows))
+	}
+	for _, row := range s.Rows {
+		holdStat(t, "CPU", row.CPU)
+		if (row.GPU != nil) != beside {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// holdJSON: the document has every section, even empty ones.
+func holdJSON(t *testing.T, report *Report) {
+	t.Helper()
+	b, err := json.Marshal(report)
+	var all map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range append(Sections(), "version", "date", "machine", "no_gpu") {
+		if _, ok := all[key]; !ok {
+			t.Errorf("no %s in %s", key, b)
+		}
+	}
+}
+
+func holdPlot(t *testing.T, report *Report, names ...string) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.WritePlot(&b); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	root, inText := "", false
+	for d := xml.NewDecoder(&b); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			if root == "" {
+				root = x.Name.Local
+			}
+			inText = x.Name.Local == "text"
+		case xml.CharData:
+			if inText {
+				texts = append(texts, strings.TrimSpace(string(x)))
+			}
+		}
+	}
+	if root != "svg" {
+		t.Errorf("the plot is a %s", root)
+	}
+	for _, name := range names {
+		if !slices.Contains(texts, name) {
+			t.Errorf("the plot lacks %q among %q", name, texts)
+		}
+	}
+}
+
+func TestCPUOnly(t *testing.T) {
+	temporary(t)
+	o := tiny
+	o.CPU = true
+	report, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.NoGPU == "" || report.Machine.GPU != nil || report.Kernel != nil || report.Step != nil {
+		t.Errorf("%+v", report)
+	}
+	holdJobs(t, report.End, 2)
+	holdCPU(t, report.CPU, false)
+	holdJSON(t, report)
+	holdPlot(t, report, "CPU, yuv420p")
+}
+
+// TestNoGPU: without a GPU the report has the reason. It is an error only if a GPU is required.
+func TestNoGPU(t *testing.T) {
+	if !onDriver(t, testdriver.Folder, "init=100") {
+		return
+	}
+	o := tiny
+	o.Only = []string{SectionKernel, SectionCPU}
+	report, err := Run(context.Background(), o)
+	if err != nil || report.NoGPU != "the driver finds no GPU" || report.Kernel != nil || report.CPU == nil {
+		t.Errorf("%v, %+v", err, report)
+	}
+	o.NeedGPU = true
+	if _, err := Run(context.Background(), o); !errors.Is(err, gpu.ErrDevice) {
+		t.Errorf("a GPU was insisted on: %v", err)
+	}
+	o = tiny
+	o.Only = []string{SectionStep, SectionKernel}
+	if _, err := Run(context.Background(), o); !errors.Is(err, gpu.ErrDevice) {
+		t.Errorf("there is nothing to measure without a GPU: %v", err)
+	}
+}
+
+// wrongDriver is the test driver with one kernel that has the wrong range weight.
+func wrongDriver(t *testing.T, name string) func() (string, error) {
+	return func() (string, error) {
+		v, err := kernels.Named(name)
+		if err != nil {
+			return "", err
+		}
+		flags := strings.Join(v.Flags(), " ")
+		wrong := strings.Replace(flags, "-DVF_RANGE=0", "-DVF_RANGE=1", 1)
+		if wrong == flags {
+			return "", errors.New("nothing is wrong with " + flags)
+		}
+		list := filepath.Join(t.TempDir(), "list")
+		if err := os.WriteFile(list, []byte(name+" "+v.SourceFile()+" "+wrong+"\n"), 0o600); err != nil {
+			return "", err
+		}
+		return testdriver.Build(list)
+	}
+}
+
+// TestWrongKernel: a kernel with wrong results is not timed.
+func TestWrongKernel(t *testing.T) {
+	const name = "tile_lorentzian_r2"
+	if !onDriver(t, wrongDriver(t, name), "") {
+		return
+	}
+	report, err := Run(context.Background(), Options{Quick: true, Sizes: tiny.Sizes, Radii: []int{2}, Only: []string{SectionKernel}, Kernel: name})
+	var wrong *WrongResult
+	if !errors.As(err, &wrong) || !errors.Is(err, gpu.ErrDevice) || !strings.HasPrefix(wrong.What, name+" ") {
+		t.Errorf("error %v", err)
+	}
+	if len(report.Kernel.Rows) > 0 {
+		t.Errorf("times %+v", report.Kernel.Rows)
+	}
+}
+
+// TestNamedKernels: a glob selects exactly the kernels it names.
+func TestNamedKernels(t *testing.T) {
+	if !onDriver(t, testdriver.Folder, "compute=61") {
+		return
+	}
+	o := Options{Quick: true, Sizes: tiny.Sizes, Radii: []int{1, 5}, Only: []string{SectionKernel}, Kernel: "t*_gaussian_*"}
+	report, err := Run(context.Background(), o)
+	if err != nil || len(report.Kernel.Rows) != 2*3 {
+		t.Fatalf("%v, %+v", err, report.Kernel)
+	}
+	for _, row := range report.Kernel.Rows {
+		if !strings.HasPrefix(row.Variant, "tile_gaussian_r") {
+			t.Errorf("%s on a device that is too old for tensor kernels", row.Variant)
+		}
+	}
+}
+
+// TestCancelled: after a cancellation at any point, the report has the earlier measurements and no
+// file is left.
+func TestCancelled(t *testing.T) {
+	temporary(t)
+	why := errors.New("enough")
+	for _, at := range []string{"measuring: end", "drawing", "no filter", "cpu at radius 5", "measuring: cpu"} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		o := tiny
+		o.CPU = true
+		met := false
+		o.Say = func(format string, args ...any) {
+			if strings.Contains(fmt.Sprintf(format, args...), at) {
+				met = true
+				cancel(why)
+			}
+		}
+		report, err := Run(ctx, o)
+		if err == nil || !errors.Is(context.Cause(ctx), why) || !met {
+			t.Errorf("at %q: %v, met: %v", at, err, met)
+		}
+		if at == "measuring: cpu" && (report.End == nil || len(report.End.Rows) != 2) {
+			t.Errorf("at %q the jobs are lost: %+v", at, report.End)
+		}
+		cancel(nil)
+	}
+}
+
+// TestInput: a given video replaces the clips; an unreadable one is the decoder's error.
+func TestInput(t *testing.T) {
+	o := Options{Quick: true, CPU: true, Only: []string{SectionEnd}, Radii: []int{1}, Input: "../../samples/noisy.mp4"}
+	report, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holdJobs(t, report.End, 1)
+	if row := report.End.Rows[0]; row.Clip != "noisy.mp4" || row.Size != (Size{Width: 640, Height: 360}) {
+		t.Errorf("%+v", row)
+	}
+	o.Input = "missing.mp4"
+	if _, err := Run(context.Background(), o); !errors.Is(err, decode.ErrUnreadable) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// TestDocument: every section is printed, with a dash for a missing GPU.
+func TestDocument(t *testing.T) {
+	time, skipped := Stat{Median: 2, Least: 1, Most: 3, N: 3}, "the filter alone would take 99 s"
+	r := &Report{
+		Kernel: &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},
+		Step:   &StepSection{Rows: []StepRow{{Streams: 2, Time: time}}, Paper: []PaperRow{{Time: time, Ours: 1, Published: 5}}},
+		End:    &EndSection{Rows: []EndRow{{Clip: "a.mp4", Device: "cpu", Skipped: skipped}, {Clip: "b.mp4", Time: time, Plain: time}}},
+		CPU:    &CPUSection{Rows: []CPURow{{CPU: time}}},
+		Live:   &LiveSection{Rows: []LiveRow{{Device: "cpu", Late: 7}}},
+	}
+	var b strings.Builder
+	if err := r.Document().WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 on the cpu at radius 0 is left out: " + skipped, "500       -    -      -", "7.000"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 101 {
+			t.Errorf("more than 100 columns: %s", line)
+		}
+	}
+}

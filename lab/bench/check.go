@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/pipeline"
+)
+
+// Fast paths may differ by one level, in a hundredth of the samples.
+const (
+	maxLevels = 1
+	maxShare  = 0.01
+)
+
+// checked is the key of a check.
+type checked struct {
+	what   string
+	layout pipeline.Layout
+	params kernels.Params
+}
+
+// checkSize covers several blocks of every kernel, cut off at the edges.
+var checkSize = Size{Width: 141, Height: 75}
+
+// check compares the result of filter on a small frame with the reference, once for each key.
+func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Frame) error) (Check, error) {
+	if c, ok := r.seen[key]; ok {
+		return c, nil
+	}
+	src := measure.Picture(measure.FormatOf(key.layout, checkSize))
+	want, got := measure.Blank(src.Format), measure.Blank(src.Format)
+	if err := kernels.Reference(want, src, key.params); err != nil {
+		return Check{}, err
+	}
+	if err := filter(got, src); err != nil {
+		return Check{}, err
+	}
+	c := measure.Compare(got, want)
+	if c.Largest > maxLevels || c.Share > maxShare {
+		what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
+		return c, &WrongResult{What: what, Check: c, OnGPU: onGPU}
+	}
+	r.seen[key] = c
+	return c, nil
+}
+
+// checkKernel is check for one variant.
+func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Params, l pipeline.Layout) (Check, error) {
+	return r.check(checked{v.Name, l, p}, true, func(dst, src *pipeline.Frame) error {
+		return r.gpu.RunKernel(ctx, v.Planner(p), dst, src)
+	})
+}
+
+// checkBackend is check for the filter of a backend.
+func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
+	_, onGPU := b.(*gpu.Backend)
+	return r.check(checked{b.Name(), l, p}, onGPU, func(dst, src *pipeline.Frame) error {
+		return measure.FilterOnce(ctx, b, p, dst, src)
+	})
+}

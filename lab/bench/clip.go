@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
+)
+
+// Grain as heavy as on film, in 1/256 of a level, and frames a second.
+const (
+	clipGrain = 9 * 256
+	clipRate  = 24
+)
+
+// makeClip writes frames of the samples' scene, with grain, to a file in folder and returns its
+// name. The encoding is coarse but keeps the grain, as footage does.
+func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, frames int) (name string, err error) {
+	cfg := scene.Config{
+		Width: size.Width, Height: size.Height, Frames: frames, RateNum: clipRate, RateDen: 1, Noise: clipGrain, Seed: 1,
+	}
+	pool := pipeline.NewPool(cpu, 1+1) // one is drawn while another is encoded
+	defer pool.Close()
+	like, err := openLike(ctx, folder, cfg, pool)
+	if err != nil {
+		return "", err
+	}
+	defer like.Close()
+	name = filepath.Join(folder, size.String()+".mp4")
+	out, err := encode.Create("file:"+name, templateOf(like), encode.Options{
+		Format: "mp4", CRF: 26, Preset: "veryfast", Tune: "grain",
+	})
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	film, err := newFilm(cfg, pool)
+	if err != nil {
+		return "", err
+	}
+	return name, pipeline.Run(ctx, film, nil, out, pipeline.Options{})
+}
+
+// openLike opens a file with one frame of the scene, from which an output takes its size, rate and
+// time base.
+func openLike(ctx context.Context, folder string, cfg scene.Config, pool *pipeline.Pool) (*decode.Input, error) {
+	cfg.Frames = 1
+	name := filepath.Join(folder, "like.y4m")
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("bench: make a clip: %w", err)
+	}
+	err = scene.WriteY4M(f, cfg)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench: make a clip: %w", err)
+	}
+	return decode.Open(ctx, name, pool, decode.Options{})
+}
+
+// templateOf makes the output carry the input's streams.
+func templateOf(in *decode.Input) encode.Template {
+	return encode.Template{
+		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Shift: in.Shift(),
+	}
+}
+
+// film is a source that draws the scene.
+type film struct {
+	cfg     scene.Config
+	drawer  *scene.Renderer
+	pool    *pipeline.Pool
+	picture []byte
+	next    int
+}
+
+func newFilm(cfg scene.Config, pool *pipeline.Pool) (*film, error) {
+	r, err := scene.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &film{cfg: cfg, drawer: r, pool: pool, picture: make([]byte, r.FrameSize())}, nil
+}
+
+// Next draws a frame. Its time is its number, in the time base of a y4m of that rate.
+func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
+	if f.next == f.cfg.Frames {
+		return nil, io.EOF
+	}
+	out, err := f.pool.NewFrame(ctx, measure.FormatOf(pipeline.YUV420P, Size{Width: f.cfg.Width, Height: f.cfg.Height}))
+	if err != nil {
+		return nil, err
+	}
+	f.drawer.Frame(f.picture, f.next)
+	rest := f.picture
+	for i := range out.NumPlanes() {
+		_, rows := out.PlaneSize(i)
+		for y := range rows {
+			rest = rest[copy(out.Row(i, y), rest):]
+		}
+	}
+	out.PTS, out.Duration = int64(f.next), 1
+	f.next++
+	return out, nil
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+
+	"vidfilter/internal/text"
+	"vidfilter/lab/measure"
+	"vidfilter/lab/report"
+)
+
+// Document returns the report as tables and text.
+func (r *Report) Document() report.Document {
+	d := report.Document{Header: r.Header}
+	add := func(measured bool, section func() report.Section) {
+		if measured {
+			d.Sections = append(d.Sections, section())
+		}
+	}
+	add(r.Kernel != nil, func() report.Section { return r.Kernel.section() })
+	add(r.Step != nil, func() report.Section { return r.Step.section() })
+	add(r.Step != nil && len(r.Step.Paper) > 0, func() report.Section { return r.Step.paperSection() })
+	add(r.End != nil, func() report.Section { return r.End.section() })
+	add(r.CPU != nil, func() report.Section { return r.CPU.section() })
+	add(r.Live != nil, func() report.Section { return r.Live.section() })
+	return d
+}
+
+func (s *KernelSection) section() report.Section {
+	t := text.NewTable(4, "size", "layout", "r", "kernel", "ms", "+-%", "GB/s", "floor ms", "floor %", "differ %", "by")
+	for _, row := range s.Rows {
+		name := row.Variant
+		if row.Chosen {
+			name += " *"
+		}
+		t.Add(row.Size.String(), row.Layout, fmt.Sprint(row.Radius), name, report.Milliseconds(row.Time.Median), report.Spread(row.Time),
+			fmt.Sprintf("%.0f", row.GBps), report.Milliseconds(row.Floor), report.Percent(row.Share), differ(row.Check), by(row.Check))
+	}
+	return report.Section{
+		Title: fmt.Sprintf("Kernel alone, frames in the GPU's memory, where a copy reads and writes %.0f GB/s", s.CopyGBps),
+		Table: t,
+		Notes: []string{`* marks the kernel the filter chooses. GB/s counts the frame's bytes, in and out. The floor is the largest of three times:
+the bytes at the rate of a copy; one reciprocal a tap on the special-function units, 16 a clock and multiprocessor; 7 instructions a tap,
+128 a clock and multiprocessor. The tensor form computes its reciprocals elsewhere and can be faster. "differ" and "by": the samples that
+differ from the reference's, and by how many levels at most.`},
+	}
+}
+
+func (s *StepSection) section() report.Section {
+	t := text.NewTable(3, "size", "layout", "r", "streams", "ms", "+-%", "bus alone", "copy in", "kernel", "copy out", "overlap")
+	for _, row := range s.Rows {
+		t.Add(row.Size.String(), row.Layout, fmt.Sprint(row.Radius), fmt.Sprint(row.Streams), report.Milliseconds(row.Time.Median),
+			report.Spread(row.Time), report.Milliseconds(row.Bus.Median), report.Milliseconds(row.CopyIn), report.Milliseconds(row.Kernel),
+			report.Milliseconds(row.CopyOut), fmt.Sprintf("%.2f", row.Overlap))
+	}
+	return report.Section{
+		Title: "Step: copy in, kernel, copy out; ms a frame from pinned memory to pinned memory",
+		Table: t,
+		Notes: []string{"bus alone: the copies in both directions at once. A stage's time includes its waiting for the others."},
+	}
+}
+
+func (s *StepSection) paperSection() report.Section {
+	t := text.NewTable(2, "size", "r", "ms", "+-%", "ours ms", "times", "published ms", "times")
+	for _, row := range s.Paper {
+		published, faster := "-", "-"
+		if row.Published > 0 {
+			published, faster = fmt.Sprintf("%.3f", row.Published), times(row.Published, row.Ours)
+		}
+		t.Add(row.Size.String(), fmt.Sprint(row.Radius), report.Milliseconds(row.Time.Median), report.Spread(row.Time),
+			report.Milliseconds(row.Ours), times(row.Time.Median, row.Ours), published, faster)
+	}
+	return report.Section{
+		Title: "The paper's pipeline here: padded RGBA from pinned memory, its kernel, two streams",
+		Table: t,
+		Notes: []string{"ours: the fastest step above, planes in and out. published: on a GTX 1080 Ti."},
+	}
+}
+
+func (s *EndSection) section() report.Section {
+	t := text.NewTable(4, "clip", "size", "r", "on", "frames", "no filter s", "filtered s", "+-%", "ratio", "fps")
+	var skipped []string
+	for _, row := range s.Rows {
+		clip := text.Cut(row.Clip, 24)
+		if row.Skipped != "" {
+			skipped = append(skipped, fmt.Sprintf("%s on the %s at radius %d is left out: %s", clip, row.Device, row.Radius, row.Skipped))
+			continue
+		}
+		t.Add(clip, row.Size.String(), fmt.Sprint(row.Radius), row.Device, fmt.Sprint(row.Frames), seconds(row.Plain),
+			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
+	}
+	return report.Section{Title: "Whole jobs: decode, filter, encode (x264, medium, crf 18), nothing written", Table: t, Notes: skipped}
+}
+
+func (s *CPUSection) section() report.Section {
+	t := text.NewTable(2, "size", "r", "CPU ms", "+-%", "fps", "GPU ms", "+-%", "times", "differ %", "by")
+	for _, row := range s.Rows {
+		gpu := []string{"-", "-", "-"}
+		if g := row.GPU; g != nil {
+			gpu = []string{report.Milliseconds(g.Median), report.Spread(*g), times(row.CPU.Median, g.Median)}
+		}
+		t.Add(row.Size.String(), fmt.Sprint(row.Radius), report.Milliseconds(row.CPU.Median), report.Spread(row.CPU),
+			fmt.Sprintf("%.0f", 1000/row.CPU.Median), gpu[0], gpu[1], gpu[2], differ(row.Check), by(row.Check))
+	}
+	return report.Section{Title: "The CPU's filter, all threads, beside the GPU's with copies; ms a frame of yuv420p", Table: t}
+}
+
+func (s *LiveSection) section() report.Section {
+	t := text.NewTable(1, "size", "r", "on", "fps", "taken to coded", "95 % within", "filter", "encode", "dropped")
+	for _, row := range s.Rows {
+		t.Add(row.Size.String(), fmt.Sprint(row.Radius), row.Device, fmt.Sprintf("%.1f", row.FPS), report.Milliseconds(row.Server.Median),
+			report.Milliseconds(row.Late), report.Milliseconds(row.Filter.Median), report.Milliseconds(row.Encode.Median), fmt.Sprint(row.Dropped))
+	}
+	return report.Section{Title: "Live: a picture of the test source, 30 a second, from taken to coded for one viewer, in ms", Table: t}
+}
+
+func times(theirs, ours float64) string { return fmt.Sprintf("%.1f", theirs/ours) }
+
+func seconds(s Stat) string { return fmt.Sprintf("%.2f", s.Median/1000) }
+
+func differ(c measure.Check) string { return fmt.Sprintf("%.2f", 100*c.Share) }
+
+func by(c measure.Check) string { return fmt.Sprint(c.Largest) }

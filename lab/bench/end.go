@@ -1,0 +1,261 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/pipeline"
+)
+
+// EndSection has whole jobs: decode, filter, and encode by x264 with the program's defaults. They
+// write nothing, so times do not include the disk.
+type EndSection struct {
+	Rows []EndRow `json:"rows"`
+}
+
+// EndRow is one clip filtered in one way.
+type EndRow struct {
+	Clip   string `json:"clip"`
+	Size   Size   `json:"size"`
+	Frames int64  `json:"frames"`
+	Radius int    `json:"radius"`
+	Device string `json:"device"` // gpu or cpu
+	// The same decode and encode without a filter, alternating with the job.
+	Plain   Stat    `json:"plain"`
+	Time    Stat    `json:"time"`    // of the job
+	Ratio   float64 `json:"ratio"`   // of the medians; 1 for a filter that costs nothing
+	FPS     float64 `json:"fps"`     // of the job
+	Skipped string  `json:"skipped"` // reason that it was not run; "" if it was
+}
+
+// The defaults of the program.
+const (
+	endCRF    = 18
+	endPreset = "medium"
+	endDepth  = 2 // frames between stages
+)
+
+// longest limits the CPU's filtering in one job, estimated from one frame.
+const longest = 30 * time.Second
+
+func (r *run) end(ctx context.Context) (*EndSection, error) {
+	s := &EndSection{}
+	if r.o.Input != "" {
+		return s, r.endClip(ctx, s, r.o.Input)
+	}
+	folder, err := os.MkdirTemp("", "vidfilter-bench-")
+	if err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(folder)
+	for _, size := range r.sizes([]Size{size1080, size4K}, []Size{size1080}) {
+		r.o.Say("drawing a clip of %s", size)
+		clip, err := makeClip(ctx, r.cpu, folder, size, r.clipFrames())
+		if err != nil {
+			return s, err
+		}
+		if err := r.endClip(ctx, s, clip); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (r *run) clipFrames() int {
+	if r.o.Quick {
+		return 24
+	}
+	return 100
+}
+
+// turns is the number of runs of each job.
+func (r *run) turns() int {
+	if r.o.Quick {
+		return 1
+	}
+	return 3
+}
+
+// endClip alternates between the jobs of one clip, so that changes of the machine's speed affect
+// all of them.
+func (r *run) endClip(ctx context.Context, s *EndSection, clip string) error {
+	jobs, err := r.jobs(ctx, clip)
+	if err != nil {
+		return err
+	}
+	for turn := range r.turns() {
+		for _, j := range jobs {
+			if j.skipped != "" {
+				continue
+			}
+			r.o.Say("%s: %s, turn %d of %d", filepath.Base(clip), j, turn+1, r.turns())
+			if err := j.run(ctx, clip, r.mostFrames()); err != nil {
+				return err
+			}
+		}
+	}
+	plain := jobs[0]
+	for _, j := range jobs[1:] {
+		row, err := j.row(clip, plain)
+		if err != nil {
+			return err
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	return nil
+}
+
+// mostFrames is the number of frames used of a clip, 0 for all.
+func (r *run) mostFrames() int64 {
+	if r.o.Quick {
+		return int64(r.clipFrames())
+	}
+	return 0
+}
+
+// jobs returns the jobs of a clip, first the one without a filter.
+func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
+	format, frames, err := inspect(ctx, r.cpu, clip, r.mostFrames())
+	if err != nil {
+		return nil, err
+	}
+	all := []*endJob{{memory: r.cpu, format: format}}
+	for _, radius := range r.radii([]int{1, 5}, []int{1, 5}) {
+		p := kernels.DefaultParams(radius)
+		if r.gpu != nil {
+			if _, err := r.checkBackend(ctx, r.gpu, p, format.Layout); err != nil {
+				return nil, err
+			}
+			all = append(all, &endJob{device: "gpu", backend: r.gpu, memory: r.gpu.Input(), params: p, format: format})
+		}
+		if _, err := r.checkBackend(ctx, r.cpu, p, format.Layout); err != nil {
+			return nil, err
+		}
+		j := &endJob{device: "cpu", backend: r.cpu, memory: r.cpu, params: p, format: format}
+		if j.skipped, err = r.tooSlow(ctx, p, format, frames); err != nil {
+			return nil, err
+		}
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
+func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, frames int64) (string, error) {
+	src, dst := measure.Picture(f), measure.Blank(f)
+	start := time.Now()
+	if err := measure.FilterOnce(ctx, r.cpu, p, dst, src); err != nil {
+		return "", err
+	}
+	if all := time.Since(start) * time.Duration(frames); all > longest {
+		return fmt.Sprintf("the filter alone would take %.0f s", all.Seconds()), nil
+	}
+	return "", nil
+}
+
+// inspect returns the format of a clip's frames and the container's estimate of their number.
+func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f pipeline.Format, frames int64, err error) {
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	in, err := decode.Open(ctx, clip, pool, decode.Options{Frames: most})
+	if err != nil {
+		return f, 0, err
+	}
+	defer in.Close()
+	frames, _ = in.Estimate()
+	if most > 0 {
+		frames = most
+	}
+	first, err := in.Next(ctx)
+	if err != nil {
+		return f, 0, fmt.Errorf("bench: read %s: %w", clip, err)
+	}
+	defer first.Release()
+	return first.Format, frames, nil
+}
+
+// endJob is one way of filtering a clip, and its times so far.
+type endJob struct {
+	device  string          // "" for the job without a filter
+	backend kernels.Backend // also nil for it
+	memory  pipeline.Allocator
+	params  kernels.Params
+	format  pipeline.Format
+	skipped string
+
+	times  []time.Duration
+	frames int64
+}
+
+func (j *endJob) String() string {
+	if j.backend == nil {
+		return "no filter"
+	}
+	return fmt.Sprintf("%s at radius %d", j.device, j.params.Radius)
+}
+
+// run runs the job once.
+func (j *endJob) run(ctx context.Context, clip string, most int64) error {
+	start := time.Now()
+	frames, err := j.filter(ctx, clip, most)
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", filepath.Base(clip), j, err)
+	}
+	j.times, j.frames = append(j.times, max(time.Since(start), 1)), frames
+	return nil
+}
+
+func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames int64, err error) {
+	pool := pipeline.NewPool(j.memory, 1)
+	defer pool.Close()
+	in, err := decode.Open(ctx, clip, pool, decode.Options{Frames: most, MaxErrorRate: 1, NoAudio: true, NoSubs: true})
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := encode.Create("pipe:1", templateOf(in), encode.Options{
+		Format: "null", CRF: endCRF, Preset: endPreset,
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	var filters []pipeline.Filter
+	if j.backend != nil {
+		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held())
+		defer results.Close()
+		f, err := j.backend.Filter(j.params, results)
+		if err != nil {
+			return 0, err
+		}
+		filters = append(filters, f)
+	}
+	var meters pipeline.Meters
+	err = pipeline.Run(ctx, in, filters, out, pipeline.Options{Depth: endDepth, Meters: &meters})
+	return meters.Encode.Frames(), err
+}
+
+// row compares the job with the one without a filter.
+func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
+	row := EndRow{
+		Clip: filepath.Base(clip), Size: Size{Width: j.format.Width, Height: j.format.Height}, Frames: plain.frames, Radius: j.params.Radius,
+		Device: j.device, Plain: measure.StatOf(plain.times), Skipped: j.skipped,
+	}
+	if j.skipped != "" {
+		return row, nil
+	}
+	if j.frames != plain.frames {
+		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, plain.frames)
+	}
+	row.Time = measure.StatOf(j.times)
+	row.Ratio = row.Time.Median / row.Plain.Median
+	row.FPS = 1000 * float64(j.frames) / row.Time.Median
+	return row, nil
+}

@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// Check is the difference between a result and the reference's.
+type Check struct {
+	Largest int     `json:"largest_difference"` // levels
+	Share   float64 `json:"differing_share"`    // of the samples
+}
+
+// WrongResult is the error of a wrong filter. It wraps gpu.ErrDevice if a GPU computed the result.
+type WrongResult struct {
+	What  string // variant or backend, radius and format
+	Check Check
+	OnGPU bool
+}
+
+func (e *WrongResult) Error() string {
+	return fmt.Sprintf("%s gives a wrong result: %.2f %% of the samples differ from the reference, by %d levels at most",
+		e.What, 100*e.Check.Share, e.Check.Largest)
+}
+
+func (e *WrongResult) Unwrap() error {
+	if e.OnGPU {
+		return gpu.ErrDevice
+	}
+	return nil
+}
+
+// FilterOnce filters src into dst with a backend's filter. It borrows both.
+func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, src *pipeline.Frame) error {
+	pool := pipeline.NewPool(b, 1)
+	defer pool.Close()
+	f, err := b.Filter(p, pool)
+	if err != nil {
+		return err
+	}
+	defer Discard(f)
+	keep := func(out *pipeline.Frame) error {
+		dst.CopySamples(out)
+		out.Release()
+		return nil
+	}
+	if err := f.Process(ctx, src.Retain(), keep); err != nil {
+		return err
+	}
+	return f.Flush(ctx, keep)
+}
+
+// Discard frees the frames of a filter that failed. After Flush it holds none.
+func Discard(f pipeline.Filter) {
+	if d, ok := f.(pipeline.Discarder); ok {
+		d.Discard()
+	}
+}
+
+// Compare compares the samples of two frames of the same format.
+func Compare(got, want *pipeline.Frame) (c Check) {
+	samples, differ := 0, 0
+	for i := range want.NumPlanes() {
+		_, rows := want.PlaneSize(i)
+		for y := range rows {
+			g, w := got.Row(i, y), want.Row(i, y)
+			for x := range w {
+				d := int(g[x]) - int(w[x])
+				c.Largest = max(c.Largest, d, -d)
+				if d != 0 {
+					differ++
+				}
+			}
+			samples += len(w)
+		}
+	}
+	c.Share = float64(differ) / float64(samples)
+	return c
+}

@@ -1,0 +1,58 @@
+package measure
+
+import "vidfilter/pipeline"
+
+// Picture returns a frame of slopes, edges and discs with noise, always the same. Alpha is 0
+// because the kernel of 001 treats it as a fourth colour; so it agrees with the others.
+func Picture(f pipeline.Format) *pipeline.Frame {
+	frame := Blank(f)
+	seed := uint32(1)
+	for i := range f.NumPlanes() {
+		w, rows := f.PlaneSize(i)
+		for y := range rows {
+			row := frame.Row(i, y)
+			for x := range row {
+				seed = seed*1664525 + 1013904223
+				if f.Layout == pipeline.RGBA && x%4 == 3 {
+					continue
+				}
+				row[x] = sample(i, x, y, w, rows, seed>>24)
+			}
+		}
+	}
+	return frame
+}
+
+func sample(plane, x, y, w, rows int, noise uint32) byte {
+	v := 50 + 20*plane + 80*x/w + 30*y/rows
+	if dx, dy := x%97-48, y%83-41; dx*dx+dy*dy < 900 || x/160%3 == 0 && y/120%2 == 0 {
+		v += 55
+	}
+	return byte(v + int(noise)%21 - 10)
+}
+
+// Blank returns a frame in ordinary memory.
+func Blank(f pipeline.Format) *pipeline.Frame {
+	offsets, pitches, size := f.PlanLayout(0)
+	block := make([]byte, size)
+	var planes [4]pipeline.Plane
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		planes[i] = pipeline.Plane{Data: block[offsets[i] : offsets[i]+pitches[i]*rows], Pitch: pitches[i]}
+	}
+	return pipeline.NewFrame(f, planes, nil, nil)
+}
+
+// FormatOf returns the format of a measured frame.
+func FormatOf(l pipeline.Layout, s Size) pipeline.Format {
+	return pipeline.Format{Layout: l, Width: s.Width, Height: s.Height, Matrix: pipeline.BT709}
+}
+
+// FrameBytes counts the bytes of a frame's samples, without padding.
+func FrameBytes(f pipeline.Format) (n int) {
+	for i := range f.NumPlanes() {
+		w, rows := f.PlaneSize(i)
+		n += w * rows
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+package measure
+
+import (
+	"errors"
+	"time"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+)
+
+// Places are the backends to measure. The caller closes them.
+type Places struct {
+	CPU   *kernels.CPU
+	GPU   *gpu.Backend // may be nil
+	NoGPU string       // reason that GPU is nil
+}
+
+// Open opens the CPU and, unless onlyCPU, the first GPU of indexes (of all, if empty). A missing
+// GPU is an error only if needed. After an error the caller still closes the places.
+func Open(onlyCPU bool, indexes []int, needed bool) (p Places, err error) {
+	if p.CPU, err = kernels.NewCPU(0, ""); err != nil {
+		return p, err
+	}
+	if onlyCPU {
+		p.NoGPU = "only the CPU was asked for"
+		return p, nil
+	}
+	p.GPU, err = OpenGPU(indexes, 0)
+	if err != nil && !needed && errors.Is(err, gpu.ErrDevice) {
+		p.GPU, p.NoGPU = nil, err.Error()
+		return p, nil
+	}
+	return p, err
+}
+
+// patience allows for a batch of the slowest kernel: the paper's at its largest radius, on an old
+// GPU.
+const patience = 3 * time.Minute
+
+// OpenGPU opens a GPU with patience for slow kernels; streams is as in gpu.Options. The caller
+// closes it.
+func OpenGPU(indexes []int, streams int) (*gpu.Backend, error) {
+	return gpu.Open(gpu.Options{Indexes: indexes, Streams: streams, Patience: patience})
+}
+
+// Close closes the open backends.
+func (p Places) Close() {
+	if p.GPU != nil {
+		_ = p.GPU.Close()
+	}
+	if p.CPU != nil {
+		_ = p.CPU.Close()
+	}
+}

@@ -1,0 +1,110 @@
+package papers
+
+// #cgo CFLAGS: -std=c11 -O3 -Wall
+// #cgo LDFLAGS: -lm
+// #include "cpuform.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+
+	"vidfilter/kernels"
+)
+
+// CPUVariant is a CPU form of one of the papers, written as the paper does it: to read and to
+// compare with others, not to be fast. Each has one source, cpuform_*.c, whose header describes it
+// and lists the changes. It takes RGBA, with fixed options. Its result is within one level of
+// Reference's, and the same bits for any number of threads.
+type CPUVariant struct {
+	Name     string // for --kernel
+	Paper    string // "000", as in the list of papers
+	Version  string // the paper's name for it
+	Title    string // for tables
+	Range    kernels.RangeWeight
+	Distance kernels.Distance
+	Border   kernels.Border
+	Threads  int // the most threads that it uses, 0 for any number
+
+	form *C.vf_form
+}
+
+// CPUVariants returns the list, in a fixed order: by paper, then as the paper builds one on the
+// other.
+func CPUVariants() []CPUVariant { return append([]CPUVariant(nil), cpuVariants...) }
+
+var cpuVariants = []CPUVariant{
+	{Name: "cpu_sequential", Paper: "000", Version: "0", Title: "sequential",
+		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, Threads: 1, form: &C.vf_form_sequential},
+	{Name: "cpu_akers", Paper: "001", Version: "C", Title: "C",
+		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, Threads: 1, form: &C.vf_form_akers},
+	{Name: "cpu_akers_threads", Paper: "001", Version: "OpenMP", Title: "multi-threaded C",
+		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, form: &C.vf_form_akers},
+	singleSpectrum("cpu_naive", "BL_Naive", "naive", &C.vf_form_naive),
+	singleSpectrum("cpu_tiles", "BL_Tiles", "tiles", &C.vf_form_tiles),
+	singleSpectrum("cpu_simd", "BL_Intrinsic", "SIMD", &C.vf_form_simd),
+	singleSpectrum("cpu_reduction", "BL_I_Reduction", "SIMD with reduction", &C.vf_form_reduction),
+	singleSpectrum("cpu_pair", "pair-symmetric", "pair-symmetric", &C.vf_form_pair),
+}
+
+// singleSpectrum is a form of 003, which filters pictures of one channel.
+func singleSpectrum(name, version, title string, form *C.vf_form) CPUVariant {
+	return CPUVariant{Name: name, Paper: "003", Version: version, Title: title,
+		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, form: form}
+}
+
+// NamedCPU returns the CPU form of that name.
+func NamedCPU(name string) (CPUVariant, error) {
+	var names []string
+	for _, v := range cpuVariants {
+		if v.Name == name {
+			return v, nil
+		}
+		names = append(names, v.Name)
+	}
+	return CPUVariant{}, unknown("CPU form", name, names)
+}
+
+// Adapt returns p with the form's range weight, distance and border. For another filter it returns
+// the defaults of the bilateral one.
+func (v CPUVariant) Adapt(p kernels.Params) kernels.Params {
+	if p.Filter != kernels.Bilateral {
+		p = kernels.Params{Radius: p.Radius}.WithDefaults()
+	}
+	p.Range, p.Distance, p.Border = v.Range, v.Distance, v.Border
+	return p
+}
+
+// Does describes the form: "radius 0 to 15, gaussian, channel, border skip".
+func (v CPUVariant) Does() string {
+	return fmt.Sprintf("radius 0 to %d, %s, %s, border %s", kernels.MaxRadius, v.Range, v.Distance, v.Border)
+}
+
+// Refuses returns the reason that the form does not support p, or nil.
+func (v CPUVariant) Refuses(p kernels.Params) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if p.Filter != kernels.Bilateral {
+		return fmt.Errorf("papers: %s does not do the %s filter", v.Name, p.Filter)
+	}
+	if p != v.Adapt(p) {
+		return fmt.Errorf("papers: %s does %s, not %s, %s, border %s", v.Name, v.Does(), p.Range, p.Distance, p.Border)
+	}
+	return nil
+}
+
+// ThreadsFor returns the number of threads for a wanted number; 0 is as many as the form can use.
+func (v CPUVariant) ThreadsFor(wanted int) (int, error) {
+	switch {
+	case wanted < 0:
+		return 0, fmt.Errorf("papers: %d threads", wanted)
+	case v.Threads > 0 && wanted > v.Threads:
+		return 0, fmt.Errorf("papers: %s is a program of %d thread, not of %d: leave their number out", v.Name, v.Threads, wanted)
+	case wanted > 0:
+		return wanted, nil
+	case v.Threads > 0:
+		return v.Threads, nil
+	}
+	return runtime.GOMAXPROCS(0), nil
+}

@@ -1,0 +1,81 @@
+package papers
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vidfilter/kernels"
+)
+
+// TestModules compares the list with the compiled modules: each module has only its variant's
+// kernel, for its device, with the plan's parameter size and number of threads.
+func TestModules(t *testing.T) {
+	entry := regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)`)
+	seen := map[string]bool{}
+	for _, v := range Library.Variants() {
+		if seen[v.Name] {
+			t.Errorf("%s is listed twice", v.Name)
+		}
+		seen[v.Name] = true
+		size := strconv.Itoa(int(planFor(t, v).Frame(false, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{})[0].ArgsSize))
+		text, err := v.PTX()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if all := entry.FindAllStringSubmatch(text, -1); len(all) != 1 || all[0][1] != v.Name || all[0][2] != size {
+			t.Errorf("%s: the module has the kernels %q, not one with a parameter of %s bytes", v.Name, all, size)
+		}
+		if !strings.Contains(text, fmt.Sprintf("\n.target sm_%d\n", v.Compute)) {
+			t.Errorf("%s: the module is not for compute capability %d", v.Name, v.Compute)
+		}
+		if most := fmt.Sprintf("\n.maxntid %d, 1, 1\n", v.Threads[0]*v.Threads[1]); !strings.Contains(text, most) {
+			t.Errorf("%s: the module does not say %q", v.Name, strings.TrimSpace(most))
+		}
+		if strings.Contains(text, ".local ") {
+			t.Errorf("%s keeps values in local memory", v.Name)
+		}
+	}
+}
+
+func planFor(t *testing.T, v kernels.Variant) *kernels.Plan {
+	t.Helper()
+	plan, err := v.Planner(v.Adapt(kernels.DefaultParams(v.Radii[0])))(rgbaOf(1000, 501), limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// TestLaunches: launches stay within every device's limits.
+func TestLaunches(t *testing.T) {
+	for _, v := range Library.Variants() {
+		for _, radius := range v.Radii {
+			plan, err := v.Planner(v.Adapt(kernels.DefaultParams(radius)))(rgbaOf(1000, 501), limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range plan.Frame(true, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{Handles: []uint64{1, 2, 3}}) {
+				if l.Shared > 48<<10 || l.Block[0]*l.Block[1] > 1024 || l.ArgsSize > 4096 {
+					t.Errorf("%s: block %v, %d bytes of shared memory, %d of parameters", v.Name, l.Block, l.Shared, l.ArgsSize)
+				}
+			}
+		}
+	}
+}
+
+// TestVariants: each variant has its paper, version and title, no priority, and a list of layouts.
+func TestVariants(t *testing.T) {
+	all := Library.Variants()
+	if len(all) != 76 {
+		t.Errorf("%d variants", len(all))
+	}
+	for _, v := range all {
+		if d := Of(v); d.Paper == "" || d.Version == "" || d.Title == "" || v.Form.Priority != nil || v.Form.Layouts == nil {
+			t.Errorf("%s: %+v", v.Name, d)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package preview
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestPace(t *testing.T) {
+	const slow, within, quick = 20 * time.Millisecond, 10 * time.Millisecond, 3 * time.Millisecond
+	p := newPace(30)
+	for i, s := range []struct {
+		took     time.Duration
+		pictures int
+		changes  int
+		preset   string
+	}{
+		// slow, but for less than a second
+		{within, 1000, 0, "superfast"}, {slow, 29, 0, "superfast"}, {within, 10, 0, "superfast"}, {slow, 9, 0, "superfast"},
+		{slow, 40, 1, "ultrafast"}, {slow, 1000, 0, "ultrafast"}, // there is nothing faster
+		{within, 2000, 0, "ultrafast"}, {quick, 890, 0, "ultrafast"}, {within, 1, 0, "ultrafast"}, {quick, 899, 0, "ultrafast"},
+		{quick, 1, 1, "superfast"}, {quick, 2000, 0, "superfast"},
+	} {
+		changes := 0
+		for range s.pictures {
+			if p.changes(s.took) {
+				changes++
+			}
+		}
+		if changes != s.changes || p.preset() != s.preset {
+			t.Errorf("step %d: %d changes, to %s", i, changes, p.preset())
+		}
+	}
+}
+
+func TestRhythm(t *testing.T) {
+	r := newRhythm(30)
+	at := 5e9
+	feed := func(step float64, n int) (ms float64) {
+		for range n {
+			at += step
+			ms = float64(r.next(at)) / 1e6
+		}
+		return ms
+	}
+	for _, c := range []struct {
+		step float64
+		n    int
+		want float64
+	}{
+		{1000. / 30, 1, 33.3}, {1000. / 60, 60, 16.7}, {100, 80, 100}, {1e7, 1, 110}, {100, 100, 100}, {2000, 200, 250}, {0, 10, 250}, {-1e9, 1, 250}, {40, 100, 40},
+	} {
+		if got := feed(c.step, c.n); math.Abs(got-c.want) > 0.5 {
+			t.Errorf("%d pictures %g ms apart make %g ms", c.n, c.step, got)
+		}
+	}
+	r = newRhythm(1)
+	if got := r.next(0); got != 250*time.Millisecond {
+		t.Errorf("%v at one picture a second", got)
+	}
+}
+
+// MP4 times rise by less than twice the previous duration, since players take more for a gap.
+func TestMediaClock(t *testing.T) {
+	var c mediaClock
+	last, length := int64(-1), int64(0)
+	ms := 1.7e12
+	feed := func(step float64, n int) (at int64) {
+		for range n {
+			ms += step
+			at, d := c.next(ms, 40*time.Millisecond)
+			if last >= 0 && (at <= last || at >= last+2*length) {
+				t.Fatalf("%d after %d, which lasts %d", at, last, length)
+			}
+			last, length = at, d
+		}
+		return last
+	}
+	const tick = 90 // a millisecond
+	for i, s := range []struct {
+		step float64
+		n    int
+		want int64 // milliseconds
+	}{
+		// catches up after a stall
+		{0, 1, 0}, {40, 10, 400}, {0, 3, 400}, {40, 2, 480}, {500, 1, 550}, {40, 20, 1780},
+		// follows a clock that was set
+		{3600e3, 1, 1820}, {40, 1, 1860}, {-7200e3, 1, 1900}, {40, 10, 2300},
+	} {
+		if got := feed(s.step, s.n); (got+tick/2)/tick != s.want {
+			t.Errorf("step %d ends at %d ms instead of %d", i, got/tick, s.want)
+		}
+	}
+}
+
+func TestSizing(t *testing.T) {
+	z := newSizing(30)
+	const w, h = 1920, 1080
+	begin := func(bits int64, want int) {
+		t.Helper()
+		if s := z.begin(w, h, bits); s.scale != want {
+			t.Errorf("scale %d at %d bits a second, want %d", s.scale, bits, want)
+		}
+	}
+	// number of pictures until the size is found unfit, 0 for never
+	unfit := func(bits int64, want int) {
+		t.Helper()
+		for n := 1; n <= 200; n++ {
+			if z.unfit(w, h, bits) {
+				if n != want {
+					t.Errorf("unfit after %d pictures at %d bits a second, want %d", n, bits, want)
+				}
+				return
+			}
+		}
+		if want != 0 {
+			t.Errorf("%d bits a second are fit", bits)
+		}
+	}
+	begin(4e6, 1)
+	unfit(2.5e6, 0)
+	unfit(2e6, 60)
+	begin(2e6, 2)
+	unfit(3e6, 0)
+	unfit(5e6, 60)
+	begin(5e6, 1)
+	begin(50_000, 6) // no smaller than 320x180
+}

@@ -1,0 +1,244 @@
+package preview
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"vidfilter/pipeline"
+)
+
+// Kind is the coding of a preview.
+type Kind uint8
+
+const (
+	// AVC is H.264 as WebCodecs takes it: one access unit per packet, 4 bytes of big-endian length
+	// before each NAL unit, and parameter sets in Config.Description only.
+	AVC Kind = iota + 1
+	// MP4 is the same H.264 as MediaSource takes it: an initialization segment in the
+	// configuration, and a movie fragment per picture.
+	MP4
+	// JPEG is one JPEG per picture.
+	JPEG
+)
+
+// View chooses the pictures of a preview.
+type View uint8
+
+const (
+	// ViewStack shows both pictures and the stamp, from top to bottom; see Config.
+	ViewStack View = iota + 1
+	// ViewSplit shows the left half of the original and the right half of the filtered picture,
+	// with a white line between.
+	ViewSplit
+	// ViewOriginal and ViewFiltered show one picture.
+	ViewOriginal
+	ViewFiltered
+)
+
+// Options of New.
+type Options struct {
+	Kind      Kind
+	View      View    // ViewStack for MP4, any for the others
+	Baseline  bool    // H.264's Constrained Baseline profile: more bits, for simple decoders
+	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
+	FrameRate float64 // expected pictures a second, 0 for 30
+	Threads   int     // 0 for one per core, 8 at most
+}
+
+// Packet is an encoded picture.
+type Packet struct {
+	Data   []byte  // valid until the next call
+	Key    bool    // it can be decoded alone
+	Config *Config // with a configuration's first picture, else nil
+}
+
+// Config describes the packets that follow, until the next one.
+type Config struct {
+	Codec       string // as in RFC 6381, "avc1.640020"
+	Description []byte // AVC: avcC
+	Init        []byte // MP4: ftyp and moov
+
+	Width, Height           int // of each picture as encoded: scaled, without padding
+	CodedWidth, CodedHeight int // of the whole
+	FilteredY, StampY       int // first rows of luma of these parts; 0 without a stack
+	Scale                   int // divisor of the pictures' size, for decoders or the bit rate
+}
+
+// Limits of the bit rate.
+const (
+	defaultRate = 4_000_000
+	minRate     = 50_000
+	defaultFPS  = 30
+	maxThreads  = 8 // slices cost bits
+)
+
+// Encoder encodes pictures for one viewer, each at once. Apart from SetBitRate it is for one
+// goroutine. It takes frames of any layout and size, which may change: each new format begins with
+// a new configuration and a key frame. Further key frames come only on request.
+type Encoder struct {
+	opts    Options
+	bitRate atomic.Int64
+	format  pipeline.Format // of the frames
+	tags    colourTags      // of the frames
+	coder   coder           // nil before the first picture
+	pace    pace
+	sizing  sizing
+	rhythm  rhythm
+	clock   mediaClock
+}
+
+// coder encodes pictures of one format.
+type coder interface {
+	// code returns a packet without Config.
+	code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error)
+	config() *Config
+	close()
+}
+
+// slot is a picture's budget and display time.
+type slot struct {
+	bits         int64         // a second
+	interval     time.Duration // recent mean from one picture to the next
+	at, duration int64         // in units of 1/90000 s
+}
+
+// New returns an encoder for one viewer, which Close frees.
+func New(o Options) (*Encoder, error) {
+	switch {
+	case o.Kind < AVC || o.Kind > JPEG:
+		return nil, fmt.Errorf("preview: unknown kind %d", o.Kind)
+	case o.View < ViewStack || o.View > ViewFiltered || o.Kind == MP4 && o.View != ViewStack:
+		return nil, fmt.Errorf("preview: kind %d has no view %d", o.Kind, o.View)
+	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
+		return nil, fmt.Errorf("preview: %g pictures a second", o.FrameRate)
+	}
+	if o.FrameRate == 0 {
+		o.FrameRate = defaultFPS
+	}
+	p := &Encoder{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.FrameRate), rhythm: newRhythm(o.FrameRate)}
+	p.SetBitRate(o.BitRate)
+	return p, nil
+}
+
+// SetBitRate sets the bits a second from the next picture on: for H.264 an upper bound that easy
+// pictures stay below, for JPEG the aim. If the rate is too low for H.264 for a while, pictures
+// are scaled down, with a new configuration, and later up again. 0 stands for 4 million; the
+// minimum is 50,000. It may be called from any goroutine.
+func (p *Encoder) SetBitRate(bits int64) {
+	if bits == 0 {
+		bits = defaultRate
+	}
+	p.bitRate.Store(max(bits, minRate))
+}
+
+// Preset returns the current preset of x264, "" for JPEG. It becomes faster, with a new
+// configuration, once encoding has taken more than half of the time between pictures for a second
+// or two, and better again after half a minute of fast encoding.
+func (p *Encoder) Preset() string {
+	if p.opts.Kind == JPEG {
+		return ""
+	}
+	return p.pace.preset()
+}
+
+// Encode encodes a pair of frames of the same format, both of which it borrows. key asks for a
+// picture that can be decoded without those before.
+func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) (Packet, error) {
+	if original.Format != filtered.Format {
+		return Packet{}, fmt.Errorf("preview: original %v and filtered %v", original.Format, filtered.Format)
+	}
+	begin := time.Now()
+	fresh, err := p.prepare(original)
+	if err != nil {
+		return Packet{}, fmt.Errorf("preview: %w", err)
+	}
+	packet, err := p.coder.code(original, filtered, s, p.slot(s), key)
+	if err != nil {
+		p.drop() // the next picture begins anew
+		return Packet{}, fmt.Errorf("preview: %w", err)
+	}
+	if fresh {
+		packet.Config = p.coder.config()
+	}
+	if p.unfit(original, time.Since(begin)) {
+		p.drop()
+	}
+	return packet, nil
+}
+
+// unfit reports whether the next pictures like f need another coder. The last one took so long.
+func (p *Encoder) unfit(f *pipeline.Frame, took time.Duration) bool {
+	return p.opts.Kind != JPEG && p.pace.changes(took) ||
+		p.opts.View == ViewStack && p.sizing.unfit(f.Width, f.Height, p.bitRate.Load())
+}
+
+func (p *Encoder) slot(s Stamp) slot {
+	interval := p.rhythm.next(s.Time)
+	at, duration := p.clock.next(s.Time, interval)
+	return slot{p.bitRate.Load(), interval, at, duration}
+}
+
+// prepare makes a coder for frames like f unless there is one; fresh means that it is new.
+func (p *Encoder) prepare(f *pipeline.Frame) (fresh bool, err error) {
+	tags := tagsOf(f)
+	if p.coder != nil && p.format == f.Format && p.tags == tags {
+		return false, nil
+	}
+	p.drop()
+	if f.Width <= 0 || f.Height <= 0 {
+		return false, errors.New("a picture without samples")
+	}
+	coder, err := p.open(f)
+	if err != nil {
+		return false, err
+	}
+	p.coder = coder
+	p.format, p.tags = f.Format, tags
+	return true, nil
+}
+
+func (p *Encoder) open(f *pipeline.Frame) (coder, error) {
+	if p.opts.Kind == JPEG {
+		return p.openJPEG(f)
+	}
+	bits := p.bitRate.Load()
+	c, err := p.composer(f, bits)
+	if err != nil {
+		return nil, err
+	}
+	avc, err := newAVC(c, f, p.opts, p.pace.preset(), bits)
+	if err != nil || p.opts.Kind == AVC {
+		return avc, err
+	}
+	return newMP4(avc)
+}
+
+func (p *Encoder) openJPEG(f *pipeline.Frame) (coder, error) {
+	if p.opts.View == ViewStack {
+		return newJPEG(&stacker{stack: p.sizing.begin(f.Width, f.Height, p.bitRate.Load())}, p.opts)
+	}
+	c, err := newExact(p.opts.View, f)
+	if err != nil {
+		return nil, err
+	}
+	return newJPEG(c, p.opts)
+}
+
+func (p *Encoder) composer(f *pipeline.Frame, bits int64) (composer, error) {
+	if p.opts.View == ViewStack {
+		return &stacker{stack: p.sizing.begin(f.Width, f.Height, bits)}, nil
+	}
+	return newAlone(p.opts.View, f)
+}
+
+func (p *Encoder) drop() {
+	if p.coder != nil {
+		p.coder.close()
+		p.coder = nil
+	}
+}
+
+// Close frees the encoder. It may be called twice.
+func (p *Encoder) Close() { p.drop() }

@@ -1,0 +1,76 @@
+package preview_test
+
+import (
+	"fmt"
+	"testing"
+
+	"vidfilter/live/livetest"
+	"vidfilter/live/preview"
+	"vidfilter/pipeline"
+	"vidfilter/pipeline/quality"
+)
+
+// A single view fills the H.264 picture, for every layout and size of frames.
+func TestPreviewAlone(t *testing.T) {
+	views := map[string]preview.View{"original": preview.ViewOriginal, "filtered": preview.ViewFiltered, "split": preview.ViewSplit}
+	for _, format := range []pipeline.Format{
+		livetest.YUV420(160, 90), livetest.YUV420(161, 91), livetest.YUV420(33, 17), livetest.YUV420(9000, 16),
+		{Layout: pipeline.YUV422P, Matrix: pipeline.BT601, Width: 160, Height: 90, FullRange: true}, {Layout: pipeline.RGBA, Width: 121, Height: 67},
+	} {
+		for name, view := range views {
+			t.Run(fmt.Sprintf("%v-%dx%d-%s", format.Layout, format.Width, format.Height, name), func(t *testing.T) {
+				c, v := newCamera(t, format), &viewer{t: t}
+				p := newPreview(t, preview.Options{Kind: preview.AVC, View: view, Threads: 1, BitRate: 20e6})
+				for n := range 3 {
+					v.checkAlone(c, view, n, v.show(c.encode(p, n, n == 2)))
+				}
+			})
+		}
+	}
+}
+
+// checkAlone compares a decoded picture with the view of its pair.
+func (v *viewer) checkAlone(c *camera, view preview.View, n int, shown *pipeline.Frame) {
+	v.t.Helper()
+	g := v.config
+	if g.FilteredY != 0 || g.StampY != 0 || g.CodedWidth != shown.Width || g.CodedHeight != shown.Height ||
+		g.CodedHeight != (g.Height+1)&^1 || g.CodedWidth != max(64, (g.Width+1)&^1) || g.Scale != 1+c.Format.Width/8193 {
+		v.t.Errorf("a picture of %dx%d is described as %+v", shown.Width, shown.Height, g)
+	}
+	original, filtered := c.Pair(n)
+	defer original.Release()
+	defer filtered.Release()
+	want := map[preview.View]*pipeline.Frame{preview.ViewOriginal: original, preview.ViewFiltered: filtered}[view]
+	if view == preview.ViewSplit {
+		want = c.Frame(func(int, int, int) byte { return 0 })
+		defer want.Release()
+		pipeline.DrawSplit(want, original, filtered)
+	}
+	got := window(shown, 0, g.Width, g.Height)
+	score, err := quality.Compare(got, convert(v.t, want, got.Format))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if score.PSNR() < 32 {
+		v.t.Errorf("picture %d: %v", n, score)
+	}
+}
+
+// Both presets keep to the requested profile.
+func TestPreviewBaseline(t *testing.T) {
+	c := newCamera(t, livetest.YUV420(160, 90))
+	for _, kind := range []preview.Options{
+		{Kind: preview.AVC, View: preview.ViewFiltered}, {Kind: preview.AVC, View: preview.ViewStack}, {Kind: preview.MP4, View: preview.ViewStack},
+	} {
+		v := &viewer{t: t}
+		kind.Baseline = true
+		p := newPreview(t, kind)
+		packet := c.encode(p, 0, false)
+		if got := packet.Config.Codec; len(got) != 11 || got[:9] != "avc1.42c0" {
+			t.Errorf("%+v gives %s", kind, got)
+		}
+		if kind.Kind == preview.AVC {
+			v.show(packet)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"vidfilter/encode"
+)
+
+// reserve creates the recording file under a free name.
+func (r *Recorder) reserve() error {
+	for n := 1; n <= encode.MaxBeside; n++ {
+		name := r.target.Beside("recording", ".mp4", n)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			r.file = f
+			_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+			return nil
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return encode.OutputError("create", name, err)
+		}
+		r.tellOf(name)
+	}
+	return encode.Refusal("remove or rename those that are not needed", "there are %d unfinished recordings of %q", encode.MaxBeside, r.target.Name())
+}
+
+// tellOf warns of a recording file that exists.
+func (r *Recorder) tellOf(name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil:
+		r.opts.Warn("%q is being recorded by another run", name)
+	case info.Size() > 0:
+		r.opts.Warn("%q is left over from an unfinished recording; it plays, and is kept", name)
+	default:
+		r.opts.Warn("%q is left over from an unfinished recording; it is empty", name)
+	}
+}
+
+// leave adds the recording file's name to an error.
+func (r *Recorder) leave(err error) error {
+	if r.bytes.Load() == 0 {
+		return err
+	}
+	return &recordingError{err, r.file.Name()}
+}
+
+// recordingError is an error after which there is a recording file.
+type recordingError struct {
+	err  error
+	path string
+}
+
+func (e *recordingError) Error() string {
+	return fmt.Sprintf("%v; the recording so far is in %q, which plays", e.err, e.path)
+}
+func (e *recordingError) Unwrap() error { return e.err }
+
+// Hint returns the hint of the error itself.
+func (e *recordingError) Hint() string {
+	var h interface{ Hint() string }
+	if errors.As(e.err, &h) {
+		return h.Hint()
+	}
+	return ""
+}

@@ -1,0 +1,298 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// Options of New.
+type Options struct {
+	CRF       float64  // constant quality, 0 (lossless) to 51
+	Preset    string   // x264's, "" for veryfast: leaves CPU for the session
+	FrameRate float64  // expected frames a second, 0 for 30
+	Threads   int      // 0 for one per core
+	Software  string   // written as the file's encoder
+	Inputs    []string // files being read: see encode.OpenTarget
+	Policy    encode.OverwritePolicy
+	Warn      func(format string, args ...any)
+}
+
+const (
+	defaultRate = 30    // frames a second
+	second      = 90000 // units of a recording's times
+)
+
+// fragmentLength is the most that a killed program loses beside frames in the encoder.
+const fragmentLength = time.Second
+
+// Recorder writes frames to a file as they come. Until Finish they are in a recording file beside
+// it, out.recording.mp4 for out.mp4, which is playable at any time except for the last second or
+// two. Finish turns it into the file itself. Apart from Seconds and Bytes it is for one goroutine.
+type Recorder struct {
+	opts   Options
+	format string
+	target *encode.Target
+	file   *os.File // the recording file, locked while it grows; FFmpeg writes it by name
+
+	in     *astiav.FormatContext // stands in for an input, with the frames' time base
+	out    *encode.Output
+	first  pipeline.Format // format of all frames written
+	placer av.Placer
+	begin  time.Duration   // of the first frame
+	last   int64           // time of the latest, in 1/90000 s from the first
+	gap    int64           // between the two latest
+	held   *pipeline.Frame // the latest, until its length is known; nil before the first
+	err    error           // ended the recording
+	done   bool            // finished
+	closed bool
+
+	length atomic.Int64 // nanoseconds
+	bytes  atomic.Int64
+}
+
+// New checks that path can be written, as encode.OpenTarget does with Policy and Inputs, and
+// creates the recording file. The ending of path chooses one of the formats that can be recorded.
+// If an earlier run has left a recording file, New warns of it and uses another name. Errors wrap
+// encode.ErrOutput.
+func New(path string, o Options) (*Recorder, error) {
+	format, ok := formats.ByEnding(filepath.Ext(path))
+	if !ok || !format.Recordable {
+		endings := formats.Endings(func(f formats.Format) bool { return f.Recordable })
+		return nil, encode.Refusal("give it a name that ends in "+strings.Join(endings, " or "),
+			"record to %q: its ending is none of a format that can be recorded", path)
+	}
+	r := &Recorder{opts: o.withDefaults(), format: format.Name}
+	var err error
+	if r.target, err = encode.OpenTarget(path, r.opts.Policy, r.opts.Inputs); err != nil {
+		return nil, err
+	}
+	if r.target.Direct() {
+		return nil, encode.Refusal("name a file", "record to %q: it is not a file", path)
+	}
+	if err := r.reserve(); err != nil {
+		_ = r.target.Discard()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Preset == "" {
+		o.Preset = "veryfast"
+	}
+	if o.FrameRate == 0 {
+		o.FrameRate = defaultRate
+	}
+	if o.Policy == nil {
+		o.Policy = encode.Refuse
+	}
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+	return o
+}
+
+// Path returns the name of the recording file.
+func (r *Recorder) Path() string { return r.file.Name() }
+
+// Seconds returns the length of the recording; safe from any goroutine.
+func (r *Recorder) Seconds() float64 { return time.Duration(r.length.Load()).Seconds() }
+
+// Bytes returns the size of the recording file; safe from any goroutine.
+func (r *Recorder) Bytes() int64 { return r.bytes.Load() }
+
+// Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
+// are moved to the next possible one. The first frame fixes size and format; others are converted.
+// Put takes as long as encoding a frame. After an error, which wraps encode.ErrOutput if the disk
+// is its cause, the recording is over: frames before it stay in the recording file, and every
+// further call returns the same error.
+func (r *Recorder) Put(ctx context.Context, f *pipeline.Frame, at time.Duration) error {
+	if err := r.over(); err != nil {
+		f.Release()
+		return err
+	}
+	if err := r.put(ctx, f, at); err != nil {
+		r.stop(err)
+	}
+	return r.err
+}
+
+var errRecorded = errors.New("record: the recording is finished")
+
+// over returns an error once nothing can be recorded any more.
+func (r *Recorder) over() error {
+	if r.err == nil && (r.done || r.closed) {
+		return errRecorded
+	}
+	return r.err
+}
+
+func (r *Recorder) put(ctx context.Context, f *pipeline.Frame, at time.Duration) error {
+	if r.out == nil {
+		if err := r.start(f); err != nil {
+			f.Release()
+			return err
+		}
+		r.begin, r.last = at, -1
+	}
+	own, err := r.prepare(f)
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	before := r.last
+	r.last = max(ticks(at-r.begin), before+1)
+	r.gap = r.last - max(before, 0)
+	own.PTS = r.last
+	if err := r.release(ctx, own.PTS); err != nil {
+		own.Release()
+		return err
+	}
+	r.held = own
+	r.length.Store(int64(time.Duration(r.last*100/9) * time.Microsecond))
+	return nil
+}
+
+// release encodes the held frame, which is shown until next.
+func (r *Recorder) release(ctx context.Context, next int64) error {
+	f := r.held
+	if f == nil {
+		return nil
+	}
+	r.held = nil
+	f.Duration = next - f.PTS
+	if err := r.out.Put(ctx, f); err != nil {
+		return err
+	}
+	r.bytes.Store(r.out.Bytes())
+	return nil
+}
+
+func ticks(d time.Duration) int64 { return (d.Nanoseconds()*9 + 50_000) / 100_000 }
+
+// flush encodes the last frame.
+func (r *Recorder) flush(ctx context.Context) error {
+	if err := r.release(ctx, r.last+r.lastLength()); err != nil {
+		return err
+	}
+	return r.out.Finish(ctx)
+}
+
+// lastLength returns the duration of the last frame: that of the one before, unless that was a
+// pause.
+func (r *Recorder) lastLength() int64 {
+	if r.last <= 0 {
+		return int64(second / r.opts.FrameRate)
+	}
+	return min(r.gap, second)
+}
+
+// start opens the encoder and the muxer.
+func (r *Recorder) start(f *pipeline.Frame) error {
+	if r.in = astiav.AllocFormatContext(); r.in == nil {
+		return errors.New("record: out of memory")
+	}
+	video := r.in.NewStream(nil)
+	if video == nil {
+		return errors.New("record: out of memory")
+	}
+	video.SetTimeBase(astiav.NewRational(1, second))
+	video.CodecParameters().SetMediaType(astiav.MediaTypeVideo)
+	video.CodecParameters().SetPixelFormat(av.PixelFormat(f.Layout))
+	o := r.options(formats.MP4)
+	o.Fragment = fragmentLength
+	if f.Layout == pipeline.RGBA && (f.Width|f.Height)&1 == 0 {
+		o.PixelFormat = "yuv420p" // every player takes it
+	}
+	var err error
+	r.first = f.Format
+	r.out, err = encode.Create("file:"+r.file.Name(), encode.Template{
+		Context: r.in, Video: video, FrameRate: astiav.NewRational(int(r.opts.FrameRate*1000+0.5), 1000),
+	}, o)
+	return err
+}
+
+func (r *Recorder) options(format string) encode.Options {
+	return encode.Options{Format: format, CRF: r.opts.CRF, Preset: r.opts.Preset, Threads: r.opts.Threads, Software: r.opts.Software, Warn: r.opts.Warn}
+}
+
+// prepare takes f and returns a frame in the recording's format, with times of its own, since f
+// may be shared.
+func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
+	if f.Format == r.first {
+		own := pipeline.NewFrame(f.Format, f.Planes, nil, f.Release)
+		own.CopyTiming(f)
+		return own, nil
+	}
+	defer f.Release()
+	c, err := av.NewCanvas(r.first)
+	if err != nil {
+		return nil, err
+	}
+	own := pipeline.NewFrame(r.first, c.View.Planes, nil, c.Close)
+	if err := r.placer.Put(own, f); err != nil {
+		own.Release()
+		return nil, err
+	}
+	own.CopyTiming(f)
+	return own, nil
+}
+
+// stop ends the recording after an error, and cuts off an incomplete fragment.
+func (r *Recorder) stop(err error) {
+	r.err = err
+	r.drop()
+	if r.out == nil {
+		return
+	}
+	whole := r.out.Bytes()
+	r.out.Close()
+	_ = r.file.Truncate(whole)
+	r.bytes.Store(whole)
+	r.err = r.leave(err)
+}
+
+// Close frees everything. Without Finish the recording file stays, unless it is empty. It may be
+// called twice.
+func (r *Recorder) Close() {
+	if r.closed {
+		return
+	}
+	if r.out != nil {
+		if r.over() == nil {
+			_ = r.flush(context.Background()) // drains the encoder
+			r.bytes.Store(r.out.Bytes())
+		}
+		r.out.Close()
+	}
+	r.drop()
+	r.closed = true
+	if r.in != nil {
+		r.in.Free()
+	}
+	r.placer.Close()
+	_ = r.target.Discard()
+	if r.bytes.Load() == 0 {
+		_ = os.Remove(r.file.Name())
+	}
+	_ = r.file.Close()
+}
+
+func (r *Recorder) drop() {
+	if r.held != nil {
+		r.held.Release()
+		r.held = nil
+	}
+}

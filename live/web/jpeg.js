@@ -1,0 +1,31 @@
+// The last resort: plays JPEGs, which are independent of each other.
+
+export class JpegPlayer {
+  name = "jpeg";
+  #on;
+  #config = null;
+  #closed = false;
+  #errors = 0;
+
+  // on: show(picture) which takes the image, ack(id, wait), unable(why)
+  constructor(on) { this.#on = on; }
+
+  configure(config) {
+    if (config.kind === "jpeg") this.#config = config;
+  }
+
+  close() { this.#closed = true; }
+
+  async picture(header, data) {
+    const config = this.#config;
+    if (header.kind !== 1 || !config) return;
+    try {
+      const image = await createImageBitmap(new Blob([data], { type: "image/jpeg" }));
+      if (this.#closed) image.close();
+      else this.#on.show({ image, config, header });
+    } catch (e) {
+      if (++this.#errors === 1) console.warn("vidfilter: jpeg: " + e.message);
+    }
+    if (!this.#closed) this.#on.ack(header.id, performance.now() - header.arrived);
+  }
+}
