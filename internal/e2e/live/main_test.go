@@ -3,6 +3,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -190,6 +191,16 @@ func (p *page) pixels(which string, x, y, w, h int) []byte {
 		p.t.Fatalf("%d bytes of %s", len(b), which)
 	}
 	return b
+}
+
+// moves waits for a part of a picture to change.
+func (p *page) moves(which string, x, y, w, h int) {
+	p.t.Helper()
+	before := p.pixels(which, x, y, w, h)
+	changed := func() bool { return !bytes.Equal(before, p.pixels(which, x, y, w, h)) }
+	if !e2e.Within(30*time.Second, changed) {
+		p.t.Errorf("the %s picture stands still", which)
+	}
 }
 
 // drawn waits for n more pictures on the screen.
