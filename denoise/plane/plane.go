@@ -33,10 +33,54 @@ func (p Plane) At(x, y int) int {
 	return int(p.Pix[y*p.Width+x])
 }
 
+// AtLeast returns p with its edges repeated to the right and below until it is width by height, or
+// p itself if it is as large.
+func (p Plane) AtLeast(width, height int) Plane {
+	if p.Width >= width && p.Height >= height {
+		return p
+	}
+	out := New(max(p.Width, width), max(p.Height, height), p.Depth)
+	for y := range out.Height {
+		row := out.Row(y)
+		for x := range row {
+			row[x] = uint16(p.At(x, y))
+		}
+	}
+	return out
+}
+
+// Crop returns a copy of the part of p at the top left.
+func (p Plane) Crop(width, height int) Plane {
+	out := New(width, height, p.Depth)
+	for y := range height {
+		copy(out.Row(y), p.Row(y))
+	}
+	return out
+}
+
 // Picture is the luma plane and, unless the picture is gray, both chroma planes.
 type Picture struct {
 	Planes         []Plane
 	ShiftX, ShiftY int // log2 of the chroma subsampling across and down
+}
+
+// Clone returns a copy of a picture.
+func (pic Picture) Clone() Picture {
+	return pic.each(func(p Plane) Plane { return p.Crop(p.Width, p.Height) })
+}
+
+// AtLeast returns the picture with each plane enlarged to a size, as Plane.AtLeast does.
+func (pic Picture) AtLeast(width, height int) Picture {
+	return pic.each(func(p Plane) Plane { return p.AtLeast(width, height) })
+}
+
+func (pic Picture) each(do func(Plane) Plane) Picture {
+	out := pic
+	out.Planes = nil
+	for _, p := range pic.Planes {
+		out.Planes = append(out.Planes, do(p))
+	}
+	return out
 }
 
 // Of copies a frame's samples. The frame must be YUV.

@@ -1,0 +1,63 @@
+package fusion
+
+// FirstConstants are the choices of the first pass.
+type FirstConstants struct {
+	Constants
+	Threshold      float32 // of shrinking, in sigmas, where nothing stands out from the noise
+	ThresholdFall  float32 // as the energy of the patch doubles
+	LeastThreshold float32
+}
+
+// twoNoisy is what the squared difference of two noisy patches is in variances; differences from
+// the pilot, which has little noise, count one.
+const (
+	twoNoisy = 2
+	oneNoisy = 1
+)
+
+// First fuses a plane with its neighbours, in patches of 8x8.
+func First(in Input, c FirstConstants) *Sums {
+	p := newPass(in, c.Constants, dct8)
+	p.expected, p.pool = twoNoisy, poolAround
+	p.fuse = c.shrink
+	return p.run()
+}
+
+// shrink takes the noise that is left out of the mean: a coefficient is kept as far as the energy
+// about it stands out from the noise. Where the patch as a whole is rich, less is taken for noise.
+func (c FirstConstants) shrink(b *patch) (left float32) {
+	energy := b.excess
+	for k, f := range b.mean {
+		energy[k] = f * f / (b.noise[k] * b.variance[k])
+	}
+	threshold := c.threshold(energy[1:])
+	energy[0] = 0 // the DC says nothing about noise
+	left = b.variance[0]
+	for k := 1; k < len(b.mean); k++ {
+		gain := max(0, 1-threshold*threshold/aroundWithoutDC(energy, b.n, k))
+		b.mean[k] *= gain
+		left += gain * gain * b.variance[k]
+	}
+	return left
+}
+
+const energyBound = 9 // of a coefficient, in variances, so that a few edges do not count as richness
+
+func (c FirstConstants) threshold(energy []float32) float32 {
+	sum := float32(0)
+	for _, e := range energy {
+		sum += min(e, energyBound)
+	}
+	rich := sum / float32(len(energy))
+	return max(c.LeastThreshold, c.Threshold-c.ThresholdFall*log2(max(rich, 1)))
+}
+
+// aroundWithoutDC is the mean of the 3x3 coefficients about k, those that exist and are not the DC,
+// which is 0 here.
+func aroundWithoutDC(energy []float32, n, k int) float32 {
+	sum, count := sumAround(energy, n, k)
+	if k == 1 || k == n || k == n+1 {
+		count--
+	}
+	return sum / count
+}

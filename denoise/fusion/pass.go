@@ -1,0 +1,84 @@
+package fusion
+
+import (
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/plane"
+)
+
+// Input is what a pass reads.
+type Input struct {
+	Noisy          plane.Plane
+	Pilot          plane.Plane // for the second pass
+	Neighbours     []Neighbour
+	ShiftX, ShiftY int // log2 of the subsampling of this plane against luma
+	Noise          Noise
+	ClipCurve      bool // count on less noise near white
+}
+
+// Neighbour is another frame, and the way to it.
+type Neighbour struct {
+	Planes motion.HalfPels // of the same component
+	Field  motion.Field    // of luma
+	Reach  int             // patches with longer vectors do without this frame; 0: none do
+}
+
+// Constants are the choices that both passes have. Excess is that of the squared difference of two
+// patches, in variances of the noise, over what noise alone makes.
+type Constants struct {
+	Stride     int     // between patches
+	PatchFade  float32 // the excess, as the patch's mean, that makes its weight 1/e
+	Frequency  float32 // how the weight of a frequency falls with its excess
+	DCGate     bool    // watch the mean and the slopes by themselves
+	WeightUnit float32 // of the weights in Sums, the inverse
+}
+
+// pass is a pass over one plane.
+type pass struct {
+	Input
+	Constants
+	*transform
+	variance []float32
+	window   []float32
+	expected float32 // squared difference from the reference that noise alone makes
+	pool     func(out, in []float32, n int)
+	// fuse shrinks the mean and returns the noise left in it: the sum over the frequencies of its
+	// variance, in variances of the noise.
+	fuse func(*patch) float32
+}
+
+const windowFall = 4 // patches count exp(-windowFall*r²), r the distance from their centre in sides
+
+func newPass(in Input, c Constants, t *transform) *pass {
+	p := &pass{Input: in, Constants: c, transform: t, variance: in.Noise.variances(t.n)}
+	for y := range t.n {
+		for x := range t.n {
+			a := (float32(x)+0.5)/float32(t.n) - 0.5
+			b := (float32(y)+0.5)/float32(t.n) - 0.5
+			p.window = append(p.window, exp(-windowFall*(a*a+b*b)))
+		}
+	}
+	return p
+}
+
+// run adds up the patches of the plane, which must be no smaller than one.
+func (p *pass) run() *Sums {
+	sums := newSums(p.Noisy)
+	columns, rows := places(p.Noisy.Width, p.n, p.Stride), places(p.Noisy.Height, p.n, p.Stride)
+	plane.Rows(len(rows), func(i int) {
+		strip := newSums(plane.Plane{Width: p.Noisy.Width, Height: p.n})
+		b := newPatch(p)
+		for _, x := range columns {
+			b.process(x, rows[i], strip)
+		}
+		sums.addStrip(rows[i], strip)
+	})
+	return sums
+}
+
+// places are the first samples of patches of side n: each stride, and one that ends at the edge.
+func places(size, n, stride int) (all []int) {
+	for x := 0; x < size-n; x += stride {
+		all = append(all, x)
+	}
+	return append(all, size-n)
+}

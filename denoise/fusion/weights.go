@@ -1,0 +1,65 @@
+package fusion
+
+// weigh sets the weights of a neighbour's coefficients by how they differ from the reference's:
+// those of the whole patch fall with its mean difference, that of each frequency with the mean of
+// the frequencies about it.
+func (b *patch) weigh(weights, frame, reference []float32) {
+	total := float32(0)
+	for k := range frame {
+		d := frame[k] - reference[k]
+		b.excess[k] = d * d / b.noise[k]
+		total += b.excess[k]
+	}
+	mean := total / float32(len(frame))
+	whole := exp(-max(0, mean-b.expected) / b.PatchFade)
+	b.pool(b.pooled, b.excess, b.n)
+	if b.DCGate {
+		gateDC(b.pooled, b.excess, b.n)
+	}
+	for k, e := range b.pooled {
+		weights[k] = whole / (1 + b.Frequency*max(0, e-b.expected))
+	}
+}
+
+// gateDC keeps the pooling from hiding a change of brightness, which is in one coefficient, or of
+// the slopes. Flashes and fades would pass otherwise.
+func gateDC(pooled, excess []float32, n int) {
+	pooled[0] = max(pooled[0], excess[0])
+	pooled[1] = max(pooled[1], excess[1]/2)
+	pooled[n] = max(pooled[n], excess[n]/2)
+}
+
+// poolAround takes means over the 3x3 coefficients about each, of those that exist.
+func poolAround(out, in []float32, n int) {
+	for k := range out {
+		sum, count := sumAround(in, n, k)
+		out[k] = sum / count
+	}
+}
+
+func sumAround(in []float32, n, k int) (sum, count float32) {
+	v, u := k/n, k%n
+	for y := max(v-1, 0); y <= min(v+1, n-1); y++ {
+		for x := max(u-1, 0); x <= min(u+1, n-1); x++ {
+			sum += in[y*n+x]
+			count++
+		}
+	}
+	return sum, count
+}
+
+// poolGroups takes means over groups of 4x4 coefficients.
+func poolGroups(out, in []float32, n int) {
+	const side = 4
+	for v := 0; v < n; v += side {
+		for u := 0; u < n; u += side {
+			sum := float32(0)
+			for i := range side * side {
+				sum += in[(v+i/side)*n+u+i%side]
+			}
+			for i := range side * side {
+				out[(v+i/side)*n+u+i%side] = sum / (side * side)
+			}
+		}
+	}
+}

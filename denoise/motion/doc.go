@@ -1,0 +1,15 @@
+// Package motion finds where the parts of a frame are in another frame. It is the definition of
+// the denoiser's motion search: the forms for the CPU and the GPU give the same vectors.
+//
+// Everything is in integers at the depth of the samples, 8 to 16 bits, so that "the same" means bit
+// for bit. A vector is in half-pels; it leads from a sample of the frame to be filtered to the
+// matching one of its neighbour. A plane goes on beyond its edges with the samples of the edges.
+//
+// [Prepare] makes of a frame what the search reads: the luma smoothed against noise, its pyramid,
+// and its planes between the samples. [Search.Find] matches two such frames from the coarsest
+// level of the pyramid to the finest, [Search.Refine] improves the vectors once a first result of
+// the filter is there, [Field.Extend] guesses those of frames further away, and [Search.Fits] says
+// whether a frame resembles its neighbour at all.
+//
+// The method is that of sections 4.1, 4.2 and 4.4 of TEMPORAL.md, and 2.1 and 3b of its part 2.
+package motion

@@ -1,0 +1,102 @@
+package motion
+
+import "vidfilter/denoise/plane"
+
+// Frame is what the search reads of a frame.
+type Frame struct {
+	Levels []plane.Plane // the smoothed luma, and each next level half as large
+	Half   HalfPels      // of the first level
+}
+
+// Prepare makes the planes of a frame from its luma. The coarser smoothing is for strong noise.
+func Prepare(luma plane.Plane, coarse bool) Frame {
+	f := Frame{Levels: []plane.Plane{Smooth(luma, coarse)}}
+	for len(f.Levels) < levels(luma.Width, luma.Height) {
+		f.Levels = append(f.Levels, half(f.Levels[len(f.Levels)-1]))
+	}
+	f.Half = Between(f.Levels[0])
+	return f
+}
+
+const (
+	usualLevels  = 4   // reach 6<<3 pels, enough below 1080p
+	largeLevel   = 100 // a level with so many rows gets another above it
+	smallestSide = 8   // no level is smaller
+)
+
+// levels is the height of the pyramid: the coarsest level of large pictures has 50 to 99 rows, so
+// that the range of the search grows with the picture.
+func levels(width, height int) int {
+	side, n := min(width, height), 1
+	for side>>n >= smallestSide && (n < usualLevels || side>>(n-1) >= largeLevel) {
+		n++
+	}
+	return n
+}
+
+// Smooth filters with (1,6,1)/8, or coarsely with (1,2,1)/4, across and down, rounded once.
+func Smooth(p plane.Plane, coarse bool) plane.Plane {
+	centre, shift := 6, 6
+	if coarse {
+		centre, shift = 2, 4
+	}
+	out := p.Like()
+	plane.Rows(p.Height, func(y int) {
+		above, here, below := p.Row(max(y-1, 0)), p.Row(y), p.Row(min(y+1, p.Height-1))
+		column := func(x int) int {
+			x = min(max(x, 0), p.Width-1)
+			return int(above[x]) + centre*int(here[x]) + int(below[x])
+		}
+		for x, row := 0, out.Row(y); x < p.Width; x++ {
+			sum := column(x-1) + centre*column(x) + column(x+1)
+			row[x] = uint16((sum + 1<<(shift-1)) >> shift)
+		}
+	})
+	return out
+}
+
+// half returns the means of 2 by 2 samples. An odd row or column at the end is left out.
+func half(p plane.Plane) plane.Plane {
+	out := plane.New(p.Width/2, p.Height/2, p.Depth)
+	for y := range out.Height {
+		a, b, row := p.Row(2*y), p.Row(2*y+1), out.Row(y)
+		for x := range row {
+			sum := int(a[2*x]) + int(a[2*x+1]) + int(b[2*x]) + int(b[2*x+1])
+			row[x] = uint16((sum + 2) >> 2)
+		}
+	}
+	return out
+}
+
+// HalfPels are a plane and the planes half a pel to the right, down, and both: indexed by a
+// vector's phase.
+type HalfPels [4]plane.Plane
+
+// Between interpolates the planes between the samples.
+func Between(p plane.Plane) HalfPels {
+	right := between(p, 1, 0)
+	return HalfPels{p, right, between(p, 0, 1), between(right, 0, 1)}
+}
+
+// taps interpolate half way between the middle two samples. Their sum is 64.
+var taps = [8]int{-1, 4, -11, 40, 40, -11, 4, -1}
+
+const (
+	firstTap = -3 // the place of taps[0] from the sample to the left or above
+	tapShift = 6
+)
+
+// between interpolates in the direction (dx, dy): one of them is 1, the other 0.
+func between(p plane.Plane, dx, dy int) plane.Plane {
+	out := p.Like()
+	plane.Rows(p.Height, func(y int) {
+		for x, row := 0, out.Row(y); x < p.Width; x++ {
+			sum := 0
+			for i, tap := range taps {
+				sum += tap * p.At(x+dx*(firstTap+i), y+dy*(firstTap+i))
+			}
+			row[x] = uint16(min(max((sum+1<<(tapShift-1))>>tapShift, 0), p.Max()))
+		}
+	})
+	return out
+}

@@ -1,0 +1,182 @@
+package motion
+
+import (
+	"math"
+
+	"vidfilter/denoise/plane"
+)
+
+// Constants are the choices of a tier. A penalty is what a vector costs that departs from the
+// expected one, as a part of the noise.
+type Constants struct {
+	Cell          int     // side of a cell: 8, or 16 for a quarter of the work
+	Penalty       float64 // in the search
+	RefinePenalty float64 // in the refinement
+	CoarseFrom    float64 // the sigma from which the planes are smoothed more
+}
+
+// Search finds vectors. All its numbers are on the scale of the samples.
+type Search struct {
+	cell    int
+	coarse  bool  // smooth more
+	penalty int   // for a vector other than the parent cell's
+	length  []int // at the coarsest level: the penalty by the square of the length
+	refine  int   // for a vector other than the one to refine
+	misfit  int   // a frame whose cells differ by more on average does not fit
+}
+
+const (
+	coarsestRange = 6   // pels each way at the coarsest level
+	lengthPenalty = 0.4 // of a pel there, in penalties
+	descents      = 2   // moves to the best of eight neighbours, at the most
+)
+
+// NewSearch returns the search for luma noise of the given sigma, in 8-bit levels.
+func NewSearch(c Constants, sigma float64, depth int) *Search {
+	const samples = windowSide // a penalty is that of a quarter of a row of differences, sigma each
+	unit := float64(int(1) << (depth - 8))
+	penalty := c.Penalty * sigma * samples / 4 * unit
+	s := &Search{
+		cell:    c.Cell,
+		coarse:  sigma >= c.CoarseFrom,
+		penalty: round(penalty),
+		refine:  round(c.RefinePenalty * sigma * samples / 4 * unit),
+	}
+	for square := range 2*coarsestRange*coarsestRange + 1 {
+		s.length = append(s.length, round(lengthPenalty*penalty*math.Sqrt(float64(square))))
+	}
+	s.misfit = round(misfit(sigma, s.coarse) * float64(c.Cell*c.Cell) * unit)
+	return s
+}
+
+func round(x float64) int { return int(math.RoundToEven(x)) }
+
+// Prepare makes the planes of a frame for this search.
+func (s *Search) Prepare(luma plane.Plane) Frame { return Prepare(luma, s.coarse) }
+
+// match is a vector and its cost: the differences and the penalty. Of equal costs the first tried
+// wins.
+type match struct {
+	Vector
+	cost int
+}
+
+func (m *match) try(v Vector, cost int) {
+	if cost < m.cost {
+		*m = match{v, cost}
+	}
+}
+
+// Find returns the vectors from a frame to its neighbour.
+func (s *Search) Find(from, to Frame) Field {
+	level := len(from.Levels) - 1
+	field := s.coarsest(from.Levels[level], to.Levels[level])
+	for level--; level >= 0; level-- {
+		field = s.finer(from.Levels[level], to.Levels[level], field)
+	}
+	return s.halfPels(from.Levels[0], to, field)
+}
+
+// coarsest tries every vector in range.
+func (s *Search) coarsest(a, b plane.Plane) matches {
+	return newMatches(a, s.cell).fill(func(x, y int) match {
+		w := cellWindow(a, s.cell, windowSide, x, y)
+		best := match{cost: w.sad(a, b, 0, 0)}
+		for dy := -coarsestRange; dy <= coarsestRange; dy++ {
+			for dx := -coarsestRange; dx <= coarsestRange; dx++ {
+				best.try(Vector{dx, dy}, w.sad(a, b, dx, dy)+s.length[dx*dx+dy*dy])
+			}
+		}
+		return best
+	})
+}
+
+// finer starts from the best vector of the next coarser level, and moves on from there.
+func (s *Search) finer(a, b plane.Plane, parents matches) matches {
+	return newMatches(a, s.cell).fill(func(x, y int) match {
+		w := cellWindow(a, s.cell, windowSide, x, y)
+		cost := func(v Vector) int { return w.sad(a, b, v.X, v.Y) }
+		best := s.inherited(parents, x, y, cost)
+		for range descents {
+			before := best.Vector
+			best.tryAround(1, func(v Vector) int { return cost(v) + s.penalty })
+			if best.Vector == before {
+				break
+			}
+		}
+		return best
+	})
+}
+
+// inherited is the best of no motion, the parent cell's vector, and those of the three cells
+// around the parent that are nearest to this cell.
+func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) match {
+	px, py := min(x/2, parents.width-1), min(y/2, parents.height-1)
+	sideX, sideY := px+2*(x&1)-1, py+2*(y&1)-1
+	parent := parents.at(px, py).times(2)
+	best := match{cost: math.MaxInt}
+	for _, v := range [...]Vector{
+		{},
+		parent,
+		parents.at(sideX, py).times(2),
+		parents.at(px, sideY).times(2),
+		parents.at(sideX, sideY).times(2),
+	} {
+		penalty := s.penalty
+		if v == parent {
+			penalty = 0
+		}
+		best.try(v, cost(v)+penalty)
+	}
+	return best
+}
+
+// halfPels moves each vector to the best of the eight half-pels around it, if that is better.
+func (s *Search) halfPels(a plane.Plane, to Frame, whole matches) Field {
+	return newField(a, s.cell).fill(func(x, y int) Vector {
+		w := cellWindow(a, s.cell, windowSide, x, y)
+		best := whole.at(x, y)
+		best.Vector = best.times(2)
+		best.tryAround(1, func(v Vector) int { return w.sadHalf(a, &to.Half, v) + s.penalty })
+		return best.Vector
+	})
+}
+
+// tryAround tries the eight vectors around the present one, at distance step, row by row.
+func (m *match) tryAround(step int, cost func(Vector) int) {
+	from := m.Vector
+	for dy := -step; dy <= step; dy += step {
+		for dx := -step; dx <= step; dx += step {
+			if dx != 0 || dy != 0 {
+				v := from.plus(dx, dy)
+				m.try(v, cost(v))
+			}
+		}
+	}
+}
+
+// matches are those of the cells of a plane, in rows.
+type matches struct {
+	width, height int
+	all           []match
+}
+
+func newMatches(p plane.Plane, cell int) matches {
+	w, h := (p.Width+cell-1)/cell, (p.Height+cell-1)/cell
+	return matches{w, h, make([]match, w*h)}
+}
+
+func (m matches) fill(find func(x, y int) match) matches {
+	plane.Rows(m.height, func(y int) {
+		for x := range m.width {
+			m.all[y*m.width+x] = find(x, y)
+		}
+	})
+	return m
+}
+
+// at returns the match of a cell, or of the nearest one.
+func (m matches) at(x, y int) match {
+	x, y = min(max(x, 0), m.width-1), min(max(y, 0), m.height-1)
+	return m.all[y*m.width+x]
+}

@@ -1,0 +1,216 @@
+package denoise
+
+import (
+	"slices"
+
+	"vidfilter/denoise/fusion"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
+)
+
+// Reference returns the frame at index centre of the window without its noise. The window holds
+// frames in order, all of one size and depth; those beyond [Settings.Window] are not read, and at
+// the ends of a clip there may be fewer. Where the noise is too little to be worth it, the result
+// is the frame, bit for bit.
+func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
+	m = m.Scale(s.Strength)
+	noisy := window[centre]
+	if m.Clean() {
+		return noisy.Clone()
+	}
+	f := newFilter(window, centre, m, s)
+	near := f.near()
+	sums := f.first(near)
+	if !s.TwoPasses {
+		return f.finish(noisy, sums, 0)
+	}
+	f.pilot = planesOf(sums, noisy.Planes[0].Depth)
+	sums = f.second(f.refined(near))
+	return f.finish(noisy, sums, s.Blend.share(m.Sigma[0]))
+}
+
+// filter is the work on one frame.
+type filter struct {
+	Settings
+	noise  noise.Model
+	search *motion.Search
+	count  int // of the planes that are filtered: luma, or all
+	frame  frame
+	window []plane.Picture // each no smaller than a patch
+	centre int
+	pilot  []plane.Plane // the first pass's result
+}
+
+// frame is a frame of the window with the planes that motion and fusion read.
+type frame struct {
+	picture plane.Picture
+	motion  motion.Frame
+}
+
+// neighbour is another frame, and the way to it.
+type neighbour struct {
+	frame
+	distance int // in frames, negative for earlier ones
+	between  []motion.HalfPels
+	field    motion.Field
+}
+
+const largestPatch = 16
+
+func newFilter(window []plane.Picture, centre int, m noise.Model, s Settings) *filter {
+	f := &filter{
+		Settings: s,
+		noise:    m,
+		search:   motion.NewSearch(s.Motion, m.Sigma[0], window[centre].Planes[0].Depth),
+		count:    len(window[centre].Planes),
+		window:   window,
+		centre:   centre,
+	}
+	if s.LumaOnly {
+		f.count = 1
+	}
+	f.frame = f.load(centre)
+	return f
+}
+
+func (f *filter) load(i int) frame {
+	p := f.window[i].AtLeast(largestPatch, largestPatch)
+	return frame{p, f.search.Prepare(p.Planes[0])}
+}
+
+// neighbour loads the frame at a distance, unless the window ends before it.
+func (f *filter) neighbour(distance int) (*neighbour, bool) {
+	i := f.centre + distance
+	if i < 0 || i >= len(f.window) || distance > f.Ahead {
+		return nil, false
+	}
+	n := &neighbour{frame: f.load(i), distance: distance}
+	for _, p := range n.picture.Planes[:f.count] {
+		n.between = append(n.between, motion.Between(p))
+	}
+	return n, true
+}
+
+// near returns the neighbours that are searched, from the earliest to the latest.
+func (f *filter) near() (all []*neighbour) {
+	for d := -f.Near; d <= f.Near; d++ {
+		if d == 0 {
+			continue
+		}
+		n, ok := f.neighbour(d)
+		if !ok {
+			continue
+		}
+		n.field = f.search.Find(f.frame.motion, n.motion)
+		if !f.FrameGate || f.search.Fits(f.frame.motion, n.motion, n.field) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// refined returns the neighbours of the second pass, in order: those given, with vectors refined
+// against the pilot, and those further away in the same directions.
+func (f *filter) refined(near []*neighbour) []*neighbour {
+	var before, all, after []*neighbour
+	for _, n := range near {
+		n.field = f.search.Refine(f.pilot[0], n.motion, n.field)
+		all = append(all, n)
+		switch n.distance {
+		case -f.Near:
+			before = f.beyond(n, -1)
+		case f.Near:
+			after = f.beyond(n, 1)
+		}
+	}
+	return slices.Concat(before, all, after)
+}
+
+// beyond returns the frames further away than n, in order: the step is 1 or -1.
+func (f *filter) beyond(n *neighbour, step int) (all []*neighbour) {
+	for d := f.Near + 1; d <= f.Far; d++ {
+		far, ok := f.neighbour(step * d)
+		if !ok {
+			break
+		}
+		far.field = n.field.Extend(n.distance, far.distance)
+		far.field = f.search.Refine(f.pilot[0], far.motion, far.field)
+		all = append(all, far)
+	}
+	if step < 0 {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
+	for c := range f.count {
+		all = append(all, fusion.First(f.input(c, neighbours), f.First))
+	}
+	return all
+}
+
+func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
+	for c := range f.count {
+		in := f.input(c, neighbours)
+		in.Pilot = f.pilot[c]
+		all = append(all, fusion.Second(in, f.Second))
+	}
+	return all
+}
+
+// input is what a pass over plane c reads.
+func (f *filter) input(c int, neighbours []*neighbour) fusion.Input {
+	in := fusion.Input{
+		Noisy: f.frame.picture.Planes[c],
+		Noise: fusion.Noise{
+			Sigma:    float32(f.noise.Sigma[c]),
+			Spectrum: f.noise.Spectrum[c],
+			Curve:    f.noise.Curve,
+		},
+		ClipCurve: f.ClipCurve,
+	}
+	if c > 0 {
+		in.ShiftX, in.ShiftY = f.frame.picture.ShiftX, f.frame.picture.ShiftY
+	}
+	for _, n := range neighbours {
+		reach := 0
+		if d := max(n.distance, -n.distance); d > f.Near {
+			reach = f.FarReach * d
+		}
+		in.Neighbours = append(in.Neighbours, fusion.Neighbour{
+			Planes: n.between[c], Field: n.field, Reach: reach,
+		})
+	}
+	return in
+}
+
+func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
+	for _, s := range sums {
+		all = append(all, s.Plane(depth))
+	}
+	return all
+}
+
+// finish makes the picture: it mixes the results with a share of the pilot, puts grain back, and
+// rounds once.
+func (f *filter) finish(noisy plane.Picture, sums []*fusion.Sums, share float32) plane.Picture {
+	out := noisy.Clone()
+	for c, s := range sums {
+		p := out.Planes[c]
+		unit, grain := float32(p.Unit()), float32(f.Grain)
+		for y := range p.Height {
+			for x, v := range p.Row(y) {
+				value := s.Mean(x, y)
+				if share > 0 {
+					pilot := float32(f.pilot[c].At(x, y)) / unit
+					value = (1-share)*value + share*pilot
+				}
+				value += grain * (float32(v)/unit - value)
+				p.Row(y)[x] = fusion.Sample(value, p)
+			}
+		}
+	}
+	return out
+}

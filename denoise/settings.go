@@ -1,0 +1,97 @@
+package denoise
+
+import (
+	"vidfilter/denoise/fusion"
+	"vidfilter/denoise/motion"
+)
+
+// Tier is a choice between speed and quality.
+type Tier int
+
+const (
+	Fast Tier = iota // one pass, cells of 16x16
+	Good             // two passes
+	Best             // two passes, the second with frames further away
+)
+
+// Settings are the constants of a tier, and what a user may choose.
+type Settings struct {
+	Strength float64 // multiplies the sigma of the noise
+	Grain    float64 // the part of what was removed that is put back, 0 to 1
+	LumaOnly bool    // leave chroma as it is
+
+	Near  int // frames each way that are searched
+	Far   int // frames each way that the second pass reads: Near or more
+	Ahead int // frames after at the most: 0 for a causal filter
+
+	Motion    motion.Constants
+	First     fusion.FirstConstants
+	Second    fusion.SecondConstants
+	TwoPasses bool
+	FarReach  int  // longest vector to a far frame, in half-pels for each frame of distance
+	FrameGate bool // leave out neighbours that do not resemble the frame
+	ClipCurve bool // count on less noise near white
+	Blend     Blend
+}
+
+// Blend is the share of the pilot in the result of the second pass: it falls with the noise.
+type Blend struct{ Base, Fall, Most float32 }
+
+func (b Blend) share(sigma float64) float32 {
+	return min(max(b.Base-b.Fall*float32(sigma), 0), b.Most)
+}
+
+// Default returns the settings of a tier. Numbers are sections of TEMPORAL.md, with "2:" of its
+// part 2.
+func Default(tier Tier) Settings {
+	s := Settings{
+		Strength: 1,
+		Near:     3, Far: 3, Ahead: 3, // 1
+		Motion: motion.Constants{
+			Cell:          8,   // 4.2
+			Penalty:       2,   // 4.2, ml
+			RefinePenalty: 0.6, // 4.4, ml2
+			CoarseFrom:    15,  // 4.1
+		},
+		First: fusion.FirstConstants{
+			Constants: fusion.Constants{
+				Stride:     4,    // 4.3
+				PatchFade:  1,    // 4.3, h1
+				Frequency:  0.5,  // 4.3, c1
+				DCGate:     true, // 2: 3a
+				WeightUnit: 8192, // 4, Determinism
+			},
+			Threshold:      1.2, // 4.3, lambda
+			ThresholdFall:  0.15,
+			LeastThreshold: 1,
+		},
+		Second: fusion.SecondConstants{
+			Constants: fusion.Constants{
+				Stride:     6,    // 4.5
+				PatchFade:  0.3,  // 4.5, h2
+				Frequency:  1,    // 4.5
+				DCGate:     true, // 2: 3a
+				WeightUnit: 4096, // 4, Determinism
+			},
+			NoiseShare: 0.8, // 4.5, mu
+		},
+		TwoPasses: true,
+		FarReach:  4,                                       // 2: 2.1
+		FrameGate: true,                                    // 2: 3b
+		ClipCurve: true,                                    // 2: 3c
+		Blend:     Blend{Base: 0.7, Fall: 0.04, Most: 0.5}, // 2: 2.3
+	}
+	switch tier {
+	case Fast: // 2: 4
+		s.TwoPasses = false
+		s.Motion.Cell = 16
+		s.First.Stride = 5
+		s.First.Threshold = 1.35
+	case Best: // 2: 2.1
+		s.Far, s.Ahead = 6, 6
+	}
+	return s
+}
+
+// Window is how many frames a result depends on before and after its own.
+func (s Settings) Window() (before, after int) { return s.Far, min(s.Far, s.Ahead) }
