@@ -1,0 +1,145 @@
+// Package denoisetest draws moving pictures and noise for the denoiser's tests.
+package denoisetest
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"vidfilter/denoise/plane"
+)
+
+// Scene is the brightness at a place, in 8-bit levels. Places between samples are defined, too.
+type Scene func(x, y float64) float64
+
+// Flat is the same everywhere.
+func Flat(level float64) Scene {
+	return func(x, y float64) float64 { return level }
+}
+
+// Texture is detail of many sizes, the smallest of four samples, between 20 and 235. Nothing in it
+// repeats within a thousand samples.
+func Texture(seed uint64) Scene {
+	type wave struct{ kx, ky, phase, height float64 }
+	var waves []wave
+	r := rand.New(rand.NewPCG(seed, 1))
+	const count = 40
+	for i := range count {
+		length := 4 * math.Pow(2, 4*float64(i)/count)
+		angle, k := 2*math.Pi*r.Float64(), 2*math.Pi/length
+		waves = append(waves, wave{k * math.Cos(angle), k * math.Sin(angle), 2 * math.Pi * r.Float64(), 4 + length/8})
+	}
+	return func(x, y float64) float64 {
+		sum := 0.0
+		for _, w := range waves {
+			sum += w.height * math.Cos(w.kx*x+w.ky*y+w.phase)
+		}
+		return 127.5 + 107.5*math.Tanh(sum/60)
+	}
+}
+
+// Moved is the scene moved to the right and down.
+func (s Scene) Moved(dx, dy float64) Scene {
+	return func(x, y float64) float64 { return s(x-dx, y-dy) }
+}
+
+// Left is s to the left of a column, and other from it on.
+func (s Scene) Left(column float64, other Scene) Scene {
+	return func(x, y float64) float64 {
+		if x < column {
+			return s(x, y)
+		}
+		return other(x, y)
+	}
+}
+
+// Plus is brighter by so many levels.
+func (s Scene) Plus(levels float64) Scene {
+	return func(x, y float64) float64 { return s(x, y) + levels }
+}
+
+// Draw samples a scene, with steps of so many places between the samples.
+func (s Scene) Draw(width, height, depth, stepX, stepY int) plane.Plane {
+	p := plane.New(width, height, depth)
+	for y := range height {
+		for x, row := 0, p.Row(y); x < width; x++ {
+			row[x] = sample(p, s(float64(x*stepX), float64(y*stepY)))
+		}
+	}
+	return p
+}
+
+// Picture draws a scene as luma and two planes of chroma with less contrast.
+func (s Scene) Picture(width, height, depth, shiftX, shiftY int) plane.Picture {
+	cb := func(x, y float64) float64 { return 128 + (s(x, y)-128)/3 }
+	cr := func(x, y float64) float64 { return 128 - (s(x, y)-128)/4 }
+	w, h := (width+1<<shiftX-1)>>shiftX, (height+1<<shiftY-1)>>shiftY
+	return plane.Picture{
+		Planes: []plane.Plane{
+			s.Draw(width, height, depth, 1, 1),
+			Scene(cb).Draw(w, h, depth, 1<<shiftX, 1<<shiftY),
+			Scene(cr).Draw(w, h, depth, 1<<shiftX, 1<<shiftY),
+		},
+		ShiftX: shiftX, ShiftY: shiftY,
+	}
+}
+
+// Noisy adds white Gaussian noise, sigma in 8-bit levels, cut off at black and white.
+func Noisy(p plane.Plane, sigma float64, seed uint64) plane.Plane {
+	r := rand.New(rand.NewPCG(seed, 2))
+	out := p.Like()
+	for i, v := range p.Pix {
+		out.Pix[i] = sample(p, float64(v)/float64(p.Unit())+sigma*r.NormFloat64())
+	}
+	return out
+}
+
+// NoisyPicture adds noise to each plane.
+func NoisyPicture(pic plane.Picture, sigma float64, seed uint64) plane.Picture {
+	out := pic
+	out.Planes = nil
+	for c, p := range pic.Planes {
+		out.Planes = append(out.Planes, Noisy(p, sigma, seed*4+uint64(c)))
+	}
+	return out
+}
+
+// Deeper returns the plane with so many bits more, its samples shifted.
+func Deeper(p plane.Plane, bits int) plane.Plane {
+	out := plane.New(p.Width, p.Height, p.Depth+bits)
+	for i, v := range p.Pix {
+		out.Pix[i] = v << bits
+	}
+	return out
+}
+
+// DeeperPicture is Deeper of each plane.
+func DeeperPicture(pic plane.Picture, bits int) plane.Picture {
+	out := pic
+	out.Planes = nil
+	for _, p := range pic.Planes {
+		out.Planes = append(out.Planes, Deeper(p, bits))
+	}
+	return out
+}
+
+// MSE is the mean squared difference of two planes of one size, in 8-bit levels. Their depths may
+// differ. Samples nearer to the edges than margin are left out.
+func MSE(a, b plane.Plane, margin int) float64 {
+	sum, count := 0.0, 0
+	for y := margin; y < a.Height-margin; y++ {
+		for x := margin; x < a.Width-margin; x++ {
+			d := float64(a.At(x, y))/float64(a.Unit()) - float64(b.At(x, y))/float64(b.Unit())
+			sum += d * d
+			count++
+		}
+	}
+	return sum / float64(count)
+}
+
+// PSNR is that of two planes, in dB.
+func PSNR(a, b plane.Plane) float64 { return 10 * math.Log10(255*255/MSE(a, b, 0)) }
+
+func sample(p plane.Plane, level float64) uint16 {
+	v := math.Floor(level*float64(p.Unit()) + 0.5)
+	return uint16(min(max(v, 0), float64(p.Max())))
+}
