@@ -111,7 +111,7 @@ func TestCut(t *testing.T) {
 			if i == 6 {
 				return denoisetest.Texture(3)
 			}
-			return denoisetest.Texture(4 + uint64(i)/6).Moved(float64(i), 0)
+			return denoisetest.Texture(4+uint64(i)/6).Moved(float64(i), 0)
 		})
 		for tier, name := range tiers {
 			s, m := Default(tier), noise.Flat(sigma)
