@@ -1,0 +1,2 @@
+// Package noise measures the noise of a video.
+package noise
