@@ -4,7 +4,7 @@ import "math"
 
 // Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
 type Model struct {
-	// Sigma is the standard deviation in Y, U and V, as the mean of the spectrum says it.
+	// Sigma is the standard deviation in Y, U and V, of which the spectrum and the curve are the details.
 	Sigma [3]float64
 
 	// Spectrum is the variance of each coefficient of an orthonormal 8x8 DCT, at [v*8+u] for the
@@ -58,7 +58,12 @@ func (m *Model) flattenCurve() {
 	}
 }
 
-// addWhite adds white noise of a given sigma to a plane; variances add.
-func (m *Model) addWhite(c int, sigma float64) {
-	m.flatten(c, math.Hypot(m.Sigma[c], sigma))
+// addWhite adds white noise of a given sigma to a plane, and makes a part of its own white, too.
+// Variances add.
+func (m *Model) addWhite(c int, sigma, part float64) {
+	own := m.Sigma[c] * m.Sigma[c]
+	for k, v := range m.Spectrum[c] {
+		m.Spectrum[c][k] = float32(mix(float64(v), own, part) + sigma*sigma)
+	}
+	m.Sigma[c] = math.Hypot(m.Sigma[c], sigma)
 }
