@@ -1,0 +1,69 @@
+package noise
+
+import "math"
+
+// A codec that quantises coarsely takes noise out of most blocks, and what is left comes and goes
+// with the frames. The lowest cluster of energies is then far below what is seen. Three things tell
+// such noise from a clean video that was coded: the middle of the energies of chroma, where clean
+// video is smooth; the energy of still and flat blocks between frames beside that within them; and
+// the quantiser, without which only the first is safe.
+
+// features are energies, as standard deviations, at some part of the blocks.
+type features struct {
+	luma10, luma50 float64 // between frames, exceeded by all but 10 % and 50 % of the blocks
+	within10       float64 // within frames
+	chroma50       float64 // between frames, of U and V
+}
+
+func (p *Pair) features() features {
+	y, u, v := &p.planes[0], &p.planes[1], &p.planes[2]
+	return features{
+		luma10:   math.Sqrt(y.between.quantile(0.10)),
+		luma50:   math.Sqrt(y.between.quantile(0.50)),
+		within10: math.Sqrt(y.within.quantile(0.10)),
+		chroma50: math.Sqrt((u.between.quantile(0.50) + v.between.quantile(0.50)) / 2),
+	}
+}
+
+// addCoded adds the noise of coded video, given the quantiser step or 0 if it is not known.
+func (m *Model) addCoded(f features, step float64) {
+	var luma, chroma float64
+	if step > 0 {
+		luma, chroma = f.withStep(step)
+	} else {
+		luma = f.withoutStep(m)
+		chroma = luma
+	}
+	// Little is added to noise that survived, and the better description of it stays.
+	white := 1.0
+	if m.Sigma[0] > 0 {
+		white = ramp(luma/m.Sigma[0], 0.10, 0.20)
+	}
+	m.addWhite(0, white*luma, white)
+	m.addWhite(1, white*chroma, white)
+	m.addWhite(2, white*chroma, white)
+	for i, v := range m.Curve {
+		m.Curve[i] = float32(mix(float64(v), 1, white))
+	}
+}
+
+// withStep returns what to add in luma and chroma, for a known quantiser step: a little for the
+// noise of coding itself where something moves, more for noise that shows in chroma or in luma.
+func (f features) withStep(step float64) (luma, chroma float64) {
+	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
+	coding := 0.14 * ramp(f.luma50, 0.5, 1)
+	noise := max(0.28*ramp(f.chroma50, 1.2, 2.5), 0.18*ramp(still, 0.8, 1.3))
+	return step * max(coding, noise), step * max(coding/2, noise)
+}
+
+// withoutStep returns what to add where only the pictures are known: chroma that is much noisier
+// than its own estimate says.
+func (f features) withoutStep(m *Model) float64 {
+	chroma := (m.Sigma[1] + m.Sigma[2]) / 2
+	sigma := 2.5 * f.chroma50 * ramp(f.chroma50, 1.3, 2.3)
+	if f.chroma50 == 0 || sigma <= m.Sigma[0] {
+		return 0
+	}
+	lost := 1 - ramp(chroma/f.chroma50, 0.45, 0.55)
+	return lost * math.Sqrt(sigma*sigma-m.Sigma[0]*m.Sigma[0])
+}

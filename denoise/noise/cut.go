@@ -1,0 +1,51 @@
+package noise
+
+import "math"
+
+// A cut is found on the coarsest level, where there is next to no noise: the frames differ, after
+// the best match, by a lot, and by much of what a frame varies by in itself.
+const (
+	cutDifference = 8    // levels a sample, beyond what noise explains
+	cutShare      = 0.85 // of the frame's own variation
+)
+
+// isCut says whether the frames of a search show different scenes.
+func (p *Pair) isCut(s *search) bool {
+	coarsest := len(s.cur.levels) - 1
+	m := matcher{s.cur.levels[coarsest], s.ref.levels[coarsest]}
+	difference, variation := m.compare(s.coarse)
+	sigma := math.Sqrt(max(p.planes[0].within.low(modeWithin), 0))
+	// Noise of sigma differs by 1.13 sigma on average; each halving of the picture halves it.
+	noise := 1.13 * sigma / float64(int(2)<<coarsest)
+	return difference > cutDifference+1.6*noise && difference > cutShare*variation
+}
+
+// compare returns, a sample, the mean difference of the matched windows of a level and the mean
+// difference of a window's samples from their mean.
+func (m matcher) compare(f field) (difference, variation float64) {
+	var matched, own int
+	for i, v := range f.v {
+		t := m.trial(i%f.w*cell-cell/2, i/f.w*cell-cell/2)
+		t.try(v, 0)
+		matched += t.cost
+		own += deviation(m.cur.pix[t.y*m.cur.w+t.x:], m.cur.w)
+	}
+	n := float64(len(f.v) * window * window)
+	return float64(matched) / n, float64(own) / n
+}
+
+// deviation returns the sum of the differences of a window's samples from their mean.
+func deviation(pix []byte, stride int) int {
+	sum := 0
+	for y := range window {
+		for _, v := range pix[y*stride:][:window] {
+			sum += int(v)
+		}
+	}
+	mean := byte(sum / (window * window))
+	var flat [window]byte
+	for i := range flat {
+		flat[i] = mean
+	}
+	return sad(pix, stride, flat[:], 0, math.MaxInt)
+}

@@ -1,0 +1,220 @@
+package noise
+
+import "math"
+
+var (
+	modeBetween = mode{part: 0.10, start: 0.78, cut: 1.5}
+	modeWithin  = mode{part: 0.03, start: 0.70, cut: 1.5}
+)
+
+const (
+	// Between frames the variance can exceed that within them only by what moved.
+	mostBetween = 2.25
+
+	// Where more blocks than this are copies, a codec made the differences; noise is then looked
+	// for within the frames. The second is where that is all that counts.
+	fewCopies, manyCopies = 0.25, 0.35
+)
+
+// Estimate returns the model of a frame from the pairs of the frames about it: pairs[at] is that of
+// the frame and the one before it, and the others follow each other. Pairs of other scenes, beyond a
+// cut, do not count. The quantiser step is that of the codec the frames have come through, in 8-bit
+// levels, as the root of the mean square over the frames; 0 if it is not known.
+func Estimate(pairs []*Pair, at int, step float64) Model {
+	sum := gather(scene(pairs, at))
+	if sum == nil {
+		sum = gather(pairs) // a flash: no other frame shows its scene
+	}
+	if sum == nil {
+		sum = pairs[at]
+	}
+	m := sum.model()
+	m.addCoded(sum.features(), step)
+	return m
+}
+
+// scene returns the pairs about a frame that lie in one scene with it.
+func scene(pairs []*Pair, at int) []*Pair {
+	from, to := at+1, at+1
+	for from > 0 && !pairs[from-1].cut {
+		from--
+	}
+	for to < len(pairs) && !pairs[to].cut {
+		to++
+	}
+	return pairs[from:to]
+}
+
+// gather adds up pairs, without cuts, and without frames shown twice unless all are. It returns nil
+// if there are none.
+func gather(pairs []*Pair) *Pair {
+	var moving, copies *Pair
+	for _, p := range pairs {
+		to := &moving
+		switch {
+		case p.cut:
+			continue
+		case p.copied():
+			to = &copies
+		}
+		if *to == nil {
+			*to = new(Pair)
+		}
+		(*to).merge(p)
+	}
+	if moving == nil {
+		return copies
+	}
+	return moving
+}
+
+// model returns the noise of the pairs that have been added up.
+func (p *Pair) model() Model {
+	var m Model
+	for c := range m.Sigma {
+		m.Sigma[c], m.Spectrum[c] = p.planes[c].noise()
+	}
+	m.Curve = p.curve(m.Sigma[0])
+	return m
+}
+
+// noise returns the level of a plane's noise and its spectrum.
+func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
+	between, shape := s.mismatch()
+	within := s.within.low(modeWithin)
+	if between < 0 && within < 0 {
+		return 0, spectrum
+	}
+	inSpace := s.inSpace()
+	if between < 0 {
+		between, inSpace = within, 1
+	}
+	level := between
+	if within >= 0 {
+		level = mix(min(between, mostBetween*within), within, inSpace)
+	}
+	if inSpace > 0 {
+		shape.mix(s.within.shapeWithin(modeWithin.cut*within), inSpace)
+	}
+	for k, v := range shape {
+		spectrum[k] = float32(max(level*v, 0.2*level+0.05))
+	}
+	return math.Sqrt(level), spectrum
+}
+
+// mismatch returns the level and the spectrum of what differs between frames.
+func (s *statistics) mismatch() (level float64, sh shape) {
+	level = s.between.low(modeBetween)
+	for range 2 {
+		sh = s.between.shape(modeBetween.cut * level)
+		coarse := ramp(math.Sqrt(max(level, 0)), 2, 4) // below, texture looks like coarse grain
+		wide := mix(whiteDeviation, sh.deviation(), coarse)
+		level = s.between.low(modeBetween.widened(wide))
+	}
+	floor, white := sh.floor()
+	sh.mix(flat(), white)
+	return mix(level, level*floor, white), sh
+}
+
+// inSpace is how far the noise is that within the frames, from 0 to 1.
+func (s *statistics) inSpace() float64 {
+	return ramp(float64(s.copies)/float64(s.blocks+1), fewCopies, manyCopies)
+}
+
+// shape is a spectrum whose mean is 1 but for the block's mean.
+type shape [64]float64
+
+// shape returns the mean spectrum of the blocks below an energy. The noise of video is alike across
+// and down, or nearly; taken so, twice as many blocks count.
+func (s *spectra) shape(limit float64) shape {
+	var sums shape
+	n := 0
+	for b := 0; b < bins && floorOf(b) < limit; b++ {
+		n += int(s.count[b])
+		for k, v := range s.squares[b] {
+			sums[k] += float64(v)
+		}
+	}
+	if n <= 20 {
+		return flat()
+	}
+	sums[0] = (sums[1] + sums[8]) / 2
+	return sums.symmetric()
+}
+
+// shapeWithin is shape for blocks that hold texture: the lowest frequencies are not noise alone.
+func (s *spectra) shapeWithin(limit float64) shape {
+	sh := s.shape(limit)
+	for _, k := range [6]int{0, 1, 2, 8, 9, 16} {
+		sh[k] = sh[3]
+	}
+	return sh.symmetric()
+}
+
+// floor returns the level of the highest frequencies, and how far the spectrum is level there, from
+// 0 to 1. Grain that is correlated falls off towards them, all the way. Where it does not, the noise
+// is white, and what exceeds it at lower frequencies is texture that was not matched.
+func (s *shape) floor() (level, white float64) {
+	lower, upper := s.band(8, 9), s.band(12, 14)
+	if upper <= 0 {
+		return 1, 0
+	}
+	fall := lower / upper
+	return s.band(8, 14), ramp(fall, 0.6, 0.8) * (1 - ramp(fall, 1.3, 1.8))
+}
+
+// band returns the mean over the frequencies with u+v in a range.
+func (s *shape) band(from, to int) float64 {
+	sum, n := 0.0, 0
+	for k, v := range s {
+		if f := k/8 + k%8; f >= from && f <= to {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
+// deviation is that of the energy of blocks of Gaussian noise, relative to its mean.
+func (s *shape) deviation() float64 {
+	squares := 0.0
+	for _, v := range s[1:] {
+		squares += v * v
+	}
+	return math.Sqrt(2*squares) / 63
+}
+
+func flat() (s shape) {
+	for k := range s {
+		s[k] = 1
+	}
+	return s
+}
+
+// symmetric returns the mean of a spectrum and its transpose, scaled to a mean of 1.
+func (s *shape) symmetric() (out shape) {
+	total := 0.0
+	for _, v := range s[1:] {
+		total += v
+	}
+	if total == 0 {
+		return flat()
+	}
+	for k := range s {
+		out[k] = (s[k] + s[k%8*8+k/8]) / 2 * 63 / total
+	}
+	return out
+}
+
+// mix goes a part of the way to another shape.
+func (s *shape) mix(t shape, part float64) {
+	for k := range s {
+		s[k] = mix(s[k], t[k], part)
+	}
+}
+
+func mix(a, b, part float64) float64 { return a + (b-a)*part }
+
+// ramp goes from 0 at low to 1 at high. Every choice is made by one: a step would make the strength
+// of the filter jump from frame to frame.
+func ramp(x, low, high float64) float64 { return min(max((x-low)/(high-low), 0), 1) }

@@ -1,0 +1,250 @@
+package noise
+
+import (
+	"math"
+
+	"vidfilter/denoise/plane"
+)
+
+// Pair is what a frame and the one before it say about their noise. The size is fixed, and pairs
+// add up.
+type Pair struct {
+	planes [3]statistics
+	bright [brightBins]histogram // energies of luma between the frames, by brightness
+	cut    bool                  // the frames do not show the same scene
+}
+
+// statistics are those of one plane.
+type statistics struct {
+	between spectra // of the differences of matched blocks, halved: the noise, and what moved
+	within  spectra // of the blocks themselves: the noise, and all texture
+	blocks  int
+	copies  int // blocks with something in them, and no difference
+}
+
+// spectra are the energies of blocks, and the sums of their squared coefficients by energy.
+type spectra struct {
+	histogram
+	squares [bins]block
+}
+
+const (
+	brightBins = 16
+
+	// maxAreas bounds the work on a pair: areas of 16x16 luma samples, with four blocks of luma in
+	// each. Those of larger pictures are sampled. With 4096 blocks a pair and six pairs, what an
+	// estimate varies by for that alone is below 1 %.
+	maxAreas = 1024
+
+	// Of the 64 samples of a block, at most so many may be at the ends of the range, where noise is
+	// cut off, and so many may be the black of video, of which letterboxes are made.
+	maxClipped = 3
+	maxBlack   = 16
+)
+
+// NewPair measures a frame and the one before it, which is nil for the first. Frames of different
+// sizes are a cut.
+func NewPair(before, f *Frame) *Pair {
+	p := new(Pair)
+	if len(f.levels) == 0 {
+		return p
+	}
+	if before == nil || !f.alike(before) {
+		p.cut = true
+		for _, a := range areas(f) {
+			p.measure(nil, f, a, vector{})
+		}
+		return p
+	}
+	s := newSearch(before, f)
+	for _, a := range areas(f) {
+		p.measure(before, f, a, s.area(a))
+	}
+	if p.isCut(&s) {
+		return NewPair(nil, f)
+	}
+	return p
+}
+
+// area is the number of an area across and down.
+type area struct{ x, y int }
+
+// areas returns the areas to measure: all, or one in each of maxAreas runs of the same length, at
+// places that are scattered so that they follow no column.
+func areas(f *Frame) []area {
+	luma := f.pic.Planes[0]
+	w, h := luma.Width/window, luma.Height/window
+	n := min(w*h, maxAreas)
+	list := make([]area, n)
+	for i := range list {
+		from, to := i*w*h/n, (i+1)*w*h/n
+		at := from + int(uint32(i)*2654435769>>16)%(to-from)
+		list[i] = area{at % w, at / w}
+	}
+	return list
+}
+
+// measure adds the blocks of an area. Without a frame before, they are measured by themselves.
+func (p *Pair) measure(before, f *Frame, a area, v vector) {
+	for c, cur := range f.pic.Planes {
+		var sx, sy int
+		if c > 0 {
+			sx, sy = f.pic.ShiftX, f.pic.ShiftY
+		}
+		pair := blocks{cur: cur, luma: c == 0}
+		if before != nil {
+			pair.ref = &before.pic.Planes[c]
+			pair.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
+		}
+		x0, y0 := a.x*window>>sx, a.y*window>>sy
+		for y := y0; y < y0+max(window>>sy, 8); y += 8 {
+			for x := x0; x < x0+max(window>>sx, 8); x += 8 {
+				if pair.load(min(x, cur.Width-8), min(y, cur.Height-8)) {
+					p.add(c, &pair)
+				}
+			}
+		}
+	}
+}
+
+// shifted halves so many times, and rounds.
+func shifted(v, by int) int { return (v + 1<<by>>1) >> by }
+
+// blocks are a block of a frame, and what it differs by from its match in the frame before.
+type blocks struct {
+	cur  plane.Plane
+	ref  *plane.Plane
+	v    vector
+	luma bool
+
+	block, diff block
+}
+
+// load reads the blocks at x, y. It reports whether there is noise to be seen in them.
+func (b *blocks) load(x, y int) bool {
+	unit := uint16(b.cur.Unit())
+	scale := 1 / float32(unit)
+	clipped, black := 0, 0
+	for j := range 8 {
+		row, out := b.cur.Row(y + j)[x:][:8], b.block[8*j:][:8]
+		for i, s := range row {
+			out[i] = float32(s) * scale
+			if s <= unit || s >= 254*unit {
+				clipped++
+			}
+			if s == 16*unit {
+				black++
+			}
+		}
+	}
+	if clipped > maxClipped || b.luma && black > maxBlack {
+		return false
+	}
+	if b.ref != nil {
+		b.subtract(clamp(x+b.v.x, 0, b.ref.Width-8), clamp(y+b.v.y, 0, b.ref.Height-8), scale)
+	}
+	return true
+}
+
+// subtract makes the difference, scaled so that its variance is that of one frame's noise.
+func (b *blocks) subtract(x, y int, scale float32) {
+	for j := range 8 {
+		row, in := b.ref.Row(y + j)[x:][:8], b.block[8*j:][:8]
+		out := b.diff[8*j:][:8]
+		for i, s := range row {
+			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
+		}
+	}
+}
+
+// add adds the blocks that have been loaded to the statistics of a plane.
+func (p *Pair) add(c int, b *blocks) {
+	s := &p.planes[c]
+	b.block.dct()
+	brightness := b.block[0] / 8
+	within := b.block.square().highest()
+	if s.within.add(within, &b.block) || b.ref == nil {
+		s.blocks++
+	}
+	if b.ref == nil {
+		return
+	}
+	b.diff.dct()
+	between := b.diff.square().withoutMean()
+	if !s.between.add(between, &b.diff) && within >= least {
+		s.copies++
+	}
+	if c == 0 {
+		p.bright[min(int(brightness)*brightBins/256, brightBins-1)].add(between)
+	}
+}
+
+// add adds a block with its energy, unless there is none, and reports that.
+func (s *spectra) add(energy float32, squares *block) bool {
+	bin := s.histogram.add(energy)
+	if bin < 0 {
+		return false
+	}
+	sums := &s.squares[bin]
+	for k, v := range squares {
+		sums[k] += v
+	}
+	return true
+}
+
+func (b *block) square() *block {
+	for k, v := range b {
+		b[k] = v * v
+	}
+	return b
+}
+
+// withoutMean returns the mean of all squares but that of the block's mean, which brightness moves.
+func (b *block) withoutMean() float32 {
+	sum := float32(0)
+	for _, v := range b[1:] {
+		sum += v
+	}
+	return sum / 63
+}
+
+// highest returns the mean of the squares of the higher frequencies, where texture is weakest.
+func (b *block) highest() float32 {
+	sum := b.withoutMean() * 63
+	for _, k := range [5]int{1, 2, 8, 9, 16} {
+		sum -= b[k]
+	}
+	return max(sum, 0) / 58
+}
+
+// merge adds the statistics of another pair.
+func (p *Pair) merge(q *Pair) {
+	for c := range p.planes {
+		s, t := &p.planes[c], &q.planes[c]
+		s.between.merge(&t.between)
+		s.within.merge(&t.within)
+		s.blocks += t.blocks
+		s.copies += t.copies
+	}
+	for i := range p.bright {
+		p.bright[i].merge(&q.bright[i])
+	}
+}
+
+func (s *spectra) merge(t *spectra) {
+	s.histogram.merge(&t.histogram)
+	for b := range s.squares {
+		if t.count[b] == 0 {
+			continue
+		}
+		for k, v := range t.squares[b] {
+			s.squares[b][k] += v
+		}
+	}
+}
+
+// copied says whether nearly all of the frame is the one before again.
+func (p *Pair) copied() bool {
+	s := &p.planes[0]
+	return float64(s.copies) > 0.9*float64(s.blocks)
+}

@@ -1,0 +1,232 @@
+package noise
+
+import (
+	"math"
+
+	"vidfilter/denoise/plane"
+)
+
+// A whole-pel search, coarse to fine. It needs only to be right for the tenth of the blocks that
+// match best, so it is much cheaper than the one that the filter needs: the levels above the half
+// have a vector in each cell, the half and the picture only in the areas that are measured.
+
+// vector is a displacement in samples of its level.
+type vector struct{ x, y int }
+
+func (v vector) twice() vector        { return vector{2 * v.x, 2 * v.y} }
+func (v vector) plus(x, y int) vector { return vector{v.x + x, v.y + y} }
+func (v vector) length() float64      { return math.Sqrt(float64(v.x*v.x + v.y*v.y)) }
+
+const (
+	cell  = 8 // samples of a level between its vectors
+	reach = 6 // the coarsest level is searched this far
+
+	// A vector must be better than the predicted one by this sum over a window, or flat areas
+	// would take the one that hides the most noise.
+	penalty    = 16
+	farPenalty = 6.4 // for each sample of distance, at the coarsest level
+)
+
+// field is the vectors of a level's cells.
+type field struct {
+	w, h int
+	v    []vector
+}
+
+func newField(l level) field {
+	w, h := max(l.w/cell, 1), max(l.h/cell, 1)
+	return field{w, h, make([]vector, w*h)}
+}
+
+func (f field) at(x, y int) vector {
+	return f.v[clamp(y, 0, f.h-1)*f.w+clamp(x, 0, f.w-1)]
+}
+
+// matcher finds windows of one level in the same level of another frame.
+type matcher struct{ cur, ref level }
+
+// trial is the search of one window: the best vector so far.
+type trial struct {
+	m    matcher
+	x, y int // of the window, which lies in the level
+	best vector
+	cost int
+}
+
+func (m matcher) trial(x, y int) trial {
+	x = clamp(x, 0, m.cur.w-window)
+	y = clamp(y, 0, m.cur.h-window)
+	return trial{m: m, x: x, y: y, cost: 1 << 30}
+}
+
+// try takes a vector if it is cheaper than the best one. One that leaves the level is ignored.
+func (t *trial) try(v vector, extra int) {
+	x, y := t.x+v.x, t.y+v.y
+	if x < 0 || y < 0 || x > t.m.ref.w-window || y > t.m.ref.h-window {
+		return
+	}
+	cur, ref := t.m.cur, t.m.ref
+	cost := extra + sad(cur.pix[t.y*cur.w+t.x:], cur.w, ref.pix[y*ref.w+x:], ref.w, t.cost-extra)
+	if cost < t.cost {
+		t.best, t.cost = v, cost
+	}
+}
+
+// around tries the neighbours of the best vector, and once more if one of them was better.
+func (t *trial) around() {
+	for range 2 {
+		from := t.best
+		for dy := -1; dy <= 1; dy++ {
+			for dx := -1; dx <= 1; dx++ {
+				if dx != 0 || dy != 0 {
+					t.try(from.plus(dx, dy), penalty)
+				}
+			}
+		}
+		if t.best == from {
+			return
+		}
+	}
+}
+
+// coarsest searches all vectors within reach.
+func (m matcher) coarsest() field {
+	f := newField(m.cur)
+	for i := range f.v {
+		t := m.trial(i%f.w*cell-cell/2, i/f.w*cell-cell/2)
+		t.try(vector{}, 0)
+		for dy := -reach; dy <= reach; dy++ {
+			for dx := -reach; dx <= reach; dx++ {
+				v := vector{dx, dy}
+				t.try(v, int(farPenalty*v.length()))
+			}
+		}
+		f.v[i] = t.best
+	}
+	return f
+}
+
+// finer searches a level below one that has been searched.
+func (m matcher) finer(coarse field) field {
+	f := newField(m.cur)
+	for i := range f.v {
+		f.v[i] = m.cell(i%f.w, i/f.w, coarse)
+	}
+	return f
+}
+
+// cell searches one cell: no motion, the motion of the cell above it and of its neighbours.
+func (m matcher) cell(x, y int, coarse field) vector {
+	px, py := x/2, y/2
+	sx, sy := x%2*2-1, y%2*2-1
+	p := coarse.at(px, py).twice()
+	t := m.trial(x*cell-cell/2, y*cell-cell/2)
+	t.try(p, 0)
+	for _, v := range [4]vector{
+		{},
+		coarse.at(px+sx, py).twice(),
+		coarse.at(px, py+sy).twice(),
+		coarse.at(px+sx, py+sy).twice(),
+	} {
+		if v != p {
+			t.try(v, penalty)
+		}
+	}
+	t.around()
+	return t.best
+}
+
+// search is a pair of frames whose areas can be matched.
+type search struct {
+	cur, ref *Frame
+	coarse   field // of the coarsest level
+	above    field // of the level over the half, or of the half if that is the coarsest
+	half     matcher
+}
+
+func newSearch(ref, cur *Frame) search {
+	s := search{cur: cur, ref: ref, half: matcher{cur.levels[0], ref.levels[0]}}
+	last := len(cur.levels) - 1
+	s.coarse = matcher{cur.levels[last], ref.levels[last]}.coarsest()
+	s.above = s.coarse
+	for i := last - 1; i > 0; i-- {
+		s.above = matcher{cur.levels[i], ref.levels[i]}.finer(s.above)
+	}
+	return s
+}
+
+// area returns the vector of an area of 16x16 luma samples, from the frame to the one before.
+func (s *search) area(a area) vector {
+	var v vector
+	if len(s.cur.levels) == 1 {
+		v = s.above.at(a.x, a.y)
+	} else {
+		v = s.half.cell(a.x, a.y, s.above)
+	}
+	return s.whole(a.x*window, a.y*window, v.twice())
+}
+
+const margin = 2 // the picture itself is searched this far about the vector of the half
+
+// whole searches the picture itself for the window at x, y. Both sides are smoothed, for in the
+// noise itself the best match would be the one that hides the most of it.
+func (s *search) whole(x, y int, p vector) vector {
+	luma := s.cur.pic.Planes[0]
+	p.x = clamp(p.x, -x, luma.Width-window-x)
+	p.y = clamp(p.y, -y, luma.Height-window-y)
+	var cur [window * window]byte
+	var ref [(window + 2*margin) * (window + 2*margin)]byte
+	smooth(cur[:], window, luma, x, y)
+	smooth(ref[:], window+2*margin, s.ref.pic.Planes[0], x+p.x-margin, y+p.y-margin)
+	m := matcher{
+		level{window, window, cur[:]},
+		level{window + 2*margin, window + 2*margin, ref[:]},
+	}
+	t := m.trial(0, 0)
+	t.try(vector{margin, margin}, 0)
+	t.around()
+	v := p.plus(t.best.x-margin, t.best.y-margin)
+	v.x = clamp(v.x, -x, luma.Width-window-x)
+	v.y = clamp(v.y, -y, luma.Height-window-y)
+	return v
+}
+
+// smooth writes the square of so many samples at x, y, smoothed by (1, 2, 1)/4 both ways, in 8 bits.
+func smooth(out []byte, side int, p plane.Plane, x, y int) {
+	const most = window + 2*margin + 2
+	var raw [most]uint32
+	var rows [3][most]uint32 // each smoothed across
+	shift := p.Depth - 8 + 4
+	round := uint32(1) << shift >> 1
+	for j := range side + 2 {
+		load(raw[:side+2], p, x-1, y-1+j)
+		r := &rows[j%3]
+		for i := range side {
+			r[i] = raw[i] + 2*raw[i+1] + raw[i+2]
+		}
+		if j < 2 {
+			continue
+		}
+		a, b, c := &rows[(j-2)%3], &rows[(j-1)%3], r
+		o := out[(j-2)*side:][:side]
+		for i := range o {
+			o[i] = byte(min((a[i]+2*b[i]+c[i]+round)>>shift, 255))
+		}
+	}
+}
+
+// load reads part of a row, replicated beyond the edges.
+func load(out []uint32, p plane.Plane, x, y int) {
+	row := p.Row(clamp(y, 0, p.Height-1))
+	if x >= 0 && x+len(out) <= len(row) {
+		for i, v := range row[x:][:len(out)] {
+			out[i] = uint32(v)
+		}
+		return
+	}
+	for i := range out {
+		out[i] = uint32(row[clamp(x+i, 0, len(row)-1)])
+	}
+}
+
+func clamp(v, low, high int) int { return min(max(v, low), high) }
