@@ -153,9 +153,7 @@ func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
 
 func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
 	for c := range f.count {
-		in := f.input(c, neighbours)
-		in.Pilot = f.pilot[c]
-		all = append(all, fusion.Second(in, f.Second))
+		all = append(all, fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second))
 	}
 	return all
 }
@@ -195,7 +193,9 @@ func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
 
 // finish makes the picture: it gives the first pass its share of the result, puts grain back, and
 // rounds once. The first pass's own rounding would show: in smooth parts by 0.2 dB.
-func (f *filter) finish(noisy plane.Picture, first, second []*fusion.Sums, share float32) plane.Picture {
+func (f *filter) finish(
+	noisy plane.Picture, first, second []*fusion.Sums, share float32,
+) plane.Picture {
 	out := noisy.Clone()
 	grain := float32(f.Grain)
 	for c := range first {
