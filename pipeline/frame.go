@@ -46,6 +46,14 @@ type Frame struct {
 	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool
 
+	// Quantiser is the step of the codec that the frame was decoded from, in 8-bit levels, as the
+	// root of the mean square over its blocks; 0 if unknown.
+	Quantiser float32
+
+	// Context marks a frame that is there for its neighbours only: filters that read several
+	// frames read it, and none emits a result for it.
+	Context bool
+
 	props   *sharedProps // nil when there are none
 	refs    atomic.Int32
 	release func()

@@ -83,47 +83,62 @@ func (pic Picture) each(do func(Plane) Plane) Picture {
 	return out
 }
 
-// Of copies a frame's samples. The frame must be YUV.
-func Of(f *pipeline.Frame) Picture {
+// Of copies the samples of a frame, or of one of its fields. The frame must be YUV.
+func Of(f *pipeline.Frame, field Field) Picture {
 	info := f.Layout.Info()
 	pic := Picture{ShiftX: info.SubX, ShiftY: info.SubY}
 	for i := range 3 {
-		pic.Planes = append(pic.Planes, component(f, i, info))
+		c := componentOf(f, field, i)
+		p := New(c.width, c.rows, info.Depth)
+		for y := range p.Height {
+			in, out := c.row(y), p.Row(y)
+			for x := range out {
+				out[x] = uint16(in[x*c.step])
+			}
+		}
+		pic.Planes = append(pic.Planes, p)
 	}
 	return pic
 }
 
-// component copies a component from a plane of its own or from interleaved chroma.
-func component(f *pipeline.Frame, i int, info pipeline.LayoutInfo) Plane {
-	from, first, step := i, 0, 1
-	if info.SemiPlanar && i > 0 {
-		from, first, step = 1, i-1, 2
-	}
-	width, height := f.PlaneSize(from)
-	width /= step * info.SampleBytes()
-	p := New(width, height, info.Depth)
-	for y := range height {
-		in, out := f.Row(from, y), p.Row(y)
-		for x := range out {
-			out[x] = uint16(in[first+x*step])
-		}
-	}
-	return p
-}
-
-// Into writes the samples back to a frame of the same layout and size.
-func (pic Picture) Into(f *pipeline.Frame) {
-	info := f.Layout.Info()
+// Into writes the samples back to a frame of the same layout and size, or to one of its fields.
+func (pic Picture) Into(f *pipeline.Frame, field Field) {
 	for i, p := range pic.Planes {
-		to, first, step := i, 0, 1
-		if info.SemiPlanar && i > 0 {
-			to, first, step = 1, i-1, 2
+		c := componentOf(f, field, i)
+		if !c.own {
+			continue
 		}
 		for y := range p.Height {
-			in, out := p.Row(y), f.Row(to, y)
+			in, out := p.Row(y), c.row(y)
 			for x, v := range in {
-				out[first+x*step] = byte(v)
+				out[x*c.step] = byte(v)
 			}
 		}
 	}
 }
+
+// component is where the samples of Y, U or V are in a frame: in a plane of their own, or
+// interleaved with the other chroma.
+type component struct {
+	frame       *pipeline.Frame
+	plane       int
+	first, step int // bytes: the first sample of a row, and to the next
+	width       int
+	firstRow    int
+	rowStep     int
+	rows        int
+	own         bool // false: the rows are another field's
+}
+
+func componentOf(f *pipeline.Frame, field Field, i int) component {
+	c := component{frame: f, plane: i, step: 1}
+	if f.Layout.Info().SemiPlanar && i > 0 {
+		c.plane, c.first, c.step = 1, i-1, 2
+	}
+	width, height := f.PlaneSize(c.plane)
+	c.width = width / c.step
+	c.firstRow, c.rowStep, c.rows, c.own = field.Rows(height)
+	return c
+}
+
+func (c component) row(y int) []byte { return c.frame.Row(c.plane, c.firstRow+y*c.rowStep)[c.first:] }

@@ -1,0 +1,228 @@
+package denoise
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/denoise/noise"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// film runs frames through a filter, and keeps the results by their times.
+type film struct {
+	t      *testing.T
+	filter *Filter
+	pool   *pipeline.Pool
+	got    map[int64][]byte
+	order  []int64
+	live   int // frames that the filter has not released
+}
+
+func newFilm(t *testing.T, o Options) *film {
+	t.Helper()
+	pool := pipeline.NewPool(heap{}, 1)
+	t.Cleanup(pool.Close)
+	return &film{t: t, filter: NewFilter(Plain{}, pool, o), pool: pool, got: map[int64][]byte{}}
+}
+
+// heap allocates from Go's memory.
+type heap struct{}
+
+func (heap) Alloc(n int) (pipeline.Memory, error) {
+	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
+}
+
+func (f *film) emit(out *pipeline.Frame) error {
+	var all []byte
+	for i := range out.NumPlanes() {
+		_, rows := out.PlaneSize(i)
+		for y := range rows {
+			all = append(all, out.Row(i, y)...)
+		}
+	}
+	f.got[out.PTS], f.order = all, append(f.order, out.PTS)
+	out.Release()
+	return nil
+}
+
+// frame returns picture n of a noisy pan, the same in every film.
+func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
+	rng := rand.New(rand.NewPCG(7, uint64(n)))
+	src := kerneltest.Frame(format)
+	kerneltest.EachSample(src, func(p, x, y int) byte {
+		return byte(90 + 20*p + (x+2*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
+	})
+	f.live++
+	out := pipeline.NewFrame(format, src.Planes, nil, func() { f.live-- })
+	out.PTS = int64(n)
+	return out
+}
+
+func (f *film) put(in *pipeline.Frame) {
+	f.t.Helper()
+	if err := f.filter.Process(context.Background(), in, f.emit); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *film) end() {
+	f.t.Helper()
+	if err := f.filter.Flush(context.Background(), f.emit); err != nil {
+		f.t.Fatal(err)
+	}
+	if f.live != 0 || f.pool.InUse() != 0 {
+		f.t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
+	}
+}
+
+var small = pipeline.Format{Layout: pipeline.YUV420P, Width: 70, Height: 50, Matrix: pipeline.BT709}
+
+func options(tier Tier) Options { return Options{Settings: Default(tier)} }
+
+// Every frame comes out once, in order, as soon as its window is complete.
+func TestFilterOrder(t *testing.T) {
+	for _, tier := range []Tier{Fast, Good, Best} {
+		f := newFilm(t, options(tier))
+		_, after := f.filter.opts.Window()
+		for n := range 9 {
+			f.put(f.frame(n, small))
+			if want := max(0, n+1-after); len(f.order) != want {
+				t.Errorf("tier %d: %d results after %d frames, %d expected", tier, len(f.order), n+1, want)
+			}
+		}
+		f.end()
+		for i, n := range f.order {
+			if int64(i) != n {
+				t.Fatalf("tier %d: the order is %v", tier, f.order)
+			}
+		}
+		if len(f.order) != 9 {
+			t.Errorf("tier %d: %d results of 9", tier, len(f.order))
+		}
+	}
+}
+
+// A part that is filtered with its neighbours as context has the bits of the whole.
+func TestFilterParts(t *testing.T) {
+	o := options(Good)
+	whole := newFilm(t, o)
+	for n := range 14 {
+		whole.put(whole.frame(n, small))
+	}
+	whole.end()
+	before, after := o.Window()
+	part := newFilm(t, o)
+	for n := 5 - before; n < 9+after; n++ {
+		in := part.frame(n, small)
+		in.Context = n < 5 || n >= 9
+		part.put(in)
+	}
+	part.end()
+	if len(part.order) != 4 {
+		t.Fatalf("the part has frames %v", part.order)
+	}
+	for _, n := range part.order {
+		if !bytes.Equal(part.got[n], whole.got[n]) {
+			t.Errorf("frame %d of the part is not that of the whole", n)
+		}
+	}
+}
+
+// After a change of format, or from frames to fields, the filter begins anew.
+func TestFilterChange(t *testing.T) {
+	other := small
+	other.Width, other.Layout = 48, pipeline.NV12
+	f, alone := newFilm(t, options(Fast)), newFilm(t, options(Fast))
+	for n := range 12 {
+		format, fields := small, n >= 8
+		if n >= 4 {
+			format = other
+		}
+		for _, film := range []*film{f, alone} {
+			if in := film.frame(n, format); film == f || n >= 4 && n < 8 {
+				in.Interlaced = fields
+				film.put(in)
+			} else {
+				in.Release()
+			}
+		}
+	}
+	f.end()
+	alone.end()
+	if len(f.order) != 12 {
+		t.Fatalf("the results are %v", f.order)
+	}
+	for n := int64(4); n < 8; n++ {
+		if !bytes.Equal(f.got[n], alone.got[n]) {
+			t.Errorf("frame %d depends on frames of another kind", n)
+		}
+	}
+}
+
+// A clean frame comes out bit for bit, and a causal filter holds nothing back.
+func TestFilterCleanAndCausal(t *testing.T) {
+	o := options(Fast)
+	o.Ahead, o.Sigma = 0, 0.5
+	seen := 0
+	o.Seen = func(m noise.Model) { seen++ }
+	f := newFilm(t, o)
+	for n := range 3 {
+		in := f.frame(n, small)
+		want := in.Row(1, 3)
+		f.put(in)
+		if got := f.got[int64(n)]; len(got) == 0 || !bytes.Equal(got[70*50+3*35:][:35], want) {
+			t.Errorf("frame %d is not copied at once", n)
+		}
+	}
+	f.end()
+	if seen != 3 {
+		t.Errorf("the noise of %d frames of 3 was reported", seen)
+	}
+}
+
+// A run that fails leaves nothing behind.
+func TestFilterDiscard(t *testing.T) {
+	f := newFilm(t, options(Best))
+	for n := range 5 {
+		f.put(f.frame(n, small))
+	}
+	f.filter.Discard()
+	if f.live != 0 || f.pool.InUse() != 0 {
+		t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
+	}
+}
+
+// Fields are filtered as pictures of their own: flicker between them stays.
+func TestFilterFields(t *testing.T) {
+	o := options(Fast)
+	o.Sigma = 8
+	f := newFilm(t, o)
+	format := small
+	format.Height = 54 // the bottom field has a chroma row fewer
+	for n := range 4 {
+		in := f.frame(n, format)
+		for y := 1; y < in.Height; y += 2 {
+			row := in.Row(0, y)
+			for x := range row {
+				row[x] += 60
+			}
+		}
+		in.Interlaced = true
+		f.put(in)
+	}
+	f.end()
+	for n, got := range f.got {
+		sum := 0
+		for y := range format.Height {
+			for x := range format.Width {
+				sum += (2*(y%2) - 1) * int(got[y*format.Width+x])
+			}
+		}
+		if d := float64(sum) / float64(format.Width*format.Height/2); d < 57 || d > 63 {
+			t.Errorf("frame %d: the fields differ by %.1f, 60 before", n, d)
+		}
+	}
+}

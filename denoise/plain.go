@@ -1,0 +1,30 @@
+package denoise
+
+import (
+	"context"
+
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// Plain is the engine that calls Reference: slow, and what the others are tested against.
+type Plain struct{}
+
+type plainPicture plane.Picture
+
+func (plainPicture) Release() {}
+
+// Prepare copies the samples.
+func (Plain) Prepare(_ context.Context, f *pipeline.Frame, field plane.Field) (Picture, error) {
+	return plainPicture(plane.Of(f, field)), nil
+}
+
+// Denoise calls Reference.
+func (Plain) Denoise(_ context.Context, j Job) error {
+	window := make([]plane.Picture, len(j.Window))
+	for i, p := range j.Window {
+		window[i] = plane.Picture(p.(plainPicture))
+	}
+	Reference(window, j.Centre, j.Noise, j.Settings).Into(j.Out, j.Field)
+	return nil
+}

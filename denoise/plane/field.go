@@ -1,0 +1,35 @@
+package plane
+
+import "vidfilter/pipeline"
+
+// Field is a part of a frame that is a picture by itself.
+type Field uint8
+
+// The parts.
+const (
+	Whole  Field = iota
+	Top          // rows 0, 2, 4, ...
+	Bottom       // rows 1, 3, 5, ...
+)
+
+// Fields returns the pictures in a frame: itself, or its two fields if it is interlaced.
+func Fields(f *pipeline.Frame) []Field {
+	if f.Interlaced && f.Height > 1 {
+		return []Field{Top, Bottom}
+	}
+	return []Field{Whole}
+}
+
+// Rows returns the first of the field's rows in a plane of a given height, the step between them,
+// and how many there are. Where a field has no row of chroma of its own, in frames of one or two
+// chroma rows, it reads the frame's first and own is false.
+func (f Field) Rows(height int) (first, step, n int, own bool) {
+	if f == Whole {
+		return 0, 1, height, true
+	}
+	first = int(f - Top)
+	if first >= height {
+		return 0, 2, 1, false
+	}
+	return first, 2, (height - first + 1) / 2, true
+}
