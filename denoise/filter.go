@@ -33,6 +33,7 @@ type Filter struct {
 // entry is a frame of the window.
 type entry struct {
 	frame    *pipeline.Frame // nil once its result is emitted
+	yuv      *pipeline.Frame // the frame, or its samples as YUV
 	pictures []Picture       // of the frame, or of its fields
 	number   int             // for the meter
 	noise    noise.Model
@@ -77,10 +78,13 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 
 // add puts a frame into the window, which owns it unless there is an error.
 func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
-	e := &entry{frame: in, number: f.put}
+	e := &entry{frame: in, yuv: in, number: f.put}
+	if in.Layout == pipeline.RGBA {
+		e.yuv = ofRGB(in)
+	}
 	fields := plane.Fields(in)
 	for _, field := range fields {
-		p, err := f.engine.Prepare(ctx, in, field)
+		p, err := f.engine.Prepare(ctx, e.yuv, field)
 		if err != nil {
 			e.frame = nil
 			e.release()
@@ -94,7 +98,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 		if f.meter == nil {
 			f.meter = noise.NewMeter(measured, min(f.Held(), measured))
 		}
-		f.meter.Put(plane.Of(in, fields[0]), float64(in.Quantiser))
+		f.meter.Put(plane.Of(e.yuv, fields[0]), float64(in.Quantiser))
 		f.measure(f.put - 1 - min(f.Held(), measured))
 	}
 	return nil
@@ -150,13 +154,26 @@ func (f *Filter) result(ctx context.Context, e *entry) (*pipeline.Frame, error) 
 		out.CopySamples(e.frame)
 		return out, nil
 	}
-	for i, field := range plane.Fields(e.frame) {
-		if err := f.engine.Denoise(ctx, f.job(out, field, i, model)); err != nil {
-			out.Release()
-			return nil, err
-		}
+	if err := f.denoise(ctx, e, out, model); err != nil {
+		out.Release()
+		return nil, err
 	}
 	return out, nil
+}
+
+// denoise writes the result to out, in the frame's own format.
+func (f *Filter) denoise(ctx context.Context, e *entry, out *pipeline.Frame, m noise.Model) error {
+	yuv := out
+	if e.yuv != e.frame {
+		yuv = emptyYUV(out)
+		defer func() { addToRGB(out, e.frame, e.yuv, yuv) }()
+	}
+	for i, field := range plane.Fields(e.frame) {
+		if err := f.engine.Denoise(ctx, f.job(yuv, field, i, m)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // job describes the work on picture i of the next frame.

@@ -3,6 +3,7 @@ package denoise
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -223,6 +224,39 @@ func TestFilterFields(t *testing.T) {
 		}
 		if d := float64(sum) / float64(format.Width*format.Height/2); d < 57 || d > 63 {
 			t.Errorf("frame %d: the fields differ by %.1f, 60 before", n, d)
+		}
+	}
+}
+
+// RGB pictures lose their noise, keep their mean colours and their alpha, and their bits where
+// nothing is filtered.
+func TestFilterRGB(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.RGBA, Width: 48, Height: 40}
+	o := options(Fast)
+	o.Sigma = 10
+	f := newFilm(t, o)
+	rng := rand.New(rand.NewPCG(3, 5))
+	flat := [4]int{200, 90, 40, 77}
+	in := kerneltest.Frame(format)
+	kerneltest.EachSample(in, func(_, x, _ int) byte {
+		if x%4 == 3 {
+			return byte(flat[3])
+		}
+		return byte(min(max(float64(flat[x%4])+rng.NormFloat64()*10, 0), 255))
+	})
+	f.live++
+	f.put(pipeline.NewFrame(format, in.Planes, nil, func() { f.live-- }))
+	f.end()
+	var sum, squares [4]float64
+	got, n := f.got[0], float64(48*40)
+	for i, v := range got {
+		sum[i%4] += float64(v)
+		squares[i%4] += (float64(v) - float64(flat[i%4])) * (float64(v) - float64(flat[i%4]))
+	}
+	for c := range 4 {
+		mean, mse := sum[c]/n, squares[c]/n
+		if math.Abs(mean-float64(flat[c])) > 1 || mse > 20 {
+			t.Errorf("channel %d: mean %.1f, squared error %.1f; %d before, with 100", c, mean, mse, flat[c])
 		}
 	}
 }
