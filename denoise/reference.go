@@ -132,7 +132,8 @@ func (f *filter) refined(near []*neighbour) []*neighbour {
 	return slices.Concat(before, all, after)
 }
 
-// beyond returns the frames further away than n, in order: the step is 1 or -1.
+// beyond returns the frames further away than n, in order: the step is 1 or -1. They have no search
+// of their own: where n was left out, there is nothing to start from, and so are they.
 func (f *filter) beyond(n *neighbour, step int, pilot plane.Plane) (all []*neighbour) {
 	for d := f.Near + 1; d <= f.Far; d++ {
 		far, ok := f.neighbour(step * d)
