@@ -92,6 +92,16 @@ func TestClone(t *testing.T) {
 	}
 }
 
+func TestReduced(t *testing.T) {
+	p := Plane{5, 1, 10, []uint16{0, 1, 2, 1021, 1023}}
+	if got := p.Reduced(8); got.Depth != 8 || !slices.Equal(got.Pix, []uint16{0, 0, 1, 255, 255}) {
+		t.Errorf("%v", got)
+	}
+	if got := p.Reduced(10); !slices.Equal(got.Pix, p.Pix) {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestRows(t *testing.T) {
 	var calls [100]atomic.Int32
 	Rows(len(calls), func(y int) { calls[y].Add(1) })
