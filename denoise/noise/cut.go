@@ -5,8 +5,8 @@ import "math"
 // A cut is found on the coarsest level, where there is next to no noise: the frames differ, after
 // the best match, by a lot, and by much of what a frame varies by in itself.
 const (
-	cutDifference = 8   // levels a sample, beyond what noise explains
-	cutShare      = 0.5 // of the frame's own variation
+	cutDifference = 8    // levels a sample, beyond what noise explains
+	cutShare      = 0.85 // of the frame's own variation
 )
 
 // isCut says whether the frames of a search show different scenes.

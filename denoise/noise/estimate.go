@@ -80,7 +80,8 @@ func (p *Pair) model() Model {
 
 // noise returns the level of a plane's noise and its spectrum.
 func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
-	between, within := s.between.low(modeBetween), s.within.low(modeWithin)
+	between, shape := s.mismatch()
+	within := s.within.low(modeWithin)
 	if between < 0 && within < 0 {
 		return 0, spectrum
 	}
@@ -92,7 +93,6 @@ func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
 	if within >= 0 {
 		level = mix(min(between, mostBetween*within), within, inSpace)
 	}
-	shape := s.between.shape(modeBetween.cut * between)
 	if inSpace > 0 {
 		shape.mix(s.within.shapeWithin(modeWithin.cut*within), inSpace)
 	}
@@ -100,6 +100,20 @@ func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
 		spectrum[k] = float32(max(level*v, 0.2*level+0.05))
 	}
 	return math.Sqrt(level), spectrum
+}
+
+// mismatch returns the level and the spectrum of what differs between frames.
+func (s *statistics) mismatch() (level float64, sh shape) {
+	level = s.between.low(modeBetween)
+	for range 2 {
+		sh = s.between.shape(modeBetween.cut * level)
+		coarse := ramp(math.Sqrt(max(level, 0)), 2, 4) // below, texture looks like coarse grain
+		wide := mix(whiteDeviation, sh.deviation(), coarse)
+		level = s.between.low(modeBetween.widened(wide))
+	}
+	floor, white := sh.floor()
+	sh.mix(flat(), white)
+	return mix(level, level*floor, white), sh
 }
 
 // inSpace is how far the noise is that within the frames, from 0 to 1.
@@ -135,6 +149,39 @@ func (s *spectra) shapeWithin(limit float64) shape {
 		sh[k] = sh[3]
 	}
 	return sh.symmetric()
+}
+
+// floor returns the level of the highest frequencies, and how far the spectrum is level there, from
+// 0 to 1. Grain that is correlated falls off towards them, all the way. Where it does not, the noise
+// is white, and what exceeds it at lower frequencies is texture that was not matched.
+func (s *shape) floor() (level, white float64) {
+	lower, upper := s.band(8, 9), s.band(12, 14)
+	if upper <= 0 {
+		return 1, 0
+	}
+	fall := lower / upper
+	return s.band(8, 14), ramp(fall, 0.6, 0.8) * (1 - ramp(fall, 1.3, 1.8))
+}
+
+// band returns the mean over the frequencies with u+v in a range.
+func (s *shape) band(from, to int) float64 {
+	sum, n := 0.0, 0
+	for k, v := range s {
+		if f := k/8 + k%8; f >= from && f <= to {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
+// deviation is that of the energy of blocks of Gaussian noise, relative to its mean.
+func (s *shape) deviation() float64 {
+	squares := 0.0
+	for _, v := range s[1:] {
+		squares += v * v
+	}
+	return math.Sqrt(2*squares) / 63
 }
 
 func flat() (s shape) {

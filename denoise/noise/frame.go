@@ -19,7 +19,7 @@ const (
 	minSide = 2 * window
 
 	// A level is halved again while it has so many rows and columns.
-	halveFrom = 64
+	halveFrom = 48
 )
 
 // NewFrame makes a picture ready. The frame keeps the picture, which must not change.

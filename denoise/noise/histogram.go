@@ -98,11 +98,22 @@ func (h *histogram) meanBelow(limit float64) (mean, n float64) {
 	return sum / max(n, 1), n
 }
 
-// mode describes the shape of energies that are noise alone: a part of them lies below start times
-// their mean, and next to none above cut times it.
+// mode describes energies that are noise alone, relative to their mean: a part of them lies below
+// start, and next to none above cut.
 type mode struct{ part, start, cut float64 }
 
-const fewest = 8 // energies, to speak of a mode
+// widened returns the mode for energies of a given relative deviation, which is that of white noise
+// or more: fewer frequencies share the variance of coarse grain.
+func (m mode) widened(deviation float64) mode {
+	by := min(max(deviation/whiteDeviation, 1), mostWidened)
+	return mode{m.part, 1 - (1-m.start)*by, 1 + (m.cut-1)*by}
+}
+
+const (
+	whiteDeviation = 0.178 // root of 2/63
+	mostWidened    = 2.5
+	fewest         = 8 // energies, to speak of a mode
+)
 
 // low returns the mean of the lowest cluster of energies: that of blocks with nothing but noise in
 // them, if there are such blocks. It returns -1 where there is too little to say.
