@@ -27,18 +27,11 @@ const (
 // cut, do not count. The quantiser step is that of the codec the frames have come through, in 8-bit
 // levels, as the root of the mean square over the frames; 0 if it is not known.
 func Estimate(pairs []*Pair, at int, step float64) Model {
-	sum := add(sameScene(pairs, at)).best()
-	if sum == nil {
-		sum = add(pairs).best() // a flash, or a single frame: no other shows its scene
+	sum := add(sameScene(pairs, at))
+	if sum.best() == nil {
+		sum = add(pairs) // a flash, or a single frame: no other shows its scene
 	}
-	return sum.modelOfCoded(step)
-}
-
-// modelOfCoded returns the model of a sum of pairs, given the quantiser step or 0.
-func (p *Pair) modelOfCoded(step float64) Model {
-	m := p.model()
-	m.addCoded(p.features(), step)
-	return m
+	return sum.model(step)
 }
 
 // sameScene returns the pairs about a frame that lie in one scene with it.
@@ -82,7 +75,15 @@ func (t *total) add(p *Pair) {
 }
 
 // best returns the sum that says most, nil if there is none.
-func (t total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single) }
+func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single) }
+
+// model returns the noise of the best sum, given the quantiser step or 0.
+func (t *total) model(step float64) Model {
+	p := t.best()
+	m := p.model()
+	m.addCoded(p.features(), step)
+	return m
+}
 
 // model returns the noise of the pairs that have been added up.
 func (p *Pair) model() Model {

@@ -72,7 +72,7 @@ func (s *Survey) endScene() {
 	if len(s.frames) == 0 {
 		return
 	}
-	m := s.scene.best().modelOfCoded(rms(s.frames))
+	m := s.scene.model(rms(s.frames))
 	scene := m.scene()
 	scene.First = s.out.Frames - len(s.frames)
 	scene.Frames = len(s.frames)
