@@ -8,21 +8,29 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Engine denoises pictures in one way: on the CPU or on a GPU.
+// Engine denoises pictures in one way: on the CPU or on a GPU. It is for one goroutine.
 type Engine interface {
 	// Prepare makes of a frame, or of one of its fields, what the engine reads of it. The engine
 	// may read the frame's samples until the picture is released.
 	Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Picture, error)
 
-	// Denoise writes picture centre of the window to a frame, or to one of its fields. The window
-	// holds as many pictures as the settings ask for, fewer at the ends of a scene.
-	Denoise(ctx context.Context, j Job) error
+	// Denoise begins to write the picture in the centre of a window to a frame, or to one of its
+	// fields. The result is there when wait returns. Out and the pictures of the window stay until
+	// then. A nil wait means that it is there already.
+	Denoise(ctx context.Context, j Job) (wait Wait, err error)
+
+	// Depth returns how many frames may be under way at once, 0 if Denoise ends with the result.
+	Depth() int
 }
+
+// Wait returns when a result is there, or when the context ends, with its cause.
+type Wait func(ctx context.Context) error
 
 // Picture is a picture as an engine keeps it. Its owner releases it once.
 type Picture interface{ Release() }
 
-// Job is one picture to denoise.
+// Job is one picture to denoise. The window holds as many pictures as the settings ask for, fewer
+// at the ends of a scene.
 type Job struct {
 	Out    *pipeline.Frame
 	Field  plane.Field

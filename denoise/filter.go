@@ -24,15 +24,16 @@ type Filter struct {
 
 	format     pipeline.Format // of the window's frames
 	interlaced bool
-	window     []*entry // oldest first
-	next       int      // index in the window of the next frame to emit
-	put        int      // frames that the meter has seen
+	window     []*entry  // oldest first
+	next       int       // index in the window of the next frame to begin
+	results    []*result // under way, oldest first
+	put        int       // frames that the meter has seen
 	meter      *noise.Meter
 }
 
 // entry is a frame of the window.
 type entry struct {
-	frame    *pipeline.Frame // nil once its result is emitted
+	frame    *pipeline.Frame
 	yuv      *pipeline.Frame // the frame, or its samples as YUV
 	pictures []Picture       // of the frame, or of its fields
 	number   int             // for the meter
@@ -53,6 +54,10 @@ const measured = 3
 
 // Held returns how many frames the filter keeps between calls.
 func (f *Filter) Held() int {
+	return f.ahead() + f.engine.Depth()
+}
+
+func (f *Filter) ahead() int {
 	_, after := f.opts.Window()
 	return after
 }
@@ -70,10 +75,10 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 		in.Release()
 		return err
 	}
-	if len(f.window)-f.next <= f.Held() {
+	if len(f.window)-f.next <= f.ahead() {
 		return nil
 	}
-	return f.emit(ctx, emit)
+	return f.start(ctx, emit)
 }
 
 // add puts a frame into the window, which owns it unless there is an error.
@@ -86,8 +91,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 	for _, field := range fields {
 		p, err := f.engine.Prepare(ctx, e.yuv, field)
 		if err != nil {
-			e.frame = nil
-			e.release()
+			e.releasePictures()
 			return err
 		}
 		e.pictures = append(e.pictures, p)
@@ -96,10 +100,10 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 	f.put++
 	if f.opts.Sigma == 0 {
 		if f.meter == nil {
-			f.meter = noise.NewMeter(measured, min(f.Held(), measured))
+			f.meter = noise.NewMeter(measured, min(f.ahead(), measured))
 		}
 		f.meter.Put(plane.Of(e.yuv, fields[0]), float64(in.Quantiser))
-		f.measure(f.put - 1 - min(f.Held(), measured))
+		f.measure(f.put - 1 - min(f.ahead(), measured))
 	}
 	return nil
 }
@@ -113,36 +117,82 @@ func (f *Filter) measure(last int) {
 	}
 }
 
-// emit emits the result of the next frame, and forgets the frames that are not needed any more.
-func (f *Filter) emit(ctx context.Context, emit pipeline.Emit) error {
+// start begins the work on the next frame, and emits the oldest result if enough are under way.
+func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 	e := f.window[f.next]
+	r := &result{}
 	if !e.frame.Context {
-		out, err := f.result(ctx, e)
-		if err != nil {
+		if err := f.begin(ctx, e, r); err != nil {
 			return err
+		}
+	}
+	f.next++
+	before, _ := f.opts.Window()
+	for ; f.next > before; f.next-- {
+		r.entries = append(r.entries, f.window[0])
+		f.window = f.window[1:]
+	}
+	f.results = append(f.results, r)
+	return f.finish(ctx, emit, f.engine.Depth())
+}
+
+// finish waits for results until no more than some are under way, and emits them.
+func (f *Filter) finish(ctx context.Context, emit pipeline.Emit, left int) error {
+	for len(f.results) > left {
+		r := f.results[0]
+		for _, wait := range r.waits {
+			if err := wait(ctx); err != nil {
+				return err
+			}
+		}
+		f.results = f.results[1:]
+		out := r.complete()
+		if out == nil {
+			continue
 		}
 		if err := emit(out); err != nil {
 			return err
 		}
 	}
-	e.frame.Release()
-	e.frame = nil
-	f.next++
-	before, _ := f.opts.Window()
-	for ; f.next > before; f.next-- {
-		f.window[0].release()
-		f.window = f.window[1:]
-	}
 	return nil
 }
 
-// result returns the frame without its noise.
-func (f *Filter) result(ctx context.Context, e *entry) (*pipeline.Frame, error) {
-	out, err := f.pool.NewFrame(ctx, e.frame.Format)
-	if err != nil {
-		return nil, err
+// result is a frame under way.
+type result struct {
+	out     *pipeline.Frame // nil for a context frame
+	yuv     *pipeline.Frame // the engine's result, if out is RGB
+	of      *entry
+	waits   []Wait
+	entries []*entry // that no later frame needs
+}
+
+// complete returns the finished frame.
+func (r *result) complete() *pipeline.Frame {
+	out := r.out
+	if r.yuv != nil {
+		addToRGB(out, r.of.frame, r.of.yuv, r.yuv)
 	}
-	out.CopyTiming(e.frame)
+	r.out = nil
+	r.release()
+	return out
+}
+
+func (r *result) release() {
+	if r.out != nil {
+		r.out.Release()
+	}
+	for _, e := range r.entries {
+		e.release()
+	}
+}
+
+// begin begins to take the noise out of a frame. An error leaves nothing behind.
+func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
+	r.of = e
+	if r.out, err = f.pool.NewFrame(ctx, e.frame.Format); err != nil {
+		return err
+	}
+	r.out.CopyTiming(e.frame)
 	model := e.noise
 	if f.opts.Sigma > 0 {
 		model = noise.Flat(f.opts.Sigma)
@@ -151,26 +201,29 @@ func (f *Filter) result(ctx context.Context, e *entry) (*pipeline.Frame, error) 
 		f.opts.Seen(model)
 	}
 	if scaled := model.Scale(f.opts.Strength); scaled.Clean() {
-		out.CopySamples(e.frame)
-		return out, nil
+		r.out.CopySamples(e.frame)
+		return nil
 	}
-	if err := f.denoise(ctx, e, out, model); err != nil {
-		out.Release()
-		return nil, err
+	if err = f.queue(ctx, r, model); err != nil {
+		r.out.Release()
 	}
-	return out, nil
+	return err
 }
 
-// denoise writes the result to out, in the frame's own format.
-func (f *Filter) denoise(ctx context.Context, e *entry, out *pipeline.Frame, m noise.Model) error {
-	yuv := out
-	if e.yuv != e.frame {
-		yuv = emptyYUV(out)
-		defer func() { addToRGB(out, e.frame, e.yuv, yuv) }()
+// queue hands a frame, or its fields, to the engine.
+func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
+	out := r.out
+	if r.of.yuv != r.of.frame {
+		r.yuv = emptyYUV(out)
+		out = r.yuv
 	}
-	for i, field := range plane.Fields(e.frame) {
-		if err := f.engine.Denoise(ctx, f.job(yuv, field, i, m)); err != nil {
+	for i, field := range plane.Fields(r.of.frame) {
+		wait, err := f.engine.Denoise(ctx, f.job(out, field, i, m))
+		if err != nil {
 			return err
+		}
+		if wait != nil {
+			r.waits = append(r.waits, wait)
 		}
 	}
 	return nil
@@ -193,16 +246,27 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 		f.measure(f.put - 1)
 	}
 	for f.next < len(f.window) {
-		if err := f.emit(ctx, emit); err != nil {
+		if err := f.start(ctx, emit); err != nil {
 			return err
 		}
+	}
+	if err := f.finish(ctx, emit, 0); err != nil {
+		return err
 	}
 	f.Discard()
 	return nil
 }
 
-// Discard releases all frames.
+// Discard releases all frames. What is under way must not be read or written any more, so Discard
+// waits for it.
 func (f *Filter) Discard() {
+	for _, r := range f.results {
+		for _, wait := range r.waits {
+			_ = wait(context.Background())
+		}
+		r.release()
+	}
+	f.results = nil
 	for _, e := range f.window {
 		e.release()
 	}
@@ -210,10 +274,12 @@ func (f *Filter) Discard() {
 }
 
 func (e *entry) release() {
+	e.releasePictures()
+	e.frame.Release()
+}
+
+func (e *entry) releasePictures() {
 	for _, p := range e.pictures {
 		p.Release()
-	}
-	if e.frame != nil {
-		e.frame.Release()
 	}
 }

@@ -20,11 +20,14 @@ func (Plain) Prepare(_ context.Context, f *pipeline.Frame, field plane.Field) (P
 }
 
 // Denoise calls Reference.
-func (Plain) Denoise(_ context.Context, j Job) error {
+func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 	window := make([]plane.Picture, len(j.Window))
 	for i, p := range j.Window {
 		window[i] = plane.Picture(p.(plainPicture))
 	}
 	Reference(window, j.Centre, j.Noise, j.Settings).Into(j.Out, j.Field)
-	return nil
+	return nil, nil
 }
+
+// Depth returns 0.
+func (Plain) Depth() int { return 0 }

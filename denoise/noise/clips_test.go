@@ -137,3 +137,110 @@ func modelsOf(clip []plane.Picture, before, after int, step float64) []Model {
 	}
 	return all
 }
+
+// deepened returns the same clip with more bits.
+func deepened(clip []plane.Picture, depth int) []plane.Picture {
+	out := make([]plane.Picture, len(clip))
+	for t, pic := range clip {
+		out[t] = pic
+		out[t].Planes = nil
+		for _, p := range pic.Planes {
+			q := plane.New(p.Width, p.Height, depth)
+			for i, v := range p.Pix {
+				q.Pix[i] = v << (depth - p.Depth)
+			}
+			out[t].Planes = append(out[t].Planes, q)
+		}
+	}
+	return out
+}
+
+// grain is noise that a Gaussian blur has passed over.
+type grain struct {
+	kernel []float64 // along one direction
+	sigma  float64
+}
+
+func newGrain(blur, sigma float64) grain {
+	g := grain{sigma: sigma}
+	squares := 0.0
+	for i := -4; i <= 4; i++ {
+		v := math.Exp(-float64(i*i) / (2 * blur * blur))
+		g.kernel = append(g.kernel, v)
+		squares += v * v
+	}
+	for i := range g.kernel {
+		g.kernel[i] /= math.Sqrt(squares)
+	}
+	return g
+}
+
+// add adds the grain to luma.
+func (g grain) add(clip []plane.Picture) []plane.Picture {
+	out := noisy(clip, 1, white(0))
+	for t, pic := range out {
+		p := pic.Planes[0]
+		field := g.field(p.Width, p.Height, uint64(t))
+		for i, v := range p.Pix {
+			p.Pix[i] = round(float64(v)+g.sigma*field[i], p.Max())
+		}
+	}
+	return out
+}
+
+// field returns the grain of a frame, of variance 1.
+func (g grain) field(w, h int, seed uint64) []float64 {
+	r := rand.New(rand.NewPCG(7, seed))
+	n := len(g.kernel)
+	raw := make([]float64, (w+n)*(h+n))
+	for i := range raw {
+		raw[i] = r.NormFloat64()
+	}
+	across := make([]float64, (w+n)*(h+n))
+	for i := range across[:len(across)-n] {
+		for j, k := range g.kernel {
+			across[i] += k * raw[i+j]
+		}
+	}
+	field := make([]float64, w*h)
+	for i := range field {
+		for j, k := range g.kernel {
+			field[i] += k * across[(i/w+j)*(w+n)+i%w]
+		}
+	}
+	return field
+}
+
+// spectrum returns the variances of an 8x8 DCT of the grain, from its correlation.
+func (g grain) spectrum() (s shape) {
+	var along [8]float64
+	for u := range along {
+		for i := range 8 {
+			for j := range 8 {
+				along[u] += cosine(u, i) * cosine(u, j) * g.correlation(i-j)
+			}
+		}
+	}
+	for k := range s {
+		s[k] = g.sigma * g.sigma * along[k/8] * along[k%8]
+	}
+	return s
+}
+
+func cosine(u, i int) float64 {
+	c := math.Cos(math.Pi*float64(u*(2*i+1))/16) / 2
+	if u == 0 {
+		c /= math.Sqrt2
+	}
+	return c
+}
+
+// correlation is that of samples at a distance along one direction.
+func (g grain) correlation(distance int) (sum float64) {
+	for i, k := range g.kernel {
+		if j := i + distance; j >= 0 && j < len(g.kernel) {
+			sum += k * g.kernel[j]
+		}
+	}
+	return sum
+}

@@ -31,20 +31,31 @@ func (m *Model) addCoded(f features, step float64) {
 	if step > 0 {
 		luma, chroma = f.withStep(step)
 	} else {
-		luma = f.withoutStep(m)
-		chroma = luma
+		luma, chroma = f.withoutStep(m)
 	}
-	// Little is added to noise that survived, and the better description of it stays.
-	white := 1.0
-	if m.Sigma[0] > 0 {
-		white = ramp(luma/m.Sigma[0], 0.10, 0.20)
-	}
-	m.addWhite(0, white*luma, white)
-	m.addWhite(1, white*chroma, white)
-	m.addWhite(2, white*chroma, white)
+	white := m.addWhite(0, luma)
+	m.addWhite(1, chroma)
+	m.addWhite(2, chroma)
 	for i, v := range m.Curve {
 		m.Curve[i] = float32(mix(float64(v), 1, white))
 	}
+}
+
+// addWhite adds white noise of a given sigma to a plane. Variances add. Where that is little beside
+// what was measured, the noise has survived, and the better description of it stays; how far it
+// does not is returned.
+func (m *Model) addWhite(c int, sigma float64) (white float64) {
+	own := m.Sigma[c] * m.Sigma[c]
+	if sigma == 0 {
+		return 0
+	}
+	white = ramp(sigma/max(m.Sigma[c], least), 0.10, 0.20)
+	add := white * sigma
+	for k, v := range m.Spectrum[c] {
+		m.Spectrum[c][k] = float32(mix(float64(v), own, white) + add*add)
+	}
+	m.Sigma[c] = math.Hypot(m.Sigma[c], add)
+	return white
 }
 
 // withStep returns what to add in luma and chroma, for a known quantiser step: a little for the
@@ -56,14 +67,19 @@ func (f features) withStep(step float64) (luma, chroma float64) {
 	return step * max(coding, noise), step * max(coding/2, noise)
 }
 
-// withoutStep returns what to add where only the pictures are known: chroma that is much noisier
-// than its own estimate says.
-func (f features) withoutStep(m *Model) float64 {
-	chroma := (m.Sigma[1] + m.Sigma[2]) / 2
-	sigma := 2.5 * f.chroma50 * ramp(f.chroma50, 1.3, 2.3)
-	if f.chroma50 == 0 || sigma <= m.Sigma[0] {
-		return 0
+// withoutStep returns what to add where only the pictures are known: where chroma is much noisier
+// than its own estimate says, what its energies stand for.
+func (f features) withoutStep(m *Model) (luma, chroma float64) {
+	if f.chroma50 == 0 {
+		return 0, 0
 	}
-	lost := 1 - ramp(chroma/f.chroma50, 0.45, 0.55)
-	return lost * math.Sqrt(sigma*sigma-m.Sigma[0]*m.Sigma[0])
+	// Where little was lost, luma varies little from block to block.
+	even := ramp(f.luma10/max(f.luma50, least), 0.5, 0.75)
+	sigma := mix(2.5, 1.3, even) * f.chroma50 * ramp(f.chroma50, 1.3, 2.3)
+	measured := (m.Sigma[1] + m.Sigma[2]) / 2
+	lost := 1 - ramp(measured/f.chroma50, 0.45, 0.55)
+	return lost * beyond(sigma, m.Sigma[0]), lost * beyond(sigma, measured)
 }
+
+// beyond returns what is to be added to noise of sigma b to make it sigma a.
+func beyond(a, b float64) float64 { return math.Sqrt(max(a*a-b*b, 0)) }

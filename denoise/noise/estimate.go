@@ -1,6 +1,9 @@
 package noise
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 var (
 	modeBetween = mode{part: 0.10, start: 0.78, cut: 1.5}
@@ -10,6 +13,9 @@ var (
 const (
 	// Between frames the variance can exceed that within them only by what moved.
 	mostBetween = 2.25
+
+	// A coefficient has at least so much of the level, and so much: the filter divides by it.
+	leastShare, leastVariance = 0.2, 0.05
 
 	// Where more blocks than this are copies, a codec made the differences; noise is then looked
 	// for within the frames. The second is where that is all that counts.
@@ -21,20 +27,15 @@ const (
 // cut, do not count. The quantiser step is that of the codec the frames have come through, in 8-bit
 // levels, as the root of the mean square over the frames; 0 if it is not known.
 func Estimate(pairs []*Pair, at int, step float64) Model {
-	sum := gather(scene(pairs, at))
-	if sum == nil {
-		sum = gather(pairs) // a flash: no other frame shows its scene
+	sum := add(sameScene(pairs, at))
+	if sum.best() == nil {
+		sum = add(pairs) // a flash, or a single frame: no other shows its scene
 	}
-	if sum == nil {
-		sum = pairs[at]
-	}
-	m := sum.model()
-	m.addCoded(sum.features(), step)
-	return m
+	return sum.model(step)
 }
 
-// scene returns the pairs about a frame that lie in one scene with it.
-func scene(pairs []*Pair, at int) []*Pair {
+// sameScene returns the pairs about a frame that lie in one scene with it.
+func sameScene(pairs []*Pair, at int) []*Pair {
 	from, to := at+1, at+1
 	for from > 0 && !pairs[from-1].cut {
 		from--
@@ -45,27 +46,43 @@ func scene(pairs []*Pair, at int) []*Pair {
 	return pairs[from:to]
 }
 
-// gather adds up pairs, without cuts, and without frames shown twice unless all are. It returns nil
-// if there are none.
-func gather(pairs []*Pair) *Pair {
-	var moving, copies *Pair
+// total adds up pairs, apart by how much they say.
+type total struct {
+	moving *Pair // of two pictures
+	copies *Pair // of one picture twice: telecine, a still
+	single *Pair // of a picture alone, after a cut
+}
+
+func add(pairs []*Pair) (t total) {
 	for _, p := range pairs {
-		to := &moving
-		switch {
-		case p.cut:
-			continue
-		case p.copied():
-			to = &copies
-		}
-		if *to == nil {
-			*to = new(Pair)
-		}
-		(*to).merge(p)
+		t.add(p)
 	}
-	if moving == nil {
-		return copies
+	return t
+}
+
+func (t *total) add(p *Pair) {
+	to := &t.moving
+	switch {
+	case p.cut:
+		to = &t.single
+	case p.copied():
+		to = &t.copies
 	}
-	return moving
+	if *to == nil {
+		*to = new(Pair)
+	}
+	(*to).merge(p)
+}
+
+// best returns the sum that says most, nil if there is none.
+func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single) }
+
+// model returns the noise of the best sum, given the quantiser step or 0.
+func (t *total) model(step float64) Model {
+	p := t.best()
+	m := p.model()
+	m.addCoded(p.features(), step)
+	return m
 }
 
 // model returns the noise of the pairs that have been added up.
@@ -97,7 +114,7 @@ func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
 		shape.mix(s.within.shapeWithin(modeWithin.cut*within), inSpace)
 	}
 	for k, v := range shape {
-		spectrum[k] = float32(max(level*v, 0.2*level+0.05))
+		spectrum[k] = float32(max(level*v, leastShare*level+leastVariance))
 	}
 	return math.Sqrt(level), spectrum
 }

@@ -1,7 +1,5 @@
 package noise
 
-import "math"
-
 // Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
 type Model struct {
 	// Sigma is the standard deviation in Y, U and V, of which the spectrum and the curve are the details.
@@ -56,14 +54,4 @@ func (m *Model) flattenCurve() {
 	for i := range m.Curve {
 		m.Curve[i] = 1
 	}
-}
-
-// addWhite adds white noise of a given sigma to a plane, and makes a part of its own white, too.
-// Variances add.
-func (m *Model) addWhite(c int, sigma, part float64) {
-	own := m.Sigma[c] * m.Sigma[c]
-	for k, v := range m.Spectrum[c] {
-		m.Spectrum[c][k] = float32(mix(float64(v), own, part) + sigma*sigma)
-	}
-	m.Sigma[c] = math.Hypot(m.Sigma[c], sigma)
 }

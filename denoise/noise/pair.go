@@ -87,24 +87,33 @@ func areas(f *Frame) []area {
 // measure adds the blocks of an area. Without a frame before, they are measured by themselves.
 func (p *Pair) measure(before, f *Frame, a area, v vector) {
 	for c, cur := range f.pic.Planes {
-		var sx, sy int
+		sx, sy := 0, 0
 		if c > 0 {
 			sx, sy = f.pic.ShiftX, f.pic.ShiftY
 		}
-		pair := blocks{cur: cur, luma: c == 0}
+		b := blocks{cur: cur, luma: c == 0}
 		if before != nil {
-			pair.ref = &before.pic.Planes[c]
-			pair.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
+			b.ref = &before.pic.Planes[c]
+			b.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
 		}
-		x0, y0 := a.x*window>>sx, a.y*window>>sy
-		for y := y0; y < y0+max(window>>sy, 8); y += 8 {
-			for x := x0; x < x0+max(window>>sx, 8); x += 8 {
-				if pair.load(min(x, cur.Width-8), min(y, cur.Height-8)) {
-					p.add(c, &pair)
-				}
+		if n := p.measurePlane(c, &b, a, sx, sy); n == 0 {
+			return // luma shows no noise: nor will chroma, in a black bar
+		}
+	}
+}
+
+// measurePlane adds the blocks of an area in one plane, and returns how many showed noise.
+func (p *Pair) measurePlane(c int, b *blocks, a area, sx, sy int) (n int) {
+	x0, y0 := a.x*window>>sx, a.y*window>>sy
+	for y := y0; y < y0+max(window>>sy, 8); y += 8 {
+		for x := x0; x < x0+max(window>>sx, 8); x += 8 {
+			if b.load(min(x, b.cur.Width-8), min(y, b.cur.Height-8)) {
+				p.add(c, b)
+				n++
 			}
 		}
 	}
+	return n
 }
 
 // shifted halves so many times, and rounds.

@@ -193,40 +193,39 @@ func (s *search) whole(x, y int, p vector) vector {
 
 // smooth writes the square of so many samples at x, y, smoothed by (1, 2, 1)/4 both ways, in 8 bits.
 func smooth(out []byte, side int, p plane.Plane, x, y int) {
-	const most = window + 2*margin + 2
-	var raw [most]uint32
+	const most = window + 2*margin
+	var edge [most + 2]uint16
 	var rows [3][most]uint32 // each smoothed across
 	shift := p.Depth - 8 + 4
 	round := uint32(1) << shift >> 1
 	for j := range side + 2 {
-		load(raw[:side+2], p, x-1, y-1+j)
-		r := &rows[j%3]
-		for i := range side {
-			r[i] = raw[i] + 2*raw[i+1] + raw[i+2]
+		row := p.Row(clamp(y-1+j, 0, p.Height-1))
+		if x > 0 && x+side < p.Width {
+			row = row[x-1:][:side+2]
+		} else {
+			row = replicate(edge[:side+2], row, x-1)
+		}
+		across := rows[j%3][:side]
+		for i := range across {
+			across[i] = uint32(row[i]) + 2*uint32(row[i+1]) + uint32(row[i+2])
 		}
 		if j < 2 {
 			continue
 		}
-		a, b, c := &rows[(j-2)%3], &rows[(j-1)%3], r
+		a, b := rows[(j-2)%3][:side], rows[(j-1)%3][:side]
 		o := out[(j-2)*side:][:side]
 		for i := range o {
-			o[i] = byte(min((a[i]+2*b[i]+c[i]+round)>>shift, 255))
+			o[i] = byte(min((a[i]+2*b[i]+across[i]+round)>>shift, 255))
 		}
 	}
 }
 
-// load reads part of a row, replicated beyond the edges.
-func load(out []uint32, p plane.Plane, x, y int) {
-	row := p.Row(clamp(y, 0, p.Height-1))
-	if x >= 0 && x+len(out) <= len(row) {
-		for i, v := range row[x:][:len(out)] {
-			out[i] = uint32(v)
-		}
-		return
-	}
+// replicate fills out with a row from x on, whose first and last samples go on beyond its ends.
+func replicate(out, row []uint16, x int) []uint16 {
 	for i := range out {
-		out[i] = uint32(row[clamp(x+i, 0, len(row)-1)])
+		out[i] = row[clamp(x+i, 0, len(row)-1)]
 	}
+	return out
 }
 
 func clamp(v, low, high int) int { return min(max(v, low), high) }

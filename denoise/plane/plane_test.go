@@ -62,7 +62,7 @@ func TestFramesComeBack(t *testing.T) {
 		pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12,
 	} {
 		f, g := frame(layout, 0), frame(layout, 100)
-		Of(f).Into(g)
+		Of(f, Whole).Into(g, Whole)
 		for i := range layout.Info().Planes {
 			if !slices.Equal(f.Planes[i].Data, g.Planes[i].Data) {
 				t.Errorf("%v, plane %d: %v, was %v", layout, i, g.Planes[i].Data, f.Planes[i].Data)
@@ -74,7 +74,7 @@ func TestFramesComeBack(t *testing.T) {
 // TestInterleavedChroma looks at the second sample of U and of V.
 func TestInterleavedChroma(t *testing.T) {
 	f := frame(pipeline.NV12, 0)
-	pic := Of(f)
+	pic := Of(f, Whole)
 	if u, v := pic.Planes[1].At(1, 0), pic.Planes[2].At(1, 0); u != 7*5+2 || v != 7*5+3 {
 		t.Errorf("U %d, V %d", u, v)
 	}
@@ -84,7 +84,7 @@ func TestInterleavedChroma(t *testing.T) {
 }
 
 func TestClone(t *testing.T) {
-	pic := Of(frame(pipeline.YUV422P, 3))
+	pic := Of(frame(pipeline.YUV422P, 3), Whole)
 	c := pic.Clone()
 	c.Planes[2].Pix[0]++
 	if c.ShiftX != 1 || c.ShiftY != 0 || pic.Planes[2].Pix[0] == c.Planes[2].Pix[0] {

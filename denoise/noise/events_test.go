@@ -1,0 +1,220 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"vidfilter/denoise/plane"
+)
+
+// all fails unless the luma noise of all frames is that wanted, and steady.
+func all(t *testing.T, clip []plane.Picture, sigma, within float64) {
+	t.Helper()
+	list := models(clip)
+	for n, m := range list {
+		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], sigma, within)
+	}
+	steady(t, list, 0.02)
+}
+
+func elsewhere(p painter) painter {
+	return func(c, t int, x, y float64) float64 { return p(c, t, x+7000, y) }
+}
+
+func TestCut(t *testing.T) {
+	one := noisy(draw(width, height, 6, pan(1.7, 0.6)), 1, white(4))
+	two := noisy(draw(width, height, 6, elsewhere(detailed(-2.2, 1))), 2, white(12))
+	for n, m := range models(slices.Concat(one, two)) {
+		want := 4.0
+		if n >= len(one) {
+			want = 12
+		}
+		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], want, 0.1)
+	}
+}
+
+func TestCleanTitles(t *testing.T) {
+	titles := draw(width, height, 5, letterbox(pan(0, 0), 100))
+	clip := noisy(draw(width, height, 5, pan(1.7, 0.6)), 1, white(7))
+	for n, m := range models(slices.Concat(titles, clip)) {
+		if m.Clean() != (n < len(titles)) {
+			t.Errorf("frame %d: sigma %.2f", n, m.Sigma[0])
+		}
+	}
+}
+
+func TestFlash(t *testing.T) {
+	clip := draw(width, height, 9, func(c, t int, x, y float64) float64 {
+		v := land(c, x+float64(t), y)
+		if c == 0 && t == 4 {
+			v += 90
+		}
+		return v
+	})
+	all(t, noisy(clip, 1, white(8)), 8, 0.1)
+}
+
+func TestFades(t *testing.T) {
+	clip := draw(width, height, 12, func(c, t int, x, y float64) float64 {
+		level := []float64{16, 128, 128}[c]
+		return level + (land(c, x+float64(t), y)-level)*float64(12-t)/12
+	})
+	all(t, noisy(clip, 1, white(8)), 8, 0.1)
+}
+
+func TestDissolve(t *testing.T) {
+	clip := draw(width, height, 12, func(c, t int, x, y float64) float64 {
+		part := min(max(float64(t-3)/6, 0), 1)
+		return mix(land(c, x+float64(t), y), land(c, x+9000, y+float64(2*t)), part)
+	})
+	all(t, noisy(clip, 1, white(8)), 8, 0.1)
+}
+
+func TestStill(t *testing.T) {
+	picture := noisy(draw(width, height, 1, pan(0, 0)), 1, white(8))
+	near(t, "one frame", models(picture)[0].Sigma[0], 8, 0.1)
+	all(t, slices.Repeat(picture, 8), 8, 0.1)
+}
+
+func TestDuplicates(t *testing.T) {
+	clip := noisy(draw(width, height, 12, pan(1.7, 0.6)), 1, white(8))
+	for _, pattern := range [][]int{
+		{1, 2},          // 2:3 pulldown, as frames
+		{2},             // each frame twice
+		{4},             // and four times
+		{1, 1, 1, 1, 2}, // one too many in five
+	} {
+		var out []plane.Picture
+		for i, pic := range clip {
+			out = append(out, slices.Repeat([]plane.Picture{pic}, pattern[i%len(pattern)])...)
+		}
+		t.Run(fmt.Sprint(pattern), func(t *testing.T) { all(t, out, 8, 0.05) })
+	}
+}
+
+// letterbox covers rows above and below with the black of video.
+func letterbox(p painter, rows float64) painter {
+	return func(c, t int, x, y float64) float64 {
+		if y < rows || y >= height-rows {
+			return []float64{16, 128, 128}[c]
+		}
+		return p(c, t, x, y)
+	}
+}
+
+func TestLetterbox(t *testing.T) {
+	for _, rows := range []float64{16, 32, 60} {
+		clean := draw(width, height, frames, letterbox(pan(1.7, 0.6), rows))
+		clip := noisy(clean, 1, white(8))
+		for i, pic := range clip {
+			// Noise in the picture alone, but for a little that a codec left in the bars.
+			for c, p := range pic.Planes {
+				for k := range p.Pix {
+					y := float64(k / p.Width << min(c, 1))
+					if y < rows || y >= height-rows {
+						p.Pix[k] = clean[i].Planes[c].Pix[k] + uint16((k*7919+i*31)%11/10)
+					}
+				}
+			}
+		}
+		t.Run(fmt.Sprint(rows), func(t *testing.T) { all(t, clip, 8, 0.1) })
+	}
+}
+
+func TestLogo(t *testing.T) {
+	clip := noisy(draw(width, height, frames, pan(3.1, 0.6)), 1, white(8))
+	for _, pic := range clip {
+		p := pic.Planes[0]
+		for y := 10; y < 58; y++ {
+			for x := 300; x < 396; x++ {
+				p.Row(y)[x] = uint16(60 + 150*(x/5%2^y/7%2))
+			}
+		}
+	}
+	all(t, clip, 8, 0.1)
+}
+
+func TestOtherSizeInMidstream(t *testing.T) {
+	clip := slices.Concat(
+		noisy(draw(width, height, 4, pan(1, 0)), 1, white(5)),
+		noisy(draw(200, 160, 4, pan(1, 0)), 1, white(10)),
+		noisy(deepened(draw(200, 160, 4, pan(1, 0)), 10), 1, white(5)),
+	)
+	for n, m := range models(clip) {
+		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], []float64{5, 10, 5}[n/4], 0.1)
+	}
+}
+
+// TestLaterStart holds the promise that a video may be measured in parts.
+func TestLaterStart(t *testing.T) {
+	clip := noisy(draw(width, height, 16, pan(1.7, 0.6)), 1, func(c int, v float64) float64 {
+		return 2 + v/20
+	})
+	for n, pic := range clip[:8] {
+		clip[n] = noisy([]plane.Picture{pic}, uint64(n), white(float64(n)))[0] // not alike over time
+	}
+	clip[6] = clip[5]
+	want := models(clip)
+	for _, start := range []int{1, 3, 5, 7, 8} {
+		for n, m := range models(clip[start:]) {
+			if n >= 3 && m != want[start+n] {
+				t.Errorf("from frame %d, frame %d differs", start, start+n)
+			}
+		}
+	}
+	for n, m := range modelsOf(clip[4:12], 3, 0, 0) {
+		if n >= 3 && m != modelsOf(clip[:12], 3, 0, 0)[4+n] {
+			t.Errorf("frames of the past only: frame %d differs", 4+n)
+		}
+	}
+}
+
+func TestOnlyThePast(t *testing.T) {
+	clip := noisy(draw(width, height, 10, pan(1.7, 0.6)), 1, white(8))
+	for n, m := range modelsOf(clip, 3, 0, 0) {
+		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], 8, 0.05)
+	}
+}
+
+func TestSurvey(t *testing.T) {
+	clip := slices.Concat(
+		draw(width, height, 4, pan(0, 0)),
+		noisy(draw(width, height, 6, elsewhere(detailed(1.3, -1))), 1, white(10)),
+		slices.Repeat(noisy(draw(width, height, 1, pan(0, 0)), 2, white(5)), 3),
+	)
+	var s Survey
+	for _, pic := range clip {
+		s.Put(pic, 0)
+	}
+	sum := s.Summary()
+	if sum.Frames != len(clip) || sum.Clean || len(sum.Scenes) != 3 {
+		t.Fatalf("%+v", sum)
+	}
+	first := 0
+	for i, want := range []struct {
+		frames int
+		sigma  float64
+	}{{4, 0}, {6, 10}, {3, 5}} {
+		got := sum.Scenes[i]
+		if got.First != first || got.Frames != want.frames || got.Clean != (want.sigma == 0) {
+			t.Errorf("scene %d: %+v", i, got)
+		}
+		if want.sigma > 0 {
+			near(t, fmt.Sprintf("scene %d, luma", i), got.Luma, want.sigma, 0.1)
+			near(t, fmt.Sprintf("scene %d, chroma", i), got.Chroma, want.sigma, 0.1)
+		}
+		first += got.Frames
+	}
+	if empty := new(Survey).Summary(); !empty.Clean || len(empty.Scenes) > 0 {
+		t.Errorf("nothing: %+v", empty)
+	}
+}
+
+func TestScale(t *testing.T) {
+	m := Flat(5).Scale(2)
+	if m != Flat(10) || m.Clean() || !Flat(0.79).Clean() || math.Abs(m.Sigma[2]-10) > 0 {
+		t.Errorf("%v", m.Sigma)
+	}
+}

@@ -1,0 +1,147 @@
+package noise
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestDCT(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b block
+	for i := range b {
+		b[i] = float32(r.IntN(256))
+	}
+	in := b
+	b.dct()
+	for v := range 8 {
+		for u := range 8 {
+			want := 0.0
+			for i, s := range in {
+				want += float64(s) * cosine(u, i%8) * cosine(v, i/8)
+			}
+			if got := float64(b[v*8+u]); math.Abs(got-want) > 1e-3 {
+				t.Errorf("u %d, v %d: %f, want %f", u, v, got, want)
+			}
+		}
+	}
+}
+
+func TestSAD(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		a, b := make([]byte, 20*15+window), make([]byte, 30*15+window)
+		for _, s := range [][]byte{a, b} {
+			for i := range s {
+				s[i] = byte([]int{0, 255, r.IntN(256)}[r.IntN(3)])
+			}
+		}
+		want := 0
+		for i := range window * window {
+			d := int(a[i/window*20+i%window]) - int(b[i/window*30+i%window])
+			want += max(d, -d)
+		}
+		if got := sad(a, 20, b, 30, math.MaxInt); got != want {
+			t.Fatalf("%d, want %d", got, want)
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var h, first, second histogram
+	var list []float64
+	for i := range 20000 {
+		e := float32(math.Exp(2 * r.NormFloat64()))
+		list = append(list, float64(e))
+		h.add(e)
+		[]*histogram{&first, &second}[i%2].add(e)
+	}
+	slices.Sort(list)
+	for _, part := range []float64{0.1, 0.5, 0.9} {
+		near(t, "quantile", h.quantile(part), list[int(part*20000)], 0.02)
+		limit := list[int(part*20000)]
+		sum, n := 0.0, 0.0
+		for _, e := range list[h.zeros:int(part*20000)] {
+			sum, n = sum+e, n+1
+		}
+		mean, _ := h.meanBelow(limit)
+		near(t, "mean below", mean, sum/n, 0.02)
+	}
+	first.merge(&second)
+	if first.count != h.count || first.n != h.n || first.zeros != h.zeros {
+		t.Error("two histograms do not make one")
+	}
+	for _, e := range []float32{0, least / 2, least, 1, 65025 * 32, math.MaxFloat32} {
+		if b := h.add(e); (b < 0) != (e < least) || b >= bins {
+			t.Errorf("energy %g is in bin %d", e, b)
+		}
+	}
+}
+
+func TestSearchFindsMotion(t *testing.T) {
+	for _, v := range []vector{{0, 0}, {1, 0}, {-3, 2}, {7, -5}, {-18, 11}, {40, 3}} {
+		move := func(c, t int, x, y float64) float64 {
+			return detailed(0, 0)(c, 0, x+float64(t*v.x), y+float64(t*v.y))
+		}
+		clip := draw(width, height, 2, move)
+		s := newSearch(NewFrame(clip[0]), NewFrame(clip[1]))
+		right, n := 0, 0
+		for _, a := range areas(s.cur) {
+			x, y := a.x*window+v.x, a.y*window+v.y
+			if x < 0 || y < 0 || x > width-window || y > height-window {
+				continue
+			}
+			n++
+			if s.area(a) == v {
+				right++
+			}
+		}
+		if right < n*9/10 {
+			t.Errorf("%v: found in %d of %d areas", v, right, n)
+		}
+	}
+}
+
+func TestAreas(t *testing.T) {
+	for _, size := range [][2]int{{32, 32}, {416, 240}, {1920, 1080}, {3840, 2160}} {
+		list := areas(NewFrame(empty(size[0], size[1], 8)))
+		w, h := size[0]/window, size[1]/window
+		if len(list) != min(w*h, maxAreas) {
+			t.Errorf("%v: %d areas", size, len(list))
+		}
+		seen, columns := map[area]bool{}, map[int]bool{}
+		for _, a := range list {
+			if a.x < 0 || a.y < 0 || a.x >= w || a.y >= h || seen[a] {
+				t.Errorf("%v: %v", size, a)
+			}
+			seen[a], columns[a.x] = true, true
+		}
+		if len(columns) < w*9/10 {
+			t.Errorf("%v: %d of %d columns", size, len(columns), w)
+		}
+	}
+}
+
+func BenchmarkPair1080p(b *testing.B) { benchmarkPair(b, 1920, 1080) }
+func BenchmarkPair4K(b *testing.B)    { benchmarkPair(b, 3840, 2160) }
+
+func benchmarkPair(b *testing.B, w, h int) {
+	clip := noisy(draw(w, h, 2, pan(3.3, 1.2)), 1, white(8))
+	last := NewFrame(clip[0])
+	for b.Loop() {
+		NewPair(last, NewFrame(clip[1]))
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	clip := noisy(draw(width, height, 7, pan(3.3, 1.2)), 1, white(8))
+	m := NewMeter(3, 3)
+	for _, pic := range clip {
+		m.Put(pic, 0)
+	}
+	for b.Loop() {
+		m.Model(3)
+	}
+}

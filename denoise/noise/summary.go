@@ -1,0 +1,139 @@
+package noise
+
+import (
+	"math"
+
+	"vidfilter/denoise/plane"
+)
+
+// Summary is the noise of a clip, scene by scene, for people and as JSON.
+type Summary struct {
+	Frames int     `json:"frames"`
+	Clean  bool    `json:"clean"` // in all scenes
+	Scenes []Scene `json:"scenes"`
+}
+
+// Scene is the noise between two cuts. Sigma is in 8-bit levels.
+type Scene struct {
+	First  int       `json:"first_frame"`
+	Frames int       `json:"frames"`
+	Clean  bool      `json:"clean"` // too little noise to remove
+	Luma   float64   `json:"sigma_luma"`
+	Chroma float64   `json:"sigma_chroma"` // of U and V together
+	Bright []AtLevel `json:"sigma_by_brightness"`
+
+	// Correlation is the ratio of the variances at low and high frequencies: 1 for white noise.
+	Correlation float64 `json:"correlation"`
+	// Grain is the diameter, in pixels, of the round grains that would make such a spectrum: below
+	// 1 for white noise.
+	Grain float64 `json:"grain_pixels"`
+}
+
+// AtLevel is the luma noise at a brightness.
+type AtLevel struct {
+	Brightness int     `json:"brightness"` // in 8-bit levels
+	Sigma      float64 `json:"sigma"`
+}
+
+// Survey makes a summary of a clip from frames that come one after another.
+type Survey struct {
+	last   *Frame
+	scene  total
+	frames []float64 // quantiser steps of the scene's frames
+	out    Summary
+}
+
+// Put adds the next frame, with its quantiser step or 0. Its picture must not change until the next
+// call.
+func (s *Survey) Put(pic plane.Picture, step float64) {
+	f := NewFrame(pic)
+	p := NewPair(s.last, f)
+	s.last = f
+	if p.cut {
+		s.endScene()
+	}
+	s.scene.add(p)
+	s.frames = append(s.frames, step)
+	s.out.Frames++
+}
+
+// Summary ends the clip. Frames without size for a measurement count as clean.
+func (s *Survey) Summary() Summary {
+	s.endScene()
+	s.out.Clean = true
+	for _, scene := range s.out.Scenes {
+		s.out.Clean = s.out.Clean && scene.Clean
+	}
+	return s.out
+}
+
+// endScene describes the frames since the last cut.
+func (s *Survey) endScene() {
+	if len(s.frames) == 0 {
+		return
+	}
+	m := s.scene.model(rms(s.frames))
+	scene := m.scene()
+	scene.First = s.out.Frames - len(s.frames)
+	scene.Frames = len(s.frames)
+	s.out.Scenes = append(s.out.Scenes, scene)
+	s.scene, s.frames = total{}, nil
+}
+
+// scene describes a model in a few numbers.
+func (m *Model) scene() Scene {
+	s := Scene{
+		Clean:       m.Clean(),
+		Luma:        hundredths(m.Sigma[0]),
+		Chroma:      hundredths(math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2),
+		Correlation: hundredths(m.correlation()),
+		Grain:       hundredths(m.grain()),
+	}
+	for b := 16; b < 256; b += 48 {
+		sigma := m.Sigma[0] * math.Sqrt(float64(m.Curve[b]))
+		s.Bright = append(s.Bright, AtLevel{b, hundredths(sigma)})
+	}
+	return s
+}
+
+func hundredths(v float64) float64 { return math.Round(100*v) / 100 }
+
+// correlation returns the ratio of the luma variances in the lower and the higher half of the
+// frequencies.
+func (m *Model) correlation() float64 {
+	s := m.lumaShape()
+	return s.band(1, 6) / s.band(8, 14)
+}
+
+// grain returns the diameter at half height of a Gaussian blur that makes white noise fall off as
+// the spectrum does in the mean.
+func (m *Model) grain() float64 {
+	// The logarithm of the variance falls by (blur*frequency)².
+	s := m.lumaShape()
+	var n, sx, sy, sxx, sxy float64
+	for k, v := range s {
+		if k == 0 || v < 1.5*leastShare*s.band(1, 14) {
+			continue // what the model puts there instead of less
+		}
+		x, y := frequency(k%8)+frequency(k/8), math.Log(v)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	slope := (n*sxy - sx*sy) / max(n*sxx-sx*sx, 1e-9)
+	return 2 * math.Sqrt(2*math.Ln2) * math.Sqrt(max(-slope, 0))
+}
+
+// frequency returns the square of a coefficient's frequency in radians a pixel.
+func frequency(u int) float64 {
+	f := math.Pi * float64(u) / 8
+	return f * f
+}
+
+func (m *Model) lumaShape() (s shape) {
+	for k, v := range m.Spectrum[0] {
+		s[k] = float64(v)
+	}
+	if s.band(8, 14) == 0 {
+		return flat()
+	}
+	return s
+}
