@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +53,7 @@ type Session struct {
 	Changed func(queue.Status) // called with every change; may be nil
 	// called with every finished item, also those of earlier runs; may be nil
 	Ended func(batch.Row)
-	Warn  func(string, ...any)
+	Log   *slog.Logger // nil: none
 
 	mu      sync.Mutex
 	open    map[string]*entry    // by job
@@ -82,6 +84,7 @@ func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch
 	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]queue.Status{}
 	s.changed = make(chan struct{}, 1)
 	s.mu.Unlock()
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancelCause(ctx)
 	err := s.run(ctx, next)
 	stop(nil)
@@ -183,7 +186,7 @@ func (s *Session) begin(ctx context.Context, item batch.Item) error {
 func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
-		s.Warn("%s: %v: will check again", item.Output, err)
+		s.Log.Warn(fmt.Sprintf("%s: %v: will check again", item.Output, err))
 		select {
 		case <-ctx.Done():
 			return
@@ -201,7 +204,7 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 // decide acts on the verdict of Check.
 func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, err error) error {
 	if f.Warning != nil {
-		s.Warn("%v", f.Warning)
+		s.Log.Warn(f.Warning.Error())
 	}
 	refused := func(reason string) error {
 		s.end(item, batch.Row{File: item.Source, Output: item.Output, Before: f.Source.Size, State: RowFailed, Reason: reason})
@@ -360,7 +363,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	if st.State == queue.Done {
 		var res Result
 		if err := json.Unmarshal(st.Result, &res); err != nil {
-			s.Warn("%s: %v", e.item.Output, err)
+			s.Log.Warn(e.item.Output, "error", err)
 		}
 		row.Frames, row.Seconds, row.After, row.FPS = res.Frames, res.Seconds, res.Size, res.rate()
 		if res.Damaged {
@@ -378,7 +381,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	}
 	e.record.Attempts = row.Attempts
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
-		s.Warn("%v", err)
+		s.Log.Warn(err.Error())
 	}
 	return row
 }
@@ -396,7 +399,7 @@ func Missing(root, output string) error {
 func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	e.again++
 	e.whole = e.whole || st.Failure.Code == codeNotInParts
-	s.Warn("%s: %s: starting over", e.item.Output, st.Explain())
+	s.Log.Warn(fmt.Sprintf("%s: %s: starting over", e.item.Output, st.Explain()))
 	err := settled(ctx, e.item.Source)
 	if err == nil {
 		e.found, err = batch.Check(s.Root, e.item, s.Version)

@@ -73,7 +73,7 @@ func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.C
 		items = items[1:]
 		return item, true
 	}
-	return &Session{Engine: e, Root: dir, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second, Warn: t.Logf}, next, source
+	return &Session{Engine: e, Root: dir, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second}, next, source
 }
 
 // Only a failure with one of our codes starts a job over, whatever its reason says.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,7 +36,6 @@ type batchJob struct {
 	unknown []string // warnings about the environment
 	plan    *batch.Plan
 	screen  *display.Display
-	log     *slog.Logger // to the screen
 	engine  queue.Engine
 	site    string
 	slots   int
@@ -196,9 +194,9 @@ func (b *batchJob) run(ctx context.Context) error {
 	defer b.giveUp(nil)
 	b.openScreen()
 	for _, line := range b.unknown {
-		b.log.Warn(line)
+		b.screen.Warn(line)
 	}
-	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.log.Info(fmt.Sprintf("%v: waiting for it", err)) })
+	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.screen.Info(fmt.Sprintf("%v: waiting for it", err)) })
 	if err != nil {
 		return unwritable(err)
 	}
@@ -285,7 +283,7 @@ func (b *batchJob) tidy() {
 		return
 	}
 	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root, b.site)); err != nil {
-		b.log.Warn("cannot remove leftovers of an earlier run", "error", err)
+		b.screen.Warn("cannot remove leftovers of an earlier run", "error", err)
 	}
 }
 
@@ -346,7 +344,7 @@ func (b *batchJob) tell(rows []batch.Row) error {
 	}
 	width := 120
 	if cli.IsTerminal(b.s.Err) {
-		width = cli.TerminalWidth(b.s.Err)
+		width, _ = cli.TerminalSize(b.s.Err)
 	}
 	return batch.Table(b.s.Err, rows, width)
 }
@@ -356,51 +354,37 @@ func problemRow(p batch.Problem) batch.Row {
 }
 
 func (b *batchJob) openScreen() {
-	terminal := cli.IsTerminal(b.s.Err) && cli.Lookup(b.s.Env, "TERM") != "dumb"
 	sizes := map[string]int64{}
 	for _, item := range b.plan.Items {
 		if i, err := os.Stat(item.Source); err == nil {
 			sizes[item.Output] = i.Size()
 		}
 	}
-	b.screen = display.New(b.s.Err, display.Options{
-		Mode: display.Mode(cli.ProgressMode(b.o.Progress, terminal)), Quiet: b.o.Quiet,
-		Size:   func() (int, int) { return cli.TerminalSize(b.s.Err) },
-		Env:    func(name string) string { return cli.Lookup(b.s.Env, name) },
+	screen := cli.NewScreen(b.s, cli.ScreenOptions{
+		Progress: b.o.Progress, Quiet: b.o.Quiet && b.o.Progress != "json", Patient: true,
+	})
+	b.screen = display.New(screen, display.Options{
 		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
 		Frames: framesOf,
 	})
 	b.onClose(b.screen.Close)
-	b.log = cli.LogTo(slog.LevelInfo, func(level slog.Level, msg string) {
-		if level == slog.LevelWarn {
-			b.screen.Warn("%s", msg)
-			return
-		}
-		b.screen.Notice("%s", msg)
-	})
-}
-
-// warnOf shows the queue's warnings. It ends the batch when its own queue cannot be written: NATS
-// stops writing a file for good after ENOSPC, even once space is free. The next run recovers.
-func (b *batchJob) warnOf(state string) func(jetstream.Warning) {
-	return func(w jetstream.Warning) {
-		b.log.Warn(w.Text)
-		if !b.o.remote() && w.Kind == jetstream.WritesFailing {
-			b.giveUp(hint.Wrap(
-				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
-				"make room; the same command goes on where this one stopped",
-			))
-		}
-	}
 }
 
 // openQueue opens the queue, beside the outputs or on another machine.
 func (b *batchJob) openQueue() (err error) {
 	state := filepath.Join(b.plan.Root, batch.StateDir)
-	options := jetstream.Options{Warn: b.warnOf(state)}
+	options := jetstream.Options{Log: b.screen.Logger}
 	if b.o.remote() {
 		b.engine, err = b.o.connect(options, "batch")
 	} else {
+		// NATS stops writing a file for good after ENOSPC, even once space is free. The next run
+		// recovers.
+		options.Failing = func() {
+			b.giveUp(hint.Wrap(
+				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
+				"make room; the same command goes on where this one stopped",
+			))
+		}
 		b.engine, err = jetstream.Embedded(filepath.Join(state, "queue"), options)
 	}
 	if err != nil {
@@ -430,7 +414,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: cli.Version(), Window: b.window(),
 		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Joinable: encode.Joinable(), Threads: b.threads(),
 		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
-		Changed: b.changed, Ended: b.ended, Warn: b.screen.Warn,
+		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)
 	runner.Own = func(id string) (queue.Job, bool) { return session.Job(id), b.isMine(id) }
@@ -446,7 +430,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	})
 	working.Go(func() { b.guard(worker) })
 	if b.o.remote() {
-		working.Go(func() { tellStrangers(worker, b.engine, b.log) })
+		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
 	}
 	rows, err := session.Run(worker, next)
 	b.sweepStore(ctx)
@@ -581,13 +565,13 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 	defer close(more)
 	w := batch.Watcher{
 		Dir: dir, Settle: b.o.Settle, Interval: min(batch.DefaultInterval, max(b.o.Settle/4, 100*time.Millisecond)), Root: b.plan.Root,
-		Problem: func(path string, err error) { b.log.Warn(err.Error()) },
+		Problem: func(path string, err error) { b.screen.Warn(err.Error()) },
 	}
-	b.log.Info("watching " + dir + "; Ctrl-C ends it")
+	b.screen.Info("watching " + dir + "; Ctrl-C ends it")
 	_ = w.Run(ctx, func(path string) error {
 		item, err := b.plan.Add(dir, path)
 		if err != nil {
-			b.log.Warn(path, "error", err)
+			b.screen.Warn(path, "error", err)
 			return nil
 		}
 		b.expect(item)

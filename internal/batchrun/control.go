@@ -53,12 +53,12 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 	h, stop := status.Handler(b.engine, o)
 	b.onClose(stop)
 	if err := b.listen(h, o.Token); err != nil {
-		b.log.Warn("vidfilter jobs cannot reach this batch", "error", err)
+		b.screen.Warn("vidfilter jobs cannot reach this batch", "error", err)
 	}
 	if b.o.Status == "" {
 		return nil
 	}
-	_, err := b.o.serve(ctx, b.engine, o, b.log, b.onClose)
+	_, err := b.o.serve(ctx, b.engine, o, b.screen.Logger, b.onClose)
 	return err
 }
 

@@ -104,7 +104,7 @@ type jobControl interface {
 func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
-		e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "jobs")
+		e, err := o.connect(jetstream.Options{Log: log}, "jobs")
 		if err != nil {
 			return nil, nil, err
 		}

@@ -69,7 +69,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
 	serving{}.remove(o.State) // left by a killed server
 	server, err := jetstream.Serve(jetstream.ServeOptions{
-		Options: jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }, Prefix: o.Prefix, AckWait: o.Lease},
+		Options: jetstream.Options{Log: log, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func RunWorker(o *WorkerOptions, s cli.Stdio) error {
 
 func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
-	e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "worker")
+	e, err := o.connect(jetstream.Options{Log: log}, "worker")
 	if err != nil {
 		return err
 	}

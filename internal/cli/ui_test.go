@@ -39,7 +39,7 @@ func testUI(t *testing.T, args ...string) (*UI, *screen) {
 
 func uiFlags(t *testing.T, args []string) UIOptions {
 	t.Helper()
-	o := UIOptions{Progress: "auto", ExitCode: testCode}
+	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}, ExitCode: testCode}
 	fs := NewFlagSet()
 	tab := Table{fs, "Test"}
 	tab.Add(String(&o.Progress, "NAME"), "progress", "", "")
@@ -206,12 +206,12 @@ func TestNoProgress(t *testing.T) {
 
 func TestBarAndMessages(t *testing.T) {
 	u, s := testUI(t)
-	u.mode, u.form, u.width = "bar", u.barMessage, func() int { return 40 }
+	u.Mode, u.Size = "bar", func() (int, int) { return 41, 24 }
 	u.show(progress{Snapshot: Snapshot{Frames: 7}, Part: -1, Left: -1})
 	u.Info("hello")
 	u.Finish(Result{}, errors.New("x"))
-	bar := "7 frames  0.0 fps  0.00x  0 B"
-	want := clearLine + bar + clearLine + "vidfilter: hello\n" + bar + clearLine + "vidfilter: x\n"
+	bar := "7 frames  0.0 fps  0.00x  0 B\n"
+	want := bar + clearLine + "vidfilter: hello\n" + bar + clearLine + "vidfilter: x\n"
 	if s.String() != want {
 		t.Errorf("got %q, want %q", s, want)
 	}

@@ -52,7 +52,7 @@ func final(err error) bool {
 func (p *workerPool) do(ctx context.Context, m jetstream.Msg) {
 	c, err := fromSubject(m.Subject())
 	if err != nil {
-		p.e.o.warnf("%v", err)
+		p.e.o.Log.Warn(err.Error())
 		_ = m.Term()
 		return
 	}
@@ -147,7 +147,7 @@ func (a *attempt) take(ctx context.Context) error {
 // begin records the attempt, and that the job runs.
 func (a *attempt) begin(ctx context.Context) error {
 	e := a.pool.e
-	again, died := false, false
+	again := false
 	t, err := e.tryUpdate(ctx, a.c, func(t *tries) error {
 		if t.Owner == a.id { // recorded, but the answer was lost
 			return nil
@@ -156,7 +156,7 @@ func (a *attempt) begin(ctx context.Context) error {
 			return errors.Join(err, errClaimed)
 		}
 		before := t.Attempt
-		died = t.begin(a.round, a.id, a.pool.id)
+		t.begin(a.round, a.id, a.pool.id)
 		again = before > 0 && t.Attempt > before
 		return nil
 	})
@@ -164,14 +164,8 @@ func (a *attempt) begin(ctx context.Context) error {
 		return err
 	}
 	a.t.Attempt = t.Attempt
-	if died {
-		e.tell(eventDeath, a.c, nil)
-	}
 	if t.Deaths > cmp.Or(e.o.Deaths, max(leastDeaths, a.job.Retries)) {
 		return a.fail(ctx, 0, fmt.Errorf("%d workers died at it", t.Deaths))
-	}
-	if again {
-		e.tell(eventRetry, a.c, nil)
 	}
 	_, err = e.update(ctx, a.c.job, func(r *record) error {
 		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {

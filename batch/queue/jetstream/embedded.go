@@ -44,7 +44,7 @@ func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *E
 			_ = unlock()
 		}
 	}()
-	h, err = newHost(dir, o.warnf, so)
+	h, err = newHost(dir, o.Log, so)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 		if ns.ReadyForConnections(100 * time.Millisecond) {
 			return ns, nil
 		}
-		if log.isFatal() {
+		if log.fatal.Load() {
 			break
 		}
 	}
@@ -107,15 +107,15 @@ func connection(o Options) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if !errors.Is(err, nats.ErrSlowConsumer) {
-				o.warnf("queue: %s", oneLine(err.Error()))
+				o.Log.Warn("queue: " + oneLine(err.Error()))
 			}
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				o.warnf("queue: the connection is lost, running tasks continue: %s", oneLine(err.Error()))
+				o.Log.Warn("queue: the connection is lost, running tasks continue: " + oneLine(err.Error()))
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { o.warnf("queue: the connection is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) { o.Log.Warn("queue: the connection is back") }),
 	}
 }
 

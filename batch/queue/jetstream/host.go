@@ -2,6 +2,8 @@ package jetstream
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"syscall"
@@ -21,9 +23,9 @@ type host struct {
 }
 
 // newHost starts a server with its state in dir.
-func newHost(dir string, warnf func(string, ...any), so *server.Options) (*host, error) {
+func newHost(dir string, log *slog.Logger, so *server.Options) (*host, error) {
 	h := &host{dir: dir, o: so}
-	h.log = &logger{warnf: warnf, isLow: h.isLow}
+	h.log = &logger{Logger: log, isLow: h.isLow}
 	return h, h.start()
 }
 
@@ -65,7 +67,7 @@ func (h *host) restart() error {
 	if err := h.start(); err != nil {
 		return err
 	}
-	h.log.recovered()
+	h.log.low.Store(false)
 	return nil
 }
 
@@ -82,18 +84,18 @@ func (h *host) isLow() bool {
 
 // isFull reports whether the server cannot write: the disk was full when it last logged an error,
 // or it has shut JetStream down.
-func (h *host) isFull() bool { return h.log.wasLow() || !h.server().JetStreamEnabled() }
+func (h *host) isFull() bool { return h.log.low.Load() || !h.server().JetStreamEnabled() }
 
 // heal restarts the server after its disk was full, once there is room, until ctx ends: it never
 // writes again to a file that has failed.
-func (h *host) heal(ctx context.Context, warnf func(string, ...any)) {
+func (h *host) heal(ctx context.Context) {
 	for range ticks(ctx, healEvery) {
 		if !h.isFull() || h.isLow() {
 			continue
 		}
-		warnf("queue: the disk has room again: restarting the server")
+		h.log.Logger.Warn("queue: the disk has room again: restarting the server")
 		if err := h.restart(); err != nil {
-			warnf("queue: %v: will try again", err)
+			h.log.Logger.Warn(fmt.Sprintf("queue: %v: will try again", err))
 		}
 	}
 }

@@ -66,7 +66,6 @@ func TestRetries(t *testing.T) {
 			t.Errorf("attempt %d came after %v", i+2, d)
 		}
 	}
-	counted(t, e, Counters{Done: 1, Retried: 3})
 }
 
 // Get distinguishes missing jobs.
@@ -81,24 +80,6 @@ func TestGet(t *testing.T) {
 	if s, err := e.Get(t.Context(), "a"); err != nil || s.Job.Title != "a.mkv" || s.State != queue.Queued {
 		t.Errorf("%+v, %v", s, err)
 	}
-}
-
-// counted waits until the counters are as wanted; the bytes need only be positive.
-func counted(t *testing.T, e *Engine, want Counters) {
-	t.Helper()
-	var got Counters
-	for range 100 {
-		c, err := e.Counters(t.Context())
-		if err != nil || c.Bytes == 0 {
-			t.Fatalf("%+v, %v", c, err)
-		}
-		if c.Bytes = 0; c == want {
-			return
-		}
-		got = c
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Errorf("%+v, want %+v", got, want)
 }
 
 func TestDelay(t *testing.T) {

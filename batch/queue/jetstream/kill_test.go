@@ -79,7 +79,7 @@ const killedJobs, killedParts = 12, 6
 // under a unique name.
 func embedChild(dir, notes string) error {
 	o := quick
-	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	o.Log = logTo(os.Stderr)
 	e, err := Embedded(dir, o)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func TestKillEmbedded(t *testing.T) {
 func serveChild(dir, addr string) error {
 	o := quick
 	o.AckWait = 4 * time.Second // longer than a restart takes
-	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	o.Log = logTo(os.Stderr)
 	s, err := Serve(ServeOptions{Dir: dir, Addr: addr, Options: o})
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func TestKillServer(t *testing.T) {
 // workChild does tasks slowly, and reports how they went.
 func workChild(url, creds string) error {
 	o := quick
-	o.Warn = func(w Warning) { fmt.Println("warning", w.Text) }
+	o.Log = logTo(os.Stdout)
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
 	if err != nil {
 		return err
@@ -303,13 +303,19 @@ func TestFrozenProcess(t *testing.T) {
 	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
 		t.Error(l)
 	}
-	if l := line(t, out, "warning"); !strings.Contains(l, "is dropped") {
+	if l := line(t, out, "time="); !strings.Contains(l, "is dropped") {
 		t.Error(l)
 	}
 	if results, err := e.Results(t.Context(), "a"); err != nil || string(results["plan"]) != `"other"` {
 		t.Errorf("%s, %v", results, err)
 	}
-	counted(t, e, Counters{Done: 1, Retried: 1, Twins: 1, Deaths: 1})
+	r, _, err := e.get(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tries, _, err := e.tries(t.Context(), r.claim("plan")); err != nil || tries.Deaths != 1 {
+		t.Errorf("%+v, %v", tries, err)
+	}
 }
 
 // A task that kills its workers fails, by default soon.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -17,9 +19,11 @@ import (
 // quick has short times for tests.
 var quick = Options{AckWait: 600 * time.Millisecond, BackOff: 20 * time.Millisecond, MaxBackOff: 80 * time.Millisecond}
 
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
 func embedded(t *testing.T, o Options) *Engine {
 	t.Helper()
-	o.Warn = func(w Warning) { t.Log(w.Text) }
+	o.Log = logTo(t.Output())
 	e, err := Embedded(t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -132,3 +136,13 @@ func (l *log) all() []string {
 }
 
 var errBusy = errors.New("the device\nis busy")
+
+// stored returns the bytes of all files in the store.
+func stored(t *testing.T, e *Engine) uint64 {
+	t.Helper()
+	s, err := e.js.Stream(t.Context(), "OBJ_"+e.names.blobs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().State.Bytes
+}

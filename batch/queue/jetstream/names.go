@@ -69,11 +69,6 @@ const (
 	eventAsk      = "ask"      // a watcher has started: publish progress
 	eventStop     = "stop"     // a job ended or was started over
 	eventDone     = "done"     // a task has a result
-	eventRetry    = "retry"    // a task is retried
-	eventLater    = "later"    // a task is put back
-	eventTwin     = "twin"     // a result was refused because there was one
-	eventDeath    = "death"    // a task came back from a dead worker
-	eventFail     = "fail"     // a job failed
 	eventOver     = "over"     // a worker released a task
 )
 

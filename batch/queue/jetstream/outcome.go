@@ -81,9 +81,6 @@ func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 		return e.putAfter(ctx, r, c.task, noted)
 	case noted:
 		e.tell(eventStop, r.claim("job"), nil)
-		if r.State == queue.Failed {
-			e.tell(eventFail, c, nil)
-		}
 	}
 	return e.purgeTasks(ctx, c.job, c.epoch)
 }

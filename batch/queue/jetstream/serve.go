@@ -91,7 +91,7 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	}
 	healing, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { h.heal(healing, e.o.warnf) })
+	done.Go(func() { h.heal(healing) })
 	e.onClose = append(e.onClose, func() error { stop(); done.Wait(); return nil })
 	return s, nil
 }
