@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -183,7 +184,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 	must(t, json.Unmarshal(Schema(testFlags(), testOwn()), &got))
 	for def, flags := range map[string]flagTable{"options": {testFlags()}, "batch": {testOwn()}} {
-		names, want := sorted(got.Defs[def].Properties), flags.names()
+		names, want := slices.Sorted(maps.Keys(got.Defs[def].Properties)), flags.names()
 		slices.Sort(want)
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %q, want %q", def, names, want)

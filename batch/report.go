@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func TotalsOf(rows []Row) Totals {
 // counts returns the number of rows in each state, such as "12 done, 1 failed".
 func (t Totals) counts() string {
 	var parts []string
-	for _, s := range sorted(t.States) {
+	for _, s := range slices.Sorted(maps.Keys(t.States)) {
 		parts = append(parts, text.Some(t.States[s], s))
 	}
 	return text.List(parts...)

@@ -14,11 +14,8 @@ import (
 
 // Options of a Display.
 type Options struct {
-	// Weigh and Frames are for the time left; see tally.Options.
-	Weigh  func(queue.Job) int64
-	Frames func(queue.Status) int64
-
-	Now func() time.Time // nil is time.Now; must not go back
+	Sums tally.Options
+	Now  func() time.Time // nil is time.Now; must not go back
 }
 
 // Display shows a batch: in mode bar a line for each running job and one for the whole, in mode
@@ -58,8 +55,7 @@ func newDisplay(screen *cli.Screen, o Options) *Display {
 		o.Now = time.Now
 	}
 	d := &Display{
-		Screen: screen, o: o, start: o.Now(), last: o.Now(), stop: func() {},
-		t: tally.New(tally.Options{Weigh: o.Weigh, Frames: o.Frames}),
+		Screen: screen, o: o, start: o.Now(), last: o.Now(), stop: func() {}, t: tally.New(o.Sums),
 	}
 	d.Redraw = d.lines
 	return d

@@ -357,7 +357,7 @@ func TestEvents(t *testing.T) {
 	if e, data := nextEvent(t, r); e != "start" || string(data) != `{"shown":500}` {
 		t.Fatal(e, string(data))
 	}
-	var jobs jobsEvent
+	var jobs struct{ Jobs []tally.Job }
 	e, data := nextEvent(t, r)
 	if err := json.Unmarshal(data, &jobs); err != nil || e != "jobs" || len(jobs.Jobs) != 4 || jobs.Jobs[0].ID != "runs" || jobs.Jobs[1].Title != evil {
 		t.Fatal(e, err, string(data))
@@ -376,7 +376,7 @@ func TestEvents(t *testing.T) {
 		if e, data = nextEvent(t, r); e != "jobs" {
 			continue
 		}
-		jobs = jobsEvent{}
+		jobs.Jobs = nil
 		if err := json.Unmarshal(data, &jobs); err != nil || len(jobs.Jobs) != 1 {
 			t.Fatal(err, string(data))
 		}

@@ -19,7 +19,7 @@ import (
 func honest(shared string) (queue.Job, Spec) {
 	s := Spec{
 		Item: batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
-		Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared,
+		Settings: Settings{Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared},
 	}
 	s.Record = batch.Record{Output: s.Item.Output, Source: s.Item.Source, State: batch.RecordRunning, Version: "one"}
 	return queue.Job{ID: "a-0123", Site: "here-one"}, s

@@ -25,15 +25,21 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/durable"
 )
 
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
 type Spec struct {
-	Item    batch.Item   `json:"item"`
-	Root    string       `json:"root"`             // of the outputs
-	Record  batch.Record `json:"record"`           // as of the submission
-	Segment float64      `json:"segment"`          // least seconds of a part; 0 for no parts
-	Remote  bool         `json:"remote,omitempty"` // for workers that do not reach the source
+	Settings
+	Item   batch.Item   `json:"item"`
+	Record batch.Record `json:"record"` // as of the submission
+}
+
+// Settings are those of all jobs of a Session.
+type Settings struct {
+	Root    string  `json:"root"`             // of the outputs, absolute
+	Segment float64 `json:"segment"`          // least seconds of a part; 0 for no parts
+	Remote  bool    `json:"remote,omitempty"` // for workers that do not reach the source
 	// the folder that all workers see, by the submitter's path
 	Shared    string `json:"shared,omitempty"`
 	Overwrite bool   `json:"overwrite,omitempty"`
@@ -236,8 +242,9 @@ func workOf(root string) string { return filepath.Join(root, batch.StateDir, "wo
 // removes everything of jobs that no Session with this root and site can continue, for example
 // after the folder was moved. Nobody may be working there.
 func Tidy(root, site string) error {
-	left, err := filepath.Glob(filepath.Join(literal(workOf(root)), "*", "*.[0-9]*-*"))
+	left, err := fs.Glob(os.DirFS(workOf(root)), "*/*.[0-9]*-*")
 	for _, name := range left {
+		name = filepath.Join(workOf(root), name)
 		if i, e := os.Lstat(name); e == nil && i.IsDir() {
 			err = errors.Join(err, os.RemoveAll(name))
 		}
@@ -251,11 +258,6 @@ func Tidy(root, site string) error {
 		_ = os.Remove(name) // if empty
 	}
 	return err
-}
-
-// literal returns a pattern that matches only the name.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // temp returns a name in a folder of this attempt. Two workers at the same task have different
@@ -335,9 +337,6 @@ func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
 	}
-	if err := k.source(); err != nil {
-		return queue.Outcome{}, err
-	}
 	parts, err := k.parts(ctx)
 	if err != nil {
 		return queue.Outcome{}, err
@@ -374,9 +373,6 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	k.sweep()
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
-	}
-	if err := k.source(); err != nil {
-		return queue.Outcome{}, err
 	}
 	temp, err := k.temp("out" + filepath.Ext(k.spec.Item.Output))
 	if err != nil {
@@ -433,11 +429,14 @@ func ended(res Result) (queue.Outcome, error) {
 }
 
 // done completes the work of an attempt that was killed at the very end, and reports whether
-// there was any.
+// there was any. If there was none, it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	f, err := batch.Check(k.spec.Root, k.spec.Item, k.spec.Record.Version)
-	if err != nil || f.Digest != k.spec.Record.Digest || f.Record == nil {
+	if err != nil {
 		return out, false, err
+	}
+	if f.Digest != k.spec.Record.Digest || f.Record == nil {
+		return out, false, k.source()
 	}
 	rec := *f.Record
 	switch f.Verdict {
@@ -447,7 +446,7 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 		}
 	case batch.Done:
 	default:
-		return out, false, nil
+		return out, false, k.source()
 	}
 	k.discard()
 	out, err = ended(resultOfRecord(rec))
@@ -481,7 +480,7 @@ const fullDiskDelay = 10 * time.Second
 
 // full returns ENOSPC if the work folder's disk is full.
 func (k *task) full() error {
-	free, _, err := batch.Space(k.base)
+	free, _, err := durable.Space(k.base)
 	if err == nil && free < 1<<20 {
 		return syscall.ENOSPC
 	}

@@ -35,19 +35,14 @@ const (
 
 // Session submits the items of a batch, a few at a time, and follows them to their ends.
 type Session struct {
+	Settings
 	Engine      queue.Engine
-	Root        string // of the outputs, absolute
 	Site        string // workers that reach them
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
-	Segment     float64       // seconds
 	Joinable    []string      // encoders whose parts can be joined, the default one among them
-	Threads     int           // of a part's encoder
-	Remote      bool          // parts go through the queue's store
-	Shared      string        // folder that all workers see, or ""
-	Overwrite   bool
 	RetryFailed bool
 
 	Changed func(queue.Status) // called with every change; may be nil
@@ -246,10 +241,7 @@ func (s *Session) joins(args []string) bool {
 // submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
-	about := Spec{
-		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite,
-		Threads: s.Threads,
-	}
+	about := Spec{Settings: s.Settings, Item: e.item, Record: e.record}
 	if e.whole || !s.joins(e.item.Args) {
 		about.Segment = 0
 	}

@@ -20,13 +20,16 @@ import (
 	"vidfilter/batch/display"
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
+	"vidfilter/internal/wake"
 )
 
 // batchJob is one run of vidfilter batch.
@@ -248,15 +251,9 @@ func unwritable(err error) error {
 
 // watchFolder ends the batch when its folder disappears, and its lock with it.
 func (b *batchJob) watchFolder(ctx context.Context, stillThere func() error) {
-	for tick := time.NewTicker(time.Second); ; {
-		select {
-		case <-tick.C:
-			if err := stillThere(); err != nil {
-				b.giveUp(err)
-				return
-			}
-		case <-ctx.Done():
-			tick.Stop()
+	for range wake.Every(ctx, time.Second) {
+		if err := stillThere(); err != nil {
+			b.giveUp(err)
 			return
 		}
 	}
@@ -363,10 +360,10 @@ func (b *batchJob) openScreen() {
 	screen := cli.NewScreen(b.s, cli.ScreenOptions{
 		Progress: b.o.Progress, Quiet: b.o.Quiet && b.o.Progress != "json", Patient: true,
 	})
-	b.screen = display.New(screen, display.Options{
+	b.screen = display.New(screen, display.Options{Sums: tally.Options{
 		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
 		Frames: framesOf,
-	})
+	}})
 	b.onClose(b.screen.Close)
 }
 
@@ -411,9 +408,12 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		return nil, err
 	}
 	session := &tasks.Session{
-		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Joinable: encode.Joinable(), Threads: b.threads(),
-		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
+		Settings: tasks.Settings{
+			Root: b.plan.Root, Segment: b.o.Segment.Seconds(), Remote: b.o.remote() && b.o.Shared == "",
+			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
+		},
+		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
+		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)
@@ -660,7 +660,7 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 		out, err := h(ctx, j, t, report)
 		full := ""
 		if errors.Is(err, tasks.ErrFull) {
-			free, _, _ := batch.Space(b.plan.Root)
+			free, _, _ := durable.Space(b.plan.Root)
 			full = fmt.Sprintf("waiting for room: the disk of %s is full, %s free; make room, and it goes on", b.plan.Root, text.Size(free))
 		} else if err != nil {
 			return out, err

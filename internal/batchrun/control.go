@@ -21,6 +21,7 @@ import (
 	"vidfilter/batch/status"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 )
 
 // controlSocket is the Unix socket of a running batch; permission to write to its folder grants
@@ -46,8 +47,8 @@ func socketAddress(dir string) (string, func(), error) {
 func (b *batchJob) openStatus(ctx context.Context) error {
 	o := status.Options{
 		Version: cli.Version(), Token: rand.Text(), Retry: retry(b.engine), Note: b.blocked,
-		FreeDisk: func() (int64, error) { free, _, err := batch.Space(b.plan.Root); return free, err },
-		Weigh:    sourceSize, Frames: framesOf, Bytes: resultSize,
+		FreeDisk: func() (int64, error) { free, _, err := durable.Space(b.plan.Root); return free, err },
+		Sums:     sums,
 	}
 	// Access to the socket grants all rights, so requests get the token.
 	h, stop := status.Handler(b.engine, o)

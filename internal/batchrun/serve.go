@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"vidfilter/batch"
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/status"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 )
 
 // ServeOptions are the options of vidfilter serve.
@@ -91,8 +91,8 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		}()
 		about.Status, err = o.status.serve(ctx, server.Engine(), status.Options{
 			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(server.Engine()),
-			Weigh: sourceSize, Frames: framesOf, Bytes: resultSize,
-			FreeDisk: func() (int64, error) { free, _, err := batch.Space(o.State); return free, err },
+			Sums:     sums,
+			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log, func(f func()) { closers = append(closers, f) })
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 	"vidfilter/internal/text"
 )
 
@@ -126,12 +127,12 @@ func tellTasks(h queue.Handler, log *slog.Logger) queue.Handler {
 // guardFolder pauses the work while the disk of a folder has less room than least. A negative
 // least depends on the size of the disk.
 func guardFolder(ctx context.Context, g *tasks.Gate, dir string, least int64, note func(string)) {
-	if _, total, err := batch.Space(dir); err == nil && least < 0 {
+	if _, total, err := durable.Space(dir); err == nil && least < 0 {
 		least = batch.DefaultMinFree(total)
 	}
 	room := batch.NewRoom(least)
 	g.Guard(ctx, time.Second, func() (string, bool) {
-		free, _, err := batch.Space(dir)
+		free, _, err := durable.Space(dir)
 		if err != nil || !room.Paused(free) {
 			return "", true
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // attempt is one attempt at a task by a worker.
@@ -38,14 +40,10 @@ var errFinished = errors.New("queue: the task has its result")
 
 // final reports whether retrying a write to the queue would give the same error.
 func final(err error) bool {
-	for _, f := range []error{
-		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult, queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
-	} {
-		if errors.Is(err, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{
+		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
+		queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
+	}, func(f error) bool { return errors.Is(err, f) })
 }
 
 // do does the open part of a message's task. ctx ends when the worker stops.
@@ -110,7 +108,7 @@ func (a *attempt) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		for range ticks(ctx, a.pool.heartbeat) {
+		for range wake.Every(ctx, a.pool.heartbeat) {
 			if !a.pool.frozen() {
 				_ = a.m.InProgress()
 			}
@@ -210,7 +208,7 @@ func (a *attempt) claimedElsewhere(ctx context.Context, t tries) (bool, error) {
 // handle calls the handler. cause is why its context ended, or nil.
 func (a *attempt) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
 	ctx, stop := context.WithCancelCause(ctx)
-	a.report.begin()
+	a.report.since = time.Now().UTC()
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/durable"
 )
 
 // ServeOptions are the options of Serve.
@@ -82,7 +83,7 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	if err != nil {
 		return nil, listenError(o.Addr, err)
 	}
-	s.e, s.host, s.addr = e, h, h.server().Addr()
+	s.e, s.host, s.addr = e, h, h.ns.Load().Addr()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
@@ -107,7 +108,7 @@ func (s *Server) Health() error {
 	if !s.host.isFull() {
 		return nil
 	}
-	free, _ := freeSpace(s.host.dir)
+	free, _, _ := durable.Space(s.host.dir)
 	return fmt.Errorf("the disk of %s is full: %d bytes free, %d needed to continue", s.host.dir, free, healRoom)
 }
 

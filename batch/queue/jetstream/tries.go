@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -64,16 +63,7 @@ func (e *Engine) tryUpdate(ctx context.Context, c claim, change func(t *tries) e
 		if err := change(&t); err != nil {
 			return t, err
 		}
-		b, err := json.Marshal(t)
-		if err != nil {
-			return t, err
-		}
-		if revision == 0 {
-			_, err = e.results.Create(ctx, triesKey(c), b)
-		} else {
-			_, err = e.results.Update(ctx, triesKey(c), b, revision)
-		}
-		if !conflict(err) {
+		if err := store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
 			return t, err
 		}
 	}

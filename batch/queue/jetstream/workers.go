@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // presence is an entry of a worker about itself. It expires unless renewed.
@@ -25,7 +25,7 @@ type presence struct {
 func (p *workerPool) present(ctx context.Context) {
 	last, at := p.presence(), time.Now()
 	p.write(ctx, last)
-	for range ticks(ctx, min(publishEvery, p.heartbeat)) {
+	for range wake.Every(ctx, min(publishEvery, p.heartbeat)) {
 		now := p.presence()
 		if changed := now.Busy != last.Busy || now.Backlog != last.Backlog; p.frozen() || !changed && time.Since(at) < p.heartbeat {
 			continue
@@ -59,27 +59,19 @@ func (p *workerPool) write(ctx context.Context, now presence) {
 }
 
 // Workers implements queue.Engine, sorted by name.
-func (e *Engine) Workers(ctx context.Context) ([]queue.WorkerStatus, error) {
-	w, err := e.workers.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("queue: workers: %w", err)
-	}
-	defer w.Stop()
-	var found []queue.WorkerStatus
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case entry := <-w.Updates():
-			if entry == nil {
-				slices.SortFunc(found, func(a, b queue.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
-				return found, ctx.Err()
-			}
-			var p presence
-			if decode(entry, &p) != nil || p.Slots < 0 || p.Slots > mostCount || p.Busy < 0 || p.Busy > p.Slots || p.Backlog.Jobs < 0 || p.Backlog.Jobs > mostCount || p.Backlog.Bytes < 0 {
-				continue // no worker has written it
-			}
+func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err error) {
+	err = each(ctx, e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
+		var p presence
+		if decode(entry, &p) == nil && p.credible() { // else no worker has written it
 			found = append(found, queue.WorkerStatus{Worker: p.Worker, Since: p.Since, Seen: entry.Created(), Busy: p.Busy, Backlog: p.Backlog})
 		}
-	}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b queue.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return found, err
+}
+
+func (p presence) credible() bool {
+	return p.Busy >= 0 && p.Busy <= p.Slots && p.Slots <= mostCount &&
+		p.Backlog.Jobs >= 0 && p.Backlog.Jobs <= mostCount && p.Backlog.Bytes >= 0
 }
