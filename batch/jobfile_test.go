@@ -99,6 +99,8 @@ var wrong = []struct {
 	{"more.json", "{\"jobs\": [\"a\"]}\n{}", "more.json:2: invalid character", true},
 	{"twice.json", "{\"jobs\": [\"a\"],\n\n\"jobs\": [\"a\"]}", "twice.json:3: the key", true},
 	{"key.json", "{\n\"jobs\": [\n\"a\"],\n\"name\": 3,\"outptu\": \"x\"}", "key.json:4: the name template gives every output the same", false},
+	{"deepest.yaml", "jobs:\n" + strings.Repeat("[", 100_000), "deepest.yaml:2: nested too deeply", true},
+	{"dashes.yaml", "jobs:\n" + strings.Repeat("- ", 100_000), "dashes.yaml:2: nested too deeply", true},
 	{"deep.json", strings.Repeat("[", 50) + strings.Repeat("]", 50), "too deep", false},
 }
 
