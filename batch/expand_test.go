@@ -139,6 +139,22 @@ func TestRefused(t *testing.T) {
 }
 
 // An output that is a hard link of a source, or below another output, is refused.
+// A picture holds one frame of a video.
+func TestPicture(t *testing.T) {
+	dir := tree(t, "a.mkv")
+	req := request(dir, "a.mkv")
+	req.Args = []string{"--format=png"}
+	_, err := Expand(context.Background(), req)
+	wantError(t, err, "holds one picture")
+	wantError(t, checkPicture("a.mkv", "a.jpg", "", nil), "holds one picture")
+	for source, args := range map[string]string{"a.mkv": "--frames=1", "b.avi": "--duration=0.04", "a.png": ""} {
+		if err := checkPicture(source, "a.jpg", "png", strings.Fields(args)); err != nil {
+			t.Error(err)
+		}
+	}
+	must(t, checkPicture("a.mkv", "a.png", "mkv", nil))
+}
+
 func TestOutputsInTheWay(t *testing.T) {
 	dir := tree(t, "in/x.mkv", "in/x.mkv.d/y.mkv")
 	must(t, os.Mkdir(filepath.Join(dir, "out"), 0o755))

@@ -228,6 +228,9 @@ func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 	if err != nil {
 		return Item{}, errorf(hint.Of(err), "%q: %v", name, err)
 	}
+	if err := checkPicture(name, output, o.format, o.args); err != nil {
+		return Item{}, err
+	}
 	return Item{name, output, o.args, o.deciding, o.priority, o.where}, p.check(output, o.args)
 }
 
