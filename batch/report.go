@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -95,14 +94,7 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	if strings.EqualFold(filepath.Ext(name), ".html") {
 		return writeHTML(w, rows, meta)
 	}
-	return writeJSON(w, rows, meta)
-}
-
-func writeJSON(w io.Writer, rows []Row, meta Meta) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return text.JSON(w, struct {
 		Meta
 		Totals Totals `json:"totals"`
 		Rows   []Row  `json:"files"`

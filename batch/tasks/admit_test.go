@@ -18,7 +18,7 @@ import (
 // honest is a job as a batch submits it, in a shared folder.
 func honest(shared string) (queue.Job, Spec) {
 	s := Spec{
-		Item: batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
+		Item:     batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
 		Settings: Settings{Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared},
 	}
 	s.Record = batch.Record{Output: s.Item.Output, Source: s.Item.Source, State: batch.RecordRunning, Version: "one"}

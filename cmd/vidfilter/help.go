@@ -44,8 +44,7 @@ func rootHelp(root *cobra.Command) string {
 			fmt.Fprintf(&b, "  %-12s%s\n", c.Name(), c.Short)
 		}
 	}
-	first := pflag.NewFlagSet("", pflag.ContinueOnError)
-	first.SortFlags = false
+	first := cli.NewFlagSet()
 	for _, name := range shownFirst {
 		first.AddFlag(root.Flags().Lookup(name))
 	}
@@ -83,8 +82,7 @@ func groupedFlags(fs *pflag.FlagSet) string {
 		}
 		if sets[title] == nil {
 			titles = append(titles, title)
-			sets[title] = pflag.NewFlagSet("", pflag.ContinueOnError)
-			sets[title].SortFlags = false
+			sets[title] = cli.NewFlagSet()
 		}
 		sets[title].AddFlag(f)
 	})

@@ -3,7 +3,6 @@ package batchrun
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -151,9 +150,7 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 		l.Jobs = slices.DeleteFunc(l.Jobs, func(j tally.Job) bool { return string(j.State) != o.State })
 	}
 	if o.JSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
+		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
 	}
 	return printJobs(w, l, c != nil)
 }

@@ -2,11 +2,9 @@ package batchrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -104,9 +102,5 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	defer about.remove(o.State)
 	log.Info(fmt.Sprintf("queue: %s; workers need %s", about.URL, about.Creds))
 	<-ctx.Done()
-	var cause cli.Interruption
-	if errors.As(context.Cause(ctx), &cause) && cause.Signal == syscall.SIGTERM {
-		return nil
-	}
-	return context.Cause(ctx)
+	return cli.Stopped(ctx)
 }

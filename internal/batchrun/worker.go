@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -56,12 +55,8 @@ func RunWorker(o *WorkerOptions, s cli.Stdio) error {
 	ctx, stop := cli.UntilSignal()
 	defer stop()
 	err := o.run(ctx, s)
-	var cause cli.Interruption
-	if errors.As(context.Cause(ctx), &cause) && (err == nil || errors.As(err, &cause)) {
-		if cause.Signal == syscall.SIGTERM { // services are stopped so
-			return nil
-		}
-		return cause
+	if ctx.Err() != nil && (err == nil || errors.As(err, new(cli.Interruption))) {
+		return cli.Stopped(ctx)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ const maxPayload = 8 << 20
 // process and no socket. Every write is synced before a call returns. A lock keeps other
 // processes away.
 func Embedded(dir string, o Options) (*Engine, error) {
-	setDefault(&o.Deaths, embeddedDeaths)
+	o.Deaths = cmp.Or(o.Deaths, embeddedDeaths)
 	e, _, err := start(dir, o, &server.Options{DontListen: true})
 	if err != nil {
 		return nil, err

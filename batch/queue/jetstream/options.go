@@ -10,6 +10,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 )
@@ -46,18 +47,12 @@ func (o Options) withDefaults() Options {
 	if !o.complete {
 		o.complete, o.lease = true, o.AckWait != 0
 	}
-	setDefault(&o.AckWait, 30*time.Second)
-	setDefault(&o.BackOff, 5*time.Second)
-	setDefault(&o.MaxBackOff, 5*time.Minute)
-	setDefault(&o.Prefix, "vf")
-	setDefault(&o.Log, slog.New(slog.DiscardHandler))
+	o.AckWait = cmp.Or(o.AckWait, 30*time.Second)
+	o.BackOff = cmp.Or(o.BackOff, 5*time.Second)
+	o.MaxBackOff = cmp.Or(o.MaxBackOff, 5*time.Minute)
+	o.Prefix = cmp.Or(o.Prefix, "vf")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-func setDefault[T comparable](v *T, d T) {
-	if *v == *new(T) {
-		*v = d
-	}
 }
 
 // delay returns the delay after n failed attempts.

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const DefaultAddr = "0.0.0.0:4222"
 // the first start, holds a token of the server's own operator and a certificate of its private
 // authority; the server demands both.
 func Serve(o ServeOptions) (*Server, error) {
-	setDefault(&o.Addr, DefaultAddr)
+	o.Addr = cmp.Or(o.Addr, DefaultAddr)
 	host, port, err := splitAddr(o.Addr)
 	if err != nil {
 		return nil, err
