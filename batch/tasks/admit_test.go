@@ -39,9 +39,7 @@ func sharing(shared, work string) *Runner {
 func described(t *testing.T, j queue.Job, s Spec) queue.Job {
 	t.Helper()
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j.Spec = b
 	return j
 }
@@ -56,14 +54,10 @@ func named(name string) queue.Task {
 func TestAdmit(t *testing.T) {
 	shared, elsewhere, work := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{shared + "/in", shared + "/out", elsewhere + "/b"} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o777))
 	}
 	for link, to := range map[string]string{"in/leaves.mkv": "/etc/hostname", "outer": elsewhere, "out/leaves": elsewhere} {
-		if err := os.Symlink(to, filepath.Join(shared, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, filepath.Join(shared, link)))
 	}
 	for name, c := range map[string]struct {
 		change func(j *queue.Job, s *Spec)

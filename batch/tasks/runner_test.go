@@ -47,9 +47,7 @@ func TestChoice(t *testing.T) {
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
-	if err := os.WriteFile(there, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(there, nil, 0o666))
 	exit := func(code int) error { return &ExitError{Code: code, Reason: "why"} }
 	for _, c := range []struct {
 		name   string

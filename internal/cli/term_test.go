@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/e2e"
 )
 
 // terminal returns both ends of a pseudo-terminal.
@@ -37,9 +39,7 @@ func terminal(t *testing.T, columns uint16) (person, program *os.File) {
 
 func resize(t *testing.T, f *os.File, columns uint16) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 }
 
 // clearLine erases the bar.

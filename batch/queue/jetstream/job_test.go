@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 func TestSteps(t *testing.T) {
@@ -184,9 +185,7 @@ func TestCancel(t *testing.T) {
 	<-began
 	submit(t, e, queue.Job{ID: "b"}, false)
 	for _, id := range []string{"b", "a"} { // b has not begun
-		if err := e.Cancel(t.Context(), id, "not\nwanted"); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, e.Cancel(t.Context(), id, "not\nwanted"))
 		if s := awaitEnd(t, e, id); s.State != queue.Cancelled || s.Reason != "not wanted" {
 			t.Errorf("%+v", s)
 		}
@@ -243,9 +242,7 @@ func TestAnew(t *testing.T) {
 		t.Errorf("%s, %v", results, err)
 	}
 	left, err := e.results.ListKeysFiltered(t.Context(), "r.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	n := 0
 	for range left.Keys() {
 		n++

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 const child = "QUEUE_TEST_CHILD"
@@ -46,12 +47,8 @@ func spawn(t *testing.T, mode string, args ...string) (*exec.Cmd, *bufio.Scanner
 	cmd.Env = append(os.Environ(), child+"="+mode)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, cmd.Start())
 	t.Cleanup(func() { kill(cmd) })
 	return cmd, bufio.NewScanner(out)
 }
@@ -152,18 +149,12 @@ func TestKillEmbedded(t *testing.T) {
 		}
 	}
 	cmd, _ := spawn(t, "embed", dir, notes)
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Wait())
 	noted, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Logf("killed %d times, %d attempts that ended at %d tasks", killed, strings.Count(string(noted), "\n"), killedJobs*(killedParts+1))
 	e, err := Embedded(dir, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer e.Close()
 	for i := range killedJobs {
 		id := fmt.Sprint("job-", i)
@@ -284,9 +275,7 @@ func TestFrozenProcess(t *testing.T) {
 	cmd, out := spawn(t, "work", s.url(), s.Creds())
 	submit(t, e, queue.Job{ID: "a"}, false)
 	line(t, out, "began 1")
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	work(t, e, queue.Worker{}, func(_ context.Context, _ queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
 		if task.Attempt != 2 {
 			t.Errorf("attempt %d", task.Attempt)
@@ -297,9 +286,7 @@ func TestFrozenProcess(t *testing.T) {
 	if st.State != queue.Done || string(st.Result) != `"other"` || st.Retried != 1 {
 		t.Errorf("%+v", st)
 	}
-	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGCONT))
 	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
 		t.Error(l)
 	}
@@ -310,9 +297,7 @@ func TestFrozenProcess(t *testing.T) {
 		t.Errorf("%s, %v", results, err)
 	}
 	r, _, err := e.get(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if tries, _, err := e.tries(t.Context(), r.claim("plan")); err != nil || tries.Deaths != 1 {
 		t.Errorf("%+v, %v", tries, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 // quick has short times for tests.
@@ -25,9 +26,7 @@ func embedded(t *testing.T, o Options) *Engine {
 	t.Helper()
 	o.Log = logTo(t.Output())
 	e, err := Embedded(t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -56,9 +55,7 @@ func work(t *testing.T, e queue.Engine, w queue.Worker, h queue.Handler) (stop f
 func submit(t *testing.T, e queue.Engine, j queue.Job, again bool) {
 	t.Helper()
 	j.First.Name = cmp.Or(j.First.Name, "plan")
-	if err := e.Submit(t.Context(), j, again); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.Submit(t.Context(), j, again))
 }
 
 // await returns the first status of a job for which as returns true.
@@ -141,8 +138,6 @@ var errBusy = errors.New("the device\nis busy")
 func stored(t *testing.T, e *Engine) uint64 {
 	t.Helper()
 	s, err := e.js.Stream(t.Context(), "OBJ_"+e.names.blobs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return s.CachedInfo().State.Bytes
 }

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -30,9 +31,7 @@ func served(t *testing.T, o ServeOptions) *Server {
 		o.Addr = "127.0.0.1:0"
 	}
 	s, err := Serve(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -48,9 +47,7 @@ func connect(t *testing.T, url, creds string) *Engine {
 	o := quick
 	o.Log = logTo(t.Output()).With("of", "client")
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -75,12 +72,8 @@ func TestBlobsThroughTLS(t *testing.T) {
 	data := make([]byte, 20<<20)
 	rand.Read(data)
 	ctx := t.Context()
-	if err := b.Put(ctx, "a/part 1.mkv", bytes.NewReader(data)); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Put(ctx, "b", strings.NewReader("")); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, b.Put(ctx, "a/part 1.mkv", bytes.NewReader(data)))
+	e2e.Must(t, b.Put(ctx, "b", strings.NewReader("")))
 	var got bytes.Buffer
 	if err := s.Engine().Blobs().Get(ctx, "a/part 1.mkv", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d bytes, %v", got.Len(), err)
@@ -151,9 +144,7 @@ func TestBlobsFail(t *testing.T) {
 		t.Errorf("%d bytes stored", n)
 	}
 	for _, text := range []string{"first", "second"} {
-		if err := b.Put(ctx, "a", strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, b.Put(ctx, "a", strings.NewReader(text)))
 		var got bytes.Buffer
 		if err := b.Get(ctx, "a", &got); err != nil || got.String() != text {
 			t.Errorf("%q, %v", &got, err)
@@ -170,16 +161,12 @@ func TestRefused(t *testing.T) {
 	one, other := served(t, ServeOptions{}), served(t, ServeOptions{})
 	read := func(file string) string {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		return string(b)
 	}
 	write := func(parts ...string) string {
 		file := filepath.Join(t.TempDir(), "creds")
-		if err := os.WriteFile(file, []byte(strings.Join(parts, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(file, []byte(strings.Join(parts, "")), 0o600))
 		return file
 	}
 	split := func(creds string) (user, roots, client string) {
@@ -235,12 +222,8 @@ func TestServeTwice(t *testing.T) {
 		}
 	}
 	before, err := os.ReadFile(s.Creds())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, s.Close())
 	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds())})
 	after, err := os.ReadFile(again.Creds())
 	if err != nil || !bytes.Equal(before, after) {
