@@ -101,36 +101,23 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	}{meta, TotalsOf(rows), append([]Row{}, rows...)})
 }
 
-// formatSeconds returns "" for no time.
-func formatSeconds(s float64) string {
-	if s <= 0 {
-		return ""
-	}
-	return text.Clock(s)
-}
-
-func formatCount(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
-}
-
-func formatFPS(f float64) string {
-	if f <= 0 {
-		return ""
-	}
-	if f < 9.95 {
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.0f", f)
-}
-
-func formatBytes(n int64) string {
+// known returns the text of a number, "" for none.
+func known[N int64 | float64](n N, text string) string {
 	if n <= 0 {
 		return ""
 	}
-	return text.Size(n)
+	return text
+}
+
+func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
+func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
+func formatBytes(n int64) string     { return known(n, text.Size(n)) }
+
+func formatFPS(f float64) string {
+	if f < 9.95 {
+		return known(f, fmt.Sprintf("%.1f", f))
+	}
+	return fmt.Sprintf("%.0f", f)
 }
 
 // share returns the change in size, such as "-38%".

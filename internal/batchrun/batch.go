@@ -53,8 +53,7 @@ type batchJob struct {
 	full string          // reason for putting tasks back
 	mine map[string]bool // IDs of our jobs
 
-	ahead   map[string]int64 // sizes of the sources that are not queued yet
-	backlog queue.Backlog    // their sum
+	ahead map[string]int64 // sizes of the sources that are not queued yet
 }
 
 // RunBatch filters the files of a batch. unknown are warnings about the environment.
@@ -552,8 +551,6 @@ func (b *batchJob) expect(item batch.Item) {
 	b.mu.Lock()
 	if !b.mine[id] {
 		b.ahead[id] = size
-		b.backlog.Jobs++
-		b.backlog.Bytes += size
 	}
 	b.mine[id] = true
 	b.mu.Unlock()
@@ -587,18 +584,18 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 func (b *batchJob) arrived(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if size, ok := b.ahead[id]; ok {
-		delete(b.ahead, id)
-		b.backlog.Jobs--
-		b.backlog.Bytes -= size
-	}
+	delete(b.ahead, id)
 }
 
 // waiting counts the jobs that are not queued yet.
 func (b *batchJob) waiting() queue.Backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.backlog
+	sum := queue.Backlog{Jobs: len(b.ahead)}
+	for _, size := range b.ahead {
+		sum.Bytes += size
+	}
+	return sum
 }
 
 func (b *batchJob) changed(s queue.Status) {
@@ -629,19 +626,15 @@ func (b *batchJob) ended(r batch.Row) {
 }
 
 func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
+	ended := time.Now()
+	if r.State == tasks.RowSkipped { // by an earlier run: no news
+		ended = b.began.Add(-time.Second)
+	}
 	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
 	return queue.Status{
-		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: b.endOf(r),
+		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1,
+		Submitted: b.began, Ended: ended,
 	}
-}
-
-// endOf is before this run for files that an earlier run did, so that they do not count as
-// news.
-func (b *batchJob) endOf(r batch.Row) time.Time {
-	if r.State == tasks.RowSkipped {
-		return b.began.Add(-time.Second)
-	}
-	return time.Now()
 }
 
 // guard pauses the work while free space is low.

@@ -59,7 +59,10 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 	if b.o.Status == "" {
 		return nil
 	}
-	_, err := b.o.serve(ctx, b.engine, o, b.screen.Logger, b.onClose)
+	_, end, err := b.o.serve(ctx, b.engine, o, b.screen.Logger)
+	if err == nil {
+		b.onClose(end)
+	}
 	return err
 }
 

@@ -81,20 +81,16 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	sweeping.Go(func() { o.sweep(ctx, server.Engine()) })
 	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
 	if o.status.Status != "" {
-		var closers []func()
-		defer func() {
-			for _, f := range closers {
-				f()
-			}
-		}()
-		about.Status, err = o.status.serve(ctx, server.Engine(), status.Options{
+		var end func()
+		about.Status, end, err = o.status.serve(ctx, server.Engine(), status.Options{
 			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(server.Engine()),
 			Sums:     sums,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
-		}, log, func(f func()) { closers = append(closers, f) })
+		}, log)
 		if err != nil {
 			return err
 		}
+		defer end()
 	}
 	if err := about.write(o.State); err != nil {
 		return err
