@@ -33,9 +33,8 @@ type watched struct {
 }
 
 type stamp struct {
-	size  int64
-	mtime time.Time
-	inode inode
+	size, mtime int64 // mtime in nanoseconds
+	inode       inode
 }
 
 // Run calls yield with each file that has settled, in natural order, and again if it was
@@ -82,8 +81,8 @@ func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 }
 
 func (w *Watcher) state(f found, now time.Time) *watched {
-	s := stamp{f.info.Size(), f.info.ModTime(), inodeOf(f.info)}
-	if old := w.files[f.path]; old != nil && old.size == s.size && old.mtime.Equal(s.mtime) && old.inode == s.inode {
+	s := stamp{f.info.Size(), f.info.ModTime().UnixNano(), inodeOf(f.info)}
+	if old := w.files[f.path]; old != nil && old.stamp == s {
 		return old
 	}
 	return &watched{stamp: s, since: now}

@@ -114,7 +114,7 @@ func exitHelp(codes ...int) string {
 			texts = append(texts, fmt.Sprintf("%d %s", e.Code, e.Text))
 		}
 	}
-	return wrap("Exit codes: " + strings.Join(texts, ", ") + ".")
+	return text.Wrap("Exit codes: "+strings.Join(texts, ", ")+".", helpWidth)
 }
 
 // withExits ends the description of a command with its exit codes.
@@ -126,5 +126,3 @@ func withExits(long string, codes ...int) string {
 var allCodes = []int{
 	contract.ExitDone, contract.ExitFailed, contract.ExitUsage, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitDamaged, contract.ExitQueue, contract.ExitInterrupt, contract.ExitQuit, contract.ExitTerminated,
 }
-
-func wrap(s string) string { return text.Wrap(s, helpWidth) }

@@ -13,14 +13,6 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// presence is an entry of a worker about itself. It expires unless renewed.
-type presence struct {
-	queue.Worker
-	Since   time.Time
-	Busy    int
-	Backlog queue.Backlog
-}
-
 // present keeps the entry of the worker until ctx ends.
 func (p *workerPool) present(ctx context.Context) {
 	last, at := p.presence(), time.Now()
@@ -38,17 +30,18 @@ func (p *workerPool) present(ctx context.Context) {
 	_ = p.e.workers.Purge(bye, p.id)
 }
 
-func (p *workerPool) presence() presence {
+// presence is the entry of the worker about itself. It expires unless renewed.
+func (p *workerPool) presence() queue.WorkerStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := presence{Worker: p.w, Since: p.since, Busy: len(p.running)}
+	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running)}
 	if p.w.Ahead != nil {
 		now.Backlog = p.w.Ahead()
 	}
 	return now
 }
 
-func (p *workerPool) write(ctx context.Context, now presence) {
+func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
 	b, err := json.Marshal(now)
 	if err != nil {
 		return
@@ -61,9 +54,10 @@ func (p *workerPool) write(ctx context.Context, now presence) {
 // Workers implements queue.Engine, sorted by name.
 func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err error) {
 	err = each(ctx, e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
-		var p presence
-		if decode(entry, &p) == nil && p.credible() { // else no worker has written it
-			found = append(found, queue.WorkerStatus{Worker: p.Worker, Since: p.Since, Seen: entry.Created(), Busy: p.Busy, Backlog: p.Backlog})
+		var w queue.WorkerStatus
+		if decode(entry, &w) == nil && isPresence(w) { // else no worker has written it
+			w.Seen = entry.Created()
+			found = append(found, w)
 		}
 		return nil
 	})
@@ -71,7 +65,7 @@ func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err e
 	return found, err
 }
 
-func (p presence) credible() bool {
-	return p.Busy >= 0 && p.Busy <= p.Slots && p.Slots <= mostCount &&
-		p.Backlog.Jobs >= 0 && p.Backlog.Jobs <= mostCount && p.Backlog.Bytes >= 0
+func isPresence(w queue.WorkerStatus) bool {
+	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostCount &&
+		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0
 }
