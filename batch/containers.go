@@ -56,5 +56,6 @@ func checkPicture(source, output, format string, args []string) error {
 	if f.Family != formats.Picture || !isVideo(source) || slices.ContainsFunc(args, part) {
 		return nil
 	}
-	return errorf("give --frames 1, or the format of a video", "%q: %s holds one picture, and a video has more", source, f.Names[0])
+	return errorf("give --frames 1, or the format of a video",
+		"%q: %s holds one picture, and a video has more", source, f.Names[0])
 }

@@ -54,7 +54,8 @@ func jobLines(all []tally.Job, g grid, rows int) (lines []cli.ScreenLine) {
 		lines = append(lines, jobLine(j, g))
 	}
 	if more > 0 && rows > 0 {
-		lines = append(lines, cli.ScreenLine{Text: text.Cut(fmt.Sprintf("and %d more", more), g.columns)})
+		rest := text.Cut(fmt.Sprintf("and %d more", more), g.columns)
+		lines = append(lines, cli.ScreenLine{Text: rest})
 	}
 	return lines
 }

@@ -19,7 +19,7 @@ const plainInterval = 10 * time.Second
 func (d *Display) events(before, after tally.Job) (lines []string) {
 	title := name(after)
 	if after.Retried > before.Retried {
-		lines = append(lines, d.Paint(cli.Yellow, "tried again")+": "+title+tries(after))
+		lines = append(lines, d.Paint(cli.Yellow, "tried again")+": "+title+" ("+times(after.Retried)+" so far)")
 	}
 	if d.Mode == "plain" {
 		lines = append(lines, runs(before, after)...)
@@ -56,10 +56,6 @@ func runs(before, after tally.Job) []string {
 
 func name(j tally.Job) string {
 	return text.OneLine(j.Name())
-}
-
-func tries(j tally.Job) string {
-	return fmt.Sprintf(" (%s so far)", times(j.Retried))
 }
 
 func times(n int) string {

@@ -88,13 +88,12 @@ func PartVersion(w queue.Worker) string {
 	return ""
 }
 
-// VersionOf returns the version that must do a job, or "" if the job is not ours.
-func VersionOf(j queue.Job) string {
-	var s Spec
+// SpecOf returns the Spec of a job; it is zero if the job is not ours.
+func SpecOf(j queue.Job) (s Spec) {
 	if json.Unmarshal(j.Spec, &s) != nil {
-		return ""
+		return Spec{}
 	}
-	return s.Record.Version
+	return s
 }
 
 // Runner does tasks; Handle is a queue.Handler. Several slots may share a Runner.
@@ -382,7 +381,8 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	if done.Unverified && k.outputExists() {
+	_, gone := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
+	if done.Unverified && gone == nil {
 		return queue.Outcome{}, fmt.Errorf("%w: %s", errUnverified, done.Error)
 	}
 	return k.finish(temp, resultOf(done))
@@ -391,11 +391,6 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 // errUnverified is the error of an attempt whose output failed its check: it replaces no earlier
 // one.
 var errUnverified = errors.New("the existing output was not replaced")
-
-func (k *task) outputExists() bool {
-	_, err := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
-	return err == nil
-}
 
 func resultOf(d contract.Done) Result {
 	return Result{
@@ -467,11 +462,6 @@ func resultOfRecord(r batch.Record) Result {
 // ErrParts is the error of a file that turns out not to be cuttable.
 var ErrParts = errors.New("the file cannot be filtered in parts")
 
-// inParts reports whether the task belongs to a file that is cut.
-func (k *task) inParts() bool {
-	return k.task.Kind != contract.TaskWhole && k.task.Kind != contract.TaskPlan
-}
-
 // ErrFull is the error of a task that found the disk full. The job waits.
 var ErrFull = errors.New("the disk is full")
 
@@ -505,7 +495,8 @@ func (k *task) judge(err error) error {
 	}
 	switch exit.Code {
 	case contract.ExitFailed:
-		if k.inParts() && k.task.Attempt > 1 {
+		inParts := k.task.Kind != contract.TaskWhole && k.task.Kind != contract.TaskPlan
+		if inParts && k.task.Attempt > 1 {
 			return queue.Permanent(fmt.Errorf("%w: %w", ErrParts, err))
 		}
 	case contract.ExitUsage:

@@ -283,7 +283,7 @@ func redo(known queue.Status, digest string) string {
 	if before, _, ok := strings.Cut(known.Job.Digest, redoMark); ok && before == digest && !known.State.Ended() {
 		return known.Job.Digest
 	}
-	anew := known.State == queue.Done || known.State == queue.Cancelled && remote(known.Job)
+	anew := known.State == queue.Done || known.State == queue.Cancelled && SpecOf(known.Job).Remote
 	if before, _, _ := strings.Cut(known.Job.Digest, redoMark); before == digest && anew {
 		return digest + redoMark + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
@@ -446,9 +446,4 @@ func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.R
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
 		State: state, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
 	}
-}
-
-func remote(j queue.Job) bool {
-	var s Spec
-	return json.Unmarshal(j.Spec, &s) == nil && s.Remote
 }

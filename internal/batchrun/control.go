@@ -117,11 +117,9 @@ func controlOf(root string) (*control, error) {
 		defer done()
 		return new(net.Dialer).DialContext(ctx, "unix", address)
 	}}
-	_, err := c.get("/healthz")
+	_, err := c.do(http.MethodGet, "/healthz")
 	return c, err
 }
-
-func (c *control) get(path string) ([]byte, error) { return c.do(http.MethodGet, path) }
 
 func (c *control) do(method, path string) ([]byte, error) {
 	r, err := http.NewRequest(method, "http://localhost"+path, nil)
@@ -146,7 +144,7 @@ func (c *control) do(method, path string) ([]byte, error) {
 
 func (c *control) list() (l status.List, err error) {
 	for offset := 0; ; {
-		b, err := c.get(fmt.Sprintf("/api/jobs?limit=5000&offset=%d", offset))
+		b, err := c.do(http.MethodGet, fmt.Sprintf("/api/jobs?limit=5000&offset=%d", offset))
 		if err != nil {
 			return l, err
 		}

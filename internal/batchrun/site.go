@@ -51,13 +51,7 @@ func workerName() string {
 
 // sums tells a tally what the specs and results of jobs say.
 var sums = tally.Options{
-	Weigh: func(j queue.Job) int64 {
-		var s tasks.Spec
-		if json.Unmarshal(j.Spec, &s) != nil {
-			return 0
-		}
-		return s.Record.SourceFile.Size
-	},
+	Weigh:  func(j queue.Job) int64 { return tasks.SpecOf(j).Record.SourceFile.Size },
 	Bytes:  func(s queue.Status) int64 { return resultOf(s).Size },
 	Frames: framesOf,
 }

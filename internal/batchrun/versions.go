@@ -23,7 +23,7 @@ func tellVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 		waiting := map[string]int{}
 		for _, s := range all {
 			if !s.State.Ended() {
-				waiting[tasks.VersionOf(s.Job)]++
+				waiting[tasks.SpecOf(s.Job).Record.Version]++
 			}
 		}
 		return waiting, err

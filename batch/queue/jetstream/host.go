@@ -53,9 +53,7 @@ func (h *host) restart() error {
 	if at, ok := h.ns.Load().Addr().(*net.TCPAddr); ok && !h.o.DontListen {
 		h.o.Port = at.Port
 	}
-	if err := h.stop(); err != nil {
-		return err
-	}
+	_ = h.stop()
 	if err := h.start(); err != nil {
 		return err
 	}

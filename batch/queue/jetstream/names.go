@@ -41,14 +41,10 @@ func (c claim) String() string { return c.job + "." + c.epoch + "." + c.task }
 // fromSubject parses the end of a task's or an event's subject.
 func fromSubject(subject string) (claim, error) {
 	t := strings.Split(subject, ".")
-	if len(t) < 4 {
-		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
+	if n := len(t) - 3; n > 0 && isName(t[n]) && isName(t[n+1]) && isName(t[n+2]) {
+		return claim{t[n], t[n+1], t[n+2]}, nil
 	}
-	t = t[len(t)-3:]
-	if !isName(t[0]) || !isName(t[1]) || !isName(t[2]) {
-		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
-	}
-	return claim{t[0], t[1], t[2]}, nil
+	return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
 }
 
 // Keys in the bucket of results.

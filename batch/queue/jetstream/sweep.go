@@ -73,7 +73,9 @@ func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
 }
 
 // each calls f with the entries of a bucket that there are now.
-func each(ctx context.Context, b jetstream.KeyValue, keys string, f func(jetstream.KeyValueEntry) error) error {
+func each(
+	ctx context.Context, b jetstream.KeyValue, keys string, f func(jetstream.KeyValueEntry) error,
+) error {
 	w, err := b.Watch(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
