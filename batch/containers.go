@@ -45,3 +45,17 @@ func ending(name string) string {
 	}
 	return ""
 }
+
+// checkPicture refuses a picture of a whole video.
+func checkPicture(source, output, format string, args []string) error {
+	f, ok := formats.Named(format)
+	if !ok {
+		f, _ = formats.ByEnding(ending(output))
+	}
+	part := func(a string) bool { return a == "--frames=1" || strings.HasPrefix(a, "--duration=") }
+	if f.Family != formats.Picture || !isVideo(source) || slices.ContainsFunc(args, part) {
+		return nil
+	}
+	return errorf("give --frames 1, or the format of a video",
+		"%q: %s holds one picture, and a video has more", source, f.Names[0])
+}

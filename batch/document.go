@@ -43,6 +43,9 @@ const (
 // parseDocument reads a job file: YAML, which includes JSON. Errors name the line.
 func parseDocument(name string, data []byte) (*node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if n := deepest(data); n > 0 {
+		return nil, errorf(jobsHint, "%s:%d: nested too deeply", name, n)
+	}
 	if strings.EqualFold(filepath.Ext(name), ".json") {
 		if err := checkJSON(name, data); err != nil {
 			return nil, err
@@ -66,6 +69,29 @@ func parseDocument(name string, data []byte) (*node, error) {
 		return r.node(docs[0], 0)
 	}
 	return nil, errorf("put all jobs into one list", "%s:%d: a second document begins", name, line(docs[1]))
+}
+
+// deepest returns the line, or 0, from which lists nest so deeply that the parser, whose time is
+// quadratic in the depth, would take minutes. It does not know quotes and comments, so it allows
+// more than maxDepth.
+func deepest(data []byte) int {
+	const most = 5 * maxDepth
+	dashes := bytes.Repeat([]byte("- "), most)
+	depth, line := 0, 1
+	for i, c := range data {
+		switch c {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(0, depth-1)
+		}
+		if depth > most || c == '-' && bytes.HasPrefix(data[i:], dashes) {
+			return line
+		}
+	}
+	return 0
 }
 
 func syntaxError(name string, err error) error {
@@ -144,7 +170,7 @@ func (r *reader) list(v *ast.SequenceNode, depth int) (*node, error) {
 }
 
 func (r *reader) object(v *ast.MappingNode, depth int) (*node, error) {
-	n := &node{kind: isObject, line: line(v)}
+	n, seen := &node{kind: isObject, line: line(v)}, map[string]bool{}
 	for _, pair := range v.Values {
 		key, err := r.node(pair.Key, depth+1)
 		if err != nil {
@@ -153,11 +179,10 @@ func (r *reader) object(v *ast.MappingNode, depth int) (*node, error) {
 		if key.kind == isList || key.kind == isObject {
 			return nil, r.errorf(pair.Key, "a key must be a name")
 		}
-		for _, k := range n.keys {
-			if k.text == key.text {
-				return nil, errorf("leave one of them", "%s:%d: the key %q is there twice", r.name, key.line, key.text)
-			}
+		if seen[key.text] {
+			return nil, errorf("leave one of them", "%s:%d: the key %q is there twice", r.name, key.line, key.text)
 		}
+		seen[key.text] = true
 		item, err := r.node(pair.Value, depth+1)
 		if err != nil {
 			return nil, err

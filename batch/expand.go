@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"path/filepath"
@@ -18,7 +19,6 @@ type Request struct {
 	Root    string    // where outputs go, relative to Dir; "" leaves it to the job file
 	Name    string    // name template; "" leaves it to the job file, then DefaultName
 	Args    []string  // flags of the main command as typed, without those that a batch sets itself
-	Shallow bool      // leave out subfolders
 	// files are added later: names cannot depend on their number, and no sources are fine
 	Watch bool
 
@@ -88,8 +88,6 @@ func (p Problem) Error() string {
 	return p.Err.Error()
 }
 
-func (p Problem) Unwrap() error { return p.Err }
-
 // Expand makes a plan of a request. It reads folders, lists and job files, but no video. It
 // returns an error if the request as a whole makes no sense, and nothing should start; trouble
 // with a single file of a list, a job file or a folder becomes a Problem of the plan. ctx ends
@@ -144,7 +142,7 @@ func (p *Plan) read() (all []source, err error) {
 	if len(p.req.Sources) == 0 && !p.req.Watch {
 		return nil, errorf("vidfilter batch FOLDER -o FOLDER", "no sources to filter")
 	}
-	p.base.name = firstOf(p.req.Name, DefaultName)
+	p.base.name = cmp.Or(p.req.Name, DefaultName)
 	for _, s := range p.req.Sources {
 		of, err := p.argument(s)
 		if err != nil {
@@ -157,15 +155,6 @@ func (p *Plan) read() (all []source, err error) {
 		err = errorf("use {stem} or {name}", "watched files cannot be numbered: the numbers would change with each run")
 	}
 	return all, err
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 func (p *Plan) argument(s string) ([]source, error) {

@@ -23,9 +23,6 @@ func TestFolder(t *testing.T) {
 	if p.Root != filepath.Join(dir, "out") || len(p.Problems) > 0 {
 		t.Errorf("root %s, problems %v", p.Root, p.Problems)
 	}
-	shallow := request(dir, "tapes/")
-	shallow.Shallow, shallow.Name = true, "{index:02}.{stem}{ext}"
-	wantItems(t, dir, mustExpand(t, shallow), "tapes/Tape2.avi > 01.Tape2.mkv", "tapes/tape10.mkv > 02.tape10.mkv")
 }
 
 // Links are followed, but not in circles or upwards. A file with a name of its own keeps it, and
@@ -65,7 +62,7 @@ func TestLists(t *testing.T) {
 	put(t, "\xef\xbb\xbfa.mkv\r\n\nb*.mkv\ngone.mkv\n"+filepath.Join(dir, "sub/c.xyz"), dir, "lists/l.txt")
 	p := mustExpand(t, request(dir, "@lists/l.txt"))
 	wantItems(t, dir, p, "a.mkv > a.mkv", "b*.mkv > b*.mkv", "sub/c.xyz > c.mkv")
-	if len(p.Problems) != 1 || !strings.HasPrefix(p.Problems[0].Error(), "lists/l.txt:4: ") || hint.Of(p.Problems[0]) == "" {
+	if len(p.Problems) != 1 || !strings.HasPrefix(p.Problems[0].Error(), "lists/l.txt:4: ") || hint.Of(p.Problems[0].Err) == "" {
 		t.Errorf("problems: %v", p.Problems)
 	}
 	req := request(dir, "-")
@@ -142,6 +139,22 @@ func TestRefused(t *testing.T) {
 }
 
 // An output that is a hard link of a source, or below another output, is refused.
+// A picture holds one frame of a video.
+func TestPicture(t *testing.T) {
+	dir := tree(t, "a.mkv")
+	req := request(dir, "a.mkv")
+	req.Args = []string{"--format=png"}
+	_, err := Expand(context.Background(), req)
+	wantError(t, err, "holds one picture")
+	wantError(t, checkPicture("a.mkv", "a.jpg", "", nil), "holds one picture")
+	for source, args := range map[string]string{"a.mkv": "--frames=1", "b.avi": "--duration=0.04", "a.png": ""} {
+		if err := checkPicture(source, "a.jpg", "png", strings.Fields(args)); err != nil {
+			t.Error(err)
+		}
+	}
+	must(t, checkPicture("a.mkv", "a.png", "mkv", nil))
+}
+
 func TestOutputsInTheWay(t *testing.T) {
 	dir := tree(t, "in/x.mkv", "in/x.mkv.d/y.mkv")
 	must(t, os.Mkdir(filepath.Join(dir, "out"), 0o755))

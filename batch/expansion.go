@@ -1,10 +1,12 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,7 +34,7 @@ type order struct {
 
 func (p *Plan) order(s source) (o order, err error) {
 	o.source = s
-	if o.template, err = parseTemplate(firstOf(s.name, p.base.name)); err != nil {
+	if o.template, err = parseTemplate(cmp.Or(s.name, p.base.name)); err != nil {
 		return o, err
 	}
 	settings := p.flags.merge(p.low, p.high, s.options)
@@ -125,18 +127,12 @@ func (e *expansion) folder(o order, dir string) error {
 	return nil
 }
 
-// walkFor leaves out the root inside a walked folder, and outputs of earlier runs beside their
-// sources.
-func (p *Plan) walkFor(our map[inode]bool, stop func() bool) *walk {
-	root, noRoot := os.Stat(p.Root)
-	return &walk{
-		shallow: p.req.Shallow,
-		skip: func(_ string, i fs.FileInfo) bool {
-			return stop() || noRoot == nil && i.IsDir() && os.SameFile(i, root) || our[inodeOf(i)]
-		},
-		problem: func(name string, err error) {
-			p.Problems = append(p.Problems, Problem{Source: name, Err: missing(name, err)})
-		},
+// skipOwn leaves out the root inside a walked folder, and outputs of earlier runs beside their
+// sources. Once ctx ends it leaves out everything.
+func skipOwn(ctx context.Context, root string, our map[inode]bool) func(fs.FileInfo) bool {
+	dir, err := os.Stat(root)
+	return func(i fs.FileInfo) bool {
+		return ctx.Err() != nil || err == nil && i.IsDir() && os.SameFile(i, dir) || our[inodeOf(i)]
 	}
 }
 
@@ -144,7 +140,12 @@ func (e *expansion) walk() *walk {
 	if e.our == nil {
 		e.our = outputsOf(e.Root)
 	}
-	return e.walkFor(e.our, func() bool { return e.ctx.Err() != nil })
+	return &walk{
+		skip: skipOwn(e.ctx, e.Root, e.our),
+		problem: func(name string, err error) {
+			e.Problems = append(e.Problems, Problem{Source: name, Err: missing(name, err)})
+		},
+	}
 }
 
 // glob expands patterns of job files, and quoted ones.
@@ -227,6 +228,9 @@ func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 	if err != nil {
 		return Item{}, errorf(hint.Of(err), "%q: %v", name, err)
 	}
+	if err := checkPicture(name, output, o.format, o.args); err != nil {
+		return Item{}, err
+	}
 	return Item{name, output, o.args, o.deciding, o.priority, o.where}, p.check(output, o.args)
 }
 
@@ -299,7 +303,7 @@ func collision(a, b Item) error {
 
 // check finds outputs that would replace sources, and those below each other.
 func (t *taken) check(root string) error {
-	for _, name := range sorted(t.outputs) {
+	for _, name := range slices.Sorted(maps.Keys(t.outputs)) {
 		if err := t.checkOne(root, t.outputs[name]); err != nil {
 			return err
 		}

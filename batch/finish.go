@@ -45,7 +45,6 @@ const (
 type finisher struct {
 	root      string
 	overwrite bool
-	now       func() time.Time
 	stop      func(step string) error
 }
 
@@ -63,7 +62,7 @@ func Resume(root string, r Record, overwrite bool) (Record, error) {
 }
 
 func newFinisher(root string, overwrite bool) finisher {
-	return finisher{root, overwrite, time.Now, func(string) error { return nil }}
+	return finisher{root, overwrite, func(string) error { return nil }}
 }
 
 func (f finisher) finish(r Record, temp string) (Record, error) {
@@ -82,7 +81,7 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	r.State, r.Temp, r.OutputFile, r.Ended = RecordFinishing, filepath.ToSlash(rel), &output, f.now().UTC()
+	r.State, r.Temp, r.OutputFile, r.Ended = RecordFinishing, filepath.ToSlash(rel), &output, time.Now().UTC()
 	if err := f.mayReplace(r); err != nil {
 		return r, err
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
+	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/text"
 )
@@ -164,13 +164,8 @@ func setting(f *pflag.Flag, value string) (Setting, error) {
 // other options, since those may override them.
 func (t flagTable) environment(env []string) (all []Setting, err error) {
 	for _, f := range t.all() {
-		name := "VIDFILTER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value := ""
-		for _, e := range env {
-			if v, ok := strings.CutPrefix(e, name+"="); ok {
-				value = v
-			}
-		}
+		name := cli.EnvName(f.Name)
+		value := cli.Lookup(env, name)
 		if value == "" {
 			continue
 		}

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -78,22 +79,14 @@ func (r *jobReader) object(n *node, keys map[string]func(*node) error) error {
 	for i, k := range n.keys {
 		read := keys[k.text]
 		if read == nil {
-			return r.at(k, unknown("key", k.text, sorted(keys), "known here: "+strings.Join(sorted(keys), ", ")))
+			known := slices.Sorted(maps.Keys(keys))
+			return r.at(k, unknown("key", k.text, known, "known here: "+strings.Join(known, ", ")))
 		}
 		if err := read(n.items[i]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func sorted[T any](m map[string]T) []string {
-	var all []string
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // at prefixes an error with its line.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -98,6 +99,8 @@ var wrong = []struct {
 	{"more.json", "{\"jobs\": [\"a\"]}\n{}", "more.json:2: invalid character", true},
 	{"twice.json", "{\"jobs\": [\"a\"],\n\n\"jobs\": [\"a\"]}", "twice.json:3: the key", true},
 	{"key.json", "{\n\"jobs\": [\n\"a\"],\n\"name\": 3,\"outptu\": \"x\"}", "key.json:4: the name template gives every output the same", false},
+	{"deepest.yaml", "jobs:\n" + strings.Repeat("[", 100_000), "deepest.yaml:2: nested too deeply", true},
+	{"dashes.yaml", "jobs:\n" + strings.Repeat("- ", 100_000), "dashes.yaml:2: nested too deeply", true},
 	{"deep.json", strings.Repeat("[", 50) + strings.Repeat("]", 50), "too deep", false},
 }
 
@@ -183,7 +186,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 	must(t, json.Unmarshal(Schema(testFlags(), testOwn()), &got))
 	for def, flags := range map[string]flagTable{"options": {testFlags()}, "batch": {testOwn()}} {
-		names, want := sorted(got.Defs[def].Properties), flags.names()
+		names, want := slices.Sorted(maps.Keys(got.Defs[def].Properties)), flags.names()
 		slices.Sort(want)
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: %q, want %q", def, names, want)

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -113,7 +114,7 @@ func (p *Plan) jobFile(name string) (all []source, err error) {
 		}
 		p.Root = under(base, output)
 	}
-	p.base.name = firstOf(p.req.Name, f.name, DefaultName)
+	p.base.name = cmp.Or(p.req.Name, f.name, DefaultName)
 	p.low = p.flags.merge(p.low, f.defaults)
 	p.Batch = f.batch
 	for _, j := range f.jobs {

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 )
@@ -51,16 +49,16 @@ func TryLock(root string) (*Lock, error) {
 	if err := durable.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("lock %q: %w", root, err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
+	name := filepath.Join(dir, "lock")
+	f, err := durable.Lock(name, os.O_CREATE)
+	var failed *fs.PathError
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, hint.Wrap(&LockedError{root, holderOf(name)}, "wait until it ends, or choose another folder")
+	case errors.As(err, &failed) && failed.Op == "lock":
+		return nil, errorf("use a file system with locks, such as NFS 4", "cannot lock %q: %v", root, failed.Err)
+	case err != nil:
 		return nil, fmt.Errorf("lock %q: %w", root, err)
-	}
-	if err := flock(f); err != nil {
-		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, hint.Wrap(&LockedError{root, holderOf(f)}, "wait until it ends, or choose another folder")
-		}
-		return nil, errorf("use a file system with locks, such as NFS 4", "cannot lock %q: %v", root, err)
 	}
 	l := &Lock{f, root}
 	if err := l.sign(); err != nil {
@@ -68,15 +66,6 @@ func TryLock(root string) (*Lock, error) {
 		return nil, fmt.Errorf("lock %q: %w", root, err)
 	}
 	return l, nil
-}
-
-func flock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
 }
 
 // sign records the lock's holder. Unlock leaves the file there: if it were removed, two processes
@@ -94,10 +83,9 @@ func (l *Lock) sign() error {
 	return err
 }
 
-func holderOf(f *os.File) (h Holder) {
-	data := make([]byte, 1024)
-	n, _ := f.ReadAt(data, 0)
-	if json.Unmarshal(data[:n], &h) != nil {
+func holderOf(name string) (h Holder) {
+	data, _ := os.ReadFile(name)
+	if json.Unmarshal(data, &h) != nil {
 		return Holder{} // it is being written
 	}
 	return h

@@ -93,23 +93,17 @@ func TestLock(t *testing.T) {
 func TestLockCheck(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "out")
 	l, err := TryLock(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Unlock()
 	if err := l.Check(); err != nil {
 		t.Error(err)
 	}
-	if err := os.Rename(root, root+"2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(root, root+"2"))
 	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("moved away: %v", err)
 	}
 	other, err := TryLock(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Unlock()
 	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("another in its place: %v", err)

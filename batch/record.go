@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"vidfilter/internal/durable"
+	"vidfilter/internal/text"
 )
 
 // RecordState is how far an output has come.
@@ -74,10 +75,7 @@ func RecordPath(root, output string) string {
 func WriteRecord(root string, r Record) error {
 	r.FPS = finite(r.FPS)
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
+	if err := text.JSON(&b, r); err != nil {
 		return err
 	}
 	name := RecordPath(root, r.Output)

@@ -1,9 +1,9 @@
 package batch
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +66,7 @@ func TotalsOf(rows []Row) Totals {
 // counts returns the number of rows in each state, such as "12 done, 1 failed".
 func (t Totals) counts() string {
 	var parts []string
-	for _, s := range sorted(t.States) {
+	for _, s := range slices.Sorted(maps.Keys(t.States)) {
 		parts = append(parts, text.Some(t.States[s], s))
 	}
 	return text.List(parts...)
@@ -94,50 +94,30 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	if strings.EqualFold(filepath.Ext(name), ".html") {
 		return writeHTML(w, rows, meta)
 	}
-	return writeJSON(w, rows, meta)
-}
-
-func writeJSON(w io.Writer, rows []Row, meta Meta) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return text.JSON(w, struct {
 		Meta
 		Totals Totals `json:"totals"`
 		Rows   []Row  `json:"files"`
 	}{meta, TotalsOf(rows), append([]Row{}, rows...)})
 }
 
-// formatSeconds returns "" for no time.
-func formatSeconds(s float64) string {
-	if s <= 0 {
-		return ""
-	}
-	return text.Clock(s)
-}
-
-func formatCount(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
-}
-
-func formatFPS(f float64) string {
-	if f <= 0 {
-		return ""
-	}
-	if f < 9.95 {
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.0f", f)
-}
-
-func formatBytes(n int64) string {
+// known returns the text of a number, "" for none.
+func known[N int64 | float64](n N, text string) string {
 	if n <= 0 {
 		return ""
 	}
-	return text.Size(n)
+	return text
+}
+
+func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
+func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
+func formatBytes(n int64) string     { return known(n, text.Size(n)) }
+
+func formatFPS(f float64) string {
+	if f < 9.95 {
+		return known(f, fmt.Sprintf("%.1f", f))
+	}
+	return fmt.Sprintf("%.0f", f)
 }
 
 // share returns the change in size, such as "-38%".

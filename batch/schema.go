@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/pflag"
+
+	"vidfilter/internal/text"
 )
 
 //go:embed schema.json
@@ -22,10 +24,7 @@ func Schema(flags, own *pflag.FlagSet) []byte {
 	defs["options"].(map[string]any)["properties"] = properties(flags)
 	defs["batch"].(map[string]any)["properties"] = properties(own)
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(root); err != nil {
+	if err := text.JSON(&b, root); err != nil {
 		panic("batch: schema.json: " + err.Error())
 	}
 	return b.Bytes()

@@ -1,35 +1,5 @@
 package batch
 
-import (
-	"errors"
-	"io/fs"
-	"path/filepath"
-
-	"golang.org/x/sys/unix"
-)
-
-// Space returns the bytes free for this user, and all bytes, of a path's file system. If the path
-// does not exist yet, the folder above decides.
-func Space(path string) (free, total int64, err error) {
-	var s unix.Statfs_t
-	for {
-		err = unix.Statfs(path, &s)
-		above := filepath.Dir(path)
-		if !errors.Is(err, fs.ErrNotExist) || above == path {
-			break
-		}
-		path = above
-	}
-	if err != nil {
-		return 0, 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
-	}
-	block := int64(s.Frsize)
-	if block == 0 {
-		block = int64(s.Bsize)
-	}
-	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
-}
-
 const (
 	gigabyte    = 1_000_000_000
 	leastFree   = gigabyte

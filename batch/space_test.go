@@ -1,26 +1,6 @@
 package batch
 
-import (
-	"path/filepath"
-	"testing"
-)
-
-func TestSpace(t *testing.T) {
-	dir := t.TempDir()
-	free, total, err := Space(dir)
-	must(t, err)
-	if free <= 0 || total < free {
-		t.Errorf("%d of %d", free, total)
-	}
-	_, below, err := Space(filepath.Join(dir, "not", "yet"))
-	must(t, err)
-	if below != total {
-		t.Errorf("below: %d, want %d", below, total)
-	}
-	if _, _, err := Space(put(t, "", dir, "file") + "/x"); err == nil {
-		t.Error("no error below a file")
-	}
-}
+import "testing"
 
 func TestDefaultMinFree(t *testing.T) {
 	for total, want := range map[int64]int64{

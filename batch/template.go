@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,35 +69,25 @@ func parseTemplate(s string) (t nameTemplate, err error) {
 
 func parseField(s string) (piece, error) {
 	name, width, wide := strings.Cut(s, ":")
-	for _, f := range fields {
-		if f != name {
-			continue
+	if !slices.Contains(fields, name) {
+		hint := fieldHint
+		if near := text.Closest(name, fields); near != "" {
+			hint = fmt.Sprintf("did you mean {%s}? %s", near, fieldHint)
 		}
-		if !wide {
-			return piece{field: f}, nil
-		}
-		n, err := strconv.Atoi(width)
-		if f != "index" || err != nil || width[0] != '0' || n < 1 || n > maxWidth {
-			return piece{}, errorf("only {index} takes a width, as {index:04}", "the name template has {%s}", s)
-		}
-		return piece{field: f, width: n}, nil
+		return piece{}, errorf(hint, "the name template has the unknown field {%s}", s)
 	}
-	hint := fieldHint
-	if near := text.Closest(name, fields); near != "" {
-		hint = fmt.Sprintf("did you mean {%s}? %s", near, fieldHint)
+	if !wide {
+		return piece{field: name}, nil
 	}
-	return piece{}, errorf(hint, "the name template has the unknown field {%s}", s)
+	n, err := strconv.Atoi(width)
+	if name != "index" || err != nil || width[0] != '0' || n < 1 || n > maxWidth {
+		return piece{}, errorf("only {index} takes a width, as {index:04}", "the name template has {%s}", s)
+	}
+	return piece{field: name, width: n}, nil
 }
 
 func (t nameTemplate) uses(names ...string) bool {
-	for _, p := range t {
-		for _, n := range names {
-			if p.field == n {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(p piece) bool { return slices.Contains(names, p.field) })
 }
 
 // values holds the values of the fields.
@@ -174,10 +165,8 @@ func checkEnding(name, format string) error {
 		return nil
 	}
 	ext := strings.ToLower(ending(path.Base(name)))
-	for _, w := range writable {
-		if w == ext {
-			return nil
-		}
+	if slices.Contains(writable, ext) {
+		return nil
 	}
 	return errorf("endings: "+strings.Join(writable, " ")+"; {ext} chooses one; or give --format",
 		"the output's name %q has no ending that can be written", name)

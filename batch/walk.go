@@ -36,8 +36,7 @@ func inodeOf(i fs.FileInfo) inode {
 // enters each folder once, and takes each linked file once, under its own name if that is below
 // the folder.
 type walk struct {
-	skip    func(path string, i fs.FileInfo) bool // leaves files and folders out; may be nil
-	shallow bool
+	skip    func(i fs.FileInfo) bool     // leaves files and folders out
 	problem func(path string, err error) // for unreadable files and folders; the walk continues
 
 	seen  map[inode]bool
@@ -98,11 +97,11 @@ func (w *walk) once() {
 }
 
 func (w *walk) folder(f found) error {
-	if id := inodeOf(f.info); w.seen[id] {
+	id := inodeOf(f.info)
+	if w.seen[id] {
 		return nil
-	} else {
-		w.seen[id] = true
 	}
+	w.seen[id] = true
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return err
@@ -125,10 +124,10 @@ func (w *walk) entry(in found, e fs.DirEntry) {
 		if isVideo(e.Name()) || e.IsDir() {
 			w.problem(name, err)
 		}
-	case w.skip != nil && w.skip(name, i):
+	case w.skip(i):
 	case i.Mode().IsRegular() && isVideo(e.Name()):
 		w.files = append(w.files, found{name, in.rel, i, e.Type()&fs.ModeSymlink != 0})
-	case i.IsDir() && !w.shallow:
+	case i.IsDir():
 		below := found{name, path.Join(in.rel, e.Name()), i, e.Type()&fs.ModeSymlink != 0}
 		if below.link {
 			w.links = append(w.links, below)

@@ -3,7 +3,6 @@ package batch
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -16,18 +15,15 @@ type Watcher struct {
 	Dir      string
 	Settle   time.Duration // how long a file must stay unchanged
 	Interval time.Duration // between two looks
-	Shallow  bool
-	Root     string // of the outputs: left out if it lies in Dir
-	// called at each look for unreadable files; may be nil
+	Root     string        // of the outputs: left out if it lies in Dir
+	// called at each look for unreadable files
 	Problem func(path string, err error)
 
 	files map[string]*watched
 }
 
-const (
-	DefaultSettle   = 10 * time.Second
-	DefaultInterval = 2 * time.Second
-)
+// DefaultInterval is a usual Interval.
+const DefaultInterval = 2 * time.Second
 
 // watched is a file as last seen.
 type watched struct {
@@ -37,9 +33,8 @@ type watched struct {
 }
 
 type stamp struct {
-	size  int64
-	mtime time.Time
-	inode inode
+	size, mtime int64 // mtime in nanoseconds
+	inode       inode
 }
 
 // Run calls yield with each file that has settled, in natural order, and again if it was
@@ -59,32 +54,16 @@ func (w *Watcher) Run(ctx context.Context, yield func(path string) error) error 
 	}
 }
 
-// Pending returns the number of files that have not settled.
-func (w *Watcher) Pending() (n int) {
-	for _, f := range w.files {
-		if !f.yielded {
-			n++
-		}
-	}
-	return n
-}
-
-func (w *Watcher) problem(name string, err error) {
-	if w.Problem != nil {
-		w.Problem(name, err)
-	}
-}
-
 // look returns the files that have settled by now. If the folder is away, it forgets nothing: a
 // mount may come back.
 func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
-	walk := &walk{shallow: w.Shallow, problem: w.problem, skip: w.skip(ctx)}
+	walk := &walk{problem: w.Problem, skip: w.skip(ctx)}
 	err := walk.run(w.Dir)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		w.problem(w.Dir, missing(w.Dir, err))
+		w.Problem(w.Dir, missing(w.Dir, err))
 		return nil
 	}
 	seen := map[string]*watched{}
@@ -102,23 +81,20 @@ func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 }
 
 func (w *Watcher) state(f found, now time.Time) *watched {
-	s := stamp{f.info.Size(), f.info.ModTime(), inodeOf(f.info)}
-	if old := w.files[f.path]; old != nil && old.size == s.size && old.mtime.Equal(s.mtime) && old.inode == s.inode {
+	s := stamp{f.info.Size(), f.info.ModTime().UnixNano(), inodeOf(f.info)}
+	if old := w.files[f.path]; old != nil && old.stamp == s {
 		return old
 	}
 	return &watched{stamp: s, since: now}
 }
 
 // skip leaves out the root, and our own outputs among the sources.
-func (w *Watcher) skip(ctx context.Context) func(string, fs.FileInfo) bool {
-	root, err := os.Stat(w.Root)
+func (w *Watcher) skip(ctx context.Context) func(fs.FileInfo) bool {
 	var our map[inode]bool
 	if within(w.Dir, w.Root) {
 		our = outputsOf(w.Root)
 	}
-	return func(_ string, i fs.FileInfo) bool {
-		return ctx.Err() != nil || err == nil && i.IsDir() && os.SameFile(i, root) || our[inodeOf(i)]
-	}
+	return skipOwn(ctx, w.Root, our)
 }
 
 // within reports whether dir is root or lies below it, with links resolved.

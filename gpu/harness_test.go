@@ -22,6 +22,10 @@ import (
 // none.
 const realDevice = "VIDFILTER_TEST_GPU"
 
+// slow is set on the test driver, which runs kernels on the CPU: tests over many kernels and options
+// then take each once, not in all combinations.
+var slow = os.Getenv(realDevice) != "1"
+
 // onlyDriver is the only reason to skip a test on a real device; scripts/test-gpu.sh knows it.
 const onlyDriver = "asks for what only the test driver has: faults, or several devices"
 

@@ -27,9 +27,9 @@ func TestEachVariant(t *testing.T) {
 	}
 	b := open(t, Options{})
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, v := range kernels.Variants() {
-		for _, l := range []pipeline.Layout{pipeline.RGBA, pipeline.NV12} {
-			if testing.Short() && v.Radii[0] > 6 {
+	for i, v := range kernels.Variants() {
+		for j, l := range []pipeline.Layout{pipeline.RGBA, pipeline.NV12} {
+			if slow && i%2 != j || testing.Short() && v.Radii[0] > 6 {
 				continue
 			}
 			src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 41, Matrix: pipeline.BT709})
@@ -58,7 +58,7 @@ func TestTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 1400, Height: 300, Matrix: pipeline.BT601})
+	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 700, Height: 150, Matrix: pipeline.BT601})
 	var times [6][]time.Duration
 	for i, measure := range []func() ([]time.Duration, error){
 		func() ([]time.Duration, error) { return b.TimeKernel(ctx, v.Planner(paramsOf(v)), small, few) },

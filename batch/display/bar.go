@@ -8,72 +8,27 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
 
-// redraw writes new lines and redraws the rest below them, in one write so that nothing flickers.
-func (d *Display) redraw() {
-	columns, rows := d.size()
+// lines returns what is redrawn. In small windows the line of the whole goes before the note, and
+// both before jobs.
+func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	now := d.o.Now()
-	lines := d.screen(now, columns-1, rows-1)
-	happened := d.takeLocked()
-	d.mu.Unlock()
-	b := append(d.eraseIn(columns), happened...)
-	d.drawn = d.drawn[:0]
-	for _, l := range lines {
-		b = append(append(b, d.paint(l.color, l.text)...), '\n')
-		d.drawn = append(d.drawn, text.Columns(l.text))
-	}
-	d.w.Write(b)
-}
-
-func (d *Display) size() (columns, rows int) {
-	columns, rows = d.o.Size()
-	if columns <= 0 {
-		columns = 80
-	}
-	if rows <= 0 {
-		rows = 24
-	}
-	return columns, rows
-}
-
-func (d *Display) erase() []byte {
-	columns, _ := d.size()
-	return d.eraseIn(columns)
-}
-
-// eraseIn returns the codes that erase the lines drawn before. A terminal that has become
-// narrower has wrapped them.
-func (d *Display) eraseIn(columns int) []byte {
-	n := 0
-	for _, w := range d.drawn {
-		n += max(1, (w+columns-1)/columns)
-	}
-	if n == 0 {
-		return nil
-	}
-	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
-}
-
-// shown is a line on the screen.
-type shown struct{ text, color string }
-
-// screen returns the lines to redraw. In small windows the line of the whole goes before the
-// note, and both before jobs.
-func (d *Display) screen(now time.Time, columns, rows int) (lines []shown) {
 	totals := d.t.Totals(now, d.note != "")
 	if totals.Jobs == 0 && d.note == "" {
 		return nil
 	}
 	rows = max(1, rows) - 1
 	if d.note != "" && rows > 0 {
-		lines = append(lines, shown{text.Clip(d.note, columns), yellow})
+		lines = append(lines, cli.ScreenLine{Text: text.Clip(d.note, columns), Color: cli.Yellow})
 		rows--
 	}
 	g := gridOf(columns)
-	lines = append(lines, shown{g.line(wholeCells(totals)), ""})
+	lines = append(lines, g.line(wholeCells(totals)))
 	return slices.Concat(jobLines(d.running(now), g, rows), lines)
 }
 
@@ -89,7 +44,7 @@ func (d *Display) running(now time.Time) []tally.Job {
 }
 
 // jobLines returns a line per job. If they exceed rows, the last one counts the rest.
-func jobLines(all []tally.Job, g grid, rows int) (lines []shown) {
+func jobLines(all []tally.Job, g grid, rows int) (lines []cli.ScreenLine) {
 	more := 0
 	if len(all) > rows {
 		more = len(all) - max(0, rows-1)
@@ -99,16 +54,18 @@ func jobLines(all []tally.Job, g grid, rows int) (lines []shown) {
 		lines = append(lines, jobLine(j, g))
 	}
 	if more > 0 && rows > 0 {
-		lines = append(lines, shown{text.Cut(fmt.Sprintf("and %d more", more), g.columns), ""})
+		rest := text.Cut(fmt.Sprintf("and %d more", more), g.columns)
+		lines = append(lines, cli.ScreenLine{Text: rest})
 	}
 	return lines
 }
 
-func jobLine(j tally.Job, g grid) shown {
+func jobLine(j tally.Job, g grid) cli.ScreenLine {
 	if n := j.Note(); n != "" {
-		return shown{text.Clip(text.Pad(name(j), g.name)+"  "+n, g.columns), yellow}
+		line := text.Clip(text.Pad(name(j), g.name)+"  "+n, g.columns)
+		return cli.ScreenLine{Text: line, Color: cli.Yellow}
 	}
-	return shown{g.line(jobCells(j)), ""}
+	return g.line(jobCells(j))
 }
 
 // cells are the cells of a line.
@@ -218,7 +175,7 @@ func gridOf(columns int) grid {
 	return g
 }
 
-func (g grid) line(c cells) string {
+func (g grid) line(c cells) cli.ScreenLine {
 	var b strings.Builder
 	b.WriteString(text.Pad(fitting(g.name, c.names), g.name))
 	add := func(width int, s string) {
@@ -236,7 +193,7 @@ func (g grid) line(c cells) string {
 	if g.work {
 		b.WriteString("  " + text.Cut(fitting(workWidth, c.work), workWidth))
 	}
-	return strings.TrimRight(text.Cut(b.String(), g.columns), " ")
+	return cli.ScreenLine{Text: strings.TrimRight(text.Cut(b.String(), g.columns), " ")}
 }
 
 func (c cells) drawBar(width int) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/tally"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
 
@@ -21,14 +24,17 @@ type clock struct{ now time.Time }
 
 func (c *clock) at(seconds float64) { c.now = begin.Add(time.Duration(seconds * float64(time.Second))) }
 
+// testScreen returns a screen that shows nothing until it is flushed.
+func testScreen(w io.Writer, mode string) *cli.Screen {
+	c := cli.NewScreen(cli.Stdio{Err: w}, cli.ScreenOptions{Progress: mode, Patient: true})
+	c.Mode = mode
+	return c
+}
+
 // testDisplay returns a display that the test draws.
-func testDisplay(o Options) (*Display, *clock, *bytes.Buffer) {
+func testDisplay(mode string) (*Display, *clock, *bytes.Buffer) {
 	c, b := &clock{begin}, new(bytes.Buffer)
-	o.Now = func() time.Time { return c.now }
-	if o.Env == nil {
-		o.Env = func(string) string { return "1" }
-	}
-	return newDisplay(b, o), c, b
+	return newDisplay(testScreen(b, mode), Options{Now: func() time.Time { return c.now }}), c, b
 }
 
 func job(title string, state queue.State, tasks, finished int, active ...queue.Active) queue.Status {
@@ -75,13 +81,12 @@ func night(d *Display, c *clock) {
 		d.Update(job("\x1b[2J日本語のテープ.mkv", queue.Running, 1, 0, task("plan", 0, 0, 0)))
 		d.Update(job("away.mkv", queue.Running, 2, 1, waiting("the mount /tapes is away")))
 	}
-	d.take()
 }
 
-func lines(all []shown) string {
+func joined(all []cli.ScreenLine) string {
 	var b strings.Builder
 	for _, l := range all {
-		b.WriteString(l.text + "\n")
+		b.WriteString(l.Text + "\n")
 	}
 	return b.String()
 }
@@ -117,10 +122,11 @@ paused: 1.2 GB free on /x, 2 GB wanted
 1/8 jobs, 1 failed                  [######--------------------]   24%                 50.0 fps  2000 frames
 `,
 	} {
-		d, c, _ := testDisplay(Options{Mode: Bar, Weigh: func(queue.Job) int64 { return 1e9 }})
+		d, c, _ := testDisplay("bar")
+		d.t = tally.New(tally.Options{Weigh: func(queue.Job) int64 { return 1e9 }})
 		night(d, c)
 		d.Note("paused: 1.2 GB free on /x, 2 GB wanted")
-		if got := lines(d.screen(c.now, width-1, 23)); got != want {
+		if got := joined(d.lines(width-1, 23)); got != want {
 			t.Errorf("width %d: got\n%s\nwant\n%s", width, got, want)
 		}
 	}
@@ -128,29 +134,29 @@ paused: 1.2 GB free on /x, 2 GB wanted
 
 // The lines fit any size, and the whole is shown if there is a row.
 func TestBarFits(t *testing.T) {
-	d, c, _ := testDisplay(Options{Mode: Bar})
+	d, c, _ := testDisplay("bar")
 	night(d, c)
 	d.Note("paused")
 	for width := range 130 {
 		for rows := range 10 {
-			all := d.screen(c.now, width, rows)
+			all := d.lines(width, rows)
 			for _, l := range all {
-				if text.Columns(l.text) > width {
-					t.Errorf("width %d: %q", width, l.text)
+				if text.Columns(l.Text) > width {
+					t.Errorf("width %d: %q", width, l.Text)
 				}
 			}
-			if len(all) > max(1, rows) || len(all) == 0 || width >= 20 && !strings.HasPrefix(all[len(all)-1].text, "1/8") {
-				t.Errorf("%d columns, %d rows:\n%s", width, rows, lines(all))
+			if len(all) > max(1, rows) || len(all) == 0 || width >= 20 && !strings.HasPrefix(all[len(all)-1].Text, "1/8") {
+				t.Errorf("%d columns, %d rows:\n%s", width, rows, joined(all))
 			}
 		}
 	}
 }
 
 func TestMoreJobsThanRows(t *testing.T) {
-	d, c, _ := testDisplay(Options{Mode: Bar})
+	d, c, _ := testDisplay("bar")
 	night(d, c)
 	want := "tape01.mkv            40%     1:00 left\nand 3 more\n1/8 jobs, 1 failed    24%     7:33 left\n"
-	if got := lines(d.screen(c.now, 39, 3)); got != want {
+	if got := joined(d.lines(39, 3)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -183,21 +189,22 @@ func terminal(s string) []string {
 
 func TestBarStream(t *testing.T) {
 	width := 60
-	d, c, b := testDisplay(Options{Mode: Bar, Size: func() (int, int) { return width, 24 }})
-	d.redraw()
+	d, c, b := testDisplay("bar")
+	d.Size = func() (int, int) { return width, 24 }
+	d.Flush()
 	if b.String() != "" {
 		t.Errorf("%q for nothing", b)
 	}
 	d.Update(job("a.mkv", queue.Running, 2, 1, task("whole", 0, 100, 0)))
 	d.Update(job("b.mkv", queue.Queued, 1, 0))
-	d.redraw()
+	d.Flush()
 	c.at(1)
 	d.Warn("mind\nthe gap")
 	d.Warn("mind\nthe gap")
 	again := job("b.mkv", queue.Running, 1, 0, task("plan", 0, 0, 0))
 	again.Retried = 2
 	d.Update(again)
-	d.redraw()
+	d.Flush()
 	rows := terminal(b.String())
 	want := []string{`vidfilter: warning: mind\u000athe gap`, "vidfilter: tried again: b.mkv (2 times so far)", "a.mkv", "b.mkv", "0/2 jobs", ""}
 	for i := range want {
@@ -209,9 +216,9 @@ func TestBarStream(t *testing.T) {
 	failed := job("b.mkv", queue.Failed, 1, 0)
 	failed.Retried, failed.Reason = 2, "no video\x1b[2J in it"
 	d.Update(failed)
-	d.redraw()
+	d.Flush()
 	c.at(50)
-	d.finish()
+	d.Close()
 	rows = terminal(b.String())
 	text := strings.Join(rows[2:], "\n")
 	if text != "vidfilter: done: a.mkv, 100 frames in 0:50 (2.0 fps)\nvidfilter: failed: b.mkv: no video\\u001b[2J in it\n"+
@@ -223,40 +230,37 @@ func TestBarStream(t *testing.T) {
 // A terminal that has become narrower has wrapped the lines, so there are more to erase.
 func TestNarrower(t *testing.T) {
 	width := 100
-	d, _, b := testDisplay(Options{Mode: Bar, Size: func() (int, int) { return width, 24 }})
+	d, _, b := testDisplay("bar")
+	d.Size = func() (int, int) { return width, 24 }
 	d.Update(job("a.mkv", queue.Running, 2, 1, task("whole", 0, 100, 0)))
-	d.redraw()
+	d.Flush()
 	n := 0
-	for _, w := range d.drawn {
-		n += (w + 29) / 30
+	for _, l := range d.lines(width-1, 23) {
+		n += (text.Columns(l.Text) + 29) / 30
 	}
 	b.Reset()
 	width = 30
-	d.redraw()
+	d.Flush()
 	if want := fmt.Sprintf("\r\x1b[%dA\x1b[J", n); n <= 2 || !strings.HasPrefix(b.String(), want) {
 		t.Errorf("got %q, want %q", b, want)
 	}
 }
 
 func TestColor(t *testing.T) {
-	for env, want := range map[string]bool{"": true, "1": false} {
-		d, _, b := testDisplay(Options{Mode: Bar, Env: func(name string) string {
-			if name != "NO_COLOR" {
-				t.Error(name)
-			}
-			return env
-		}})
+	for _, want := range []bool{true, false} {
+		d, _, b := testDisplay("bar")
+		d.Colors = want
 		d.Update(job("a.mkv", queue.Done, 2, 2))
 		d.Update(job("b.mkv", queue.Running, 2, 1, waiting("away")))
-		d.redraw()
+		d.Flush()
 		if got := strings.Contains(b.String(), "\x1b[32mdone\x1b[0m: a.mkv") && strings.Contains(b.String(), "\x1b[33mb.mkv"); got != want {
-			t.Errorf("NO_COLOR=%q: %q", env, b)
+			t.Errorf("colours %v: %q", want, b)
 		}
 	}
 }
 
 func TestPlain(t *testing.T) {
-	d, c, b := testDisplay(Options{Mode: Plain})
+	d, c, b := testDisplay("plain")
 	old := job("old.mkv", queue.Done, 2, 2)
 	old.Ended = begin.Add(-time.Second)
 	d.Update(old)
@@ -275,11 +279,11 @@ func TestPlain(t *testing.T) {
 			d.Note("")
 		case 25:
 			d.Update(job("a.mkv", queue.Done, 2, 2))
-			d.Notice("watching %s", "/in")
+			d.Info("watching /in")
 		}
 		d.tick()
 	}
-	d.finish()
+	d.Close()
 	want := `vidfilter: started: a.mkv
 vidfilter: waiting: a.mkv: no room on the device
 vidfilter: resumed: a.mkv
@@ -298,16 +302,16 @@ vidfilter: 2 of 2 jobs done, 1000 frames in 0:35 (28.6 fps)
 }
 
 func TestJSON(t *testing.T) {
-	d, c, b := testDisplay(Options{Mode: JSON})
+	d, c, b := testDisplay("json")
 	d.Update(job("a\n.mkv", queue.Running, 2, 1, task("whole", 5, 100, 1)))
 	d.Update(job("a\n.mkv", queue.Running, 2, 1, task("whole", 5, 100, 1))) // no change
 	c.at(1)
 	d.tick()
 	d.Note("paused: no room")
 	d.Warn("careful")
-	d.Notice("hello")
+	d.Info("hello")
 	d.Update(job("a\n.mkv", queue.Done, 2, 2))
-	d.finish()
+	d.Close()
 	var types []string
 	var last map[string]any
 	for line := range strings.Lines(b.String()) {
@@ -332,35 +336,27 @@ func TestJSON(t *testing.T) {
 }
 
 func TestNone(t *testing.T) {
-	for _, c := range []struct {
-		o    Options
-		want string
-	}{
-		{Options{Mode: None}, "vidfilter: warning: w\nvidfilter: n\n"},
-		{Options{Mode: None, Quiet: true}, ""},
-		{Options{Mode: Bar, Quiet: true}, ""},
-		{Options{Mode: Plain, Quiet: true}, ""},
-	} {
-		d, _, b := testDisplay(c.o)
-		d.Update(job("a", queue.Failed, 1, 0))
-		d.Warn("w")
-		d.Notice("n")
-		d.Note("paused")
-		d.tick()
-		d.finish()
-		if b.String() != c.want {
-			t.Errorf("%+v: %q", c.o, b)
-		}
+	d, _, b := testDisplay("none")
+	d.Update(job("a", queue.Failed, 1, 0))
+	d.Warn("w")
+	d.Info("n")
+	d.Note("paused")
+	d.tick()
+	d.Close()
+	if want := "vidfilter: warning: w\nvidfilter: n\n"; b.String() != want {
+		t.Errorf("%q", b)
 	}
 }
 
 // The display draws by itself in every mode, and leaves no goroutine behind: synctest would
 // notice.
 func TestRuns(t *testing.T) {
-	for mode, want := range map[Mode]string{Bar: "\x1b[3A", Plain: "0%, 0 of 1 job done, 1 running", JSON: `"type":"batch"`, None: ""} {
+	for mode, want := range map[string]string{
+		"bar": "\x1b[3A", "plain": "0%, 0 of 1 job done, 1 running", "json": `"type":"batch"`, "none": "",
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			var b bytes.Buffer
-			d := New(&b, Options{Mode: mode, Env: func(string) string { return "" }})
+			d := New(testScreen(&b, mode), Options{})
 			var all sync.WaitGroup
 			for i := range 4 {
 				all.Go(func() {
@@ -387,24 +383,25 @@ func TestRuns(t *testing.T) {
 }
 
 // stopped is a terminal that accepts nothing until it is freed.
-type stopped struct{ free chan struct{} }
+type stopped struct {
+	bytes.Buffer
+	free chan struct{}
+}
 
-func (s stopped) Write(p []byte) (int, error) { <-s.free; return len(p), nil }
+func (s *stopped) Write(p []byte) (int, error) { <-s.free; return s.Buffer.Write(p) }
 
 // Updates do not wait for the terminal, and the backlog does not grow with every frame.
 func TestStoppedTerminal(t *testing.T) {
-	w := stopped{make(chan struct{})}
-	d := New(w, Options{Mode: JSON})
+	w := &stopped{free: make(chan struct{})}
+	d := New(testScreen(w, "json"), Options{})
 	for n := range int64(3 * maxBacklog) {
 		d.Update(job("a.mkv", queue.Running, 2, 1, task("whole", n, 0, 1)))
 	}
 	d.Update(job("a.mkv", queue.Done, 2, 2))
-	d.mu.Lock()
-	n, last := d.backlog, string(d.pending[len(d.pending)-2000:])
-	d.mu.Unlock()
-	if n > maxBacklog+2 || !strings.Contains(last, `"state":"done"`) {
-		t.Errorf("%d lines wait, the last are %q", n, last)
-	}
+	n := d.Backlog()
 	close(w.free)
 	d.Close()
+	if n > maxBacklog+2 || !strings.Contains(w.String(), `"state":"done"`) {
+		t.Errorf("%d lines wait, and the end is %q", n, w.String()[max(0, w.Len()-2000):])
+	}
 }

@@ -7,33 +7,21 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
 
 // plainInterval is the time between two lines of the whole in mode Plain.
 const plainInterval = 10 * time.Second
 
-const (
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-func (d *Display) paint(code, s string) string {
-	if !d.color || code == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
 // events returns a line for each event of a job. On a terminal, the job's own line shows that it
 // runs or waits.
 func (d *Display) events(before, after tally.Job) (lines []string) {
 	title := name(after)
 	if after.Retried > before.Retried {
-		lines = append(lines, d.paint(yellow, "tried again")+": "+title+tries(after))
+		lines = append(lines, d.Paint(cli.Yellow, "tried again")+": "+title+" ("+times(after.Retried)+" so far)")
 	}
-	if d.o.Mode == Plain {
+	if d.Mode == "plain" {
 		lines = append(lines, runs(before, after)...)
 	}
 	if after.State == before.State {
@@ -41,11 +29,11 @@ func (d *Display) events(before, after tally.Job) (lines []string) {
 	}
 	switch after.State {
 	case queue.Done:
-		return append(lines, d.paint(green, "done")+": "+title+result(after))
+		return append(lines, d.Paint(cli.Green, "done")+": "+title+result(after))
 	case queue.Failed:
-		return append(lines, d.paint(red, "failed")+": "+title+reason(after))
+		return append(lines, d.Paint(cli.Red, "failed")+": "+title+reason(after))
 	case queue.Cancelled:
-		return append(lines, d.paint(yellow, "cancelled")+": "+title+reason(after))
+		return append(lines, d.Paint(cli.Yellow, "cancelled")+": "+title+reason(after))
 	}
 	return lines
 }
@@ -68,10 +56,6 @@ func runs(before, after tally.Job) []string {
 
 func name(j tally.Job) string {
 	return text.OneLine(j.Name())
-}
-
-func tries(j tally.Job) string {
-	return fmt.Sprintf(" (%s so far)", times(j.Retried))
 }
 
 func times(n int) string {

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"encoding/json"
 	"reflect"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 	"vidfilter/batch/tally"
 )
 
-// Objects of mode JSON, one per line; the last one is a done. Names are stable.
+// Objects of mode json, one per line; the last one is a done. Names are stable.
 //
 // 	{"type":"job","job":{"id":...,"state":"running","part":0.41,...}}   a change; see tally.Job
 // 	{"type":"batch","time":...,"elapsed":12.5,"note":"","totals":{"jobs":40,"done":3,...}}
@@ -17,11 +16,6 @@ import (
 // 	{"type":"note","message":"paused: ..."}   the work is held up; "" when it resumes
 // 	{"type":"info"|"warning","message":"..."}
 // 	{"type":"done",...as batch...,"warnings":[...]}
-
-type jsonMessage struct {
-	Type    string `json:"type"` // info, warning, note
-	Message string `json:"message"`
-}
 
 type jsonJob struct {
 	Type string    `json:"type"` // job
@@ -46,28 +40,15 @@ const maxBacklog = 4096
 
 // jobObject writes a changed job; d.mu is held.
 func (d *Display) jobObject(before, after tally.Job) {
-	if reflect.DeepEqual(before, after) || d.backlog > maxBacklog && before.State == after.State && before.Retried == after.Retried {
+	if reflect.DeepEqual(before, after) || d.Backlog() > maxBacklog && before.State == after.State && before.Retried == after.Retried {
 		return
 	}
 	if before.State == queue.State("") && after.State.Ended() && after.Ended != nil && after.Ended.Before(d.start) {
 		return // of an earlier run: counted in the totals
 	}
-	d.object(jsonJob{"job", after})
+	d.Object(jsonJob{"job", after})
 }
 
 func (d *Display) batchObject(kind string, t tally.Totals, now time.Time) jsonBatch {
 	return jsonBatch{kind, now, now.Sub(d.start).Round(time.Millisecond).Seconds(), d.note, t}
-}
-
-func (d *Display) doneObject(t tally.Totals, now time.Time) jsonDone {
-	return jsonDone{d.batchObject("done", t, now), append([]string{}, d.warnings...)}
-}
-
-// object writes an object; d.mu is held.
-func (d *Display) object(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		b, _ = json.Marshal(jsonMessage{"error", err.Error()})
-	}
-	d.line(string(b))
 }

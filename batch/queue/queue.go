@@ -158,9 +158,10 @@ func Backlogs(all []WorkerStatus) (sum Backlog) {
 // WorkerStatus is a worker that is alive.
 type WorkerStatus struct {
 	Worker
-	Since, Seen time.Time
-	Busy        int // slots
-	Backlog     Backlog
+	Since   time.Time
+	Seen    time.Time `json:"-"` // for the last time
+	Busy    int       // slots
+	Backlog Backlog
 }
 
 // Engine is the queue. Its methods may be called from any goroutine.

@@ -24,21 +24,15 @@ const (
 	sendTimeout = 10 * time.Second       // for a reader to take an event
 )
 
-type startEvent struct {
-	Shown int `json:"shown"`
-}
-
-type jobsEvent struct {
-	Jobs []tally.Job `json:"jobs"`
-}
-
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
 		w.Header().Set("Retry-After", "10")
 		site.Refuse(w, http.StatusServiceUnavailable, "too many readers: try again later, or reload the page now and then")
 		return
 	}
-	defer s.exit()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
@@ -48,30 +42,14 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	s.follow(r, st)
 }
 
-func (s *server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.streams >= maxStreams {
-		return false
-	}
-	s.streams++
-	return true
-}
-
-func (s *server) exit() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams--
-}
-
 // follow sends changes until the reader or the server has gone. A slow reader misses states in
 // between and delays nobody.
 func (s *server) follow(r *http.Request, st *stream) {
 	jobs, version, changed := s.first()
-	st.send("start", startEvent{defaultLimit})
+	st.send("start", map[string]int{"shown": defaultLimit})
 	for st.err == nil {
 		if len(jobs) > 0 {
-			st.send("jobs", jobsEvent{jobs})
+			st.send("jobs", map[string][]tally.Job{"jobs": jobs})
 		}
 		st.send("whole", s.whole())
 		st.flush()

@@ -17,7 +17,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site.Harden(w.Header(), policy)
-		if !s.hostAllowed(r) {
+		// DNS rebinding would let another site's page read this one
+		if !site.Known(r, s.o.Hosts) {
 			site.Refuse(w, http.StatusForbidden, "this page has another name: use that, or add this one with --status-host")
 			return
 		}
@@ -25,9 +26,6 @@ func (s *server) guard(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// hostAllowed refuses foreign names: DNS rebinding would let another site's page read this one.
-func (s *server) hostAllowed(r *http.Request) bool { return site.Known(r, s.o.Hosts) }
 
 // knowsToken reports, in constant time, whether a request carries the token.
 func (s *server) knowsToken(r *http.Request) bool {

@@ -48,14 +48,10 @@ func (s *server) routes() http.Handler {
 }
 
 func file(name, kind string) http.HandlerFunc {
-	b, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // embedded above
-	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Cache-Control", "no-cache")
-		w.Write(b)
+		http.ServeFileFS(w, r, files, name)
 	}
 }
 

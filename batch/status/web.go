@@ -38,11 +38,8 @@ type Options struct {
 	Health   func() error          // why the queue accepts nothing; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
-	Weigh  func(queue.Job) int64    // see tally.Options
-	Frames func(queue.Status) int64 // see tally.Options
-	Bytes  func(queue.Status) int64 // see tally.Options
-
-	Now func() time.Time // nil is time.Now; must not go back
+	Sums tally.Options
+	Now  func() time.Time // nil is time.Now; must not go back
 }
 
 // server keeps a copy of the jobs, so that requests cost the queue nothing.
@@ -56,7 +53,7 @@ type server struct {
 	changed chan struct{} // closed at the next change
 	live    bool          // all existing jobs have been seen
 	down    error         // why the queue is away
-	streams int
+	streams chan struct{} // a place for each reader of events
 
 	workersMu sync.Mutex
 	workers   []Worker
@@ -72,8 +69,10 @@ func Handler(engine queue.Engine, o Options) (http.Handler, func()) {
 		o.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{engine: engine, o: o, ctx: ctx, changed: make(chan struct{}),
-		t: tally.New(tally.Options{Weigh: o.Weigh, Frames: o.Frames, Bytes: o.Bytes})}
+	s := &server{
+		engine: engine, o: o, ctx: ctx, changed: make(chan struct{}), t: tally.New(o.Sums),
+		streams: make(chan struct{}, maxStreams),
+	}
 	var watching sync.WaitGroup
 	watching.Go(s.watch)
 	return s.guard(s.routes()), func() { cancel(); watching.Wait() }

@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/site"
 )
 
@@ -55,9 +56,7 @@ func wellFormed(t *testing.T, body string) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		switch e := token.(type) {
 		case xml.StartElement:
 			if !slices.Contains([]string{"meta", "link", "input"}, e.Name.Local) {
@@ -267,9 +266,7 @@ func TestTrouble(t *testing.T) {
 func serve(t *testing.T, h http.Handler) *host {
 	ctx, cancel := context.WithCancel(context.Background())
 	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		cancel()
 		if err := wait(); err != nil {
@@ -357,7 +354,7 @@ func TestEvents(t *testing.T) {
 	if e, data := nextEvent(t, r); e != "start" || string(data) != `{"shown":500}` {
 		t.Fatal(e, string(data))
 	}
-	var jobs jobsEvent
+	var jobs struct{ Jobs []tally.Job }
 	e, data := nextEvent(t, r)
 	if err := json.Unmarshal(data, &jobs); err != nil || e != "jobs" || len(jobs.Jobs) != 4 || jobs.Jobs[0].ID != "runs" || jobs.Jobs[1].Title != evil {
 		t.Fatal(e, err, string(data))
@@ -376,7 +373,7 @@ func TestEvents(t *testing.T) {
 		if e, data = nextEvent(t, r); e != "jobs" {
 			continue
 		}
-		jobs = jobsEvent{}
+		jobs.Jobs = nil
 		if err := json.Unmarshal(data, &jobs); err != nil || len(jobs.Jobs) != 1 {
 			t.Fatal(err, string(data))
 		}
@@ -420,9 +417,7 @@ func TestServe(t *testing.T) {
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if _, _, err := site.Serve(ctx, addr.String(), h, nil); err == nil || !strings.Contains(err.Error(), addr.String()) {
 		t.Errorf("a second one: %v", err)
 	}

@@ -97,6 +97,10 @@ func (t *Tally) Jobs(now time.Time, keep func(queue.Status) bool) []Job {
 		}
 	}
 	slices.SortStableFunc(all, compare)
+	return views(all, now)
+}
+
+func views(all []*job, now time.Time) []Job {
 	views := make([]Job, len(all))
 	for i, j := range all {
 		views[i] = j.view(now)
@@ -114,11 +118,7 @@ func (t *Tally) Since(version uint64, now time.Time) ([]Job, uint64) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.version, b.version) })
-	views := make([]Job, len(all))
-	for i, j := range all {
-		views[i] = j.view(now)
-	}
-	return views, t.version
+	return views(all, now), t.version
 }
 
 // rank orders the states for display.

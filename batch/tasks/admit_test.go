@@ -18,8 +18,8 @@ import (
 // honest is a job as a batch submits it, in a shared folder.
 func honest(shared string) (queue.Job, Spec) {
 	s := Spec{
-		Item: batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
-		Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared,
+		Item:     batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
+		Settings: Settings{Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared},
 	}
 	s.Record = batch.Record{Output: s.Item.Output, Source: s.Item.Source, State: batch.RecordRunning, Version: "one"}
 	return queue.Job{ID: "a-0123", Site: "here-one"}, s
@@ -39,9 +39,7 @@ func sharing(shared, work string) *Runner {
 func described(t *testing.T, j queue.Job, s Spec) queue.Job {
 	t.Helper()
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j.Spec = b
 	return j
 }
@@ -56,14 +54,10 @@ func named(name string) queue.Task {
 func TestAdmit(t *testing.T) {
 	shared, elsewhere, work := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{shared + "/in", shared + "/out", elsewhere + "/b"} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(dir, 0o777))
 	}
 	for link, to := range map[string]string{"in/leaves.mkv": "/etc/hostname", "outer": elsewhere, "out/leaves": elsewhere} {
-		if err := os.Symlink(to, filepath.Join(shared, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, filepath.Join(shared, link)))
 	}
 	for name, c := range map[string]struct {
 		change func(j *queue.Job, s *Spec)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/wake"
 )
 
 // Program runs vidfilter in a process for each task, so that a crash on one file harms no other
@@ -87,20 +89,11 @@ func (p Program) watch(ctx context.Context, count func() int64, stop context.Can
 	if p.Stall <= 0 {
 		return func() {}
 	}
-	quit := make(chan struct{})
+	ctx, quit := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		tick := time.NewTicker(p.Stall / 20)
-		defer tick.Stop()
 		was, since := int64(-1), time.Now()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		for range wake.Every(ctx, p.Stall/20) {
 			if n := count(); n != was || p.Gate.Closed() {
 				was, since = n, time.Now()
 			} else if time.Since(since) >= p.Stall {
@@ -109,7 +102,7 @@ func (p Program) watch(ctx context.Context, count func() int64, stop context.Can
 			}
 		}
 	})
-	return func() { close(quit); watching.Wait() }
+	return func() { quit(); watching.Wait() }
 }
 
 // Output runs the program and returns its stdout. Reading counts as progress.
@@ -129,7 +122,7 @@ func bytesRead(pid int) (n int64) {
 func (p Program) start(ctx context.Context, args []string, seen func([]byte), count func(pid int) int64) ([]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	cmd := exec.CommandContext(ctx, p.Path, append(append([]string{}, p.Args...), args...)...)
+	cmd := exec.CommandContext(ctx, p.Path, slices.Concat(p.Args, args)...)
 	cmd.Env = p.Env
 	// A child must not outlive us, since nobody would check its output. SIGKILL is safe: its files
 	// have names of their own.

@@ -198,9 +198,7 @@ func TestParentDies(t *testing.T) {
 	sign := filepath.Join(t.TempDir(), "sign")
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "VIDFILTER_PLAY=parent", "VIDFILTER_SIGN="+sign)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	wait(t, func() bool { _, err := os.Stat(sign); return err == nil })
 	child := children(t, cmd.Process.Pid)
 	if len(child) != 1 {
@@ -217,9 +215,7 @@ func TestParentDies(t *testing.T) {
 func children(t *testing.T, pid int) []string {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []string
 	for _, name := range tasks {
 		b, _ := os.ReadFile(name)

@@ -8,29 +8,21 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Codes of failures for which a Session starts the job over.
-const (
-	codeSourceChanged = "source_changed"
-	codePartGone      = "part_gone"
-	codeNotInParts    = "not_in_parts" // must be filtered whole
-	codeUnknownTask   = "unknown_task" // submitted by another version
-)
-
-var codes = []struct {
-	err  error
-	code string
-}{
-	{batch.ErrSourceChanged, codeSourceChanged},
-	{ErrGone, codePartGone},
-	{ErrParts, codeNotInParts},
-	{ErrUnknownTask, codeUnknownTask},
+// codes of failures for which a Session starts the job over.
+var codes = map[string]error{
+	"source_changed": batch.ErrSourceChanged,
+	"part_gone":      ErrGone,
+	codeNotInParts:   ErrParts,
+	"unknown_task":   ErrUnknownTask, // submitted by another version
 }
+
+const codeNotInParts = "not_in_parts" // must be filtered whole
 
 // withCode adds the code of an error, if it has one.
 func withCode(err error) error {
-	for _, c := range codes {
-		if errors.Is(err, c.err) {
-			return queue.Coded(c.code, err)
+	for code, of := range codes {
+		if errors.Is(err, of) {
+			return queue.Coded(code, err)
 		}
 	}
 	return err
@@ -38,12 +30,7 @@ func withCode(err error) error {
 
 // mayRenew reports whether a failed job should be started over.
 func mayRenew(f queue.Failure) bool {
-	for _, c := range codes {
-		if f.Code == c.code {
-			return true
-		}
-	}
-	return false
+	return codes[f.Code] != nil
 }
 
 // ownReason returns the reason of a job's end without the parts that its row shows anyway: the

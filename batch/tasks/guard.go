@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 var notePaused = queue.Progress{Note: "waiting for disk space"}
@@ -13,19 +14,12 @@ var notePaused = queue.Progress{Note: "waiting for disk space"}
 // room every interval and passes its text, the reason for people, to note; the text is "" when
 // work resumes.
 func (g *Gate) Guard(ctx context.Context, interval time.Duration, room func() (string, bool), note func(string)) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	defer g.Set(false)
-	for {
+	for range wake.Soon(ctx, interval) {
 		why, enough := room()
 		if g.Closed() == enough {
 			g.Set(!enough)
 			note(why)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }

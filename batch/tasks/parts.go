@@ -54,18 +54,11 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 }
 
 // streamOptions returns the options that choose the video stream.
-func streamOptions(args []string) (some []string) {
-	for i, a := range args {
-		name, _, joined := strings.Cut(a, "=")
-		if name != "--map" && name != "--input-format" && name != "--max-pixels" {
-			continue
-		}
-		some = append(some, a)
-		if !joined && i+1 < len(args) {
-			some = append(some, args[i+1])
-		}
-	}
-	return some
+func streamOptions(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		name, _, _ := strings.Cut(a, "=")
+		return name != "--map" && name != "--input-format" && name != "--max-pixels"
+	})
 }
 
 // threads fixes the number of encoder threads, which the result depends on, unless the user has.
@@ -248,9 +241,6 @@ func (k *task) get(ctx context.Context, name, file string) error {
 func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
-	}
-	if err := k.source(); err != nil {
-		return queue.Outcome{}, err
 	}
 	parts, err := k.finished(ctx)
 	if err != nil {

@@ -25,15 +25,21 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/durable"
 )
 
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
 type Spec struct {
-	Item    batch.Item   `json:"item"`
-	Root    string       `json:"root"`             // of the outputs
-	Record  batch.Record `json:"record"`           // as of the submission
-	Segment float64      `json:"segment"`          // least seconds of a part; 0 for no parts
-	Remote  bool         `json:"remote,omitempty"` // for workers that do not reach the source
+	Settings
+	Item   batch.Item   `json:"item"`
+	Record batch.Record `json:"record"` // as of the submission
+}
+
+// Settings are those of all jobs of a Session.
+type Settings struct {
+	Root    string  `json:"root"`             // of the outputs, absolute
+	Segment float64 `json:"segment"`          // least seconds of a part; 0 for no parts
+	Remote  bool    `json:"remote,omitempty"` // for workers that do not reach the source
 	// the folder that all workers see, by the submitter's path
 	Shared    string `json:"shared,omitempty"`
 	Overwrite bool   `json:"overwrite,omitempty"`
@@ -82,13 +88,12 @@ func PartVersion(w queue.Worker) string {
 	return ""
 }
 
-// VersionOf returns the version that must do a job, or "" if the job is not ours.
-func VersionOf(j queue.Job) string {
-	var s Spec
+// SpecOf returns the Spec of a job; it is zero if the job is not ours.
+func SpecOf(j queue.Job) (s Spec) {
 	if json.Unmarshal(j.Spec, &s) != nil {
-		return ""
+		return Spec{}
 	}
-	return s.Record.Version
+	return s
 }
 
 // Runner does tasks; Handle is a queue.Handler. Several slots may share a Runner.
@@ -236,8 +241,9 @@ func workOf(root string) string { return filepath.Join(root, batch.StateDir, "wo
 // removes everything of jobs that no Session with this root and site can continue, for example
 // after the folder was moved. Nobody may be working there.
 func Tidy(root, site string) error {
-	left, err := filepath.Glob(filepath.Join(literal(workOf(root)), "*", "*.[0-9]*-*"))
+	left, err := fs.Glob(os.DirFS(workOf(root)), "*/*.[0-9]*-*")
 	for _, name := range left {
+		name = filepath.Join(workOf(root), name)
 		if i, e := os.Lstat(name); e == nil && i.IsDir() {
 			err = errors.Join(err, os.RemoveAll(name))
 		}
@@ -251,11 +257,6 @@ func Tidy(root, site string) error {
 		_ = os.Remove(name) // if empty
 	}
 	return err
-}
-
-// literal returns a pattern that matches only the name.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // temp returns a name in a folder of this attempt. Two workers at the same task have different
@@ -335,9 +336,6 @@ func (k *task) plan(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
 	}
-	if err := k.source(); err != nil {
-		return queue.Outcome{}, err
-	}
 	parts, err := k.parts(ctx)
 	if err != nil {
 		return queue.Outcome{}, err
@@ -375,9 +373,6 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	if out, ok, err := k.done(); ok || err != nil {
 		return out, err
 	}
-	if err := k.source(); err != nil {
-		return queue.Outcome{}, err
-	}
 	temp, err := k.temp("out" + filepath.Ext(k.spec.Item.Output))
 	if err != nil {
 		return queue.Outcome{}, err
@@ -386,7 +381,8 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	if done.Unverified && k.outputExists() {
+	_, gone := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
+	if done.Unverified && gone == nil {
 		return queue.Outcome{}, fmt.Errorf("%w: %s", errUnverified, done.Error)
 	}
 	return k.finish(temp, resultOf(done))
@@ -395,11 +391,6 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 // errUnverified is the error of an attempt whose output failed its check: it replaces no earlier
 // one.
 var errUnverified = errors.New("the existing output was not replaced")
-
-func (k *task) outputExists() bool {
-	_, err := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
-	return err == nil
-}
 
 func resultOf(d contract.Done) Result {
 	return Result{
@@ -433,11 +424,14 @@ func ended(res Result) (queue.Outcome, error) {
 }
 
 // done completes the work of an attempt that was killed at the very end, and reports whether
-// there was any.
+// there was any. If there was none, it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	f, err := batch.Check(k.spec.Root, k.spec.Item, k.spec.Record.Version)
-	if err != nil || f.Digest != k.spec.Record.Digest || f.Record == nil {
+	if err != nil {
 		return out, false, err
+	}
+	if f.Digest != k.spec.Record.Digest || f.Record == nil {
+		return out, false, k.source()
 	}
 	rec := *f.Record
 	switch f.Verdict {
@@ -447,7 +441,7 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 		}
 	case batch.Done:
 	default:
-		return out, false, nil
+		return out, false, k.source()
 	}
 	k.discard()
 	out, err = ended(resultOfRecord(rec))
@@ -468,11 +462,6 @@ func resultOfRecord(r batch.Record) Result {
 // ErrParts is the error of a file that turns out not to be cuttable.
 var ErrParts = errors.New("the file cannot be filtered in parts")
 
-// inParts reports whether the task belongs to a file that is cut.
-func (k *task) inParts() bool {
-	return k.task.Kind != contract.TaskWhole && k.task.Kind != contract.TaskPlan
-}
-
 // ErrFull is the error of a task that found the disk full. The job waits.
 var ErrFull = errors.New("the disk is full")
 
@@ -481,7 +470,7 @@ const fullDiskDelay = 10 * time.Second
 
 // full returns ENOSPC if the work folder's disk is full.
 func (k *task) full() error {
-	free, _, err := batch.Space(k.base)
+	free, _, err := durable.Space(k.base)
 	if err == nil && free < 1<<20 {
 		return syscall.ENOSPC
 	}
@@ -506,7 +495,8 @@ func (k *task) judge(err error) error {
 	}
 	switch exit.Code {
 	case contract.ExitFailed:
-		if k.inParts() && k.task.Attempt > 1 {
+		inParts := k.task.Kind != contract.TaskWhole && k.task.Kind != contract.TaskPlan
+		if inParts && k.task.Attempt > 1 {
 			return queue.Permanent(fmt.Errorf("%w: %w", ErrParts, err))
 		}
 	case contract.ExitUsage:

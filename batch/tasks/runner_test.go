@@ -28,7 +28,7 @@ func TestFirst(t *testing.T) {
 		{60, []string{"--stats=true"}, "whole"},
 		{60, []string{"--compare", "side"}, "whole"},
 	} {
-		s := Spec{Item: batch.Item{Args: c.args}, Segment: c.segment}
+		s := Spec{Item: batch.Item{Args: c.args}, Settings: Settings{Segment: c.segment}}
 		if got := s.First("here"); got.Name != c.want || got.Kind != c.want || got.Site != "here" {
 			t.Errorf("%v %v: %+v, want %s", c.segment, c.args, got, c.want)
 		}
@@ -36,8 +36,8 @@ func TestFirst(t *testing.T) {
 }
 
 func TestChoice(t *testing.T) {
-	got := streamOptions([]string{"--radius=3", "--map=0:v:1", "--input-format", "mpegts", "--map", "0:a", "--crf=20", "--max-pixels=9"})
-	want := []string{"--map=0:v:1", "--input-format", "mpegts", "--map", "0:a", "--max-pixels=9"}
+	got := streamOptions([]string{"--radius=3", "--map=0:v:1", "--input-format=mpegts", "--map=0:a", "--crf=20", "--max-pixels=9"})
+	want := []string{"--map=0:v:1", "--input-format=mpegts", "--map=0:a", "--max-pixels=9"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -47,9 +47,7 @@ func TestChoice(t *testing.T) {
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
-	if err := os.WriteFile(there, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(there, nil, 0o666))
 	exit := func(code int) error { return &ExitError{Code: code, Reason: "why"} }
 	for _, c := range []struct {
 		name   string
@@ -75,7 +73,7 @@ func TestJudge(t *testing.T) {
 	} {
 		k := &task{
 			Runner: &Runner{}, task: queue.Task{Name: c.task, Kind: named(c.task).Kind, Attempt: c.again},
-			spec: Spec{Item: batch.Item{Source: c.source}, Root: dir},
+			spec: Spec{Item: batch.Item{Source: c.source}, Settings: Settings{Root: dir}},
 		}
 		err := k.judge(c.err)
 		got := "again"
@@ -95,7 +93,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeFullDisk(t *testing.T) {
 	g := new(Gate)
 	g.Set(true)
-	k := &task{Runner: &Runner{Program: Program{Gate: g}}, spec: Spec{Root: t.TempDir()}}
+	k := &task{Runner: &Runner{Program: Program{Gate: g}}, spec: Spec{Settings: Settings{Root: t.TempDir()}}}
 	if err := k.judge(&ExitError{Code: contract.ExitOutput, Reason: "why"}); !errors.As(err, new(*queue.Postponed)) {
 		t.Errorf("%v", err)
 	}
@@ -120,7 +118,7 @@ func TestDevices(t *testing.T) {
 
 func TestReach(t *testing.T) {
 	r := &Runner{Shared: "/mnt/here"}
-	s := Spec{Shared: "/srv/there"}
+	s := Spec{Settings: Settings{Shared: "/srv/there"}}
 	for path, want := range map[string]string{
 		"/srv/there/a/b.mkv": "/mnt/here/a/b.mkv", "/srv/there": "/mnt/here", "/srv/thereby/a": "/srv/thereby/a", "/else": "/else",
 	} {
@@ -145,7 +143,9 @@ func TestUnverifiedReplacesNothing(t *testing.T) {
 		print, err := batch.FingerprintOf(source)
 		must(t, err)
 		item := batch.Item{Source: source, Output: "out.mp4"}
-		spec, err := json.Marshal(Spec{Item: item, Root: dir, Overwrite: true, Record: batch.Record{Output: item.Output, SourceFile: print}})
+		spec, err := json.Marshal(Spec{
+			Item: item, Settings: Settings{Root: dir, Overwrite: true}, Record: batch.Record{Output: item.Output, SourceFile: print},
+		})
 		must(t, err)
 		job := queue.Job{ID: "x", Site: "here", Spec: spec}
 		r := &Runner{Program: player("unverified"), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}

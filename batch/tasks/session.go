@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,25 +35,20 @@ const (
 
 // Session submits the items of a batch, a few at a time, and follows them to their ends.
 type Session struct {
+	Settings
 	Engine      queue.Engine
-	Root        string // of the outputs, absolute
 	Site        string // workers that reach them
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
-	Segment     float64       // seconds
 	Joinable    []string      // encoders whose parts can be joined, the default one among them
-	Threads     int           // of a part's encoder
-	Remote      bool          // parts go through the queue's store
-	Shared      string        // folder that all workers see, or ""
-	Overwrite   bool
 	RetryFailed bool
 
 	Changed func(queue.Status) // called with every change; may be nil
 	// called with every finished item, also those of earlier runs; may be nil
 	Ended func(batch.Row)
-	Warn  func(string, ...any)
+	Log   *slog.Logger // nil: none
 
 	mu      sync.Mutex
 	open    map[string]*entry    // by job
@@ -82,6 +79,7 @@ func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch
 	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]queue.Status{}
 	s.changed = make(chan struct{}, 1)
 	s.mu.Unlock()
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancelCause(ctx)
 	err := s.run(ctx, next)
 	stop(nil)
@@ -183,7 +181,7 @@ func (s *Session) begin(ctx context.Context, item batch.Item) error {
 func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
-		s.Warn("%s: %v: will check again", item.Output, err)
+		s.Log.Warn(fmt.Sprintf("%s: %v: will check again", item.Output, err))
 		select {
 		case <-ctx.Done():
 			return
@@ -201,7 +199,7 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 // decide acts on the verdict of Check.
 func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, err error) error {
 	if f.Warning != nil {
-		s.Warn("%v", f.Warning)
+		s.Log.Warn(f.Warning.Error())
 	}
 	refused := func(reason string) error {
 		s.end(item, batch.Row{File: item.Source, Output: item.Output, Before: f.Source.Size, State: RowFailed, Reason: reason})
@@ -243,10 +241,7 @@ func (s *Session) joins(args []string) bool {
 // submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
-	about := Spec{
-		Item: e.item, Root: s.Root, Record: e.record, Segment: s.Segment, Remote: s.Remote, Shared: s.Shared, Overwrite: s.Overwrite,
-		Threads: s.Threads,
-	}
+	about := Spec{Settings: s.Settings, Item: e.item, Record: e.record}
 	if e.whole || !s.joins(e.item.Args) {
 		about.Segment = 0
 	}
@@ -288,7 +283,7 @@ func redo(known queue.Status, digest string) string {
 	if before, _, ok := strings.Cut(known.Job.Digest, redoMark); ok && before == digest && !known.State.Ended() {
 		return known.Job.Digest
 	}
-	anew := known.State == queue.Done || known.State == queue.Cancelled && remote(known.Job)
+	anew := known.State == queue.Done || known.State == queue.Cancelled && SpecOf(known.Job).Remote
 	if before, _, _ := strings.Cut(known.Job.Digest, redoMark); before == digest && anew {
 		return digest + redoMark + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
@@ -360,7 +355,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	if st.State == queue.Done {
 		var res Result
 		if err := json.Unmarshal(st.Result, &res); err != nil {
-			s.Warn("%s: %v", e.item.Output, err)
+			s.Log.Warn(e.item.Output, "error", err)
 		}
 		row.Frames, row.Seconds, row.After, row.FPS = res.Frames, res.Seconds, res.Size, res.rate()
 		if res.Damaged {
@@ -378,7 +373,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	}
 	e.record.Attempts = row.Attempts
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
-		s.Warn("%v", err)
+		s.Log.Warn(err.Error())
 	}
 	return row
 }
@@ -396,7 +391,7 @@ func Missing(root, output string) error {
 func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	e.again++
 	e.whole = e.whole || st.Failure.Code == codeNotInParts
-	s.Warn("%s: %s: starting over", e.item.Output, st.Explain())
+	s.Log.Warn(fmt.Sprintf("%s: %s: starting over", e.item.Output, st.Explain()))
 	err := settled(ctx, e.item.Source)
 	if err == nil {
 		e.found, err = batch.Check(s.Root, e.item, s.Version)
@@ -451,9 +446,4 @@ func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.R
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
 		State: state, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
 	}
-}
-
-func remote(j queue.Job) bool {
-	var s Spec
-	return json.Unmarshal(j.Spec, &s) == nil && s.Remote
 }

@@ -73,7 +73,7 @@ func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.C
 		items = items[1:]
 		return item, true
 	}
-	return &Session{Engine: e, Root: dir, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second, Warn: t.Logf}, next, source
+	return &Session{Settings: Settings{Root: dir}, Engine: e, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second}, next, source
 }
 
 // Only a failure with one of our codes starts a job over, whatever its reason says.
@@ -83,7 +83,7 @@ func TestSessionRenews(t *testing.T) {
 		jobs    int
 		plan    string
 	}{
-		"source changed": {queue.Failure{Task: "join", Code: codeSourceChanged}, 2, "plan"},
+		"source changed": {queue.Failure{Task: "join", Code: "source_changed"}, 2, "plan"},
 		"not in parts":   {queue.Failure{Task: "part-0001", Code: codeNotInParts}, 2, "whole"},
 		"no code":        {queue.Failure{Task: "whole"}, 1, "plan"},
 		"other code":     {queue.Failure{Task: "whole", Code: "other"}, 1, "plan"},
@@ -135,7 +135,7 @@ func TestSessionJoins(t *testing.T) {
 	t.Run("while a source settles", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			q := newFakeQueue(func(int, queue.Job) []queue.Status {
-				return []queue.Status{failed(queue.Failure{Code: codeSourceChanged})}
+				return []queue.Status{failed(queue.Failure{Code: "source_changed"})}
 			})
 			s, next, _ := session(t, q, true)
 			cancelled(t, s, next)

@@ -22,10 +22,5 @@ timed; a wrong one is an error. Sections:
 		Example: `  vidfilter bench --quick
   vidfilter bench --only kernel --size 4k --plot kernels.svg`,
 		RunE: func(*cobra.Command, []string) error { return runBench(o, s) },
-	}, o.flags(), func(args []string) error {
-		if len(args) > 0 {
-			return cli.Usagef("vidfilter bench -i FILE measures with a video", "unexpected argument %q", args[0])
-		}
-		return nil
-	})
+	}, o.flags(), refuseArguments("vidfilter bench -i FILE measures with a video"))
 }

@@ -55,14 +55,9 @@ func newBenchOptions() *benchOptions {
 	return o
 }
 
-// resolve converts the flags to options of package bench.
+// resolve sets the options of package bench, and refuses options without effect.
 func (o *benchOptions) resolve() error {
 	o.CPU, o.NeedGPU, o.Indexes = o.device.Kind == "cpu", o.device.Kind == "cuda", o.device.Indexes
-	return o.check()
-}
-
-// check refuses options without effect.
-func (o *benchOptions) check() error {
 	measured := func(section string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, section) }
 	kernel := measured(bench.SectionKernel) && !o.CPU
 	switch {

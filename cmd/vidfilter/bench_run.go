@@ -10,6 +10,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
+	"vidfilter/internal/text"
 	"vidfilter/lab/bench"
 )
 
@@ -48,7 +49,7 @@ func explainBench(err error) error {
 // print writes the report in the requested form.
 func (o *benchOptions) print(w io.Writer, r *bench.Report) error {
 	if o.JSON {
-		return printJSON(w, r)
+		return text.JSON(w, r)
 	}
 	return r.Document().WriteText(w)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 // TestBitsDoNotDependOnMemory filters one clip twice, with glibc filling fresh memory with
@@ -16,18 +17,14 @@ import (
 func TestBitsDoNotDependOnMemory(t *testing.T) {
 	dir := t.TempDir()
 	clip := filepath.Join(dir, "in.y4m")
-	if err := os.WriteFile(clip, texturedClip(160, 90, 50), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(clip, texturedClip(160, 90, 50), 0o600))
 	var first []byte
 	for i, fill := range []int{0, 3, 200} {
 		p := vidfilterIn(t, dir, "-i", clip, "-o", "out.mp4", "-y", "-q", "-r", "1", "--preset", "veryfast", "--threads", "3")
 		p.Env = append(os.Environ(), fmt.Sprintf("MALLOC_PERTURB_=%d", fill))
 		p.start().wantExit(contract.ExitDone)
 		got, err := os.ReadFile(filepath.Join(dir, "out.mp4"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if i == 0 {
 			first = got
 		} else if !bytes.Equal(got, first) {

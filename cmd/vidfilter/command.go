@@ -39,6 +39,26 @@ func noArguments(cmd *cobra.Command, args []string) error {
 
 func anyArguments([]string) error { return nil }
 
+// refuseArguments returns a check with a hint for those who give one.
+func refuseArguments(hint string) func([]string) error {
+	return func(args []string) error {
+		if len(args) > 0 {
+			return cli.Usagef(hint, "unexpected argument %q", args[0])
+		}
+		return nil
+	}
+}
+
+// takes returns a check for a number of arguments.
+func takes(n int, hint, missing string) func([]string) error {
+	return func(args []string) error {
+		if len(args) != n {
+			return cli.Usagef(hint, "%s", missing)
+		}
+		return nil
+	}
+}
+
 // valuesOf completes a flag's value: known names, files or folders.
 func valuesOf(f *pflag.Flag) cobra.CompletionFunc {
 	if c, ok := f.Value.(interface{ Choices() []string }); ok && c.Choices() != nil {

@@ -21,12 +21,7 @@ func newCompareCommand(s cli.Stdio) *cobra.Command {
 		Long:    withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4",
 		RunE:    func(_ *cobra.Command, args []string) error { return runCompare(args[0], args[1], s.Out) },
-	}, new(pflag.FlagSet), func(args []string) error {
-		if len(args) != 2 {
-			return cli.Usagef("vidfilter compare clean.mp4 filtered.mp4", "compare takes two files")
-		}
-		return nil
-	})
+	}, new(pflag.FlagSet), takes(2, "vidfilter compare clean.mp4 filtered.mp4", "compare takes two files"))
 }
 
 func runCompare(a, b string, w io.Writer) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 // damageLimit is far more than any of these clips takes: only a hang reaches it.
@@ -41,9 +42,7 @@ func makeDamagedClips(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	for _, c := range damagedClips {
-		if err := makeClip(filepath.Join(dir, c.name), "96x64", 1, c.args...); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, makeClip(filepath.Join(dir, c.name), "96x64", 1, c.args...))
 	}
 	return dir
 }
@@ -51,15 +50,13 @@ func makeDamagedClips(t *testing.T) string {
 // filterDamaged filters data and returns the exit code and the frames reported.
 func filterDamaged(t *testing.T, dir, name string, data []byte) (code int, said map[string]any) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	p := vidfilterIn(t, dir, "-i", name, "-o", "out.mkv", "--preset", "ultrafast", "-r", "1", "--progress", "json").start()
 	code = p.exit(damageLimit)
 	if strings.Contains(p.stderr.String(), "goroutine ") {
 		t.Fatal(p.stderr.String())
 	}
-	said = wantJSONLines(t, p.stderr.String(), code)
+	said = e2e.JSONLines(t, p.stderr.String(), code)
 	switch code {
 	case contract.ExitDone, contract.ExitDamaged:
 		wantOnly(t, dir, name, "out.mkv")
@@ -85,9 +82,7 @@ func TestTruncated(t *testing.T) {
 	clips := makeDamagedClips(t)
 	for _, c := range damagedClips {
 		data, err := os.ReadFile(filepath.Join(clips, c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for i := range 17 {
 			t.Run(fmt.Sprintf("%s/%d", c.name, i), func(t *testing.T) {
 				t.Parallel()
@@ -123,9 +118,7 @@ func TestBitFlips(t *testing.T) {
 	})
 	for _, c := range damagedClips {
 		data, err := os.ReadFile(filepath.Join(clips, c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for i := range 8 {
 			t.Run(fmt.Sprintf("%s/%d", c.name, i), func(t *testing.T) {
 				t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,20 +49,17 @@ func compileKernels(w io.Writer) error {
 }
 
 func printDevices(w io.Writer) error {
-	if _, err := fmt.Fprintln(w, cpuDescription()); err != nil {
-		return err
-	}
+	lines := []string{cpuDescription()}
 	devices, err := gpu.Devices()
-	if err != nil {
-		_, err = fmt.Fprintf(w, "no GPU: %s\n", cli.WithHint(err))
-		return err
-	}
 	for _, d := range devices {
-		if _, err := fmt.Fprintln(w, describeGPU(d)); err != nil {
-			return err
-		}
+		lines = append(lines, describeGPU(d))
 	}
-	_, err = fmt.Fprintf(w, "driver: CUDA %s\n", gpu.DriverVersion())
+	if err != nil {
+		lines = append(lines, "no GPU: "+cli.WithHint(err))
+	} else {
+		lines = append(lines, "driver: CUDA "+gpu.DriverVersion())
+	}
+	_, err = fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
 }
 

@@ -44,8 +44,7 @@ func rootHelp(root *cobra.Command) string {
 			fmt.Fprintf(&b, "  %-12s%s\n", c.Name(), c.Short)
 		}
 	}
-	first := pflag.NewFlagSet("", pflag.ContinueOnError)
-	first.SortFlags = false
+	first := cli.NewFlagSet()
 	for _, name := range shownFirst {
 		first.AddFlag(root.Flags().Lookup(name))
 	}
@@ -83,8 +82,7 @@ func groupedFlags(fs *pflag.FlagSet) string {
 		}
 		if sets[title] == nil {
 			titles = append(titles, title)
-			sets[title] = pflag.NewFlagSet("", pflag.ContinueOnError)
-			sets[title].SortFlags = false
+			sets[title] = cli.NewFlagSet()
 		}
 		sets[title].AddFlag(f)
 	})
@@ -116,7 +114,7 @@ func exitHelp(codes ...int) string {
 			texts = append(texts, fmt.Sprintf("%d %s", e.Code, e.Text))
 		}
 	}
-	return wrap("Exit codes: " + strings.Join(texts, ", ") + ".")
+	return text.Wrap("Exit codes: "+strings.Join(texts, ", ")+".", helpWidth)
 }
 
 // withExits ends the description of a command with its exit codes.
@@ -128,5 +126,3 @@ func withExits(long string, codes ...int) string {
 var allCodes = []int{
 	contract.ExitDone, contract.ExitFailed, contract.ExitUsage, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitDamaged, contract.ExitQueue, contract.ExitInterrupt, contract.ExitQuit, contract.ExitTerminated,
 }
-
-func wrap(s string) string { return text.Wrap(s, helpWidth) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -45,7 +44,7 @@ func runInfo(files []string, asJSON bool, stdout io.Writer) error {
 		info, err := inspect(path)
 		if err == nil {
 			if asJSON {
-				err = printJSON(stdout, info)
+				err = text.JSON(stdout, info)
 			} else {
 				err = printInfo(stdout, info)
 			}
@@ -74,12 +73,6 @@ func inspect(path string) (decode.Info, error) {
 		f.Release()
 	}
 	return in.Describe(), nil
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 func printInfo(w io.Writer, info decode.Info) error {

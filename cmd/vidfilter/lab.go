@@ -36,10 +36,5 @@ a video or picture; all options of a job (vidfilter help options) apply.`, contr
 			}
 			return runLab(o, s)
 		},
-	}, o.flags(), func(args []string) error {
-		if len(args) > 0 {
-			return cli.Usagef("vidfilter lab --paper 004 runs one paper's", "unexpected argument %q", args[0])
-		}
-		return nil
-	})
+	}, o.flags(), refuseArguments("vidfilter lab --paper 004 runs one paper's"))
 }

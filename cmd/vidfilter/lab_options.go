@@ -76,14 +76,9 @@ func newLabOptions() *labOptions {
 	return o
 }
 
-// resolve sets the options of package lab.
+// resolve sets the options of package lab, and refuses options without effect.
 func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 	o.CPU, o.NeedGPU, o.Indexes = o.device.Kind == "cpu", o.device.Kind == "cuda", o.device.Indexes
-	return o.check(fs)
-}
-
-// check refuses options without effect.
-func (o *labOptions) check(fs *pflag.FlagSet) error {
 	const leave = "leave one of them out"
 	if f := onlyOfJob(fs); f != nil {
 		return cli.Usagef("vidfilter lab --kernel NAME -i in.mp4 -o out.mp4", "%s does nothing without -i and -o", cli.FlagName(f))

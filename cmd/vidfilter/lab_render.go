@@ -17,9 +17,10 @@ func (o *labOptions) completeJob(fs *pflag.FlagSet, env []string) error {
 	if o.Kernel == "" {
 		return cli.Usagef(job.SystemList+" names the systems", "--kernel NAME is missing: -i and -o filter by one system")
 	}
-	system, err := findSystem(o.Kernel)
+	system, err := lab.SystemNamed(o.Kernel)
 	if err != nil {
-		return err
+		hint := cli.WithNearest(job.SystemList+" names them all", o.Kernel, systemNames())
+		return cli.Usagef(hint, "--kernel %q: no system has this name", o.Kernel)
 	}
 	o.job.System = system
 	if err := cli.ApplyEnvironment(o.jobFlags, env); err != nil {
@@ -27,15 +28,6 @@ func (o *labOptions) completeJob(fs *pflag.FlagSet, env []string) error {
 	}
 	o.job.Device = o.device
 	return o.job.Resolve(fs)
-}
-
-func findSystem(name string) (lab.System, error) {
-	system, err := lab.SystemNamed(name)
-	if err == nil {
-		return system, nil
-	}
-	hint := cli.WithNearest(job.SystemList+" names them all", name, systemNames())
-	return nil, cli.Usagef(hint, "--kernel %q: no system has this name", name)
 }
 
 // systemNames lists the papers' systems and the program's kernels.

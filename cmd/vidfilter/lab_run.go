@@ -69,7 +69,7 @@ func (o *labOptions) show(w io.Writer, r *lab.Report) error {
 func (o *labOptions) print(w io.Writer, r *lab.Report) error {
 	switch {
 	case o.JSON:
-		return printJSON(w, r)
+		return text.JSON(w, r)
 	case o.Markdown:
 		return r.Document().WriteMarkdown(w)
 	}
@@ -97,7 +97,7 @@ func (o *labOptions) list(w io.Writer) error {
 	compute, noGPU := o.compute()
 	all := lab.List(o.Papers, compute, noGPU)
 	if o.JSON {
-		return printJSON(w, all)
+		return text.JSON(w, all)
 	}
 	list := all.Table().String()
 	if noGPU != "" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -102,7 +102,7 @@ func TestVersionVariable(t *testing.T) {
 func TestUsageErrorsInJSON(t *testing.T) {
 	for _, args := range []string{"--progress json", "--bad --progress json", "-i a -o b.mp4 --progress json -r 24"} {
 		code, stdout, stderr := try(nil, strings.Fields(args)...)
-		done := wantJSONLines(t, stderr, contract.ExitUsage)
+		done := e2e.JSONLines(t, stderr, contract.ExitUsage)
 		if code != contract.ExitUsage || stdout != "" || done["hint"] == nil {
 			t.Errorf("%q: exit code %d, %v", args, code, done)
 		}
@@ -209,23 +209,4 @@ func TestManual(t *testing.T) {
 	if code, _, _ := try(nil, "man", "/dev/null/x"); code != contract.ExitOutput {
 		t.Errorf("exit code %d for a folder that cannot be made", code)
 	}
-}
-
-func wantJSONLines(t *testing.T, text string, exitCode int) map[string]any {
-	t.Helper()
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	var last map[string]any
-	for i, line := range all {
-		last = nil
-		if err := json.Unmarshal([]byte(line), &last); err != nil {
-			t.Fatalf("line %q: %v", line, err)
-		}
-		if (last["type"] == "done") != (i == len(all)-1) {
-			t.Errorf("line %d of %d is %s", i+1, len(all), line)
-		}
-	}
-	if last["exit_code"] != float64(exitCode) {
-		t.Errorf("exit code %v, want %d", last["exit_code"], exitCode)
-	}
-	return last
 }

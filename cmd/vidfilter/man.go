@@ -19,12 +19,7 @@ func newManCommand(cli.Stdio) *cobra.Command {
 		Long:    withExits("Write a manual page for each command into DIR, which is created where needed.", contract.ExitOutput),
 		Example: "  vidfilter man /usr/local/share/man/man1",
 		RunE:    func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
-	}, new(pflag.FlagSet), func(args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("vidfilter man DIR", "man takes a folder")
-		}
-		return nil
-	})
+	}, new(pflag.FlagSet), takes(1, "vidfilter man DIR", "man takes a folder"))
 }
 
 func writeManual(root *cobra.Command, dir string) error {

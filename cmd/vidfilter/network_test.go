@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // TestNetwork: network addresses are read if allowed, and cannot make us read local files.
@@ -15,12 +17,8 @@ func TestNetwork(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret.mp4")
 	film, err := os.ReadFile(committedSample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(secret, film, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, os.WriteFile(secret, film, 0o600))
 	asked := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Path
@@ -68,9 +66,7 @@ func TestNetwork(t *testing.T) {
 	}
 	// A file that is trusted as a list names addresses in vain.
 	list := filepath.Join(t.TempDir(), "list.ffconcat")
-	if err := os.WriteFile(list, []byte("ffconcat version 1.0\nfile '"+server.URL+"/film.mp4'\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(list, []byte("ffconcat version 1.0\nfile '"+server.URL+"/film.mp4'\n"), 0o600))
 	p := vidfilterIn(t, t.TempDir(), "-i", list, "-o", "out.mp4", "--input-format", "concat", "--allow-network").start()
 	p.wantExit(3)
 	if len(asked) > 0 {

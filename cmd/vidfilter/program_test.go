@@ -15,6 +15,7 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,7 @@ import (
 type program struct {
 	*exec.Cmd
 	t      *testing.T
-	stderr screen
+	stderr e2e.Log
 }
 
 // vidfilterIn prepares vidfilter with its working directory set to dir. testscript.Main has put
@@ -114,9 +115,7 @@ func ffprobe(t *testing.T, args ...string) string {
 func wantFloat(t *testing.T, s string) float64 {
 	t.Helper()
 	x, err := strconv.ParseFloat(strings.Trim(s, ",\n "), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return x
 }
 
@@ -124,9 +123,7 @@ func wantFloat(t *testing.T, s string) float64 {
 func wantOnly(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var found []string
 	for _, e := range entries {
 		found = append(found, e.Name())
@@ -143,9 +140,7 @@ func longClip(t *testing.T) string {
 		t.Skip("no ffmpeg to make a clip")
 	}
 	path := filepath.Join(t.TempDir(), "long.mp4")
-	if err := makeClip(path, "320x180", 20, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, makeClip(path, "320x180", 20, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"))
 	return path
 }
 
@@ -174,7 +169,7 @@ func TestSignalKeepsPlayableFile(t *testing.T) {
 		p.signal(test.signal)
 		p.wantExit(test.code)
 		wantOnly(t, dir, test.name)
-		said := wantJSONLines(t, p.stderr.String(), test.code)
+		said := e2e.JSONLines(t, p.stderr.String(), test.code)
 		frames := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, test.name))
 		frames = strings.Trim(strings.Split(frames, "\n")[0], ",") // MPEG-TS programs repeat it
 		if n := wantFloat(t, frames); n != said["frame"] || n == 0 || n >= 500 {
@@ -193,9 +188,7 @@ func TestSignalReplacesNothing(t *testing.T) {
 	t.Parallel()
 	clip, dir := longClip(t), t.TempDir()
 	old := []byte("a finished file")
-	if err := os.WriteFile(filepath.Join(dir, "out.mp4"), old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(dir, "out.mp4"), old, 0o600))
 	names := []string{"out.interrupted.mp4", "out.interrupted-2.mp4", "out.interrupted-3.mp4"}
 	for i, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "-y"}, slow...)...).start()
@@ -206,7 +199,7 @@ func TestSignalReplacesNothing(t *testing.T) {
 			code = 143
 		}
 		p.wantExit(code)
-		said := wantJSONLines(t, p.stderr.String(), code)
+		said := e2e.JSONLines(t, p.stderr.String(), code)
 		if said["output"] != names[i] || said["not_replaced"] != "out.mp4" || said["verified"] != true {
 			t.Errorf("%v: %v", s, said)
 		}
@@ -245,7 +238,7 @@ func TestQuit(t *testing.T) {
 	p.signal(syscall.SIGQUIT)
 	p.wantExit(131)
 	wantOnly(t, dir)
-	wantJSONLines(t, p.stderr.String(), 131)
+	e2e.JSONLines(t, p.stderr.String(), 131)
 }
 
 // wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and none is cut in two.
@@ -295,20 +288,14 @@ func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
 func TestSignalAtASilentPipe(t *testing.T) {
 	t.Parallel()
 	head, err := os.ReadFile(committedSample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for name, data := range map[string][]byte{"silent": nil, "a little": head[:100], "half": head[:len(head)/2], "a part": head[:200000]} {
 		for _, named := range []bool{false, true} {
 			dir := t.TempDir()
 			fifo := filepath.Join(t.TempDir(), "fifo")
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, syscall.Mkfifo(fifo, 0o600))
 			pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, lest opening block
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			defer pipe.Close()
 			go pipe.Write(data)
 			p := vidfilterIn(t, dir, "-i", fifo, "-o", "out.mp4", "-v", "--preset", "ultrafast")
@@ -340,9 +327,7 @@ func TestSignalsEndAStuckWrite(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer r.Close()
 	p := vidfilterIn(t, t.TempDir(), "-i", longClip(t), "-o", "-", "--format", "mkv", "--encoder", "ffv1", "--progress", "json")
 	p.Stdout = w
@@ -356,7 +341,7 @@ func TestSignalsEndAStuckWrite(t *testing.T) {
 	if code := p.exit(cli.Patience + 5*time.Second); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	wantJSONLines(t, p.stderr.String(), 130)
+	e2e.JSONLines(t, p.stderr.String(), 130)
 }
 
 func TestReaderLeavesInTheMiddle(t *testing.T) {
@@ -364,9 +349,7 @@ func TestReaderLeavesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	p := vidfilterIn(t, t.TempDir(), "-i", longClip(t), "-o", "-", "--format", "ts")
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	p.start()
 	if _, err := io.CopyN(io.Discard, out, 10000); err != nil {
 		t.Fatal(err)
@@ -385,9 +368,7 @@ func TestFileSizeLimit(t *testing.T) {
 	dir := t.TempDir()
 	const name = "o\n.mkv" // must come back as such, not as that of the temporary file
 	old := []byte("an old file")
-	if err := os.WriteFile(filepath.Join(dir, name), old, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(dir, name), old, 0o600))
 	p := &program{Cmd: exec.Command("sh", "-c", `ulimit -f 100; exec vidfilter "$@"`, "sh", "-i", longClip(t), "-o", name, "-y"), t: t}
 	p.Dir, p.Stderr = dir, &p.stderr
 	p.start().wantExit(4)
@@ -439,9 +420,7 @@ func TestClosedDirectory(t *testing.T) {
 		t.Skip("root may write everywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Chmod(dir, 0o555))
 	p := vidfilterIn(t, "", "-i", committedSample(t), "-o", filepath.Join(dir, "out.mp4")).start()
 	p.wantExit(4)
 	if s := p.stderr.String(); !strings.Contains(s, "no permission") {
@@ -458,9 +437,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	dir := t.TempDir()
 	peak := func(seconds float64) float64 {
 		name := strconv.FormatFloat(seconds, 'f', -1, 64) + ".mp4"
-		if err := makeClip(filepath.Join(dir, name), "320x180", seconds, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, makeClip(filepath.Join(dir, name), "320x180", seconds, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"))
 		p := vidfilterIn(t, dir, "-i", name, "-o", "out.mp4", "-y", "-r", "1", "--preset", "ultrafast").start()
 		p.wantExit(0)
 		return float64(p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1024
@@ -490,22 +467,16 @@ func untilWritten(dir string) {
 
 func TestClosedPipeIsAnError(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r.Close()
 	old, err := syscall.Dup(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer syscall.Close(old)
 	if err := syscall.Dup2(int(w.Fd()), 1); err != nil { // SIGPIPE kills Go only on fds 1 and 2
 		t.Fatal(err)
 	}
 	code := run([]string{"help"}, cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: new(strings.Builder), Env: nil})
-	if err := syscall.Dup2(old, 1); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, syscall.Dup2(old, 1))
 	if code != contract.ExitOutput {
 		t.Errorf("exit code %d, want %d", code, contract.ExitOutput)
 	}

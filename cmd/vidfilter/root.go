@@ -8,6 +8,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/liverun"
 	"vidfilter/internal/text"
 )
 
@@ -91,4 +92,9 @@ func commandNames(root *cobra.Command) (all []string) {
 		}
 	}
 	return all
+}
+
+// unknownEnvironment returns warnings about variables that look like options and are none.
+func unknownEnvironment(env []string) []string {
+	return cli.UnknownVariables(env, liverun.NewOptions().Flags(), job.NewOptions().Flags())
 }

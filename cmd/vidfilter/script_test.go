@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 )
 
 // TestMain lets the test binary act as the program too: scripts and signals run it as a process of
@@ -66,9 +67,7 @@ func TestScripts(t *testing.T) {
 // committedSample is a clip that needs no other program.
 func committedSample(t testing.TB) string {
 	path, err := filepath.Abs("../../samples/noisy.mp4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return path
 }
 

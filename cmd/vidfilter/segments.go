@@ -6,6 +6,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/text"
 )
 
 func newSegmentsCommand(s cli.Stdio) *cobra.Command {
@@ -19,7 +20,7 @@ func newSegmentsCommand(s cli.Stdio) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printJSON(s.Out, parts)
+			return text.JSON(s.Out, parts)
 		},
 	}, o.SegmentsFlags(), nil)
 }

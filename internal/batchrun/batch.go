@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,13 +20,16 @@ import (
 	"vidfilter/batch/display"
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
+	"vidfilter/internal/wake"
 )
 
 // batchJob is one run of vidfilter batch.
@@ -37,7 +39,6 @@ type batchJob struct {
 	unknown []string // warnings about the environment
 	plan    *batch.Plan
 	screen  *display.Display
-	log     *slog.Logger // to the screen
 	engine  queue.Engine
 	site    string
 	slots   int
@@ -52,8 +53,7 @@ type batchJob struct {
 	full string          // reason for putting tasks back
 	mine map[string]bool // IDs of our jobs
 
-	ahead   map[string]int64 // sizes of the sources that are not queued yet
-	backlog queue.Backlog    // their sum
+	ahead map[string]int64 // sizes of the sources that are not queued yet
 }
 
 // RunBatch filters the files of a batch. unknown are warnings about the environment.
@@ -196,9 +196,9 @@ func (b *batchJob) run(ctx context.Context) error {
 	defer b.giveUp(nil)
 	b.openScreen()
 	for _, line := range b.unknown {
-		b.log.Warn(line)
+		b.screen.Warn(line)
 	}
-	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.log.Info(fmt.Sprintf("%v: waiting for it", err)) })
+	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.screen.Info(fmt.Sprintf("%v: waiting for it", err)) })
 	if err != nil {
 		return unwritable(err)
 	}
@@ -250,15 +250,9 @@ func unwritable(err error) error {
 
 // watchFolder ends the batch when its folder disappears, and its lock with it.
 func (b *batchJob) watchFolder(ctx context.Context, stillThere func() error) {
-	for tick := time.NewTicker(time.Second); ; {
-		select {
-		case <-tick.C:
-			if err := stillThere(); err != nil {
-				b.giveUp(err)
-				return
-			}
-		case <-ctx.Done():
-			tick.Stop()
+	for range wake.Every(ctx, time.Second) {
+		if err := stillThere(); err != nil {
+			b.giveUp(err)
 			return
 		}
 	}
@@ -285,7 +279,7 @@ func (b *batchJob) tidy() {
 		return
 	}
 	if err := errors.Join(batch.Tidy(b.plan.Root), tasks.Tidy(b.plan.Root, b.site)); err != nil {
-		b.log.Warn("cannot remove leftovers of an earlier run", "error", err)
+		b.screen.Warn("cannot remove leftovers of an earlier run", "error", err)
 	}
 }
 
@@ -346,7 +340,7 @@ func (b *batchJob) tell(rows []batch.Row) error {
 	}
 	width := 120
 	if cli.IsTerminal(b.s.Err) {
-		width = cli.TerminalWidth(b.s.Err)
+		width, _ = cli.TerminalSize(b.s.Err)
 	}
 	return batch.Table(b.s.Err, rows, width)
 }
@@ -356,51 +350,37 @@ func problemRow(p batch.Problem) batch.Row {
 }
 
 func (b *batchJob) openScreen() {
-	terminal := cli.IsTerminal(b.s.Err) && cli.Lookup(b.s.Env, "TERM") != "dumb"
 	sizes := map[string]int64{}
 	for _, item := range b.plan.Items {
 		if i, err := os.Stat(item.Source); err == nil {
 			sizes[item.Output] = i.Size()
 		}
 	}
-	b.screen = display.New(b.s.Err, display.Options{
-		Mode: display.Mode(cli.ProgressMode(b.o.Progress, terminal)), Quiet: b.o.Quiet,
-		Size:   func() (int, int) { return cli.TerminalSize(b.s.Err) },
-		Env:    func(name string) string { return cli.Lookup(b.s.Env, name) },
+	screen := cli.NewScreen(b.s, cli.ScreenOptions{
+		Progress: b.o.Progress, Quiet: b.o.Quiet && b.o.Progress != "json", Patient: true,
+	})
+	b.screen = display.New(screen, display.Options{Sums: tally.Options{
 		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
 		Frames: framesOf,
-	})
+	}})
 	b.onClose(b.screen.Close)
-	b.log = cli.LogTo(slog.LevelInfo, func(level slog.Level, msg string) {
-		if level == slog.LevelWarn {
-			b.screen.Warn("%s", msg)
-			return
-		}
-		b.screen.Notice("%s", msg)
-	})
-}
-
-// warnOf shows the queue's warnings. It ends the batch when its own queue cannot be written: NATS
-// stops writing a file for good after ENOSPC, even once space is free. The next run recovers.
-func (b *batchJob) warnOf(state string) func(jetstream.Warning) {
-	return func(w jetstream.Warning) {
-		b.log.Warn(w.Text)
-		if !b.o.remote() && w.Kind == jetstream.WritesFailing {
-			b.giveUp(hint.Wrap(
-				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
-				"make room; the same command goes on where this one stopped",
-			))
-		}
-	}
 }
 
 // openQueue opens the queue, beside the outputs or on another machine.
 func (b *batchJob) openQueue() (err error) {
 	state := filepath.Join(b.plan.Root, batch.StateDir)
-	options := jetstream.Options{Warn: b.warnOf(state)}
+	options := jetstream.Options{Log: b.screen.Logger}
 	if b.o.remote() {
 		b.engine, err = b.o.connect(options, "batch")
 	} else {
+		// NATS stops writing a file for good after ENOSPC, even once space is free. The next run
+		// recovers.
+		options.Failing = func() {
+			b.giveUp(hint.Wrap(
+				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
+				"make room; the same command goes on where this one stopped",
+			))
+		}
 		b.engine, err = jetstream.Embedded(filepath.Join(state, "queue"), options)
 	}
 	if err != nil {
@@ -427,10 +407,13 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		return nil, err
 	}
 	session := &tasks.Session{
-		Engine: b.engine, Root: b.plan.Root, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Pause: 5 * time.Second, Segment: b.o.Segment.Seconds(), Joinable: encode.Joinable(), Threads: b.threads(),
-		Shared: b.o.Shared, Remote: b.o.remote() && b.o.Shared == "", Overwrite: b.o.Overwrite, RetryFailed: b.o.RetryFailed,
-		Changed: b.changed, Ended: b.ended, Warn: b.screen.Warn,
+		Settings: tasks.Settings{
+			Root: b.plan.Root, Segment: b.o.Segment.Seconds(), Remote: b.o.remote() && b.o.Shared == "",
+			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
+		},
+		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
+		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed,
+		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)
 	runner.Own = func(id string) (queue.Job, bool) { return session.Job(id), b.isMine(id) }
@@ -446,7 +429,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	})
 	working.Go(func() { b.guard(worker) })
 	if b.o.remote() {
-		working.Go(func() { tellStrangers(worker, b.engine, b.log) })
+		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
 	}
 	rows, err := session.Run(worker, next)
 	b.sweepStore(ctx)
@@ -568,8 +551,6 @@ func (b *batchJob) expect(item batch.Item) {
 	b.mu.Lock()
 	if !b.mine[id] {
 		b.ahead[id] = size
-		b.backlog.Jobs++
-		b.backlog.Bytes += size
 	}
 	b.mine[id] = true
 	b.mu.Unlock()
@@ -581,13 +562,13 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 	defer close(more)
 	w := batch.Watcher{
 		Dir: dir, Settle: b.o.Settle, Interval: min(batch.DefaultInterval, max(b.o.Settle/4, 100*time.Millisecond)), Root: b.plan.Root,
-		Problem: func(path string, err error) { b.log.Warn(err.Error()) },
+		Problem: func(path string, err error) { b.screen.Warn(err.Error()) },
 	}
-	b.log.Info("watching " + dir + "; Ctrl-C ends it")
+	b.screen.Info("watching " + dir + "; Ctrl-C ends it")
 	_ = w.Run(ctx, func(path string) error {
 		item, err := b.plan.Add(dir, path)
 		if err != nil {
-			b.log.Warn(path, "error", err)
+			b.screen.Warn(path, "error", err)
 			return nil
 		}
 		b.expect(item)
@@ -603,18 +584,18 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 func (b *batchJob) arrived(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if size, ok := b.ahead[id]; ok {
-		delete(b.ahead, id)
-		b.backlog.Jobs--
-		b.backlog.Bytes -= size
-	}
+	delete(b.ahead, id)
 }
 
 // waiting counts the jobs that are not queued yet.
 func (b *batchJob) waiting() queue.Backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.backlog
+	sum := queue.Backlog{Jobs: len(b.ahead)}
+	for _, size := range b.ahead {
+		sum.Bytes += size
+	}
+	return sum
 }
 
 func (b *batchJob) changed(s queue.Status) {
@@ -645,19 +626,15 @@ func (b *batchJob) ended(r batch.Row) {
 }
 
 func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
+	ended := time.Now()
+	if r.State == tasks.RowSkipped { // by an earlier run: no news
+		ended = b.began.Add(-time.Second)
+	}
 	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
 	return queue.Status{
-		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1, Submitted: b.began, Ended: b.endOf(r),
+		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1,
+		Submitted: b.began, Ended: ended,
 	}
-}
-
-// endOf is before this run for files that an earlier run did, so that they do not count as
-// news.
-func (b *batchJob) endOf(r batch.Row) time.Time {
-	if r.State == tasks.RowSkipped {
-		return b.began.Add(-time.Second)
-	}
-	return time.Now()
 }
 
 // guard pauses the work while free space is low.
@@ -676,7 +653,7 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 		out, err := h(ctx, j, t, report)
 		full := ""
 		if errors.Is(err, tasks.ErrFull) {
-			free, _, _ := batch.Space(b.plan.Root)
+			free, _, _ := durable.Space(b.plan.Root)
 			full = fmt.Sprintf("waiting for room: the disk of %s is full, %s free; make room, and it goes on", b.plan.Root, text.Size(free))
 		} else if err != nil {
 			return out, err

@@ -21,6 +21,7 @@ import (
 	"vidfilter/batch/status"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 )
 
 // controlSocket is the Unix socket of a running batch; permission to write to its folder grants
@@ -46,19 +47,22 @@ func socketAddress(dir string) (string, func(), error) {
 func (b *batchJob) openStatus(ctx context.Context) error {
 	o := status.Options{
 		Version: cli.Version(), Token: rand.Text(), Retry: retry(b.engine), Note: b.blocked,
-		FreeDisk: func() (int64, error) { free, _, err := batch.Space(b.plan.Root); return free, err },
-		Weigh:    sourceSize, Frames: framesOf, Bytes: resultSize,
+		FreeDisk: func() (int64, error) { free, _, err := durable.Space(b.plan.Root); return free, err },
+		Sums:     sums,
 	}
 	// Access to the socket grants all rights, so requests get the token.
 	h, stop := status.Handler(b.engine, o)
 	b.onClose(stop)
 	if err := b.listen(h, o.Token); err != nil {
-		b.log.Warn("vidfilter jobs cannot reach this batch", "error", err)
+		b.screen.Warn("vidfilter jobs cannot reach this batch", "error", err)
 	}
 	if b.o.Status == "" {
 		return nil
 	}
-	_, err := b.o.serve(ctx, b.engine, o, b.log, b.onClose)
+	_, end, err := b.o.serve(ctx, b.engine, o, b.screen.Logger)
+	if err == nil {
+		b.onClose(end)
+	}
 	return err
 }
 
@@ -113,11 +117,9 @@ func controlOf(root string) (*control, error) {
 		defer done()
 		return new(net.Dialer).DialContext(ctx, "unix", address)
 	}}
-	_, err := c.get("/healthz")
+	_, err := c.do(http.MethodGet, "/healthz")
 	return c, err
 }
-
-func (c *control) get(path string) ([]byte, error) { return c.do(http.MethodGet, path) }
 
 func (c *control) do(method, path string) ([]byte, error) {
 	r, err := http.NewRequest(method, "http://localhost"+path, nil)
@@ -142,7 +144,7 @@ func (c *control) do(method, path string) ([]byte, error) {
 
 func (c *control) list() (l status.List, err error) {
 	for offset := 0; ; {
-		b, err := c.get(fmt.Sprintf("/api/jobs?limit=5000&offset=%d", offset))
+		b, err := c.do(http.MethodGet, fmt.Sprintf("/api/jobs?limit=5000&offset=%d", offset))
 		if err != nil {
 			return l, err
 		}

@@ -3,7 +3,6 @@ package batchrun
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,7 +103,7 @@ type jobControl interface {
 func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
-		e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "jobs")
+		e, err := o.connect(jetstream.Options{Log: log}, "jobs")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -151,9 +150,7 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 		l.Jobs = slices.DeleteFunc(l.Jobs, func(j tally.Job) bool { return string(j.State) != o.State })
 	}
 	if o.JSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
+		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
 	}
 	return printJobs(w, l, c != nil)
 }

@@ -29,7 +29,7 @@ const answerTime = 10 * time.Second
 // watchQueue returns the jobs of a queue once it has heard of all of them.
 func watchQueue(e queue.Engine) (*queueJobs, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	q := &queueJobs{engine: e, end: cancel, tally: tally.New(tally.Options{Weigh: sourceSize, Frames: framesOf, Bytes: resultSize})}
+	q := &queueJobs{engine: e, end: cancel, tally: tally.New(sums)}
 	ready, ended := make(chan struct{}), make(chan struct{})
 	q.watching.Go(func() {
 		defer close(ended)

@@ -2,19 +2,17 @@ package batchrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"vidfilter/batch"
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/status"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 )
 
 // ServeOptions are the options of vidfilter serve.
@@ -69,7 +67,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
 	serving{}.remove(o.State) // left by a killed server
 	server, err := jetstream.Serve(jetstream.ServeOptions{
-		Options: jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }, Prefix: o.Prefix, AckWait: o.Lease},
+		Options: jetstream.Options{Log: log, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
 	})
 	if err != nil {
@@ -83,20 +81,16 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	sweeping.Go(func() { o.sweep(ctx, server.Engine()) })
 	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
 	if o.status.Status != "" {
-		var closers []func()
-		defer func() {
-			for _, f := range closers {
-				f()
-			}
-		}()
-		about.Status, err = o.status.serve(ctx, server.Engine(), status.Options{
+		var end func()
+		about.Status, end, err = o.status.serve(ctx, server.Engine(), status.Options{
 			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(server.Engine()),
-			Weigh: sourceSize, Frames: framesOf, Bytes: resultSize,
-			FreeDisk: func() (int64, error) { free, _, err := batch.Space(o.State); return free, err },
-		}, log, func(f func()) { closers = append(closers, f) })
+			Sums:     sums,
+			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
+		}, log)
 		if err != nil {
 			return err
 		}
+		defer end()
 	}
 	if err := about.write(o.State); err != nil {
 		return err
@@ -104,9 +98,5 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	defer about.remove(o.State)
 	log.Info(fmt.Sprintf("queue: %s; workers need %s", about.URL, about.Creds))
 	<-ctx.Done()
-	var cause cli.Interruption
-	if errors.As(context.Cause(ctx), &cause) && cause.Signal == syscall.SIGTERM {
-		return nil
-	}
-	return context.Cause(ctx)
+	return cli.Stopped(ctx)
 }

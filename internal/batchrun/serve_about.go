@@ -12,6 +12,7 @@ import (
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/wake"
 )
 
 // serving says where a queue is: STATE/serve.json, for scripts, while it runs.
@@ -54,15 +55,9 @@ func serverURL(at net.Addr, hosts []string) string {
 const sweepEvery = 10 * time.Minute
 
 func (o *ServeOptions) sweep(ctx context.Context, e queue.Engine) {
-	for tick := time.NewTicker(sweepEvery); ; {
+	for range wake.Soon(ctx, sweepEvery) {
 		try, cancel := context.WithTimeout(ctx, time.Minute)
 		_ = tasks.Sweep(try, e) // tried again next time
 		cancel()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		}
 	}
 }

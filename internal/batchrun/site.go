@@ -2,7 +2,6 @@ package batchrun
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 )
 
@@ -25,8 +25,6 @@ func siteOf(state, shared string) (string, error) {
 	if b, err := os.ReadFile(name); err == nil && len(b) > 8 {
 		return strings.TrimSpace(string(b)), nil
 	}
-	var id [6]byte
-	_, _ = rand.Read(id[:])
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) { // another process was quicker
 		b, err := os.ReadFile(name)
@@ -36,7 +34,7 @@ func siteOf(state, shared string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	site := "site-" + hex.EncodeToString(id[:])
+	site := "site-" + strings.ToLower(rand.Text()[:12])
 	if _, err := fmt.Fprintln(f, site); err != nil {
 		return "", err
 	}
@@ -51,29 +49,20 @@ func workerName() string {
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
-// sourceSize returns the size of a job's source.
-func sourceSize(j queue.Job) int64 {
-	var s tasks.Spec
-	if json.Unmarshal(j.Spec, &s) != nil {
-		return 0
-	}
-	return s.Record.SourceFile.Size
+// sums tells a tally what the specs and results of jobs say.
+var sums = tally.Options{
+	Weigh:  func(j queue.Job) int64 { return tasks.SpecOf(j).Record.SourceFile.Size },
+	Bytes:  func(s queue.Status) int64 { return resultOf(s).Size },
+	Frames: framesOf,
 }
 
-// resultSize returns the size of a finished job's output.
-func resultSize(s queue.Status) int64 {
-	var res tasks.Result
+// resultOf returns the result of a finished job.
+func resultOf(s queue.Status) (res tasks.Result) {
 	if s.State != queue.Done || json.Unmarshal(s.Result, &res) != nil {
-		return 0
+		return tasks.Result{}
 	}
-	return res.Size
+	return res
 }
 
 // framesOf returns the frames that a finished job has written.
-func framesOf(s queue.Status) int64 {
-	var res tasks.Result
-	if s.State != queue.Done || json.Unmarshal(s.Result, &res) != nil {
-		return 0
-	}
-	return res.Frames
-}
+func framesOf(s queue.Status) int64 { return resultOf(s).Frames }

@@ -47,12 +47,12 @@ func (o *statusOptions) check() error {
 	return nil
 }
 
-// serve serves the status page of a queue and returns its address.
-func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.Options, log *slog.Logger, onClose func(func())) (url string, err error) {
+// serve serves the status page of a queue until end is called, and returns its address.
+func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.Options, log *slog.Logger) (url string, end func(), err error) {
 	var secure *tls.Config
 	if o.Cert != "" {
 		if secure, page.Hosts, err = site.Certificate(o.Cert, o.Key); err != nil {
-			return "", cli.Usagef("both are PEM files", "--status-cert %s, --status-key %s: %v", o.Cert, o.Key, err)
+			return "", nil, cli.Usagef("both are PEM files", "--status-cert %s, --status-key %s: %v", o.Cert, o.Key, err)
 		}
 	}
 	page.Hosts = append(page.Hosts, o.Hosts...)
@@ -63,10 +63,9 @@ func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.O
 	if err != nil {
 		cancel()
 		stop()
-		return "", cli.Usagef("give another address, as 127.0.0.1:8081", "%v", err)
+		return "", nil, cli.Usagef("give another address, as 127.0.0.1:8081", "%v", err)
 	}
-	onClose(func() { cancel(); _ = wait(); stop() })
 	url = site.URL(at, secure, page.Hosts)
 	log.Info("status page: " + url)
-	return url, nil
+	return url, func() { cancel(); _ = wait(); stop() }, nil
 }

@@ -10,6 +10,7 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
+	"vidfilter/internal/wake"
 )
 
 // lookAround is the interval between looks for other versions.
@@ -22,7 +23,7 @@ func tellVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 		waiting := map[string]int{}
 		for _, s := range all {
 			if !s.State.Ended() {
-				waiting[tasks.VersionOf(s.Job)]++
+				waiting[tasks.SpecOf(s.Job).Record.Version]++
 			}
 		}
 		return waiting, err
@@ -50,19 +51,13 @@ func tellStrangers(ctx context.Context, e queue.Engine, log *slog.Logger) {
 // otherVersions polls until ctx ends, and reports each other version once.
 func otherVersions(ctx context.Context, look func() (map[string]int, error), tell func(version string, n int)) {
 	told := map[string]bool{"": true, cli.Version(): true}
-	for tick := time.NewTicker(lookAround); ; {
+	for range wake.Soon(ctx, lookAround) {
 		found, err := look()
 		for v, n := range found {
 			if err == nil && !told[v] {
 				told[v] = true
 				tell(v, n)
 			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			tick.Stop()
-			return
 		}
 	}
 }

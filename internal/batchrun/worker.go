@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +17,7 @@ import (
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/durable"
 	"vidfilter/internal/text"
 )
 
@@ -55,19 +55,15 @@ func RunWorker(o *WorkerOptions, s cli.Stdio) error {
 	ctx, stop := cli.UntilSignal()
 	defer stop()
 	err := o.run(ctx, s)
-	var cause cli.Interruption
-	if errors.As(context.Cause(ctx), &cause) && (err == nil || errors.As(err, &cause)) {
-		if cause.Signal == syscall.SIGTERM { // services are stopped so
-			return nil
-		}
-		return cause
+	if ctx.Err() != nil && (err == nil || errors.As(err, new(cli.Interruption))) {
+		return cli.Stopped(ctx)
 	}
 	return err
 }
 
 func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
-	e, err := o.connect(jetstream.Options{Warn: func(w jetstream.Warning) { log.Warn(w.Text) }}, "worker")
+	e, err := o.connect(jetstream.Options{Log: log}, "worker")
 	if err != nil {
 		return err
 	}
@@ -126,12 +122,12 @@ func tellTasks(h queue.Handler, log *slog.Logger) queue.Handler {
 // guardFolder pauses the work while the disk of a folder has less room than least. A negative
 // least depends on the size of the disk.
 func guardFolder(ctx context.Context, g *tasks.Gate, dir string, least int64, note func(string)) {
-	if _, total, err := batch.Space(dir); err == nil && least < 0 {
+	if _, total, err := durable.Space(dir); err == nil && least < 0 {
 		least = batch.DefaultMinFree(total)
 	}
 	room := batch.NewRoom(least)
 	g.Guard(ctx, time.Second, func() (string, bool) {
-		free, _, err := batch.Space(dir)
+		free, _, err := durable.Space(dir)
 		if err != nil || !room.Paused(free) {
 			return "", true
 		}

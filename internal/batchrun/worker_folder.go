@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"vidfilter/internal/durable"
 )
 
 const workPattern = "vidfilter-worker-*"
@@ -36,15 +36,7 @@ func openWork(dir string) (work string, remove func(), err error) {
 }
 
 func lockWork(work string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(work, "lock"), os.O_RDWR|flags, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, &os.PathError{Op: "lock", Path: f.Name(), Err: err}
-	}
-	return f, nil
+	return durable.Lock(filepath.Join(work, "lock"), flags)
 }
 
 // unlocked is the age at which a folder without a lock is abandoned: owners lock right after

@@ -11,10 +11,7 @@ import (
 )
 
 func (u *UI) Confirm(path string, stop <-chan struct{}) error {
-	u.mu.Lock()
-	u.clear()
-	fmt.Fprintf(u.w, "vidfilter: %s exists. Replace it? [y/N] ", text.OneLine(path))
-	u.mu.Unlock()
+	u.print(fmt.Sprintf("vidfilter: %s exists. Replace it? [y/N] ", text.OneLine(path)))
 	answer := make(chan string, 1)
 	go func() { // outlives an interrupted question: nothing ends a read of a terminal
 		s, _ := bufio.NewReader(u.in).ReadString('\n')

@@ -124,23 +124,15 @@ func environmentFlags(sets []*pflag.FlagSet) map[string]string {
 }
 
 func nearVariable(name string, flags map[string]string) string {
-	known := slices.Sorted(maps.Keys(flags))
-	for _, k := range known {
+	var short []string
+	for _, k := range slices.Sorted(maps.Keys(flags)) {
 		if EnvName(flags[k]) == name {
 			return k
 		}
+		short = append(short, strings.TrimPrefix(k, EnvPrefix))
 	}
-	option := strings.TrimPrefix(name, EnvPrefix)
-	if near := text.Closest(option, withoutPrefix(known)); near != "" {
+	if near := text.Closest(strings.TrimPrefix(name, EnvPrefix), short); near != "" {
 		return EnvPrefix + near
 	}
 	return ""
-}
-
-func withoutPrefix(names []string) []string {
-	short := make([]string, len(names))
-	for i, n := range names {
-		short[i] = strings.TrimPrefix(n, EnvPrefix)
-	}
-	return short
 }

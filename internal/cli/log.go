@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
 )
 
@@ -24,18 +22,17 @@ type handler struct {
 	attrs []slog.Attr
 }
 
-// LogTo returns a logger of messages from a level on.
-func LogTo(least slog.Level, write func(level slog.Level, msg string)) *slog.Logger {
+func logTo(least slog.Level, write func(level slog.Level, msg string)) *slog.Logger {
 	return slog.New(&handler{least: least, write: write})
 }
 
-// NewLogger returns a logger for commands without a UI: a line for each message.
+// NewLogger returns a logger for commands without progress: a line for each message.
 func NewLogger(w io.Writer, quiet bool) *slog.Logger {
 	least := slog.LevelInfo
 	if quiet {
 		least = LevelNotice
 	}
-	return LogTo(least, func(_ slog.Level, msg string) { fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(msg)) })
+	return logTo(least, func(_ slog.Level, msg string) { fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(msg)) })
 }
 
 func (h *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least }
@@ -65,46 +62,3 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup ignores groups: messages for people have none.
 func (h *handler) WithGroup(string) slog.Handler { return h }
-
-// log handles the records of a UI. A repeated warning is dropped; all are also in the done object
-// of --progress json.
-func (u *UI) log(level slog.Level, msg string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if level == slog.LevelWarn {
-		if slices.Contains(u.warnings, msg) {
-			return
-		}
-		u.warnings = append(u.warnings, msg)
-	}
-	if !u.done && (!u.quiet || level >= LevelNotice) {
-		u.form(level, msg)
-	}
-}
-
-// barMessage writes a message above the bar.
-func (u *UI) barMessage(level slog.Level, msg string) {
-	line := u.messageLine(level, msg)
-	if u.line == "" {
-		fmt.Fprintln(u.w, line)
-		return
-	}
-	fmt.Fprintf(u.w, "%s%s\n%s", clearLine, line, u.line)
-}
-
-func (u *UI) plainMessage(level slog.Level, msg string) {
-	fmt.Fprintln(u.w, u.messageLine(level, msg))
-}
-
-func (u *UI) jsonMessage(level slog.Level, msg string) {
-	kinds := map[slog.Level]string{slog.LevelDebug: contract.TypeVerbose, slog.LevelWarn: contract.TypeWarning}
-	u.object(contract.Message{Type: cmp.Or(kinds[level], contract.TypeInfo), Message: msg})
-}
-
-func (u *UI) messageLine(level slog.Level, msg string) string {
-	kind := ""
-	if level == slog.LevelWarn {
-		kind = u.paint("33", "warning:") + " "
-	}
-	return "vidfilter: " + kind + text.OneLine(msg)
-}

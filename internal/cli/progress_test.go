@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 var running = progress{
@@ -113,13 +115,9 @@ func TestJSONProgress(t *testing.T) {
 func TestJSONDone(t *testing.T) {
 	r := Result{Frames: 3, Elapsed: time.Second, PSNR: math.Inf(1), SSIM: 0.5, HasStats: true, Damage: map[string]int64{"x": 1}}
 	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), 1, []string{"w"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var got map[string]any
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(b, &got))
 	if psnr, measured := got["psnr"]; psnr != nil || !measured || got["ssim"] != 0.5 || got["error"] != "a \"b\"\n" {
 		t.Errorf("%s", b)
 	}

@@ -3,32 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Interruption is the error of a job that a signal ended, and the cause of its context.
 type Interruption struct{ Signal syscall.Signal }
 
-func (i Interruption) Error() string { return "interrupted by " + signalName(i.Signal) }
-
-func signalName(s syscall.Signal) string {
-	switch s {
-	case syscall.SIGINT:
-		return "SIGINT"
-	case syscall.SIGTERM:
-		return "SIGTERM"
-	case syscall.SIGHUP:
-		return "SIGHUP"
-	case syscall.SIGQUIT:
-		return "SIGQUIT"
-	}
-	return fmt.Sprintf("signal %d", s)
-}
+func (i Interruption) Error() string { return "interrupted by " + unix.SignalName(i.Signal) }
 
 // IgnoreWriteSignals makes writes to a closed pipe or beyond the file size limit fail with
 // EPIPE and EFBIG, in Go and C, so that they are reported instead of killing the program
@@ -119,10 +106,10 @@ func (w *watcher) handle(n int, s syscall.Signal) {
 	switch n {
 	case 1:
 		w.first = s
-		w.ui.Notice(signalName(s) + ": ending the file here; once more to stop at once and leave nothing")
+		w.ui.Notice(unix.SignalName(s) + ": ending the file here; once more to stop at once and leave nothing")
 		close(w.stop)
 	case 2:
-		w.ui.Notice(signalName(s) + ": stopping at once")
+		w.ui.Notice(unix.SignalName(s) + ": stopping at once")
 		if w.first == 0 {
 			w.first = s
 		}
@@ -158,6 +145,15 @@ func UntilSignal() (context.Context, func()) {
 		cancel(nil)
 		watching.Wait()
 	}
+}
+
+// Stopped returns the Interruption that ended a service's context, but nil for SIGTERM: services
+// are stopped so.
+func Stopped(ctx context.Context) error {
+	if err := context.Cause(ctx); err != (Interruption{syscall.SIGTERM}) {
+		return err
+	}
+	return nil
 }
 
 // WhyCancelled returns the Interruption that cancelled ctx and so made err, or else err.

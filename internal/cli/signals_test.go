@@ -8,14 +8,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // kill sends s to this process, which interruptible is to catch.
 func kill(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := syscall.Kill(os.Getpid(), s); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, syscall.Kill(os.Getpid(), s))
 }
 
 func wait(t *testing.T, what string, c <-chan struct{}) {
@@ -66,7 +66,7 @@ func TestThirdSignalDoesNotWait(t *testing.T) {
 	if exited != 130 || !removed {
 		t.Errorf("exit code %d, removed what was written: %v", exited, removed)
 	}
-	wantJSONStream(t, screen.String(), 130)
+	e2e.JSONLines(t, screen.String(), 130)
 }
 
 // TestSignalTooLate: the job was through before it saw the signal.

@@ -25,7 +25,7 @@ func (t Table) Add(v pflag.Value, name, short, usage string) *pflag.Flag {
 }
 
 func (t Table) Flag(p *bool, name, short, usage string) {
-	t.Add(newSwitch(p), name, short, usage).NoOptDefVal = "true"
+	t.Add(NewValue(p, "bool", parseSwitch), name, short, usage).NoOptDefVal = "true"
 }
 
 // GroupOf returns the title under which help lists a flag, "" for cobra's own flags.

@@ -12,22 +12,12 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalWidth returns the columns of a terminal, 80 if unknown.
-func TerminalWidth(stream any) int {
-	if f, ok := stream.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	return 80
-}
-
-// TerminalSize returns 0, 0 if the stream is no terminal.
+// TerminalSize returns 80, 24 if it is not known.
 func TerminalSize(stream any) (columns, rows int) {
 	if f, ok := stream.(*os.File); ok {
-		if w, h, err := term.GetSize(int(f.Fd())); err == nil {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
 			return w, h
 		}
 	}
-	return 0, 0
+	return 80, 24
 }

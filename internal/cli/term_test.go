@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/e2e"
 )
 
 // terminal returns both ends of a pseudo-terminal.
@@ -37,10 +39,11 @@ func terminal(t *testing.T, columns uint16) (person, program *os.File) {
 
 func resize(t *testing.T, f *os.File, columns uint16) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 }
+
+// clearLine erases the bar.
+const clearLine = "\r\x1b[1A\x1b[J"
 
 // see reads from the person's end until it has seen part.
 func see(t *testing.T, person *os.File, part string) string {
@@ -66,13 +69,13 @@ func terminalUI(t *testing.T, tty *os.File, env []string, args ...string) *UI {
 func TestBarOnTerminal(t *testing.T) {
 	person, program := terminal(t, 120)
 	u := terminalUI(t, program, nil)
-	if u.mode != "bar" || !u.color || !u.CanAsk {
-		t.Fatalf("mode %s, color %v, may ask %v", u.mode, u.color, u.CanAsk)
+	if u.Mode != "bar" || !u.Colors || !u.CanAsk {
+		t.Fatalf("mode %s, color %v, may ask %v", u.Mode, u.Colors, u.CanAsk)
 	}
 	stop := u.Track(func() Snapshot { return Snapshot{Frames: 50, Total: 100} })
 	see(t, person, "[####################--------------------]  50%  50/100 frames")
 	resize(t, program, 12)
-	see(t, person, clearLine+" 50%"+clearLine)
+	see(t, person, clearLine+" 50%\r\n"+clearLine)
 	stop()
 	u.Warn("x")
 	see(t, person, clearLine+"vidfilter: \x1b[33mwarning:\x1b[0m x\r\n")
@@ -93,14 +96,14 @@ func TestBarEndsWithTheLastState(t *testing.T) {
 
 func TestDumbAndColourless(t *testing.T) {
 	_, program := terminal(t, 80)
-	if u := terminalUI(t, program, []string{"TERM=dumb"}); u.mode != "plain" || u.color {
-		t.Errorf("dumb: mode %s, color %v", u.mode, u.color)
+	if u := terminalUI(t, program, []string{"TERM=dumb"}); u.Mode != "plain" || u.Colors {
+		t.Errorf("dumb: mode %s, color %v", u.Mode, u.Colors)
 	}
-	if u := terminalUI(t, program, []string{"TERM=dumb"}, "--progress", "bar"); u.mode != "plain" {
-		t.Errorf("dumb with a bar asked for: mode %s", u.mode)
+	if u := terminalUI(t, program, []string{"TERM=dumb"}, "--progress", "bar"); u.Mode != "plain" {
+		t.Errorf("dumb with a bar asked for: mode %s", u.Mode)
 	}
-	if u := terminalUI(t, program, []string{"NO_COLOR=1", "TERM=xterm"}); u.mode != "bar" || u.color {
-		t.Errorf("NO_COLOR: mode %s, color %v", u.mode, u.color)
+	if u := terminalUI(t, program, []string{"NO_COLOR=1", "TERM=xterm"}); u.Mode != "bar" || u.Colors {
+		t.Errorf("NO_COLOR: mode %s, color %v", u.Mode, u.Colors)
 	}
 }
 

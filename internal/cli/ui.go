@@ -1,72 +1,49 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"vidfilter/internal/text"
 )
 
-// UI reports on stderr. Its methods are safe for concurrent use.
+// UI is the screen of one job. Its methods are safe for concurrent use.
 type UI struct {
-	*slog.Logger
-	form func(slog.Level, string) // of the mode; mu is held
+	*Screen
+	CanAsk bool
 
-	w        io.Writer
 	in       io.Reader
-	mode     string // bar, plain, json, none
-	quiet    bool
-	color    bool
-	CanAsk   bool
-	width    func() int
-	now      func() time.Time
 	interval time.Duration // 0: the mode's own
 	exitCode func(error) int
-
-	mu       sync.Mutex
-	line     string // the bar on the screen, "" when there is none
-	warnings []string
-	done     bool // Finish was called
+	progress *progress // in the bar; nil: none
 	leave    func()
 }
 
 // UIOptions choose how much is reported, and in which form.
 type UIOptions struct {
-	Progress       string // auto, bar, plain, json, none
-	Quiet, Verbose bool
-	NeverAsk       bool
-	ExitCode       func(error) int
+	ScreenOptions
+	NeverAsk bool
+	ExitCode func(error) int
 }
 
 func NewUI(s Stdio, o UIOptions) *UI {
-	terminal := IsTerminal(s.Err) && Lookup(s.Env, "TERM") != "dumb"
-	u := &UI{
-		w: s.Err, in: s.In, mode: ProgressMode(o.Progress, terminal), quiet: o.Quiet,
-		color: terminal && Lookup(s.Env, "NO_COLOR") == "",
-		width: func() int { return TerminalWidth(s.Err) },
-		now:   time.Now, exitCode: o.ExitCode,
-	}
-	u.CanAsk = IsTerminal(s.Err) && IsTerminal(s.In) && !o.NeverAsk && u.mode != "json"
-	if u.quiet && u.mode != "json" {
-		u.mode = "none"
-	}
-	u.form = map[string]func(slog.Level, string){"bar": u.barMessage, "json": u.jsonMessage}[u.mode]
-	if u.form == nil {
-		u.form = u.plainMessage
-	}
-	least := slog.LevelInfo
-	if o.Verbose {
-		least = slog.LevelDebug
-	}
-	u.Logger = LogTo(least, u.log)
+	u := &UI{Screen: NewScreen(s, o.ScreenOptions), in: s.In, exitCode: o.ExitCode}
+	u.CanAsk = IsTerminal(s.Err) && IsTerminal(s.In) && !o.NeverAsk && o.Progress != "json"
+	u.Redraw = u.bar
 	return u
+}
+
+func (u *UI) bar(columns, _ int) []ScreenLine {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.progress == nil {
+		return nil
+	}
+	return []ScreenLine{{Text: barLine(*u.progress, columns)}}
 }
 
 // OnAbandon sets a function that removes temporary files if the job does not react to signals.
@@ -84,17 +61,6 @@ func (u *UI) abandon() {
 	}
 }
 
-// ProgressMode resolves auto. A bar needs a terminal that can clear a line.
-func ProgressMode(asked string, terminal bool) string {
-	switch {
-	case asked == "auto" && terminal, asked == "bar" && terminal:
-		return "bar"
-	case asked == "auto", asked == "bar":
-		return "plain"
-	}
-	return asked
-}
-
 // Warnf is the form in which packages report problems.
 func (u *UI) Warnf(format string, args ...any) { u.Warn(fmt.Sprintf(format, args...)) }
 
@@ -104,51 +70,70 @@ func (u *UI) Infof(format string, args ...any) { u.Info(fmt.Sprintf(format, args
 // Debugf is the form in which packages report details.
 func (u *UI) Debugf(format string, args ...any) { u.Debug(fmt.Sprintf(format, args...)) }
 
-// Notice answers a keypress or signal.
-func (u *UI) Notice(msg string) { u.Log(context.Background(), LevelNotice, msg) }
-
-// object writes a line of JSON. Errors of stderr have nowhere to go.
-func (u *UI) object(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		b = fmt.Appendf(nil, `{"type":"error","message":%q}`, err)
+// Track shows progress until stop is called, which waits for the last report. It calls poll a
+// few times a second from another goroutine.
+func (u *UI) Track(poll func() Snapshot) (stop func()) {
+	every := map[string]time.Duration{
+		"bar":   200 * time.Millisecond,
+		"json":  500 * time.Millisecond,
+		"plain": 5 * time.Second,
+	}[u.Mode]
+	if every == 0 {
+		return func() {}
 	}
-	u.w.Write(append(b, '\n'))
+	if u.interval > 0 {
+		every = u.interval
+	}
+	t := newTracker(time.Now())
+	return u.Follow(every, func(last bool) {
+		if u.Mode != "plain" || !last { // a short job shows one too, and the last has the final counts
+			u.show(t.observe(time.Now(), poll()))
+		}
+		if last {
+			u.setBar(nil)
+		}
+	})
 }
 
-func (u *UI) paint(code, s string) string {
-	if !u.color {
-		return s
+func (u *UI) show(s progress) {
+	switch u.Mode {
+	case "json":
+		u.Object(progressObject(s))
+	case "plain":
+		u.Line(plainLine(s))
+	case "bar":
+		u.setBar(&s)
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (u *UI) setBar(s *progress) {
+	u.mu.Lock()
+	u.progress = s
+	u.mu.Unlock()
+	u.Flush()
 }
 
 // Finish reports the end of the job and returns the exit code. Later messages are dropped.
 func (u *UI) Finish(r Result, err error) int {
 	code := u.exitCode(err)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.done {
-		return code
+	last := u.finishText(r, err)
+	if u.Mode == "json" {
+		last = Encoded(doneObject(r, err, code, u.Warnings()))
 	}
-	u.clear()
-	if u.mode == "json" {
-		u.object(doneObject(r, err, code, u.warnings))
-	} else {
-		u.finishText(r, err)
-	}
-	u.done = true
+	u.Close(last)
 	return code
 }
 
-func (u *UI) finishText(r Result, err error) {
+func (u *UI) finishText(r Result, err error) string {
+	var b strings.Builder
 	if (err == nil || r.Kept) && !u.quiet {
 		for _, what := range slices.Sorted(maps.Keys(r.Damage)) {
-			fmt.Fprintf(u.w, "vidfilter: %s %s: %d\n", u.paint("33", "damage:"), text.OneLine(what), r.Damage[what])
+			fmt.Fprintf(&b, "vidfilter: %s %s: %d\n", u.Paint(Yellow, "damage:"), text.OneLine(what), r.Damage[what])
 		}
-		fmt.Fprintln(u.w, summary(r))
+		fmt.Fprintln(&b, summary(r))
 	}
 	if err != nil {
-		PrintError(u.w, r.located(err))
+		PrintError(&b, r.located(err))
 	}
+	return b.String()
 }

@@ -2,53 +2,33 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
-// screen is a stderr that may be written to and read at once.
-type screen struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // testUI takes flags as a job does.
-func testUI(t *testing.T, args ...string) (*UI, *screen) {
+func testUI(t *testing.T, args ...string) (*UI, *e2e.Log) {
 	t.Helper()
-	s := new(screen)
+	s := new(e2e.Log)
 	return NewUI(Stdio{In: strings.NewReader(""), Out: new(bytes.Buffer), Err: s}, uiFlags(t, args)), s
 }
 
 func uiFlags(t *testing.T, args []string) UIOptions {
 	t.Helper()
-	o := UIOptions{Progress: "auto", ExitCode: testCode}
+	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}, ExitCode: testCode}
 	fs := NewFlagSet()
 	tab := Table{fs, "Test"}
 	tab.Add(String(&o.Progress, "NAME"), "progress", "", "")
 	tab.Flag(&o.Quiet, "quiet", "q", "")
 	tab.Flag(&o.Verbose, "verbose", "v", "")
 	tab.Flag(&o.NeverAsk, "no-overwrite", "n", "")
-	if err := ParseArguments(fs, args, ""); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, ParseArguments(fs, args, ""))
 	return o
 }
 
@@ -151,26 +131,7 @@ func TestJSONStream(t *testing.T) {
 	stop()
 	stop()
 	u.Finish(Result{}, errors.New("x"))
-	wantJSONStream(t, s.String(), 1)
-}
-
-func wantJSONStream(t *testing.T, text string, exitCode int) map[string]any {
-	t.Helper()
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	var last map[string]any
-	for i, line := range all {
-		last = nil
-		if err := json.Unmarshal([]byte(line), &last); err != nil {
-			t.Fatalf("line %q: %v", line, err)
-		}
-		if (last["type"] == "done") != (i == len(all)-1) {
-			t.Errorf("line %d of %d is %s", i+1, len(all), line)
-		}
-	}
-	if last["exit_code"] != float64(exitCode) {
-		t.Errorf("exit code %v, want %d", last["exit_code"], exitCode)
-	}
-	return last
+	e2e.JSONLines(t, s.String(), 1)
 }
 
 func TestShortJobShowsProgressInJSON(t *testing.T) {
@@ -206,12 +167,12 @@ func TestNoProgress(t *testing.T) {
 
 func TestBarAndMessages(t *testing.T) {
 	u, s := testUI(t)
-	u.mode, u.form, u.width = "bar", u.barMessage, func() int { return 40 }
+	u.Mode, u.Size = "bar", func() (int, int) { return 41, 24 }
 	u.show(progress{Snapshot: Snapshot{Frames: 7}, Part: -1, Left: -1})
 	u.Info("hello")
 	u.Finish(Result{}, errors.New("x"))
-	bar := "7 frames  0.0 fps  0.00x  0 B"
-	want := clearLine + bar + clearLine + "vidfilter: hello\n" + bar + clearLine + "vidfilter: x\n"
+	bar := "7 frames  0.0 fps  0.00x  0 B\n"
+	want := bar + clearLine + "vidfilter: hello\n" + bar + clearLine + "vidfilter: x\n"
 	if s.String() != want {
 		t.Errorf("got %q, want %q", s, want)
 	}

@@ -114,20 +114,13 @@ func BadValue(source, value string, err error) error {
 	return Usagef(hint, "%s %q: %v", source, value, err)
 }
 
-// switchValue is a flag without a value.
-type switchValue struct{ Value[bool] }
-
-func newSwitch(p *bool) *switchValue {
-	return &switchValue{*NewValue(p, "bool", func(s string) (bool, error) {
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return false, Usagef("give 1 or 0, true or false", "not a yes or no")
-		}
-		return b, nil
-	})}
+func parseSwitch(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, Usagef("give 1 or 0, true or false", "not a yes or no")
+	}
+	return b, nil
 }
-
-func (*switchValue) IsBoolFlag() bool { return true }
 
 func IntIn(low, high int) func(string) (int, error) {
 	parse := Int64In(int64(low), int64(high))

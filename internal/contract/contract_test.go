@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // Whatever one process writes, the other reads back.
@@ -15,13 +17,9 @@ func TestDoneRoundTrip(t *testing.T) {
 		PSNR: &psnr, SSIM: &equal, Warnings: []string{"w"}, Damage: map[string]int64{"x": 1},
 	}
 	b, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var got Done
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(b, &got))
 	d.SSIM = nil // written as null
 	if !reflect.DeepEqual(got, d) {
 		t.Errorf("%s\nreads as %+v", b, got)

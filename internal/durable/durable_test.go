@@ -84,3 +84,22 @@ func TestModes(t *testing.T) {
 		}
 	}
 }
+
+func TestSpace(t *testing.T) {
+	dir := t.TempDir()
+	free, total, err := Space(dir)
+	must(t, err)
+	if free <= 0 || total < free {
+		t.Errorf("%d of %d", free, total)
+	}
+	_, below, err := Space(filepath.Join(dir, "not", "yet"))
+	must(t, err)
+	if below != total {
+		t.Errorf("below: %d, want %d", below, total)
+	}
+	file := filepath.Join(dir, "file")
+	must(t, os.WriteFile(file, nil, 0o666))
+	if _, _, err := Space(filepath.Join(file, "x")); err == nil {
+		t.Error("no error below a file")
+	}
+}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,4 +99,25 @@ func Fields(args string) []string {
 	}
 	flush()
 	return list
+}
+
+// JSONLines checks the output of --progress json: every line is an object, and only the last one a
+// done, which it returns.
+func JSONLines(t testing.TB, text string, exitCode int) map[string]any {
+	t.Helper()
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var last map[string]any
+	for i, line := range all {
+		last = nil
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		if (last["type"] == "done") != (i == len(all)-1) {
+			t.Errorf("line %d of %d is %s", i+1, len(all), line)
+		}
+	}
+	if last["exit_code"] != float64(exitCode) {
+		t.Errorf("exit code %v, want %d", last["exit_code"], exitCode)
+	}
+	return last
 }

@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 )
 
 // An output that failed its check, or is short, replaces nothing; one that is neither does.
@@ -21,20 +22,12 @@ func TestNameOfOutput(t *testing.T) {
 		{cli.Result{Unverified: true, Interrupted: true}, "out.unverified.mp4"},
 	} {
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("out.mp4", []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile("out.mp4", []byte("old"), 0o600))
 		target, err := encode.OpenTarget("out.mp4", encode.Replace, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target.Path(), []byte("fresh"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
+		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
 		j := &job{o: &Options{Output: "out.mp4"}, target: target}
-		if err := j.name(&c.res); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, j.name(&c.res))
 		spared := ""
 		if c.want != "out.mp4" {
 			spared = "out.mp4"

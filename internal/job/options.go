@@ -119,8 +119,8 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		return err
 	}
 	if o.System != nil {
-		if err := o.checkSystemDoes(); err != nil {
-			return err
+		if err := o.System.Refuses(o.Params); err != nil {
+			return cli.Usagef("choose another system: "+SystemList, "%v", err)
 		}
 	}
 	codec := encode.CodecOf(o.Encoder)

@@ -14,6 +14,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 )
 
@@ -38,9 +39,7 @@ func wantUsage(t *testing.T, err error, words ...string) {
 
 func TestDefaults(t *testing.T) {
 	o, err := Parse(base(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
 	want.Params = kernels.DefaultParams(3)

@@ -56,14 +56,6 @@ func (o *Options) adaptToSystem(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// checkSystemDoes checks options that depend on each other.
-func (o *Options) checkSystemDoes() error {
-	if err := o.System.Refuses(o.Params); err != nil {
-		return cli.Usagef("choose another system: "+SystemList, "%v", err)
-	}
-	return nil
-}
-
 // checkPlace refuses a device that the system does not run on, and too many threads unless the
 // environment asks for them.
 func (o *Options) checkPlace(fs *pflag.FlagSet) error {

@@ -8,7 +8,8 @@ import (
 // OpenUI returns the UI of a job.
 func (o *Options) OpenUI(s cli.Stdio) *cli.UI {
 	return cli.NewUI(s, cli.UIOptions{
-		Progress: o.Progress, Quiet: o.Quiet, Verbose: o.Verbose, NeverAsk: o.Input == "-" || o.NoOverwrite, ExitCode: ExitCode,
+		ScreenOptions: cli.ScreenOptions{Progress: o.Progress, Quiet: o.Quiet, Verbose: o.Verbose},
+		NeverAsk:      o.Input == "-" || o.NoOverwrite, ExitCode: ExitCode,
 	})
 }
 

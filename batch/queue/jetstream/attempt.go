@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // attempt is one attempt at a task by a worker.
@@ -38,21 +40,17 @@ var errFinished = errors.New("queue: the task has its result")
 
 // final reports whether retrying a write to the queue would give the same error.
 func final(err error) bool {
-	for _, f := range []error{
-		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult, queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
-	} {
-		if errors.Is(err, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{
+		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
+		queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
+	}, func(f error) bool { return errors.Is(err, f) })
 }
 
 // do does the open part of a message's task. ctx ends when the worker stops.
 func (p *workerPool) do(ctx context.Context, m jetstream.Msg) {
 	c, err := fromSubject(m.Subject())
 	if err != nil {
-		p.e.o.warnf("%v", err)
+		p.e.o.Log.Warn(err.Error())
 		_ = m.Term()
 		return
 	}
@@ -110,7 +108,7 @@ func (a *attempt) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		for range ticks(ctx, a.pool.heartbeat) {
+		for range wake.Every(ctx, a.pool.heartbeat) {
 			if !a.pool.frozen() {
 				_ = a.m.InProgress()
 			}
@@ -147,7 +145,7 @@ func (a *attempt) take(ctx context.Context) error {
 // begin records the attempt, and that the job runs.
 func (a *attempt) begin(ctx context.Context) error {
 	e := a.pool.e
-	again, died := false, false
+	again := false
 	t, err := e.tryUpdate(ctx, a.c, func(t *tries) error {
 		if t.Owner == a.id { // recorded, but the answer was lost
 			return nil
@@ -156,7 +154,7 @@ func (a *attempt) begin(ctx context.Context) error {
 			return errors.Join(err, errClaimed)
 		}
 		before := t.Attempt
-		died = t.begin(a.round, a.id, a.pool.id)
+		t.begin(a.round, a.id, a.pool.id)
 		again = before > 0 && t.Attempt > before
 		return nil
 	})
@@ -164,14 +162,8 @@ func (a *attempt) begin(ctx context.Context) error {
 		return err
 	}
 	a.t.Attempt = t.Attempt
-	if died {
-		e.tell(eventDeath, a.c, nil)
-	}
 	if t.Deaths > cmp.Or(e.o.Deaths, max(leastDeaths, a.job.Retries)) {
 		return a.fail(ctx, 0, fmt.Errorf("%d workers died at it", t.Deaths))
-	}
-	if again {
-		e.tell(eventRetry, a.c, nil)
 	}
 	_, err = e.update(ctx, a.c.job, func(r *record) error {
 		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
@@ -216,7 +208,7 @@ func (a *attempt) claimedElsewhere(ctx context.Context, t tries) (bool, error) {
 // handle calls the handler. cause is why its context ended, or nil.
 func (a *attempt) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
 	ctx, stop := context.WithCancelCause(ctx)
-	a.report.begin()
+	a.report.since = time.Now().UTC()
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })

@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -29,9 +30,7 @@ func plain(t *testing.T, o server.Options) *server.Server {
 		o.Port = server.RANDOM_PORT
 	}
 	ns, err := server.NewServer(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ns.Start()
 	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
 	if !ns.ReadyForConnections(10 * time.Second) {
@@ -60,9 +59,7 @@ func TestPrefix(t *testing.T) {
 		o := quick
 		o.Prefix = p
 		e, err := Connect(ns.ClientURL(), "", ConnectOptions{Options: o})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer e.Close()
 		engines[p] = e
 		defer work(t, e, queue.Worker{}, parts(e, len(engines), nothing))()
@@ -85,14 +82,10 @@ func TestCluster(t *testing.T) {
 	var ports []int
 	for range 3 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer l.Close()
 		u, err := url.Parse("nats://" + l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		routes, ports = append(routes, u), append(ports, l.Addr().(*net.TCPAddr).Port)
 		l.Close()
 	}
@@ -130,9 +123,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s, err := e.js.Stream(t.Context(), "KV_"+e.names.jobs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, ns := range servers {
 		if ns.Name() == s.CachedInfo().Cluster.Leader {
 			ns.Shutdown()
@@ -142,9 +133,7 @@ func TestCluster(t *testing.T) {
 	for deadline := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		err = e.Submit(t.Context(), queue.Job{ID: "b", First: queue.Task{Name: "plan"}}, false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if s := awaitEnd(t, e, "b"); s.State != queue.Done || string(s.Result) != "9" {
 		t.Errorf("%+v", s)
 	}
@@ -159,9 +148,7 @@ func TestOwnCertificate(t *testing.T) {
 	}
 	cert, ca := filepath.Join(dir, "server.pem"), filepath.Join(dir, "authority.pem")
 	b, err := os.ReadFile(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	root, _ := pem.Decode(b)
 	s := served(t, ServeOptions{Cert: cert, Key: cert, CA: ca})
 	connect(t, s.url(), s.Creds())
@@ -176,18 +163,14 @@ func TestOwnCertificate(t *testing.T) {
 		t.Error("trusted by nobody, and taken")
 	}
 	e, err := Connect(s.url(), s.Creds(), ConnectOptions{CA: ca})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	e.Close()
 }
 
 func TestEmbeddedTwice(t *testing.T) {
 	dir := t.TempDir()
 	e, err := Embedded(dir, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var he *Error
 	if again, err := Embedded(dir, quick); again != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "in use by another process") {
 		t.Error(err)
@@ -202,9 +185,7 @@ func TestEmbeddedTwice(t *testing.T) {
 		t.Error(err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(file, nil, 0o600))
 	if e, err := Embedded(file, quick); err == nil {
 		e.Close()
 		t.Error("a file was taken for a folder")
@@ -215,28 +196,21 @@ func TestEmbeddedTwice(t *testing.T) {
 func TestRests(t *testing.T) {
 	dir := t.TempDir()
 	e, err := Embedded(dir, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx := t.Context()
-	if err := e.Blobs().Put(ctx, "whole", strings.NewReader("all of it")); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.Blobs().Put(ctx, "whole", strings.NewReader("all of it")))
 	for range 3 {
 		if _, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: "$O.vf-blobs.C.lost", Data: make([]byte, 100<<10)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.Close())
 	if e, err = Embedded(dir, quick); err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	c, err := e.Counters(ctx)
-	if err != nil || c.Bytes > 100<<10 {
-		t.Errorf("%+v, %v", c, err)
+	if n := stored(t, e); n > 100<<10 {
+		t.Errorf("%d bytes stored", n)
 	}
 	var got bytes.Buffer
 	if err := e.Blobs().Get(ctx, "whole", &got); err != nil || got.String() != "all of it" {

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ const maxPayload = 8 << 20
 // process and no socket. Every write is synced before a call returns. A lock keeps other
 // processes away.
 func Embedded(dir string, o Options) (*Engine, error) {
-	setDefault(&o.Deaths, embeddedDeaths)
+	o.Deaths = cmp.Or(o.Deaths, embeddedDeaths)
 	e, _, err := start(dir, o, &server.Options{DontListen: true})
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *E
 			_ = unlock()
 		}
 	}()
-	h, err = newHost(dir, o.warnf, so)
+	h, err = newHost(dir, o.Log, so)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +87,7 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 		if ns.ReadyForConnections(100 * time.Millisecond) {
 			return ns, nil
 		}
-		if log.isFatal() {
+		if log.fatal.Load() {
 			break
 		}
 	}
@@ -107,15 +108,15 @@ func connection(o Options) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if !errors.Is(err, nats.ErrSlowConsumer) {
-				o.warnf("queue: %s", oneLine(err.Error()))
+				o.Log.Warn("queue: " + oneLine(err.Error()))
 			}
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				o.warnf("queue: the connection is lost, running tasks continue: %s", oneLine(err.Error()))
+				o.Log.Warn("queue: the connection is lost, running tasks continue: " + oneLine(err.Error()))
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { o.warnf("queue: the connection is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) { o.Log.Warn("queue: the connection is back") }),
 	}
 }
 

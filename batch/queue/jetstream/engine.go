@@ -27,8 +27,7 @@ type Engine struct {
 	objects jetstream.ObjectStore
 
 	alone    bool // embedded: no other client can connect
-	counts   counters
-	maxBytes int // of a message
+	maxBytes int  // of a message
 
 	closeOnce sync.Once
 	onClose   []func() error // in reverse order
@@ -42,7 +41,7 @@ func open(nc *nats.Conn, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	e := &Engine{o: o, names: names(o.Prefix), nc: nc, maxBytes: int(nc.MaxPayload()) - 4096}
 	e.onClose = append(e.onClose, func() error { nc.Close(); return nil })
-	if err := errors.Join(e.setUpPatiently(), e.count()); err != nil {
+	if err := e.setUpPatiently(); err != nil {
 		e.Close()
 		return nil, setUpError(err)
 	}
@@ -236,7 +235,10 @@ func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Co
 		}
 		if pause > time.Second && !warned {
 			warned = true
-			e.o.Warn(Warning{fmt.Sprintf("%s: still trying: %v", what, err), WritesFailing})
+			e.o.Log.Warn(fmt.Sprintf("%s: still trying: %v", what, err))
+			if e.o.Failing != nil {
+				e.o.Failing()
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -50,9 +50,7 @@ func connectError(servers, creds string, err error) error {
 	say := func(what, advice string) error {
 		return errorf(advice, err, "queue: server %s: %s", servers, what)
 	}
-	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
-	var record tls.RecordHeaderError
 	text := err.Error()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -61,12 +59,12 @@ func connectError(servers, creds string, err error) error {
 		return say(text, "check the name or address of the server")
 	case isTimeout(err):
 		return say("no answer", "check that it can be reached from here; a firewall may block it")
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return say("its certificate is not signed by an authority that the credentials trust",
 			"copy worker.creds from this server's folder, or name the authority's file with --tls-ca")
 	case errors.As(err, &host):
 		return say("its certificate is for other names: "+host.Error(), "use one of those names, or start 'vidfilter serve' with this one as --host")
-	case errors.Is(err, nats.ErrSecureConnWanted), errors.As(err, &record):
+	case errors.Is(err, nats.ErrSecureConnWanted), errors.As(err, new(tls.RecordHeaderError)):
 		return say("it speaks no TLS", "check that this is the port of a NATS server with TLS")
 	case isTLSAlert(err):
 		return say("it asks for a client certificate that it has signed", "use the worker.creds of this server: --creds FILE")

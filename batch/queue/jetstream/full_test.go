@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 // A server reports a full disk, and recovers when there is room, without a restart of the
 // process.
 func TestDiskFull(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Mkdir(dir, 0o777))
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		t.Skipf("this user may not mount a small disk: %v", err)
 	} else if err != nil {
@@ -29,18 +28,14 @@ func TestDiskFull(t *testing.T) {
 	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
 	e := connect(t, s.url(), s.Creds())
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
-	if err := s.Health(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, s.Health())
 	ctx, cancel := context.WithCancel(t.Context())
 	stored := make(chan error, 1)
 	go func() { stored <- e.Blobs().Put(ctx, "large", bytes.NewReader(make([]byte, 40<<20))) }()
 	waitFor(t, "the disk is called full", func() bool { return s.Health() != nil })
 	cancel()
 	<-stored
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"))
 	waitFor(t, "the server is well", func() bool { return s.Health() == nil && e.nc.IsConnected() && s.Engine().nc.IsConnected() })
 	work(t, s.Engine(), queue.Worker{Slots: 1}, parts(e, 3, nothing))
 	submit(t, e, queue.Job{ID: "after"}, false)

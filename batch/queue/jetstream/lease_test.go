@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // The lease is stored with the queue, until somebody sets another.
@@ -13,22 +15,14 @@ func TestLease(t *testing.T) {
 		{0, 30 * time.Second}, {2 * time.Second, 2 * time.Second}, {0, 2 * time.Second}, {5 * time.Minute, 5 * time.Minute}, {0, 5 * time.Minute},
 	} {
 		s, err := Serve(ServeOptions{Dir: dir, Addr: "127.0.0.1:0", Options: Options{AckWait: c.asked}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		e, err := Connect(s.Addr().String(), s.Creds(), ConnectOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		ctx := context.Background()
 		consumer, err := e.consumer(ctx, classOn, anySite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		ttl, err := e.workers.Status(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if got := consumer.CachedInfo().Config.AckWait; got != c.want || e.o.AckWait != c.want || ttl.TTL() != c.want {
 			t.Errorf("asked for %v: consumer %v, engine %v, bucket %v, want %v", c.asked, got, e.o.AckWait, ttl.TTL(), c.want)
 		}

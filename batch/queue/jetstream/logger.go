@@ -2,30 +2,29 @@ package jetstream
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
-	"sync"
+	"sync/atomic"
 )
 
 // logger passes on the server's errors and warnings, and drops the rest.
 type logger struct {
-	warnf func(string, ...any)
+	*slog.Logger
 	isLow func() bool // whether the disk is full
 
-	mu    sync.Mutex
-	last  error
-	fatal bool
-	low   bool // isLow was true at an error
+	last  atomic.Pointer[serverError]
+	fatal atomic.Bool
+	low   atomic.Bool // isLow was true at an error
 }
 
 // complain logs an error. It keeps the error value among the arguments, if there is one.
 func (l *logger) complain(format string, v ...any) {
 	s := oneLine(fmt.Sprintf(format, v...))
-	low := l.isLow()
-	l.mu.Lock()
-	l.last = &serverError{s, errorIn(v)}
-	l.low = l.low || low
-	l.mu.Unlock()
-	l.warnf("queue: server: %s", s)
+	if l.isLow() {
+		l.low.Store(true)
+	}
+	l.last.Store(&serverError{s, errorIn(v)})
+	l.Warn("queue: server: " + s)
 }
 
 // serverError is an error that the server has logged.
@@ -46,27 +45,12 @@ func errorIn(v []any) error {
 	return nil
 }
 
-// wasLow reports whether the disk was full when the server logged an error.
-func (l *logger) wasLow() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.low
-}
-
-func (l *logger) recovered() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.low = false
-}
-
 // why adds the last logged error to err.
 func (l *logger) why(err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last == nil {
-		return err
+	if last := l.last.Load(); last != nil {
+		return fmt.Errorf("%w: %w", err, last)
 	}
-	return fmt.Errorf("%w: %w", err, l.last)
+	return err
 }
 
 func (l *logger) Noticef(string, ...any) {}
@@ -78,15 +62,7 @@ func (l *logger) Errorf(format string, v ...any) { l.complain(format, v...) }
 // Fatalf is called where the NATS program would exit.
 func (l *logger) Fatalf(format string, v ...any) {
 	l.complain(format, v...)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fatal = true
-}
-
-func (l *logger) isFatal() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.fatal
+	l.fatal.Store(true)
 }
 
 func (l *logger) Warnf(format string, v ...any) {

@@ -6,24 +6,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 // quick has short times for tests.
 var quick = Options{AckWait: 600 * time.Millisecond, BackOff: 20 * time.Millisecond, MaxBackOff: 80 * time.Millisecond}
 
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
 func embedded(t *testing.T, o Options) *Engine {
 	t.Helper()
-	o.Warn = func(w Warning) { t.Log(w.Text) }
+	o.Log = logTo(t.Output())
 	e, err := Embedded(t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -52,9 +55,7 @@ func work(t *testing.T, e queue.Engine, w queue.Worker, h queue.Handler) (stop f
 func submit(t *testing.T, e queue.Engine, j queue.Job, again bool) {
 	t.Helper()
 	j.First.Name = cmp.Or(j.First.Name, "plan")
-	if err := e.Submit(t.Context(), j, again); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.Submit(t.Context(), j, again))
 }
 
 // await returns the first status of a job for which as returns true.
@@ -132,3 +133,11 @@ func (l *log) all() []string {
 }
 
 var errBusy = errors.New("the device\nis busy")
+
+// stored returns the bytes of all files in the store.
+func stored(t *testing.T, e *Engine) uint64 {
+	t.Helper()
+	s, err := e.js.Stream(t.Context(), "OBJ_"+e.names.blobs())
+	e2e.Must(t, err)
+	return s.CachedInfo().State.Bytes
+}

@@ -41,14 +41,10 @@ func (c claim) String() string { return c.job + "." + c.epoch + "." + c.task }
 // fromSubject parses the end of a task's or an event's subject.
 func fromSubject(subject string) (claim, error) {
 	t := strings.Split(subject, ".")
-	if len(t) < 4 {
-		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
+	if n := len(t) - 3; n > 0 && isName(t[n]) && isName(t[n+1]) && isName(t[n+2]) {
+		return claim{t[n], t[n+1], t[n+2]}, nil
 	}
-	t = t[len(t)-3:]
-	if !isName(t[0]) || !isName(t[1]) || !isName(t[2]) {
-		return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
-	}
-	return claim{t[0], t[1], t[2]}, nil
+	return claim{}, fmt.Errorf("queue: unexpected message %q in the stream", subject)
 }
 
 // Keys in the bucket of results.
@@ -69,11 +65,6 @@ const (
 	eventAsk      = "ask"      // a watcher has started: publish progress
 	eventStop     = "stop"     // a job ended or was started over
 	eventDone     = "done"     // a task has a result
-	eventRetry    = "retry"    // a task is retried
-	eventLater    = "later"    // a task is put back
-	eventTwin     = "twin"     // a result was refused because there was one
-	eventDeath    = "death"    // a task came back from a dead worker
-	eventFail     = "fail"     // a job failed
 	eventOver     = "over"     // a worker released a task
 )
 

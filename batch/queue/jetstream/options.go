@@ -10,7 +10,8 @@
 package jetstream
 
 import (
-	"fmt"
+	"cmp"
+	"log/slog"
 	"time"
 )
 
@@ -23,8 +24,10 @@ type Options struct {
 	// workers that may die at a task before its job fails; 0 is Retries, but at least 3, or 1000
 	// in an embedded queue
 	Deaths int
-	// told, from any goroutine, of trouble that the queue handles by itself; may be nil
-	Warn func(Warning)
+	Log    *slog.Logger // of trouble that the queue handles by itself; nil: none
+	// called, from any goroutine, when a write has failed for a while and is tried again; may be
+	// nil
+	Failing func()
 	// of all names on the server, so that several queues can share an account; "" is vf
 	Prefix   string
 	Replicas int // of everything stored in a cluster; 0 keeps the present number, or 1
@@ -44,39 +47,12 @@ func (o Options) withDefaults() Options {
 	if !o.complete {
 		o.complete, o.lease = true, o.AckWait != 0
 	}
-	setDefault(&o.AckWait, 30*time.Second)
-	setDefault(&o.BackOff, 5*time.Second)
-	setDefault(&o.MaxBackOff, 5*time.Minute)
-	setDefault(&o.Prefix, "vf")
-	if o.Warn == nil {
-		o.Warn = func(Warning) {}
-	}
+	o.AckWait = cmp.Or(o.AckWait, 30*time.Second)
+	o.BackOff = cmp.Or(o.BackOff, 5*time.Second)
+	o.MaxBackOff = cmp.Or(o.MaxBackOff, 5*time.Minute)
+	o.Prefix = cmp.Or(o.Prefix, "vf")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-// Warning reports a problem that the queue handles by itself.
-type Warning struct {
-	Text string // one line
-	Kind WarningKind
-}
-
-// WarningKind lets programs choose the warnings to act on.
-type WarningKind int
-
-// Kinds of warnings.
-const (
-	Notice        WarningKind = iota
-	WritesFailing             // a write has failed for a while; the queue keeps trying
-)
-
-func (o Options) warnf(format string, args ...any) {
-	o.Warn(Warning{Text: fmt.Sprintf(format, args...)})
-}
-
-func setDefault[T comparable](v *T, d T) {
-	if *v == *new(T) {
-		*v = d
-	}
 }
 
 // delay returns the delay after n failed attempts.

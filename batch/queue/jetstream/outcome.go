@@ -36,12 +36,7 @@ func (e *Engine) kept(ctx context.Context, c claim) (kept, error) {
 // claimResult stores the outcome of an attempt. If there is one of another attempt, it returns
 // that and queue.ErrTwin.
 func (e *Engine) claimResult(ctx context.Context, c claim, k kept) (kept, error) {
-	b, err := json.Marshal(k)
-	if err != nil {
-		return k, err
-	}
-	_, err = e.results.Create(ctx, resultKey(c), b)
-	if !conflict(err) {
+	if err := store(ctx, e.results, resultKey(c), k, 0); !conflict(err) {
 		return k, err
 	}
 	first, err := e.kept(ctx, c)
@@ -81,9 +76,6 @@ func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 		return e.putAfter(ctx, r, c.task, noted)
 	case noted:
 		e.tell(eventStop, r.claim("job"), nil)
-		if r.State == queue.Failed {
-			e.tell(eventFail, c, nil)
-		}
 	}
 	return e.purgeTasks(ctx, c.job, c.epoch)
 }
@@ -122,33 +114,17 @@ func (e *Engine) checkFollowers(ctx context.Context, c claim, o queue.Outcome) e
 // Results implements queue.Engine.
 func (e *Engine) Results(ctx context.Context, job string) (map[string]json.RawMessage, error) {
 	r, _, err := e.get(ctx, job)
-	if errors.Is(err, queue.ErrNoJob) {
-		return nil, fmt.Errorf("%w: %s", err, job)
-	}
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.results.Watch(ctx, resultKey(r.claim(all)), jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("queue: results of job %s: %w", job, err)
-	}
-	defer w.Stop()
 	found := map[string]json.RawMessage{}
-	for {
-		select {
-		case entry := <-w.Updates():
-			if entry == nil {
-				return found, ctx.Err()
-			}
-			var k kept
-			if err := decode(entry, &k); err != nil {
-				return nil, fmt.Errorf("queue: results of job %s: %w", job, err)
-			}
-			found[entry.Key()[strings.LastIndex(entry.Key(), ".")+1:]] = k.Result
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	err = each(ctx, e.results, resultKey(r.claim(all)), func(entry jetstream.KeyValueEntry) error {
+		var k kept
+		err := decode(entry, &k)
+		found[entry.Key()[strings.LastIndex(entry.Key(), ".")+1:]] = k.Result
+		return err
+	})
+	return found, err
 }
 
 // oneLine joins the lines of a reason.

@@ -149,7 +149,7 @@ func (p *workerPool) reopen(ctx context.Context, why error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := p.consumers(ctx); err != nil && ctx.Err() == nil {
-		p.e.o.warnf("worker %s cannot get tasks: %v: %v", p.w.Name, why, err)
+		p.e.o.Log.Warn(fmt.Sprintf("worker %s cannot get tasks: %v: %v", p.w.Name, why, err))
 	}
 }
 
@@ -224,7 +224,7 @@ func (p *workerPool) each(f func(c claim, a *attempt)) {
 func (e *Engine) sweepLoop(ctx context.Context) {
 	for {
 		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {
-			e.o.warnf("%v", err)
+			e.o.Log.Warn(err.Error())
 		}
 		wait := 2*e.o.AckWait + rand.N(2*e.o.AckWait) // spread the workers' sweeps
 		select {

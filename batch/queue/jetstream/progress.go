@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"sync"
 	"time"
 
@@ -12,16 +11,11 @@ import (
 
 // progress is the last report of a handler.
 type progress struct {
-	mu    sync.Mutex
 	since time.Time
+
+	mu    sync.Mutex
 	last  queue.Progress
 	fresh bool // not published yet
-}
-
-func (p *progress) begin() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.since = time.Now().UTC()
 }
 
 func (p *progress) set(q queue.Progress) {
@@ -75,23 +69,5 @@ func (a *attempt) publish(ctx context.Context) {
 		}
 		say()
 		last = time.Now()
-	}
-}
-
-// ticks yields every d until ctx ends.
-func ticks(ctx context.Context, d time.Duration) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		t := time.NewTicker(d)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case now := <-t.C:
-				if !yield(now) {
-					return
-				}
-			}
-		}
 	}
 }

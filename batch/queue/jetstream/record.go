@@ -180,7 +180,7 @@ func decode(entry jetstream.KeyValueEntry, v any) error {
 func (e *Engine) get(ctx context.Context, id string) (*record, uint64, error) {
 	entry, err := e.jobs.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, 0, queue.ErrNoJob
+		return nil, 0, fmt.Errorf("%w: %s", queue.ErrNoJob, id)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("queue: job %s: %w", id, err)
@@ -194,9 +194,6 @@ func (e *Engine) Get(ctx context.Context, id string) (queue.Status, error) {
 		return queue.Status{}, fmt.Errorf("%w: %q", queue.ErrNoJob, id)
 	}
 	r, _, err := e.get(ctx, id)
-	if errors.Is(err, queue.ErrNoJob) {
-		return queue.Status{}, fmt.Errorf("%w: %s", err, id)
-	}
 	if err != nil {
 		return queue.Status{}, err
 	}
@@ -227,17 +224,23 @@ func (e *Engine) update(ctx context.Context, id string, change func(r *record) e
 
 // write stores a record if the key still has the revision; 0 creates it.
 func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
-	b, err := json.Marshal(r)
+	err := store(ctx, e.jobs, r.Job.ID, r, revision)
+	if err != nil && !conflict(err) {
+		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
+	}
+	return err
+}
+
+// store writes an entry if its key still has the revision; 0 creates it.
+func store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	if revision == 0 {
-		_, err = e.jobs.Create(ctx, r.Job.ID, b)
+		_, err = to.Create(ctx, key, b)
 	} else {
-		_, err = e.jobs.Update(ctx, r.Job.ID, b, revision)
-	}
-	if err != nil && !conflict(err) {
-		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
+		_, err = to.Update(ctx, key, b, revision)
 	}
 	return err
 }

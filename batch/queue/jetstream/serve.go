@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/durable"
 )
 
 // ServeOptions are the options of Serve.
@@ -43,7 +45,7 @@ const DefaultAddr = "0.0.0.0:4222"
 // the first start, holds a token of the server's own operator and a certificate of its private
 // authority; the server demands both.
 func Serve(o ServeOptions) (*Server, error) {
-	setDefault(&o.Addr, DefaultAddr)
+	o.Addr = cmp.Or(o.Addr, DefaultAddr)
 	host, port, err := splitAddr(o.Addr)
 	if err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	if err != nil {
 		return nil, listenError(o.Addr, err)
 	}
-	s.e, s.host, s.addr = e, h, h.server().Addr()
+	s.e, s.host, s.addr = e, h, h.ns.Load().Addr()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
@@ -91,7 +93,7 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	}
 	healing, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { h.heal(healing, e.o.warnf) })
+	done.Go(func() { h.heal(healing) })
 	e.onClose = append(e.onClose, func() error { stop(); done.Wait(); return nil })
 	return s, nil
 }
@@ -107,7 +109,7 @@ func (s *Server) Health() error {
 	if !s.host.isFull() {
 		return nil
 	}
-	free, _ := freeSpace(s.host.dir)
+	free, _, _ := durable.Space(s.host.dir)
 	return fmt.Errorf("the disk of %s is full: %d bytes free, %d needed to continue", s.host.dir, free, healRoom)
 }
 

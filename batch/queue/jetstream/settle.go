@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,6 @@ func (a *attempt) settle(ctx context.Context, o queue.Outcome, err, cause error,
 	case queue.IsPermanent(err):
 		a.failed(ctx, err, true)
 	case errors.As(err, &later):
-		a.pool.e.tell(eventLater, a.c, nil)
 		a.putBack(ctx, later.Delay)
 	default:
 		a.failed(ctx, err, false)
@@ -61,9 +61,8 @@ func (a *attempt) deliver(ctx context.Context, o queue.Outcome) {
 
 // twin ends an attempt that another one has overtaken.
 func (a *attempt) twin(ctx context.Context) {
-	a.pool.e.o.warnf("task %s of job %s, attempt %d: another worker has done it; this result is dropped",
-		a.c.task, a.c.job, a.t.Attempt)
-	a.pool.e.tell(eventTwin, a.c, nil)
+	a.pool.e.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped",
+		a.c.task, a.c.job, a.t.Attempt))
 	a.finished(ctx)
 }
 
@@ -159,11 +158,7 @@ func (a *attempt) fail(ctx context.Context, attempts int, why error) error {
 	f := queue.Failure{Task: a.c.task, Kind: a.t.Kind, Attempts: attempts, Code: queue.CodeOf(why)}
 	current := func(r *record) bool { return r.Epoch == a.c.epoch && r.Round == a.round }
 	err := a.pool.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(f, why.Error()) })
-	if err != nil {
-		return err
-	}
-	a.pool.e.tell(eventFail, a.c, nil)
-	return errGone
+	return cmp.Or(err, errGone)
 }
 
 // leave records the end of the attempt, or returns errNotOwner if another one has the task.

@@ -30,10 +30,8 @@ func (e *Engine) Submit(ctx context.Context, j queue.Job, again bool) error {
 		if err != nil {
 			return err
 		}
-		if len(r.Old) > 0 {
-			if err := e.forgetOld(ctx, r); err != nil {
-				return err
-			}
+		if err := e.forgetOld(ctx, r); err != nil {
+			return err
 		}
 		return e.putOpen(ctx, r)
 	}
@@ -42,12 +40,9 @@ func (e *Engine) Submit(ctx context.Context, j queue.Job, again bool) error {
 func (e *Engine) submit(ctx context.Context, j queue.Job, again bool) (*record, error) {
 	r, revision, err := e.get(ctx, j.ID)
 	switch {
-	case errors.Is(err, queue.ErrNoJob):
-		r := newRecord(j)
-		return r, e.write(ctx, r, 0)
-	case err != nil:
+	case err != nil && !errors.Is(err, queue.ErrNoJob):
 		return nil, err
-	case r.malformed():
+	case err != nil, r.malformed():
 		r := newRecord(j)
 		return r, e.write(ctx, r, revision)
 	case r.Job.Digest != j.Digest:
@@ -77,6 +72,9 @@ func (r *record) again(j queue.Job) {
 
 // forgetOld removes the leftovers of earlier epochs. It is idempotent.
 func (e *Engine) forgetOld(ctx context.Context, r *record) error {
+	if len(r.Old) == 0 {
+		return nil
+	}
 	for _, epoch := range r.Old {
 		if err := e.forget(ctx, r.Job.ID, epoch); err != nil {
 			return err
@@ -195,11 +193,7 @@ func (e *Engine) isQueued(ctx context.Context, c claim) bool {
 // Cancel implements queue.Engine.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	always := func(*record) bool { return true }
-	err := e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
-	if errors.Is(err, queue.ErrNoJob) {
-		return fmt.Errorf("%w: %s", err, id)
-	}
-	return err
+	return e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
 }
 
 // end calls finish, which ends the job, unless it has ended or applies returns false.

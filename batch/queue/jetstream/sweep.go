@@ -29,10 +29,8 @@ func (e *Engine) Sweep(ctx context.Context) error {
 }
 
 func (e *Engine) mend(ctx context.Context, r *record, there map[claim]bool) error {
-	if len(r.Old) > 0 {
-		if err := e.forgetOld(ctx, r); err != nil {
-			return err
-		}
+	if err := e.forgetOld(ctx, r); err != nil {
+		return err
 	}
 	if r.live() && !allThere(r, there) {
 		return e.putOpen(ctx, r)
@@ -69,22 +67,31 @@ func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
 
 // eachJob calls f with every job's record.
 func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
-	w, err := e.jobs.WatchAll(ctx, jetstream.IgnoreDeletes())
+	return each(ctx, e.jobs, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
+		return f(decodeRecord(entry.Key(), entry.Value()))
+	})
+}
+
+// each calls f with the entries of a bucket that there are now.
+func each(
+	ctx context.Context, b jetstream.KeyValue, keys string, f func(jetstream.KeyValueEntry) error,
+) error {
+	w, err := b.Watch(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
-		return fmt.Errorf("queue: jobs: %w", err)
+		return fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
 	}
 	defer w.Stop()
 	for {
 		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case entry := <-w.Updates():
 			if entry == nil {
 				return ctx.Err()
 			}
-			if err := f(decodeRecord(entry.Key(), entry.Value())); err != nil {
+			if err := f(entry); err != nil {
 				return err
 			}
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -23,20 +22,18 @@ type tries struct {
 // errClaimed is the error of a task that a live worker is doing.
 var errClaimed = errors.New("queue: another worker is at it")
 
-// begin records an attempt. died means that the last one ended in silence.
-func (t *tries) begin(round int, owner, worker string) (died bool) {
+// begin records an attempt. If the last one has an owner, it ended in silence.
+func (t *tries) begin(round int, owner, worker string) {
 	if t.Round != round {
 		*t = tries{Attempt: t.Attempt, Round: round}
 	}
-	died = t.Owner != ""
-	if died {
+	if t.Owner != "" {
 		t.Deaths++
 	}
 	if !t.Back {
 		t.Attempt++
 	}
 	t.Owner, t.Worker, t.Back = owner, worker, false
-	return died
 }
 
 func (e *Engine) tries(ctx context.Context, c claim) (t tries, revision uint64, err error) {
@@ -66,16 +63,7 @@ func (e *Engine) tryUpdate(ctx context.Context, c claim, change func(t *tries) e
 		if err := change(&t); err != nil {
 			return t, err
 		}
-		b, err := json.Marshal(t)
-		if err != nil {
-			return t, err
-		}
-		if revision == 0 {
-			_, err = e.results.Create(ctx, triesKey(c), b)
-		} else {
-			_, err = e.results.Update(ctx, triesKey(c), b, revision)
-		}
-		if !conflict(err) {
+		if err := store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
 			return t, err
 		}
 	}

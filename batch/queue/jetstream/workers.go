@@ -4,28 +4,20 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
-
-// presence is an entry of a worker about itself. It expires unless renewed.
-type presence struct {
-	queue.Worker
-	Since   time.Time
-	Busy    int
-	Backlog queue.Backlog
-}
 
 // present keeps the entry of the worker until ctx ends.
 func (p *workerPool) present(ctx context.Context) {
 	last, at := p.presence(), time.Now()
 	p.write(ctx, last)
-	for range ticks(ctx, min(publishEvery, p.heartbeat)) {
+	for range wake.Every(ctx, min(publishEvery, p.heartbeat)) {
 		now := p.presence()
 		if changed := now.Busy != last.Busy || now.Backlog != last.Backlog; p.frozen() || !changed && time.Since(at) < p.heartbeat {
 			continue
@@ -38,17 +30,18 @@ func (p *workerPool) present(ctx context.Context) {
 	_ = p.e.workers.Purge(bye, p.id)
 }
 
-func (p *workerPool) presence() presence {
+// presence is the entry of the worker about itself. It expires unless renewed.
+func (p *workerPool) presence() queue.WorkerStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := presence{Worker: p.w, Since: p.since, Busy: len(p.running)}
+	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running)}
 	if p.w.Ahead != nil {
 		now.Backlog = p.w.Ahead()
 	}
 	return now
 }
 
-func (p *workerPool) write(ctx context.Context, now presence) {
+func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
 	b, err := json.Marshal(now)
 	if err != nil {
 		return
@@ -59,27 +52,20 @@ func (p *workerPool) write(ctx context.Context, now presence) {
 }
 
 // Workers implements queue.Engine, sorted by name.
-func (e *Engine) Workers(ctx context.Context) ([]queue.WorkerStatus, error) {
-	w, err := e.workers.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("queue: workers: %w", err)
-	}
-	defer w.Stop()
-	var found []queue.WorkerStatus
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case entry := <-w.Updates():
-			if entry == nil {
-				slices.SortFunc(found, func(a, b queue.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
-				return found, ctx.Err()
-			}
-			var p presence
-			if decode(entry, &p) != nil || p.Slots < 0 || p.Slots > mostCount || p.Busy < 0 || p.Busy > p.Slots || p.Backlog.Jobs < 0 || p.Backlog.Jobs > mostCount || p.Backlog.Bytes < 0 {
-				continue // no worker has written it
-			}
-			found = append(found, queue.WorkerStatus{Worker: p.Worker, Since: p.Since, Seen: entry.Created(), Busy: p.Busy, Backlog: p.Backlog})
+func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err error) {
+	err = each(ctx, e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
+		var w queue.WorkerStatus
+		if decode(entry, &w) == nil && isPresence(w) { // else no worker has written it
+			w.Seen = entry.Created()
+			found = append(found, w)
 		}
-	}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b queue.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return found, err
+}
+
+func isPresence(w queue.WorkerStatus) bool {
+	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostCount &&
+		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0
 }

@@ -69,9 +69,7 @@ func newCluster(t *testing.T, tenants ...string) (c *cluster, creds []string) {
 // check ends the test on an error of its setup.
 func check[T any](t *testing.T, v T, err error) T {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return v
 }
 
@@ -171,13 +169,9 @@ func (c *cluster) node(i int, ports []int) *natsd.Server {
 	}
 	replace("/etc/nats", c.dir)
 	replace("/var/lib/nats", state)
-	if err := os.MkdirAll(filepath.Join(state, "jwt"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.MkdirAll(filepath.Join(state, "jwt"), 0o777))
 	for name, token := range c.tokens {
-		if err := os.WriteFile(filepath.Join(state, "jwt", name+".jwt"), []byte(token), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(filepath.Join(state, "jwt", name+".jwt"), []byte(token), 0o600))
 	}
 	o, err := natsd.ProcessConfigFile(c.write(fmt.Sprintf("n%d.conf", i), []byte(conf)))
 	if o = check(t, o, err); !o.SyncAlways {

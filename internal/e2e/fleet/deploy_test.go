@@ -214,9 +214,7 @@ func TestDeployUnits(t *testing.T) {
 	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
 		// The program need not be installed.
 		unit := strings.ReplaceAll(example(t, name), "/usr/local/bin/vidfilter", e2e.Program)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o666))
 		args = append(args, filepath.Join(dir, name))
 	}
 	tool(t, "systemd-analyze", args...)

@@ -208,13 +208,9 @@ func whole(t *testing.T, out string) {
 	t.Helper()
 	madeClips(t)
 	want, err := undisturbed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	got, err := outputs(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for name, sum := range want {
 		if got[name] != sum {
 			t.Errorf("%s is %.12s, undisturbed %.12s", name, got[name], sum)

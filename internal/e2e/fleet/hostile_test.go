@@ -87,9 +87,7 @@ func (s *stranger) puts(j hostileJob) {
 func trap(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "private")
-	if err := os.CopyFS(filepath.Join(dir, "keep"), os.DirFS(madeClips(t))); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.CopyFS(filepath.Join(dir, "keep"), os.DirFS(madeClips(t))))
 	return dir
 }
 
@@ -142,13 +140,9 @@ func TestHostile(t *testing.T) {
 	evil, private := newStranger(s), trap(t)
 	before := contents(t, private)
 	shared := filepath.Join(t.TempDir(), "shared")
-	if err := os.MkdirAll(filepath.Join(shared, "in"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.MkdirAll(filepath.Join(shared, "in"), 0o777))
 	for link, to := range map[string]string{"out": private, "in/link.mp4": private + "/keep/long.mp4"} {
-		if err := os.Symlink(to, filepath.Join(shared, link)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.Symlink(to, filepath.Join(shared, link)))
 	}
 	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
 	w := s.worker(dir, "--shared", shared)

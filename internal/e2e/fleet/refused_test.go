@@ -24,9 +24,7 @@ func TestRefused(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "bare.creds")
 	withoutCertificates(t, s.Creds, bare)
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(filepath.Join(in, "a.mp4"), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(in, "a.mp4"), []byte("x"), 0o666))
 	for what, c := range map[string]struct {
 		link []string
 		want string
@@ -70,9 +68,7 @@ func TestRefused(t *testing.T) {
 func withoutCertificates(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for rest := b; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
@@ -83,9 +79,7 @@ func withoutCertificates(t *testing.T, from, to string) {
 	if bytes.Contains(b, []byte("CERTIFICATE")) || !bytes.Contains(b, []byte("BEGIN NATS USER JWT")) {
 		t.Fatalf("%s is not what it was thought to be", from)
 	}
-	if err := os.WriteFile(to, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(to, b, 0o600))
 }
 
 // Parts go only to workers of the batch's version, and both sides say so.

@@ -53,9 +53,7 @@ func TestRemote(t *testing.T) {
 func resident(t *testing.T, pid int) (kB int) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	_, rest, _ := strings.Cut(string(b), "VmRSS:")
 	if _, err := fmt.Sscan(rest, &kB); err != nil {
 		t.Fatal(err)

@@ -15,15 +15,9 @@ import (
 func disk(t *testing.T) (here, there string) {
 	t.Helper()
 	here, there = filepath.Join(t.TempDir(), "here"), filepath.Join(t.TempDir(), "there")
-	if err := os.Mkdir(here, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(here, "tapes"), os.DirFS(madeClips(t))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(here, there); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Mkdir(here, 0o777))
+	e2e.Must(t, os.CopyFS(filepath.Join(here, "tapes"), os.DirFS(madeClips(t))))
+	e2e.Must(t, os.Symlink(here, there))
 	return here, there
 }
 

@@ -6,24 +6,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
 func open(t *testing.T, dir string, hosts ...string) *Keys {
 	t.Helper()
 	k, err := Open(dir, Files{}, hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return k
 }
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return b
 }
 
@@ -58,9 +55,7 @@ func TestWriteCredentials(t *testing.T) {
 	k, file := open(t, t.TempDir()), filepath.Join(t.TempDir(), "worker.creds")
 	write := func(k *Keys) []byte {
 		t.Helper()
-		if err := k.WriteCredentials(file); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, k.WriteCredentials(file))
 		return read(t, file)
 	}
 	first := write(k)
