@@ -199,7 +199,7 @@ func (x expectation) check(t *testing.T, name string) {
 func TestAgainstReference(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12} {
 		format := pipeline.Format{Layout: layout, Width: 93, Height: 71}
-		for name, tier := range map[string]denoise.Tier{"fast": denoise.Fast} {
+		for name, tier := range tiers {
 			for _, sigma := range []float64{5, 20} {
 				x := expectation{format: format, frames: clip(format, 13, sigma), centre: 6, model: coloured(sigma), s: denoise.Default(tier)}
 				x.check(t, fmt.Sprint(layout, ", ", name, ", sigma ", sigma))
