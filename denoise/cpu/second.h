@@ -1,0 +1,251 @@
+// The second pass, in patches of 16x16: see denoise/fusion. A patch is 16 rows of 16 numbers in
+// memory: rows of samples, after the transform the frequencies v for one u. Vectors hold a row, or
+// the half of one.
+
+enum { HALVES = 16 / VL };
+
+// Weights are the same in groups of 4x4 coefficients, but for those of the mean and of the slopes:
+// row 0 and row 1 have weights of their own, then come the rest of rows 0 to 3, and 4 to 7, ...
+enum { GROUPS = 6, FIRST_GROUP = 2 };
+INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
+
+typedef struct {
+	_Alignas(64) float change[VD_NEIGHBOURS][256]; // coefficients, from the pilot's
+	vf weight[VD_NEIGHBOURS][GROUPS][HALVES];
+	_Alignas(64) float own[256], pilot[256];       // own: from the pilot's
+	vf noise;                                      // factor of the variance
+	int count;                                     // neighbours in use
+} second_patch;
+
+// S(k) is cos(k pi / 32) / sqrt(8), of the odd frequencies.
+#define S1 0.351850934f
+#define S3 0.338329500f
+#define S5 0.311806253f
+#define S7 0.273300466f
+#define S9 0.224291897f
+#define S11 0.166663915f
+#define S13 0.102631132f
+#define S15 0.0346542923f
+#define HALF_ROOT 0.707106781f
+
+// Row i has the samples' parts in the frequency 2i + 1.
+static const float odd[8][8] = {
+	{S1, S3, S5, S7, S9, S11, S13, S15},
+	{S3, S9, S15, -S11, -S5, -S1, -S7, -S13},
+	{S5, S15, -S7, -S3, -S13, S9, S1, S11},
+	{S7, -S11, -S3, S15, S1, S13, -S5, -S9},
+	{S9, -S5, -S13, S1, -S15, -S3, S11, S7},
+	{S11, -S1, S9, S13, -S3, S7, S15, -S5},
+	{S13, -S7, S1, -S5, S11, S15, -S9, S3},
+	{S15, -S13, S11, -S9, S7, -S5, S3, -S1},
+};
+
+INLINE void dct16(vf x[16])
+{
+	vf a[8], b[8];
+	for (int i = 0; i < 8; i++) a[i] = x[i] + x[15 - i], b[i] = x[i] - x[15 - i];
+	dct8(a, HALF_ROOT);
+#pragma GCC unroll 8
+	for (int k = 0; k < 8; k++) {
+		vf sum = b[0] * odd[k][0];
+#pragma GCC unroll 8
+		for (int i = 1; i < 8; i++) sum = fmadd(b[i], splat(odd[k][i]), sum);
+		x[2 * k] = a[k], x[2 * k + 1] = sum;
+	}
+}
+
+INLINE void idct16(vf x[16])
+{
+	vf a[8], b[8];
+#pragma GCC unroll 8
+	for (int i = 0; i < 8; i++) {
+		vf sum = x[1] * odd[0][i];
+#pragma GCC unroll 8
+		for (int k = 1; k < 8; k++) sum = fmadd(x[2 * k + 1], splat(odd[k][i]), sum);
+		b[i] = sum, a[i] = x[2 * i];
+	}
+	idct8(a, HALF_ROOT);
+	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
+}
+
+// transpose16 transposes a square of 16x16.
+INLINE void transpose16(float *m)
+{
+	vf r[16];
+#if VL == 16
+	for (int i = 0; i < 16; i++) r[i] = load(m + 16 * i);
+	transpose(r);
+	transpose(r + 8);
+	for (int i = 0; i < 8; i++) { // the lower rows of 8 of both, the upper ones
+		store(m + 16 * i, (vf)_mm512_shuffle_f32x4((__m512)r[i], (__m512)r[i + 8], 0x44));
+		store(m + 16 * (i + 8), (vf)_mm512_shuffle_f32x4((__m512)r[i], (__m512)r[i + 8], 0xee));
+	}
+#else
+	for (int i = 0; i < 16; i += 8) {
+		for (int k = 0; k <= i; k += 8) {
+			for (int j = 0; j < 8; j++) r[j] = load(m + 16 * (i + j) + k), r[8 + j] = load(m + 16 * (k + j) + i);
+			transpose(r);
+			transpose(r + 8);
+			for (int j = 0; j < 8; j++) store(m + 16 * (k + j) + i, r[j]), store(m + 16 * (i + j) + k, r[8 + j]);
+		}
+	}
+#endif
+}
+
+static void forward16(float *out, const sample *at, ptrdiff_t pitch)
+{
+	vf x[16];
+	for (int h = 0; h < 16; h += VL) {
+		for (int i = 0; i < 16; i++) x[i] = load_wide(at + i * pitch + h);
+		dct16(x);
+		for (int i = 0; i < 16; i++) store(out + 16 * i + h, x[i]);
+	}
+	transpose16(out);
+	for (int h = 0; h < 16; h += VL) {
+		for (int i = 0; i < 16; i++) x[i] = load(out + 16 * i + h);
+		dct16(x);
+		for (int i = 0; i < 16; i++) store(out + 16 * i + h, x[i]);
+	}
+}
+
+static void inverse16(float *m)
+{
+	vf x[16];
+	for (int pass = 0; pass < 2; pass++) {
+		if (pass) transpose16(m);
+		for (int h = 0; h < 16; h += VL) {
+			for (int i = 0; i < 16; i++) x[i] = load(m + 16 * i + h);
+			idct16(x);
+			for (int i = 0; i < 16; i++) store(m + 16 * i + h, x[i]);
+		}
+	}
+}
+
+// sum_all is the sum of the numbers in all halves of a row, in all places.
+INLINE vf sum_all(vf s[HALVES])
+{
+#if VL == 16
+	vf x = s[0] + swap_quads(s[0]);
+	x += (vf)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0x4e);
+	return sum_quads(x);
+#else
+	return sum_rows(s[0] + s[1]);
+#endif
+}
+
+static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
+
+#define ONE_NOISY 1
+
+// weigh_second takes on a neighbour: its changes, and their weights.
+static void weigh_second(const vd_pass *p, second_patch *b, const sample *at)
+{
+	float *change = b->change[b->count];
+	vf sums[4][HALVES], gate[2][HALVES], total[HALVES];
+	forward16(change, at, p->noisy.pitch);
+	vf factor = 1 / b->noise;
+	for (int h = 0; h < HALVES; h++) {
+		total[h] = splat(0);
+		for (int g = 0; g < 4; g++) {
+			vf sum = splat(0);
+			for (int i = 4 * g; i < 4 * g + 4; i++) {
+				int k = 16 * i + VL * h;
+				vf d = load(change + k) - load(b->pilot + k);
+				store(change + k, d);
+				vf e = d * d * load(p->inverse + k);
+				sum += e;
+				if (i < 2) gate[i][h] = e * factor * load(gates[i] + VL * h) * p->gate;
+			}
+			sums[g][h] = sum_quads(sum * factor);
+			total[h] += sums[g][h];
+		}
+	}
+	// each sum is there four times
+	vf excess = vmax(fmadd(sum_all(total), splat(1 / 1024.f), splat(-ONE_NOISY)), splat(0));
+	vf whole = exp2_neg(excess * p->fade);
+	if (!any_above(whole, LEAST_WEIGHT)) return;
+	vf c = splat(p->frequency), rest = splat(1 - p->frequency * ONE_NOISY);
+	for (int h = 0; h < HALVES; h++) {
+		for (int g = 0; g < GROUPS; g++) {
+			vf mean = sums[g < FIRST_GROUP ? 0 : g - FIRST_GROUP][h] * (1 / 16.f);
+			if (g < FIRST_GROUP) mean = vmax(mean, gate[g][h]);
+			b->weight[b->count][g][h] = whole * reciprocal(fmadd(vmax(mean, splat(ONE_NOISY)), c, rest));
+		}
+	}
+	b->count++;
+}
+
+// average_second puts the mean of all frames into mean, scaled by what part of the energy is the
+// pilot's, and returns the noise left.
+static float average_second(const vd_pass *p, const second_patch *b, float *mean)
+{
+	vf left = splat(0);
+	for (int h = 0; h < HALVES; h++) {
+		vf inverse[GROUPS], variance[GROUPS];
+		for (int g = 0; g < GROUPS; g++) {
+			vf weight = splat(1), squares = splat(1);
+			for (int k = 0; k < b->count; k++) {
+				vf w = b->weight[k][g][h];
+				weight += w;
+				squares = fmadd(w, w, squares);
+			}
+			inverse[g] = reciprocal(weight);
+			variance[g] = squares * inverse[g] * inverse[g];
+		}
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++) {
+			int k = 16 * i + VL * h, g = group_of(i);
+			vf sum = load(b->own + k);
+			for (int n = 0; n < b->count; n++) sum = fmadd(b->weight[n][g][h], load(b->change[n] + k), sum);
+			vf pilot = load(b->pilot + k), energy = pilot * pilot;
+			vf noise = p->share * load(p->variance + k) * b->noise * variance[g];
+			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
+			store(mean + k, fmadd(sum, inverse[g], pilot) * gain);
+			left = fmadd(gain * gain, variance[g], left);
+		}
+	}
+	left = sum_rows(left);
+	return VL == 16 ? left[0] + left[VL - 1] : left[0];
+}
+
+static void add_second(const vd_pass *p, vd_sums s, int x, int y, float *mean, float left)
+{
+	mean[0] -= 16 * MIDDLE;
+	inverse16(mean);
+	vf weight = splat(p->unit / (left < LEAST_LEFT ? LEAST_LEFT : left));
+	vf most = splat(p->limit), least = -most;
+	for (int i = 0; i < 16; i++) {
+		int32_t *weights = s.weights + (y + i) * s.pitch + x, *values = s.values + (y + i) * s.pitch + x;
+		for (int h = 0; h < 16; h += VL) {
+			vi g = nearest(weight * load(p->window + 16 * i + h));
+			vi v = nearest(to_float(g) * vmin(vmax(load(mean + 16 * i + h), least), most));
+			for (int k = 0; k < PAIR; k++) {
+				add_row(weights + h + 8 * k, g, k);
+				add_row(values + h + 8 * k, v, k);
+			}
+		}
+	}
+}
+
+static void fuse_second(const vd_pass *p, vd_sums s, int top, int y, int x)
+{
+	second_patch b;
+	_Alignas(64) float mean[256];
+	forward16(b.pilot, row_of(p->pilot, y) + x, p->pilot.pitch);
+	forward16(b.own, row_of(p->noisy, y) + x, p->noisy.pitch);
+	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
+	b.noise = splat(noise_at(p, b.pilot[0] / 16));
+	b.count = 0;
+	for (int k = 0; k < p->neighbours; k++) {
+		const sample *at = matching(p, &p->near[k], 16, x, y);
+		if (at) weigh_second(p, &b, at);
+	}
+	float left = average_second(p, &b, mean);
+	add_second(p, s, x, y - top, mean, left);
+}
+
+static void second_row(const vd_pass *p, vd_sums s, int top, int y)
+{
+	int columns = places(p->noisy.width, 16, p->stride);
+	for (int i = 0; i < columns; i++) fuse_second(p, s, top, y, place(i, p->noisy.width, 16, p->stride));
+}

@@ -1,0 +1,274 @@
+// Vectors of VL floats. A vector holds rows of 8 coefficients: one row of a patch, or, where VL is
+// 16, the same row of two patches.
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef float vf __attribute__((vector_size(4 * VL)));
+typedef int32_t vi __attribute__((vector_size(4 * VL)));
+
+enum { PAIR = VL / 8 }; // patches in a vector
+
+// Loads and stores go through memcpy, which compiles to one unaligned move.
+INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
+INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+INLINE vf splat(float x) { return x - (vf){}; }
+
+// For each instruction set:
+//
+//   fmadd, fnmadd    a b + c, c - a b
+//   reciprocal       1 / x to 11 bits or better: enough for weights, and for means of differences
+//   nearest          to whole numbers, ties to even
+//   load_row         8 floats, for each patch the same
+//   load_samples     8 samples of each patch, from places of their own
+//   load_wide        VL samples side by side
+//   per_patch        a number for each patch
+//   sum_rows         the sum of each row of 8, in all of its places
+//   sum_quads        the sum of each four, in all of their places
+//   sum_around       the sum of each place with those beside it in its row of 8
+//   transpose        rows of 8 become columns
+//   any_above        whether any number is above a bound
+//   add_row          adds whole numbers of one patch to 8 sums
+
+#ifdef VD_ISA_AVX512
+
+INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+INLINE vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf reciprocal(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
+INLINE vi nearest(vf x) { return (vi)_mm512_cvtps_epi32((__m512)x); }
+INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
+INLINE vf load_row(const float *p) { return (vf)_mm512_broadcast_f32x8(_mm256_loadu_ps(p)); }
+INLINE vf from_bytes(__m128i b) { return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(b)); }
+INLINE vf load_wide(const sample *p) { return from_bytes(_mm_loadu_si128((const __m128i *)p)); }
+
+INLINE vf load_samples(const sample *const *p, ptrdiff_t offset)
+{
+	__m128i a = _mm_loadl_epi64((const __m128i *)(p[0] + offset));
+	__m128i b = _mm_loadl_epi64((const __m128i *)(p[1] + offset));
+	return from_bytes(_mm_unpacklo_epi64(a, b));
+}
+
+INLINE vf per_patch(const float *f)
+{
+	return (vf)_mm512_insertf32x8(_mm512_set1_ps(f[0]), _mm256_set1_ps(f[1]), 1);
+}
+
+INLINE vf sum_quads(vf x)
+{
+	__m512 s = (__m512)x;
+	s = _mm512_add_ps(s, _mm512_permute_ps(s, 0xb1));
+	return (vf)_mm512_add_ps(s, _mm512_permute_ps(s, 0x4e));
+}
+
+INLINE vf swap_quads(vf x) { return (vf)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0xb1); }
+INLINE vf sum_rows(vf x) { return sum_quads(x + swap_quads(x)); }
+
+INLINE vf sum_around(vf x)
+{
+	const __m512i up = _mm512_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6, 8, 8, 9, 10, 11, 12, 13, 14);
+	const __m512i down = _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 7, 9, 10, 11, 12, 13, 14, 15, 15);
+	vf before = (vf)_mm512_maskz_permutexvar_ps(0xfefe, up, (__m512)x);
+	vf after = (vf)_mm512_maskz_permutexvar_ps(0x7f7f, down, (__m512)x);
+	return before + x + after;
+}
+
+INLINE __m512 lo4(__m512 a, __m512 b) // the lower quads of each row of 8
+{
+	const __m512i i = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+	return _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(a), i, _mm512_castps_pd(b)));
+}
+
+INLINE __m512 hi4(__m512 a, __m512 b)
+{
+	const __m512i i = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+	return _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(a), i, _mm512_castps_pd(b)));
+}
+
+#define REGISTER __m512
+#define UNPACK_LO _mm512_unpacklo_ps
+#define UNPACK_HI _mm512_unpackhi_ps
+#define SHUFFLE _mm512_shuffle_ps
+
+INLINE int any_above(vf x, float bound)
+{
+	return _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(bound), _CMP_GT_OQ) != 0;
+}
+
+INLINE void add_row(int32_t *sum, vi x, int patch)
+{
+	__m256i part = patch ? _mm512_extracti32x8_epi32((__m512i)x, 1) : _mm512_castsi512_si256((__m512i)x);
+	__m256i *at = (__m256i *)sum;
+	_mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), part));
+}
+
+#elif defined VD_ISA_AVX2
+
+INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+INLINE vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf reciprocal(vf x) { return (vf)_mm256_rcp_ps((__m256)x); }
+INLINE vi nearest(vf x) { return (vi)_mm256_cvtps_epi32((__m256)x); }
+INLINE vf to_float(vi x) { return (vf)_mm256_cvtepi32_ps((__m256i)x); }
+INLINE vf load_row(const float *p) { return load(p); }
+
+INLINE vf load_wide(const sample *p)
+{
+	return (vf)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
+INLINE vf per_patch(const float *f) { return splat(f[0]); }
+
+INLINE vf sum_quads(vf x)
+{
+	__m256 s = (__m256)x;
+	s = _mm256_add_ps(s, _mm256_permute_ps(s, 0xb1));
+	return (vf)_mm256_add_ps(s, _mm256_permute_ps(s, 0x4e));
+}
+
+INLINE vf swap_quads(vf x) { return (vf)_mm256_permute2f128_ps((__m256)x, (__m256)x, 1); }
+INLINE vf sum_rows(vf x) { return sum_quads(x + swap_quads(x)); }
+
+INLINE vf sum_around(vf x)
+{
+	__m256i v = (__m256i)x;
+	__m256i low = _mm256_permute2x128_si256(v, v, 0x08);  // zeros, the lower quad
+	__m256i high = _mm256_permute2x128_si256(v, v, 0x81); // the upper quad, zeros
+	return (vf)_mm256_alignr_epi8(v, low, 12) + x + (vf)_mm256_alignr_epi8(high, v, 4);
+}
+
+INLINE __m256 lo4(__m256 a, __m256 b) { return _mm256_permute2f128_ps(a, b, 0x20); }
+INLINE __m256 hi4(__m256 a, __m256 b) { return _mm256_permute2f128_ps(a, b, 0x31); }
+
+#define REGISTER __m256
+#define UNPACK_LO _mm256_unpacklo_ps
+#define UNPACK_HI _mm256_unpackhi_ps
+#define SHUFFLE _mm256_shuffle_ps
+
+INLINE int any_above(vf x, float bound)
+{
+	return _mm256_movemask_ps(_mm256_cmp_ps((__m256)x, _mm256_set1_ps(bound), _CMP_GT_OQ)) != 0;
+}
+
+INLINE void add_row(int32_t *sum, vi x, int patch)
+{
+	(void)patch;
+	__m256i *at = (__m256i *)sum;
+	_mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), (__m256i)x));
+}
+
+#else // any machine: left to the compiler
+
+INLINE vf fmadd(vf a, vf b, vf c) { return a * b + c; }
+INLINE vf fnmadd(vf a, vf b, vf c) { return c - a * b; }
+INLINE vf either(vi which, vf a, vf b) { return (vf)((which & (vi)a) | (~which & (vi)b)); }
+INLINE vf vmin(vf a, vf b) { return either(a < b, a, b); }
+INLINE vf vmax(vf a, vf b) { return either(a > b, a, b); }
+INLINE vf reciprocal(vf x) { return 1 / x; }
+INLINE vf to_float(vi x) { return __builtin_convertvector(x, vf); }
+INLINE vf load_row(const float *p) { return load(p); }
+
+INLINE vi nearest(vf x) // of less than 2^31, away from zero in a tie
+{
+	vi sign = (vi)x & INT32_MIN;
+	return __builtin_convertvector(x + (vf)(sign | (vi)splat(0.5f)), vi);
+}
+
+INLINE vf load_wide(const sample *p)
+{
+	vf v;
+	for (int i = 0; i < VL; i++) v[i] = p[i];
+	return v;
+}
+
+INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
+INLINE vf per_patch(const float *f) { return splat(f[0]); }
+
+INLINE vf sum_quads(vf x)
+{
+	float low = (x[0] + x[1]) + (x[2] + x[3]), high = (x[4] + x[5]) + (x[6] + x[7]);
+	return (vf){low, low, low, low, high, high, high, high};
+}
+
+INLINE vf swap_quads(vf x) { return __builtin_shuffle(x, (vi){4, 5, 6, 7, 0, 1, 2, 3}); }
+INLINE vf sum_rows(vf x) { return splat(((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))); }
+
+INLINE vf sum_around(vf x)
+{
+	float row[VL + 2] = {0};
+	store(row + 1, x);
+	return load(row) + x + load(row + 2);
+}
+
+INLINE void transpose(vf r[8])
+{
+	float m[8][8];
+	for (int i = 0; i < 8; i++)
+		for (int k = 0; k < 8; k++) m[k][i] = r[i][k];
+	for (int i = 0; i < 8; i++) r[i] = load(m[i]);
+}
+
+INLINE int any_above(vf x, float bound)
+{
+	int any = 0;
+	for (int i = 0; i < VL; i++) any |= x[i] > bound;
+	return any;
+}
+
+INLINE void add_row(int32_t *sum, vi x, int patch)
+{
+	(void)patch;
+	vi v;
+	memcpy(&v, sum, sizeof v);
+	v += x;
+	memcpy(sum, &v, sizeof v);
+}
+
+#endif
+
+#ifdef REGISTER
+INLINE void transpose(vf r[8])
+{
+	REGISTER t[8], q[8];
+	for (int i = 0; i < 8; i += 2) {
+		t[i] = UNPACK_LO((REGISTER)r[i], (REGISTER)r[i + 1]);
+		t[i + 1] = UNPACK_HI((REGISTER)r[i], (REGISTER)r[i + 1]);
+	}
+	for (int i = 0; i < 8; i += 4) { // quads of four rows: columns i and i + 4
+		q[i] = SHUFFLE(t[i], t[i + 2], 0x44), q[i + 1] = SHUFFLE(t[i], t[i + 2], 0xee);
+		q[i + 2] = SHUFFLE(t[i + 1], t[i + 3], 0x44), q[i + 3] = SHUFFLE(t[i + 1], t[i + 3], 0xee);
+	}
+	for (int i = 0; i < 4; i++) {
+		r[i] = (vf)lo4(q[i], q[i + 4]);
+		r[i + 4] = (vf)hi4(q[i], q[i + 4]);
+	}
+}
+#endif
+
+// 2^x for x of at most 0: a polynomial for the fraction (relative error 3e-06), the bits for the
+// exponent.
+INLINE vf exp2_neg(vf x)
+{
+	x = vmax(x, splat(-126));
+	vi n = nearest(x - 0.5f); // floor, or one less for whole x: the fraction is then 1
+	vf f = x - to_float(n);
+	vf p = fmadd(splat(0.0135341676f), f, splat(0.0520114612f));
+	p = fmadd(p, f, splat(0.241442757f));
+	p = fmadd(p, f, splat(0.693003835f));
+	p = fmadd(p, f, splat(1.00000259f));
+	return p * (vf)((n + 127) << 23);
+}
+
+// log2 of x of at least 1, with an error of 2e-05: the exponent, and of the mantissa m the series
+// of artanh((m - 1) / (m + 1)).
+INLINE vf log2_of(vf x)
+{
+	vi exponent = ((vi)x >> 23) - 127;
+	vf m = (vf)(((vi)x & 0x7fffff) | 0x3f800000);
+	vf s = (m - 1) / (m + 1), q = s * s;
+	vf series = fmadd(fmadd(fmadd(q, splat(1.0f / 7), splat(1.0f / 5)), q, splat(1.0f / 3)), q, splat(1));
+	return fmadd(series * s, splat(2.88539008f), to_float(exponent));
+}
