@@ -20,6 +20,11 @@ type Params struct {
 	Distance       Distance
 	Border         Border
 	Iterations     int
+
+	Strength, Grain, Noise float64
+	Quality                Quality
+	LumaOnly               bool
+	Causal                 bool // no frame waits for later ones; not an option, but a need of live
 }
 
 const (
@@ -53,8 +58,33 @@ func DefaultSigmaS(radius int) float64 { return float64(max(radius, 0)+1) / 2 }
 // noise itself adds to the distances.
 var table = []Option{
 	{
-		Name: "filter", Title: "Filter", Kind: Name, Names: filterNames, Help: "a weighted mean over a window, or a recursive Gaussian",
+		Name: "filter", Title: "Filter", Kind: Name, Names: filterNames, Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
 		access: to(func(p *Params) *Filter { return &p.Filter }),
+	},
+	{
+		Name: "strength", Title: "Strength", Help: "1 takes out the measured noise, more smooths more",
+		Domains: map[Filter]Domain{Denoise: {Min: 0.5, Max: 2, Default: 1, Keys: UpDown}},
+		access:  to(func(p *Params) *float64 { return &p.Strength }),
+	},
+	{
+		Name: "quality", Title: "Quality", Kind: Name, Names: qualityNames, Help: "auto is good on a GPU and fast on the CPU",
+		Domains: map[Filter]Domain{Denoise: {}},
+		access:  to(func(p *Params) *Quality { return &p.Quality }),
+	},
+	{
+		Name: "grain", Title: "Grain", Help: "the part of the removed noise that is put back",
+		Domains: map[Filter]Domain{Denoise: {Max: 1, Keys: LeftRight}},
+		access:  to(func(p *Params) *float64 { return &p.Grain }),
+	},
+	{
+		Name: "luma-only", Title: "Luma only", Kind: Switch, Help: "leave the colours as they are",
+		Domains: map[Filter]Domain{Denoise: {}},
+		access:  toSwitch(func(p *Params) *bool { return &p.LumaOnly }),
+	},
+	{
+		Name: "noise", Title: "Noise", Unit: "levels of 8 bits", Help: "standard deviation; auto measures it",
+		Domains: map[Filter]Domain{Denoise: {Max: 100, Zero: "auto", Slider: [2]float64{0, 50}}},
+		access:  to(func(p *Params) *float64 { return &p.Noise }),
 	},
 	{
 		Name: "radius", Short: "r", Title: "Radius", Kind: Whole, Unit: "pixels", Help: "the window is 2r+1 pixels wide",
@@ -128,6 +158,7 @@ const (
 	Number Kind = iota
 	Whole
 	Name
+	Switch
 )
 
 // Domain is the range and default of an option in one filter.
@@ -137,6 +168,7 @@ type Domain struct {
 	Default  float64
 	Auto     func(Params) float64 // default computed from other options, in place of Default
 	Formula  string               // human-readable Auto
+	Zero     string               // the word for 0, if there is one
 	Slider   [2]float64           // range of the slider; zero: Min and Max
 	Keys     Keys                 // in the window, if any
 }
@@ -164,6 +196,18 @@ func to[T ~int | ~uint8 | ~float64](field func(*Params) *T) access {
 	}
 }
 
+func toSwitch(field func(*Params) *bool) access {
+	return access{
+		get: func(p *Params) float64 {
+			if *field(p) {
+				return 1
+			}
+			return 0
+		},
+		set: func(p *Params, x float64) { *field(p) = x == 1 },
+	}
+}
+
 // Options returns the table. The filter comes first.
 func Options() []Option { return slices.Clone(table) }
 
@@ -185,8 +229,11 @@ func (o Option) In(f Filter) (Domain, bool) {
 	if o.Domains == nil {
 		ok = true
 	}
-	if o.Kind == Name {
+	switch o.Kind {
+	case Name:
 		d.Max = float64(len(o.Names) - 1)
+	case Switch:
+		d.Max = 1
 	}
 	if d.Slider == [2]float64{} {
 		d.Slider = [2]float64{d.Min, d.Max}
@@ -211,7 +258,7 @@ func (o Option) anywhere() (all Domain) {
 		if i == 0 || d.Min < all.Min || d.Min == all.Min && !d.Open {
 			all.Min, all.Open = d.Min, d.Open
 		}
-		all.Max = max(all.Max, d.Max)
+		all.Max, all.Zero = max(all.Max, d.Max), d.Zero
 	}
 	return all
 }
@@ -219,13 +266,15 @@ func (o Option) anywhere() (all Domain) {
 // Get returns the option's value in p as a number, a name as its index.
 func (o Option) Get(p Params) float64 { return o.get(&p) }
 
-// Value returns the option's value in p: a float64, an int or a name.
+// Value returns the option's value in p: a float64, an int, a name or a bool.
 func (o Option) Value(p Params) any {
 	switch x := o.Get(p); o.Kind {
 	case Whole:
 		return int(x)
 	case Name:
 		return name(o.Names, uint8(x))
+	case Switch:
+		return x == 1
 	default:
 		return x
 	}
@@ -233,23 +282,39 @@ func (o Option) Value(p Params) any {
 
 // Text returns the option's value in p in the syntax of flags.
 func (o Option) Text(p Params) string {
+	if d, _ := o.In(p.Filter); d.Zero != "" && o.Get(p) == 0 {
+		return d.Zero
+	}
 	if x, ok := o.Value(p).(float64); ok {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return fmt.Sprint(o.Value(p))
 }
 
-// Set sets the option in p to a float64 or a name that is valid in at least one filter.
+// Set sets the option in p to a float64, a name or a bool that is valid in at least one filter.
 func (o Option) Set(p *Params, value any) error {
+	d := o.anywhere()
 	x, ok := value.(float64)
-	if s, isText := value.(string); isText && o.Kind == Name {
-		i := slices.Index(o.Names, s)
-		if i < 0 {
-			return fmt.Errorf("unknown %s %q: choose from %s", o.Name, s, strings.Join(o.Names, ", "))
+	switch v := value.(type) {
+	case string:
+		i := slices.Index(o.Names, v)
+		switch {
+		case o.Kind == Name && i < 0:
+			return fmt.Errorf("unknown %s %q: choose from %s", o.Name, v, strings.Join(o.Names, ", "))
+		case o.Kind == Name:
+			o.set(p, float64(i))
+			return nil
 		}
-		x = float64(i)
-	} else if !ok || o.Kind == Name || !o.anywhere().holds(o.Kind, x) {
-		return fmt.Errorf("must be %s", o.anywhere().describe(o.Kind))
+		ok = v != "" && v == d.Zero
+	case bool:
+		if ok = o.Kind == Switch; v {
+			x = 1
+		}
+	default:
+		ok = ok && o.Kind != Name && o.Kind != Switch
+	}
+	if !ok || !d.holds(o.Kind, x) {
+		return fmt.Errorf("must be %s", d.describe(o.Kind))
 	}
 	o.set(p, x)
 	return nil
@@ -280,6 +345,10 @@ func (d Domain) describe(k Kind) string {
 	switch {
 	case k == Name:
 		return "a name"
+	case k == Switch:
+		return "true or false"
+	case d.Zero != "":
+		return fmt.Sprintf("%s, or a number, %g to %g", d.Zero, d.Min, d.Max)
 	case k == Whole:
 		return fmt.Sprintf("a whole number, %g to %g", d.Min, d.Max)
 	case d.Open:
@@ -301,6 +370,9 @@ func NewParams() (p Params) {
 
 // DefaultParams returns the defaults of the bilateral filter for a radius.
 func DefaultParams(radius int) Params { return Params{Radius: radius}.WithDefaults() }
+
+// DefaultDenoise returns the defaults of the denoiser.
+func DefaultDenoise() Params { return Params{Filter: Denoise}.WithDefaults() }
 
 // DefaultRecursive returns the defaults of the recursive filter.
 func DefaultRecursive() Params { return Params{Filter: Recursive}.WithDefaults() }
@@ -357,6 +429,9 @@ func (o Option) Usage() string {
 		return strings.Join(slices.Insert(slices.Clone(o.Names), 1, "(default)"), " ")
 	}
 	text := strings.ToLower(o.Title)
+	if o.Kind == Switch {
+		return fmt.Sprintf("%s, for the %s filter", o.Help, o.Filters()[0])
+	}
 	if f := o.Filters()[0]; f != 0 {
 		text += fmt.Sprintf(" of the %s filter", f)
 	}
@@ -378,6 +453,9 @@ func (o Option) Defaults() (all []string) {
 		text := d.Formula
 		if d.Auto == nil {
 			text = strconv.FormatFloat(d.Default, 'g', -1, 64)
+		}
+		if d.Zero != "" && d.Default == 0 {
+			text = d.Zero
 		}
 		if seen[text] {
 			continue

@@ -33,13 +33,20 @@ func docsTable() string {
 	var b strings.Builder
 	b.WriteString("| option | filter | values | default | |\n| --- | --- | --- | --- | --- |\n")
 	for _, o := range table {
-		of, values, defaults := "both", strings.Join(o.Names, ", "), ""
+		of, values, defaults := "all", strings.Join(o.Names, ", "), ""
 		if all := o.Filters(); len(all) < len(filterNames) {
-			of = all[0].String()
+			names := make([]string, len(all))
+			for i, f := range all {
+				names[i] = f.String()
+			}
+			of = strings.Join(names, ", ")
 		}
-		if o.Kind == Name {
+		switch o.Kind {
+		case Name:
 			defaults = o.Names[0]
-		} else {
+		case Switch:
+			values, defaults = "true, false", "false"
+		default:
 			values = strings.TrimSuffix(o.anywhere().describe(o.Kind)+"; "+o.Unit, "; ")
 			defaults = strings.Join(o.Defaults(), "; ")
 		}
@@ -75,7 +82,7 @@ func TestOptionTable(t *testing.T) {
 }
 
 func TestOptionValues(t *testing.T) {
-	for _, p := range []Params{DefaultParams(3), DefaultRecursive()} {
+	for _, p := range []Params{DefaultParams(3), DefaultRecursive(), DefaultDenoise()} {
 		for _, o := range table {
 			d, ok := o.In(p.Filter)
 			if !ok || o.Domains == nil { // the option filter itself

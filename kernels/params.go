@@ -15,6 +15,19 @@ const (
 	Bilateral Filter = iota // a weighted mean over a window
 	// recursive edge-aware Gaussian (002), at a cost independent of sigma; see recursive.go
 	Recursive
+	// spatio-temporal denoiser; see package denoise
+	Denoise
+)
+
+// Quality is a tier of the denoiser.
+type Quality uint8
+
+// The tiers.
+const (
+	AutoQuality Quality = iota // good on a GPU, fast on the CPU
+	Fast
+	Good
+	Best
 )
 
 // RangeWeight is the function R of the colour distance D.
@@ -49,13 +62,15 @@ const (
 )
 
 var (
-	filterNames   = []string{"bilateral", "recursive"}
+	filterNames   = []string{"bilateral", "recursive", "denoise"}
+	qualityNames  = []string{"auto", "fast", "good", "best"}
 	rangeNames    = []string{"lorentzian", "gaussian"}
 	distanceNames = []string{"rgb", "channel", "lab", "luma"}
 	borderNames   = []string{"reflect", "clamp", "zero", "skip"}
 )
 
 func (f Filter) String() string      { return name(filterNames, uint8(f)) }
+func (q Quality) String() string     { return name(qualityNames, uint8(q)) }
 func (r RangeWeight) String() string { return name(rangeNames, uint8(r)) }
 func (d Distance) String() string    { return name(distanceNames, uint8(d)) }
 func (b Border) String() string      { return name(borderNames, uint8(b)) }
