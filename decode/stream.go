@@ -53,7 +53,7 @@ var streamKinds = map[string]streamKind{
 // h264Headers reports whether there are only parameter sets and the like.
 func h264Headers(picture []byte) bool {
 	only := false
-	for u := range startCodeUnits(picture) {
+	for _, u := range startCodeUnits(picture) {
 		if kind := u[0] & 31; kind < 6 || kind > 9 {
 			return false
 		}

@@ -156,9 +156,7 @@ func (v *viewer) send(ctx context.Context, p *preview.Encoder, out *stream, pair
 		}
 	}
 	if packet.Config != nil {
-		if err := out.configure(packet.Config); err != nil {
-			return false, err
-		}
+		out.configure(packet.Config)
 	}
 	return packet.Key, out.picture(ctx, packet, taken, bits)
 }

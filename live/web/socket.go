@@ -161,10 +161,10 @@ func (v *viewer) tell(ctx context.Context) error {
 
 func (s *Server) stateMessage(st live.State) stateMessage {
 	m := stateMessage{
-		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
-		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Turn: st.Display.Turn, Aspect: st.Display.Aspect, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
-		Options: st.Filter.Controls(), Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
-		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
+		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
+		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
+		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {
 		m.Recording = s.o.Recording()

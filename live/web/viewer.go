@@ -241,7 +241,7 @@ func (s *sender) cannot(ctx context.Context, err error) error {
 }
 
 func (s *sender) configure(ctx context.Context, c *preview.Config) error {
-	if err := s.say(ctx, configOf(s.kind, c)); err != nil || s.kind != "mp4" {
+	if err := s.say(ctx, configMessage{"config", s.kind, c}); err != nil || s.kind != "mp4" {
 		return err
 	}
 	return s.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))

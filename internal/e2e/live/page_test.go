@@ -25,7 +25,6 @@ func TestPicturesArriveAndMove(t *testing.T) {
 	if got := eval[string](p, "location.href"); strings.Contains(got, "#") {
 		t.Errorf("the token is still in %s", got)
 	}
-	id := eval[int](p, "vidfilter.id")
 	p.moves("original", 100, 100, 64, 16)
 	if n := eval[int](p, "vidfilter.stampErrors"); n != 0 {
 		t.Errorf("%d stamps could not be read", n)
