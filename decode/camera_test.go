@@ -3,12 +3,14 @@ package decode
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"vidfilter/decode/testcamera"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -474,7 +476,7 @@ func testChanged(t *testing.T, on testcamera.Folder) {
 	for _, rates := range []string{"fixed", "unknown"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 15 30"}, Rates: rates})
 		var notes []string
-		c := openCamera(t, CameraOptions{FPS: 30, Warn: func(f string, a ...any) { notes = append(notes, f) }})
+		c := openCamera(t, CameraOptions{FPS: 30, Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { notes = append(notes, msg) })})
 		if c.Format().FPS != 15 {
 			t.Errorf("%s: %v", rates, c.Format())
 		}

@@ -254,7 +254,7 @@ func (o *Output) compareTags(got *inspection) {
 		lost = append(lost, "the rotation of the picture")
 	}
 	if len(lost) > 0 {
-		o.opts.Warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
+		o.warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -56,8 +58,8 @@ func withLeaks(options string) string {
 
 func open(t *testing.T, o Options) *Backend {
 	t.Helper()
-	if o.Verbose == nil {
-		o.Verbose = t.Logf
+	if o.Log == nil {
+		o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.Log(msg) })
 	}
 	b, err := Open(o)
 	if err != nil {

@@ -71,7 +71,7 @@ func (k cores) run(ctx context.Context, r *run, e *experiment) error {
 }
 
 func (k cores) row(ctx context.Context, r *run, c contender, p kernels.Params, threads int) (row Row, err error) {
-	p, size := c.adapt(p), r.size(k.size)
+	p, size := c.Adapt(p), r.size(k.size)
 	row = c.row(size, p)
 	if row.Check, err = r.check(ctx, c, p); err != nil {
 		return row, err

@@ -22,7 +22,7 @@ var boundOfWalks = measure.Check{Largest: 2, Share: 0.05}
 // held reports whether a form's difference from the reference is within its bound.
 func (c contender) held(found measure.Check) bool {
 	b := bound
-	if c.gpu != nil && c.approximation().Algorithm != papers.AlgorithmA {
+	if c.Approximation.Algorithm != papers.AlgorithmA {
 		b = boundOfWalks
 	}
 	return found.Largest <= b.Largest && found.Share <= b.Share
@@ -44,12 +44,11 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 	if a := r.answers[key]; a != nil {
 		return a, nil
 	}
-	small := &run{scenes: map[Size]*scenery{}} // the large picture stays cached
-	src, err := small.picture(r.checkSize())
+	src, err := drawScene(r.checkSize())
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{src, newFormat(src.Format)}
+	a := &answer{src, pipeline.Blank(src.Format)}
 	if err := filter(a.want, src); err != nil {
 		return nil, err
 	}
@@ -62,25 +61,25 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure
 	key := fmt.Sprintf("%+v", p)
 	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
 	if p.Filter == kernels.Recursive && c.gpu != nil {
-		key += fmt.Sprintf("%+v", c.approximation())
-		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.approximation()) }
+		key += fmt.Sprintf("%+v", c.Approximation)
+		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.Approximation) }
 	}
-	if done, ok := r.seen[c.name()+key]; ok {
+	if done, ok := r.seen[c.name+key]; ok {
 		return done, nil
 	}
 	a, err := r.answer(key, reference)
 	if err != nil {
 		return measure.Check{}, err
 	}
-	got := newFormat(a.src.Format)
+	got := pipeline.Blank(a.src.Format)
 	if err := r.filter(ctx, c, p, got, a.src); err != nil {
 		return measure.Check{}, err
 	}
 	found := measure.Compare(got, a.want)
 	if !c.held(found) {
-		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name(), options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
+		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name, options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
 	}
-	r.seen[c.name()+key] = found
+	r.seen[c.name+key] = found
 	return found, nil
 }
 

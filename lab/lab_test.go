@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"log/slog"
 	"io"
 	"math"
 	"slices"
@@ -112,8 +113,8 @@ func holdNames(t *testing.T, papers []string, names map[string]bool) {
 	t.Helper()
 	for _, id := range papers {
 		for _, group := range versions(contenders(id)) {
-			if !slices.ContainsFunc(group, func(c contender) bool { return names[c.name()] }) {
-				t.Errorf("%s: version %s, %s, has no row", id, group[0].version(), group[0].name())
+			if !slices.ContainsFunc(group, func(c contender) bool { return names[c.name] }) {
+				t.Errorf("%s: version %s, %s, has no row", id, group[0].Version, group[0].name)
 			}
 		}
 	}
@@ -189,7 +190,7 @@ func TestApproximations(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	r := &run{o: Options{Say: func(string, ...any) {}}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
+	r := &run{o: Options{Log: slog.New(slog.DiscardHandler)}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
 	if err := r.open(new(report.Header)); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestApproximations(t *testing.T) {
 	for _, sigma := range ferreiraSigmas {
 		for _, c := range r.recursive() {
 			for _, kappa := range []float64{0, 0.5, 2, 3} {
-				if c.approximation().Algorithm == papers.AlgorithmA && kappa > 0 {
+				if c.Approximation.Algorithm == papers.AlgorithmA && kappa > 0 {
 					continue
 				}
 				c := c.approximate(func(a *papers.Approximation) { a.Kappa = kappa })
@@ -252,7 +253,7 @@ func TestKernel(t *testing.T) {
 func TestWrongResult(t *testing.T) {
 	r := &run{o: tiny, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
 	c := contenders("001")[0]
-	p := c.adapt(videoParams())
+	p := c.Adapt(videoParams())
 	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +328,7 @@ func TestFiguresHaveRows(t *testing.T) {
 	for _, e := range experiments() {
 		all := contenders(e.Paper)
 		for _, p := range e.figures {
-			i := slices.IndexFunc(all, func(c contender) bool { return c.version() == p.Version })
+			i := slices.IndexFunc(all, func(c contender) bool { return c.Version == p.Version })
 			if p.Version == versionCPU { // the program's own filter stands in for the paper's
 				continue
 			}

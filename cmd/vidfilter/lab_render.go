@@ -35,7 +35,7 @@ func findSystem(name string) (lab.System, error) {
 		return system, nil
 	}
 	hint := cli.WithNearest(job.SystemList+" names them all", name, systemNames())
-	return nil, cli.Usagef(hint, "--kernel %q: no system has this name", name)
+	return system, cli.Usagef(hint, "--kernel %q: no system has this name", name)
 }
 
 // systemNames lists the papers' systems and the program's kernels.

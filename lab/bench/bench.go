@@ -4,7 +4,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 
 	"vidfilter/gpu"
@@ -54,8 +57,8 @@ type Options struct {
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 	NeedGPU bool  // no GPU is an error
 
-	Version string                           // of the program, for the report
-	Say     func(format string, args ...any) // receives progress messages of one line; may be nil
+	Version string       // of the program, for the report
+	Log     *slog.Logger // progress, a line at a time; nil drops it
 }
 
 // Report has the measurements. A section that was not requested or not reached is nil.
@@ -80,9 +83,7 @@ type run struct {
 // Run measures. After an error the report has the sections measured before. Errors and wrong
 // results of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	r := &run{o: o, seen: map[checked]Check{}}
 	defer r.close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
@@ -129,13 +130,15 @@ func (r *run) sections(ctx context.Context, measured *Report) (err error) {
 		if !wanted || section.gpu && r.gpu == nil {
 			continue
 		}
-		r.o.Say("measuring: %s", section.name)
+		r.say("measuring: %s", section.name)
 		if err := section.run(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func (r *run) say(format string, args ...any) { r.o.Log.Info(fmt.Sprintf(format, args...)) }
 
 func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
 

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 )
 
@@ -303,12 +304,12 @@ func TestCancelled(t *testing.T) {
 		o := tiny
 		o.CPU = true
 		met := false
-		o.Say = func(format string, args ...any) {
-			if strings.Contains(fmt.Sprintf(format, args...), at) {
+		o.Log = cli.LogTo(slog.LevelInfo, func(_ slog.Level, msg string) {
+			if strings.Contains(msg, at) {
 				met = true
 				cancel(why)
 			}
-		}
+		})
 		report, err := Run(ctx, o)
 		if err == nil || !errors.Is(context.Cause(ctx), why) || !met {
 			t.Errorf("at %q: %v, met: %v", at, err, met)

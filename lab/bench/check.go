@@ -32,7 +32,7 @@ func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Fram
 		return c, nil
 	}
 	src := measure.Picture(measure.FormatOf(key.layout, checkSize))
-	want, got := measure.Blank(src.Format), measure.Blank(src.Format)
+	want, got := pipeline.Blank(src.Format), pipeline.Blank(src.Format)
 	if err := kernels.Reference(want, src, key.params); err != nil {
 		return Check{}, err
 	}

@@ -41,7 +41,7 @@ func (r *run) cpuBeside(ctx context.Context) (*CPUSection, error) {
 
 func (r *run) cpuRow(ctx context.Context, src *pipeline.Frame, p kernels.Params) (row CPURow, err error) {
 	row = CPURow{Size: Size{Width: src.Width, Height: src.Height}, Radius: p.Radius}
-	r.o.Say("%s at radius %d, %s", r.cpu.Name(), p.Radius, src.Format)
+	r.say("%s at radius %d, %s", r.cpu.Name(), p.Radius, src.Format)
 	if row.Check, err = r.checkBackend(ctx, r.cpu, p, src.Layout); err != nil {
 		return row, err
 	}

@@ -56,7 +56,7 @@ func (r *run) end(ctx context.Context) (*EndSection, error) {
 	}
 	defer os.RemoveAll(folder)
 	for _, size := range r.sizes([]Size{size1080, size4K}, []Size{size1080}) {
-		r.o.Say("drawing a clip of %s", size)
+		r.say("drawing a clip of %s", size)
 		clip, err := makeClip(ctx, r.cpu, folder, size, r.clipFrames())
 		if err != nil {
 			return s, err
@@ -95,7 +95,7 @@ func (r *run) endClip(ctx context.Context, s *EndSection, clip string) error {
 			if j.skipped != "" {
 				continue
 			}
-			r.o.Say("%s: %s, turn %d of %d", filepath.Base(clip), j, turn+1, r.turns())
+			r.say("%s: %s, turn %d of %d", filepath.Base(clip), j, turn+1, r.turns())
 			if err := j.run(ctx, clip, r.mostFrames()); err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
 
 // tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
 func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, frames int64) (string, error) {
-	src, dst := measure.Picture(f), measure.Blank(f)
+	src, dst := measure.Picture(f), pipeline.Blank(f)
 	start := time.Now()
 	if err := measure.FilterOnce(ctx, r.cpu, p, dst, src); err != nil {
 		return "", err

@@ -141,7 +141,7 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params
 	row = KernelRow{
 		Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius, Variant: v.Name, Form: v.Form.Name,
 	}
-	r.o.Say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
+	r.say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return row, err
 	}

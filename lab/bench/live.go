@@ -44,7 +44,7 @@ func (r *run) live(ctx context.Context) (*LiveSection, error) {
 				if device == "gpu" && r.gpu == nil {
 					continue
 				}
-				r.o.Say("live: %s, r=%d, %s", size, radius, device)
+				r.say("live: %s, r=%d, %s", size, radius, device)
 				row, err := r.liveRow(ctx, size, radius, device)
 				if err != nil {
 					return s, err

@@ -110,7 +110,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 	src, bus := measure.Picture(f), measure.StatOf(times)
 	for _, radius := range radii {
 		for n, b := range backends {
-			r.o.Say("step at radius %d, %s, streams: %d", radius, f, n+1)
+			r.say("step at radius %d, %s, streams: %d", radius, f, n+1)
 			row, err := r.stepRow(ctx, b, kernels.DefaultParams(radius), src)
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame,
 	}
 	size := Size{Width: src.Width, Height: src.Height}
 	row := PaperRow{Size: size, Radius: radius, Published: published(size, radius), Ours: fastest(s.Rows, size, radius)}
-	r.o.Say("the paper's pipeline at radius %d, %s", radius, src.Format)
+	r.say("the paper's pipeline at radius %d, %s", radius, src.Format)
 	p := paramsOf(v, radius)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return err

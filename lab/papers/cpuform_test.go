@@ -213,8 +213,8 @@ func TestCPUFormRefuses(t *testing.T) {
 			t.Errorf("%s: a plan took a frame of another size", v.Name)
 		}
 	}
-	if _, err := NamedCPU("cpu_none"); err == nil || !strings.Contains(err.Error(), "cpu_naive") {
-		t.Errorf("no form of that name: error %v", err)
+	if _, err := NamedCPU("cpu_none"); err == nil {
+		t.Error("there is a form named cpu_none")
 	}
 }
 

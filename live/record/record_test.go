@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/cli"
 	"vidfilter/live/livetest"
 	"vidfilter/live/record"
 	"vidfilter/pipeline"
@@ -42,7 +44,7 @@ func newTape(tb testing.TB, path string, o record.Options) *tape {
 	tb.Helper()
 	t := &tape{tb: tb}
 	o.Preset, o.Threads = "superfast", 2
-	o.Warn = func(format string, args ...any) { t.said = append(t.said, fmt.Sprintf(format, args...)) }
+	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.said = append(t.said, msg) })
 	r, err := record.New(path, o)
 	if err != nil {
 		tb.Fatal(err)

@@ -38,7 +38,6 @@ type Options struct {
 	Command   func(live.Filter) string // the command that filters a file alike
 	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
 	Remote    *live.Remote             // the browser camera, nil for other inputs
-	Warn      func(format string, args ...any)
 }
 
 // Recording is how a recording does.
