@@ -19,13 +19,12 @@ var bound = measure.Check{Largest: 1, Share: 0.02}
 // so it sometimes stops one pixel off; results along that line may then differ by one more level.
 var boundOfWalks = measure.Check{Largest: 2, Share: 0.05}
 
-// held reports whether a form's difference from the reference is within its bound.
-func (c contender) held(found measure.Check) bool {
-	b := bound
+// bound returns the bound of a form's difference from the reference.
+func (c contender) bound() measure.Check {
 	if c.Approximation.Algorithm != papers.AlgorithmA {
-		b = boundOfWalks
+		return boundOfWalks
 	}
-	return found.Largest <= b.Largest && found.Share <= b.Share
+	return bound
 }
 
 // answer is a small picture and the reference's result for it.
@@ -71,16 +70,14 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure
 	if err != nil {
 		return measure.Check{}, err
 	}
-	got := pipeline.Blank(a.src.Format)
-	if err := r.filter(ctx, c, p, got, a.src); err != nil {
-		return measure.Check{}, err
+	what := fmt.Sprintf("%s with %s on %s", c.name, options(p), a.src.Format)
+	found, err := measure.Hold(a.src, a.want, c.bound(), what, c.gpu != nil, func(dst, src *pipeline.Frame) error {
+		return r.filter(ctx, c, p, dst, src)
+	})
+	if err == nil {
+		r.seen[c.name+key] = found
 	}
-	found := measure.Compare(got, a.want)
-	if !c.held(found) {
-		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name, options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
-	}
-	r.seen[c.name+key] = found
-	return found, nil
+	return found, err
 }
 
 func options(p kernels.Params) string {
@@ -92,7 +89,7 @@ func options(p kernels.Params) string {
 
 func (r *run) filter(ctx context.Context, c contender, p kernels.Params, dst, src *pipeline.Frame) error {
 	if c.gpu != nil {
-		return r.gpu.RunKernel(ctx, c.gpu.Planner(p), dst, src)
+		return r.GPU.RunKernel(ctx, c.gpu.Planner(p), dst, src)
 	}
 	plan, err := c.cpu.Plan(p, src.Format, 0)
 	if err != nil {

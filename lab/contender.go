@@ -45,10 +45,10 @@ func onGPU(v kernels.Variant) contender {
 
 // own returns this program's kernel for RGBA, if the run has a GPU and one for these options.
 func (r *run) own(p kernels.Params) (contender, error) {
-	if r.gpu == nil || r.o.Kernel != "" {
+	if r.GPU == nil || r.o.Kernel != "" {
 		return contender{}, kernels.ErrNoKernel
 	}
-	v, err := kernels.Choose(p, formatOf(size4K), r.gpu.Limits())
+	v, err := kernels.Choose(p, formatOf(size4K), r.GPU.Limits())
 	c := onGPU(v)
 	c.own, c.Title = true, "this program"
 	return c, err
@@ -131,7 +131,7 @@ func (r *run) runs(c contender) bool {
 	if !c.own && !c.selected(r.o.Kernel) {
 		return false
 	}
-	return c.cpu != nil || r.gpu != nil && c.gpu.Compute <= r.gpu.Device().Compute
+	return c.cpu != nil || r.GPU != nil && c.gpu.Compute <= r.GPU.Device().Compute
 }
 
 // versions groups contenders by place, version and kind, and keeps their order.
@@ -196,7 +196,7 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 	if r.tiny() {
 		repeat = r.repeat()
 	}
-	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, repeat)
+	times, err := r.GPU.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, repeat)
 	if err != nil {
 		return 0, err
 	}
@@ -206,7 +206,7 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 // timeGPU times a kernel alone.
 func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (measure.Stat, error) {
 	r.say("%s: %s, %s", c.name, options(p), src.Format)
-	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
+	times, err := r.GPU.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}
@@ -216,7 +216,7 @@ func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *p
 // timeStep times a kernel with the copies in both directions.
 func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
 	r.say("%s: radius %d, %s, with the copies, streams: %d", c.name, p.Radius, src.Format, copies.Streams)
-	times, err := r.gpu.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
+	times, err := r.GPU.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}

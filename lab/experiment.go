@@ -115,7 +115,7 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	if err != nil || !ok {
 		return err
 	}
-	row, err := r.measure(ctx, c, s.size, p, s.step)
+	row, err := r.measure(ctx, c, s.size, p, 1, s.step)
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	return nil
 }
 
-// measure checks and times one contender on a picture of the paper's size.
-func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Params, step bool) (row Row, err error) {
+// measure checks and times one contender on a picture of the paper's size; threads are for the CPU.
+func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Params, threads int, step bool) (row Row, err error) {
 	p = c.Adapt(p)
 	size = r.size(size)
 	row = c.row(size, p)
@@ -139,7 +139,7 @@ func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Par
 		return row, err
 	}
 	if c.cpu != nil {
-		err = r.onCPU(ctx, &row, c, p, src, 1)
+		err = r.onCPU(ctx, &row, c, p, src, threads)
 		return row, err
 	}
 	if row.Time, err = r.timeGPU(ctx, c, p, src); err != nil || !step {

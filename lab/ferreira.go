@@ -103,7 +103,7 @@ func (c contender) approximate(change func(*papers.Approximation)) contender {
 }
 
 func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size Size, p kernels.Params) error {
-	row, err := r.measure(ctx, c, size, p, false)
+	row, err := r.measure(ctx, c, size, p, 0, false)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (r *run) floor(ctx context.Context, s Size) (float64, error) {
 			size = 1 << 20
 		}
 		var err error
-		if r.copyRate, err = measure.CopyRate(ctx, r.gpu, size, r.repeat()); err != nil {
+		if r.copyRate, err = measure.CopyRate(ctx, r.GPU, size, r.repeat()); err != nil {
 			return 0, err
 		}
 	}
@@ -150,7 +150,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 		return nil
 	}
 	small := r.size(size)
-	row := Row{Where: "cpu", Version: versionCPU, Title: "this program", Name: r.cpu.Name(), Size: small, SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
+	row := Row{Where: "cpu", Version: versionCPU, Title: "this program", Name: r.CPU.Name(), Size: small, SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
 	var err error
 	if row.Check, err = r.checkCPU(ctx, p); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 		return err
 	}
 	r.say("%s: %s, %s", row.Name, options(p), src.Format)
-	if row.Time, err = measure.FilterTime(ctx, r.cpu, p, src, r.repeat()); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, r.CPU, p, src, r.repeat()); err != nil {
 		return err
 	}
 	if p.SigmaS == ferreiraSigmas[0][0] {
@@ -176,15 +176,10 @@ func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, er
 	if err != nil {
 		return measure.Check{}, err
 	}
-	got := pipeline.Blank(a.src.Format)
-	if err := measure.FilterOnce(ctx, r.cpu, p, got, a.src); err != nil {
-		return measure.Check{}, err
-	}
-	found := measure.Compare(got, a.want)
-	if !(contender{}).held(found) {
-		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
-	}
-	return found, nil
+	what := fmt.Sprintf("%s with %s", r.CPU.Name(), options(p))
+	return measure.Hold(a.src, a.want, bound, what, false, func(dst, src *pipeline.Frame) error {
+		return measure.FilterOnce(ctx, r.CPU, p, dst, src)
+	})
 }
 
 // qualityRows measures the error of C and D against A by kappa.
@@ -205,7 +200,7 @@ func qualityRows(ctx context.Context, r *run, e *experiment) error {
 	}
 	for _, sigma := range ferreiraSigmas {
 		p := recursiveParams(sigma)
-		if r.gpu == nil {
+		if r.GPU == nil {
 			err = r.referenceQuality(ctx, e, p, src, kappas)
 		} else {
 			err = r.kernelQuality(ctx, e, kept, p, src, kappas)
@@ -229,7 +224,7 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 	for _, c := range all {
 		for _, kappa := range kappas {
 			c := c.approximate(func(a *papers.Approximation) { a.Kappa = kappa })
-			row, err := r.measure(ctx, c, sizeSmall, p, false)
+			row, err := r.measure(ctx, c, sizeSmall, p, 0, false)
 			if err != nil {
 				return err
 			}
@@ -249,7 +244,7 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 // exact returns the result of algorithm A.
 func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
 	dst := pipeline.Blank(src.Format)
-	return dst, measure.FilterOnce(ctx, r.cpu, p, dst, src)
+	return dst, measure.FilterOnce(ctx, r.CPU, p, dst, src)
 }
 
 // referenceQuality measures the error of the Go reference, on all cores.

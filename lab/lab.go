@@ -45,9 +45,8 @@ type Report struct {
 
 // run is one Run at work.
 type run struct {
+	measure.Places
 	o       Options
-	cpu     *kernels.CPU
-	gpu     *gpu.Backend    // nil if there is none
 	scene   *pipeline.Frame // the latest picture
 	answers map[string]*answer
 	seen    map[string]measure.Check
@@ -62,14 +61,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Shrink = max(o.Shrink, 1)
 	r := &run{o: o, answers: map[string]*answer{}, seen: map[string]measure.Check{}, best: map[string]contender{}}
-	defer r.close()
+	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
-	measured.Shrink = o.Shrink
-	if err := r.open(&measured.Header); err != nil {
-		return measured, err
-	}
 	var err error
-	if measured.Machine, err = measure.DescribeMachine(r.cpu, r.gpu); err != nil {
+	r.Places, err = measure.Open(o.CPU, o.Indexes, o.NeedGPU)
+	measured.Shrink, measured.Machine, measured.NoGPU = o.Shrink, r.Machine, r.NoGPU
+	if err != nil {
 		return measured, err
 	}
 	for _, e := range experiments() {
@@ -88,14 +85,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	return measured, nil
 }
-
-func (r *run) open(h *report.Header) error {
-	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.o.NeedGPU)
-	r.cpu, r.gpu, h.NoGPU = places.CPU, places.GPU, places.NoGPU
-	return err
-}
-
-func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
 
 // size returns the size here of one of the paper's pictures.
 func (r *run) size(s Size) Size {

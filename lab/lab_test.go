@@ -7,8 +7,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"log/slog"
 	"io"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -18,7 +18,6 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/papers"
-	"vidfilter/lab/report"
 	"vidfilter/pipeline"
 )
 
@@ -191,12 +190,17 @@ func TestApproximations(t *testing.T) {
 		return
 	}
 	r := &run{o: Options{Log: slog.New(slog.DiscardHandler)}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
-	if err := r.open(new(report.Header)); err != nil {
+	var err error
+	if r.Places, err = measure.Open(false, nil, true); err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
+	defer r.Close()
+	all, err := r.recursive()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, sigma := range ferreiraSigmas {
-		for _, c := range r.recursive() {
+		for _, c := range all {
 			for _, kappa := range []float64{0, 0.5, 2, 3} {
 				if c.Approximation.Algorithm == papers.AlgorithmA && kappa > 0 {
 					continue

@@ -12,6 +12,7 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live/preview"
 )
 
@@ -135,12 +136,8 @@ const (
 func (p *pace) wait(ctx context.Context, size int, bits float64) error {
 	now := time.Now()
 	if ahead := p.free.Sub(now); ahead > burst/haste {
-		t := time.NewTimer(ahead - burst/haste)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wake.Sleep(ctx, ahead-burst/haste); err != nil {
+			return err
 		}
 	}
 	if p.free.Before(now) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live"
 )
 
@@ -102,12 +103,7 @@ const beat = 2 * time.Second
 
 // alive measures the line, and ends a viewer whose computer has gone to sleep.
 func (v *viewer) alive(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(beat):
-		}
+	for wake.Sleep(ctx, beat) == nil {
 		patient, cancel := context.WithTimeout(ctx, silent)
 		start := time.Now()
 		err := v.conn.Ping(patient)
@@ -119,6 +115,7 @@ func (v *viewer) alive(ctx context.Context) error {
 		v.flow.ping(time.Now(), time.Since(start))
 		v.mu.Unlock()
 	}
+	return nil
 }
 
 func (v *viewer) write(ctx context.Context, kind websocket.MessageType, b []byte) error {
@@ -151,9 +148,7 @@ func (v *viewer) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		select {
-		case <-time.After(30 * time.Millisecond):
-		case <-ctx.Done():
+		if wake.Sleep(ctx, 30*time.Millisecond) != nil {
 			return nil
 		}
 	}

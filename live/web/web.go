@@ -52,7 +52,7 @@ type Recording struct {
 type Server struct {
 	session *live.Session
 	o       Options
-	keys    keys
+	keys    *keys
 	ctx     context.Context
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
