@@ -2,13 +2,9 @@ package gpu
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,40 +16,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// With realDevice set, tests that need no fault run on this machine's GPU, and fail if there is
-// none.
-const realDevice = "VIDFILTER_TEST_GPU"
-
-// onlyDriver is the only reason to skip a test on a real device; scripts/test-gpu.sh knows it.
-const onlyDriver = "asks for what only the test driver has: faults, or several devices"
-
-// onDriver runs the rest of a test in a child process, since a process loads and configures its
-// driver only once. It returns true in the child, and false in the process that began the test.
+// onDriver runs the rest of a test in a child process, or on this machine's GPU.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
-	if testdriver.InChild(t.Name()) || options == "" && os.Getenv(realDevice) == "1" {
-		return true
-	}
-	if os.Getenv(realDevice) == "1" {
-		t.Skip(onlyDriver)
-	}
-	folder, err := testdriver.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := testdriver.Rerun(t.Name(), folder, withLeaks(options), fmt.Sprintf("-test.short=%v", testing.Short())); err != nil {
-		t.Error(err)
-	}
-	return false
-}
-
-// withLeaks has the driver report leaks at the end, unless a fault makes it refuse all calls,
-// including those that free something.
-func withLeaks(options string) string {
-	if regexp.MustCompile(`launch|lost|ecc|hang`).MatchString(options) {
-		return options
-	}
-	return strings.TrimPrefix(options+",leaks=1", ",")
+	return testdriver.OnDevice(t, options)
 }
 
 func open(t *testing.T, o Options) *Backend {

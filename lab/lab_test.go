@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/papers"
@@ -27,7 +28,7 @@ var tiny = Options{Quick: true, Shrink: 64}
 // TestAll runs every experiment at a tiny size, on the CPU and on the test driver: each variant of
 // the lists has its row. -short runs two papers only.
 func TestAll(t *testing.T) {
-	if !onDriver(t, "leaks=1") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "leaks=1") {
 		return
 	}
 	o, papers := tiny, PaperIDs()
@@ -186,7 +187,7 @@ func TestPortion(t *testing.T) {
 // TestApproximations checks algorithms A, C and D of 002 as the experiments run them, on the
 // unshrunk check picture.
 func TestApproximations(t *testing.T) {
-	if !onDriver(t, "") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "") {
 		return
 	}
 	r := &run{o: Options{Log: slog.New(slog.DiscardHandler)}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
@@ -274,7 +275,7 @@ func TestWrongResult(t *testing.T) {
 }
 
 func TestDriverFault(t *testing.T) {
-	if !onDriver(t, "launch=2") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "launch=2") {
 		return
 	}
 	o := tiny

@@ -63,10 +63,13 @@ func run(o options) error {
 
 func printMachine() error {
 	places, err := measure.Open(true, nil, false)
+	if err != nil {
+		return err
+	}
 	defer places.Close()
 	m := places.Machine
 	fmt.Printf("%s, %d cores, %s/%s %s\n", m.CPU, m.Cores, runtime.GOOS, runtime.GOARCH, runtime.Version())
-	return err
+	return nil
 }
 
 func picture(s measure.Size) *pipeline.Frame {

@@ -75,21 +75,6 @@ func (t *tape) fill(c *livetest.Camera, frames int) {
 	}
 }
 
-func wantFiles(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	if !slices.Equal(got, names) {
-		t.Errorf("there are %q, want %q", got, names)
-	}
-}
-
 func TestRecorder(t *testing.T) {
 	const frames = 75
 	for _, ending := range []string{"mp4", "mov", "mkv", "MP4"} {
@@ -116,7 +101,7 @@ func TestRecorder(t *testing.T) {
 			}
 			r.Close()
 			r.Close()
-			wantFiles(t, dir, "out."+ending)
+			livetest.WantFiles(t, dir, "out."+ending)
 			if len(r.said) > 0 {
 				t.Errorf("said %q", r.said)
 			}
@@ -243,7 +228,7 @@ func TestRecorderRefusals(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	r := newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
 	if err := r.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
 		t.Errorf("without a frame: %v", err)
@@ -252,13 +237,13 @@ func TestRecorderRefusals(t *testing.T) {
 	if err := r.Finish(context.Background()); err == nil {
 		t.Error("finished after Close")
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	r = newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
 	r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 2)
 	if err := r.Finish(context.Background()); err != nil {
 		t.Error(err)
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	if n := len(livetest.ShownAt(t, old)); n != 2 {
 		t.Errorf("%d frames", n)
 	}
@@ -278,7 +263,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
-	wantFiles(t, dir, "out.mkv", "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.mkv", "out.recording.mp4")
 	if b, _ := os.ReadFile(path); string(b) != "another" {
 		t.Errorf("it holds %q", b)
 	}
@@ -296,7 +281,7 @@ func TestRecorderCancelled(t *testing.T) {
 	if err := r.Finish(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "which plays") {
 		t.Errorf("%v", err)
 	}
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 }
 
 // Close without Finish keeps the recording, and the next one leaves it alone.
@@ -312,7 +297,7 @@ func TestRecorderLeftovers(t *testing.T) {
 	}
 	running.Close()
 	r.Close()
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	if n := len(livetest.ShownAt(t, left)); n != 9 {
 		t.Errorf("%d frames", n)
 	}
@@ -328,7 +313,7 @@ func TestRecorderLeftovers(t *testing.T) {
 	if err := r.Finish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantFiles(t, dir, "out.mp4", "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.mp4", "out.recording.mp4")
 	if after, _ := os.ReadFile(left); !slices.Equal(before, after) {
 		t.Error("what was left is another file")
 	}
@@ -409,7 +394,7 @@ func TestRecorderKilled(t *testing.T) {
 		if err := r.Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		wantFiles(t, dir, "out."+ending, "out.recording.mp4")
+		livetest.WantFiles(t, dir, "out."+ending, "out.recording.mp4")
 	}
 }
 
@@ -426,7 +411,7 @@ func TestRecorderFileLimit(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "file too large") || !strings.Contains(string(out), "out.recording.mp4\", which plays") {
 		t.Fatalf("%v: %s", err, out)
 	}
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	at, _, _ := strings.Cut(strings.TrimPrefix(string(out), "failed at "), ":")
 	n, err := strconv.Atoi(at)
 	if err != nil {
@@ -463,7 +448,7 @@ func TestRecorderDiskFullAtEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	if got := len(livetest.ShownAt(t, filepath.Join(dir, "out.recording.mp4"))); got != n {
 		t.Errorf("%d frames of %d", got, n)
 	}
