@@ -7,9 +7,11 @@ package decode
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"syscall"
@@ -62,9 +64,7 @@ func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraO
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if o.Warn == nil {
-		o.Warn = func(string, ...any) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	n, err := openNode(path)
 	if err != nil {
 		return nil, withOthers(path, err)
@@ -86,7 +86,7 @@ func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraO
 			c.Close()
 		}
 	}()
-	if err := c.start(o.Warn); err != nil {
+	if err := c.start(o.Log); err != nil {
 		return nil, withOthers(path, err)
 	}
 	if err := c.openStream(pool, o); err != nil {
@@ -123,7 +123,7 @@ func notOffered(path string, all []CameraMode, o CameraOptions) error {
 
 // start opens the camera with FFmpeg, which sets the mode and starts the stream. There is no
 // probing: the mode is known.
-func (c *Camera) start(warn func(string, ...any)) error {
+func (c *Camera) start(log *slog.Logger) error {
 	registerDevices()
 	format := astiav.FindInputFormat("v4l2")
 	if format == nil {
@@ -154,12 +154,12 @@ func (c *Camera) start(warn func(string, ...any)) error {
 		return &Error{Op: "open", Path: c.path, Err: err}
 	}
 	c.pkt, c.latest = astiav.AllocPacket(), astiav.AllocPacket()
-	c.settle(warn)
+	c.settle(log)
 	return nil
 }
 
 // settle stores the mode that the driver has set.
-func (c *Camera) settle(warn func(string, ...any)) {
+func (c *Camera) settle(log *slog.Logger) {
 	s := c.fc.Streams()[0]
 	asked := c.mode
 	c.mode.Width, c.mode.Height = s.CodecParameters().Width(), s.CodecParameters().Height()
@@ -167,13 +167,13 @@ func (c *Camera) settle(warn func(string, ...any)) {
 		c.mode.FPS = r.Float64()
 	}
 	if c.mode.Width != asked.Width || c.mode.Height != asked.Height || asked.FPS > 0 && (c.mode.FPS < 0.9*asked.FPS || c.mode.FPS > 1.1*asked.FPS) {
-		warn("the camera gives %v instead of %v", c.mode, asked)
+		log.Warn(fmt.Sprintf("the camera gives %v instead of %v", c.mode, asked))
 	}
 }
 
 func (c *Camera) openStream(pool *pipeline.Pool, o CameraOptions) error {
 	c.stream = &Stream{kind: c.mode.format.kind, threads: o.Threads, lost: true, describeTo: c.describeTo}
-	c.stream.decoder = decoder{path: c.path, pool: pool, maxPixels: o.MaxPixels, warn: o.Warn}
+	c.stream.decoder = decoder{path: c.path, pool: pool, maxPixels: o.MaxPixels, log: o.Log}
 	return c.stream.open()
 }
 

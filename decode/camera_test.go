@@ -3,13 +3,15 @@ package decode
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"vidfilter/decode/testcamera"
-	"vidfilter/kernels"
+	"vidfilter/internal/cli"
+	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
 
@@ -40,26 +42,9 @@ func TestCamera(t *testing.T) {
 	}
 }
 
-func cameraPool(t *testing.T) *pipeline.Pool {
-	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := pipeline.NewPool(cpu, 1)
-	t.Cleanup(func() {
-		if n := pool.InUse(); n != 0 {
-			t.Errorf("%d blocks are still out", n)
-		}
-		pool.Close()
-		_ = cpu.Close()
-	})
-	return pool
-}
-
 func openCamera(t *testing.T, o CameraOptions) *Camera {
 	t.Helper()
-	c, err := OpenCamera(t.Context(), video0, cameraPool(t), o)
+	c, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), o)
 	if err != nil {
 		t.Fatal(err, " ", hintOf(err))
 	}
@@ -196,7 +181,7 @@ func testChoice(t *testing.T, on testcamera.Folder) {
 		t.Error(got)
 	}
 	c.Close()
-	_, err := OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{Width: 800, Height: 600, FPS: 50, Format: "nv12"})
+	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{Width: 800, Height: 600, FPS: 50, Format: "nv12"})
 	wantError(t, err, ErrOption, "does not offer nv12 800x600 at 50 fps", "yuyv422 640x480 at 30, 15 fps; yuyv422 1280x720 at 10 fps")
 	// a capture card, or another program
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"NV12 32x32-4096x2160 1-60"}})
@@ -214,7 +199,7 @@ func testChoice(t *testing.T, on testcamera.Folder) {
 		c.Close()
 	}
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"BA81 640x480 30"}})
-	_, err = OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{})
+	_, err = OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
 	wantError(t, err, ErrNoCamera, "no format that this build knows", "")
 }
 
@@ -288,14 +273,14 @@ func testList(t *testing.T, on testcamera.Folder) {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	_, err := OpenCamera(t.Context(), "/dev/video1", cameraPool(t), CameraOptions{})
+	_, err := OpenCamera(t.Context(), "/dev/video1", livetest.Pool(t, 1), CameraOptions{})
 	wantError(t, err, ErrNoCamera, "gives no pictures", "there is /dev/video0 (First), /dev/video2 (Second)")
 }
 
 func testAbsent(t *testing.T, _ testcamera.Folder) {
-	_, err := OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{})
+	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
 	wantError(t, err, ErrNoCamera, "open /dev/video0: no camera: no such device", "plug one in")
-	_, err = OpenCamera(t.Context(), "/dev/null", cameraPool(t), CameraOptions{})
+	_, err = OpenCamera(t.Context(), "/dev/null", livetest.Pool(t, 1), CameraOptions{})
 	wantError(t, err, ErrNoCamera, "something else", "")
 }
 
@@ -314,7 +299,7 @@ func testRefused(t *testing.T, on testcamera.Folder) {
 	} {
 		c.device.Modes = testcamera.Modes
 		on.Plug(t, "video0", c.device)
-		cam, err := OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{})
+		cam, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
 		if cam != nil {
 			t.Fatal("it opens")
 		}
@@ -329,7 +314,7 @@ func testRefused(t *testing.T, on testcamera.Folder) {
 func testTaken(t *testing.T, on testcamera.Folder) {
 	on.Plug(t, "video0", testcamera.Device{Modes: testcamera.Modes})
 	first := openCamera(t, CameraOptions{Width: 640})
-	_, err := OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{})
+	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
 	wantError(t, err, ErrBusy, "another program uses it", "")
 	next(t, first).Release()
 	first.Close()
@@ -363,7 +348,7 @@ func testPulled(t *testing.T, on testcamera.Folder) {
 		if d := time.Since(began); d > time.Second {
 			t.Errorf("it takes %v", d)
 		}
-		_, err = OpenCamera(t.Context(), video0, cameraPool(t), CameraOptions{})
+		_, err = OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
 		wantError(t, err, ErrNoCamera, "", "")
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{mode}})
 		_, err = c.Next(t.Context()) // this one does not come back
@@ -474,7 +459,7 @@ func testChanged(t *testing.T, on testcamera.Folder) {
 	for _, rates := range []string{"fixed", "unknown"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 15 30"}, Rates: rates})
 		var notes []string
-		c := openCamera(t, CameraOptions{FPS: 30, Warn: func(f string, a ...any) { notes = append(notes, f) }})
+		c := openCamera(t, CameraOptions{FPS: 30, Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { notes = append(notes, msg) })})
 		if c.Format().FPS != 15 {
 			t.Errorf("%s: %v", rates, c.Format())
 		}

@@ -6,6 +6,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/cgo"
 
 	"github.com/asticode/go-astiav"
@@ -19,7 +20,7 @@ type decoder struct {
 	path      string // of the input, for errors
 	pool      *pipeline.Pool
 	maxPixels int64
-	warn      func(format string, args ...any)
+	log       *slog.Logger // nil drops messages
 
 	codec  *astiav.Codec
 	dec    *astiav.CodecContext
@@ -34,6 +35,12 @@ type decoder struct {
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they
 	// are: their decoder insists on its own memory, or they are in no layout of ours.
 	Copied, Converted int64
+}
+
+func (d *decoder) warn(format string, args ...any) {
+	if d.log != nil {
+		d.log.Warn(fmt.Sprintf(format, args...))
+	}
 }
 
 // alloc makes d.dec; the caller sets the stream's parameters before start.

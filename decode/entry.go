@@ -8,9 +8,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"iter"
 
 	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
 )
 
 // notCuttable says why a codec cannot be decoded from the middle with the same pictures as from
@@ -40,9 +41,9 @@ func notCuttable(par *astiav.CodecParameters) string {
 func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	switch codec {
 	case astiav.CodecIDH264:
-		return h264Entry(nalUnits(packet, nalSize(extradata, 4)))
+		return h264Entry(nalUnits(packet, extradata, 4))
 	case astiav.CodecIDHevc:
-		return hevcEntry(nalUnits(packet, nalSize(extradata, 21)))
+		return hevcEntry(nalUnits(packet, extradata, 21))
 	case astiav.CodecIDMpeg1Video, astiav.CodecIDMpeg2Video:
 		return mpegEntry(packet)
 	}
@@ -81,19 +82,19 @@ func vp9Shows(b []byte) bool {
 func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 	switch codec {
 	case astiav.CodecIDH264:
-		for u := range nalUnits(packet, nalSize(extradata, 4)) {
+		for _, u := range nalUnits(packet, extradata, 4) {
 			if u[0]&31 == 7 {
 				all = append(all, u...)
 			}
 		}
 	case astiav.CodecIDHevc:
-		for u := range nalUnits(packet, nalSize(extradata, 21)) {
+		for _, u := range nalUnits(packet, extradata, 21) {
 			if u[0]>>1&63 == 33 {
 				all = append(all, u...)
 			}
 		}
 	case astiav.CodecIDMpeg1Video, astiav.CodecIDMpeg2Video:
-		for u := range startCodeUnits(packet) {
+		for _, u := range startCodeUnits(packet) {
 			if u[0] == 0xb3 && len(u) >= 5 { // sides, aspect and rate
 				all = append(all, u[:5]...)
 			}
@@ -102,61 +103,21 @@ func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 	return bytes.TrimRight(all, "\x00")
 }
 
-// nalSize returns the bytes of length before each NAL unit, which avcC or hvcC give at the given
-// place; 0 means start codes.
-func nalSize(extradata []byte, at int) int {
-	if len(extradata) <= at || extradata[0] != 1 {
-		return 0
-	}
-	return int(extradata[at]&3) + 1
+// nalUnits returns the units of a packet as far as it is intact. The codec's header has the size
+// of lengths at the given place.
+func nalUnits(packet, extradata []byte, at int) [][]byte {
+	units, _ := av.NALUnits(packet, av.NALSize(extradata, at))
+	return units
 }
 
-// nalUnits yields the NAL units of a packet that are not empty. It ends at a broken one.
-func nalUnits(b []byte, size int) iter.Seq[[]byte] {
-	if size == 0 {
-		return startCodeUnits(b)
-	}
-	return func(yield func([]byte) bool) {
-		for len(b) > size {
-			n := 0
-			for _, c := range b[:size] {
-				n = n<<8 | int(c)
-			}
-			b = b[size:]
-			if n == 0 || n > len(b) || !yield(b[:n]) {
-				return
-			}
-			b = b[n:]
-		}
-	}
-}
-
-// startCodeUnits yields the units between codes of 00 00 01, with the zeros that follow them.
-func startCodeUnits(b []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		from := -1
-		for i := 0; i+3 <= len(b); i++ {
-			if b[i] != 0 || b[i+1] != 0 || b[i+2] != 1 {
-				continue
-			}
-			if from >= 0 && from < i && !yield(b[from:i]) {
-				return
-			}
-			from = i + 3
-			i += 2
-		}
-		if from >= 0 && from < len(b) {
-			yield(b[from:])
-		}
-	}
-}
+func startCodeUnits(b []byte) [][]byte { return nalUnits(b, nil, 0) }
 
 // h264Entry accepts an IDR picture, or one with a recovery point that is exact and immediate
 // (D.2.8), as in open GOPs. A recovery over several frames, as in periodic intra refresh, does not
 // count.
-func h264Entry(units iter.Seq[[]byte]) bool {
+func h264Entry(units [][]byte) bool {
 	exact := false
-	for u := range units {
+	for _, u := range units {
 		switch u[0] & 31 {
 		case 5:
 			return true
@@ -216,8 +177,8 @@ func unescaped(b []byte) []byte {
 }
 
 // hevcEntry accepts the standard's intra random access points: types 16 to 21.
-func hevcEntry(units iter.Seq[[]byte]) bool {
-	for u := range units {
+func hevcEntry(units [][]byte) bool {
+	for _, u := range units {
 		if kind := u[0] >> 1 & 63; kind < 32 {
 			return kind >= 16 && kind <= 21
 		}
@@ -229,7 +190,7 @@ func hevcEntry(units iter.Seq[[]byte]) bool {
 // in between.
 func mpegEntry(b []byte) bool {
 	sequence := false
-	for u := range startCodeUnits(b) {
+	for _, u := range startCodeUnits(b) {
 		switch {
 		case u[0] == 0xb3:
 			sequence = true

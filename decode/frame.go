@@ -47,7 +47,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if src != in.format {
 		in.damage.FormatChanges++
 		if in.damage.FormatChanges == 1 {
-			in.opts.Warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
+			in.warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
 		}
 	}
 	f, err := in.build(c, src, native && src == in.format)

@@ -290,7 +290,7 @@ func (in *Input) accept() bool {
 func (in *Input) countCorrupt(l *lane) {
 	const near = 2
 	if l.jumped {
-		in.opts.Warn("the clock of the input jumps, as where recordings are joined; the output goes on without a gap")
+		in.warn("the clock of the input jumps, as where recordings are joined; the output goes on without a gap")
 		if l.marked > 0 {
 			in.damage.CorruptPackets--
 		}

@@ -15,6 +15,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/internal/av"
 	"vidfilter/kernels"
+	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
 
@@ -260,19 +261,7 @@ func TestMaxPixels(t *testing.T) {
 }
 
 // newPool returns a pool on the CPU that goes with the test.
-func newPool(t *testing.T) *pipeline.Pool {
-	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := pipeline.NewPool(cpu, 1)
-	t.Cleanup(func() {
-		pool.Close()
-		_ = cpu.Close()
-	})
-	return pool
-}
+func newPool(t *testing.T) *pipeline.Pool { return livetest.Pool(t, 1) }
 
 // TestNotOpened: errors say why a file is no video, also for a Matroska file that ends after its
 // header, for which FFmpeg has "End of file".

@@ -6,6 +6,7 @@ import "C"
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -112,8 +113,7 @@ type CameraOptions struct {
 	MaxPixels     int64   // larger pictures are errors; 0 means no limit
 	Threads       int     // of a decoder, 0 for one per core
 
-	// Warn receives messages for the user, a sentence at a time; nil drops them.
-	Warn func(format string, args ...any)
+	Log *slog.Logger // warnings for the user, a sentence at a time; nil drops them
 }
 
 func (o CameraOptions) accepts(m CameraMode) bool {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"regexp"
@@ -67,8 +68,7 @@ type Options struct {
 	Maps            []string // which streams to copy: see mapRule
 	NoAudio, NoSubs bool
 
-	// Warn receives messages for the user, a sentence at a time; nil drops them.
-	Warn func(format string, args ...any)
+	Log *slog.Logger // warnings for the user, a sentence at a time; nil drops them
 }
 
 // Error is an error of the input, with a hint. It wraps ErrUnreadable.
@@ -145,10 +145,7 @@ func seekableStdin() bool {
 // end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
 // by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	if o.Warn == nil {
-		o.Warn = func(string, ...any) {}
-	}
-	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, warn: o.Warn}, opts: o,
+	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, log: o.Log}, opts: o,
 		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)

@@ -202,7 +202,7 @@ func (p *Parts) place() error {
 		return &Error{Op: "read", Path: f.path, Err: errors.New("it is damaged")}
 	}
 	if f.packets == 0 {
-		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !h264Entry(nalUnits(payload(p.pkt), nalSize(f.avcc, 4))) {
+		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !h264Entry(nalUnits(payload(p.pkt), f.avcc, 4)) {
 			return p.wrong("it does not begin with a key frame")
 		}
 	}

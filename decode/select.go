@@ -211,7 +211,7 @@ func (in *Input) seek() error {
 		target -= 3 * second / 23
 	}
 	if C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(target), C.int64_t(target), 0) < 0 {
-		in.opts.Warn("the input cannot be seeked; it is read from its beginning up to --start")
+		in.warn("the input cannot be seeked; it is read from its beginning up to --start")
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (in *Input) ownClock(start int64) {
 		if start < 0 {
 			start += wrap33
 		}
-		in.opts.Warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
+		in.warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
 	}
 }
 

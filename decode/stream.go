@@ -53,7 +53,7 @@ var streamKinds = map[string]streamKind{
 // h264Headers reports whether there are only parameter sets and the like.
 func h264Headers(picture []byte) bool {
 	only := false
-	for u := range startCodeUnits(picture) {
+	for _, u := range startCodeUnits(picture) {
 		if kind := u[0] & 31; kind < 6 || kind > 9 {
 			return false
 		}
@@ -71,7 +71,7 @@ func OpenStream(codec string, pool *pipeline.Pool, o StreamOptions) (*Stream, er
 			hint: "h264, vp8 and jpeg are known"}
 	}
 	s := &Stream{kind: kind, threads: o.Threads, lost: true}
-	s.decoder = decoder{path: codec + " picture", pool: pool, maxPixels: o.MaxPixels, warn: func(string, ...any) {}}
+	s.decoder = decoder{path: codec + " picture", pool: pool, maxPixels: o.MaxPixels}
 	if err := s.open(); err != nil {
 		s.Close()
 		return nil, err

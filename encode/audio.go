@@ -100,6 +100,6 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 		set(&st.metadata, k+"-eng", "")
 	}
 	st.time_base = a.c.enc.time_base
-	o.opts.Warn("%s becomes aac at %d kb/s: %s cannot hold it", streamName(s), a.c.enc.bit_rate/1000, o.opts.Format)
+	o.warn("%s becomes aac at %d kb/s: %s cannot hold it", streamName(s), a.c.enc.bit_rate/1000, o.opts.Format)
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))
 }

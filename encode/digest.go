@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
 )
 
 // digest sums up the packets of a stream in order, to compare the muxer's input with the file read
@@ -174,39 +175,14 @@ func isADTS(b []byte) bool { return len(b) >= 7 && b[0] == 0xff && b[1]&0xf6 == 
 // sliceForm returns a form that hashes the NAL units for which isSlice is true. Byte at of the
 // extradata has the size of lengths.
 func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*digest, []byte) bool {
-	prefix := 0 // start codes
-	if extra := unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)); len(extra) > at && extra[0] == 1 {
-		prefix = int(extra[at]&3) + 1
-	}
+	size := av.NALSize(av.Slice((*byte)(par.extradata), int(par.extradata_size)), at)
 	return func(d *digest, payload []byte) bool {
-		units, ok := startCodeUnits(payload), true
-		if prefix > 0 {
-			units, ok = prefixedUnits(payload, prefix)
-		}
+		units, whole := av.NALUnits(payload, size)
 		for _, unit := range units {
 			if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && isSlice(unit[0]) {
 				_, _ = d.payload.Write(unit)
 			}
 		}
-		return ok && len(units) > 0
+		return whole && len(units) > 0
 	}
-}
-
-func startCodeUnits(b []byte) [][]byte { return bytes.Split(b, []byte{0, 0, 1})[1:] }
-
-func prefixedUnits(b []byte, prefix int) (units [][]byte, ok bool) {
-	for len(b) > 0 {
-		if len(b) < prefix {
-			return nil, false
-		}
-		size := 0
-		for _, x := range b[:prefix] {
-			size = size<<8 | int(x)
-		}
-		if b = b[prefix:]; size > len(b) {
-			return nil, false
-		}
-		units, b = append(units, b[:size]), b[size:]
-	}
-	return units, true
 }

@@ -18,7 +18,7 @@ func (o *Output) keepOrientation(orientation int) {
 	case o.form.Orientation:
 		o.exif = exif(orientation)
 	default:
-		o.opts.Warn("the picture must be turned when shown, which %s cannot express; a .jpg can", o.opts.Format)
+		o.warn("the picture must be turned when shown, which %s cannot express; a .jpg can", o.opts.Format)
 	}
 }
 

@@ -1,6 +1,10 @@
 package encode
 
-import "bytes"
+import (
+	"bytes"
+
+	"vidfilter/internal/av"
+)
 
 // ParameterSets returns the SPS and PPS of H.264 (ISO 14496-10, 7.3.2) from avcC, or from between
 // start codes.
@@ -10,7 +14,8 @@ func ParameterSets(extradata []byte) [][]byte {
 	}
 	const sps, pps = 7, 8
 	var list [][]byte
-	for _, unit := range startCodeUnits(extradata) {
+	units, _ := av.NALUnits(extradata, 0)
+	for _, unit := range units {
 		if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && (unit[0]&31 == sps || unit[0]&31 == pps) {
 			list = append(list, unit)
 		}

@@ -4,7 +4,9 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,25 +19,28 @@ func (o *Output) NotKept(extras []string) []string {
 	return slices.DeleteFunc(slices.Clone(extras), func(x string) bool { return x == av.Alpha && o.alphaKept })
 }
 
-// lostStreams names properties of streams that were written and cannot be read back.
-func lostStreams(want, got *C.AVFormatContext) (lost []string) {
+// fewer lists the names that streams of want have more often than those of got.
+func fewer(want, got *C.AVFormatContext, names func(*C.AVStream) []string) (lost []string) {
 	count := map[string]int{}
-	each := func(fc *C.AVFormatContext, by int) {
+	for fc, by := range map[*C.AVFormatContext]int{want: 1, got: -1} {
 		for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
-			for _, flag := range flags(st) {
-				count[flag] += by
+			for _, name := range names(st) {
+				count[name] += by
 			}
 		}
 	}
-	each(want, 1)
-	each(got, -1)
-	for what, n := range count {
-		if n > 0 {
-			lost = append(lost, what)
-		}
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n <= 0 })
+	return slices.Sorted(maps.Keys(count))
+}
+
+// languages names the language of audio and subtitles.
+func languages(st *C.AVStream) []string {
+	l := metadata(st.metadata, "language")
+	l = cmp.Or(quickTimeLanguages[l], l)
+	if kind := st.codecpar.codec_type; l == "" || l == "und" || kind != C.AVMEDIA_TYPE_AUDIO && kind != C.AVMEDIA_TYPE_SUBTITLE {
+		return nil
 	}
-	slices.Sort(lost)
-	return append(lost, lostWords(want, got)...)
+	return []string{"the language " + l}
 }
 
 // flags names the dispositions of audio and subtitles that players choose by, without "default":

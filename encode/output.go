@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -41,8 +42,8 @@ type Options struct {
 	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
-	Software string // written as the encoder of the file
-	Warn     func(format string, args ...any)
+	Software string       // written as the encoder of the file
+	Log      *slog.Logger // warnings for the user; nil drops them
 }
 
 // Template describes the input that the output takes streams and metadata from. The input must
@@ -117,9 +118,6 @@ type lane struct {
 // file.
 func Create(path string, in Template, o Options) (*Output, error) {
 	out := &Output{path: path, opts: o, in: in, form: formats.Of(o.Format), lanes: map[int]*lane{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
-	if out.opts.Warn == nil {
-		out.opts.Warn = func(string, ...any) {}
-	}
 	name := C.CString(out.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	cpath := C.CString(path)
@@ -131,6 +129,12 @@ func Create(path string, in Template, o Options) (*Output, error) {
 	out.oc.strict_std_compliance = C.FF_COMPLIANCE_UNOFFICIAL
 	out.pkt = astiav.AllocPacket()
 	return out, nil
+}
+
+func (o *Output) warn(format string, args ...any) {
+	if o.opts.Log != nil {
+		o.opts.Log.Warn(fmt.Sprintf(format, args...))
+	}
 }
 
 func (o *Output) isPicture() bool { return o.form.Family == formats.Picture }
@@ -421,7 +425,7 @@ func (o *Output) carry(own *astiav.Packet) error {
 	if l.subs != nil {
 		if n := C.vf_subs_convert(l.subs, p); n <= 0 {
 			if n < 0 {
-				o.opts.Warn("a subtitle could not be converted: %v", av.Error(int(n)))
+				o.warn("a subtitle could not be converted: %v", av.Error(int(n)))
 			}
 			return nil
 		}

@@ -3,8 +3,8 @@ package encode_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -19,6 +19,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
@@ -76,7 +77,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 		o.Preset = "ultrafast"
 	}
 	o.Threads = 1
-	o.Warn = func(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
+	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
 	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate()}, o)
 	if err != nil {
 		t.Fatal(err)

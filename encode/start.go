@@ -123,7 +123,7 @@ func (o *Output) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
 		return
 	}
 	if f.Height%4 != 0 {
-		o.opts.Warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
+		o.warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
 		return
 	}
 	c.flags |= C.AV_CODEC_FLAG_INTERLACED_DCT | C.AV_CODEC_FLAG_INTERLACED_ME
@@ -173,7 +173,7 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []
 	}
 	if choose := o.opts.codec().choose; choose != nil {
 		if pf, warning := choose(f.Format); pf != astiav.PixelFormatNone {
-			o.opts.Warn("%s", warning)
+			o.warn("%s", warning)
 			return pf, nil
 		}
 	}

@@ -59,7 +59,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	case o.silent(par):
 		return nil
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
-		o.opts.Warn("%s is left out: the input does not describe its audio", streamName(s))
+		o.warn("%s is left out: the input does not describe its audio", streamName(s))
 		return nil
 	case o.holds(in):
 		if err := o.refusal(s); err != nil {
@@ -81,14 +81,14 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 			return nil
 		}
 	}
-	o.opts.Warn("%s is left out: %s cannot hold it", streamName(s), o.opts.Format)
+	o.warn("%s is left out: %s cannot hold it", streamName(s), o.opts.Format)
 	return nil
 }
 
 // spoilt leaves out a stream with faulty data, and counts it as damage.
 func (o *Output) spoilt(s *astiav.Stream, reason error) {
 	o.leftOut++
-	o.opts.Warn("%s is left out: %v", streamName(s), reason)
+	o.warn("%s is left out: %v", streamName(s), reason)
 }
 
 // refusal writes the first packets of a stream, each to a file of its own in memory, and returns
@@ -254,7 +254,7 @@ func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	subs := (*C.vf_subs)(C.calloc(1, C.sizeof_vf_subs))
 	if err := av.Error(int(C.vf_subs_open(subs, inputStream(s), to))); err != nil {
 		C.free(unsafe.Pointer(subs))
-		o.opts.Warn("%s is left out: it cannot be converted: %v", streamName(s), err)
+		o.warn("%s is left out: it cannot be converted: %v", streamName(s), err)
 		return nil
 	}
 	st, err := o.newStream(s)
@@ -263,7 +263,7 @@ func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	if err != nil {
 		return err
 	}
-	o.opts.Warn("%s becomes %s", streamName(s), C.GoString(C.avcodec_get_name(to)))
+	o.warn("%s becomes %s", streamName(s), C.GoString(C.avcodec_get_name(to)))
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, subs.enc)))
 }
 

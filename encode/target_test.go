@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/live/livetest"
 )
 
 // mustOpen opens a target that is discarded at the end of the test.
@@ -51,22 +53,6 @@ func wantContent(t *testing.T, path, text string) {
 	b, err := os.ReadFile(path)
 	if err != nil || string(b) != text {
 		t.Errorf("%s holds %q (%v), want %q", path, b, err, text)
-	}
-}
-
-// wantOnly checks that dir holds the named entries and nothing else.
-func wantOnly(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	if strings.Join(got, " ") != strings.Join(names, " ") {
-		t.Errorf("%s holds %q, want %q", dir, got, names)
 	}
 }
 
@@ -114,7 +100,7 @@ func TestCommitNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantContent(t, path, "new")
-	wantOnly(t, dir, "out.mp4")
+	livetest.WantFiles(t, dir, "out.mp4")
 }
 
 func TestDiscard(t *testing.T) {
@@ -131,7 +117,7 @@ func TestDiscard(t *testing.T) {
 		t.Errorf("Commit after Discard: %v", err)
 	}
 	wantContent(t, path, "old")
-	wantOnly(t, dir, "out.mp4")
+	livetest.WantFiles(t, dir, "out.mp4")
 }
 
 func TestReplaceKeepsMode(t *testing.T) {
@@ -173,7 +159,7 @@ func TestPolicy(t *testing.T) {
 	if !strings.Contains(hint(err), "-y") {
 		t.Errorf("hint %q does not name -y", hint(err))
 	}
-	wantOnly(t, dir, "out.mp4")
+	livetest.WantFiles(t, dir, "out.mp4")
 }
 
 func TestFileAppearsMeanwhile(t *testing.T) {
@@ -193,7 +179,7 @@ func TestFileAppearsMeanwhile(t *testing.T) {
 			}
 			target.Discard()
 			wantContent(t, path, policy.want)
-			wantOnly(t, filepath.Dir(path), "out.mp4")
+			livetest.WantFiles(t, filepath.Dir(path), "out.mp4")
 		})
 	}
 }
@@ -310,14 +296,14 @@ func TestDashIsAFileBehindASlash(t *testing.T) {
 	write(t, target, "new")
 	must(t, target.Commit())
 	wantContent(t, "./-", "new")
-	wantOnly(t, ".", "-")
+	livetest.WantFiles(t, ".", "-")
 }
 
 func TestRelativeName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	target := mustOpen(t, "out.mp4", Refuse)
 	must(t, target.Commit())
-	wantOnly(t, ".", "out.mp4")
+	livetest.WantFiles(t, ".", "out.mp4")
 }
 
 func TestBadPlaces(t *testing.T) {
@@ -333,7 +319,7 @@ func TestBadPlaces(t *testing.T) {
 	if !strings.Contains(hint(err), "mkdir") {
 		t.Errorf("hint %q", hint(err))
 	}
-	wantOnly(t, dir, "file")
+	livetest.WantFiles(t, dir, "file")
 }
 
 func TestNoPermission(t *testing.T) {
@@ -362,7 +348,7 @@ func TestDirect(t *testing.T) {
 		must(t, target.Commit())
 		must(t, target.Discard())
 	}
-	wantOnly(t, dir, "fifo", "link")
+	livetest.WantFiles(t, dir, "fifo", "link")
 	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
 		t.Fatal("/dev/null is no device any more")
 	}
@@ -391,7 +377,7 @@ func TestLongNames(t *testing.T) {
 			t.Errorf("temporary name of %d bytes, %q", len(base), base)
 		}
 		must(t, target.Commit())
-		wantOnly(t, dir, name)
+		livetest.WantFiles(t, dir, name)
 	}
 }
 
@@ -416,7 +402,7 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	target := mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)
 	must(t, target.Discard())
 	slices.Sort(stay)
-	wantOnly(t, dir, stay...)
+	livetest.WantFiles(t, dir, stay...)
 }
 
 func TestLockedFilesAreNotStale(t *testing.T) {
@@ -451,7 +437,7 @@ func TestTwoTargetsOfOneName(t *testing.T) {
 	}
 	must(t, a.Discard())
 	wantContent(t, path, "b")
-	wantOnly(t, filepath.Dir(path), "out.mp4")
+	livetest.WantFiles(t, filepath.Dir(path), "out.mp4")
 }
 
 func TestTempFileTakenAway(t *testing.T) {

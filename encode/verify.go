@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"unsafe"
 
@@ -20,8 +19,8 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Verify reopens the finished file and compares it with the muxer's input: every video packet, the
-// streams, the end of the video, the packets of all comparable streams (see digest), chapters,
+// Verify reopens the finished file and compares it with the muxer's input: the number of frames and
+// of streams, the length of the video, the packets of all comparable streams (see digest), chapters,
 // rotation and tags. Losses that the container makes inevitable are warnings; an error wraps
 // ErrDamaged and means that the file is damaged.
 func (o *Output) Verify() error {
@@ -189,7 +188,8 @@ func (i *inspection) micros(t C.int64_t) int64 {
 	return int64(C.av_rescale_q(t, i.video.time_base, C.AVRational{1, 1000000}))
 }
 
-// countFrame assumes the written duration for the last frame, since not every container stores it.
+// countFrame leaves out the last frame's duration, as writeVideo does: not every container stores
+// it.
 func (i *inspection) countFrame(p *C.AVPacket) {
 	if p.stream_index != i.video.index {
 		return
@@ -244,9 +244,10 @@ func (o *Output) compareTags(got *inspection) {
 			lost = append(lost, "the tag "+k)
 		}
 	}
-	sort.Strings(lost)
-	lost = append(lost, lostLanguages(o.oc, got.fc)...)
-	lost = append(lost, lostStreams(o.oc, got.fc)...)
+	slices.Sort(lost)
+	lost = append(lost, fewer(o.oc, got.fc, languages)...)
+	lost = append(lost, fewer(o.oc, got.fc, flags)...)
+	lost = append(lost, lostWords(o.oc, got.fc)...)
 	if got.fc.nb_chapters < o.oc.nb_chapters {
 		lost = append(lost, fmt.Sprintf("%d of %d chapters", o.oc.nb_chapters-got.fc.nb_chapters, o.oc.nb_chapters))
 	}
@@ -254,34 +255,8 @@ func (o *Output) compareTags(got *inspection) {
 		lost = append(lost, "the rotation of the picture")
 	}
 	if len(lost) > 0 {
-		o.opts.Warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
+		o.warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
 	}
-}
-
-// lostLanguages names the audio and subtitle languages that are missing, or on fewer streams.
-func lostLanguages(want, got *C.AVFormatContext) []string {
-	count := map[string]int{}
-	each := func(fc *C.AVFormatContext, by int) {
-		for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
-			l := metadata(st.metadata, "language")
-			if to := quickTimeLanguages[l]; to != "" {
-				l = to
-			}
-			if kind := st.codecpar.codec_type; l != "" && l != "und" && (kind == C.AVMEDIA_TYPE_AUDIO || kind == C.AVMEDIA_TYPE_SUBTITLE) {
-				count[l] += by
-			}
-		}
-	}
-	each(want, 1)
-	each(got, -1)
-	var lost []string
-	for l, n := range count {
-		if n > 0 {
-			lost = append(lost, "the language "+l)
-		}
-	}
-	sort.Strings(lost)
-	return lost
 }
 
 func rotated(par *C.AVCodecParameters) bool {

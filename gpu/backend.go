@@ -1,8 +1,10 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +20,7 @@ type Options struct {
 	All      bool          // every usable device, if Indexes is empty
 	Streams  int           // per device, up to MaxStreams; 0: chosen automatically
 	Patience time.Duration // how long a driver call may take; 0: 30 seconds
-	Verbose  func(format string, args ...any)
+	Log      *slog.Logger  // details; nil drops them
 }
 
 // MaxStreams is the maximum number of streams per device.
@@ -32,7 +34,7 @@ const autoStreams = 2
 type Backend struct {
 	units   []*unit
 	streams int
-	verbose func(format string, args ...any)
+	log     *slog.Logger
 	blocks  blocks
 	meter   meter
 	begun   time.Time // when Open was called
@@ -52,15 +54,12 @@ var _ kernels.Backend = (*Backend)(nil)
 // Open opens devices until Close, which takes a few tenths of a second each. Errors wrap
 // ErrDevice. The caller must close the backend.
 func Open(o Options) (*Backend, error) {
-	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[*filter]struct{}{}, begun: time.Now()}
-	if b.streams == 0 {
-		b.streams = autoStreams
+	b := &Backend{
+		streams: cmp.Or(o.Streams, autoStreams), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		filters: map[*filter]struct{}{}, begun: time.Now(),
 	}
 	if b.streams < 1 || b.streams > MaxStreams {
 		return nil, &Error{Text: fmt.Sprintf("gpu: %d streams: 1 to %d can be", o.Streams, MaxStreams)}
-	}
-	if b.verbose == nil {
-		b.verbose = func(string, ...any) {}
 	}
 	devices, err := choose(o)
 	if err != nil {
@@ -107,14 +106,10 @@ func named(all []Device, indexes []int) (some []Device, err error) {
 
 // open opens the devices, or only the first that opens if any one will do.
 func (b *Backend) open(devices []Device, o Options) error {
-	patience := o.Patience
-	if patience == 0 {
-		patience = defaultPatience
-	}
 	one := len(o.Indexes) == 0 && !o.All
 	var first error
 	for _, d := range devices {
-		u, err := openUnit(d, patience)
+		u, err := openUnit(d, cmp.Or(o.Patience, defaultPatience))
 		if err == nil {
 			b.units = append(b.units, u)
 		} else if first == nil {

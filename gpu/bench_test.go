@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/gpu/testdriver"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -66,7 +67,7 @@ func BenchmarkRecursive(b *testing.B) {
 	formats := []pipeline.Format{rgba, {Layout: pipeline.NV12, Width: 1920, Height: 1080, Matrix: pipeline.BT709},
 		{Layout: pipeline.NV12, Width: 3840, Height: 2160, Matrix: pipeline.BT709}}
 	r := Repeat{Batches: 9, Runs: 200, Time: 200 * time.Millisecond}
-	if os.Getenv(realDevice) != "1" { // the test driver is a hundred thousand times slower
+	if os.Getenv(testdriver.RealDevice) != "1" { // the test driver is a hundred thousand times slower
 		formats = []pipeline.Format{{Layout: pipeline.RGBA, Width: 64, Height: 48}}
 		r = Repeat{Batches: 1, Runs: 1, Time: time.Millisecond}
 	}

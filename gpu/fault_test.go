@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 )
 
@@ -103,8 +105,8 @@ func TestShortageOfAll(t *testing.T) {
 		return
 	}
 	var said []string
-	verbose := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	n, err := runFault(t, Options{All: true, Verbose: verbose})
+	log := cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })
+	n, err := runFault(t, Options{All: true, Log: log})
 	if n != 8 || err != nil || len(said) != 1 || !strings.Contains(said[0], "going on with 1 of 2 streams") {
 		t.Errorf("%d frames, %v, said %q", n, err, said)
 	}

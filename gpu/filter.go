@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -135,7 +136,7 @@ func (f *filter) makeSlots(size int) error {
 		case round == 0 || !isOutOfMemory(err):
 			return err
 		default:
-			b.verbose("%v; going on with %d of %d streams", err, min(round, b.streams), b.streams)
+			b.log.Debug(fmt.Sprintf("%v; going on with %d of %d streams", err, min(round, b.streams), b.streams))
 			f.shorten(whole)
 			return nil
 		}

@@ -2,66 +2,35 @@ package gpu
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
-// With realDevice set, tests that need no fault run on this machine's GPU, and fail if there is
-// none.
-const realDevice = "VIDFILTER_TEST_GPU"
-
 // slow is set on the test driver, which runs kernels on the CPU: tests over many kernels and options
 // then take each once, not in all combinations.
-var slow = os.Getenv(realDevice) != "1"
+var slow = os.Getenv(testdriver.RealDevice) != "1"
 
-// onlyDriver is the only reason to skip a test on a real device; scripts/test-gpu.sh knows it.
-const onlyDriver = "asks for what only the test driver has: faults, or several devices"
-
-// onDriver runs the rest of a test in a child process, since a process loads and configures its
-// driver only once. It returns true in the child, and false in the process that began the test.
+// onDriver runs the rest of a test in a child process, or on this machine's GPU.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
-	if testdriver.InChild(t.Name()) || options == "" && os.Getenv(realDevice) == "1" {
-		return true
-	}
-	if os.Getenv(realDevice) == "1" {
-		t.Skip(onlyDriver)
-	}
-	folder, err := testdriver.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := testdriver.Rerun(t.Name(), folder, withLeaks(options), fmt.Sprintf("-test.short=%v", testing.Short())); err != nil {
-		t.Error(err)
-	}
-	return false
-}
-
-// withLeaks has the driver report leaks at the end, unless a fault makes it refuse all calls,
-// including those that free something.
-func withLeaks(options string) string {
-	if regexp.MustCompile(`launch|lost|ecc|hang`).MatchString(options) {
-		return options
-	}
-	return strings.TrimPrefix(options+",leaks=1", ",")
+	return testdriver.OnDevice(t, options)
 }
 
 func open(t *testing.T, o Options) *Backend {
 	t.Helper()
-	if o.Verbose == nil {
-		o.Verbose = t.Logf
+	if o.Log == nil {
+		o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.Log(msg) })
 	}
 	b, err := Open(o)
 	if err != nil {

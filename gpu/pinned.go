@@ -98,7 +98,7 @@ func (in input) Alloc(size int) (pipeline.Memory, error) {
 	if e != nil {
 		return m, err
 	}
-	in.tellOrdinary.Do(func() { in.verbose("%v; going on with memory that is not pinned", err) })
+	in.tellOrdinary.Do(func() { in.log.Debug(err.Error() + "; going on with memory that is not pinned") })
 	return m, nil
 }
 

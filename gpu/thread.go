@@ -3,7 +3,6 @@ package gpu
 import (
 	"context"
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -14,34 +13,18 @@ const defaultPatience = 30 * time.Second
 // errSilent is the failure of a device that does not respond.
 const errSilent = status(-1)
 
-// silence tells the threads of a device that one of them is stuck in a driver call.
-type silence struct {
-	once  sync.Once
-	begun chan struct{}
-}
-
-func newSilence() *silence { return &silence{begun: make(chan struct{})} }
-func (s *silence) begin()  { s.once.Do(func() { close(s.begun) }) }
-
-func (s *silence) has() bool {
-	select {
-	case <-s.begun:
-		return true
-	default:
-		return false
-	}
-}
-
 // thread is a dedicated OS thread, since the driver keeps state per thread, above all the current
 // context.
 type thread struct {
 	calls    chan func()
 	patience time.Duration
-	silence  *silence
+	// alive ends, for all threads of a device, when one of them is stuck in a driver call.
+	alive  context.Context
+	giveUp context.CancelFunc
 }
 
-func newThread(patience time.Duration, s *silence) *thread {
-	t := &thread{calls: make(chan func()), patience: patience, silence: s}
+func newThread(patience time.Duration, alive context.Context, giveUp context.CancelFunc) *thread {
+	t := &thread{make(chan func()), patience, alive, giveUp}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread and its driver state end here
 		for f := range t.calls {
@@ -72,10 +55,10 @@ func call[T any](ctx context.Context, t *thread, f func() (T, error)) (T, error)
 			return a.value, a.err
 		case <-ctx.Done():
 			return none, context.Cause(ctx)
-		case <-t.silence.begun:
+		case <-t.alive.Done():
 			return none, errSilent
 		case <-timer.C:
-			t.silence.begin()
+			t.giveUp()
 		}
 	}
 }

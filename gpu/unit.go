@@ -21,7 +21,8 @@ type unit struct {
 	limits                 Limits
 	work, waiter, compiler *thread
 
-	silence   *silence
+	alive     context.Context // ends when the device does not respond
+	giveUp    context.CancelFunc
 	shelf     shelf
 	compiling atomic.Int64 // nanoseconds for the first kernel
 }
@@ -38,8 +39,11 @@ type function struct {
 const everyShared = 48 << 10
 
 func openUnit(d Device, patience time.Duration) (*unit, error) {
-	s := newSilence()
-	u := &unit{Device: d, silence: s, work: newThread(patience, s), waiter: newThread(patience, s), compiler: newThread(patience, s)}
+	u := &unit{Device: d}
+	u.alive, u.giveUp = context.WithCancel(context.Background())
+	for _, t := range []**thread{&u.work, &u.waiter, &u.compiler} {
+		*t = newThread(patience, u.alive, u.giveUp)
+	}
 	if err := u.open(); err != nil {
 		u.endThreads()
 		return nil, u.failed(err, "open %s (%s)", d, d.Name)
@@ -177,7 +181,7 @@ func (u *unit) failed(err error, op string, args ...any) error {
 // close unloads the kernels and releases the context. It leaves a device that does not respond
 // alone: the calls would not return.
 func (u *unit) close() error {
-	if u.silence.has() {
+	if u.alive.Err() != nil {
 		return nil
 	}
 	err := u.work.do(func() error {
@@ -196,7 +200,7 @@ func (u *unit) close() error {
 }
 
 func (u *unit) endThreads() {
-	if !u.silence.has() {
+	if u.alive.Err() == nil {
 		for _, t := range u.threads() {
 			t.close()
 		}

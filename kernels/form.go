@@ -3,6 +3,7 @@ package kernels
 import (
 	"compress/gzip"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -221,6 +222,9 @@ func (v Variant) Adapt(p Params) Params {
 // always returns a priority that is the same for all layouts.
 func always(n int) func(pipeline.Layout) int { return func(pipeline.Layout) int { return n } }
 
+// ErrNoKernel is wrapped by errors of Choose for options that no kernel of a device supports.
+var ErrNoKernel = errors.New("no kernel")
+
 // Choose returns the variant of Builtin for p on frames of a format, on devices within the limits.
 // Among matches it prefers the form with the highest priority, then the variant for the newest
 // devices. The zero format stands for any. No match is an error.
@@ -236,8 +240,8 @@ func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
 		}
 	}
 	if best == nil {
-		return Variant{}, fmt.Errorf("kernels: no kernel for radius %d, %s, %s at compute capability %d.%d",
-			p.Radius, p.Range, p.Distance, l.Compute/10, l.Compute%10)
+		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s, %s at compute capability %d.%d",
+			ErrNoKernel, p.Radius, p.Range, p.Distance, l.Compute/10, l.Compute%10)
 	}
 	return *best, nil
 }

@@ -1,12 +1,9 @@
 package kernels
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 
+	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
@@ -14,31 +11,19 @@ import (
 // for its device, with the size of parameter that Launches passes and the number of threads that
 // it launches.
 func TestModules(t *testing.T) {
-	entry := regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)`)
 	seen := map[string]bool{}
 	for _, v := range Variants() {
 		if seen[v.Name] {
 			t.Errorf("%s is listed twice", v.Name)
 		}
 		seen[v.Name] = true
-		size := strconv.Itoa(int(planFor(t, v).Frame(false, DevicePlanes{}, DevicePlanes{}, DeviceMemory{})[0].ArgsSize))
 		text, err := v.PTX()
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if all := entry.FindAllStringSubmatch(text, -1); len(all) != 1 || all[0][1] != v.Name || all[0][2] != size {
-			t.Errorf("%s: the module has the kernels %q, not one with a parameter of %s bytes", v.Name, all, size)
-		}
-		if !strings.Contains(text, fmt.Sprintf("\n.target sm_%d\n", v.Compute)) {
-			t.Errorf("%s: the module is not for compute capability %d", v.Name, v.Compute)
-		}
-		if most := fmt.Sprintf("\n.maxntid %d, 1, 1\n", v.Threads[0]*v.Threads[1]); !strings.Contains(text, most) {
-			t.Errorf("%s: the module does not say %q", v.Name, strings.TrimSpace(most))
-		}
-		if strings.Contains(text, ".local ") {
-			t.Errorf("%s keeps values in local memory", v.Name)
-		}
+		size := planFor(t, v).Frame(false, DevicePlanes{}, DevicePlanes{}, DeviceMemory{})[0].ArgsSize
+		kerneltest.CheckModule(t, v.Name, text, v.Compute, v.Threads[0]*v.Threads[1], size)
 	}
 }
 

@@ -60,7 +60,7 @@ func (k cores) run(ctx context.Context, r *run, e *experiment) error {
 			continue
 		}
 		for _, n := range steps(r.threadsOf(c)) {
-			row, err := k.row(ctx, r, c, p, n)
+			row, err := r.measure(ctx, c, k.size, p, n, false)
 			if err != nil {
 				return err
 			}
@@ -68,17 +68,4 @@ func (k cores) run(ctx context.Context, r *run, e *experiment) error {
 		}
 	}
 	return nil
-}
-
-func (k cores) row(ctx context.Context, r *run, c contender, p kernels.Params, threads int) (row Row, err error) {
-	p, size := c.adapt(p), r.size(k.size)
-	row = c.row(size, p)
-	if row.Check, err = r.check(ctx, c, p); err != nil {
-		return row, err
-	}
-	src, err := r.picture(size)
-	if err == nil {
-		err = r.onCPU(ctx, &row, c, p, src, threads)
-	}
-	return row, err
 }

@@ -26,31 +26,23 @@ func thesisExperiments() (all []*experiment) {
 	}
 	blocks := sweep{size: thesisSizes[0], radii: []int{1}, sigmaS: 3, sigmaR: 30, each: true, where: "gpu"}
 	factors := blocks
-	factors.keep = func(c contender) bool { return c.factor() > 0 }
+	blocks.keep = func(c contender) bool { return c.Block > 0 && c.kind() == "" }
+	factors.keep = func(c contender) bool { return c.Factor > 0 && c.Block == 16 && c.kind() == "" }
 	const lost = "The figure itself is lost in the text: 16 was best, 4 worst."
 	return append(all,
 		&experiment{Experiment: Experiment{ID: "000-blocks", Paper: "000", Title: "block sizes, 512x512, radius 1", Axis: "block",
 			Source: "figure 6.1", Remarks: []string{lost}}, run: blockRows(blocks)},
 		&experiment{Experiment: Experiment{ID: "000-factors", Paper: "000", Title: "tiling factors, 512x512, radius 1, blocks of 16", Axis: "factor",
-			Source: "figure 6.2", Remarks: []string{"The figure itself is lost in the text: 4 was best, for version 8 alone."}}, run: factorRows(factors)},
+			Source: "figure 6.2", Remarks: []string{"The figure itself is lost in the text: 4 was best, for version 8 alone."}}, run: factors.run},
 	)
 }
 
 // blockRows keeps only the fastest tiling factor at each block size, as figure 6.1 does.
 func blockRows(s sweep) func(context.Context, *run, *experiment) error {
 	return func(ctx context.Context, r *run, e *experiment) error {
-		s.keep = func(c contender) bool { return c.block() > 0 && c.kind() == "" }
 		err := s.run(ctx, r, e)
 		e.Rows = leastOf(e.Rows, func(row Row) string { return fmt.Sprint(row.Version, row.Block) })
 		return err
-	}
-}
-
-// factorRows keeps blocks of 16.
-func factorRows(s sweep) func(context.Context, *run, *experiment) error {
-	return func(ctx context.Context, r *run, e *experiment) error {
-		s.keep = func(c contender) bool { return c.factor() > 0 && c.block() == 16 && c.kind() == "" }
-		return s.run(ctx, r, e)
 	}
 }
 

@@ -19,13 +19,12 @@ var bound = measure.Check{Largest: 1, Share: 0.02}
 // so it sometimes stops one pixel off; results along that line may then differ by one more level.
 var boundOfWalks = measure.Check{Largest: 2, Share: 0.05}
 
-// held reports whether a form's difference from the reference is within its bound.
-func (c contender) held(found measure.Check) bool {
-	b := bound
-	if c.gpu != nil && c.approximation().Algorithm != papers.AlgorithmA {
-		b = boundOfWalks
+// bound returns the bound of a form's difference from the reference.
+func (c contender) bound() measure.Check {
+	if c.Approximation.Algorithm != papers.AlgorithmA {
+		return boundOfWalks
 	}
-	return found.Largest <= b.Largest && found.Share <= b.Share
+	return bound
 }
 
 // answer is a small picture and the reference's result for it.
@@ -44,12 +43,11 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 	if a := r.answers[key]; a != nil {
 		return a, nil
 	}
-	small := &run{scenes: map[Size]*scenery{}} // the large picture stays cached
-	src, err := small.picture(r.checkSize())
+	src, err := drawScene(r.checkSize())
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{src, newFormat(src.Format)}
+	a := &answer{src, pipeline.Blank(src.Format)}
 	if err := filter(a.want, src); err != nil {
 		return nil, err
 	}
@@ -62,26 +60,24 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure
 	key := fmt.Sprintf("%+v", p)
 	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
 	if p.Filter == kernels.Recursive && c.gpu != nil {
-		key += fmt.Sprintf("%+v", c.approximation())
-		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.approximation()) }
+		key += fmt.Sprintf("%+v", c.Approximation)
+		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.Approximation) }
 	}
-	if done, ok := r.seen[c.name()+key]; ok {
+	if done, ok := r.seen[c.name+key]; ok {
 		return done, nil
 	}
 	a, err := r.answer(key, reference)
 	if err != nil {
 		return measure.Check{}, err
 	}
-	got := newFormat(a.src.Format)
-	if err := r.filter(ctx, c, p, got, a.src); err != nil {
-		return measure.Check{}, err
+	what := fmt.Sprintf("%s with %s on %s", c.name, options(p), a.src.Format)
+	found, err := measure.Hold(a.src, a.want, c.bound(), what, c.gpu != nil, func(dst, src *pipeline.Frame) error {
+		return r.filter(ctx, c, p, dst, src)
+	})
+	if err == nil {
+		r.seen[c.name+key] = found
 	}
-	found := measure.Compare(got, a.want)
-	if !c.held(found) {
-		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s on %s", c.name(), options(p), a.src.Format), Check: found, OnGPU: c.gpu != nil}
-	}
-	r.seen[c.name()+key] = found
-	return found, nil
+	return found, err
 }
 
 func options(p kernels.Params) string {
@@ -93,7 +89,7 @@ func options(p kernels.Params) string {
 
 func (r *run) filter(ctx context.Context, c contender, p kernels.Params, dst, src *pipeline.Frame) error {
 	if c.gpu != nil {
-		return r.gpu.RunKernel(ctx, c.gpu.Planner(p), dst, src)
+		return r.GPU.RunKernel(ctx, c.gpu.Planner(p), dst, src)
 	}
 	plan, err := c.cpu.Plan(p, src.Format, 0)
 	if err != nil {

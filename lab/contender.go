@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -15,21 +16,59 @@ import (
 
 // contender is one form that may be timed: a GPU or a CPU variant.
 type contender struct {
-	gpu *kernels.Variant
-	cpu *papers.CPUVariant
-	own bool // this program's filter, for comparison
+	papers.Details
+	form
+	name string
+	gpu  *kernels.Variant
+	cpu  *papers.CPUVariant
+	own  bool // this program's filter, for comparison
 }
 
-// listed returns the variants of a paper, CPU first.
-func listed(paper string) (all []contender) {
-	for _, v := range papers.CPUVariants() {
-		if v.Paper == paper {
-			all = append(all, contender{cpu: &v})
-		}
+// form is common to both kinds of variants.
+type form interface {
+	Does() string
+	Adapt(p kernels.Params) kernels.Params // the supported options closest to p
+	Refuses(p kernels.Params) error
+}
+
+func onCPU(v papers.CPUVariant) contender {
+	return contender{Details: v.Details, form: v, name: v.Name, cpu: &v}
+}
+
+func onGPU(v kernels.Variant) contender {
+	c := contender{Details: papers.Of(v), form: v, name: v.Name, gpu: &v}
+	if c.Factor == 1 {
+		c.Factor = 0 // a version without tiling
 	}
-	for _, v := range papers.Library.Variants() {
-		if papers.Of(v).Paper == paper {
-			all = append(all, contender{gpu: &v})
+	return c
+}
+
+// own returns this program's kernel for RGBA, if the run has a GPU and one for these options.
+func (r *run) own(p kernels.Params) (contender, error) {
+	if r.GPU == nil || r.o.Kernel != "" {
+		return contender{}, kernels.ErrNoKernel
+	}
+	v, err := kernels.Choose(p, formatOf(size4K), r.GPU.Limits())
+	c := onGPU(v)
+	c.own, c.Title = true, "this program"
+	return c, err
+}
+
+// listed returns the variants of papers (of all, if empty), each paper's on the CPU first.
+func listed(ids ...string) (all []contender) {
+	if len(ids) == 0 {
+		ids = PaperIDs()
+	}
+	for _, id := range ids {
+		for _, v := range papers.CPUVariants() {
+			if v.Paper == id {
+				all = append(all, onCPU(v))
+			}
+		}
+		for _, v := range papers.Library.Variants() {
+			if papers.Of(v).Paper == id {
+				all = append(all, onGPU(v))
+			}
 		}
 	}
 	return all
@@ -43,18 +82,11 @@ func contenders(paper string) []contender {
 		return all
 	}
 	for _, c := range listed("000") {
-		if c.cpu != nil && c.version() == baselines[paper].sequential {
+		if c.cpu != nil && c.Version == baselines[paper].sequential {
 			return append([]contender{c}, all...)
 		}
 	}
 	return all
-}
-
-func (c contender) name() string {
-	if c.cpu != nil {
-		return c.cpu.Name
-	}
-	return c.gpu.Name
 }
 
 func (c contender) where() string {
@@ -64,23 +96,6 @@ func (c contender) where() string {
 	return "gpu"
 }
 
-func (c contender) version() string {
-	if c.cpu != nil {
-		return c.cpu.Version
-	}
-	return papers.Of(*c.gpu).Version
-}
-
-func (c contender) title() string {
-	switch {
-	case c.own:
-		return "this program"
-	case c.cpu != nil:
-		return c.cpu.Title
-	}
-	return papers.Of(*c.gpu).Title
-}
-
 func (c contender) takes(radius int) bool {
 	if c.cpu != nil {
 		return radius >= 0 && radius <= kernels.MaxRadius
@@ -88,69 +103,42 @@ func (c contender) takes(radius int) bool {
 	return c.gpu.TakesRadius(radius)
 }
 
-// adapt returns p with the form's only range weight, distance and border. The recursive filter has
-// none of them.
-func (c contender) adapt(p kernels.Params) kernels.Params {
-	if p.Filter == kernels.Recursive {
-		return p
-	}
-	if c.cpu != nil {
-		return c.cpu.Adapt(p)
-	}
-	return c.gpu.Adapt(p)
-}
-
-// block and factor are the configuration of a thesis kernel, 0 for others. A version without
-// tiling has factor 0.
-func (c contender) block() int {
-	if c.gpu == nil {
-		return 0
-	}
-	return papers.Of(*c.gpu).Block
-}
-
-func (c contender) factor() int {
-	if c.gpu == nil || papers.Of(*c.gpu).Factor == 1 {
-		return 0
-	}
-	return papers.Of(*c.gpu).Factor
+// selected reports whether a glob ("": all) matches the variant's name.
+func (c contender) selected(glob string) bool {
+	ok, err := path.Match(glob, c.name)
+	return glob == "" || err == nil && ok
 }
 
 // kind names a version's deviation from the paper's plain one: another range weight or distance.
 // "" is the plain one.
 func (c contender) kind() string {
-	switch {
-	case c.gpu == nil || c.own:
-		return ""
-	case papers.Of(*c.gpu).Weight != "":
-		return papers.Of(*c.gpu).Weight
-	case c.gpu.Distance == kernels.Lab:
+	if c.Weight == "" && !c.own && c.gpu != nil && c.gpu.Distance == kernels.Lab {
 		return c.gpu.Distance.String()
 	}
-	return ""
+	return c.Weight
 }
 
 // row returns the contender's row before it is timed.
 func (c contender) row(size Size, p kernels.Params) Row {
 	return Row{
-		Where: c.where(), Version: c.version(), Kind: c.kind(), Title: c.title(), Name: c.name(), Own: c.own, Size: size, Radius: p.Radius,
-		SigmaS: p.SigmaS, SigmaR: p.SigmaR, Block: c.block(), Factor: c.factor(), Part: 1,
+		Where: c.where(), Version: c.Version, Kind: c.kind(), Title: c.Title, Name: c.name, Own: c.own, Size: size, Radius: p.Radius,
+		SigmaS: p.SigmaS, SigmaR: p.SigmaR, Block: c.Block, Factor: c.Factor, Part: 1,
 	}
 }
 
 // runs reports whether the contender runs on this machine and was requested.
 func (r *run) runs(c contender) bool {
-	if !r.named(c.name()) && !c.own {
+	if !c.own && !c.selected(r.o.Kernel) {
 		return false
 	}
-	return c.cpu != nil || r.gpu != nil && c.gpu.Compute <= r.gpu.Device().Compute
+	return c.cpu != nil || r.GPU != nil && c.gpu.Compute <= r.GPU.Device().Compute
 }
 
 // versions groups contenders by place, version and kind, and keeps their order.
 func versions(all []contender) (groups [][]contender) {
 	for _, c := range all {
 		i := slices.IndexFunc(groups, func(g []contender) bool {
-			return g[0].where() == c.where() && g[0].version() == c.version() && g[0].kind() == c.kind()
+			return g[0].where() == c.where() && g[0].Version == c.Version && g[0].kind() == c.kind()
 		})
 		if i < 0 {
 			groups = append(groups, nil)
@@ -172,7 +160,7 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 	if len(group) <= 1 {
 		return append(group, contender{})[0], len(group) == 1, nil
 	}
-	key := fmt.Sprint(group[0].name(), " ", p.Radius)
+	key := fmt.Sprint(group[0].name, " ", p.Radius)
 	if c, ok := r.best[key]; ok {
 		return c, true, nil
 	}
@@ -182,8 +170,8 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 	}
 	least := time.Duration(0)
 	for _, c := range group {
-		r.say(c, "trying at radius %d", p.Radius)
-		t, err := r.trial(ctx, c, c.adapt(p), src)
+		r.say("%s: trying at radius %d", c.name, p.Radius)
+		t, err := r.trial(ctx, c, c.Adapt(p), src)
 		if err != nil {
 			return best, false, err
 		}
@@ -208,7 +196,7 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 	if r.tiny() {
 		repeat = r.repeat()
 	}
-	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, repeat)
+	times, err := r.GPU.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, repeat)
 	if err != nil {
 		return 0, err
 	}
@@ -217,8 +205,8 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 
 // timeGPU times a kernel alone.
 func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (measure.Stat, error) {
-	r.say(c, "%s, %s", options(p), src.Format)
-	times, err := r.gpu.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
+	r.say("%s: %s, %s", c.name, options(p), src.Format)
+	times, err := r.GPU.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}
@@ -227,8 +215,8 @@ func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *p
 
 // timeStep times a kernel with the copies in both directions.
 func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
-	r.say(c, "radius %d, %s, with the copies, streams: %d", p.Radius, src.Format, copies.Streams)
-	times, err := r.gpu.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
+	r.say("%s: radius %d, %s, with the copies, streams: %d", c.name, p.Radius, src.Format, copies.Streams)
+	times, err := r.GPU.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err
 	}

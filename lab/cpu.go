@@ -41,7 +41,7 @@ type turns struct {
 // turnsOf chooses the part of a picture that a form can filter within its budget on that many
 // threads, and takes its first turn.
 func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (*turns, error) {
-	r.say(c, "radius %d, %s, threads: %d", p.Radius, src.Format, threads)
+	r.say("%s: radius %d, %s, threads: %d", c.name, p.Radius, src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
 	least := 32 * leastRows * threads
 	part := portion(p, whole, least, threads)
@@ -76,7 +76,7 @@ func (r *run) takeTurns(ctx context.Context, e *experiment) error {
 		}
 	}
 	for i := 1; i < cpuTurns && len(all) > 0; i++ {
-		r.o.Say("%s: the CPU's forms in turn, %d of %d", e.ID, i+1, cpuTurns)
+		r.say("%s: the CPU's forms in turn, %d of %d", e.ID, i+1, cpuTurns)
 		for _, t := range all {
 			if err := t.take(ctx); err != nil {
 				return err
@@ -137,7 +137,7 @@ func timeOnce(ctx context.Context, c contender, p kernels.Params, src *pipeline.
 	if err != nil {
 		return 0, err
 	}
-	dst := newFormat(src.Format)
+	dst := pipeline.Blank(src.Format)
 	start := time.Now()
 	err = plan.Filter(ctx, dst, src)
 	return max(time.Since(start), 1), err

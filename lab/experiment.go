@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vidfilter/kernels"
@@ -100,9 +101,13 @@ func (s sweep) field(r *run, paper string) (groups [][]contender) {
 // group measures one version; nil stands for this program's own filter.
 func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contender, p kernels.Params) error {
 	if group == nil {
-		c, ok := r.own(p)
-		if !ok {
+		own := p
+		own.Range = kernels.Gaussian // the weights of 000 and 004, on the joint distance
+		c, err := r.own(own)
+		if errors.Is(err, kernels.ErrNoKernel) {
 			return nil
+		} else if err != nil {
+			return err
 		}
 		group = []contender{c}
 	}
@@ -110,7 +115,7 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	if err != nil || !ok {
 		return err
 	}
-	row, err := r.measure(ctx, c, s.size, p, s.step)
+	row, err := r.measure(ctx, c, s.size, p, 1, s.step)
 	if err != nil {
 		return err
 	}
@@ -121,20 +126,9 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 	return nil
 }
 
-// own returns this program's kernel for RGBA with the weights of 000 and 004 on the joint
-// distance.
-func (r *run) own(p kernels.Params) (contender, bool) {
-	if r.gpu == nil || r.o.Kernel != "" {
-		return contender{}, false
-	}
-	p.Range = kernels.Gaussian
-	v, err := kernels.Choose(p, formatOf(size4K), r.gpu.Limits())
-	return contender{gpu: &v, own: true}, err == nil
-}
-
-// measure checks and times one contender on a picture of the paper's size.
-func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Params, step bool) (row Row, err error) {
-	p = c.adapt(p)
+// measure checks and times one contender on a picture of the paper's size; threads are for the CPU.
+func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Params, threads int, step bool) (row Row, err error) {
+	p = c.Adapt(p)
 	size = r.size(size)
 	row = c.row(size, p)
 	if row.Check, err = r.check(ctx, c, p); err != nil {
@@ -145,7 +139,7 @@ func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Par
 		return row, err
 	}
 	if c.cpu != nil {
-		err = r.onCPU(ctx, &row, c, p, src, 1)
+		err = r.onCPU(ctx, &row, c, p, src, threads)
 		return row, err
 	}
 	if row.Time, err = r.timeGPU(ctx, c, p, src); err != nil || !step {

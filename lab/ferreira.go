@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,13 +54,17 @@ func speedRows(ctx context.Context, r *run, e *experiment) error {
 	if r.o.Quick {
 		sides = []int{512, 2048}
 	}
+	all, err := r.recursive()
+	if err != nil {
+		return err
+	}
 	for _, sigma := range ferreiraSigmas {
 		for _, side := range sides {
 			size := Size{Width: side, Height: side}
 			if err := r.recursiveCPU(ctx, e, size, recursiveParams(sigma)); err != nil {
 				return err
 			}
-			for _, c := range r.recursive() {
+			for _, c := range all {
 				if err := r.recursiveGPU(ctx, e, c, size, recursiveParams(sigma)); err != nil {
 					return err
 				}
@@ -70,11 +75,11 @@ func speedRows(ctx context.Context, r *run, e *experiment) error {
 }
 
 // recursive returns the recursive kernels that run here, the program's own last.
-func (r *run) recursive() (all []contender) {
+func (r *run) recursive() (all []contender, err error) {
 	for _, c := range contenders("002") {
 		switch {
 		case c.gpu == nil || !r.runs(c):
-		case c.approximation().Algorithm == papers.AlgorithmC:
+		case c.Approximation.Algorithm == papers.AlgorithmC:
 			for _, blocks := range []int{2, 4, 6} {
 				all = append(all, c.approximate(func(a *papers.Approximation) { a.Blocks = blocks }))
 			}
@@ -82,32 +87,27 @@ func (r *run) recursive() (all []contender) {
 			all = append(all, c)
 		}
 	}
-	if r.gpu == nil || r.o.Kernel != "" {
-		return all
+	own, err := r.own(recursiveParams(ferreiraSigmas[0]))
+	if errors.Is(err, kernels.ErrNoKernel) {
+		return all, nil
 	}
-	v, err := kernels.Choose(recursiveParams(ferreiraSigmas[0]), formatOf(size4K), r.gpu.Limits())
-	if err != nil {
-		return all // the program has no kernel of its own
-	}
-	return append(all, contender{gpu: &v, own: true})
+	return append(all, own), err
 }
-
-func (c contender) approximation() papers.Approximation { return papers.Of(*c.gpu).Approximation }
 
 // approximate returns the contender with another approximation. The kernel is the same.
 func (c contender) approximate(change func(*papers.Approximation)) contender {
-	a := c.approximation()
-	change(&a)
-	v := papers.WithApproximation(*c.gpu, a)
-	return contender{gpu: &v, own: c.own}
+	change(&c.Approximation)
+	v := papers.WithApproximation(*c.gpu, c.Approximation)
+	c.gpu = &v
+	return c
 }
 
 func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size Size, p kernels.Params) error {
-	row, err := r.measure(ctx, c, size, p, false)
+	row, err := r.measure(ctx, c, size, p, 0, false)
 	if err != nil {
 		return err
 	}
-	row.describe(c.approximation())
+	row.describe(c.Approximation)
 	if row.Floor, err = r.floor(ctx, row.Size); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (r *run) floor(ctx context.Context, s Size) (float64, error) {
 			size = 1 << 20
 		}
 		var err error
-		if r.copyRate, err = measure.CopyRate(ctx, r.gpu, size, r.repeat()); err != nil {
+		if r.copyRate, err = measure.CopyRate(ctx, r.GPU, size, r.repeat()); err != nil {
 			return 0, err
 		}
 	}
@@ -150,7 +150,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 		return nil
 	}
 	small := r.size(size)
-	row := Row{Where: "cpu", Version: versionCPU, Title: "this program", Name: r.cpu.Name(), Size: small, SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
+	row := Row{Where: "cpu", Version: versionCPU, Title: "this program", Name: r.CPU.Name(), Size: small, SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
 	var err error
 	if row.Check, err = r.checkCPU(ctx, p); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 	if err != nil {
 		return err
 	}
-	r.o.Say("%s: %s, %s", row.Name, options(p), src.Format)
-	if row.Time, err = measure.FilterTime(ctx, r.cpu, p, src, r.repeat()); err != nil {
+	r.say("%s: %s, %s", row.Name, options(p), src.Format)
+	if row.Time, err = measure.FilterTime(ctx, r.CPU, p, src, r.repeat()); err != nil {
 		return err
 	}
 	if p.SigmaS == ferreiraSigmas[0][0] {
@@ -176,15 +176,10 @@ func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, er
 	if err != nil {
 		return measure.Check{}, err
 	}
-	got := newFormat(a.src.Format)
-	if err := measure.FilterOnce(ctx, r.cpu, p, got, a.src); err != nil {
-		return measure.Check{}, err
-	}
-	found := measure.Compare(got, a.want)
-	if !(contender{}).held(found) {
-		return found, &measure.WrongResult{What: fmt.Sprintf("%s with %s", r.cpu.Name(), options(p)), Check: found}
-	}
-	return found, nil
+	what := fmt.Sprintf("%s with %s", r.CPU.Name(), options(p))
+	return measure.Hold(a.src, a.want, bound, what, false, func(dst, src *pipeline.Frame) error {
+		return measure.FilterOnce(ctx, r.CPU, p, dst, src)
+	})
 }
 
 // qualityRows measures the error of C and D against A by kappa.
@@ -199,13 +194,13 @@ func qualityRows(ctx context.Context, r *run, e *experiment) error {
 	}
 	var kept []contender
 	for _, c := range contenders("002") {
-		if c.gpu != nil && c.approximation().Algorithm != papers.AlgorithmA && r.runs(c) {
+		if c.gpu != nil && c.Approximation.Algorithm != papers.AlgorithmA && r.runs(c) {
 			kept = append(kept, c)
 		}
 	}
 	for _, sigma := range ferreiraSigmas {
 		p := recursiveParams(sigma)
-		if r.gpu == nil {
+		if r.GPU == nil {
 			err = r.referenceQuality(ctx, e, p, src, kappas)
 		} else {
 			err = r.kernelQuality(ctx, e, kept, p, src, kappas)
@@ -229,12 +224,12 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 	for _, c := range all {
 		for _, kappa := range kappas {
 			c := c.approximate(func(a *papers.Approximation) { a.Kappa = kappa })
-			row, err := r.measure(ctx, c, sizeSmall, p, false)
+			row, err := r.measure(ctx, c, sizeSmall, p, 0, false)
 			if err != nil {
 				return err
 			}
-			row.describe(c.approximation())
-			got := newFormat(src.Format)
+			row.describe(c.Approximation)
+			got := pipeline.Blank(src.Format)
 			if err := r.filter(ctx, c, p, got, src); err != nil {
 				return err
 			}
@@ -248,8 +243,8 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 
 // exact returns the result of algorithm A.
 func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
-	dst := newFormat(src.Format)
-	return dst, measure.FilterOnce(ctx, r.cpu, p, dst, src)
+	dst := pipeline.Blank(src.Format)
+	return dst, measure.FilterOnce(ctx, r.CPU, p, dst, src)
 }
 
 // referenceQuality measures the error of the Go reference, on all cores.
@@ -272,8 +267,8 @@ func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Par
 	turns := make(chan struct{}, r.threads())
 	var all sync.WaitGroup
 	for i, a := range approximations {
+		turns <- struct{}{}
 		all.Go(func() {
-			turns <- struct{}{}
 			defer func() { <-turns }()
 			rows[i] = Row{Where: "cpu", Version: a.Algorithm.String(), Title: "Go reference", Name: "reference", Size: Size{Width: src.Width, Height: src.Height},
 				SigmaS: p.SigmaS, SigmaR: p.SigmaR, Part: 1}
@@ -281,15 +276,15 @@ func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Par
 			if errs[i] = context.Cause(ctx); errs[i] != nil {
 				return
 			}
-			got := newFormat(src.Format)
+			got := pipeline.Blank(src.Format)
 			errs[i] = papers.RecursiveApprox(got, src, p, a)
 			mse := squareError(got, exact)
 			rows[i].MSE = &mse
 		})
 	}
 	all.Wait()
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	e.Rows = append(e.Rows, rows...)
 	return nil

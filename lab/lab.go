@@ -4,9 +4,10 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/report"
+	"vidfilter/pipeline"
 )
 
 // Size of a picture in pixels.
@@ -31,9 +33,8 @@ type Options struct {
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 	NeedGPU bool  // no GPU is an error
 
-	Version string // of the program, for the report
-	// Receives progress messages of one line; may be nil.
-	Say func(format string, args ...any)
+	Version string       // of the program, for the report
+	Log     *slog.Logger // progress, a line at a time; nil drops it
 }
 
 // Report has the measurements.
@@ -44,10 +45,9 @@ type Report struct {
 
 // run is one Run at work.
 type run struct {
+	measure.Places
 	o       Options
-	cpu     *kernels.CPU
-	gpu     *gpu.Backend // nil if there is none
-	scenes  map[Size]*scenery
+	scene   *pipeline.Frame // the latest picture
 	answers map[string]*answer
 	seen    map[string]measure.Check
 	best    map[string]contender // fastest configuration of a version
@@ -58,26 +58,22 @@ type run struct {
 // Run measures. After an error the report has the rows measured before. Errors and wrong results
 // of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Shrink = max(o.Shrink, 1)
-	r := &run{o: o, scenes: map[Size]*scenery{}, answers: map[string]*answer{}, seen: map[string]measure.Check{}, best: map[string]contender{}}
-	defer r.close()
+	r := &run{o: o, answers: map[string]*answer{}, seen: map[string]measure.Check{}, best: map[string]contender{}}
+	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
-	measured.Shrink = o.Shrink
-	if err := r.open(&measured.Header); err != nil {
-		return measured, err
-	}
 	var err error
-	if measured.Machine, err = measure.DescribeMachine(r.cpu, r.gpu); err != nil {
+	r.Places, err = measure.Open(o.CPU, o.Indexes, o.NeedGPU)
+	measured.Shrink, measured.Machine, measured.NoGPU = o.Shrink, r.Machine, r.NoGPU
+	if err != nil {
 		return measured, err
 	}
 	for _, e := range experiments() {
 		if !e.wanted(o) {
 			continue
 		}
-		o.Say("measuring: %s, %s", e.Paper, e.Title)
+		r.say("measuring: %s, %s", e.Paper, e.Title)
 		err := e.measure(ctx, r)
 		e.relate()
 		if len(e.Rows) > 0 {
@@ -90,28 +86,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return measured, nil
 }
 
-func (r *run) open(h *report.Header) error {
-	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.o.NeedGPU)
-	r.cpu, r.gpu, h.NoGPU = places.CPU, places.GPU, places.NoGPU
-	return err
-}
-
-func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
-
 // size returns the size here of one of the paper's pictures.
 func (r *run) size(s Size) Size {
 	// 004's kernels mirror once at each edge, also of a field.
 	const least = 2 * (kernels.MaxRadius + 1)
 	return Size{Width: max(s.Width/r.o.Shrink, least), Height: max(s.Height/r.o.Shrink, least)}
-}
-
-// named reports whether Options.Kernel selects a variant.
-func (r *run) named(name string) bool {
-	if r.o.Kernel == "" {
-		return true
-	}
-	ok, err := path.Match(r.o.Kernel, name)
-	return err == nil && ok
 }
 
 // tiny reports whether the run only tests that everything works: its times mean nothing.
@@ -133,6 +112,4 @@ func (e *experiment) wanted(o Options) bool {
 	return len(o.Papers) == 0 || slices.Contains(o.Papers, e.Paper)
 }
 
-func (r *run) say(c contender, format string, args ...any) {
-	r.o.Say("%s: %s", c.name(), fmt.Sprintf(format, args...))
-}
+func (r *run) say(format string, args ...any) { r.o.Log.Info(fmt.Sprintf(format, args...)) }

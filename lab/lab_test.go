@@ -8,16 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/papers"
-	"vidfilter/lab/report"
 	"vidfilter/pipeline"
 )
 
@@ -27,7 +28,7 @@ var tiny = Options{Quick: true, Shrink: 64}
 // TestAll runs every experiment at a tiny size, on the CPU and on the test driver: each variant of
 // the lists has its row. -short runs two papers only.
 func TestAll(t *testing.T) {
-	if !onDriver(t, "leaks=1") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "leaks=1") {
 		return
 	}
 	o, papers := tiny, PaperIDs()
@@ -112,8 +113,8 @@ func holdNames(t *testing.T, papers []string, names map[string]bool) {
 	t.Helper()
 	for _, id := range papers {
 		for _, group := range versions(contenders(id)) {
-			if !slices.ContainsFunc(group, func(c contender) bool { return names[c.name()] }) {
-				t.Errorf("%s: version %s, %s, has no row", id, group[0].version(), group[0].name())
+			if !slices.ContainsFunc(group, func(c contender) bool { return names[c.name] }) {
+				t.Errorf("%s: version %s, %s, has no row", id, group[0].Version, group[0].name)
 			}
 		}
 	}
@@ -186,18 +187,23 @@ func TestPortion(t *testing.T) {
 // TestApproximations checks algorithms A, C and D of 002 as the experiments run them, on the
 // unshrunk check picture.
 func TestApproximations(t *testing.T) {
-	if !onDriver(t, "") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "") {
 		return
 	}
-	r := &run{o: Options{Say: func(string, ...any) {}}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
-	if err := r.open(new(report.Header)); err != nil {
+	r := &run{o: Options{Log: slog.New(slog.DiscardHandler)}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
+	var err error
+	if r.Places, err = measure.Open(false, nil, true); err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
+	defer r.Close()
+	all, err := r.recursive()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, sigma := range ferreiraSigmas {
-		for _, c := range r.recursive() {
+		for _, c := range all {
 			for _, kappa := range []float64{0, 0.5, 2, 3} {
-				if c.approximation().Algorithm == papers.AlgorithmA && kappa > 0 {
+				if c.Approximation.Algorithm == papers.AlgorithmA && kappa > 0 {
 					continue
 				}
 				c := c.approximate(func(a *papers.Approximation) { a.Kappa = kappa })
@@ -252,7 +258,7 @@ func TestKernel(t *testing.T) {
 func TestWrongResult(t *testing.T) {
 	r := &run{o: tiny, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
 	c := contenders("001")[0]
-	p := c.adapt(videoParams())
+	p := c.Adapt(videoParams())
 	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +275,7 @@ func TestWrongResult(t *testing.T) {
 }
 
 func TestDriverFault(t *testing.T) {
-	if !onDriver(t, "launch=2") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "launch=2") {
 		return
 	}
 	o := tiny
@@ -327,7 +333,7 @@ func TestFiguresHaveRows(t *testing.T) {
 	for _, e := range experiments() {
 		all := contenders(e.Paper)
 		for _, p := range e.figures {
-			i := slices.IndexFunc(all, func(c contender) bool { return c.version() == p.Version })
+			i := slices.IndexFunc(all, func(c contender) bool { return c.Version == p.Version })
 			if p.Version == versionCPU { // the program's own filter stands in for the paper's
 				continue
 			}

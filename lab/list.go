@@ -2,9 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"path"
-
-	"vidfilter/lab/papers"
+	"slices"
 )
 
 // Entry describes one variant of the lists.
@@ -24,26 +22,19 @@ type Entries []Entry
 
 // List returns the variants of all given papers (of all, if empty) in their order. compute is the
 // compute capability of the GPU; 0 is none, for the reason noGPU.
-func List(papers []string, compute int, noGPU string) (all Entries) {
-	if len(papers) == 0 {
-		papers = PaperIDs()
-	}
-	for _, id := range papers {
-		for _, c := range listed(id) {
-			all = append(all, c.entry(compute, noGPU))
-		}
+func List(ids []string, compute int, noGPU string) (all Entries) {
+	for _, c := range listed(ids...) {
+		all = append(all, c.entry(compute, noGPU))
 	}
 	return all
 }
 
 func (c contender) entry(compute int, noGPU string) Entry {
-	e := Entry{Name: c.name(), Version: c.version(), Title: c.title(), On: c.where(), Runs: true}
-	if v := c.cpu; v != nil {
-		e.Paper, e.Does = v.Paper, v.Does()
-		return e
+	e := Entry{
+		Name: c.name, Paper: c.Paper, Version: c.Version, Title: c.Title, On: c.where(), Does: c.Does(), Runs: true,
 	}
-	e.Paper, e.Does = papers.Of(*c.gpu).Paper, c.gpu.Does()
 	switch {
+	case c.cpu != nil:
 	case compute == 0:
 		e.Runs, e.Why = false, noGPU
 	case compute < c.gpu.Compute:
@@ -54,25 +45,21 @@ func (c contender) entry(compute int, noGPU string) Entry {
 
 // Names lists the names of all papers' variants.
 func Names() (all []string) {
-	for _, id := range PaperIDs() {
-		for _, c := range listed(id) {
-			all = append(all, c.name())
-		}
+	for _, c := range listed() {
+		all = append(all, c.name)
 	}
 	return all
 }
 
-// Any reports whether glob matches a variant of the papers. cpu restricts it to CPU variants.
-func Any(papers []string, glob string, cpu bool) bool {
-	if len(papers) == 0 {
-		papers = PaperIDs()
+// Any reports whether glob matches a variant that papers (all, if empty) time. cpu restricts it to
+// CPU variants.
+func Any(ids []string, glob string, cpu bool) bool {
+	if len(ids) == 0 {
+		ids = PaperIDs()
 	}
-	for _, id := range papers {
-		for _, c := range contenders(id) {
-			if ok, err := path.Match(glob, c.name()); err == nil && ok && (c.cpu != nil || !cpu) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(ids, func(id string) bool {
+		return slices.ContainsFunc(contenders(id), func(c contender) bool {
+			return c.selected(glob) && (c.cpu != nil || !cpu)
+		})
+	})
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"log/slog"
 
 	"vidfilter/gpu"
 	"vidfilter/kernels"
@@ -10,76 +11,50 @@ import (
 )
 
 // System renders videos by one system of the papers, or by one kernel of the program.
-type System interface {
-	Name() string
-	Does() string
-	OnGPU() bool
-	Threads() int // the most on the CPU; 0 is any number
-	// Adapt returns p with the system's range weight, distance and other fixed options.
-	Adapt(p kernels.Params) kernels.Params
-	Refuses(p kernels.Params) error // the reason it does not support p, or nil
-
-	// Open returns a backend with the system's filters, for frames of any format. threads is for
-	// the CPU, 0 as many as the system can use. tell is called when frames have to be converted.
-	Open(devices gpu.Options, threads int, tell func(format string, args ...any)) (kernels.Backend, error)
-}
+type System struct{ contender }
 
 // SystemNamed returns the system of a name: the papers' (Names), or a kernel of the program.
 func SystemNamed(name string) (System, error) {
 	if v, err := papers.NamedCPU(name); err == nil {
-		return cpuSystem{v}, nil
+		return System{onCPU(v)}, nil
 	}
 	if v, err := papers.Library.Named(name); err == nil {
-		return gpuSystem{v}, nil
+		return System{onGPU(v)}, nil
 	}
 	v, err := kernels.Named(name)
-	return gpuSystem{v}, err
+	return System{onGPU(v)}, err
 }
 
-type cpuSystem struct{ papers.CPUVariant }
+// Name returns the variant's name.
+func (s System) Name() string { return s.name }
 
-func (s cpuSystem) Name() string { return s.CPUVariant.Name }
-func (s cpuSystem) OnGPU() bool  { return false }
-func (s cpuSystem) Threads() int { return s.CPUVariant.Threads }
+// OnGPU reports whether the system needs a GPU.
+func (s System) OnGPU() bool { return s.gpu != nil }
 
-func (s cpuSystem) Open(_ gpu.Options, most int, tell func(string, ...any)) (kernels.Backend, error) {
-	threads, err := s.ThreadsFor(most)
-	if err != nil {
-		return nil, err
+// Threads returns the most threads on the CPU; 0 is any number.
+func (s System) Threads() int {
+	if s.cpu != nil {
+		return s.cpu.Threads
 	}
-	cpu, err := kernels.NewCPU(1, "") // for its memory
-	if err != nil {
-		return nil, err
-	}
-	unit := "threads"
-	if threads == 1 {
-		unit = "thread"
-	}
-	return &rendering{
-		Backend: cpu, name: fmt.Sprintf("cpu (%s of %s, %d %s)", s.Name(), s.Paper, threads, unit), system: s.Name(), convert: true, tell: tell,
-		filter: func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-			return s.Filter(p, threads, pool)
-		},
-	}, nil
+	return 0
 }
 
-type gpuSystem struct{ kernels.Variant }
-
-func (s gpuSystem) Name() string { return s.Variant.Name }
-func (s gpuSystem) OnGPU() bool  { return true }
-func (s gpuSystem) Threads() int { return 0 }
-
-func (s gpuSystem) Open(devices gpu.Options, _ int, tell func(string, ...any)) (kernels.Backend, error) {
+// Open returns a backend with the system's filters, for frames of any format. threads is for the
+// CPU, 0 as many as the system can use. log gets a message when frames have to be converted.
+func (s System) Open(devices gpu.Options, threads int, log *slog.Logger) (kernels.Backend, error) {
+	r := &rendering{system: s.name, convert: s.cpu != nil || s.gpu.Form.Layouts != nil, log: log}
+	if s.cpu != nil {
+		return r, r.openCPU(*s.cpu, threads)
+	}
 	b, err := gpu.Open(devices)
 	if err != nil {
 		return nil, err
 	}
-	return &rendering{
-		Backend: b, name: fmt.Sprintf("%s by %s", b.Name(), s.Name()), system: s.Name(), convert: s.Form.Layouts != nil, tell: tell,
-		filter: func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-			return b.FilterBy(s.Planner(p), pool), nil
-		},
-	}, nil
+	r.Backend, r.name = b, fmt.Sprintf("%s by %s", b.Name(), s.name)
+	r.filter = func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
+		return b.FilterBy(s.gpu.Planner(p), pool), nil
+	}
+	return r, nil
 }
 
 // rendering is the backend of a system.
@@ -87,9 +62,29 @@ type rendering struct {
 	kernels.Backend // where frames lie
 	name, system    string
 	convert         bool // via RGBA
-	tell            func(format string, args ...any)
+	log             *slog.Logger
 	filter          func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error)
 	pools           []*pipeline.Pool
+}
+
+// openCPU opens the program's CPU backend for its memory.
+func (r *rendering) openCPU(v papers.CPUVariant, most int) error {
+	threads, err := v.ThreadsFor(most)
+	if err != nil {
+		return err
+	}
+	if r.Backend, err = kernels.NewCPU(1, ""); err != nil {
+		return err
+	}
+	unit := "threads"
+	if threads == 1 {
+		unit = "thread"
+	}
+	r.name = fmt.Sprintf("cpu (%s of %s, %d %s)", v.Name, v.Paper, threads, unit)
+	r.filter = func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
+		return v.Filter(p, threads, pool)
+	}
+	return nil
 }
 
 func (r *rendering) Name() string { return r.name }
@@ -107,7 +102,7 @@ func (r *rendering) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filt
 		return nil, err
 	}
 	return papers.InRGBA(f, words, pool, func(from pipeline.Format) {
-		r.tell("%s filters RGBA: frames are converted from %s and back", r.system, from.Layout)
+		r.log.Info(fmt.Sprintf("%s filters RGBA: frames are converted from %s and back", r.system, from.Layout))
 	}), nil
 }
 

@@ -49,7 +49,7 @@ var columns = []column{
 	{"memory", true, func(r Row) string { return r.Memory }},
 	{"sigma", true, Row.sigmaCell},
 	{"r", false, func(r Row) string { return report.Count(r.Radius) }},
-	{"kappa", false, Row.kappaCell},
+	{"kappa", false, func(r Row) string { return optional("%g", r.Kappa) }},
 	{"block", false, func(r Row) string { return report.Count(r.Block) }},
 	{"factor", false, func(r Row) string { return report.Count(r.Factor) }},
 	{"blocks", false, func(r Row) string { return report.Count(r.Blocks) }},
@@ -62,7 +62,7 @@ var columns = []column{
 	{"part %", false, Row.partCell},
 	{"x seq.", false, func(r Row) string { return report.Ratio(r.Sequential) }},
 	{"x naive", false, func(r Row) string { return report.Ratio(r.Naive) }},
-	{"MSE", false, Row.mseCell},
+	{"MSE", false, func(r Row) string { return optional("%.4g", r.MSE) }},
 	{"by", false, func(r Row) string { return fmt.Sprint(r.Check.Largest) }},
 	{"paper: ms", false, publishedCell(func(p Published) string { return report.Milliseconds(p.Ms) })},
 	{"x seq.", false, publishedCell(func(p Published) string { return report.Ratio(p.Sequential) })},
@@ -84,11 +84,11 @@ func (r Row) sigmaCell() string {
 	return fmt.Sprintf("%g/%g", r.SigmaS, r.SigmaR)
 }
 
-func (r Row) kappaCell() string {
-	if r.Kappa == nil {
+func optional(format string, x *float64) string {
+	if x == nil {
 		return ""
 	}
-	return fmt.Sprintf("%g", *r.Kappa)
+	return fmt.Sprintf(format, *x)
 }
 
 func (r Row) stepCell() string {
@@ -103,13 +103,6 @@ func (r Row) partCell() string {
 		return ""
 	}
 	return fmt.Sprintf("%.2g", 100*r.Part)
-}
-
-func (r Row) mseCell() string {
-	if r.MSE == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.4g", *r.MSE)
 }
 
 func publishedCell(cell func(Published) string) func(Row) string {

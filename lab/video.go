@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"vidfilter/gpu"
@@ -36,20 +37,19 @@ func (v video) run(ctx context.Context, r *run, e *experiment) error {
 			return err
 		}
 	}
-	if r.gpu == nil || r.o.Kernel != "" {
+	own, err := r.own(videoParams())
+	if errors.Is(err, kernels.ErrNoKernel) {
 		return nil
-	}
-	k, err := kernels.Choose(videoParams(), formatOf(v.size), r.gpu.Limits())
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
-	return v.rows(ctx, r, e, contender{gpu: &k, own: true})
+	return v.rows(ctx, r, e, own)
 }
 
 // rows measures one form: on the CPU with its threads, on the GPU with each kind of memory and
 // number of streams.
 func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) error {
-	p := c.adapt(videoParams())
+	p := c.Adapt(videoParams())
 	size := r.size(v.size)
 	check, err := r.check(ctx, c, p)
 	if err != nil {

@@ -3,8 +3,8 @@ package live
 // Display is the rotation and pixel shape with which pictures are meant to be shown; they are
 // stored and filtered without.
 type Display struct {
-	Turn   int     // degrees clockwise: 0, 90, 180 or 270
-	Aspect float64 // width of a pixel for its height; 0 counts as 1
+	Turn   int     `json:"turn"`   // degrees clockwise: 0, 90, 180 or 270
+	Aspect float64 `json:"aspect"` // width of a pixel for its height; 0 counts as 1
 }
 
 // Size returns the displayed size of a picture; no side becomes smaller than stored.

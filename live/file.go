@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/wake"
 	"vidfilter/pipeline"
 )
 
@@ -94,12 +95,5 @@ func (p *pace) wait(ctx context.Context, at time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return wake.Sleep(ctx, d)
 }

@@ -19,15 +19,17 @@ const (
 
 // State describes a session beside its pictures.
 type State struct {
-	Status        Status
-	Message, Hint string // for people, may be empty
+	Status  Status `json:"status"`
+	Message string `json:"message"` // for people, may be empty
+	Hint    string `json:"hint"`    // likewise
 
-	Width, Height int
-	FrameRate     float64 // 0 unknown
-	Display       Display
+	Width     int     `json:"width"`
+	Height    int     `json:"height"`
+	FrameRate float64 `json:"fps"` // 0 unknown
+	Display
 
-	Frozen bool
-	Filter Filter
+	Frozen bool   `json:"frozen"`
+	Filter Filter `json:"filter"`
 }
 
 // State returns the current state, and a channel that is closed when it changes.

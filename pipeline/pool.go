@@ -220,7 +220,7 @@ func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	return frameIn(b, format, nil, put), nil
+	return FrameIn(b, format, nil, put), nil
 }
 
 // TryFrame is NewFrame without waiting: it returns nil if all blocks are out.
@@ -234,7 +234,7 @@ func (p *Pool) TryFrame(format Format) (*Frame, error) {
 	if put == nil {
 		return nil, err
 	}
-	return frameIn(b, format, nil, put), nil
+	return FrameIn(b, format, nil, put), nil
 }
 
 // TakeFrame is NewFrame without the limit, like Take. The frame takes props, but not if there is
@@ -244,7 +244,7 @@ func (p *Pool) TakeFrame(format Format, props Props) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	return frameIn(b, format, props, put), nil
+	return FrameIn(b, format, props, put), nil
 }
 
 func (f Format) bytes() int {
@@ -252,7 +252,12 @@ func (f Format) bytes() int {
 	return size
 }
 
-func frameIn(b []byte, format Format, props Props, put func()) *Frame {
+// Blank returns a frame in Go's memory with all samples 0.
+func Blank(format Format) *Frame { return FrameIn(make([]byte, format.bytes()), format, nil, nil) }
+
+// FrameIn returns a frame in a block that is laid out by PlanLayout(PitchAlign). The frame takes
+// props; put runs once it is released.
+func FrameIn(b []byte, format Format, props Props, put func()) *Frame {
 	offsets, pitches, _ := format.PlanLayout(PitchAlign)
 	var planes [4]Plane
 	for i := range format.NumPlanes() {

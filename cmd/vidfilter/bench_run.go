@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"vidfilter/gpu"
@@ -25,7 +24,7 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	}
 	defer plot.Discard()
 	if cli.IsTerminal(s.Err) {
-		o.Say = func(format string, args ...any) { fmt.Fprintf(s.Err, "vidfilter: "+format+"\n", args...) }
+		o.Log = cli.NewLogger(s.Err, false)
 	}
 	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
 	if err != nil {

@@ -34,7 +34,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 		return err
 	}
 	if cli.IsTerminal(s.Err) {
-		o.Say = func(format string, args ...any) { fmt.Fprintf(s.Err, "vidfilter: "+format+"\n", args...) }
+		o.Log = cli.NewLogger(s.Err, false)
 	}
 	report, err := interruptibly(func(ctx context.Context) (*lab.Report, error) { return lab.Run(ctx, o.Options) })
 	if err != nil {

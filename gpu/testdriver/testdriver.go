@@ -35,6 +35,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"testing"
 
 	"vidfilter/internal/e2e"
 )
@@ -81,22 +82,60 @@ func look(top string) error {
 	return nil
 }
 
-// child is the environment variable by which Rerun tells a process the name of its test.
+// child is the environment variable that tells a process the name of its test.
 const child = "VIDFILTER_TEST_CHILD"
 
-// InChild reports whether Rerun started this process for the named test.
-func InChild(name string) bool { return os.Getenv(child) == name }
+// OnDriver runs the rest of a test in a child process, with the driver of a folder configured by
+// options, since a process can load only one driver. It returns true in the child, and false in the
+// process that began the test. The test fails if it does in the child, or if the driver complains.
+func OnDriver(t *testing.T, folder func() (string, error), options string) bool {
+	t.Helper()
+	if os.Getenv(child) == t.Name() {
+		return true
+	}
+	driver, err := folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rerun(t.Name(), driver, options); err != nil {
+		t.Error(err)
+	}
+	return false
+}
 
-// Rerun runs a test of this program in a child process, with the driver in folder configured by
-// options, since a process can load only one driver. It returns an error if the test fails or does
-// not run, or if the driver complains. args are passed to the test program.
-func Rerun(name, folder, options string, args ...string) error {
+// RealDevice is the environment variable that has tests that need no fault use this machine's GPU;
+// they fail if there is none.
+const RealDevice = "VIDFILTER_TEST_GPU"
+
+// OnDevice is OnDriver, or runs the test on this machine's GPU if RealDevice asks for it.
+func OnDevice(t *testing.T, options string) bool {
+	t.Helper()
+	if os.Getenv(RealDevice) != "1" {
+		return OnDriver(t, Folder, withLeaks(options))
+	}
+	if options != "" {
+		// scripts/test-gpu.sh knows these words.
+		t.Skip("asks for what only the test driver has: faults, or several devices")
+	}
+	return true
+}
+
+// withLeaks has the driver report leaks at the end, unless a fault makes it refuse all calls,
+// including those that free something.
+func withLeaks(options string) string {
+	if regexp.MustCompile(`launch|lost|ecc|hang`).MatchString(options) {
+		return options
+	}
+	return strings.TrimPrefix(options+",leaks=1", ",")
+}
+
+func rerun(name, folder, options string) error {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	args = append([]string{"-test.run=" + strings.Join(parts, "/"), "-test.timeout=5m", "-test.v"}, args...)
-	cmd := exec.Command(os.Args[0], args...)
+	cmd := exec.Command(os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.timeout=5m", "-test.v",
+		fmt.Sprintf("-test.short=%v", testing.Short()))
 	cmd.Env = append(Environ(folder, options), child+"="+name, "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	switch {

@@ -22,7 +22,8 @@ type handler struct {
 	attrs []slog.Attr
 }
 
-func logTo(least slog.Level, write func(level slog.Level, msg string)) *slog.Logger {
+// LogTo returns a logger of messages from a level on.
+func LogTo(least slog.Level, write func(level slog.Level, msg string)) *slog.Logger {
 	return slog.New(&handler{least: least, write: write})
 }
 
@@ -32,7 +33,7 @@ func NewLogger(w io.Writer, quiet bool) *slog.Logger {
 	if quiet {
 		least = LevelNotice
 	}
-	return logTo(least, func(_ slog.Level, msg string) { fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(msg)) })
+	return LogTo(least, func(_ slog.Level, msg string) { fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(msg)) })
 }
 
 func (h *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.least }

@@ -81,7 +81,7 @@ func NewScreen(s Stdio, o ScreenOptions) *Screen {
 	if o.Verbose {
 		least = slog.LevelDebug
 	}
-	c.Logger = logTo(least, c.log)
+	c.Logger = LogTo(least, c.log)
 	return c
 }
 

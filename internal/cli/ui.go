@@ -61,13 +61,7 @@ func (u *UI) abandon() {
 	}
 }
 
-// Warnf is the form in which packages report problems.
-func (u *UI) Warnf(format string, args ...any) { u.Warn(fmt.Sprintf(format, args...)) }
-
-// Infof is Info with a format.
-func (u *UI) Infof(format string, args ...any) { u.Info(fmt.Sprintf(format, args...)) }
-
-// Debugf is the form in which packages report details.
+// Debugf is Debug with a format.
 func (u *UI) Debugf(format string, args ...any) { u.Debug(fmt.Sprintf(format, args...)) }
 
 // Track shows progress until stop is called, which waits for the last report. It calls poll a

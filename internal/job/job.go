@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"strings"
@@ -131,7 +132,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if path == "-" {
 		url = "pipe:1"
 	}
-	if j.out, err = encode.Create(url, j.template(), j.o.encodeOptions(j.ui.Warnf)); err != nil {
+	if j.out, err = encode.Create(url, j.template(), j.o.encodeOptions(j.ui.Logger)); err != nil {
 		return err
 	}
 	j.in.OnPacket(j.out.WritePacket)
@@ -157,15 +158,15 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part: o.Part, Track: o.Join != "",
-		KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Warn: u.Warnf,
+		KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
 	}
 }
 
-func (o *Options) encodeOptions(warn func(string, ...any)) encode.Options {
+func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
 		GOP: o.GOP, Params: o.X264Params, PixelFormat: o.PixelFormat, Threads: o.Threads,
-		Software: "vidfilter " + cli.Version(), Warn: warn,
+		Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }
 
@@ -369,7 +370,7 @@ func (j *job) explainAll(faults []error) error {
 
 func (j *job) measure(ctx context.Context, res *cli.Result) {
 	o := j.o.DecodeOptions(j.ui)
-	o.Warn = nil
+	o.Log = nil
 	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{res.Output, decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
 	if err != nil {
 		j.ui.Warn("cannot measure PSNR and SSIM", "error", err)

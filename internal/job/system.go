@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/pflag"
 
@@ -25,7 +26,7 @@ type System interface {
 	// Refuses returns the reason why the system cannot do p, or nil.
 	Refuses(p kernels.Params) error
 	// Open opens the system's device. threads is for the CPU, 0: as many as it can use.
-	Open(devices gpu.Options, threads int, tell func(format string, args ...any)) (kernels.Backend, error)
+	Open(devices gpu.Options, threads int, log *slog.Logger) (kernels.Backend, error)
 }
 
 // adaptToSystem sets filter options that the system has no choice in, and refuses arguments that
@@ -77,7 +78,7 @@ func (o *Options) checkPlace(fs *pflag.FlagSet) error {
 }
 
 func (o *Options) openSystem(u *cli.UI) (kernels.Backend, error) {
-	b, err := o.System.Open(o.gpuOptions(u), o.Threads, u.Infof)
+	b, err := o.System.Open(o.gpuOptions(u), o.Threads, u.Logger)
 	if err != nil {
 		return nil, o.otherwise(err)
 	}

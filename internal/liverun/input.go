@@ -32,7 +32,7 @@ func (o *Options) liveInput(u *cli.UI, changed func()) (live.Input, *live.Remote
 	case decode.IsCamera(o.Input):
 		in.Kind, in.Again = live.Camera, true
 		in.Open = live.OpenCamera(o.Input, decode.CameraOptions{
-			Width: o.Size.Width, Height: o.Size.Height, FPS: o.FPS, Format: o.InputFormat, MaxPixels: o.MaxPixels, Threads: o.Threads, Warn: u.Warnf,
+			Width: o.Size.Width, Height: o.Size.Height, FPS: o.FPS, Format: o.InputFormat, MaxPixels: o.MaxPixels, Threads: o.Threads, Log: u.Logger,
 		})
 	default:
 		in.Kind, in.Whole = live.File, o.Record != ""

@@ -38,7 +38,7 @@ const recordDepth = 8
 func startRecording(o *Options, u *cli.UI) (*recording, error) {
 	rec, err := record.New(o.Record, record.Options{
 		CRF: o.RecordCRF, Preset: o.RecordPreset, FrameRate: o.FPS, Threads: o.Threads, Software: "vidfilter " + cli.Version(),
-		Inputs: []string{o.Input}, Policy: o.OverwritePolicy(u, nil), Warn: u.Warnf,
+		Inputs: []string{o.Input}, Policy: o.OverwritePolicy(u, nil), Log: u.Logger,
 	})
 	if err != nil {
 		return nil, err

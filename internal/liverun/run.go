@@ -305,9 +305,7 @@ func (l *liveRun) tell(st, before live.State) {
 		if before.Status != live.Live {
 			l.ui.Info(fmt.Sprintf("%s: %dx%d, %.4g pictures a second", l.input.Name, st.Width, st.Height, st.FrameRate))
 		}
-	case live.Waiting:
-		l.ui.Warn(st.Message + hint)
-	case live.Failed:
+	case live.Waiting, live.Failed:
 		l.ui.Warn(st.Message + hint)
 	case live.Ended:
 		l.ui.Info(st.Message)

@@ -1,4 +1,4 @@
-// Package wake wakes goroutines: once, or every so often.
+// Package wake lets goroutines sleep, and wakes them: once, or every so often.
 package wake
 
 import (
@@ -40,5 +40,15 @@ func Up(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
+	}
+}
+
+// Sleep returns after d, or with the cause when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

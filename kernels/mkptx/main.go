@@ -31,8 +31,8 @@ import (
 var libraries = []*kernels.Library{kernels.Builtin, papers.Library}
 
 func main() {
-	list := flag.Bool("list", false, "print what would be compiled")
-	check := flag.Bool("check", false, "compare with what is there instead of writing")
+	list := flag.Bool("list", false, "print the variants, and compile nothing")
+	check := flag.Bool("check", false, "compare with the existing files instead of writing")
 	clang := flag.String("clang", "clang-19", "the compiler")
 	flag.Parse()
 	if *list {
@@ -137,7 +137,7 @@ func compare(l *kernels.Library, texts map[string][]byte) error {
 		return nil
 	}
 	slices.Sort(bad)
-	return fmt.Errorf("not what the sources give: %s; run: make ptx", strings.Join(bad, ", "))
+	return fmt.Errorf("these differ from their sources: %s; run: make ptx", strings.Join(bad, ", "))
 }
 
 // compileAll compiles on all cores.

@@ -4,14 +4,14 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 
-	"vidfilter/gpu"
-	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/report"
-	"vidfilter/pipeline"
 )
 
 // The sections of a report, in order.
@@ -54,8 +54,8 @@ type Options struct {
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 	NeedGPU bool  // no GPU is an error
 
-	Version string                           // of the program, for the report
-	Say     func(format string, args ...any) // receives progress messages of one line; may be nil
+	Version string       // of the program, for the report
+	Log     *slog.Logger // progress, a line at a time; nil drops it
 }
 
 // Report has the measurements. A section that was not requested or not reached is nil.
@@ -70,47 +70,31 @@ type Report struct {
 
 // run is one Run at work.
 type run struct {
+	measure.Places
 	o    Options
-	cpu  *kernels.CPU
-	gpu  *gpu.Backend // nil if there is none
-	dev  gpu.Limits   // of the GPU
 	seen map[checked]Check
 }
 
 // Run measures. After an error the report has the sections measured before. Errors and wrong
 // results of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	r := &run{o: o, seen: map[checked]Check{}}
-	defer r.close()
+	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
-	if err := r.open(&measured.Header); err != nil {
-		return measured, err
-	}
 	var err error
-	if measured.Machine, err = r.machine(); err != nil {
+	r.Places, err = measure.Open(o.CPU, o.Indexes, r.needsGPU())
+	measured.Machine, measured.NoGPU = r.Machine, r.NoGPU
+	if err != nil {
 		return measured, err
 	}
 	return measured, r.sections(ctx, measured)
-}
-
-func (r *run) open(h *report.Header) error {
-	places, err := measure.Open(r.o.CPU, r.o.Indexes, r.needsGPU())
-	r.cpu, r.gpu, h.NoGPU = places.CPU, places.GPU, places.NoGPU
-	return err
 }
 
 // needsGPU reports whether nothing can be measured without a GPU.
 func (r *run) needsGPU() bool {
 	without := func(s string) bool { return s != SectionKernel && s != SectionStep }
 	return r.o.NeedGPU || len(r.o.Only) > 0 && !slices.ContainsFunc(r.o.Only, without)
-}
-
-// openGPU opens the GPU of the run; the caller closes the backend.
-func (r *run) openGPU(streams int) (*gpu.Backend, error) {
-	return measure.OpenGPU(r.o.Indexes, streams)
 }
 
 func (r *run) sections(ctx context.Context, measured *Report) (err error) {
@@ -126,10 +110,10 @@ func (r *run) sections(ctx context.Context, measured *Report) (err error) {
 		{SectionLive, false, func() error { measured.Live, err = r.live(ctx); return err }},
 	} {
 		wanted := len(r.o.Only) == 0 || slices.Contains(r.o.Only, section.name)
-		if !wanted || section.gpu && r.gpu == nil {
+		if !wanted || section.gpu && r.GPU == nil {
 			continue
 		}
-		r.o.Say("measuring: %s", section.name)
+		r.say("measuring: %s", section.name)
 		if err := section.run(); err != nil {
 			return err
 		}
@@ -137,7 +121,7 @@ func (r *run) sections(ctx context.Context, measured *Report) (err error) {
 	return nil
 }
 
-func (r *run) close() { measure.Places{CPU: r.cpu, GPU: r.gpu}.Close() }
+func (r *run) say(format string, args ...any) { r.o.Log.Info(fmt.Sprintf(format, args...)) }
 
 // The common sizes.
 var (
@@ -158,19 +142,4 @@ func choose[T any](asked []T, isQuick bool, own, quick []T) []T {
 		return quick
 	}
 	return own
-}
-
-// machine also keeps the device's limits for the sections.
-func (r *run) machine() (m Machine, err error) {
-	if r.gpu != nil {
-		if r.dev, err = r.gpu.Device().Limits(); err != nil {
-			return m, err
-		}
-	}
-	return measure.DescribeMachine(r.cpu, r.gpu)
-}
-
-// filterTime measures the filter of a backend on frames like src.
-func (r *run) filterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame) (Stat, error) {
-	return measure.FilterTime(ctx, b, p, src, r.repeat())
 }

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 )
 
@@ -36,7 +37,7 @@ func temporary(t *testing.T) {
 
 // TestAll measures everything at a tiny size.
 func TestAll(t *testing.T) {
-	if !onDriver(t, testdriver.Folder, "leaks=1") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "leaks=1") {
 		return
 	}
 	temporary(t)
@@ -220,7 +221,7 @@ func TestCPUOnly(t *testing.T) {
 
 // TestNoGPU: without a GPU the report has the reason. It is an error only if a GPU is required.
 func TestNoGPU(t *testing.T) {
-	if !onDriver(t, testdriver.Folder, "init=100") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "init=100") {
 		return
 	}
 	o := tiny
@@ -263,7 +264,7 @@ func wrongDriver(t *testing.T, name string) func() (string, error) {
 // TestWrongKernel: a kernel with wrong results is not timed.
 func TestWrongKernel(t *testing.T) {
 	const name = "tile_lorentzian_r2"
-	if !onDriver(t, wrongDriver(t, name), "") {
+	if !testdriver.OnDriver(t, wrongDriver(t, name), "") {
 		return
 	}
 	report, err := Run(context.Background(), Options{Quick: true, Sizes: tiny.Sizes, Radii: []int{2}, Only: []string{SectionKernel}, Kernel: name})
@@ -278,7 +279,7 @@ func TestWrongKernel(t *testing.T) {
 
 // TestNamedKernels: a glob selects exactly the kernels it names.
 func TestNamedKernels(t *testing.T) {
-	if !onDriver(t, testdriver.Folder, "compute=61") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "compute=61") {
 		return
 	}
 	o := Options{Quick: true, Sizes: tiny.Sizes, Radii: []int{1, 5}, Only: []string{SectionKernel}, Kernel: "t*_gaussian_*"}
@@ -303,12 +304,12 @@ func TestCancelled(t *testing.T) {
 		o := tiny
 		o.CPU = true
 		met := false
-		o.Say = func(format string, args ...any) {
-			if strings.Contains(fmt.Sprintf(format, args...), at) {
+		o.Log = cli.LogTo(slog.LevelInfo, func(_ slog.Level, msg string) {
+			if strings.Contains(msg, at) {
 				met = true
 				cancel(why)
 			}
-		}
+		})
 		report, err := Run(ctx, o)
 		if err == nil || !errors.Is(context.Cause(ctx), why) || !met {
 			t.Errorf("at %q: %v, met: %v", at, err, met)

@@ -11,10 +11,7 @@ import (
 )
 
 // Fast paths may differ by one level, in a hundredth of the samples.
-const (
-	maxLevels = 1
-	maxShare  = 0.01
-)
+var bound = Check{Largest: 1, Share: 0.01}
 
 // checked is the key of a check.
 type checked struct {
@@ -32,26 +29,22 @@ func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Fram
 		return c, nil
 	}
 	src := measure.Picture(measure.FormatOf(key.layout, checkSize))
-	want, got := measure.Blank(src.Format), measure.Blank(src.Format)
+	want := pipeline.Blank(src.Format)
 	if err := kernels.Reference(want, src, key.params); err != nil {
 		return Check{}, err
 	}
-	if err := filter(got, src); err != nil {
-		return Check{}, err
+	what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
+	c, err := measure.Hold(src, want, bound, what, onGPU, filter)
+	if err == nil {
+		r.seen[key] = c
 	}
-	c := measure.Compare(got, want)
-	if c.Largest > maxLevels || c.Share > maxShare {
-		what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
-		return c, &WrongResult{What: what, Check: c, OnGPU: onGPU}
-	}
-	r.seen[key] = c
-	return c, nil
+	return c, err
 }
 
 // checkKernel is check for one variant.
 func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Params, l pipeline.Layout) (Check, error) {
 	return r.check(checked{v.Name, l, p}, true, func(dst, src *pipeline.Frame) error {
-		return r.gpu.RunKernel(ctx, v.Planner(p), dst, src)
+		return r.GPU.RunKernel(ctx, v.Planner(p), dst, src)
 	})
 }
 

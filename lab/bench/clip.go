@@ -42,11 +42,11 @@ func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, f
 		return "", err
 	}
 	defer out.Close()
-	film, err := newFilm(cfg, pool)
+	drawer, err := scene.New(cfg)
 	if err != nil {
 		return "", err
 	}
-	return name, pipeline.Run(ctx, film, nil, out, pipeline.Options{})
+	return name, pipeline.Run(ctx, &film{cfg: cfg, drawer: drawer, pool: pool}, nil, out, pipeline.Options{})
 }
 
 // openLike opens a file with one frame of the scene, from which an output takes its size, rate and
@@ -77,19 +77,10 @@ func templateOf(in *decode.Input) encode.Template {
 
 // film is a source that draws the scene.
 type film struct {
-	cfg     scene.Config
-	drawer  *scene.Renderer
-	pool    *pipeline.Pool
-	picture []byte
-	next    int
-}
-
-func newFilm(cfg scene.Config, pool *pipeline.Pool) (*film, error) {
-	r, err := scene.New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return &film{cfg: cfg, drawer: r, pool: pool, picture: make([]byte, r.FrameSize())}, nil
+	cfg    scene.Config
+	drawer *scene.Renderer
+	pool   *pipeline.Pool
+	next   int
 }
 
 // Next draws a frame. Its time is its number, in the time base of a y4m of that rate.
@@ -101,14 +92,7 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.drawer.Frame(f.picture, f.next)
-	rest := f.picture
-	for i := range out.NumPlanes() {
-		_, rows := out.PlaneSize(i)
-		for y := range rows {
-			rest = rest[copy(out.Row(i, y), rest):]
-		}
-	}
+	measure.Draw(f.drawer, out, f.next)
 	out.PTS, out.Duration = int64(f.next), 1
 	f.next++
 	return out, nil

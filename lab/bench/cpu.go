@@ -41,17 +41,17 @@ func (r *run) cpuBeside(ctx context.Context) (*CPUSection, error) {
 
 func (r *run) cpuRow(ctx context.Context, src *pipeline.Frame, p kernels.Params) (row CPURow, err error) {
 	row = CPURow{Size: Size{Width: src.Width, Height: src.Height}, Radius: p.Radius}
-	r.o.Say("%s at radius %d, %s", r.cpu.Name(), p.Radius, src.Format)
-	if row.Check, err = r.checkBackend(ctx, r.cpu, p, src.Layout); err != nil {
+	r.say("%s at radius %d, %s", r.CPU.Name(), p.Radius, src.Format)
+	if row.Check, err = r.checkBackend(ctx, r.CPU, p, src.Layout); err != nil {
 		return row, err
 	}
-	if row.CPU, err = r.filterTime(ctx, r.cpu, p, src); err != nil || r.gpu == nil {
+	if row.CPU, err = measure.FilterTime(ctx, r.CPU, p, src, r.repeat()); err != nil || r.GPU == nil {
 		return row, err
 	}
-	if _, err = r.checkBackend(ctx, r.gpu, p, src.Layout); err != nil {
+	if _, err = r.checkBackend(ctx, r.GPU, p, src.Layout); err != nil {
 		return row, err
 	}
-	gpu, err := r.filterTime(ctx, r.gpu, p, src)
+	gpu, err := measure.FilterTime(ctx, r.GPU, p, src, r.repeat())
 	row.GPU = &gpu
 	return row, err
 }

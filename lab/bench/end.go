@@ -56,8 +56,8 @@ func (r *run) end(ctx context.Context) (*EndSection, error) {
 	}
 	defer os.RemoveAll(folder)
 	for _, size := range r.sizes([]Size{size1080, size4K}, []Size{size1080}) {
-		r.o.Say("drawing a clip of %s", size)
-		clip, err := makeClip(ctx, r.cpu, folder, size, r.clipFrames())
+		r.say("drawing a clip of %s", size)
+		clip, err := makeClip(ctx, r.CPU, folder, size, r.clipFrames())
 		if err != nil {
 			return s, err
 		}
@@ -95,7 +95,7 @@ func (r *run) endClip(ctx context.Context, s *EndSection, clip string) error {
 			if j.skipped != "" {
 				continue
 			}
-			r.o.Say("%s: %s, turn %d of %d", filepath.Base(clip), j, turn+1, r.turns())
+			r.say("%s: %s, turn %d of %d", filepath.Base(clip), j, turn+1, r.turns())
 			if err := j.run(ctx, clip, r.mostFrames()); err != nil {
 				return err
 			}
@@ -122,23 +122,23 @@ func (r *run) mostFrames() int64 {
 
 // jobs returns the jobs of a clip, first the one without a filter.
 func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
-	format, frames, err := inspect(ctx, r.cpu, clip, r.mostFrames())
+	format, frames, err := inspect(ctx, r.CPU, clip, r.mostFrames())
 	if err != nil {
 		return nil, err
 	}
-	all := []*endJob{{memory: r.cpu, format: format}}
+	all := []*endJob{{memory: r.CPU, format: format}}
 	for _, radius := range r.radii([]int{1, 5}, []int{1, 5}) {
 		p := kernels.DefaultParams(radius)
-		if r.gpu != nil {
-			if _, err := r.checkBackend(ctx, r.gpu, p, format.Layout); err != nil {
+		if r.GPU != nil {
+			if _, err := r.checkBackend(ctx, r.GPU, p, format.Layout); err != nil {
 				return nil, err
 			}
-			all = append(all, &endJob{device: "gpu", backend: r.gpu, memory: r.gpu.Input(), params: p, format: format})
+			all = append(all, &endJob{device: "gpu", backend: r.GPU, memory: r.GPU.Input(), params: p, format: format})
 		}
-		if _, err := r.checkBackend(ctx, r.cpu, p, format.Layout); err != nil {
+		if _, err := r.checkBackend(ctx, r.CPU, p, format.Layout); err != nil {
 			return nil, err
 		}
-		j := &endJob{device: "cpu", backend: r.cpu, memory: r.cpu, params: p, format: format}
+		j := &endJob{device: "cpu", backend: r.CPU, memory: r.CPU, params: p, format: format}
 		if j.skipped, err = r.tooSlow(ctx, p, format, frames); err != nil {
 			return nil, err
 		}
@@ -149,9 +149,9 @@ func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
 
 // tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
 func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, frames int64) (string, error) {
-	src, dst := measure.Picture(f), measure.Blank(f)
+	src, dst := measure.Picture(f), pipeline.Blank(f)
 	start := time.Now()
-	if err := measure.FilterOnce(ctx, r.cpu, p, dst, src); err != nil {
+	if err := measure.FilterOnce(ctx, r.CPU, p, dst, src); err != nil {
 		return "", err
 	}
 	if all := time.Since(start) * time.Duration(frames); all > longest {

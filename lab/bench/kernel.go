@@ -64,7 +64,7 @@ func (r *run) copyRate(ctx context.Context) (float64, error) {
 	if r.smallest() {
 		size = 1 << 20
 	}
-	return measure.CopyRate(ctx, r.gpu, size, r.repeat())
+	return measure.CopyRate(ctx, r.GPU, size, r.repeat())
 }
 
 // smallest reports whether only small frames are measured, as in tests, so that everything else
@@ -115,7 +115,7 @@ func paramsOf(v kernels.Variant, radius int) kernels.Params {
 }
 
 func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) bool {
-	best, err := kernels.Choose(p, f, r.gpu.Limits())
+	best, err := kernels.Choose(p, f, r.GPU.Limits())
 	return err == nil && best.Name == v.Name
 }
 
@@ -123,7 +123,7 @@ func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) b
 // planes only the filter's choice is measured. Variants of the papers take RGBA only.
 func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bool) bool {
 	switch {
-	case !v.TakesRadius(radius), v.Compute > r.gpu.Device().Compute:
+	case !v.TakesRadius(radius), v.Compute > r.GPU.Device().Compute:
 		return false
 	case papers.Of(v).Paper != "" && l != pipeline.RGBA:
 		return false
@@ -141,11 +141,11 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params
 	row = KernelRow{
 		Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius, Variant: v.Name, Form: v.Form.Name,
 	}
-	r.o.Say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
+	r.say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return row, err
 	}
-	times, err := r.gpu.TimeKernel(ctx, papers.Timed(v, p, src), src, r.repeat())
+	times, err := r.GPU.TimeKernel(ctx, papers.Timed(v, p, src), src, r.repeat())
 	if err != nil {
 		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, p.Radius, err)
 	}
@@ -170,7 +170,7 @@ func (r *run) floor(f pipeline.Format, radius int, copyGBps float64) float64 {
 	window := 2*radius + 1
 	taps := float64(f.Width*f.Height) * float64(window*window)
 	// Of all multiprocessors together, in a millisecond.
-	clocks := float64(r.dev.Multiprocessors) * r.dev.Clock / 1000
+	clocks := float64(r.Machine.GPU.Multiprocessors) * r.Machine.GPU.Clock / 1000
 	return max(
 		float64(2*measure.FrameBytes(f))/(copyGBps*1e6),
 		taps/(reciprocalsPerClock*clocks),

@@ -41,10 +41,10 @@ func (r *run) live(ctx context.Context) (*LiveSection, error) {
 	for _, size := range r.sizes([]Size{{Width: 1280, Height: 720}, size1080}, []Size{{Width: 1280, Height: 720}}) {
 		for _, radius := range r.radii([]int{1, 3, 5}, []int{3}) {
 			for _, device := range []string{"gpu", "cpu"} {
-				if device == "gpu" && r.gpu == nil {
+				if device == "gpu" && r.GPU == nil {
 					continue
 				}
-				r.o.Say("live: %s, r=%d, %s", size, radius, device)
+				r.say("live: %s, r=%d, %s", size, radius, device)
 				row, err := r.liveRow(ctx, size, radius, device)
 				if err != nil {
 					return s, err
@@ -65,9 +65,9 @@ func (r *run) liveSeconds() time.Duration {
 
 func (r *run) liveRow(ctx context.Context, size Size, radius int, device string) (LiveRow, error) {
 	row := LiveRow{Size: size, Radius: radius, Device: device}
-	var backend kernels.Backend = r.cpu
+	var backend kernels.Backend = r.CPU
 	if device == "gpu" {
-		b, err := r.openGPU(1)
+		b, err := measure.OpenGPU(r.o.Indexes, 1)
 		if err != nil {
 			return row, err
 		}

@@ -31,7 +31,8 @@ func TestStat(t *testing.T) {
 
 // TestFloor compares the floor with hand-computed figures for an H200.
 func TestFloor(t *testing.T) {
-	r := &run{dev: gpu.Limits{Limits: kernels.Limits{Multiprocessors: 132}, Clock: 1.98e9}}
+	r := &run{}
+	r.Machine.GPU = &GPU{Multiprocessors: 132, Clock: 1.98e9}
 	for radius, want := range map[int]float64{1: 0.018, 2: 0.050, 3: 0.097, 5: 0.240, 7: 0.446, 10: 0.875, 15: 1.91} {
 		if got := r.floor(measure.FormatOf(pipeline.RGBA, size4K), radius, 4300); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("radius %d: %g ms, want %g", radius, got, want)
@@ -65,7 +66,7 @@ func TestTooSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cpu.Close()
-	r, f := &run{cpu: cpu}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
+	r, f := &run{Places: measure.Places{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {
 		why, err := r.tooSlow(context.Background(), kernels.DefaultParams(2), f, frames)
 		if err != nil || (why != "") != skipped {

@@ -92,7 +92,7 @@ func (r *run) steps(ctx context.Context) (*StepSection, error) {
 // already open.
 func (r *run) openStreams() (all []*gpu.Backend, err error) {
 	for n := range mostStreams {
-		b, err := r.openGPU(n + 1)
+		b, err := measure.OpenGPU(r.o.Indexes, n+1)
 		if err != nil {
 			return all, err
 		}
@@ -103,14 +103,14 @@ func (r *run) openStreams() (all []*gpu.Backend, err error) {
 
 // stepRows measures one kind of frame at each radius with each backend.
 func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Backend, f pipeline.Format, radii []int) error {
-	times, err := r.gpu.TimeBus(ctx, measure.FrameBytes(f), r.repeat())
+	times, err := r.GPU.TimeBus(ctx, measure.FrameBytes(f), r.repeat())
 	if err != nil {
 		return err
 	}
 	src, bus := measure.Picture(f), measure.StatOf(times)
 	for _, radius := range radii {
 		for n, b := range backends {
-			r.o.Say("step at radius %d, %s, streams: %d", radius, f, n+1)
+			r.say("step at radius %d, %s, streams: %d", radius, f, n+1)
 			row, err := r.stepRow(ctx, b, kernels.DefaultParams(radius), src)
 			if err != nil {
 				return err
@@ -128,7 +128,7 @@ func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Params, src
 		return row, err
 	}
 	before := b.Stats()
-	if row.Time, err = r.filterTime(ctx, b, p, src); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, b, p, src, r.repeat()); err != nil {
 		return row, err
 	}
 	stages := since(b.Stats(), before)
@@ -157,12 +157,12 @@ func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame,
 	}
 	size := Size{Width: src.Width, Height: src.Height}
 	row := PaperRow{Size: size, Radius: radius, Published: published(size, radius), Ours: fastest(s.Rows, size, radius)}
-	r.o.Say("the paper's pipeline at radius %d, %s", radius, src.Format)
+	r.say("the paper's pipeline at radius %d, %s", radius, src.Format)
 	p := paramsOf(v, radius)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return err
 	}
-	times, err := r.gpu.TimeStep(ctx, v.Planner(p), src, gpu.Copies{Streams: paperStreams}, r.repeat())
+	times, err := r.GPU.TimeStep(ctx, v.Planner(p), src, gpu.Copies{Streams: paperStreams}, r.repeat())
 	if err != nil {
 		return err
 	}

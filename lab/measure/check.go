@@ -34,6 +34,20 @@ func (e *WrongResult) Unwrap() error {
 	return nil
 }
 
+// Hold compares the result of filter for src with the one that is wanted, and returns a WrongResult
+// if they differ by more than bound. what and onGPU are for that error.
+func Hold(src, want *pipeline.Frame, bound Check, what string, onGPU bool, filter func(dst, src *pipeline.Frame) error) (Check, error) {
+	got := pipeline.Blank(src.Format)
+	if err := filter(got, src); err != nil {
+		return Check{}, err
+	}
+	c := Compare(got, want)
+	if c.Largest > bound.Largest || c.Share > bound.Share {
+		return c, &WrongResult{What: what, Check: c, OnGPU: onGPU}
+	}
+	return c, nil
+}
+
 // FilterOnce filters src into dst with a backend's filter. It borrows both.
 func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, src *pipeline.Frame) error {
 	pool := pipeline.NewPool(b, 1)

@@ -28,8 +28,8 @@ type GPU struct {
 	Memory          int64   `json:"memory_bytes"`
 }
 
-// DescribeMachine describes the backends; g may be nil.
-func DescribeMachine(cpu *kernels.CPU, g *gpu.Backend) (Machine, error) {
+// describeMachine describes the backends; g may be nil.
+func describeMachine(cpu *kernels.CPU, g *gpu.Backend) (Machine, error) {
 	m := Machine{CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Filter: cpu.Name()}
 	if g == nil {
 		return m, nil

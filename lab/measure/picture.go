@@ -1,11 +1,14 @@
 package measure
 
-import "vidfilter/pipeline"
+import (
+	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
+)
 
 // Picture returns a frame of slopes, edges and discs with noise, always the same. Alpha is 0
 // because the kernel of 001 treats it as a fourth colour; so it agrees with the others.
 func Picture(f pipeline.Format) *pipeline.Frame {
-	frame := Blank(f)
+	frame := pipeline.Blank(f)
 	seed := uint32(1)
 	for i := range f.NumPlanes() {
 		w, rows := f.PlaneSize(i)
@@ -31,16 +34,16 @@ func sample(plane, x, y, w, rows int, noise uint32) byte {
 	return byte(v + int(noise)%21 - 10)
 }
 
-// Blank returns a frame in ordinary memory.
-func Blank(f pipeline.Format) *pipeline.Frame {
-	offsets, pitches, size := f.PlanLayout(0)
-	block := make([]byte, size)
-	var planes [4]pipeline.Plane
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		planes[i] = pipeline.Plane{Data: block[offsets[i] : offsets[i]+pitches[i]*rows], Pitch: pitches[i]}
+// Draw draws picture n of a scene on a yuv420p frame.
+func Draw(r *scene.Renderer, dst *pipeline.Frame, n int) {
+	rest := make([]byte, r.FrameSize())
+	r.Frame(rest, n)
+	for i := range dst.NumPlanes() {
+		_, rows := dst.PlaneSize(i)
+		for y := range rows {
+			rest = rest[copy(dst.Row(i, y), rest):]
+		}
 	}
-	return pipeline.NewFrame(f, planes, nil, nil)
 }
 
 // FormatOf returns the format of a measured frame.

@@ -13,6 +13,8 @@ type Places struct {
 	CPU   *kernels.CPU
 	GPU   *gpu.Backend // may be nil
 	NoGPU string       // reason that GPU is nil
+
+	Machine Machine // with both
 }
 
 // Open opens the CPU and, unless onlyCPU, the first GPU of indexes (of all, if empty). A missing
@@ -23,13 +25,13 @@ func Open(onlyCPU bool, indexes []int, needed bool) (p Places, err error) {
 	}
 	if onlyCPU {
 		p.NoGPU = "only the CPU was asked for"
-		return p, nil
+	} else if p.GPU, err = OpenGPU(indexes, 0); err != nil {
+		if needed || !errors.Is(err, gpu.ErrDevice) {
+			return p, err
+		}
+		p.NoGPU = err.Error()
 	}
-	p.GPU, err = OpenGPU(indexes, 0)
-	if err != nil && !needed && errors.Is(err, gpu.ErrDevice) {
-		p.GPU, p.NoGPU = nil, err.Error()
-		return p, nil
-	}
+	p.Machine, err = describeMachine(p.CPU, p.GPU)
 	return p, err
 }
 
@@ -44,7 +46,7 @@ func OpenGPU(indexes []int, streams int) (*gpu.Backend, error) {
 }
 
 // Close closes the open backends.
-func (p Places) Close() {
+func (p *Places) Close() {
 	if p.GPU != nil {
 		_ = p.GPU.Close()
 	}

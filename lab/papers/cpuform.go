@@ -8,6 +8,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"vidfilter/kernels"
 )
@@ -17,10 +18,8 @@ import (
 // and lists the changes. It takes RGBA, with fixed options. Its result is within one level of
 // Reference's, and the same bits for any number of threads.
 type CPUVariant struct {
-	Name     string // for --kernel
-	Paper    string // "000", as in the list of papers
-	Version  string // the paper's name for it
-	Title    string // for tables
+	Name string // for --kernel
+	Details
 	Range    kernels.RangeWeight
 	Distance kernels.Distance
 	Border   kernels.Border
@@ -31,14 +30,14 @@ type CPUVariant struct {
 
 // CPUVariants returns the list, in a fixed order: by paper, then as the paper builds one on the
 // other.
-func CPUVariants() []CPUVariant { return append([]CPUVariant(nil), cpuVariants...) }
+func CPUVariants() []CPUVariant { return slices.Clone(cpuVariants) }
 
 var cpuVariants = []CPUVariant{
-	{Name: "cpu_sequential", Paper: "000", Version: "0", Title: "sequential",
+	{Name: "cpu_sequential", Details: Details{Paper: "000", Version: "0", Title: "sequential"},
 		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, Threads: 1, form: &C.vf_form_sequential},
-	{Name: "cpu_akers", Paper: "001", Version: "C", Title: "C",
+	{Name: "cpu_akers", Details: Details{Paper: "001", Version: "C", Title: "C"},
 		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, Threads: 1, form: &C.vf_form_akers},
-	{Name: "cpu_akers_threads", Paper: "001", Version: "OpenMP", Title: "multi-threaded C",
+	{Name: "cpu_akers_threads", Details: Details{Paper: "001", Version: "OpenMP", Title: "multi-threaded C"},
 		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, form: &C.vf_form_akers},
 	singleSpectrum("cpu_naive", "BL_Naive", "naive", &C.vf_form_naive),
 	singleSpectrum("cpu_tiles", "BL_Tiles", "tiles", &C.vf_form_tiles),
@@ -49,20 +48,16 @@ var cpuVariants = []CPUVariant{
 
 // singleSpectrum is a form of 003, which filters pictures of one channel.
 func singleSpectrum(name, version, title string, form *C.vf_form) CPUVariant {
-	return CPUVariant{Name: name, Paper: "003", Version: version, Title: title,
+	return CPUVariant{Name: name, Details: Details{Paper: "003", Version: version, Title: title},
 		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, form: form}
 }
 
 // NamedCPU returns the CPU form of that name.
 func NamedCPU(name string) (CPUVariant, error) {
-	var names []string
-	for _, v := range cpuVariants {
-		if v.Name == name {
-			return v, nil
-		}
-		names = append(names, v.Name)
+	if i := slices.IndexFunc(cpuVariants, func(v CPUVariant) bool { return v.Name == name }); i >= 0 {
+		return cpuVariants[i], nil
 	}
-	return CPUVariant{}, unknown("CPU form", name, names)
+	return CPUVariant{}, fmt.Errorf("papers: there is no CPU form %q", name)
 }
 
 // Adapt returns p with the form's range weight, distance and border. For another filter it returns

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,21 +22,7 @@ import (
 // VIDFILTER_TEST_GPU=1 on this machine's GPU. It returns true there, and false in the parent.
 func onDriver(t *testing.T, options string) bool {
 	t.Helper()
-	onGPU := os.Getenv("VIDFILTER_TEST_GPU") == "1"
-	switch {
-	case testdriver.InChild(t.Name()) || options == "" && onGPU:
-		return true
-	case onGPU:
-		t.Skip("asks for what only the test driver has: faults, or several devices")
-	}
-	folder, err := testdriver.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := testdriver.Rerun(t.Name(), folder, strings.TrimPrefix(options+",leaks=1", ","), fmt.Sprintf("-test.short=%v", testing.Short())); err != nil {
-		t.Error(err)
-	}
-	return false
+	return testdriver.OnDevice(t, options)
 }
 
 func open(t *testing.T, o gpu.Options) *gpu.Backend {

@@ -6,8 +6,6 @@ package papers
 
 import (
 	"embed"
-	"fmt"
-	"strings"
 
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -68,19 +66,3 @@ func Timed(v kernels.Variant, p kernels.Params, src *pipeline.Frame) kernels.Pla
 
 // rgba is the only layout of the papers' kernels.
 var rgba = []pipeline.Layout{pipeline.RGBA}
-
-// Names lists the names of the CUDA kernels and the CPU programs.
-func Names() (all []string) {
-	for _, v := range CPUVariants() {
-		all = append(all, v.Name)
-	}
-	for _, v := range Library.Variants() {
-		all = append(all, v.Name)
-	}
-	return all
-}
-
-// unknown is the error for a name that is not in a list.
-func unknown(kind, name string, names []string) error {
-	return fmt.Errorf("papers: there is no %s %q: choose from %s", kind, name, strings.Join(names, ", "))
-}

@@ -1,43 +1,28 @@
 package papers
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 
 	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
 )
 
 // TestModules compares the list with the compiled modules: each module has only its variant's
 // kernel, for its device, with the plan's parameter size and number of threads.
 func TestModules(t *testing.T) {
-	entry := regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(\s*\.param \.align 8 \.b8 \w+\[(\d+)\]\s*\)`)
 	seen := map[string]bool{}
 	for _, v := range Library.Variants() {
 		if seen[v.Name] {
 			t.Errorf("%s is listed twice", v.Name)
 		}
 		seen[v.Name] = true
-		size := strconv.Itoa(int(planFor(t, v).Frame(false, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{})[0].ArgsSize))
 		text, err := v.PTX()
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if all := entry.FindAllStringSubmatch(text, -1); len(all) != 1 || all[0][1] != v.Name || all[0][2] != size {
-			t.Errorf("%s: the module has the kernels %q, not one with a parameter of %s bytes", v.Name, all, size)
-		}
-		if !strings.Contains(text, fmt.Sprintf("\n.target sm_%d\n", v.Compute)) {
-			t.Errorf("%s: the module is not for compute capability %d", v.Name, v.Compute)
-		}
-		if most := fmt.Sprintf("\n.maxntid %d, 1, 1\n", v.Threads[0]*v.Threads[1]); !strings.Contains(text, most) {
-			t.Errorf("%s: the module does not say %q", v.Name, strings.TrimSpace(most))
-		}
-		if strings.Contains(text, ".local ") {
-			t.Errorf("%s keeps values in local memory", v.Name)
-		}
+		size := planFor(t, v).Frame(false, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{})[0].ArgsSize
+		kerneltest.CheckModule(t, v.Name, text, v.Compute, v.Threads[0]*v.Threads[1], size)
 	}
 }
 

@@ -62,14 +62,14 @@ func run(o options) error {
 }
 
 func printMachine() error {
-	cpu, err := kernels.NewCPU(0, "")
+	places, err := measure.Open(true, nil, false)
 	if err != nil {
 		return err
 	}
-	defer cpu.Close()
-	m, err := measure.DescribeMachine(cpu, nil)
+	defer places.Close()
+	m := places.Machine
 	fmt.Printf("%s, %d cores, %s/%s %s\n", m.CPU, m.Cores, runtime.GOOS, runtime.GOARCH, runtime.Version())
-	return err
+	return nil
 }
 
 func picture(s measure.Size) *pipeline.Frame {
@@ -123,34 +123,42 @@ func row(o options, src *pipeline.Frame, cv *openCV, threads, radius int) ([]str
 		return nil, err
 	}
 	defer ours.close()
-	var mine, theirs []time.Duration
-	for range o.runs {
-		if mine, err = add(mine, ours.measure); err != nil {
-			return nil, err
-		}
-		if cv == nil {
-			continue
-		}
-		if theirs, err = add(theirs, func() (time.Duration, error) { return cv.measure(threads, p) }); err != nil {
-			return nil, err
-		}
+	rivals := []func() (time.Duration, error){ours.measure}
+	if cv != nil {
+		rivals = append(rivals, func() (time.Duration, error) { return cv.measure(threads, p) })
+	}
+	medians, err := alternate(o.runs, rivals...)
+	if err != nil {
+		return nil, err
 	}
 	perPixel := 1e6 / float64(src.Width*src.Height)
-	m := measure.StatOf(mine).Median
+	m := medians[0]
 	cells := []string{fmt.Sprint(threads), fmt.Sprint(radius), fmt.Sprintf("%.3f", m), fmt.Sprintf("%.3f", m*perPixel),
 		fmt.Sprintf("%.4f", m*perPixel/float64(square(radius))), "", "", "", ""}
 	if cv != nil {
-		t := measure.StatOf(theirs).Median
+		t := medians[1]
 		cells[5], cells[6] = fmt.Sprintf("%.3f", t), fmt.Sprintf("%.4f", t*perPixel/float64(circle(radius)))
 		cells[7] = fmt.Sprintf("%.2f", t/m)
 	}
 	return cells, nil
 }
 
-// add appends one measurement.
-func add(times []time.Duration, measure func() (time.Duration, error)) ([]time.Duration, error) {
-	t, err := measure()
-	return append(times, t), err
+// alternate runs each in turn, several times over, and returns their medians in milliseconds.
+func alternate(runs int, all ...func() (time.Duration, error)) (medians []float64, err error) {
+	times := make([][]time.Duration, len(all))
+	for range runs {
+		for i, run := range all {
+			t, err := run()
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], t)
+		}
+	}
+	for _, t := range times {
+		medians = append(medians, measure.StatOf(t).Median)
+	}
+	return medians, nil
 }
 
 // square and circle count the taps of the two window shapes.

@@ -17,7 +17,6 @@ import (
 
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
-	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
@@ -123,22 +122,18 @@ func compareFFmpeg(o options, src *pipeline.Frame, threads int) (mine, theirs fl
 		return 0, 0, err
 	}
 	defer ours.close()
-	var a, b []time.Duration
-	for range o.runs {
-		if a, err = add(a, ours.measure); err != nil {
-			return 0, 0, err
-		}
+	medians, err := alternate(o.runs, ours.measure, func() (time.Duration, error) {
 		with, err := ffmpeg(o, file, src, threads, "bilateral=sigmaS=1:sigmaR=0.08:planes=7")
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		without, err := ffmpeg(o, file, src, threads, "null")
-		if err != nil {
-			return 0, 0, err
-		}
-		b = append(b, with-without)
+		return with - without, err
+	})
+	if err != nil {
+		return 0, 0, err
 	}
-	return measure.StatOf(a).Median, measure.StatOf(b).Median, nil
+	return medians[0], medians[1], nil
 }
 
 // ffmpeg returns the time of one of many frames through a filter.
@@ -189,11 +184,9 @@ func median(o options, radius int, src *pipeline.Frame) (float64, error) {
 		return 0, err
 	}
 	defer ours.close()
-	var times []time.Duration
-	for range o.runs {
-		if times, err = add(times, ours.measure); err != nil {
-			return 0, err
-		}
+	medians, err := alternate(o.runs, ours.measure)
+	if err != nil {
+		return 0, err
 	}
-	return measure.StatOf(times).Median, nil
+	return medians[0], nil
 }

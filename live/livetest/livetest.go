@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,19 +28,41 @@ type Camera struct {
 // NewCamera returns a camera. When the test ends, every frame must have been released.
 func NewCamera(tb testing.TB, format pipeline.Format) *Camera {
 	tb.Helper()
+	return &Camera{tb, Pool(tb, 64), format}
+}
+
+// Pool returns a pool on the CPU. When the test ends, every frame must have been released.
+func Pool(tb testing.TB, frames int) *pipeline.Pool {
+	tb.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := &Camera{tb, pipeline.NewPool(cpu, 64), format}
+	pool := pipeline.NewPool(cpu, frames)
 	tb.Cleanup(func() {
-		if n := c.pool.InUse(); n != 0 {
+		if n := pool.InUse(); n != 0 {
 			tb.Errorf("%d blocks are still out", n)
 		}
-		c.pool.Close()
+		pool.Close()
 		_ = cpu.Close()
 	})
-	return c
+	return pool
+}
+
+// WantFiles checks that a folder holds the named entries, in order, and nothing else.
+func WantFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("%s holds %q, want %q", dir, got, names)
+	}
 }
 
 // Frame returns a frame of the given samples.

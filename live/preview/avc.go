@@ -4,11 +4,10 @@ package preview
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
-	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -25,68 +24,42 @@ const (
 	never      = 1 << 30 // pictures from one key frame to the next
 )
 
-// avcCoder encodes a composer's pictures as H.264.
+// avcCoder encodes pictures as H.264.
 type avcCoder struct {
-	composer
-	canvas   *av.Canvas
-	enc      *astiav.CodecContext
-	pkt      *astiav.Packet
+	coding
 	fps      float64
 	vbv      int64 // bits a second that the encoder knows
 	favoured bool  // the encoder favours the stamp
 	n        int64
+	sets     [][]byte // parameter sets
 	avcc     []byte
 	data     []byte
 }
 
-// composer draws a pair on a yuv420p canvas.
-type composer interface {
-	size() (width, height int) // of the canvas
-	compose(c *av.Canvas, original, filtered *pipeline.Frame, s Stamp) error
-	describe(c *Config) // sets the places and scale of the parts
-	close()
-}
-
 // newAVC takes the composer.
-func newAVC(c composer, f *pipeline.Frame, o Options, preset string, bits int64) (p *avcCoder, err error) {
-	p = &avcCoder{composer: c, fps: o.FrameRate, pkt: astiav.AllocPacket()}
-	defer func() {
-		if err != nil {
-			p.close()
-		}
-	}()
-	if p.pkt == nil {
-		return nil, errors.New("out of memory")
-	}
-	to := av.AsYUV(f.Format)
-	to.Layout = pipeline.YUV420P
-	to.Width, to.Height = p.size()
-	if p.canvas, err = av.NewCanvas(to); err != nil {
+func newAVC(c composer, f *pipeline.Frame, o Options, preset string, bits int64) (coder, error) {
+	p := &avcCoder{coding: coding{composer: c}, fps: o.FrameRate}
+	if err := p.open(f, o, preset, bits); err != nil {
+		p.close()
 		return nil, err
 	}
-	return p, p.openEncoder(f, o, preset, bits)
+	if o.Kind == MP4 {
+		return newMP4(p)
+	}
+	return p, nil
 }
 
-func (p *avcCoder) openEncoder(f *pipeline.Frame, o Options, preset string, bits int64) error {
-	codec := astiav.FindEncoderByName(encode.X264)
-	if codec == nil {
-		return errors.New("this build has no " + encode.X264)
-	}
-	if p.enc = astiav.AllocCodecContext(codec); p.enc == nil {
-		return errors.New("out of memory")
+func (p *avcCoder) open(f *pipeline.Frame, o Options, preset string, bits int64) error {
+	if err := p.begin(encode.X264, av.AsYUV(f.Format), o.Threads); err != nil {
+		return err
 	}
 	coded := p.canvas.View.Format
-	p.enc.SetWidth(coded.Width)
-	p.enc.SetHeight(coded.Height)
-	p.enc.SetPixelFormat(astiav.PixelFormatYuv420P)
 	// x264 counts pictures, not time: with timestamps, it delays each picture until it knows the
 	// next one's.
 	rate := astiav.NewRational(int(math.Round(o.FrameRate*1000)), 1000)
 	p.enc.SetFramerate(rate)
 	p.enc.SetTimeBase(astiav.NewRational(rate.Den(), rate.Num()))
 	p.enc.SetGopSize(never)
-	p.enc.SetThreadCount(threadCount(o.Threads))
-	p.enc.SetThreadType(astiav.ThreadTypeSlice)
 	p.setRate(rateOf(bits, 1/o.FrameRate, o.FrameRate), bits)
 	c := (*C.AVCodecContext)(p.enc.UnsafePointer())
 	c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
@@ -101,11 +74,12 @@ func (p *avcCoder) openEncoder(f *pipeline.Frame, o Options, preset string, bits
 	if o.Baseline {
 		_ = d.Set("profile", "baseline", 0)
 	}
-	if err := p.enc.Open(codec, d); err != nil {
+	if err := p.enc.Open(p.codec, d); err != nil {
 		return fmt.Errorf("open %s for %v: %w", encode.X264, coded, err)
 	}
+	p.sets = encode.ParameterSets(bytes.Clone(p.enc.ExtraData()))
 	var err error
-	p.avcc, err = avcC(encode.ParameterSets(p.enc.ExtraData()))
+	p.avcc, err = avcC(p.sets)
 	return err
 }
 
@@ -150,13 +124,6 @@ func favour(f *C.AVFrame, top, bottom, right int, offset C.AVRational) error {
 	return nil
 }
 
-func threadCount(n int) int {
-	if n == 0 {
-		n = runtime.NumCPU()
-	}
-	return min(n, maxThreads)
-}
-
 // rateOf returns the rate for x264, which expects fps pictures a second, when they come at this
 // interval.
 func rateOf(bits int64, interval, fps float64) int64 {
@@ -180,10 +147,7 @@ func (p *avcCoder) follow(at slot) {
 }
 
 func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error) {
-	if err := p.canvas.MakeWritable(); err != nil {
-		return Packet{}, err
-	}
-	if err := p.compose(p.canvas, original, filtered, s); err != nil {
+	if err := p.draw(original, filtered, s); err != nil {
 		return Packet{}, err
 	}
 	p.follow(at)
@@ -197,10 +161,7 @@ func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, ke
 	if key {
 		f.SetPictureType(astiav.PictureTypeI)
 	}
-	if err := p.enc.SendFrame(f); err != nil {
-		return Packet{}, err
-	}
-	if err := p.enc.ReceivePacket(p.pkt); err != nil {
+	if err := p.encode(); err != nil {
 		return Packet{}, err
 	}
 	defer p.pkt.Unref()
@@ -210,23 +171,9 @@ func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, ke
 }
 
 func (p *avcCoder) config() *Config {
-	coded := p.canvas.View.Format
-	c := &Config{
-		Codec: avcName(p.avcc), Description: slices.Clone(p.avcc), CodedWidth: coded.Width, CodedHeight: coded.Height,
-	}
-	p.describe(c)
+	c := p.coding.config()
+	c.Codec, c.Description, c.Sets = avcName(p.avcc), bytes.Clone(p.avcc), p.sets
 	return c
-}
-
-func (p *avcCoder) close() {
-	if p.enc != nil {
-		p.enc.Free()
-	}
-	if p.pkt != nil {
-		p.pkt.Free()
-	}
-	p.canvas.Close()
-	p.composer.close()
 }
 
 // colourTags are a frame's colour properties beside its Format.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"vidfilter/internal/av"
 )
 
 // NAL unit types (ISO 14496-10, table 7-1).
@@ -46,20 +48,16 @@ func avcName(avcc []byte) string { return fmt.Sprintf("avc1.%02x%02x%02x", avcc[
 // pictureUnits appends the NAL units of an access unit that carry the picture, with 4 bytes of
 // length each: no parameter sets, which are in avcC, and no messages of the encoder.
 func pictureUnits(dst, unit []byte) ([]byte, error) {
-	for len(unit) > 0 {
-		if len(unit) < 5 {
-			return dst, errUnits
-		}
-		size := int64(binary.BigEndian.Uint32(unit)) + 4
-		if size < 5 || size > int64(len(unit)) {
-			return dst, errUnits
-		}
-		switch unit[4] & 31 {
+	units, whole := av.NALUnits(unit, 4)
+	if !whole {
+		return dst, errUnits
+	}
+	for _, u := range units {
+		switch u[0] & 31 {
 		case nalSEI, nalSPS, nalPPS, nalDelimiter:
 		default:
-			dst = append(dst, unit[:size]...)
+			dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(u))), u...)
 		}
-		unit = unit[size:]
 	}
 	return dst, nil
 }

@@ -29,7 +29,7 @@ type mp4Coder struct {
 }
 
 // newMP4 takes avc.
-func newMP4(avc *avcCoder) (*mp4Coder, error) {
+func newMP4(avc *avcCoder) (coder, error) {
 	p := &mp4Coder{avcCoder: avc}
 	if err := p.describe(); err != nil {
 		p.close()
@@ -124,6 +124,6 @@ func appendFragment(b []byte, sequence uint32, at slot, p Packet) []byte {
 
 func (p *mp4Coder) config() *Config {
 	c := p.avcCoder.config()
-	c.Description, c.Init = nil, slices.Clone(p.init)
+	c.Description, c.Sets, c.Init = nil, nil, slices.Clone(p.init)
 	return c
 }

@@ -56,14 +56,18 @@ type Packet struct {
 
 // Config describes the packets that follow, until the next one.
 type Config struct {
-	Codec       string // as in RFC 6381, "avc1.640020"
-	Description []byte // AVC: avcC
-	Init        []byte // MP4: ftyp and moov
+	Codec       string   `json:"codec"`                 // as in RFC 6381, "avc1.640020"
+	Description []byte   `json:"description,omitempty"` // AVC: avcC
+	Init        []byte   `json:"-"`                     // MP4: ftyp and moov
+	Sets        [][]byte `json:"-"`                     // AVC: the parameter sets of Description
 
-	Width, Height           int // of each picture as encoded: scaled, without padding
-	CodedWidth, CodedHeight int // of the whole
-	FilteredY, StampY       int // first rows of luma of these parts; 0 without a stack
-	Scale                   int // divisor of the pictures' size, for decoders or the bit rate
+	Width       int `json:"width"` // of each picture as encoded: scaled, without padding
+	Height      int `json:"height"`
+	CodedWidth  int `json:"coded_width"` // of the whole
+	CodedHeight int `json:"coded_height"`
+	FilteredY   int `json:"filtered_y"` // first rows of luma of these parts; 0 without a stack
+	StampY      int `json:"stamp_y"`
+	Scale       int `json:"scale"` // divisor of the pictures' size, for decoders or the bit rate
 }
 
 // Limits of the bit rate.
@@ -200,37 +204,18 @@ func (p *Encoder) prepare(f *pipeline.Frame) (fresh bool, err error) {
 }
 
 func (p *Encoder) open(f *pipeline.Frame) (coder, error) {
-	if p.opts.Kind == JPEG {
-		return p.openJPEG(f)
-	}
 	bits := p.bitRate.Load()
-	c, err := p.composer(f, bits)
-	if err != nil {
-		return nil, err
+	var c composer = &stacker{stack: p.sizing.begin(f.Width, f.Height, bits)}
+	if p.opts.View != ViewStack {
+		var err error
+		if c, err = newSingle(p.opts, f.Format); err != nil {
+			return nil, err
+		}
 	}
-	avc, err := newAVC(c, f, p.opts, p.pace.preset(), bits)
-	if err != nil || p.opts.Kind == AVC {
-		return avc, err
+	if p.opts.Kind == JPEG {
+		return newJPEG(c, p.opts)
 	}
-	return newMP4(avc)
-}
-
-func (p *Encoder) openJPEG(f *pipeline.Frame) (coder, error) {
-	if p.opts.View == ViewStack {
-		return newJPEG(&stacker{stack: p.sizing.begin(f.Width, f.Height, p.bitRate.Load())}, p.opts)
-	}
-	c, err := newExact(p.opts.View, f)
-	if err != nil {
-		return nil, err
-	}
-	return newJPEG(c, p.opts)
-}
-
-func (p *Encoder) composer(f *pipeline.Frame, bits int64) (composer, error) {
-	if p.opts.View == ViewStack {
-		return &stacker{stack: p.sizing.begin(f.Width, f.Height, bits)}, nil
-	}
-	return newAlone(p.opts.View, f)
+	return newAVC(c, f, p.opts, p.pace.preset(), bits)
 }
 
 func (p *Encoder) drop() {

@@ -33,9 +33,7 @@ func (s Stamp) bytes() (b [stampBytes]byte) {
 		units = 0 // before 1970, or not a number
 	}
 	b[0] = stampMark
-	for i := range 5 {
-		b[1+i] = byte(uint64(units) >> (32 - 8*i))
-	}
+	copy(b[1:6], binary.BigEndian.AppendUint64(nil, uint64(units))[3:])
 	binary.BigEndian.PutUint16(b[6:], s.Seq)
 	b[8] = checksum(b)
 	return b

@@ -39,11 +39,11 @@ func (r *Recorder) tellOf(name string) {
 	switch {
 	case err != nil:
 	case unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil:
-		r.opts.Warn("%q is being recorded by another run", name)
+		r.opts.Log.Warn(fmt.Sprintf("%q is being recorded by another run", name))
 	case info.Size() > 0:
-		r.opts.Warn("%q is left over from an unfinished recording; it plays, and is kept", name)
+		r.opts.Log.Warn(fmt.Sprintf("%q is left over from an unfinished recording; it plays, and is kept", name))
 	default:
-		r.opts.Warn("%q is left over from an unfinished recording; it is empty", name)
+		r.opts.Log.Warn(fmt.Sprintf("%q is left over from an unfinished recording; it is empty", name))
 	}
 }
 

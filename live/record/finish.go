@@ -38,7 +38,7 @@ func (r *Recorder) Finish(ctx context.Context) error {
 		return r.err
 	}
 	if err := os.Remove(r.file.Name()); err != nil {
-		r.opts.Warn("%v", encode.OutputError("remove", r.file.Name(), err))
+		r.opts.Log.Warn(encode.OutputError("remove", r.file.Name(), err).Error())
 	}
 	return nil
 }

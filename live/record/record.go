@@ -1,9 +1,11 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +29,7 @@ type Options struct {
 	Software  string   // written as the file's encoder
 	Inputs    []string // files being read: see encode.OpenTarget
 	Policy    encode.OverwritePolicy
-	Warn      func(format string, args ...any)
+	Log       *slog.Logger // warnings for the user; nil drops them
 }
 
 const (
@@ -90,18 +92,11 @@ func New(path string, o Options) (*Recorder, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Preset == "" {
-		o.Preset = "veryfast"
-	}
-	if o.FrameRate == 0 {
-		o.FrameRate = defaultRate
-	}
+	o.Preset, o.FrameRate = cmp.Or(o.Preset, "veryfast"), cmp.Or(o.FrameRate, defaultRate)
 	if o.Policy == nil {
 		o.Policy = encode.Refuse
 	}
-	if o.Warn == nil {
-		o.Warn = func(string, ...any) {}
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -225,7 +220,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 }
 
 func (r *Recorder) options(format string) encode.Options {
-	return encode.Options{Format: format, CRF: r.opts.CRF, Preset: r.opts.Preset, Threads: r.opts.Threads, Software: r.opts.Software, Warn: r.opts.Warn}
+	return encode.Options{Format: format, CRF: r.opts.CRF, Preset: r.opts.Preset, Threads: r.opts.Threads, Software: r.opts.Software, Log: r.opts.Log}
 }
 
 // prepare takes f and returns a frame in the recording's format, with times of its own, since f

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/cli"
 	"vidfilter/live/livetest"
 	"vidfilter/live/record"
 	"vidfilter/pipeline"
@@ -42,7 +44,7 @@ func newTape(tb testing.TB, path string, o record.Options) *tape {
 	tb.Helper()
 	t := &tape{tb: tb}
 	o.Preset, o.Threads = "superfast", 2
-	o.Warn = func(format string, args ...any) { t.said = append(t.said, fmt.Sprintf(format, args...)) }
+	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.said = append(t.said, msg) })
 	r, err := record.New(path, o)
 	if err != nil {
 		tb.Fatal(err)
@@ -73,21 +75,6 @@ func (t *tape) fill(c *livetest.Camera, frames int) {
 	}
 }
 
-func wantFiles(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
-	if !slices.Equal(got, names) {
-		t.Errorf("there are %q, want %q", got, names)
-	}
-}
-
 func TestRecorder(t *testing.T) {
 	const frames = 75
 	for _, ending := range []string{"mp4", "mov", "mkv", "MP4"} {
@@ -114,7 +101,7 @@ func TestRecorder(t *testing.T) {
 			}
 			r.Close()
 			r.Close()
-			wantFiles(t, dir, "out."+ending)
+			livetest.WantFiles(t, dir, "out."+ending)
 			if len(r.said) > 0 {
 				t.Errorf("said %q", r.said)
 			}
@@ -241,7 +228,7 @@ func TestRecorderRefusals(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	r := newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
 	if err := r.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
 		t.Errorf("without a frame: %v", err)
@@ -250,13 +237,13 @@ func TestRecorderRefusals(t *testing.T) {
 	if err := r.Finish(context.Background()); err == nil {
 		t.Error("finished after Close")
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	r = newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
 	r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 2)
 	if err := r.Finish(context.Background()); err != nil {
 		t.Error(err)
 	}
-	wantFiles(t, dir, "old.mp4")
+	livetest.WantFiles(t, dir, "old.mp4")
 	if n := len(livetest.ShownAt(t, old)); n != 2 {
 		t.Errorf("%d frames", n)
 	}
@@ -276,7 +263,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
-	wantFiles(t, dir, "out.mkv", "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.mkv", "out.recording.mp4")
 	if b, _ := os.ReadFile(path); string(b) != "another" {
 		t.Errorf("it holds %q", b)
 	}
@@ -294,7 +281,7 @@ func TestRecorderCancelled(t *testing.T) {
 	if err := r.Finish(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "which plays") {
 		t.Errorf("%v", err)
 	}
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 }
 
 // Close without Finish keeps the recording, and the next one leaves it alone.
@@ -310,7 +297,7 @@ func TestRecorderLeftovers(t *testing.T) {
 	}
 	running.Close()
 	r.Close()
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	if n := len(livetest.ShownAt(t, left)); n != 9 {
 		t.Errorf("%d frames", n)
 	}
@@ -326,7 +313,7 @@ func TestRecorderLeftovers(t *testing.T) {
 	if err := r.Finish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantFiles(t, dir, "out.mp4", "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.mp4", "out.recording.mp4")
 	if after, _ := os.ReadFile(left); !slices.Equal(before, after) {
 		t.Error("what was left is another file")
 	}
@@ -407,7 +394,7 @@ func TestRecorderKilled(t *testing.T) {
 		if err := r.Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		wantFiles(t, dir, "out."+ending, "out.recording.mp4")
+		livetest.WantFiles(t, dir, "out."+ending, "out.recording.mp4")
 	}
 }
 
@@ -424,7 +411,7 @@ func TestRecorderFileLimit(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "file too large") || !strings.Contains(string(out), "out.recording.mp4\", which plays") {
 		t.Fatalf("%v: %s", err, out)
 	}
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	at, _, _ := strings.Cut(strings.TrimPrefix(string(out), "failed at "), ":")
 	n, err := strconv.Atoi(at)
 	if err != nil {
@@ -461,7 +448,7 @@ func TestRecorderDiskFullAtEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
-	wantFiles(t, dir, "out.recording.mp4")
+	livetest.WantFiles(t, dir, "out.recording.mp4")
 	if got := len(livetest.ShownAt(t, filepath.Join(dir, "out.recording.mp4"))); got != n {
 		t.Errorf("%d frames of %d", got, n)
 	}

@@ -1,6 +1,7 @@
 package rtc
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/pion/rtp"
@@ -143,16 +144,10 @@ func (a *assembler) finish(all []unit) []unit {
 // isKey finds a slice of a picture that stands for itself.
 func isKey(annexB []byte) bool {
 	const idr = 5
-	zeros := 0
-	for i, b := range annexB {
-		switch {
-		case b == 0:
-			zeros++
-			continue
-		case b == 1 && zeros >= 2 && i+1 < len(annexB) && annexB[i+1]&31 == idr:
+	for unit := range bytes.SplitSeq(annexB, startCode[1:]) {
+		if len(unit) > 0 && unit[0]&31 == idr {
 			return true
 		}
-		zeros = 0
 	}
 	return false
 }

@@ -68,7 +68,7 @@ func (s *sender) film(ctx context.Context, cpu *kernels.CPU) {
 		return
 	}
 	defer p.Close()
-	var sets []byte
+	var coded stream
 	number := uint16(65500)
 	for n := 0; ctx.Err() == nil; n++ {
 		f, err := pool.NewFrame(ctx, pipeline.Format{Layout: pipeline.YUV420P, Width: 320, Height: 180, Matrix: pipeline.BT709})
@@ -84,14 +84,11 @@ func (s *sender) film(ctx context.Context, cpu *kernels.CPU) {
 			return
 		}
 		if packet.Config != nil {
-			if sets, err = parameterSets(packet.Config.Description); err != nil {
-				s.t.Error(err)
-				return
-			}
+			coded.configure(packet.Config)
 		}
 		var b []byte
 		if packet.Key {
-			b = append(b, sets...)
+			b = append(b, coded.sets...)
 		}
 		number = s.write(annexB(b, packet.Data), number, uint32(n*clockRate/60))
 		select {

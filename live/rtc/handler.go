@@ -20,9 +20,16 @@ func Paths() []string { return []string{"/whep", "/whep/", "/whip", "/whip/"} }
 // Handler answers /whep, /whip and the paths below them.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for kind, open := range map[string]func(context.Context, offer) (*session, string, error){"whep": s.view, "whip": s.film} {
-		mux.HandleFunc("/"+kind, func(w http.ResponseWriter, r *http.Request) { s.endpoint(w, r, kind, open) })
-		mux.HandleFunc("/"+kind+"/{id}", func(w http.ResponseWriter, r *http.Request) { s.resource(w, r, kind) })
+	for kind, open := range map[string]opener{"whep": s.view, "whip": s.film} {
+		at, of := "/"+kind, "/"+kind+"/{id}"
+		mux.HandleFunc("POST "+at, func(w http.ResponseWriter, r *http.Request) { s.endpoint(w, r, kind, open) })
+		mux.HandleFunc("DELETE "+of, func(w http.ResponseWriter, r *http.Request) {
+			if !s.remove(kind, r.PathValue("id")) {
+				site.Refuse(w, http.StatusNotFound, "there is no such session; it may have ended")
+			}
+		})
+		allow(mux, at, "OPTIONS, POST", "POST an offer here")
+		allow(mux, of, "DELETE, OPTIONS", "a session can only be ended, by DELETE: candidates do not trickle here")
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
@@ -32,18 +39,26 @@ func (s *Server) Handler() http.Handler {
 
 const offered = "application/sdp"
 
+// opener begins a session.
+type opener func(ctx context.Context, o offer) (x *session, answer string, err error)
+
+// allow answers OPTIONS, and refuses all methods of a path that have no handler.
+func allow(mux *http.ServeMux, path, methods, refusal string) {
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", methods)
+		if r.Method != http.MethodOptions {
+			site.Refuse(w, http.StatusMethodNotAllowed, refusal)
+			return
+		}
+		if strings.Contains(methods, http.MethodPost) {
+			w.Header().Set("Accept-Post", offered)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
 // endpoint is where sessions begin.
-func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, open func(context.Context, offer) (*session, string, error)) {
-	switch r.Method {
-	case http.MethodPost:
-	case http.MethodOptions:
-		options(w, "OPTIONS, POST")
-		return
-	default:
-		w.Header().Set("Allow", "OPTIONS, POST")
-		site.Refuse(w, http.StatusMethodNotAllowed, "POST an offer here")
-		return
-	}
+func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, open opener) {
 	x, answer, err := s.negotiate(r, open)
 	if err != nil {
 		var no refusal
@@ -62,7 +77,7 @@ func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, o
 	_, _ = io.WriteString(w, answer)
 }
 
-func (s *Server) negotiate(r *http.Request, open func(context.Context, offer) (*session, string, error)) (*session, string, error) {
+func (s *Server) negotiate(r *http.Request, open opener) (*session, string, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(kind, offered) {
 		return nil, "", refuse(http.StatusUnsupportedMediaType, "send an offer as Content-Type: "+offered)
 	}
@@ -78,31 +93,6 @@ func (s *Server) negotiate(r *http.Request, open func(context.Context, offer) (*
 		return nil, "", err
 	}
 	return open(r.Context(), o)
-}
-
-// resource is a session.
-func (s *Server) resource(w http.ResponseWriter, r *http.Request, kind string) {
-	switch r.Method {
-	case http.MethodDelete:
-		if !s.remove(kind, r.PathValue("id")) {
-			site.Refuse(w, http.StatusNotFound, "there is no such session; it may have ended")
-			return
-		}
-		w.WriteHeader(http.StatusOK)
-	case http.MethodOptions:
-		options(w, "DELETE, OPTIONS")
-	default:
-		w.Header().Set("Allow", "DELETE, OPTIONS")
-		site.Refuse(w, http.StatusMethodNotAllowed, "a session can only be ended, by DELETE: candidates do not trickle here")
-	}
-}
-
-func options(w http.ResponseWriter, allow string) {
-	w.Header().Set("Allow", allow)
-	if strings.Contains(allow, http.MethodPost) {
-		w.Header().Set("Accept-Post", offered)
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // view begins a player's session.

@@ -12,6 +12,7 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live/preview"
 )
 
@@ -50,42 +51,11 @@ func (v *viewer) newStream() *stream {
 }
 
 // configure takes the parameter sets to send in front of each key frame.
-func (s *stream) configure(c *preview.Config) (err error) {
-	s.sets, err = parameterSets(c.Description)
-	return err
-}
-
-// errDescription is an avcC that is not one.
-var errDescription = errors.New("rtc: the encoder's description is cut off")
-
-// parameterSets returns the SPS and PPS of an avcC (ISO 14496-15, 5.3.3.1) as Annex B.
-func parameterSets(avcc []byte) (sets []byte, err error) {
-	if len(avcc) < 6 {
-		return nil, errDescription
+func (s *stream) configure(c *preview.Config) {
+	s.sets = nil
+	for _, unit := range c.Sets {
+		s.sets = append(append(s.sets, startCode...), unit...)
 	}
-	sets, rest, err := setList(nil, avcc[5:], 31)
-	if err == nil {
-		sets, _, err = setList(sets, rest, 255)
-	}
-	return sets, err
-}
-
-// setList appends units: their number, in some bits of the first byte, then each with a length of
-// 2 bytes.
-func setList(sets, list []byte, mask byte) (all, rest []byte, err error) {
-	if len(list) == 0 {
-		return nil, nil, errDescription
-	}
-	n, rest := int(list[0]&mask), list[1:]
-	for range n {
-		if len(rest) < 2 || len(rest) < 2+int(binary.BigEndian.Uint16(rest)) {
-			return nil, nil, errDescription
-		}
-		size := int(binary.BigEndian.Uint16(rest))
-		sets = append(append(sets, startCode...), rest[2:2+size]...)
-		rest = rest[2+size:]
-	}
-	return sets, rest, nil
 }
 
 // annexB appends units that have 4 bytes of length in front.
@@ -166,12 +136,8 @@ const (
 func (p *pace) wait(ctx context.Context, size int, bits float64) error {
 	now := time.Now()
 	if ahead := p.free.Sub(now); ahead > burst/haste {
-		t := time.NewTimer(ahead - burst/haste)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wake.Sleep(ctx, ahead-burst/haste); err != nil {
+			return err
 		}
 	}
 	if p.free.Before(now) {

@@ -12,17 +12,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-func TestParameterSets(t *testing.T) {
-	avcc := []byte{1, 100, 0, 31, 0xff, 0xe1, 0, 3, 0x67, 1, 2, 1, 0, 2, 0x68, 9, 0xfd, 0xf8, 0xf8, 0}
-	want := []byte{0, 0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x68, 9}
-	if got, err := parameterSets(avcc); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%x, %v", got, err)
-	}
-	for n := range 16 {
-		if got, err := parameterSets(avcc[:n]); err == nil {
-			t.Errorf("%d bytes give %x", n, got)
-		}
-	}
+func TestAnnexB(t *testing.T) {
 	if got := annexB([]byte{7}, []byte{0, 0, 0, 2, 1, 2, 0, 0, 0, 1, 3, 0, 0, 0, 9, 1}); !bytes.Equal(got, []byte{7, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 3}) {
 		t.Errorf("%x", got)
 	}

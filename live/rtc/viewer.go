@@ -17,6 +17,7 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/preview"
 )
@@ -148,17 +149,10 @@ func (v *viewer) send(ctx context.Context, p *preview.Encoder, out *stream, pair
 	p.SetBitRate(int64(bits))
 	packet, err := p.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: live.Milliseconds(taken)}, key)
 	if err != nil { // cannot be encoded; the next one may have another format
-		select {
-		case <-time.After(time.Second):
-			return false, nil
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		}
+		return false, wake.Sleep(ctx, time.Second)
 	}
 	if packet.Config != nil {
-		if err := out.configure(packet.Config); err != nil {
-			return false, err
-		}
+		out.configure(packet.Config)
 	}
 	return packet.Key, out.picture(ctx, packet, taken, bits)
 }

@@ -104,51 +104,50 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 type keys struct {
 	token, once [sha256.Size]byte
 
-	mu      *sync.Mutex
-	used    *bool // once
-	cookies *[][sha256.Size]byte
+	mu      sync.Mutex
+	used    bool // once
+	cookies [][sha256.Size]byte
 }
 
 // mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
 const mostCookies = 64
 
-func newKeys(token, once string) keys {
-	used := once == ""
-	return keys{sha256.Sum256([]byte(token)), sha256.Sum256([]byte(once)), new(sync.Mutex), &used, new([][sha256.Size]byte)}
+func newKeys(token, once string) *keys {
+	return &keys{token: sha256.Sum256([]byte(token)), once: sha256.Sum256([]byte(once)), used: once == ""}
 }
 
 func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
 // isToken checks the token for programs, which may be used any number of times.
-func (k keys) isToken(given string) bool { return same(sha256.Sum256([]byte(given)), k.token) }
+func (k *keys) isToken(given string) bool { return same(sha256.Sum256([]byte(given)), k.token) }
 
 // login returns a cookie for a valid token. opened means that it is the token of the page opened
 // by the program itself.
-func (k keys) login(token string) (cookie string, opened, ok bool) {
+func (k *keys) login(token string) (cookie string, opened, ok bool) {
 	given := sha256.Sum256([]byte(token))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case same(given, k.token):
-	case !*k.used && same(given, k.once):
-		*k.used, opened = true, true
+	case !k.used && same(given, k.once):
+		k.used, opened = true, true
 	default:
 		return "", false, false
 	}
 	cookie = rand.Text()
-	*k.cookies = append(*k.cookies, sha256.Sum256([]byte(cookie)))
-	if n := len(*k.cookies); n > mostCookies {
-		*k.cookies = (*k.cookies)[n-mostCookies:]
+	k.cookies = append(k.cookies, sha256.Sum256([]byte(cookie)))
+	if n := len(k.cookies); n > mostCookies {
+		k.cookies = k.cookies[n-mostCookies:]
 	}
 	return cookie, opened, true
 }
 
-func (k keys) knows(cookie string) bool {
+func (k *keys) knows(cookie string) bool {
 	given := sha256.Sum256([]byte(cookie))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found := 0
-	for _, c := range *k.cookies {
+	for _, c := range k.cookies {
 		found |= subtle.ConstantTimeCompare(given[:], c[:])
 	}
 	return found == 1

@@ -109,21 +109,12 @@ func appendHeader(b []byte, kind, flags byte, id uint32, stamp, sent float64) []
 
 // stateMessage is how the session is.
 type stateMessage struct {
-	Type         string             `json:"type"`
-	Version      string             `json:"version"`
-	Input        string             `json:"input"`
-	Source       live.Kind          `json:"source"`
-	Status       live.Status        `json:"status"`
-	Message      string             `json:"message"`
-	Hint         string             `json:"hint"`
-	Width        int                `json:"width"`
-	Height       int                `json:"height"`
-	Turn         int                `json:"turn"`   // clockwise rotation in degrees
-	Aspect       float64            `json:"aspect"` // width of a pixel for its height, 0 unknown
-	FPS          float64            `json:"fps"`
+	Type    string    `json:"type"`
+	Version string    `json:"version"`
+	Input   string    `json:"input"`
+	Source  live.Kind `json:"source"`
+	live.State
 	Backend      string             `json:"backend"`
-	Frozen       bool               `json:"frozen"`
-	Filter       live.Filter        `json:"filter"`
 	Start        live.Filter        `json:"start"` // the initial filter, for the reset
 	Options      []live.Control     `json:"options"`
 	Automatic    map[string]float64 `json:"automatic"`
@@ -136,21 +127,9 @@ type stateMessage struct {
 
 // configMessage describes the pictures that follow.
 type configMessage struct {
-	Type        string `json:"type"`
-	Kind        string `json:"kind"`
-	Codec       string `json:"codec"`
-	Description []byte `json:"description,omitempty"` // base64 of the avcC
-	Width       int    `json:"width"`
-	Height      int    `json:"height"`
-	CodedWidth  int    `json:"coded_width"`
-	CodedHeight int    `json:"coded_height"`
-	FilteredY   int    `json:"filtered_y"`
-	StampY      int    `json:"stamp_y"`
-	Scale       int    `json:"scale"`
-}
-
-func configOf(kind string, c *preview.Config) configMessage {
-	return configMessage{"config", kind, c.Codec, c.Description, c.Width, c.Height, c.CodedWidth, c.CodedHeight, c.FilteredY, c.StampY, c.Scale}
+	Type string `json:"type"`
+	Kind string `json:"kind"`
+	*preview.Config
 }
 
 // statsMessage holds the figures; times in milliseconds, rates in bits a second.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live"
 )
 
@@ -102,12 +103,7 @@ const beat = 2 * time.Second
 
 // alive measures the line, and ends a viewer whose computer has gone to sleep.
 func (v *viewer) alive(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(beat):
-		}
+	for wake.Sleep(ctx, beat) == nil {
 		patient, cancel := context.WithTimeout(ctx, silent)
 		start := time.Now()
 		err := v.conn.Ping(patient)
@@ -119,6 +115,7 @@ func (v *viewer) alive(ctx context.Context) error {
 		v.flow.ping(time.Now(), time.Since(start))
 		v.mu.Unlock()
 	}
+	return nil
 }
 
 func (v *viewer) write(ctx context.Context, kind websocket.MessageType, b []byte) error {
@@ -151,9 +148,7 @@ func (v *viewer) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		select {
-		case <-time.After(30 * time.Millisecond):
-		case <-ctx.Done():
+		if wake.Sleep(ctx, 30*time.Millisecond) != nil {
 			return nil
 		}
 	}
@@ -161,10 +156,10 @@ func (v *viewer) tell(ctx context.Context) error {
 
 func (s *Server) stateMessage(st live.State) stateMessage {
 	m := stateMessage{
-		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, Status: st.Status, Message: st.Message, Hint: st.Hint,
-		Width: st.Width, Height: st.Height, FPS: st.FrameRate, Turn: st.Display.Turn, Aspect: st.Display.Aspect, Backend: s.o.Backend, Frozen: st.Frozen, Filter: st.Filter, Start: s.session.Start(),
-		Options: st.Filter.Controls(), Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(), MaxViewers: s.o.MaxViewers,
-		CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
+		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
+		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
+		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {
 		m.Recording = s.o.Recording()

@@ -22,21 +22,15 @@ func (v *viewer) receive(ctx context.Context) error {
 		}
 		if kind == websocket.MessageBinary {
 			err = v.cameraPicture(ctx, b)
+		} else if m, bad := parseMessage(b); bad != nil {
+			err = bad
 		} else {
-			err = v.text(ctx, b)
+			err = v.handle(ctx, m)
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-func (v *viewer) text(ctx context.Context, b []byte) error {
-	m, err := parseMessage(b)
-	if err != nil {
-		return err
-	}
-	return v.handle(ctx, m)
 }
 
 func (v *viewer) handle(ctx context.Context, m message) error {
@@ -232,16 +226,14 @@ func (s *sender) picture(ctx context.Context, pair *live.Pair) error {
 
 // cannot reports a picture that cannot be encoded to the page, and continues with the next.
 func (s *sender) cannot(ctx context.Context, err error) error {
-	select {
-	case <-time.After(time.Second): // not for each of them
-	case <-ctx.Done():
+	if wake.Sleep(ctx, time.Second) != nil { // not for each of them
 		return nil
 	}
 	return s.say(ctx, refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
 }
 
 func (s *sender) configure(ctx context.Context, c *preview.Config) error {
-	if err := s.say(ctx, configOf(s.kind, c)); err != nil || s.kind != "mp4" {
+	if err := s.say(ctx, configMessage{"config", s.kind, c}); err != nil || s.kind != "mp4" {
 		return err
 	}
 	return s.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))

@@ -38,7 +38,6 @@ type Options struct {
 	Command   func(live.Filter) string // the command that filters a file alike
 	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
 	Remote    *live.Remote             // the browser camera, nil for other inputs
-	Warn      func(format string, args ...any)
 }
 
 // Recording is how a recording does.
@@ -53,7 +52,7 @@ type Recording struct {
 type Server struct {
 	session *live.Session
 	o       Options
-	keys    keys
+	keys    *keys
 	ctx     context.Context
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
