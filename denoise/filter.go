@@ -11,8 +11,7 @@ import (
 // Options are what a user chooses.
 type Options struct {
 	Settings
-	Sigma float64           // of the noise, in 8-bit levels; 0: measured
-	Seen  func(noise.Model) // receives the noise of each frame; may be nil
+	Sigma float64 // of the noise, in 8-bit levels; 0: measured
 }
 
 // Filter denoises a stream of frames. It holds back as many as a result depends on after its own.
@@ -21,6 +20,7 @@ type Filter struct {
 	engine Engine
 	pool   *pipeline.Pool
 	opts   Options
+	seen   func(noise.Model) // may be nil
 
 	format     pipeline.Format // of the window's frames
 	interlaced bool
@@ -48,6 +48,9 @@ var _ pipeline.Discarder = (*Filter)(nil)
 func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 	return &Filter{engine: e, pool: pool, opts: o}
 }
+
+// OnNoise has the noise of each frame reported, before it is taken out.
+func (f *Filter) OnNoise(seen func(noise.Model)) { f.seen = seen }
 
 // measured is how many frames each way the measurement reads.
 const measured = 3
@@ -197,8 +200,8 @@ func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
 	if f.opts.Sigma > 0 {
 		model = noise.Flat(f.opts.Sigma)
 	}
-	if f.opts.Seen != nil {
-		f.opts.Seen(model)
+	if f.seen != nil {
+		f.seen(model)
 	}
 	if scaled := model.Scale(f.opts.Strength); scaled.Clean() {
 		r.out.CopySamples(e.frame)
@@ -271,6 +274,7 @@ func (f *Filter) Discard() {
 		e.release()
 	}
 	f.window, f.next, f.put, f.meter = nil, 0, 0, nil
+	f.engine.Close()
 }
 
 func (e *entry) release() {

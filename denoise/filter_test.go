@@ -168,8 +168,8 @@ func TestFilterCleanAndCausal(t *testing.T) {
 	o := options(Fast)
 	o.Ahead, o.Sigma = 0, 0.5
 	seen := 0
-	o.Seen = func(m noise.Model) { seen++ }
 	f := newFilm(t, o)
+	f.filter.OnNoise(func(noise.Model) { seen++ })
 	for n := range 3 {
 		in := f.frame(n, small)
 		want := in.Row(1, 3)

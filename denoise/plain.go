@@ -31,3 +31,6 @@ func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 
 // Depth returns 0.
 func (Plain) Depth() int { return 0 }
+
+// Close does nothing.
+func (Plain) Close() {}

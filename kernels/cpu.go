@@ -59,6 +59,8 @@ type CPU struct {
 
 var _ Backend = (*CPU)(nil)
 
+type isaID = C.int
+
 // work is one worker's share of a task.
 type work struct {
 	do   func(isa C.int, scratch unsafe.Pointer)

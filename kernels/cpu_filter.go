@@ -3,6 +3,7 @@ package kernels
 import (
 	"context"
 
+	"vidfilter/denoise"
 	"vidfilter/pipeline"
 )
 
@@ -17,11 +18,18 @@ type runner interface {
 	run(ctx context.Context, out, in *pipeline.Frame) error
 }
 
-// Filter returns a filter that holds no frame between calls. Once the context ends, Process fails
+// Filter returns a filter. All but the denoiser hold no frame between calls. Once the context ends, Process fails
 // with its cause at the next tile or strip.
 func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
+	}
+	if p.Filter == Denoise {
+		d, err := newDenoiser(c)
+		if err != nil {
+			return nil, err
+		}
+		return denoise.NewFilter(d, pool, p.DenoiseOptions(denoise.Fast)), nil
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }

@@ -92,14 +92,20 @@ func TestOptionValues(t *testing.T) {
 				t.Errorf("%s of %s has no default: %+v", o.Name, p.Filter, p)
 			}
 			var value any = d.Max
-			if o.Kind == Name {
+			switch o.Kind {
+			case Name:
 				value = o.Names[int(d.Max)]
+			case Switch:
+				value = true
 			}
 			q := p
 			if err := o.Set(&q, value); err != nil || fmt.Sprint(o.Value(q)) != fmt.Sprint(value) || q.Validate() != nil {
 				t.Errorf("%s %v: %+v, %v", o.Name, value, q, err)
 			}
-			for _, bad := range []any{-1.0, 1e300, "no", nil, true} {
+			for _, bad := range []any{-1.0, 1e300, "no", "", nil, true} {
+				if bad == true && o.Kind == Switch {
+					continue
+				}
 				if q := p; o.Set(&q, bad) == nil || q != p {
 					t.Errorf("%s %v is accepted, or changes something", o.Name, bad)
 				}

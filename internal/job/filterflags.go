@@ -2,7 +2,7 @@ package job
 
 import (
 	"fmt"
-	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,12 +21,15 @@ func (o *Options) filterFlags(t cli.Table) {
 func (o *Options) PictureFlags(t cli.Table) {
 	for _, opt := range kernels.Options() {
 		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
-		t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
+		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
+		if opt.Kind == kernels.Switch {
+			f.NoOptDefVal = "true"
+		}
 	}
 	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
 }
 
-var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME"}
+var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
 
 // withFilterOption returns the parameters with one option set.
 func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params, error) {
@@ -37,11 +40,14 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 		}
 		return p, nil
 	}
-	x, err := cli.Number(s)
-	if err != nil {
-		x = math.NaN() // Set's error names the valid values
+	var value any = s // Set's error names the valid values
+	if on, err := strconv.ParseBool(s); err == nil && opt.Kind == kernels.Switch {
+		value = on
+	} else if x, err := cli.Number(s); err == nil {
+		value = x
 	}
-	switch err = opt.Set(&p, x); {
+	err := opt.Set(&p, value)
+	switch {
 	case err == nil:
 	case opt.Short == "r" && frameRate.MatchString(s):
 		err = cli.Usagef("in vidfilter -r is the radius; the frame rate is always the input's", "%v", err)
