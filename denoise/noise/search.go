@@ -203,7 +203,7 @@ func (s *search) whole(x, y int, p vector) vector {
 	return v
 }
 
-// smooth writes the square of so many samples at x, y, smoothed by (1, 2, 1)/4 both ways, in 8 bits.
+// smooth writes the square of so many samples at x, y in 8 bits, smoothed by (1, 2, 1)/4 both ways.
 func smooth(out []byte, side int, p plane.Plane, x, y int) {
 	const most = window + 2*margin
 	var edge [most + 2]uint16
