@@ -38,7 +38,7 @@ func round(v float64, most int) uint16 {
 	return uint16(min(max(math.Floor(v+0.5), 0), float64(most)))
 }
 
-// octaves is a texture of smooth random values about 0, finer and weaker from octave to octave.
+// texture is a sum of smooth random values about 0, finer and weaker from octave to octave.
 func texture(x, y, coarsest float64, n int) float64 {
 	sum, amp := 0.0, 1.0
 	for i := range n {
@@ -54,7 +54,8 @@ func lattice(x, y float64, seed uint64) float64 {
 	fx, fy := math.Floor(x), math.Floor(y)
 	s, t := smoothStep(x-fx), smoothStep(y-fy)
 	at := func(i, j float64) float64 {
-		h := uint64(int64(fx+i))*0x9e3779b97f4a7c15 ^ uint64(int64(fy+j))*0xc2b2ae3d27d4eb4f ^ seed<<32
+		h := uint64(int64(fx+i))*0x9e3779b97f4a7c15 ^ seed<<32
+		h ^= uint64(int64(fy+j)) * 0xc2b2ae3d27d4eb4f
 		h ^= h >> 29
 		h *= 0xbf58476d1ce4e5b9
 		h ^= h >> 32
@@ -97,8 +98,11 @@ func detailed(dx, dy float64) painter {
 	}
 }
 
+// strength gives the sigma of noise in a plane, for a sample of a given value.
+type strength func(c int, v float64) float64
+
 // noisy returns a copy of a clip with noise of a sigma that depends on plane and sample.
-func noisy(clip []plane.Picture, seed uint64, sigma func(c int, v float64) float64) []plane.Picture {
+func noisy(clip []plane.Picture, seed uint64, sigma strength) []plane.Picture {
 	out := make([]plane.Picture, len(clip))
 	for t, pic := range clip {
 		r := rand.New(rand.NewPCG(seed, uint64(t)))
@@ -116,7 +120,7 @@ func noisy(clip []plane.Picture, seed uint64, sigma func(c int, v float64) float
 	return out
 }
 
-func white(sigma float64) func(int, float64) float64 {
+func white(sigma float64) strength {
 	return func(int, float64) float64 { return sigma }
 }
 

@@ -11,8 +11,8 @@ const (
 	plainest    = 3.5 // sigma from which it is
 )
 
-// curve returns the factor of the variance by brightness: a straight line, which is what photons
-// and a constant noise of the electronics make together, through the variance in bins of brightness.
+// curve returns the factor of the variance by brightness: a straight line through the variance in
+// bins of brightness. Photons and the electronics, whose noise is constant, make one together.
 func (p *Pair) curve(sigma float64) (curve [256]float32) {
 	line := p.line()
 	trust := ramp(sigma, faintest, plainest) * p.trust(line)

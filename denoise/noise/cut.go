@@ -12,8 +12,7 @@ const (
 // isCut says whether the frames of a search show different scenes.
 func (p *Pair) isCut(s *search) bool {
 	coarsest := len(s.cur.levels) - 1
-	m := matcher{s.cur.levels[coarsest], s.ref.levels[coarsest]}
-	difference, variation := m.compare(s.coarse)
+	difference, variation := s.matcher(coarsest).compare(s.coarse)
 	sigma := math.Sqrt(max(p.planes[0].within.low(modeWithin), 0))
 	// Noise of sigma differs by 1.13 sigma on average; each halving of the picture halves it.
 	noise := 1.13 * sigma / float64(int(2)<<coarsest)

@@ -1,2 +1,37 @@
-// Package noise measures the noise of a video.
+// Package noise measures the noise of a video: how strong it is, how that depends on frequency and
+// on brightness, in each frame, with no parameter to set.
+//
+// # How
+//
+// A block of 8x8 samples differs from its match in the frame before by the noise of both, and by
+// whatever moved or was not matched. Over many blocks the energies of these differences have a
+// lowest cluster: blocks in which there is nothing but noise. Its mean is the level of the noise.
+// The energies within the frames, without their low frequencies, bound it from above and replace it
+// where frames are copies. From the blocks of the cluster come the spectrum and, by brightness, the
+// curve. (See histogram.low, statistics.noise and Pair.curve.)
+//
+// Texture that was matched badly looks like noise of low frequency. Where the spectrum is level
+// towards the highest frequencies, the noise is white, and its level there is taken for all.
+//
+// A codec takes noise out of most blocks, so that the lowest cluster says nothing. The quantiser
+// step, if the decoder tells it, and the middle of the energies say what to add. (See coded.go.)
+//
+// The model of a frame comes from the pairs of frames in a window about it: a [Pair] is a fixed
+// number of histograms and sums, which add up. It depends on these frames alone, in a fixed order,
+// so the parts of a video may be measured apart. Pairs across a cut and frames shown twice do not
+// count. What must choose does so gradually: the strength of the filter must not jump.
+//
+// # Units
+//
+// Levels are those of 8 bits, for samples of any depth: sigma 1 in 10 bits is noise of 4 levels
+// there. Spectra hold the variance of the coefficients of an orthonormal DCT of 8x8. The quantiser
+// step is that of such a coefficient, in 8-bit levels: 2^((QP-4)/6) in H.264 and HEVC, twice the
+// quantiser scale's code in MPEG-2.
+//
+// # Limits
+//
+// White noise of sigma 3 to 30 is measured within 10 % unless texture that moves in an irregular
+// way, such as grass or water, fills the picture: it reads up to a fourth too much at sigma 3, and
+// right from sigma 10 on. Coarse grain reads up to 15 % too little, for a match hides a part of it.
+// Pictures below 32x32 are not measured, and count as clean.
 package noise

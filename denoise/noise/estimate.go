@@ -23,9 +23,9 @@ const (
 )
 
 // Estimate returns the model of a frame from the pairs of the frames about it: pairs[at] is that of
-// the frame and the one before it, and the others follow each other. Pairs of other scenes, beyond a
-// cut, do not count. The quantiser step is that of the codec the frames have come through, in 8-bit
-// levels, as the root of the mean square over the frames; 0 if it is not known.
+// the frame and the one before it, and the others follow each other. Pairs beyond a cut, of other
+// scenes, do not count. The quantiser step is that of the codec that the frames have come through,
+// in 8-bit levels, as the root of the mean square over the frames; 0 if it is not known.
 func Estimate(pairs []*Pair, at int, step float64) Model {
 	sum := add(sameScene(pairs, at))
 	if sum.best() == nil {
@@ -100,7 +100,7 @@ func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
 	between, shape := s.mismatch()
 	within := s.within.low(modeWithin)
 	if between < 0 && within < 0 {
-		return 0, spectrum
+		between, within = 0, 0 // nothing but copies of flat areas, or no areas at all
 	}
 	inSpace := s.inSpace()
 	if between < 0 {
@@ -169,8 +169,8 @@ func (s *spectra) shapeWithin(limit float64) shape {
 }
 
 // floor returns the level of the highest frequencies, and how far the spectrum is level there, from
-// 0 to 1. Grain that is correlated falls off towards them, all the way. Where it does not, the noise
-// is white, and what exceeds it at lower frequencies is texture that was not matched.
+// 0 to 1. Grain that is correlated falls off towards them, all the way. Where there is no fall, the
+// noise is white, and what exceeds it at lower frequencies is texture that was not matched.
 func (s *shape) floor() (level, white float64) {
 	lower, upper := s.band(8, 9), s.band(12, 14)
 	if upper <= 0 {

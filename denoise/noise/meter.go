@@ -17,8 +17,8 @@ type Meter struct {
 	steps []float64 // likewise
 }
 
-// NewMeter returns a meter whose models come from so many frames before and after their own: 3 and 3
-// for a file, 3 or more and 0 for a live picture.
+// NewMeter returns a meter whose models come from so many frames before and after their own: 3 and
+// 3 for a file, 3 or more and 0 for a live picture.
 func NewMeter(before, after int) *Meter { return &Meter{before: before, after: after} }
 
 // Put adds the next frame. Its picture must not change until the next call. The step is that of the

@@ -2,7 +2,7 @@ package noise
 
 // Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
 type Model struct {
-	// Sigma is the standard deviation in Y, U and V, of which the spectrum and the curve are the details.
+	// Sigma is the standard deviation in Y, U and V. The spectrum and the curve are its details.
 	Sigma [3]float64
 
 	// Spectrum is the variance of each coefficient of an orthonormal 8x8 DCT, at [v*8+u] for the

@@ -172,6 +172,9 @@ func TestOtherLayouts(t *testing.T) {
 		if m.Sigma[1] != 0 || m.Sigma[2] != 0 {
 			t.Errorf("frame %d of a gray clip has chroma noise %v", n, m.Sigma)
 		}
+		if m.Spectrum[1][5] <= 0 {
+			t.Error("the filter would divide by zero")
+		}
 	}
 	for _, m := range models(full) {
 		near(t, "4:4:4", m.Sigma[1], 6, 0.1)

@@ -135,7 +135,7 @@ func (b *blocks) load(x, y int) bool {
 	scale := 1 / float32(unit)
 	clipped, black := 0, 0
 	for j := range 8 {
-		row, out := b.cur.Row(y + j)[x:][:8], b.block[8*j:][:8]
+		row, out := (*[8]uint16)(b.cur.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
 		for i, s := range row {
 			out[i] = float32(s) * scale
 			if s <= unit || s >= 254*unit {
@@ -158,8 +158,8 @@ func (b *blocks) load(x, y int) bool {
 // subtract makes the difference, scaled so that its variance is that of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
 	for j := range 8 {
-		row, in := b.ref.Row(y + j)[x:][:8], b.block[8*j:][:8]
-		out := b.diff[8*j:][:8]
+		row, in := (*[8]uint16)(b.ref.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
+		out := (*[8]float32)(b.diff[8*j:])
 		for i, s := range row {
 			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
 		}
@@ -171,16 +171,20 @@ func (p *Pair) add(c int, b *blocks) {
 	s := &p.planes[c]
 	b.block.dct()
 	brightness := b.block[0] / 8
-	within := b.block.square().highest()
-	if s.within.add(within, &b.block) || b.ref == nil {
-		s.blocks++
-	}
+	within := b.block.highest(b.block.square())
 	if b.ref == nil {
+		s.blocks++
+		s.within.add(within, &b.block)
 		return
 	}
 	b.diff.dct()
-	between := b.diff.square().withoutMean()
-	if !s.between.add(between, &b.diff) && within >= least {
+	between := b.diff.square() / 63
+	if within >= least {
+		s.blocks++
+	}
+	if s.between.add(between, &b.diff) {
+		s.within.histogram.add(within) // its spectrum counts for copies only
+	} else if s.within.add(within, &b.block) {
 		s.copies++
 	}
 	if c == 0 {
@@ -188,7 +192,7 @@ func (p *Pair) add(c int, b *blocks) {
 	}
 }
 
-// add adds a block with its energy, unless there is none, and reports that.
+// add adds a block with its energy, and reports whether it has any.
 func (s *spectra) add(energy float32, squares *block) bool {
 	bin := s.histogram.add(energy)
 	if bin < 0 {
@@ -201,25 +205,24 @@ func (s *spectra) add(energy float32, squares *block) bool {
 	return true
 }
 
-func (b *block) square() *block {
-	for k, v := range b {
-		b[k] = v * v
+// square squares the coefficients and returns the sum of all but the block's mean, which brightness
+// moves.
+func (b *block) square() float32 {
+	mean := b[0]
+	b[0] = 0
+	var s0, s1, s2, s3 float32 // not one sum, for each addition waits for the one before
+	for i := 0; i < 64; i += 4 {
+		c := (*[4]float32)(b[i:])
+		c[0], c[1], c[2], c[3] = c[0]*c[0], c[1]*c[1], c[2]*c[2], c[3]*c[3]
+		s0, s1, s2, s3 = s0+c[0], s1+c[1], s2+c[2], s3+c[3]
 	}
-	return b
+	b[0] = mean * mean
+	return s0 + s1 + (s2 + s3)
 }
 
-// withoutMean returns the mean of all squares but that of the block's mean, which brightness moves.
-func (b *block) withoutMean() float32 {
-	sum := float32(0)
-	for _, v := range b[1:] {
-		sum += v
-	}
-	return sum / 63
-}
-
-// highest returns the mean of the squares of the higher frequencies, where texture is weakest.
-func (b *block) highest() float32 {
-	sum := b.withoutMean() * 63
+// highest returns the mean of the squares of the higher frequencies, where texture is weakest,
+// given the sum of all but the first.
+func (b *block) highest(sum float32) float32 {
 	for _, k := range [5]int{1, 2, 8, 9, 16} {
 		sum -= b[k]
 	}

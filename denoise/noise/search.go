@@ -119,15 +119,19 @@ func (m matcher) finer(coarse field) field {
 func (m matcher) cell(x, y int, coarse field) vector {
 	px, py := x/2, y/2
 	sx, sy := x%2*2-1, y%2*2-1
-	p := coarse.at(px, py).twice()
-	t := m.trial(x*cell-cell/2, y*cell-cell/2)
-	t.try(p, 0)
-	for _, v := range [4]vector{
-		{},
+	return m.near(x, y, coarse.at(px, py).twice(),
+		vector{},
 		coarse.at(px+sx, py).twice(),
 		coarse.at(px, py+sy).twice(),
 		coarse.at(px+sx, py+sy).twice(),
-	} {
+	)
+}
+
+// near searches a cell about the best of a predicted vector and others.
+func (m matcher) near(x, y int, p vector, others ...vector) vector {
+	t := m.trial(x*cell-cell/2, y*cell-cell/2)
+	t.try(p, 0)
+	for _, v := range others {
 		if v != p {
 			t.try(v, penalty)
 		}
@@ -140,28 +144,36 @@ func (m matcher) cell(x, y int, coarse field) vector {
 type search struct {
 	cur, ref *Frame
 	coarse   field // of the coarsest level
-	above    field // of the level over the half, or of the half if that is the coarsest
-	half     matcher
+	finest   field // of the finest level that has been searched in each cell
+	level    int   // its number
 }
 
 func newSearch(ref, cur *Frame) search {
-	s := search{cur: cur, ref: ref, half: matcher{cur.levels[0], ref.levels[0]}}
-	last := len(cur.levels) - 1
-	s.coarse = matcher{cur.levels[last], ref.levels[last]}.coarsest()
-	s.above = s.coarse
-	for i := last - 1; i > 0; i-- {
-		s.above = matcher{cur.levels[i], ref.levels[i]}.finer(s.above)
+	s := search{cur: cur, ref: ref, level: len(cur.levels) - 1}
+	s.coarse = s.matcher(s.level).coarsest()
+	s.finest = s.coarse
+	for s.level > 0 && 4*len(s.finest.v) <= maxAreas {
+		s.level--
+		s.finest = s.matcher(s.level).finer(s.finest)
 	}
 	return s
 }
 
-// area returns the vector of an area of 16x16 luma samples, from the frame to the one before.
+func (s *search) matcher(level int) matcher {
+	return matcher{s.cur.levels[level], s.ref.levels[level]}
+}
+
+// area returns the vector of an area of 16x16 luma samples, from the frame to the one before. The
+// area is one cell of the half.
 func (s *search) area(a area) vector {
-	var v vector
-	if len(s.cur.levels) == 1 {
-		v = s.above.at(a.x, a.y)
-	} else {
-		v = s.half.cell(a.x, a.y, s.above)
+	v := s.finest.at(a.x>>s.level, a.y>>s.level)
+	for l := s.level - 1; l >= 0; l-- {
+		m, x, y := s.matcher(l), a.x>>l, a.y>>l
+		if l == s.level-1 {
+			v = m.cell(x, y, s.finest)
+		} else {
+			v = m.near(x, y, v.twice(), vector{})
+		}
 	}
 	return s.whole(a.x*window, a.y*window, v.twice())
 }
@@ -191,7 +203,7 @@ func (s *search) whole(x, y int, p vector) vector {
 	return v
 }
 
-// smooth writes the square of so many samples at x, y, smoothed by (1, 2, 1)/4 both ways, in 8 bits.
+// smooth writes the square of so many samples at x, y in 8 bits, smoothed by (1, 2, 1)/4 both ways.
 func smooth(out []byte, side int, p plane.Plane, x, y int) {
 	const most = window + 2*margin
 	var edge [most + 2]uint16
@@ -205,9 +217,10 @@ func smooth(out []byte, side int, p plane.Plane, x, y int) {
 		} else {
 			row = replicate(edge[:side+2], row, x-1)
 		}
+		left, middle, right := row[:side], row[1:][:side], row[2:][:side]
 		across := rows[j%3][:side]
 		for i := range across {
-			across[i] = uint32(row[i]) + 2*uint32(row[i+1]) + uint32(row[i+2])
+			across[i] = uint32(left[i]) + 2*uint32(middle[i]) + uint32(right[i])
 		}
 		if j < 2 {
 			continue
