@@ -430,10 +430,10 @@ func (o Option) Usage() string {
 	}
 	text := strings.ToLower(o.Title)
 	if o.Kind == Switch {
-		return fmt.Sprintf("%s, for the %s filter", o.Help, o.Filters()[0])
+		return o.Help
 	}
 	if f := o.Filters()[0]; f != 0 {
-		text += fmt.Sprintf(" of the %s filter", f)
+		text += fmt.Sprintf(" of %s", f)
 	}
 	if o.Unit != "" {
 		text += ", " + o.Unit

@@ -60,6 +60,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 // CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
 // The environment may hold those of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
+	o.inferFilter(fs)
 	fs.Visit(func(f *pflag.Flag) {
 		opt, some := kernels.OptionNamed(f.Name)
 		if _, ok := opt.In(o.Params.Filter); !some || ok || cli.FromEnvironment(f) || err != nil {
@@ -67,10 +68,7 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 		}
 		of := opt.Filters()[0]
 		hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(filterFlags(o.Params.Filter), ", "))
-		switch {
-		case of == kernels.Recursive && o.System == nil:
-			hint = "add --filter recursive"
-		case of == kernels.Recursive:
+		if of == kernels.Recursive && o.System != nil {
 			hint = "leave it out, or choose another system: " + SystemList
 		}
 		err = cli.Usagef(hint, "%s is an option of the %s filter, and this is the %s one", cli.FlagName(f), of, o.Params.Filter)
@@ -83,6 +81,37 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
 	return nil
+}
+
+// inferFilter chooses the filter that has all options given, unless the filter itself is given.
+// Arguments come before the environment.
+func (o *Options) inferFilter(fs *pflag.FlagSet) {
+	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
+		return
+	}
+	for _, environment := range []bool{false, true} {
+		given := 0
+		fits := map[kernels.Filter]int{}
+		fs.Visit(func(f *pflag.Flag) {
+			opt, some := kernels.OptionNamed(f.Name)
+			if !some || cli.FromEnvironment(f) != environment {
+				return
+			}
+			given++
+			for _, filter := range opt.Filters() {
+				fits[filter]++
+			}
+		})
+		if given == 0 {
+			continue
+		}
+		for i := range kernels.FilterNames() {
+			if filter := kernels.Filter(i); fits[o.Params.Filter] < given && fits[filter] == given {
+				o.Params.Filter = filter
+			}
+		}
+		return
+	}
 }
 
 // filterFlags lists the options that a filter shares with some others, or has alone.

@@ -63,6 +63,13 @@ var goodFlags = []struct {
 	{"format", "ts", func(o *Options) any { return o.Format }, "mpegts"},
 	{"filter", "recursive", func(o *Options) any { return o.Params }, kernels.Params{Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2}},
 	{"iterations", "3", func(o *Options) any { return o.Params.Iterations }, 3},
+	{"filter", "denoise", func(o *Options) any { return o.Params.Strength }, 1.0},
+	{"strength", "1.5", func(o *Options) any { return o.Params }, kernels.Params{Filter: kernels.Denoise, Radius: 3, Strength: 1.5}},
+	{"quality", "best", func(o *Options) any { return o.Params.Quality }, kernels.Best},
+	{"grain", "0.3", func(o *Options) any { return o.Params.Grain }, 0.3},
+	{"luma-only", "true", func(o *Options) any { return o.Params.LumaOnly }, true},
+	{"noise", "7.5", func(o *Options) any { return o.Params.Noise }, 7.5},
+	{"noise", "auto", func(o *Options) any { return o.Params.Filter }, kernels.Denoise},
 	{"radius", "0", func(o *Options) any { return o.Params.Radius }, 0},
 	{"radius", "15", func(o *Options) any { return o.Params.SigmaS }, 8.0},
 	{"sigma-s", "1.5", func(o *Options) any { return o.Params.SigmaS }, 1.5},
@@ -123,9 +130,6 @@ func TestEveryFlag(t *testing.T) {
 		}
 		if test.flag != "output" {
 			rest = append(rest, "-o", "out.mp4")
-		}
-		if test.flag == "iterations" {
-			rest = append(rest, "--filter", "recursive")
 		}
 		args = append(rest, "--"+test.flag+"="+test.value)
 		env := []string{cli.EnvName(test.flag) + "=" + test.value}
@@ -188,6 +192,11 @@ var badValues = map[string][]string{
 	"radius":           {"16", "-1", "1.5", "x", "24", "25", "30", "50", "60", "23.976", "29.97", "30000/1001", "ntsc", " 1", "0x1", "99999999999999999999"},
 	"sigma-s":          {"0", "-1", "nan", "inf", "x", "1_0", "0x1p3"},
 	"sigma-r":          {"0", "-2", "NaN", "+Inf", "1e999"},
+	"strength":         {"0", "0.4", "2.1", "x", "auto"},
+	"quality":          {"Best", "better"},
+	"grain":            {"-0.1", "1.1", "x"},
+	"luma-only":        {"maybe", "2"},
+	"noise":            {"-1", "101", "Auto", "x"},
 	"filter":           {"recusive", "Recursive", "gaussian"},
 	"iterations":       {"0", "4", "-1", "1.5", "x"},
 	"range":            {"gausian", "Gaussian"},
@@ -298,7 +307,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --filter recursive --border skip", []string{"--border", "--iterations"}},
 		{"-i a -o b.mp4 --range gaussian --filter=recursive", []string{"--range"}},
 		{"-i a -o b.mp4 --distance=lab --filter=recursive", []string{"--distance"}},
-		{"-i a -o b.mp4 --iterations 2", []string{"--iterations is an option of the recursive filter", "add --filter recursive"}},
+		{"-i a -o b.mp4 --filter bilateral --iterations 2", []string{"--iterations is an option of the recursive filter", "the bilateral filter has --radius"}},
+		{"-i a -o b.mp4 -r 2 --strength 2", []string{"--strength is an option of the denoise filter", "the bilateral filter has --radius"}},
 		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
 		{"-i a -o b.mp4 --sigma-r 1e308", []string{`--sigma-r "1e308"`, "at most 1e+09"}},
 		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
