@@ -4,6 +4,8 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
+#include <libavutil/video_enc_params.h>
+#include <math.h>
 #include <limits.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -123,7 +125,7 @@ void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
 	// Film grain that the stream only describes is not synthesized, since the filter would remove
 	// it.
-	c->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN;
+	c->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN | AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS;
 }
 
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)
@@ -216,4 +218,36 @@ const char *vf_differ(const AVStream *source, const AVStream *copy)
 	if (!same_side_data(a, b) || !same_side_data(b, a))
 		return "description (HDR, rotation, 3D)";
 	return NULL;
+}
+
+// The step of the transform's coefficients, of an orthonormal transform, for a quantiser parameter.
+static double step_of(enum AVVideoEncParamsType type, int qp)
+{
+	switch (type) {
+	case AV_VIDEO_ENC_PARAMS_H264:
+		return exp2((qp - 4) / 6.0);
+	case AV_VIDEO_ENC_PARAMS_MPEG2: // and all relatives of MPEG
+		return qp;
+	default:
+		return 0;
+	}
+}
+
+float vf_quantiser(AVFrame *f)
+{
+	const AVFrameSideData *data = av_frame_get_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
+	if (!data)
+		return 0;
+	AVVideoEncParams *p = (AVVideoEncParams *)data->data;
+	double step = step_of(p->type, p->qp), sum = step * step;
+	if (p->nb_blocks) {
+		sum = 0;
+		for (unsigned i = 0; i < p->nb_blocks; i++) {
+			step = step_of(p->type, p->qp + av_video_enc_params_block(p, i)->delta_qp);
+			sum += step * step;
+		}
+		sum /= p->nb_blocks;
+	}
+	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
+	return (float)sqrt(sum);
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -24,7 +25,7 @@ type coder struct {
 	n   int64
 }
 
-func newCoder(t testing.TB, name string, w, h int) *coder {
+func newCoder(t testing.TB, name string, w, h int, params ...string) *coder {
 	t.Helper()
 	codec := astiav.FindEncoderByName(name)
 	c := &coder{t: t, enc: astiav.AllocCodecContext(codec)}
@@ -39,7 +40,7 @@ func newCoder(t testing.TB, name string, w, h int) *coder {
 	if name == "libx264" {
 		_ = options.Set("preset", "ultrafast", 0)
 		_ = options.Set("tune", "zerolatency", 0)
-		_ = options.Set("x264-params", "keyint=infinite:slices=2", 0)
+		_ = options.Set("x264-params", strings.Join(append(params, "keyint=infinite:slices=2"), ":"), 0)
 	} else {
 		c.enc.SetColorRange(astiav.ColorRangeJpeg)
 		c.enc.SetPixelFormat(astiav.PixelFormatYuvj420P)
@@ -148,6 +149,25 @@ func TestStreamOfH264(t *testing.T) {
 	}
 	s.Close()
 	wantDamaged(t, s, c.picture(true), false)
+}
+
+// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, nothing where it is not known.
+func TestQuantiser(t *testing.T) {
+	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
+	c := newCoder(t, "libx264", 96, 64, "qp=28", "ipratio=1", "aq-mode=0", "mbtree=0")
+	for i := range int64(3) {
+		f := wantFrame(t, s, c.picture(i == 0), 1000*i, 96, 64)
+		if f.Quantiser < 15 || f.Quantiser > 17 {
+			t.Errorf("picture %d: a step of %.1f, QP 28 has 16", i, f.Quantiser)
+		}
+		f.Release()
+	}
+	j, _ := openStream(t, "jpeg", decode.StreamOptions{Threads: 1})
+	f := wantFrame(t, j, newCoder(t, "mjpeg", 96, 64).picture(true), 0, 96, 64)
+	if f.Quantiser != 0 {
+		t.Errorf("a step of %.1f in JPEG", f.Quantiser)
+	}
+	f.Release()
 }
 
 func TestStreamNeedsKeyFrame(t *testing.T) {

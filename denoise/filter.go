@@ -52,12 +52,26 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 // OnNoise has the noise of each frame reported, before it is taken out.
 func (f *Filter) OnNoise(seen func(noise.Model)) { f.seen = seen }
 
+// Retune changes the settings of a causal filter for the frames to come.
+func (f *Filter) Retune(o Options) { f.opts = o }
+
+// Again emits the latest frame of a causal filter again, with the settings as they are now. It does
+// nothing before the first.
+func (f *Filter) Again(ctx context.Context, emit pipeline.Emit) error {
+	if f.next == 0 {
+		return nil
+	}
+	f.next--
+	return f.start(ctx, emit)
+}
+
 // measured is how many frames each way the measurement reads.
 const measured = 3
 
 // Held returns how many frames the filter keeps between calls.
 func (f *Filter) Held() int {
-	return f.ahead() + f.engine.Depth()
+	before, after := f.opts.Window()
+	return before + after + f.engine.Depth()
 }
 
 func (f *Filter) ahead() int {
@@ -138,6 +152,9 @@ func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 	f.results = append(f.results, r)
 	return f.finish(ctx, emit, f.engine.Depth())
 }
+
+// Drain emits the results under way, and keeps the window.
+func (f *Filter) Drain(ctx context.Context, emit pipeline.Emit) error { return f.finish(ctx, emit, 0) }
 
 // finish waits for results until no more than some are under way, and emits them.
 func (f *Filter) finish(ctx context.Context, emit pipeline.Emit, left int) error {

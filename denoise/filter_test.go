@@ -260,3 +260,32 @@ func TestFilterRGB(t *testing.T) {
 		}
 	}
 }
+
+// A causal filter emits its latest frame again with other settings, and goes on.
+func TestFilterAgain(t *testing.T) {
+	o := options(Fast)
+	o.Ahead, o.Sigma = 0, 8
+	f, plain := newFilm(t, o), newFilm(t, o)
+	for n := range 4 {
+		f.put(f.frame(n, small))
+		plain.put(plain.frame(n, small))
+	}
+	once := f.got[3]
+	strong := o
+	strong.Strength = 2
+	f.filter.Retune(strong)
+	if err := f.filter.Again(context.Background(), f.emit); err != nil || len(f.order) != 5 {
+		t.Fatalf("%v, %v", f.order, err)
+	}
+	if bytes.Equal(once, f.got[3]) {
+		t.Error("the strength changes nothing")
+	}
+	f.filter.Retune(o)
+	f.put(f.frame(4, small))
+	plain.put(plain.frame(4, small))
+	if !bytes.Equal(f.got[4], plain.got[4]) {
+		t.Error("the next frame is not what it would have been")
+	}
+	f.end()
+	plain.end()
+}

@@ -29,7 +29,7 @@ func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		return denoise.NewFilter(d, pool, p.DenoiseOptions(denoise.Fast)), nil
+		return NewDenoiser(d, pool, p, denoise.Fast), nil
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -113,8 +114,13 @@ func (l *loop) change(f Filter) (err error) {
 	if err != nil {
 		return err
 	}
-	l.discard()
+	p.Causal = true
 	l.by = f
+	if d, ok := l.filter.(*kernels.Denoiser); ok && p.Filter == kernels.Denoise {
+		d.Retune(p) // what it knows of the pictures before stays
+		return nil
+	}
+	l.discard()
 	l.filter, err = l.s.o.Backend.Filter(p, l.s.results)
 	return err
 }
@@ -129,7 +135,14 @@ func (l *loop) run(ctx context.Context) (out *pipeline.Frame, err error) {
 		out = f
 		return nil
 	}
-	err = l.filter.Process(ctx, l.by.fields(l.held.Frame.Retain()), emit)
+	if d, ok := l.filter.(*kernels.Denoiser); ok && l.done {
+		if err = d.Again(ctx, emit); err == nil {
+			err = d.Drain(ctx, emit)
+		}
+	}
+	if out == nil && err == nil {
+		err = l.filter.Process(ctx, l.by.fields(l.held.Frame.Retain()), emit)
+	}
 	if d, ok := l.filter.(drainer); ok && err == nil {
 		err = d.Drain(ctx, emit)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/denoise"
+	"vidfilter/denoise/noise"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
@@ -21,27 +23,35 @@ import (
 )
 
 func newInfoCommand(s cli.Stdio) *cobra.Command {
-	var asJSON bool
+	var asJSON, measure bool
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	cli.NewTable(fs, "Options").Flag(&asJSON, "json", "", "print JSON")
+	t := cli.NewTable(fs, "Options")
+	t.Flag(&asJSON, "json", "", "print JSON")
+	t.Flag(&measure, "noise", "", "measure the noise of the picture, scene by scene; reads the whole file")
 	return withFlags(&cobra.Command{
 		Use: "info FILE... [options]", Short: "Print what files hold",
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
-		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv",
-		RunE:    func(_ *cobra.Command, files []string) error { return runInfo(files, asJSON, s.Out) },
+		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4",
+		RunE:    func(_ *cobra.Command, files []string) error { return runInfo(files, asJSON, measure, s.Out) },
 	}, fs, func(args []string) error {
 		if len(args) == 0 {
-			return cli.Usagef("vidfilter info [--json] FILE...", "info needs a file")
+			return cli.Usagef("vidfilter info [--json] [--noise] FILE...", "info needs a file")
 		}
 		return nil
 	})
 }
 
+// fileInfo is a file as info prints it.
+type fileInfo struct {
+	decode.Info
+	Noise *noise.Summary `json:"noise,omitempty"`
+}
+
 // runInfo describes each file, also after one that cannot be read.
-func runInfo(files []string, asJSON bool, stdout io.Writer) error {
+func runInfo(files []string, asJSON, measure bool, stdout io.Writer) error {
 	var first error
 	for _, path := range files {
-		info, err := inspect(path)
+		info, err := inspect(context.Background(), path, measure)
 		if err == nil {
 			if asJSON {
 				err = text.JSON(stdout, info)
@@ -56,26 +66,62 @@ func runInfo(files []string, asJSON bool, stdout io.Writer) error {
 	return first
 }
 
-func inspect(path string) (decode.Info, error) {
+func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err error) {
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
-		return decode.Info{}, err
+		return info, err
 	}
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	in, err := decode.Open(context.Background(), path, pool, decode.Options{})
+	in, err := decode.Open(ctx, path, pool, decode.Options{})
 	if err != nil {
-		return decode.Info{}, err
+		return info, err
 	}
 	defer in.Close()
-	if f, err := in.Next(context.Background()); err == nil { // some properties need a picture
+	if measure {
+		info.Noise, err = survey(ctx, in)
+	} else if f, err := in.Next(ctx); err == nil { // some properties need a picture
 		f.Release()
 	}
-	return in.Describe(), nil
+	info.Info = in.Describe()
+	return info, err
 }
 
-func printInfo(w io.Writer, info decode.Info) error {
+// survey measures the noise of all frames.
+func survey(ctx context.Context, in *decode.Input) (*noise.Summary, error) {
+	var s noise.Survey
+	for {
+		f, err := in.Next(ctx)
+		if err == io.EOF {
+			sum := s.Summary()
+			return &sum, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		denoise.Observe(&s, f)
+		f.Release()
+	}
+}
+
+// printNoise describes the noise of each scene in a line.
+func printNoise(w io.Writer, sum *noise.Summary) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "  noise\tframes\tluma\tchroma\tdark\tmiddle\tbright\tgrain\t\n")
+	for i, s := range sum.Scenes {
+		last := s.First + s.Frames - 1
+		if s.Clean {
+			fmt.Fprintf(t, "  scene %d\t%d-%d\t%.1f\t%.1f\tclean\t\n", i+1, s.First, last, s.Luma, s.Chroma)
+			continue
+		}
+		fmt.Fprintf(t, "  scene %d\t%d-%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f px\t\n", i+1, s.First, last, s.Luma, s.Chroma,
+			s.Bright[0].Sigma, s.Bright[len(s.Bright)/2].Sigma, s.Bright[len(s.Bright)-1].Sigma, s.Grain)
+	}
+	t.Flush()
+}
+
+func printInfo(w io.Writer, info fileInfo) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", text.OneLine(info.Path), info.Format)
 	if info.Duration > 0 {
@@ -99,6 +145,9 @@ func printInfo(w io.Writer, info decode.Info) error {
 		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\n", s.Index, s.Kind, s.Codec, s.Role, text.OneLine(streamDetails(s)))
 	}
 	t.Flush()
+	if info.Noise != nil {
+		printNoise(&b, info.Noise)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -1,0 +1,16 @@
+package denoise
+
+import (
+	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// Observe adds a frame to a survey of noise. Of an interlaced frame the first field counts.
+func Observe(s *noise.Survey, f *pipeline.Frame) {
+	yuv := f
+	if f.Layout == pipeline.RGBA {
+		yuv = ofRGB(f)
+	}
+	s.Put(plane.Of(yuv, plane.Fields(f)[0]), float64(f.Quantiser))
+}
