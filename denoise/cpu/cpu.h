@@ -116,7 +116,8 @@ int64_t vd_misfit(int isa, const vd_search *s, int y);
 void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y);
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1);
 
-// vd_copy copies rows of sums, vd_add adds them.
+// vd_clear clears rows y0 <= y < y1 of sums, vd_copy copies rows of sums, vd_add adds them.
+void vd_clear(vd_sums s, int width, int y0, int y1);
 void vd_copy(vd_sums to, vd_sums from, int width, int rows);
 void vd_add(vd_sums to, vd_sums from, int width, int rows);
 

@@ -1,14 +1,30 @@
-// The first pass, in patches of 8x8: see denoise/fusion. Where a vector holds two patches, they
-// are side by side in the plane, and all is done for both at once. A patch is 8 vectors: a row of
-// samples each, after the transform the frequencies v for one u.
+// The first pass, in patches of 8x8: see denoise/fusion. Where a vector holds two patches, all is
+// done for both at once; they are half a plane apart, since adding to overlapping sums at once would
+// stall. A patch is 8 vectors: a row of samples each, after the transform the frequencies v for one
+// u.
+//
+// The work on a patch goes through all neighbours several times. A neighbour is one long chain of
+// operations, and the processor looks ahead only so far: it must find others to fill the gaps with.
 
 typedef struct {
-	vf change[VD_NEIGHBOURS][8]; // coefficients, from the frame's own
-	vf weight[VD_NEIGHBOURS][8];
 	vf own[8];
-	vf noise[8];                 // 1 / variance
-	int count;                   // neighbours in use
+	vf noise[8]; // 1 / variance
+	int count;   // neighbours in use
+	int used[VD_NEIGHBOURS];
+	vf whole[VD_NEIGHBOURS]; // weight of the patch
+	struct {
+		vf change[8]; // coefficients, from the frame's own
+		vf weight[8]; // at first the squared changes
+	} near[VD_NEIGHBOURS];
 } first_patch;
+
+// Where patches and their matches are.
+typedef struct {
+	int x[PAIR], y, count; // count: patches
+	const sample *own[PAIR];
+	const sample *at[VD_NEIGHBOURS][PAIR];
+	float reach[VD_NEIGHBOURS][PAIR]; // 0 for a neighbour that is out of reach, or 1
+} first_places;
 
 INLINE void forward(vf t[8], const sample *const *at, ptrdiff_t pitch)
 {
@@ -43,22 +59,25 @@ static const float gate_first[8] = {1, 0.5f}, gate_second[8] = {0.5f};
 
 #define TWO_NOISY 2
 
-// weigh_first takes on a neighbour: its changes, and their weights.
-INLINE void weigh_first(const vd_pass *p, first_patch *b, const sample *const *at, const float *reach)
+// change_first sets the changes of neighbour k.
+INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *at, int k)
 {
-	vf e[8], t[8], *change = b->change[b->count], *weight = b->weight[b->count];
-	forward(t, at, p->noisy.pitch);
-	vf total = splat(0);
+	vf t[8], total = splat(0);
+	forward(t, at->at[k], p->noisy.pitch);
 	for (int i = 0; i < 8; i++) {
-		vf d = t[i] - b->own[i];
-		change[i] = d;
-		e[i] = d * d * b->noise[i];
-		total += e[i];
+		vf d = t[i] - b->own[i], e = d * d * b->noise[i];
+		b->near[k].change[i] = d;
+		b->near[k].weight[i] = e;
+		total += e;
 	}
-	vf excess = vmax(fmadd(sum_rows(total), splat(1 / 64.f), splat(-TWO_NOISY)), splat(0));
-	vf whole = exp2_neg(excess * p->fade) * per_patch(reach);
-	if (!any_above(whole, LEAST_WEIGHT)) return;
-	b->count++;
+	b->whole[k] = total;
+}
+
+// weigh_first sets the weights of neighbour k.
+INLINE void weigh_first(const vd_pass *p, first_patch *b, int k)
+{
+	vf e[8], *weight = b->near[k].weight, whole = b->whole[k];
+	for (int i = 0; i < 8; i++) e[i] = weight[i];
 	vf gate0 = e[0] * load_row(gate_first) * p->gate, gate1 = e[1] * load_row(gate_second) * p->gate;
 	pool_around(e);
 	vf corner = load_row(inverse_corner), inside = load_row(inverse_inside);
@@ -68,6 +87,22 @@ INLINE void weigh_first(const vd_pass *p, first_patch *b, const sample *const *a
 		if (i == 0) mean = vmax(mean, gate0);
 		if (i == 1) mean = vmax(mean, gate1);
 		weight[i] = whole * reciprocal(fmadd(vmax(mean, splat(TWO_NOISY)), c, rest));
+	}
+}
+
+// weigh_all sets the changes of all neighbours that count, and their weights.
+INLINE void weigh_all(const vd_pass *p, first_patch *b, const first_places *at)
+{
+	for (int k = 0; k < p->neighbours; k++) change_first(p, b, at, k);
+	for (int k = 0; k < p->neighbours; k++) {
+		vf excess = vmax(fmadd(sum_rows(b->whole[k]), splat(1 / 64.f), splat(-TWO_NOISY)), splat(0));
+		b->whole[k] = exp2_neg(excess * p->fade) * per_patch(at->reach[k]);
+	}
+	b->count = 0;
+	for (int k = 0; k < p->neighbours; k++) {
+		if (!any_above(b->whole[k], LEAST_WEIGHT)) continue;
+		weigh_first(p, b, k);
+		b->used[b->count++] = k;
 	}
 }
 
@@ -102,8 +137,9 @@ INLINE vf average_first(const vd_pass *p, const first_patch *b, vf mean[8])
 	for (int i = 0; i < 8; i++) {
 		vf sum = splat(0), weight = splat(1), squares = splat(1);
 		for (int k = 0; k < b->count; k++) {
-			vf w = b->weight[k][i];
-			sum = fmadd(w, b->change[k][i], sum);
+			int n = b->used[k];
+			vf w = b->near[n].weight[i];
+			sum = fmadd(w, b->near[n].change[i], sum);
 			weight += w;
 			squares = fmadd(w, w, squares);
 		}
@@ -116,7 +152,7 @@ INLINE vf average_first(const vd_pass *p, const first_patch *b, vf mean[8])
 }
 
 // add_first transforms the result back and adds it to the sums.
-INLINE void add_first(const vd_pass *p, vd_sums s, int y, const int *x, int count, vf mean[8], vf left)
+INLINE void add_first(const vd_pass *p, vd_sums s, int top, const first_places *at, vf mean[8], vf left)
 {
 	for (int k = 0; k < PAIR; k++) mean[0][8 * k] -= 8 * MIDDLE;
 	idct8(mean, 1);
@@ -127,47 +163,54 @@ INLINE void add_first(const vd_pass *p, vd_sums s, int y, const int *x, int coun
 	for (int i = 0; i < 8; i++) {
 		vi g = nearest(weight * load_row(p->window + 8 * i));
 		vi v = nearest(to_float(g) * vmin(vmax(mean[i], least), most));
-		int32_t *weights = s.weights + (y + i) * s.pitch, *values = s.values + (y + i) * s.pitch;
-		for (int k = 0; k < count; k++) {
-			add_row(weights + x[k], g, k);
-			add_row(values + x[k], v, k);
+		ptrdiff_t row = (at->y - top + i) * s.pitch;
+		for (int k = 0; k < at->count; k++) {
+			add_row(s.weights + row + at->x[k], g, k);
+			add_row(s.values + row + at->x[k], v, k);
 		}
 	}
 }
 
-// fuse_first does count patches at x and y.
-static void fuse_first(const vd_pass *p, vd_sums s, int top, int y, const int *x, int count)
+static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places *at)
 {
 	first_patch b;
-	const sample *at[PAIR];
 	float of[PAIR];
-	for (int i = 0; i < PAIR; i++) at[i] = row_of(p->noisy, y) + x[i];
-	forward(b.own, at, p->noisy.pitch);
+	forward(b.own, at->own, p->noisy.pitch);
 	for (int i = 0; i < PAIR; i++) of[i] = 1 / noise_at(p, b.own[0][8 * i] / 8);
 	vf factor = per_patch(of);
 	for (int i = 0; i < 8; i++) b.noise[i] = load_row(p->inverse + 8 * i) * factor;
-	b.count = 0;
-	for (int k = 0; k < p->neighbours; k++) {
-		int any = 0;
-		for (int i = 0; i < PAIR; i++) {
-			const sample *found = matching(p, &p->near[k], 8, x[i], y);
-			of[i] = found != NULL;
-			any |= found != NULL;
-			at[i] = found ? found : row_of(p->noisy, y) + x[i];
-		}
-		if (any) weigh_first(p, &b, at, of);
-	}
+	weigh_all(p, &b, at);
 	vf mean[8];
 	vf left = average_first(p, &b, mean);
-	add_first(p, s, y - top, x, count, mean, left);
+	add_first(p, s, top, at, mean, left);
+}
+
+// find_first finds patches i and, of a pair, i + half of a row and their matches, and starts to
+// fetch their samples.
+static void find_first(const vd_pass *p, first_places *at, int y, int i, int half, int columns)
+{
+	at->y = y, at->count = PAIR == 1 || i + half >= columns ? 1 : PAIR;
+	for (int j = 0; j < PAIR; j++) {
+		int x = place(i + j * half, p->noisy.width, 8, p->stride);
+		at->x[j] = x;
+		at->own[j] = row_of(p->noisy, y) + x;
+		fetch(at->own[j], p->noisy.pitch, 8);
+		for (int k = 0; k < p->neighbours; k++) {
+			const sample *found = matching(p, &p->near[k], 8, x, y);
+			at->reach[k][j] = found != NULL;
+			at->at[k][j] = found ? found : at->own[j];
+			fetch(at->at[k][j], p->noisy.pitch, 8);
+		}
+	}
 }
 
 static void first_row(const vd_pass *p, vd_sums s, int top, int y)
 {
-	int columns = places(p->noisy.width, 8, p->stride);
-	for (int i = 0; i < columns; i += PAIR) {
-		int x[PAIR];
-		for (int k = 0; k < PAIR; k++) x[k] = place(i + k, p->noisy.width, 8, p->stride);
-		fuse_first(p, s, top, y, x, mini(PAIR, columns - i));
+	int columns = places(p->noisy.width, 8, p->stride), half = (columns + PAIR - 1) / PAIR;
+	first_places at[2]; // of these patches, and of those next to them
+	find_first(p, &at[0], y, 0, half, columns);
+	for (int i = 0; i < half; i++) {
+		if (i + 1 < half) find_first(p, &at[(i + 1) & 1], y, i + 1, half, columns);
+		fuse_first(p, s, top, &at[i & 1]);
 	}
 }

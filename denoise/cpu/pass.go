@@ -200,7 +200,7 @@ func (f *filter) runPasses(all []*pass) error {
 
 func (f *filter) runStrip(p *pass, i int) error {
 	s, width := p.strips[i], int(p.job.noisy.width)
-	top, most := s.rows[0], 0
+	n, top, most := int(p.job.n), s.rows[0], 0
 	for _, o := range p.strips { // the same size for all, so that memory is used again
 		most = max(most, o.end-o.rows[0])
 	}
@@ -209,12 +209,21 @@ func (f *filter) runStrip(p *pass, i int) error {
 		return errMemory
 	}
 	defer b.release()
-	clear(unsafe.Slice((*byte)(b.p), b.size))
 	sums := b.sums(width, most)
-	for _, y := range s.rows {
+	cleared, done := top, s.from
+	for k, y := range s.rows {
+		C.vd_clear(sums, C.int(width), C.int(cleared-top), C.int(y+n-top))
+		cleared = y + n
 		C.vd_fuse(f.id, p.job, sums, C.int(top), C.int(y))
+		next := s.to
+		if k+1 < len(s.rows) {
+			next = min(next, s.rows[k+1])
+		}
+		if next > done { // while the sums are in the cache
+			C.vd_finish(f.id, p.job, sums, C.int(top), C.int(done), C.int(next))
+			done = next
+		}
 	}
-	C.vd_finish(f.id, p.job, sums, C.int(top), C.int(s.from), C.int(s.to))
 	if i > 0 {
 		o := p.seams[i-1]
 		C.vd_copy(o.below, sums, C.int(width), C.int(o.to-o.from))

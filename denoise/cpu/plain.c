@@ -107,6 +107,14 @@ void vd_pad(vd_plane p)
 	}
 }
 
+void vd_clear(vd_sums s, int width, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) {
+		memset(s.weights + y * s.pitch, 0, width * sizeof *s.weights);
+		memset(s.values + y * s.pitch, 0, width * sizeof *s.values);
+	}
+}
+
 void vd_copy(vd_sums to, vd_sums from, int width, int rows)
 {
 	for (int y = 0; y < rows; y++) {

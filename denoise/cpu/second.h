@@ -10,11 +10,13 @@ enum { GROUPS = 6, FIRST_GROUP = 2 };
 INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
 
 typedef struct {
-	_Alignas(64) float change[VD_NEIGHBOURS][256]; // coefficients, from the pilot's
-	vf weight[VD_NEIGHBOURS][GROUPS][HALVES];
-	_Alignas(64) float own[256], pilot[256];       // own: from the pilot's
-	vf noise;                                      // factor of the variance
-	int count;                                     // neighbours in use
+	_Alignas(64) float own[256], pilot[256]; // own: from the pilot's
+	vf noise;                                // factor of the variance
+	int count;                               // neighbours in use
+	struct {
+		_Alignas(64) float change[256]; // coefficients, from the pilot's
+		vf weight[GROUPS][HALVES];
+	} near[VD_NEIGHBOURS];
 } second_patch;
 
 // S(k) is cos(k pi / 32) / sqrt(8), of the odd frequencies.
@@ -140,7 +142,7 @@ static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
 // weigh_second takes on a neighbour: its changes, and their weights.
 static void weigh_second(const vd_pass *p, second_patch *b, const sample *at)
 {
-	float *change = b->change[b->count];
+	float *change = b->near[b->count].change;
 	vf sums[4][HALVES], gate[2][HALVES], total[HALVES];
 	forward16(change, at, p->noisy.pitch);
 	vf factor = 1 / b->noise;
@@ -169,7 +171,7 @@ static void weigh_second(const vd_pass *p, second_patch *b, const sample *at)
 		for (int g = 0; g < GROUPS; g++) {
 			vf mean = sums[g < FIRST_GROUP ? 0 : g - FIRST_GROUP][h] * (1 / 16.f);
 			if (g < FIRST_GROUP) mean = vmax(mean, gate[g][h]);
-			b->weight[b->count][g][h] = whole * reciprocal(fmadd(vmax(mean, splat(ONE_NOISY)), c, rest));
+			b->near[b->count].weight[g][h] = whole * reciprocal(fmadd(vmax(mean, splat(ONE_NOISY)), c, rest));
 		}
 	}
 	b->count++;
@@ -185,7 +187,7 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 		for (int g = 0; g < GROUPS; g++) {
 			vf weight = splat(1), squares = splat(1);
 			for (int k = 0; k < b->count; k++) {
-				vf w = b->weight[k][g][h];
+				vf w = b->near[k].weight[g][h];
 				weight += w;
 				squares = fmadd(w, w, squares);
 			}
@@ -196,7 +198,7 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 		for (int i = 0; i < 16; i++) {
 			int k = 16 * i + VL * h, g = group_of(i);
 			vf sum = load(b->own + k);
-			for (int n = 0; n < b->count; n++) sum = fmadd(b->weight[n][g][h], load(b->change[n] + k), sum);
+			for (int n = 0; n < b->count; n++) sum = fmadd(b->near[n].weight[g][h], load(b->near[n].change + k), sum);
 			vf pilot = load(b->pilot + k), energy = pilot * pilot;
 			vf noise = p->share * load(p->variance + k) * b->noise * variance[g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
@@ -227,25 +229,48 @@ static void add_second(const vd_pass *p, vd_sums s, int x, int y, float *mean, f
 	}
 }
 
-static void fuse_second(const vd_pass *p, vd_sums s, int top, int y, int x)
+// Where a patch and its matches are.
+typedef struct {
+	int x, y;
+	const sample *own, *pilot, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
+} second_places;
+
+static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_places *at)
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
-	forward16(b.pilot, row_of(p->pilot, y) + x, p->pilot.pitch);
-	forward16(b.own, row_of(p->noisy, y) + x, p->noisy.pitch);
+	forward16(b.pilot, at->pilot, p->pilot.pitch);
+	forward16(b.own, at->own, p->noisy.pitch);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
 	b.count = 0;
-	for (int k = 0; k < p->neighbours; k++) {
-		const sample *at = matching(p, &p->near[k], 16, x, y);
-		if (at) weigh_second(p, &b, at);
-	}
+	for (int k = 0; k < p->neighbours; k++)
+		if (at->at[k]) weigh_second(p, &b, at->at[k]);
 	float left = average_second(p, &b, mean);
-	add_second(p, s, x, y - top, mean, left);
+	add_second(p, s, at->x, at->y - top, mean, left);
+}
+
+// find_second finds patch i of a row and its matches, and starts to fetch their samples.
+static void find_second(const vd_pass *p, second_places *at, int y, int i)
+{
+	at->x = place(i, p->noisy.width, 16, p->stride), at->y = y;
+	at->own = row_of(p->noisy, y) + at->x;
+	at->pilot = row_of(p->pilot, y) + at->x;
+	fetch(at->own, p->noisy.pitch, 16);
+	fetch(at->pilot, p->pilot.pitch, 16);
+	for (int k = 0; k < p->neighbours; k++) {
+		at->at[k] = matching(p, &p->near[k], 16, at->x, y);
+		if (at->at[k]) fetch(at->at[k], p->noisy.pitch, 16);
+	}
 }
 
 static void second_row(const vd_pass *p, vd_sums s, int top, int y)
 {
 	int columns = places(p->noisy.width, 16, p->stride);
-	for (int i = 0; i < columns; i++) fuse_second(p, s, top, y, place(i, p->noisy.width, 16, p->stride));
+	second_places at[2]; // of this patch, and of the next one
+	find_second(p, &at[0], y, 0);
+	for (int i = 0; i < columns; i++) {
+		if (i + 1 < columns) find_second(p, &at[(i + 1) & 1], y, i + 1);
+		fuse_second(p, s, top, &at[i & 1]);
+	}
 }
