@@ -79,7 +79,7 @@ typedef struct {
 
 	// What becomes of the means:
 	vd_plane out;                // rounded to samples
-	uint16_t *fine_out;          // not rounded: (mean + VD_FINE_ZERO) * VD_FINE
+	uint16_t *fine_out;          // not rounded: (mean + VD_FINE_ZERO) * VD_FINE, in noisy's pitch
 	const uint16_t *fine_in;     // of the first pass
 	float blend, grain;          // shares of fine_in and of the noisy samples in the result
 } vd_pass;

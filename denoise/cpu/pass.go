@@ -262,12 +262,13 @@ func (f *filter) prepareSecond() (err error) {
 		return err
 	}
 	for c := range f.count {
-		w, h := sizeOf(f.frame.planes[c])
-		b, err := f.alloc(aligned(2 * w * h))
+		_, h := sizeOf(f.frame.planes[c])
+		size := 2 * int(f.frame.planes[c].pitch) * h
+		b, err := f.alloc(aligned(size))
 		if err != nil {
 			return err
 		}
-		f.fine[c] = (*C.uint16_t)(b.take(2 * w * h))
+		f.fine[c] = (*C.uint16_t)(b.take(size))
 	}
 	return nil
 }

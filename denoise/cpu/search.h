@@ -33,33 +33,32 @@ INLINE void open_window(window *w, vd_plane p, int cell, int side, int x, int y)
 	}
 }
 
+enum { BATCH = 4 }; // windows that are compared at a time
+
 #if defined VD_ISA_AVX2 || defined VD_ISA_AVX512
 
-INLINE __m256i sad_rows(const sample *a, const sample *b, ptrdiff_t pitch)
+INLINE __m256i two_rows(const sample *p, ptrdiff_t pitch)
 {
-	__m256i sum = _mm256_setzero_si256();
-	for (int y = 0; y < SIDE / 2; y += 2) {
-		__m256i p = _mm256_load_si256((const __m256i *)(a + y * SIDE));
-		__m256i q = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(b + y * pitch)));
-		q = _mm256_inserti128_si256(q, _mm_loadu_si128((const __m128i *)(b + (y + 1) * pitch)), 1);
-		sum = _mm256_add_epi64(sum, _mm256_sad_epu8(p, q));
+	__m256i upper = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p));
+	return _mm256_inserti128_si256(upper, _mm_loadu_si128((const __m128i *)(p + pitch)), 1);
+}
+
+// sad_whole sets the differences of a whole window from four others.
+INLINE void sad_whole(const sample *a, const sample *const *b, ptrdiff_t pitch, int *out)
+{
+	__m256i sum[BATCH];
+	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
+	for (int y = 0; y < SIDE; y += 2) {
+		__m256i rows = _mm256_load_si256((const __m256i *)(a + y * SIDE));
+		for (int k = 0; k < BATCH; k++)
+			sum[k] = _mm256_add_epi32(sum[k], _mm256_sad_epu8(rows, two_rows(b[k] + y * pitch, pitch)));
 	}
-	return sum;
-}
-
-INLINE int sum_of(__m256i v)
-{
-	__m128i s = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-	return _mm_cvtsi128_si32(s) + _mm_extract_epi32(s, 2);
-}
-
-// sad_whole is the difference of whole windows, or some number that is not below the bound.
-INLINE int sad_whole(const sample *a, const sample *b, ptrdiff_t pitch, int bound)
-{
-	__m256i sum = sad_rows(a, b, pitch);
-	int upper = sum_of(sum);
-	if (upper >= bound) return upper;
-	return upper + sum_of(sad_rows(a + SIDE * SIDE / 2, b + SIDE / 2 * pitch, pitch));
+	// Each has four parts, in the even places.
+	__m256i low = _mm256_or_si256(sum[0], _mm256_slli_epi64(sum[1], 32));
+	__m256i high = _mm256_or_si256(sum[2], _mm256_slli_epi64(sum[3], 32));
+	__m256i all = _mm256_add_epi32(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
+	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+	_mm_storeu_si128((__m128i *)out, four);
 }
 
 INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
@@ -71,12 +70,14 @@ INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
 
 #else
 
-INLINE int sad_whole(const sample *a, const sample *b, ptrdiff_t pitch, int bound)
+INLINE void sad_whole(const sample *a, const sample *const *b, ptrdiff_t pitch, int *out)
 {
-	int sum = 0;
-	for (int y = 0; y < SIDE && sum < bound; y++, a += SIDE, b += pitch)
-		for (int x = 0; x < SIDE; x++) sum += a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
-	return sum;
+	for (int k = 0; k < BATCH; k++) {
+		int sum = 0;
+		for (int y = 0; y < SIDE; y++)
+			for (int x = 0; x < SIDE; x++) sum += abs(a[y * SIDE + x] - b[k][y * pitch + x]);
+		out[k] = sum;
+	}
 }
 
 INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
@@ -88,67 +89,107 @@ INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
 
 #endif
 
-// sad is the difference between the window and the neighbour's samples at whole pels (dx, dy), or
-// some number that is not below the bound. Beyond VD_PAD samples from an edge all are alike, so a
-// window need not be further away.
-INLINE int sad(const window *w, vd_plane p, int dx, int dy, int bound)
+// sad_cut is the difference of a window that an edge cuts, scaled to a whole one.
+static int sad_cut(const window *w, const sample *b, ptrdiff_t pitch)
 {
-	int x = clampi(w->x + dx, -VD_PAD, p.width), y = clampi(w->y + dy, -VD_PAD, p.height);
-	const sample *b = row_of(p, y) + x;
-	if (w->area == SIDE * SIDE) return sad_whole(w->samples, b, p.pitch, bound);
 	int64_t sum = 0;
-	for (int i = 0; i < w->rows; i++) sum += sad_row(w->samples + i * SIDE, b + i * p.pitch, w->mask);
+	for (int i = 0; i < w->rows; i++) sum += sad_row(w->samples + i * SIDE, b + i * pitch, w->mask);
 	return sum * w->full / w->area;
+}
+
+// moved is the window's first sample at whole pels (dx, dy) in another plane. Beyond VD_PAD samples
+// from an edge all are alike, so a window need not be further away.
+INLINE const sample *moved(const window *w, vd_plane p, int dx, int dy)
+{
+	return row_of(p, clampi(w->y + dy, -VD_PAD, p.height)) + clampi(w->x + dx, -VD_PAD, p.width);
 }
 
 // The best vector so far. Of equal costs the first tried wins.
 typedef struct { int x, y, cost; } match;
 
-INLINE void try_whole(match *m, const window *w, vd_plane p, int x, int y, int penalty)
+// Vectors to try, in this order.
+typedef struct {
+	int count;
+	int x[8], y[8], penalty[8];
+	const sample *at[8];
+} trials;
+
+INLINE void add_trial(trials *t, int x, int y, const sample *at, int penalty)
 {
-	int cost = sad(w, p, x, y, m->cost - penalty) + penalty;
-	if (cost < m->cost) *m = (match){x, y, cost};
+	t->x[t->count] = x, t->y[t->count] = y;
+	t->at[t->count] = at;
+	t->penalty[t->count++] = penalty;
 }
 
-INLINE void try_half(match *m, const window *w, const vd_plane *half, int x, int y, int penalty)
+INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
 {
-	int cost = sad(w, half[(x & 1) | (y & 1) << 1], x >> 1, y >> 1, m->cost - penalty) + penalty;
-	if (cost < m->cost) *m = (match){x, y, cost};
+	int cost[8];
+	if (w->area == SIDE * SIDE) {
+		for (int i = 0; i < t->count; i += BATCH) {
+			for (int k = t->count; k < i + BATCH; k++) t->at[k] = t->at[i];
+			sad_whole(w->samples, t->at + i, pitch, cost + i);
+		}
+	} else {
+		for (int i = 0; i < t->count; i++) cost[i] = sad_cut(w, t->at[i], pitch);
+	}
+	int best = -1, least = m->cost;
+	for (int i = 0; i < t->count; i++) {
+		int c = cost[i] + t->penalty[i], better = c < least;
+		least = better ? c : least;
+		best = better ? i : best;
+	}
+	if (best >= 0) *m = (match){t->x[best], t->y[best], least};
+	t->count = 0;
+}
+
+static const int8_t around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
+
+INLINE const sample *moved_half(const window *w, const vd_plane *half, int x, int y)
+{
+	return moved(w, half[(x & 1) | (y & 1) << 1], x >> 1, y >> 1);
 }
 
 // try_halves tries the eight vectors around the present one, row by row.
 static void try_halves(match *m, const window *w, const vd_plane *half, int step, int penalty)
 {
-	int x = m->x, y = m->y;
-	for (int dy = -step; dy <= step; dy += step)
-		for (int dx = -step; dx <= step; dx += step)
-			if (dx || dy) try_half(m, w, half, x + dx, y + dy, penalty);
+	trials t = {.count = 0};
+	for (int i = 0; i < 8; i++) {
+		int x = m->x + step * around[i][0], y = m->y + step * around[i][1];
+		add_trial(&t, x, y, moved_half(w, half, x, y), penalty);
+	}
+	try(m, w, &t, half[0].pitch);
 }
 
 // descend moves to the best of the eight vectors around, twice at the most. In the second round
 // those next to the first centre have been tried, and would not win now.
 static void descend(match *m, const window *w, vd_plane p, int penalty)
 {
-	int px = m->x, py = m->y, far = 0;
+	trials t = {.count = 0};
+	int px = m->x, py = m->y;
 	for (int round = 0; round < 2; round++) {
-		int x = m->x, y = m->y;
-		for (int dy = -1; dy <= 1; dy++) {
-			for (int dx = -1; dx <= 1; dx++) {
-				int tried = far && abs(x + dx - px) <= 1 && abs(y + dy - py) <= 1;
-				if ((dx || dy) && !tried) try_whole(m, w, p, x + dx, y + dy, penalty);
-			}
+		int from_x = m->x, from_y = m->y;
+		for (int i = 0; i < 8; i++) {
+			int x = from_x + around[i][0], y = from_y + around[i][1];
+			if (round && abs(x - px) <= 1 && abs(y - py) <= 1) continue;
+			add_trial(&t, x, y, moved(w, p, x, y), penalty);
 		}
-		if (m->x == x && m->y == y) return;
-		far = 1;
+		try(m, w, &t, p.pitch);
+		if (m->x == from_x && m->y == from_y) return;
 	}
 }
 
 static match search_all(const vd_search *s, const window *w, vd_plane p)
 {
-	match best = {0, 0, sad(w, p, 0, 0, INT32_MAX)};
-	for (int dy = -VD_REACH; dy <= VD_REACH; dy++)
-		for (int dx = -VD_REACH; dx <= VD_REACH; dx++)
-			try_whole(&best, w, p, dx, dy, s->length[dx * dx + dy * dy]);
+	trials t = {.count = 0};
+	match best = {0, 0, INT32_MAX};
+	add_trial(&t, 0, 0, moved(w, p, 0, 0), 0);
+	for (int dy = -VD_REACH; dy <= VD_REACH; dy++) {
+		for (int dx = -VD_REACH; dx <= VD_REACH; dx++) {
+			add_trial(&t, dx, dy, moved(w, p, dx, dy), s->length[dx * dx + dy * dy]);
+			if (t.count == 8) try(&best, w, &t, p.pitch);
+		}
+	}
+	try(&best, w, &t, p.pitch);
 	return best;
 }
 
@@ -168,13 +209,16 @@ static match inherited(const vd_search *s, const window *w, int level, int x, in
 	vd_vector v[5] = {{0, 0}, parent, parents[py * width + side_x], parents[side_y * width + px],
 	                  parents[side_y * width + side_x]};
 	match best = {0, 0, INT32_MAX};
+	trials t = {.count = 0};
 	for (int i = 0; i < 5; i++) {
 		int tried = 0;
 		for (int k = 0; k < i; k++) tried |= v[k].x == v[i].x && v[k].y == v[i].y;
 		if (tried) continue;
 		int same = v[i].x == parent.x && v[i].y == parent.y;
-		try_whole(&best, w, p, 2 * v[i].x, 2 * v[i].y, same ? 0 : s->penalty);
+		int vx = 2 * v[i].x, vy = 2 * v[i].y;
+		add_trial(&t, vx, vy, moved(w, p, vx, vy), same ? 0 : s->penalty);
 	}
+	try(&best, w, &t, p.pitch);
 	return best;
 }
 
@@ -209,7 +253,9 @@ void NAME(vd_refine)(const vd_search *s, int y)
 	for (int x = 0; x < width; x++) {
 		open_window(&w, s->pilot, s->cell, SIDE, x, y);
 		match best = {0, 0, INT32_MAX};
-		try_half(&best, &w, s->half, field[x].x, field[x].y, 0);
+		trials t = {.count = 0};
+		add_trial(&t, field[x].x, field[x].y, moved_half(&w, s->half, field[x].x, field[x].y), 0);
+		try(&best, &w, &t, s->half[0].pitch);
 		try_halves(&best, &w, s->half, 2, s->refine);
 		try_halves(&best, &w, s->half, 1, s->refine);
 		field[x] = (vd_vector){best.x, best.y};
@@ -224,7 +270,11 @@ int64_t NAME(vd_misfit)(const vd_search *s, int y)
 	window w;
 	for (int x = 0; x < width; x++) {
 		open_window(&w, s->from[0], s->cell, s->cell, x, y);
-		sum += sad(&w, s->to[0], field[x].x >> 1, field[x].y >> 1, INT32_MAX);
+		match m = {0, 0, INT32_MAX};
+		trials t = {.count = 0};
+		add_trial(&t, 0, 0, moved(&w, s->to[0], field[x].x >> 1, field[x].y >> 1), 0);
+		try(&m, &w, &t, s->to[0].pitch);
+		sum += m.cost;
 	}
 	return sum;
 }

@@ -12,6 +12,7 @@ enum { PAIR = VL / 8 }; // patches in a vector
 // Loads and stores go through memcpy, which compiles to one unaligned move.
 INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
 INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+INLINE vi load_whole(const int32_t *p) { vi v; memcpy(&v, p, sizeof v); return v; }
 INLINE vf splat(float x) { return x - (vf){}; }
 
 // For each instruction set:
@@ -19,9 +20,12 @@ INLINE vf splat(float x) { return x - (vf){}; }
 //   fmadd, fnmadd    a b + c, c - a b
 //   reciprocal       1 / x to 11 bits or better: enough for weights, and for means of differences
 //   nearest          to whole numbers, ties to even
+//   to_whole         to whole numbers, towards 0
 //   load_row         8 floats, for each patch the same
 //   load_samples     8 samples of each patch, from places of their own
 //   load_wide        VL samples side by side
+//   load_words       VL words to floats
+//   store_samples, store_words   whole numbers in the range of a sample or a word
 //   per_patch        a number for each patch
 //   sum_rows         the sum of each row of 8, in all of its places
 //   sum_quads        the sum of each four, in all of their places
@@ -39,6 +43,10 @@ INLINE vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 INLINE vf reciprocal(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
 INLINE vi nearest(vf x) { return (vi)_mm512_cvtps_epi32((__m512)x); }
 INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
+INLINE vi to_whole(vf x) { return (vi)_mm512_cvttps_epi32((__m512)x); }
+INLINE void store_samples(sample *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
+INLINE void store_words(uint16_t *p, vi x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)x)); }
+INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
 INLINE vf load_row(const float *p) { return (vf)_mm512_broadcast_f32x8(_mm256_loadu_ps(p)); }
 INLINE vf from_bytes(__m128i b) { return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(b)); }
 INLINE vf load_wide(const sample *p) { return from_bytes(_mm_loadu_si128((const __m128i *)p)); }
@@ -112,6 +120,21 @@ INLINE vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 INLINE vf reciprocal(vf x) { return (vf)_mm256_rcp_ps((__m256)x); }
 INLINE vi nearest(vf x) { return (vi)_mm256_cvtps_epi32((__m256)x); }
 INLINE vf to_float(vi x) { return (vf)_mm256_cvtepi32_ps((__m256i)x); }
+INLINE vi to_whole(vf x) { return (vi)_mm256_cvttps_epi32((__m256)x); }
+
+INLINE __m128i words_of(vi x)
+{
+	return _mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+}
+
+INLINE void store_samples(sample *p, vi x)
+{
+	__m128i words = words_of(x);
+	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
+}
+
+INLINE void store_words(uint16_t *p, vi x) { _mm_storeu_si128((__m128i *)p, words_of(x)); }
+INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
 INLINE vf load_row(const float *p) { return load(p); }
 
 INLINE vf load_wide(const sample *p)
@@ -169,6 +192,17 @@ INLINE vf vmin(vf a, vf b) { return either(a < b, a, b); }
 INLINE vf vmax(vf a, vf b) { return either(a > b, a, b); }
 INLINE vf reciprocal(vf x) { return 1 / x; }
 INLINE vf to_float(vi x) { return __builtin_convertvector(x, vf); }
+INLINE vi to_whole(vf x) { return __builtin_convertvector(x, vi); }
+INLINE void store_samples(sample *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
+INLINE void store_words(uint16_t *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
+
+INLINE vf load_words(const uint16_t *p)
+{
+	vf v;
+	for (int i = 0; i < VL; i++) v[i] = p[i];
+	return v;
+}
+
 INLINE vf load_row(const float *p) { return load(p); }
 
 INLINE vi nearest(vf x) // of less than 2^31, away from zero in a tie
