@@ -89,9 +89,9 @@ typedef struct {
 	void vd_halve_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_down_##isa(vd_plane to, vd_plane from, int y0, int y1); \
-	void vd_find_##isa(const vd_search *s, int level, int y); \
-	void vd_refine_##isa(const vd_search *s, int y); \
-	int64_t vd_misfit_##isa(const vd_search *s, int y); \
+	void vd_find_##isa(const vd_search *s, int level, int y0, int y1); \
+	void vd_refine_##isa(const vd_search *s, int y0, int y1); \
+	int64_t vd_misfit_##isa(const vd_search *s, int y0, int y1); \
 	void vd_fuse_##isa(const vd_pass *p, vd_sums s, int top, int y); \
 	void vd_finish_##isa(const vd_pass *p, vd_sums s, int top, int y0, int y1);
 VD_FUNCTIONS(plain)
@@ -105,11 +105,11 @@ void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_right(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1);
 
-// A row of cells: vd_find sets its vectors at one level, of which the next coarser one is done;
+// Rows of cells: vd_find sets their vectors at one level, of which the next coarser one is done;
 // vd_refine improves those of field[0]; vd_misfit is the sum over the cells of the differences.
-void vd_find(int isa, const vd_search *s, int level, int y);
-void vd_refine(int isa, const vd_search *s, int y);
-int64_t vd_misfit(int isa, const vd_search *s, int y);
+void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
+void vd_refine(int isa, const vd_search *s, int y0, int y1);
+int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
 
 // vd_fuse adds the patches whose first row is y to sums whose first row is row top of the plane.
 // vd_finish makes of sums the rows y0 <= y < y1 of the result.

@@ -54,9 +54,13 @@ void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1)
 	CHOOSE(isa, vd_down, to, from, y0, y1)
 }
 
-void vd_find(int isa, const vd_search *s, int level, int y) { CHOOSE(isa, vd_find, s, level, y) }
-void vd_refine(int isa, const vd_search *s, int y) { CHOOSE(isa, vd_refine, s, y) }
-int64_t vd_misfit(int isa, const vd_search *s, int y) { CHOOSE(isa, vd_misfit, s, y) }
+void vd_find(int isa, const vd_search *s, int level, int y0, int y1)
+{
+	CHOOSE(isa, vd_find, s, level, y0, y1)
+}
+
+void vd_refine(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, vd_refine, s, y0, y1) }
+int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, vd_misfit, s, y0, y1) }
 
 void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)
 {

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"slices"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -44,30 +45,36 @@ func (f *filter) newSearch(n *neighbour) error {
 	return nil
 }
 
+const cellRowsPerTask = 4
+
+// cellRows shares the rows of cells of all neighbours at a level.
+func (f *filter) cellRows(level int, all []*neighbour, do func(n *neighbour, y0, y1 C.int)) {
+	rows := cells(int(f.planes.levels[level].height), f.Motion.Cell)
+	each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
+	f.share(each*len(all), func(i int) {
+		y := i % each * cellRowsPerTask
+		do(all[i/each], C.int(y), C.int(min(y+cellRowsPerTask, rows)))
+	})
+}
+
 // find finds the vectors to all neighbours, level by level.
 func (f *filter) find(all []*neighbour) {
 	for l := len(f.planes.levels) - 1; l >= 0; l-- {
-		rows := cells(int(f.planes.levels[l].height), f.Motion.Cell)
-		f.share(rows*len(all), func(i int) {
-			C.vd_find(f.id, all[i/rows].job, C.int(l), C.int(i%rows))
+		f.cellRows(l, all, func(n *neighbour, y0, y1 C.int) {
+			C.vd_find(f.id, n.job, C.int(l), y0, y1)
 		})
 	}
 }
 
 // fitting returns the neighbours that resemble the frame where the vectors lead.
 func (f *filter) fitting(all []*neighbour) []*neighbour {
-	rows := cells(int(f.planes.levels[0].height), f.Motion.Cell)
-	sums := make([]int64, rows*len(all))
-	f.share(len(sums), func(i int) {
-		sums[i] = int64(C.vd_misfit(f.id, all[i/rows].job, C.int(i%rows)))
+	sums := make([]atomic.Int64, len(all))
+	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) {
+		sums[slices.Index(all, n)].Add(int64(C.vd_misfit(f.id, n.job, y0, y1)))
 	})
 	var fit []*neighbour
 	for i, n := range all {
-		total := int64(0)
-		for _, s := range sums[i*rows:][:rows] {
-			total += s
-		}
-		if total <= int64(f.search.Misfit)*int64(len(n.field)) {
+		if sums[i].Load() <= int64(f.search.Misfit)*int64(len(n.field)) {
 			fit = append(fit, n)
 		}
 	}
@@ -129,11 +136,8 @@ func scale(v, by, over int) int {
 }
 
 func (f *filter) refine(all []*neighbour) {
-	rows := cells(int(f.pilot[0].height), f.Motion.Cell)
 	for _, n := range all {
 		n.job.pilot = f.pilot[0]
 	}
-	f.share(rows*len(all), func(i int) {
-		C.vd_refine(f.id, all[i/rows].job, C.int(i%rows))
-	})
+	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.id, n.job, y0, y1) })
 }

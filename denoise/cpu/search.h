@@ -222,7 +222,17 @@ static match inherited(const vd_search *s, const window *w, int level, int x, in
 	return best;
 }
 
-void NAME(vd_find)(const vd_search *s, int level, int y)
+// fetch_below starts to fetch what the next row of cells will read below a window, if its vectors
+// are like this one's.
+INLINE void fetch_below(const window *w, vd_plane p, int dx, int dy, int cell)
+{
+	enum { LINE = 64 };
+	const sample *at = moved(w, p, dx, mini(dy, p.height - SIDE - w->y));
+	if (((uintptr_t)at & (LINE - 1)) >= cell * sizeof(sample)) return;
+	for (int i = 0; i < cell; i++) __builtin_prefetch(at + (SIDE + i) * p.pitch + SIDE, 0, 2);
+}
+
+static void find_row(const vd_search *s, int level, int y)
 {
 	vd_plane from = s->from[level];
 	int width = cells(from.width, s->cell);
@@ -238,6 +248,7 @@ void NAME(vd_find)(const vd_search *s, int level, int y)
 			descend(&best, &w, s->to[level], s->penalty);
 		}
 		if (level == 0) {
+			for (int i = 0; i < 4; i++) fetch_below(&w, s->half[i], best.x, best.y, s->cell);
 			best.x *= 2, best.y *= 2;
 			try_halves(&best, &w, s->half, 1, s->penalty);
 		}
@@ -245,7 +256,12 @@ void NAME(vd_find)(const vd_search *s, int level, int y)
 	}
 }
 
-void NAME(vd_refine)(const vd_search *s, int y)
+void NAME(vd_find)(const vd_search *s, int level, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) find_row(s, level, y);
+}
+
+static void refine_row(const vd_search *s, int y)
 {
 	int width = cells(s->pilot.width, s->cell);
 	vd_vector *field = s->field[0] + y * width;
@@ -256,13 +272,19 @@ void NAME(vd_refine)(const vd_search *s, int y)
 		trials t = {.count = 0};
 		add_trial(&t, field[x].x, field[x].y, moved_half(&w, s->half, field[x].x, field[x].y), 0);
 		try(&best, &w, &t, s->half[0].pitch);
+		for (int i = 0; i < 4; i++) fetch_below(&w, s->half[i], best.x >> 1, best.y >> 1, s->cell);
 		try_halves(&best, &w, s->half, 2, s->refine);
 		try_halves(&best, &w, s->half, 1, s->refine);
 		field[x] = (vd_vector){best.x, best.y};
 	}
 }
 
-int64_t NAME(vd_misfit)(const vd_search *s, int y)
+void NAME(vd_refine)(const vd_search *s, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) refine_row(s, y);
+}
+
+static int64_t misfit_row(const vd_search *s, int y)
 {
 	int width = cells(s->from[0].width, s->cell);
 	const vd_vector *field = s->field[0] + y * width;
@@ -276,5 +298,12 @@ int64_t NAME(vd_misfit)(const vd_search *s, int y)
 		try(&m, &w, &t, s->to[0].pitch);
 		sum += m.cost;
 	}
+	return sum;
+}
+
+int64_t NAME(vd_misfit)(const vd_search *s, int y0, int y1)
+{
+	int64_t sum = 0;
+	for (int y = y0; y < y1; y++) sum += misfit_row(s, y);
 	return sum;
 }
