@@ -192,11 +192,12 @@ static void find_first(const vd_pass *p, first_places *at, int y, int i, int hal
 	at->y = y, at->count = PAIR == 1 || i + half >= columns ? 1 : PAIR;
 	for (int j = 0; j < PAIR; j++) {
 		int x = place(i + j * half, p->noisy.width, 8, p->stride);
+		int cell = cell_of(p, 8, x, y);
 		at->x[j] = x;
 		at->own[j] = row_of(p->noisy, y) + x;
 		fetch(at->own[j], p->noisy.pitch, 8);
 		for (int k = 0; k < p->neighbours; k++) {
-			const sample *found = matching(p, &p->near[k], 8, x, y);
+			const sample *found = matching(p, &p->near[k], 8, x, y, cell);
 			at->reach[k][j] = found != NULL;
 			at->at[k][j] = found ? found : at->own[j];
 			fetch(at->at[k][j], p->noisy.pitch, 8);

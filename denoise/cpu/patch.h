@@ -6,23 +6,29 @@ INLINE int place(int i, int size, int n, int stride) { return mini(i * stride, s
 // scaled divides by 1 << shift, rounding halves away from zero.
 INLINE int scaled(int a, int shift)
 {
-	int half = 1 << shift >> 1;
-	return a < 0 ? -((half - a) >> shift) : (a + half) >> shift;
+	int half = 1 << shift >> 1, sign = a >> 31;
+	return (((a ^ sign) - sign + half) >> shift ^ sign) - sign;
+}
+
+// cell_of is the cell whose vector the patch of side n at (x, y) has.
+INLINE int cell_of(const vd_pass *p, int n, int x, int y)
+{
+	int cx = mini((x + n / 2) << p->shift_x >> p->cell_shift, p->cells_x - 1);
+	int cy = mini((y + n / 2) << p->shift_y >> p->cell_shift, p->cells_y - 1);
+	return cy * p->cells_x + cx;
 }
 
 // matching returns the first sample of the patch that the vector of the patch at (x, y) leads to,
 // or NULL if the neighbour is out of reach.
-INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n, int x, int y)
+INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n, int x, int y, int cell)
 {
-	int cx = clampi((x + n / 2) << p->shift_x >> p->cell_shift, 0, p->cells_x - 1);
-	int cy = clampi((y + n / 2) << p->shift_y >> p->cell_shift, 0, p->cells_y - 1);
-	vd_vector v = near->field[cy * p->cells_x + cx];
+	vd_vector v = near->field[cell];
 	if (near->reach && abs(v.x) + abs(v.y) > near->reach) return NULL;
 	int vx = scaled(v.x, p->shift_x), vy = scaled(v.y, p->shift_y);
-	vd_plane plane = near->between[(vx & 1) | (vy & 1) << 1];
-	x = clampi(x + (vx >> 1), 0, plane.width - n);
-	y = clampi(y + (vy >> 1), 0, plane.height - n);
-	return row_of(plane, y) + x;
+	const sample *plane = near->between[(vx & 1) | (vy & 1) << 1].at;
+	x = clampi(x + (vx >> 1), 0, p->noisy.width - n);
+	y = clampi(y + (vy >> 1), 0, p->noisy.height - n);
+	return plane + y * p->noisy.pitch + x;
 }
 
 // fetch starts to fetch the rows of a patch. The processor follows a few rows by itself, not the 56

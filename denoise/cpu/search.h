@@ -97,11 +97,15 @@ static int sad_cut(const window *w, const sample *b, ptrdiff_t pitch)
 	return sum * w->full / w->area;
 }
 
-// moved is the window's first sample at whole pels (dx, dy) in another plane. Beyond VD_PAD samples
-// from an edge all are alike, so a window need not be further away.
+// Where the window is when it is moved. Beyond VD_PAD samples from an edge all are alike, so a
+// window need not be further away.
+INLINE ptrdiff_t column_of(const window *w, vd_plane p, int dx) { return clampi(w->x + dx, -VD_PAD, p.width); }
+INLINE ptrdiff_t line_of(const window *w, vd_plane p, int dy) { return clampi(w->y + dy, -VD_PAD, p.height) * p.pitch; }
+
+// moved is the window's first sample at whole pels (dx, dy) in another plane.
 INLINE const sample *moved(const window *w, vd_plane p, int dx, int dy)
 {
-	return row_of(p, clampi(w->y + dy, -VD_PAD, p.height)) + clampi(w->x + dx, -VD_PAD, p.width);
+	return (const sample *)p.at + line_of(w, p, dy) + column_of(w, p, dx);
 }
 
 // The best vector so far. Of equal costs the first tried wins.
@@ -111,7 +115,7 @@ typedef struct { int x, y, cost; } match;
 typedef struct {
 	int count;
 	int x[8], y[8], penalty[8];
-	const sample *at[8];
+	const sample *at[8 + BATCH];
 } trials;
 
 INLINE void add_trial(trials *t, int x, int y, const sample *at, int penalty)
@@ -123,7 +127,7 @@ INLINE void add_trial(trials *t, int x, int y, const sample *at, int penalty)
 
 INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
 {
-	int cost[8];
+	int cost[8 + BATCH];
 	if (w->area == SIDE * SIDE) {
 		for (int i = 0; i < t->count; i += BATCH) {
 			for (int k = t->count; k < i + BATCH; k++) t->at[k] = t->at[i];
@@ -142,7 +146,7 @@ INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
 	t->count = 0;
 }
 
-static const int8_t around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
+static const int around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
 
 INLINE const sample *moved_half(const window *w, const vd_plane *half, int x, int y)
 {
@@ -153,9 +157,18 @@ INLINE const sample *moved_half(const window *w, const vd_plane *half, int x, in
 static void try_halves(match *m, const window *w, const vd_plane *half, int step, int penalty)
 {
 	trials t = {.count = 0};
+	ptrdiff_t column[3], line[3];
+	int across[3], down[3]; // parts of the phase
+	for (int i = 0; i < 3; i++) {
+		int x = m->x + step * (i - 1), y = m->y + step * (i - 1);
+		column[i] = column_of(w, half[0], x >> 1), across[i] = x & 1;
+		line[i] = line_of(w, half[0], y >> 1), down[i] = (y & 1) << 1;
+	}
+#pragma GCC unroll 8
 	for (int i = 0; i < 8; i++) {
-		int x = m->x + step * around[i][0], y = m->y + step * around[i][1];
-		add_trial(&t, x, y, moved_half(w, half, x, y), penalty);
+		int dx = around[i][0], dy = around[i][1];
+		const sample *plane = half[across[dx + 1] | down[dy + 1]].at;
+		add_trial(&t, m->x + step * dx, m->y + step * dy, plane + line[dy + 1] + column[dx + 1], penalty);
 	}
 	try(m, w, &t, half[0].pitch);
 }
@@ -168,10 +181,16 @@ static void descend(match *m, const window *w, vd_plane p, int penalty)
 	int px = m->x, py = m->y;
 	for (int round = 0; round < 2; round++) {
 		int from_x = m->x, from_y = m->y;
+		ptrdiff_t column[3], line[3];
+		for (int i = 0; i < 3; i++) {
+			column[i] = column_of(w, p, from_x + i - 1);
+			line[i] = line_of(w, p, from_y + i - 1);
+		}
+#pragma GCC unroll 8
 		for (int i = 0; i < 8; i++) {
-			int x = from_x + around[i][0], y = from_y + around[i][1];
+			int dx = around[i][0], dy = around[i][1], x = from_x + dx, y = from_y + dy;
 			if (round && abs(x - px) <= 1 && abs(y - py) <= 1) continue;
-			add_trial(&t, x, y, moved(w, p, x, y), penalty);
+			add_trial(&t, x, y, (const sample *)p.at + line[dy + 1] + column[dx + 1], penalty);
 		}
 		try(m, w, &t, p.pitch);
 		if (m->x == from_x && m->y == from_y) return;

@@ -254,12 +254,13 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 static void find_second(const vd_pass *p, second_places *at, int y, int i)
 {
 	at->x = place(i, p->noisy.width, 16, p->stride), at->y = y;
+	int cell = cell_of(p, 16, at->x, y);
 	at->own = row_of(p->noisy, y) + at->x;
 	at->pilot = row_of(p->pilot, y) + at->x;
 	fetch(at->own, p->noisy.pitch, 16);
 	fetch(at->pilot, p->pilot.pitch, 16);
 	for (int k = 0; k < p->neighbours; k++) {
-		at->at[k] = matching(p, &p->near[k], 16, at->x, y);
+		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell);
 		if (at->at[k]) fetch(at->at[k], p->noisy.pitch, 16);
 	}
 }
