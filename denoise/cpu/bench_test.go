@@ -31,7 +31,7 @@ func cpuTime(b *testing.B) time.Duration {
 
 // stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a busy
 // machine comes closest to what the work itself takes.
-func stage(b *testing.B, name string, do func()) {
+func stage(b *testing.B, e *Engine, name string, do func()) {
 	b.Run(name, func(b *testing.B) {
 		do()
 		start := cpuTime(b)
@@ -43,6 +43,7 @@ func stage(b *testing.B, name string, do func()) {
 			least = min(least, time.Since(began))
 		}
 		b.ReportMetric(float64(least)/1e6, "least-ms/frame")
+		b.ReportMetric(float64(e.heap.held.Load()>>20), "MiB")
 		b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/1e6, "cpu-ms/frame")
 	})
 }
@@ -123,7 +124,7 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 	for range before + after + 1 {
 		push()
 	}
-	stage(b, name, func() {
+	stage(b, e, name, func() {
 		if err := e.Filter(out, window, before, noise.Flat(10), s); err != nil {
 			b.Fatal(err)
 		}
@@ -136,7 +137,6 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 		window = append(window, f)
 		oldest.Release()
 	})
-	b.Logf("%s: %d MB", name, e.heap.held.Load()>>20)
 	for _, f := range window {
 		f.Release()
 	}
@@ -157,7 +157,7 @@ func BenchmarkStages(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		stage(b, isa+"/planes", func() {
+		stage(b, e, isa+"/planes", func() {
 			f, err := e.Prepare(frames[0], Whole)
 			must(err)
 			_, err = f.forSearch(false)
@@ -187,12 +187,12 @@ func BenchmarkStages(b *testing.B) {
 				near, err = f.near()
 				must(err)
 			}
-			stage(b, isa+"/"+name+"/search", func() { prepare(); clean() })
+			stage(b, e, isa+"/"+name+"/search", func() { prepare(); clean() })
 			prepare()
-			stage(b, isa+"/"+name+"/first", func() { must(f.first(near)) })
+			stage(b, e, isa+"/"+name+"/first", func() { must(f.first(near)) })
 			if s.TwoPasses {
-				stage(b, isa+"/"+name+"/refine", func() { _, err := f.refined(near); must(err) })
-				stage(b, isa+"/"+name+"/second", func() { must(f.second(near)) })
+				stage(b, e, isa+"/"+name+"/refine", func() { _, err := f.refined(near); must(err) })
+				stage(b, e, isa+"/"+name+"/second", func() { must(f.second(near)) })
 			}
 			clean()
 		}

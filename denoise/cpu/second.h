@@ -12,10 +12,12 @@ INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
 typedef struct {
 	_Alignas(64) float own[256], pilot[256]; // own: from the pilot's
 	vf noise;                                // factor of the variance
+	vf whole[VD_NEIGHBOURS];                 // weight of the patch
 	int count;                               // neighbours in use
+	int used[VD_NEIGHBOURS];
 	struct {
 		_Alignas(64) float change[256]; // coefficients, from the pilot's
-		vf weight[GROUPS][HALVES];
+		vf weight[GROUPS][HALVES];      // at first the mean squared changes
 	} near[VD_NEIGHBOURS];
 } second_patch;
 
@@ -70,28 +72,57 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
-// transpose16 transposes a square of 16x16.
-INLINE void transpose16(float *m)
+#if VL == 16 // a square fits into the registers
+
+INLINE void transpose16(vf r[16])
 {
-	vf r[16];
-#if VL == 16
-	for (int i = 0; i < 16; i++) r[i] = load(m + 16 * i);
 	transpose(r);
 	transpose(r + 8);
 	for (int i = 0; i < 8; i++) { // the lower rows of 8 of both, the upper ones
-		store(m + 16 * i, (vf)_mm512_shuffle_f32x4((__m512)r[i], (__m512)r[i + 8], 0x44));
-		store(m + 16 * (i + 8), (vf)_mm512_shuffle_f32x4((__m512)r[i], (__m512)r[i + 8], 0xee));
+		__m512 a = (__m512)r[i], b = (__m512)r[i + 8];
+		r[i] = (vf)_mm512_shuffle_f32x4(a, b, 0x44);
+		r[i + 8] = (vf)_mm512_shuffle_f32x4(a, b, 0xee);
 	}
+}
+
+static void forward16(float *out, const sample *at, ptrdiff_t pitch)
+{
+	vf x[16];
+	for (int i = 0; i < 16; i++) x[i] = load_wide(at + i * pitch);
+	dct16(x);
+	transpose16(x);
+	dct16(x);
+	for (int i = 0; i < 16; i++) store(out + 16 * i, x[i]);
+}
+
+static void inverse16(float *m)
+{
+	vf x[16];
+	for (int i = 0; i < 16; i++) x[i] = load(m + 16 * i);
+	idct16(x);
+	transpose16(x);
+	idct16(x);
+	for (int i = 0; i < 16; i++) store(m + 16 * i, x[i]);
+}
+
 #else
+
+INLINE void load_column(vf x[16], const float *m) { for (int i = 0; i < 16; i++) x[i] = load(m + 16 * i); }
+INLINE void store_column(float *m, const vf x[16]) { for (int i = 0; i < 16; i++) store(m + 16 * i, x[i]); }
+
+// transpose16 transposes a square of 16x16 by those of 8x8.
+static void transpose16(float *m)
+{
+	vf r[8], q[8];
 	for (int i = 0; i < 16; i += 8) {
 		for (int k = 0; k <= i; k += 8) {
-			for (int j = 0; j < 8; j++) r[j] = load(m + 16 * (i + j) + k), r[8 + j] = load(m + 16 * (k + j) + i);
+			float *a = m + 16 * i + k, *b = m + 16 * k + i;
+			for (int j = 0; j < 8; j++) r[j] = load(a + 16 * j), q[j] = load(b + 16 * j);
 			transpose(r);
-			transpose(r + 8);
-			for (int j = 0; j < 8; j++) store(m + 16 * (k + j) + i, r[j]), store(m + 16 * (i + j) + k, r[8 + j]);
+			transpose(q);
+			for (int j = 0; j < 8; j++) store(b + 16 * j, r[j]), store(a + 16 * j, q[j]);
 		}
 	}
-#endif
 }
 
 static void forward16(float *out, const sample *at, ptrdiff_t pitch)
@@ -100,13 +131,13 @@ static void forward16(float *out, const sample *at, ptrdiff_t pitch)
 	for (int h = 0; h < 16; h += VL) {
 		for (int i = 0; i < 16; i++) x[i] = load_wide(at + i * pitch + h);
 		dct16(x);
-		for (int i = 0; i < 16; i++) store(out + 16 * i + h, x[i]);
+		store_column(out + h, x);
 	}
 	transpose16(out);
 	for (int h = 0; h < 16; h += VL) {
-		for (int i = 0; i < 16; i++) x[i] = load(out + 16 * i + h);
+		load_column(x, out + h);
 		dct16(x);
-		for (int i = 0; i < 16; i++) store(out + 16 * i + h, x[i]);
+		store_column(out + h, x);
 	}
 }
 
@@ -116,12 +147,14 @@ static void inverse16(float *m)
 	for (int pass = 0; pass < 2; pass++) {
 		if (pass) transpose16(m);
 		for (int h = 0; h < 16; h += VL) {
-			for (int i = 0; i < 16; i++) x[i] = load(m + 16 * i + h);
+			load_column(x, m + h);
 			idct16(x);
-			for (int i = 0; i < 16; i++) store(m + 16 * i + h, x[i]);
+			store_column(m + h, x);
 		}
 	}
 }
+
+#endif
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
@@ -139,42 +172,64 @@ static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
 
 #define ONE_NOISY 1
 
-// weigh_second takes on a neighbour: its changes, and their weights.
-static void weigh_second(const vd_pass *p, second_patch *b, const sample *at)
+// change_second sets the changes of neighbour k.
+static void change_second(const vd_pass *p, second_patch *b, const sample *at, int k)
 {
-	float *change = b->near[b->count].change;
-	vf sums[4][HALVES], gate[2][HALVES], total[HALVES];
+	float *change = b->near[k].change;
+	vf total[HALVES], factor = 1 / b->noise;
 	forward16(change, at, p->noisy.pitch);
-	vf factor = 1 / b->noise;
 	for (int h = 0; h < HALVES; h++) {
 		total[h] = splat(0);
 		for (int g = 0; g < 4; g++) {
 			vf sum = splat(0);
+#pragma GCC unroll 4
 			for (int i = 4 * g; i < 4 * g + 4; i++) {
-				int k = 16 * i + VL * h;
-				vf d = load(change + k) - load(b->pilot + k);
-				store(change + k, d);
-				vf e = d * d * load(p->inverse + k);
+				int at = 16 * i + VL * h;
+				vf d = load(change + at) - load(b->pilot + at);
+				store(change + at, d);
+				vf e = d * d * load(p->inverse + at);
 				sum += e;
-				if (i < 2) gate[i][h] = e * factor * load(gates[i] + VL * h) * p->gate;
+				if (i < FIRST_GROUP) b->near[k].weight[i][h] = e * factor * load(gates[i] + VL * h) * p->gate;
 			}
-			sums[g][h] = sum_quads(sum * factor);
-			total[h] += sums[g][h];
+			sum = sum_quads(sum * factor);
+			b->near[k].weight[FIRST_GROUP + g][h] = sum * (1 / 16.f);
+			total[h] += sum;
 		}
 	}
-	// each sum is there four times
-	vf excess = vmax(fmadd(sum_all(total), splat(1 / 1024.f), splat(-ONE_NOISY)), splat(0));
-	vf whole = exp2_neg(excess * p->fade);
-	if (!any_above(whole, LEAST_WEIGHT)) return;
+	b->whole[k] = sum_all(total);
+}
+
+// weigh_second sets the weights of neighbour k.
+INLINE void weigh_second(const vd_pass *p, second_patch *b, int k)
+{
 	vf c = splat(p->frequency), rest = splat(1 - p->frequency * ONE_NOISY);
 	for (int h = 0; h < HALVES; h++) {
 		for (int g = 0; g < GROUPS; g++) {
-			vf mean = sums[g < FIRST_GROUP ? 0 : g - FIRST_GROUP][h] * (1 / 16.f);
-			if (g < FIRST_GROUP) mean = vmax(mean, gate[g][h]);
-			b->near[b->count].weight[g][h] = whole * reciprocal(fmadd(vmax(mean, splat(ONE_NOISY)), c, rest));
+			vf mean = b->near[k].weight[g][h];
+			// those of their own are watched beside their group
+			if (g < FIRST_GROUP) mean = vmax(mean, b->near[k].weight[FIRST_GROUP][h]);
+			mean = vmax(mean, splat(ONE_NOISY));
+			b->near[k].weight[g][h] = b->whole[k] * reciprocal(fmadd(mean, c, rest));
 		}
 	}
-	b->count++;
+}
+
+// weigh_neighbours sets the changes of all neighbours that count, and their weights.
+static void weigh_neighbours(const vd_pass *p, second_patch *b, const sample *const *at)
+{
+	int count = 0;
+	for (int k = 0; k < p->neighbours; k++)
+		if (at[k]) change_second(p, b, at[k], count++);
+	b->count = 0;
+	for (int k = 0; k < count; k++) { // each sum of four is there four times
+		vf excess = vmax(fmadd(b->whole[k], splat(1 / 1024.f), splat(-ONE_NOISY)), splat(0));
+		b->whole[k] = exp2_neg(excess * p->fade);
+	}
+	for (int k = 0; k < count; k++) {
+		if (!any_above(b->whole[k], LEAST_WEIGHT)) continue;
+		weigh_second(p, b, k);
+		b->used[b->count++] = k;
+	}
 }
 
 // average_second puts the mean of all frames into mean, scaled by what part of the energy is the
@@ -187,7 +242,7 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 		for (int g = 0; g < GROUPS; g++) {
 			vf weight = splat(1), squares = splat(1);
 			for (int k = 0; k < b->count; k++) {
-				vf w = b->near[k].weight[g][h];
+				vf w = b->near[b->used[k]].weight[g][h];
 				weight += w;
 				squares = fmadd(w, w, squares);
 			}
@@ -198,7 +253,10 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 		for (int i = 0; i < 16; i++) {
 			int k = 16 * i + VL * h, g = group_of(i);
 			vf sum = load(b->own + k);
-			for (int n = 0; n < b->count; n++) sum = fmadd(b->near[n].weight[g][h], load(b->near[n].change + k), sum);
+			for (int n = 0; n < b->count; n++) {
+				int u = b->used[n];
+				sum = fmadd(b->near[u].weight[g][h], load(b->near[u].change + k), sum);
+			}
 			vf pilot = load(b->pilot + k), energy = pilot * pilot;
 			vf noise = p->share * load(p->variance + k) * b->noise * variance[g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
@@ -243,9 +301,7 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 	forward16(b.own, at->own, p->noisy.pitch);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
-	b.count = 0;
-	for (int k = 0; k < p->neighbours; k++)
-		if (at->at[k]) weigh_second(p, &b, at->at[k]);
+	weigh_neighbours(p, &b, at->at);
 	float left = average_second(p, &b, mean);
 	add_second(p, s, at->x, at->y - top, mean, left);
 }
