@@ -89,9 +89,7 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	f.setNoise(j, c, n)
 	for i, other := range neighbours {
 		near := &j.near[i]
-		for phase, p := range other.between[c] {
-			near.between[phase] = p
-		}
+		near.between = other.between[c]
 		near.field = other.job.field[0]
 		if d := max(other.distance, -other.distance); d > f.Near {
 			near.reach = C.int(f.FarReach * d)

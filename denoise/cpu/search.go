@@ -30,9 +30,7 @@ func (f *filter) newSearch(n *neighbour) error {
 	for i, v := range f.search.Length {
 		s.length[i] = C.int(v)
 	}
-	for i, p := range n.planes.half {
-		s.half[i] = p
-	}
+	s.half = n.planes.half
 	for l, p := range f.planes.levels {
 		s.from[l], s.to[l] = p, n.planes.levels[l]
 		count := cells(int(p.width), cell) * cells(int(p.height), cell)

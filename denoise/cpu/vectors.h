@@ -198,9 +198,9 @@ INLINE void store_words(uint16_t *p, vi x) { for (int i = 0; i < VL; i++) p[i] =
 
 INLINE vf load_words(const uint16_t *p)
 {
-	vf v;
-	for (int i = 0; i < VL; i++) v[i] = p[i];
-	return v;
+	float row[VL];
+	for (int i = 0; i < VL; i++) row[i] = p[i];
+	return load(row);
 }
 
 INLINE vf load_row(const float *p) { return load(p); }
@@ -213,36 +213,73 @@ INLINE vi nearest(vf x) // of less than 2^31, away from zero in a tie
 
 INLINE vf load_wide(const sample *p)
 {
-	vf v;
-	for (int i = 0; i < VL; i++) v[i] = p[i];
-	return v;
+	float row[VL];
+	for (int i = 0; i < VL; i++) row[i] = p[i];
+	return load(row);
 }
 
 INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
 INLINE vf per_patch(const float *f) { return splat(f[0]); }
 
-INLINE vf sum_quads(vf x)
+// Places are moved in quads, which most machines have; of vectors that a machine does not have, the
+// compiler would move them one by one.
+typedef float quad __attribute__((vector_size(16)));
+typedef int32_t quad_places __attribute__((vector_size(16)));
+typedef struct { quad low, high; } quads;
+
+INLINE quads split(vf x) { quads q; memcpy(&q, &x, sizeof q); return q; }
+INLINE vf join(quad low, quad high) { quads q = {low, high}; vf x; memcpy(&x, &q, sizeof x); return x; }
+
+INLINE quad sum_quad(quad x)
 {
-	float low = (x[0] + x[1]) + (x[2] + x[3]), high = (x[4] + x[5]) + (x[6] + x[7]);
-	return (vf){low, low, low, low, high, high, high, high};
+	x += __builtin_shuffle(x, (quad_places){1, 0, 3, 2});
+	return x + __builtin_shuffle(x, (quad_places){2, 3, 0, 1});
 }
 
-INLINE vf swap_quads(vf x) { return __builtin_shuffle(x, (vi){4, 5, 6, 7, 0, 1, 2, 3}); }
-INLINE vf sum_rows(vf x) { return splat(((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))); }
+INLINE vf sum_quads(vf x)
+{
+	quads q = split(x);
+	return join(sum_quad(q.low), sum_quad(q.high));
+}
+
+INLINE vf sum_rows(vf x)
+{
+	quads q = split(x);
+	quad sum = sum_quad(q.low + q.high);
+	return join(sum, sum);
+}
 
 INLINE vf sum_around(vf x)
 {
-	float row[VL + 2] = {0};
-	store(row + 1, x);
-	return load(row) + x + load(row + 2);
+	const quad_places up = {3, 4, 5, 6}, down = {1, 2, 3, 4};
+	quad none = {0};
+	quads q = split(x);
+	quad low = q.low + __builtin_shuffle(none, q.low, up) + __builtin_shuffle(q.low, q.high, down);
+	quad high = q.high + __builtin_shuffle(q.low, q.high, up) + __builtin_shuffle(q.high, none, down);
+	return join(low, high);
+}
+
+INLINE void transpose_quads(quad r[4])
+{
+	const quad_places low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, left = {0, 1, 4, 5}, right = {2, 3, 6, 7};
+	quad a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[2], r[3], low);
+	quad c = __builtin_shuffle(r[0], r[1], high), d = __builtin_shuffle(r[2], r[3], high);
+	r[0] = __builtin_shuffle(a, b, left), r[1] = __builtin_shuffle(a, b, right);
+	r[2] = __builtin_shuffle(c, d, left), r[3] = __builtin_shuffle(c, d, right);
 }
 
 INLINE void transpose(vf r[8])
 {
-	float m[8][8];
-	for (int i = 0; i < 8; i++)
-		for (int k = 0; k < 8; k++) m[k][i] = r[i][k];
-	for (int i = 0; i < 8; i++) r[i] = load(m[i]);
+	quad part[4][4]; // upper left, upper right, lower left, lower right
+	for (int i = 0; i < 8; i++) {
+		quads q = split(r[i]);
+		part[i / 4 * 2][i % 4] = q.low, part[i / 4 * 2 + 1][i % 4] = q.high;
+	}
+	for (int i = 0; i < 4; i++) transpose_quads(part[i]);
+	for (int i = 0; i < 4; i++) {
+		r[i] = join(part[0][i], part[2][i]);
+		r[i + 4] = join(part[1][i], part[3][i]);
+	}
 }
 
 INLINE int any_above(vf x, float bound)
