@@ -22,11 +22,11 @@ func Texture(seed uint64) Scene {
 	type wave struct{ kx, ky, phase, height float64 }
 	var waves []wave
 	r := rand.New(rand.NewPCG(seed, 1))
-	const count = 40
+	const count = 16
 	for i := range count {
 		length := 4 * math.Pow(2, 4*float64(i)/count)
-		angle, k := 2*math.Pi*r.Float64(), 2*math.Pi/length
-		waves = append(waves, wave{k * math.Cos(angle), k * math.Sin(angle), 2 * math.Pi * r.Float64(), 4 + length/8})
+		k, angle, phase := 2*math.Pi/length, 2*math.Pi*r.Float64(), 2*math.Pi*r.Float64()
+		waves = append(waves, wave{k * math.Cos(angle), k * math.Sin(angle), phase, 6 + length/6})
 	}
 	return func(x, y float64) float64 {
 		sum := 0.0

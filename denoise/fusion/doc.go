@@ -9,12 +9,13 @@
 // patches themselves, in patches of 8x8; [Second] by the pilot, the result of the first, in
 // patches of 16x16.
 //
-// Arithmetic is in float32, in 8-bit levels at any depth of the samples, without fused
-// multiply-adds, and sums are in the order of the index, those over frames with the frame itself
-// first and then the neighbours in the order given. Overlapping patches are added up in integers
-// (see [Sums]), so that it does not matter which is finished first.
+// Arithmetic is in float32, in 8-bit levels at any depth of the samples. Sums are in the order of
+// the index, those over frames with the frame itself first and then the neighbours in the order
+// given. A neighbour's patch that would leave the plane is moved back inside. Overlapping patches
+// are added up in integers (see [Sums]), so that it does not matter which is finished first.
 //
-// Variances are of the coefficients of an orthonormal DCT: white noise of sigma has sigma² in each.
+// Variances are of the coefficients of an orthonormal DCT: white noise of sigma has sigma² in
+// each.
 //
 // The method is that of sections 4.3 and 4.5 of TEMPORAL.md, and 2.1, 3a and 3c of its part 2.
 package fusion

@@ -19,7 +19,7 @@ const (
 func First(in Input, c FirstConstants) *Sums {
 	p := newPass(in, c.Constants, dct8)
 	p.expected, p.pool = twoNoisy, poolAround
-	p.fuse = c.shrink
+	p.shrink = c.shrink
 	return p.run()
 }
 
@@ -28,7 +28,7 @@ func First(in Input, c FirstConstants) *Sums {
 func (c FirstConstants) shrink(b *patch) (left float32) {
 	energy := b.excess
 	for k, f := range b.mean {
-		energy[k] = f * f / (b.noise[k] * b.variance[k])
+		energy[k] = f * f / (b.local[k] * b.variance[k])
 	}
 	threshold := c.threshold(energy[1:])
 	energy[0] = 0 // the DC says nothing about noise
@@ -41,7 +41,8 @@ func (c FirstConstants) shrink(b *patch) (left float32) {
 	return left
 }
 
-const energyBound = 9 // of a coefficient, in variances, so that a few edges do not count as richness
+// energyBound is the most that counts of a coefficient: a few edges do not make a patch rich.
+const energyBound = 9
 
 func (c FirstConstants) threshold(energy []float32) float32 {
 	sum := float32(0)

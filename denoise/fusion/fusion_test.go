@@ -46,7 +46,11 @@ func still(p plane.Plane) Neighbour {
 
 // repeated is a clean plane with noise, beside six neighbours with noise of their own.
 func repeated(clean plane.Plane, sigma float64) Input {
-	in := Input{Noisy: denoisetest.Noisy(clean, sigma, 1), Noise: whiteNoise(float32(sigma)), ClipCurve: true}
+	in := Input{
+		Noisy:     denoisetest.Noisy(clean, sigma, 1),
+		Noise:     whiteNoise(float32(sigma)),
+		ClipCurve: true,
+	}
 	for i := range uint64(6) {
 		in.Neighbours = append(in.Neighbours, still(denoisetest.Noisy(clean, sigma, 2+i)))
 	}
@@ -55,8 +59,8 @@ func repeated(clean plane.Plane, sigma float64) Input {
 
 // both runs both passes.
 func both(in Input) plane.Plane {
-	in.Pilot = First(in, firstPass).Plane(in.Noisy.Depth)
-	return Second(in, secondPass).Plane(in.Noisy.Depth)
+	pilot := First(in, firstPass).Plane(in.Noisy.Depth)
+	return Second(in, pilot, secondPass).Plane(in.Noisy.Depth)
 }
 
 // rich has strong detail at all frequencies: there is nothing to shrink.
@@ -157,8 +161,14 @@ func TestMotion(t *testing.T) {
 	clean := scene.Draw(width, height, 8, 1, 1)
 	const sigma = 10
 	for _, shift := range []int{0, 1} {
-		at := func(s denoisetest.Scene) plane.Plane { return s.Draw(width, height, 8, 1<<shift, 1<<shift) }
-		in := Input{Noisy: denoisetest.Noisy(at(scene), sigma, 1), Noise: whiteNoise(sigma), ShiftX: shift, ShiftY: shift}
+		at := func(s denoisetest.Scene) plane.Plane {
+			return s.Draw(width, height, 8, 1<<shift, 1<<shift)
+		}
+		in := Input{
+			Noisy:  denoisetest.Noisy(at(scene), sigma, 1),
+			Noise:  whiteNoise(sigma),
+			ShiftX: shift, ShiftY: shift,
+		}
 		for i := range uint64(6) {
 			v := motion.Vector{X: 3 << shift, Y: -int(i) << shift}
 			moved := scene.Moved(float64(v.X)/2, float64(v.Y)/2)
@@ -192,10 +202,10 @@ func TestSameAtAnyDepth(t *testing.T) {
 
 func TestSameOnAnyNumberOfCores(t *testing.T) {
 	in := repeated(denoisetest.Texture(6).Draw(width, height, 8, 1, 1), 10)
-	in.Pilot = in.Noisy
-	first, second := First(in, firstPass), Second(in, secondPass)
+	pilot := in.Noisy
+	first, second := First(in, firstPass), Second(in, pilot, secondPass)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if !First(in, firstPass).equal(first) || !Second(in, secondPass).equal(second) {
+	if !First(in, firstPass).equal(first) || !Second(in, pilot, secondPass).equal(second) {
 		t.Error("other sums on one core")
 	}
 }

@@ -9,11 +9,14 @@ type Noise struct {
 	Curve    [256]float32 // factor of the variance by the mean of the patch
 }
 
-// leastVariance keeps divisions by the variance finite; no noise that is removed has so little.
-const leastVariance = 1e-3
+// These keep divisions finite in a plane without noise.
+const (
+	leastVariance = 1e-3
+	leastSigma    = 0.03
+)
 
-// variances are those of the n*n coefficients, where the mean is of no influence.
-func (m *Noise) variances(n int) []float32 {
+// Variances are those of the n*n coefficients before the curve.
+func (m *Noise) Variances(n int) []float32 {
 	out := make([]float32, n*n)
 	for v := range n {
 		for u := range n {
@@ -31,11 +34,11 @@ const (
 	clippedTo    = 2.0  // none is
 )
 
-// at is the factor of the variance in a patch of a given mean.
-func (m *Noise) at(mean float32, clipCurve bool) float32 {
+// Factor is what the variance is multiplied by in a patch of a given mean.
+func (m *Noise) Factor(mean float32, clipCurve bool) float32 {
 	factor := m.Curve[min(max(int(mean), 0), 255)]
 	if clipCurve {
-		z := (white - mean) / m.Sigma
+		z := (white - mean) / max(m.Sigma, leastSigma)
 		open := min(max((z-clippedFrom)/(clippedTo-clippedFrom), 0), 1)
 		factor *= clippedLeast + (1-clippedLeast)*open
 	}

@@ -76,7 +76,7 @@ func TestPlaces(t *testing.T) {
 		{8, 8, 4, "[0]"}, {16, 8, 4, "[0 4 8]"}, {17, 8, 4, "[0 4 8 9]"}, {20, 8, 5, "[0 5 10 12]"},
 		{16, 16, 6, "[0]"}, {40, 16, 6, "[0 6 12 18 24]"}, {41, 16, 6, "[0 6 12 18 24 25]"},
 	} {
-		if got := fmt.Sprint(places(c.size, c.n, c.stride)); got != c.want {
+		if got := fmt.Sprint(Places(c.size, c.n, c.stride)); got != c.want {
 			t.Errorf("%d: %s, want %s", c.size, got, c.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestVariances(t *testing.T) {
 	for k := range n.Spectrum {
 		n.Spectrum[k] = float32(k + 1)
 	}
-	small, large := n.variances(8), n.variances(16)
+	small, large := n.Variances(8), n.Variances(16)
 	for v := range 16 {
 		for u := range 16 {
 			if want := small[v/2*8+u/2]; large[v*16+u] != want || want != float32(v/2*8+u/2+1) {
@@ -108,8 +108,20 @@ func TestNoiseByBrightness(t *testing.T) {
 		{100.9, false, 2}, {100, true, 2}, {-3, false, 3}, {300, false, 4}, {50, true, 1},
 		{235, true, 1}, {251, true, 0.34}, {243, true, 0.67}, {243, false, 1}, {255, true, 4 * 0.34},
 	} {
-		if got := n.at(c.mean, c.clip); math.Abs(float64(got-c.want)) > 1e-5 {
+		if got := n.Factor(c.mean, c.clip); math.Abs(float64(got-c.want)) > 1e-5 {
 			t.Errorf("mean %v, clip curve %v: %v, want %v", c.mean, c.clip, got, c.want)
+		}
+	}
+}
+
+func TestNoNoise(t *testing.T) {
+	var n Noise
+	if got := n.Factor(255, true); got != 0 {
+		t.Errorf("the factor without noise is %v", got)
+	}
+	for k, v := range n.Variances(8) {
+		if !(1/v < 1e6) {
+			t.Errorf("coefficient %d: %v", k, v)
 		}
 	}
 }
@@ -121,7 +133,7 @@ func TestPools(t *testing.T) {
 	}
 	out := make([]float32, 64)
 	poolAround(out, in, 8)
-	for k, want := range map[int]float32{0: (0 + 1 + 8 + 9) / 4.0, 9: 9, 7: (6 + 7 + 14 + 15) / 4.0, 3: 7} {
+	for k, want := range map[int]float32{0: 4.5, 9: 9, 7: 10.5, 3: 7} {
 		if out[k] != want {
 			t.Errorf("around %d: %v, want %v", k, out[k], want)
 		}
@@ -157,7 +169,9 @@ func TestThreshold(t *testing.T) {
 		}
 		return all
 	}
-	for _, c := range []struct{ energy, want float32 }{{0, 1.2}, {1, 1.2}, {2, 1.05}, {4, 1}, {1e6, 1}} {
+	for _, c := range []struct{ energy, want float32 }{
+		{0, 1.2}, {1, 1.2}, {2, 1.05}, {4, 1}, {1e6, 1},
+	} {
 		if got := firstPass.threshold(energy(c.energy)); math.Abs(float64(got-c.want)) > 1e-6 {
 			t.Errorf("energy %v: %v, want %v", c.energy, got, c.want)
 		}
@@ -185,7 +199,10 @@ func TestSample(t *testing.T) {
 		value float32
 		depth int
 		want  uint16
-	}{{1.49, 8, 1}, {1.5, 8, 2}, {1.5, 10, 6}, {-9, 8, 0}, {255.4, 8, 255}, {255.6, 8, 255}, {255.99, 10, 1023}, {300, 16, 65535}} {
+	}{
+		{1.49, 8, 1}, {1.5, 8, 2}, {1.5, 10, 6}, {-9, 8, 0},
+		{255.4, 8, 255}, {255.6, 8, 255}, {255.99, 10, 1023}, {300, 16, 65535},
+	} {
 		if got := Sample(c.value, plane.New(1, 1, c.depth)); got != c.want {
 			t.Errorf("%v at %d bits: %d, want %d", c.value, c.depth, got, c.want)
 		}

@@ -8,7 +8,6 @@ import (
 // Input is what a pass reads.
 type Input struct {
 	Noisy          plane.Plane
-	Pilot          plane.Plane // for the second pass
 	Neighbours     []Neighbour
 	ShiftX, ShiftY int // log2 of the subsampling of this plane against luma
 	Noise          Noise
@@ -37,33 +36,43 @@ type pass struct {
 	Input
 	Constants
 	*transform
-	variance []float32
+	pilot    *plane.Plane // nil in the first pass
+	spectrum []float32    // variances of the noise
 	window   []float32
 	expected float32 // squared difference from the reference that noise alone makes
 	pool     func(out, in []float32, n int)
-	// fuse shrinks the mean and returns the noise left in it: the sum over the frequencies of its
-	// variance, in variances of the noise.
-	fuse func(*patch) float32
+	// shrink takes noise out of the mean and returns how much is left: the sum over the
+	// frequencies of its variance, in variances of the noise.
+	shrink func(*patch) float32
 }
 
-const windowFall = 4 // patches count exp(-windowFall*r²), r the distance from their centre in sides
+// windowFall makes samples count exp(-windowFall*r²), r the distance from the centre in sides.
+const windowFall = 4
 
 func newPass(in Input, c Constants, t *transform) *pass {
-	p := &pass{Input: in, Constants: c, transform: t, variance: in.Noise.variances(t.n)}
-	for y := range t.n {
-		for x := range t.n {
-			a := (float32(x)+0.5)/float32(t.n) - 0.5
-			b := (float32(y)+0.5)/float32(t.n) - 0.5
-			p.window = append(p.window, exp(-windowFall*(a*a+b*b)))
+	return &pass{
+		Input: in, Constants: c, transform: t,
+		spectrum: in.Noise.Variances(t.n),
+		window:   Window(t.n),
+	}
+}
+
+// Window is the weight of the samples of a patch of side n: less towards its edges.
+func Window(n int) (weights []float32) {
+	for y := range n {
+		for x := range n {
+			a := (float32(x)+0.5)/float32(n) - 0.5
+			b := (float32(y)+0.5)/float32(n) - 0.5
+			weights = append(weights, exp(-windowFall*(a*a+b*b)))
 		}
 	}
-	return p
+	return weights
 }
 
 // run adds up the patches of the plane, which must be no smaller than one.
 func (p *pass) run() *Sums {
 	sums := newSums(p.Noisy)
-	columns, rows := places(p.Noisy.Width, p.n, p.Stride), places(p.Noisy.Height, p.n, p.Stride)
+	columns, rows := Places(p.Noisy.Width, p.n, p.Stride), Places(p.Noisy.Height, p.n, p.Stride)
 	plane.Rows(len(rows), func(i int) {
 		strip := newSums(plane.Plane{Width: p.Noisy.Width, Height: p.n})
 		b := newPatch(p)
@@ -75,8 +84,8 @@ func (p *pass) run() *Sums {
 	return sums
 }
 
-// places are the first samples of patches of side n: each stride, and one that ends at the edge.
-func places(size, n, stride int) (all []int) {
+// Places are the first samples of patches of side n: each stride, and one that ends at the edge.
+func Places(size, n, stride int) (all []int) {
 	for x := 0; x < size-n; x += stride {
 		all = append(all, x)
 	}

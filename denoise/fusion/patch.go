@@ -1,8 +1,6 @@
 package fusion
 
-import (
-	"vidfilter/denoise/plane"
-)
+import "vidfilter/denoise/plane"
 
 // patch is one patch of the plane, with its matches. Slices have a value for each coefficient.
 type patch struct {
@@ -12,7 +10,7 @@ type patch struct {
 	count   int         // frames in use
 	pilot   []float32   // coefficients, in the second pass
 
-	noise    []float32 // variances here
+	local    []float32 // variances of the noise here
 	mean     []float32 // of the frames, weighted; then the result
 	variance []float32 // of the mean, in variances of the noise
 	excess   []float32 // scratch
@@ -31,7 +29,7 @@ func newPatch(p *pass) *patch {
 		b.weights[0][k] = 1
 	}
 	for _, s := range []*[]float32{
-		&b.pilot, &b.noise, &b.mean, &b.variance, &b.excess, &b.pooled, &b.samples,
+		&b.pilot, &b.local, &b.mean, &b.variance, &b.excess, &b.pooled, &b.samples,
 	} {
 		*s = block()
 	}
@@ -42,20 +40,20 @@ func newPatch(p *pass) *patch {
 func (b *patch) process(x, y int, strip *Sums) {
 	b.load(b.frames[0], b.Noisy, x, y)
 	reference := b.frames[0]
-	if b.Pilot.Pix != nil {
-		b.load(b.pilot, b.Pilot, x, y)
+	if b.pass.pilot != nil {
+		b.load(b.pilot, *b.pass.pilot, x, y)
 		reference = b.pilot
 	}
-	factor := b.Noise.at(reference[0]/float32(b.n), b.ClipCurve)
-	for k, v := range b.pass.variance {
-		b.noise[k] = v * factor
+	factor := b.Noise.Factor(reference[0]/float32(b.n), b.ClipCurve)
+	for k, v := range b.spectrum {
+		b.local[k] = v * factor
 	}
 	b.count = 1
 	for i := range b.Neighbours {
 		b.loadNeighbour(&b.Neighbours[i], x, y, reference)
 	}
 	b.average()
-	b.add(x, strip, b.fuse(b))
+	b.add(x, strip, b.shrink(b))
 }
 
 // load transforms the samples at (x, y).

@@ -21,7 +21,10 @@ const middle = 128 // values are kept small, so that 32 bits hold a sum
 
 func newSums(p plane.Plane) *Sums {
 	n := p.Width * p.Height
-	return &Sums{Width: p.Width, Height: p.Height, weights: make([]int64, n), values: make([]int64, n)}
+	return &Sums{
+		Width: p.Width, Height: p.Height,
+		weights: make([]int64, n), values: make([]int64, n),
+	}
 }
 
 // add adds a sample of a patch.

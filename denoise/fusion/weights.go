@@ -7,7 +7,7 @@ func (b *patch) weigh(weights, frame, reference []float32) {
 	total := float32(0)
 	for k := range frame {
 		d := frame[k] - reference[k]
-		b.excess[k] = d * d / b.noise[k]
+		b.excess[k] = d * d / b.local[k]
 		total += b.excess[k]
 	}
 	mean := total / float32(len(frame))

@@ -6,8 +6,8 @@ const (
 	mismatchAllowed = 6.0 // 8-bit levels, for what the noise does not explain
 )
 
-// misfit is the mean difference of samples, in 8-bit levels, beyond which a frame does not fit.
-func misfit(sigma float64, coarse bool) float64 {
+// allowed is the mean difference of samples, in 8-bit levels, beyond which a frame does not fit.
+func allowed(sigma float64, coarse bool) float64 {
 	side := 1.0 / 8
 	if coarse {
 		side = 1.0 / 4
@@ -28,5 +28,5 @@ func (s *Search) Fits(from, to Frame, f Field) bool {
 			sum += cellWindow(a, f.Cell, f.Cell, x, y).sad(a, b, dx, dy)
 		}
 	}
-	return sum <= s.misfit*f.Width*f.Height
+	return sum <= s.Misfit*f.Width*f.Height
 }

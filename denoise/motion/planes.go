@@ -11,7 +11,7 @@ type Frame struct {
 // Prepare makes the planes of a frame from its luma. The coarser smoothing is for strong noise.
 func Prepare(luma plane.Plane, coarse bool) Frame {
 	f := Frame{Levels: []plane.Plane{Smooth(luma, coarse)}}
-	for len(f.Levels) < levels(luma.Width, luma.Height) {
+	for len(f.Levels) < Levels(luma.Width, luma.Height) {
 		f.Levels = append(f.Levels, half(f.Levels[len(f.Levels)-1]))
 	}
 	f.Half = Between(f.Levels[0])
@@ -24,9 +24,9 @@ const (
 	smallestSide = 8   // no level is smaller
 )
 
-// levels is the height of the pyramid: the coarsest level of large pictures has 50 to 99 rows, so
+// Levels is the height of the pyramid: the coarsest level of large pictures has 50 to 99 rows, so
 // that the range of the search grows with the picture.
-func levels(width, height int) int {
+func Levels(width, height int) int {
 	side, n := min(width, height), 1
 	for side>>n >= smallestSide && (n < usualLevels || side>>(n-1) >= largeLevel) {
 		n++
@@ -74,8 +74,8 @@ type HalfPels [4]plane.Plane
 
 // Between interpolates the planes between the samples.
 func Between(p plane.Plane) HalfPels {
-	right := between(p, 1, 0)
-	return HalfPels{p, right, between(p, 0, 1), between(right, 0, 1)}
+	r := right(p)
+	return HalfPels{p, r, down(p), down(r)}
 }
 
 // taps interpolate half way between the middle two samples. Their sum is 64.
@@ -86,17 +86,41 @@ const (
 	tapShift = 6
 )
 
-// between interpolates in the direction (dx, dy): one of them is 1, the other 0.
-func between(p plane.Plane, dx, dy int) plane.Plane {
+func right(p plane.Plane) plane.Plane {
 	out := p.Like()
 	plane.Rows(p.Height, func(y int) {
-		for x, row := 0, out.Row(y); x < p.Width; x++ {
-			sum := 0
-			for i, tap := range taps {
-				sum += tap * p.At(x+dx*(firstTap+i), y+dy*(firstTap+i))
-			}
-			row[x] = uint16(min(max((sum+1<<(tapShift-1))>>tapShift, 0), p.Max()))
+		line := make([]uint16, p.Width+len(taps)) // the row, from the first tap of its first sample
+		for x := range line {
+			line[x] = uint16(p.At(x+firstTap, y))
 		}
+		var shifted [len(taps)][]uint16
+		for i := range shifted {
+			shifted[i] = line[i:]
+		}
+		interpolate(out.Row(y), &shifted, p.Max())
 	})
 	return out
+}
+
+func down(p plane.Plane) plane.Plane {
+	out := p.Like()
+	plane.Rows(p.Height, func(y int) {
+		var rows [len(taps)][]uint16
+		for i := range rows {
+			rows[i] = p.Row(min(max(y+firstTap+i, 0), p.Height-1))
+		}
+		interpolate(out.Row(y), &rows, p.Max())
+	})
+	return out
+}
+
+// interpolate makes a row of rows that are a tap apart.
+func interpolate(out []uint16, rows *[len(taps)][]uint16, most int) {
+	for x := range out {
+		sum := 1 << (tapShift - 1)
+		for i, tap := range taps {
+			sum += tap * int(rows[i][x])
+		}
+		out[x] = uint16(min(max(sum>>tapShift, 0), most))
+	}
 }

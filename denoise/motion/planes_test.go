@@ -14,7 +14,7 @@ func TestLevels(t *testing.T) {
 		{1, 1, 1}, {7, 5, 1}, {16, 16, 2}, {40, 31, 2}, {96, 64, 4}, {384, 216, 4}, {1280, 720, 4},
 		{1920, 1080, 5}, {1080, 1920, 5}, {3840, 2160, 6}, {7680, 4320, 7},
 	} {
-		if got := levels(c.width, c.height); got != c.want {
+		if got := Levels(c.width, c.height); got != c.want {
 			t.Errorf("%d by %d: %d levels, want %d", c.width, c.height, got, c.want)
 		}
 	}

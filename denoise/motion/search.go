@@ -15,44 +15,45 @@ type Constants struct {
 	CoarseFrom    float64 // the sigma from which the planes are smoothed more
 }
 
-// Search finds vectors. All its numbers are on the scale of the samples.
+// Search finds vectors. Its penalties are sums of differences at the depth of the samples.
 type Search struct {
-	cell    int
-	coarse  bool  // smooth more
-	penalty int   // for a vector other than the parent cell's
-	length  []int // at the coarsest level: the penalty by the square of the length
-	refine  int   // for a vector other than the one to refine
-	misfit  int   // a frame whose cells differ by more on average does not fit
+	Cell    int   // side of a cell
+	Coarse  bool  // smooth more
+	Penalty int   // for a vector other than the parent cell's
+	Length  []int // at the coarsest level: the penalty by the square of the length
+	Refined int   // for a vector other than the one that is refined
+	Misfit  int   // a frame whose cells differ by more on average does not fit
 }
 
 const (
 	coarsestRange = 6   // pels each way at the coarsest level
 	lengthPenalty = 0.4 // of a pel there, in penalties
 	descents      = 2   // moves to the best of eight neighbours, at the most
+
+	penaltySamples = windowSide / 4 // a penalty of 1 is so many differences of sigma
 )
 
 // NewSearch returns the search for luma noise of the given sigma, in 8-bit levels.
 func NewSearch(c Constants, sigma float64, depth int) *Search {
-	const samples = windowSide // a penalty is that of a quarter of a row of differences, sigma each
 	unit := float64(int(1) << (depth - 8))
-	penalty := c.Penalty * sigma * samples / 4 * unit
+	penalty := c.Penalty * sigma * penaltySamples * unit
 	s := &Search{
-		cell:    c.Cell,
-		coarse:  sigma >= c.CoarseFrom,
-		penalty: round(penalty),
-		refine:  round(c.RefinePenalty * sigma * samples / 4 * unit),
+		Cell:    c.Cell,
+		Coarse:  sigma >= c.CoarseFrom,
+		Penalty: round(penalty),
+		Refined: round(c.RefinePenalty * sigma * penaltySamples * unit),
 	}
 	for square := range 2*coarsestRange*coarsestRange + 1 {
-		s.length = append(s.length, round(lengthPenalty*penalty*math.Sqrt(float64(square))))
+		s.Length = append(s.Length, round(lengthPenalty*penalty*math.Sqrt(float64(square))))
 	}
-	s.misfit = round(misfit(sigma, s.coarse) * float64(c.Cell*c.Cell) * unit)
+	s.Misfit = round(allowed(sigma, s.Coarse) * float64(c.Cell*c.Cell) * unit)
 	return s
 }
 
 func round(x float64) int { return int(math.RoundToEven(x)) }
 
 // Prepare makes the planes of a frame for this search.
-func (s *Search) Prepare(luma plane.Plane) Frame { return Prepare(luma, s.coarse) }
+func (s *Search) Prepare(luma plane.Plane) Frame { return Prepare(luma, s.Coarse) }
 
 // match is a vector and its cost: the differences and the penalty. Of equal costs the first tried
 // wins.
@@ -79,12 +80,12 @@ func (s *Search) Find(from, to Frame) Field {
 
 // coarsest tries every vector in range.
 func (s *Search) coarsest(a, b plane.Plane) matches {
-	return newMatches(a, s.cell).fill(func(x, y int) match {
-		w := cellWindow(a, s.cell, windowSide, x, y)
+	return newMatches(a, s.Cell).fill(func(x, y int) match {
+		w := cellWindow(a, s.Cell, windowSide, x, y)
 		best := match{cost: w.sad(a, b, 0, 0)}
 		for dy := -coarsestRange; dy <= coarsestRange; dy++ {
 			for dx := -coarsestRange; dx <= coarsestRange; dx++ {
-				best.try(Vector{dx, dy}, w.sad(a, b, dx, dy)+s.length[dx*dx+dy*dy])
+				best.try(Vector{dx, dy}, w.sad(a, b, dx, dy)+s.Length[dx*dx+dy*dy])
 			}
 		}
 		return best
@@ -93,13 +94,13 @@ func (s *Search) coarsest(a, b plane.Plane) matches {
 
 // finer starts from the best vector of the next coarser level, and moves on from there.
 func (s *Search) finer(a, b plane.Plane, parents matches) matches {
-	return newMatches(a, s.cell).fill(func(x, y int) match {
-		w := cellWindow(a, s.cell, windowSide, x, y)
+	return newMatches(a, s.Cell).fill(func(x, y int) match {
+		w := cellWindow(a, s.Cell, windowSide, x, y)
 		cost := func(v Vector) int { return w.sad(a, b, v.X, v.Y) }
 		best := s.inherited(parents, x, y, cost)
 		for range descents {
 			before := best.Vector
-			best.tryAround(1, func(v Vector) int { return cost(v) + s.penalty })
+			best.tryAround(1, func(v Vector) int { return cost(v) + s.Penalty })
 			if best.Vector == before {
 				break
 			}
@@ -122,7 +123,7 @@ func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) mat
 		parents.at(px, sideY).times(2),
 		parents.at(sideX, sideY).times(2),
 	} {
-		penalty := s.penalty
+		penalty := s.Penalty
 		if v == parent {
 			penalty = 0
 		}
@@ -133,11 +134,11 @@ func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) mat
 
 // halfPels moves each vector to the best of the eight half-pels around it, if that is better.
 func (s *Search) halfPels(a plane.Plane, to Frame, whole matches) Field {
-	return newField(a, s.cell).fill(func(x, y int) Vector {
-		w := cellWindow(a, s.cell, windowSide, x, y)
+	return newField(a, s.Cell).fill(func(x, y int) Vector {
+		w := cellWindow(a, s.Cell, windowSide, x, y)
 		best := whole.at(x, y)
 		best.Vector = best.times(2)
-		best.tryAround(1, func(v Vector) int { return w.sadHalf(a, &to.Half, v) + s.penalty })
+		best.tryAround(1, func(v Vector) int { return w.sadHalf(a, &to.Half, v) + s.Penalty })
 		return best.Vector
 	})
 }

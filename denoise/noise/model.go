@@ -29,7 +29,7 @@ func Flat(sigma float64) Model {
 }
 
 // Clean says whether the frame should be left as it is.
-func (m *Model) Clean() bool { return m.Sigma[0] < cleanSigma }
+func (m Model) Clean() bool { return m.Sigma[0] < cleanSigma }
 
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {

@@ -49,6 +49,19 @@ func (p Plane) AtLeast(width, height int) Plane {
 	return out
 }
 
+// Reduced returns the plane with fewer bits, rounded.
+func (p Plane) Reduced(depth int) Plane {
+	shift := p.Depth - depth
+	if shift <= 0 {
+		return p
+	}
+	out := New(p.Width, p.Height, depth)
+	for i, v := range p.Pix {
+		out.Pix[i] = uint16(min((int(v)+1<<(shift-1))>>shift, out.Max()))
+	}
+	return out
+}
+
 // Crop returns a copy of the part of p at the top left.
 func (p Plane) Crop(width, height int) Plane {
 	out := New(width, height, p.Depth)
