@@ -175,14 +175,14 @@ func BenchmarkStages(b *testing.B) {
 		for name, tier := range map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good} {
 			s := denoise.Default(tier)
 			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], count: 3}
-			f.search = motion.NewSearch(s.Motion, sigma, 8).Numbers()
+			f.search = motion.NewSearch(s.Motion, sigma, 8)
 			var near []*neighbour
 			clean := func() { f.release(); f.blocks = nil }
 			prepare := func() {
 				f.result, err = f.planesLike(3)
 				must(err)
 				if s.TwoPasses {
-					must(f.prepareSecond())
+					must(f.preparePilot())
 				}
 				near, err = f.near()
 				must(err)

@@ -15,8 +15,7 @@ enum {
 	VD_NEIGHBOURS = 32, // of a frame
 	VD_REACH = 6,       // pels each way at the coarsest level
 	VD_LENGTHS = 2 * VD_REACH * VD_REACH + 1,
-	VD_FINE = 128,      // steps of a level in a first result that is kept for blending
-	VD_FINE_ZERO = 64,  // levels below black that it can hold
+	VD_PILOT_BITS = 4,  // that the pilot has more than samples
 };
 
 // A plane of samples. Beyond its edges there are VD_PAD samples more, alike the edge, and to the
@@ -62,7 +61,8 @@ typedef struct {
 // A pass over one plane. Tables of coefficients are indexed by [u * n + v] for the frequency u
 // across and v down: the transforms leave them so.
 typedef struct {
-	vd_plane noisy, pilot;
+	vd_plane noisy;
+	const uint16_t *pilot; // for the second pass, in noisy's pitch
 	vd_neighbour near[VD_NEIGHBOURS];
 	int neighbours, shift_x, shift_y;
 	int cell_shift, cells_x, cells_y; // of the fields; a cell is 1 << cell_shift
@@ -78,10 +78,9 @@ typedef struct {
 	int clip;                    // count on less noise near white
 
 	// What becomes of the means:
-	vd_plane out;                // rounded to samples
-	uint16_t *fine_out;          // not rounded: (mean + VD_FINE_ZERO) * VD_FINE, in noisy's pitch
-	const uint16_t *fine_in;     // of the first pass
-	float blend, grain;          // shares of fine_in and of the noisy samples in the result
+	vd_plane out;            // rounded to samples; in the first of two passes there may be none
+	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
+	float blend, grain;      // shares of the pilot and of the noisy samples in the result
 } vd_pass;
 
 #define VD_FUNCTIONS(isa) \

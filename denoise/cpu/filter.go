@@ -28,7 +28,7 @@ func (e *Engine) Filter(out *pipeline.Frame, window []*Frame, centre int, m nois
 	if s.LumaOnly {
 		f.count = 1
 	}
-	f.search = motion.NewSearch(s.Motion, m.Sigma[0], 8).Numbers()
+	f.search = motion.NewSearch(s.Motion, m.Sigma[0], 8)
 	defer f.release()
 	if err := f.run(); err != nil {
 		return err
@@ -45,13 +45,13 @@ type filter struct {
 	centre int
 	frame  *Frame
 	count  int // of the planes that are filtered: luma, or all
-	search motion.Numbers
+	search *motion.Search
 
-	planes *searchPlanes // of the frame
-	result [3]C.vd_plane
-	pilot  [3]C.vd_plane
-	fine   [3]*C.uint16_t // the first pass's result for the blend
-	blocks []*block
+	planes  *searchPlanes // of the frame
+	result  [3]C.vd_plane
+	pilot   [3]*C.uint16_t // the first pass's result, in the pitch of the frame's planes
+	rounded C.vd_plane     // its luma, as samples
+	blocks  []*block
 }
 
 // neighbour is another frame, and the way to it.
@@ -110,7 +110,7 @@ func (f *filter) run() (err error) {
 	if !f.TwoPasses {
 		return f.first(near)
 	}
-	if err := f.prepareSecond(); err != nil {
+	if err := f.preparePilot(); err != nil {
 		return err
 	}
 	if err := f.first(near); err != nil {

@@ -195,12 +195,12 @@ static void find_first(const vd_pass *p, first_places *at, int y, int i, int hal
 		int cell = cell_of(p, 8, x, y);
 		at->x[j] = x;
 		at->own[j] = row_of(p->noisy, y) + x;
-		fetch(at->own[j], p->noisy.pitch, 8);
+		fetch(at->own[j], p->noisy.pitch * sizeof(sample), 8);
 		for (int k = 0; k < p->neighbours; k++) {
 			const sample *found = matching(p, &p->near[k], 8, x, y, cell);
 			at->reach[k][j] = found != NULL;
 			at->at[k][j] = found ? found : at->own[j];
-			fetch(at->at[k][j], p->noisy.pitch, 8);
+			fetch(at->at[k][j], p->noisy.pitch * sizeof(sample), 8);
 		}
 	}
 }

@@ -36,11 +36,7 @@ const stripRows = 8 // rows of patches
 
 // stripsOf cuts a plane into strips. A strip is high enough that only those beside it overlap it.
 func stripsOf(height, n, stride int) (all []strip) {
-	var rows []int
-	for y := 0; y < height-n; y += stride {
-		rows = append(rows, y)
-	}
-	rows = append(rows, height-n)
+	rows := fusion.Places(height, n, stride)
 	count, reached := max(stripRows, n/stride+2), 0
 	for len(rows) > 0 {
 		own := rows[:min(count, len(rows))]
@@ -70,7 +66,7 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 		cell_shift: C.int(bits.TrailingZeros(uint(f.Motion.Cell))),
 		fade:       C.float(-math.Log2E / float64(k.PatchFade)), frequency: C.float(k.Frequency),
 		unit: C.float(k.WeightUnit), grain: C.float(f.Grain),
-		sigma: C.float(f.noise.Sigma[c]),
+		sigma: C.float(max(f.noise.Sigma[c], leastSigma)),
 	}
 	w, h := sizeOf(f.planes.levels[0])
 	j.cells_x, j.cells_y = C.int(cells(w, f.Motion.Cell)), C.int(cells(h, f.Motion.Cell))
@@ -115,6 +111,8 @@ func limitOf(n int, k fusion.Constants) (C.float, error) {
 	}
 	return C.float(limit), nil
 }
+
+const leastSigma = 0.03 // as in fusion.Noise.Factor
 
 // setNoise sets the tables of the coefficients, which the C code has transposed.
 func (f *filter) setNoise(j *C.vd_pass, c, n int) {
@@ -247,26 +245,31 @@ func (f *filter) first(neighbours []*neighbour) error {
 		j := p.job
 		j.threshold, j.fall, j.least = C.float(f.First.Threshold), C.float(f.First.ThresholdFall), C.float(f.First.LeastThreshold)
 		if f.TwoPasses {
-			j.out, j.fine_out = f.pilot[c], f.fine[c]
+			j.out, j.pilot_out = C.vd_plane{}, f.pilot[c]
+			if c == 0 {
+				j.out = f.rounded
+			}
 		}
 		all = append(all, p)
 	}
 	return f.runPasses(all)
 }
 
-// prepareSecond makes room for what the first pass leaves to the second.
-func (f *filter) prepareSecond() (err error) {
-	if f.pilot, err = f.planesLike(f.count); err != nil {
+// preparePilot makes room for what the first pass leaves to the second.
+func (f *filter) preparePilot() error {
+	w, h := sizeOf(f.frame.planes[0])
+	b, err := f.alloc(aligned(planeSize(w, h)))
+	if err != nil {
 		return err
 	}
+	f.rounded = b.plane(w, h)
 	for c := range f.count {
-		_, h := sizeOf(f.frame.planes[c])
-		size := 2 * int(f.frame.planes[c].pitch) * h
-		b, err := f.alloc(aligned(size))
-		if err != nil {
+		p := f.frame.planes[c]
+		size := C.sizeof_uint16_t * int(p.pitch) * int(p.height)
+		if b, err = f.alloc(aligned(size)); err != nil {
 			return err
 		}
-		f.fine[c] = (*C.uint16_t)(b.take(size))
+		f.pilot[c] = (*C.uint16_t)(b.take(size))
 	}
 	return nil
 }
@@ -282,7 +285,7 @@ func (f *filter) second(neighbours []*neighbour) error {
 		}
 		j := p.job
 		j.share = C.float(f.Second.NoiseShare)
-		j.pilot, j.fine_in = f.pilot[c], f.fine[c]
+		j.pilot = f.pilot[c]
 		j.blend = C.float(f.Blend.Share(f.noise.Sigma[0]))
 		all = append(all, p)
 	}

@@ -31,11 +31,13 @@ INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n,
 	return plane + y * p->noisy.pitch + x;
 }
 
-// fetch starts to fetch the rows of a patch. The processor follows a few rows by itself, not the 56
+INLINE vf load_pilot(const uint16_t *p) { return load_words(p) * (1.0f / (1 << VD_PILOT_BITS)); }
+
+// fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by itself, not the 56
 // of seven frames.
-INLINE void fetch(const sample *at, ptrdiff_t pitch, int n)
+INLINE void fetch(const void *at, ptrdiff_t pitch, int n)
 {
-	for (int i = 0; i < n; i++) __builtin_prefetch(at + i * pitch);
+	for (int i = 0; i < n; i++) __builtin_prefetch((const char *)at + i * pitch);
 }
 
 // The noise of samples that are cut off at white is less; see denoise/fusion.

@@ -25,7 +25,7 @@ func (f *filter) newSearch(n *neighbour) error {
 	s := (*C.vd_search)(b.take(C.sizeof_vd_search))
 	*s = C.vd_search{
 		levels: C.int(len(f.planes.levels)), cell: C.int(cell),
-		penalty: C.int(f.search.Penalty), refine: C.int(f.search.Refine),
+		penalty: C.int(f.search.Penalty), refine: C.int(f.search.Refined),
 	}
 	for i, v := range f.search.Length {
 		s.length[i] = C.int(v)
@@ -135,7 +135,7 @@ func scale(v, by, over int) int {
 
 func (f *filter) refine(all []*neighbour) {
 	for _, n := range all {
-		n.job.pilot = f.pilot[0]
+		n.job.pilot = f.rounded
 	}
 	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.id, n.job, y0, y1) })
 }

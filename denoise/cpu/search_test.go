@@ -52,7 +52,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	const centre = 4
 	e := newEngine(t, isa, 2)
 	search := motion.NewSearch(s.Motion, sigma, 8)
-	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search.Numbers()}
+	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {
 		w, err := e.Prepare(frame, Whole)
@@ -81,7 +81,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 		}
 	}
 	// another frame's luma serves as the pilot
-	f.pilot = f.window[0].planes
+	f.rounded = f.window[0].planes[0]
 	all, err := f.refined(near)
 	if err != nil {
 		t.Fatal(err)

@@ -85,10 +85,11 @@ INLINE void transpose16(vf r[16])
 	}
 }
 
-static void forward16(float *out, const sample *at, ptrdiff_t pitch)
+// transform sets the coefficients of samples, or of the pilot.
+INLINE void transform(float *out, const sample *samples, const uint16_t *pilot, ptrdiff_t pitch)
 {
 	vf x[16];
-	for (int i = 0; i < 16; i++) x[i] = load_wide(at + i * pitch);
+	for (int i = 0; i < 16; i++) x[i] = pilot ? load_pilot(pilot + i * pitch) : load_wide(samples + i * pitch);
 	dct16(x);
 	transpose16(x);
 	dct16(x);
@@ -125,11 +126,12 @@ static void transpose16(float *m)
 	}
 }
 
-static void forward16(float *out, const sample *at, ptrdiff_t pitch)
+INLINE void transform(float *out, const sample *samples, const uint16_t *pilot, ptrdiff_t pitch)
 {
 	vf x[16];
 	for (int h = 0; h < 16; h += VL) {
-		for (int i = 0; i < 16; i++) x[i] = load_wide(at + i * pitch + h);
+		for (int i = 0; i < 16; i++)
+			x[i] = pilot ? load_pilot(pilot + i * pitch + h) : load_wide(samples + i * pitch + h);
 		dct16(x);
 		store_column(out + h, x);
 	}
@@ -155,6 +157,9 @@ static void inverse16(float *m)
 }
 
 #endif
+
+static void forward16(float *out, const sample *at, ptrdiff_t pitch) { transform(out, at, NULL, pitch); }
+static void forward_pilot(float *out, const uint16_t *at, ptrdiff_t pitch) { transform(out, NULL, at, pitch); }
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
@@ -290,14 +295,15 @@ static void add_second(const vd_pass *p, vd_sums s, int x, int y, float *mean, f
 // Where a patch and its matches are.
 typedef struct {
 	int x, y;
-	const sample *own, *pilot, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
+	const uint16_t *pilot;
+	const sample *own, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
 } second_places;
 
 static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_places *at)
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
-	forward16(b.pilot, at->pilot, p->pilot.pitch);
+	forward_pilot(b.pilot, at->pilot, p->noisy.pitch);
 	forward16(b.own, at->own, p->noisy.pitch);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
@@ -312,12 +318,13 @@ static void find_second(const vd_pass *p, second_places *at, int y, int i)
 	at->x = place(i, p->noisy.width, 16, p->stride), at->y = y;
 	int cell = cell_of(p, 16, at->x, y);
 	at->own = row_of(p->noisy, y) + at->x;
-	at->pilot = row_of(p->pilot, y) + at->x;
-	fetch(at->own, p->noisy.pitch, 16);
-	fetch(at->pilot, p->pilot.pitch, 16);
+	at->pilot = p->pilot + y * p->noisy.pitch + at->x;
+	ptrdiff_t pitch = p->noisy.pitch * sizeof(sample);
+	fetch(at->own, pitch, 16);
+	fetch(at->pilot, p->noisy.pitch * sizeof *at->pilot, 16);
 	for (int k = 0; k < p->neighbours; k++) {
 		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell);
-		if (at->at[k]) fetch(at->at[k], p->noisy.pitch, 16);
+		if (at->at[k]) fetch(at->at[k], pitch, 16);
 	}
 }
 
