@@ -49,6 +49,7 @@ func (e *Engine) Prepare(f *pipeline.Frame, field Field) (*Frame, error) {
 	for _, c := range parts {
 		size += aligned(planeSize(enlarged(c)))
 	}
+	e.heap.pass()
 	b, err := out.alloc(size)
 	if err != nil {
 		return nil, err

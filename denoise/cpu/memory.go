@@ -9,11 +9,20 @@ import (
 	"unsafe"
 )
 
-// heap keeps freed blocks to use them again: filters ask for the same few sizes for each frame.
+// heap keeps freed blocks to use them again: filters ask for the same few sizes for each frame. Time
+// is counted in frames.
 type heap struct {
 	mu   sync.Mutex
-	free map[int][]unsafe.Pointer // by size
-	held atomic.Int64             // bytes in use and free
+	now  int
+	free map[int][]spare // by size, in the order of their release
+	held atomic.Int64    // bytes in use and free
+	made int             // blocks so far
+}
+
+// spare is a block that is not in use.
+type spare struct {
+	p     unsafe.Pointer
+	since int
 }
 
 // block is memory of the C heap, aligned to 64 and not cleared.
@@ -29,34 +38,47 @@ func (h *heap) alloc(size int) *block {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if list := h.free[size]; len(list) > 0 {
-		p := list[len(list)-1]
+		p := list[len(list)-1].p
 		h.free[size] = list[:len(list)-1]
 		return &block{heap: h, p: p, size: size}
 	}
-	h.drop() // what lies there is of other sizes, perhaps of another video
 	p := C.vd_alloc(C.size_t(size))
 	if p == nil {
 		return nil
 	}
 	h.held.Add(int64(size))
+	h.made++
 	return &block{heap: h, p: p, size: size}
 }
 
-// drop frees blocks that are not in use. The caller holds the lock.
-func (h *heap) drop() {
-	for size, list := range h.free {
-		for _, p := range list {
-			C.vd_free(p)
-			h.held.Add(int64(-size))
-		}
-	}
-	clear(h.free)
+// patience is for how many frames a block may lie about: longer than a window.
+const patience = 64
+
+// pass counts a frame and frees blocks that have not been used for long, as after a change of size.
+func (h *heap) pass() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now++
+	h.drop(h.now - patience)
 }
 
+// trim frees all blocks that are not in use.
 func (h *heap) trim() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drop()
+	h.drop(h.now)
+}
+
+// drop frees blocks released no later than then. The caller holds the lock.
+func (h *heap) drop(then int) {
+	for size, list := range h.free {
+		for len(list) > 0 && list[0].since <= then {
+			C.vd_free(list[0].p)
+			h.held.Add(int64(-size))
+			list = list[1:]
+		}
+		h.free[size] = list
+	}
 }
 
 // release gives the block back. It is harmless for nil.
@@ -68,9 +90,9 @@ func (b *block) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.free == nil {
-		h.free = map[int][]unsafe.Pointer{}
+		h.free = map[int][]spare{}
 	}
-	h.free[b.size] = append(h.free[b.size], b.p)
+	h.free[b.size] = append(h.free[b.size], spare{b.p, h.now})
 	b.p = nil
 }
 
