@@ -1,0 +1,204 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/pipeline"
+)
+
+// inline does all work on the caller's thread.
+func inline(n int, do func(int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// cpuTime is what the process has used. On a busy machine it says more than the clock.
+func cpuTime(b *testing.B) time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a busy
+// machine comes closest to what the work itself takes.
+func stage(b *testing.B, e *Engine, name string, do func()) {
+	b.Run(name, func(b *testing.B) {
+		do()
+		start := cpuTime(b)
+		b.ResetTimer()
+		least := time.Duration(math.MaxInt64)
+		for range b.N {
+			began := time.Now()
+			do()
+			least = min(least, time.Since(began))
+		}
+		b.ReportMetric(float64(least)/1e6, "least-ms/frame")
+		b.ReportMetric(float64(e.heap.held.Load()>>20), "MiB")
+		b.ReportMetric(float64(cpuTime(b)-start)/float64(b.N)/1e6, "cpu-ms/frame")
+	})
+}
+
+// moving draws noisy frames of patches of random brightness, in which all moves by 3 and 1 samples
+// a frame, but for the right third.
+func moving(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Frame) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var cells [64][64]int
+	for i := range cells {
+		for k := range cells[i] {
+			cells[i][k] = 30 + r.IntN(190)
+		}
+	}
+	var grain [4096]int
+	for i := range grain {
+		grain[i] = int(sigma*r.NormFloat64() + 1000.5)
+	}
+	for t := range frames {
+		f := newFrame(format)
+		for i := range format.NumPlanes() {
+			w, h := format.PlaneSize(i)
+			for y := range h {
+				row := f.Row(i, y)
+				for x := range row {
+					px, py := x, y
+					if x < w*2/3 {
+						px, py = x+3*(frames-t), y+frames-t
+					}
+					// bilinear between the corners of patches of 16x16
+					cx, cy, fx, fy := px>>4, py>>4, px&15, py&15
+					a, b := &cells[cy&63], &cells[(cy+1)&63]
+					top := a[cx&63]*(16-fx) + a[(cx+1)&63]*fx
+					bottom := b[cx&63]*(16-fx) + b[(cx+1)&63]*fx
+					v := (top*(16-fy)+bottom*fy)>>8 + grain[r.Uint64()&4095] - 1000
+					row[x] = byte(min(max(v, 0), 255))
+				}
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+var benchSizes = map[string][2]int{"1080p": {1920, 1080}, "4K": {3840, 2160}}
+
+// BenchmarkFilter times whole frames, as they come one after another: planes are made once for
+// each frame.
+func BenchmarkFilter(b *testing.B) {
+	for size, wh := range benchSizes {
+		b.Run(size, func(b *testing.B) {
+			format := pipeline.Format{Layout: pipeline.YUV420P, Width: wh[0], Height: wh[1]}
+			frames, out := moving(format, 13, 10), newFrame(format)
+			for _, isa := range ISAs() {
+				for name, tier := range tiers {
+					benchmarkFilter(b, isa+"/"+name, isa, frames, out, denoise.Default(tier))
+				}
+			}
+		})
+	}
+}
+
+func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, out *pipeline.Frame, s denoise.Settings) {
+	e, err := New(isa, 1, inline)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	before, after := s.Window()
+	var window []*Frame
+	push := func() {
+		f, err := e.Prepare(frames[len(window)%len(frames)], Whole)
+		if err != nil {
+			b.Fatal(err)
+		}
+		window = append(window, f)
+	}
+	for range before + after + 1 {
+		push()
+	}
+	stage(b, e, name, func() {
+		if err := e.Filter(out, window, before, noise.Flat(10), s); err != nil {
+			b.Fatal(err)
+		}
+		oldest := window[0]
+		window = window[1:]
+		f, err := e.Prepare(frames[0], Whole)
+		if err != nil {
+			b.Fatal(err)
+		}
+		window = append(window, f)
+		oldest.Release()
+	})
+	for _, f := range window {
+		f.Release()
+	}
+}
+
+// BenchmarkStages times the stages of a frame.
+func BenchmarkStages(b *testing.B) {
+	const sigma = 10
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080}
+	frames := moving(format, 7, sigma)
+	for _, isa := range ISAs() {
+		e, err := New(isa, 1, inline)
+		if err != nil {
+			b.Fatal(err)
+		}
+		must := func(err error) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		stage(b, e, isa+"/planes", func() {
+			f, err := e.Prepare(frames[0], Whole)
+			must(err)
+			_, err = f.forSearch(false)
+			must(err)
+			_, err = f.forPasses(3)
+			must(err)
+			f.Release()
+		})
+		var window []*Frame
+		for _, f := range frames {
+			w, err := e.Prepare(f, Whole)
+			must(err)
+			window = append(window, w)
+		}
+		for name, tier := range map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good} {
+			s := denoise.Default(tier)
+			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], count: 3}
+			f.search = motion.NewSearch(s.Motion, sigma, 8)
+			var near []*neighbour
+			clean := func() { f.release(); f.blocks = nil }
+			prepare := func() {
+				f.result, err = f.planesLike(3)
+				must(err)
+				if s.TwoPasses {
+					must(f.preparePilot())
+				}
+				near, err = f.near()
+				must(err)
+			}
+			stage(b, e, isa+"/"+name+"/search", func() { prepare(); clean() })
+			prepare()
+			stage(b, e, isa+"/"+name+"/first", func() { must(f.first(near)) })
+			if s.TwoPasses {
+				stage(b, e, isa+"/"+name+"/refine", func() { _, err := f.refined(near); must(err) })
+				stage(b, e, isa+"/"+name+"/second", func() { must(f.second(near)) })
+			}
+			clean()
+		}
+		for _, w := range window {
+			w.Release()
+		}
+		e.Close()
+	}
+}

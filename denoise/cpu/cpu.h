@@ -1,0 +1,126 @@
+// Interface between Go and the C code of the denoiser. Everything that a structure points to is
+// memory of the C heap, so that Go can hand structures over without pinning anything.
+#ifndef VIDFILTER_DENOISE_CPU_H
+#define VIDFILTER_DENOISE_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VD_PLAIN, VD_AVX2, VD_AVX512 };
+int vd_has(int isa);
+
+enum {
+	VD_PAD = 16,        // columns and rows beyond each edge that repeat it: the side of a search window
+	VD_LEVELS = 16,     // of a pyramid
+	VD_NEIGHBOURS = 32, // of a frame
+	VD_REACH = 6,       // pels each way at the coarsest level
+	VD_LENGTHS = 2 * VD_REACH * VD_REACH + 1,
+	VD_PILOT_BITS = 4,  // that the pilot has more than samples
+};
+
+// A plane of samples. Beyond its edges there are VD_PAD samples more, alike the edge, and to the
+// right twice as many, so that whole windows can be read from there.
+typedef struct {
+	void *at;        // the first sample; NULL where there is no plane
+	ptrdiff_t pitch; // samples
+	int width, height;
+} vd_plane;
+
+// vd_load copies samples that are step bytes apart, and makes the plane as large as it is by
+// repeating the edges. vd_save writes the part of a plane that there is room for.
+void vd_load(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int width, int height);
+void vd_save(uint8_t *to, ptrdiff_t pitch, int step, vd_plane from, int width, int height);
+void vd_pad(vd_plane p); // sets the samples beyond the edges
+
+// A vector in half-pels; in the search, above the finest level, in pels.
+typedef struct { int16_t x, y; } vd_vector;
+
+// The search from one frame to a neighbour. See denoise/motion for the meaning of the numbers.
+typedef struct {
+	vd_plane from[VD_LEVELS], to[VD_LEVELS];
+	vd_plane half[4];             // of to[0], by phase
+	vd_vector *field[VD_LEVELS];  // field[0] is the result, in half-pels
+	int levels, cell, penalty, refine;
+	int length[VD_LENGTHS];
+	vd_plane pilot;               // for the refinement of field[0]
+} vd_search;
+
+// A neighbour in a pass over one plane.
+typedef struct {
+	vd_plane between[4]; // by phase
+	const vd_vector *field;
+	int reach; // patches with longer vectors do without this frame; 0: none do
+} vd_neighbour;
+
+// Sums of weights and of weighted values for rows of a plane.
+typedef struct {
+	int32_t *weights, *values;
+	ptrdiff_t pitch;
+} vd_sums;
+
+// A pass over one plane. Tables of coefficients are indexed by [u * n + v] for the frequency u
+// across and v down: the transforms leave them so.
+typedef struct {
+	vd_plane noisy;
+	const uint16_t *pilot; // for the second pass, in noisy's pitch
+	vd_neighbour near[VD_NEIGHBOURS];
+	int neighbours, shift_x, shift_y;
+	int cell_shift, cells_x, cells_y; // of the fields; a cell is 1 << cell_shift
+	int n, stride;
+
+	float fade, frequency;       // -log2(e) / h, c
+	float gate;                  // 1 to watch the mean and the slopes by themselves, or 0
+	float unit, limit;           // of weights; how far from the middle a value may be
+	float threshold, fall, least; // first pass
+	float share;                 // second pass: of the variance left
+	float variance[256], inverse[256], window[256];
+	float curve[256], sigma;     // of the noise
+	int clip;                    // count on less noise near white
+
+	// What becomes of the means:
+	vd_plane out;            // rounded to samples; in the first of two passes there may be none
+	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
+	float blend, grain;      // shares of the pilot and of the noisy samples in the result
+} vd_pass;
+
+#define VD_FUNCTIONS(isa) \
+	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
+	void vd_halve_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_down_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_find_##isa(const vd_search *s, int level, int y0, int y1); \
+	void vd_refine_##isa(const vd_search *s, int y0, int y1); \
+	int64_t vd_misfit_##isa(const vd_search *s, int y0, int y1); \
+	void vd_fuse_##isa(const vd_pass *p, vd_sums s, int top, int y); \
+	void vd_finish_##isa(const vd_pass *p, vd_sums s, int top, int y0, int y1);
+VD_FUNCTIONS(plain)
+VD_FUNCTIONS(avx2)
+VD_FUNCTIONS(avx512)
+#undef VD_FUNCTIONS
+
+// The planes of rows y0 <= y < y1: smoothed, half as large, half a pel to the right, and down.
+void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1);
+void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1);
+void vd_right(int isa, vd_plane to, vd_plane from, int y0, int y1);
+void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1);
+
+// Rows of cells: vd_find sets their vectors at one level, of which the next coarser one is done;
+// vd_refine improves those of field[0]; vd_misfit is the sum over the cells of the differences.
+void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
+void vd_refine(int isa, const vd_search *s, int y0, int y1);
+int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
+
+// vd_fuse adds the patches whose first row is y to sums whose first row is row top of the plane.
+// vd_finish makes of sums the rows y0 <= y < y1 of the result.
+void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y);
+void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1);
+
+// vd_clear clears rows y0 <= y < y1 of sums, vd_copy copies rows of sums, vd_add adds them.
+void vd_clear(vd_sums s, int width, int y0, int y1);
+void vd_copy(vd_sums to, vd_sums from, int width, int rows);
+void vd_add(vd_sums to, vd_sums from, int width, int rows);
+
+void *vd_alloc(size_t size); // aligned to 64, or NULL
+void vd_free(void *);
+
+#endif

@@ -1,0 +1,419 @@
+package cpu
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+var tiers = map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good, "best": denoise.Best}
+
+// workers shares work among n goroutines.
+func workers(n int) func(int, func(int)) {
+	return func(count int, do func(int)) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+					do(i)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func newEngine(t testing.TB, isa string, threads int) *Engine {
+	t.Helper()
+	e, err := New(isa, threads, workers(threads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		e.Close()
+		if n := e.heap.held.Load(); n != 0 {
+			t.Errorf("%d bytes were not released", n)
+		}
+	})
+	return e
+}
+
+const canary = 0xa5
+
+// newFrame returns a frame with canaries around each plane and in its padding.
+func newFrame(format pipeline.Format) *pipeline.Frame {
+	var planes [4]pipeline.Plane
+	for i := range format.NumPlanes() {
+		w, h := format.PlaneSize(i)
+		pitch := w + 7
+		data := make([]byte, pitch*(h+2))
+		for k := range data {
+			data[k] = canary
+		}
+		planes[i] = pipeline.Plane{Data: data[pitch:], Pitch: pitch}
+	}
+	return pipeline.NewFrame(format, planes, nil, nil)
+}
+
+func checkCanaries(t *testing.T, f *pipeline.Frame) {
+	t.Helper()
+	for i := range f.NumPlanes() {
+		p := f.Planes[i]
+		w, h := f.PlaneSize(i)
+		for k, v := range p.Data {
+			if (k%p.Pitch >= w || k/p.Pitch >= h) && v != canary {
+				t.Fatalf("plane %d: byte %d, beyond the samples, was written", i, k)
+			}
+		}
+	}
+}
+
+// clip returns noisy frames of a moving texture with another one that stands still to the right.
+func clip(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Frame) {
+	sx, sy := format.ChromaShift()
+	still := denoisetest.Texture(2)
+	for t := range frames {
+		moving := denoisetest.Texture(1).Moved(1.5*float64(t), -0.5*float64(t))
+		scene := moving.Left(float64(format.Width)*0.7, still)
+		pic := denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), sigma, uint64(t))
+		f := newFrame(format)
+		pic.Into(f)
+		all = append(all, f)
+	}
+	return all
+}
+
+// picture copies a field as the reference reads it.
+func picture(f *pipeline.Frame, field Field) plane.Picture {
+	parts, err := components(f, field)
+	if err != nil {
+		panic(err)
+	}
+	var pic plane.Picture
+	pic.ShiftX, pic.ShiftY = f.ChromaShift()
+	for _, c := range parts {
+		p := plane.New(c.width, c.height, 8)
+		for y := range c.height {
+			for x := range c.width {
+				p.Row(y)[x] = uint16(c.data[y*c.pitch+x*c.step])
+			}
+		}
+		pic.Planes = append(pic.Planes, p)
+	}
+	return pic
+}
+
+// filterField filters frame centre of a clip into out.
+func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipeline.Frame, field Field, centre int, m noise.Model, s denoise.Settings) {
+	t.Helper()
+	var window []*Frame
+	for _, f := range frames {
+		w, err := e.Prepare(f, field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Release()
+		window = append(window, w)
+	}
+	if err := e.Filter(out, window, centre, m, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare checks a result against the reference's: within a level in 99.9 % of samples, and within
+// two everywhere.
+func compare(t *testing.T, what string, got, want plane.Picture) {
+	t.Helper()
+	for i, w := range want.Planes {
+		apart, far, most, differ := 0, 0, 0, 0
+		for k, v := range w.Pix {
+			d := int(got.Planes[i].Pix[k]) - int(v)
+			d = max(d, -d)
+			most = max(most, d)
+			if d > 0 {
+				differ++
+			}
+			if d > 1 {
+				apart++
+			}
+			if d > 2 {
+				far++
+			}
+		}
+		if testing.Verbose() {
+			t.Logf("%s, plane %d: %d of %d differ, by %d at the most", what, i, differ, len(w.Pix), most)
+		}
+		if far > 0 || apart > len(w.Pix)/1000 {
+			t.Errorf("%s, plane %d: %d of %d samples are more than a level apart, %d more than two, at most %d",
+				what, i, apart, len(w.Pix), far, most)
+		}
+	}
+}
+
+// coloured is a model with a spectrum and a curve.
+func coloured(sigma float64) noise.Model {
+	m := noise.Flat(sigma)
+	for c := range m.Spectrum {
+		for k := range m.Spectrum[c] {
+			m.Spectrum[c][k] *= 1.6 / (1 + 0.1*float32(k/8) + 0.15*float32(k%8))
+		}
+	}
+	for i := range m.Curve {
+		m.Curve[i] = 0.6 + 0.8*float32(i)/255
+	}
+	return m
+}
+
+type expectation struct {
+	format pipeline.Format
+	frames []*pipeline.Frame
+	field  Field
+	centre int
+	model  noise.Model
+	s      denoise.Settings
+}
+
+func (x expectation) check(t *testing.T, name string) {
+	t.Helper()
+	var window []plane.Picture
+	for _, f := range x.frames {
+		window = append(window, picture(f, x.field))
+	}
+	want := denoise.Reference(window, x.centre, x.model, x.s)
+	for _, isa := range ISAs() {
+		out := newFrame(x.format)
+		filterField(t, newEngine(t, isa, 2), out, x.frames, x.field, x.centre, x.model, x.s)
+		got := picture(out, x.field)
+		if parts, _ := components(out, x.field); parts[1].own == 0 { // nothing to write
+			got.Planes = append(got.Planes[:1], want.Planes[1:]...)
+		}
+		compare(t, name+", "+isa, got, want)
+		checkCanaries(t, out)
+	}
+}
+
+var layouts = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12}
+
+func TestAgainstReference(t *testing.T) {
+	for i, layout := range layouts {
+		format := pipeline.Format{Layout: layout, Width: 93 - 2*i, Height: 71 + i}
+		for name, tier := range tiers {
+			for _, sigma := range []float64{5, 20} {
+				x := expectation{format: format, frames: clip(format, 13, sigma), centre: 6, model: coloured(sigma), s: denoise.Default(tier)}
+				x.check(t, fmt.Sprint(layout, ", ", name, ", sigma ", sigma))
+			}
+		}
+	}
+}
+
+// TestFields filters every second row. At these heights the fields' chroma has as many rows as it
+// needs, one fewer, and none.
+func TestFields(t *testing.T) {
+	for i, height := range []int{72, 71, 70, 69, 3, 2} {
+		for tier, layout := range map[denoise.Tier]pipeline.Layout{denoise.Fast: pipeline.NV12, denoise.Good: pipeline.YUV420P} {
+			format := pipeline.Format{Layout: layout, Width: 45 + i, Height: height}
+			for _, field := range []Field{Top, Bottom} {
+				x := expectation{format: format, field: field, frames: clip(format, 3, 10), centre: 1, model: noise.Flat(10), s: denoise.Default(tier)}
+				x.check(t, fmt.Sprint(layout, ", ", height, " rows, field ", field))
+			}
+		}
+	}
+}
+
+// TestOtherField checks that a field leaves the rows of the other one alone.
+func TestOtherField(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 31}
+	frames, out := clip(format, 3, 10), newFrame(format)
+	filterField(t, newEngine(t, "", 1), out, frames, Bottom, 1, noise.Flat(10), denoise.Default(denoise.Fast))
+	for i := range 3 {
+		_, rows := format.PlaneSize(i)
+		for y := 0; y < rows; y += 2 {
+			for _, v := range out.Row(i, y) {
+				if v != canary {
+					t.Fatalf("plane %d: row %d was written", i, y)
+				}
+			}
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 53, Height: 47}
+	frames := clip(format, 13, 10)
+	for name, change := range map[string]func(*denoise.Settings){
+		"luma only":    func(s *denoise.Settings) { s.LumaOnly = true },
+		"grain":        func(s *denoise.Settings) { s.Grain = 0.4 },
+		"strength 2":   func(s *denoise.Settings) { s.Strength = 2 },
+		"strength 0.6": func(s *denoise.Settings) { s.Strength = 0.6 },
+		"causal":       func(s *denoise.Settings) { s.Ahead = 0 },
+		"no gates": func(s *denoise.Settings) {
+			s.FrameGate, s.First.DCGate, s.Second.DCGate, s.ClipCurve = false, false, false, false
+		},
+		"other strides":  func(s *denoise.Settings) { s.First.Stride, s.Second.Stride = 3, 9 },
+		"other cells":    func(s *denoise.Settings) { s.Motion.Cell = 24 - s.Motion.Cell },
+		"fewer searched": func(s *denoise.Settings) { s.Near, s.Far = 2, 4 },
+	} {
+		for tier, d := range tiers {
+			s := denoise.Default(d)
+			change(&s)
+			x := expectation{format: format, frames: frames, centre: 6, model: noise.Flat(10), s: s}
+			x.check(t, name+", "+tier)
+		}
+	}
+}
+
+func TestEndsOfClips(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV422P, Width: 41, Height: 37}
+	frames := clip(format, 6, 10)
+	for name, tier := range tiers {
+		for _, at := range [][3]int{{0, 6, 0}, {0, 6, 5}, {0, 6, 1}, {0, 1, 0}, {2, 4, 1}} { // from, to, centre
+			x := expectation{format: format, frames: frames[at[0]:at[1]], centre: at[2], model: noise.Flat(10), s: denoise.Default(tier)}
+			x.check(t, fmt.Sprint(name, ", frame ", at[2], " of ", at[1]-at[0]))
+		}
+	}
+}
+
+// TestCut puts one frame of another scene into a clip: the frame gate leaves it out.
+func TestCut(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 64, Height: 48}
+	frames := clip(format, 7, 5)
+	denoisetest.NoisyPicture(denoisetest.Texture(9).Plus(60).Picture(64, 48, 8, 1, 1), 5, 99).Into(frames[4])
+	for name, tier := range tiers {
+		for _, centre := range []int{3, 4} {
+			x := expectation{format: format, frames: frames, centre: centre, model: noise.Flat(5), s: denoise.Default(tier)}
+			x.check(t, fmt.Sprint(name, ", frame ", centre))
+		}
+	}
+}
+
+func TestTinyPictures(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 5}, {8, 8}, {9, 16}, {15, 17}, {16, 16}, {90, 3}} {
+		for i, layout := range layouts {
+			format := pipeline.Format{Layout: layout, Width: size[0], Height: size[1]}
+			tier := []denoise.Tier{denoise.Fast, denoise.Good, denoise.Best}[(i+size[0])%3]
+			x := expectation{format: format, frames: clip(format, 3, 10), centre: 1, model: noise.Flat(10), s: denoise.Default(tier)}
+			x.check(t, fmt.Sprint(format, ", tier ", tier))
+		}
+	}
+}
+
+func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 230, Height: 190}
+	frames := clip(format, 9, 10)
+	for _, isa := range ISAs() {
+		for name, tier := range tiers {
+			var want *pipeline.Frame
+			for threads := 1; threads <= 5; threads++ {
+				out := newFrame(format)
+				filterField(t, newEngine(t, isa, threads), out, frames, Whole, 4, noise.Flat(10), denoise.Default(tier))
+				if want == nil {
+					want = out
+				}
+				for i := range 3 {
+					if !bytes.Equal(out.Planes[i].Data, want.Planes[i].Data) {
+						t.Errorf("%s, %s: %d threads change plane %d", isa, name, threads, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCleanIsCopied(t *testing.T) {
+	for _, layout := range layouts {
+		format := pipeline.Format{Layout: layout, Width: 21, Height: 13}
+		frames := clip(format, 3, 20)
+		for _, field := range []Field{Whole, Top, Bottom} {
+			off := denoise.Default(denoise.Good)
+			off.Strength = 0
+			for _, x := range []expectation{
+				{model: noise.Flat(0.79), s: denoise.Default(denoise.Fast)},
+				{model: noise.Flat(10), s: off},
+			} {
+				out := newFrame(format)
+				filterField(t, newEngine(t, "", 1), out, frames, field, 1, x.model, x.s)
+				got, want := picture(out, field), picture(frames[1], field)
+				for i := range want.Planes {
+					if !slices.Equal(got.Planes[i].Pix, want.Planes[i].Pix) {
+						t.Errorf("%v, field %d: plane %d changed", layout, field, i)
+					}
+				}
+				checkCanaries(t, out)
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := New("sse9", 1, inline); err == nil {
+		t.Error("an unknown instruction set is accepted")
+	}
+	e := newEngine(t, "", 1)
+	if _, err := e.Prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), Whole); err == nil {
+		t.Error("RGB is accepted")
+	}
+	small, large := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: 40}, pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 40}
+	a, err := e.Prepare(newFrame(small), Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Release()
+	b, err := e.Prepare(newFrame(large), Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	s := denoise.Default(denoise.Fast)
+	if err := e.Filter(newFrame(large), []*Frame{a}, 0, noise.Flat(10), s); err == nil {
+		t.Error("a result of another size is accepted")
+	}
+	if err := e.Filter(newFrame(small), []*Frame{a, b}, 0, noise.Flat(10), s); err == nil {
+		t.Error("a window of two sizes is accepted")
+	}
+	s.First.Stride = 1
+	if err := e.Filter(newFrame(small), []*Frame{a}, 0, noise.Flat(10), s); err == nil {
+		t.Error("sums that 32 bits may not hold are accepted")
+	}
+}
+
+// TestMemory filters a clip: after the first frames, no more memory is taken.
+func TestMemory(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 96, Height: 80}
+	frames, out := clip(format, 7, 10), newFrame(format)
+	e := newEngine(t, "", 1) // with more, the most that they ever need at a time is up to chance
+	var window []*Frame
+	made := 0
+	for i := range 40 {
+		f, err := e.Prepare(frames[i%7], Whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if window = append(window, f); len(window) < 7 {
+			continue
+		}
+		if err := e.Filter(out, window, 3, noise.Flat(10), denoise.Default(denoise.Good)); err != nil {
+			t.Fatal(err)
+		}
+		window[0].Release()
+		window = window[1:]
+		if i == 20 {
+			made = e.heap.made
+		}
+	}
+	if e.heap.made != made {
+		t.Errorf("%d blocks were made, %d for the first 20 frames", e.heap.made, made)
+	}
+	for _, f := range window {
+		f.Release()
+	}
+}

@@ -1,0 +1,14 @@
+// Package cpu is the denoiser's form for the CPU, in C with the vectors of AVX-512, of AVX2, or of
+// whatever the compiler has. [denoise.Reference] is its definition: vectors agree with it exactly,
+// samples within 1 level in 99.9 % and within 2 everywhere. The same instruction set gives the same
+// bits for any number of threads.
+//
+// An [Engine] has the settings of the machine. [Engine.Prepare] copies a frame, or one field of it,
+// into padded planes; what the search and the passes read beside is made when it is first needed
+// and kept with the frame, since up to 13 windows read it. [Engine.Filter] filters one frame of a
+// window. All large memory is of the C heap and is used again for frames of the same size.
+//
+// The work is cut into rows of cells in the search and into strips of patch rows in the passes. A
+// strip adds up its patches in memory of its own, in 32-bit integers; where two strips overlap,
+// both leave their sums, which are added and finished at the end.
+package cpu

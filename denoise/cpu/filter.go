@@ -1,0 +1,179 @@
+package cpu
+
+// #include "cpu.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/pipeline"
+)
+
+// Filter writes the frame at index centre of the window, without its noise, to its place in out: a
+// frame of the same format, of which only the rows of the field are written. The window holds
+// frames in order; at the ends of a clip there may be fewer than [denoise.Settings.Window] asks for.
+func (e *Engine) Filter(out *pipeline.Frame, window []*Frame, centre int, m noise.Model, s denoise.Settings) error {
+	m = m.Scale(s.Strength)
+	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: 3}
+	if err := f.check(out); err != nil {
+		return err
+	}
+	if m.Clean() {
+		return f.frame.save(out, f.frame.planes)
+	}
+	if s.LumaOnly {
+		f.count = 1
+	}
+	f.search = motion.NewSearch(s.Motion, m.Sigma[0], 8)
+	defer f.release()
+	if err := f.run(); err != nil {
+		return err
+	}
+	return f.frame.save(out, f.result)
+}
+
+// filter is the work on one frame.
+type filter struct {
+	denoise.Settings
+	*Engine
+	noise  noise.Model
+	window []*Frame
+	centre int
+	frame  *Frame
+	count  int // of the planes that are filtered: luma, or all
+	search *motion.Search
+
+	planes  *searchPlanes // of the frame
+	result  [3]C.vd_plane
+	pilot   [3]*C.uint16_t // the first pass's result, in the pitch of the frame's planes
+	rounded C.vd_plane     // its luma, as samples
+	blocks  []*block
+}
+
+// neighbour is another frame, and the way to it.
+type neighbour struct {
+	*Frame
+	distance int // in frames, negative for earlier ones
+	planes   *searchPlanes
+	between  [3]halfPels
+	job      *C.vd_search
+	field    []C.vd_vector
+}
+
+func (f *filter) check(out *pipeline.Frame) error {
+	if out.Layout != f.frame.format.Layout || out.Width != f.frame.format.Width || out.Height != f.frame.format.Height {
+		return fmt.Errorf("denoise: %v into %v", f.frame.format, out.Format)
+	}
+	for _, w := range f.window {
+		if w.planes[0].width != f.frame.planes[0].width || w.planes[0].height != f.frame.planes[0].height || w.format.Layout != f.frame.format.Layout {
+			return errors.New("denoise: the frames of the window differ in size")
+		}
+	}
+	switch f.Motion.Cell {
+	case 1, 2, 4, 8, 16:
+	default:
+		return fmt.Errorf("denoise: cells of %d samples", f.Motion.Cell)
+	}
+	if 2*f.Far > C.VD_NEIGHBOURS || 2*f.Near > C.VD_NEIGHBOURS {
+		return fmt.Errorf("denoise: %d and %d frames each way", f.Near, f.Far)
+	}
+	return nil
+}
+
+func (f *filter) alloc(size int) (*block, error) {
+	b := f.heap.alloc(size)
+	if b == nil {
+		return nil, errMemory
+	}
+	f.blocks = append(f.blocks, b)
+	return b, nil
+}
+
+func (f *filter) release() {
+	for _, b := range f.blocks {
+		b.release()
+	}
+}
+
+func (f *filter) run() (err error) {
+	if f.result, err = f.planesLike(f.count); err != nil {
+		return err
+	}
+	near, err := f.near()
+	if err != nil {
+		return err
+	}
+	if !f.TwoPasses {
+		return f.first(near)
+	}
+	if err := f.preparePilot(); err != nil {
+		return err
+	}
+	if err := f.first(near); err != nil {
+		return err
+	}
+	all, err := f.refined(near)
+	if err != nil {
+		return err
+	}
+	return f.second(all)
+}
+
+// planesLike returns new planes in place of the first count components, and those of the frame in
+// place of the others.
+func (f *filter) planesLike(count int) (planes [3]C.vd_plane, err error) {
+	planes = f.frame.planes
+	for c := range count {
+		w, h := sizeOf(planes[c])
+		b, err := f.alloc(aligned(planeSize(w, h)))
+		if err != nil {
+			return planes, err
+		}
+		planes[c] = b.plane(w, h)
+	}
+	return planes, nil
+}
+
+// neighbour returns the frame at a distance, or nil if the window ends before it.
+func (f *filter) neighbour(distance int) (n *neighbour, err error) {
+	i := f.centre + distance
+	if i < 0 || i >= len(f.window) || distance > f.Ahead {
+		return nil, nil
+	}
+	n = &neighbour{Frame: f.window[i], distance: distance}
+	if n.planes, err = n.forSearch(f.search.Coarse); err != nil {
+		return nil, err
+	}
+	if n.between, err = n.forPasses(f.count); err != nil {
+		return nil, err
+	}
+	return n, f.newSearch(n)
+}
+
+// near returns the neighbours that are searched, from the earliest to the latest.
+func (f *filter) near() (all []*neighbour, err error) {
+	if f.planes, err = f.frame.forSearch(f.search.Coarse); err != nil {
+		return nil, err
+	}
+	for d := -f.Near; d <= f.Near; d++ {
+		if d == 0 {
+			continue
+		}
+		n, err := f.neighbour(d)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	f.find(all)
+	if f.FrameGate {
+		all = f.fitting(all)
+	}
+	return all, nil
+}

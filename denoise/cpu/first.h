@@ -1,0 +1,217 @@
+// The first pass, in patches of 8x8: see denoise/fusion. Where a vector holds two patches, all is
+// done for both at once; they are half a plane apart, since adding to overlapping sums at once would
+// stall. A patch is 8 vectors: a row of samples each, after the transform the frequencies v for one
+// u.
+//
+// The work on a patch goes through all neighbours several times. A neighbour is one long chain of
+// operations, and the processor looks ahead only so far: it must find others to fill the gaps with.
+
+typedef struct {
+	vf own[8];
+	vf noise[8]; // 1 / variance
+	int count;   // neighbours in use
+	int used[VD_NEIGHBOURS];
+	vf whole[VD_NEIGHBOURS]; // weight of the patch
+	struct {
+		vf change[8]; // coefficients, from the frame's own
+		vf weight[8]; // at first the squared changes
+	} near[VD_NEIGHBOURS];
+} first_patch;
+
+// Where patches and their matches are.
+typedef struct {
+	int x[PAIR], y, count; // count: patches
+	const sample *own[PAIR];
+	const sample *at[VD_NEIGHBOURS][PAIR];
+	float reach[VD_NEIGHBOURS][PAIR]; // 0 for a neighbour that is out of reach, or 1
+} first_places;
+
+INLINE void forward(vf t[8], const sample *const *at, ptrdiff_t pitch)
+{
+	for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * pitch);
+	dct8(t, 1);
+	transpose(t);
+	dct8(t, 1);
+}
+
+// pool_around sums the 3x3 about each place.
+INLINE void pool_around(vf e[8])
+{
+	vf above = e[0], here = e[1];
+	e[0] = sum_around(above + here);
+#pragma GCC unroll 8
+	for (int i = 1; i < 7; i++) {
+		vf below = e[i + 1];
+		e[i] = sum_around(above + here + below);
+		above = here, here = below;
+	}
+	e[7] = sum_around(above + here);
+}
+
+// How many of the 3x3 about a place exist: in a corner, at an edge, inside.
+static const float around_corner[8] = {4, 6, 6, 6, 6, 6, 6, 4};
+static const float around_inside[8] = {6, 9, 9, 9, 9, 9, 9, 6};
+static const float inverse_corner[8] = {1 / 4.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 4.f};
+static const float inverse_inside[8] = {1 / 6.f, 1 / 9.f, 1 / 9.f, 1 / 9.f, 1 / 9.f, 1 / 9.f, 1 / 9.f, 1 / 6.f};
+// The same without the DC.
+static const float count_first[8] = {3, 5, 6, 6, 6, 6, 6, 4}, count_second[8] = {5, 8, 9, 9, 9, 9, 9, 6};
+static const float gate_first[8] = {1, 0.5f}, gate_second[8] = {0.5f};
+
+#define TWO_NOISY 2
+
+// change_first sets the changes of neighbour k.
+INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *at, int k)
+{
+	vf t[8], total = splat(0);
+	forward(t, at->at[k], p->noisy.pitch);
+	for (int i = 0; i < 8; i++) {
+		vf d = t[i] - b->own[i], e = d * d * b->noise[i];
+		b->near[k].change[i] = d;
+		b->near[k].weight[i] = e;
+		total += e;
+	}
+	b->whole[k] = total;
+}
+
+// weigh_first sets the weights of neighbour k.
+INLINE void weigh_first(const vd_pass *p, first_patch *b, int k)
+{
+	vf e[8], *weight = b->near[k].weight, whole = b->whole[k];
+	for (int i = 0; i < 8; i++) e[i] = weight[i];
+	vf gate0 = e[0] * load_row(gate_first) * p->gate, gate1 = e[1] * load_row(gate_second) * p->gate;
+	pool_around(e);
+	vf corner = load_row(inverse_corner), inside = load_row(inverse_inside);
+	vf rest = splat(1 - p->frequency * TWO_NOISY), c = splat(p->frequency);
+	for (int i = 0; i < 8; i++) {
+		vf mean = e[i] * (i == 0 || i == 7 ? corner : inside);
+		if (i == 0) mean = vmax(mean, gate0);
+		if (i == 1) mean = vmax(mean, gate1);
+		weight[i] = whole * reciprocal(fmadd(vmax(mean, splat(TWO_NOISY)), c, rest));
+	}
+}
+
+// weigh_all sets the changes of all neighbours that count, and their weights.
+INLINE void weigh_all(const vd_pass *p, first_patch *b, const first_places *at)
+{
+	for (int k = 0; k < p->neighbours; k++) change_first(p, b, at, k);
+	for (int k = 0; k < p->neighbours; k++) {
+		vf excess = vmax(fmadd(sum_rows(b->whole[k]), splat(1 / 64.f), splat(-TWO_NOISY)), splat(0));
+		b->whole[k] = exp2_neg(excess * p->fade) * per_patch(at->reach[k]);
+	}
+	b->count = 0;
+	for (int k = 0; k < p->neighbours; k++) {
+		if (!any_above(b->whole[k], LEAST_WEIGHT)) continue;
+		weigh_first(p, b, k);
+		b->used[b->count++] = k;
+	}
+}
+
+#define ENERGY_BOUND 9
+
+// shrink makes of the mean its coefficients without noise, and returns the noise left in them.
+INLINE vf shrink(const vd_pass *p, vf mean[8], const vf variance[8], vf e[8])
+{
+	for (int k = 0; k < PAIR; k++) e[0][8 * k] = 0; // the DC says nothing about noise
+	vf rich = splat(0);
+	for (int i = 0; i < 8; i++) rich += vmin(e[i], splat(ENERGY_BOUND));
+	rich = vmax(sum_rows(rich) * (1 / 63.f), splat(1));
+	vf threshold = vmax(fnmadd(splat(p->fall), log2_of(rich), splat(p->threshold)), splat(p->least));
+	threshold *= threshold;
+	pool_around(e);
+	vf corner = load_row(around_corner), inside = load_row(around_inside);
+	vf left = splat(0);
+	for (int i = 0; i < 8; i++) {
+		vf count = i == 0 ? load_row(count_first) : i == 1 ? load_row(count_second) : i == 7 ? corner : inside;
+		vf gain = vmax(fnmadd(threshold * count, reciprocal(vmax(e[i], splat(1e-30f))), splat(1)), splat(0));
+		for (int k = 0; i == 0 && k < PAIR; k++) gain[8 * k] = 1;
+		mean[i] *= gain;
+		left = fmadd(gain * gain, variance[i], left);
+	}
+	return sum_rows(left);
+}
+
+// average_first puts the shrunk mean of all frames into mean.
+INLINE vf average_first(const vd_pass *p, const first_patch *b, vf mean[8])
+{
+	vf variance[8], e[8];
+	for (int i = 0; i < 8; i++) {
+		vf sum = splat(0), weight = splat(1), squares = splat(1);
+		for (int k = 0; k < b->count; k++) {
+			int n = b->used[k];
+			vf w = b->near[n].weight[i];
+			sum = fmadd(w, b->near[n].change[i], sum);
+			weight += w;
+			squares = fmadd(w, w, squares);
+		}
+		vf inverse = reciprocal(weight);
+		mean[i] = fmadd(sum, inverse, b->own[i]);
+		variance[i] = squares * inverse * inverse;
+		e[i] = mean[i] * mean[i] * b->noise[i] * reciprocal(variance[i]);
+	}
+	return shrink(p, mean, variance, e);
+}
+
+// add_first transforms the result back and adds it to the sums.
+INLINE void add_first(const vd_pass *p, vd_sums s, int top, const first_places *at, vf mean[8], vf left)
+{
+	for (int k = 0; k < PAIR; k++) mean[0][8 * k] -= 8 * MIDDLE;
+	idct8(mean, 1);
+	transpose(mean);
+	idct8(mean, 1);
+	vf weight = p->unit / vmax(left, splat(LEAST_LEFT));
+	vf most = splat(p->limit), least = -most;
+	for (int i = 0; i < 8; i++) {
+		vi g = nearest(weight * load_row(p->window + 8 * i));
+		vi v = nearest(to_float(g) * vmin(vmax(mean[i], least), most));
+		ptrdiff_t row = (at->y - top + i) * s.pitch;
+		for (int k = 0; k < at->count; k++) {
+			add_row(s.weights + row + at->x[k], g, k);
+			add_row(s.values + row + at->x[k], v, k);
+		}
+	}
+}
+
+static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places *at)
+{
+	first_patch b;
+	float of[PAIR];
+	forward(b.own, at->own, p->noisy.pitch);
+	for (int i = 0; i < PAIR; i++) of[i] = 1 / noise_at(p, b.own[0][8 * i] / 8);
+	vf factor = per_patch(of);
+	for (int i = 0; i < 8; i++) b.noise[i] = load_row(p->inverse + 8 * i) * factor;
+	weigh_all(p, &b, at);
+	vf mean[8];
+	vf left = average_first(p, &b, mean);
+	add_first(p, s, top, at, mean, left);
+}
+
+// find_first finds patches i and, of a pair, i + half of a row and their matches, and starts to
+// fetch their samples.
+static void find_first(const vd_pass *p, first_places *at, int y, int i, int half, int columns)
+{
+	at->y = y, at->count = PAIR == 1 || i + half >= columns ? 1 : PAIR;
+	for (int j = 0; j < PAIR; j++) {
+		int x = place(i + j * half, p->noisy.width, 8, p->stride);
+		int cell = cell_of(p, 8, x, y);
+		at->x[j] = x;
+		at->own[j] = row_of(p->noisy, y) + x;
+		fetch(at->own[j], p->noisy.pitch * sizeof(sample), 8);
+		for (int k = 0; k < p->neighbours; k++) {
+			const sample *found = matching(p, &p->near[k], 8, x, y, cell);
+			at->reach[k][j] = found != NULL;
+			at->at[k][j] = found ? found : at->own[j];
+			fetch(at->at[k][j], p->noisy.pitch * sizeof(sample), 8);
+		}
+	}
+}
+
+static void first_row(const vd_pass *p, vd_sums s, int top, int y)
+{
+	int columns = places(p->noisy.width, 8, p->stride), half = (columns + PAIR - 1) / PAIR;
+	first_places at[2]; // of these patches, and of those next to them
+	find_first(p, &at[0], y, 0, half, columns);
+	for (int i = 0; i < half; i++) {
+		if (i + 1 < half) find_first(p, &at[(i + 1) & 1], y, i + 1, half, columns);
+		fuse_first(p, s, top, &at[i & 1]);
+	}
+}

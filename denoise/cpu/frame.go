@@ -1,0 +1,180 @@
+package cpu
+
+// #include "cpu.h"
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"vidfilter/denoise/motion"
+	"vidfilter/pipeline"
+)
+
+// Frame is a frame, or one of its fields, as the engine reads it.
+type Frame struct {
+	engine         *Engine
+	format         pipeline.Format
+	field          Field
+	shiftX, shiftY int
+	planes         [3]C.vd_plane // no smaller than a patch
+
+	mu      sync.Mutex // guards what is made when needed
+	blocks  []*block
+	between *[3]halfPels
+	search  [2]*searchPlanes // smoothed less and more
+}
+
+// halfPels are a plane and those between its samples, by a vector's phase.
+type halfPels [4]C.vd_plane
+
+// searchPlanes are what the search reads of a frame.
+type searchPlanes struct {
+	levels []C.vd_plane
+	half   halfPels
+}
+
+// largestPatch is the least width and height of the planes that are filtered.
+const largestPatch = 16
+
+// Prepare copies the samples of a frame or a field. The caller must release the result.
+func (e *Engine) Prepare(f *pipeline.Frame, field Field) (*Frame, error) {
+	parts, err := components(f, field)
+	if err != nil {
+		return nil, err
+	}
+	out := &Frame{engine: e, format: f.Format, field: field}
+	out.shiftX, out.shiftY = f.ChromaShift()
+	size := 0
+	for _, c := range parts {
+		size += aligned(planeSize(enlarged(c)))
+	}
+	e.heap.pass()
+	b, err := out.alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range parts {
+		out.planes[i] = b.plane(enlarged(c))
+	}
+	e.share(len(parts), func(i int) {
+		c := parts[i]
+		C.vd_load(out.planes[i], (*C.uint8_t)(&c.data[0]), C.ptrdiff_t(c.pitch), C.int(c.step), C.int(c.width), C.int(c.height))
+		C.vd_pad(out.planes[i])
+	})
+	return out, nil
+}
+
+func enlarged(c component) (width, height int) {
+	return max(c.width, largestPatch), max(c.height, largestPatch)
+}
+
+// alloc returns memory that lives as long as the frame.
+func (f *Frame) alloc(size int) (*block, error) {
+	b := f.engine.heap.alloc(size)
+	if b == nil {
+		return nil, errMemory
+	}
+	f.blocks = append(f.blocks, b)
+	return b, nil
+}
+
+// Release gives the frame's memory back. The frame must not be used any more.
+func (f *Frame) Release() {
+	for _, b := range f.blocks {
+		b.release()
+	}
+	f.blocks = nil
+}
+
+// save writes planes to the place of the frame's samples in out.
+func (f *Frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
+	parts, err := components(out, f.field)
+	if err != nil {
+		return err
+	}
+	f.engine.share(len(parts), func(i int) {
+		if c := parts[i]; c.own > 0 {
+			C.vd_save((*C.uint8_t)(&c.data[0]), C.ptrdiff_t(c.pitch), C.int(c.step), planes[i], C.int(c.width), C.int(c.own))
+		}
+	})
+	return nil
+}
+
+// forPasses returns the half-pel planes of the first count components.
+func (f *Frame) forPasses(count int) ([3]halfPels, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.between == nil {
+		f.between = &[3]halfPels{}
+	}
+	for c := range count {
+		if f.between[c][0].at != nil {
+			continue
+		}
+		w, h := sizeOf(f.planes[c])
+		b, err := f.alloc(3 * aligned(planeSize(w, h)))
+		if err != nil {
+			return [3]halfPels{}, err
+		}
+		f.between[c] = f.engine.interpolate(b, f.planes[c])
+	}
+	return *f.between, nil
+}
+
+func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.height) }
+
+// interpolate makes the planes between the samples of one.
+func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
+	w, h := sizeOf(p)
+	half := halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
+	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.id, half[1], p, y0, y1) })
+	C.vd_pad(half[1])
+	e.rows(h, func(y0, y1 C.int) {
+		C.vd_down(e.id, half[2], p, y0, y1)
+		C.vd_down(e.id, half[3], half[1], y0, y1)
+	})
+	C.vd_pad(half[2])
+	C.vd_pad(half[3])
+	return half
+}
+
+// forSearch returns the smoothed luma, its pyramid and its half-pel planes.
+func (f *Frame) forSearch(coarse bool) (*searchPlanes, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kind := 0
+	if coarse {
+		kind = 1
+	}
+	if f.search[kind] != nil {
+		return f.search[kind], nil
+	}
+	w, h := sizeOf(f.planes[0])
+	size, count := 3*aligned(planeSize(w, h)), motion.Levels(w, h)
+	for l := range count {
+		size += aligned(planeSize(w>>l, h>>l))
+	}
+	b, err := f.alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	e, s := f.engine, &searchPlanes{}
+	for l := range count {
+		p := b.plane(w>>l, h>>l)
+		e.rows(h>>l, func(y0, y1 C.int) {
+			if l == 0 {
+				C.vd_smooth(e.id, p, f.planes[0], C.int(kind), y0, y1)
+			} else {
+				C.vd_halve(e.id, p, s.levels[l-1], y0, y1)
+			}
+		})
+		C.vd_pad(p)
+		s.levels = append(s.levels, p)
+	}
+	s.half = e.interpolate(b, s.levels[0])
+	f.search[kind] = s
+	return s, nil
+}
+
+func vectorsOf(p *C.vd_vector, n int) []C.vd_vector { return unsafe.Slice(p, n) }

@@ -1,0 +1,107 @@
+// What both passes do with patches: where they are, where their matches are, and the transforms.
+
+INLINE int places(int size, int n, int stride) { return (size - n + stride - 1) / stride + 1; }
+INLINE int place(int i, int size, int n, int stride) { return mini(i * stride, size - n); }
+
+// scaled divides by 1 << shift, rounding halves away from zero.
+INLINE int scaled(int a, int shift)
+{
+	int half = 1 << shift >> 1, sign = a >> 31;
+	return (((a ^ sign) - sign + half) >> shift ^ sign) - sign;
+}
+
+// cell_of is the cell whose vector the patch of side n at (x, y) has.
+INLINE int cell_of(const vd_pass *p, int n, int x, int y)
+{
+	int cx = mini((x + n / 2) << p->shift_x >> p->cell_shift, p->cells_x - 1);
+	int cy = mini((y + n / 2) << p->shift_y >> p->cell_shift, p->cells_y - 1);
+	return cy * p->cells_x + cx;
+}
+
+// matching returns the first sample of the patch that the vector of the patch at (x, y) leads to,
+// or NULL if the neighbour is out of reach.
+INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n, int x, int y, int cell)
+{
+	vd_vector v = near->field[cell];
+	if (near->reach && abs(v.x) + abs(v.y) > near->reach) return NULL;
+	int vx = scaled(v.x, p->shift_x), vy = scaled(v.y, p->shift_y);
+	const sample *plane = near->between[(vx & 1) | (vy & 1) << 1].at;
+	x = clampi(x + (vx >> 1), 0, p->noisy.width - n);
+	y = clampi(y + (vy >> 1), 0, p->noisy.height - n);
+	return plane + y * p->noisy.pitch + x;
+}
+
+INLINE vf load_pilot(const uint16_t *p) { return load_words(p) * (1.0f / (1 << VD_PILOT_BITS)); }
+
+// fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by itself, not the 56
+// of seven frames.
+INLINE void fetch(const void *at, ptrdiff_t pitch, int n)
+{
+	for (int i = 0; i < n; i++) __builtin_prefetch((const char *)at + i * pitch);
+}
+
+// The noise of samples that are cut off at white is less; see denoise/fusion.
+#define WHITE 255
+#define CLIPPED_LEAST 0.34f
+#define CLIPPED_FROM 0.4f
+#define CLIPPED_TO 2.0f
+
+// noise_at is the factor of the variance in a patch of a given mean.
+INLINE float noise_at(const vd_pass *p, float mean)
+{
+	float factor = p->curve[clampi((int)mean, 0, 255)];
+	if (p->clip) {
+		float open = ((WHITE - mean) / p->sigma - CLIPPED_FROM) / (CLIPPED_TO - CLIPPED_FROM);
+		open = open < 0 ? 0 : open > 1 ? 1 : open;
+		factor *= CLIPPED_LEAST + (1 - CLIPPED_LEAST) * open;
+	}
+	return factor;
+}
+
+// Neighbours that count less than this are left out: together they are less than 1e-5 of a mean.
+#define LEAST_WEIGHT 1e-6f
+#define LEAST_LEFT 0.1f
+#define MIDDLE 128
+
+// The parts of the DCT: C(k) of 8 is cos(k pi / 16) / 2.
+#define C1 0.490392640f
+#define C2 0.461939766f
+#define C3 0.415734806f
+#define C4 0.353553391f
+#define C5 0.277785117f
+#define C6 0.191341716f
+#define C7 0.0975451610f
+
+// dct8 transforms the columns of x, times scale: even frequencies from the sums of both halves,
+// odd ones from the differences.
+INLINE void dct8(vf x[8], float scale)
+{
+	vf a0 = x[0] + x[7], a1 = x[1] + x[6], a2 = x[2] + x[5], a3 = x[3] + x[4];
+	vf b0 = x[0] - x[7], b1 = x[1] - x[6], b2 = x[2] - x[5], b3 = x[3] - x[4];
+	vf c1 = splat(scale * C1), c2 = splat(scale * C2), c3 = splat(scale * C3), c4 = splat(scale * C4);
+	vf c5 = splat(scale * C5), c6 = splat(scale * C6), c7 = splat(scale * C7);
+	vf e0 = a0 + a3, e1 = a1 + a2, e2 = a0 - a3, e3 = a1 - a2;
+	x[0] = (e0 + e1) * c4;
+	x[4] = (e0 - e1) * c4;
+	x[2] = fmadd(e2, c2, e3 * c6);
+	x[6] = fnmadd(e3, c2, e2 * c6);
+	x[1] = fmadd(b0, c1, fmadd(b1, c3, fmadd(b2, c5, b3 * c7)));
+	x[3] = fnmadd(b3, c5, fnmadd(b2, c1, fnmadd(b1, c7, b0 * c3)));
+	x[5] = fmadd(b3, c3, fmadd(b2, c7, fnmadd(b1, c1, b0 * c5)));
+	x[7] = fnmadd(b3, c1, fmadd(b2, c3, fnmadd(b1, c5, b0 * c7)));
+}
+
+INLINE void idct8(vf x[8], float scale)
+{
+	vf c1 = splat(scale * C1), c2 = splat(scale * C2), c3 = splat(scale * C3), c4 = splat(scale * C4);
+	vf c5 = splat(scale * C5), c6 = splat(scale * C6), c7 = splat(scale * C7);
+	vf e0 = (x[0] + x[4]) * c4, e1 = (x[0] - x[4]) * c4;
+	vf e2 = fmadd(x[2], c2, x[6] * c6), e3 = fnmadd(x[6], c2, x[2] * c6);
+	vf a0 = e0 + e2, a3 = e0 - e2, a1 = e1 + e3, a2 = e1 - e3;
+	vf b0 = fmadd(x[1], c1, fmadd(x[3], c3, fmadd(x[5], c5, x[7] * c7)));
+	vf b1 = fnmadd(x[7], c5, fnmadd(x[5], c1, fnmadd(x[3], c7, x[1] * c3)));
+	vf b2 = fmadd(x[7], c3, fmadd(x[5], c7, fnmadd(x[3], c1, x[1] * c5)));
+	vf b3 = fnmadd(x[7], c1, fmadd(x[5], c3, fnmadd(x[3], c5, x[1] * c7)));
+	x[0] = a0 + b0, x[7] = a0 - b0, x[1] = a1 + b1, x[6] = a1 - b1;
+	x[2] = a2 + b2, x[5] = a2 - b2, x[3] = a3 + b3, x[4] = a3 - b3;
+}

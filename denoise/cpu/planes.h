@@ -1,0 +1,51 @@
+// The planes that the search and the passes read, a row at a time: loops simple enough for the
+// compiler to vectorise. Samples beyond the edges of `from` must be set.
+
+void NAME(vd_smooth)(vd_plane to, vd_plane from, int coarse, int y0, int y1)
+{
+	int centre = coarse ? 2 : 6, shift = coarse ? 4 : 6;
+	for (int y = y0; y < y1; y++) {
+		const sample *a = row_of(from, y - 1), *b = row_of(from, y), *c = row_of(from, y + 1);
+		sample *restrict out = row_of(to, y);
+		for (int x = 0; x < to.width; x++) {
+			SUM left = a[x - 1] + centre * b[x - 1] + c[x - 1];
+			SUM here = a[x] + centre * b[x] + c[x];
+			SUM right = a[x + 1] + centre * b[x + 1] + c[x + 1];
+			SUM sum = left + centre * here + right + (1 << (shift - 1));
+			out[x] = sum >> shift;
+		}
+	}
+}
+
+void NAME(vd_halve)(vd_plane to, vd_plane from, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) {
+		const sample *a = row_of(from, 2 * y), *b = row_of(from, 2 * y + 1);
+		sample *restrict out = row_of(to, y);
+		for (int x = 0; x < to.width; x++) {
+			out[x] = (a[2 * x] + a[2 * x + 1] + b[2 * x] + b[2 * x + 1] + 2) >> 2;
+		}
+	}
+}
+
+// interpolate sets samples half way between p[x] and p[x + step].
+INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width)
+{
+	for (int x = 0; x < width; x++) {
+		SUM sum = 40 * (p[x] + p[x + step]) - 11 * (p[x - step] + p[x + 2 * step]) +
+		          4 * (p[x - 2 * step] + p[x + 3 * step]) - (p[x - 3 * step] + p[x + 4 * step]);
+		sum = (SUM)(sum + 32) >> 6;
+		sum = sum < 0 ? 0 : sum;
+		out[x] = sum > SAMPLE_MAX ? SAMPLE_MAX : sum;
+	}
+}
+
+void NAME(vd_right)(vd_plane to, vd_plane from, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), 1, to.width);
+}
+
+void NAME(vd_down)(vd_plane to, vd_plane from, int y0, int y1)
+{
+	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), from.pitch, to.width);
+}

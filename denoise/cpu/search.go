@@ -1,0 +1,141 @@
+package cpu
+
+// #include "cpu.h"
+import "C"
+
+import (
+	"slices"
+	"sync/atomic"
+	"unsafe"
+)
+
+func cells(samples, cell int) int { return (samples + cell - 1) / cell }
+
+// newSearch sets up the search from the frame to a neighbour.
+func (f *filter) newSearch(n *neighbour) error {
+	cell := f.Motion.Cell
+	size := aligned(C.sizeof_vd_search)
+	for _, p := range f.planes.levels {
+		size += aligned(C.sizeof_vd_vector * cells(int(p.width), cell) * cells(int(p.height), cell))
+	}
+	b, err := f.alloc(size)
+	if err != nil {
+		return err
+	}
+	s := (*C.vd_search)(b.take(C.sizeof_vd_search))
+	*s = C.vd_search{
+		levels: C.int(len(f.planes.levels)), cell: C.int(cell),
+		penalty: C.int(f.search.Penalty), refine: C.int(f.search.Refined),
+	}
+	for i, v := range f.search.Length {
+		s.length[i] = C.int(v)
+	}
+	s.half = n.planes.half
+	for l, p := range f.planes.levels {
+		s.from[l], s.to[l] = p, n.planes.levels[l]
+		count := cells(int(p.width), cell) * cells(int(p.height), cell)
+		s.field[l] = (*C.vd_vector)(b.take(C.sizeof_vd_vector * count))
+		if l == 0 {
+			n.field = unsafe.Slice(s.field[l], count)
+		}
+	}
+	n.job = s
+	return nil
+}
+
+const cellRowsPerTask = 4
+
+// cellRows shares the rows of cells of all neighbours at a level.
+func (f *filter) cellRows(level int, all []*neighbour, do func(n *neighbour, y0, y1 C.int)) {
+	rows := cells(int(f.planes.levels[level].height), f.Motion.Cell)
+	each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
+	f.share(each*len(all), func(i int) {
+		y := i % each * cellRowsPerTask
+		do(all[i/each], C.int(y), C.int(min(y+cellRowsPerTask, rows)))
+	})
+}
+
+// find finds the vectors to all neighbours, level by level.
+func (f *filter) find(all []*neighbour) {
+	for l := len(f.planes.levels) - 1; l >= 0; l-- {
+		f.cellRows(l, all, func(n *neighbour, y0, y1 C.int) {
+			C.vd_find(f.id, n.job, C.int(l), y0, y1)
+		})
+	}
+}
+
+// fitting returns the neighbours that resemble the frame where the vectors lead.
+func (f *filter) fitting(all []*neighbour) []*neighbour {
+	sums := make([]atomic.Int64, len(all))
+	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) {
+		sums[slices.Index(all, n)].Add(int64(C.vd_misfit(f.id, n.job, y0, y1)))
+	})
+	var fit []*neighbour
+	for i, n := range all {
+		if sums[i].Load() <= int64(f.search.Misfit)*int64(len(n.field)) {
+			fit = append(fit, n)
+		}
+	}
+	return fit
+}
+
+// refined returns the neighbours of the second pass, in order: those given, with vectors refined
+// against the pilot, and those further away in the same directions.
+func (f *filter) refined(near []*neighbour) ([]*neighbour, error) {
+	f.refine(near)
+	var before, after []*neighbour
+	for _, n := range near {
+		var err error
+		switch n.distance {
+		case -f.Near:
+			before, err = f.beyond(n, -1)
+			slices.Reverse(before)
+		case f.Near:
+			after, err = f.beyond(n, 1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	f.refine(before)
+	f.refine(after)
+	return slices.Concat(before, near, after), nil
+}
+
+// beyond returns the frames further away than n, from the nearest on: the step is 1 or -1. Their
+// vectors are those of n, longer.
+func (f *filter) beyond(n *neighbour, step int) (all []*neighbour, err error) {
+	for d := f.Near + 1; d <= f.Far; d++ {
+		far, err := f.neighbour(step * d)
+		if err != nil {
+			return nil, err
+		}
+		if far == nil {
+			break
+		}
+		extend(far.field, n.field, d, f.Near)
+		all = append(all, far)
+	}
+	return all, nil
+}
+
+// extend multiplies vectors by a fraction, rounding halves away from zero.
+func extend(out, in []C.vd_vector, by, over int) {
+	for i, v := range in {
+		out[i] = C.vd_vector{x: C.int16_t(scale(int(v.x), by, over)), y: C.int16_t(scale(int(v.y), by, over))}
+	}
+}
+
+func scale(v, by, over int) int {
+	if v < 0 {
+		return -scale(-v, by, over)
+	}
+	return (2*v*by + over) / (2 * over)
+}
+
+func (f *filter) refine(all []*neighbour) {
+	for _, n := range all {
+		n.job.pilot = f.rounded
+	}
+	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.id, n.job, y0, y1) })
+}

@@ -1,0 +1,115 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// wild is a frame whose parts move in all directions, some far beyond the edges.
+func wild(format pipeline.Format, seed uint64) *pipeline.Frame {
+	r := rand.New(rand.NewPCG(seed, 7))
+	scene := denoisetest.Texture(3)
+	for i := range 6 {
+		part := denoisetest.Texture(uint64(4+i)).Moved(r.Float64()*90-45, r.Float64()*90-45)
+		scene = scene.Left(float64(i*format.Width/6), part)
+	}
+	sx, sy := format.ChromaShift()
+	f := newFrame(format)
+	denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), 6, seed).Into(f)
+	return f
+}
+
+// TestVectors compares vectors with those of denoise/motion, bit for bit: found, extended, refined.
+func TestVectors(t *testing.T) {
+	for _, size := range [][2]int{{131, 97}, {64, 64}, {16, 16}, {203, 21}, {17, 130}} {
+		format := pipeline.Format{Layout: pipeline.YUV444P, Width: size[0], Height: size[1]}
+		var frames []*pipeline.Frame
+		for i := range 9 {
+			frames = append(frames, wild(format, uint64(i)))
+		}
+		for _, isa := range ISAs() {
+			for _, cell := range []int{8, 16} {
+				for _, sigma := range []float64{3, 18} {
+					s := denoise.Default(denoise.Best)
+					s.Motion.Cell, s.FrameGate = cell, false
+					checkVectors(t, fmt.Sprint(size, ", ", isa, ", cells of ", cell, ", sigma ", sigma), isa, frames, sigma, s)
+				}
+			}
+		}
+	}
+}
+
+func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigma float64, s denoise.Settings) {
+	t.Helper()
+	const centre = 4
+	e := newEngine(t, isa, 2)
+	search := motion.NewSearch(s.Motion, sigma, 8)
+	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
+	var lumas []plane.Plane
+	for _, frame := range frames {
+		w, err := e.Prepare(frame, Whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Release()
+		f.window = append(f.window, w)
+		lumas = append(lumas, picture(frame, Whole).AtLeast(largestPatch, largestPatch).Planes[0])
+	}
+	f.frame = f.window[centre]
+	defer f.release()
+	near, err := f.near()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := search.Prepare(lumas[centre])
+	found := map[int]motion.Field{}
+	for _, n := range near {
+		want := search.Find(from, search.Prepare(lumas[centre+n.distance]))
+		found[n.distance] = want
+		checkField(t, fmt.Sprint(what, ", to ", n.distance), n, want)
+		fits := search.Fits(from, search.Prepare(lumas[centre+n.distance]), want)
+		if got := len(f.fitting([]*neighbour{n})) == 1; got != fits {
+			t.Errorf("%s, to %d: fits: %v, want %v", what, n.distance, got, fits)
+		}
+	}
+	// another frame's luma serves as the pilot
+	f.rounded = f.window[0].planes[0]
+	all, err := f.refined(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, field := range found {
+		found[d] = search.Refine(lumas[0], search.Prepare(lumas[centre+d]), field)
+	}
+	for _, n := range all {
+		want, ok := found[n.distance]
+		if !ok {
+			d := f.Near
+			if n.distance < 0 {
+				d = -d
+			}
+			want = search.Refine(lumas[0], search.Prepare(lumas[centre+n.distance]), found[d].Extend(d, n.distance))
+		}
+		checkField(t, fmt.Sprint(what, ", refined, to ", n.distance), n, want)
+	}
+}
+
+func checkField(t *testing.T, what string, n *neighbour, want motion.Field) {
+	t.Helper()
+	if len(n.field) != len(want.Vectors) {
+		t.Fatalf("%s: %d cells, want %d", what, len(n.field), len(want.Vectors))
+	}
+	for i, v := range want.Vectors {
+		if got := (motion.Vector{X: int(n.field[i].x), Y: int(n.field[i].y)}); got != v {
+			t.Fatalf("%s: cell %d: %v, want %v", what, i, got, v)
+		}
+	}
+}
