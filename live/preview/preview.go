@@ -137,16 +137,6 @@ func (p *Encoder) SetBitRate(bits int64) {
 	p.bitRate.Store(max(bits, minRate))
 }
 
-// Preset returns the current preset of x264, "" for JPEG. It becomes faster, with a new
-// configuration, once encoding has taken more than half of the time between pictures for a second
-// or two, and better again after half a minute of fast encoding.
-func (p *Encoder) Preset() string {
-	if p.opts.Kind == JPEG {
-		return ""
-	}
-	return p.pace.preset()
-}
-
 // Encode encodes a pair of frames of the same format, both of which it borrows. key asks for a
 // picture that can be decoded without those before.
 func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) (Packet, error) {

@@ -100,14 +100,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Path returns the name of the recording file.
-func (r *Recorder) Path() string { return r.file.Name() }
-
 // Seconds returns the length of the recording; safe from any goroutine.
 func (r *Recorder) Seconds() float64 { return time.Duration(r.length.Load()).Seconds() }
-
-// Bytes returns the size of the recording file; safe from any goroutine.
-func (r *Recorder) Bytes() int64 { return r.bytes.Load() }
 
 // Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
 // are moved to the next possible one. The first frame fixes size and format; others are converted.

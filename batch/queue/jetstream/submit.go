@@ -166,7 +166,7 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 	site := siteToken(t.Site)
 	c := r.claim(t.Name)
 	_, err = e.js.PublishMsg(ctx, &nats.Msg{Subject: e.names.task(class, site, c.job, c.epoch, c.task), Data: b})
-	if isStoreFailure(err) && e.isQueued(ctx, c) {
+	if isStoreFailure(err) && e.isThere(ctx, c) {
 		return nil
 	}
 	if err != nil {
@@ -184,10 +184,15 @@ func isStoreFailure(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == streamStoreFailed
 }
 
-// isQueued reports whether the stream has a message for a task.
-func (e *Engine) isQueued(ctx context.Context, c claim) bool {
+// isThere reports whether the stream has a message for a task, or had one: a worker may finish the
+// task between a refusal and this call.
+func (e *Engine) isThere(ctx context.Context, c claim) bool {
 	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.task(all, all, c.job, c.epoch, c.task)))
-	return err == nil && len(info.State.Subjects) > 0
+	if err == nil && len(info.State.Subjects) > 0 {
+		return true
+	}
+	_, err = e.kept(ctx, c)
+	return err == nil
 }
 
 // Cancel implements queue.Engine.

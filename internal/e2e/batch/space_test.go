@@ -60,12 +60,12 @@ func TestMinFree(t *testing.T) {
 	begin(t, slow(in, "-o", alone)...).end(0)
 	root := disk(t, "64m")
 	out := filepath.Join(root, "out")
-	b := begin(t, slow(in, "-o", out, "--min-free", "20MB", "--stall-timeout", "1s")...)
+	b := begin(t, slow(in, "-o", out, "--min-free", "20MB", "--stall-timeout", "3s")...)
 	b.Until("a finished part", func() bool { return finishedParts(out) > 0 })
 	ballast := fill(t, root, 9.5e6)
 	b.Says("paused: 9.")
 	was := finishedParts(out) + outputs(out)
-	e2e.Stays(t, 1500*time.Millisecond, "nothing is finished in the pause", func() bool {
+	e2e.Stays(t, 3500*time.Millisecond, "nothing is finished in the pause", func() bool {
 		return finishedParts(out)+outputs(out) <= was+1 // one may have been about to end
 	})
 	l := begin(t, "jobs", out)
