@@ -87,7 +87,7 @@ func clip(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Fr
 		scene := moving.Left(float64(format.Width)*0.7, still)
 		pic := denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), sigma, uint64(t))
 		f := newFrame(format)
-		pic.Into(f)
+		pic.Into(f, plane.Whole)
 		all = append(all, f)
 	}
 	return all
@@ -287,7 +287,7 @@ func TestEndsOfClips(t *testing.T) {
 func TestCut(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 64, Height: 48}
 	frames := clip(format, 7, 5)
-	denoisetest.NoisyPicture(denoisetest.Texture(9).Plus(60).Picture(64, 48, 8, 1, 1), 5, 99).Into(frames[4])
+	denoisetest.NoisyPicture(denoisetest.Texture(9).Plus(60).Picture(64, 48, 8, 1, 1), 5, 99).Into(frames[4], plane.Whole)
 	for name, tier := range tiers {
 		for _, centre := range []int{3, 4} {
 			x := expectation{format: format, frames: frames, centre: centre, model: noise.Flat(5), s: denoise.Default(tier)}

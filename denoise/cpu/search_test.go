@@ -23,7 +23,7 @@ func wild(format pipeline.Format, seed uint64) *pipeline.Frame {
 	}
 	sx, sy := format.ChromaShift()
 	f := newFrame(format)
-	denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), 6, seed).Into(f)
+	denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), 6, seed).Into(f, plane.Whole)
 	return f
 }
 
