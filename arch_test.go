@@ -56,7 +56,7 @@ var rules = []rule{
 		imports: []string{"pipeline"},
 		why:     "knows pipeline's table and nothing else"},
 	{folder: "kernels", what: "the filters: options, Go reference, CPU backend, list of CUDA kernels",
-		imports: []string{"denoise", "pipeline", "C"},
+		imports: []string{"denoise", "denoise/cpu", "denoise/plane", "pipeline", "C"},
 		why:     "filters see frames only: whatever the codec, the same samples come out"},
 	{folder: "kernels/kerneltest", what: "for tests: pictures, and how far results may differ",
 		imports: []string{"pipeline"},

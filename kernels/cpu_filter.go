@@ -18,14 +18,14 @@ type runner interface {
 	run(ctx context.Context, out, in *pipeline.Frame) error
 }
 
-// Filter returns a filter. All but the denoiser hold no frame between calls. Once the context ends, Process fails
-// with its cause at the next tile or strip.
+// Filter returns a filter. All but the denoiser hold no frame between calls. Once the context ends,
+// Process fails with its cause at the next tile or strip.
 func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if p.Filter == Denoise {
-		d, err := newDenoiser(c)
+		d, err := newCPUDenoiser(c)
 		if err != nil {
 			return nil, err
 		}

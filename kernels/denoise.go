@@ -19,18 +19,22 @@ func NewDenoiser(e denoise.Engine, pool *pipeline.Pool, p Params, auto denoise.T
 // Retune changes the options of a causal filter for the frames to come.
 func (d *Denoiser) Retune(p Params) { d.Filter.Retune(p.denoising(d.auto)) }
 
-// denoising returns the denoiser's settings.
-func (p Params) denoising(auto denoise.Tier) denoise.Options {
-	tier := auto
+// tier returns the tier of the denoiser: auto, unless another is asked for.
+func (p Params) tier(auto denoise.Tier) denoise.Tier {
 	switch p.Quality {
 	case Fast:
-		tier = denoise.Fast
+		return denoise.Fast
 	case Good:
-		tier = denoise.Good
+		return denoise.Good
 	case Best:
-		tier = denoise.Best
+		return denoise.Best
 	}
-	s := denoise.Default(tier)
+	return auto
+}
+
+// denoising returns the denoiser's settings.
+func (p Params) denoising(auto denoise.Tier) denoise.Options {
+	s := denoise.Default(p.tier(auto))
 	s.Strength, s.Grain, s.LumaOnly = p.Strength, p.Grain, p.LumaOnly
 	if p.Causal {
 		s.Ahead = 0

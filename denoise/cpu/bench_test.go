@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -115,7 +116,7 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 	before, after := s.Window()
 	var window []*Frame
 	push := func() {
-		f, err := e.Prepare(frames[len(window)%len(frames)], Whole)
+		f, err := e.Prepare(frames[len(window)%len(frames)], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 		}
 		oldest := window[0]
 		window = window[1:]
-		f, err := e.Prepare(frames[0], Whole)
+		f, err := e.Prepare(frames[0], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func BenchmarkStages(b *testing.B) {
 			}
 		}
 		stage(b, e, isa+"/planes", func() {
-			f, err := e.Prepare(frames[0], Whole)
+			f, err := e.Prepare(frames[0], plane.Whole)
 			must(err)
 			_, err = f.forSearch(false)
 			must(err)
@@ -168,7 +169,7 @@ func BenchmarkStages(b *testing.B) {
 		})
 		var window []*Frame
 		for _, f := range frames {
-			w, err := e.Prepare(f, Whole)
+			w, err := e.Prepare(f, plane.Whole)
 			must(err)
 			window = append(window, w)
 		}

@@ -94,7 +94,7 @@ func clip(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Fr
 }
 
 // picture copies a field as the reference reads it.
-func picture(f *pipeline.Frame, field Field) plane.Picture {
+func picture(f *pipeline.Frame, field plane.Field) plane.Picture {
 	parts, err := components(f, field)
 	if err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func picture(f *pipeline.Frame, field Field) plane.Picture {
 }
 
 // filterField filters frame centre of a clip into out.
-func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipeline.Frame, field Field, centre int, m noise.Model, s denoise.Settings) {
+func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipeline.Frame, field plane.Field, centre int, m noise.Model, s denoise.Settings) {
 	t.Helper()
 	var window []*Frame
 	for _, f := range frames {
@@ -177,7 +177,7 @@ func coloured(sigma float64) noise.Model {
 type expectation struct {
 	format pipeline.Format
 	frames []*pipeline.Frame
-	field  Field
+	field  plane.Field
 	centre int
 	model  noise.Model
 	s      denoise.Settings
@@ -222,7 +222,7 @@ func TestFields(t *testing.T) {
 	for i, height := range []int{72, 71, 70, 69, 3, 2} {
 		for tier, layout := range map[denoise.Tier]pipeline.Layout{denoise.Fast: pipeline.NV12, denoise.Good: pipeline.YUV420P} {
 			format := pipeline.Format{Layout: layout, Width: 45 + i, Height: height}
-			for _, field := range []Field{Top, Bottom} {
+			for _, field := range []plane.Field{plane.Top, plane.Bottom} {
 				x := expectation{format: format, field: field, frames: clip(format, 3, 10), centre: 1, model: noise.Flat(10), s: denoise.Default(tier)}
 				x.check(t, fmt.Sprint(layout, ", ", height, " rows, field ", field))
 			}
@@ -234,7 +234,7 @@ func TestFields(t *testing.T) {
 func TestOtherField(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 31}
 	frames, out := clip(format, 3, 10), newFrame(format)
-	filterField(t, newEngine(t, "", 1), out, frames, Bottom, 1, noise.Flat(10), denoise.Default(denoise.Fast))
+	filterField(t, newEngine(t, "", 1), out, frames, plane.Bottom, 1, noise.Flat(10), denoise.Default(denoise.Fast))
 	for i := range 3 {
 		_, rows := format.PlaneSize(i)
 		for y := 0; y < rows; y += 2 {
@@ -315,7 +315,7 @@ func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
 			var want *pipeline.Frame
 			for threads := 1; threads <= 5; threads++ {
 				out := newFrame(format)
-				filterField(t, newEngine(t, isa, threads), out, frames, Whole, 4, noise.Flat(10), denoise.Default(tier))
+				filterField(t, newEngine(t, isa, threads), out, frames, plane.Whole, 4, noise.Flat(10), denoise.Default(tier))
 				if want == nil {
 					want = out
 				}
@@ -333,7 +333,7 @@ func TestCleanIsCopied(t *testing.T) {
 	for _, layout := range layouts {
 		format := pipeline.Format{Layout: layout, Width: 21, Height: 13}
 		frames := clip(format, 3, 20)
-		for _, field := range []Field{Whole, Top, Bottom} {
+		for _, field := range []plane.Field{plane.Whole, plane.Top, plane.Bottom} {
 			off := denoise.Default(denoise.Good)
 			off.Strength = 0
 			for _, x := range []expectation{
@@ -359,16 +359,16 @@ func TestErrors(t *testing.T) {
 		t.Error("an unknown instruction set is accepted")
 	}
 	e := newEngine(t, "", 1)
-	if _, err := e.Prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), Whole); err == nil {
+	if _, err := e.Prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), plane.Whole); err == nil {
 		t.Error("RGB is accepted")
 	}
 	small, large := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: 40}, pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 40}
-	a, err := e.Prepare(newFrame(small), Whole)
+	a, err := e.Prepare(newFrame(small), plane.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Release()
-	b, err := e.Prepare(newFrame(large), Whole)
+	b, err := e.Prepare(newFrame(large), plane.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func TestMemory(t *testing.T) {
 	var window []*Frame
 	made := 0
 	for i := range 40 {
-		f, err := e.Prepare(frames[i%7], Whole)
+		f, err := e.Prepare(frames[i%7], plane.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+
+	"vidfilter/denoise"
 )
 
 // isas lists the instruction sets, fastest first.
@@ -56,6 +58,16 @@ func New(isa string, threads int, share func(n int, do func(i int))) (*Engine, e
 
 // ISA returns the name of the instruction set in use.
 func (e *Engine) ISA() string { return e.isa }
+
+// Rate returns about how many luma pixels one core denoises in a second, in 4:2:0: what a core of
+// 2023 does at 3.5 GHz. It is for telling people what to expect.
+func (e *Engine) Rate(t denoise.Tier) float64 { return rates[e.isa][t] }
+
+var rates = map[string]map[denoise.Tier]float64{
+	"avx512": {denoise.Fast: 24e6, denoise.Good: 6e6, denoise.Best: 4e6},
+	"avx2":   {denoise.Fast: 19e6, denoise.Good: 5e6, denoise.Best: 3.3e6},
+	"plain":  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
+}
 
 // Close frees the engine's memory. Frames must have been released.
 func (e *Engine) Close() { e.heap.trim() }

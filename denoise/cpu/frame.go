@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"vidfilter/denoise/motion"
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -15,7 +16,7 @@ import (
 type Frame struct {
 	engine         *Engine
 	format         pipeline.Format
-	field          Field
+	field          plane.Field
 	shiftX, shiftY int
 	planes         [3]C.vd_plane // no smaller than a patch
 
@@ -38,7 +39,7 @@ type searchPlanes struct {
 const largestPatch = 16
 
 // Prepare copies the samples of a frame or a field. The caller must release the result.
-func (e *Engine) Prepare(f *pipeline.Frame, field Field) (*Frame, error) {
+func (e *Engine) Prepare(f *pipeline.Frame, field plane.Field) (*Frame, error) {
 	parts, err := components(f, field)
 	if err != nil {
 		return nil, err

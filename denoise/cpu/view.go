@@ -3,16 +3,8 @@ package cpu
 import (
 	"fmt"
 
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
-)
-
-// Field is the part of a frame that is filtered as a picture of its own.
-type Field int
-
-const (
-	Whole  Field = iota // of a progressive frame
-	Top                 // rows 0, 2, ... of each plane
-	Bottom              // rows 1, 3, ...
 )
 
 // component is where a component of a field is in a frame.
@@ -26,14 +18,14 @@ type component struct {
 
 // components finds Y, U and V of a field. A second field without chroma rows of its own reads the
 // frame's first one, as in kernels.
-func components(f *pipeline.Frame, field Field) (all [3]component, err error) {
+func components(f *pipeline.Frame, field plane.Field) (all [3]component, err error) {
 	info := f.Layout.Info()
 	if info.Planes == 0 || info.RGB || info.Depth != 8 {
 		return all, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
 	}
 	first, step := 0, 1
-	if field != Whole {
-		first, step = int(field-Top), 2
+	if field != plane.Whole {
+		first, step = int(field-plane.Top), 2
 	}
 	for i := range all {
 		from, offset, apart := i, 0, 1

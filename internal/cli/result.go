@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"time"
+
+	"vidfilter/internal/contract"
 )
 
 // Result is the outcome of a job, filled in as far as the job came.
@@ -18,6 +20,7 @@ type Result struct {
 	Unverified           bool             // the output failed that check
 	Output               string           // the name it took; "" when nothing was kept
 	Spared               string           // existing file kept; the output is short or damaged
+	Noise                *contract.Noise  // of the frames; nil if it was not measured
 	Interrupted          bool             // a signal ended the job early
 	Kept                 bool             // there is an output, perhaps with an error
 }

@@ -77,6 +77,7 @@ type Done struct {
 	Warnings    []string         `json:"warnings"`
 	Damage      map[string]int64 `json:"damage"`
 	NotKept     []string         `json:"not_kept,omitempty"`
+	Noise       *Noise           `json:"noise,omitempty"` // that the denoiser found
 }
 
 // Number is a float that is null where JSON has no number.
@@ -88,4 +89,13 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
+}
+
+// Noise sums up the noise of a job's frames: standard deviations in levels of 8 bits.
+type Noise struct {
+	Luma   float64 `json:"luma"` // means
+	Chroma float64 `json:"chroma"`
+	Least  float64 `json:"least_luma"` // of any frame
+	Most   float64 `json:"most_luma"`
+	Clean  int     `json:"clean_frames"` // copied as they were
 }

@@ -41,6 +41,7 @@ type job struct {
 	out     *encode.Output
 	unwatch func() // ends untilStop
 	meters  pipeline.Meters
+	noise   noiseSeen
 	copied  atomic.Int64 // frames copied from parts
 	written atomic.Bool  // every frame is in the output
 	started time.Time
@@ -194,6 +195,7 @@ func (j *job) filter() (pipeline.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.noise.watch(f)
 	switch j.o.Compare {
 	case "side":
 		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
@@ -208,11 +210,13 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.tellSlow()
 	defer j.ui.Track(j.snapshot)()
 	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
 		Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters,
 	})
 	j.tellGPU()
+	j.tellNoise()
 	switch {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return cli.Interruption{} // there is nothing to keep
@@ -277,6 +281,7 @@ func (j *job) result() cli.Result {
 	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
 		res.InBytes = st.Size()
 	}
+	res.Noise = j.noise.summary()
 	if j.in != nil {
 		res.Damage = j.in.Damage().Counts()
 	}
