@@ -23,6 +23,12 @@ type Engine interface {
 	Depth() int
 }
 
+// Idler is an engine that holds what others could use, such as a device's memory.
+type Idler interface {
+	// Idle frees it. No picture and no result are left; more may follow.
+	Idle()
+}
+
 // Wait returns when a result is there, or when the context ends, with its cause.
 type Wait func(ctx context.Context) error
 

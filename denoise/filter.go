@@ -177,6 +177,13 @@ func (r *result) complete() *pipeline.Frame {
 	return out
 }
 
+// await waits for what is under way, whatever comes of it.
+func (r *result) await() {
+	for _, wait := range r.waits {
+		_ = wait(context.Background())
+	}
+}
+
 func (r *result) release() {
 	if r.out != nil {
 		r.out.Release()
@@ -205,6 +212,7 @@ func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
 		return nil
 	}
 	if err = f.queue(ctx, r, model); err != nil {
+		r.await() // of a frame's two fields, one may be under way
 		r.out.Release()
 	}
 	return err
@@ -261,9 +269,7 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 // waits for it.
 func (f *Filter) Discard() {
 	for _, r := range f.results {
-		for _, wait := range r.waits {
-			_ = wait(context.Background())
-		}
+		r.await()
 		r.release()
 	}
 	f.results = nil
@@ -271,6 +277,9 @@ func (f *Filter) Discard() {
 		e.release()
 	}
 	f.window, f.next, f.put, f.meter = nil, 0, 0, nil
+	if e, ok := f.engine.(Idler); ok {
+		e.Idle()
+	}
 }
 
 func (e *entry) release() {

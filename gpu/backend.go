@@ -43,7 +43,7 @@ type Backend struct {
 
 	closing sync.RWMutex
 	closed  bool
-	filters map[*filter]struct{} // those with resources on a device; guarded by mu
+	filters map[pipeline.Discarder]struct{} // those with resources on a device; guarded by mu
 	mu      sync.Mutex
 }
 
@@ -52,7 +52,7 @@ var _ kernels.Backend = (*Backend)(nil)
 // Open opens devices until Close, which takes a few tenths of a second each. Errors wrap
 // ErrDevice. The caller must close the backend.
 func Open(o Options) (*Backend, error) {
-	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[*filter]struct{}{}, begun: time.Now()}
+	b := &Backend{streams: o.Streams, verbose: o.Verbose, filters: map[pipeline.Discarder]struct{}{}, begun: time.Now()}
 	if b.streams == 0 {
 		b.streams = autoStreams
 	}
@@ -246,7 +246,7 @@ func (b *Backend) FilterBy(plan kernels.Planner, pool *pipeline.Pool) pipeline.F
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	left := b.filters
-	b.filters = map[*filter]struct{}{}
+	b.filters = map[pipeline.Discarder]struct{}{}
 	b.mu.Unlock()
 	for f := range left {
 		f.Discard()
@@ -268,7 +268,7 @@ func (b *Backend) Close() error {
 }
 
 // using records whether a filter holds device resources that Close must free.
-func (b *Backend) using(f *filter, yes bool) {
+func (b *Backend) using(f pipeline.Discarder, yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if yes {
