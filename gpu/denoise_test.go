@@ -140,8 +140,9 @@ func agree(t *testing.T, got, want [][]byte) {
 	}
 }
 
+// denoiseOptions are for noise of the clips' sigma.
 func denoiseOptions(tier denoise.Tier) denoise.Options {
-	return denoise.Options{Settings: denoise.Default(tier)}
+	return denoise.Options{Settings: denoise.Default(tier), Sigma: 10}
 }
 
 func yuv(l pipeline.Layout, width, height int) pipeline.Format {
@@ -164,7 +165,8 @@ func TestDenoise(t *testing.T) {
 	for _, test := range []test{
 		{"fast", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Fast)},
 		{"good", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Good)},
-		{"best", []noisyClip{{small, 9, false}}, denoiseOptions(denoise.Best)},
+		{"best", []noisyClip{{small, 15, false}}, denoiseOptions(denoise.Best)},
+		{"measured", []noisyClip{{small, 6, false}}, with(denoise.Best, func(o *denoise.Options) { o.Sigma = 0 })},
 		{"still", []noisyClip{{small, 1, false}}, denoiseOptions(denoise.Best)},
 		{"nv12", []noisyClip{{yuv(pipeline.NV12, 71, 37), 4, false}}, denoiseOptions(denoise.Good)},
 		{"422", []noisyClip{{yuv(pipeline.YUV422P, 51, 45), 4, false}}, denoiseOptions(denoise.Fast)},
