@@ -8,9 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -219,6 +224,69 @@ func TestDenoiseBits(t *testing.T) {
 			agree(t, first, plainly(t, denoiseOptions(denoise.Good), clip))
 		})
 	}
+}
+
+// TestDenoiseVectors: the vectors are the reference's.
+func TestDenoiseVectors(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	for _, f := range []pipeline.Format{yuv(pipeline.YUV420P, 150, 130), yuv(pipeline.YUV420P, 37, 61)} {
+		for _, tier := range []denoise.Tier{denoise.Fast, denoise.Good} {
+			for _, sigma := range []float64{10, 25} {
+				s := denoise.Default(tier)
+				s.TwoPasses = false // leaves the vectors as they were found
+				if err := compareVectors(b, noisyClip{format: f, frames: 7}, s, sigma); err != nil {
+					t.Errorf("%s, tier %d, sigma %g: %v", f, tier, sigma, err)
+				}
+			}
+		}
+	}
+}
+
+func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float64) error {
+	ctx := context.Background()
+	d := &denoiser{backend: b, unit: b.units[0], cell: s.Motion.Cell}
+	defer d.Idle()
+	search := motion.NewSearch(s.Motion, sigma, 8)
+	j := denoise.Job{Out: kerneltest.Frame(clip.format), Centre: 3, Noise: noise.Flat(sigma), Settings: s}
+	var frames []motion.Frame
+	for i := range clip.frames {
+		f := clip.frame(i)
+		p, err := d.Prepare(ctx, f, plane.Whole)
+		if err != nil {
+			return err
+		}
+		defer p.Release()
+		j.Window = append(j.Window, p)
+		luma := plane.Of(f, plane.Whole).AtLeast(16, 16).Planes[0]
+		frames = append(frames, search.Prepare(luma))
+	}
+	wait, err := d.Denoise(ctx, j)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	k := j.Window[0].(*cudaPicture).kind
+	for n, i := range []int{0, 1, 2, 4, 5, 6} {
+		want := search.Find(frames[j.Centre], frames[i])
+		at, width, height := k.layout.Field(uint64(k.work.address), n)
+		got := make([][2]int16, width*height)
+		if err := d.unit.work.do(func() error {
+			return cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), int64(4*len(got)))
+		}); err != nil {
+			return err
+		}
+		for c, v := range want.Vectors {
+			if got[c] != [2]int16{int16(v.X), int16(v.Y)} {
+				return fmt.Errorf("neighbour %d, cell %d of %dx%d: %v, not %v", n, c, width, height, got[c], v)
+			}
+		}
+	}
+	return nil
 }
 
 // TestDenoiseFaults: a failure ends the run with an error that says what was done, and leaves

@@ -137,3 +137,11 @@ func (l *Layout) at(a *C.vd_args, work uint64) {
 	}
 	a.pilot_luma, a.vectors, a.fields, a.gates = place(w.pilotLuma), place(w.vectors), place(w.fields), place(w.gates)
 }
+
+// Field returns where the vectors of the neighbour of a number lie, in the order of the frames, one
+// for each cell: two int16 in half-pels. Tests compare them with the reference's.
+func (l *Layout) Field(work uint64, neighbour int) (address uint64, width, height int) {
+	a := &l.args
+	address = work + uint64(l.work.fields) + uint64(neighbour)*uint64(a.field_stride)
+	return address, int(a.level[0].cells_x), int(a.level[0].cells_y)
+}
