@@ -170,14 +170,14 @@ func (w *work) add(r Run) { w.all = append(w.all, r) }
 
 // As in cuda/search.h and the kernels that include it.
 const (
-	searchWarps, searchPerWarp = 8, 4
-	coarsestWords              = 8*28 + 4 + 64
-	finerWords                 = 5*5*16 + 4
-	refineWords                = 3*5*17 + 4
+	searchHalves, searchPerHalf = 16, 2
+	coarsestWords               = 8*28 + 4 + 64
+	finerWords                  = 5*5*16 + 5
+	refineWords                 = 3*5*17 + 4
 )
 
 // searching is a run over the cells of a level for so many neighbours; words is the shared memory
-// of a warp.
+// of half a warp.
 func (w *work) searching(name string, level, first, count, words int) {
 	if count <= 0 {
 		return
@@ -185,8 +185,8 @@ func (w *work) searching(name string, level, first, count, words int) {
 	a := w.args
 	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
 	p := a.level[level]
-	blocks := kernels.Blocks(int(p.cells_x*p.cells_y), searchWarps*searchPerWarp)
-	w.add(run(name, &a, [2]int{blocks, count}, 32*searchWarps, 4*searchWarps*words))
+	blocks := kernels.Blocks(int(p.cells_x*p.cells_y), searchHalves*searchPerHalf)
+	w.add(run(name, &a, [2]int{blocks, count}, 16*searchHalves, 4*searchHalves*words))
 }
 
 func (w *work) search() {

@@ -1,6 +1,6 @@
 // The vectors again, from the pilot's luma: the best of those one pel about the given one, then half
 // a pel about. Frames further away start from the vectors of the nearest one that was searched in
-// that direction, as if all went on as it does up to there. A warp takes a cell.
+// that direction, as if all went on as it does up to there. Half a warp takes a cell.
 //
 // A cell reads 18 x 18 samples, compared at 9 places, and three times 17 x 17, compared at 8.
 #include "search.h"
@@ -19,26 +19,26 @@ DEVICE vector given(const vd_args &args, int neighbour, int cell) {
 }
 
 KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
-	int lane = thread_x() % 32, neighbour = args.first + block_y();
+	int lane = thread_x() % 16, neighbour = args.first + block_y();
 	if (!fits(args, neighbour)) return;
 	const vd_plane &p = args.level[0];
 	plane from = {(const uint8_t *)args.pilot_luma, p.pitch, p.width, p.height};
-	uint32_t *region = region_of_warp<SIZE>();
-	for (int i = 0; i < PER_WARP; i++) {
-		int cell = cell_of(i);
-		if (cell >= p.cells_x * p.cells_y) return;
-		window w = window_of(from, args.cell, cell % p.cells_x, cell / p.cells_x, lane);
-		match best = {given(args, neighbour, cell), 0};
+	uint32_t *region = region_of_half<SIZE>();
+	for (int i = 0; i < PER_HALF; i++) {
+		dealt c = cell_of(p, i);
+		if (c.none) return;
+		window w = window_of(from, args.cell, c.x, c.y, lane);
+		match best = {given(args, neighbour, c.cell), 0};
 		plane to = plane_of(p, args.to[neighbour], phase_of(best.v));
 		warp_barrier();
 		int byte = load_region<REACH, REACH>(region, to, w.x + (best.v.x >> 1) - 1, w.y + (best.v.y >> 1) - 1, lane);
 		warp_barrier();
 		uint32_t sums[9];
 		nine<words(REACH)>(w, region, byte, 0, sums);
-		best.cost = scaled(w, total(sums[4], lane));
+		best.cost = scaled(w, total(sums[4]));
 		skip_middle(sums);
 		try_eight(w, best, sums, args.refined, 2);
 		try_between(w, p, args.to[neighbour], best, args.refined, region);
-		if (lane == 0) store_u32(field_of(args, neighbour) + 4 * cell, packed(best.v));
+		if (lane == 0 && c.own) store_u32(field_of(args, neighbour) + 4 * c.cell, packed(best.v));
 	}
 }

@@ -1,14 +1,14 @@
-// Sums of absolute differences between a window of 16 x 16 samples and places in another picture. A
-// warp works on one window: lane l has the samples of row l % 16 from column 8 (l / 16) on in
-// registers. What it is compared with comes from a region in shared memory, in words as they lie
-// in the picture, so that each is read once, whatever the number of places.
+// Sums of absolute differences between windows of 16 x 16 samples and places in another picture. A
+// warp works on two windows, each of its halves on one: a lane has a row in registers. What it is
+// compared with comes from a region in shared memory, in words as they lie in the picture, so that
+// each is read once, whatever the number of places. Lanes are counted within their half.
 #pragma once
 
 #include "picture.h"
 
 enum {
 	SIDE = 16,                   // of a window
-	HALF = 8 * BYTES / 4,        // words of a lane's samples
+	ROW = SIDE * BYTES / 4,      // words of a lane's samples
 	FAR_COST = 0x0fffffff,       // more than any sum
 	WARPS = 8, THREADS = 32 * WARPS,
 };
@@ -18,10 +18,10 @@ DEVICE constexpr int words(int samples) { return (samples * BYTES + 6) / 4; }
 
 struct window {
 	int x, y; // of its first sample; may be outside
-	uint32_t own[HALF], mask[HALF]; // own is 0 where mask is
+	uint32_t own[ROW], mask[ROW]; // own is 0 where mask is
 	int count; // samples inside the picture
 	int full;  // 0 if all are, otherwise how many there could be
-	int row, column, lane;
+	int lane, row; // the same
 };
 
 // word_at assembles a word of a row, with clamped places.
@@ -42,11 +42,11 @@ DEVICE void set_inside(window &w, const plane &p, int side) {
 	w.full = w.count == SIDE * SIDE ? 0 : side * side;
 	int y = w.y + w.row;
 	UNROLL
-	for (int k = 0; k < HALF; k++) {
+	for (int k = 0; k < ROW; k++) {
 		w.mask[k] = 0;
 		UNROLL
 		for (int i = 0; i < 4 / BYTES; i++) {
-			int x = w.x + w.column + k * 4 / BYTES + i;
+			int x = w.x + k * 4 / BYTES + i;
 			if (x >= x0 && x < x1 && y >= y0 && y < y1) w.mask[k] |= (BYTES == 1 ? 0xffu : 0xffffu) << 8 * BYTES * i;
 		}
 	}
@@ -57,11 +57,11 @@ DEVICE window window_of(const plane &p, int cell, int x, int y, int lane) {
 	window w;
 	int rim = (SIDE - cell) / 2;
 	w.x = x * cell - rim, w.y = y * cell - rim;
-	w.row = lane % 16, w.column = lane / 16 * 8, w.lane = lane;
+	w.row = w.lane = lane;
 	set_inside(w, p, SIDE);
 	UNROLL
-	for (int k = 0; k < HALF; k++) {
-		int byte = (w.x + w.column) * BYTES + 4 * k, row = w.y + w.row;
+	for (int k = 0; k < ROW; k++) {
+		int byte = w.x * BYTES + 4 * k, row = w.y + w.row;
 		w.own[k] = w.full ? word_at(p, byte, row) & w.mask[k] : load_u32(row_of(p, row) + byte);
 	}
 	return w;
@@ -73,14 +73,18 @@ template <int ROWS, int SAMPLES>
 DEVICE int load_region(uint32_t *to, const plane &p, int x, int y, int lane) {
 	enum { WORDS = words(SAMPLES) };
 	int byte = x * BYTES & ~3;
-	bool inside = x >= 0 && x + SAMPLES <= p.width && y >= 0 && y + ROWS <= p.height;
-	if (inside) {
-		const uint8_t *from = row_of(p, y) + byte;
+	if (x >= 0 && x + SAMPLES <= p.width && y >= 0 && y + ROWS <= p.height) {
+		// Two rows at a time, or word by word if they are long.
+		enum { ACROSS = WORDS <= 8 ? 8 : 16, STEP = 16 / ACROSS };
+		int column = lane % ACROSS;
+		const uint8_t *from = row_of(p, y + lane / ACROSS) + byte + 4 * column;
+		uint32_t *own = to + lane / ACROSS * WORDS + column;
 		UNROLL
-		for (int i = lane; i < ROWS * WORDS; i += 32) to[i] = load_u32(from + (int64_t)(i / WORDS) * p.pitch + i % WORDS * 4);
+		for (int i = 0; i < ROWS; i += STEP)
+			if (column < WORDS && (ROWS % STEP == 0 || i + lane / ACROSS < ROWS)) own[i * WORDS] = load_u32(from + (int64_t)i * p.pitch);
 	} else {
 		NO_UNROLL
-		for (int i = lane; i < ROWS * WORDS; i += 32) to[i] = word_at(p, byte + i % WORDS * 4, y + i / WORDS);
+		for (int i = lane; i < ROWS * WORDS; i += 16) to[i] = word_at(p, byte + i % WORDS * 4, y + i / WORDS);
 	}
 	return x * BYTES & 3;
 }
@@ -97,27 +101,27 @@ DEVICE uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum) {
 DEVICE uint32_t difference(const window &w, const uint32_t *words) {
 	uint32_t sum = 0;
 	UNROLL
-	for (int k = 0; k < HALF; k++) sum = sad_word(w.own[k], words[k] & w.mask[k], sum);
+	for (int k = 0; k < ROW; k++) sum = sad_word(w.own[k], words[k] & w.mask[k], sum);
 	return sum;
 }
 
 // at_place is the lane's part of the sum for the place at a byte and a row of a region.
 template <int WORDS> DEVICE uint32_t at_place(const window &w, const uint32_t *region, int byte, int row) {
-	const uint32_t *p = region + (row + w.row) * WORDS + byte / 4 + w.column * BYTES / 4;
-	uint32_t all[HALF + 1], own[HALF];
+	const uint32_t *p = region + (row + w.row) * WORDS + byte / 4;
+	uint32_t all[ROW + 1], own[ROW];
 	UNROLL
-	for (int k = 0; k <= HALF; k++) all[k] = p[k];
+	for (int k = 0; k <= ROW; k++) all[k] = p[k];
 	UNROLL
-	for (int k = 0; k < HALF; k++) own[k] = funnel(all[k], all[k + 1], 8 * (byte & 3));
+	for (int k = 0; k < ROW; k++) own[k] = funnel(all[k], all[k + 1], 8 * (byte & 3));
 	return difference(w, own);
 }
 
 // nine is at_place for the nine places of which the first is at a byte and a row of a region.
 template <int WORDS> DEVICE void nine(const window &w, const uint32_t *region, int byte, int row, uint32_t *sums) {
-	enum { NEED = (10 * BYTES + 3) / 4 };
+	enum { NEED = (18 * BYTES + 3) / 4 };
 	UNROLL
 	for (int j = 0; j < 3; j++) {
-		const uint32_t *p = region + (row + j + w.row) * WORDS + byte / 4 + w.column * BYTES / 4;
+		const uint32_t *p = region + (row + j + w.row) * WORDS + byte / 4;
 		uint32_t all[NEED + 1], line[NEED + 1];
 		UNROLL
 		for (int k = 0; k <= NEED; k++) all[k] = p[k];
@@ -126,9 +130,9 @@ template <int WORDS> DEVICE void nine(const window &w, const uint32_t *region, i
 		line[NEED] = 0;
 		UNROLL
 		for (int i = 0; i < 3; i++) {
-			uint32_t own[HALF];
+			uint32_t own[ROW];
 			UNROLL
-			for (int k = 0; k < HALF; k++) {
+			for (int k = 0; k < ROW; k++) {
 				int first = k + i * BYTES / 4, rest = i * BYTES % 4;
 				own[k] = rest ? funnel(line[first], line[first + 1], 8 * rest) : line[first];
 			}
@@ -137,27 +141,28 @@ template <int WORDS> DEVICE void nine(const window &w, const uint32_t *region, i
 	}
 }
 
-// Warp: the sum of all lanes' values.
-DEVICE uint32_t total(uint32_t v, int lane) {
+DEVICE uint32_t from_lane(uint32_t v, int bit) { return shuffle(v, thread_x() % 32 ^ bit); }
+
+// Warp: the sum of all values of the half.
+DEVICE uint32_t total(uint32_t v) {
 	UNROLL
-	for (int i = 16; i; i /= 2) v += shuffle(v, lane ^ i);
+	for (int i = 8; i; i /= 2) v += from_lane(v, i);
 	return v;
 }
-// Warp: lane l gets the sum of all lanes' values number l / 4.
+// Warp: lane l gets the sum of the values number l / 2 of the half.
 DEVICE uint32_t total_of_eight(const uint32_t *v, int lane) {
 	uint32_t four[4], two[2];
 	// Values are picked, not their places, which would keep them from registers.
 	auto half = [&](uint32_t a, uint32_t b, int bit) {
 		uint32_t keep = lane & bit ? b : a, give = lane & bit ? a : b;
-		return keep + shuffle(give, lane ^ bit);
+		return keep + from_lane(give, bit);
 	};
 	UNROLL
-	for (int i = 0; i < 4; i++) four[i] = half(v[i], v[i + 4], 16);
+	for (int i = 0; i < 4; i++) four[i] = half(v[i], v[i + 4], 8);
 	UNROLL
-	for (int i = 0; i < 2; i++) two[i] = half(four[i], four[i + 2], 8);
-	uint32_t one = half(two[0], two[1], 4);
-	one += shuffle(one, lane ^ 2);
-	return one + shuffle(one, lane ^ 1);
+	for (int i = 0; i < 2; i++) two[i] = half(four[i], four[i + 2], 4);
+	uint32_t one = half(two[0], two[1], 2);
+	return one + from_lane(one, 1);
 }
 
 // scaled is the sum of a whole window, rounded down.
@@ -165,17 +170,17 @@ DEVICE int scaled(const window &w, uint32_t sum) {
 	return w.full ? (int)((uint64_t)sum * (uint32_t)w.full / (uint32_t)w.count) : (int)sum;
 }
 
-// A vector and its cost; of equal costs the first tried wins. All lanes have the same.
+// A vector and its cost; of equal costs the first tried wins. All lanes of a half have the same.
 struct match {
 	vector v;
 	int cost;
 };
 
-// Warp: the least of the costs that each four lanes have for a number, times 8 plus the number.
+// Warp: the least of the costs that each two lanes have for a number, times 8 plus the number.
 DEVICE int least_of_eight(int cost, int lane) {
-	int key = cost * 8 + lane / 4;
+	int key = cost * 8 + lane / 2;
 	UNROLL
-	for (int i = 4; i < 32; i *= 2) key = least(key, (int)shuffle((uint32_t)key, lane ^ i));
+	for (int i = 2; i < 16; i *= 2) key = least(key, (int)from_lane((uint32_t)key, i));
 	return key;
 }
 
@@ -221,9 +226,19 @@ DEVICE uint8_t *vectors_of(const vd_args &args, int neighbour, int level) {
 }
 DEVICE uint8_t *field_of(const vd_args &args, int neighbour) { return (uint8_t *)(args.fields + neighbour * args.field_stride); }
 
-// A warp's region in shared memory.
-template <int SIZE> DEVICE uint32_t *region_of_warp() { return (uint32_t *)shared_memory() + thread_x() / 32 * SIZE; }
+// A half's region in shared memory.
+template <int SIZE> DEVICE uint32_t *region_of_half() { return (uint32_t *)shared_memory() + thread_x() / 16 * SIZE; }
 
-// Cells are dealt to warps: each block takes PER_WARP from each of its warps, of one neighbour.
-enum { PER_WARP = 4 };
-DEVICE int cell_of(int i) { return (block_x() * PER_WARP + i) * WARPS + thread_x() / 32; }
+// Cells are dealt to halves: each block takes PER_HALF for each of its halves, of one neighbour.
+enum { PER_HALF = 2 };
+struct dealt {
+	bool none; // for the warp
+	bool own;  // false: it is another's, and nothing is kept
+	int cell, x, y;
+};
+DEVICE dealt cell_of(const vd_plane &p, int i) {
+	int half = thread_x() / 16, first = (block_x() * PER_HALF + i) * 2 * WARPS, all = p.cells_x * p.cells_y;
+	dealt d = {first + (half & ~1) >= all, first + half < all, least(first + half, all - 1), 0, 0};
+	d.y = d.cell / p.cells_x, d.x = d.cell - d.y * p.cells_x;
+	return d;
+}
