@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"math/bits"
 
 	"vidfilter/denoise/motion"
 	"vidfilter/kernels"
@@ -56,7 +57,8 @@ func NewLayout(s Shape) (*Layout, error) {
 	}
 	l := &Layout{Shape: s}
 	a := &l.args
-	a.cell, a.depth, a.pilot_bits = C.int32_t(s.Cell), C.int32_t(s.Depth), C.int32_t(min(s.Depth+pilotBits, 16))
+	a.cell, a.cell_shift = C.int32_t(s.Cell), C.int32_t(bits.TrailingZeros(uint(s.Cell)))
+	a.depth, a.pilot_bits = C.int32_t(s.Depth), C.int32_t(min(s.Depth+pilotBits, 16))
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
 	for i, p := range s.Planes {
 		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)

@@ -31,7 +31,8 @@ typedef struct {
 typedef struct {
 	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; level 0 is the smoothed luma
 	int32_t levels, planes;              // planes that are filtered: 1 or 3
-	int32_t shift_x, shift_y, cell;      // shifts of chroma; the side of a cell
+	int32_t shift_x, shift_y;            // of chroma
+	int32_t cell, cell_shift;            // the side of a cell, and its log2
 	int32_t depth, coarse;               // bits of a sample; smooth more
 
 	uint64_t centre, to[VD_NEIGHBOURS]; // pictures: the one that is filtered, its neighbours

@@ -58,11 +58,11 @@ struct found {
 template <int N> DEVICE found find(const vd_args &args, int c, int neighbour, const patch &b) {
 	const vd_plane &luma = args.level[0], &p = args.noisy[c];
 	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0;
-	int x = least(((b.x + N / 2) << sx) / args.cell, luma.cells_x - 1), y = least(((b.y + N / 2) << sy) / args.cell, luma.cells_y - 1);
+	int x = least(((b.x + N / 2) << sx) >> args.cell_shift, luma.cells_x - 1), y = least(((b.y + N / 2) << sy) >> args.cell_shift, luma.cells_y - 1);
 	const uint8_t *field = (const uint8_t *)(args.fields + neighbour * args.field_stride);
 	vector v = unpacked(load_u32(field + 4 * (y * luma.cells_x + x)));
 	int length = most(v.x, -v.x) + most(v.y, -v.y), reach = args.reach[neighbour];
-	v = {divide(v.x, 1 << sx), divide(v.y, 1 << sy)};
+	v = {shifted(v.x, sx), shifted(v.y, sy)};
 	plane from = plane_of(p, args.to[neighbour], phase_of(v));
 	int px = clamp(b.x + (v.x >> 1), 0, p.width - N), py = clamp(b.y + (v.y >> 1), 0, p.height - N);
 	return {row_of(from, py + b.u) + px * BYTES, reach > 0 && length > reach};

@@ -71,6 +71,11 @@ DEVICE int phase_of(vector v) { return (v.x & 1) | (v.y & 1) << 1; }
 
 // divide rounds to the nearest integer, halves away from zero; b is positive.
 DEVICE int divide(int a, int b) { return a < 0 ? -((-2 * a + b) / (2 * b)) : (2 * a + b) / (2 * b); }
+// shifted is divide by 1 << shift.
+DEVICE int shifted(int a, int shift) {
+	int sign = a >> 31, size = (a ^ sign) - sign;
+	return ((size + ((1 << shift) >> 1)) >> shift ^ sign) - sign;
+}
 
 // fits says whether a neighbour resembles the frame.
 DEVICE bool fits(const vd_args &args, int neighbour) {
