@@ -31,6 +31,9 @@ type denoiser struct {
 	kinds   map[device.Shape]*kind
 	stages  [2][]*stage // on the way in, out
 	turns   [2]int      // how often a stage was taken
+
+	pictures map[*cudaPicture]struct{} // not released yet
+	jobs     map[*denoised]struct{}    // not waited for yet
 }
 
 var _ denoise.Engine = (*denoiser)(nil)
@@ -107,6 +110,10 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 		d.drop(p)
 		return nil, d.failed(err, "prepare a picture on")
 	}
+	if d.pictures == nil {
+		d.pictures, d.jobs = map[*cudaPicture]struct{}{}, map[*denoised]struct{}{}
+	}
+	d.pictures[p] = struct{}{}
 	return p, nil
 }
 
@@ -237,9 +244,13 @@ func (d *denoiser) run(runs []device.Run) error {
 }
 
 // Release gives the picture's memory back. The frame's samples may not be read any more then, so
-// Release waits until they are copied.
+// Release waits until they are copied. After Idle nothing is left to do.
 func (p *cudaPicture) Release() {
 	d, copied := p.engine, p.copied
+	if _, ok := d.pictures[p]; !ok {
+		return
+	}
+	delete(d.pictures, p)
 	if !p.waited {
 		_ = d.unit.waiter.do(func() error { return copied.Synchronize() })
 	}
@@ -279,6 +290,7 @@ func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, er
 		r.end()
 		return nil, d.failed(err, "denoise on")
 	}
+	d.jobs[r] = struct{}{}
 	return r.wait, nil
 }
 
@@ -385,6 +397,7 @@ func (r *denoised) wait(ctx context.Context) error {
 // end frees what the job has for itself.
 func (r *denoised) end() {
 	r.ended = true
+	delete(r.engine.jobs, r)
 	r.pins.Unpin()
 	_ = r.engine.unit.work.do(func() error { freeEvent(&r.done); return nil })
 }
@@ -405,13 +418,23 @@ func (d *denoiser) settle() {
 // Discard is Idle, for the backend's end.
 func (d *denoiser) Discard() { d.Idle() }
 
-// Idle frees everything on the device.
+// Idle frees everything on the device, even pictures that are not released and results that nobody
+// has waited for: the backend may be closed under a filter.
 func (d *denoiser) Idle() {
 	if d.format == (pipeline.Format{}) {
 		return
 	}
 	d.settle()
+	for r := range d.jobs {
+		r.end()
+	}
+	for p := range d.pictures {
+		p.pins.Unpin()
+	}
 	_ = d.unit.work.do(func() error {
+		for p := range d.pictures {
+			p.free()
+		}
 		for _, k := range d.kinds {
 			for _, p := range k.free {
 				p.free()
@@ -432,6 +455,7 @@ func (d *denoiser) Idle() {
 		return nil
 	})
 	d.streams, d.kinds, d.stages, d.turns = denoiseStreams{}, nil, [2][]*stage{}, [2]int{}
+	clear(d.pictures)
 	d.format = pipeline.Format{}
 	d.backend.using(d, false)
 }

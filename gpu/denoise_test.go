@@ -289,6 +289,34 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	return nil
 }
 
+// TestDenoiseClose: a backend that is closed under a filter leaves nothing behind.
+func TestDenoiseClose(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	pool, inputs := pipeline.NewPool(goMemory{}, 4), pipeline.NewPool(goMemory{}, 1)
+	filter := b.Denoise(pool, denoiseOptions(denoise.Fast))
+	clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
+	for i := range clip.frames {
+		in, err := inputs.TakeFrame(clip.format, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.CopySamples(clip.frame(i))
+		if err := filter.Process(context.Background(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	filter.(pipeline.Discarder).Discard()
+	if err := unreleased(pool, inputs); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDenoiseFaults: a failure ends the run with an error that says what was done, and leaves
 // nothing behind.
 func TestDenoiseFaults(t *testing.T) {
