@@ -11,10 +11,9 @@ enum {
 	STARTS = 5, START = words(SIDE) * SIDE,
 	MOST = 3, REACH = SIDE + MOST + 2, // of two moves, and one more to the left and up for the gate
 	BETWEEN = words(REACH) * REACH + 4, // the place of the half-pels, behind
-	SIZE = STARTS * START + 5,
+	TO_START = STARTS * START + 4, TO_MOVE = BETWEEN + 3 * words(SIDE + 1) * (SIDE + 1) + 4,
+	SIZE = (TO_START > TO_MOVE ? TO_START : TO_MOVE) | 1, // odd: the halves use other banks
 };
-static_assert(SIZE % 2 == 1, "the halves use the same banks");
-static_assert(SIZE >= BETWEEN + 3 * words(SIDE + 1) * (SIDE + 1) + 4, "the region is too small");
 
 DEVICE vector parent_at(const vd_args &args, int neighbour, int x, int y) {
 	const vd_plane &p = args.level[args.level_now + 1];
