@@ -22,8 +22,8 @@ type Engine interface {
 	// Depth returns how many frames may be under way at once, 0 if Denoise ends with the result.
 	Depth() int
 
-	// Close gives back the memory that no picture uses. The engine may be used again.
-	Close()
+	// Idle gives back what the engine holds beside pictures. It may be used again.
+	Idle()
 }
 
 // Wait returns when a result is there, or when the context ends, with its cause.

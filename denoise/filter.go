@@ -197,6 +197,13 @@ func (r *result) complete() *pipeline.Frame {
 	return out
 }
 
+// await waits for what is under way, whatever comes of it.
+func (r *result) await() {
+	for _, wait := range r.waits {
+		_ = wait(context.Background())
+	}
+}
+
 func (r *result) release() {
 	if r.out != nil {
 		r.out.Release()
@@ -225,6 +232,7 @@ func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
 		return nil
 	}
 	if err = f.queue(ctx, r, model); err != nil {
+		r.await() // of a frame's two fields, one may be under way
 		r.out.Release()
 	}
 	return err
@@ -281,9 +289,7 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 // waits for it.
 func (f *Filter) Discard() {
 	for _, r := range f.results {
-		for _, wait := range r.waits {
-			_ = wait(context.Background())
-		}
+		r.await()
 		r.release()
 	}
 	f.results = nil
@@ -291,7 +297,7 @@ func (f *Filter) Discard() {
 		e.release()
 	}
 	f.window, f.next, f.put, f.meter = nil, 0, 0, nil
-	f.engine.Close()
+	f.engine.Idle()
 }
 
 func (e *entry) release() {

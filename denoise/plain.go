@@ -32,5 +32,5 @@ func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 // Depth returns 0.
 func (Plain) Depth() int { return 0 }
 
-// Close does nothing.
-func (Plain) Close() {}
+// Idle does nothing.
+func (Plain) Idle() {}

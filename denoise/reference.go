@@ -27,7 +27,7 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) pl
 	}
 	f.pilot = planesOf(sums, min(noisy.Planes[0].Depth+pilotBits, 16))
 	sums = f.second(f.refined(near))
-	return f.finish(noisy, sums, s.Blend.share(m.Sigma[0]))
+	return f.finish(noisy, sums, s.Blend.Share(m.Sigma[0]))
 }
 
 // pilotBits are those that the pilot has more than the samples: rounded like them, it would cost

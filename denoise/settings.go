@@ -37,7 +37,8 @@ type Settings struct {
 // Blend is the share of the pilot in the result of the second pass: it falls with the noise.
 type Blend struct{ Base, Fall, Most float32 }
 
-func (b Blend) share(sigma float64) float32 {
+// Share is the share at a sigma.
+func (b Blend) Share(sigma float64) float32 {
 	return min(max(b.Base-b.Fall*float32(sigma), 0), b.Most)
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"vidfilter/denoise"
+	"vidfilter/denoise/device"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -45,7 +47,7 @@ type Backend struct {
 
 	closing sync.RWMutex
 	closed  bool
-	filters map[*filter]struct{} // those with resources on a device; guarded by mu
+	filters map[pipeline.Discarder]struct{} // those with resources on a device; guarded by mu
 	mu      sync.Mutex
 }
 
@@ -56,7 +58,7 @@ var _ kernels.Backend = (*Backend)(nil)
 func Open(o Options) (*Backend, error) {
 	b := &Backend{
 		streams: cmp.Or(o.Streams, autoStreams), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		filters: map[*filter]struct{}{}, begun: time.Now(),
+		filters: map[pipeline.Discarder]struct{}{}, begun: time.Now(),
 	}
 	if b.streams < 1 || b.streams > MaxStreams {
 		return nil, &Error{Text: fmt.Sprintf("gpu: %d streams: 1 to %d can be", o.Streams, MaxStreams)}
@@ -175,31 +177,33 @@ func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 // has it cached, and returns how many there are.
 func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 	seen := map[string]bool{}
-	for _, p := range append(kernels.AllParams(), kernels.DefaultRecursive()) {
-		v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
+	for _, p := range append(kernels.AllParams(), kernels.DefaultRecursive(), kernels.DefaultDenoise()) {
+		all, err := b.choose(p)
 		if err != nil {
-			return n, failed(err, "choose a kernel")
+			return n, err
 		}
-		if seen[v.Name] {
+		if seen[all[0].Name] {
 			continue
 		}
-		seen[v.Name] = true
+		seen[all[0].Name] = true
 		if err := b.Prepare(ctx, p); err != nil {
 			return n, err
 		}
-		n++
+		n += len(all)
 	}
 	return n, nil
 }
 
 func (b *Backend) compile(p kernels.Params) error {
-	v, err := b.choose(p)
+	all, err := b.choose(p)
 	if err != nil {
 		return err
 	}
 	for _, u := range b.units {
-		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
-			return u.failed(err, "load %s on %s", v.Name, u)
+		for _, v := range all {
+			if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
+				return u.failed(err, "load %s on %s", v.Name, u)
+			}
 		}
 	}
 	return nil
@@ -211,13 +215,16 @@ func (b *Backend) Can(p kernels.Params) error {
 	return err
 }
 
-// choose returns the kernel for p.
-func (b *Backend) choose(p kernels.Params) (kernels.Variant, error) {
+// choose returns the kernels for p.
+func (b *Backend) choose(p kernels.Params) ([]kernels.Variant, error) {
 	if err := p.Validate(); err != nil {
-		return kernels.Variant{}, err
+		return nil, err
+	}
+	if p.Filter == kernels.Denoise {
+		return device.Library.Variants(), nil
 	}
 	v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
-	return v, failed(err, "choose a kernel")
+	return []kernels.Variant{v}, failed(err, "choose a kernel")
 }
 
 // Filter returns a filter that keeps up to Held frames between calls. It needs at least one block
@@ -227,6 +234,10 @@ func (b *Backend) choose(p kernels.Params) (kernels.Variant, error) {
 func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := b.Can(p); err != nil {
 		return nil, err
+	}
+	if p.Filter == kernels.Denoise {
+		const auto = denoise.Good
+		return kernels.NewDenoiser(b.denoiser(p.Denoising(auto)), pool, p, auto), nil
 	}
 	return b.FilterBy(kernels.Chosen(p), pool), nil
 }
@@ -241,7 +252,7 @@ func (b *Backend) FilterBy(plan kernels.Planner, pool *pipeline.Pool) pipeline.F
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	left := b.filters
-	b.filters = map[*filter]struct{}{}
+	b.filters = map[pipeline.Discarder]struct{}{}
 	b.mu.Unlock()
 	for f := range left {
 		f.Discard()
@@ -263,7 +274,7 @@ func (b *Backend) Close() error {
 }
 
 // using records whether a filter holds device resources that Close must free.
-func (b *Backend) using(f *filter, yes bool) {
+func (b *Backend) using(f pipeline.Discarder, yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if yes {

@@ -59,6 +59,9 @@ func (d *cpuDenoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait,
 	return nil, context.Cause(ctx)
 }
 
+// Idle frees the engine's memory.
+func (d *cpuDenoiser) Idle() { d.Engine.Close() }
+
 // Depth returns 0: results are there at once.
 func (d *cpuDenoiser) Depth() int { return 0 }
 

@@ -8,16 +8,23 @@ import (
 // Denoiser is the denoise filter on any device.
 type Denoiser struct {
 	*denoise.Filter
-	auto denoise.Tier
+	params Params
+	auto   denoise.Tier
 }
 
 // NewDenoiser returns the filter by an engine. auto is the tier of automatic quality.
 func NewDenoiser(e denoise.Engine, pool *pipeline.Pool, p Params, auto denoise.Tier) *Denoiser {
-	return &Denoiser{denoise.NewFilter(e, pool, p.denoising(auto)), auto}
+	return &Denoiser{denoise.NewFilter(e, pool, p.Denoising(auto)), p, auto}
 }
 
-// Retune changes the options of a causal filter for the frames to come.
-func (d *Denoiser) Retune(p Params) { d.Filter.Retune(p.denoising(d.auto)) }
+// Retune changes the options of a causal filter for the frames to come. It refuses another tier.
+func (d *Denoiser) Retune(p Params) bool {
+	if p.tier(d.auto) != d.params.tier(d.auto) {
+		return false
+	}
+	d.Filter.Retune(p.Denoising(d.auto))
+	return true
+}
 
 // tier returns the tier of the denoiser: auto, unless another is asked for.
 func (p Params) tier(auto denoise.Tier) denoise.Tier {
@@ -32,8 +39,8 @@ func (p Params) tier(auto denoise.Tier) denoise.Tier {
 	return auto
 }
 
-// denoising returns the denoiser's settings.
-func (p Params) denoising(auto denoise.Tier) denoise.Options {
+// Denoising returns the denoiser's settings. auto is the tier of automatic quality.
+func (p Params) Denoising(auto denoise.Tier) denoise.Options {
 	s := denoise.Default(p.tier(auto))
 	s.Strength, s.Grain, s.LumaOnly = p.Strength, p.Grain, p.LumaOnly
 	if p.Causal {

@@ -116,9 +116,8 @@ func (l *loop) change(f Filter) (err error) {
 	}
 	p.Causal = true
 	l.by = f
-	if d, ok := l.filter.(*kernels.Denoiser); ok && p.Filter == kernels.Denoise {
-		d.Retune(p) // what it knows of the pictures before stays
-		return nil
+	if d, ok := l.filter.(*kernels.Denoiser); ok && p.Filter == kernels.Denoise && d.Retune(p) {
+		return nil // what it knows of the pictures before stays
 	}
 	l.discard()
 	l.filter, err = l.s.o.Backend.Filter(p, l.s.results)

@@ -34,10 +34,10 @@ if [ "${1:-}" = compile ]; then
 fi
 
 list=${1:-}
-if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go lab/papers/*.go); fi
+if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go lab/papers/*.go); fi
 # shellcheck disable=SC2086
 key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
-	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
+	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then
 	echo "$prefix"

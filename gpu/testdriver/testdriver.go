@@ -69,7 +69,7 @@ func Build(list string) (string, error) {
 }
 
 // sources are the driver's sources, relative to the folder with go.mod.
-var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "lab/papers/cuda"}
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "lab/papers/cuda"}
 
 // look accesses the sources, so that the go command does not reuse cached test results when they
 // change.

@@ -4,6 +4,7 @@
 //
 //	go run ./kernels/mkptx           compile all
 //	go run ./kernels/mkptx -check    compare with the existing files instead; fail if any differs
+//	go run ./kernels/mkptx -only X   compile those whose names begin with X, and leave the others
 //	go run ./kernels/mkptx -list     print one variant a line: NAME SOURCE FLAGS...
 //
 // PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with
@@ -24,15 +25,17 @@ import (
 	"strings"
 	"sync"
 
+	"vidfilter/denoise/device"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
 )
 
-var libraries = []*kernels.Library{kernels.Builtin, papers.Library}
+var libraries = []*kernels.Library{kernels.Builtin, device.Library, papers.Library}
 
 func main() {
 	list := flag.Bool("list", false, "print the variants, and compile nothing")
 	check := flag.Bool("check", false, "compare with the existing files instead of writing")
+	only := flag.String("only", "", "the beginning of the names of the kernels to compile")
 	clang := flag.String("clang", "clang-19", "the compiler")
 	flag.Parse()
 	if *list {
@@ -41,7 +44,7 @@ func main() {
 	}
 	var failed error
 	for _, l := range libraries {
-		failed = errors.Join(failed, makeAll(l, *clang, *check))
+		failed = errors.Join(failed, makeAll(l, *clang, *only, *check))
 	}
 	if failed != nil {
 		fmt.Fprintln(os.Stderr, "mkptx:", failed)
@@ -57,12 +60,13 @@ func printList() {
 	}
 }
 
-func makeAll(l *kernels.Library, clang string, check bool) error {
-	texts, err := compileAll(clang, l.Variants())
+func makeAll(l *kernels.Library, clang, only string, check bool) error {
+	variants := slices.DeleteFunc(l.Variants(), func(v kernels.Variant) bool { return !strings.HasPrefix(v.Name, only) })
+	texts, err := compileAll(clang, variants)
 	if err != nil {
 		return err
 	}
-	if check {
+	if check && only == "" {
 		return compare(l, texts)
 	}
 	for name, text := range texts {
@@ -72,6 +76,9 @@ func makeAll(l *kernels.Library, clang string, check bool) error {
 		if err := write(file(l, name), text); err != nil {
 			return err
 		}
+	}
+	if only != "" {
+		return nil
 	}
 	for _, name := range stray(l, texts) {
 		if err := os.Remove(file(l, name)); err != nil {

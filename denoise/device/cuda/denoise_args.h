@@ -1,0 +1,72 @@
+// The parameter of every kernel of the denoiser; denoise/device fills it. Kernels read the parts
+// that their headers name.
+#ifndef VIDFILTER_DENOISE_ARGS_H
+#define VIDFILTER_DENOISE_ARGS_H
+
+#ifndef __CUDA__
+#include <stdint.h>
+#endif
+
+enum {
+	VD_LEVELS = 12,     // of the pyramid, at the most
+	VD_NEIGHBOURS = 12, // frames besides the one that is filtered, at the most
+	VD_LENGTHS = 73,    // squared lengths of vectors at the coarsest level: 0 to 2*6*6
+};
+
+// A plane of a picture, at an offset in the picture's memory. Planes between the samples follow at
+// a distance of phase bytes each: half a pel to the right, down, and both.
+typedef struct {
+	uint64_t offset, phase;
+	int32_t pitch, width, height; // pitch in bytes
+	int32_t cells_x, cells_y;     // of luma and its levels
+	int32_t first_cell;           // of a level's vectors among those of all levels
+} vd_plane;
+
+// Samples of a frame or a field as the host knows them: one sample each step bytes.
+typedef struct {
+	uint64_t at;
+	int32_t pitch, step, width, height;
+} vd_samples;
+
+typedef struct {
+	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; level 0 is the smoothed luma
+	int32_t levels, planes;              // planes that are filtered: 1 or 3
+	int32_t shift_x, shift_y;            // of chroma
+	int32_t cell, cell_shift;            // the side of a cell, and its log2
+	int32_t depth, coarse;               // bits of a sample; smooth more
+
+	uint64_t centre, to[VD_NEIGHBOURS]; // pictures: the one that is filtered, its neighbours
+	int32_t distance[VD_NEIGHBOURS];    // in frames
+	int32_t from[VD_NEIGHBOURS];        // whose search led there: the neighbour itself, or a nearer one
+	int32_t reach[VD_NEIGHBOURS];       // longest vector, 0: any
+	int32_t first, count;               // the launch's neighbours
+
+	// The launch's blocks: plane c has those from begin[c], in rows of across[c].
+	int32_t begin[4], across[3];
+	vd_samples source[3], result[3];
+
+	uint64_t vectors; // two int16 a cell: of a neighbour's levels; neighbours are stride apart
+	uint64_t fields;  // the same in half-pels, of the finest level only
+	uint64_t gates;   // uint64 a neighbour: how much it differs
+	int64_t misfit;   // from which it is left out
+	int64_t vector_stride, field_stride;
+	int32_t level_now; // of the launch
+	int32_t penalty, refined, length[VD_LENGTHS];
+
+	float inverse[3][64]; // 1 / the noise's variance, at [v * 8 + u]
+	float clip[3];        // 1 / sigma, for the factor near white; 0: none
+	float curve[256];
+	float window[16]; // of a patch, along one side
+	int32_t stride;   // between patches
+	float fade;       // -log2(e) / PatchFade
+	float frequency, weight_unit;
+	int32_t dc_gate;
+	float threshold, threshold_fall, least_threshold; // of the first pass
+	float noise_share;                                // of the second
+
+	uint64_t sums[3];                 // int32 values over uint32 weights, a sample, without padding
+	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma as samples
+	int32_t pilot_pitch[3], pilot_bits;
+	float share, grain; // of the pilot and of the source in the result
+} vd_args;
+#endif

@@ -1,0 +1,59 @@
+// The means of the sums, which it clears for the next pass. With VF_PILOT they become the pilot, of
+// pilot_bits a sample, and its luma as samples; otherwise the result, to which the pilot gives its
+// share and the source its grain, or, in planes that are not filtered, the source itself. With
+// VF_PILOT 2 the sums are cleared, no more.
+//
+// A thread makes 8 samples of a column, and reads and clears 8 bytes for each.
+#include "picture.h"
+
+enum { WIDTH = 256, HEIGHT = 8, THREADS = 256 };
+
+// rounded is a value in 8-bit levels as a sample of so many bits.
+DEVICE uint32_t rounded(float value, int bits) {
+	float v = __builtin_floorf(value * (float)(1 << (bits - 8)) + 0.5f);
+	return (uint32_t)least(most(v, 0.0f), (float)((1 << bits) - 1));
+}
+
+DEVICE float mean_of(const uint8_t *sum) {
+	uint2 s = read_u64(sum);
+	return 128.0f + (float)(int32_t)s.y / (float)s.x;
+}
+
+DEVICE void put(const vd_args &args, int c, int x, int y) {
+	const vd_plane &p = args.noisy[c];
+	bool filtered = c < args.planes;
+	float mean = 0;
+	if (filtered) {
+		uint8_t *sum = (uint8_t *)(args.sums[c] + 8 * ((uint64_t)y * p.width + x));
+		if (VF_PILOT < 2) mean = mean_of(sum);
+		store_u64(sum, uint2{0, 0});
+	}
+	if (VF_PILOT == 2) return;
+	uint8_t *pilot = (uint8_t *)(args.pilot[c] + (int64_t)y * args.pilot_pitch[c] + 2 * x);
+	if (VF_PILOT) {
+		uint32_t v = rounded(mean, args.pilot_bits);
+		store_u16(pilot, v);
+		int shift = args.pilot_bits - args.depth;
+		if (shift > 0) v = (uint32_t)least((int)(v + (1 << (shift - 1))) >> shift, (1 << args.depth) - 1);
+		if (c == 0) store_sample((uint8_t *)(args.pilot_luma + (int64_t)y * args.level[0].pitch) + x * BYTES, v);
+		return;
+	}
+	const vd_samples &to = args.result[c];
+	if (x >= to.width || y >= to.height) return;
+	uint32_t v = load_sample(row_of(plane_of(p, args.centre, 0), y) + x * BYTES);
+	if (filtered) {
+		float value = mean;
+		if (args.share > 0) value = (1 - args.share) * value + args.share * ((float)load_u16(pilot) / (float)(1 << (args.pilot_bits - 8)));
+		value += args.grain * ((float)v / (float)(1 << (args.depth - 8)) - value);
+		v = rounded(value, args.depth);
+	}
+	store_sample((uint8_t *)to.at + (int64_t)y * to.pitch + x * to.step, v);
+}
+
+KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
+	tile t = tile_of(args);
+	const vd_plane &p = args.noisy[t.plane];
+	int x = t.x * WIDTH + thread_x();
+	if (x >= p.width) return;
+	for (int y = t.y * HEIGHT; y < least((t.y + 1) * HEIGHT, p.height); y++) put(args, t.plane, x, y);
+}

@@ -1,0 +1,175 @@
+// The first pass: patches of 8 x 8, STRIDE apart, are averaged with their matches in the neighbours,
+// frequency by frequency, and what noise is left is shrunk. A warp has four patches: lane u of a
+// patch holds the coefficients of frequency u across.
+//
+// A patch reads 8 x 8 samples of each frame and spends on each some 64 operations on transforms, 128
+// on pooling and 512 on weights; its 64 results are added up in shared memory. A block adds each
+// of its samples to global memory once.
+#include "fusion.h"
+
+enum { N = 8, STRIDE = VF_STRIDE, ACROSS = 16, DOWN = 8, WARPS = 8, THREADS = 32 * WARPS };
+// The four patches of a warp are SPREAD apart, so that their sums lie in different banks.
+enum { SPREAD = STRIDE == 4 ? 2 : 1, PITCH = STRIDE == 5 ? 84 : 97 };
+typedef shape<N, STRIDE, ACROSS, DOWN, PITCH> own_shape;
+enum { BUFFER = transposition<N>::WORDS };
+
+// The frequencies of a lane.
+struct frequencies {
+	float inverse[N];    // 1 / variance here
+	float left, right;   // 1 if there is one to the left and to the right
+	float ends, middle;  // 1 / the count of those around the first and the last, and the others
+	float gate0, gate1;  // factors of the gate of the DC and the slopes, in rows 0 and 1
+};
+
+DEVICE float from_left(float v) { return bits_float(shuffle_up(float_bits(v), 1)); }
+DEVICE float from_right(float v) { return bits_float(shuffle_down(float_bits(v), 1)); }
+
+// pool replaces values by the sums over the 3 x 3 frequencies around each.
+DEVICE void pool(const frequencies &f, float *e) {
+	float down[N];
+	UNROLL
+	for (int v = 0; v < N; v++) down[v] = e[v] + (v > 0 ? e[v - 1] : 0) + (v < N - 1 ? e[v + 1] : 0);
+	UNROLL
+	for (int v = 0; v < N; v++) e[v] = fma(f.right, from_right(down[v]), fma(f.left, from_left(down[v]), down[v]));
+}
+
+// A patch's mean over the frames, with the sums of the weights and of their squares.
+struct fused {
+	float mean[N], weight[N], square[N];
+};
+
+// weigh adds a neighbour's coefficients.
+DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *reference, const float *t, bool out, fused &all) {
+	float e[N], sum = 0;
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float d = t[v] - reference[v];
+		e[v] = d * d * f.inverse[v];
+		sum += e[v];
+	}
+	float whole = whole_weight(args, in_square<N>(sum, b.lane) * (1.0f / 64), 2);
+	if (out) whole = 0;
+	float gate0 = f.gate0 * e[0], gate1 = f.gate1 * e[1];
+	pool(f, e);
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float mean = e[v] * (v == 0 || v == N - 1 ? f.ends : f.middle);
+		if (v < 2) mean = most(mean, v ? gate1 : gate0);
+		float w = whole * reciprocal(fma(args.frequency, most(0.0f, mean - 2), 1.0f));
+		all.mean[v] = fma(w, t[v], all.mean[v]);
+		all.weight[v] += w;
+		all.square[v] = fma(w, w, all.square[v]);
+	}
+}
+
+// shrink replaces the sums by the coefficients of the result and returns how much noise is left.
+DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, fused &all) {
+	float e[N], rich = 0;
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float r = reciprocal(all.weight[v]);
+		all.mean[v] *= r;
+		all.square[v] *= r * r;
+		e[v] = all.mean[v] * all.mean[v] * f.inverse[v] * reciprocal(all.square[v]);
+		if (v == 0 && b.u == 0) e[v] = 0;
+		rich += least(e[v], 9.0f);
+	}
+	rich = in_square<N>(rich, b.lane) * (1.0f / 63);
+	float threshold = most(args.least_threshold, fma(-args.threshold_fall, log2(most(rich, 1.0f)), args.threshold));
+	threshold *= threshold;
+	pool(f, e);
+	float left = 0;
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float share = v == 0 || v == N - 1 ? f.ends : f.middle; // of one of those around
+		// Next to the DC there is one less.
+		if (v == 0 && b.u == 1) share = 1.0f / 5;
+		if (v == 1 && b.u == 0) share = 1.0f / 5;
+		if (v == 1 && b.u == 1) share = 1.0f / 8;
+		float gain = most(0.0f, 1 - threshold * reciprocal(e[v] * share));
+		if (v == 0 && b.u == 0) gain = 1;
+		all.mean[v] *= gain;
+		left = fma(gain * gain, all.square[v], left);
+	}
+	return in_square<N>(left, b.lane);
+}
+
+// patch_at is the patch of a lane in a round.
+DEVICE patch patch_at(const vd_args &args, const tile &t, int round) {
+	const vd_plane &p = args.noisy[t.plane];
+	int lane = thread_x() % 32, group = round * WARPS + thread_x() / 32; // of four patches
+	int column = group % (ACROSS / 4), row = group / (ACROSS / 4);
+	column = column / SPREAD * 4 * SPREAD + column % SPREAD + lane / 8 * SPREAD;
+	int x = (t.x * ACROSS + column) * STRIDE, y = (t.y * DOWN + row) * STRIDE;
+	// Patches begin each stride, and one at the edge.
+	bool idle = x >= p.width - N + STRIDE || y >= p.height - N + STRIDE;
+	return {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 8};
+}
+
+DEVICE void set_frequencies(const vd_args &args, const float *inverse, float factor, const patch &b, frequencies &f) {
+	UNROLL
+	for (int v = 0; v < N; v++) f.inverse[v] = inverse[v * N + b.u] * factor;
+	f.left = b.u > 0, f.right = b.u < N - 1;
+	float across = b.u == 0 || b.u == N - 1 ? 1.0f / 2 : 1.0f / 3;
+	f.ends = across * (1.0f / 2), f.middle = across * (1.0f / 3);
+	f.gate0 = !args.dc_gate ? 0 : b.u == 0 ? 1 : b.u == 1 ? 0.5f : 0;
+	f.gate1 = args.dc_gate && b.u == 0 ? 0.5f : 0;
+}
+
+KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
+	tile t = tile_of(args);
+	const vd_plane &p = args.noisy[t.plane];
+	block_sums sums = {(int32_t *)shared_memory(), (int32_t *)shared_memory() + own_shape::SAMPLES};
+	float *tables = (float *)(sums.weights + own_shape::SAMPLES), *inverse = tables, *curve = tables + 64;
+	float *buffer = tables + 64 + 256 + thread_x() / 32 * BUFFER;
+	clear<own_shape>(sums, THREADS);
+	for (int i = thread_x(); i < 256; i += THREADS) {
+		curve[i] = args.curve[i];
+		if (i < 64) inverse[i] = args.inverse[t.plane][i];
+	}
+	uint32_t used = 0;
+	for (int i = 0; i < args.count; i++) used |= (uint32_t)fits(args, args.first + i) << i;
+	barrier();
+	float unit = 1.0f / (1 << (args.depth - 8));
+	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
+	NO_UNROLL
+	for (int round = 0; round < ACROSS * DOWN / (4 * WARPS); round++) {
+		patch b = patch_at(args, t, round);
+		samples_row<N, BYTES> raw;
+		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
+		float reference[N];
+		put_row(reference, raw, unit);
+		bool out = false;
+		int next = 0;
+		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
+			while (next < args.count && !(used >> next & 1)) next++;
+			if (next == args.count) return;
+			found m = find<N>(args, t.plane, args.first + next, b);
+			load_row(raw, m.row);
+			out = m.out;
+		};
+		load_next();
+		forward<N>(reference, buffer, b.lane);
+		float mean = bits_float(shuffle(float_bits(reference[0]), b.lane & ~7)) * (1.0f / N);
+		frequencies f;
+		set_frequencies(args, inverse, inverse_factor(args, t.plane, curve, mean), b, f);
+		fused all;
+		UNROLL
+		for (int v = 0; v < N; v++) all.mean[v] = reference[v], all.weight[v] = all.square[v] = 1;
+		NO_UNROLL
+		while (next < args.count) {
+			float own[N];
+			put_row(own, raw, unit);
+			bool skip = out;
+			next++;
+			load_next();
+			forward<N>(own, buffer, b.lane);
+			weigh(args, f, b, reference, own, skip, all);
+		}
+		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, all), 0.1f));
+		::inverse<N>(all.mean, buffer, b.lane);
+		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
+	}
+	barrier();
+	flush<own_shape, PITCH>(args, t.plane, sums, x0, y0, THREADS);
+}

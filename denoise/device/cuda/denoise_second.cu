@@ -1,0 +1,165 @@
+// The second pass: patches of 16 x 16, STRIDE apart, are averaged with their matches in the
+// neighbours, weighted for each group of 4 x 4 frequencies by how they differ from the pilot, and
+// shrunk by how much of the energy is the pilot's. A warp has two patches: lane u of a patch holds
+// the coefficients of frequency u across.
+//
+// A patch reads 16 x 16 samples of each frame and of the pilot and spends on each some 460
+// operations on transforms and as many on each 16 coefficients of the mean; its 256 results are
+// added up in shared memory. A block adds each of its samples to global memory once.
+#include "fusion.h"
+
+enum { N = 16, STRIDE = VF_STRIDE, ACROSS = 10, DOWN = 8, WARPS = 4, THREADS = 32 * WARPS };
+enum { PITCH = 71, GROUPS = 4 };
+typedef shape<N, STRIDE, ACROSS, DOWN, PITCH> own_shape;
+enum { BUFFER = transposition<N>::WORDS };
+
+// The weights of a frame in a lane: of the groups, and of the first two rows, which the gate of the
+// DC sets apart in some lanes.
+enum { WEIGHTS = GROUPS + 2 };
+DEVICE constexpr int weight_of(int v) { return v < 2 ? GROUPS + v : v / 4; }
+
+// A patch's mean over the frames, with the sums of the weights and of their squares.
+struct fused {
+	float mean[N], weight[WEIGHTS], square[WEIGHTS];
+};
+
+struct frequencies {
+	float inverse[N / 2]; // 1 / variance here, of two rows each
+	float gate0, gate1;   // factors of the gate of the DC and the slopes, in rows 0 and 1
+};
+
+DEVICE float from_lane(float v, int lane) { return bits_float(shuffle(float_bits(v), lane)); }
+
+// collect adds up the values of four lanes, which have the same groups: lane k of them gets group k.
+DEVICE float collect(const float *v, int lane) {
+	auto half = [&](float a, float b, int bit) {
+		float keep = lane & bit ? b : a, give = lane & bit ? a : b;
+		return keep + from_lane(give, lane ^ bit);
+	};
+	return half(half(v[0], v[2], 2), half(v[1], v[3], 2), 1);
+}
+
+// weigh adds a neighbour's coefficients.
+DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, const float *t, bool out, fused &all) {
+	float e[N], group[GROUPS];
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float d = t[v] - pilot[v];
+		e[v] = d * d * f.inverse[v / 2];
+	}
+	UNROLL
+	for (int i = 0; i < GROUPS; i++) group[i] = (e[4 * i] + e[4 * i + 1]) + (e[4 * i + 2] + e[4 * i + 3]);
+	float own = collect(group, b.lane);
+	float whole = whole_weight(args, in_square<N>(own, b.lane) * (1.0f / 256), 1);
+	if (out) whole = 0;
+	own *= 1.0f / 16;
+	auto weight = [&](float mean) { return whole * reciprocal(fma(args.frequency, most(0.0f, mean - 1), 1.0f)); };
+	float w = weight(own), first = from_lane(own, b.lane & ~3);
+	float weights[WEIGHTS];
+	UNROLL
+	for (int i = 0; i < GROUPS; i++) weights[i] = from_lane(w, (b.lane & ~3) + i);
+	weights[GROUPS] = weight(most(first, f.gate0 * e[0]));
+	weights[GROUPS + 1] = weight(most(first, f.gate1 * e[1]));
+	UNROLL
+	for (int i = 0; i < WEIGHTS; i++) {
+		all.weight[i] += weights[i];
+		all.square[i] = fma(weights[i], weights[i], all.square[i]);
+	}
+	UNROLL
+	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
+}
+
+// shrink replaces the sums by the coefficients of the result and returns how much noise is left.
+DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, fused &all) {
+	UNROLL
+	for (int i = 0; i < WEIGHTS; i++) {
+		float r = reciprocal(all.weight[i]);
+		all.weight[i] = r;
+		all.square[i] *= r * r;
+	}
+	float left = 0;
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		float energy = pilot[v] * pilot[v] * f.inverse[v / 2], variance = all.square[weight_of(v)];
+		float gain = energy * reciprocal(fma(args.noise_share, variance, energy));
+		all.mean[v] *= gain * all.weight[weight_of(v)];
+		left = fma(gain * gain, variance, left);
+	}
+	return in_square<N>(left, b.lane);
+}
+
+// patch_at is the patch of a lane in a round.
+DEVICE patch patch_at(const vd_args &args, const tile &t, int round) {
+	const vd_plane &p = args.noisy[t.plane];
+	int lane = thread_x() % 32, n = 2 * (round * WARPS + thread_x() / 32) + lane / 16, row = n / ACROSS;
+	int x = (t.x * ACROSS + n - row * ACROSS) * STRIDE, y = (t.y * DOWN + row) * STRIDE;
+	// Patches begin each stride, and one at the edge.
+	bool idle = x >= p.width - N + STRIDE || y >= p.height - N + STRIDE;
+	return {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 16};
+}
+
+KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
+	tile t = tile_of(args);
+	const vd_plane &p = args.noisy[t.plane];
+	block_sums sums = {(int32_t *)shared_memory(), (int32_t *)shared_memory() + own_shape::SAMPLES};
+	float *inverse = (float *)(sums.weights + own_shape::SAMPLES), *curve = inverse + 64;
+	float *buffer = curve + 256 + thread_x() / 32 * BUFFER;
+	clear<own_shape>(sums, THREADS);
+	for (int i = thread_x(); i < 256; i += THREADS) {
+		curve[i] = args.curve[i];
+		if (i < 64) inverse[i] = args.inverse[t.plane][i];
+	}
+	uint32_t used = 0;
+	for (int i = 0; i < args.count; i++) used |= (uint32_t)fits(args, args.first + i) << i;
+	barrier();
+	float unit = 1.0f / (1 << (args.depth - 8)), pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));
+	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
+	NO_UNROLL
+	for (int round = 0; round < ACROSS * DOWN / (2 * WARPS); round++) {
+		patch b = patch_at(args, t, round);
+		samples_row<N, 2> pilot_row;
+		load_row(pilot_row, (const uint8_t *)(args.pilot[t.plane] + (int64_t)(b.y + b.u) * args.pilot_pitch[t.plane] + 2 * b.x));
+		samples_row<N, BYTES> raw;
+		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
+		float pilot[N];
+		put_row(pilot, pilot_row, pilot_unit);
+		fused all;
+		put_row(all.mean, raw, unit);
+		bool out = false;
+		int next = 0;
+		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
+			while (next < args.count && !(used >> next & 1)) next++;
+			if (next == args.count) return;
+			found m = find<N>(args, t.plane, args.first + next, b);
+			load_row(raw, m.row);
+			out = m.out;
+		};
+		load_next();
+		forward<N>(pilot, buffer, b.lane);
+		forward<N>(all.mean, buffer, b.lane);
+		float mean = from_lane(pilot[0], b.lane & ~15) * (1.0f / N);
+		float factor = inverse_factor(args, t.plane, curve, mean);
+		frequencies f;
+		UNROLL
+		for (int v = 0; v < N / 2; v++) f.inverse[v] = inverse[v * 8 + b.u / 2] * factor;
+		f.gate0 = !args.dc_gate ? 0 : b.u == 0 ? 1 : b.u == 1 ? 0.5f : 0;
+		f.gate1 = args.dc_gate && b.u == 0 ? 0.5f : 0;
+		UNROLL
+		for (int i = 0; i < WEIGHTS; i++) all.weight[i] = all.square[i] = 1;
+		NO_UNROLL
+		while (next < args.count) {
+			float own[N];
+			put_row(own, raw, unit);
+			bool skip = out;
+			next++;
+			load_next();
+			forward<N>(own, buffer, b.lane);
+			weigh(args, f, b, pilot, own, skip, all);
+		}
+		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, pilot, all), 0.1f));
+		::inverse<N>(all.mean, buffer, b.lane);
+		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
+	}
+	barrier();
+	flush<own_shape, PITCH>(args, t.plane, sums, x0, y0, THREADS);
+}

@@ -1,0 +1,46 @@
+// What the denoiser's kernels need of the machine beyond device.h, on a GPU and in the test driver.
+#pragma once
+
+#include "device.h"
+
+#ifdef VF_CPU
+
+DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
+	return c + __builtin_reduce_add(__builtin_convertvector(__builtin_bit_cast(vf_bytes, absdiff4(a, b)), uint4));
+}
+DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) { return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31)); }
+DEVICE int32_t nearest(float x) { return (int32_t)__builtin_rintf(x); }
+DEVICE void add_u64(uint8_t *p, uint64_t v) { __atomic_fetch_add(vf_at<uint64_t>(p, 1), v, __ATOMIC_RELAXED); }
+DEVICE void add_shared(int32_t *p, int32_t v) { *p += v; }
+
+#else
+
+typedef short int16_t;
+
+// sad4 returns c + the sum of |a - b| over bytes.
+DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
+	uint32_t d;
+	asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+	return d;
+}
+// funnel returns the low word of high:low shifted right by 0 to 31 bits.
+DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) {
+	uint32_t d;
+	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(bits));
+	return d;
+}
+// nearest rounds to the nearest integer, halves to even.
+DEVICE int32_t nearest(float x) {
+	int32_t d;
+	asm("cvt.rni.s32.f32 %0, %1;" : "=r"(d) : "f"(x));
+	return d;
+}
+
+// Additions by many threads to one place, in global or shared memory.
+DEVICE void add_u64(uint8_t *p, uint64_t v) { asm volatile("red.global.add.u64 [%0], %1;" : : "l"((VF_GLOBAL uint8_t *)p), "l"(v) : "memory"); }
+DEVICE void add_shared(int32_t *p, int32_t v) {
+	auto shared = (__attribute__((address_space(3))) int32_t *)p;
+	asm volatile("red.shared.add.s32 [%0], %1;" : : "r"((uint32_t)(uint64_t)shared), "r"(v) : "memory");
+}
+
+#endif

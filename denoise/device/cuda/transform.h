@@ -1,0 +1,102 @@
+// The orthonormal DCT of 8 and 16 values in registers, by sums and differences of values opposite
+// each other, and the transposition of squares whose rows lie in neighbouring lanes: 8 lanes hold a
+// square of 8 x 8, so a warp has four, or 16 lanes one of 16 x 16, so a warp has two.
+#pragma once
+
+#include "picture.h"
+
+// C_j is cos(j pi / 16) / 2; R is the square root of 1/2.
+#define C1 0.49039264f
+#define C2 0.461939766f
+#define C3 0.415734806f
+#define C4 0.353553391f
+#define C5 0.277785117f
+#define C6 0.191341716f
+#define C7 0.097545161f
+#define R 0.707106781f
+
+// forward8 puts the coefficients in the place of the values.
+DEVICE void forward8(float *x) {
+	float s0 = x[0] + x[7], s1 = x[1] + x[6], s2 = x[2] + x[5], s3 = x[3] + x[4];
+	float d0 = x[0] - x[7], d1 = x[1] - x[6], d2 = x[2] - x[5], d3 = x[3] - x[4];
+	float a = s0 + s3, b = s1 + s2, c = s0 - s3, d = s1 - s2;
+	x[0] = C4 * (a + b), x[4] = C4 * (a - b);
+	x[2] = fma(C2, c, C6 * d), x[6] = fma(C6, c, -C2 * d);
+	x[1] = fma(C1, d0, fma(C3, d1, fma(C5, d2, C7 * d3)));
+	x[3] = fma(C3, d0, fma(-C7, d1, fma(-C1, d2, -C5 * d3)));
+	x[5] = fma(C5, d0, fma(-C1, d1, fma(C7, d2, C3 * d3)));
+	x[7] = fma(C7, d0, fma(-C5, d1, fma(C3, d2, -C1 * d3)));
+}
+DEVICE void inverse8(float *x) {
+	float a = C4 * (x[0] + x[4]), b = C4 * (x[0] - x[4]);
+	float c = fma(C2, x[2], C6 * x[6]), d = fma(C6, x[2], -C2 * x[6]);
+	float s0 = a + c, s3 = a - c, s1 = b + d, s2 = b - d;
+	float d0 = fma(C1, x[1], fma(C3, x[3], fma(C5, x[5], C7 * x[7])));
+	float d1 = fma(C3, x[1], fma(-C7, x[3], fma(-C1, x[5], -C5 * x[7])));
+	float d2 = fma(C5, x[1], fma(-C1, x[3], fma(C7, x[5], C3 * x[7])));
+	float d3 = fma(C7, x[1], fma(-C5, x[3], fma(C3, x[5], -C1 * x[7])));
+	x[0] = s0 + d0, x[7] = s0 - d0, x[1] = s1 + d1, x[6] = s1 - d1;
+	x[2] = s2 + d2, x[5] = s2 - d2, x[3] = s3 + d3, x[4] = s3 - d3;
+}
+
+// odd16 multiplies by the odd rows of the transform of 16 values, which are symmetric.
+DEVICE void odd16(float *y, const float *d) {
+	y[0] = fma(0.351850934f, d[0], fma(0.3383295f, d[1], fma(0.311806253f, d[2], fma(0.273300467f, d[3], fma(0.224291897f, d[4], fma(0.166663915f, d[5], fma(0.102631132f, d[6], 0.0346542923f * d[7])))))));
+	y[1] = fma(0.3383295f, d[0], fma(0.224291897f, d[1], fma(0.0346542923f, d[2], fma(-0.166663915f, d[3], fma(-0.311806253f, d[4], fma(-0.351850934f, d[5], fma(-0.273300467f, d[6], -0.102631132f * d[7])))))));
+	y[2] = fma(0.311806253f, d[0], fma(0.0346542923f, d[1], fma(-0.273300467f, d[2], fma(-0.3383295f, d[3], fma(-0.102631132f, d[4], fma(0.224291897f, d[5], fma(0.351850934f, d[6], 0.166663915f * d[7])))))));
+	y[3] = fma(0.273300467f, d[0], fma(-0.166663915f, d[1], fma(-0.3383295f, d[2], fma(0.0346542923f, d[3], fma(0.351850934f, d[4], fma(0.102631132f, d[5], fma(-0.311806253f, d[6], -0.224291897f * d[7])))))));
+	y[4] = fma(0.224291897f, d[0], fma(-0.311806253f, d[1], fma(-0.102631132f, d[2], fma(0.351850934f, d[3], fma(-0.0346542923f, d[4], fma(-0.3383295f, d[5], fma(0.166663915f, d[6], 0.273300467f * d[7])))))));
+	y[5] = fma(0.166663915f, d[0], fma(-0.351850934f, d[1], fma(0.224291897f, d[2], fma(0.102631132f, d[3], fma(-0.3383295f, d[4], fma(0.273300467f, d[5], fma(0.0346542923f, d[6], -0.311806253f * d[7])))))));
+	y[6] = fma(0.102631132f, d[0], fma(-0.273300467f, d[1], fma(0.351850934f, d[2], fma(-0.311806253f, d[3], fma(0.166663915f, d[4], fma(0.0346542923f, d[5], fma(-0.224291897f, d[6], 0.3383295f * d[7])))))));
+	y[7] = fma(0.0346542923f, d[0], fma(-0.102631132f, d[1], fma(0.166663915f, d[2], fma(-0.224291897f, d[3], fma(0.273300467f, d[4], fma(-0.311806253f, d[5], fma(0.3383295f, d[6], -0.351850934f * d[7])))))));
+}
+DEVICE void forward16(float *x) {
+	float s[8], d[8], y[8];
+	UNROLL
+	for (int i = 0; i < 8; i++) s[i] = R * (x[i] + x[15 - i]), d[i] = x[i] - x[15 - i];
+	forward8(s);
+	odd16(y, d);
+	UNROLL
+	for (int i = 0; i < 8; i++) x[2 * i] = s[i], x[2 * i + 1] = y[i];
+}
+DEVICE void inverse16(float *x) {
+	float s[8], d[8], y[8];
+	UNROLL
+	for (int i = 0; i < 8; i++) s[i] = R * x[2 * i], y[i] = x[2 * i + 1];
+	inverse8(s);
+	odd16(d, y);
+	UNROLL
+	for (int i = 0; i < 8; i++) x[i] = s[i] + d[i], x[15 - i] = s[i] - d[i];
+}
+#undef R
+
+// Warp: transpose exchanges rows and columns of each square of N x N. No two lanes use a bank of the
+// shared memory at a time: rows are PITCH words apart, squares SQUARE.
+template <int N> struct transposition;
+template <> struct transposition<8> { enum { PITCH = 12, SQUARE = 104, WORDS = 4 * SQUARE }; };
+template <> struct transposition<16> { enum { PITCH = 20, SQUARE = 336, WORDS = 2 * SQUARE }; };
+typedef float float4_ __attribute__((ext_vector_type(4)));
+template <int N> DEVICE void transpose(float *x, float *shared, int lane) {
+	typedef transposition<N> T;
+	float *own = shared + lane / N * T::SQUARE;
+	int row = lane % N;
+	UNROLL
+	for (int i = 0; i < N; i += 4) *(float4_ *)(own + row * T::PITCH + i) = float4_{x[i], x[i + 1], x[i + 2], x[i + 3]};
+	warp_barrier();
+	UNROLL
+	for (int i = 0; i < N; i++) x[i] = own[i * T::PITCH + row];
+	warp_barrier();
+}
+
+// Warp: the coefficients of squares whose rows the lanes have: lane u of a square gets those of
+// frequency u across. The other way, lane y gets row y.
+template <int N> DEVICE void forward(float *x, float *shared, int lane) {
+	N == 8 ? forward8(x) : forward16(x);
+	transpose<N>(x, shared, lane);
+	N == 8 ? forward8(x) : forward16(x);
+}
+template <int N> DEVICE void inverse(float *x, float *shared, int lane) {
+	N == 8 ? inverse8(x) : inverse16(x);
+	transpose<N>(x, shared, lane);
+	N == 8 ? inverse8(x) : inverse16(x);
+}

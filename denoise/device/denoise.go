@@ -1,0 +1,284 @@
+package device
+
+// #include "cuda/denoise_args.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/fusion"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/kernels"
+)
+
+// Job is one picture to denoise: prepared pictures in order, all of them smoothed as Coarse says.
+type Job struct {
+	Work     uint64
+	Window   []uint64 // addresses of pictures
+	Centre   int
+	Result   [3]Samples // where a plane has no rows of its own, its height is 0
+	Noise    noise.Model
+	Settings denoise.Settings
+}
+
+// Coarse says which smoothing the search wants.
+func Coarse(m noise.Model, s denoise.Settings) bool { return search(m, s, 8).Coarse }
+
+func search(m noise.Model, s denoise.Settings, depth int) *motion.Search {
+	return motion.NewSearch(s.Motion, m.Scale(s.Strength).Sigma[0], depth)
+}
+
+// Reads says which pictures of the window a job reads.
+func (j Job) Reads(i int) bool {
+	d := i - j.Centre
+	return d >= -j.Settings.Far && d <= min(j.Settings.Far, j.Settings.Ahead)
+}
+
+// work is a job on its way to runs.
+type work struct {
+	*Layout
+	Job
+	args       C.vd_args
+	near       [2]int // the neighbours that are searched: the first, and the one after the last
+	neighbours int
+	all        []Run
+}
+
+// Denoise returns the runs that denoise a picture, in their order.
+func (l *Layout) Denoise(j Job) ([]Run, error) {
+	w := &work{Layout: l, Job: j, args: l.args}
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	j.Noise = j.Noise.Scale(j.Settings.Strength)
+	w.Noise = j.Noise
+	l.at(&w.args, j.Work)
+	w.setFrames()
+	w.setSearch()
+	w.setNoise()
+	w.args.grain = C.float(j.Settings.Grain)
+	for i, r := range j.Result {
+		w.args.result[i] = r.forDevice()
+	}
+	w.args.planes = C.int32_t(w.filtered())
+	if w.args.planes > 0 {
+		w.search()
+		w.first()
+		if j.Settings.TwoPasses {
+			w.pilot()
+			w.refine()
+			w.second()
+		}
+	}
+	w.finish()
+	return w.all, nil
+}
+
+func (w *work) check() error {
+	s := &w.Settings
+	if s.Far > C.VD_NEIGHBOURS/2 || s.Near > s.Far {
+		return fmt.Errorf("denoise: %d frames each way: the kernels read %d at the most", s.Far, C.VD_NEIGHBOURS/2)
+	}
+	if s.First.Stride != 4 && s.First.Stride != 5 {
+		return fmt.Errorf("denoise: a first pass with a stride of %d: the kernels have 4 and 5", s.First.Stride)
+	}
+	if s.TwoPasses && s.Second.Stride != 6 {
+		return fmt.Errorf("denoise: a second pass with a stride of %d: the kernels have 6", s.Second.Stride)
+	}
+	if s.Motion.Cell != w.Shape.Cell {
+		return errors.New("denoise: the pictures are laid out for other cells")
+	}
+	return nil
+}
+
+// filtered is the number of planes that are not left as they are.
+func (w *work) filtered() int {
+	switch {
+	case w.Noise.Clean():
+		return 0
+	case w.Settings.LumaOnly:
+		return 1
+	}
+	return 3
+}
+
+// setFrames lists the neighbours in their order.
+func (w *work) setFrames() {
+	a, s := &w.args, &w.Settings
+	a.centre = C.uint64_t(w.Window[w.Centre])
+	n := 0
+	for i, picture := range w.Window {
+		d := i - w.Centre
+		if d == 0 || !w.Reads(i) || (!s.TwoPasses && max(d, -d) > s.Near) {
+			continue
+		}
+		a.to[n], a.distance[n], a.from[n] = C.uint64_t(picture), C.int32_t(d), C.int32_t(n)
+		n++
+	}
+	w.neighbours = n
+	w.near[0] = n
+	for i, d := range a.distance[:n] {
+		if max(int(d), -int(d)) <= s.Near {
+			w.near[0], w.near[1] = min(w.near[0], i), i+1
+		}
+	}
+	for i := range n {
+		switch d := int(a.distance[i]); {
+		case d < -s.Near:
+			a.from[i], a.reach[i] = C.int32_t(w.near[0]), C.int32_t(s.FarReach*-d)
+		case d > s.Near:
+			a.from[i], a.reach[i] = C.int32_t(w.near[1]-1), C.int32_t(s.FarReach*d)
+		}
+	}
+}
+
+func (w *work) setSearch() {
+	a := &w.args
+	s := motion.NewSearch(w.Settings.Motion, w.Noise.Sigma[0], w.Shape.Depth)
+	a.penalty, a.refined = C.int32_t(s.Penalty), C.int32_t(s.Refined)
+	for i, p := range s.Length {
+		a.length[i] = C.int32_t(p)
+	}
+	a.misfit = math.MaxInt64
+	if w.Settings.FrameGate {
+		a.misfit = C.int64_t(s.Misfit) * C.int64_t(a.level[0].cells_x) * C.int64_t(a.level[0].cells_y)
+	}
+}
+
+func (w *work) setNoise() {
+	const leastSigma = 0.03 // as in denoise/fusion
+	a := &w.args
+	for c := range 3 {
+		m := fusion.Noise{Spectrum: w.Noise.Spectrum[c]}
+		for k, v := range m.Variances(8) {
+			a.inverse[c][k] = C.float(1 / v)
+		}
+		if w.Settings.ClipCurve {
+			a.clip[c] = C.float(1 / max(float32(w.Noise.Sigma[c]), leastSigma))
+		}
+	}
+	for i, f := range w.Noise.Curve {
+		a.curve[i] = C.float(f)
+	}
+}
+
+func (w *work) add(r Run) { w.all = append(w.all, r) }
+
+// As in cuda/search.h and the kernels that include it.
+const (
+	searchHalves, searchPerHalf = 16, 2
+	coarsestWords               = 8*28 + 4 + 64
+	finerWords                  = 5*5*16 + 5
+	refineWords                 = 3*5*17 + 4
+)
+
+// searching is a run over the cells of a level for so many neighbours; words is the shared memory
+// of half a warp.
+func (w *work) searching(name string, level, first, count, words int) {
+	if count <= 0 {
+		return
+	}
+	a := w.args
+	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
+	p := a.level[level]
+	blocks := kernels.Blocks(int(p.cells_x*p.cells_y), searchHalves*searchPerHalf)
+	w.add(run(name, &a, [2]int{blocks, count}, 16*searchHalves, 4*searchHalves*words))
+}
+
+func (w *work) search() {
+	level := int(w.args.levels) - 1
+	first, count := w.near[0], w.near[1]-w.near[0]
+	w.searching("denoise_coarsest", level, first, count, coarsestWords)
+	for level--; level > 0; level-- {
+		w.searching("denoise_finer", level, first, count, finerWords)
+	}
+	w.searching("denoise_finest", 0, first, count, finerWords)
+}
+
+// refine goes on from the search, and then from there to the frames further away.
+func (w *work) refine() {
+	w.searching("denoise_refine", 0, w.near[0], w.near[1]-w.near[0], refineWords)
+	w.searching("denoise_refine", 0, 0, w.near[0], refineWords)
+	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1], refineWords)
+}
+
+// passShape is that of a pass's blocks: patches across and down, the samples from one row of sums to
+// the next, the words of a warp's buffer.
+type passShape struct {
+	side, stride, across, down, pitch, warps, buffer int
+}
+
+// As in cuda/denoise_first.cu and denoise_second.cu.
+var (
+	first4  = passShape{8, 4, 16, 8, 97, 8, 4 * 104}
+	first5  = passShape{8, 5, 16, 8, 84, 8, 4 * 104}
+	second6 = passShape{16, 6, 10, 8, 71, 4, 2 * 336}
+)
+
+const passTables = 64 + 256 // words
+
+func (w *work) pass(name string, p passShape, c fusion.Constants, first, count int) {
+	a := w.args
+	a.first, a.count = C.int32_t(first), C.int32_t(count)
+	a.stride, a.frequency, a.weight_unit = C.int32_t(p.stride), C.float(c.Frequency), C.float(c.WeightUnit)
+	a.fade = C.float(-math.Log2E / float64(c.PatchFade))
+	if c.DCGate {
+		a.dc_gate = 1
+	}
+	for i := range p.side {
+		x := (float64(i)+0.5)/float64(p.side) - 0.5
+		a.window[i] = C.float(math.Exp(-4 * x * x))
+	}
+	var places []Size // of patches
+	for _, plane := range a.noisy[:a.planes] {
+		places = append(places, Size{
+			kernels.Blocks(int(plane.width)-p.side, p.stride) + 1,
+			kernels.Blocks(int(plane.height)-p.side, p.stride) + 1,
+		})
+	}
+	rows := (p.down-1)*p.stride + p.side
+	shared := 4 * (2*p.pitch*rows + passTables + p.warps*p.buffer)
+	w.add(tiled(name, &a, places, p.across, p.down, 32*p.warps, shared))
+}
+
+func (w *work) first() {
+	c := w.Settings.First
+	w.args.threshold, w.args.threshold_fall = C.float(c.Threshold), C.float(c.ThresholdFall)
+	w.args.least_threshold = C.float(c.LeastThreshold)
+	name, shape := "denoise_first4", first4
+	if c.Stride == 5 {
+		name, shape = "denoise_first5", first5
+	}
+	w.pass(name, shape, c.Constants, w.near[0], max(w.near[1]-w.near[0], 0))
+}
+
+func (w *work) second() {
+	c := w.Settings.Second
+	w.args.noise_share = C.float(c.NoiseShare)
+	w.args.share = C.float(w.Settings.Blend.Share(w.Noise.Sigma[0]))
+	w.pass("denoise_second6", second6, c.Constants, 0, w.neighbours)
+}
+
+// As in cuda/denoise_finish.cu.
+const finishWidth, finishHeight, finishThreads = 256, 8, 256
+
+// Clear returns the runs that new memory for the work needs first. Later ones leave it as they
+// found it.
+func (l *Layout) Clear(address uint64) []Run {
+	a := l.args
+	l.at(&a, address)
+	a.planes = C.int32_t(len(a.noisy))
+	return []Run{tiled("denoise_clear", &a, sizes(a.noisy[:]), finishWidth, finishHeight, finishThreads, 0)}
+}
+
+func (w *work) pilot() {
+	w.add(tiled("denoise_pilot", &w.args, sizes(w.args.noisy[:w.args.planes]), finishWidth, finishHeight, finishThreads, 0))
+}
+
+func (w *work) finish() {
+	w.add(tiled("denoise_finish", &w.args, sizes(w.args.noisy[:]), finishWidth, finishHeight, finishThreads, 0))
+}

@@ -1,0 +1,149 @@
+package device
+
+// #include "cuda/denoise_args.h"
+import "C"
+
+import (
+	"fmt"
+	"math/bits"
+
+	"vidfilter/denoise/motion"
+	"vidfilter/kernels"
+)
+
+// Size is that of a plane, in samples.
+type Size struct{ Width, Height int }
+
+// Shape is what pictures must have in common to be denoised together.
+type Shape struct {
+	Planes         [3]Size
+	ShiftX, ShiftY int // log2 of the chroma subsampling
+	Depth          int // bits of a sample
+	Cell           int // side of the search's cells
+}
+
+// Layout says where the planes of pictures of one shape lie in their memory, and all else in the
+// memory that one picture after another is denoised with.
+type Layout struct {
+	Shape   Shape
+	Picture int // bytes of memory for each picture
+	Work    int // bytes of memory for the work, for which Clear comes first
+	args    C.vd_args
+	work    workPlaces
+}
+
+// workPlaces are offsets in the memory for the work.
+type workPlaces struct {
+	sums, pilot                       [3]int
+	pilotLuma, vectors, fields, gates int
+}
+
+const (
+	largestPatch = 16  // planes are enlarged to it
+	align        = 256 // of planes, in bytes
+	spare        = 64  // bytes beyond the last plane that may be read
+	pilotBits    = 4   // that the pilot has more than the samples
+	bytesPerCell = 4   // of a vector
+	bytesOfSum   = 8
+)
+
+// NewLayout plans the memory for pictures of a shape.
+func NewLayout(s Shape) (*Layout, error) {
+	switch {
+	case s.Depth != 8:
+		return nil, fmt.Errorf("denoise: the kernels are for 8 bits, not %d", s.Depth)
+	case s.Cell != 8 && s.Cell != 16:
+		return nil, fmt.Errorf("denoise: the kernels are for cells of 8 or 16, not %d", s.Cell)
+	}
+	l := &Layout{Shape: s}
+	a := &l.args
+	a.cell, a.cell_shift = C.int32_t(s.Cell), C.int32_t(bits.TrailingZeros(uint(s.Cell)))
+	a.depth, a.pilot_bits = C.int32_t(s.Depth), C.int32_t(min(s.Depth+pilotBits, 16))
+	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
+	for i, p := range s.Planes {
+		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)
+		a.noisy[i] = l.plane(p, 4)
+	}
+	if err := l.levels(); err != nil {
+		return nil, err
+	}
+	l.Picture += spare
+	l.planWork()
+	return l, nil
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// plane adds a plane to the picture, with so many phases.
+func (l *Layout) plane(s Size, phases int) C.vd_plane {
+	pitch := roundUp(s.Width*l.bytes()+4, 64)
+	size := roundUp(pitch*s.Height, align)
+	p := C.vd_plane{
+		offset: C.uint64_t(l.Picture), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
+		width: C.int32_t(s.Width), height: C.int32_t(s.Height),
+		cells_x: C.int32_t(kernels.Blocks(s.Width, l.Shape.Cell)), cells_y: C.int32_t(kernels.Blocks(s.Height, l.Shape.Cell)),
+	}
+	l.Picture += phases * size
+	return p
+}
+
+// bytes is the size of a sample.
+func (l *Layout) bytes() int { return (l.Shape.Depth + 7) / 8 }
+
+// levels adds the smoothed luma and the levels above it.
+func (l *Layout) levels() error {
+	a := &l.args
+	size := Size{int(a.noisy[0].width), int(a.noisy[0].height)}
+	n := motion.Levels(size.Width, size.Height)
+	if n > C.VD_LEVELS {
+		return fmt.Errorf("denoise: a picture of %dx%d is too large", size.Width, size.Height)
+	}
+	a.levels = C.int32_t(n)
+	first := C.int32_t(0)
+	for i, phases := 0, 4; i < n; i, phases = i+1, 1 {
+		a.level[i] = l.plane(size, phases)
+		a.level[i].first_cell = first
+		first += a.level[i].cells_x * a.level[i].cells_y
+		size = Size{size.Width / 2, size.Height / 2}
+	}
+	a.vector_stride = C.int64_t(bytesPerCell * first)
+	a.field_stride = C.int64_t(bytesPerCell * a.level[0].cells_x * a.level[0].cells_y)
+	return nil
+}
+
+func (l *Layout) planWork() {
+	take := func(n int) (at int) {
+		at = l.Work
+		l.Work += roundUp(n, align)
+		return at
+	}
+	a, w := &l.args, &l.work
+	for i, p := range a.noisy {
+		width, height := int(p.width), int(p.height)
+		w.sums[i] = take(bytesOfSum * width * height)
+		a.pilot_pitch[i] = C.int32_t(roundUp(2*width+4, 64))
+		w.pilot[i] = take(int(a.pilot_pitch[i])*height + spare)
+	}
+	w.pilotLuma = take(int(a.level[0].pitch)*int(a.level[0].height) + spare)
+	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
+	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
+	w.gates = take(8 * C.VD_NEIGHBOURS)
+}
+
+// at sets the addresses of the memory for the work.
+func (l *Layout) at(a *C.vd_args, work uint64) {
+	place := func(offset int) C.uint64_t { return C.uint64_t(work) + C.uint64_t(offset) }
+	w := &l.work
+	for i := range w.sums {
+		a.sums[i], a.pilot[i] = place(w.sums[i]), place(w.pilot[i])
+	}
+	a.pilot_luma, a.vectors, a.fields, a.gates = place(w.pilotLuma), place(w.vectors), place(w.fields), place(w.gates)
+}
+
+// Field returns where the vectors of the neighbour of a number lie, in the order of the frames, one
+// for each cell: two int16 in half-pels. Tests compare them with the reference's.
+func (l *Layout) Field(work uint64, neighbour int) (address uint64, width, height int) {
+	a := &l.args
+	address = work + uint64(l.work.fields) + uint64(neighbour)*uint64(a.field_stride)
+	return address, int(a.level[0].cells_x), int(a.level[0].cells_y)
+}

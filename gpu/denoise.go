@@ -1,0 +1,460 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"gorgonia.org/cu"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/device"
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// denoiser returns the engine of a denoiser on the first of the devices. Its errors wrap ErrDevice
+// unless they are the context's or the pool's.
+func (b *Backend) denoiser(o denoise.Options) *denoiser {
+	return &denoiser{backend: b, unit: b.units[0], cell: o.Motion.Cell}
+}
+
+// denoiser denoises on a device. All kernels run in one stream, so they may share memory, and a
+// picture's memory may be used again at once; copies run in two others.
+type denoiser struct {
+	backend *Backend
+	unit    *unit
+	cell    int
+
+	format  pipeline.Format // of the pictures in memory; zero if there is no memory
+	streams denoiseStreams
+	kinds   map[device.Shape]*kind
+	stages  [2][]*stage // on the way in, out
+	turns   [2]int      // how often a stage was taken
+
+	pictures map[*cudaPicture]struct{} // not released yet
+	jobs     map[*denoised]struct{}    // not waited for yet
+}
+
+var _ denoise.Engine = (*denoiser)(nil)
+var _ pipeline.Discarder = (*denoiser)(nil)
+
+// denoiseStreams are the streams of a denoiser.
+type denoiseStreams struct{ in, kernels, out cu.Stream }
+
+func (s *denoiseStreams) all() []*cu.Stream { return []*cu.Stream{&s.in, &s.kernels, &s.out} }
+
+// kind is what pictures of one shape have in common: those of frames, or of top or bottom fields.
+type kind struct {
+	layout *device.Layout
+	work   buffer
+	free   []*cudaPicture
+}
+
+// cudaPicture is a picture in the device's memory.
+type cudaPicture struct {
+	engine   *denoiser
+	kind     *kind
+	memory   buffer
+	copied   cu.Event       // the frame's samples have been read
+	waited   bool           // for copied
+	pins     runtime.Pinner // of samples in Go's memory
+	smoothed smoothness
+}
+
+// smoothness says which planes the search finds in a picture.
+type smoothness uint8
+
+const (
+	notSmoothed smoothness = iota
+	finely
+	coarsely
+)
+
+// stage is a frame's samples between host and device: one after another uses it.
+type stage struct {
+	memory buffer
+	free   cu.Event // the last one is done with it
+	used   bool
+}
+
+const (
+	inward = iota
+	outward
+	stagesEachWay = 3
+)
+
+// depth lets copies overlap kernels.
+const depth = 2
+
+func (d *denoiser) Depth() int { return depth }
+
+// Prepare queues the copy of the samples to the device, and the kernel that makes planes of them.
+func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if f.Format != d.format {
+		d.Idle()
+		d.format = f.Format
+		d.backend.using(d, true)
+	}
+	part := d.backend.partOf(f, field)
+	p := &cudaPicture{}
+	part.pin(f, &p.pins)
+	p, err := call(context.Background(), d.unit.work, func() (*cudaPicture, error) { return p, d.prepare(p, part) })
+	if err != nil {
+		d.settle()
+		p.pins.Unpin()
+		d.drop(p)
+		return nil, d.failed(err, "prepare a picture on")
+	}
+	if d.pictures == nil {
+		d.pictures, d.jobs = map[*cudaPicture]struct{}{}, map[*denoised]struct{}{}
+	}
+	d.pictures[p] = struct{}{}
+	return p, nil
+}
+
+func (d *denoiser) failed(err error, what string) error {
+	return d.unit.failed(err, "%s %s, %s", what, d.unit, d.format)
+}
+
+// prepare must be called on the work thread, as all methods below that say nothing else.
+func (d *denoiser) prepare(p *cudaPicture, part part) error {
+	k, err := d.kindOf(part)
+	if err != nil {
+		return err
+	}
+	if err := d.fill(p, k); err != nil {
+		return err
+	}
+	s, err := d.stage(inward, part.place.size)
+	if err != nil {
+		return err
+	}
+	streams := &d.streams
+	if s.used {
+		if err := streams.in.Wait(s.free, 0); err != nil {
+			return err
+		}
+	}
+	for _, r := range part.place.at(s.memory.address) {
+		if err := r.in(streams.in); err != nil {
+			return err
+		}
+	}
+	if err := p.copied.Record(streams.in); err != nil {
+		return err
+	}
+	if err := streams.kernels.Wait(p.copied, 0); err != nil {
+		return err
+	}
+	if err := d.run(k.layout.Prepare(uint64(p.memory.address), part.samples(s.memory.address))); err != nil {
+		return err
+	}
+	s.used = true
+	return s.free.Record(streams.kernels)
+}
+
+// kindOf returns the kind of a part's pictures, and makes it first if need be.
+func (d *denoiser) kindOf(part part) (*kind, error) {
+	if err := d.makeStreams(); err != nil {
+		return nil, err
+	}
+	shape := part.shape(d.cell)
+	if k, ok := d.kinds[shape]; ok {
+		return k, nil
+	}
+	layout, err := device.NewLayout(shape)
+	if err != nil {
+		return nil, err
+	}
+	k := &kind{layout: layout}
+	if err := k.work.grow(d.unit, layout.Work); err != nil {
+		return nil, err
+	}
+	if d.kinds == nil {
+		d.kinds = map[device.Shape]*kind{}
+	}
+	d.kinds[shape] = k
+	return k, d.run(layout.Clear(uint64(k.work.address)))
+}
+
+func (d *denoiser) makeStreams() (err error) {
+	for _, s := range d.streams.all() {
+		if *s != (cu.Stream{}) {
+			continue
+		}
+		if *s, err = cu.MakeStream(cu.NonBlocking); err != nil {
+			return d.unit.failed(err, "make a stream on %s", d.unit)
+		}
+	}
+	return nil
+}
+
+// fill gives a picture its memory: that of one that was released, or new.
+func (d *denoiser) fill(p *cudaPicture, k *kind) (err error) {
+	p.engine, p.kind = d, k
+	if n := len(k.free); n > 0 {
+		p.memory, p.copied = k.free[n-1].memory, k.free[n-1].copied
+		k.free = k.free[:n-1]
+		return nil
+	}
+	if p.copied, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
+		return d.unit.failed(err, "make an event on %s", d.unit)
+	}
+	return p.memory.grow(d.unit, k.layout.Picture)
+}
+
+// stage returns the next stage in turn, for so many bytes.
+func (d *denoiser) stage(way, size int) (*stage, error) {
+	i := d.turns[way] % stagesEachWay
+	d.turns[way]++
+	if i == len(d.stages[way]) {
+		s := &stage{}
+		var err error
+		if s.free, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
+			return nil, d.unit.failed(err, "make an event on %s", d.unit)
+		}
+		d.stages[way] = append(d.stages[way], s)
+	}
+	s := d.stages[way][i]
+	if size > s.memory.size && s.used { // a frame of the same format that lies otherwise in memory
+		if err := s.free.Synchronize(); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.memory.grow(d.unit, size)
+}
+
+// run queues kernels.
+func (d *denoiser) run(runs []device.Run) error {
+	for _, r := range runs {
+		f, err := d.unit.load(r.Kernel)
+		if err != nil {
+			return err
+		}
+		if err := run(f.kernel, r.Launch, d.streams.kernels); err != nil {
+			return d.failed(err, fmt.Sprintf("launch %s on", f.name))
+		}
+	}
+	return nil
+}
+
+// Release gives the picture's memory back. The frame's samples may not be read any more then, so
+// Release waits until they are copied. After Idle nothing is left to do.
+func (p *cudaPicture) Release() {
+	d, copied := p.engine, p.copied
+	if _, ok := d.pictures[p]; !ok {
+		return
+	}
+	delete(d.pictures, p)
+	if !p.waited {
+		_ = d.unit.waiter.do(func() error { return copied.Synchronize() })
+	}
+	p.pins.Unpin()
+	p.kind.free = append(p.kind.free, &cudaPicture{memory: p.memory, copied: p.copied})
+}
+
+// drop frees a picture that could not be prepared. It may be called from any goroutine.
+func (d *denoiser) drop(p *cudaPicture) {
+	_ = d.unit.work.do(func() error { p.free(); return nil })
+}
+
+func (p *cudaPicture) free() {
+	p.memory.free()
+	freeEvent(&p.copied)
+}
+
+func freeEvent(e *cu.Event) {
+	if *e != (cu.Event{}) {
+		_ = cu.DestroyEvent(e)
+		*e = cu.Event{}
+	}
+}
+
+// Denoise queues the kernels, and the copy of the result to the host.
+func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r := &denoised{engine: d, part: d.backend.partOf(j.Out, j.Field).written()}
+	for _, p := range j.Window {
+		r.window = append(r.window, p.(*cudaPicture))
+	}
+	r.part.pin(j.Out, &r.pins)
+	if err := d.unit.work.do(func() error { return r.queue(j) }); err != nil {
+		d.settle()
+		r.end()
+		return nil, d.failed(err, "denoise on")
+	}
+	d.jobs[r] = struct{}{}
+	return r.wait, nil
+}
+
+// denoised is a picture under way.
+type denoised struct {
+	engine *denoiser
+	part   part
+	window []*cudaPicture
+	pins   runtime.Pinner
+	done   cu.Event
+	ended  bool
+	err    error
+}
+
+func (r *denoised) queue(j denoise.Job) (err error) {
+	d := r.engine
+	if r.done, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
+		return d.unit.failed(err, "make an event on %s", d.unit)
+	}
+	s, err := d.stage(outward, r.part.place.size)
+	if err != nil {
+		return err
+	}
+	if err := r.queueKernels(j, s); err != nil {
+		return err
+	}
+	streams := &d.streams
+	if err := s.free.Record(streams.kernels); err != nil { // for now: it is full
+		return err
+	}
+	if err := streams.out.Wait(s.free, 0); err != nil {
+		return err
+	}
+	for _, c := range r.part.place.at(s.memory.address) {
+		if err := c.out(streams.out); err != nil {
+			return err
+		}
+	}
+	s.used = true
+	if err := s.free.Record(streams.out); err != nil {
+		return err
+	}
+	return r.done.Record(streams.out)
+}
+
+func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
+	d, k := r.engine, r.window[j.Centre].kind
+	job := device.Job{
+		Work: uint64(k.work.address), Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
+		Result: r.part.samples(s.memory.address),
+	}
+	want := finely
+	if device.Coarse(j.Noise, j.Settings) {
+		want = coarsely
+	}
+	for i, p := range r.window {
+		job.Window = append(job.Window, uint64(p.memory.address))
+		if p.smoothed == want {
+			continue
+		}
+		if job.Centre = j.Centre; !job.Reads(i) {
+			continue
+		}
+		if err := d.run(k.layout.Smooth(uint64(p.memory.address), want == coarsely)); err != nil {
+			return err
+		}
+		p.smoothed = want
+	}
+	runs, err := k.layout.Denoise(job)
+	if err != nil {
+		return err
+	}
+	last := len(runs) - 1 // the one that writes the result
+	if err := d.run(runs[:last]); err != nil {
+		return err
+	}
+	if s.used {
+		if err := d.streams.kernels.Wait(s.free, 0); err != nil {
+			return err
+		}
+	}
+	return d.run(runs[last:])
+}
+
+// wait is the job's denoise.Wait.
+func (r *denoised) wait(ctx context.Context) error {
+	if r.ended {
+		return r.err
+	}
+	d, done := r.engine, r.done
+	_, err := call(ctx, d.unit.waiter, func() (struct{}, error) { return struct{}{}, done.Synchronize() })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if r.err = d.failed(err, "denoise on"); r.err == nil {
+		for _, p := range r.window {
+			p.waited = true
+		}
+	}
+	r.end()
+	return r.err
+}
+
+// end frees what the job has for itself.
+func (r *denoised) end() {
+	r.ended = true
+	delete(r.engine.jobs, r)
+	r.pins.Unpin()
+	_ = r.engine.unit.work.do(func() error { freeEvent(&r.done); return nil })
+}
+
+// settle waits until nothing is under way, up to the device's patience.
+func (d *denoiser) settle() {
+	streams := d.streams
+	_ = d.unit.waiter.do(func() error {
+		for _, s := range streams.all() {
+			if *s != (cu.Stream{}) {
+				_ = s.Synchronize()
+			}
+		}
+		return nil
+	})
+}
+
+// Discard is Idle, for the backend's end.
+func (d *denoiser) Discard() { d.Idle() }
+
+// Idle frees everything on the device, even pictures that are not released and results that nobody
+// has waited for: the backend may be closed under a filter.
+func (d *denoiser) Idle() {
+	if d.format == (pipeline.Format{}) {
+		return
+	}
+	d.settle()
+	for r := range d.jobs {
+		r.end()
+	}
+	for p := range d.pictures {
+		p.pins.Unpin()
+	}
+	_ = d.unit.work.do(func() error {
+		for p := range d.pictures {
+			p.free()
+		}
+		for _, k := range d.kinds {
+			for _, p := range k.free {
+				p.free()
+			}
+			k.work.free()
+		}
+		for _, way := range d.stages {
+			for _, s := range way {
+				s.memory.free()
+				freeEvent(&s.free)
+			}
+		}
+		for _, s := range d.streams.all() {
+			if *s != (cu.Stream{}) {
+				_ = s.Destroy()
+			}
+		}
+		return nil
+	})
+	d.streams, d.kinds, d.stages, d.turns = denoiseStreams{}, nil, [2][]*stage{}, [2]int{}
+	clear(d.pictures)
+	d.format = pipeline.Format{}
+	d.backend.using(d, false)
+}

@@ -1,0 +1,348 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// noisyClip is a moving texture with noise, for the denoiser.
+type noisyClip struct {
+	format     pipeline.Format
+	frames     int
+	interlaced bool
+}
+
+// frame draws frame n.
+func denoising(b *Backend, pool *pipeline.Pool, o denoise.Options) *denoise.Filter {
+	return denoise.NewFilter(b.denoiser(o), pool, o)
+}
+
+func (c noisyClip) frame(n int) *pipeline.Frame {
+	f := kerneltest.Frame(c.format)
+	info := c.format.Layout.Info()
+	scene := denoisetest.Texture(3).Moved(1.5*float64(n), -0.75*float64(n)).
+		Left(20, denoisetest.Texture(5).Moved(-2.5*float64(n), float64(n)))
+	if n == 4 {
+		scene = scene.Plus(70) // a flash
+	}
+	p := scene.Picture(c.format.Width, c.format.Height, 8, info.SubX, info.SubY)
+	denoisetest.NoisyPicture(p, 10, uint64(n)).Into(f, plane.Whole)
+	f.PTS, f.Interlaced = int64(n), c.interlaced
+	return f
+}
+
+// denoised returns the bytes of the clip's frames as they come out of a filter; filterOf makes the
+// filter for a pool of results.
+func denoisedBy(ctx context.Context, alloc, input pipeline.Allocator, clips []noisyClip, filterOf func(*pipeline.Pool) pipeline.Filter) (all [][]byte, err error) {
+	pool, inputs := pipeline.NewPool(alloc, 4), pipeline.NewPool(input, 1)
+	defer pool.Close()
+	defer inputs.Close()
+	filter := filterOf(pool)
+	emit := func(f *pipeline.Frame) error {
+		var own []byte
+		for i := range f.NumPlanes() {
+			_, rows := f.PlaneSize(i)
+			for y := range rows {
+				own = append(own, f.Row(i, y)...)
+			}
+		}
+		if f.PTS != int64(len(all)) {
+			return fmt.Errorf("frame %d comes as number %d", f.PTS, len(all))
+		}
+		all = append(all, own)
+		f.Release()
+		return nil
+	}
+	n := 0
+	for _, c := range clips {
+		for i := range c.frames {
+			in, err := inputs.TakeFrame(c.format, nil)
+			if err != nil {
+				return all, err
+			}
+			in.CopySamples(c.frame(i))
+			in.PTS, in.Interlaced = int64(n), c.interlaced
+			n++
+			if err := filter.Process(ctx, in, emit); err != nil {
+				filter.(pipeline.Discarder).Discard()
+				return all, errors.Join(err, unreleased(pool, inputs))
+			}
+		}
+	}
+	if err := filter.Flush(ctx, emit); err != nil {
+		filter.(pipeline.Discarder).Discard()
+		return all, errors.Join(err, unreleased(pool, inputs))
+	}
+	return all, unreleased(pool, inputs)
+}
+
+func unreleased(pools ...*pipeline.Pool) error {
+	for _, p := range pools {
+		if n := p.InUse(); n != 0 {
+			return fmt.Errorf("%d frames are not released", n)
+		}
+	}
+	return nil
+}
+
+type goMemory struct{}
+
+func (goMemory) Alloc(n int) (pipeline.Memory, error) {
+	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
+}
+
+// plainly denoises by the reference.
+func plainly(t *testing.T, o denoise.Options, clips ...noisyClip) [][]byte {
+	t.Helper()
+	all, err := denoisedBy(context.Background(), goMemory{}, goMemory{}, clips, func(p *pipeline.Pool) pipeline.Filter {
+		return denoise.NewFilter(denoise.Plain{}, p, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func onDevice(b *Backend, o denoise.Options, clips ...noisyClip) ([][]byte, error) {
+	return denoisedBy(context.Background(), b, b.Input(), clips, func(p *pipeline.Pool) pipeline.Filter {
+		return denoising(b, p, o)
+	})
+}
+
+// agree checks that samples are within 1 level in 99.9 %, and never differ by more than 2.
+func agree(t *testing.T, got, want [][]byte) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d frames of %d", len(got), len(want))
+	}
+	var counts [4]int
+	samples := 0
+	for i := range got {
+		if len(got[i]) != len(want[i]) {
+			t.Fatalf("frame %d has %d bytes of %d", i, len(got[i]), len(want[i]))
+		}
+		for k, v := range got[i] {
+			d := int(v) - int(want[i][k])
+			counts[min(max(d, -d), 3)]++
+		}
+		samples += len(got[i])
+	}
+	t.Logf("of %d samples %d differ by 1, %d by 2, %d by more", samples, counts[1], counts[2], counts[3])
+	if counts[3] > 0 || 1000*counts[2] > samples {
+		t.Errorf("of %d samples %d differ by 2, %d by more", samples, counts[2], counts[3])
+	}
+}
+
+// denoiseOptions are for noise of the clips' sigma.
+func denoiseOptions(tier denoise.Tier) denoise.Options {
+	return denoise.Options{Settings: denoise.Default(tier), Sigma: 10}
+}
+
+func yuv(l pipeline.Layout, width, height int) pipeline.Format {
+	return pipeline.Format{Layout: l, Width: width, Height: height, Matrix: pipeline.BT709}
+}
+
+// TestDenoise compares all tiers, layouts and options with the reference.
+func TestDenoise(t *testing.T) {
+	type test struct {
+		name  string
+		clips []noisyClip
+		o     denoise.Options
+	}
+	small := yuv(pipeline.YUV420P, 64, 48)
+	with := func(tier denoise.Tier, change func(*denoise.Options)) denoise.Options {
+		o := denoiseOptions(tier)
+		change(&o)
+		return o
+	}
+	for _, test := range []test{
+		{"fast", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Fast)},
+		{"good", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Good)},
+		{"best", []noisyClip{{small, 15, false}}, denoiseOptions(denoise.Best)},
+		{"measured", []noisyClip{{small, 6, false}}, with(denoise.Best, func(o *denoise.Options) { o.Sigma = 0 })},
+		{"still", []noisyClip{{small, 1, false}}, denoiseOptions(denoise.Best)},
+		{"nv12", []noisyClip{{yuv(pipeline.NV12, 71, 37), 4, false}}, denoiseOptions(denoise.Good)},
+		{"422", []noisyClip{{yuv(pipeline.YUV422P, 51, 45), 4, false}}, denoiseOptions(denoise.Fast)},
+		{"444", []noisyClip{{yuv(pipeline.YUV444P, 49, 33), 4, false}}, denoiseOptions(denoise.Good)},
+		{"tiny", []noisyClip{{yuv(pipeline.YUV420P, 5, 3), 3, false}, {yuv(pipeline.NV12, 1, 1), 3, false}}, denoiseOptions(denoise.Good)},
+		{"narrow", []noisyClip{{yuv(pipeline.YUV420P, 150, 9), 3, false}}, denoiseOptions(denoise.Good)},
+		{"interlaced", []noisyClip{{yuv(pipeline.YUV420P, 48, 47), 4, true}, {yuv(pipeline.NV12, 16, 2), 3, true}}, denoiseOptions(denoise.Fast)},
+		{"causal", []noisyClip{{small, 5, false}}, with(denoise.Good, func(o *denoise.Options) { o.Ahead = 0 })},
+		{"luma only", []noisyClip{{small, 3, false}}, with(denoise.Good, func(o *denoise.Options) { o.LumaOnly = true })},
+		{"grain", []noisyClip{{small, 3, false}}, with(denoise.Fast, func(o *denoise.Options) { o.Grain, o.Strength = 0.4, 1.6 })},
+		{"strong", []noisyClip{{small, 5, false}}, with(denoise.Best, func(o *denoise.Options) { o.Sigma = 22 })},
+		{"change", []noisyClip{{small, 4, false}, {yuv(pipeline.NV12, 40, 40), 3, false}, {small, 2, true}}, denoiseOptions(denoise.Fast)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if !onDriver(t, "") {
+				return
+			}
+			b := open(t, Options{})
+			got, err := onDevice(b, test.o, test.clips...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, got, plainly(t, test.o, test.clips...))
+		})
+	}
+}
+
+// TestDenoiseBits: the same bits come out twice, in any order of threads and streams.
+func TestDenoiseBits(t *testing.T) {
+	for _, driver := range []string{"", "order=5"} {
+		t.Run(driver, func(t *testing.T) {
+			if !onDriver(t, driver) {
+				return
+			}
+			b := open(t, Options{})
+			clip := noisyClip{yuv(pipeline.YUV420P, 64, 48), 5, false}
+			first, err := onDevice(b, denoiseOptions(denoise.Good), clip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := onDevice(b, denoiseOptions(denoise.Good), clip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range first {
+				if !bytes.Equal(first[i], second[i]) {
+					t.Errorf("frame %d differs", i)
+				}
+			}
+			agree(t, first, plainly(t, denoiseOptions(denoise.Good), clip))
+		})
+	}
+}
+
+// TestDenoiseVectors: the vectors are the reference's.
+func TestDenoiseVectors(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	for _, f := range []pipeline.Format{yuv(pipeline.YUV420P, 150, 130), yuv(pipeline.YUV420P, 37, 61)} {
+		for _, tier := range []denoise.Tier{denoise.Fast, denoise.Good} {
+			for _, sigma := range []float64{10, 25} {
+				s := denoise.Default(tier)
+				s.TwoPasses = false // leaves the vectors as they were found
+				if err := compareVectors(b, noisyClip{format: f, frames: 7}, s, sigma); err != nil {
+					t.Errorf("%s, tier %d, sigma %g: %v", f, tier, sigma, err)
+				}
+			}
+		}
+	}
+}
+
+func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float64) error {
+	ctx := context.Background()
+	d := &denoiser{backend: b, unit: b.units[0], cell: s.Motion.Cell}
+	defer d.Idle()
+	search := motion.NewSearch(s.Motion, sigma, 8)
+	j := denoise.Job{Out: kerneltest.Frame(clip.format), Centre: 3, Noise: noise.Flat(sigma), Settings: s}
+	var frames []motion.Frame
+	for i := range clip.frames {
+		f := clip.frame(i)
+		p, err := d.Prepare(ctx, f, plane.Whole)
+		if err != nil {
+			return err
+		}
+		defer p.Release()
+		j.Window = append(j.Window, p)
+		luma := plane.Of(f, plane.Whole).AtLeast(16, 16).Planes[0]
+		frames = append(frames, search.Prepare(luma))
+	}
+	wait, err := d.Denoise(ctx, j)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	k := j.Window[0].(*cudaPicture).kind
+	for n, i := range []int{0, 1, 2, 4, 5, 6} {
+		want := search.Find(frames[j.Centre], frames[i])
+		at, width, height := k.layout.Field(uint64(k.work.address), n)
+		got := make([][2]int16, width*height)
+		if err := d.unit.work.do(func() error {
+			return cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), int64(4*len(got)))
+		}); err != nil {
+			return err
+		}
+		for c, v := range want.Vectors {
+			if got[c] != [2]int16{int16(v.X), int16(v.Y)} {
+				return fmt.Errorf("neighbour %d, cell %d of %dx%d: %v, not %v", n, c, width, height, got[c], v)
+			}
+		}
+	}
+	return nil
+}
+
+// TestDenoiseClose: a backend that is closed under a filter leaves nothing behind.
+func TestDenoiseClose(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	pool, inputs := pipeline.NewPool(goMemory{}, 4), pipeline.NewPool(goMemory{}, 1)
+	filter := denoising(b, pool, denoiseOptions(denoise.Fast))
+	clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
+	for i := range clip.frames {
+		in, err := inputs.TakeFrame(clip.format, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.CopySamples(clip.frame(i))
+		if err := filter.Process(context.Background(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	filter.Discard()
+	if err := unreleased(pool, inputs); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDenoiseFaults: a failure ends the run with an error that says what was done, and leaves
+// nothing behind.
+func TestDenoiseFaults(t *testing.T) {
+	for _, test := range []struct{ driver, want string }{
+		{"alloc=1", "MB on cuda:0, of which 2147.5 MB are free: out of memory"},
+		{"alloc=3", "MB on cuda:0, of which "},
+		{"alloc=5", "MB on cuda:0, of which "},
+		{"launch=1", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
+		{"launch=9", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
+		{"hang=3", " on cuda:0, yuv420p 40x32: cuda:0 did not answer for 300ms"},
+		{"lost=20", " on cuda:0, yuv420p 40x32: "},
+		{"lost=60", " on cuda:0, yuv420p 40x32: "},
+	} {
+		t.Run(test.driver, func(t *testing.T) {
+			if !onDriver(t, test.driver) {
+				return
+			}
+			b := open(t, Options{Patience: 300 * time.Millisecond})
+			_, err := onDevice(b, denoiseOptions(denoise.Fast), noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false})
+			if !errors.Is(err, ErrDevice) || !strings.Contains(fmt.Sprint(err), test.want) || strings.Contains(fmt.Sprint(err), "not released") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
