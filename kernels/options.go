@@ -142,7 +142,8 @@ type Option struct {
 	Short   string // one letter, or ""
 	Title   string // on the page
 	Kind    Kind
-	Names   []string // values of Kind Name, the default first
+	Names   []string // values of Kind Name
+	Default uint8    // index of the name that is the default
 	Unit    string   // of numbers, or ""
 	Help    string
 	Domains map[Filter]Domain // nil: the same in all filters
@@ -231,7 +232,7 @@ func (o Option) In(f Filter) (Domain, bool) {
 	}
 	switch o.Kind {
 	case Name:
-		d.Max = float64(len(o.Names) - 1)
+		d.Max, d.Default = float64(len(o.Names)-1), float64(o.Default)
 	case Switch:
 		d.Max = 1
 	}
@@ -426,13 +427,13 @@ func (p Params) Validate() error {
 // Usage returns the help line, with unit, range and default.
 func (o Option) Usage() string {
 	if o.Kind == Name {
-		return strings.Join(slices.Insert(slices.Clone(o.Names), 1, "(default)"), " ")
+		return strings.Join(slices.Insert(slices.Clone(o.Names), int(o.Default)+1, "(default)"), " ")
 	}
 	text := strings.ToLower(o.Title)
 	if o.Kind == Switch {
 		return o.Help
 	}
-	if f := o.Filters()[0]; f != 0 {
+	if f := o.Filters()[0]; f != Bilateral {
 		text += fmt.Sprintf(" of %s", f)
 	}
 	if o.Unit != "" {

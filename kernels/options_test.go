@@ -43,7 +43,7 @@ func docsTable() string {
 		}
 		switch o.Kind {
 		case Name:
-			defaults = o.Names[0]
+			defaults = o.Names[o.Default]
 		case Switch:
 			values, defaults = "true, false", "false"
 		default:
