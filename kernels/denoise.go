@@ -19,6 +19,15 @@ func NewDenoiser(e denoise.Engine, pool *pipeline.Pool, p Params, auto denoise.T
 // Retune changes the options of a causal filter for the frames to come.
 func (d *Denoiser) Retune(p Params) { d.Filter.Retune(p.denoising(d.auto)) }
 
+// Window is how many frames the filter reads before and after each. It does not depend on the
+// device: both tiers of automatic quality read as many.
+func (p Params) Window() (before, after int) {
+	if p.Filter != Denoise {
+		return 0, 0
+	}
+	return p.denoising(denoise.Good).Window()
+}
+
 // denoising returns the denoiser's settings.
 func (p Params) denoising(auto denoise.Tier) denoise.Options {
 	tier := auto
