@@ -26,7 +26,8 @@ func TestAround(t *testing.T) {
 		{57, 60, 72, 72},
 		{20, 20, 30, 30},
 	} {
-		in, _ := open(t, sample, decode.Options{Threads: 1, Part: &decode.Range{Span: span(c.part, c.partEnd), Around: span(c.first, c.end)}})
+		part := decode.Range{Span: span(c.part, c.partEnd), Around: span(c.first, c.end)}
+		in, _ := open(t, sample, decode.Options{Threads: 1, Part: &part})
 		if n, _ := in.Estimate(); n != c.partEnd-c.part {
 			t.Errorf("%v: %d frames are to come", c, n)
 		}
@@ -59,7 +60,7 @@ func TestAroundIncomplete(t *testing.T) {
 	}{
 		{"source ends early", span(17, sampleFrames+3), "55 frames lie in"},
 		{"source begins late", span(-3, 33), "no key frame"},
-		{"a frame is missing", decode.Span{Start: 17 * step, End: 33 * step, Frames: 17}, "16 frames lie in 8704:16896 instead of 17"},
+		{"a frame is missing", decode.Span{Start: 17 * step, End: 33 * step, Frames: 17}, "16 frames lie in"},
 	} {
 		err := decodeAll(t, decode.Range{Span: span(20, 30), Around: c.around})
 		var wrong *decode.PartError

@@ -29,6 +29,10 @@ func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s
 
 func (s Span) holds(pts int64) bool { return pts >= s.Start && pts < s.End }
 
+func (s Span) covers(t Span) bool {
+	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
+}
+
 // Range is a part of a video. Around is the part with its lead-in and lead-out: frames that a
 // filter reads as the neighbours of others. The zero value means that there are none.
 type Range struct {
@@ -315,8 +319,7 @@ func ParseRange(s string) (Range, error) {
 	if r.Start >= r.End || r.Frames <= 0 || r.Start == av.NoPTS {
 		return Range{}, errors.New("an empty part")
 	}
-	all := r.read()
-	if all.Start > r.Start || all.End < r.End || all.Frames < r.Frames || all.Start == av.NoPTS {
+	if all := r.read(); !all.covers(r.Span) || all.Start == av.NoPTS {
 		return Range{}, errors.New("the part is not within what is around it")
 	}
 	return r, nil

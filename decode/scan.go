@@ -37,7 +37,9 @@ type Window struct{ Before, After int }
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
 // begin at key frames and last at least length each. A file that cannot be cut safely is no error;
 // the result says why.
-func Scan(ctx context.Context, path string, o Options, length time.Duration, w Window) (*Cuts, error) {
+func Scan(ctx context.Context, path string, o Options, length time.Duration, w Window) (
+	*Cuts, error,
+) {
 	o.VideoOnly = true
 	var none *pipeline.Pool // nothing is decoded
 	in, err := Open(ctx, path, none, o)

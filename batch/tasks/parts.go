@@ -26,6 +26,10 @@ type Span struct {
 
 func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
 
+func (s Span) covers(t Span) bool {
+	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
+}
+
 // Part is the body of a task.
 type Part struct {
 	Span

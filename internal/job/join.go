@@ -18,7 +18,7 @@ import (
 func parsePart(s string) (*decode.Range, error) {
 	r, err := decode.ParseRange(s)
 	if err != nil {
-		return nil, cli.Usagef("vidfilter segments lists parts, as START:END:FRAMES of a part and of all around it", "%v", err)
+		return nil, cli.Usagef("vidfilter segments lists parts: START:END:FRAMES, and the same of all around", "%v", err)
 	}
 	return &r, nil
 }
@@ -47,7 +47,8 @@ func (o *Options) checkPart(fs *pflag.FlagSet) error {
 	case !encode.CodecOf(o.Encoder).Joins():
 		return cli.Usagef("leave --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
 	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
-		return cli.Usagef("give vidfilter segments the options of the filter", "--part lacks the frames around it that the %s filter reads", o.Params.Filter)
+		return cli.Usagef("give vidfilter segments the options of the filter",
+			"--part lacks the frames around it that the %s filter reads", o.Params.Filter)
 	case o.Part != nil && !formats.Of(o.Format).Parts:
 		return cli.Usagef("name it .mp4", "a part is MP4, and --part can write nothing else")
 	case o.Join != "" && !formats.Of(o.Format).Video():
