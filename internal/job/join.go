@@ -18,7 +18,8 @@ import (
 func parsePart(s string) (*decode.Range, error) {
 	r, err := decode.ParseRange(s)
 	if err != nil {
-		return nil, cli.Usagef("vidfilter segments lists parts: START:END:FRAMES, and the same of all around", "%v", err)
+		return nil, cli.Usagef("vidfilter segments lists parts: START:END:FRAMES, and that of all around",
+			"%v", err)
 	}
 	return &r, nil
 }

@@ -82,7 +82,8 @@ func TestDenoisedParts(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "a.mp4"), t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
-	options := []string{"--filter", "denoise", "--device", "cpu", "--crf", "0", "--preset", "ultrafast", "--threads", "1"}
+	options := []string{"--filter", "denoise", "--device", "cpu", "--threads", "1", "--crf", "0",
+		"--preset", "ultrafast"}
 	begin(t, append([]string{"batch", in, "-o", whole, "--segment", "0"}, options...)...).end(0)
 	again := append([]string{"batch", in, "-o", parts, "--segment", "1s", "--jobs", "1"}, options...)
 	b := begin(t, again...)

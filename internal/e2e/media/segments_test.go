@@ -178,8 +178,10 @@ func TestJoinDenoised(t *testing.T) {
 			if bytes.Equal(raw(t, with, "yuv420p"), raw(t, without, "yuv420p")) {
 				t.Error("the frames around a part change nothing")
 			}
-			says := fmt.Sprintf("--part=%v:%v ", p.span, span{p.Around.Start, p.Around.End, p.Around.Frames + 1}) + c.with
-			if _, said, code := attempt(t, src, "mp4", says); code != 1 || !strings.Contains(said, "frames lie in") {
+			more := p.Around
+			more.Frames++
+			_, said, code := attempt(t, src, "mp4", fmt.Sprintf("--part=%v:%v %s", p.span, more, c.with))
+			if code != 1 || !strings.Contains(said, "frames lie in") {
 				t.Errorf("a part that lacks a frame around it: exit code %d: %s", code, said)
 			}
 			if _, said, code := attempt(t, src, "mp4", "--part="+p.String()+" "+c.with); code != 2 {
