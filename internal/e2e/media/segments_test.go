@@ -157,20 +157,23 @@ func joins(t *testing.T, src, to, with string) {
 
 // The denoiser's pictures depend on those around, which each part has, whole or as a cut.
 func TestJoinDenoised(t *testing.T) {
-	const grainy = "-f lavfi -i testsrc2=s=96x64:r=25:d=2.6,noise=alls=20:allf=t "
+	const grainy = "-f lavfi -i testsrc2=s=64x%d:r=25:d=2.6,noise=alls=20:allf=t "
 	const denoised = lossless + " --device cpu --filter denoise"
 	for _, c := range []struct {
-		name, args, with string
-		quick            bool
+		name   string
+		height int
+		args   string
+		with   string
+		quick  bool
 	}{
-		{"closed.mp4", keys, denoised, true},
-		{"open.mkv", keys + "-x264-params open-gop=1", denoised, false},
-		{"fields.mov", "-vf setfield=tff " + keys + "-flags +ildct+ilme -x264opts tff=1", denoised, false},
-		{"best.mp4", keys, denoised + " --quality best", false},
+		{"closed.mp4", 48, keys, denoised, true},
+		{"open.mkv", 48, keys + "-x264-params open-gop=1", denoised, false},
+		{"fields.mov", 96, "-vf setfield=tff " + keys + "-flags +ildct+ilme -x264opts tff=1", denoised, false},
+		{"best.mp4", 48, keys, denoised + " --quality best", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e2e.Start(t, c.quick)
-			src := clip(t, "denoised-"+c.name, grainy+c.args)
+			src := clip(t, "denoised-"+c.name, fmt.Sprintf(grainy, c.height)+c.args)
 			joins(t, src, "mkv", c.with)
 			p := segments(t, src, append([]string{"--length", "1"}, e2e.Fields(c.with)...)...).Parts[1]
 			with, _ := filter(t, src, "mp4", fmt.Sprintf("--part=%v:%v %s", p.span, p.Around, c.with))
