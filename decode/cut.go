@@ -14,8 +14,8 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Cut holds the packets that a part of a video needs: from a key frame before it to the last
-// packet of its frames, in decode order. It is for one goroutine.
+// Cut holds the packets that a part of a video needs: from a key frame before it and its lead-in
+// to the last packet of its frames and its lead-out, in decode order. It is for one goroutine.
 type Cut struct {
 	in     *Input
 	path   string
@@ -23,7 +23,7 @@ type Cut struct {
 	pts    []int64
 	dts    []int64
 	sums   []uint32
-	frames int64 // of the part, so far
+	frames int64 // of the part and around it, so far
 }
 
 // OpenCut opens a file as Open does and finds the packets that o.Part needs.
@@ -55,14 +55,15 @@ func (c *Cut) Tag() string {
 	return cutOrigin{c.First(), c.in.FrameRate(), int(c.in.stream(c.in.video.Index()).codecpar.video_delay)}.String()
 }
 
-// read goes on until all frames of the part have come.
+// read goes on until all frames have come.
 func (c *Cut) read(ctx context.Context) error {
-	for c.frames < c.part.Frames {
+	all := c.part.read()
+	for c.frames < all.Frames {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case c.in.eof:
-			return c.in.partError("%d frames lie in %v", c.frames, c.part)
+			return c.in.partError("%d frames lie in %v", c.frames, all)
 		}
 		if err := c.in.feed(ctx); err != nil {
 			return err
@@ -78,7 +79,7 @@ func (c *Cut) look(p *astiav.Packet) error {
 	}
 	c.pts = append(c.pts, p.Pts())
 	c.sums = append(c.sums, crc32.ChecksumIEEE(payload(p)))
-	if r := c.part; p.Pts() >= r.Start && p.Pts() < r.End && !p.Flags().Has(astiav.PacketFlagDiscard) {
+	if c.part.read().holds(p.Pts()) && !p.Flags().Has(astiav.PacketFlagDiscard) {
 		c.frames++
 	}
 	return nil

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -119,6 +120,8 @@ func FuzzEntries(f *testing.F) {
 	})
 }
 
+func part(start, end, frames int64) Range { return Range{Span: Span{start, end, frames}} }
+
 func TestParts(t *testing.T) {
 	s := &scan{seen: map[int64]bool{}, begin: -100, latest: 990, end: 1000}
 	for pts := int64(-100); pts <= 990; pts += 10 {
@@ -129,15 +132,15 @@ func TestParts(t *testing.T) {
 		length  int64
 		want    []Range
 	}{
-		{[]int64{-100, 200, 500, 800}, 300, []Range{{-100, 200, 30}, {200, 500, 30}, {500, 800, 30}, {800, 991, 20}}},
-		{[]int64{-100, 200, 500, 800}, 301, []Range{{-100, 500, 60}, {500, 991, 50}}},
+		{[]int64{-100, 200, 500, 800}, 300, []Range{part(-100, 200, 30), part(200, 500, 30), part(500, 800, 30), part(800, 991, 20)}},
+		{[]int64{-100, 200, 500, 800}, 301, []Range{part(-100, 500, 60), part(500, 991, 50)}},
 		// the rest is too short
-		{[]int64{-100, 200, 500, 900}, 300, []Range{{-100, 200, 30}, {200, 500, 30}, {500, 991, 50}}},
-		{[]int64{-100, 900}, 300, []Range{{-100, 991, 110}}},
-		{nil, 300, []Range{{-100, 991, 110}}},
+		{[]int64{-100, 200, 500, 900}, 300, []Range{part(-100, 200, 30), part(200, 500, 30), part(500, 991, 50)}},
+		{[]int64{-100, 900}, 300, []Range{part(-100, 991, 110)}},
+		{nil, 300, []Range{part(-100, 991, 110)}},
 	} {
 		s.entries = c.entries
-		got := s.parts(c.length)
+		got := s.parts(c.length, Window{})
 		if len(got) != len(c.want) {
 			t.Errorf("%v by %d: %v", c.entries, c.length, got)
 			continue
@@ -146,6 +149,33 @@ func TestParts(t *testing.T) {
 			if got[i] != c.want[i] {
 				t.Errorf("%v by %d: part %d is %v", c.entries, c.length, i, got[i])
 			}
+		}
+	}
+}
+
+// The context of a part is as many frames as a filter reads, fewer at the ends of the video,
+// whatever their distance in time.
+func TestWindows(t *testing.T) {
+	s := &scan{seen: map[int64]bool{}, entries: []int64{0, 100, 140}, latest: 170, end: 180}
+	for _, pts := range []int64{0, 30, 40, 90, 100, 110, 120, 140, 150, 170} {
+		s.seen[pts] = true
+	}
+	for _, c := range []struct {
+		w    Window
+		want []Span
+	}{
+		{Window{}, []Span{{}, {}, {}}},
+		{Window{3, 3}, []Span{{0, 121, 7}, {30, 171, 9}, {100, 171, 6}}},
+		{Window{6, 6}, []Span{{0, 171, 10}, {0, 171, 10}, {30, 171, 9}}},
+		{Window{2, 0}, []Span{{0, 100, 4}, {40, 140, 5}, {110, 171, 5}}},
+		{Window{0, 1}, []Span{{0, 101, 5}, {100, 141, 4}, {140, 171, 3}}},
+	} {
+		var got []Span
+		for _, p := range s.parts(40, c.w) {
+			got = append(got, p.Around)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v instead of %v", c.w, got, c.want)
 		}
 	}
 }
@@ -163,7 +193,14 @@ func TestCutTag(t *testing.T) {
 }
 
 func TestParseRange(t *testing.T) {
-	if r, err := ParseRange("-5:9223372036854775807:3"); err != nil || r.String() != "-5:9223372036854775807:3" {
-		t.Errorf("%v, %v", r, err)
+	for _, good := range []string{"-5:9223372036854775807:3", "0:50:3:-20:80:6", "0:50:3:0:50:3"} {
+		if r, err := ParseRange(good); err != nil || r.String() != good {
+			t.Errorf("%v, %v", r, err)
+		}
+	}
+	for _, bad := range []string{"0:50:3:", "0:50:3:-20:80", "0:50:3:10:80:6", "0:50:3:-20:40:6", "0:50:3:-20:80:2", "0:50:3:-20:80:x"} {
+		if r, err := ParseRange(bad); err == nil {
+			t.Errorf("%s is %v", bad, r)
+		}
 	}
 }

@@ -55,6 +55,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		return nil, err
 	}
 	f.PTS, f.Duration = pts, duration
+	f.Context = in.opts.Part != nil && !in.opts.Part.holds(pts)
 	if o := in.opts.FieldOrder; o != FieldAuto {
 		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
 	}
@@ -66,7 +67,8 @@ func damaged(c *C.AVFrame) bool {
 	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
 
-// wanted applies --start and --duration; times already count from the start.
+// wanted applies --start and --duration; times already count from the start. Frames outside are
+// not given as context: nothing is joined there, and a filter treats the cut as a video's end.
 func (in *Input) wanted(pts int64) (bool, error) {
 	if in.opts.Part != nil {
 		return in.wantedPart(pts)

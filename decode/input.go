@@ -47,6 +47,7 @@ type Input struct {
 	bytes           int64 // to the end of the last packet of any stream
 	starved         int64 // packets since the last frame that had no memory
 	emitted         int64
+	context         int64 // frames handed out for their neighbours only
 	tries           int64 // failed reads since the last success
 	last            int64 // end of the last frame handed out, microseconds
 	damage          Damage
@@ -192,7 +193,7 @@ func (in *Input) openVideo() error {
 }
 
 // Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the
-// first.
+// first. Those around a part are marked as context.
 func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -371,7 +372,7 @@ func (in *Input) decodeError(err error) error {
 			return fmt.Errorf("decode %s: %w", in.path, err)
 		}
 	}
-	if in.opts.Part != nil && in.emitted == 0 {
+	if in.opts.Part != nil && in.emitted+in.context == 0 {
 		return nil // leading pictures of an open GOP, which belong to the part before
 	}
 	in.failed++
@@ -397,7 +398,11 @@ func (in *Input) tooDamaged() error {
 
 // emit passes a frame on, after all other packets that belong no later than the frame.
 func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
-	in.emitted++
+	if f.Context {
+		in.context++
+	} else {
+		in.emitted++
+	}
 	in.starved = 0
 	in.last = toMicros(f.PTS+f.Duration, in.video.TimeBase())
 	if err := in.held.release(in.last, in.onPacket); err != nil {

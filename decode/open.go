@@ -50,9 +50,9 @@ type Options struct {
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
 
-	// Part is read instead of the whole: its frames alone, without other streams, and an error
-	// unless they are as many as it says. The path may then be a file with CutTag. It excludes
-	// Start, Duration and Frames.
+	// Part is read instead of the whole: its frames and those around it alone, without other
+	// streams, and an error unless they are as many as it says. The path may then be a file with
+	// CutTag. It excludes Start, Duration and Frames.
 	Part      *Range
 	VideoOnly bool // leave out every other stream
 	Track     bool // keep the video's times for Follow

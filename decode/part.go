@@ -18,15 +18,42 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Range is a part of a video: the number of frames with Start <= PTS < End, in the unit of the
-// video stream.
-type Range struct {
+// Span is the number of frames with Start <= PTS < End, in the unit of the video stream.
+type Span struct {
 	Start  int64 `json:"start"`
 	End    int64 `json:"end"`
 	Frames int64 `json:"frames"`
 }
 
-func (r Range) String() string { return fmt.Sprintf("%d:%d:%d", r.Start, r.End, r.Frames) }
+func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
+
+func (s Span) holds(pts int64) bool { return pts >= s.Start && pts < s.End }
+
+func (s Span) covers(t Span) bool {
+	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
+}
+
+// Range is a part of a video. Around is the part with its lead-in and lead-out: frames that a
+// filter reads as the neighbours of others. The zero value means that there are none.
+type Range struct {
+	Span
+	Around Span `json:"around,omitzero"`
+}
+
+func (r Range) String() string {
+	if r.Around == (Span{}) {
+		return r.Span.String()
+	}
+	return r.Span.String() + ":" + r.Around.String()
+}
+
+// read is all that is read.
+func (r Range) read() Span {
+	if r.Around == (Span{}) {
+		return r.Span
+	}
+	return r.Around
+}
 
 // PartError says that a part of a video, or parts together, are not as they were cut. It does not
 // wrap ErrUnreadable: the same file may be filtered whole.
@@ -103,13 +130,13 @@ func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != 
 
 // wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
 func (in *Input) wantedPart(pts int64) (bool, error) {
-	p := in.opts.Part
+	all := in.opts.Part.read()
 	switch {
 	case pts == av.NoPTS:
 		return false, in.partError("a frame has no time")
-	case pts < p.Start:
+	case pts < all.Start:
 		return false, nil
-	case pts >= p.End:
+	case pts >= all.End:
 		return false, errPastEnd
 	case in.times.started && pts <= in.times.last:
 		return false, in.partError("the frame at %d comes behind the one at %d", pts, in.times.last)
@@ -123,13 +150,19 @@ func (in *Input) endPart() error {
 	if in.interrupted() {
 		return io.EOF
 	}
-	if n := in.opts.Part.Frames; in.emitted != n {
-		return in.partError("%d frames lie in %d:%d instead of %d", in.emitted, in.opts.Part.Start, in.opts.Part.End, n)
+	p := in.opts.Part
+	for _, c := range []struct {
+		n int64
+		Span
+	}{{in.emitted, p.Span}, {in.emitted + in.context, p.read()}} {
+		if c.n != c.Frames {
+			return in.partError("%d frames lie in %d:%d instead of %d", c.n, c.Start, c.End, c.Frames)
+		}
 	}
 	return io.EOF
 }
 
-// seekPart seeks to a key frame at or before the part's start from which decoding is exact, and
+// seekPart seeks to a key frame at or before all that is read from which decoding is exact, and
 // sends it to the decoder. A demuxer that seeks by decode time may land too late, so later tries
 // seek further back.
 func (in *Input) seekPart() error {
@@ -139,7 +172,7 @@ func (in *Input) seekPart() error {
 	if why := in.notSeekable(); why != "" {
 		return in.partError("%s", why)
 	}
-	start, step := in.opts.Part.Start, max(1, in.times.second)
+	start, step := in.opts.Part.read().Start, max(1, in.times.second)
 	for try := range 12 {
 		target := start
 		if try > 0 {
@@ -181,7 +214,7 @@ func (in *Input) landed(first bool) (bool, error) {
 	}
 	defer in.pkt.Unref()
 	exact := in.pkt.Flags().Has(astiav.PacketFlagKey) && (first || in.entry())
-	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.Start {
+	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.read().Start {
 		return false, nil
 	}
 	if !in.accept() {
@@ -269,21 +302,25 @@ func (in *Input) track() {
 	in.reached = max(in.reached, pts)
 }
 
-// ParseRange reads START:END:FRAMES.
+// ParseRange reads START:END:FRAMES of a part, followed by the same of all around it, if any.
 func ParseRange(s string) (Range, error) {
 	f := strings.Split(s, ":")
-	if len(f) != 3 {
-		return Range{}, errors.New("not START:END:FRAMES")
+	if len(f) != 3 && len(f) != 6 {
+		return Range{}, errors.New("not START:END:FRAMES, once or twice")
 	}
-	var n [3]int64
+	var n [6]int64
 	for i := range f {
 		var err error
 		if n[i], err = strconv.ParseInt(f[i], 10, 64); err != nil {
-			return Range{}, errors.New("not three whole numbers")
+			return Range{}, errors.New("not whole numbers")
 		}
 	}
-	if n[0] >= n[1] || n[2] <= 0 || n[0] == av.NoPTS {
+	r := Range{Span: Span{n[0], n[1], n[2]}, Around: Span{n[3], n[4], n[5]}}
+	if r.Start >= r.End || r.Frames <= 0 || r.Start == av.NoPTS {
 		return Range{}, errors.New("an empty part")
 	}
-	return Range{n[0], n[1], n[2]}, nil
+	if all := r.read(); !all.covers(r.Span) || all.Start == av.NoPTS {
+		return Range{}, errors.New("the part is not within what is around it")
+	}
+	return r, nil
 }

@@ -8,8 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -30,10 +31,15 @@ type Cuts struct {
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
+// Window is how many frames a filter reads before and after each: the context of a part.
+type Window struct{ Before, After int }
+
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
 // begin at key frames and last at least length each. A file that cannot be cut safely is no error;
 // the result says why.
-func Scan(ctx context.Context, path string, o Options, length time.Duration) (*Cuts, error) {
+func Scan(ctx context.Context, path string, o Options, length time.Duration, w Window) (
+	*Cuts, error,
+) {
 	o.VideoOnly = true
 	var none *pipeline.Pool // nothing is decoded
 	in, err := Open(ctx, path, none, o)
@@ -57,7 +63,7 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration) (*C
 		return c, nil
 	}
 	c.Seconds = float64(s.end-s.begin) * tb
-	c.Parts = s.parts(int64(math.Ceil(length.Seconds() / tb)))
+	c.Parts = s.parts(int64(math.Ceil(length.Seconds()/tb)), w)
 	if len(c.Parts) < 2 {
 		c.Parts, c.Whole = []Range{}, fmt.Sprintf("it has no two parts of %g s that begin with a key frame", length.Seconds())
 	}
@@ -196,20 +202,34 @@ func (s *scan) conclude() string {
 
 // parts makes parts of at least length, in the stream's unit; a rest of less than half joins the
 // last.
-func (s *scan) parts(length int64) []Range {
-	all := []Range{{Start: s.begin}}
+func (s *scan) parts(length int64, w Window) []Range {
+	all := []Range{{Span: Span{Start: s.begin}}}
 	for _, pts := range s.entries {
 		if last := &all[len(all)-1]; pts-last.Start >= length {
 			last.End = pts
-			all = append(all, Range{Start: pts})
+			all = append(all, Range{Span: Span{Start: pts}})
 		}
 	}
 	if n := len(all); n > 1 && 2*(s.end-all[n-1].Start) < length {
 		all = all[:n-1]
 	}
 	all[len(all)-1].End = s.latest + 1
-	for pts := range s.seen {
-		all[sort.Search(len(all)-1, func(i int) bool { return pts < all[i].End })].Frames++
+	frames := slices.Sorted(maps.Keys(s.seen))
+	for i := range all {
+		all[i].place(frames, w)
 	}
 	return all
+}
+
+// place counts the frames of a part, and finds those around it that a filter reads. frames are the
+// times of all.
+func (r *Range) place(frames []int64, w Window) {
+	first, _ := slices.BinarySearch(frames, r.Start)
+	end, _ := slices.BinarySearch(frames, r.End)
+	r.Frames = int64(end - first)
+	if w == (Window{}) {
+		return
+	}
+	first, end = max(first-w.Before, 0), min(end+w.After, len(frames))
+	r.Around = Span{min(frames[first], r.Start), max(frames[end-1]+1, r.End), int64(end - first)}
 }

@@ -128,7 +128,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 // measure sets the noise of the frames up to a number.
 func (f *Filter) measure(last int) {
 	for _, e := range f.window {
-		if e.number <= last && !e.measured {
+		if e.number <= last && !e.measured && !e.frame.Context {
 			e.noise, e.measured = f.meter.Model(e.number), true
 		}
 	}

@@ -26,6 +26,15 @@ func (d *Denoiser) Retune(p Params) bool {
 	return true
 }
 
+// Window is how many frames the filter reads before and after each. It does not depend on the
+// device: both tiers of automatic quality read as many.
+func (p Params) Window() (before, after int) {
+	if p.Filter != Denoise {
+		return 0, 0
+	}
+	return p.Denoising(denoise.Good).Window()
+}
+
 // tier returns the tier of the denoiser: auto, unless another is asked for.
 func (p Params) tier(auto denoise.Tier) denoise.Tier {
 	switch p.Quality {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"vidfilter/denoise"
 )
 
 var update = goflag.Bool("update", false, "write the table of docs/filters.md")
@@ -108,6 +110,34 @@ func TestOptionValues(t *testing.T) {
 				}
 				if q := p; o.Set(&q, bad) == nil || q != p {
 					t.Errorf("%s %v is accepted, or changes something", o.Name, bad)
+				}
+			}
+		}
+	}
+}
+
+// Parts of a video are planned without knowing the device.
+func TestWindow(t *testing.T) {
+	for filter := range Filter(len(filterNames)) {
+		for quality := range Quality(len(qualityNames)) {
+			p := NewParams()
+			p.Filter, p.Quality = filter, quality
+			want := 0
+			if filter == Denoise {
+				want = 3
+			}
+			if filter == Denoise && quality == Best {
+				want = 6
+			}
+			if before, after := p.Window(); before != want || after != want {
+				t.Errorf("%v %v: %d and %d", filter, quality, before, after)
+			}
+			if filter != Denoise {
+				continue
+			}
+			for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
+				if before, after := p.denoising(auto).Window(); before != want || after != want {
+					t.Errorf("%v %v on another device: %d and %d", filter, quality, before, after)
 				}
 			}
 		}

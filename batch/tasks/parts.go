@@ -17,16 +17,33 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Part is the body of a task: a range of time stamps, in the unit of the video stream.
+// Span is a range of time stamps, in the unit of the video stream.
+type Span struct {
+	Start  int64 `json:"start"`
+	End    int64 `json:"end"` // exclusive
+	Frames int64 `json:"frames"`
+}
+
+func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
+
+func (s Span) covers(t Span) bool {
+	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
+}
+
+// Part is the body of a task.
 type Part struct {
-	Start  int64  `json:"start"`
-	End    int64  `json:"end"` // exclusive
-	Frames int64  `json:"frames"`
-	Blob   string `json:"blob,omitempty"` // its packets in the store
+	Span
+	Around Span   `json:"around,omitzero"` // with the frames that the filter reads before and after
+	Blob   string `json:"blob,omitempty"`  // its packets in the store
 }
 
 // option returns the option of the main command.
-func (p Part) option() string { return fmt.Sprintf("--part=%d:%d:%d", p.Start, p.End, p.Frames) }
+func (p Part) option() string {
+	if p.Around == (Span{}) {
+		return "--part=" + p.Span.String()
+	}
+	return fmt.Sprintf("--part=%v:%v", p.Span, p.Around)
+}
 
 // PartResult is the result of a part.
 type PartResult struct {
@@ -39,10 +56,11 @@ type PartResult struct {
 // wholeFileOptions are options that prevent cutting a file into parts.
 var wholeFileOptions = []string{"--start", "--duration", "--frames", "--stats", "--compare"}
 
-// parts asks the program where the file can be cut. Fewer than two parts mean: not at all.
+// parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean:
+// not at all.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
-	out, err := k.Program.Output(ctx, append(args, streamOptions(k.spec.Item.Args)...)...)
+	out, err := k.Program.Output(ctx, append(args, k.spec.Item.Args...)...)
 	if err != nil {
 		return nil, err
 	}

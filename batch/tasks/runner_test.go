@@ -43,6 +43,23 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// The program's part of a video becomes a task's, and an option.
+func TestPartOption(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"start":-5,"end":9,"frames":7}`: "--part=-5:9:7",
+		`{"start":-5,"end":9,"frames":7,"around":{"start":-8,"end":12,"frames":13},"blob":"a"}`: "--part=-5:9:7:-8:12:13",
+	} {
+		var p Part
+		must(t, json.Unmarshal([]byte(in), &p))
+		if got := p.option(); got != want {
+			t.Errorf("%s is %s", in, got)
+		}
+		if b, err := json.Marshal(p); err != nil || string(b) != in {
+			t.Errorf("%s becomes %s, %v", in, b, err)
+		}
+	}
+}
+
 // Which errors are retried, and which postponed.
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()

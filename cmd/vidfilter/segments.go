@@ -13,10 +13,10 @@ func newSegmentsCommand(s cli.Stdio) *cobra.Command {
 	o := job.NewSegmentOptions()
 	return withFlags(&cobra.Command{
 		Use: "segments -i FILE [options]", Short: "List the parts of a video", Hidden: true,
-		Long:    withExits("Print as JSON where a video can be cut into parts.", contract.ExitInput, contract.ExitOutput),
+		Long:    withExits("Print as JSON where a job with these options can cut a video into parts.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter segments -i in.mp4 --length 60",
-		RunE: func(*cobra.Command, []string) error {
-			parts, err := job.SegmentsOf(o)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			parts, err := job.SegmentsOf(o, cmd.Flags(), s.Env)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ import (
 
 // SegmentOptions are the options of vidfilter segments and vidfilter cut.
 type SegmentOptions struct {
-	Options               // those that select the video
+	Options               // those that select the video; of segments, all
 	length  time.Duration // minimum of a part
 }
 
@@ -24,8 +24,15 @@ func NewSegmentOptions() *SegmentOptions {
 	return &SegmentOptions{Options: *NewOptions(), length: partLength}
 }
 
+// SegmentsFlags has every option of a job, since the filter decides how much a part needs.
 func (o *SegmentOptions) SegmentsFlags() *pflag.FlagSet {
 	fs, t := o.inputFlags()
+	o.Flags().VisitAll(func(f *pflag.Flag) {
+		if fs.Lookup(f.Name) == nil {
+			f.Hidden = true
+			fs.AddFlag(f)
+		}
+	})
 	t.Add(cli.NewValue(&o.length, "TIME", cli.ParseLength), "length", "", "minimum length of a part (default 60)")
 	return fs
 }
@@ -33,7 +40,7 @@ func (o *SegmentOptions) SegmentsFlags() *pflag.FlagSet {
 func (o *SegmentOptions) CutFlags() *pflag.FlagSet {
 	fs, t := o.inputFlags()
 	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write")
-	t.Add(cli.NewValue(&o.Part, "A:B:N", parsePart), "part", "", "part, as listed by vidfilter segments")
+	t.Add(cli.NewValue(&o.Part, "A:B:N:...", parsePart), "part", "", "part, as listed by vidfilter segments")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
 	return fs
 }
@@ -53,12 +60,18 @@ func (o *SegmentOptions) decodeOptions() decode.Options {
 	return decode.Options{Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Maps: o.Map, Threads: 1, Part: o.Part}
 }
 
-// SegmentsOf lists the parts into which a file can be cut.
-func SegmentsOf(o *SegmentOptions) (any, error) {
+// SegmentsOf lists the parts into which a file can be cut for a job with the same options.
+func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error) {
+	if err := cli.ApplyEnvironment(fs, env); err != nil {
+		return nil, err
+	}
 	if o.Input == "" {
 		return nil, cli.Usagef("vidfilter segments -i FILE", "no input: -i FILE is missing")
 	}
-	return decode.Scan(context.Background(), o.Input, o.decodeOptions(), o.length)
+	if err := o.CheckFilter(fs); err != nil {
+		return nil, err
+	}
+	return decode.Scan(context.Background(), o.Input, o.decodeOptions(), o.length, o.window())
 }
 
 // CutPart copies the packets that a part needs.

@@ -66,7 +66,7 @@ func (o *Options) streamFlags(t cli.Table) {
 	t.Add(cli.NewValue(&o.Start, "TIME", cli.ParseTime), "start", "", "start time: 90, 1:30.5, 200ms")
 	t.Add(cli.NewValue(&o.Duration, "TIME", cli.ParseLength), "duration", "", "length to filter")
 	t.Add(cli.NewValue(&o.Frames, "N", cli.Int64In(1, math.MaxInt64)), "frames", "", "stop after N frames")
-	t.Add(cli.NewValue(&o.Part, "A:B:N", parsePart), "part", "", "frames with these timestamps only").Hidden = true
+	t.Add(cli.NewValue(&o.Part, "A:B:N:...", parsePart), "part", "", "frames with these timestamps only").Hidden = true
 	t.Add(cli.Once(cli.String(&o.Join, "FILE")), "join", "", "join the parts listed in FILE").Hidden = true
 }
 

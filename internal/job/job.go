@@ -158,7 +158,7 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 	return decode.Options{
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
-		Part: o.Part, Track: o.Join != "",
+		Part: o.wantedPart(), Track: o.Join != "",
 		KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
 	}
 }

@@ -18,7 +18,8 @@ import (
 func parsePart(s string) (*decode.Range, error) {
 	r, err := decode.ParseRange(s)
 	if err != nil {
-		return nil, cli.Usagef("vidfilter segments lists parts, as START:END:FRAMES", "%v", err)
+		return nil, cli.Usagef("vidfilter segments lists parts: START:END:FRAMES, and that of all around",
+			"%v", err)
 	}
 	return &r, nil
 }
@@ -46,12 +47,28 @@ func (o *Options) checkPart(fs *pflag.FlagSet) error {
 		return cli.Usagef("filter it whole", "--input-format %s: such a file names others, and --%s takes one by itself", o.InputFormat, name)
 	case !encode.CodecOf(o.Encoder).Joins():
 		return cli.Usagef("leave --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
+	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
+		return cli.Usagef("give vidfilter segments the options of the filter",
+			"--part lacks the frames around it that the %s filter reads", o.Params.Filter)
 	case o.Part != nil && !formats.Of(o.Format).Parts:
 		return cli.Usagef("name it .mp4", "a part is MP4, and --part can write nothing else")
 	case o.Join != "" && !formats.Of(o.Format).Video():
 		return cli.Usagef("mp4, mov, mkv and ts hold parts", "--join writes a video")
 	}
 	return nil
+}
+
+func (o *Options) window() (w decode.Window) {
+	w.Before, w.After = o.Params.Window()
+	return w
+}
+
+// wantedPart is the part without frames around it that the filter would not expect.
+func (o *Options) wantedPart() *decode.Range {
+	if o.Part == nil || o.window() != (decode.Window{}) {
+		return o.Part
+	}
+	return &decode.Range{Span: o.Part.Span}
 }
 
 // unfit is the error of a part or joined file that failed its check. It is not kept, since it

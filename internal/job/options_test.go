@@ -101,7 +101,7 @@ var goodFlags = []struct {
 	{"start", "1:30.5", func(o *Options) any { return o.Start }, 90500 * time.Millisecond},
 	{"duration", "200ms", func(o *Options) any { return o.Duration }, 200 * time.Millisecond},
 	{"frames", "100", func(o *Options) any { return o.Frames }, int64(100)},
-	{"part", "-5:1000:25", func(o *Options) any { return *o.Part }, decode.Range{Start: -5, End: 1000, Frames: 25}},
+	{"part", "-5:1000:25", func(o *Options) any { return *o.Part }, decode.Range{Span: decode.Span{Start: -5, End: 1000, Frames: 25}}},
 	{"join", "parts.txt", func(o *Options) any { return o.Join }, "parts.txt"},
 	{"field-order", "tff", func(o *Options) any { return o.FieldOrder }, "tff"},
 	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},

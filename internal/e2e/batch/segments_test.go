@@ -76,6 +76,26 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// The denoiser reads frames across the borders of parts, and there is no seam. That holds for a
+// batch that is killed between parts, too.
+func TestDenoisedParts(t *testing.T) {
+	e2e.Start(t, true)
+	in, dir := folder(t, "a.mp4"), t.TempDir()
+	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	options := []string{"--filter", "denoise", "--device", "cpu", "--threads", "1", "--crf", "0",
+		"--preset", "ultrafast"}
+	begin(t, append([]string{"batch", in, "-o", whole, "--segment", "0"}, options...)...).end(0)
+	again := append([]string{"batch", in, "-o", parts, "--segment", "1s", "--jobs", "1"}, options...)
+	b := begin(t, again...)
+	b.Until("a part", func() bool { return finishedParts(parts) > 0 })
+	b.kill()
+	begin(t, again...).end(0)
+	contains(t, string(e2e.Read(t, filepath.Join(parts, ".vidfilter/jobs/a.mp4.json"))), `"parts": `)
+	if pictures(t, filepath.Join(parts, "a.mp4")) != pictures(t, filepath.Join(whole, "a.mp4")) {
+		t.Error("the parts together are not the whole")
+	}
+}
+
 // A batch treats each file as the main command does.
 func TestAsByHand(t *testing.T) {
 	e2e.Start(t, true)

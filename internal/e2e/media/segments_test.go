@@ -22,9 +22,16 @@ type cuts struct {
 	TimeBase string  `json:"time_base"`
 	Frames   int64   `json:"frames"`
 	Seconds  float64 `json:"seconds"`
-	Parts    []struct{ Start, End, Frames int64 }
-	Whole    string
+	Parts    []struct {
+		span
+		Around span
+	}
+	Whole string
 }
+
+type span struct{ Start, End, Frames int64 }
+
+func (s span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
 
 func segments(t *testing.T, src string, args ...string) (c cuts) {
 	t.Helper()
@@ -38,7 +45,11 @@ func segments(t *testing.T, src string, args ...string) (c cuts) {
 // ranges are the parts as --part takes them.
 func (c cuts) ranges() (list []string) {
 	for _, p := range c.Parts {
-		list = append(list, fmt.Sprintf("%d:%d:%d", p.Start, p.End, p.Frames))
+		r := p.span.String()
+		if p.Around != (span{}) {
+			r += ":" + p.Around.String()
+		}
+		list = append(list, r)
 	}
 	return list
 }
@@ -111,7 +122,7 @@ func TestJoin(t *testing.T) {
 // joins filters src whole and in parts and compares.
 func joins(t *testing.T, src, to, with string) {
 	t.Helper()
-	c := segments(t, src, "--length", "1")
+	c := segments(t, src, append([]string{"--length", "1"}, e2e.Fields(with)...)...)
 	if len(c.Parts) < 2 || c.Whole != "" {
 		t.Fatalf("%d parts, %q", len(c.Parts), c.Whole)
 	}
@@ -139,8 +150,47 @@ func joins(t *testing.T, src, to, with string) {
 	if !bytes.Equal(got, want) {
 		t.Error("the pictures are not those of the parts")
 	}
-	if with == lossless && !bytes.Equal(got, raw(t, whole, "yuv420p")) {
+	if strings.HasPrefix(with, lossless) && !bytes.Equal(got, raw(t, whole, "yuv420p")) {
 		t.Error("the pictures are not those of the whole")
+	}
+}
+
+// The denoiser's pictures depend on those around, which each part has, whole or as a cut.
+func TestJoinDenoised(t *testing.T) {
+	const grainy = "-f lavfi -i testsrc2=s=64x%d:r=25:d=2.6,noise=alls=20:allf=t "
+	const denoised = lossless + " --device cpu --filter denoise"
+	for _, c := range []struct {
+		name   string
+		height int
+		args   string
+		with   string
+		quick  bool
+	}{
+		{"closed.mp4", 48, keys, denoised, true},
+		{"open.mkv", 48, keys + "-x264-params open-gop=1", denoised, false},
+		{"fields.mov", 96, "-vf setfield=tff " + keys + "-flags +ildct+ilme -x264opts tff=1", denoised, false},
+		{"best.mp4", 48, keys, denoised + " --quality best", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e2e.Start(t, c.quick)
+			src := clip(t, "denoised-"+c.name, fmt.Sprintf(grainy, c.height)+c.args)
+			joins(t, src, "mkv", c.with)
+			p := segments(t, src, append([]string{"--length", "1"}, e2e.Fields(c.with)...)...).Parts[1]
+			with, _ := filter(t, src, "mp4", fmt.Sprintf("--part=%v:%v %s", p.span, p.Around, c.with))
+			without, _ := filter(t, src, "mp4", fmt.Sprintf("--part=%v:%v %s", p.span, p.span, c.with))
+			if bytes.Equal(raw(t, with, "yuv420p"), raw(t, without, "yuv420p")) {
+				t.Error("the frames around a part change nothing")
+			}
+			more := p.Around
+			more.Frames++
+			_, said, code := attempt(t, src, "mp4", fmt.Sprintf("--part=%v:%v %s", p.span, more, c.with))
+			if code != 1 || !strings.Contains(said, "frames lie in") {
+				t.Errorf("a part that lacks a frame around it: exit code %d: %s", code, said)
+			}
+			if _, said, code := attempt(t, src, "mp4", "--part="+p.String()+" "+c.with); code != 2 {
+				t.Errorf("a part without frames around it: exit code %d: %s", code, said)
+			}
+		})
 	}
 }
 
