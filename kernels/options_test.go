@@ -136,7 +136,7 @@ func TestWindow(t *testing.T) {
 				continue
 			}
 			for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
-				if before, after := p.denoising(auto).Window(); before != want || after != want {
+				if before, after := p.Denoising(auto).Window(); before != want || after != want {
 					t.Errorf("%v %v on another device: %d and %d", filter, quality, before, after)
 				}
 			}
