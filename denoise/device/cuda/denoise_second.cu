@@ -128,11 +128,15 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		bool out = false;
 		int next = 0;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
-			while (next < args.count && !(used >> next & 1)) next++;
-			if (next == args.count) return;
-			found m = find<N>(args, t.plane, args.first + next, b);
-			load_row(raw, m.row);
-			out = m.out;
+			for (;; next++) {
+				while (next < args.count && !(used >> next & 1)) next++;
+				if (next == args.count) return;
+				found m = find<N>(args, t.plane, args.first + next, b);
+				out = m.out;
+				if (args.reach[args.first + next] > 0 && shuffle(out, b.lane & 15) + shuffle(out, b.lane | 16) == 2) continue; // both patches
+				load_row(raw, m.row);
+				return;
+			}
 		};
 		load_next();
 		forward<N>(pilot, buffer, b.lane);
