@@ -51,11 +51,13 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	if (out) whole = 0;
 	float gate0 = f.gate0 * e[0], gate1 = f.gate1 * e[1];
 	pool(f, e);
+	float ends = f.ends * args.frequency, middle = f.middle * args.frequency, least_part = fma(-2.0f, args.frequency, 1.0f);
 	UNROLL
 	for (int v = 0; v < N; v++) {
-		float mean = e[v] * (v == 0 || v == N - 1 ? f.ends : f.middle);
-		if (v < 2) mean = most(mean, v ? gate1 : gate0);
-		float w = whole * reciprocal(fma(args.frequency, most(0.0f, mean - 2), 1.0f));
+		// 1 + frequency * (mean - 2)
+		float part = fma(e[v], v == 0 || v == N - 1 ? ends : middle, least_part);
+		if (v < 2) part = most(part, fma(v ? gate1 : gate0, args.frequency, least_part));
+		float w = whole * reciprocal(most(part, 1.0f));
 		all.mean[v] = fma(w, t[v], all.mean[v]);
 		all.weight[v] += w;
 		all.square[v] = fma(w, w, all.square[v]);

@@ -31,7 +31,7 @@ template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SI
 		UNROLL
 		for (int k = 0; k < 4 / SIZE; k++) { // 2^23 + sample as a float
 			uint32_t bits = byte_perm(w, 0x4b000000, SIZE == 1 ? 0x7440 | k : 0x7400 | (2 * k + 1) << 4 | 2 * k);
-			x[i * 4 / SIZE + k] = (bits_float(bits) - 0x1p23f) * unit;
+			x[i * 4 / SIZE + k] = fma(bits_float(bits), unit, -0x1p23f * unit); // exact
 		}
 	}
 }

@@ -15,26 +15,29 @@
 #define C7 0.097545161f
 #define R 0.707106781f
 
-// forward8 puts the coefficients in the place of the values.
-DEVICE void forward8(float *x) {
+// forward8 puts the coefficients in the place of the values, or those times R for HALF of a
+// transform of 16.
+template <bool HALF = false> DEVICE void forward8(float *x) {
+	const float k = HALF ? R : 1, c1 = C1 * k, c2 = C2 * k, c3 = C3 * k, c4 = C4 * k, c5 = C5 * k, c6 = C6 * k, c7 = C7 * k;
 	float s0 = x[0] + x[7], s1 = x[1] + x[6], s2 = x[2] + x[5], s3 = x[3] + x[4];
 	float d0 = x[0] - x[7], d1 = x[1] - x[6], d2 = x[2] - x[5], d3 = x[3] - x[4];
 	float a = s0 + s3, b = s1 + s2, c = s0 - s3, d = s1 - s2;
-	x[0] = C4 * (a + b), x[4] = C4 * (a - b);
-	x[2] = fma(C2, c, C6 * d), x[6] = fma(C6, c, -C2 * d);
-	x[1] = fma(C1, d0, fma(C3, d1, fma(C5, d2, C7 * d3)));
-	x[3] = fma(C3, d0, fma(-C7, d1, fma(-C1, d2, -C5 * d3)));
-	x[5] = fma(C5, d0, fma(-C1, d1, fma(C7, d2, C3 * d3)));
-	x[7] = fma(C7, d0, fma(-C5, d1, fma(C3, d2, -C1 * d3)));
+	x[0] = c4 * (a + b), x[4] = c4 * (a - b);
+	x[2] = fma(c2, c, c6 * d), x[6] = fma(c6, c, -c2 * d);
+	x[1] = fma(c1, d0, fma(c3, d1, fma(c5, d2, c7 * d3)));
+	x[3] = fma(c3, d0, fma(-c7, d1, fma(-c1, d2, -c5 * d3)));
+	x[5] = fma(c5, d0, fma(-c1, d1, fma(c7, d2, c3 * d3)));
+	x[7] = fma(c7, d0, fma(-c5, d1, fma(c3, d2, -c1 * d3)));
 }
-DEVICE void inverse8(float *x) {
-	float a = C4 * (x[0] + x[4]), b = C4 * (x[0] - x[4]);
-	float c = fma(C2, x[2], C6 * x[6]), d = fma(C6, x[2], -C2 * x[6]);
+template <bool HALF = false> DEVICE void inverse8(float *x) {
+	const float k = HALF ? R : 1, c1 = C1 * k, c2 = C2 * k, c3 = C3 * k, c4 = C4 * k, c5 = C5 * k, c6 = C6 * k, c7 = C7 * k;
+	float a = c4 * (x[0] + x[4]), b = c4 * (x[0] - x[4]);
+	float c = fma(c2, x[2], c6 * x[6]), d = fma(c6, x[2], -c2 * x[6]);
 	float s0 = a + c, s3 = a - c, s1 = b + d, s2 = b - d;
-	float d0 = fma(C1, x[1], fma(C3, x[3], fma(C5, x[5], C7 * x[7])));
-	float d1 = fma(C3, x[1], fma(-C7, x[3], fma(-C1, x[5], -C5 * x[7])));
-	float d2 = fma(C5, x[1], fma(-C1, x[3], fma(C7, x[5], C3 * x[7])));
-	float d3 = fma(C7, x[1], fma(-C5, x[3], fma(C3, x[5], -C1 * x[7])));
+	float d0 = fma(c1, x[1], fma(c3, x[3], fma(c5, x[5], c7 * x[7])));
+	float d1 = fma(c3, x[1], fma(-c7, x[3], fma(-c1, x[5], -c5 * x[7])));
+	float d2 = fma(c5, x[1], fma(-c1, x[3], fma(c7, x[5], c3 * x[7])));
+	float d3 = fma(c7, x[1], fma(-c5, x[3], fma(c3, x[5], -c1 * x[7])));
 	x[0] = s0 + d0, x[7] = s0 - d0, x[1] = s1 + d1, x[6] = s1 - d1;
 	x[2] = s2 + d2, x[5] = s2 - d2, x[3] = s3 + d3, x[4] = s3 - d3;
 }
@@ -53,8 +56,8 @@ DEVICE void odd16(float *y, const float *d) {
 DEVICE void forward16(float *x) {
 	float s[8], d[8], y[8];
 	UNROLL
-	for (int i = 0; i < 8; i++) s[i] = R * (x[i] + x[15 - i]), d[i] = x[i] - x[15 - i];
-	forward8(s);
+	for (int i = 0; i < 8; i++) s[i] = x[i] + x[15 - i], d[i] = x[i] - x[15 - i];
+	forward8<true>(s);
 	odd16(y, d);
 	UNROLL
 	for (int i = 0; i < 8; i++) x[2 * i] = s[i], x[2 * i + 1] = y[i];
@@ -62,8 +65,8 @@ DEVICE void forward16(float *x) {
 DEVICE void inverse16(float *x) {
 	float s[8], d[8], y[8];
 	UNROLL
-	for (int i = 0; i < 8; i++) s[i] = R * x[2 * i], y[i] = x[2 * i + 1];
-	inverse8(s);
+	for (int i = 0; i < 8; i++) s[i] = x[2 * i], y[i] = x[2 * i + 1];
+	inverse8<true>(s);
 	odd16(d, y);
 	UNROLL
 	for (int i = 0; i < 8; i++) x[i] = s[i] + d[i], x[15 - i] = s[i] - d[i];
