@@ -32,7 +32,7 @@ type Options struct {
 	Clips   string   // glob (path.Match) of the drawn clips by set and name; "": "proof/*"
 	Methods string   // glob of the rivals; "": all
 	Files   []string // videos to measure on, too: their first frames
-	Quick   bool     // three clips, two kinds, and no bits
+	Quick   bool     // no bits and no events; three clips and two kinds unless others are named
 	FFmpeg  string   // the program; "": the one on the path, if any
 	Crops   string   // a folder for pictures; "": none
 
@@ -140,7 +140,7 @@ func (r *run) prepare(ctx context.Context, cpu *kernels.CPU) error {
 	}
 	r.say("drawing clips")
 	drawn := slices.DeleteFunc(chosen(r.Clips), func(c clips.Clip) bool { return c.Set == clips.Events })
-	if r.Quick {
+	if r.Quick && r.Clips == "" {
 		drawn = drawn[:min(len(drawn), 3)]
 	}
 	r.clips = make([]clip, len(drawn))
