@@ -28,7 +28,7 @@ func Kinds() []Kind {
 		{Name: "w5", Title: "white, sigma 5", sigma: 5, add: white(5)},
 		{Name: "w10", Title: "white, sigma 10", sigma: 10, add: white(10)},
 		{Name: "w25", Title: "white, sigma 25", sigma: 25, add: white(25)},
-		{Name: "pg15", Title: "Poisson-Gaussian, 15 at white", sigma: 11, add: poisson(15)},
+		{Name: "pg15", Title: "Poisson-Gaussian, sigma 15 at mid-grey", sigma: 11, add: poisson(15)},
 		{Name: "gr10", Title: "grain of about a sample, sigma 10", sigma: 12, add: grain(10)},
 		{Name: "x18", Title: "white, sigma 10, coded by x264 at crf 18", sigma: 10, add: white(10), crf: 18},
 		{Name: "x23", Title: "white, sigma 10, coded by x264 at crf 23", sigma: 9, add: white(10), crf: 23},
