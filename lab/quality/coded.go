@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"vidfilter/decode"
 	"vidfilter/encode"
@@ -55,7 +54,9 @@ func newPool(limit int) (*pipeline.Pool, error) {
 
 // code encodes frames with x264 as a job does, and returns the size of the file with its name in
 // folder.
-func code(ctx context.Context, folder string, frames []*pipeline.Frame, crf int) (name string, bytes int64, err error) {
+func code(
+	ctx context.Context, folder string, frames []*pipeline.Frame, crf int,
+) (name string, bytes int64, err error) {
 	raw, name := filepath.Join(folder, "raw.y4m"), filepath.Join(folder, "coded.mp4")
 	if err := writeFile(raw, frames); err != nil {
 		return "", 0, err
@@ -71,7 +72,8 @@ func code(ctx context.Context, folder string, frames []*pipeline.Frame, crf int)
 	}
 	defer in.Close()
 	template := encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Shift: in.Shift(),
+		Context: in.Context(), Video: in.Video(), Others: in.Others(),
+		FrameRate: in.FrameRate(), Shift: in.Shift(),
 	}
 	out, err := encode.Create("file:"+name, template, encode.Options{
 		Format: "mp4", CRF: float64(crf), Preset: "medium", Threads: 1,
@@ -95,13 +97,13 @@ func writeFile(name string, frames []*pipeline.Frame) error {
 }
 
 // decoded returns the first frames of a file in Go's memory.
-func decoded(ctx context.Context, name string, most int, start time.Duration) (frames []*pipeline.Frame, err error) {
+func decoded(ctx context.Context, name string, most int) (frames []*pipeline.Frame, err error) {
 	pool, err := newPool(4)
 	if err != nil {
 		return nil, err
 	}
 	defer pool.Close()
-	in, err := decode.Open(ctx, name, pool, decode.Options{VideoOnly: true, Start: start, Frames: int64(most)})
+	in, err := decode.Open(ctx, name, pool, decode.Options{VideoOnly: true, Frames: int64(most)})
 	if err != nil {
 		return nil, err
 	}

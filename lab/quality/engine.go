@@ -22,7 +22,9 @@ func newEngine() (engine, error) {
 }
 
 // Prepare copies the samples.
-func (e engine) Prepare(_ context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
+func (e engine) Prepare(
+	_ context.Context, f *pipeline.Frame, field plane.Field,
+) (denoise.Picture, error) {
 	return e.Engine.Prepare(f, cpu.Field(field))
 }
 

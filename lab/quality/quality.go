@@ -171,7 +171,7 @@ var ErrLayout = errors.New("the clip is not of 8 bits and 4:2:0")
 // readClip reads the first frames of a video.
 func readClip(ctx context.Context, name string) (c clip, err error) {
 	c = clip{name: filepath.Base(name), source: func(t int) int { return t }}
-	if c.frames, err = decoded(ctx, name, clips.Frames, 0); err != nil {
+	if c.frames, err = decoded(ctx, name, clips.Frames); err != nil {
 		return c, err
 	}
 	if len(c.frames) < clips.Frames {
@@ -246,7 +246,7 @@ func (k Kind) apply(ctx context.Context, c clip) ([]*pipeline.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	coded, err := decoded(ctx, name, clips.Frames, 0)
+	coded, err := decoded(ctx, name, clips.Frames)
 	if err == nil && len(coded) != len(noisy) {
 		err = fmt.Errorf("%s: %d frames after coding, want %d", c.name, len(coded), len(noisy))
 	}
