@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak test-damage test-gpu lab ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak test-damage test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -39,6 +39,9 @@ test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitiz
 
 lab: build ## run the papers' experiments here and keep the report in docs/measurements
 	@scripts/lab.sh
+
+quality: build ## measure the denoiser on drawn clips, beside ffmpeg's filters if that program is installed
+	@bin/vidfilter lab --quality $(CLIPS)
 
 ptx: setup-test ## compile the CUDA kernels again
 	@$(RUN) go run ./kernels/mkptx

@@ -10,7 +10,7 @@ import (
 func (a *app) newLabCommand(s cli.Stdio) *cobra.Command {
 	o := newLabOptions()
 	return withFlags(&cobra.Command{
-		Use:   "lab [options]",
+		Use:   "lab [options] [CLIPS]",
 		Short: "Run the papers' experiments",
 		Long: withExits(`Run the papers' experiments, and print their figures beside this machine's:
   000   a thesis: 512x512, 1920x1080, 5522x3651, radius 1 to 15; versions 0 to 8
@@ -20,13 +20,21 @@ func (a *app) newLabCommand(s cli.Stdio) *cobra.Command {
   004   Staal: GPU_v1 to v8, 2 megapixels, radius 4 and 10
 Results are checked before they are timed; a wrong one is an error. Without a
 GPU its rows are left out. With -i and -o, --kernel names one system to filter
-a video or picture; all options of a job (vidfilter help options) apply.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
+a video or picture; all options of a job (vidfilter help options) apply.
+
+With --quality it measures the denoiser instead: on clips that it draws, and on
+the first frames of those you name, with noise of ten kinds, beside the other
+filters and ffmpeg's, where that program is installed, at their best strengths.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter lab --paper 004 --quick
   vidfilter lab --json >here.json
   vidfilter lab --from here.json --markdown --plot plots
   vidfilter lab --list --paper 000
+  vidfilter lab --quality --noise w10,x23 clip.mkv
   vidfilter lab --kernel staal_v4_texture -i in.mp4 -o out.mp4 -r 4`,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := o.takeClips(args); err != nil {
+				return err
+			}
 			if o.renders() {
 				a.code, err = runJob(o.job, func() error { return o.completeJob(cmd.Flags(), s.Env) }, s)
 				return err
@@ -34,7 +42,10 @@ a video or picture; all options of a job (vidfilter help options) apply.`, contr
 			if err := o.resolve(cmd.Flags()); err != nil {
 				return err
 			}
+			if o.Quality {
+				return runQuality(o, s)
+			}
 			return runLab(o, s)
 		},
-	}, o.flags(), refuseArguments("vidfilter lab --paper 004 runs one paper's"))
+	}, o.flags(), func([]string) error { return nil })
 }

@@ -8,6 +8,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/lab"
+	"vidfilter/lab/quality"
 )
 
 // labOptions are the options of vidfilter lab.
@@ -20,11 +21,17 @@ type labOptions struct {
 	From     string
 	Plot     string
 
+	Quality bool // measure the denoiser instead
+	quality quality.Options
+
 	job      *job.Options   // of -i and -o
 	jobFlags *pflag.FlagSet // the options of jobs, among all
 }
 
-const labGroup = "Options"
+const (
+	labGroup     = "Options"
+	qualityGroup = "Options of --quality"
+)
 
 // flags returns flags that set o: the lab's own, and those of jobs.
 func (o *labOptions) flags() *pflag.FlagSet {
@@ -40,11 +47,18 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	t.Flag(&o.Markdown, "markdown", "", "print the tables for a page")
 	t.Add(cli.Once(cli.String(&o.From, "FILE")), "from", "", "print and draw what --json wrote; measure nothing")
 	t.Add(cli.Once(cli.String(&o.Plot, "DIR")), "plot", "", "draw each experiment there, as SVG")
+	q := cli.NewTable(fs, qualityGroup)
+	q.Flag(&o.Quality, "quality", "", "measure the denoiser on clips with noise, beside ffmpeg's")
+	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(parseNoiseKind)), quality.KindNames()), "noise", "", "kinds of noise (default all)")
+	q.Add(cli.NewValue(&o.quality.Clips, "GLOB", parseClips), "clips", "", "drawn clips (default 'proof/*'), as 'tuning/*'; '-' none")
+	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans' (default all)")
+	q.Add(cli.Once(cli.String(&o.quality.Crops, "DIR")), "crops", "", "draw crops there: clean, noisy, good, best rival")
 	o.addJobFlags(fs)
 	return fs
 }
 
-// addJobFlags adds the options of jobs. Flags of the lab with the same name serve both.
+// addJobFlags adds the options of jobs. Flags of the lab with the same name serve both, but for
+// those of --quality: no system has the denoiser's options.
 func (o *labOptions) addJobFlags(fs *pflag.FlagSet) {
 	o.job, o.jobFlags = job.NewOptions(), cli.NewFlagSet()
 	o.job.Flags().VisitAll(func(f *pflag.Flag) {
@@ -52,7 +66,9 @@ func (o *labOptions) addJobFlags(fs *pflag.FlagSet) {
 			f.Hidden = true // vidfilter help options lists it
 			fs.AddFlag(f)
 		}
-		o.jobFlags.AddFlag(fs.Lookup(f.Name))
+		if cli.GroupOf(fs.Lookup(f.Name)) != qualityGroup {
+			o.jobFlags.AddFlag(fs.Lookup(f.Name))
+		}
 	})
 }
 
@@ -83,6 +99,9 @@ func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 	if f := onlyOfJob(fs); f != nil {
 		return cli.Usagef("vidfilter lab --kernel NAME -i in.mp4 -o out.mp4", "%s does nothing without -i and -o", cli.FlagName(f))
 	}
+	if err := o.resolveQuality(fs); err != nil {
+		return err
+	}
 	if o.JSON && o.Markdown {
 		return cli.Usagef(leave, "--json and --markdown are two forms of one report")
 	}
@@ -109,7 +128,7 @@ func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 // onlyOfJob returns a given option that serves jobs alone, or nil.
 func onlyOfJob(fs *pflag.FlagSet) (given *pflag.Flag) {
 	fs.Visit(func(f *pflag.Flag) {
-		if g := cli.GroupOf(f); g != "" && g != labGroup {
+		if g := cli.GroupOf(f); g != "" && g != labGroup && g != qualityGroup {
 			given = f
 		}
 	})

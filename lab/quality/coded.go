@@ -1,0 +1,122 @@
+package quality
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// writeY4M writes frames of yuv420p.
+func writeY4M(w io.Writer, frames []*pipeline.Frame) error {
+	f, scan := frames[0], "p"
+	if f.Interlaced {
+		scan = "t"
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "YUV4MPEG2 W%d H%d F24:1 I%s A1:1 C420mpeg2\n", f.Width, f.Height, scan)
+	for _, f := range frames {
+		out.WriteString("FRAME\n") // errors stay in out, and Flush returns them
+		writeSamples(out, f)
+	}
+	return out.Flush()
+}
+
+func writeSamples(out *bufio.Writer, f *pipeline.Frame) {
+	for i := range f.NumPlanes() {
+		_, rows := f.PlaneSize(i)
+		for y := range rows {
+			_, _ = out.Write(f.Row(i, y))
+		}
+	}
+}
+
+// memory is where decoders and encoders find frames: outside of Go's heap.
+var memory = sync.OnceValues(func() (*kernels.CPU, error) { return kernels.NewCPU(1, "") })
+
+// newPool returns a pool of so many frames.
+func newPool(limit int) (*pipeline.Pool, error) {
+	c, err := memory()
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.NewPool(c, limit), nil
+}
+
+// code encodes frames with x264 as a job does, and returns the size of the file with its name in
+// folder.
+func code(
+	ctx context.Context, folder string, frames []*pipeline.Frame, crf int,
+) (name string, bytes int64, err error) {
+	raw, name := filepath.Join(folder, "raw.y4m"), filepath.Join(folder, "coded.mp4")
+	if err := writeFile(raw, frames); err != nil {
+		return "", 0, err
+	}
+	pool, err := newPool(4)
+	if err != nil {
+		return "", 0, err
+	}
+	defer pool.Close()
+	in, err := decode.Open(ctx, raw, pool, decode.Options{Threads: 1})
+	if err != nil {
+		return "", 0, err
+	}
+	defer in.Close()
+	template := encode.Template{
+		Context: in.Context(), Video: in.Video(), Others: in.Others(),
+		FrameRate: in.FrameRate(), Shift: in.Shift(),
+	}
+	out, err := encode.Create("file:"+name, template, encode.Options{
+		Format: "mp4", CRF: float64(crf), Preset: "medium", Threads: 1,
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	defer out.Close()
+	if err := pipeline.Run(ctx, in, nil, out, pipeline.Options{}); err != nil {
+		return "", 0, err
+	}
+	return name, out.Bytes(), nil
+}
+
+func writeFile(name string, frames []*pipeline.Frame) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeY4M(f, frames), f.Close())
+}
+
+// decoded returns the first frames of a file in Go's memory.
+func decoded(ctx context.Context, name string, most int) (frames []*pipeline.Frame, err error) {
+	pool, err := newPool(4)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	in, err := decode.Open(ctx, name, pool, decode.Options{VideoOnly: true, Frames: int64(most)})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	for {
+		f, err := in.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return frames, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, copyOf(f))
+		f.Release()
+	}
+}

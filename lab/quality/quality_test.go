@@ -1,0 +1,123 @@
+package quality
+
+import (
+	"strings"
+	"testing"
+
+	"vidfilter/lab/quality/clips"
+	"vidfilter/pipeline"
+)
+
+// The size of the clips in tests.
+const testWidth, testHeight = 160, 96
+
+// TestRun measures one clip with one kind of noise, and shows the report.
+func TestRun(t *testing.T) {
+	folder := t.TempDir()
+	r, err := Run(t.Context(), Options{
+		Noise: []string{"x23"}, Clips: "proof/pan", FFmpeg: "no such program", Crops: folder,
+		Width: testWidth, Height: testHeight,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.NoFFmpeg == "" {
+		t.Error("no reason for the lack of rivals")
+	}
+	before, _ := r.mean("x23", Untouched)
+	for _, m := range []string{Fast, Good, Best, Causal, Spatial, "bilateral"} {
+		s, ok := r.mean("x23", m)
+		if !ok || s.PSNR < before.PSNR || s.SSIM < 0.5 || s.KBytes == 0 || s.Flicker == 0 {
+			t.Errorf("%s: %+v, untouched %+v", m, s, before)
+		}
+	}
+	var b strings.Builder
+	if err := r.Document().WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "ours, good") {
+		t.Errorf("the report lacks a row:\n%s", b.String())
+	}
+	t.Log(b.String())
+}
+
+// TestEvents: on no event may the neighbours in time cost more than a tenth of a decibel: in the
+// whole, in the moving region, or in one frame.
+func TestEvents(t *testing.T) {
+	// At sigma 25 the fast tier takes neighbours of a flash for matches: its frame gains nothing and
+	// loses 0.90 dB, though the whole clip gains 2.31 and the moving region 0.64.
+	known := map[string]float64{"w25 events/flash ours, fast": -0.90}
+	for _, k := range Kinds() {
+		if k.Name != "w10" && k.Name != "w25" {
+			continue
+		}
+		events, err := Events(t.Context(), k, testWidth, testHeight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			name := e.Noise + " " + e.Clip + " " + e.Method
+			t.Logf("%-40s whole %+.2f, moving %+.2f, frames %+.2f, sigma %.1f", name, e.Gain(), e.Moving(), e.Frames, e.Sigma)
+			least, failing := known[name]
+			switch {
+			case failing && !e.Failed():
+				t.Errorf("%s: no failure any more: strike it off the list", name)
+			case failing && min(e.Gain(), e.Moving(), e.Least()) < least-0.05:
+				t.Errorf("%s: worse than the known %.2f dB", name, least)
+			case !failing && e.Failed():
+				t.Errorf("%s: whole %+.2f dB, moving %+.2f dB, frames %+.2f dB", name, e.Gain(), e.Moving(), e.Frames)
+			}
+		}
+	}
+}
+
+// TestScores: an error that stays is no flicker, and one of alternating sign is all flicker.
+func TestScores(t *testing.T) {
+	var clean, still, blinking []*pipeline.Frame
+	for i := range 4 {
+		c := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 32})
+		each(c, 0, func(_, _, _ int, _ float64) float64 { return 100 })
+		up := func(by float64) *pipeline.Frame {
+			f := copyOf(c)
+			each(f, 0, func(_, _, _ int, v float64) float64 { return v + by })
+			return f
+		}
+		clean, still = append(clean, c), append(still, up(5))
+		blinking = append(blinking, up(5-10*float64(i%2)))
+	}
+	a, err := score(clean, still, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := score(clean, blinking, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.PSNR != b.PSNR || a.Flicker != 0 || b.Flicker != 10 || a.Moving != 0 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+// TestClimb finds the top of a hill from either side.
+func TestClimb(t *testing.T) {
+	for start := range 9 {
+		best, err := climb(start, 9, func(i int) (float64, error) { return -float64((i - 5) * (i - 5)), nil })
+		if best != 5 || err != nil {
+			t.Errorf("from %d: %d, %v", start, best, err)
+		}
+	}
+}
+
+// TestClips: names are unique, and every clip with motion moves.
+func TestClips(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range clips.All() {
+		if seen[c.FullName()] {
+			t.Errorf("%s: twice", c.FullName())
+		}
+		seen[c.FullName()] = true
+	}
+	if n := len(Names("")); n != 12 {
+		t.Errorf("%d clips for the proof", n)
+	}
+}
