@@ -25,7 +25,7 @@ func newEngine() (engine, error) {
 func (e engine) Prepare(
 	_ context.Context, f *pipeline.Frame, field plane.Field,
 ) (denoise.Picture, error) {
-	return e.Engine.Prepare(f, cpu.Field(field))
+	return e.Engine.Prepare(f, field)
 }
 
 // Denoise ends with the result.
@@ -39,3 +39,6 @@ func (e engine) Denoise(_ context.Context, j denoise.Job) (denoise.Wait, error) 
 
 // Depth returns 0.
 func (engine) Depth() int { return 0 }
+
+// Idle frees the engine's memory.
+func (e engine) Idle() { e.Close() }

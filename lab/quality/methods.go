@@ -128,7 +128,7 @@ func alone(in []*pipeline.Frame, s denoise.Settings, models []noise.Model) (r re
 			continue
 		}
 		for _, field := range plane.Fields(f) {
-			if err := e.filterAlone(out, f, cpu.Field(field), models[i], s); err != nil {
+			if err := e.filterAlone(out, f, field, models[i], s); err != nil {
 				return r, err
 			}
 		}
@@ -136,7 +136,7 @@ func alone(in []*pipeline.Frame, s denoise.Settings, models []noise.Model) (r re
 	return r, nil
 }
 
-func (e engine) filterAlone(out, in *pipeline.Frame, field cpu.Field, m noise.Model, s denoise.Settings) error {
+func (e engine) filterAlone(out, in *pipeline.Frame, field plane.Field, m noise.Model, s denoise.Settings) error {
 	p, err := e.Engine.Prepare(in, field)
 	if err != nil {
 		return err
