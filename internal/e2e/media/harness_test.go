@@ -54,10 +54,11 @@ func filter(t *testing.T, in, ending, args string) (out, said string) {
 func attempt(t *testing.T, in, ending, args string) (out, said string, code int) {
 	t.Helper()
 	out = output(ending)
-	list := append([]string{"-i", in, "-o", out, "--progress", "none", "--threads", "1"}, e2e.Fields(args)...)
+	list := []string{"-i", in, "-o", out, "--progress", "none", "--threads", "1"}
 	if !strings.Contains(args, "--filter") {
 		list = append(list, "-r", "0")
 	}
+	list = append(list, e2e.Fields(args)...)
 	if !strings.Contains(args, "--encoder") { // presets are x264's
 		list = append(list, "--preset", "ultrafast")
 	}
