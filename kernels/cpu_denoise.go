@@ -2,8 +2,6 @@ package kernels
 
 import (
 	"context"
-	"sync/atomic"
-	"unsafe"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/cpu"
@@ -14,24 +12,15 @@ import (
 // cpuDenoiser is the denoiser's engine on the threads of a CPU.
 type cpuDenoiser struct {
 	*cpu.Engine
-	cpu *CPU
 	ctx context.Context // of the call
 }
 
-func newCPUDenoiser(c *CPU) (d *cpuDenoiser, err error) {
-	d = &cpuDenoiser{cpu: c, ctx: context.Background()}
-	d.Engine, err = cpu.New(c.isa, c.threads, d.share)
-	return d, err
-}
-
-// share runs do for 0..n-1 on the workers, until the context ends.
-func (d *cpuDenoiser) share(n int, do func(i int)) {
-	var next atomic.Int64
-	d.cpu.share(min(d.cpu.threads, n), func(isaID, unsafe.Pointer) {
-		for i := int(next.Add(1)) - 1; i < n && d.ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-			do(i)
-		}
+func newCPUDenoiser(c *CPU) *cpuDenoiser {
+	d := &cpuDenoiser{ctx: context.Background()}
+	d.Engine = cpu.New(c.isa, func(n int, do func(i int)) {
+		c.each(d.ctx, n, func(_, i int) { do(i) })
 	})
+	return d
 }
 
 func (d *cpuDenoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
@@ -68,10 +57,6 @@ func (d *cpuDenoiser) Depth() int { return 0 }
 // Expect returns about how many frames of a size the denoiser does in a second on all threads, with
 // options p and with those of the fast tier.
 func (c *CPU) Expect(p Params, width, height int) (asked, fast float64) {
-	d, err := newCPUDenoiser(c)
-	if err != nil {
-		return 0, 0
-	}
 	frames := float64(c.threads) / float64(max(1, width*height)) // for a pixel a second and core
-	return frames * d.Rate(p.tier(denoise.Fast)), frames * d.Rate(denoise.Fast)
+	return frames * cpu.Rate(c.isa, p.tier(denoise.Fast)), frames * cpu.Rate(c.isa, denoise.Fast)
 }

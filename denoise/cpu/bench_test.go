@@ -11,15 +11,9 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
-
-// inline does all work on the caller's thread.
-func inline(n int, do func(int)) {
-	for i := range n {
-		do(i)
-	}
-}
 
 // cpuTime is what the process has used. On a busy machine it says more than the clock.
 func cpuTime(b *testing.B) time.Duration {
@@ -98,7 +92,7 @@ func BenchmarkFilter(b *testing.B) {
 		b.Run(size, func(b *testing.B) {
 			format := pipeline.Format{Layout: pipeline.YUV420P, Width: wh[0], Height: wh[1]}
 			frames, out := moving(format, 13, 10), newFrame(format)
-			for _, isa := range ISAs() {
+			for _, isa := range isa.Names() {
 				for name, tier := range tiers {
 					benchmarkFilter(b, isa+"/"+name, isa, frames, out, denoise.Default(tier))
 				}
@@ -108,11 +102,7 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, out *pipeline.Frame, s denoise.Settings) {
-	e, err := New(isa, 1, inline)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer e.Close()
+	e := newEngine(b, isa, 1)
 	before, after := s.Window()
 	var window []*Frame
 	push := func() {
@@ -148,11 +138,8 @@ func BenchmarkStages(b *testing.B) {
 	const sigma = 10
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080}
 	frames := moving(format, 7, sigma)
-	for _, isa := range ISAs() {
-		e, err := New(isa, 1, inline)
-		if err != nil {
-			b.Fatal(err)
-		}
+	for _, isa := range isa.Names() {
+		e, err := newEngine(b, isa, 1), error(nil)
 		must := func(err error) {
 			if err != nil {
 				b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
 
@@ -33,12 +34,13 @@ func workers(n int) func(int, func(int)) {
 	}
 }
 
-func newEngine(t testing.TB, isa string, threads int) *Engine {
+func newEngine(t testing.TB, isaName string, threads int) *Engine {
 	t.Helper()
-	e, err := New(isa, threads, workers(threads))
+	set, err := isa.Find(isaName)
 	if err != nil {
 		t.Fatal(err)
 	}
+	e := New(set, workers(threads))
 	t.Cleanup(func() {
 		e.Close()
 		if n := e.heap.held.Load(); n != 0 {
@@ -190,7 +192,7 @@ func (x expectation) check(t *testing.T, name string) {
 		window = append(window, picture(f, x.field))
 	}
 	want := denoise.Reference(window, x.centre, x.model, x.s)
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		out := newFrame(x.format)
 		filterField(t, newEngine(t, isa, 2), out, x.frames, x.field, x.centre, x.model, x.s)
 		got := picture(out, x.field)
@@ -310,7 +312,7 @@ func TestTinyPictures(t *testing.T) {
 func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 230, Height: 190}
 	frames := clip(format, 9, 10)
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		for name, tier := range tiers {
 			var want *pipeline.Frame
 			for threads := 1; threads <= 5; threads++ {
@@ -355,9 +357,6 @@ func TestCleanIsCopied(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := New("sse9", 1, inline); err == nil {
-		t.Error("an unknown instruction set is accepted")
-	}
 	e := newEngine(t, "", 1)
 	if _, err := e.Prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), plane.Whole); err == nil {
 		t.Error("RGB is accepted")

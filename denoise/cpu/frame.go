@@ -129,11 +129,11 @@ func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.heigh
 func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
 	w, h := sizeOf(p)
 	half := halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
-	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.id, half[1], p, y0, y1) })
+	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.isa, half[1], p, y0, y1) })
 	C.vd_pad(half[1])
 	e.rows(h, func(y0, y1 C.int) {
-		C.vd_down(e.id, half[2], p, y0, y1)
-		C.vd_down(e.id, half[3], half[1], y0, y1)
+		C.vd_down(e.isa, half[2], p, y0, y1)
+		C.vd_down(e.isa, half[3], half[1], y0, y1)
 	})
 	C.vd_pad(half[2])
 	C.vd_pad(half[3])
@@ -165,9 +165,9 @@ func (f *Frame) forSearch(coarse bool) (*searchPlanes, error) {
 		p := b.plane(w>>l, h>>l)
 		e.rows(h>>l, func(y0, y1 C.int) {
 			if l == 0 {
-				C.vd_smooth(e.id, p, f.planes[0], C.int(kind), y0, y1)
+				C.vd_smooth(e.isa, p, f.planes[0], C.int(kind), y0, y1)
 			} else {
-				C.vd_halve(e.id, p, s.levels[l-1], y0, y1)
+				C.vd_halve(e.isa, p, s.levels[l-1], y0, y1)
 			}
 		})
 		C.vd_pad(p)

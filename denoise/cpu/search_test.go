@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
 
@@ -35,7 +36,7 @@ func TestVectors(t *testing.T) {
 		for i := range 9 {
 			frames = append(frames, wild(format, uint64(i)))
 		}
-		for _, isa := range ISAs() {
+		for _, isa := range isa.Names() {
 			for _, cell := range []int{8, 16} {
 				for _, sigma := range []float64{3, 18} {
 					s := denoise.Default(denoise.Best)
