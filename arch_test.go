@@ -197,7 +197,7 @@ var rules = []rule{
 		imports: []string{"gpu", "internal/text", "kernels", "lab/measure", "pipeline"},
 		why:     "measures the filter alone: files and codecs would be in the times"},
 	{folder: "lab/quality", what: "the denoiser beside ffmpeg's, on clips with noise",
-		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/text", "kernels", "lab/measure", "lab/quality/clips", "lab/report", "pipeline", "pipeline/quality"},
+		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/isa", "internal/text", "kernels", "lab/measure", "lab/quality/clips", "lab/report", "pipeline", "pipeline/quality"},
 		why:     "measures what comes out of whole filters, codecs before and after them too"},
 	{folder: "lab/quality/clips", what: "draws the clips of lab/quality",
 		imports: []string{"pipeline"},

@@ -25,7 +25,7 @@ func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 		return nil, err
 	}
 	if p.Filter == Denoise {
-		return NewDenoiser(newCPUDenoiser(c), pool, p, denoise.Fast), nil
+		return NewDenoiser(c.denoiser(), pool, p, denoise.Fast), nil
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }

@@ -104,9 +104,9 @@ func BenchmarkFilter(b *testing.B) {
 func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, out *pipeline.Frame, s denoise.Settings) {
 	e := newEngine(b, isa, 1)
 	before, after := s.Window()
-	var window []*Frame
+	var window []*frame
 	push := func() {
-		f, err := e.Prepare(frames[len(window)%len(frames)], plane.Whole)
+		f, err := e.prepare(frames[len(window)%len(frames)], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -116,12 +116,12 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 		push()
 	}
 	stage(b, e, name, func() {
-		if err := e.Filter(out, window, before, noise.Flat(10), s); err != nil {
+		if err := e.filter(out, window, before, noise.Flat(10), s); err != nil {
 			b.Fatal(err)
 		}
 		oldest := window[0]
 		window = window[1:]
-		f, err := e.Prepare(frames[0], plane.Whole)
+		f, err := e.prepare(frames[0], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func BenchmarkStages(b *testing.B) {
 			}
 		}
 		stage(b, e, isa+"/planes", func() {
-			f, err := e.Prepare(frames[0], plane.Whole)
+			f, err := e.prepare(frames[0], plane.Whole)
 			must(err)
 			_, err = f.forSearch(false)
 			must(err)
@@ -154,9 +154,9 @@ func BenchmarkStages(b *testing.B) {
 			must(err)
 			f.Release()
 		})
-		var window []*Frame
+		var window []*frame
 		for _, f := range frames {
-			w, err := e.Prepare(f, plane.Whole)
+			w, err := e.prepare(f, plane.Whole)
 			must(err)
 			window = append(window, w)
 		}
@@ -187,6 +187,6 @@ func BenchmarkStages(b *testing.B) {
 		for _, w := range window {
 			w.Release()
 		}
-		e.Close()
+		e.Idle()
 	}
 }

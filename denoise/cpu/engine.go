@@ -5,24 +5,69 @@ package cpu
 import "C"
 
 import (
+	"context"
 	"errors"
 
 	"vidfilter/denoise"
+	"vidfilter/denoise/plane"
 	"vidfilter/internal/isa"
+	"vidfilter/pipeline"
 )
 
-// Engine filters on the CPU. Its methods may be called from several goroutines.
+// Engine filters on the CPU.
 type Engine struct {
-	isa   C.int
-	share func(n int, do func(i int))
-	heap  heap
+	isa  C.int
+	each Each
+	ctx  context.Context // of the call
+	heap heap
 }
 
-// New returns an engine. share runs do for 0..n-1, in any order, and returns when all calls have.
-// The caller must close the engine.
-func New(set isa.ISA, share func(n int, do func(i int))) *Engine {
-	return &Engine{isa: C.int(set), share: share}
+var _ denoise.Engine = (*Engine)(nil)
+
+// Each runs do for 0..n-1, in any order, and returns when all calls have, or when those under way
+// have once the context ends.
+type Each func(ctx context.Context, n int, do func(i int))
+
+// New returns an engine whose work is shared by each.
+func New(set isa.ISA, each Each) *Engine {
+	return &Engine{isa: C.int(set), each: each, ctx: context.Background()}
 }
+
+// Prepare copies the samples of a frame or a field.
+func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
+	e.ctx = ctx
+	p, err := e.prepare(f, field)
+	if err == nil && ctx.Err() != nil {
+		p.Release()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Denoise ends with the result.
+func (e *Engine) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	e.ctx = ctx
+	window := make([]*frame, len(j.Window))
+	for i, p := range j.Window {
+		window[i] = p.(*frame)
+	}
+	if err := e.filter(j.Out, window, j.Centre, j.Noise, j.Settings); err != nil {
+		return nil, err
+	}
+	return nil, context.Cause(ctx)
+}
+
+// Depth returns 0: results are there at once.
+func (e *Engine) Depth() int { return 0 }
+
+// Idle frees the engine's memory. Pictures must have been released.
+func (e *Engine) Idle() { e.heap.trim() }
+
+// share is each until the end of the call's context.
+func (e *Engine) share(n int, do func(i int)) { e.each(e.ctx, n, do) }
 
 // Rate returns about how many luma pixels one core denoises in a second, in 4:2:0: what a core of
 // 2023 does at 3.5 GHz. It is for telling people what to expect.
@@ -33,9 +78,6 @@ var rates = map[isa.ISA]map[denoise.Tier]float64{
 	isa.AVX2:   {denoise.Fast: 19e6, denoise.Good: 5e6, denoise.Best: 3.3e6},
 	isa.Plain:  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
 }
-
-// Close frees the engine's memory. Frames must have been released.
-func (e *Engine) Close() { e.heap.trim() }
 
 var errMemory = errors.New("denoise: out of memory")
 

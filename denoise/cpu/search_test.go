@@ -56,13 +56,13 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {
-		w, err := e.Prepare(frame, plane.Whole)
+		w, err := e.prepare(frame, plane.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer w.Release()
 		f.window = append(f.window, w)
-		lumas = append(lumas, picture(frame, plane.Whole).AtLeast(largestPatch, largestPatch).Planes[0])
+		lumas = append(lumas, plane.Of(frame, plane.Whole).AtLeast(largestPatch, largestPatch).Planes[0])
 	}
 	f.frame = f.window[centre]
 	defer f.release()

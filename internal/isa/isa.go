@@ -24,12 +24,13 @@ func (i ISA) String() string { return names[i] }
 
 // Names returns those that this machine can run, fastest first. "plain" is always among them.
 func Names() []string {
-	all := slices.Clone(names[:fastest()+1])
+	all := slices.Clone(names[:Fastest()+1])
 	slices.Reverse(all)
 	return all
 }
 
-func fastest() ISA {
+// Fastest returns the fastest that this machine can run.
+func Fastest() ISA {
 	switch x := cpu.X86; {
 	case !x.HasAVX2 || !x.HasFMA:
 		return Plain
@@ -42,9 +43,9 @@ func fastest() ISA {
 // Find returns the one of a name, the fastest for "".
 func Find(name string) (ISA, error) {
 	if name == "" {
-		return fastest(), nil
+		return Fastest(), nil
 	}
-	if i := ISA(slices.Index(names, name)); i >= 0 && i <= fastest() {
+	if i := ISA(slices.Index(names, name)); i >= 0 && i <= Fastest() {
 		return i, nil
 	}
 	return 0, fmt.Errorf("this CPU has no instruction set %q: choose from %v", name, Names())
