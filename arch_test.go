@@ -114,7 +114,7 @@ var rules = []rule{
 	{folder: "encode/formats", what: "the table of output files, without cgo",
 		why: "packages that do without FFmpeg read it, too"},
 	{folder: "encode", what: "FFmpeg out: encoder, muxer, stream copy, verified atomic output",
-		imports: []string{"encode/formats", "internal/av", "internal/durable", "internal/text", "pipeline", "C", astiav, sys},
+		imports: []string{"encode/formats", "internal/av", "internal/durable", "internal/hint", "internal/text", "pipeline", "C", astiav, sys},
 		why:     "FFmpeg's boundary on the way out; inputs can be anything, so it does not know decode"},
 	{folder: "gpu", what: "the CUDA backend: devices, pinned memory, streams",
 		imports: []string{"denoise", "denoise/device", "denoise/plane", "kernels", "pipeline", "C", cu},
