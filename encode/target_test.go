@@ -13,9 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vidfilter/live/livetest"
-
 	"vidfilter/internal/hint"
+	"vidfilter/live/livetest"
 )
 
 // mustOpen opens a target that is discarded at the end of the test.

@@ -19,8 +19,8 @@ type grid struct{ across, down, width int }
 
 func (g grid) count() int { return g.across * g.down }
 
-// cpuBilateral is the bilateral filter on the CPU. A frame is one or two fields, cut into tiles that
-// workers take in order.
+// cpuBilateral is the bilateral filter on the CPU. A frame is one or two fields, cut into tiles
+// that workers take in order.
 type cpuBilateral struct {
 	cpu    *CPU
 	params Params

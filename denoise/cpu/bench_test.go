@@ -24,8 +24,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a busy
-// machine comes closest to what the work itself takes.
+// stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a
+// busy machine comes closest to what the work itself takes.
 func stage(b *testing.B, e *Engine, name string, do func()) {
 	b.Run(name, func(b *testing.B) {
 		do()

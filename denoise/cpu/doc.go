@@ -4,8 +4,8 @@
 // bits for any number of threads.
 //
 // [Engine.Prepare] copies a frame, or one field of it, into padded planes; what the search and the
-// passes read beside is made when it is first needed and kept with the frame, since up to 13 windows
-// read it. All large memory is of the C heap and is used again for frames of the same size.
+// passes read beside is made when it is first needed and kept with the frame, since up to 13
+// windows read it. All large memory is of the C heap and is used again for frames of the same size.
 //
 // The work is cut into rows of cells in the search and into strips of patch rows in the passes. A
 // strip adds up its patches in memory of its own, in 32-bit integers; where two strips overlap,

@@ -15,7 +15,7 @@ import (
 
 // filter writes the frame at index centre of the window, without its noise, to its place in out: a
 // frame of the same format, of which only the rows of the field are written. The window holds
-// frames in order; at the ends of a clip there may be fewer than [denoise.Settings.Window] asks for.
+// frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
 	m = m.Scale(s.Strength)
 	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: 3}
