@@ -98,9 +98,7 @@ func (r *result) feed(ctx context.Context, f pipeline.Filter, in []*pipeline.Fra
 	}
 	for _, frame := range in {
 		if err := f.Process(ctx, copyOf(frame), emit); err != nil {
-			if d, ok := f.(pipeline.Discarder); ok {
-				d.Discard()
-			}
+			pipeline.Discard(f)
 			return err
 		}
 	}
