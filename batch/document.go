@@ -96,8 +96,7 @@ func deepest(data []byte) int {
 
 func syntaxError(name string, err error) error {
 	text := err.Error()
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
+	if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
 		name, text = fmt.Sprintf("%s:%d", name, at.GetToken().Position.Line), at.GetMessage()
 	}
 	return errorf("indent with spaces, and put names with special characters in quotes", "%s: %s", name, text)
@@ -110,8 +109,7 @@ func checkJSON(name string, data []byte) error {
 	if err == nil {
 		return nil
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		name = fmt.Sprintf("%s:%d", name, 1+bytes.Count(data[:syntax.Offset], []byte("\n")))
 	}
 	return errorf("JSON has names in double quotes, and no comma after the last item", "%s: %v", name, err)

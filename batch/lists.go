@@ -38,8 +38,7 @@ func (p *Plan) readFile(name string) ([]byte, error) {
 
 // bare strips the operation and the path from an error: the message has them already.
 func bare(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -53,8 +53,7 @@ func openCamera(t *testing.T, o CameraOptions) *Camera {
 }
 
 func hintOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Hint()
 	}
 	return ""

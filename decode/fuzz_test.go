@@ -127,12 +127,9 @@ func readSome(t *testing.T, ctx context.Context, path string, pool *pipeline.Poo
 }
 
 func touch(f *pipeline.Frame) (sum byte) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			for _, b := range f.Row(i, y) {
-				sum += b
-			}
+	for i, y := range f.Rows() {
+		for _, b := range f.Row(i, y) {
+			sum += b
 		}
 	}
 	return sum

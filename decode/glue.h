@@ -21,8 +21,8 @@ int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);
 // Tells whether f is in memory from vfTake.
 int vf_is_direct(const AVFrame *f);
 
-// Returns the root mean square of the quantiser steps of a picture's blocks, in 8-bit levels; 0 if the
-// decoder does not tell. Takes the table of blocks out of f.
+// Returns the root mean square of the quantiser steps of a picture's blocks, in 8-bit levels; 0 if
+// the decoder does not tell. Takes the table of blocks out of f.
 float vf_quantiser(AVFrame *f);
 
 // Returns freed memory to the system.

@@ -62,7 +62,7 @@ type Input struct {
 	skipping bool            // the decoder gets no more packets
 
 	onPacket func(*astiav.Packet) error
-	held     packetQueue
+	pending  packetQueue
 	videos   map[int]*copiedVideo
 }
 
@@ -128,7 +128,7 @@ func (in *Input) Close() {
 	}
 	in.decoder.close()
 	in.reports.close()
-	in.held.drop()
+	in.pending.drop()
 	for _, v := range in.videos {
 		v.drop()
 	}
@@ -405,7 +405,7 @@ func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
 	}
 	in.starved = 0
 	in.last = toMicros(f.PTS+f.Duration, in.video.TimeBase())
-	if err := in.held.release(in.last, in.onPacket); err != nil {
+	if err := in.pending.release(in.last, in.onPacket); err != nil {
 		f.Release()
 		return nil, err
 	}
@@ -444,7 +444,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 	if err := in.settle(); err != nil {
 		return err
 	}
-	if err := in.held.release(end-1, in.onPacket); err != nil {
+	if err := in.pending.release(end-1, in.onPacket); err != nil {
 		return err
 	}
 	return io.EOF
@@ -475,7 +475,7 @@ func (in *Input) finish() error {
 	if err := in.settle(); err != nil {
 		return err
 	}
-	if err := in.held.flush(in.onPacket); err != nil {
+	if err := in.pending.flush(in.onPacket); err != nil {
 		return err
 	}
 	return io.EOF

@@ -251,7 +251,7 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 			}
 			in.emitted++
 			in.last = max(in.last, toMicros(pts+d, in.video.TimeBase()))
-			return d, in.held.release(in.last, in.onPacket)
+			return d, in.pending.release(in.last, in.onPacket)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -241,7 +241,7 @@ const wrap33 = (1<<33*100 + 4) / 9
 func (in *Input) route() error {
 	i := in.pkt.StreamIndex()
 	if in.isPicture(i) {
-		return in.held.add(in.pkt, in.zero(), in.onPacket)
+		return in.pending.add(in.pkt, in.zero(), in.onPacket)
 	}
 	if v := in.videos[i]; v != nil {
 		return v.add(in.pkt, in.hold)
@@ -257,7 +257,7 @@ func (in *Input) hold(p *astiav.Packet) error {
 	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
 		return nil
 	}
-	return in.held.add(p, t, in.onPacket)
+	return in.pending.add(p, t, in.onPacket)
 }
 
 // settle passes on the packets whose decode times had to wait for others.

@@ -203,12 +203,12 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 
 // packetQueue keeps packets of other streams until the video is as far.
 type packetQueue struct {
-	packets []heldPacket
+	packets []pendingPacket
 	bytes   int
 }
 
-// heldPacket is due at a time, in microseconds, never later than the next of its stream.
-type heldPacket struct {
+// pendingPacket is due at a time, in microseconds, never later than the next of its stream.
+type pendingPacket struct {
 	p    *astiav.Packet
 	time int64
 }
@@ -227,7 +227,7 @@ func (q *packetQueue) add(p *astiav.Packet, time int64, out func(*astiav.Packet)
 			h.time = time
 		}
 	}
-	q.packets = append(q.packets, heldPacket{c, time})
+	q.packets = append(q.packets, pendingPacket{c, time})
 	q.bytes += c.Size()
 	for q.bytes > maxHeldBytes {
 		if err := q.pop(0, out); err != nil {

@@ -38,11 +38,8 @@ func (heap) Alloc(n int) (pipeline.Memory, error) {
 
 func (f *film) emit(out *pipeline.Frame) error {
 	var all []byte
-	for i := range out.NumPlanes() {
-		_, rows := out.PlaneSize(i)
-		for y := range rows {
-			all = append(all, out.Row(i, y)...)
-		}
+	for i, y := range out.Rows() {
+		all = append(all, out.Row(i, y)...)
 	}
 	f.got[out.PTS], f.order = all, append(f.order, out.PTS)
 	out.Release()

@@ -52,8 +52,12 @@ func emptyYUV(in *pipeline.Frame) *pipeline.Frame {
 func addToRGB(out, in, before, after *pipeline.Frame) {
 	for y := range in.Height {
 		to, from := out.Row(0, y), in.Row(0, y)
+		var was, is [3][]byte
+		for i := range is {
+			was[i], is[i] = before.Row(i, y), after.Row(i, y)
+		}
 		for x := range in.Width {
-			difference := func(i int) int { return int(after.Row(i, y)[x]) - int(before.Row(i, y)[x]) }
+			difference := func(i int) int { return int(is[i][x]) - int(was[i][x]) }
 			luma, blue, red := difference(0), difference(1), difference(2)
 			// The inverse of the transform above, of differences.
 			r := luma<<fixed + 91881*red

@@ -40,7 +40,7 @@ func Check(o Options) error {
 	}
 	defer enc.Free()
 	said := av.Overhear(astiav.LogLevelError, func() { err = o.try(enc, codec) })
-	if refused := (*encoderError)(nil); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*encoderError](err); ok {
 		refused.said, refused.picture = said, ""
 	}
 	if err != nil {

@@ -5,6 +5,8 @@ package encode
 import (
 	"errors"
 	"fmt"
+
+	"vidfilter/internal/hint"
 )
 
 // ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
@@ -18,13 +20,7 @@ var ErrOption = errors.New("option not understood")
 // ErrDamaged is wrapped by the errors of Verify: the file is finished and wrong.
 var ErrDamaged = errors.New("output not verified")
 
-// optionError wraps ErrOption.
-type optionError struct{ msg, hint string }
-
-func (e *optionError) Error() string { return e.msg }
-func (e *optionError) Hint() string  { return e.hint }
-func (e *optionError) Unwrap() error { return ErrOption }
-
-func misused(hint, format string, args ...any) error {
-	return &optionError{fmt.Sprintf(format, args...), hint}
+// misused returns an error that wraps ErrOption.
+func misused(advice, format string, args ...any) error {
+	return hint.Says(fmt.Sprintf(format, args...), advice, ErrOption)
 }

@@ -96,7 +96,7 @@ type Output struct {
 	leftOut int64          // streams that the muxer rejected for their data
 	begin   int64          // earliest time of a video packet, in the stream's unit
 	end     int64          // latest time; in MP4, which stores the last frame's duration, its end
-	held    *astiav.Packet // in MP4, the latest video packet: see hold
+	latest  *astiav.Packet // in MP4, the latest video packet: see hold
 	decoded int64          // DTS of the first
 
 	bytes atomic.Int64
@@ -191,9 +191,9 @@ func (o *Output) Close() {
 		o.pkt.Free()
 		o.pkt = nil
 	}
-	if o.held != nil {
-		o.held.Free()
-		o.held = nil
+	if o.latest != nil {
+		o.latest.Free()
+		o.latest = nil
 	}
 	for _, p := range o.early {
 		p.Free()
@@ -312,29 +312,29 @@ func (o *Output) writeVideo() error {
 func (o *Output) hold() error {
 	if o.written == 1 {
 		o.decoded = o.pkt.Dts()
-	} else if err := o.writeHeld(); err != nil {
+	} else if err := o.writeLatest(); err != nil {
 		return err
 	}
-	if o.held = o.pkt.Clone(); o.held == nil {
+	if o.latest = o.pkt.Clone(); o.latest == nil {
 		return errors.New("encode: out of memory")
 	}
 	return nil
 }
 
-func (o *Output) writeHeld() error {
-	p := o.held
-	o.held = nil
+func (o *Output) writeLatest() error {
+	p := o.latest
+	o.latest = nil
 	defer p.Free()
 	return o.write((*C.AVPacket)(av.PacketPtr(p)))
 }
 
 func (o *Output) writeLast() error {
-	if o.held == nil {
+	if o.latest == nil {
 		return nil
 	}
-	rest := o.end - o.begin - (o.held.Dts() - o.decoded)
-	o.held.SetDuration(max(o.held.Duration(), rest)) // or its picture is also shown last
-	return o.writeHeld()
+	rest := o.end - o.begin - (o.latest.Dts() - o.decoded)
+	o.latest.SetDuration(max(o.latest.Duration(), rest)) // or its picture is also shown last
+	return o.writeLatest()
 }
 
 // maxRefused packets rejected in a row are not single faults.

@@ -9,27 +9,13 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/hint"
 )
 
-// targetError wraps ErrOutput.
-type targetError struct {
-	msg, hint string
-	err       error // may be nil
-}
-
-func (e *targetError) Error() string { return e.msg }
-func (e *targetError) Hint() string  { return e.hint }
-
-func (e *targetError) Unwrap() []error {
-	if e.err == nil {
-		return []error{ErrOutput}
-	}
-	return []error{ErrOutput, e.err}
-}
-
-// Refusal returns an error that wraps ErrOutput. hint is advice for the user, "" for none.
-func Refusal(hint, format string, args ...any) error {
-	return &targetError{fmt.Sprintf(format, args...), hint, nil}
+// Refusal returns an error that wraps ErrOutput. advice may be "".
+func Refusal(advice, format string, args ...any) error {
+	return hint.Says(fmt.Sprintf(format, args...), advice, ErrOutput)
 }
 
 // OutputError describes the failure of an operation on the output: op is a verb, err the system's
@@ -39,8 +25,8 @@ func OutputError(op, path string, err error) error {
 	if err == nil || errors.Is(err, ErrOutput) {
 		return err
 	}
-	what, hint := cause(path, err)
-	return &targetError{fmt.Sprintf("%s %q: %s", op, path, what), hint, err}
+	what, advice := cause(path, err)
+	return hint.Says(fmt.Sprintf("%s %q: %s", op, path, what), advice, ErrOutput, err)
 }
 
 // causes rewords errors of the system.
@@ -75,8 +61,7 @@ func cause(path string, err error) (what, hint string) {
 
 // bare strips the operation and path that package os adds, since our messages have them.
 func bare(err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
 	return err

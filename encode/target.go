@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/hint"
 )
 
 // OverwritePolicy returns nil to let an output that exists be replaced, or an error that says why
@@ -126,7 +128,7 @@ func (t *Target) mayReplace() error {
 		return OutputError("replace", t.name, err)
 	}
 	if err := t.policy(t.name); err != nil {
-		return &targetError{fmt.Sprintf("output %q exists: %v", t.name, err), "-y replaces it", err}
+		return hint.Says(fmt.Sprintf("output %q exists: %v", t.name, err), "-y replaces it", ErrOutput, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/hint"
 	"vidfilter/live/livetest"
 )
 
@@ -70,14 +71,6 @@ func wantRefused(t *testing.T, why, path string, policy OverwritePolicy, inputs 
 	if target != nil {
 		t.Error("a target comes with the error")
 	}
-}
-
-func hint(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
 }
 
 func TestCommitNew(t *testing.T) {
@@ -156,8 +149,8 @@ func TestPolicy(t *testing.T) {
 	if !errors.Is(err, declined) || !errors.Is(err, ErrOutput) || asked != path {
 		t.Errorf("asked about %q, error %v", asked, err)
 	}
-	if !strings.Contains(hint(err), "-y") {
-		t.Errorf("hint %q does not name -y", hint(err))
+	if !strings.Contains(hint.Of(err), "-y") {
+		t.Errorf("hint %q does not name -y", hint.Of(err))
 	}
 	livetest.WantFiles(t, dir, "out.mp4")
 }
@@ -316,8 +309,8 @@ func TestBadPlaces(t *testing.T) {
 	wantRefused(t, "not a directory", file+"/out.mp4", Replace)
 	wantRefused(t, "name too long", dir+"/"+strings.Repeat("x", 300), Replace)
 	_, err := OpenTarget(dir+"/no/out.mp4", Replace, nil)
-	if !strings.Contains(hint(err), "mkdir") {
-		t.Errorf("hint %q", hint(err))
+	if !strings.Contains(hint.Of(err), "mkdir") {
+		t.Errorf("hint %q", hint.Of(err))
 	}
 	livetest.WantFiles(t, dir, "file")
 }

@@ -20,9 +20,9 @@ import (
 )
 
 // Verify reopens the finished file and compares it with the muxer's input: the number of frames and
-// of streams, the length of the video, the packets of all comparable streams (see digest), chapters,
-// rotation and tags. Losses that the container makes inevitable are warnings; an error wraps
-// ErrDamaged and means that the file is damaged.
+// of streams, the length of the video, the packets of all comparable streams (see digest),
+// chapters, rotation and tags. Losses that the container makes inevitable are warnings; an error
+// wraps ErrDamaged and means that the file is damaged.
 func (o *Output) Verify() error {
 	if o.written != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, o.written)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/hint"
 )
 
 // TestX264Names holds the list to x264: it knows each name, and none opens a file by any value.
@@ -77,7 +79,7 @@ func TestParseX264(t *testing.T) {
 			t.Errorf("%s: %v, want %s", s, err, want)
 		}
 	}
-	if _, err := ParseX264("bframe=3"); err == nil || !strings.Contains(err.(*optionError).hint, `did you mean "bframes"?`) {
+	if _, err := ParseX264("bframe=3"); err == nil || !strings.Contains(hint.Of(err), `did you mean "bframes"?`) {
 		t.Errorf("no suggestion: %v", err)
 	}
 }

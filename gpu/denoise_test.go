@@ -56,11 +56,8 @@ func denoisedBy(ctx context.Context, alloc, input pipeline.Allocator, clips []no
 	filter := filterOf(pool)
 	emit := func(f *pipeline.Frame) error {
 		var own []byte
-		for i := range f.NumPlanes() {
-			_, rows := f.PlaneSize(i)
-			for y := range rows {
-				own = append(own, f.Row(i, y)...)
-			}
+		for i, y := range f.Rows() {
+			own = append(own, f.Row(i, y)...)
 		}
 		if f.PTS != int64(len(all)) {
 			return fmt.Errorf("frame %d comes as number %d", f.PTS, len(all))

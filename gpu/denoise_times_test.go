@@ -19,9 +19,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestDenoiseTimes prints how long each kernel takes, the whole work on a frame, and a clip with all
-// copies, after a check of the results. On the test driver, whose times mean nothing, it takes a
-// small picture.
+// TestDenoiseTimes prints how long each kernel takes, the whole work on a frame, and a clip with
+// all copies, after a check of the results. On the test driver, whose times mean nothing, it takes
+// a small picture.
 //
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run 'TestDenoiseTimes' -v
 func TestDenoiseTimes(t *testing.T) {

@@ -206,13 +206,13 @@ func ask(flights []*flight, before *marks) ([]report, error) {
 	reports := make([]report, len(flights))
 	for i, fl := range flights {
 		r, err := &reports[i], error(nil)
-		if r.copied, err = ready(fl.marks.in); err != nil {
+		if r.copied, err = passed(fl.marks.in); err != nil {
 			return nil, err
 		}
 		if !r.copied || i > 0 && !reports[i-1].done {
 			continue
 		}
-		if r.done, err = ready(fl.marks.out); err != nil {
+		if r.done, err = passed(fl.marks.out); err != nil {
 			return nil, err
 		}
 		if !r.done {
@@ -226,7 +226,7 @@ func ask(flights []*flight, before *marks) ([]report, error) {
 	return reports, nil
 }
 
-func ready(e cu.Event) (bool, error) {
+func passed(e cu.Event) (bool, error) {
 	switch err := e.Query(); err {
 	case nil:
 		return true, nil

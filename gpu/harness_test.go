@@ -17,8 +17,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// slow is set on the test driver, which runs kernels on the CPU: tests over many kernels and options
-// then take each once, not in all combinations.
+// slow is set on the test driver, which runs kernels on the CPU: tests over many kernels and
+// options then take each once, not in all combinations.
 var slow = os.Getenv(testdriver.RealDevice) != "1"
 
 // onDriver runs the rest of a test in a child process, or on this machine's GPU.

@@ -67,12 +67,12 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.units[0].shelf.all[v.Name] == nil {
+	if b.units[0].loaded.all[v.Name] == nil {
 		t.Errorf("%s is not there", v.Name)
 	}
 	n, err := b.CompileAll(t.Context())
-	if err != nil || n < kernels.MaxRadius || n != len(b.units[0].shelf.all) {
-		t.Errorf("%d kernels, %d of them there: %v", n, len(b.units[0].shelf.all), err)
+	if err != nil || n < kernels.MaxRadius || n != len(b.units[0].loaded.all) {
+		t.Errorf("%d kernels, %d of them there: %v", n, len(b.units[0].loaded.all), err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

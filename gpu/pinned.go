@@ -77,7 +77,7 @@ func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 
 func (b *Backend) notPinned(err error, size int64) error {
 	err = b.units[0].failed(err, "pin %s of host memory, of which %s are free", megabytes(size), megabytes(pipeline.FreeMemory()))
-	if e := new(Error); errors.As(err, &e) && e.Code == int(cu.OutOfMemory) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == int(cu.OutOfMemory) {
 		e.hint = hintPinned
 	}
 	return err

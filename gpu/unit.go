@@ -23,7 +23,7 @@ type unit struct {
 
 	alive     context.Context // ends when the device does not respond
 	giveUp    context.CancelFunc
-	shelf     shelf
+	loaded    functions
 	compiling atomic.Int64 // nanoseconds for the first kernel
 }
 
@@ -86,7 +86,7 @@ func (u *unit) leave() error { return u.device.ReleasePrimaryCtx() }
 // load returns a variant's kernel, and compiles it for the device if it is new. It may be called
 // on any of the unit's threads.
 func (u *unit) load(v kernels.Variant) (*function, error) {
-	return u.shelf.get(v.Name, func() (*function, error) { return u.compile(v) })
+	return u.loaded.get(v.Name, func() (*function, error) { return u.compile(v) })
 }
 
 func (u *unit) compile(v kernels.Variant) (*function, error) {
@@ -107,8 +107,8 @@ func (u *unit) compile(v kernels.Variant) (*function, error) {
 	return f, nil
 }
 
-// shelf holds a device's loaded kernels by name.
-type shelf struct {
+// functions holds a device's loaded kernels by name.
+type functions struct {
 	mu  sync.Mutex
 	all map[string]*loading
 }
@@ -122,7 +122,7 @@ type loading struct {
 
 // get returns a kernel, and compiles it if it is new. Concurrent callers wait for a kernel that is
 // being compiled; after a failure the next call tries again.
-func (s *shelf) get(name string, compile func() (*function, error)) (*function, error) {
+func (s *functions) get(name string, compile func() (*function, error)) (*function, error) {
 	s.mu.Lock()
 	l, ok := s.all[name]
 	if !ok {
@@ -185,7 +185,7 @@ func (u *unit) close() error {
 		return nil
 	}
 	err := u.work.do(func() error {
-		for _, l := range u.shelf.all {
+		for _, l := range u.loaded.all {
 			_ = l.f.module.Unload()
 		}
 		return u.leave()

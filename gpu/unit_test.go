@@ -9,9 +9,9 @@ import (
 	"vidfilter/kernels"
 )
 
-// TestShelf: a kernel is compiled once for any number of callers, and again after a failure.
-func TestShelf(t *testing.T) {
-	var s shelf
+// TestFunctions: a kernel is compiled once for any number of callers, and again after a failure.
+func TestFunctions(t *testing.T) {
+	var s functions
 	bad := errors.New("bad")
 	if _, err := s.get("k", func() (*function, error) { return nil, bad }); !errors.Is(err, bad) {
 		t.Errorf("error %v", err)
@@ -51,7 +51,7 @@ func TestWarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, u := range b.units {
-		if l := u.shelf.all[v.Name]; l == nil || l.f == nil {
+		if l := u.loaded.all[v.Name]; l == nil || l.f == nil {
 			t.Errorf("%s has not loaded %s", u, v.Name)
 		}
 	}

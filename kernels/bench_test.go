@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -13,7 +14,7 @@ import (
 // BenchmarkCPU reports the time of a 1080p frame on one thread, planes to planes, and per tap. It
 // sets the bytes to those of the planes, in and out.
 func BenchmarkCPU(b *testing.B) {
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		for _, r := range []int{0, 1, 2, 3, 5, 10, 15} {
 			b.Run(fmt.Sprintf("%s/r=%d", isa, r), func(b *testing.B) { benchmarkCPU(b, isa, DefaultParams(r)) })
 		}

@@ -5,93 +5,69 @@ package kernels
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
-
-// isas lists the instruction sets of the CPU backend, fastest first.
-var isas = []struct {
-	name string
-	id   C.int
-}{
-	{"avx512", C.VF_AVX512},
-	{"avx2", C.VF_AVX2},
-	{"plain", C.VF_PLAIN},
-}
-
-// ISAs returns the instruction sets that this machine can run, fastest first. "plain" is always
-// among them.
-func ISAs() []string {
-	var names []string
-	for _, i := range isas {
-		if C.vf_has(i.id) != 0 {
-			names = append(names, i.name)
-		}
-	}
-	return names
-}
-
-func findISA(name string) (string, C.int, error) {
-	for _, i := range isas {
-		if (name == "" || name == i.name) && C.vf_has(i.id) != 0 {
-			return i.name, i.id, nil
-		}
-	}
-	return "", 0, fmt.Errorf("kernels: this CPU has no instruction set %q: choose from %v", name, ISAs())
-}
 
 // CPU is the backend that filters on the CPU's cores. All filters of a CPU share its threads:
 // concurrent frames take turns, tile by tile.
 type CPU struct {
-	isa     string
-	id      C.int
+	isa     isa.ISA
 	threads int
 	work    chan work
-	scratch []unsafe.Pointer
+	scratch []unsafe.Pointer // one per worker
 	workers sync.WaitGroup
 	close   sync.Once
 }
 
 var _ Backend = (*CPU)(nil)
 
-type isaID = C.int
-
 // work is one worker's share of a task.
 type work struct {
-	do   func(isa C.int, scratch unsafe.Pointer)
+	do   func(worker int)
 	done *sync.WaitGroup
 }
 
-// share runs do on n workers and returns when all have finished.
-func (c *CPU) share(n int, do func(isa C.int, scratch unsafe.Pointer)) {
+// each runs do for 0..n-1 on the workers, in order, and returns when all calls have, or when those
+// under way have once the context ends.
+func (c *CPU) each(ctx context.Context, n int, do func(worker, i int)) {
+	var next atomic.Int64
 	var done sync.WaitGroup
-	done.Add(n)
-	for range n {
-		c.work <- work{do, &done}
+	share := work{func(worker int) {
+		for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			do(worker, i)
+		}
+	}, &done}
+	for range min(c.threads, n) {
+		done.Add(1)
+		c.work <- share
 	}
 	done.Wait()
 }
 
 // NewCPU starts a backend with the given number of threads (0: one for each core that Go may use)
-// and an instruction set of ISAs ("": the fastest). The instruction set affects results in
+// and an instruction set of [isa.Names] ("": the fastest). The instruction set affects results in
 // rounding only; the number of threads never does. The caller must close the backend.
-func NewCPU(threads int, isa string) (*CPU, error) {
+func NewCPU(threads int, isaName string) (*CPU, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("kernels: %d threads", threads)
 	}
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	name, id, err := findISA(isa)
+	set, err := isa.Find(isaName)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kernels: %w", err)
 	}
-	c := &CPU{isa: name, id: id, threads: threads, work: make(chan work)}
+	c := &CPU{isa: set, threads: threads, work: make(chan work)}
 	for range threads {
 		s := C.vf_alloc(C.vf_scratch_size())
 		if s == nil {
@@ -100,10 +76,10 @@ func NewCPU(threads int, isa string) (*CPU, error) {
 		}
 		c.scratch = append(c.scratch, s)
 	}
-	for _, s := range c.scratch {
+	for worker := range c.scratch {
 		c.workers.Go(func() {
 			for w := range c.work {
-				w.do(c.id, s)
+				w.do(worker)
 				w.done.Done()
 			}
 		})

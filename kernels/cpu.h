@@ -28,14 +28,12 @@ typedef struct {
 
 // vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even; x1 and y1
 // are even or the job's width and height; x1 - x0 is at most vf_tile_width(). scratch is
-// vf_scratch_size() bytes, aligned to 64, for one call at a time. isa is one that vf_has()
-// reports.
+// vf_scratch_size() bytes, aligned to 64, for one call at a time.
 void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, int y1);
 int vf_tile_width(void);
 size_t vf_scratch_size(void);
 
-enum { VF_PLAIN, VF_AVX2, VF_AVX512 };
-int vf_has(int isa);
+enum { VF_PLAIN, VF_AVX2, VF_AVX512 }; // as in internal/isa
 
 void vf_tile_plain(const vf_job *, void *, int, int, int, int);
 void vf_tile_avx2(const vf_job *, void *, int, int, int, int);

@@ -25,11 +25,7 @@ func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
 		return nil, err
 	}
 	if p.Filter == Denoise {
-		d, err := newCPUDenoiser(c)
-		if err != nil {
-			return nil, err
-		}
-		return NewDenoiser(d, pool, p, denoise.Fast), nil
+		return NewDenoiser(c.denoiser(), pool, p, denoise.Fast), nil
 	}
 	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
 }

@@ -10,21 +10,6 @@
 #include "cpu_tile.h"
 #include "cpu_recursive.h"
 
-int vf_has(int isa)
-{
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	switch (isa) {
-	case VF_AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
-	case VF_AVX2:
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	}
-#endif
-	return isa == VF_PLAIN;
-}
-
 #ifdef __x86_64__
 #define CHOOSE(isa, name, ...) \
 	switch (isa) { \

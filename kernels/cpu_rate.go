@@ -12,7 +12,7 @@ func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
 	const rounds = 1 << 20 // of 12 each
 	for range 5 {
 		start := time.Now()
-		lanes = int(C.vf_fma_rate(c.id, rounds))
+		lanes = int(C.vf_fma_rate(C.int(c.isa), rounds))
 		perSecond = max(perSecond, 12*rounds/time.Since(start).Seconds())
 	}
 	return lanes, perSecond

@@ -7,7 +7,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"vidfilter/pipeline"
@@ -39,15 +38,15 @@ func (f *cpuRecursive) run(ctx context.Context, out, in *pipeline.Frame) error {
 	}
 	n := f.point(out, in)
 	defer f.unpoint()
-	sigmas := f.params.sigmas()
+	sigmas, isa := f.params.sigmas(), C.int(f.cpu.isa)
 	for i, sigma := range sigmas {
 		for k := range n {
 			fillPass(&f.passes[k], f.params, sigma)
 		}
-		f.pass(ctx, n, rowUnits, func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int) {
+		f.pass(ctx, n, rowUnits, func(job *C.vf_job, pass *C.vf_pass, scratch, lanes unsafe.Pointer, at int) {
 			C.vf_rows(isa, job, pass, scratch, lanes, C.int(at*C.VF_STRIP), flag(i == 0))
 		})
-		f.pass(ctx, n, columnUnits, func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int) {
+		f.pass(ctx, n, columnUnits, func(job *C.vf_job, pass *C.vf_pass, scratch, lanes unsafe.Pointer, at int) {
 			C.vf_columns(isa, job, pass, scratch, lanes, C.int(at*C.VF_UNIT), flag(i == len(sigmas)-1))
 		})
 	}
@@ -67,27 +66,19 @@ func columnUnits(j *C.vf_job) int { return (int(j.width) + C.VF_UNIT - 1) / C.VF
 // padded rounds a number of rows or columns up to whole strips.
 func padded(n int) int { return (n + C.VF_STRIP - 1) / C.VF_STRIP * C.VF_STRIP }
 
-// pass distributes the units of n fields among the workers, each unit once, until the context
-// ends.
+// pass runs do for the units of n fields, until the context ends.
 func (f *cpuRecursive) pass(ctx context.Context, n int, units func(*C.vf_job) int,
-	do func(job *C.vf_job, pass *C.vf_pass, isa C.int, scratch, lanes unsafe.Pointer, at int)) {
+	do func(job *C.vf_job, pass *C.vf_pass, scratch, lanes unsafe.Pointer, at int)) {
 	first, total := units(&f.jobs[0]), 0
 	for k := range n {
 		total += units(&f.jobs[k])
 	}
-	var next, worker atomic.Int64
-	f.cpu.share(min(f.cpu.threads, total), func(isa C.int, scratch unsafe.Pointer) {
-		lanes := unsafe.Pointer(&f.lanes[worker.Add(1)-1][0])
-		for ctx.Err() == nil {
-			at, k := int(next.Add(1))-1, 0
-			if at >= total {
-				return
-			}
-			if at >= first {
-				k, at = 1, at-first
-			}
-			do(&f.jobs[k], &f.passes[k], isa, scratch, lanes, at)
+	f.cpu.each(ctx, total, func(worker, at int) {
+		k := 0
+		if at >= first {
+			k, at = 1, at-first
 		}
+		do(&f.jobs[k], &f.passes[k], f.cpu.scratch[worker], unsafe.Pointer(&f.lanes[worker][0]), at)
 	})
 }
 

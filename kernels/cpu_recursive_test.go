@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -29,7 +30,7 @@ func recursiveCases() (cases []conformCase) {
 // TestRecursiveConform compares every instruction set with the reference: at most 1 level apart,
 // and equal in 99 % of the samples of each.
 func TestRecursiveConform(t *testing.T) {
-	isas := ISAs()
+	isas := isa.Names()
 	stats := make([]kerneltest.Difference, len(isas))
 	rng := rand.New(rand.NewPCG(31, 32))
 	for i, c := range recursiveCases() {
@@ -64,7 +65,7 @@ func TestRecursiveThreads(t *testing.T) {
 	src, small := kerneltest.Frame(format), kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 64, Height: 70})
 	kerneltest.Noise(src, rand.New(rand.NewPCG(33, 34)))
 	p := DefaultRecursive()
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		want := kerneltest.Frame(format)
 		cpuRun(t, newCPU(t, 1, isa), want, src, p)
 		for _, threads := range []int{2, 3, 7} {
@@ -111,7 +112,7 @@ func TestRecursiveExtremes(t *testing.T) {
 		for _, r := range RecursiveSigma {
 			p := Params{Filter: Recursive, SigmaS: s, SigmaR: r, Iterations: 3}
 			want := reference(t, src, p)
-			for _, isa := range ISAs() {
+			for _, isa := range isa.Names() {
 				got := kerneltest.Frame(src.Format)
 				cpuRun(t, newCPU(t, 1, isa), got, src, p)
 				if d := kerneltest.Compare(got, want); d.Largest > 1 {
@@ -127,7 +128,7 @@ func BenchmarkRecursive(b *testing.B) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080, Matrix: pipeline.BT709}
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 	kerneltest.Scene(src, rand.New(rand.NewPCG(37, 38)))
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		for _, threads := range []int{1, 2} {
 			b.Run(isa+map[int]string{1: "/1", 2: "/2"}[threads], func(b *testing.B) {
 				f, err := newCPU(b, threads, isa).Filter(DefaultRecursive(), nil)

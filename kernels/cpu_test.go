@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -72,7 +73,7 @@ func oneCase(i int, size [2]int, l pipeline.Layout, rw RangeWeight, d Distance, 
 // TestConform compares every instruction set with the reference: at most 1 level apart, and equal
 // in 99 % of the samples of each combination of range weight, distance and border.
 func TestConform(t *testing.T) {
-	isas := ISAs()
+	isas := isa.Names()
 	cpus := make([]*CPU, len(isas))
 	for i, isa := range isas {
 		cpus[i] = newCPU(t, 2, isa)

@@ -1,6 +1,9 @@
 package kernels
 
-import "vidfilter/pipeline"
+import (
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
 
 // field is a picture filtered on its own: a progressive frame, or every second row of an
 // interlaced one (a view of the same memory with double pitch).
@@ -40,25 +43,23 @@ type fieldRows struct {
 // else two.
 func rowsOf(f pipeline.Format, interlaced bool) (rows [2]fieldRows, n int) {
 	if !interlaced || f.Height < 2 {
-		return [2]fieldRows{oneField(f, 0, 1)}, 1
+		return [2]fieldRows{oneField(f, plane.Whole)}, 1
 	}
-	return [2]fieldRows{oneField(f, 0, 2), oneField(f, 1, 2)}, 2
+	return [2]fieldRows{oneField(f, plane.Top), oneField(f, plane.Bottom)}, 2
 }
 
-// oneField has rows first, first+step, ... of each plane.
-func oneField(f pipeline.Format, first, step int) fieldRows {
-	r := fieldRows{step: step}
+func oneField(f pipeline.Format, which plane.Field) (r fieldRows) {
 	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		own := (rows - first + step - 1) / step
-		r.first[i] = first
-		if i == 0 {
-			r.height = own
-		} else {
-			r.chromaRead, r.chromaWrite = max(own, 1), own
-			if own == 0 {
-				r.first[i] = 0
-			}
+		_, height := f.PlaneSize(i)
+		first, step, n, own := which.Rows(height)
+		r.first[i], r.step = first, step
+		switch {
+		case i == 0:
+			r.height = n
+		case own:
+			r.chromaRead, r.chromaWrite = n, n
+		default:
+			r.chromaRead = n
 		}
 	}
 	return r

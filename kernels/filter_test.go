@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -17,7 +18,7 @@ func TestThreads(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 700, Height: 333, Matrix: pipeline.BT601}
 	src := kerneltest.Frame(format)
 	kerneltest.Noise(src, rand.New(rand.NewPCG(11, 12)))
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		for _, r := range []int{1, 2, 6} {
 			want := kerneltest.Frame(format)
 			cpuRun(t, newCPU(t, 1, isa), want, src, DefaultParams(r))
@@ -120,11 +121,7 @@ func TestNewCPU(t *testing.T) {
 	if _, err := NewCPU(1, "mmx"); err == nil {
 		t.Error("mmx was taken")
 	}
-	isas := ISAs()
-	if isas[len(isas)-1] != "plain" {
-		t.Errorf("plain is not last of %v", isas)
-	}
-	for _, isa := range isas {
+	for _, isa := range isa.Names() {
 		cpu := newCPU(t, 3, isa)
 		if !strings.Contains(cpu.Name(), isa) || !strings.Contains(cpu.Name(), "3 threads") {
 			t.Errorf("name %q", cpu.Name())
@@ -194,7 +191,7 @@ func FuzzCPU(f *testing.F) {
 		src.Interlaced = c.interlaced
 		kerneltest.Noise(src, rand.New(rand.NewPCG(seed, 0)))
 		want := reference(t, src, c.p)
-		for _, isa := range ISAs() {
+		for _, isa := range isa.Names() {
 			conform(t, map[string]*kerneltest.Difference{}, isa, newCPU(t, 1, isa), c, src, want)
 		}
 	})

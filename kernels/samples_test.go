@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -15,7 +16,7 @@ func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Fram
 	t.Run("reference", func(t *testing.T) {
 		do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame { return reference(t, src, p) })
 	})
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		t.Run(isa, func(t *testing.T) {
 			cpu := newCPU(t, 2, isa)
 			do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame {

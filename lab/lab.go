@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		r.say("measuring: %s, %s", e.Paper, e.Title)
 		err := e.measure(ctx, r)
-		e.relate()
+		e.addSpeedups()
 		if len(e.Rows) > 0 {
 			measured.Experiments = append(measured.Experiments, e.Experiment)
 		}

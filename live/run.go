@@ -76,9 +76,7 @@ func (l *loop) close() {
 }
 
 func (l *loop) discard() {
-	if d, ok := l.filter.(pipeline.Discarder); ok {
-		d.Discard()
-	}
+	pipeline.Discard(l.filter)
 	l.filter = nil
 }
 

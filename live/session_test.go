@@ -162,12 +162,9 @@ func (h *hand) shot(r *rig, n int) Shot {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			for x := range f.Row(i, y) {
-				f.Row(i, y)[x] = byte(100 + (x*7+y*5+n*3)%23)
-			}
+	for i, y := range f.Rows() {
+		for x := range f.Row(i, y) {
+			f.Row(i, y)[x] = byte(100 + (x*7+y*5+n*3)%23)
 		}
 	}
 	return shotAt(f, time.Unix(1000, int64(n)))
@@ -204,11 +201,8 @@ func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 }
 
 func samples(f *pipeline.Frame) (all []byte) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			all = append(all, f.Row(i, y)...)
-		}
+	for i, y := range f.Rows() {
+		all = append(all, f.Row(i, y)...)
 	}
 	return all
 }

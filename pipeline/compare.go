@@ -92,9 +92,7 @@ func (c *compare) Flush(ctx context.Context, emit Emit) error {
 }
 
 func (c *compare) Discard() {
-	if d, ok := c.inner.(Discarder); ok {
-		d.Discard()
-	}
+	Discard(c.inner)
 	for _, f := range c.originals {
 		f.Release()
 	}

@@ -33,12 +33,9 @@ func (p *picture) Next(ctx context.Context) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range p.format.NumPlanes() {
-		_, rows := p.format.PlaneSize(i)
-		for y := range rows {
-			for x := range f.Row(i, y) {
-				f.Row(i, y)[x] = columnValue(p.format, i, x, p.n)
-			}
+	for i, y := range p.format.Rows() {
+		for x := range f.Row(i, y) {
+			f.Row(i, y)[x] = columnValue(p.format, i, x, p.n)
 		}
 	}
 	if p.props != nil {
@@ -76,12 +73,9 @@ func (v *invert) step(ctx context.Context, keep int, emit Emit) error {
 		if err != nil {
 			return err
 		}
-		for i := range in.NumPlanes() {
-			_, rows := in.PlaneSize(i)
-			for y := range rows {
-				for x, s := range in.Row(i, y) {
-					out.Row(i, y)[x] = ^s
-				}
+		for i, y := range in.Rows() {
+			for x, s := range in.Row(i, y) {
+				out.Row(i, y)[x] = ^s
 			}
 		}
 		out.CopyTiming(in)

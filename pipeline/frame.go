@@ -1,6 +1,9 @@
 package pipeline
 
-import "sync/atomic"
+import (
+	"iter"
+	"sync/atomic"
+)
 
 // Plane is a plane of samples in host memory. Data starts at the first row and reaches at least to
 // the last sample of the last row; Pitch is the distance of rows in bytes.
@@ -119,12 +122,23 @@ func (f *Frame) Row(i, y int) []byte {
 	return p.Data[y*p.Pitch:][:w:w]
 }
 
+// Rows yields the plane and the number of each row of a frame.
+func (f Format) Rows() iter.Seq2[int, int] {
+	return func(yield func(plane, y int) bool) {
+		for i := range f.NumPlanes() {
+			_, rows := f.PlaneSize(i)
+			for y := range rows {
+				if !yield(i, y) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // CopySamples copies the samples of a frame of the same format, with any pitches. Padding stays.
 func (f *Frame) CopySamples(from *Frame) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			copy(f.Row(i, y), from.Row(i, y))
-		}
+	for i, y := range f.Rows() {
+		copy(f.Row(i, y), from.Row(i, y))
 	}
 }

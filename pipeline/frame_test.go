@@ -168,11 +168,8 @@ func TestPoolNewFrame(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Every sample has a place of its own.
-			for i := range format.NumPlanes() {
-				_, rows := format.PlaneSize(i)
-				for y := range rows {
-					clear(f.Row(i, y))
-				}
+			for i, y := range format.Rows() {
+				clear(f.Row(i, y))
 			}
 			for i := range format.NumPlanes() {
 				w, rows := format.PlaneSize(i)

@@ -43,6 +43,13 @@ type Filter interface {
 // release.
 type Discarder interface{ Discard() }
 
+// Discard calls f's Discard, if it has one.
+func Discard(f Filter) {
+	if d, ok := f.(Discarder); ok {
+		d.Discard()
+	}
+}
+
 // Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after
 // the last Put. Run never closes a sink; its owner does. A sink that is closed without Finish
 // leaves nothing behind.
@@ -118,11 +125,7 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 	last := first // earlier stages run with the variable of their own round
 	for _, f := range filters {
 		in, out := last, make(chan *Frame, depth)
-		discard := keepsNone
-		if d, ok := f.(Discarder); ok {
-			discard = d.Discard
-		}
-		start(in, out, discard, func() error { return process(ctx, f, in, out, &meters.Filter) })
+		start(in, out, func() { Discard(f) }, func() error { return process(ctx, f, in, out, &meters.Filter) })
 		last = out
 	}
 	finished := false

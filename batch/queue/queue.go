@@ -238,8 +238,7 @@ func Coded(code string, err error) error { return coded{err, code} }
 
 // CodeOf returns the code that Coded gave err, or "".
 func CodeOf(err error) string {
-	var c coded
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[coded](err); ok {
 		return c.code
 	}
 	return ""

@@ -144,8 +144,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, &ExitError{Code: exit.ExitCode(), Reason: reason(exit, tail.last)}
 	}
 	return out.Bytes(), err

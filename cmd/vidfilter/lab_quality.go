@@ -2,19 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 	"path"
 	"slices"
 
 	"github.com/spf13/pflag"
 
-	"vidfilter/decode"
 	"vidfilter/internal/cli"
-	"vidfilter/internal/hint"
-	"vidfilter/internal/text"
 	"vidfilter/lab/quality"
 )
 
@@ -77,11 +70,11 @@ func parseMethods(glob string) (string, error) {
 // runQuality measures the denoiser, or shows what --json wrote.
 func runQuality(o *labOptions, s cli.Stdio) error {
 	if o.From != "" {
-		r, err := readQuality(o.From)
+		r, err := readReport(o.From, "vidfilter lab --quality", func(r *quality.Report) int { return len(r.Cells) }, "no clip is in it")
 		if err != nil {
 			return err
 		}
-		return o.showQuality(s.Out, r)
+		return o.print(s.Out, r)
 	}
 	o.quality.Quick, o.quality.Version = o.Quick, o.Version
 	if cli.IsTerminal(s.Err) {
@@ -90,36 +83,9 @@ func runQuality(o *labOptions, s cli.Stdio) error {
 	r, err := interruptibly(func(ctx context.Context) (*quality.Report, error) { return quality.Run(ctx, o.quality) })
 	if err != nil {
 		if !o.JSON && len(r.Cells) > 0 {
-			_ = o.showQuality(s.Out, r) // the earlier error counts
+			_ = o.print(s.Out, r) // the earlier error counts
 		}
 		return err
 	}
-	return o.showQuality(s.Out, r)
-}
-
-func (o *labOptions) showQuality(w io.Writer, r *quality.Report) error {
-	switch {
-	case o.JSON:
-		return text.JSON(w, r)
-	case o.Markdown:
-		return r.Document().WriteMarkdown(w)
-	}
-	return r.Document().WriteText(w)
-}
-
-// readQuality reads a report written by --quality --json.
-func readQuality(name string) (*quality.Report, error) {
-	const how = "vidfilter lab --quality --json writes such a file"
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", decode.ErrUnreadable, err)
-	}
-	r := new(quality.Report)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, hint.Wrap(fmt.Errorf("%w: %s: %w", decode.ErrUnreadable, name, err), how)
-	}
-	if len(r.Cells) == 0 {
-		return nil, hint.Wrap(fmt.Errorf("%w: %s: no clip is in it", decode.ErrUnreadable, name), how)
-	}
-	return r, nil
+	return o.print(s.Out, r)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
+	"vidfilter/lab/report"
 )
 
 // runLab runs the papers' experiments here, and prints them beside the papers' figures.
@@ -24,7 +26,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 	case o.List:
 		return o.list(s.Out)
 	case o.From != "":
-		report, err := readLab(o.From)
+		report, err := readReport(o.From, "vidfilter lab", func(r *lab.Report) int { return len(r.Experiments) }, "no experiment is in it")
 		if err != nil {
 			return err
 		}
@@ -66,7 +68,7 @@ func (o *labOptions) show(w io.Writer, r *lab.Report) error {
 	return o.draw(r)
 }
 
-func (o *labOptions) print(w io.Writer, r *lab.Report) error {
+func (o *labOptions) print(w io.Writer, r interface{ Document() report.Document }) error {
 	switch {
 	case o.JSON:
 		return text.JSON(w, r)
@@ -76,18 +78,19 @@ func (o *labOptions) print(w io.Writer, r *lab.Report) error {
 	return r.Document().WriteText(w)
 }
 
-// readLab reads a report written by --json.
-func readLab(name string) (*lab.Report, error) {
+// readReport reads what command wrote with --json. none is the error of a report without any.
+func readReport[R any](name, command string, size func(*R) int, none string) (*R, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", decode.ErrUnreadable, err)
 	}
-	r := new(lab.Report)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, hint.Wrap(fmt.Errorf("%w: %s: %w", decode.ErrUnreadable, name, err), "vidfilter lab --json writes such a file")
+	r := new(R)
+	err = json.Unmarshal(data, r)
+	if err == nil && size(r) == 0 {
+		err = errors.New(none)
 	}
-	if len(r.Experiments) == 0 {
-		return nil, hint.Wrap(fmt.Errorf("%w: %s: no experiment is in it", decode.ErrUnreadable, name), "vidfilter lab --json writes such a file")
+	if err != nil {
+		return nil, hint.Wrap(fmt.Errorf("%w: %s: %w", decode.ErrUnreadable, name, err), command+" --json writes such a file")
 	}
 	return r, nil
 }

@@ -11,15 +11,9 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
-
-// inline does all work on the caller's thread.
-func inline(n int, do func(int)) {
-	for i := range n {
-		do(i)
-	}
-}
 
 // cpuTime is what the process has used. On a busy machine it says more than the clock.
 func cpuTime(b *testing.B) time.Duration {
@@ -30,8 +24,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a busy
-// machine comes closest to what the work itself takes.
+// stage measures a stage for a frame: its CPU time, and the least time by the clock, which on a
+// busy machine comes closest to what the work itself takes.
 func stage(b *testing.B, e *Engine, name string, do func()) {
 	b.Run(name, func(b *testing.B) {
 		do()
@@ -98,7 +92,7 @@ func BenchmarkFilter(b *testing.B) {
 		b.Run(size, func(b *testing.B) {
 			format := pipeline.Format{Layout: pipeline.YUV420P, Width: wh[0], Height: wh[1]}
 			frames, out := moving(format, 13, 10), newFrame(format)
-			for _, isa := range ISAs() {
+			for _, isa := range isa.Names() {
 				for name, tier := range tiers {
 					benchmarkFilter(b, isa+"/"+name, isa, frames, out, denoise.Default(tier))
 				}
@@ -108,15 +102,11 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, out *pipeline.Frame, s denoise.Settings) {
-	e, err := New(isa, 1, inline)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer e.Close()
+	e := newEngine(b, isa, 1)
 	before, after := s.Window()
-	var window []*Frame
+	var window []*frame
 	push := func() {
-		f, err := e.Prepare(frames[len(window)%len(frames)], plane.Whole)
+		f, err := e.prepare(frames[len(window)%len(frames)], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -126,12 +116,12 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 		push()
 	}
 	stage(b, e, name, func() {
-		if err := e.Filter(out, window, before, noise.Flat(10), s); err != nil {
+		if err := e.filter(out, window, before, noise.Flat(10), s); err != nil {
 			b.Fatal(err)
 		}
 		oldest := window[0]
 		window = window[1:]
-		f, err := e.Prepare(frames[0], plane.Whole)
+		f, err := e.prepare(frames[0], plane.Whole)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -148,18 +138,15 @@ func BenchmarkStages(b *testing.B) {
 	const sigma = 10
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 1920, Height: 1080}
 	frames := moving(format, 7, sigma)
-	for _, isa := range ISAs() {
-		e, err := New(isa, 1, inline)
-		if err != nil {
-			b.Fatal(err)
-		}
+	for _, isa := range isa.Names() {
+		e, err := newEngine(b, isa, 1), error(nil)
 		must := func(err error) {
 			if err != nil {
 				b.Fatal(err)
 			}
 		}
 		stage(b, e, isa+"/planes", func() {
-			f, err := e.Prepare(frames[0], plane.Whole)
+			f, err := e.prepare(frames[0], plane.Whole)
 			must(err)
 			_, err = f.forSearch(false)
 			must(err)
@@ -167,9 +154,9 @@ func BenchmarkStages(b *testing.B) {
 			must(err)
 			f.Release()
 		})
-		var window []*Frame
+		var window []*frame
 		for _, f := range frames {
-			w, err := e.Prepare(f, plane.Whole)
+			w, err := e.prepare(f, plane.Whole)
 			must(err)
 			window = append(window, w)
 		}
@@ -200,6 +187,6 @@ func BenchmarkStages(b *testing.B) {
 		for _, w := range window {
 			w.Release()
 		}
-		e.Close()
+		e.Idle()
 	}
 }

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VD_PLAIN, VD_AVX2, VD_AVX512 };
-int vd_has(int isa);
+enum { VD_PLAIN, VD_AVX2, VD_AVX512 }; // as in internal/isa
 
 enum {
 	VD_PAD = 16,        // columns and rows beyond each edge that repeat it: the side of a search window

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,14 +13,15 @@ import (
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
 
 var tiers = map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good, "best": denoise.Best}
 
 // workers shares work among n goroutines.
-func workers(n int) func(int, func(int)) {
-	return func(count int, do func(int)) {
+func workers(n int) Each {
+	return func(_ context.Context, count int, do func(int)) {
 		var next atomic.Int64
 		var wg sync.WaitGroup
 		for range n {
@@ -33,14 +35,15 @@ func workers(n int) func(int, func(int)) {
 	}
 }
 
-func newEngine(t testing.TB, isa string, threads int) *Engine {
+func newEngine(t testing.TB, isaName string, threads int) *Engine {
 	t.Helper()
-	e, err := New(isa, threads, workers(threads))
+	set, err := isa.Find(isaName)
 	if err != nil {
 		t.Fatal(err)
 	}
+	e := New(set, workers(threads))
 	t.Cleanup(func() {
-		e.Close()
+		e.Idle()
 		if n := e.heap.held.Load(); n != 0 {
 			t.Errorf("%d bytes were not released", n)
 		}
@@ -93,39 +96,19 @@ func clip(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Fr
 	return all
 }
 
-// picture copies a field as the reference reads it.
-func picture(f *pipeline.Frame, field plane.Field) plane.Picture {
-	parts, err := components(f, field)
-	if err != nil {
-		panic(err)
-	}
-	var pic plane.Picture
-	pic.ShiftX, pic.ShiftY = f.ChromaShift()
-	for _, c := range parts {
-		p := plane.New(c.width, c.height, 8)
-		for y := range c.height {
-			for x := range c.width {
-				p.Row(y)[x] = uint16(c.data[y*c.pitch+x*c.step])
-			}
-		}
-		pic.Planes = append(pic.Planes, p)
-	}
-	return pic
-}
-
 // filterField filters frame centre of a clip into out.
 func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipeline.Frame, field plane.Field, centre int, m noise.Model, s denoise.Settings) {
 	t.Helper()
-	var window []*Frame
+	var window []*frame
 	for _, f := range frames {
-		w, err := e.Prepare(f, field)
+		w, err := e.prepare(f, field)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer w.Release()
 		window = append(window, w)
 	}
-	if err := e.Filter(out, window, centre, m, s); err != nil {
+	if err := e.filter(out, window, centre, m, s); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -187,14 +170,14 @@ func (x expectation) check(t *testing.T, name string) {
 	t.Helper()
 	var window []plane.Picture
 	for _, f := range x.frames {
-		window = append(window, picture(f, x.field))
+		window = append(window, plane.Of(f, x.field))
 	}
 	want := denoise.Reference(window, x.centre, x.model, x.s)
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		out := newFrame(x.format)
 		filterField(t, newEngine(t, isa, 2), out, x.frames, x.field, x.centre, x.model, x.s)
-		got := picture(out, x.field)
-		if parts, _ := components(out, x.field); parts[1].own == 0 { // nothing to write
+		got := plane.Of(out, x.field)
+		if !plane.ComponentOf(out, x.field, 1).Own { // nothing to write
 			got.Planes = append(got.Planes[:1], want.Planes[1:]...)
 		}
 		compare(t, name+", "+isa, got, want)
@@ -310,7 +293,7 @@ func TestTinyPictures(t *testing.T) {
 func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 230, Height: 190}
 	frames := clip(format, 9, 10)
-	for _, isa := range ISAs() {
+	for _, isa := range isa.Names() {
 		for name, tier := range tiers {
 			var want *pipeline.Frame
 			for threads := 1; threads <= 5; threads++ {
@@ -342,7 +325,7 @@ func TestCleanIsCopied(t *testing.T) {
 			} {
 				out := newFrame(format)
 				filterField(t, newEngine(t, "", 1), out, frames, field, 1, x.model, x.s)
-				got, want := picture(out, field), picture(frames[1], field)
+				got, want := plane.Of(out, field), plane.Of(frames[1], field)
 				for i := range want.Planes {
 					if !slices.Equal(got.Planes[i].Pix, want.Planes[i].Pix) {
 						t.Errorf("%v, field %d: plane %d changed", layout, field, i)
@@ -355,33 +338,30 @@ func TestCleanIsCopied(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := New("sse9", 1, inline); err == nil {
-		t.Error("an unknown instruction set is accepted")
-	}
 	e := newEngine(t, "", 1)
-	if _, err := e.Prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), plane.Whole); err == nil {
+	if _, err := e.prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), plane.Whole); err == nil {
 		t.Error("RGB is accepted")
 	}
 	small, large := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: 40}, pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 40}
-	a, err := e.Prepare(newFrame(small), plane.Whole)
+	a, err := e.prepare(newFrame(small), plane.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Release()
-	b, err := e.Prepare(newFrame(large), plane.Whole)
+	b, err := e.prepare(newFrame(large), plane.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Release()
 	s := denoise.Default(denoise.Fast)
-	if err := e.Filter(newFrame(large), []*Frame{a}, 0, noise.Flat(10), s); err == nil {
+	if err := e.filter(newFrame(large), []*frame{a}, 0, noise.Flat(10), s); err == nil {
 		t.Error("a result of another size is accepted")
 	}
-	if err := e.Filter(newFrame(small), []*Frame{a, b}, 0, noise.Flat(10), s); err == nil {
+	if err := e.filter(newFrame(small), []*frame{a, b}, 0, noise.Flat(10), s); err == nil {
 		t.Error("a window of two sizes is accepted")
 	}
 	s.First.Stride = 1
-	if err := e.Filter(newFrame(small), []*Frame{a}, 0, noise.Flat(10), s); err == nil {
+	if err := e.filter(newFrame(small), []*frame{a}, 0, noise.Flat(10), s); err == nil {
 		t.Error("sums that 32 bits may not hold are accepted")
 	}
 }
@@ -391,17 +371,17 @@ func TestMemory(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 96, Height: 80}
 	frames, out := clip(format, 7, 10), newFrame(format)
 	e := newEngine(t, "", 1) // with more, the most that they ever need at a time is up to chance
-	var window []*Frame
+	var window []*frame
 	made := 0
 	for i := range 40 {
-		f, err := e.Prepare(frames[i%7], plane.Whole)
+		f, err := e.prepare(frames[i%7], plane.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if window = append(window, f); len(window) < 7 {
 			continue
 		}
-		if err := e.Filter(out, window, 3, noise.Flat(10), denoise.Default(denoise.Good)); err != nil {
+		if err := e.filter(out, window, 3, noise.Flat(10), denoise.Default(denoise.Good)); err != nil {
 			t.Fatal(err)
 		}
 		window[0].Release()

@@ -3,10 +3,9 @@
 // samples within 1 level in 99.9 % and within 2 everywhere. The same instruction set gives the same
 // bits for any number of threads.
 //
-// An [Engine] has the settings of the machine. [Engine.Prepare] copies a frame, or one field of it,
-// into padded planes; what the search and the passes read beside is made when it is first needed
-// and kept with the frame, since up to 13 windows read it. [Engine.Filter] filters one frame of a
-// window. All large memory is of the C heap and is used again for frames of the same size.
+// [Engine.Prepare] copies a frame, or one field of it, into padded planes; what the search and the
+// passes read beside is made when it is first needed and kept with the frame, since up to 13
+// windows read it. All large memory is of the C heap and is used again for frames of the same size.
 //
 // The work is cut into rows of cells in the search and into strips of patch rows in the passes. A
 // strip adds up its patches in memory of its own, in 32-bit integers; where two strips overlap,

@@ -5,72 +5,79 @@ package cpu
 import "C"
 
 import (
+	"context"
 	"errors"
-	"fmt"
 
 	"vidfilter/denoise"
+	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
+	"vidfilter/pipeline"
 )
 
-// isas lists the instruction sets, fastest first.
-var isas = []struct {
-	name string
-	id   C.int
-}{
-	{"avx512", C.VD_AVX512},
-	{"avx2", C.VD_AVX2},
-	{"plain", C.VD_PLAIN},
-}
-
-// ISAs returns the instruction sets that this machine can run, fastest first. "plain" is always
-// among them.
-func ISAs() []string {
-	var names []string
-	for _, i := range isas {
-		if C.vd_has(i.id) != 0 {
-			names = append(names, i.name)
-		}
-	}
-	return names
-}
-
-// Engine filters on the CPU. Its methods may be called from several goroutines.
+// Engine filters on the CPU.
 type Engine struct {
-	isa   string
-	id    C.int
-	share func(n int, do func(i int))
-	heap  heap
+	isa  C.int
+	each Each
+	ctx  context.Context // of the call
+	heap heap
 }
 
-// New returns an engine with an instruction set of [ISAs], "" for the fastest. share runs do for
-// 0..n-1, in any order, and returns when all calls have; threads is how many it runs at a time.
-// The caller must close the engine.
-func New(isa string, threads int, share func(n int, do func(i int))) (*Engine, error) {
-	if threads < 1 {
-		return nil, fmt.Errorf("denoise: %d threads", threads)
-	}
-	for _, i := range isas {
-		if (isa == "" || isa == i.name) && C.vd_has(i.id) != 0 {
-			return &Engine{isa: i.name, id: i.id, share: share}, nil
-		}
-	}
-	return nil, fmt.Errorf("denoise: this CPU has no instruction set %q: choose from %v", isa, ISAs())
+var _ denoise.Engine = (*Engine)(nil)
+
+// Each runs do for 0..n-1, in any order, and returns when all calls have, or when those under way
+// have once the context ends.
+type Each func(ctx context.Context, n int, do func(i int))
+
+// New returns an engine whose work is shared by each.
+func New(set isa.ISA, each Each) *Engine {
+	return &Engine{isa: C.int(set), each: each, ctx: context.Background()}
 }
 
-// ISA returns the name of the instruction set in use.
-func (e *Engine) ISA() string { return e.isa }
+// Prepare copies the samples of a frame or a field.
+func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
+	e.ctx = ctx
+	p, err := e.prepare(f, field)
+	if err == nil && ctx.Err() != nil {
+		p.Release()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Denoise ends with the result.
+func (e *Engine) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	e.ctx = ctx
+	window := make([]*frame, len(j.Window))
+	for i, p := range j.Window {
+		window[i] = p.(*frame)
+	}
+	if err := e.filter(j.Out, window, j.Centre, j.Noise, j.Settings); err != nil {
+		return nil, err
+	}
+	return nil, context.Cause(ctx)
+}
+
+// Depth returns 0: results are there at once.
+func (e *Engine) Depth() int { return 0 }
+
+// Idle frees the engine's memory. Pictures must have been released.
+func (e *Engine) Idle() { e.heap.trim() }
+
+// share is each until the end of the call's context.
+func (e *Engine) share(n int, do func(i int)) { e.each(e.ctx, n, do) }
 
 // Rate returns about how many luma pixels one core denoises in a second, in 4:2:0: what a core of
 // 2023 does at 3.5 GHz. It is for telling people what to expect.
-func (e *Engine) Rate(t denoise.Tier) float64 { return rates[e.isa][t] }
+func Rate(set isa.ISA, t denoise.Tier) float64 { return rates[set][t] }
 
-var rates = map[string]map[denoise.Tier]float64{
-	"avx512": {denoise.Fast: 24e6, denoise.Good: 6e6, denoise.Best: 4e6},
-	"avx2":   {denoise.Fast: 19e6, denoise.Good: 5e6, denoise.Best: 3.3e6},
-	"plain":  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
+var rates = map[isa.ISA]map[denoise.Tier]float64{
+	isa.AVX512: {denoise.Fast: 24e6, denoise.Good: 6e6, denoise.Best: 4e6},
+	isa.AVX2:   {denoise.Fast: 19e6, denoise.Good: 5e6, denoise.Best: 3.3e6},
+	isa.Plain:  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
 }
-
-// Close frees the engine's memory. Frames must have been released.
-func (e *Engine) Close() { e.heap.trim() }
 
 var errMemory = errors.New("denoise: out of memory")
 

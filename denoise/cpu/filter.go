@@ -13,10 +13,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Filter writes the frame at index centre of the window, without its noise, to its place in out: a
+// filter writes the frame at index centre of the window, without its noise, to its place in out: a
 // frame of the same format, of which only the rows of the field are written. The window holds
-// frames in order; at the ends of a clip there may be fewer than [denoise.Settings.Window] asks for.
-func (e *Engine) Filter(out *pipeline.Frame, window []*Frame, centre int, m noise.Model, s denoise.Settings) error {
+// frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
+func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
 	m = m.Scale(s.Strength)
 	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: 3}
 	if err := f.check(out); err != nil {
@@ -41,9 +41,9 @@ type filter struct {
 	denoise.Settings
 	*Engine
 	noise  noise.Model
-	window []*Frame
+	window []*frame
 	centre int
-	frame  *Frame
+	frame  *frame
 	count  int // of the planes that are filtered: luma, or all
 	search *motion.Search
 
@@ -56,7 +56,7 @@ type filter struct {
 
 // neighbour is another frame, and the way to it.
 type neighbour struct {
-	*Frame
+	*frame
 	distance int // in frames, negative for earlier ones
 	planes   *searchPlanes
 	between  [3]halfPels
@@ -144,7 +144,7 @@ func (f *filter) neighbour(distance int) (n *neighbour, err error) {
 	if i < 0 || i >= len(f.window) || distance > f.Ahead {
 		return nil, nil
 	}
-	n = &neighbour{Frame: f.window[i], distance: distance}
+	n = &neighbour{frame: f.window[i], distance: distance}
 	if n.planes, err = n.forSearch(f.search.Coarse); err != nil {
 		return nil, err
 	}

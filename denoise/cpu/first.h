@@ -1,7 +1,6 @@
 // The first pass, in patches of 8x8: see denoise/fusion. Where a vector holds two patches, all is
-// done for both at once; they are half a plane apart, since adding to overlapping sums at once would
-// stall. A patch is 8 vectors: a row of samples each, after the transform the frequencies v for one
-// u.
+// done for both at once; they are half a plane apart, since adding to overlapping sums at once
+// would stall. A patch is 8 vectors: rows of samples, then the frequencies v for one u each.
 //
 // The work on a patch goes through all neighbours several times. A neighbour is one long chain of
 // operations, and the processor looks ahead only so far: it must find others to fill the gaps with.

@@ -4,7 +4,7 @@ package cpu
 import "C"
 
 import (
-	"sync"
+	"fmt"
 	"unsafe"
 
 	"vidfilter/denoise/motion"
@@ -12,17 +12,16 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Frame is a frame, or one of its fields, as the engine reads it.
-type Frame struct {
+// frame is a frame, or one of its fields, as the engine reads it.
+type frame struct {
 	engine         *Engine
 	format         pipeline.Format
 	field          plane.Field
 	shiftX, shiftY int
 	planes         [3]C.vd_plane // no smaller than a patch
 
-	mu      sync.Mutex // guards what is made when needed
 	blocks  []*block
-	between *[3]halfPels
+	between [3]halfPels      // made when needed, like those below
 	search  [2]*searchPlanes // smoothed less and more
 }
 
@@ -38,13 +37,13 @@ type searchPlanes struct {
 // largestPatch is the least width and height of the planes that are filtered.
 const largestPatch = 16
 
-// Prepare copies the samples of a frame or a field. The caller must release the result.
-func (e *Engine) Prepare(f *pipeline.Frame, field plane.Field) (*Frame, error) {
+// prepare copies the samples of a frame or a field. The caller must release the result.
+func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	parts, err := components(f, field)
 	if err != nil {
 		return nil, err
 	}
-	out := &Frame{engine: e, format: f.Format, field: field}
+	out := &frame{engine: e, format: f.Format, field: field}
 	out.shiftX, out.shiftY = f.ChromaShift()
 	size := 0
 	for _, c := range parts {
@@ -60,18 +59,32 @@ func (e *Engine) Prepare(f *pipeline.Frame, field plane.Field) (*Frame, error) {
 	}
 	e.share(len(parts), func(i int) {
 		c := parts[i]
-		C.vd_load(out.planes[i], (*C.uint8_t)(&c.data[0]), C.ptrdiff_t(c.pitch), C.int(c.step), C.int(c.width), C.int(c.height))
+		C.vd_load(out.planes[i], (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Width), C.int(c.Height))
 		C.vd_pad(out.planes[i])
 	})
 	return out, nil
 }
 
-func enlarged(c component) (width, height int) {
-	return max(c.width, largestPatch), max(c.height, largestPatch)
+// components finds Y, U and V of a field.
+func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, err error) {
+	if info := f.Layout.Info(); info.Planes == 0 || info.RGB || info.Depth != 8 {
+		return all, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
+	}
+	for i := range all {
+		all[i] = plane.ComponentOf(f, field, i)
+	}
+	if !all[0].Own {
+		return all, fmt.Errorf("denoise: field %d of %v has no samples", field, f.Format)
+	}
+	return all, nil
+}
+
+func enlarged(c plane.Component) (width, height int) {
+	return max(c.Width, largestPatch), max(c.Height, largestPatch)
 }
 
 // alloc returns memory that lives as long as the frame.
-func (f *Frame) alloc(size int) (*block, error) {
+func (f *frame) alloc(size int) (*block, error) {
 	b := f.engine.heap.alloc(size)
 	if b == nil {
 		return nil, errMemory
@@ -81,7 +94,7 @@ func (f *Frame) alloc(size int) (*block, error) {
 }
 
 // Release gives the frame's memory back. The frame must not be used any more.
-func (f *Frame) Release() {
+func (f *frame) Release() {
 	for _, b := range f.blocks {
 		b.release()
 	}
@@ -89,26 +102,21 @@ func (f *Frame) Release() {
 }
 
 // save writes planes to the place of the frame's samples in out.
-func (f *Frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
+func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	parts, err := components(out, f.field)
 	if err != nil {
 		return err
 	}
 	f.engine.share(len(parts), func(i int) {
-		if c := parts[i]; c.own > 0 {
-			C.vd_save((*C.uint8_t)(&c.data[0]), C.ptrdiff_t(c.pitch), C.int(c.step), planes[i], C.int(c.width), C.int(c.own))
+		if c := parts[i]; c.Own {
+			C.vd_save((*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), planes[i], C.int(c.Width), C.int(c.Height))
 		}
 	})
 	return nil
 }
 
 // forPasses returns the half-pel planes of the first count components.
-func (f *Frame) forPasses(count int) ([3]halfPels, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.between == nil {
-		f.between = &[3]halfPels{}
-	}
+func (f *frame) forPasses(count int) ([3]halfPels, error) {
 	for c := range count {
 		if f.between[c][0].at != nil {
 			continue
@@ -120,7 +128,7 @@ func (f *Frame) forPasses(count int) ([3]halfPels, error) {
 		}
 		f.between[c] = f.engine.interpolate(b, f.planes[c])
 	}
-	return *f.between, nil
+	return f.between, nil
 }
 
 func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.height) }
@@ -129,11 +137,11 @@ func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.heigh
 func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
 	w, h := sizeOf(p)
 	half := halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
-	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.id, half[1], p, y0, y1) })
+	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.isa, half[1], p, y0, y1) })
 	C.vd_pad(half[1])
 	e.rows(h, func(y0, y1 C.int) {
-		C.vd_down(e.id, half[2], p, y0, y1)
-		C.vd_down(e.id, half[3], half[1], y0, y1)
+		C.vd_down(e.isa, half[2], p, y0, y1)
+		C.vd_down(e.isa, half[3], half[1], y0, y1)
 	})
 	C.vd_pad(half[2])
 	C.vd_pad(half[3])
@@ -141,9 +149,7 @@ func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
 }
 
 // forSearch returns the smoothed luma, its pyramid and its half-pel planes.
-func (f *Frame) forSearch(coarse bool) (*searchPlanes, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	kind := 0
 	if coarse {
 		kind = 1
@@ -165,9 +171,9 @@ func (f *Frame) forSearch(coarse bool) (*searchPlanes, error) {
 		p := b.plane(w>>l, h>>l)
 		e.rows(h>>l, func(y0, y1 C.int) {
 			if l == 0 {
-				C.vd_smooth(e.id, p, f.planes[0], C.int(kind), y0, y1)
+				C.vd_smooth(e.isa, p, f.planes[0], C.int(kind), y0, y1)
 			} else {
-				C.vd_halve(e.id, p, s.levels[l-1], y0, y1)
+				C.vd_halve(e.isa, p, s.levels[l-1], y0, y1)
 			}
 		})
 		C.vd_pad(p)

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// heap keeps freed blocks to use them again: filters ask for the same few sizes for each frame. Time
-// is counted in frames.
+// heap keeps freed blocks to use them again: filters ask for the same few sizes for each frame.
+// Time is counted in frames.
 type heap struct {
 	mu   sync.Mutex
 	now  int

@@ -189,7 +189,7 @@ func (f *filter) runPasses(all []*pass) error {
 	f.share(len(seams), func(i int) {
 		p, s := seams[i].job, seams[i].seams[seams[i].i]
 		C.vd_add(s.below, s.above, p.noisy.width, C.int(s.to-s.from))
-		C.vd_finish(f.id, p, s.below, C.int(s.from), C.int(s.from), C.int(s.to))
+		C.vd_finish(f.isa, p, s.below, C.int(s.from), C.int(s.from), C.int(s.to))
 	})
 	return nil
 }
@@ -210,13 +210,13 @@ func (f *filter) runStrip(p *pass, i int) error {
 	for k, y := range s.rows {
 		C.vd_clear(sums, C.int(width), C.int(cleared-top), C.int(y+n-top))
 		cleared = y + n
-		C.vd_fuse(f.id, p.job, sums, C.int(top), C.int(y))
+		C.vd_fuse(f.isa, p.job, sums, C.int(top), C.int(y))
 		next := s.to
 		if k+1 < len(s.rows) {
 			next = min(next, s.rows[k+1])
 		}
 		if next > done { // while the sums are in the cache
-			C.vd_finish(f.id, p.job, sums, C.int(top), C.int(done), C.int(next))
+			C.vd_finish(f.isa, p.job, sums, C.int(top), C.int(done), C.int(next))
 			done = next
 		}
 	}

@@ -33,8 +33,8 @@ INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n,
 
 INLINE vf load_pilot(const uint16_t *p) { return load_words(p) * (1.0f / (1 << VD_PILOT_BITS)); }
 
-// fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by itself, not the 56
-// of seven frames.
+// fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by
+// itself, not the 56 of seven frames.
 INLINE void fetch(const void *at, ptrdiff_t pitch, int n)
 {
 	for (int i = 0; i < n; i++) __builtin_prefetch((const char *)at + i * pitch);

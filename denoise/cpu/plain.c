@@ -7,22 +7,6 @@
 #define NAME(f) f##_plain
 #include "kernels.h"
 
-int vd_has(int isa)
-{
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	switch (isa) {
-	case VD_AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	case VD_AVX2:
-		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	}
-#endif
-	return isa == VD_PLAIN;
-}
-
 #ifdef __x86_64__
 #define CHOOSE(isa, name, ...) \
 	switch (isa) { \

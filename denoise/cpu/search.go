@@ -59,7 +59,7 @@ func (f *filter) cellRows(level int, all []*neighbour, do func(n *neighbour, y0,
 func (f *filter) find(all []*neighbour) {
 	for l := len(f.planes.levels) - 1; l >= 0; l-- {
 		f.cellRows(l, all, func(n *neighbour, y0, y1 C.int) {
-			C.vd_find(f.id, n.job, C.int(l), y0, y1)
+			C.vd_find(f.isa, n.job, C.int(l), y0, y1)
 		})
 	}
 }
@@ -68,7 +68,7 @@ func (f *filter) find(all []*neighbour) {
 func (f *filter) fitting(all []*neighbour) []*neighbour {
 	sums := make([]atomic.Int64, len(all))
 	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) {
-		sums[slices.Index(all, n)].Add(int64(C.vd_misfit(f.id, n.job, y0, y1)))
+		sums[slices.Index(all, n)].Add(int64(C.vd_misfit(f.isa, n.job, y0, y1)))
 	})
 	var fit []*neighbour
 	for i, n := range all {
@@ -137,5 +137,5 @@ func (f *filter) refine(all []*neighbour) {
 	for _, n := range all {
 		n.job.pilot = f.rounded
 	}
-	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.id, n.job, y0, y1) })
+	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.isa, n.job, y0, y1) })
 }

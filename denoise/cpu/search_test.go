@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
 
@@ -35,7 +36,7 @@ func TestVectors(t *testing.T) {
 		for i := range 9 {
 			frames = append(frames, wild(format, uint64(i)))
 		}
-		for _, isa := range ISAs() {
+		for _, isa := range isa.Names() {
 			for _, cell := range []int{8, 16} {
 				for _, sigma := range []float64{3, 18} {
 					s := denoise.Default(denoise.Best)
@@ -55,13 +56,13 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {
-		w, err := e.Prepare(frame, plane.Whole)
+		w, err := e.prepare(frame, plane.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer w.Release()
 		f.window = append(f.window, w)
-		lumas = append(lumas, picture(frame, plane.Whole).AtLeast(largestPatch, largestPatch).Planes[0])
+		lumas = append(lumas, plane.Of(frame, plane.Whole).AtLeast(largestPatch, largestPatch).Planes[0])
 	}
 	f.frame = f.window[centre]
 	defer f.release()

@@ -206,8 +206,8 @@ func (w *work) refine() {
 	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1], refineWords)
 }
 
-// passShape is that of a pass's blocks: patches across and down, the samples from one row of sums to
-// the next, the words of a warp's buffer.
+// passShape is that of a pass's blocks: patches across and down, the samples from one row of sums
+// to the next, the words of a warp's buffer.
 type passShape struct {
 	side, stride, across, down, pitch, warps, buffer int
 }

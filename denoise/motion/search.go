@@ -80,7 +80,7 @@ func (s *Search) Find(from, to Frame) Field {
 
 // coarsest tries every vector in range.
 func (s *Search) coarsest(a, b plane.Plane) matches {
-	return newMatches(a, s.Cell).fill(func(x, y int) match {
+	return s.matches(a, func(x, y int) match {
 		w := cellWindow(a, s.Cell, windowSide, x, y)
 		best := match{cost: w.sad(a, b, 0, 0)}
 		for dy := -coarsestRange; dy <= coarsestRange; dy++ {
@@ -94,7 +94,7 @@ func (s *Search) coarsest(a, b plane.Plane) matches {
 
 // finer starts from the best vector of the next coarser level, and moves on from there.
 func (s *Search) finer(a, b plane.Plane, parents matches) matches {
-	return newMatches(a, s.Cell).fill(func(x, y int) match {
+	return s.matches(a, func(x, y int) match {
 		w := cellWindow(a, s.Cell, windowSide, x, y)
 		cost := func(v Vector) int { return w.sad(a, b, v.X, v.Y) }
 		best := s.inherited(parents, x, y, cost)
@@ -112,7 +112,7 @@ func (s *Search) finer(a, b plane.Plane, parents matches) matches {
 // inherited is the best of no motion, the parent cell's vector, and those of the three cells
 // around the parent that are nearest to this cell.
 func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) match {
-	px, py := min(x/2, parents.width-1), min(y/2, parents.height-1)
+	px, py := min(x/2, parents.Width-1), min(y/2, parents.Height-1)
 	sideX, sideY := px+2*(x&1)-1, py+2*(y&1)-1
 	parent := parents.at(px, py).times(2)
 	best := match{cost: math.MaxInt}
@@ -136,8 +136,7 @@ func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) mat
 func (s *Search) halfPels(a plane.Plane, to Frame, whole matches) Field {
 	return newField(a, s.Cell).fill(func(x, y int) Vector {
 		w := cellWindow(a, s.Cell, windowSide, x, y)
-		best := whole.at(x, y)
-		best.Vector = best.times(2)
+		best := match{whole.at(x, y).times(2), whole.costs[y*whole.Width+x]}
 		best.tryAround(1, func(v Vector) int { return w.sadHalf(a, &to.Half, v) + s.Penalty })
 		return best.Vector
 	})
@@ -156,28 +155,19 @@ func (m *match) tryAround(step int, cost func(Vector) int) {
 	}
 }
 
-// matches are those of the cells of a plane, in rows.
+// matches are those of the cells of a plane.
 type matches struct {
-	width, height int
-	all           []match
+	Field
+	costs []int
 }
 
-func newMatches(p plane.Plane, cell int) matches {
-	w, h := (p.Width+cell-1)/cell, (p.Height+cell-1)/cell
-	return matches{w, h, make([]match, w*h)}
-}
-
-func (m matches) fill(find func(x, y int) match) matches {
-	plane.Rows(m.height, func(y int) {
-		for x := range m.width {
-			m.all[y*m.width+x] = find(x, y)
-		}
+func (s *Search) matches(p plane.Plane, find func(x, y int) match) matches {
+	f := newField(p, s.Cell)
+	m := matches{f, make([]int, len(f.Vectors))}
+	f.fill(func(x, y int) Vector {
+		found := find(x, y)
+		m.costs[y*f.Width+x] = found.cost
+		return found.Vector
 	})
 	return m
-}
-
-// at returns the match of a cell, or of the nearest one.
-func (m matches) at(x, y int) match {
-	x, y = min(max(x, 0), m.width-1), min(max(y, 0), m.height-1)
-	return m.all[y*m.width+x]
 }

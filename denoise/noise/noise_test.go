@@ -65,7 +65,7 @@ func TestWhiteNoise(t *testing.T) {
 				all := models(noisy(clip, 1, white(sigma)))
 				for n, m := range all {
 					for c, got := range m.Sigma {
-						// Chroma moves by half pels, and where it is all texture none of it matches.
+						// Chroma moves by half pels: where it is all texture, none matches.
 						near(t, fmt.Sprintf("frame %d, plane %d", n, c), got, sigma, 0.12)
 					}
 					near(t, "luma", m.Sigma[0], sigma, 0.10)

@@ -33,3 +33,23 @@ func (f Field) Rows(height int) (first, step, n int, own bool) {
 	}
 	return first, 2, (height - first + 1) / 2, true
 }
+
+// Component is where Y, U or V of a field is in a frame.
+type Component struct {
+	Data          []byte // from its first sample
+	Pitch, Step   int    // bytes from row to row, and from sample to sample
+	Width, Height int    // samples
+	Own           bool   // false: the rows are another field's
+}
+
+// ComponentOf finds Y, U or V: a plane, or every second sample of one.
+func ComponentOf(f *pipeline.Frame, field Field, i int) Component {
+	at, offset, step := i, 0, 1
+	if f.Layout.Info().SemiPlanar && i > 0 {
+		at, offset, step = 1, i-1, 2
+	}
+	width, height := f.PlaneSize(at)
+	first, every, n, own := field.Rows(height)
+	p := f.Planes[at]
+	return Component{p.Data[first*p.Pitch+offset:], every * p.Pitch, step, width / step, n, own}
+}

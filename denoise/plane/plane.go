@@ -101,12 +101,12 @@ func Of(f *pipeline.Frame, field Field) Picture {
 	info := f.Layout.Info()
 	pic := Picture{ShiftX: info.SubX, ShiftY: info.SubY}
 	for i := range 3 {
-		c := componentOf(f, field, i)
-		p := New(c.width, c.rows, info.Depth)
+		c := ComponentOf(f, field, i)
+		p := New(c.Width, c.Height, info.Depth)
 		for y := range p.Height {
-			in, out := c.row(y), p.Row(y)
+			in, out := c.Data[y*c.Pitch:], p.Row(y)
 			for x := range out {
-				out[x] = uint16(in[x*c.step])
+				out[x] = uint16(in[x*c.Step])
 			}
 		}
 		pic.Planes = append(pic.Planes, p)
@@ -117,41 +117,15 @@ func Of(f *pipeline.Frame, field Field) Picture {
 // Into writes the samples back to a frame of the same layout and size, or to one of its fields.
 func (pic Picture) Into(f *pipeline.Frame, field Field) {
 	for i, p := range pic.Planes {
-		c := componentOf(f, field, i)
-		if !c.own {
+		c := ComponentOf(f, field, i)
+		if !c.Own {
 			continue
 		}
 		for y := range p.Height {
-			in, out := p.Row(y), c.row(y)
+			in, out := p.Row(y), c.Data[y*c.Pitch:]
 			for x, v := range in {
-				out[x*c.step] = byte(v)
+				out[x*c.Step] = byte(v)
 			}
 		}
 	}
 }
-
-// component is where the samples of Y, U or V are in a frame: in a plane of their own, or
-// interleaved with the other chroma.
-type component struct {
-	frame       *pipeline.Frame
-	plane       int
-	first, step int // bytes: the first sample of a row, and to the next
-	width       int
-	firstRow    int
-	rowStep     int
-	rows        int
-	own         bool // false: the rows are another field's
-}
-
-func componentOf(f *pipeline.Frame, field Field, i int) component {
-	c := component{frame: f, plane: i, step: 1}
-	if f.Layout.Info().SemiPlanar && i > 0 {
-		c.plane, c.first, c.step = 1, i-1, 2
-	}
-	width, height := f.PlaneSize(c.plane)
-	c.width = width / c.step
-	c.firstRow, c.rowStep, c.rows, c.own = field.Rows(height)
-	return c
-}
-
-func (c component) row(y int) []byte { return c.frame.Row(c.plane, c.firstRow+y*c.rowStep)[c.first:] }

@@ -49,8 +49,7 @@ func Error(code int) error {
 
 // Errno returns the system's error number behind an FFmpeg error, or 0.
 func Errno(err error) int {
-	var e astiav.Error
-	if errors.As(err, &e) && -int(e) > 0 && -int(e) < 4096 {
+	if e, ok := errors.AsType[astiav.Error](err); ok && -int(e) > 0 && -int(e) < 4096 {
 		return -int(e)
 	}
 	return 0

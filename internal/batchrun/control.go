@@ -128,8 +128,7 @@ func (c *control) do(method, path string) ([]byte, error) {
 	}
 	got, err := c.client.Do(r)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
+		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err
 		}
 		return nil, err

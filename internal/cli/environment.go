@@ -35,8 +35,7 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 			return
 		}
 		if e := fs.Set(f.Name, v); e != nil {
-			var invalid *pflag.InvalidValueError
-			if errors.As(e, &invalid) {
+			if invalid, ok := errors.AsType[*pflag.InvalidValueError](e); ok {
 				e = invalid.Unwrap()
 			}
 			err = BadValue(EnvName(f.Name), v, e)

@@ -25,6 +25,17 @@ func Errorf(hint, format string, args ...any) error {
 	return &Error{fmt.Errorf(format, args...), hint}
 }
 
+// Says returns an error with a text of its own and a hint. It wraps others without repeating them.
+func Says(text, hint string, wraps ...error) error { return &Error{said{text, wraps}, hint} }
+
+type said struct {
+	text  string
+	wraps []error
+}
+
+func (s said) Error() string   { return s.text }
+func (s said) Unwrap() []error { return s.wraps }
+
 // Wrap adds a hint to err.
 func Wrap(err error, hint string) error { return &Error{err, hint} }
 

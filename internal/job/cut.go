@@ -116,8 +116,7 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struc
 	}
 	u.OnAbandon(target.Abandon)
 	err = writeCut(ctx, cut, target.Path(), "mov")
-	var cannot *encode.CutError
-	if errors.As(err, &cannot) {
+	if errors.As(err, new(*encode.CutError)) {
 		err = writeCut(ctx, cut, target.Path(), "mp4")
 	}
 	if err == nil {

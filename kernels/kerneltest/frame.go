@@ -82,13 +82,10 @@ func beyond(luma, chroma [2]int) func(f *pipeline.Frame, rng *rand.Rand) {
 
 // EachSample sets every sample of a frame.
 func EachSample(f *pipeline.Frame, value func(plane, x, y int) byte) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			row := f.Row(i, y)
-			for x := range row {
-				row[x] = value(i, x, y)
-			}
+	for i, y := range f.Rows() {
+		row := f.Row(i, y)
+		for x := range row {
+			row[x] = value(i, x, y)
 		}
 	}
 }
@@ -101,13 +98,10 @@ type Difference struct {
 
 // Compare compares all samples; padding between rows is ignored.
 func Compare(got, want *pipeline.Frame) (d Difference) {
-	for i := range want.NumPlanes() {
-		_, rows := want.PlaneSize(i)
-		for y := range rows {
-			g, w := got.Row(i, y), want.Row(i, y)
-			for x := range w {
-				d.add(i, x, y, int(g[x]), int(w[x]))
-			}
+	for i, y := range want.Rows() {
+		g, w := got.Row(i, y), want.Row(i, y)
+		for x := range w {
+			d.add(i, x, y, int(g[x]), int(w[x]))
 		}
 	}
 	return d

@@ -56,7 +56,7 @@ func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, s
 	if err != nil {
 		return err
 	}
-	defer Discard(f)
+	defer pipeline.Discard(f)
 	keep := func(out *pipeline.Frame) error {
 		dst.CopySamples(out)
 		out.Release()
@@ -68,29 +68,19 @@ func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, s
 	return f.Flush(ctx, keep)
 }
 
-// Discard frees the frames of a filter that failed. After Flush it holds none.
-func Discard(f pipeline.Filter) {
-	if d, ok := f.(pipeline.Discarder); ok {
-		d.Discard()
-	}
-}
-
 // Compare compares the samples of two frames of the same format.
 func Compare(got, want *pipeline.Frame) (c Check) {
 	samples, differ := 0, 0
-	for i := range want.NumPlanes() {
-		_, rows := want.PlaneSize(i)
-		for y := range rows {
-			g, w := got.Row(i, y), want.Row(i, y)
-			for x := range w {
-				d := int(g[x]) - int(w[x])
-				c.Largest = max(c.Largest, d, -d)
-				if d != 0 {
-					differ++
-				}
+	for i, y := range want.Rows() {
+		g, w := got.Row(i, y), want.Row(i, y)
+		for x := range w {
+			d := int(g[x]) - int(w[x])
+			c.Largest = max(c.Largest, d, -d)
+			if d != 0 {
+				differ++
 			}
-			samples += len(w)
 		}
+		samples += len(w)
 	}
 	c.Share = float64(differ) / float64(samples)
 	return c

@@ -85,9 +85,7 @@ func (f *Feeder) Measure(ctx context.Context, r gpu.Repeat) ([]time.Duration, er
 
 // Close frees the frames and the filter.
 func (f *Feeder) Close() {
-	if f.filter != nil {
-		Discard(f.filter)
-	}
+	pipeline.Discard(f.filter)
 	for _, in := range f.frames {
 		in.Release()
 	}

@@ -38,11 +38,8 @@ func sample(plane, x, y, w, rows int, noise uint32) byte {
 func Draw(r *scene.Renderer, dst *pipeline.Frame, n int) {
 	rest := make([]byte, r.FrameSize())
 	r.Frame(rest, n)
-	for i := range dst.NumPlanes() {
-		_, rows := dst.PlaneSize(i)
-		for y := range rows {
-			rest = rest[copy(dst.Row(i, y), rest):]
-		}
+	for i, y := range dst.Rows() {
+		rest = rest[copy(dst.Row(i, y), rest):]
 	}
 }
 

@@ -45,9 +45,7 @@ func (f *inRGBA) Flush(ctx context.Context, emit pipeline.Emit) error {
 
 // Discard frees the held frames.
 func (f *inRGBA) Discard() {
-	if d, ok := f.inner.(pipeline.Discarder); ok {
-		d.Discard()
-	}
+	pipeline.Discard(f.inner)
 	for _, w := range f.waiting {
 		w.Release()
 	}

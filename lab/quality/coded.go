@@ -32,11 +32,8 @@ func writeY4M(w io.Writer, frames []*pipeline.Frame) error {
 }
 
 func writeSamples(out *bufio.Writer, f *pipeline.Frame) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			_, _ = out.Write(f.Row(i, y))
-		}
+	for i, y := range f.Rows() {
+		_, _ = out.Write(f.Row(i, y))
 	}
 }
 

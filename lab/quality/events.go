@@ -62,7 +62,7 @@ func Events(ctx context.Context, k Kind, width, height int) ([]Event, error) {
 			if err != nil {
 				return err
 			}
-			single, err := alone(noisy, s, full.models)
+			single, err := alone(ctx, noisy, s, full.models)
 			if err != nil {
 				return err
 			}

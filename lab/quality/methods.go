@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"vidfilter/denoise"
-	"vidfilter/denoise/cpu"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/kernels"
@@ -56,7 +55,7 @@ func ours() []method {
 			if err != nil {
 				return full, err
 			}
-			return alone(in, settings(denoise.Good, false), full.models)
+			return alone(ctx, in, settings(denoise.Good, false), full.models)
 		}},
 	}
 }
@@ -77,16 +76,12 @@ func tier(t denoise.Tier, causal bool) func(context.Context, []*pipeline.Frame, 
 
 // denoised filters a clip as a job does, the noise measured by the filter.
 func denoised(ctx context.Context, in []*pipeline.Frame, s denoise.Settings) (r result, err error) {
-	e, err := newEngine()
-	if err != nil {
-		return r, err
-	}
 	pool, err := newPool(2)
 	if err != nil {
 		return r, err
 	}
 	defer pool.Close()
-	f := denoise.NewFilter(e, pool, denoise.Options{Settings: s})
+	f := denoise.NewFilter(newEngine(), pool, denoise.Options{Settings: s})
 	f.OnNoise(func(m noise.Model) { r.models = append(r.models, m) })
 	err = r.feed(ctx, f, in)
 	return r, err
@@ -103,9 +98,7 @@ func (r *result) feed(ctx context.Context, f pipeline.Filter, in []*pipeline.Fra
 	}
 	for _, frame := range in {
 		if err := f.Process(ctx, copyOf(frame), emit); err != nil {
-			if d, ok := f.(pipeline.Discarder); ok {
-				d.Discard()
-			}
+			pipeline.Discard(f)
 			return err
 		}
 	}
@@ -113,12 +106,9 @@ func (r *result) feed(ctx context.Context, f pipeline.Filter, in []*pipeline.Fra
 }
 
 // alone filters each frame without its neighbours, by the noise of the models.
-func alone(in []*pipeline.Frame, s denoise.Settings, models []noise.Model) (r result, err error) {
-	e, err := newEngine()
-	if err != nil {
-		return r, err
-	}
-	defer e.Close()
+func alone(ctx context.Context, in []*pipeline.Frame, s denoise.Settings, models []noise.Model) (r result, err error) {
+	e := newEngine()
+	defer e.Idle()
 	stop := processorTime()
 	defer func() { r.time = stop() }()
 	for i, f := range in {
@@ -128,21 +118,18 @@ func alone(in []*pipeline.Frame, s denoise.Settings, models []noise.Model) (r re
 			continue
 		}
 		for _, field := range plane.Fields(f) {
-			if err := e.filterAlone(out, f, field, models[i], s); err != nil {
+			p, err := e.Prepare(ctx, f, field)
+			if err != nil {
+				return r, err
+			}
+			_, err = e.Denoise(ctx, denoise.Job{Out: out, Field: field, Window: []denoise.Picture{p}, Noise: models[i], Settings: s})
+			p.Release()
+			if err != nil {
 				return r, err
 			}
 		}
 	}
 	return r, nil
-}
-
-func (e engine) filterAlone(out, in *pipeline.Frame, field plane.Field, m noise.Model, s denoise.Settings) error {
-	p, err := e.Engine.Prepare(in, field)
-	if err != nil {
-		return err
-	}
-	defer p.Release()
-	return e.Filter(out, []*cpu.Frame{p}, 0, m, s)
 }
 
 // processorTime starts to measure the time of this thread, which other programs do not lengthen.

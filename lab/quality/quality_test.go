@@ -44,8 +44,8 @@ func TestRun(t *testing.T) {
 // TestEvents: on no event may the neighbours in time cost more than a tenth of a decibel: in the
 // whole, in the moving region, or in one frame.
 func TestEvents(t *testing.T) {
-	// At sigma 25 the fast tier takes neighbours of a flash for matches: its frame gains nothing and
-	// loses 0.90 dB, though the whole clip gains 2.31 and the moving region 0.64.
+	// At sigma 25 the fast tier takes neighbours of a flash for matches: its frame gains nothing
+	// and loses 0.90 dB, though the whole clip gains 2.31 and the moving region 0.64.
 	known := map[string]float64{"w25 events/flash ours, fast": -0.90}
 	for _, k := range Kinds() {
 		if k.Name != "w10" && k.Name != "w25" {

@@ -102,12 +102,9 @@ func (f ffmpeg) run(ctx context.Context, in []*pipeline.Frame, filter string) (r
 	r.time = max(s.UserTime()+s.SystemTime()-f.idle, 0)
 	for _, frame := range in {
 		g := copyOf(frame)
-		for i := range g.NumPlanes() {
-			_, rows := g.PlaneSize(i)
-			for y := range rows {
-				if _, err := out.Read(g.Row(i, y)); err != nil {
-					return r, fmt.Errorf("%s -vf %s: %d frames of %d", f.program, filter, len(r.frames), len(in))
-				}
+		for i, y := range g.Rows() {
+			if _, err := out.Read(g.Row(i, y)); err != nil {
+				return r, fmt.Errorf("%s -vf %s: %d frames of %d", f.program, filter, len(r.frames), len(in))
 			}
 		}
 		r.frames = append(r.frames, g)

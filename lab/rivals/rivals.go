@@ -87,11 +87,8 @@ func (c *openCV) stop() {
 
 // raw returns the samples of a frame without padding.
 func raw(f *pipeline.Frame) (b []byte) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			b = append(b, f.Row(i, y)...)
-		}
+	for i, y := range f.Rows() {
+		b = append(b, f.Row(i, y)...)
 	}
 	return b
 }

@@ -65,12 +65,3 @@ func (e *recordingError) Error() string {
 	return fmt.Sprintf("%v; the recording so far is in %q, which plays", e.err, e.path)
 }
 func (e *recordingError) Unwrap() error { return e.err }
-
-// Hint returns the hint of the error itself.
-func (e *recordingError) Hint() string {
-	var h interface{ Hint() string }
-	if errors.As(e.err, &h) {
-		return h.Hint()
-	}
-	return ""
-}

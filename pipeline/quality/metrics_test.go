@@ -35,13 +35,10 @@ func newFrame(layout pipeline.Layout, w, h int) *pipeline.Frame {
 }
 
 func eachSample(f *pipeline.Frame, do func(plane, x, y int, s *byte)) {
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
-		for y := range rows {
-			row := f.Row(i, y)
-			for x := range row {
-				do(i, x, y, &row[x])
-			}
+	for i, y := range f.Rows() {
+		row := f.Row(i, y)
+		for x := range row {
+			do(i, x, y, &row[x])
 		}
 	}
 }
@@ -288,11 +285,8 @@ func TestAgainstFFmpeg(t *testing.T) {
 					t.Fatal(err)
 				}
 				for j, f := range []*pipeline.Frame{a, b} {
-					for p := range f.NumPlanes() {
-						_, rows := f.PlaneSize(p)
-						for y := range rows {
-							raw[j].Write(f.Row(p, y))
-						}
+					for p, y := range f.Rows() {
+						raw[j].Write(f.Row(p, y))
 					}
 				}
 			}

@@ -81,8 +81,7 @@ func connectError(servers, creds string, err error) error {
 // it: with TLS 1.3 a client learns only then that its certificate was refused. crypto/tls has no
 // exported type for alerts.
 func isTLSAlert(err error) bool {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "remote error" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
 		return true
 	}
 	return errors.Is(err, nats.ErrTLS) && !errors.As(err, new(*tls.CertificateVerificationError))

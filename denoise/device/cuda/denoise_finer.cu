@@ -3,8 +3,8 @@
 // move is of half a pel, and the differences of the cells at their vectors, in whole pels, are
 // added up for the gate. Half a warp takes a cell.
 //
-// A cell reads up to five times 16 x 16 samples, 21 x 21, and for the half-pels three times 17 x 17;
-// each is compared at up to 8 places, twice at the most.
+// A cell reads up to five times 16 x 16 samples, 21 x 21, and for the half-pels three times 17 x
+// 17; each is compared at up to 8 places, twice at the most.
 #include "search.h"
 
 enum {

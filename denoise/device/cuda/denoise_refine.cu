@@ -1,6 +1,6 @@
-// The vectors again, from the pilot's luma: the best of those one pel about the given one, then half
-// a pel about. Frames further away start from the vectors of the nearest one that was searched in
-// that direction, as if all went on as it does up to there. Half a warp takes a cell.
+// The vectors again, from the pilot's luma: the best of those one pel about the given one, then
+// half a pel about. Frames further away start from the vectors of the nearest one that was searched
+// in that direction, as if all went on as it does up to there. Half a warp takes a cell.
 //
 // A cell reads 18 x 18 samples, compared at 9 places, and three times 17 x 17, compared at 8.
 #include "search.h"

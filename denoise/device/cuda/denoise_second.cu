@@ -30,7 +30,8 @@ struct frequencies {
 
 DEVICE float from_lane(float v, int lane) { return bits_float(shuffle(float_bits(v), lane)); }
 
-// collect adds up the values of four lanes, which have the same groups: lane k of them gets group k.
+// collect adds up the values of four lanes, which have the same groups: lane k gets
+// group k.
 DEVICE float collect(const float *v, int lane) {
 	auto half = [&](float a, float b, int bit) {
 		float keep = lane & bit ? b : a, give = lane & bit ? a : b;

@@ -1,5 +1,5 @@
-// Pictures in the device's memory, for all kernels of the denoiser. A sample is an 8-bit byte, or 16
-// bits with VF_BYTES 2. Lanes are the threads of a warp.
+// Pictures in the device's memory, for all kernels of the denoiser. A sample is an 8-bit byte, or
+// 16 bits with VF_BYTES 2. Lanes are the threads of a warp.
 #pragma once
 
 #include "machine.h"

@@ -73,8 +73,8 @@ DEVICE void inverse16(float *x) {
 }
 #undef R
 
-// Warp: transpose exchanges rows and columns of each square of N x N. No two lanes use a bank of the
-// shared memory at a time: rows are PITCH words apart, squares SQUARE.
+// Warp: transpose exchanges rows and columns of each square of N x N. No two lanes use a bank of
+// the shared memory at a time: rows are PITCH words apart, squares SQUARE.
 template <int N> struct transposition;
 template <> struct transposition<8> { enum { PITCH = 12, SQUARE = 104, WORDS = 4 * SQUARE }; };
 template <> struct transposition<16> { enum { PITCH = 20, SQUARE = 336, WORDS = 2 * SQUARE }; };

@@ -81,8 +81,7 @@ func (s *stranger) puts(j hostileJob) {
 	}
 	subject := strings.Join([]string{"vf.task.new", site, j.key, "aaaaaaaaaaaaaaaa", j.task}, ".")
 	_, err2 = s.js.Publish(s.t.Context(), subject, check(s.t, body, err))
-	var api *jetstream.APIError
-	if errors.As(err2, &api) && strings.Contains(api.Description, "per subject") {
+	if api, ok := errors.AsType[*jetstream.APIError](err2); ok && strings.Contains(api.Description, "per subject") {
 		return // the server has found the record and queued the task
 	}
 	check(s.t, 0, err2)

@@ -172,7 +172,7 @@ func TestSliderWhilePicturesCome(t *testing.T) {
 	if first < 0 {
 		t.Fatal("the slider changes nothing")
 	}
-	// When the slider moves, two pictures are on their way and one or two are being filtered or coded.
+	// When the slider moves, two pictures are on their way, and one or two in the making.
 	if first > 4 {
 		t.Errorf("%d pictures until the filter is in force", first)
 	}

@@ -49,11 +49,8 @@ func hashes(t *testing.T, path string, threads int) (list []string, layout pipel
 			t.Fatal(err)
 		}
 		sum := md5.New()
-		for i := range f.NumPlanes() {
-			_, rows := f.PlaneSize(i)
-			for y := range rows {
-				sum.Write(f.Row(i, y))
-			}
+		for i, y := range f.Rows() {
+			sum.Write(f.Row(i, y))
 		}
 		list, layout = append(list, fmt.Sprintf("%x", sum.Sum(nil))), f.Layout
 		f.Release()

@@ -18,8 +18,8 @@ var baselines = map[string]struct{ sequential, naive string }{
 	"004": {"0", "1"},
 }
 
-// relate computes the speed-ups of all rows over the baselines at the same size and options.
-func (e *experiment) relate() {
+// addSpeedups computes the speed-ups of all rows over the baselines at the same size and options.
+func (e *experiment) addSpeedups() {
 	b := baselines[e.Paper]
 	for i := range e.Rows {
 		row := &e.Rows[i]
