@@ -10,11 +10,6 @@ import (
 	"vidfilter/pipeline"
 )
 
-// tieUp is added before rounding to nearest, like nearest's smaller constant, so that exact ties
-// of the formulas do not depend on the last bit of a float. It exceeds the float32 error of any
-// sample.
-const tieUp = 1.0 / 16384
-
 // fillJob sets a job's constants: everything that does not depend on the frame's address.
 func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	*j = C.vf_job{}

@@ -112,9 +112,12 @@ type picture struct {
 
 func (p picture) at(x, y int) uint32 { return p.words[y*p.width+x] }
 
-// nearest rounds to nearest, ties up. An exact tie of the formulas may come out a hair lower in
-// floating point; adding 1e-9 makes it a tie again.
-func nearest(x float64) float64 { return math.Floor(x + 0.5 + 1e-9) }
+// nearest rounds to nearest, and up from a hair below a tie: single precision may have a tie of the
+// formulas there, and a word that is one level off moves weights of a narrow sigma_r by a third.
+func nearest(x float64) float64 { return math.Floor(x + 0.5 + tieUp) }
+
+// tieUp is that hair, in levels. Every device adds it before it rounds.
+const tieUp = 1.0 / 16384
 
 // level rounds to nearest and clamps to 8 bits.
 func level(x float64) uint8 { return uint8(min(max(nearest(x), 0), 255)) }
