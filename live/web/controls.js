@@ -161,6 +161,7 @@ export class Controls {
       if (document.activeElement === number && number.hasAttribute("aria-invalid")) return;
       if (auto) auto.checked = value === 0;
       draw(auto && value === 0 ? followed() : value, document.activeElement === number && number.valueAsNumber === value ? number : null);
+      if (auto?.checked && this.#automatic[name] === undefined) number.value = "";
     };
     return field;
   }
