@@ -41,7 +41,7 @@ func (d *denoiser) mark(p *cudaPicture) error {
 	return d.unit.failed(makeEvents(p.marks.all()), "make events on %s", d.unit)
 }
 
-// measure returns the times of a finished job, and of the picture that it denoised from its copy on.
+// measure returns the times of a finished job, from the copy of the picture that it denoised on.
 func (r *denoised) measure() (t times, err error) {
 	p, last := r.window[r.centre], r.window[len(r.window)-1]
 	var prepared time.Duration

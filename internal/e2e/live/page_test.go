@@ -146,7 +146,7 @@ func TestFilter(t *testing.T) {
 	if got := shown(); got != before {
 		t.Errorf("back again there is %s, before there was %s", got, before)
 	}
-	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 -r 1'")
+	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 1'")
 }
 
 // After a change of the filter only pictures already on their way show the old one.
@@ -255,7 +255,8 @@ func jpegs(t *testing.T, p *page, base string) {
 	}
 }
 
-// The denoiser is the default; its options are a slider, a list, a switch, and a number that is measured.
+// The denoiser is the default; its options are a slider, a list, a switch, and a number that is
+// measured.
 func TestDenoiserOptions(t *testing.T) {
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
