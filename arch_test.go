@@ -125,7 +125,7 @@ var rules = []rule{
 		imports: []string{"internal/e2e"},
 		why:     "tests of every package and of the built program use it"},
 	{folder: "batch", what: "a batch's requests and results: job files, names, records, reports",
-		imports: []string{"encode/formats", "internal/cli", "internal/durable", "internal/hint", "internal/text", pflag, yaml},
+		imports: []string{"encode/formats", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/text", pflag, yaml},
 		tests:   []string{"github.com/santhosh-tekuri/jsonschema"},
 		why:     "knows the request and the outcome, and runs nothing: no codec, device or queue"},
 	{folder: "batch/queue", what: "the queue's interface",

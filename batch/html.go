@@ -52,9 +52,17 @@ func cellsOf(r Row) []cell {
 		number("after", formatBytes(r.After), r.After),
 		number("change", share(r.Before, r.After), ratio(r)),
 		number("time", formatSeconds(r.Seconds), r.Seconds),
+		number("noise (luma/chroma)", formatNoise(r.Noise), luma(r)),
 		number("attempts", formatCount(int64(r.Attempts)), r.Attempts),
 		name("reason", r.Reason),
 	}
+}
+
+func luma(r Row) float64 {
+	if r.Noise == nil {
+		return -1
+	}
+	return r.Noise.Luma
 }
 
 func ratio(r Row) float64 {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/text"
 )
@@ -50,6 +51,8 @@ type Record struct {
 	Ended      time.Time   `json:"ended,omitzero"`
 	Frames     int64       `json:"frames,omitempty"`
 	FPS        float64     `json:"fps,omitempty"`
+	// that the denoiser found
+	Noise *contract.Noise `json:"noise,omitempty"`
 	// name of the finished file before it is renamed; below the root
 	Temp       string       `json:"temp,omitempty"`
 	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file

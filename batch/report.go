@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/text"
 )
@@ -27,6 +28,8 @@ type Row struct {
 	Before   int64   `json:"bytes_before"`          // size of the source
 	After    int64   `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
 	Seconds  float64 `json:"seconds,omitempty"`
+
+	Noise *contract.Noise `json:"noise,omitempty"` // that the denoiser found
 }
 
 // Meta describes the batch as a whole.
@@ -112,6 +115,14 @@ func known[N int64 | float64](n N, text string) string {
 func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
 func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
 func formatBytes(n int64) string     { return known(n, text.Size(n)) }
+
+// formatNoise returns the levels of luma and chroma.
+func formatNoise(n *contract.Noise) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f/%.1f", n.Luma, n.Chroma)
+}
 
 func formatFPS(f float64) string {
 	if f < 9.95 {

@@ -8,16 +8,19 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
 )
 
 var testRows = []Row{
-	{File: "/in/tape 1.mkv", Output: "tape 1.mkv", State: "done", Frames: 15000, FPS: 61.4, Before: 4_200_000_000, After: 2_100_000_000, Seconds: 244, Attempts: 1},
+	{File: "/in/tape 1.mkv", Output: "tape 1.mkv", State: "done", Frames: 15000, FPS: 61.4, Before: 4_200_000_000, After: 2_100_000_000, Seconds: 244, Attempts: 1,
+		Noise: &contract.Noise{Luma: 8.55, Chroma: 3.4}},
 	{File: "/in/日本.avi", Output: "日本.mkv", State: "failed", Reason: "the input is corrupt: no frame in it can be decoded", Before: 1000, Seconds: 2.6, Attempts: 3},
 	{File: "/in/a\n\x1b[2J.mp4", Output: "a\n\x1b[2J.mp4", State: "skipped"},
 	{File: "/in/<script>alert(1)</script>\"&\xff.mp4", Output: "<script>alert(1)</script>\"&\xff.mp4", State: "done", Frames: 5, FPS: 4.94,
@@ -28,10 +31,10 @@ func TestTable(t *testing.T) {
 	var b strings.Builder
 	must(t, Table(&b, testRows[:3], 120))
 	want := strings.TrimPrefix(`
-file                  frames  fps   before    after  time  state    reason
-tape 1.mkv             15000   61  4.20 GB  2.10 GB  4:04  done
-日本.mkv                           1.00 kB           0:03  failed   the input is corrupt: no frame in it can be decoded (3 attempts)
-a\u000a\u001b[2J.mp4                                       skipped
+file                  frames  fps   before    after  time    noise  state    reason
+tape 1.mkv             15000   61  4.20 GB  2.10 GB  4:04  8.6/3.4  done
+日本.mkv                           1.00 kB           0:03           failed   the input is corrupt: no frame in it can be decoded (3 attempts)
+a\u000a\u001b[2J.mp4                                                skipped
 total                  15000       4.20 GB  2.10 GB
 1 done, 1 failed, 1 skipped; 4.20 GB became 2.10 GB (-50%)
 `, "\n")
@@ -109,7 +112,7 @@ func TestReportJSON(t *testing.T) {
 		Files  []Row
 	}
 	must(t, json.Unmarshal(data, &got))
-	if len(got.Files) != 4 || got.Files[0] != testRows[0] || got.Totals.States["done"] != 2 || got.Totals.Before != 4_200_999_999 ||
+	if len(got.Files) != 4 || !reflect.DeepEqual(got.Files[0], testRows[0]) || got.Totals.States["done"] != 2 || got.Totals.Before != 4_200_999_999 ||
 		got.Root != "/out" || !got.Ended.Equal(testMeta().Ended) {
 		t.Errorf("%+v", got)
 	}

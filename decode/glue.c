@@ -221,7 +221,7 @@ const char *vf_differ(const AVStream *source, const AVStream *copy)
 }
 
 // The step of the transform's coefficients, of an orthonormal transform, for a quantiser parameter.
-static double step_of(enum AVVideoEncParamsType type, int qp)
+static double step_of(int type, int qp)
 {
 	switch (type) {
 	case AV_VIDEO_ENC_PARAMS_H264:
@@ -233,21 +233,26 @@ static double step_of(enum AVVideoEncParamsType type, int qp)
 	}
 }
 
+// The same in scripts/ffmpeg-qp.patch.
+struct vf_qp {
+	int type, mult, width, height, stride;
+	const int8_t *table;
+	int8_t *base;
+};
+
 float vf_quantiser(AVFrame *f)
 {
-	const AVFrameSideData *data = av_frame_get_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
-	if (!data)
+	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS); // VP9's, of no known scale
+	if (!f->opaque_ref)
 		return 0;
-	AVVideoEncParams *p = (AVVideoEncParams *)data->data;
-	double step = step_of(p->type, p->qp), sum = step * step;
-	if (p->nb_blocks) {
-		sum = 0;
-		for (unsigned i = 0; i < p->nb_blocks; i++) {
-			step = step_of(p->type, p->qp + av_video_enc_params_block(p, i)->delta_qp);
+	const struct vf_qp *q = (const struct vf_qp *)f->opaque_ref->data;
+	double sum = 0;
+	for (int y = 0; y < q->height; y++)
+		for (int x = 0; x < q->width; x++) {
+			double step = step_of(q->type, q->mult * q->table[y * q->stride + x]);
 			sum += step * step;
 		}
-		sum /= p->nb_blocks;
-	}
-	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
+	sum /= q->width * q->height;
+	av_buffer_unref(&f->opaque_ref);
 	return (float)sqrt(sum);
 }

@@ -9,5 +9,5 @@
 // A frame depends on so many frames before and after it as [Settings.Window] says, and on the
 // model of the noise; nothing is carried from frame to frame.
 //
-// The method is that of TEMPORAL.md; [Default] holds its constants.
+// docs/denoise.md defines the method; [Default] holds its constants.
 package denoise

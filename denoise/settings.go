@@ -42,53 +42,52 @@ func (b Blend) Share(sigma float64) float32 {
 	return min(max(b.Base-b.Fall*float32(sigma), 0), b.Most)
 }
 
-// Default returns the settings of a tier. Numbers are sections of TEMPORAL.md, with "2:" of its
-// part 2.
+// Default returns the settings of a tier, which docs/denoise.md explains.
 func Default(tier Tier) Settings {
 	s := Settings{
 		Strength: 1,
-		Near:     3, Far: 3, Ahead: 3, // 1
+		Near:     3, Far: 3, Ahead: 3,
 		Motion: motion.Constants{
-			Cell:          8,   // 4.2
-			Penalty:       2,   // 4.2, ml
-			RefinePenalty: 0.6, // 4.4, ml2
-			CoarseFrom:    15,  // 4.1
+			Cell:          8,
+			Penalty:       2,   // q
+			RefinePenalty: 0.6, // under Refinement
+			CoarseFrom:    15,  // under Planes
 		},
 		First: fusion.FirstConstants{
 			Constants: fusion.Constants{
-				Stride:     4,    // 4.3
-				PatchFade:  1,    // 4.3, h1
-				Frequency:  0.5,  // 4.3, c1
-				DCGate:     true, // 2: 3a
-				WeightUnit: 8192, // 4, Determinism
+				Stride:     4,
+				PatchFade:  1, // h
+				Frequency:  0.5,
+				DCGate:     true,
+				WeightUnit: 8192,
 			},
-			Threshold:      1.2, // 4.3, lambda
+			Threshold:      1.2, // lambda
 			ThresholdFall:  0.15,
 			LeastThreshold: 1,
 		},
 		Second: fusion.SecondConstants{
 			Constants: fusion.Constants{
-				Stride:     6,    // 4.5
-				PatchFade:  0.3,  // 4.5, h2
-				Frequency:  1,    // 4.5
-				DCGate:     true, // 2: 3a
-				WeightUnit: 4096, // 4, Determinism
+				Stride:     6,
+				PatchFade:  0.3, // h
+				Frequency:  1,
+				DCGate:     true,
+				WeightUnit: 4096,
 			},
-			NoiseShare: 0.8, // 4.5, mu
+			NoiseShare: 0.8,
 		},
 		TwoPasses: true,
-		FarReach:  4,                                       // 2: 2.1
-		FrameGate: true,                                    // 2: 3b
-		ClipCurve: true,                                    // 2: 3c
-		Blend:     Blend{Base: 0.7, Fall: 0.04, Most: 0.5}, // 2: 2.3
+		FarReach:  4,
+		FrameGate: true,
+		ClipCurve: true,
+		Blend:     Blend{Base: 0.7, Fall: 0.04, Most: 0.5},
 	}
 	switch tier {
-	case Fast: // 2: 4
+	case Fast:
 		s.TwoPasses = false
 		s.Motion.Cell = 16
 		s.First.Stride = 5
 		s.First.Threshold = 1.35
-	case Best: // 2: 2.1
+	case Best:
 		s.Far, s.Ahead = 6, 6
 	}
 	return s

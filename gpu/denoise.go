@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"time"
 
 	"gorgonia.org/cu"
 
@@ -32,6 +33,9 @@ type denoiser struct {
 	stages  [2][]*stage // on the way in, out
 	turns   [2]int      // how often a stage was taken
 
+	marks  []pictureMarks // of pictures that were released
+	before cu.Event       // the end of the job before
+
 	pictures map[*cudaPicture]struct{} // not released yet
 	jobs     map[*denoised]struct{}    // not waited for yet
 }
@@ -56,7 +60,8 @@ type cudaPicture struct {
 	engine   *denoiser
 	kind     *kind
 	memory   buffer
-	copied   cu.Event       // the frame's samples have been read
+	copied   cu.Event // the frame's samples have been read
+	marks    pictureMarks
 	waited   bool           // for copied
 	pins     runtime.Pinner // of samples in Go's memory
 	smoothed smoothness
@@ -122,6 +127,7 @@ func (d *denoiser) failed(err error, what string) error {
 
 // prepare must be called on the work thread, as all methods below that say nothing else.
 func (d *denoiser) prepare(p *cudaPicture, part part) error {
+	begun := time.Now()
 	k, err := d.kindOf(part)
 	if err != nil {
 		return err
@@ -129,15 +135,22 @@ func (d *denoiser) prepare(p *cudaPicture, part part) error {
 	if err := d.fill(p, k); err != nil {
 		return err
 	}
+	if err := d.mark(p); err != nil {
+		return err
+	}
 	s, err := d.stage(inward, part.place.size)
 	if err != nil {
 		return err
 	}
+	d.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.Buffers }, begun)
 	streams := &d.streams
 	if s.used {
 		if err := streams.in.Wait(s.free, 0); err != nil {
 			return err
 		}
+	}
+	if err := p.marks.start.Record(streams.in); err != nil {
+		return err
 	}
 	for _, r := range part.place.at(s.memory.address) {
 		if err := r.in(streams.in); err != nil {
@@ -150,7 +163,13 @@ func (d *denoiser) prepare(p *cudaPicture, part part) error {
 	if err := streams.kernels.Wait(p.copied, 0); err != nil {
 		return err
 	}
+	if err := p.marks.ready.Record(streams.kernels); err != nil {
+		return err
+	}
 	if err := d.run(k.layout.Prepare(uint64(p.memory.address), part.samples(s.memory.address))); err != nil {
+		return err
+	}
+	if err := p.marks.prepared.Record(streams.kernels); err != nil {
 		return err
 	}
 	s.used = true
@@ -254,6 +273,7 @@ func (p *cudaPicture) Release() {
 		_ = d.unit.waiter.do(func() error { return copied.Synchronize() })
 	}
 	p.pins.Unpin()
+	d.marks = append(d.marks, p.marks)
 	p.kind.free = append(p.kind.free, &cudaPicture{memory: p.memory, copied: p.copied})
 }
 
@@ -265,6 +285,7 @@ func (d *denoiser) drop(p *cudaPicture) {
 func (p *cudaPicture) free() {
 	p.memory.free()
 	freeEvent(&p.copied)
+	freeEvents(p.marks.all())
 }
 
 func freeEvent(e *cu.Event) {
@@ -279,7 +300,7 @@ func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &denoised{engine: d, part: d.backend.partOf(j.Out, j.Field).written()}
+	r := &denoised{engine: d, part: d.backend.partOf(j.Out, j.Field).written(), centre: j.Centre, field: j.Field}
 	for _, p := range j.Window {
 		r.window = append(r.window, p.(*cudaPicture))
 	}
@@ -298,7 +319,10 @@ type denoised struct {
 	engine *denoiser
 	part   part
 	window []*cudaPicture
+	centre int
+	field  plane.Field
 	pins   runtime.Pinner
+	marks  jobMarks
 	done   cu.Event
 	ended  bool
 	err    error
@@ -309,14 +333,23 @@ func (r *denoised) queue(j denoise.Job) (err error) {
 	if r.done, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
 		return d.unit.failed(err, "make an event on %s", d.unit)
 	}
+	if err := makeEvents(r.marks.all()); err != nil {
+		return d.unit.failed(err, "make events on %s", d.unit)
+	}
 	s, err := d.stage(outward, r.part.place.size)
 	if err != nil {
+		return err
+	}
+	streams := &d.streams
+	if err := r.marks.start.Record(streams.kernels); err != nil {
 		return err
 	}
 	if err := r.queueKernels(j, s); err != nil {
 		return err
 	}
-	streams := &d.streams
+	if err := r.marks.done.Record(streams.kernels); err != nil {
+		return err
+	}
 	if err := s.free.Record(streams.kernels); err != nil { // for now: it is full
 		return err
 	}
@@ -380,7 +413,12 @@ func (r *denoised) wait(ctx context.Context) error {
 		return r.err
 	}
 	d, done := r.engine, r.done
-	_, err := call(ctx, d.unit.waiter, func() (struct{}, error) { return struct{}{}, done.Synchronize() })
+	t, err := call(ctx, d.unit.waiter, func() (times, error) {
+		if err := done.Synchronize(); err != nil {
+			return times{}, err
+		}
+		return r.measure()
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -388,6 +426,8 @@ func (r *denoised) wait(ctx context.Context) error {
 		for _, p := range r.window {
 			p.waited = true
 		}
+		d.note(r, t)
+		d.before, r.done = r.done, d.before // for the next, and to be freed
 	}
 	r.end()
 	return r.err
@@ -398,7 +438,11 @@ func (r *denoised) end() {
 	r.ended = true
 	delete(r.engine.jobs, r)
 	r.pins.Unpin()
-	_ = r.engine.unit.work.do(func() error { freeEvent(&r.done); return nil })
+	_ = r.engine.unit.work.do(func() error {
+		freeEvent(&r.done)
+		freeEvents(r.marks.all())
+		return nil
+	})
 }
 
 // settle waits until nothing is under way, up to the device's patience.
@@ -440,6 +484,10 @@ func (d *denoiser) Idle() {
 			}
 			k.work.free()
 		}
+		for i := range d.marks {
+			freeEvents(d.marks[i].all())
+		}
+		freeEvent(&d.before)
 		for _, way := range d.stages {
 			for _, s := range way {
 				s.memory.free()
@@ -453,7 +501,7 @@ func (d *denoiser) Idle() {
 		}
 		return nil
 	})
-	d.streams, d.kinds, d.stages, d.turns = denoiseStreams{}, nil, [2][]*stage{}, [2]int{}
+	d.streams, d.kinds, d.stages, d.turns, d.marks = denoiseStreams{}, nil, [2][]*stage{}, [2]int{}, nil
 	clear(d.pictures)
 	d.format = pipeline.Format{}
 	d.backend.using(d, false)

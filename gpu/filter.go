@@ -245,7 +245,7 @@ func (f *filter) note(fl *flight, r report) {
 	if r.done {
 		fl.done = true
 		f.last[fl.slot.unit] = fl.marks
-		f.backend.meter.add(r.times)
+		f.backend.meter.add(r.times, 1)
 		f.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.First }, f.backend.begun)
 	}
 }

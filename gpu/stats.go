@@ -51,10 +51,10 @@ type meter struct {
 	cold  ColdStart
 }
 
-func (m *meter) add(t times) {
+func (m *meter) add(t times, frames int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stats.Frames++
+	m.stats.Frames += frames
 	m.stats.CopyIn += t.in
 	m.stats.Kernel += t.kernel
 	m.stats.CopyOut += t.out

@@ -58,7 +58,7 @@ func DefaultSigmaS(radius int) float64 { return float64(max(radius, 0)+1) / 2 }
 // noise itself adds to the distances.
 var table = []Option{
 	{
-		Name: "filter", Title: "Filter", Kind: Name, Names: filterNames, Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
+		Name: "filter", Title: "Filter", Kind: Name, Names: filterNames, Default: uint8(DefaultFilter), Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
 		access: to(func(p *Params) *Filter { return &p.Filter }),
 	},
 	{
@@ -433,14 +433,15 @@ func (o Option) Usage() string {
 	if o.Kind == Switch {
 		return o.Help
 	}
-	if f := o.Filters()[0]; f != Bilateral {
+	f := o.Filters()[0]
+	if f != DefaultFilter {
 		text += fmt.Sprintf(" of %s", f)
 	}
 	if o.Unit != "" {
 		text += ", " + o.Unit
 	}
-	if o.Kind == Whole {
-		text += fmt.Sprintf(", %g to %g", o.anywhere().Min, o.anywhere().Max)
+	if d := o.Domains[f]; o.Kind == Whole || !d.Open && d.Zero == "" {
+		text += fmt.Sprintf(", %g to %g", d.Min, d.Max)
 	}
 	return fmt.Sprintf("%s (default %s)", text, strings.Join(o.Defaults(), "; "))
 }

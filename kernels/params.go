@@ -17,6 +17,8 @@ const (
 	Recursive
 	// spatio-temporal denoiser; see package denoise
 	Denoise
+
+	DefaultFilter = Denoise
 )
 
 // Quality is a tier of the denoiser.
@@ -82,8 +84,7 @@ func name(names []string, i uint8) string {
 	return names[i]
 }
 
-// FilterNames, RangeNames, DistanceNames and BorderNames list the values of each option in order,
-// default first.
+// FilterNames, RangeNames, DistanceNames and BorderNames list the values of each option in order.
 func FilterNames() []string   { return slices.Clone(filterNames) }
 func RangeNames() []string    { return slices.Clone(rangeNames) }
 func DistanceNames() []string { return slices.Clone(distanceNames) }

@@ -94,15 +94,16 @@ func (f *Filter) Apply(changes map[string]any) error {
 
 // Control is an option as the page shows it.
 type Control struct {
-	Name  string   `json:"name"` // in JSON
-	Title string   `json:"title"`
-	Help  string   `json:"help"`
-	Unit  string   `json:"unit,omitempty"`
-	Names []string `json:"names,omitempty"` // of a list; otherwise it is a number
-	Whole bool     `json:"whole,omitempty"`
-	Min   float64  `json:"min"`
-	Max   float64  `json:"max"`
-	Auto  bool     `json:"auto,omitempty"` // 0 follows other options
+	Name   string   `json:"name"` // in JSON
+	Title  string   `json:"title"`
+	Help   string   `json:"help"`
+	Unit   string   `json:"unit,omitempty"`
+	Names  []string `json:"names,omitempty"` // of a list
+	Switch bool     `json:"switch,omitempty"`
+	Whole  bool     `json:"whole,omitempty"` // of a number, which it is otherwise
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	Auto   bool     `json:"auto,omitempty"` // 0 follows other options, or what is measured
 }
 
 // Controls returns the options that the filter has.
@@ -110,7 +111,8 @@ func (f Filter) Controls() (all []Control) {
 	for _, o := range append(kernels.Options(), FieldOrder) {
 		if d, ok := o.In(f.Filter); ok {
 			all = append(all, Control{
-				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Whole, d.Slider[0], d.Slider[1], d.Auto != nil,
+				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
+				d.Slider[0], d.Slider[1], d.Auto != nil || d.Zero != "",
 			})
 		}
 	}
@@ -134,6 +136,8 @@ func (f Filter) Args() (args []string) {
 	for _, o := range kernels.Options() {
 		switch _, ok := o.In(p.Filter); {
 		case !ok || o.IsDefault(p):
+		case o.Kind == kernels.Switch:
+			args = append(args, "--"+o.Name)
 		case o.Short != "":
 			args = append(args, "-"+o.Short, o.Text(p))
 		default:

@@ -19,7 +19,7 @@ if [ "${1:-}" = --cache ]; then
 	echo "$cache"
 	exit
 fi
-key=$(cat "$here/ffmpeg.sh" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
+key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.patch" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
 prefix=$cache/ffmpeg-$ffmpeg-$key
 
 if [ "${1:-}" = --path ] || [ -f "$prefix/done" ]; then
@@ -120,6 +120,8 @@ protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
 cd "$work/src"
+# By itself libavcodec copies the quantisers of pictures that another thread may still be decoding.
+patch -p1 <"$here/ffmpeg-qp.patch" >>"$log" 2>&1 || failed FFmpeg
 {
 	# --pkg-config-flags: dav1d's and x264's private libraries are needed when they are static.
 	PKG_CONFIG_PATH=$pc ./configure --prefix="$prefix" --pkg-config-flags=--static \

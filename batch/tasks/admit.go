@@ -175,5 +175,8 @@ func (p PartResult) check(job string) error {
 	if p.Frames < 0 || p.Seconds < 0 || math.IsNaN(p.Seconds) || math.IsInf(p.Seconds, 0) {
 		return fmt.Errorf("a part of %d frames in %g s", p.Frames, p.Seconds)
 	}
+	if n := p.Noise; n != nil && (min(n.Luma, n.Chroma, n.Least) < 0 || max(n.Luma, n.Chroma, n.Most) > 255) {
+		return fmt.Errorf("a part with noise of %g and %g", n.Luma, n.Chroma)
+	}
 	return nil
 }

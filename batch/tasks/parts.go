@@ -51,6 +51,8 @@ type PartResult struct {
 	Blob    string  `json:"blob,omitempty"` // or in the store
 	Seconds float64 `json:"seconds"`
 	Frames  int64   `json:"frames"`
+
+	Noise *contract.Noise `json:"noise,omitempty"`
 }
 
 // wholeFileOptions are options that prevent cutting a file into parts.
@@ -112,7 +114,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 		// the join would not know of the damage
 		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error))
 	}
-	res := PartResult{Seconds: done.Elapsed, Frames: done.Frame}
+	res := PartResult{Seconds: done.Elapsed, Frames: done.Frame, Noise: done.Noise}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(k.folder, "part-", k.job.ID+"/out/", 1)
 		err = k.send(ctx, res.Blob, temp)
@@ -270,6 +272,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	}
 	var files []string
 	var spent float64
+	var found *contract.Noise
+	var frames int64
 	for _, p := range parts {
 		file, err := k.fetch(ctx, p)
 		if err != nil {
@@ -281,6 +285,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		}
 		files = append(files, file)
 		spent += p.Seconds
+		found = found.With(frames, p.Noise, p.Frames)
+		frames += p.Frames
 	}
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
 		return queue.Outcome{}, err
@@ -291,7 +297,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Seconds = len(files), res.Seconds+spent
+	res.Parts, res.Seconds, res.Noise = len(files), res.Seconds+spent, found
 	out, err := k.finish(temp, res)
 	if err == nil {
 		k.forget(ctx)

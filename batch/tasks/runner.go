@@ -53,6 +53,8 @@ type Result struct {
 	InSize  int64   `json:"in_size"`
 	Size    int64   `json:"size"`
 	Parts   int     `json:"parts,omitempty"`
+	// that the denoiser found
+	Noise *contract.Noise `json:"noise,omitempty"`
 	// the output lacks the unreadable parts
 	Damaged  bool             `json:"damaged,omitempty"`
 	Damage   map[string]int64 `json:"damage,omitempty"`
@@ -394,7 +396,7 @@ var errUnverified = errors.New("the existing output was not replaced")
 
 func resultOf(d contract.Done) Result {
 	return Result{
-		Frames: d.Frame, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size,
+		Frames: d.Frame, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size, Noise: d.Noise,
 		Damaged: d.ExitCode == contract.ExitDamaged, Damage: d.Damage, Warnings: d.Warnings,
 	}
 }
@@ -408,7 +410,7 @@ func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	if res.Damaged {
 		rec.Damaged, rec.Reason = true, damagedReason
 	}
-	rec.FPS = res.rate()
+	rec.FPS, rec.Noise = res.rate(), res.Noise
 	if _, err := batch.Finish(k.spec.Root, rec, temp, k.spec.Overwrite); err != nil {
 		return queue.Outcome{}, err
 	}
@@ -449,7 +451,7 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 }
 
 func resultOfRecord(r batch.Record) Result {
-	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged}
+	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged, Noise: r.Noise}
 	if r.OutputFile != nil {
 		res.Size = r.OutputFile.Size
 	}

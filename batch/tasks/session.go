@@ -357,7 +357,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		if err := json.Unmarshal(st.Result, &res); err != nil {
 			s.Log.Warn(e.item.Output, "error", err)
 		}
-		row.Frames, row.Seconds, row.After, row.FPS = res.Frames, res.Seconds, res.Size, res.rate()
+		row.Frames, row.Seconds, row.After, row.FPS, row.Noise = res.Frames, res.Seconds, res.Size, res.rate(), res.Noise
 		if res.Damaged {
 			row.State, row.Damaged, row.Reason = RowDamaged, true, damagedReason
 		}
@@ -444,6 +444,6 @@ func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.R
 	}
 	return batch.Row{
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
-		State: state, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
+		State: state, Noise: res.Noise, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
 	}
 }

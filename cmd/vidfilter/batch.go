@@ -14,7 +14,7 @@ func newBatchCommand(s cli.Stdio) *cobra.Command {
 		Use:   "batch FILES... -o DIR [options]",
 		Short: "Filter many files",
 		Long:  withExits(batchLong, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitDamaged, contract.ExitQueue, contract.ExitInterrupt, contract.ExitTerminated),
-		Example: `  vidfilter batch films -o filtered -r 5
+		Example: `  vidfilter batch films -o filtered
   vidfilter batch '*.mkv' @list.txt -o filtered --crf 20 --report report.html
   vidfilter batch jobs.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,4 +27,4 @@ func newBatchCommand(s cli.Stdio) *cobra.Command {
 const batchLong = `Filter files, folders, globs, @LIST (a file of names), - (names on stdin) or the
 jobs of a YAML or JSON file. Sources are left alone. Run the same command again
 to resume: finished files are skipped. Filter and encoder options apply to every
-file, as -r 3 --crf 20: see vidfilter help options.`
+file, as --strength 1.5 --crf 20: see vidfilter help options.`

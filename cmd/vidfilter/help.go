@@ -18,13 +18,13 @@ import (
 
 const helpWidth = 80
 
-const rootExamples = `  vidfilter -i in.mp4 -o out.mp4                  filter a video
-  vidfilter -i in.mp4 -o out.mkv -r 5 --crf 20    wider window, smaller file
-  vidfilter batch films -o filtered               filter a folder; resumes`
+const rootExamples = `  vidfilter -i in.mp4 -o out.mp4                            remove the noise
+  vidfilter -i in.mp4 -o out.mkv --strength 1.5 --crf 20    more, smaller file
+  vidfilter batch films -o clean                            a folder; resumes`
 
 // shownFirst are the options in vidfilter --help; vidfilter help options has them all.
 var shownFirst = []string{
-	"input", "output", "overwrite", "filter", "radius", "sigma-s", "sigma-r", "crf", "preset", "start", "duration", "device",
+	"input", "output", "overwrite", "strength", "quality", "filter", "radius", "crf", "preset", "start", "duration", "device",
 }
 
 func printHelp(w io.Writer, cmd *cobra.Command) error {

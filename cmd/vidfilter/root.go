@@ -24,8 +24,8 @@ func (a *app) command() *cobra.Command {
 	o := job.NewOptions()
 	root := withFlags(&cobra.Command{
 		Use:     "vidfilter -i IN -o OUT [options]",
-		Short:   "Filter videos and pictures",
-		Long:    "Filter a video or a picture, and keep everything else that the file holds.",
+		Short:   "Remove noise from videos and pictures",
+		Long:    "Remove the noise from a video or a picture, and keep everything else that the file holds.",
 		Example: rootExamples,
 		Version: cli.Version(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -17,5 +17,5 @@
 // Variances are of the coefficients of an orthonormal DCT: white noise of sigma has sigma² in
 // each.
 //
-// The method is that of sections 4.3 and 4.5 of TEMPORAL.md, and 2.1, 3a and 3c of its part 2.
+// The method is under "First pass", "Second pass" and "Tiers" in docs/denoise.md.
 package fusion

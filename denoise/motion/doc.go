@@ -11,5 +11,5 @@
 // the filter is there, [Field.Extend] guesses those of frames further away, and [Search.Fits] says
 // whether a frame resembles its neighbour at all.
 //
-// The method is that of sections 4.1, 4.2 and 4.4 of TEMPORAL.md, and 2.1 and 3b of its part 2.
+// The method is under "Planes", "Search" and "Tiers" in docs/denoise.md.
 package motion

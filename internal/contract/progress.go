@@ -99,3 +99,19 @@ type Noise struct {
 	Most   float64 `json:"most_luma"`
 	Clean  int     `json:"clean_frames"` // copied as they were
 }
+
+// With returns the noise of frames and more frames together. Either may be unknown, nil.
+func (n *Noise) With(frames int64, more *Noise, moreFrames int64) *Noise {
+	switch {
+	case n == nil || frames <= 0:
+		return more
+	case more == nil || moreFrames <= 0:
+		return n
+	}
+	share := float64(moreFrames) / float64(frames+moreFrames)
+	mean := func(a, b float64) float64 { return math.Round(100*(a+(b-a)*share)) / 100 }
+	return &Noise{
+		Luma: mean(n.Luma, more.Luma), Chroma: mean(n.Chroma, more.Chroma),
+		Least: min(n.Least, more.Least), Most: max(n.Most, more.Most), Clean: n.Clean + more.Clean,
+	}
+}

@@ -50,9 +50,12 @@ func (s *noiseSeen) summary() *contract.Noise {
 	}
 }
 
-// tellNoise reports the noise with --verbose.
+// tellNoise reports the noise with --verbose, and that there was none in any case.
 func (j *job) tellNoise() {
 	if n := j.noise.summary(); n != nil {
+		if n.Clean == j.noise.frames {
+			j.ui.Info("no noise worth removing: every picture stays as it is")
+		}
 		j.ui.Debugf("noise: luma %.1f (%.1f to %.1f), chroma %.1f; %d of %d frames are clean",
 			n.Luma, n.Least, n.Most, n.Chroma, n.Clean, j.noise.frames)
 	}

@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 	e2e.Must(t, err)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
-	want.Params = kernels.DefaultParams(3)
+	want.Params.Strength = 1
 	if !reflect.DeepEqual(o, want) {
 		t.Errorf("got  %+v\nwant %+v", o, want)
 	}
@@ -101,7 +101,8 @@ var goodFlags = []struct {
 	{"start", "1:30.5", func(o *Options) any { return o.Start }, 90500 * time.Millisecond},
 	{"duration", "200ms", func(o *Options) any { return o.Duration }, 200 * time.Millisecond},
 	{"frames", "100", func(o *Options) any { return o.Frames }, int64(100)},
-	{"part", "-5:1000:25", func(o *Options) any { return *o.Part }, decode.Range{Span: decode.Span{Start: -5, End: 1000, Frames: 25}}},
+	{"part", "-5:1000:25:-9:1004:31", func(o *Options) any { return *o.Part },
+		decode.Range{Span: decode.Span{Start: -5, End: 1000, Frames: 25}, Around: decode.Span{Start: -9, End: 1004, Frames: 31}}},
 	{"join", "parts.txt", func(o *Options) any { return o.Join }, "parts.txt"},
 	{"field-order", "tff", func(o *Options) any { return o.FieldOrder }, "tff"},
 	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},
@@ -275,7 +276,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-i - -o b.mp4 --stats", []string{"--stats", "file"}},
 		{"-i a -o - --format ts --stats", []string{"--stats", "file"}},
 		{"-i a --format null --stats", []string{"--stats"}},
-		{"-i a -o b.mkv --part 0:5:1", []string{"--part", "MP4"}},
+		{"-i a -o b.mp4 --part 0:5:1", []string{"--part lacks the frames around it", "segments"}},
+		{"-i a -o b.mkv --part 0:5:1 -r 1", []string{"--part", "MP4"}},
 		{"-i a -o b.mp4 --part 0:5:1 --join c", []string{"--part", "--join"}},
 		{"-i a -o b.mp4 --part 0:5:1 --start 1", []string{"--part", "--start"}},
 		{"-i a -o b.mp4 --part 0:5:1 --compare side", []string{"--part", "--compare"}},
@@ -308,7 +310,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --range gaussian --filter=recursive", []string{"--range"}},
 		{"-i a -o b.mp4 --distance=lab --filter=recursive", []string{"--distance"}},
 		{"-i a -o b.mp4 --filter bilateral --iterations 2", []string{"--iterations is an option of the recursive filter", "the bilateral filter has --radius"}},
-		{"-i a -o b.mp4 -r 2 --strength 2", []string{"--strength is an option of the denoise filter", "the bilateral filter has --radius"}},
+		{"-i a -o b.mp4 -r 2 --strength 2", []string{"-r/--radius is an option of the bilateral filter", "the denoise filter has --strength"}},
 		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
 		{"-i a -o b.mp4 --sigma-r 1e308", []string{`--sigma-r "1e308"`, "at most 1e+09"}},
 		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},

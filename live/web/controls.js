@@ -16,7 +16,7 @@ const byFactor = (low, high) => ({
 const even = (low, high, step) => ({ min: low, max: high, step, to: (x) => x, from: (n) => n });
 const scale = ({ whole, min, max }) => {
   if (whole) return even(min, max, 1);
-  return min > 0 && max / min > 10 ? byFactor(min, max) : even(min, max, (max - min) / notches);
+  return min > 0 && max / min > 10 ? byFactor(min, max) : even(min, max, 10 ** Math.floor(Math.log10((max - min) / 100)));
 };
 
 export class Controls {
@@ -54,7 +54,7 @@ export class Controls {
     this.#fields.clear();
     const rows = [], focus = document.activeElement?.id;
     for (const option of options) {
-      const field = option.names ? this.#list(option) : this.#number(option);
+      const field = option.names ? this.#list(option) : option.switch ? this.#switch(option) : this.#number(option);
       this.#fields.set(option.name, field);
       rows.push(field.row);
     }
@@ -106,6 +106,15 @@ export class Controls {
     return { row, touched: -Infinity, held: false, show: (value) => { select.value = value; } };
   }
 
+  #switch(option) {
+    const row = this.#row(option), box = element("input");
+    Object.assign(box, { type: "checkbox", id: "f-" + option.name });
+    row.append(box);
+    row.classList.add("list");
+    box.addEventListener("change", () => this.#change(option.name, box.checked));
+    return { row, touched: -Infinity, held: false, show: (value) => { box.checked = value; } };
+  }
+
   #number(option) {
     const { name, title, unit, whole, min, max } = option, map = scale(option);
     const row = this.#row(option), slider = element("input"), number = element("input");
@@ -140,7 +149,7 @@ export class Controls {
       if (number.hasAttribute("aria-invalid")) field.touched = -Infinity; // the last valid value
       this.#settle();
     });
-    const followed = () => this.#automatic[name] ?? min;
+    const followed = () => this.#automatic[name] ?? max / 10; // what is measured is not told
     if (auto) {
       auto.addEventListener("change", () => {
         draw(followed());
@@ -152,6 +161,7 @@ export class Controls {
       if (document.activeElement === number && number.hasAttribute("aria-invalid")) return;
       if (auto) auto.checked = value === 0;
       draw(auto && value === 0 ? followed() : value, document.activeElement === number && number.valueAsNumber === value ? number : null);
+      if (auto?.checked && this.#automatic[name] === undefined) number.value = "";
     };
     return field;
   }

@@ -85,17 +85,19 @@ func TestFitInto(t *testing.T) {
 }
 
 func TestHeading(t *testing.T) {
-	st := live.State{Status: live.Live, Width: 640, Height: 480, Filter: live.Filter{Params: kernels.Params{Radius: 3, SigmaR: 20, Range: kernels.Gaussian}}}
-	frozen, waiting := st, st
+	st := live.State{Status: live.Live, Width: 640, Height: 480, Filter: live.Filter{Params: kernels.DefaultDenoise()}}
+	frozen, waiting, bilateral := st, st, st
+	bilateral.Filter.Params = kernels.Params{Radius: 3, SigmaR: 20, Range: kernels.Gaussian}
 	frozen.Frozen = true
 	waiting.Status, waiting.Message = live.Waiting, "camera busy"
 	for want, got := range map[string]string{
-		"cam 640x480 - radius 3, sigma-r 20, gaussian":                 heading("cam", st, newView()),
-		"cam 640x480 - radius 3, sigma-r 20, gaussian - difference x4": heading("cam", st, view{mode: apart}),
-		"cam 640x480 - radius 3, sigma-r 20, gaussian - original":      heading("cam", st, view{mode: original}),
-		"cam 640x480 - radius 3, sigma-r 20, gaussian - frozen":        heading("cam", frozen, newView()),
-		"cam 640x480 - radius 3, sigma-r 20, gaussian - camera busy":   heading("cam", waiting, newView()),
-		"cam - radius 0, sigma-r 0 - starting":                         heading("cam", live.State{Status: live.Starting}, newView()),
+		"cam 640x480 - strength 1, grain 0":                       heading("cam", st, newView()),
+		"cam 640x480 - strength 1, grain 0 - difference x4":       heading("cam", st, view{mode: apart}),
+		"cam 640x480 - strength 1, grain 0 - original":            heading("cam", st, view{mode: original}),
+		"cam 640x480 - strength 1, grain 0 - frozen":              heading("cam", frozen, newView()),
+		"cam 640x480 - strength 1, grain 0 - camera busy":         heading("cam", waiting, newView()),
+		"cam 640x480 - bilateral, radius 3, sigma-r 20, gaussian": heading("cam", bilateral, newView()),
+		"cam - strength 1, grain 0 - starting":                    heading("cam", live.State{Status: live.Starting, Filter: st.Filter}, newView()),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -107,7 +107,7 @@ func TestFreezeAndSlider(t *testing.T) {
 	if now := at("filtered"); noise(now, 96) > 0.7*noise(filtered, 96) {
 		t.Errorf("texture %.2f with radius 0 and %.2f with radius 8", noise(filtered, 96), noise(now, 96))
 	}
-	if got := eval[string](p, "document.getElementById('command').value"); got != "vidfilter -i in.mp4 -o out.mp4 -r 8 --sigma-r 250 --range gaussian" {
+	if got := eval[string](p, "document.getElementById('command').value"); got != "vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 8 --sigma-r 250 --range gaussian" {
 		t.Errorf("the command is %s", got)
 	}
 	p.run("document.getElementById('freeze').click()")
@@ -146,7 +146,7 @@ func TestFilter(t *testing.T) {
 	if got := shown(); got != before {
 		t.Errorf("back again there is %s, before there was %s", got, before)
 	}
-	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 -r 1'")
+	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 1'")
 }
 
 // After a change of the filter only pictures already on their way show the old one.
@@ -253,6 +253,33 @@ func jpegs(t *testing.T, p *page, base string) {
 	if shown := eval[string](p, "document.getElementById('shown-fps').textContent"); shown == "0 fps" {
 		t.Error("the page counts none of the JPEGs that it shows")
 	}
+}
+
+// The denoiser is the default; its options are a slider, a list, a switch, and a number that is
+// measured.
+func TestDenoiserOptions(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 10")
+	if got := eval[string](p, "document.getElementById('f-filter').value"); got != "denoise" {
+		t.Errorf("the filter is %s", got)
+	}
+	command := func(want string) {
+		t.Helper()
+		p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4%s'", want)
+	}
+	command("")
+	slide(p, "strength", 1.5)
+	command(" --strength 1.5")
+	p.run("document.getElementById('f-luma_only').click()")
+	command(" --strength 1.5 --luma-only")
+	p.run("document.getElementById('f-noise-auto').click()")
+	command(" --strength 1.5 --luma-only --noise 5")
+	p.run("document.getElementById('f-noise-auto').click()")
+	p.run("{ const e = document.getElementById('f-quality'); e.value = 'good'; e.dispatchEvent(new Event('change')) }")
+	command(" --strength 1.5 --quality good --luma-only")
+	drawn := eval[int](p, "vidfilter.drawn")
+	p.until("vidfilter.drawn > %d", drawn+5)
 }
 
 // When vidfilter ends, the page says so and does not reconnect until asked to.
