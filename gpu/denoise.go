@@ -116,8 +116,7 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 	part := d.backend.partOf(f, field)
 	p := &cudaPicture{}
 	part.pin(f, &p.pins)
-	p, err := call(context.Background(), d.unit.work, func() (*cudaPicture, error) { return p, d.prepare(p, part) })
-	if err != nil {
+	if err := d.unit.work.do(func() error { return d.prepare(p, part) }); err != nil {
 		d.settle()
 		p.pins.Unpin()
 		d.drop(p)
