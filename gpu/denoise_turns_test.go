@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,13 +32,17 @@ func openAll(t *testing.T, patience time.Duration) *Backend {
 
 // inTurn denoises on all devices of b, in runs of so many frames.
 func inTurn(b *Backend, run int, o denoise.Options, clips ...noisyClip) ([][]byte, error) {
-	var engines []denoise.Engine
-	for _, u := range b.units {
-		engines = append(engines, &denoiser{backend: b, unit: u, cell: o.Motion.Cell})
-	}
 	return denoisedBy(context.Background(), b, b.Input(), clips, func(p *pipeline.Pool) pipeline.Filter {
-		return denoise.NewFilter(denoise.InTurn(engines, run, o.Settings), p, o)
+		return denoise.NewFilter(denoise.InTurn(denoisers(b, o), run, o.Settings), p, o)
 	})
+}
+
+// denoisers returns an engine for each device.
+func denoisers(b *Backend, o denoise.Options) (all []denoise.Engine) {
+	for _, u := range b.units {
+		all = append(all, &denoiser{backend: b, unit: u, cell: o.Motion.Cell})
+	}
+	return all
 }
 
 // TestDenoiseTurns: several devices give the bits of one, for runs shorter than the window and
@@ -215,4 +220,74 @@ func freeOn(t *testing.T, u *unit) int64 {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestDenoiseTurnsTimes holds large pictures to the bits of one device, and prints the speed of one
+// and of all devices with copies, for runs of several lengths.
+//
+//	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestDenoiseTurnsTimes -v
+func TestDenoiseTurnsTimes(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	format, runs, n := yuv(pipeline.YUV420P, 3840, 2160), []int{4, 8, denoiseRun, 32}, 400
+	if slow {
+		format, runs, n = yuv(pipeline.YUV420P, 64, 48), []int{2}, 8
+	}
+	one, all := open(t, Options{}), openAll(t, 0)
+	frames, free, err := panning(one, format, 13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	known, measured := denoiseOptions(denoise.Good), denoiseOptions(denoise.Good)
+	measured.Sigma = 0
+	for _, o := range []denoise.Options{known, measured} {
+		n := n
+		if o.Sigma == 0 {
+			n = max(n/4, 8)
+		}
+		want, each := pace(t, one, one.denoiser(o.Settings), o, frames, n)
+		t.Logf("%s, sigma %g, 1 device: %.3f ms a frame", format, o.Sigma, milliseconds(each))
+		for _, run := range runs {
+			got, each := pace(t, all, denoise.InTurn(denoisers(all, o), run, o.Settings), o, frames, n)
+			t.Logf("%s, sigma %g, %d devices, runs of %d: %.3f ms a frame", format, o.Sigma, len(all.units), run, milliseconds(each))
+			if !slices.Equal(got, want) {
+				t.Errorf("runs of %d change the bits", run)
+			}
+		}
+	}
+}
+
+// pace denoises n frames, and returns their checksums and the time for each in the middle. Only the
+// first frames are summed, which takes longer than to denoise them.
+func pace(t *testing.T, b *Backend, e denoise.Engine, o denoise.Options, frames []*pipeline.Frame, n int) (sums []uint32, each time.Duration) {
+	t.Helper()
+	pool := pipeline.NewPool(b, e.Depth()+4)
+	defer pool.Close()
+	filter := denoise.NewFilter(e, pool, o)
+	defer filter.Discard()
+	var done []time.Time
+	emit := func(f *pipeline.Frame) error {
+		if len(done) < n/4 {
+			sum := uint32(0)
+			for i := range f.NumPlanes() {
+				sum = crc32.Update(sum, crc32.IEEETable, f.Planes[i].Data)
+			}
+			sums = append(sums, sum)
+		}
+		f.Release()
+		done = append(done, time.Now())
+		return nil
+	}
+	for i := range n {
+		if err := filter.Process(t.Context(), frames[i%len(frames)].Retain(), emit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := filter.Flush(t.Context(), emit); err != nil {
+		t.Fatal(err)
+	}
+	from, to := n/2, n*7/8
+	return sums, done[to].Sub(done[from]) / time.Duration(to-from)
 }
