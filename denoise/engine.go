@@ -29,8 +29,15 @@ type Engine interface {
 // Wait returns when a result is there, or when the context ends, with its cause.
 type Wait func(ctx context.Context) error
 
-// Picture is a picture as an engine keeps it. Its owner releases it once.
-type Picture interface{ Release() }
+// Picture is a picture as an engine keeps it. Its owner retires and releases it once.
+type Picture interface {
+	// Retire says that only jobs that have begun read the picture.
+	Retire()
+
+	// Release says that these jobs have ended. The engine does not read the frame's samples any
+	// more when it returns. It retires a picture that was not.
+	Release()
+}
 
 // Job is one picture to denoise. The window holds as many pictures as the settings ask for, fewer
 // at the ends of a scene.

@@ -139,13 +139,14 @@ func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 	e := f.window[f.next]
 	r := &result{}
 	if !e.frame.Context {
-		if err := f.begin(ctx, e, r); err != nil {
+		if err := f.begin(ctx, emit, e, r); err != nil {
 			return err
 		}
 	}
 	f.next++
 	before, _ := f.opts.Window()
 	for ; f.next > before; f.next-- {
+		f.window[0].retire()
 		r.entries = append(r.entries, f.window[0])
 		f.window = f.window[1:]
 	}
@@ -214,9 +215,9 @@ func (r *result) release() {
 }
 
 // begin begins to take the noise out of a frame. An error leaves nothing behind.
-func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
+func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *result) (err error) {
 	r.of = e
-	if r.out, err = f.pool.NewFrame(ctx, e.frame.Format); err != nil {
+	if r.out, err = f.room(ctx, emit, e.frame.Format); err != nil {
 		return err
 	}
 	r.out.CopyTiming(e.frame)
@@ -236,6 +237,19 @@ func (f *Filter) begin(ctx context.Context, e *entry, r *result) (err error) {
 		r.out.Release()
 	}
 	return err
+}
+
+// room returns a frame for a result. Results under way make room if the pool has none.
+func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.Format) (*pipeline.Frame, error) {
+	for len(f.results) > 0 {
+		if out, err := f.pool.TryFrame(format); out != nil || err != nil {
+			return out, err
+		}
+		if err := f.finish(ctx, emit, len(f.results)-1); err != nil {
+			return nil, err
+		}
+	}
+	return f.pool.NewFrame(ctx, format)
 }
 
 // queue hands a frame, or its fields, to the engine.
@@ -303,6 +317,12 @@ func (f *Filter) Discard() {
 func (e *entry) release() {
 	e.releasePictures()
 	e.frame.Release()
+}
+
+func (e *entry) retire() {
+	for _, p := range e.pictures {
+		p.Retire()
+	}
 }
 
 func (e *entry) releasePictures() {

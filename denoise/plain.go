@@ -12,6 +12,7 @@ type Plain struct{}
 
 type plainPicture plane.Picture
 
+func (plainPicture) Retire()  {}
 func (plainPicture) Release() {}
 
 // Prepare copies the samples.

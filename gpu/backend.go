@@ -140,9 +140,20 @@ func (b *Backend) Name() string {
 	return fmt.Sprintf("%s (%s, %d %s)", strings.Join(names, " and "), strings.Join(models, ", "), b.streams, unit)
 }
 
-// Held returns how many frames the backend's filters keep between calls. The pool of results
-// needs room for as many in addition to those held by others, or the streams wait for each other.
-func (b *Backend) Held() int { return queued * b.streams * len(b.units) }
+// Held returns how many results the filter for p keeps between calls. The pool of results needs
+// room for as many in addition to those held by others, or the streams and devices wait for each
+// other.
+func (b *Backend) Held(p kernels.Params) int {
+	if p.Filter == kernels.Denoise {
+		return b.denoiser(p.Denoising(autoTier).Settings).Depth()
+	}
+	return b.held()
+}
+
+func (b *Backend) held() int { return queued * b.streams * len(b.units) }
+
+// autoTier is the denoiser's automatic quality.
+const autoTier = denoise.Good
 
 // Limits returns limits that hold for all devices. Every frame is filtered by the same plan on
 // any device, since kernels for newer devices and larger pieces round differently.
@@ -236,8 +247,7 @@ func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter
 		return nil, err
 	}
 	if p.Filter == kernels.Denoise {
-		const auto = denoise.Good
-		return kernels.NewDenoiser(b.denoiser(p.Denoising(auto)), pool, p, auto), nil
+		return kernels.NewDenoiser(b.denoiser(p.Denoising(autoTier).Settings), pool, p, autoTier), nil
 	}
 	return b.FilterBy(kernels.Chosen(p), pool), nil
 }

@@ -25,9 +25,9 @@ func BenchmarkHost(b *testing.B) {
 		b.Skip(err)
 	}
 	defer backend.Close()
-	pool := pipeline.NewPool(backend, 1+backend.Held())
+	pool := pipeline.NewPool(backend, 1+backend.held())
 	defer pool.Close()
-	inputs := pipeline.NewPool(backend, 1+backend.Held())
+	inputs := pipeline.NewPool(backend, 1+backend.held())
 	defer inputs.Close()
 	f, err := backend.Filter(kernels.DefaultParams(0), pool)
 	if err != nil {

@@ -149,7 +149,7 @@ func TestSameBits(t *testing.T) {
 		b := open(t, o)
 		film := newFilm(t, b, smallFormat, 11)
 		s := &screen{t: t, answers: film.answers(t, p), keep: true}
-		if err := show(t, context.Background(), b, film, s, p, 1+b.Held()); err != nil {
+		if err := show(t, context.Background(), b, film, s, p, 1+b.Held(p)); err != nil {
 			t.Fatal(err)
 		}
 		if s.seen != 11 {
@@ -177,7 +177,7 @@ func TestMixedDevices(t *testing.T) {
 	film := newFilm(t, b, smallFormat, 9)
 	p := kernels.DefaultParams(5)
 	s := &screen{t: t, answers: film.answers(t, p)}
-	if err := show(t, context.Background(), b, film, s, p, 1+b.Held()); err != nil || s.seen != 9 {
+	if err := show(t, context.Background(), b, film, s, p, 1+b.Held(p)); err != nil || s.seen != 9 {
 		t.Error(s.seen, err)
 	}
 }

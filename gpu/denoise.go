@@ -14,11 +14,23 @@ import (
 	"vidfilter/pipeline"
 )
 
-// denoiser returns the engine of a denoiser on the first of the devices. Its errors wrap ErrDevice
-// unless they are the context's or the pool's.
-func (b *Backend) denoiser(o denoise.Options) *denoiser {
-	return &denoiser{backend: b, unit: b.units[0], cell: o.Motion.Cell}
+// denoiser returns the engine of a denoiser. Its errors wrap ErrDevice unless they are the
+// context's. Devices take turns, but a causal filter uses the first alone: its results are waited
+// for one by one.
+func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
+	var engines []denoise.Engine
+	for _, u := range b.units {
+		engines = append(engines, &denoiser{backend: b, unit: u, cell: s.Motion.Cell})
+	}
+	if _, after := s.Window(); len(engines) == 1 || after == 0 {
+		return engines[0]
+	}
+	return denoise.InTurn(engines, denoiseRun, s)
 }
+
+// denoiseRun is how many frames in a row a device denoises when several share a stream. Six more
+// are prepared for each run, and frames in flight grow with it.
+const denoiseRun = 16
 
 // denoiser denoises on a device. All kernels run in one stream, so they may share memory, and a
 // picture's memory may be used again at once; copies run in two others.
@@ -30,6 +42,7 @@ type denoiser struct {
 	format  pipeline.Format // of the pictures in memory; zero if there is no memory
 	streams denoiseStreams
 	kinds   map[device.Shape]*kind
+	events  []cu.Event  // of pictures that were released
 	stages  [2][]*stage // on the way in, out
 	turns   [2]int      // how often a stage was taken
 
@@ -52,7 +65,7 @@ func (s *denoiseStreams) all() []*cu.Stream { return []*cu.Stream{&s.in, &s.kern
 type kind struct {
 	layout *device.Layout
 	work   buffer
-	free   []*cudaPicture
+	free   []buffer // of pictures
 }
 
 // cudaPicture is a picture in the device's memory.
@@ -60,6 +73,7 @@ type cudaPicture struct {
 	engine   *denoiser
 	kind     *kind
 	memory   buffer
+	retired  bool     // the memory is another picture's
 	copied   cu.Event // the frame's samples have been read
 	marks    pictureMarks
 	waited   bool           // for copied
@@ -107,8 +121,7 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 	part := d.backend.partOf(f, field)
 	p := &cudaPicture{}
 	part.pin(f, &p.pins)
-	p, err := call(context.Background(), d.unit.work, func() (*cudaPicture, error) { return p, d.prepare(p, part) })
-	if err != nil {
+	if err := d.unit.work.do(func() error { return d.prepare(p, part) }); err != nil {
 		d.settle()
 		p.pins.Unpin()
 		d.drop(p)
@@ -212,16 +225,17 @@ func (d *denoiser) makeStreams() (err error) {
 	return nil
 }
 
-// fill gives a picture its memory: that of one that was released, or new.
+// fill gives a picture its event and memory: those of pictures before, or new ones.
 func (d *denoiser) fill(p *cudaPicture, k *kind) (err error) {
 	p.engine, p.kind = d, k
-	if n := len(k.free); n > 0 {
-		p.memory, p.copied = k.free[n-1].memory, k.free[n-1].copied
-		k.free = k.free[:n-1]
-		return nil
-	}
-	if p.copied, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
+	if n := len(d.events); n > 0 {
+		p.copied, d.events = d.events[n-1], d.events[:n-1]
+	} else if p.copied, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
 		return d.unit.failed(err, "make an event on %s", d.unit)
+	}
+	if n := len(k.free); n > 0 {
+		p.memory, k.free = k.free[n-1], k.free[:n-1]
+		return nil
 	}
 	return p.memory.grow(d.unit, k.layout.Picture)
 }
@@ -261,9 +275,18 @@ func (d *denoiser) run(runs []device.Run) error {
 	return nil
 }
 
-// Release gives the picture's memory back. The frame's samples may not be read any more then, so
-// Release waits until they are copied. After Idle nothing is left to do.
+// Retire gives the picture's memory to the next: its kernels come after those of the jobs that have
+// begun.
+func (p *cudaPicture) Retire() {
+	if _, ok := p.engine.pictures[p]; ok && !p.retired {
+		p.retired = true
+		p.kind.free = append(p.kind.free, p.memory)
+	}
+}
+
+// Release waits until the frame's samples are copied. After Idle nothing is left to do.
 func (p *cudaPicture) Release() {
+	p.Retire()
 	d, copied := p.engine, p.copied
 	if _, ok := d.pictures[p]; !ok {
 		return
@@ -274,7 +297,7 @@ func (p *cudaPicture) Release() {
 	}
 	p.pins.Unpin()
 	d.marks = append(d.marks, p.marks)
-	p.kind.free = append(p.kind.free, &cudaPicture{memory: p.memory, copied: p.copied})
+	d.events = append(d.events, copied)
 }
 
 // drop frees a picture that could not be prepared. It may be called from any goroutine.
@@ -283,7 +306,9 @@ func (d *denoiser) drop(p *cudaPicture) {
 }
 
 func (p *cudaPicture) free() {
-	p.memory.free()
+	if !p.retired {
+		p.memory.free()
+	}
 	freeEvent(&p.copied)
 	freeEvents(p.marks.all())
 }
@@ -479,10 +504,13 @@ func (d *denoiser) Idle() {
 			p.free()
 		}
 		for _, k := range d.kinds {
-			for _, p := range k.free {
-				p.free()
+			for i := range k.free {
+				k.free[i].free()
 			}
 			k.work.free()
+		}
+		for i := range d.events {
+			freeEvent(&d.events[i])
 		}
 		for i := range d.marks {
 			freeEvents(d.marks[i].all())
@@ -501,7 +529,8 @@ func (d *denoiser) Idle() {
 		}
 		return nil
 	})
-	d.streams, d.kinds, d.stages, d.turns, d.marks = denoiseStreams{}, nil, [2][]*stage{}, [2]int{}, nil
+	d.streams, d.kinds, d.events, d.marks = denoiseStreams{}, nil, nil, nil
+	d.stages, d.turns = [2][]*stage{}, [2]int{}
 	clear(d.pictures)
 	d.format = pipeline.Format{}
 	d.backend.using(d, false)

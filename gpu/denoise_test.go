@@ -30,7 +30,7 @@ type noisyClip struct {
 
 // frame draws frame n.
 func denoising(b *Backend, pool *pipeline.Pool, o denoise.Options) *denoise.Filter {
-	return denoise.NewFilter(b.denoiser(o), pool, o)
+	return denoise.NewFilter(b.denoiser(o.Settings), pool, o)
 }
 
 func (c noisyClip) frame(n int) *pipeline.Frame {

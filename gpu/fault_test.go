@@ -26,7 +26,7 @@ func runFault(t *testing.T, o Options) (frames int, err error) {
 	defer film.close(t)
 	s := &screen{t: t, answers: film.answers(t, kernels.DefaultParams(2))}
 	began := time.Now()
-	err = show(t, context.Background(), b, film, s, kernels.DefaultParams(2), 2+b.Held())
+	err = show(t, context.Background(), b, film, s, kernels.DefaultParams(2), 2+b.held())
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("took %v", d)
 	}

@@ -28,7 +28,7 @@ type filter struct {
 	last    map[*unit]*marks // of the latest frame that came back from each device
 }
 
-func (f *filter) Held() int { return f.backend.Held() }
+func (f *filter) Held() int { return f.backend.held() }
 
 // Process takes in and emits finished frames. It waits for the oldest frame only if there is no
 // slot for in or no block for its result. By then later frames are queued, so the device does not

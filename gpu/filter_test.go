@@ -21,7 +21,7 @@ func TestPools(t *testing.T) {
 	p := kernels.DefaultParams(1)
 	for streams := 1; streams <= 3; streams++ {
 		b := open(t, Options{Streams: streams, All: true})
-		for limit := 1; limit <= b.Held()+2; limit++ {
+		for limit := 1; limit <= b.held()+2; limit++ {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			film := newFilm(t, b, smallFormat, 13)
 			s := &screen{t: t, answers: film.answers(t, p), delay: time.Duration(limit%2) * time.Millisecond}

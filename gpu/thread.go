@@ -47,6 +47,9 @@ func call[T any](ctx context.Context, t *thread, f func() (T, error)) (T, error)
 	defer timer.Stop()
 	calls := t.calls
 	var none T
+	if t.alive.Err() != nil { // a select might take the call all the same
+		return none, errSilent
+	}
 	for {
 		select {
 		case calls <- func() { v, err := f(); answers <- answer{v, err} }:

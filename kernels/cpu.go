@@ -101,7 +101,7 @@ func countThreads(n int) string {
 func (c *CPU) Input() pipeline.Allocator { return c }
 
 // Held returns 0.
-func (c *CPU) Held() int { return 0 }
+func (c *CPU) Held(Params) int { return 0 }
 
 // Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
 func (c *CPU) Alloc(size int) (pipeline.Memory, error) { return allocHost(size) }

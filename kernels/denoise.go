@@ -53,7 +53,7 @@ func (p Params) Denoising(auto denoise.Tier) denoise.Options {
 	s := denoise.Default(p.tier(auto))
 	s.Strength, s.Grain, s.LumaOnly = p.Strength, p.Grain, p.LumaOnly
 	if p.Causal {
-		s.Ahead = 0
+		s.Ahead = p.LookAhead
 	}
 	return denoise.Options{Settings: s, Sigma: p.Noise}
 }

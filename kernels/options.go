@@ -25,6 +25,7 @@ type Params struct {
 	Quality                Quality
 	LumaOnly               bool
 	Causal                 bool // no frame waits for later ones; not an option, but a need of live
+	LookAhead              int  // but for so many, if causal
 }
 
 const (

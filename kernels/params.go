@@ -107,9 +107,9 @@ type Backend interface {
 	// fails, so it falls back on memory that is slower to filter.
 	Input() pipeline.Allocator
 
-	// Held returns the number of frames that the backend's filters keep between calls. The pool of
+	// Held returns the number of results that the filter for p keeps between calls. The pool of
 	// results must have room for them beside those held by others, or the filter waits.
-	Held() int
+	Held(p Params) int
 
 	// Close frees all resources of the backend. It may be called twice.
 	Close() error

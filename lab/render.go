@@ -94,8 +94,8 @@ func (r *rendering) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filt
 	if !r.convert {
 		return r.filter(p, pool)
 	}
-	words := pipeline.NewPool(r.Input(), 1)     // never blocks: the filter holds few frames
-	filtered := pipeline.NewPool(r, 1+r.Held()) // results are passed on at once
+	words := pipeline.NewPool(r.Input(), 1)      // never blocks: the filter holds few frames
+	filtered := pipeline.NewPool(r, 1+r.Held(p)) // results are passed on at once
 	r.pools = append(r.pools, words, filtered)
 	f, err := r.filter(p, filtered)
 	if err != nil {

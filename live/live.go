@@ -22,6 +22,9 @@ type Options struct {
 	Backend kernels.Backend // stays the caller's
 	Filter  Filter          // in force at the start
 
+	// LookAhead is how many pictures a denoised one waits for, 0 or 1.
+	LookAhead int
+
 	// Times returns the GPU's times for all pictures so far; nil on the CPU.
 	Times func() Times
 

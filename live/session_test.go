@@ -46,12 +46,19 @@ type rig struct {
 
 func start(t *testing.T, in Input) *rig {
 	t.Helper()
+	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.DefaultParams(2), "auto")})
+}
+
+// startWith starts a session on the CPU.
+func startWith(t *testing.T, o Options) *rig {
+	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, memory: &counting{CPU: cpu}}
-	if r.Session, err = New(Options{Input: in, Backend: r.memory, Filter: FilterOf(kernels.DefaultParams(2), "auto")}); err != nil {
+	o.Backend = r.memory
+	if r.Session, err = New(o); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -93,6 +93,9 @@ func (f *frame) alloc(size int) (*block, error) {
 	return b, nil
 }
 
+// Retire does nothing: no job outlives its call.
+func (f *frame) Retire() {}
+
 // Release gives the frame's memory back. The frame must not be used any more.
 func (f *frame) Release() {
 	for _, b := range f.blocks {

@@ -185,7 +185,7 @@ func (j *job) template() encode.Template {
 func (j *job) openPools() {
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
-	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held())
+	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 }
 

@@ -20,6 +20,8 @@ type Options struct {
 	FPS  float64
 	Loop bool
 
+	LookAhead int
+
 	Record       string
 	RecordCRF    float64
 	RecordPreset string
@@ -56,6 +58,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
 	t.Group = "Filter"
 	o.PictureFlags(t)
+	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
 	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Group = "Recording"

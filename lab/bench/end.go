@@ -229,7 +229,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 	defer out.Close()
 	var filters []pipeline.Filter
 	if j.backend != nil {
-		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held())
+		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held(j.params))
 		defer results.Close()
 		f, err := j.backend.Filter(j.params, results)
 		if err != nil {

@@ -24,13 +24,13 @@ type Feeder struct {
 // NewFeeder copies src, which it borrows. The caller closes the feeder.
 func NewFeeder(b kernels.Backend, p kernels.Params, src *pipeline.Frame) (_ *Feeder, err error) {
 	f := &Feeder{backend: b}
-	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, b.Held()+1)
+	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, b.Held(p)+1)
 	defer func() {
 		if err != nil {
 			f.Close()
 		}
 	}()
-	for range b.Held() + 2 {
+	for range b.Held(p) + 2 {
 		in, err := f.inputs.TakeFrame(src.Format, nil)
 		if err != nil {
 			return nil, err

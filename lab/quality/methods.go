@@ -39,6 +39,7 @@ const (
 	Good      = "ours, good"
 	Best      = "ours, best"
 	Causal    = "ours, causal fast"
+	LookAhead = "ours, causal fast, one frame of look-ahead"
 	Spatial   = "ours, spatial only"
 	NLMeans   = "nlmeans"
 )
@@ -50,6 +51,11 @@ func ours() []method {
 		{name: Good, ours: true, run: tier(denoise.Good, false)},
 		{name: Best, ours: true, run: tier(denoise.Best, false)},
 		{name: Causal, ours: true, run: tier(denoise.Fast, true)},
+		{name: LookAhead, ours: true, run: func(ctx context.Context, in []*pipeline.Frame, _ string) (result, error) {
+			s := settings(denoise.Fast, true)
+			s.Ahead = 1
+			return denoised(ctx, in, s)
+		}},
 		{name: Spatial, ours: true, run: func(ctx context.Context, in []*pipeline.Frame, _ string) (result, error) {
 			full, err := denoised(ctx, in, settings(denoise.Good, false))
 			if err != nil {

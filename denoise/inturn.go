@@ -1,0 +1,83 @@
+package denoise
+
+import (
+	"context"
+
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// InTurn returns an engine of several that take turns: each denoises a run of so many frames, for
+// settings with the window of s. Frames near the ends of a run are prepared by both.
+func InTurn(engines []Engine, run int, s Settings) Engine {
+	t := &inTurn{engines: engines, run: run}
+	t.before, t.after = s.Window()
+	return t
+}
+
+type inTurn struct {
+	engines       []Engine
+	run           int
+	before, after int
+	prepared      [plane.Bottom + 1]int // pictures of each kind
+}
+
+// pictureInTurn is a picture as the engines keep it whose results depend on it.
+type pictureInTurn struct {
+	number int
+	by     []Picture // nil for the others
+}
+
+// of returns the engine whose turn a picture is.
+func (t *inTurn) of(number int) int { return number / t.run % len(t.engines) }
+
+func (t *inTurn) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Picture, error) {
+	p := &pictureInTurn{t.prepared[field], make([]Picture, len(t.engines))}
+	for n := max(p.number-t.after, 0); n <= p.number+t.before; n++ {
+		i := t.of(n)
+		if p.by[i] != nil {
+			continue
+		}
+		own, err := t.engines[i].Prepare(ctx, f, field)
+		if err != nil {
+			p.Release()
+			return nil, err
+		}
+		p.by[i] = own
+	}
+	t.prepared[field]++
+	return p, nil
+}
+
+func (t *inTurn) Denoise(ctx context.Context, j Job) (Wait, error) {
+	i := t.of(j.Window[j.Centre].(*pictureInTurn).number)
+	window := make([]Picture, len(j.Window))
+	for k, p := range j.Window {
+		window[k] = p.(*pictureInTurn).by[i]
+	}
+	j.Window = window
+	return t.engines[i].Denoise(ctx, j)
+}
+
+// Depth lets all engines but one have a whole run, while that one begins the next.
+func (t *inTurn) Depth() int { return t.run*(len(t.engines)-1) + t.engines[0].Depth() }
+
+// Idle also ends the turns: the next picture is the first again.
+func (t *inTurn) Idle() {
+	for _, e := range t.engines {
+		e.Idle()
+	}
+	clear(t.prepared[:])
+}
+
+func (p *pictureInTurn) Retire() { p.each(Picture.Retire) }
+
+func (p *pictureInTurn) Release() { p.each(Picture.Release) }
+
+func (p *pictureInTurn) each(do func(Picture)) {
+	for _, own := range p.by {
+		if own != nil {
+			do(own)
+		}
+	}
+}

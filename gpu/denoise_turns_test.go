@@ -1,0 +1,293 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/device"
+	"vidfilter/denoise/plane"
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// openAll opens all devices, or the only one twice.
+func openAll(t *testing.T, patience time.Duration) *Backend {
+	t.Helper()
+	o := Options{All: true, Patience: patience}
+	if all, err := Devices(); err == nil && len(all) == 1 {
+		o = Options{Indexes: []int{0, 0}, Patience: patience}
+	}
+	return open(t, o)
+}
+
+// inTurn denoises on all devices of b, in runs of so many frames.
+func inTurn(b *Backend, run int, o denoise.Options, clips ...noisyClip) ([][]byte, error) {
+	return denoisedBy(context.Background(), b, b.Input(), clips, func(p *pipeline.Pool) pipeline.Filter {
+		return denoise.NewFilter(denoise.InTurn(denoisers(b, o), run, o.Settings), p, o)
+	})
+}
+
+// denoisers returns an engine for each device.
+func denoisers(b *Backend, o denoise.Options) (all []denoise.Engine) {
+	for _, u := range b.units {
+		all = append(all, &denoiser{backend: b, unit: u, cell: o.Motion.Cell})
+	}
+	return all
+}
+
+// TestDenoiseTurns: several devices give the bits of one, for runs shorter than the window and
+// clips shorter than a run.
+func TestDenoiseTurns(t *testing.T) {
+	small := yuv(pipeline.YUV420P, 40, 32)
+	measured := denoiseOptions(denoise.Fast)
+	measured.Sigma = 0
+	causal := denoiseOptions(denoise.Good)
+	causal.Ahead = 0
+	for _, test := range []struct {
+		name  string
+		clips []noisyClip
+		o     denoise.Options
+		runs  []int
+	}{
+		{"fast", []noisyClip{{small, 12, false}}, denoiseOptions(denoise.Fast), []int{1, 4, 16}},
+		{"best", []noisyClip{{small, 18, false}}, denoiseOptions(denoise.Best), []int{5}},
+		{"measured", []noisyClip{{small, 11, false}}, measured, []int{4}},
+		{"causal", []noisyClip{{small, 7, false}}, causal, []int{2}},
+		{"fields", []noisyClip{{small, 9, true}}, denoiseOptions(denoise.Fast), []int{2}},
+		{"change", []noisyClip{{small, 5, false}, {yuv(pipeline.NV12, 24, 20), 5, false}, {small, 3, true}}, denoiseOptions(denoise.Fast), []int{2}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if !onDriver(t, "") {
+				return
+			}
+			want, err := onDevice(open(t, Options{}), test.o, test.clips...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := openAll(t, 0)
+			for _, run := range test.runs {
+				got, err := inTurn(b, run, test.o, test.clips...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.EqualFunc(got, want, bytes.Equal) {
+					t.Errorf("runs of %d change the bits", run)
+				}
+			}
+		})
+	}
+}
+
+// TestDenoiseAll: the backend's filter takes turns, with the bits of one device; that of a live
+// picture does not.
+func TestDenoiseAll(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	p := kernels.DefaultDenoise()
+	p.Noise, p.Quality = 10, kernels.Fast
+	clip := noisyClip{yuv(pipeline.YUV420P, 24, 20), denoiseRun + 4, false}
+	filtered := func(b *Backend) [][]byte {
+		got, err := denoisedBy(context.Background(), b, b.Input(), []noisyClip{clip}, func(pool *pipeline.Pool) pipeline.Filter {
+			f, err := b.Filter(p, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one, all := open(t, Options{}), openAll(t, 0)
+	if !slices.EqualFunc(filtered(one), filtered(all), bytes.Equal) {
+		t.Error("the bits depend on the number of devices")
+	}
+	if got, want := all.Held(p)-one.Held(p), denoiseRun*(len(all.units)-1); got != want {
+		t.Errorf("%d results more are held for %d devices, not %d", got, len(all.units), want)
+	}
+	p.Causal = true
+	if got := all.Held(p); got != depth {
+		t.Errorf("a causal filter holds %d results", got)
+	}
+}
+
+// TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left behind.
+func TestDenoiseTurnsFaults(t *testing.T) {
+	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
+		t.Run(driver, func(t *testing.T) {
+			options, want := driver, " on cuda:[01], "
+			if driver == "silent" {
+				options, want = "devices=2", " on cuda:1, yuv420p 40x32: cuda:1 did not answer"
+			}
+			if !onDriver(t, options) {
+				return
+			}
+			b := openAll(t, 300*time.Millisecond)
+			if driver == "silent" {
+				b.units[1].giveUp()
+			}
+			_, err := inTurn(b, 3, denoiseOptions(denoise.Fast), noisyClip{yuv(pipeline.YUV420P, 40, 32), 12, false})
+			named := regexp.MustCompile(want).MatchString(fmt.Sprint(err))
+			if !errors.Is(err, ErrDevice) || !named || strings.Contains(fmt.Sprint(err), "not released") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// deviceBytes plans a device's memory: the pictures of a window, what the work takes, and copies on
+// their way.
+func deviceBytes(t *testing.T, f pipeline.Format, o denoise.Options) int {
+	t.Helper()
+	part := new(Backend).partOf(kerneltest.Frame(f), plane.Whole)
+	l, err := device.NewLayout(part.shape(o.Motion.Cell))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := o.Window()
+	return l.Picture*(before+1+after) + l.Work + 2*stagesEachWay*part.place.size
+}
+
+// TestDenoiseMemory: memory is what the windows and the frames under way need, and at 4K less than
+// 1.5 GB on each device and 1 GB on the host.
+func TestDenoiseMemory(t *testing.T) {
+	large := yuv(pipeline.YUV420P, 3840, 2160)
+	_, _, size := large.PlanLayout(pipeline.PitchAlign)
+	for _, tier := range []denoise.Tier{denoise.Fast, denoise.Good, denoise.Best} {
+		o := denoiseOptions(tier)
+		if n := deviceBytes(t, large, o); n > 1500e6 {
+			t.Errorf("tier %d takes %s of a GPU at 4K", tier, megabytes(int64(n)))
+		}
+		for devices := 1; devices <= 2; devices++ {
+			b := &Backend{units: make([]*unit, devices)}
+			const waiting = 4 + 3 // for the encoder, and between the stages
+			results := b.denoiser(o.Settings).Depth() + waiting
+			sources := denoising(b, nil, o).Held() + 1
+			const measuring = 3 * 2 // pictures of 16 bits
+			if n := (results + sources + measuring) * size; n > 1000e6 {
+				t.Errorf("tier %d takes %s of the host at 4K with %d devices", tier, megabytes(int64(n)), devices)
+			}
+		}
+	}
+	if !onDriver(t, "") {
+		return
+	}
+	f, o := yuv(pipeline.YUV420P, 128, 96), denoiseOptions(denoise.Fast)
+	b := openAll(t, 0)
+	before := make([]int64, len(b.units))
+	for i, u := range b.units {
+		before[i] = freeOn(t, u)
+	}
+	pool, inputs := pipeline.NewPool(b, b.held()+denoiseRun), pipeline.NewPool(b.Input(), 1)
+	defer pool.Close()
+	defer inputs.Close()
+	filter := denoising(b, pool, o)
+	defer filter.Discard()
+	for range denoiseRun + 2*3 + 1 {
+		in, err := inputs.TakeFrame(f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := filter.Process(t.Context(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slow { // a real device has other users, and rounds sizes up
+		for i, u := range b.units {
+			if got, want := before[i]-freeOn(t, u), int64(deviceBytes(t, f, o)); got > want+want/1000 || got < want*9/10 {
+				t.Errorf("%s: %d bytes are in use, %d planned", u, got, want)
+			}
+		}
+	}
+}
+
+func freeOn(t *testing.T, u *unit) int64 {
+	t.Helper()
+	n, err := u.free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestDenoiseTurnsTimes holds large pictures to the bits of one device, and prints the speed of one
+// and of all devices with copies, for runs of several lengths.
+//
+//	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestDenoiseTurnsTimes -v
+func TestDenoiseTurnsTimes(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	format, runs, n := yuv(pipeline.YUV420P, 3840, 2160), []int{4, 8, denoiseRun, 32}, 400
+	if slow {
+		format, runs, n = yuv(pipeline.YUV420P, 64, 48), []int{2}, 8
+	}
+	one, all := open(t, Options{}), openAll(t, 0)
+	frames, free, err := panning(one, format, 13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	known, measured := denoiseOptions(denoise.Good), denoiseOptions(denoise.Good)
+	measured.Sigma = 0
+	for _, o := range []denoise.Options{known, measured} {
+		n := n
+		if o.Sigma == 0 {
+			n = max(n/4, 8)
+		}
+		want, each := pace(t, one, one.denoiser(o.Settings), o, frames, n)
+		t.Logf("%s, sigma %g, 1 device: %.3f ms a frame", format, o.Sigma, milliseconds(each))
+		for _, run := range runs {
+			got, each := pace(t, all, denoise.InTurn(denoisers(all, o), run, o.Settings), o, frames, n)
+			t.Logf("%s, sigma %g, %d devices, runs of %d: %.3f ms a frame", format, o.Sigma, len(all.units), run, milliseconds(each))
+			if !slices.Equal(got, want) {
+				t.Errorf("runs of %d change the bits", run)
+			}
+		}
+	}
+}
+
+// pace denoises n frames, and returns their checksums and the time for each in the middle. Only the
+// first frames are summed, which takes longer than to denoise them.
+func pace(t *testing.T, b *Backend, e denoise.Engine, o denoise.Options, frames []*pipeline.Frame, n int) (sums []uint32, each time.Duration) {
+	t.Helper()
+	pool := pipeline.NewPool(b, e.Depth()+4)
+	defer pool.Close()
+	filter := denoise.NewFilter(e, pool, o)
+	defer filter.Discard()
+	var done []time.Time
+	emit := func(f *pipeline.Frame) error {
+		if len(done) < n/4 {
+			sum := uint32(0)
+			for i := range f.NumPlanes() {
+				sum = crc32.Update(sum, crc32.IEEETable, f.Planes[i].Data)
+			}
+			sums = append(sums, sum)
+		}
+		f.Release()
+		done = append(done, time.Now())
+		return nil
+	}
+	for i := range n {
+		if err := filter.Process(t.Context(), frames[i%len(frames)].Retain(), emit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := filter.Flush(t.Context(), emit); err != nil {
+		t.Fatal(err)
+	}
+	from, to := n/2, n*7/8
+	return sums, done[to].Sub(done[from]) / time.Duration(to-from)
+}
