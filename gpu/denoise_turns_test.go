@@ -123,7 +123,7 @@ func TestDenoiseAll(t *testing.T) {
 	}
 }
 
-// TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left behind.
+// TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left.
 func TestDenoiseTurnsFaults(t *testing.T) {
 	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
 		t.Run(driver, func(t *testing.T) {
