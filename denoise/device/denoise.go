@@ -217,8 +217,8 @@ type passShape struct {
 
 // As in cuda/denoise_first.cu and denoise_second.cu.
 var (
-	first4  = passShape{8, 4, 16, 8, 97, 8, 4 * 104}
-	first5  = passShape{8, 5, 16, 8, 84, 8, 4 * 104}
+	first4  = passShape{8, 4, 16, 8, 97, 4, 4 * 104}
+	first5  = passShape{8, 5, 16, 8, 84, 4, 4 * 104}
 	second6 = passShape{16, 6, 10, 8, 71, 4, 2 * 336}
 )
 

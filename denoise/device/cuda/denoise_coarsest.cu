@@ -47,7 +47,7 @@ KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
 		best = {whole(sum, count_inside(from, x, y, 0), SIDE) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};
 	}
 	UNROLL
-	for (int i = 16; i; i /= 2) best = least_of(best, {(int)shuffle((uint32_t)best.cost, lane ^ i), (int)shuffle((uint32_t)best.order, lane ^ i)});
+	for (int i = 16; i; i /= 2) best = least_of(best, {(int)shuffle_xor((uint32_t)best.cost, i), (int)shuffle_xor((uint32_t)best.order, i)});
 	if (lane == 0) firsts[thread / 32] = best;
 	barrier();
 	if (thread > 0) return;

@@ -16,6 +16,14 @@ DEVICE vector parent_at(const vd_args &args, int neighbour, int x, int y) {
 	return {2 * v.x, 2 * v.y};
 }
 
+// picked is v[n], without an address, so that v stays in registers.
+DEVICE vector picked(const vector *v, int n) {
+	vector out = v[0];
+	UNROLL
+	for (int i = 1; i < STARTS; i++) out.x = n == i ? +v[i].x : +out.x, out.y = n == i ? +v[i].y : +out.y;
+	return out;
+}
+
 // inherited is the best of the vectors to start from.
 template <bool EDGE> DEVICE match inherited(const vd_args &args, int neighbour, const cell &c, const window<EDGE> &w, const plane &to) {
 	const vd_plane &p = args.level[args.level_now + 1];
@@ -25,21 +33,23 @@ template <bool EDGE> DEVICE match inherited(const vd_args &args, int neighbour, 
 	uint32_t sums[8] = {}, again = ~0u << STARTS, free = 0; // a bit for each: tried before, without penalty
 	UNROLL
 	for (int i = 0; i < STARTS; i++) {
-		bool tried = false;
 		UNROLL
-		for (int k = 0; k < i; k++) tried |= v[i] == v[k];
-		again |= (uint32_t)tried << i;
+		for (int k = 0; k < i; k++) again |= (uint32_t)(v[i] == v[k]) << i;
 		free |= (uint32_t)(v[i] == v[1]) << i;
-		if (!tried) differences<1, 1>(w, to, w.x + v[i].x, w.y + v[i].y, sums + i);
+	}
+	NO_UNROLL
+	for (int i = 0; i < STARTS; i++) {
+		if (again >> i & 1) continue;
+		vector own = picked(v, i);
+		uint32_t sum;
+		differences<1, 1>(w, to, w.x + own.x, w.y + own.y, &sum);
+		UNROLL
+		for (int k = 0; k < STARTS; k++) sums[k] = i == k ? +sum : +sums[k];
 	}
 	int key = least_of_eight(w, sums, [&](uint32_t sum, int i) {
 		return again >> i & 1 ? +FAR_COST : scaled(w, sum) + (free >> i & 1 ? 0 : args.penalty);
 	});
-	int best = key % 8;
-	match m = {v[0], key / 8};
-	UNROLL
-	for (int i = 1; i < STARTS; i++) m.v.x = best == i ? +v[i].x : +m.v.x, m.v.y = best == i ? +v[i].y : +m.v.y;
-	return m;
+	return {picked(v, key % 8), key / 8};
 }
 
 // descend moves twice at the most.
@@ -51,7 +61,7 @@ template <bool EDGE> DEVICE void descend(const vd_args &args, const window<EDGE>
 		skip_middle(sums);
 		uint32_t moved = try_eight(w, best, sums, args.penalty, 1);
 		UNROLL
-		for (int k = 1; k < ACROSS; k *= 2) moved |= shuffle(moved, thread_x() % 32 ^ k);
+		for (int k = 1; k < ACROSS; k *= 2) moved |= shuffle_xor(moved, k);
 		if (!moved) break; // no cell of the warp
 	}
 }
@@ -78,7 +88,7 @@ template <bool EDGE> DEVICE void search(const vd_args &args, int neighbour, cons
 	if (EDGE) sum = (uint32_t)whole(sum, count_inside(from, w.x, w.y, rim), args.cell);
 	if (!c.own) sum = 0;
 	UNROLL
-	for (int k = 1; k < ACROSS; k *= 2) sum += shuffle(sum, thread_x() % 32 ^ k);
+	for (int k = 1; k < ACROSS; k *= 2) sum += shuffle_xor(sum, k);
 	if (thread_x() % 32 == 0 && sum) add_u64((uint8_t *)(args.gates + 8 * neighbour), sum);
 #else
 	if (first) store_u32(vectors_of(args, neighbour, level) + 4 * c.number, packed(best.v));

@@ -116,7 +116,7 @@ DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uin
 }
 
 // from_part is a value of the lane of the same cell whose part differs in a bit.
-DEVICE uint32_t from_part(uint32_t v, int bit) { return shuffle(v, thread_x() % 32 ^ bit * ACROSS); }
+DEVICE uint32_t from_part(uint32_t v, int bit) { return shuffle_xor(v, bit * ACROSS); }
 
 // Warp: the sum of the values of the cell's lanes.
 DEVICE uint32_t total(uint32_t v) {
