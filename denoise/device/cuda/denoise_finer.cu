@@ -30,7 +30,8 @@ template <bool EDGE> DEVICE match inherited(const vd_args &args, int neighbour, 
 	int px = least(c.x / 2, p.cells_x - 1), py = least(c.y / 2, p.cells_y - 1);
 	int sx = px + 2 * (c.x & 1) - 1, sy = py + 2 * (c.y & 1) - 1;
 	vector v[STARTS] = {{0, 0}, parent_at(args, neighbour, px, py), parent_at(args, neighbour, sx, py), parent_at(args, neighbour, px, sy), parent_at(args, neighbour, sx, sy)};
-	uint32_t sums[8] = {}, again = ~0u << STARTS, free = 0; // a bit for each: tried before, without penalty
+	// A bit for each: tried before, without penalty.
+	uint32_t sums[8] = {}, again = ~0u << STARTS, free = 0;
 	UNROLL
 	for (int i = 0; i < STARTS; i++) {
 		UNROLL

@@ -1,5 +1,5 @@
-// The rims of the planes that the search reads: VD_RIM samples beyond each edge, the same as there. A
-// warp takes a row at a time.
+// The rims of the planes that the search reads: VD_RIM samples beyond each edge, the same as
+// there. A warp takes a row at a time.
 #include "picture.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32, RIM = VD_RIM * BYTES };

@@ -47,7 +47,7 @@ template <int N> DEVICE float in_square(float v) {
 	return v;
 }
 
-// place is a patch, as one of its lanes sees it.
+// patch is what one of its lanes knows.
 struct patch {
 	int x, y;    // of its first sample
 	bool idle;   // there is no such patch, and this is the last one again
@@ -76,7 +76,8 @@ template <int N> DEVICE found find(const vd_args &args, int c, int neighbour, co
 	int length = most(v.x, -v.x) + most(v.y, -v.y), reach = args.reach[neighbour];
 	if (c) v = {shifted(v.x, args.shift_x), shifted(v.y, args.shift_y)};
 	int px = most(least(b.x + (v.x >> 1), p.width - N), 0), py = most(least(b.y + (v.y >> 1), p.height - N), 0);
-	uint32_t at = (uint32_t)phase_of(v) * (uint32_t)p.phase + (uint32_t)((py + b.u) * p.pitch + px * BYTES); // 4 GB at the most
+	// 4 GB at the most.
+	uint32_t at = (uint32_t)phase_of(v) * (uint32_t)p.phase + (uint32_t)((py + b.u) * p.pitch + px * BYTES);
 	return {(const uint8_t *)(args.to[neighbour] + p.offset) + at, reach > 0 && length > reach};
 }
 

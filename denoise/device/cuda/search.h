@@ -1,14 +1,14 @@
 // Sums of absolute differences between windows of 16 x 16 samples and places in another picture.
 // A window lies in the registers of LANES lanes of a warp, ROWS of its rows in each; a warp has
-// ACROSS cells in a row, so that its loads are of long rows where vectors are alike. A word of the
-// other picture is read once for all places about a vector, without shared memory. The planes go on
-// VD_RIM samples beyond their edges, far enough for all.
+// ACROSS cells in a row, so that its loads are of long rows where vectors are alike. A word of
+// the other picture is read once for all places about a vector, without shared memory. The planes
+// go on VD_RIM samples beyond their edges, far enough for all.
 #pragma once
 
 #include "picture.h"
 
 enum {
-	SIDE = 16,             // of a window
+	SIDE = 16,              // of a window
 	ROW = SIDE * BYTES / 4, // words of one of its rows
 	LANES = 2, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
 	WARPS = 4, THREADS = 32 * WARPS,

@@ -44,9 +44,9 @@ template <bool HALF = false> DEVICE void inverse8(float *x) {
 	x[2] = s2 + d2, x[5] = s2 - d2, x[3] = s3 + d3, x[4] = s3 - d3;
 }
 
-// odd16 multiplies by the odd rows of the transform of 16 values, a DCT-IV of 8: as that of 4 complex
-// numbers, turned by n pi / 8 before and (4 k + 1) pi / 32 after. The cosines of the first turn are
-// left to the sums that follow.
+// odd16 multiplies by the odd rows of the transform of 16 values, a DCT-IV of 8: as a Fourier
+// transform of 4 complex numbers, turned by n pi / 8 before and (4 k + 1) pi / 32 after. The
+// cosines of the first turn are left to the sums that follow.
 DEVICE void odd16(float *y, const float *d) {
 	const float t1 = 0.414213562f, t3 = 2.41421356f, k1 = 0.923879533f, k2 = 0.707106781f, k31 = 0.414213562f;
 	float r1 = fma(t1, d[5], d[2]), r2 = d[4] + d[3], r3 = fma(t3, d[1], d[6]);
