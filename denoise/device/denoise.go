@@ -168,42 +168,45 @@ func (w *work) setNoise() {
 
 func (w *work) add(r Run) { w.all = append(w.all, r) }
 
-// As in cuda/search.h and the kernels that include it.
+// As in cuda/search.h and cuda/denoise_coarsest.cu.
 const (
-	searchHalves, searchPerHalf = 16, 2
-	coarsestWords               = 8*28 + 4 + 64
-	finerWords                  = 5*5*16 + 5
-	refineWords                 = 3*5*17 + 4
+	searchAcross, searchDown = 16, 4 // cells of a block
+	searchThreads            = 128
+	coarsestThreads          = 192
+	coarsestShared           = 4 * (8*28 + 2*64 + 2*6)
 )
 
-// searching is a run over the cells of a level for so many neighbours; words is the shared memory
-// of half a warp.
-func (w *work) searching(name string, level, first, count, words int) {
+// searching is a run over the cells of a level for so many neighbours.
+func (w *work) searching(name string, level, first, count int) {
 	if count <= 0 {
 		return
 	}
 	a := w.args
 	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
-	p := a.level[level]
-	blocks := kernels.Blocks(int(p.cells_x*p.cells_y), searchHalves*searchPerHalf)
-	w.add(run(name, &a, [2]int{blocks, count}, 16*searchHalves, 4*searchHalves*words))
+	across, down := int(a.level[level].cells_x), int(a.level[level].cells_y)
+	if name == "denoise_coarsest" {
+		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared))
+		return
+	}
+	blocks := kernels.Blocks(across, searchAcross) * kernels.Blocks(down, searchDown)
+	w.add(run(name, &a, [2]int{blocks, count}, searchThreads, 0))
 }
 
 func (w *work) search() {
 	level := int(w.args.levels) - 1
 	first, count := w.near[0], w.near[1]-w.near[0]
-	w.searching("denoise_coarsest", level, first, count, coarsestWords)
+	w.searching("denoise_coarsest", level, first, count)
 	for level--; level > 0; level-- {
-		w.searching("denoise_finer", level, first, count, finerWords)
+		w.searching("denoise_finer", level, first, count)
 	}
-	w.searching("denoise_finest", 0, first, count, finerWords)
+	w.searching("denoise_finest", 0, first, count)
 }
 
 // refine goes on from the search, and then from there to the frames further away.
 func (w *work) refine() {
-	w.searching("denoise_refine", 0, w.near[0], w.near[1]-w.near[0], refineWords)
-	w.searching("denoise_refine", 0, 0, w.near[0], refineWords)
-	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1], refineWords)
+	w.searching("denoise_refine", 0, w.near[0], w.near[1]-w.near[0])
+	w.searching("denoise_refine", 0, 0, w.near[0])
+	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1])
 }
 
 // passShape is that of a pass's blocks: patches across and down, the samples from one row of sums
@@ -214,8 +217,8 @@ type passShape struct {
 
 // As in cuda/denoise_first.cu and denoise_second.cu.
 var (
-	first4  = passShape{8, 4, 16, 8, 97, 8, 4 * 104}
-	first5  = passShape{8, 5, 16, 8, 84, 8, 4 * 104}
+	first4  = passShape{8, 4, 16, 8, 97, 4, 4 * 104}
+	first5  = passShape{8, 5, 16, 8, 84, 4, 4 * 104}
 	second6 = passShape{16, 6, 10, 8, 71, 4, 2 * 336}
 )
 

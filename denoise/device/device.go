@@ -16,6 +16,7 @@ var modules embed.FS
 var Library = kernels.NewLibrary("denoise/device", modules,
 	form("denoise_planes", at("denoise_planes", "SMOOTH", 0), at("denoise_smooth", "SMOOTH", 1)),
 	form("denoise_pyramid", at("denoise_pyramid", "", 0)),
+	form("denoise_rim", at("denoise_rim", "", 0)),
 	form("denoise_coarsest", at("denoise_coarsest", "", 0)),
 	form("denoise_finer", at("denoise_finer", "FINEST", 0), at("denoise_finest", "FINEST", 1)),
 	form("denoise_refine", at("denoise_refine", "", 0)),

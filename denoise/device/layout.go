@@ -62,7 +62,7 @@ func NewLayout(s Shape) (*Layout, error) {
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
 	for i, p := range s.Planes {
 		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)
-		a.noisy[i] = l.plane(p, 4)
+		a.noisy[i] = l.plane(p, 4, 0)
 	}
 	if err := l.levels(); err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func NewLayout(s Shape) (*Layout, error) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// plane adds a plane to the picture, with so many phases.
-func (l *Layout) plane(s Size, phases int) C.vd_plane {
-	pitch := roundUp(s.Width*l.bytes()+4, 64)
-	size := roundUp(pitch*s.Height, align)
+// plane adds a plane to the picture, with so many phases, and with so many samples around it.
+func (l *Layout) plane(s Size, phases, rim int) C.vd_plane {
+	pitch := roundUp((s.Width+2*rim)*l.bytes()+4, 64)
+	size := roundUp(pitch*(s.Height+2*rim), align)
 	p := C.vd_plane{
-		offset: C.uint64_t(l.Picture), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
+		offset: C.uint64_t(l.Picture + rim*(pitch+l.bytes())), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
 		width: C.int32_t(s.Width), height: C.int32_t(s.Height),
 		cells_x: C.int32_t(kernels.Blocks(s.Width, l.Shape.Cell)), cells_y: C.int32_t(kernels.Blocks(s.Height, l.Shape.Cell)),
 	}
@@ -101,7 +101,7 @@ func (l *Layout) levels() error {
 	a.levels = C.int32_t(n)
 	first := C.int32_t(0)
 	for i, phases := 0, 4; i < n; i, phases = i+1, 1 {
-		a.level[i] = l.plane(size, phases)
+		a.level[i] = l.plane(size, phases, C.VD_RIM)
 		a.level[i].first_cell = first
 		first += a.level[i].cells_x * a.level[i].cells_y
 		size = Size{size.Width / 2, size.Height / 2}
@@ -124,7 +124,8 @@ func (l *Layout) planWork() {
 		a.pilot_pitch[i] = C.int32_t(roundUp(2*width+4, 64))
 		w.pilot[i] = take(int(a.pilot_pitch[i])*height + spare)
 	}
-	w.pilotLuma = take(int(a.level[0].pitch)*int(a.level[0].height) + spare)
+	pitch := int(a.level[0].pitch)
+	w.pilotLuma = take(pitch*(int(a.level[0].height)+2*C.VD_RIM)) + C.VD_RIM*(pitch+l.bytes())
 	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
 	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
 	w.gates = take(8 * C.VD_NEIGHBOURS)

@@ -48,7 +48,16 @@ func (l *Layout) Smooth(picture uint64, coarse bool) (all []Run) {
 		here.level_now = C.int32_t(level)
 		all = append(all, pyramidRun(&here))
 	}
-	return all
+	return append(all, rimRun(&a))
+}
+
+// As in cuda/denoise_rim.cu.
+const rimBlocks, rimThreads = 64, 256
+
+// rimRun is for the four phases of the first level, and the others.
+func rimRun(a *C.vd_args) Run {
+	a.count = rimBlocks
+	return run("denoise_rim", a, [2]int{rimBlocks, int(a.levels) + 3}, rimThreads, 0)
 }
 
 func sizes(planes []C.vd_plane) (all []Size) {

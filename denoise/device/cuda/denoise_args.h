@@ -10,6 +10,7 @@
 enum {
 	VD_LEVELS = 12,     // of the pyramid, at the most
 	VD_NEIGHBOURS = 12, // frames besides the one that is filtered, at the most
+	VD_RIM = 24,        // samples beyond the edges of the planes of levels, the same as there
 	VD_LENGTHS = 73,    // squared lengths of vectors at the coarsest level: 0 to 2*6*6
 };
 

@@ -1,57 +1,57 @@
 // The search at the coarsest level: every vector up to 6 pels each way, and a penalty for its
-// length. Half a warp takes a cell, and its lanes the vectors in turn. It clears the gates, too.
+// length. A block takes a cell, and each thread one vector. It clears the gates, too.
 //
-// A cell reads 28 x 28 samples, and 169 x 64 words of them from shared memory.
+// A cell reads 28 x 28 samples into shared memory, and a thread 16 x 16 of them.
 #include "search.h"
 
-enum { RANGE = 6, REGION = SIDE + 2 * RANGE, WORDS = words(REGION), SIZE = WORDS * REGION + 4, PLACES = (2 * RANGE + 1) * (2 * RANGE + 1) };
-enum { OWN = SIDE * SIDE * BYTES / 4 };
+enum { RANGE = 6, REGION = SIDE + 2 * RANGE, WORDS = words(REGION), WIDE = 2 * RANGE + 1, PLACES = WIDE * WIDE, BLOCK = 192 };
 
-KERNEL_OF(vd_args, VF_NAME, THREADS, 2) {
-	int lane = thread_x() % 16, level = args.levels - 1, neighbour = args.first + block_y();
+// The match that comes first of two.
+struct candidate {
+	int cost, order; // no motion comes before all others
+};
+DEVICE candidate least_of(candidate a, candidate b) {
+	bool other = b.cost < a.cost || (b.cost == a.cost && b.order < a.order);
+	return {other ? b.cost : a.cost, other ? b.order : a.order};
+}
+
+KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
+	int thread = thread_x(), lane = thread % 32, level = args.levels - 1, neighbour = args.first + block_y();
 	const vd_plane &p = args.level[level];
-	if (block_x() == 0 && block_y() == 0 && thread_x() < VD_NEIGHBOURS) store_u64((uint8_t *)(args.gates + 8 * thread_x()), uint2{0, 0});
+	if (block_x() == 0 && block_y() == 0 && thread < VD_NEIGHBOURS) store_u64((uint8_t *)(args.gates + 8 * thread), uint2{0, 0});
 	plane from = plane_of(p, args.centre, 0), to = plane_of(p, args.to[neighbour], 0);
-	uint32_t *region = region_of_half<SIZE + OWN>(), *own = region + SIZE;
-	for (int i = 0; i < PER_HALF; i++) {
-		dealt c = cell_of(p, i);
-		if (c.none) return;
-		window w = window_of(from, args.cell, c.x, c.y, lane);
-		warp_barrier();
-		int byte = load_region<REGION, REGION>(region, to, w.x - RANGE, w.y - RANGE, lane);
-		UNROLL
-		for (int k = 0; k < ROW; k++) own[w.row * ROW + k] = w.own[k];
-		warp_barrier();
-		int x0 = most(w.x, 0) - w.x, x1 = least(w.x + SIDE, from.width) - w.x;
-		int y0 = most(w.y, 0) - w.y, y1 = least(w.y + SIDE, from.height) - w.y;
-		int best = FAR_COST, order = 0; // no motion comes before all others
-		for (int n = lane; n < PLACES; n += 16) {
-			int dx = n % (2 * RANGE + 1) - RANGE, dy = n / (2 * RANGE + 1) - RANGE;
-			int first = byte + (dx + RANGE) * BYTES;
-			uint32_t sum = 0;
-			for (int y = y0; y < y1; y++) {
-				const uint32_t *there = region + (y + dy + RANGE) * WORDS + first / 4, *here = own + y * ROW;
-				if (!w.full) {
-					UNROLL
-					for (int k = 0; k < ROW; k++) sum = sad_word(here[k], funnel(there[k], there[k + 1], 8 * (first & 3)), sum);
-				} else {
-					for (int x = x0; x < x1; x++) {
-						int a = ((const sample *)here)[x], b = ((const sample *)there)[x + (first & 3) / BYTES];
-						sum += (uint32_t)most(a - b, b - a);
-					}
-				}
-			}
-			int cost = scaled(w, sum) + args.length[dx * dx + dy * dy], number = n == PLACES / 2 ? 0 : n + 1;
-			if (cost < best || (cost == best && number < order)) best = cost, order = number;
-		}
-		int cost = best;
-		UNROLL
-		for (int k = 8; k; k /= 2) cost = least(cost, (int)from_lane((uint32_t)cost, k));
-		if (best > cost) order = PLACES + 1;
-		UNROLL
-		for (int k = 8; k; k /= 2) order = least(order, (int)from_lane((uint32_t)order, k));
-		int n = order ? order - 1 : PLACES / 2;
-		vector v = {n % (2 * RANGE + 1) - RANGE, n / (2 * RANGE + 1) - RANGE};
-		if (lane == 0 && c.own) store_u32(vectors_of(args, neighbour, level) + 4 * c.cell, packed(v));
+	int rim = (SIDE - args.cell) / 2, row = block_x() / p.cells_x;
+	int x = (block_x() - row * p.cells_x) * args.cell - rim, y = row * args.cell - rim;
+	uint32_t *region = (uint32_t *)shared_memory(), *own = region + REGION * WORDS, *mask = own + SIDE * ROW;
+	candidate *firsts = (candidate *)(mask + SIDE * ROW);
+	int byte = (x - RANGE) * BYTES & ~3, rest = (x - RANGE) * BYTES & 3;
+	for (int i = thread; i < REGION * WORDS; i += BLOCK) region[i] = load_u32(row_of(to, y - RANGE + i / WORDS) + byte + i % WORDS * 4);
+	for (int i = thread; i < SIDE * ROW; i += BLOCK) {
+		int row = y + i / ROW, k = i % ROW;
+		mask[i] = row >= 0 && row < from.height ? mask_of(from, x + k * 4 / BYTES) : 0;
+		own[i] = load_u32(row_of(from, row) + x * BYTES + 4 * k) & mask[i];
 	}
+	barrier();
+	candidate best = {FAR_COST, PLACES + 1};
+	if (thread < PLACES) {
+		int dx = thread % WIDE, dy = thread / WIDE, first = rest + dx * BYTES;
+		uint32_t sum = 0;
+		UNROLL_BY(4)
+		for (int i = 0; i < SIDE; i++) {
+			const uint32_t *there = region + (i + dy) * WORDS + first / 4;
+			UNROLL
+			for (int k = 0; k < ROW; k++)
+				sum = sad_word(own[i * ROW + k], funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k], sum);
+		}
+		dx -= RANGE, dy -= RANGE;
+		best = {whole(sum, count_inside(from, x, y, 0), SIDE) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};
+	}
+	UNROLL
+	for (int i = 16; i; i /= 2) best = least_of(best, {(int)shuffle_xor((uint32_t)best.cost, i), (int)shuffle_xor((uint32_t)best.order, i)});
+	if (lane == 0) firsts[thread / 32] = best;
+	barrier();
+	if (thread > 0) return;
+	for (int i = 1; i < BLOCK / 32; i++) best = least_of(best, firsts[i]);
+	int n = best.order ? best.order - 1 : PLACES / 2;
+	store_u32(vectors_of(args, neighbour, level) + 4 * block_x(), packed({n % WIDE - RANGE, n / WIDE - RANGE}));
 }

@@ -14,25 +14,31 @@ DEVICE uint32_t rounded(float value, int bits) {
 	return (uint32_t)least(most(v, 0.0f), (float)((1 << bits) - 1));
 }
 
-DEVICE float mean_of(const uint8_t *sum) {
-	uint2 s = read_u64(sum);
-	return 128.0f + (float)(int32_t)s.y / (float)s.x;
+// What a sample is made of.
+struct input {
+	uint2 sum;
+	uint32_t pilot, source;
+};
+DEVICE uint8_t *sum_at(const vd_args &args, int c, int x, int y) { return (uint8_t *)(args.sums[c] + 8 * ((uint64_t)y * args.noisy[c].width + x)); }
+DEVICE uint8_t *pilot_at(const vd_args &args, int c, int x, int y) { return (uint8_t *)(args.pilot[c] + (int64_t)y * args.pilot_pitch[c] + 2 * x); }
+
+DEVICE input read(const vd_args &args, int c, int x, int y) {
+	input in = {};
+	if (VF_PILOT < 2 && c < args.planes) in.sum = read_u64(sum_at(args, c, x, y));
+	if (VF_PILOT) return in;
+	if (args.share > 0) in.pilot = load_u16(pilot_at(args, c, x, y));
+	in.source = load_sample(row_of(plane_of(args.noisy[c], args.centre, 0), y) + x * BYTES);
+	return in;
 }
 
-DEVICE void put(const vd_args &args, int c, int x, int y) {
-	const vd_plane &p = args.noisy[c];
+DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 	bool filtered = c < args.planes;
-	float mean = 0;
-	if (filtered) {
-		uint8_t *sum = (uint8_t *)(args.sums[c] + 8 * ((uint64_t)y * p.width + x));
-		if (VF_PILOT < 2) mean = mean_of(sum);
-		store_u64(sum, uint2{0, 0});
-	}
+	if (filtered) store_u64(sum_at(args, c, x, y), uint2{0, 0});
 	if (VF_PILOT == 2) return;
-	uint8_t *pilot = (uint8_t *)(args.pilot[c] + (int64_t)y * args.pilot_pitch[c] + 2 * x);
+	float mean = 128.0f + (float)(int32_t)in.sum.y / (float)in.sum.x;
 	if (VF_PILOT) {
 		uint32_t v = rounded(mean, args.pilot_bits);
-		store_u16(pilot, v);
+		store_u16(pilot_at(args, c, x, y), v);
 		int shift = args.pilot_bits - args.depth;
 		if (shift > 0) v = (uint32_t)least((int)(v + (1 << (shift - 1))) >> shift, (1 << args.depth) - 1);
 		if (c == 0) store_sample((uint8_t *)(args.pilot_luma + (int64_t)y * args.level[0].pitch) + x * BYTES, v);
@@ -40,10 +46,10 @@ DEVICE void put(const vd_args &args, int c, int x, int y) {
 	}
 	const vd_samples &to = args.result[c];
 	if (x >= to.width || y >= to.height) return;
-	uint32_t v = load_sample(row_of(plane_of(p, args.centre, 0), y) + x * BYTES);
+	uint32_t v = in.source;
 	if (filtered) {
 		float value = mean;
-		if (args.share > 0) value = (1 - args.share) * value + args.share * ((float)load_u16(pilot) / (float)(1 << (args.pilot_bits - 8)));
+		if (args.share > 0) value = (1 - args.share) * value + args.share * ((float)in.pilot / (float)(1 << (args.pilot_bits - 8)));
 		value += args.grain * ((float)v / (float)(1 << (args.depth - 8)) - value);
 		v = rounded(value, args.depth);
 	}
@@ -53,7 +59,12 @@ DEVICE void put(const vd_args &args, int c, int x, int y) {
 KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 	tile t = tile_of(args);
 	const vd_plane &p = args.noisy[t.plane];
-	int x = t.x * WIDTH + thread_x();
+	int x = t.x * WIDTH + thread_x(), y = t.y * HEIGHT;
 	if (x >= p.width) return;
-	for (int y = t.y * HEIGHT; y < least((t.y + 1) * HEIGHT, p.height); y++) put(args, t.plane, x, y);
+	input in[HEIGHT]; // all on their way at once
+	UNROLL
+	for (int i = 0; i < HEIGHT; i++) in[i] = read(args, t.plane, x, least(y + i, p.height - 1));
+	UNROLL
+	for (int i = 0; i < HEIGHT; i++)
+		if (y + i < p.height) put(args, t.plane, x, y + i, in[i]);
 }

@@ -7,7 +7,7 @@
 // each of its samples to global memory once.
 #include "fusion.h"
 
-enum { N = 8, STRIDE = VF_STRIDE, ACROSS = 16, DOWN = 8, WARPS = 8, THREADS = 32 * WARPS };
+enum { N = 8, STRIDE = VF_STRIDE, ACROSS = 16, DOWN = 8, WARPS = 4, THREADS = 32 * WARPS };
 // The four patches of a warp are SPREAD apart, so that their sums lie in different banks.
 enum { SPREAD = STRIDE == 4 ? 2 : 1, PITCH = STRIDE == 5 ? 84 : 97 };
 typedef shape<N, STRIDE, ACROSS, DOWN, PITCH> own_shape;
@@ -39,7 +39,7 @@ struct fused {
 };
 
 // weigh adds a neighbour's coefficients.
-DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *reference, const float *t, bool out, fused &all) {
+DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *reference, const float *t, fused &all) {
 	float e[N], sum = 0;
 	UNROLL
 	for (int v = 0; v < N; v++) {
@@ -47,8 +47,7 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 		e[v] = d * d * f.inverse[v];
 		sum += e[v];
 	}
-	float whole = whole_weight(args, in_square<N>(sum, b.lane) * (1.0f / 64), 2);
-	if (out) whole = 0;
+	float whole = whole_weight(args, in_square<N>(sum) * (1.0f / 64), 2);
 	float gate0 = f.gate0 * e[0], gate1 = f.gate1 * e[1];
 	pool(f, e);
 	float ends = f.ends * args.frequency, middle = f.middle * args.frequency, least_part = fma(-2.0f, args.frequency, 1.0f);
@@ -76,7 +75,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, f
 		if (v == 0 && b.u == 0) e[v] = 0;
 		rich += least(e[v], 9.0f);
 	}
-	rich = in_square<N>(rich, b.lane) * (1.0f / 63);
+	rich = in_square<N>(rich) * (1.0f / 63);
 	float threshold = most(args.least_threshold, fma(-args.threshold_fall, log2(most(rich, 1.0f)), args.threshold));
 	threshold *= threshold;
 	pool(f, e);
@@ -93,7 +92,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, f
 		all.mean[v] *= gain;
 		left = fma(gain * gain, all.square[v], left);
 	}
-	return in_square<N>(left, b.lane);
+	return in_square<N>(left);
 }
 
 // patch_at is the patch of a lane in a round.
@@ -105,7 +104,9 @@ DEVICE patch patch_at(const vd_args &args, const tile &t, int round) {
 	int x = (t.x * ACROSS + column) * STRIDE, y = (t.y * DOWN + row) * STRIDE;
 	// Patches begin each stride, and one at the edge.
 	bool idle = x >= p.width - N + STRIDE || y >= p.height - N + STRIDE;
-	return {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 8};
+	patch b = {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 8, 0};
+	set_vector<N>(args, t.plane, b);
+	return b;
 }
 
 DEVICE void set_frequencies(const vd_args &args, const float *inverse, float factor, const patch &b, frequencies &f) {
@@ -118,7 +119,7 @@ DEVICE void set_frequencies(const vd_args &args, const float *inverse, float fac
 	f.gate1 = args.dc_gate && b.u == 0 ? 0.5f : 0;
 }
 
-KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
+KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 	tile t = tile_of(args);
 	const vd_plane &p = args.noisy[t.plane];
 	block_sums sums = {(int32_t *)shared_memory(), (int32_t *)shared_memory() + own_shape::SAMPLES};
@@ -129,8 +130,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
 		curve[i] = args.curve[i];
 		if (i < 64) inverse[i] = args.inverse[t.plane][i];
 	}
-	uint32_t used = 0;
-	for (int i = 0; i < args.count; i++) used |= (uint32_t)fits(args, args.first + i) << i;
+	uint32_t used = fitting(args);
 	barrier();
 	float unit = 1.0f / (1 << (args.depth - 8));
 	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
@@ -141,17 +141,16 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
 		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
 		float reference[N];
 		put_row(reference, raw, unit);
-		bool out = false;
-		int next = 0;
+		uint32_t left = used;
+		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
-			while (next < args.count && !(used >> next & 1)) next++;
-			if (next == args.count) return;
-			found m = find<N>(args, t.plane, args.first + next, b);
-			load_row(raw, m.row);
-			out = m.out;
+			more = left;
+			if (!more) return;
+			load_row(raw, find<N>(args, t.plane, args.first + __builtin_ctz(left), b).row);
+			left &= left - 1;
 		};
 		load_next();
-		forward<N>(reference, buffer, b.lane);
+		forward<N, BYTES == 1>(reference, buffer, b.lane);
 		float mean = bits_float(shuffle(float_bits(reference[0]), b.lane & ~7)) * (1.0f / N);
 		frequencies f;
 		set_frequencies(args, inverse, inverse_factor(args, t.plane, curve, mean), b, f);
@@ -159,19 +158,17 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 3) {
 		UNROLL
 		for (int v = 0; v < N; v++) all.mean[v] = reference[v], all.weight[v] = all.square[v] = 1;
 		NO_UNROLL
-		while (next < args.count) {
+		while (more) {
 			float own[N];
 			put_row(own, raw, unit);
-			bool skip = out;
-			next++;
 			load_next();
-			forward<N>(own, buffer, b.lane);
-			weigh(args, f, b, reference, own, skip, all);
+			forward<N, BYTES == 1>(own, buffer, b.lane);
+			weigh(args, f, b, reference, own, all);
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, all), 0.1f));
 		::inverse<N>(all.mean, buffer, b.lane);
 		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
 	}
 	barrier();
-	flush<own_shape, PITCH>(args, t.plane, sums, x0, y0, THREADS);
+	flush<own_shape, PITCH, WARPS>(args, t.plane, sums, x0, y0);
 }

@@ -35,7 +35,7 @@ DEVICE float from_lane(float v, int lane) { return bits_float(shuffle(float_bits
 DEVICE float collect(const float *v, int lane) {
 	auto half = [&](float a, float b, int bit) {
 		float keep = lane & bit ? b : a, give = lane & bit ? a : b;
-		return keep + from_lane(give, lane ^ bit);
+		return keep + bits_float(shuffle_xor(float_bits(give), bit));
 	};
 	return half(half(v[0], v[2], 2), half(v[1], v[3], 2), 1);
 }
@@ -51,7 +51,7 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	UNROLL
 	for (int i = 0; i < GROUPS; i++) group[i] = (e[4 * i] + e[4 * i + 1]) + (e[4 * i + 2] + e[4 * i + 3]);
 	float own = collect(group, b.lane);
-	float whole = whole_weight(args, in_square<N>(own, b.lane) * (1.0f / 256), 1);
+	float whole = whole_weight(args, in_square<N>(own) * (1.0f / 256), 1);
 	if (out) whole = 0;
 	own *= 1.0f / 16;
 	auto weight = [&](float mean) { return whole * reciprocal(fma(args.frequency, most(0.0f, mean - 1), 1.0f)); };
@@ -86,7 +86,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, c
 		all.mean[v] *= gain * all.weight[weight_of(v)];
 		left = fma(gain * gain, variance, left);
 	}
-	return in_square<N>(left, b.lane);
+	return in_square<N>(left);
 }
 
 // patch_at is the patch of a lane in a round.
@@ -96,7 +96,9 @@ DEVICE patch patch_at(const vd_args &args, const tile &t, int round) {
 	int x = (t.x * ACROSS + n - row * ACROSS) * STRIDE, y = (t.y * DOWN + row) * STRIDE;
 	// Patches begin each stride, and one at the edge.
 	bool idle = x >= p.width - N + STRIDE || y >= p.height - N + STRIDE;
-	return {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 16};
+	patch b = {least(x, p.width - N), least(y, p.height - N), idle, lane, lane % 16, 0};
+	set_vector<N>(args, t.plane, b);
+	return b;
 }
 
 KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
@@ -110,8 +112,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		curve[i] = args.curve[i];
 		if (i < 64) inverse[i] = args.inverse[t.plane][i];
 	}
-	uint32_t used = 0;
-	for (int i = 0; i < args.count; i++) used |= (uint32_t)fits(args, args.first + i) << i;
+	uint32_t used = fitting(args);
 	barrier();
 	float unit = 1.0f / (1 << (args.depth - 8)), pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));
 	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
@@ -127,21 +128,22 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		fused all;
 		put_row(all.mean, raw, unit);
 		bool out = false;
-		int next = 0;
+		uint32_t left = used;
+		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
-			for (;; next++) {
-				while (next < args.count && !(used >> next & 1)) next++;
-				if (next == args.count) return;
-				found m = find<N>(args, t.plane, args.first + next, b);
+			for (more = false; left && !more;) {
+				int neighbour = args.first + __builtin_ctz(left);
+				left &= left - 1;
+				found m = find<N>(args, t.plane, neighbour, b);
 				out = m.out;
-				if (args.reach[args.first + next] > 0 && shuffle(out, b.lane & 15) + shuffle(out, b.lane | 16) == 2) continue; // both patches
+				if (args.reach[neighbour] > 0 && shuffle(out, b.lane & 15) + shuffle(out, b.lane | 16) == 2) continue; // both patches
 				load_row(raw, m.row);
-				return;
+				more = true;
 			}
 		};
 		load_next();
 		forward<N>(pilot, buffer, b.lane);
-		forward<N>(all.mean, buffer, b.lane);
+		forward<N, BYTES == 1>(all.mean, buffer, b.lane);
 		float mean = from_lane(pilot[0], b.lane & ~15) * (1.0f / N);
 		float factor = inverse_factor(args, t.plane, curve, mean);
 		frequencies f;
@@ -152,13 +154,12 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		UNROLL
 		for (int i = 0; i < WEIGHTS; i++) all.weight[i] = all.square[i] = 1;
 		NO_UNROLL
-		while (next < args.count) {
+		while (more) {
 			float own[N];
 			put_row(own, raw, unit);
 			bool skip = out;
-			next++;
 			load_next();
-			forward<N>(own, buffer, b.lane);
+			forward<N, BYTES == 1>(own, buffer, b.lane);
 			weigh(args, f, b, pilot, own, skip, all);
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, pilot, all), 0.1f));
@@ -166,5 +167,5 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
 	}
 	barrier();
-	flush<own_shape, PITCH>(args, t.plane, sums, x0, y0, THREADS);
+	flush<own_shape, PITCH, WARPS>(args, t.plane, sums, x0, y0);
 }

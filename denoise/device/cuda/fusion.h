@@ -23,32 +23,46 @@ template <int N, int SIZE> DEVICE void load_row(samples_row<N, SIZE> &r, const u
 	UNROLL
 	for (int i = 0; i <= samples_row<N, SIZE>::WORDS; i++) r.words[i] = load_u32(p - r.byte + 4 * i);
 }
-// put_row converts samples to float, in units of 1 / unit.
+// put_row converts samples to float: bytes with the BIAS, others in units of 1 / unit.
 template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SIZE> &r, float unit) {
 	UNROLL
 	for (int i = 0; i < samples_row<N, SIZE>::WORDS; i++) {
 		uint32_t w = funnel(r.words[i], r.words[i + 1], 8 * r.byte);
 		UNROLL
-		for (int k = 0; k < 4 / SIZE; k++) { // 2^23 + sample as a float
-			uint32_t bits = byte_perm(w, 0x4b000000, SIZE == 1 ? 0x7440 | k : 0x7400 | (2 * k + 1) << 4 | 2 * k);
-			x[i * 4 / SIZE + k] = fma(bits_float(bits), unit, -0x1p23f * unit); // exact
+		for (int k = 0; k < 4 / SIZE; k++) {
+			if (SIZE == 1) {
+				x[4 * i + k] = bits_float(byte_perm(w, 0x47000000, 0x7404 | k << 4)); // 2^15 + sample
+				continue;
+			}
+			uint32_t bits = byte_perm(w, 0x4b000000, 0x7400 | (2 * k + 1) << 4 | 2 * k); // 2^23 + sample
+			x[2 * i + k] = fma(bits_float(bits), unit, -0x1p23f * unit);                    // exact
 		}
 	}
 }
 
 // in_square adds up the values of the N lanes of a square.
-template <int N> DEVICE float in_square(float v, int lane) {
+template <int N> DEVICE float in_square(float v) {
 	UNROLL
-	for (int i = N / 2; i; i /= 2) v += bits_float(shuffle(float_bits(v), lane ^ i));
+	for (int i = N / 2; i; i /= 2) v += bits_float(shuffle_xor(float_bits(v), i));
 	return v;
 }
 
-// place is a patch, as one of its lanes sees it.
+// patch is what one of its lanes knows.
 struct patch {
 	int x, y;    // of its first sample
 	bool idle;   // there is no such patch, and this is the last one again
 	int lane, u; // of the warp, of the patch
+	int vector;  // where its vector is in a field, in bytes
 };
+
+// set_vector finds the cell of a patch.
+template <int N> DEVICE void set_vector(const vd_args &args, int c, patch &b) {
+	const vd_plane &luma = args.level[0];
+	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0;
+	int x = least(((b.x + N / 2) << sx) >> args.cell_shift, luma.cells_x - 1), y = least(((b.y + N / 2) << sy) >> args.cell_shift, luma.cells_y - 1);
+	b.vector = 4 * (y * luma.cells_x + x);
+	now(b.vector); // once for all neighbours
+}
 
 // match is where the patch is in a neighbour.
 struct found {
@@ -56,16 +70,24 @@ struct found {
 	bool out;           // of reach
 };
 template <int N> DEVICE found find(const vd_args &args, int c, int neighbour, const patch &b) {
-	const vd_plane &luma = args.level[0], &p = args.noisy[c];
-	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0;
-	int x = least(((b.x + N / 2) << sx) >> args.cell_shift, luma.cells_x - 1), y = least(((b.y + N / 2) << sy) >> args.cell_shift, luma.cells_y - 1);
-	const uint8_t *field = (const uint8_t *)(args.fields + neighbour * args.field_stride);
-	vector v = unpacked(load_u32(field + 4 * (y * luma.cells_x + x)));
+	const vd_plane &p = args.noisy[c];
+	const uint8_t *field = (const uint8_t *)(args.fields + (uint64_t)(uint32_t)neighbour * (uint32_t)args.field_stride);
+	vector v = unpacked(load_u32(field + b.vector));
 	int length = most(v.x, -v.x) + most(v.y, -v.y), reach = args.reach[neighbour];
-	v = {shifted(v.x, sx), shifted(v.y, sy)};
-	plane from = plane_of(p, args.to[neighbour], phase_of(v));
-	int px = clamp(b.x + (v.x >> 1), 0, p.width - N), py = clamp(b.y + (v.y >> 1), 0, p.height - N);
-	return {row_of(from, py + b.u) + px * BYTES, reach > 0 && length > reach};
+	if (c) v = {shifted(v.x, args.shift_x), shifted(v.y, args.shift_y)};
+	int px = most(least(b.x + (v.x >> 1), p.width - N), 0), py = most(least(b.y + (v.y >> 1), p.height - N), 0);
+	// 4 GB at the most.
+	uint32_t at = (uint32_t)phase_of(v) * (uint32_t)p.phase + (uint32_t)((py + b.u) * p.pitch + px * BYTES);
+	return {(const uint8_t *)(args.to[neighbour] + p.offset) + at, reach > 0 && length > reach};
+}
+
+// Warp: fitting has a bit for each neighbour of the launch that resembles the frame.
+DEVICE uint32_t fitting(const vd_args &args) {
+	int lane = thread_x() % 32;
+	uint32_t all = lane < args.count ? (uint32_t)fits(args, args.first + lane) << lane : 0;
+	UNROLL
+	for (int i = 1; i < 32; i *= 2) all |= shuffle_xor(all, i);
+	return all;
 }
 
 // whole_weight is the weight of a patch by the mean of its squared differences, in variances.
@@ -103,12 +125,13 @@ template <int N> DEVICE void add_row(const vd_args &args, const block_sums &s, c
 }
 
 // flush adds the block's sums to those of the plane.
-template <class SHAPE, int PITCH> DEVICE void flush(const vd_args &args, int c, const block_sums &s, int x0, int y0, int threads) {
+template <class SHAPE, int PITCH, int WARPS> DEVICE void flush(const vd_args &args, int c, const block_sums &s, int x0, int y0) {
 	const vd_plane &p = args.noisy[c];
-	for (int i = thread_x(); i < SHAPE::SAMPLES; i += threads) {
-		int y = i / PITCH, x = i - y * PITCH;
-		if (s.weights[i] == 0) continue;
-		uint64_t both = ((uint64_t)(uint32_t)s.values[i] << 32) + (uint32_t)s.weights[i];
-		add_u64((uint8_t *)(args.sums[c] + 8 * ((uint64_t)(y0 + y) * p.width + x0 + x)), both);
+	for (int y = thread_x() / 32; y < SHAPE::HEIGHT; y += WARPS) {
+		uint8_t *row = (uint8_t *)(args.sums[c] + 8 * ((uint64_t)(y0 + y) * p.width + x0));
+		for (int x = thread_x() % 32; x < SHAPE::WIDTH; x += 32) {
+			uint32_t weight = (uint32_t)s.weights[y * PITCH + x];
+			if (weight) add_u64(row + 8 * x, ((uint64_t)(uint32_t)s.values[y * PITCH + x] << 32) + weight);
+		}
 	}
 }

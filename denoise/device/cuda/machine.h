@@ -12,6 +12,7 @@ DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) { return (uint32_t
 DEVICE int32_t nearest(float x) { return (int32_t)__builtin_rintf(x); }
 DEVICE void add_u64(uint8_t *p, uint64_t v) { __atomic_fetch_add(vf_at<uint64_t>(p, 1), v, __ATOMIC_RELAXED); }
 DEVICE void add_shared(int32_t *p, int32_t v) { *p += v; }
+DEVICE uint32_t shuffle_xor(uint32_t v, int bits) { return shuffle(v, thread_x() % 32 ^ bits); }
 
 #else
 
@@ -35,6 +36,9 @@ DEVICE int32_t nearest(float x) {
 	asm("cvt.rni.s32.f32 %0, %1;" : "=r"(d) : "f"(x));
 	return d;
 }
+
+// Warp: the value of the lane whose number differs in these bits.
+DEVICE uint32_t shuffle_xor(uint32_t v, int bits) { return __nvvm_shfl_sync_bfly_i32(~0u, v, bits, 31); }
 
 // Additions by many threads to one place, in global or shared memory.
 DEVICE void add_u64(uint8_t *p, uint64_t v) { asm volatile("red.global.add.u64 [%0], %1;" : : "l"((VF_GLOBAL uint8_t *)p), "l"(v) : "memory"); }

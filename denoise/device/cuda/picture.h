@@ -14,7 +14,6 @@ typedef uint8_t sample;
 #else
 typedef uint16_t sample;
 #endif
-typedef sample sample4 __attribute__((ext_vector_type(4)));
 
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 DEVICE int most(int a, int b) { return a > b ? a : b; }
@@ -29,14 +28,6 @@ DEVICE void store_sample(uint8_t *p, uint32_t v) {
 	else
 		store_u16(p, v);
 }
-DEVICE void store_four(uint8_t *p, sample4 v) {
-#if VF_BYTES == 1
-	store_u32(p, __builtin_bit_cast(uint32_t, v));
-#else
-	store_u64(p, __builtin_bit_cast(uint2, v));
-#endif
-}
-
 struct plane {
 	const uint8_t *at;
 	int pitch, width, height;

@@ -1,92 +1,71 @@
-// Sums of absolute differences between windows of 16 x 16 samples and places in another picture. A
-// warp works on two windows, each of its halves on one: a lane has a row in registers. What it is
-// compared with comes from a region in shared memory, in words as they lie in the picture, so that
-// each is read once, whatever the number of places. Lanes are counted within their half.
+// Sums of absolute differences between windows of 16 x 16 samples and places in another picture.
+// A window lies in the registers of LANES lanes of a warp, ROWS of its rows in each; a warp has
+// ACROSS cells in a row, so that its loads are of long rows where vectors are alike. A word of
+// the other picture is read once for all places about a vector, without shared memory. The planes
+// go on VD_RIM samples beyond their edges, far enough for all.
 #pragma once
 
 #include "picture.h"
 
 enum {
-	SIDE = 16,                   // of a window
-	ROW = SIDE * BYTES / 4,      // words of a lane's samples
-	FAR_COST = 0x0fffffff,       // more than any sum
-	WARPS = 8, THREADS = 32 * WARPS,
+	SIDE = 16,              // of a window
+	ROW = SIDE * BYTES / 4, // words of one of its rows
+	LANES = 2, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
+	WARPS = 4, THREADS = 32 * WARPS,
+	FAR_COST = 0x0fffffff, // more than any sum
 };
 
 // words is how many words hold so many samples from any one on.
 DEVICE constexpr int words(int samples) { return (samples * BYTES + 6) / 4; }
 
-struct window {
-	int x, y; // of its first sample; may be outside
-	uint32_t own[ROW], mask[ROW]; // own is 0 where mask is
-	int count; // samples inside the picture
-	int full;  // 0 if all are, otherwise how many there could be
-	int lane, row; // the same
+// A window about a cell. With EDGE it may reach beyond the picture, and has 0 there.
+template <bool EDGE> struct window {
+	int x, y;  // of its first sample
+	int part;  // of the lane
+	uint32_t own[ROWS][ROW];
+	int count, y0, y1;  // with EDGE: samples inside; the lane's rows inside
+	uint32_t mask[ROW]; // and columns
 };
 
-// word_at assembles a word of a row, with clamped places.
-DEVICE uint32_t word_at(const plane &p, int byte, int y) {
-	uint32_t word = 0;
-	UNROLL
-	for (int i = 0; i < 4 / BYTES; i++) word |= clamped(p, byte / BYTES + i, y) << 8 * BYTES * i;
-	return word;
+// count_inside is how many samples of a window are inside the picture and rim from its edges.
+DEVICE int count_inside(const plane &p, int x, int y, int rim) {
+	int across = least(x + SIDE - rim, p.width) - most(x + rim, 0);
+	return across * (least(y + SIDE - rim, p.height) - most(y + rim, 0));
 }
 
-// set_inside sets mask and count to the window's samples inside the picture, if side is less than
-// 16 only those of the square of that side in its middle.
-DEVICE void set_inside(window &w, const plane &p, int side) {
-	int rim = (SIDE - side) / 2;
-	int x0 = most(w.x + rim, 0), x1 = least(w.x + rim + side, p.width);
-	int y0 = most(w.y + rim, 0), y1 = least(w.y + rim + side, p.height);
-	w.count = (x1 - x0) * (y1 - y0);
-	w.full = w.count == SIDE * SIDE ? 0 : side * side;
-	int y = w.y + w.row;
+// whole is the sum of a whole window of that side, rounded down.
+DEVICE int whole(uint32_t sum, int count, int side) { return (int)((uint64_t)sum * (uint32_t)(side * side) / (uint32_t)count); }
+template <bool EDGE> DEVICE int scaled(const window<EDGE> &w, uint32_t sum) { return EDGE ? whole(sum, w.count, SIDE) : (int)sum; }
+
+// mask_of has the bits of the samples inside the picture of a word from column x on.
+DEVICE uint32_t mask_of(const plane &p, int x) {
+	uint32_t mask = 0;
 	UNROLL
-	for (int k = 0; k < ROW; k++) {
-		w.mask[k] = 0;
+	for (int i = 0; i < 4 / BYTES; i++)
+		if (x + i >= 0 && x + i < p.width) mask |= (BYTES == 1 ? 0xffu : 0xffffu) << 8 * BYTES * i;
+	return mask;
+}
+
+template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int x, int y, int part) {
+	window<EDGE> w;
+	int rim = (SIDE - cell) / 2;
+	w.x = x * cell - rim, w.y = y * cell - rim, w.part = part;
+	if (EDGE) {
+		w.count = count_inside(p, w.x, w.y, 0);
+		w.y0 = -w.y - part * ROWS, w.y1 = w.y0 + p.height;
 		UNROLL
-		for (int i = 0; i < 4 / BYTES; i++) {
-			int x = w.x + k * 4 / BYTES + i;
-			if (x >= x0 && x < x1 && y >= y0 && y < y1) w.mask[k] |= (BYTES == 1 ? 0xffu : 0xffffu) << 8 * BYTES * i;
+		for (int k = 0; k < ROW; k++) w.mask[k] = mask_of(p, w.x + k * 4 / BYTES);
+	}
+	const uint8_t *from = row_of(p, w.y + part * ROWS) + w.x * BYTES;
+	UNROLL
+	for (int i = 0; i < ROWS; i++) {
+		UNROLL
+		for (int k = 0; k < ROW; k++) {
+			w.own[i][k] = load_u32(from + (int64_t)i * p.pitch + 4 * k);
+			if (EDGE) w.own[i][k] = i >= w.y0 && i < w.y1 ? w.own[i][k] & w.mask[k] : 0;
 		}
 	}
-}
-
-// window_of is that about a cell.
-DEVICE window window_of(const plane &p, int cell, int x, int y, int lane) {
-	window w;
-	int rim = (SIDE - cell) / 2;
-	w.x = x * cell - rim, w.y = y * cell - rim;
-	w.row = w.lane = lane;
-	set_inside(w, p, SIDE);
-	UNROLL
-	for (int k = 0; k < ROW; k++) {
-		int byte = w.x * BYTES + 4 * k, row = w.y + w.row;
-		w.own[k] = w.full ? word_at(p, byte, row) & w.mask[k] : load_u32(row_of(p, row) + byte);
-	}
 	return w;
-}
-
-// load_region copies rows of so many samples from (x, y) on, and returns the byte of the first
-// sample in the region's rows of words(SAMPLES) words.
-template <int ROWS, int SAMPLES>
-DEVICE int load_region(uint32_t *to, const plane &p, int x, int y, int lane) {
-	enum { WORDS = words(SAMPLES) };
-	int byte = x * BYTES & ~3;
-	if (x >= 0 && x + SAMPLES <= p.width && y >= 0 && y + ROWS <= p.height) {
-		// Two rows at a time, or word by word if they are long.
-		enum { ACROSS = WORDS <= 8 ? 8 : 16, STEP = 16 / ACROSS };
-		int column = lane % ACROSS;
-		const uint8_t *from = row_of(p, y + lane / ACROSS) + byte + 4 * column;
-		uint32_t *own = to + lane / ACROSS * WORDS + column;
-		UNROLL
-		for (int i = 0; i < ROWS; i += STEP)
-			if (column < WORDS && (ROWS % STEP == 0 || i + lane / ACROSS < ROWS)) own[i * WORDS] = load_u32(from + (int64_t)i * p.pitch);
-	} else {
-		NO_UNROLL
-		for (int i = lane; i < ROWS * WORDS; i += 16) to[i] = word_at(p, byte + i % WORDS * 4, y + i / WORDS);
-	}
-	return x * BYTES & 3;
 }
 
 #if VF_BYTES == 1
@@ -98,96 +77,93 @@ DEVICE uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum) {
 }
 #endif
 
-DEVICE uint32_t difference(const window &w, const uint32_t *words) {
-	uint32_t sum = 0;
+// differences makes the lane's parts of the sums for A x D places, the first at (x, y). With RIM,
+// only the samples so far from the window's edges count.
+template <int A, int D, int RIM = 0, bool EDGE>
+DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uint32_t *sums) {
+	enum { NEED = words(SIDE + A - 1), LINE = ((SIDE + A - 1) * BYTES + 3) / 4 };
+	// Further out all samples are those of the edge.
+	x = clamp(x, -(SIDE + A - 1), p.width), y = clamp(y, -(SIDE + D - 1), p.height);
+	int shift = 8 * (x * BYTES & 3), first = w.part * ROWS;
+	const uint8_t *from = row_of(p, y + first) + (x * BYTES & ~3);
 	UNROLL
-	for (int k = 0; k < ROW; k++) sum = sad_word(w.own[k], words[k] & w.mask[k], sum);
-	return sum;
-}
-
-// at_place is the lane's part of the sum for the place at a byte and a row of a region.
-template <int WORDS> DEVICE uint32_t at_place(const window &w, const uint32_t *region, int byte, int row) {
-	const uint32_t *p = region + (row + w.row) * WORDS + byte / 4;
-	uint32_t all[ROW + 1], own[ROW];
+	for (int i = 0; i < A * D; i++) sums[i] = 0;
 	UNROLL
-	for (int k = 0; k <= ROW; k++) all[k] = p[k];
-	UNROLL
-	for (int k = 0; k < ROW; k++) own[k] = funnel(all[k], all[k + 1], 8 * (byte & 3));
-	return difference(w, own);
-}
-
-// nine is at_place for the nine places of which the first is at a byte and a row of a region.
-template <int WORDS> DEVICE void nine(const window &w, const uint32_t *region, int byte, int row, uint32_t *sums) {
-	enum { NEED = (18 * BYTES + 3) / 4 };
-	UNROLL
-	for (int j = 0; j < 3; j++) {
-		const uint32_t *p = region + (row + j + w.row) * WORDS + byte / 4;
-		uint32_t all[NEED + 1], line[NEED + 1];
+	for (int j = 0; j < ROWS + D - 1; j++) {
+		uint32_t all[NEED + 1], line[LINE + 1];
 		UNROLL
-		for (int k = 0; k <= NEED; k++) all[k] = p[k];
+		for (int k = 0; k < NEED; k++) all[k] = load_u32(from + (int64_t)j * p.pitch + 4 * k);
+		all[NEED] = line[LINE] = 0;
 		UNROLL
-		for (int k = 0; k < NEED; k++) line[k] = funnel(all[k], all[k + 1], 8 * (byte & 3));
-		line[NEED] = 0;
+		for (int k = 0; k < LINE; k++) line[k] = funnel(all[k], all[k + 1], shift);
 		UNROLL
-		for (int i = 0; i < 3; i++) {
-			uint32_t own[ROW];
+		for (int i = 0; i < A; i++) {
 			UNROLL
-			for (int k = 0; k < ROW; k++) {
-				int first = k + i * BYTES / 4, rest = i * BYTES % 4;
-				own[k] = rest ? funnel(line[first], line[first + 1], 8 * rest) : line[first];
+			for (int k = RIM * BYTES / 4; k < ROW - RIM * BYTES / 4; k++) {
+				int at = k + i * BYTES / 4, rest = i * BYTES % 4;
+				uint32_t there = rest ? funnel(line[at], line[at + 1], 8 * rest) : line[at];
+				if (EDGE) there &= w.mask[k];
+				UNROLL
+				for (int d = 0; d < D; d++) {
+					int row = j - d;
+					if (row < 0 || row >= ROWS) continue;
+					bool in = (!EDGE || (row >= w.y0 && row < w.y1)) && (!RIM || (first + row >= RIM && first + row < SIDE - RIM));
+					if (in) sums[d * A + i] = sad_word(w.own[row][k], there, sums[d * A + i]);
+				}
 			}
-			sums[3 * j + i] = difference(w, own);
 		}
 	}
 }
 
-DEVICE uint32_t from_lane(uint32_t v, int bit) { return shuffle(v, thread_x() % 32 ^ bit); }
+// from_part is a value of the lane of the same cell whose part differs in a bit.
+DEVICE uint32_t from_part(uint32_t v, int bit) { return shuffle_xor(v, bit * ACROSS); }
 
-// Warp: the sum of all values of the half.
+// Warp: the sum of the values of the cell's lanes.
 DEVICE uint32_t total(uint32_t v) {
 	UNROLL
-	for (int i = 8; i; i /= 2) v += from_lane(v, i);
+	for (int bit = LANES / 2; bit; bit /= 2) v += from_part(v, bit);
 	return v;
 }
-// Warp: lane l gets the sum of the values number l / 2 of the half.
-DEVICE uint32_t total_of_eight(const uint32_t *v, int lane) {
-	uint32_t four[4], two[2];
-	// Values are picked, not their places, which would keep them from registers.
-	auto half = [&](uint32_t a, uint32_t b, int bit) {
-		uint32_t keep = lane & bit ? b : a, give = lane & bit ? a : b;
-		return keep + from_lane(give, bit);
-	};
-	UNROLL
-	for (int i = 0; i < 4; i++) four[i] = half(v[i], v[i + 4], 8);
-	UNROLL
-	for (int i = 0; i < 2; i++) two[i] = half(four[i], four[i + 2], 4);
-	uint32_t one = half(two[0], two[1], 2);
-	return one + from_lane(one, 1);
-}
 
-// scaled is the sum of a whole window, rounded down.
-DEVICE int scaled(const window &w, uint32_t sum) {
-	return w.full ? (int)((uint64_t)sum * (uint32_t)w.full / (uint32_t)w.count) : (int)sum;
-}
-
-// A vector and its cost; of equal costs the first tried wins. All lanes of a half have the same.
+// A vector and its cost; of equal costs the first tried wins. All lanes of a cell have the same.
 struct match {
 	vector v;
 	int cost;
 };
 
-// Warp: the least of the costs that each two lanes have for a number, times 8 plus the number.
-DEVICE int least_of_eight(int cost, int lane) {
-	int key = cost * 8 + lane / 2;
+// Warp: the least of eight costs times 8 plus its number. Lanes have parts of the sums; cost_of
+// makes a cost of a sum and its number.
+template <bool EDGE, class F> DEVICE int least_of_eight(const window<EDGE> &w, const uint32_t *parts, F cost_of) {
+	uint32_t v[8];
 	UNROLL
-	for (int i = 2; i < 16; i *= 2) key = least(key, (int)from_lane((uint32_t)key, i));
+	for (int i = 0; i < 8; i++) v[i] = parts[i];
+	// Values are picked, not their places, which would keep them from registers.
+	int n = 8;
+	UNROLL
+	for (int bit = LANES / 2; bit; bit /= 2) {
+		if (n == 1) {
+			v[0] += from_part(v[0], bit);
+			continue;
+		}
+		n /= 2;
+		UNROLL
+		for (int i = 0; i < n; i++) {
+			uint32_t keep = w.part & bit ? v[i + n] : v[i], give = w.part & bit ? v[i] : v[i + n];
+			v[i] = keep + from_part(give, bit);
+		}
+	}
+	int first = w.part * 8 / LANES, key = FAR_COST * 8;
+	UNROLL
+	for (int i = 0; i < n; i++) key = least(key, cost_of(v[i], first + i) * 8 + first + i);
+	UNROLL
+	for (int bit = LANES / 2; bit; bit /= 2) key = least(key, (int)from_part((uint32_t)key, bit));
 	return key;
 }
 
 // Warp: try_eight tries the eight vectors around the best one, row by row; v has the lanes' parts
 // of their sums. It says whether one is better.
-DEVICE bool try_eight(const window &w, match &best, const uint32_t *v, int penalty, int step) {
-	int key = least_of_eight(scaled(w, total_of_eight(v, w.lane)) + penalty, w.lane);
+template <bool EDGE> DEVICE bool try_eight(const window<EDGE> &w, match &best, const uint32_t *v, int penalty, int step) {
+	int key = least_of_eight(w, v, [&](uint32_t sum, int) { return scaled(w, sum) + penalty; });
 	if (key / 8 >= best.cost) return false;
 	int i = key % 8;
 	i += i >= 4;
@@ -201,22 +177,14 @@ DEVICE void skip_middle(uint32_t *v) {
 	for (int i = 4; i < 8; i++) v[i] = v[i + 1];
 }
 
-// Warp: try_between tries the eight vectors in half-pels around the best one. region is for three
-// times 17 rows.
-DEVICE void try_between(const window &w, const vd_plane &to, uint64_t picture, match &best, int penalty, uint32_t *region) {
-	enum { WORDS = words(SIDE + 1), SIZE = WORDS * (SIDE + 1) };
-	int x = (best.v.x - 1) >> 1, y = (best.v.y - 1) >> 1, phase = phase_of(best.v), byte = 0;
-	warp_barrier();
-	UNROLL
-	for (int i = 1; i < 4; i++) byte = load_region<SIDE + 1, SIDE + 1>(region + (i - 1) * SIZE, plane_of(to, picture, phase ^ i), w.x + x, w.y + y, w.lane);
-	warp_barrier();
-	uint32_t sums[8];
-	UNROLL
-	for (int i = 0; i < 8; i++) {
-		int n = i + (i >= 4), dx = n % 3 - 1, dy = n / 3 - 1, plane = (dx & 1) + 2 * (dy & 1) - 1;
-		int column = ((best.v.x + dx) >> 1) - x, row = ((best.v.y + dy) >> 1) - y;
-		sums[i] = at_place<WORDS>(w, region + plane * SIZE, byte + column * BYTES, row);
-	}
+// Warp: try_between tries the eight vectors in half-pels around the best one.
+template <bool EDGE> DEVICE void try_between(const window<EDGE> &w, const vd_plane &to, uint64_t picture, match &best, int penalty) {
+	int phase = phase_of(best.v), x = w.x + ((best.v.x - 1) >> 1), y = w.y + ((best.v.y - 1) >> 1);
+	uint32_t beside[2], above[2], corners[4];
+	differences<2, 1>(w, plane_of(to, picture, phase ^ 1), x, w.y + (best.v.y >> 1), beside);
+	differences<1, 2>(w, plane_of(to, picture, phase ^ 2), w.x + (best.v.x >> 1), y, above);
+	differences<2, 2>(w, plane_of(to, picture, phase ^ 3), x, y, corners);
+	uint32_t sums[8] = {corners[0], above[0], corners[1], beside[0], beside[1], corners[2], above[1], corners[3]};
 	try_eight(w, best, sums, penalty, 1);
 }
 
@@ -226,19 +194,20 @@ DEVICE uint8_t *vectors_of(const vd_args &args, int neighbour, int level) {
 }
 DEVICE uint8_t *field_of(const vd_args &args, int neighbour) { return (uint8_t *)(args.fields + neighbour * args.field_stride); }
 
-// A half's region in shared memory.
-template <int SIZE> DEVICE uint32_t *region_of_half() { return (uint32_t *)shared_memory() + thread_x() / 16 * SIZE; }
-
-// Cells are dealt to halves: each block takes PER_HALF for each of its halves, of one neighbour.
-enum { PER_HALF = 2 };
-struct dealt {
+// The cell of a lane. A block takes ACROSS x WARPS of them, of one neighbour, and a warp a row.
+struct cell {
 	bool none; // for the warp
+	bool edge; // the block has windows that reach beyond the picture
 	bool own;  // false: it is another's, and nothing is kept
-	int cell, x, y;
+	int x, y, number;
 };
-DEVICE dealt cell_of(const vd_plane &p, int i) {
-	int half = thread_x() / 16, first = (block_x() * PER_HALF + i) * 2 * WARPS, all = p.cells_x * p.cells_y;
-	dealt d = {first + (half & ~1) >= all, first + half < all, least(first + half, all - 1), 0, 0};
-	d.y = d.cell / p.cells_x, d.x = d.cell - d.y * p.cells_x;
-	return d;
+DEVICE cell cell_of(const vd_plane &p, int side) {
+	int across = (p.cells_x + ACROSS - 1) / ACROSS, row = block_x() / across, rim = (SIDE - side) / 2;
+	int x0 = (block_x() - row * across) * ACROSS, y0 = row * WARPS;
+	int x = x0 + thread_x() % ACROSS, y = y0 + thread_x() / 32;
+	bool edge = x0 * side < rim || (x0 + ACROSS) * side + rim > p.width || y0 * side < rim || (y0 + WARPS) * side + rim > p.height;
+	cell c = {y >= p.cells_y, edge, x < p.cells_x, least(x, p.cells_x - 1), y, 0};
+	c.number = c.y * p.cells_x + c.x;
+	return c;
 }
+DEVICE int part_of_lane() { return thread_x() % 32 / ACROSS; }
