@@ -19,7 +19,7 @@ if [ "${1:-}" = --cache ]; then
 	echo "$cache"
 	exit
 fi
-key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.patch" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
+key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libz.a" 2>/dev/null | sha256sum | cut -c1-12)
 prefix=$cache/ffmpeg-$ffmpeg-$key
 
 if [ "${1:-}" = --path ] || [ -f "$prefix/done" ]; then
@@ -120,8 +120,17 @@ protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
 cd "$work/src"
-# By itself libavcodec copies the quantisers of pictures that another thread may still be decoding.
-patch -p1 <"$here/ffmpeg-qp.patch" >>"$log" 2>&1 || failed FFmpeg
+# The decoders of H.264 and MPEG hand out their tables of quantisers by ffmpeg-qp.h. By itself libavcodec
+# copies them while another thread may still be decoding the picture.
+cp "$here/ffmpeg-qp.h" libavcodec/vf_qp.h
+hand_out() { # FILE ANCHOR TYPE MULTIPLIER: before the line that begins with the anchor
+	sed -i -e '1i #include "libavcodec/vf_qp.h"' \
+		-e "/^    $2/i return vf_export_qp(f, $3, $4, p->mb_width, p->mb_height, p->mb_stride, p->qscale_table, p->qscale_table_base);" "$1"
+	[ "$(grep -c '^return vf_export_qp' "$1")" = 1 ] || failed "FFmpeg's $1"
+}
+copy='par = av_video_enc_params_create_side_data(f, AV_VIDEO_ENC_PARAMS'
+hand_out libavcodec/h264dec.c "${copy}_H264" AV_VIDEO_ENC_PARAMS_H264 1
+hand_out libavcodec/mpegvideo_dec.c "${copy}_MPEG2" AV_VIDEO_ENC_PARAMS_MPEG2 mult
 {
 	# --pkg-config-flags: dav1d's and x264's private libraries are needed when they are static.
 	PKG_CONFIG_PATH=$pc ./configure --prefix="$prefix" --pkg-config-flags=--static \

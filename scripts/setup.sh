@@ -21,7 +21,6 @@ for group in "$@"; do
 		need pkg-config pkg-config
 		need curl curl
 		need xz xz-utils
-		need patch patch
 		need flock util-linux
 		need nasm nasm
 		need meson meson
