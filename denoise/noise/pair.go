@@ -10,8 +10,14 @@ import (
 // add up.
 type Pair struct {
 	planes [3]statistics
-	bright [brightBins]histogram // energies of luma between the frames, by brightness
-	cut    bool                  // the frames do not show the same scene
+	bright [brightBins]brightness // energies of luma between the frames, by brightness
+	cut    bool                   // the frames do not show the same scene
+}
+
+// brightness has the energies of the blocks of a brightness.
+type brightness struct {
+	all  histogram
+	fine histogram // of the higher half of the frequencies
 }
 
 // statistics are those of one plane.
@@ -170,7 +176,7 @@ func (b *blocks) subtract(x, y int, scale float32) {
 func (p *Pair) add(c int, b *blocks) {
 	s := &p.planes[c]
 	b.block.dct()
-	brightness := b.block[0] / 8
+	mean := b.block[0] / 8
 	within := b.block.highest(b.block.square())
 	if b.ref == nil {
 		s.blocks++
@@ -188,7 +194,9 @@ func (p *Pair) add(c int, b *blocks) {
 		s.copies++
 	}
 	if c == 0 {
-		p.bright[min(int(brightness)*brightBins/256, brightBins-1)].add(between)
+		at := &p.bright[min(int(mean)*brightBins/256, brightBins-1)]
+		at.all.add(between)
+		at.fine.add(b.diff.fine())
 	}
 }
 
@@ -229,6 +237,16 @@ func (b *block) highest(sum float32) float32 {
 	return max(sum, 0) / 58
 }
 
+// fine returns the mean of the squares of the higher half of the frequencies.
+func (b *block) fine() (mean float32) {
+	for v := 1; v < 8; v++ {
+		for _, c := range b[8*v+8-v : 8*v+8] {
+			mean += c
+		}
+	}
+	return mean / 28
+}
+
 // merge adds the statistics of another pair.
 func (p *Pair) merge(q *Pair) {
 	for c := range p.planes {
@@ -239,7 +257,8 @@ func (p *Pair) merge(q *Pair) {
 		s.copies += t.copies
 	}
 	for i := range p.bright {
-		p.bright[i].merge(&q.bright[i])
+		p.bright[i].all.merge(&q.bright[i].all)
+		p.bright[i].fine.merge(&q.bright[i].fine)
 	}
 }
 

@@ -23,8 +23,10 @@ const (
 
 	// A vector must be better than the predicted one by this sum over a window, or flat areas
 	// would take the one that hides the most noise.
-	penalty    = 16
-	farPenalty = 6.4 // for each sample of distance, at the coarsest level
+	penalty = 16
+	// And by this part of the sum so far: that of noise alone varies as much from place to place.
+	penaltyShare = 8
+	farPenalty   = 6.4 // for each sample of distance, at the coarsest level
 )
 
 // field is the vectors of a level's cells.
@@ -75,11 +77,11 @@ func (t *trial) try(v vector, extra int) {
 // around tries the neighbours of the best vector, and once more if one of them was better.
 func (t *trial) around() {
 	for range 2 {
-		from := t.best
+		from, least := t.best, penalty+t.cost/penaltyShare
 		for dy := -1; dy <= 1; dy++ {
 			for dx := -1; dx <= 1; dx++ {
 				if dx != 0 || dy != 0 {
-					t.try(from.plus(dx, dy), penalty)
+					t.try(from.plus(dx, dy), least)
 				}
 			}
 		}
