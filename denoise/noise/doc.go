@@ -7,8 +7,9 @@
 // whatever moved or was not matched. Over many blocks the energies of these differences have a
 // lowest cluster: blocks in which there is nothing but noise. Its mean is the level of the noise.
 // The energies within the frames, without their low frequencies, bound it from above and replace it
-// where frames are copies. From the blocks of the cluster come the spectrum and, by brightness, the
-// curve. (See histogram.low, statistics.noise and Pair.curve.)
+// where frames are copies. From the blocks of the cluster comes the spectrum. (See histogram.low
+// and statistics.noise.) Where bright parts have more noise than dark ones, each brightness has a
+// cluster of its own, from which come the curve and the level of the whole. (See Model.bend.)
 //
 // Texture that was matched badly looks like noise of low frequency. Where the spectrum is level
 // towards the highest frequencies, the noise is white, and its level there is taken for all. So it

@@ -186,7 +186,7 @@ func TestSurvey(t *testing.T) {
 	)
 	var s Survey
 	for _, pic := range clip {
-		s.Put(pic, 0)
+		s.Put(pic.Views(), 0)
 	}
 	sum := s.Summary()
 	if sum.Frames != len(clip) || sum.Clean || len(sum.Scenes) != 3 {

@@ -38,9 +38,9 @@ const (
 	brightBins = 16
 
 	// maxAreas bounds the work on a pair: areas of 16x16 luma samples, with four blocks of luma in
-	// each. Those of larger pictures are sampled. With 4096 blocks a pair and six pairs, what an
+	// each. Those of larger pictures are sampled. With 1024 blocks a pair and six pairs, what an
 	// estimate varies by for that alone is below 1 %.
-	maxAreas = 1024
+	maxAreas = 256
 
 	// Of the 64 samples of a block, at most so many may be at the ends of the range, where noise is
 	// cut off, and so many may be the black of video, of which letterboxes are made.
@@ -63,8 +63,16 @@ func NewPair(before, f *Frame) *Pair {
 		return p
 	}
 	s := newSearch(before, f)
-	for _, a := range areas(f) {
-		p.measure(before, f, a, s.area(a))
+	list := areas(f)
+	vectors := make([]vector, len(list))
+	const run = 16
+	plane.Rows((len(list)+run-1)/run, func(i int) {
+		for j := i * run; j < min((i+1)*run, len(list)); j++ {
+			vectors[j] = s.area(list[j])
+		}
+	})
+	for i, a := range list { // in order, for the sums are not exact
+		p.measure(before, f, a, vectors[i])
 	}
 	if p.isCut(&s) {
 		return NewPair(nil, f)
@@ -92,12 +100,12 @@ func areas(f *Frame) []area {
 
 // measure adds the blocks of an area. Without a frame before, they are measured by themselves.
 func (p *Pair) measure(before, f *Frame, a area, v vector) {
-	for c, cur := range f.pic.Planes {
+	for c := range f.pic.Planes {
 		sx, sy := 0, 0
 		if c > 0 {
 			sx, sy = f.pic.ShiftX, f.pic.ShiftY
 		}
-		b := blocks{cur: cur, luma: c == 0}
+		b := blocks{cur: &f.pic.Planes[c], luma: c == 0}
 		if before != nil {
 			b.ref = &before.pic.Planes[c]
 			b.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
@@ -127,8 +135,8 @@ func shifted(v, by int) int { return (v + 1<<by>>1) >> by }
 
 // blocks are a block of a frame, and what it differs by from its match in the frame before.
 type blocks struct {
-	cur  plane.Plane
-	ref  *plane.Plane
+	cur  *plane.View
+	ref  *plane.View
 	v    vector
 	luma bool
 
@@ -140,8 +148,10 @@ func (b *blocks) load(x, y int) bool {
 	unit := uint16(b.cur.Unit())
 	scale := 1 / float32(unit)
 	clipped, black := 0, 0
+	var row [8]uint16
 	for j := range 8 {
-		row, out := (*[8]uint16)(b.cur.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
+		b.cur.Read(row[:], x, y+j)
+		out := (*[8]float32)(b.block[8*j:])
 		for i, s := range row {
 			out[i] = float32(s) * scale
 			if s <= unit || s >= 254*unit {
@@ -163,9 +173,10 @@ func (b *blocks) load(x, y int) bool {
 
 // subtract makes the difference, scaled so that its variance is that of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
+	var row [8]uint16
 	for j := range 8 {
-		row, in := (*[8]uint16)(b.ref.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
-		out := (*[8]float32)(b.diff[8*j:])
+		b.ref.Read(row[:], x, y+j)
+		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
 		for i, s := range row {
 			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
 		}
