@@ -56,6 +56,8 @@ type total struct {
 	moving *Pair // of two pictures
 	copies *Pair // of one picture twice: telecine, a still
 	single *Pair // of a picture alone, after a cut
+
+	clipped *Pair // of pictures that are all black or white
 }
 
 func add(pairs []*Pair) (t total) {
@@ -68,6 +70,8 @@ func add(pairs []*Pair) (t total) {
 func (t *total) add(p *Pair) {
 	to := &t.moving
 	switch {
+	case p.clipped:
+		to = &t.clipped
 	case p.cut:
 		to = &t.single
 	case p.copied():
@@ -80,7 +84,7 @@ func (t *total) add(p *Pair) {
 }
 
 // best returns the sum that says most, nil if there is none.
-func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single) }
+func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.clipped) }
 
 // model returns the noise of the best sum, given the quantiser step or 0.
 func (t *total) model(step float64) Model {

@@ -12,6 +12,8 @@ type Pair struct {
 	planes [3]statistics
 	bright [brightBins]brightness // energies of luma between the frames, by brightness
 	cut    bool                   // the frames do not show the same scene
+
+	clipped bool // the blocks are cut off at the ends of the range
 }
 
 // brightness has the energies of the blocks of a brightness.
@@ -56,10 +58,9 @@ func NewPair(before, f *Frame) *Pair {
 		return p
 	}
 	if before == nil || !f.alike(before) {
+		list := areas(f)
+		p.measureAll(nil, f, list, make([]vector, len(list)))
 		p.cut = true
-		for _, a := range areas(f) {
-			p.measure(nil, f, a, vector{})
-		}
 		return p
 	}
 	s := newSearch(before, f)
@@ -71,13 +72,29 @@ func NewPair(before, f *Frame) *Pair {
 			vectors[j] = s.area(list[j])
 		}
 	})
-	for i, a := range list { // in order, for the sums are not exact
-		p.measure(before, f, a, vectors[i])
-	}
+	p.measureAll(before, f, list, vectors)
 	if p.isCut(&s) {
 		return NewPair(nil, f)
 	}
 	return p
+}
+
+// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all of
+// them are cut off at the ends of the range, as in a black picture, they count after all: what is
+// left of the noise is what is seen. They do not if some are flat, for then others are drawn.
+func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector) {
+	for i, a := range list {
+		p.measure(before, f, a, vectors[i])
+	}
+	const blocks, most, flat = 4, 20, 10
+	if p.clipped || most*(p.planes[0].within.zeros+p.planes[0].within.n) > blocks*len(list) {
+		return
+	}
+	q := &Pair{clipped: true}
+	q.measureAll(before, f, list, vectors)
+	if s := &q.planes[0]; s.within.n > flat*(s.within.zeros+s.between.zeros) {
+		*p = *q
+	}
 }
 
 // area is the number of an area across and down.
@@ -105,7 +122,7 @@ func (p *Pair) measure(before, f *Frame, a area, v vector) {
 		if c > 0 {
 			sx, sy = f.pic.ShiftX, f.pic.ShiftY
 		}
-		b := blocks{cur: &f.pic.Planes[c], luma: c == 0}
+		b := blocks{cur: &f.pic.Planes[c], luma: c == 0, clipped: p.clipped}
 		if before != nil {
 			b.ref = &before.pic.Planes[c]
 			b.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
@@ -140,6 +157,8 @@ type blocks struct {
 	v    vector
 	luma bool
 
+	clipped bool // read blocks that are cut off, too
+
 	block, diff block
 }
 
@@ -162,7 +181,7 @@ func (b *blocks) load(x, y int) bool {
 			}
 		}
 	}
-	if clipped > maxClipped || b.luma && black > maxBlack {
+	if clipped > maxClipped && !b.clipped || b.luma && black > maxBlack {
 		return false
 	}
 	if b.ref != nil {
