@@ -44,7 +44,8 @@ func trusted(ratio float64) float64 {
 }
 
 // line is a variance by brightness: a straight line, for photons and the electronics, whose noise
-// is constant, make one together. Beyond the brightness that was seen it is level.
+// is constant, make one together. One that falls is level beyond the brightness that was seen, for
+// it has other reasons.
 type line struct{ base, slope, from, to float64 }
 
 func (l line) at(brightness float64) float64 {
@@ -89,6 +90,9 @@ func (p *Pair) line() line {
 		return line{base: 1}
 	}
 	slope := (sw*sxy - sx*sy) / d
+	if slope > 0 {
+		from, to = 0, 256
+	}
 	return p.scaled(line{(sy - slope*sx) / sw, slope, from, to})
 }
 
