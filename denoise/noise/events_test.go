@@ -64,7 +64,7 @@ func TestFades(t *testing.T) {
 	all(t, noisy(clip, 1, white(8)), 8, 0.1)
 }
 
-// TestBlack: where all is black, what is cut off at 0 is not, but the rest of the noise is measured.
+// TestBlack: where all is black, noise is measured as what is left of it above 0.
 func TestBlack(t *testing.T) {
 	black := draw(width, height, frames, func(c, _ int, _, _ float64) float64 {
 		return []float64{16, 128, 128}[c]

@@ -79,9 +79,9 @@ func NewPair(before, f *Frame) *Pair {
 	return p
 }
 
-// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all of
-// them are cut off at the ends of the range, as in a black picture, they count after all: what is
-// left of the noise is what is seen. They do not if some are flat, for then others are drawn.
+// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all
+// of them are cut off at the ends of the range, as in a black picture, they count after all: what
+// is left of the noise is what is seen. They do not if some are flat, for then others are drawn.
 func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector) {
 	for i, a := range list {
 		p.measure(before, f, a, vectors[i])

@@ -23,11 +23,10 @@ func ViewsOf(f *pipeline.Frame, field Field) Views {
 	info := f.Layout.Info()
 	v := Views{ShiftX: info.SubX, ShiftY: info.SubY}
 	for i := range 3 {
-		c := componentOf(f, field, i)
-		p := f.Planes[c.plane]
+		c := ComponentOf(f, field, i)
 		v.Planes = append(v.Planes, View{
-			Width: c.width, Height: c.rows, Depth: info.Depth,
-			bytes: p.Data[c.firstRow*p.Pitch+c.first:], pitch: c.rowStep * p.Pitch, step: c.step,
+			Width: c.Width, Height: c.Height, Depth: info.Depth,
+			bytes: c.Data, pitch: c.Pitch, step: c.Step,
 		})
 	}
 	return v

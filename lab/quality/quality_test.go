@@ -84,7 +84,7 @@ func TestOtherSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := alone(noisy, s, full.models)
+	single, err := alone(t.Context(), noisy, s, full.models)
 	if err != nil {
 		t.Fatal(err)
 	}
