@@ -40,7 +40,7 @@ type Picture interface {
 }
 
 // Job is one picture to denoise. The window holds as many pictures as the settings ask for, fewer
-// at the ends of a scene.
+// at the ends of a video and where pictures repeat each other.
 type Job struct {
 	Out    *pipeline.Frame
 	Field  plane.Field

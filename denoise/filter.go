@@ -36,6 +36,7 @@ type entry struct {
 	frame    *pipeline.Frame
 	yuv      *pipeline.Frame // the frame, or its samples as YUV
 	pictures []Picture       // of the frame, or of its fields
+	repeats  []bool          // those of the entry before, of each picture
 	number   int             // for the meter
 	noise    noise.Model
 	measured bool
@@ -112,6 +113,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 			return err
 		}
 		e.pictures = append(e.pictures, p)
+		e.repeats = append(e.repeats, len(f.window) > 0 && repeats(e.yuv, f.window[len(f.window)-1].yuv, field))
 	}
 	f.window = append(f.window, e)
 	f.put++
@@ -119,7 +121,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 		if f.meter == nil {
 			f.meter = noise.NewMeter(measured, min(f.ahead(), measured))
 		}
-		f.meter.Put(plane.Of(e.yuv, fields[0]), float64(in.Quantiser))
+		f.meter.Put(plane.ViewsOf(e.yuv, fields[0]), float64(in.Quantiser))
 		f.measure(f.put - 1 - min(f.ahead(), measured))
 	}
 	return nil
@@ -275,10 +277,8 @@ func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
 func (f *Filter) job(out *pipeline.Frame, field plane.Field, i int, m noise.Model) Job {
 	before, after := f.opts.Window()
 	from, to := max(f.next-before, 0), min(f.next+after+1, len(f.window))
-	j := Job{Out: out, Field: field, Centre: f.next - from, Noise: m, Settings: f.opts.Settings}
-	for _, e := range f.window[from:to] {
-		j.Window = append(j.Window, e.pictures[i])
-	}
+	j := Job{Out: out, Field: field, Noise: m, Settings: f.opts.Settings}
+	j.Window, j.Centre = distinct(f.window[from:to], f.next-from, i)
 	return j
 }
 

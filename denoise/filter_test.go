@@ -160,6 +160,31 @@ func TestFilterChange(t *testing.T) {
 	}
 }
 
+// A frame shown twice counts once: the results are those without the repeat.
+func TestFilterRepeats(t *testing.T) {
+	o := options(Good)
+	o.Sigma = 8
+	for _, fields := range []bool{false, true} {
+		run := func(frames ...int) *film {
+			f := newFilm(t, o)
+			for i, n := range frames {
+				in := f.frame(n, small)
+				in.PTS, in.Interlaced = int64(i), fields
+				f.put(in)
+			}
+			f.end()
+			return f
+		}
+		twice, once, more := run(0, 1, 2, 2, 3, 4, 5), run(0, 1, 2, 3, 4), run(0, 1, 2, 3, 4, 5)
+		if !bytes.Equal(twice.got[2], once.got[2]) || !bytes.Equal(twice.got[3], more.got[2]) {
+			t.Errorf("fields %v: a repeated frame is taken for another", fields)
+		}
+		if bytes.Equal(once.got[2], more.got[2]) {
+			t.Errorf("fields %v: frame 5 changes nothing", fields)
+		}
+	}
+}
+
 // A clean frame comes out bit for bit, and a causal filter holds nothing back.
 func TestFilterCleanAndCausal(t *testing.T) {
 	o := options(Fast)

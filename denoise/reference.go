@@ -171,7 +171,7 @@ func (f *filter) input(c int, neighbours []*neighbour) fusion.Input {
 		Noise: fusion.Noise{
 			Sigma:    float32(f.noise.Sigma[c]),
 			Spectrum: f.noise.Spectrum[c],
-			Curve:    f.noise.Curve,
+			Curve:    f.noise.CurveOf(c),
 		},
 		ClipCurve: f.ClipCurve,
 	}

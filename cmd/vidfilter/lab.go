@@ -23,7 +23,7 @@ GPU its rows are left out. With -i and -o, --kernel names one system to filter
 a video or picture; all options of a job (vidfilter help options) apply.
 
 With --quality it measures the denoiser instead: on clips that it draws, and on
-the first frames of those you name, with noise of ten kinds, beside the other
+the first frames of those you name, with noise of many kinds, beside the other
 filters and ffmpeg's, where that program is installed, at their best strengths.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter lab --paper 004 --quick
   vidfilter lab --json >here.json

@@ -127,7 +127,7 @@ func (f *filter) setNoise(j *C.vd_pass, c, n int) {
 	for i, w := range fusion.Window(n) {
 		j.window[i] = C.float(w)
 	}
-	for i, x := range f.noise.Curve {
+	for i, x := range f.noise.CurveOf(c) {
 		j.curve[i] = C.float(x)
 	}
 }

@@ -2,8 +2,8 @@ package motion
 
 const (
 	meanDifference  = 1.13 // of two samples with noise of sigma 1: 2/sqrt(pi)
-	noiseMargin     = 1.6
-	mismatchAllowed = 6.0 // 8-bit levels, for what the noise does not explain
+	noiseMargin     = 1.0
+	mismatchAllowed = 8.0 // 8-bit levels, for what the noise does not explain
 )
 
 // allowed is the mean difference of samples, in 8-bit levels, beyond which a frame does not fit.

@@ -131,7 +131,7 @@ func modelsOf(clip []plane.Picture, before, after int, step float64) []Model {
 	m := NewMeter(before, after)
 	var all []Model
 	for t, pic := range clip {
-		m.Put(pic, step)
+		m.Put(pic.Views(), step)
 		if t >= after {
 			all = append(all, m.Model(t-after))
 		}

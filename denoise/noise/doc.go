@@ -7,11 +7,14 @@
 // whatever moved or was not matched. Over many blocks the energies of these differences have a
 // lowest cluster: blocks in which there is nothing but noise. Its mean is the level of the noise.
 // The energies within the frames, without their low frequencies, bound it from above and replace it
-// where frames are copies. From the blocks of the cluster come the spectrum and, by brightness, the
-// curve. (See histogram.low, statistics.noise and Pair.curve.)
+// where frames are copies. From the blocks of the cluster comes the spectrum. (See histogram.low
+// and statistics.noise.) Where bright parts have more noise than dark ones, each brightness has a
+// cluster of its own, from which come the curve and the level of the whole. (See Model.bend.)
 //
 // Texture that was matched badly looks like noise of low frequency. Where the spectrum is level
-// towards the highest frequencies, the noise is white, and its level there is taken for all.
+// towards the highest frequencies, the noise is white, and its level there is taken for all. So it
+// is where noise is faint, for then texture is more of what is seen, and where frames are copies of
+// each other, if their texture is level there at all: else they count as clean.
 //
 // A codec takes noise out of most blocks, so that the lowest cluster says nothing. The quantiser
 // step, if the decoder tells it, and the middle of the energies say what to add. (See coded.go.)
@@ -30,8 +33,7 @@
 //
 // # Limits
 //
-// White noise of sigma 3 to 30 is measured within 10 % unless texture that moves in an irregular
-// way, such as grass or water, fills the picture: it reads up to a fourth too much at sigma 3, and
-// right from sigma 10 on. Coarse grain reads up to 15 % too little, for a match hides a part of it.
-// Pictures below 32x32 are not measured, and count as clean.
+// White noise of sigma 3 to 30 is measured within 10 %. Coarse grain reads up to 10 % too little,
+// for a match hides a part of it, and below sigma 3 up to a fourth; in a picture alone it is not
+// seen. Pictures below 32x32 are not measured, and count as clean.
 package noise

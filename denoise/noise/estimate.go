@@ -8,10 +8,15 @@ import (
 var (
 	modeBetween = mode{part: 0.10, start: 0.78, cut: 1.5}
 	modeWithin  = mode{part: 0.03, start: 0.70, cut: 1.5}
+
+	// mostWhite is mostBetween for white noise, in luma and in chroma, of which coding leaves some
+	// blocks less.
+	mostWhite = [2]float64{1.2, mostBetween}
 )
 
 const (
-	// Between frames the variance can exceed that within them only by what moved.
+	// Between frames the variance can exceed that within them only by what moved, or because grain
+	// has less of the frequencies that count within them.
 	mostBetween = 2.25
 
 	// A coefficient has at least so much of the level, and so much: the filter divides by it.
@@ -51,6 +56,8 @@ type total struct {
 	moving *Pair // of two pictures
 	copies *Pair // of one picture twice: telecine, a still
 	single *Pair // of a picture alone, after a cut
+
+	clipped *Pair // of pictures that are all black or white
 }
 
 func add(pairs []*Pair) (t total) {
@@ -63,6 +70,8 @@ func add(pairs []*Pair) (t total) {
 func (t *total) add(p *Pair) {
 	to := &t.moving
 	switch {
+	case p.clipped:
+		to = &t.clipped
 	case p.cut:
 		to = &t.single
 	case p.copied():
@@ -75,7 +84,7 @@ func (t *total) add(p *Pair) {
 }
 
 // best returns the sum that says most, nil if there is none.
-func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single) }
+func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.clipped) }
 
 // model returns the noise of the best sum, given the quantiser step or 0.
 func (t *total) model(step float64) Model {
@@ -89,29 +98,34 @@ func (t *total) model(step float64) Model {
 func (p *Pair) model() Model {
 	var m Model
 	for c := range m.Sigma {
-		m.Sigma[c], m.Spectrum[c] = p.planes[c].noise()
+		m.Sigma[c], m.Spectrum[c] = p.planes[c].noise(mostWhite[min(c, 1)])
 	}
-	m.Curve = p.curve(m.Sigma[0])
+	m.flattenCurve()
+	m.bend(p)
 	return m
 }
 
 // noise returns the level of a plane's noise and its spectrum.
-func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
-	between, shape := s.mismatch()
+func (s *statistics) noise(mostWhite float64) (sigma float64, spectrum [64]float32) {
+	between, shape, white := s.mismatch()
 	within := s.within.low(modeWithin)
 	if between < 0 && within < 0 {
 		between, within = 0, 0 // nothing but copies of flat areas, or no areas at all
 	}
-	inSpace := s.inSpace()
-	if between < 0 {
-		between, inSpace = within, 1
-	}
 	level := between
 	if within >= 0 {
-		level = mix(min(between, mostBetween*within), within, inSpace)
+		level = min(between, within*mix(mostBetween, mostWhite, white))
+	}
+	inSpace := s.inSpace()
+	if between < 0 {
+		inSpace = 1
 	}
 	if inSpace > 0 {
-		shape.mix(s.within.shapeWithin(modeWithin.cut*within), inSpace)
+		own := s.within.shapeWithin(modeWithin.cut * within)
+		floor, white := own.floor()
+		level = mix(level, within*floor*white, inSpace)
+		own.mix(flat(), white)
+		shape.mix(own, inSpace)
 	}
 	for k, v := range shape {
 		spectrum[k] = float32(max(level*v, leastShare*level+leastVariance))
@@ -120,17 +134,19 @@ func (s *statistics) noise() (sigma float64, spectrum [64]float32) {
 }
 
 // mismatch returns the level and the spectrum of what differs between frames.
-func (s *statistics) mismatch() (level float64, sh shape) {
+func (s *statistics) mismatch() (level float64, sh shape, white float64) {
 	level = s.between.low(modeBetween)
+	coarse := 0.0
 	for range 2 {
 		sh = s.between.shape(modeBetween.cut * level)
-		coarse := ramp(math.Sqrt(max(level, 0)), 2, 4) // below, texture looks like coarse grain
+		coarse = ramp(math.Sqrt(max(level, 0)), 2, 3) // below, texture looks like coarse grain
 		wide := mix(whiteDeviation, sh.deviation(), coarse)
 		level = s.between.low(modeBetween.widened(wide))
 	}
 	floor, white := sh.floor()
+	white = max(white, 1-coarse)
 	sh.mix(flat(), white)
-	return mix(level, level*floor, white), sh
+	return mix(level, level*floor, white), sh, white
 }
 
 // inSpace is how far the noise is that within the frames, from 0 to 1.
@@ -177,7 +193,7 @@ func (s *shape) floor() (level, white float64) {
 		return 1, 0
 	}
 	fall := lower / upper
-	return s.band(8, 14), ramp(fall, 0.6, 0.8) * (1 - ramp(fall, 1.3, 1.8))
+	return s.band(10, 14), ramp(fall, 0.6, 0.8) * (1 - ramp(fall, 1.3, 1.8))
 }
 
 // band returns the mean over the frequencies with u+v in a range.

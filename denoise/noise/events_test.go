@@ -64,6 +64,40 @@ func TestFades(t *testing.T) {
 	all(t, noisy(clip, 1, white(8)), 8, 0.1)
 }
 
+// TestBlack: where all is black, noise is measured as what is left of it above 0.
+func TestBlack(t *testing.T) {
+	black := draw(width, height, frames, func(c, _ int, _, _ float64) float64 {
+		return []float64{16, 128, 128}[c]
+	})
+	clip := noisy(black, 1, white(25))
+	sum, squares := 0.0, 0.0
+	for _, v := range clip[0].Planes[0].Pix {
+		sum, squares = sum+float64(v), squares+float64(v)*float64(v)
+	}
+	n := float64(width * height)
+	for _, m := range models(clip) {
+		near(t, "luma", m.Sigma[0], math.Sqrt(squares/n-sum*sum/n/n), 0.1)
+		near(t, "chroma", m.Sigma[1], 25, 0.1)
+	}
+	for _, m := range models(draw(width, height, frames, letters)) {
+		if !m.Clean() {
+			t.Errorf("letters that scroll over black: sigma %.2f", m.Sigma[0])
+		}
+	}
+}
+
+// letters are white on the black of computers, and scroll.
+func letters(c, t int, x, y float64) float64 {
+	y += 1.5 * float64(t)
+	if c > 0 {
+		return 128
+	}
+	if int(y/24)%3 == 0 && int(x/7+math.Floor(y/5)*3)%4 < 2 {
+		return 255
+	}
+	return 0
+}
+
 func TestDissolve(t *testing.T) {
 	clip := draw(width, height, 12, func(c, t int, x, y float64) float64 {
 		part := min(max(float64(t-3)/6, 0), 1)
@@ -186,7 +220,7 @@ func TestSurvey(t *testing.T) {
 	)
 	var s Survey
 	for _, pic := range clip {
-		s.Put(pic, 0)
+		s.Put(pic.Views(), 0)
 	}
 	sum := s.Summary()
 	if sum.Frames != len(clip) || sum.Clean || len(sum.Scenes) != 3 {

@@ -1,10 +1,14 @@
 package noise
 
-import "vidfilter/denoise/plane"
+import (
+	"encoding/binary"
+
+	"vidfilter/denoise/plane"
+)
 
 // Frame is a picture made ready for the search.
 type Frame struct {
-	pic    plane.Picture
+	pic    plane.Views
 	levels []level // of luma: the half, the quarter and so on
 }
 
@@ -23,9 +27,9 @@ const (
 )
 
 // NewFrame makes a picture ready. The frame keeps the picture, which must not change.
-func NewFrame(pic plane.Picture) *Frame {
+func NewFrame(pic plane.Views) *Frame {
 	f := &Frame{pic: pic}
-	luma := pic.Planes[0]
+	luma := &pic.Planes[0]
 	if min(luma.Width, luma.Height) < minSide {
 		return f
 	}
@@ -38,14 +42,53 @@ func NewFrame(pic plane.Picture) *Frame {
 	return f
 }
 
+// halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1; the rows that are
+// made are shared among all cores.
+func halved(width, height int, pair func(y int) (a, b []byte)) level {
+	l := level{width / 2, height / 2, make([]byte, width/2*(height/2))}
+	const rows = 32
+	plane.Rows((l.h+rows-1)/rows, func(i int) {
+		for y := i * rows; y < min((i+1)*rows, l.h); y++ {
+			a, b := pair(y)
+			halveRow(l.pix[y*l.w:][:l.w], a[:2*l.w], b[:2*l.w])
+		}
+	})
+	return l
+}
+
+// halveRow writes means of 2x2 samples, four at a time.
+func halveRow(out, a, b []byte) {
+	x := 0
+	for ; x+4 <= len(out); x += 4 {
+		p, q := binary.LittleEndian.Uint64(a[2*x:]), binary.LittleEndian.Uint64(b[2*x:])
+		s := p&bytes + p>>8&bytes + q&bytes + q>>8&bytes + 2*lanes
+		s = s >> 2 & bytes
+		s = (s | s>>8) & 0x0000ffff0000ffff
+		binary.LittleEndian.PutUint32(out[x:], uint32(s|s>>16))
+	}
+	for ; x < len(out); x++ {
+		i := 2 * x
+		out[x] = byte((uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1]) + 2) / 4)
+	}
+}
+
 // half returns means of 2x2 samples, in 8 bits.
-func half(p plane.Plane) level {
+func half(p *plane.View) level {
+	if _, ok := p.Bytes(0); ok {
+		return halved(p.Width, p.Height, func(y int) (a, b []byte) {
+			a, _ = p.Bytes(2 * y)
+			b, _ = p.Bytes(2*y + 1)
+			return a, b
+		})
+	}
 	l := level{p.Width / 2, p.Height / 2, make([]byte, p.Width/2*(p.Height/2))}
 	shift := p.Depth - 8 + 2
 	round := uint32(1) << shift >> 1
+	a, b := make([]uint16, 2*l.w), make([]uint16, 2*l.w)
 	for y := range l.h {
 		out := l.pix[y*l.w:][:l.w]
-		a, b := p.Row(2 * y)[:2*l.w], p.Row(2*y + 1)[:2*l.w]
+		p.Read(a, 0, 2*y)
+		p.Read(b, 0, 2*y+1)
 		for x := range out {
 			i := 2 * x
 			sum := uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1])
@@ -56,16 +99,7 @@ func half(p plane.Plane) level {
 }
 
 func (l level) half() level {
-	out := level{l.w / 2, l.h / 2, make([]byte, l.w/2*(l.h/2))}
-	for y := range out.h {
-		row := out.pix[y*out.w:][:out.w]
-		a, b := l.pix[2*y*l.w:][:2*out.w], l.pix[(2*y+1)*l.w:][:2*out.w]
-		for x := range row {
-			i := 2 * x
-			row[x] = byte((uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1]) + 2) / 4)
-		}
-	}
-	return out
+	return halved(l.w, l.h, func(y int) (a, b []byte) { return l.pix[2*y*l.w:], l.pix[(2*y+1)*l.w:] })
 }
 
 // alike says whether two frames have the same shape, so that they can be compared.

@@ -54,6 +54,25 @@ func (h *histogram) merge(g *histogram) {
 	}
 }
 
+// mergeScaled adds the energies of another histogram, each times a factor.
+func (h *histogram) mergeScaled(g *histogram, factor float64) {
+	h.zeros += g.zeros
+	for b, n := range g.count {
+		if n == 0 {
+			continue
+		}
+		sum := g.sum[b] * factor
+		if mean := sum / float64(n); mean >= least {
+			to := binOf(float32(mean))
+			h.n += int(n)
+			h.count[to] += n
+			h.sum[to] += sum
+		} else {
+			h.zeros += int(n)
+		}
+	}
+}
+
 // quantile returns the energy below which a part of all energies lies.
 func (h *histogram) quantile(part float64) float64 {
 	return h.rank(part*float64(h.zeros+h.n) - float64(h.zeros))

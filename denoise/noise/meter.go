@@ -23,7 +23,7 @@ func NewMeter(before, after int) *Meter { return &Meter{before: before, after: a
 
 // Put adds the next frame. Its picture must not change until the next call. The step is that of the
 // quantiser, in 8-bit levels, 0 if it is not known.
-func (m *Meter) Put(pic plane.Picture, step float64) {
+func (m *Meter) Put(pic plane.Views, step float64) {
 	f := NewFrame(pic)
 	m.pairs = append(m.pairs, NewPair(m.last, f))
 	m.steps = append(m.steps, step)

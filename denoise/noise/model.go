@@ -9,8 +9,9 @@ type Model struct {
 	// frequency u across and v down. White noise of a given sigma has sigma² everywhere.
 	Spectrum [3][64]float32
 
-	// Curve is the factor of the variance by brightness, the luma of a patch in 8-bit levels: the
-	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known.
+	// Curve is the factor of the variance of luma by the mean of a patch, in 8-bit levels: the
+	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known. That of
+	// chroma is Spectrum.
 	Curve [256]float32
 }
 
@@ -40,6 +41,16 @@ func (m Model) Scale(strength float64) Model {
 		}
 	}
 	return m
+}
+
+// CurveOf returns the curve of a plane.
+func (m *Model) CurveOf(c int) [256]float32 {
+	if c > 0 {
+		var flat Model
+		flat.flattenCurve()
+		return flat.Curve
+	}
+	return m.Curve
 }
 
 // flatten makes the noise of a plane white.

@@ -45,6 +45,7 @@ func clips(t *testing.T) map[string][]plane.Picture {
 		"fast":     draw(width, height, frames, pan(13.3, 4.1)),
 		"zoom":     draw(width, height, frames, zoom(0.012)),
 		"detailed": draw(width, height, frames, detailed(2.3, -1.1)),
+		"walls":    draw(width, height, frames, walls),
 	}
 }
 
@@ -93,19 +94,48 @@ func steady(t *testing.T, all []Model, within float64) {
 	}
 }
 
+// walls stand still, and have hard edges everywhere.
+func walls(c, _ int, x, y float64) float64 {
+	if c > 0 {
+		return 128
+	}
+	return 60 + 14*float64((int(x)/5+int(y)/7)%11)
+}
+
+// ridge is a bright sky that darkens towards the top, over a sixth of dark hills.
+func ridge(c, t int, x, y float64) float64 {
+	switch {
+	case c > 0:
+		return 128
+	case y > 5*height/6+8*texture(x+float64(t), 0, 60, 2):
+		return 42
+	default:
+		return 130 + 80*y/height
+	}
+}
+
 func TestPoissonNoise(t *testing.T) {
 	// The variance is that of sigma 15 at 128, and in proportion to brightness but for a little.
 	variance := func(v float64) float64 { return 225 * (0.1225 + 0.8775*v/128) }
-	clip := noisy(draw(width, height, frames, pan(1.7, 0.6)), 1, func(c int, v float64) float64 {
-		if c > 0 {
-			v = 128
-		}
-		return math.Sqrt(variance(v))
-	})
-	for _, m := range models(clip) {
-		for _, b := range []int{64, 128, 192} {
-			got := m.Sigma[0] * m.Sigma[0] * float64(m.Curve[b])
-			near(t, fmt.Sprintf("sigma at %d", b), math.Sqrt(got), math.Sqrt(variance(float64(b))), 0.1)
+	for name, c := range map[string]struct {
+		painter
+		at []int // brightness
+	}{
+		"pan":   {pan(1.7, 0.6), []int{64, 128, 192}},
+		"ridge": {ridge, []int{42, 140, 180}},
+	} {
+		clip := noisy(draw(width, height, frames, c.painter), 1, func(c int, v float64) float64 {
+			if c > 0 {
+				v = 128
+			}
+			return math.Sqrt(variance(v))
+		})
+		for _, m := range models(clip) {
+			for _, b := range c.at {
+				got := m.Sigma[0] * m.Sigma[0] * float64(m.Curve[b])
+				near(t, fmt.Sprintf("%s: sigma at %d", name, b), math.Sqrt(got), math.Sqrt(variance(float64(b))), 0.1)
+			}
+			near(t, "chroma", m.Sigma[1]*math.Sqrt(float64(m.CurveOf(1)[128])), 15, 0.05)
 		}
 	}
 }

@@ -10,8 +10,16 @@ import (
 // add up.
 type Pair struct {
 	planes [3]statistics
-	bright [brightBins]histogram // energies of luma between the frames, by brightness
-	cut    bool                  // the frames do not show the same scene
+	bright [brightBins]brightness // energies of luma between the frames, by brightness
+	cut    bool                   // the frames do not show the same scene
+
+	clipped bool // the blocks are cut off at the ends of the range
+}
+
+// brightness has the energies of the blocks of a brightness.
+type brightness struct {
+	all  histogram
+	fine histogram // of the higher half of the frequencies
 }
 
 // statistics are those of one plane.
@@ -32,9 +40,9 @@ const (
 	brightBins = 16
 
 	// maxAreas bounds the work on a pair: areas of 16x16 luma samples, with four blocks of luma in
-	// each. Those of larger pictures are sampled. With 4096 blocks a pair and six pairs, what an
+	// each. Those of larger pictures are sampled. With 1024 blocks a pair and six pairs, what an
 	// estimate varies by for that alone is below 1 %.
-	maxAreas = 1024
+	maxAreas = 256
 
 	// Of the 64 samples of a block, at most so many may be at the ends of the range, where noise is
 	// cut off, and so many may be the black of video, of which letterboxes are made.
@@ -50,20 +58,43 @@ func NewPair(before, f *Frame) *Pair {
 		return p
 	}
 	if before == nil || !f.alike(before) {
+		list := areas(f)
+		p.measureAll(nil, f, list, make([]vector, len(list)))
 		p.cut = true
-		for _, a := range areas(f) {
-			p.measure(nil, f, a, vector{})
-		}
 		return p
 	}
 	s := newSearch(before, f)
-	for _, a := range areas(f) {
-		p.measure(before, f, a, s.area(a))
-	}
+	list := areas(f)
+	vectors := make([]vector, len(list))
+	const run = 16
+	plane.Rows((len(list)+run-1)/run, func(i int) {
+		for j := i * run; j < min((i+1)*run, len(list)); j++ {
+			vectors[j] = s.area(list[j])
+		}
+	})
+	p.measureAll(before, f, list, vectors)
 	if p.isCut(&s) {
 		return NewPair(nil, f)
 	}
 	return p
+}
+
+// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all
+// of them are cut off at the ends of the range, as in a black picture, they count after all: what
+// is left of the noise is what is seen. They do not if some are flat, for then others are drawn.
+func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector) {
+	for i, a := range list {
+		p.measure(before, f, a, vectors[i])
+	}
+	const blocks, most, flat = 4, 20, 10
+	if p.clipped || most*(p.planes[0].within.zeros+p.planes[0].within.n) > blocks*len(list) {
+		return
+	}
+	q := &Pair{clipped: true}
+	q.measureAll(before, f, list, vectors)
+	if s := &q.planes[0]; s.within.n > flat*(s.within.zeros+s.between.zeros) {
+		*p = *q
+	}
 }
 
 // area is the number of an area across and down.
@@ -86,12 +117,12 @@ func areas(f *Frame) []area {
 
 // measure adds the blocks of an area. Without a frame before, they are measured by themselves.
 func (p *Pair) measure(before, f *Frame, a area, v vector) {
-	for c, cur := range f.pic.Planes {
+	for c := range f.pic.Planes {
 		sx, sy := 0, 0
 		if c > 0 {
 			sx, sy = f.pic.ShiftX, f.pic.ShiftY
 		}
-		b := blocks{cur: cur, luma: c == 0}
+		b := blocks{cur: &f.pic.Planes[c], luma: c == 0, clipped: p.clipped}
 		if before != nil {
 			b.ref = &before.pic.Planes[c]
 			b.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
@@ -121,10 +152,12 @@ func shifted(v, by int) int { return (v + 1<<by>>1) >> by }
 
 // blocks are a block of a frame, and what it differs by from its match in the frame before.
 type blocks struct {
-	cur  plane.Plane
-	ref  *plane.Plane
+	cur  *plane.View
+	ref  *plane.View
 	v    vector
 	luma bool
+
+	clipped bool // read blocks that are cut off, too
 
 	block, diff block
 }
@@ -134,8 +167,10 @@ func (b *blocks) load(x, y int) bool {
 	unit := uint16(b.cur.Unit())
 	scale := 1 / float32(unit)
 	clipped, black := 0, 0
+	var row [8]uint16
 	for j := range 8 {
-		row, out := (*[8]uint16)(b.cur.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
+		b.cur.Read(row[:], x, y+j)
+		out := (*[8]float32)(b.block[8*j:])
 		for i, s := range row {
 			out[i] = float32(s) * scale
 			if s <= unit || s >= 254*unit {
@@ -146,7 +181,7 @@ func (b *blocks) load(x, y int) bool {
 			}
 		}
 	}
-	if clipped > maxClipped || b.luma && black > maxBlack {
+	if clipped > maxClipped && !b.clipped || b.luma && black > maxBlack {
 		return false
 	}
 	if b.ref != nil {
@@ -157,9 +192,10 @@ func (b *blocks) load(x, y int) bool {
 
 // subtract makes the difference, scaled so that its variance is that of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
+	var row [8]uint16
 	for j := range 8 {
-		row, in := (*[8]uint16)(b.ref.Row(y + j)[x:]), (*[8]float32)(b.block[8*j:])
-		out := (*[8]float32)(b.diff[8*j:])
+		b.ref.Read(row[:], x, y+j)
+		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
 		for i, s := range row {
 			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
 		}
@@ -170,7 +206,7 @@ func (b *blocks) subtract(x, y int, scale float32) {
 func (p *Pair) add(c int, b *blocks) {
 	s := &p.planes[c]
 	b.block.dct()
-	brightness := b.block[0] / 8
+	mean := b.block[0] / 8
 	within := b.block.highest(b.block.square())
 	if b.ref == nil {
 		s.blocks++
@@ -188,7 +224,9 @@ func (p *Pair) add(c int, b *blocks) {
 		s.copies++
 	}
 	if c == 0 {
-		p.bright[min(int(brightness)*brightBins/256, brightBins-1)].add(between)
+		at := &p.bright[min(int(mean)*brightBins/256, brightBins-1)]
+		at.all.add(between)
+		at.fine.add(b.diff.fine())
 	}
 }
 
@@ -229,6 +267,16 @@ func (b *block) highest(sum float32) float32 {
 	return max(sum, 0) / 58
 }
 
+// fine returns the mean of the squares of the higher half of the frequencies.
+func (b *block) fine() (mean float32) {
+	for v := 1; v < 8; v++ {
+		for _, c := range b[8*v+8-v : 8*v+8] {
+			mean += c
+		}
+	}
+	return mean / 28
+}
+
 // merge adds the statistics of another pair.
 func (p *Pair) merge(q *Pair) {
 	for c := range p.planes {
@@ -239,7 +287,8 @@ func (p *Pair) merge(q *Pair) {
 		s.copies += t.copies
 	}
 	for i := range p.bright {
-		p.bright[i].merge(&q.bright[i])
+		p.bright[i].all.merge(&q.bright[i].all)
+		p.bright[i].fine.merge(&q.bright[i].fine)
 	}
 }
 

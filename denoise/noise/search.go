@@ -23,8 +23,10 @@ const (
 
 	// A vector must be better than the predicted one by this sum over a window, or flat areas
 	// would take the one that hides the most noise.
-	penalty    = 16
-	farPenalty = 6.4 // for each sample of distance, at the coarsest level
+	penalty = 16
+	// And by this part of the sum so far: that of noise alone varies as much from place to place.
+	penaltyShare = 8
+	farPenalty   = 6.4 // for each sample of distance, at the coarsest level
 )
 
 // field is the vectors of a level's cells.
@@ -75,11 +77,11 @@ func (t *trial) try(v vector, extra int) {
 // around tries the neighbours of the best vector, and once more if one of them was better.
 func (t *trial) around() {
 	for range 2 {
-		from := t.best
+		from, least := t.best, penalty+t.cost/penaltyShare
 		for dy := -1; dy <= 1; dy++ {
 			for dx := -1; dx <= 1; dx++ {
 				if dx != 0 || dy != 0 {
-					t.try(from.plus(dx, dy), penalty)
+					t.try(from.plus(dx, dy), least)
 				}
 			}
 		}
@@ -183,13 +185,13 @@ const margin = 2 // the picture itself is searched this far about the vector of 
 // whole searches the picture itself for the window at x, y. Both sides are smoothed, for in the
 // noise itself the best match would be the one that hides the most of it.
 func (s *search) whole(x, y int, p vector) vector {
-	luma := s.cur.pic.Planes[0]
+	luma := &s.cur.pic.Planes[0]
 	p.x = clamp(p.x, -x, luma.Width-window-x)
 	p.y = clamp(p.y, -y, luma.Height-window-y)
 	var cur [window * window]byte
 	var ref [(window + 2*margin) * (window + 2*margin)]byte
 	smooth(cur[:], window, luma, x, y)
-	smooth(ref[:], window+2*margin, s.ref.pic.Planes[0], x+p.x-margin, y+p.y-margin)
+	smooth(ref[:], window+2*margin, &s.ref.pic.Planes[0], x+p.x-margin, y+p.y-margin)
 	m := matcher{
 		level{window, window, cur[:]},
 		level{window + 2*margin, window + 2*margin, ref[:]},
@@ -204,19 +206,15 @@ func (s *search) whole(x, y int, p vector) vector {
 }
 
 // smooth writes the square of so many samples at x, y in 8 bits, smoothed by (1, 2, 1)/4 both ways.
-func smooth(out []byte, side int, p plane.Plane, x, y int) {
+func smooth(out []byte, side int, p *plane.View, x, y int) {
 	const most = window + 2*margin
 	var edge [most + 2]uint16
 	var rows [3][most]uint32 // each smoothed across
 	shift := p.Depth - 8 + 4
 	round := uint32(1) << shift >> 1
 	for j := range side + 2 {
-		row := p.Row(clamp(y-1+j, 0, p.Height-1))
-		if x > 0 && x+side < p.Width {
-			row = row[x-1:][:side+2]
-		} else {
-			row = replicate(edge[:side+2], row, x-1)
-		}
+		row := edge[:side+2]
+		replicate(row, p, x-1, clamp(y-1+j, 0, p.Height-1))
 		left, middle, right := row[:side], row[1:][:side], row[2:][:side]
 		across := rows[j%3][:side]
 		for i := range across {
@@ -233,12 +231,16 @@ func smooth(out []byte, side int, p plane.Plane, x, y int) {
 	}
 }
 
-// replicate fills out with a row from x on, whose first and last samples go on beyond its ends.
-func replicate(out, row []uint16, x int) []uint16 {
-	for i := range out {
-		out[i] = row[clamp(x+i, 0, len(row)-1)]
+// replicate fills out with row y from x on, whose first and last samples go on beyond its ends.
+func replicate(out []uint16, p *plane.View, x, y int) {
+	from, to := max(x, 0)-x, min(x+len(out), p.Width)-x
+	p.Read(out[from:to], x+from, y)
+	for i := range from {
+		out[i] = out[from]
 	}
-	return out
+	for i := to; i < len(out); i++ {
+		out[i] = out[to-1]
+	}
 }
 
 func clamp(v, low, high int) int { return min(max(v, low), high) }

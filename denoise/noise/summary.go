@@ -45,7 +45,7 @@ type Survey struct {
 
 // Put adds the next frame, with its quantiser step or 0. Its picture must not change until the next
 // call.
-func (s *Survey) Put(pic plane.Picture, step float64) {
+func (s *Survey) Put(pic plane.Views, step float64) {
 	f := NewFrame(pic)
 	p := NewPair(s.last, f)
 	s.last = f

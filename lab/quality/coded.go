@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 
@@ -83,6 +84,21 @@ func code(
 		return "", 0, err
 	}
 	return name, out.Bytes(), nil
+}
+
+// codeBy has an ffmpeg program encode frames, and returns the name of the file in folder.
+func codeBy(
+	ctx context.Context, program, folder string, frames []*pipeline.Frame, options []string,
+) (string, error) {
+	raw, name := filepath.Join(folder, "raw.y4m"), filepath.Join(folder, "coded.mkv")
+	if err := writeFile(raw, frames); err != nil {
+		return "", err
+	}
+	args := append([]string{"-v", "error", "-threads", "1", "-i", raw}, options...)
+	if said, err := exec.CommandContext(ctx, program, append(args, name)...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s %v: %w: %s", program, options, err, said)
+	}
+	return name, nil
 }
 
 func writeFile(name string, frames []*pipeline.Frame) error {

@@ -48,7 +48,7 @@ func Events(ctx context.Context, k Kind, width, height int) ([]Event, error) {
 	events := make([]Event, 2*len(all))
 	err := parallel(ctx, len(all), func(i int) error {
 		c := drawnClip(all[i], width, height)
-		noisy, err := k.apply(ctx, c)
+		noisy, err := k.apply(ctx, c, "")
 		if err != nil {
 			return err
 		}

@@ -13,14 +13,16 @@ type Kind struct {
 	Title string
 	sigma float64 // about, for the first strength that is tried
 	add   func(r *rand.Rand, f *pipeline.Frame, bar int)
-	crf   int // of x264, after the noise; 0: not coded
+	crf   int // of x264, after the noise; 0: not coded by it
+
+	coder []string // options of an ffmpeg program that codes it instead; nil: none
 }
 
 // Clean reports whether the pictures have no noise but a codec's.
 func (k Kind) Clean() bool { return k.add == nil }
 
 // Coded reports whether the noise has gone through a codec.
-func (k Kind) Coded() bool { return k.crf > 0 && !k.Clean() }
+func (k Kind) Coded() bool { return (k.crf > 0 || k.coder != nil) && !k.Clean() }
 
 // Kinds returns all kinds of noise.
 func Kinds() []Kind {
@@ -35,8 +37,25 @@ func Kinds() []Kind {
 		{Name: "x28", Title: "white, sigma 10, coded by x264 at crf 28", sigma: 7, add: white(10), crf: 28},
 		{Name: "clean", Title: "none", sigma: 0.5},
 		{Name: "c23", Title: "none, coded by x264 at crf 23", sigma: 0.5, crf: 23},
+		{Name: "xg", Title: "white, sigma 10, coded by x264 at crf 28, a key frame each 5", sigma: 7, add: white(10), coder: x264Groups},
+		{Name: "xb", Title: "white, sigma 10, coded by x264 at a constant rate of 600 kb/s", sigma: 5, add: white(10), coder: x264Constant},
+		{Name: "m2", Title: "white, sigma 10, coded as MPEG-2 of quantiser 6", sigma: 9, add: white(10), coder: mpeg2},
+		{Name: "v9", Title: "white, sigma 10, coded by libvpx as VP9 at crf 36", sigma: 7, add: white(10), coder: vp9},
+		{Name: "a1", Title: "white, sigma 10, coded by SVT-AV1 at crf 36", sigma: 7, add: white(10), coder: av1},
+		{Name: "cm2", Title: "none, coded as MPEG-2 of quantiser 6", sigma: 0.5, coder: mpeg2},
+		{Name: "cv9", Title: "none, coded by libvpx as VP9 at crf 36", sigma: 0.5, coder: vp9},
+		{Name: "ca1", Title: "none, coded by SVT-AV1 at crf 36", sigma: 0.5, coder: av1},
 	}
 }
+
+// Options of ffmpeg.
+var (
+	x264Groups   = []string{"-c:v", "libx264", "-crf", "28", "-g", "5"}
+	x264Constant = []string{"-c:v", "libx264", "-b:v", "600k", "-maxrate", "600k", "-bufsize", "300k"}
+	mpeg2        = []string{"-c:v", "mpeg2video", "-q:v", "6", "-bf", "2", "-g", "6"}
+	vp9          = []string{"-c:v", "libvpx-vp9", "-crf", "36", "-b:v", "0", "-cpu-used", "4", "-row-mt", "0"}
+	av1          = []string{"-c:v", "libsvtav1", "-crf", "36", "-preset", "8"}
+)
 
 // KindNames lists the kinds.
 func KindNames() (names []string) {

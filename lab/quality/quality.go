@@ -119,7 +119,7 @@ func (r *run) kinds() (all []Kind) {
 		wanted = []string{"w10", "x23"}
 	}
 	for _, k := range Kinds() {
-		if len(wanted) == 0 || slices.Contains(wanted, k.Name) {
+		if len(wanted) == 0 && (k.coder == nil || r.report.NoFFmpeg == "") || slices.Contains(wanted, k.Name) {
 			all = append(all, k)
 		}
 	}
@@ -205,7 +205,7 @@ func (r *run) kind(ctx context.Context, k Kind) error {
 	all := make([]*noisyClip, len(r.clips))
 	err := parallel(ctx, len(all), func(i int) (err error) {
 		c := &noisyClip{clip: r.clips[i], results: map[string]*pipeline.Frame{}}
-		c.noisy, err = k.apply(ctx, c.clip)
+		c.noisy, err = k.apply(ctx, c.clip, r.FFmpeg)
 		all[i] = c
 		return err
 	})
@@ -232,9 +232,9 @@ func (r *run) kind(ctx context.Context, k Kind) error {
 }
 
 // apply returns the clip with the noise, coded and decoded if the kind says so.
-func (k Kind) apply(ctx context.Context, c clip) ([]*pipeline.Frame, error) {
+func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Frame, error) {
 	noisy := k.noisy(c.frames, c.source, c.bar)
-	if k.crf == 0 {
+	if k.crf == 0 && k.coder == nil {
 		return noisy, nil
 	}
 	folder, err := os.MkdirTemp("", "vidfilter-quality-")
@@ -242,7 +242,12 @@ func (k Kind) apply(ctx context.Context, c clip) ([]*pipeline.Frame, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	name, _, err := code(ctx, folder, noisy, k.crf)
+	var name string
+	if k.coder != nil {
+		name, err = codeBy(ctx, cmp.Or(ffmpeg, "ffmpeg"), folder, noisy, k.coder)
+	} else {
+		name, _, err = code(ctx, folder, noisy, k.crf)
+	}
 	if err != nil {
 		return nil, err
 	}

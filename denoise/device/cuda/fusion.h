@@ -95,9 +95,9 @@ DEVICE float whole_weight(const vd_args &args, float mean, float expected) { ret
 
 DEVICE float unit_clamped(float v) { return least(most(v, 0.0f), 1.0f); }
 
-// inverse_factor is 1 / the factor of the variance in a patch of that mean.
+// inverse_factor is 1 / the factor of the variance in a patch of that mean. The curve is luma's.
 DEVICE float inverse_factor(const vd_args &args, int c, const float *curve, float mean) {
-	float factor = curve[clamp((int)mean, 0, 255)];
+	float factor = c == 0 ? curve[clamp((int)mean, 0, 255)] : 1.0f;
 	if (args.clip[c] > 0) {
 		float z = (255 - mean) * args.clip[c];
 		factor *= 0.34f + 0.66f * unit_clamped((z - 0.4f) * (1 / 1.6f));

@@ -208,6 +208,9 @@ var proof = []Clip{
 	}},
 }
 
+// uneven leaves pictures out as a recorder does that writes them as they come.
+func uneven(t int) int { return t + t/3*2 + t/7*4 }
+
 // Events happen between frames 7 and 8.
 var events = []Clip{
 	{Name: "cut", at: func(_ view, t float64) scene {
@@ -239,6 +242,12 @@ var events = []Clip{
 	}},
 	{Name: "telecine", source: func(t int) int { return t * 4 / 5 }, at: func(_ view, t float64) scene {
 		return town(81).moved(2.2*t, 0.5*t)
+	}},
+	{Name: "duplicates", source: func(t int) int { return t / 2 }, at: func(_ view, t float64) scene {
+		return land(84).moved(-2.6*t, 0.7*t)
+	}},
+	{Name: "variable rate", source: uneven, at: func(_ view, t float64) scene {
+		return town(85).moved(1.1*t, -0.3*t)
 	}},
 	{Name: "letterbox", bars: 0.13, at: func(_ view, t float64) scene {
 		return land(82).moved(-2*t, 0)
