@@ -28,11 +28,11 @@ type noisyClip struct {
 	interlaced bool
 }
 
-// frame draws frame n.
 func denoising(b *Backend, pool *pipeline.Pool, o denoise.Options) *denoise.Filter {
 	return denoise.NewFilter(b.denoiser(o.Settings), pool, o)
 }
 
+// frame draws frame n.
 func (c noisyClip) frame(n int) *pipeline.Frame {
 	f := kerneltest.Frame(c.format)
 	info := c.format.Layout.Info()
