@@ -54,7 +54,15 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 func (f *Filter) OnNoise(seen func(noise.Model)) { f.seen = seen }
 
 // Retune changes the settings of a causal filter for the frames to come.
-func (f *Filter) Retune(o Options) { f.opts = o }
+func (f *Filter) Retune(o Options) {
+	f.opts = o
+	switch {
+	case o.Sigma > 0:
+		f.meter = nil // what it saw last goes with the window
+	case f.meter == nil:
+		f.see(f.window)
+	}
+}
 
 // Again emits the latest frame of a causal filter again, with the settings as they are now. It does
 // nothing before the first.
@@ -101,7 +109,7 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 
 // add puts a frame into the window, which owns it unless there is an error.
 func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
-	e := &entry{frame: in, yuv: in, number: f.put}
+	e := &entry{frame: in, yuv: in}
 	if in.Layout == pipeline.RGBA {
 		e.yuv = ofRGB(in)
 	}
@@ -116,15 +124,26 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 		e.repeats = append(e.repeats, len(f.window) > 0 && repeats(e.yuv, f.window[len(f.window)-1].yuv, field))
 	}
 	f.window = append(f.window, e)
-	f.put++
 	if f.opts.Sigma == 0 {
-		if f.meter == nil {
-			f.meter = noise.NewMeter(measured, min(f.ahead(), measured))
-		}
-		f.meter.Put(plane.ViewsOf(e.yuv, fields[0]), float64(in.Quantiser))
-		f.measure(f.put - 1 - min(f.ahead(), measured))
+		f.see(f.window[len(f.window)-1:])
 	}
 	return nil
+}
+
+// see has the meter see frames of the window, and sets the noise of those whose own is complete.
+func (f *Filter) see(entries []*entry) {
+	after := min(f.ahead(), measured)
+	if f.meter == nil {
+		f.meter, f.put = noise.NewMeter(measured, after), 0
+	}
+	for i, e := range entries {
+		e.number = f.put + i
+	}
+	for _, e := range entries {
+		f.put++
+		f.meter.Put(plane.ViewsOf(e.yuv, plane.Fields(e.frame)[0]), float64(e.frame.Quantiser))
+		f.measure(e.number - after)
+	}
 }
 
 // measure sets the noise of the frames up to a number.

@@ -311,3 +311,46 @@ func TestFilterAgain(t *testing.T) {
 	f.end()
 	plain.end()
 }
+
+// A filter whose noise was given measures it from then on as one that always did, once its window
+// has passed, and at once for the frame it emits again.
+func TestFilterRetuneNoise(t *testing.T) {
+	for _, ahead := range []int{0, 1} {
+		auto := options(Fast)
+		auto.Ahead = ahead
+		given := auto
+		given.Sigma = 10
+		var seen []float64
+		f, plain := newFilm(t, given), newFilm(t, auto)
+		f.filter.OnNoise(func(m noise.Model) { seen = append(seen, m.Sigma[0]) })
+		last := 0
+		put := func(frames int) {
+			for range frames {
+				f.put(f.frame(last, small))
+				plain.put(plain.frame(last, small))
+				last++
+			}
+		}
+		for range 2 {
+			put(2)
+			for _, o := range []Options{auto, given, auto} {
+				f.filter.Retune(o)
+				if err := f.filter.Again(context.Background(), f.emit); err != nil {
+					t.Fatal(err)
+				}
+				now := seen[len(seen)-1]
+				if o.Sigma > 0 && now != o.Sigma || o.Sigma == 0 && (now < 6 || now > 10) {
+					t.Errorf("ahead %d, frame %d: the noise is %.2f", ahead, last, now)
+				}
+			}
+			put(8)
+			if n := int64(last - 1 - ahead); !bytes.Equal(f.got[n], plain.got[n]) {
+				t.Errorf("ahead %d: frame %d is not what it would have been", ahead, n)
+			}
+			f.filter.Retune(given)
+			put(8)
+		}
+		f.end()
+		plain.end()
+	}
+}

@@ -1,12 +1,14 @@
 package motion
 
+import "math"
+
 const (
 	meanDifference  = 1.13 // of two samples with noise of sigma 1: 2/sqrt(pi)
-	noiseMargin     = 1.0
-	mismatchAllowed = 8.0 // 8-bit levels, for what the noise does not explain
+	mismatchAllowed = 10.0 // 8-bit levels, for what the noise does not explain
 )
 
 // allowed is the mean difference of samples, in 8-bit levels, beyond which a frame does not fit.
+// Noise and mismatch add up as variances do, nearly.
 func allowed(sigma float64, coarse bool) float64 {
 	side := 1.0 / 8
 	if coarse {
@@ -14,7 +16,7 @@ func allowed(sigma float64, coarse bool) float64 {
 	}
 	centre := 1 - 2*side
 	smoothed := sigma * (2*side*side + centre*centre)
-	return noiseMargin*meanDifference*smoothed + mismatchAllowed
+	return math.Hypot(meanDifference*smoothed, mismatchAllowed)
 }
 
 // Fits says whether a neighbour resembles the frame where the vectors lead. One that does not, for

@@ -10,8 +10,8 @@ type Model struct {
 	Spectrum [3][64]float32
 
 	// Curve is the factor of the variance of luma by the mean of a patch, in 8-bit levels: the
-	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known. That of
-	// chroma is Spectrum.
+	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known, and in
+	// chroma.
 	Curve [256]float32
 }
 
