@@ -2,7 +2,11 @@
 // chose.
 package decode
 
-import "errors"
+import (
+	"errors"
+
+	"vidfilter/internal/hint"
+)
 
 // ErrUnreadable is wrapped by every error of the input: it is missing, not media, not allowed, or
 // damaged beyond the limit.
@@ -21,7 +25,4 @@ var (
 	ErrGone     = errors.New("the camera is gone") // while it was open
 )
 
-type optionError string
-
-func (e optionError) Error() string { return string(e) }
-func (e optionError) Unwrap() error { return ErrOption }
+func optionError(text string) error { return hint.Says(text, "", ErrOption) }
