@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"bytes"
-	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,31 +42,21 @@ type precoded struct {
 type order struct {
 	started, led bool
 	first        int64
-	times        times // of packets so far, less those used as decode times
+	times        []int64 // sorted: of packets so far, less those used as decode times
 }
 
 func (o *order) next(pts, dts int64) int64 {
 	if !o.started {
 		o.started, o.first = true, pts
 	}
-	heap.Push(&o.times, pts)
+	at, _ := slices.BinarySearch(o.times, pts)
+	o.times = slices.Insert(o.times, at, pts)
 	if o.led = o.led || dts >= o.first; !o.led {
 		return dts
 	}
-	return heap.Pop(&o.times).(int64)
-}
-
-// times is a heap.
-type times []int64
-
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i] < t[j] }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
-func (t *times) Pop() any {
-	last := (*t)[len(*t)-1]
-	*t = (*t)[:len(*t)-1]
-	return last
+	first := o.times[0]
+	o.times = o.times[1:]
+	return first
 }
 
 // Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
