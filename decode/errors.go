@@ -2,11 +2,7 @@
 // chose.
 package decode
 
-import (
-	"errors"
-
-	"vidfilter/internal/hint"
-)
+import "errors"
 
 // ErrUnreadable is wrapped by every error of the input: it is missing, not media, not allowed, or
 // damaged beyond the limit.
@@ -25,4 +21,7 @@ var (
 	ErrGone     = errors.New("the camera is gone") // while it was open
 )
 
-func optionError(text string) error { return hint.Says(text, "", ErrOption) }
+type optionError string
+
+func (e optionError) Error() string { return string(e) }
+func (e optionError) Unwrap() error { return ErrOption }

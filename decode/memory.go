@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"vidfilter/internal/hint"
 )
 
 // pixelMemory is the memory of a job per pixel of a picture, in the frames of the decoder, the
@@ -96,21 +93,24 @@ func groupLimits(root fs.FS) (files []string) {
 }
 
 // ErrTooLarge is also wrapped by errors of pictures with more pixels than allowed.
-var ErrTooLarge = errors.New("picture too large")
+var ErrTooLarge = errTooLarge("picture too large")
 
-func tooLarge(format string, args ...any) error {
-	return hint.Says(fmt.Sprintf(format, args...), "", ErrTooLarge)
-}
+type errTooLarge string
+
+func (e errTooLarge) Error() string { return string(e) }
+
+// Is makes all of them equal.
+func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 func (d *decoder) tooLarge(w, h int) error {
 	if d.maxPixels <= 0 || int64(w)*int64(h) <= d.maxPixels {
 		return nil
 	}
-	advice := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(int64(w)*int64(h)*pixelMemory)
+	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(int64(w)*int64(h)*pixelMemory)
 	if m := machineMemory(); m > 0 {
-		advice += " of memory, and this machine has " + gigabytes(m)
+		hint += " of memory, and this machine has " + gigabytes(m)
 	}
-	return &Error{Op: "decode", Path: d.path, Err: tooLarge("%dx%d is more than %d pixels", w, h, d.maxPixels), hint: advice}
+	return &Error{Op: "decode", Path: d.path, Err: errTooLarge(fmt.Sprintf("%dx%d is more than %d pixels", w, h, d.maxPixels)), hint: hint}
 }
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

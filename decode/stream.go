@@ -218,9 +218,9 @@ func (s *Stream) oversize(cause error) error {
 	}
 	switch w, h := s.dec.Width(), s.dec.Height(); {
 	case int64(w)*int64(h) > s.maxPixels:
-		return tooLarge("%dx%d is more than %d pixels", w, h, s.maxPixels)
+		return errTooLarge(fmt.Sprintf("%dx%d is more than %d pixels", w, h, s.maxPixels))
 	case w == 0 && syscall.Errno(av.Errno(cause)) == syscall.EINVAL:
-		return tooLarge("a picture has more than %d pixels", s.maxPixels)
+		return errTooLarge(fmt.Sprintf("a picture has more than %d pixels", s.maxPixels))
 	}
 	return nil
 }

@@ -3,12 +3,19 @@ package window
 import (
 	"errors"
 	"fmt"
-
-	"vidfilter/internal/hint"
 )
 
 // ErrWindow is wrapped by all errors of SDL or the desktop.
 var ErrWindow = errors.New("no window")
+
+// Error is an error of SDL or the desktop. It wraps ErrWindow.
+type Error struct{ text, hint string }
+
+func (e *Error) Error() string { return e.text }
+func (e *Error) Unwrap() error { return ErrWindow }
+
+// Hint tells how to go on, or is "".
+func (e *Error) Hint() string { return e.hint }
 
 const (
 	hintInstall = "install SDL 2 (Debian, Ubuntu: apt install libsdl2-2.0-0), or leave --window out and look at the page"
@@ -17,6 +24,6 @@ const (
 )
 
 // sdlError reports a call that SDL failed for the reason why.
-func sdlError(advice, why, format string, args ...any) error {
-	return hint.Says(fmt.Sprintf(format, args...)+": "+why, advice, ErrWindow)
+func sdlError(hint, why, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...) + ": " + why, hint}
 }

@@ -6,12 +6,9 @@ package window
 import "C"
 
 import (
-	"cmp"
 	"os"
 	"strings"
 	"unsafe"
-
-	"vidfilter/internal/hint"
 )
 
 // library is SDL's name on every Linux.
@@ -58,19 +55,18 @@ func start(library string) error {
 	if why := C.vf_sdl_load(name); why != nil {
 		return notLoaded(C.GoString(why))
 	}
-	// Without a desktop SDL would take over the console, which somebody else may be using.
-	if cmp.Or(os.Getenv("DISPLAY"), os.Getenv("WAYLAND_DISPLAY"), os.Getenv(chosenDriver)) == "" {
-		return hint.Says("no display: neither DISPLAY nor WAYLAND_DISPLAY is set", hintDisplay, ErrWindow)
+	if !hasDisplay() {
+		return &Error{"no display: neither DISPLAY nor WAYLAND_DISPLAY is set", hintDisplay}
 	}
-	setHint("SDL_NO_SIGNAL_HANDLERS", "1") // Ctrl-C is the program's
-	setHint("SDL_APP_NAME", "vidfilter")
-	setHint("SDL_RENDER_SCALE_QUALITY", "linear")
+	hint("SDL_NO_SIGNAL_HANDLERS", "1") // Ctrl-C is the program's
+	hint("SDL_APP_NAME", "vidfilter")
+	hint("SDL_RENDER_SCALE_QUALITY", "linear")
 	if C.sdl_Init(C.VF_INIT_VIDEO) != 0 {
 		return sdlError(hintDisplay, lastError(), "no display")
 	}
 	if driver := videoDriver(); os.Getenv(chosenDriver) == "" && driver != "x11" && driver != "wayland" {
 		C.sdl_Quit()
-		return hint.Says("no display: DISPLAY or WAYLAND_DISPLAY is set, but nothing answers there", hintDisplay, ErrWindow)
+		return &Error{"no display: DISPLAY or WAYLAND_DISPLAY is set, but nothing answers there", hintDisplay}
 	}
 	return nil
 }
@@ -83,14 +79,25 @@ func videoDriver() string { return C.GoString(C.sdl_GetCurrentVideoDriver()) }
 // notLoaded distinguishes a machine without SDL from one with a broken SDL.
 func notLoaded(why string) error {
 	if strings.Contains(why, "cannot open shared object file: No such file") {
-		return hint.Says("SDL 2 is not installed: there is no "+library, hintInstall, ErrWindow)
+		return &Error{"SDL 2 is not installed: there is no " + library, hintInstall}
 	}
-	return hint.Says("SDL 2 does not load: "+why, hintInstall, ErrWindow)
+	return &Error{"SDL 2 does not load: " + why, hintInstall}
+}
+
+// hasDisplay reports whether there may be a desktop. Without one SDL would take over the console,
+// which somebody else may be using, or draw invisibly.
+func hasDisplay() bool {
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", chosenDriver} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func lastError() string { return C.GoString(C.sdl_GetError()) }
 
-func setHint(name, value string) {
+func hint(name, value string) {
 	n, v := C.CString(name), C.CString(value)
 	defer C.free(unsafe.Pointer(n))
 	defer C.free(unsafe.Pointer(v))
