@@ -5,7 +5,7 @@ import "C"
 
 import (
 	"bytes"
-	"container/heap"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +14,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
 )
 
@@ -21,23 +22,13 @@ import (
 // source's unit.
 const PartTag = "vidfilter_part"
 
-// PartsError says why parts cannot be joined to a video.
-type PartsError struct{ What string }
-
-func (e *PartsError) Error() string { return "join: " + e.What }
-
-// Hint suggests a remedy.
-func (e *PartsError) Hint() string {
-	return "make all parts with the same options, of one source, or filter it whole"
+// PartsErrorf says why parts cannot be joined to a video.
+func PartsErrorf(format string, args ...any) error {
+	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
 }
 
-// CutError says that a container cannot hold the streams to be cut out.
-type CutError struct{ What string }
-
-func (e *CutError) Error() string { return "cut: " + e.What }
-
-// Hint suggests a remedy.
-func (e *CutError) Hint() string { return "take the whole file" }
+// ErrCut is wrapped by the error of a container that cannot hold the streams to be cut out.
+var ErrCut = errors.New("the container cannot hold the streams")
 
 // precoded is the state of an output whose video is already encoded.
 type precoded struct {
@@ -51,36 +42,26 @@ type precoded struct {
 type order struct {
 	started, led bool
 	first        int64
-	times        times // of packets so far, less those used as decode times
+	times        []int64 // sorted: of packets so far, less those used as decode times
 }
 
 func (o *order) next(pts, dts int64) int64 {
 	if !o.started {
 		o.started, o.first = true, pts
 	}
-	heap.Push(&o.times, pts)
+	at, _ := slices.BinarySearch(o.times, pts)
+	o.times = slices.Insert(o.times, at, pts)
 	if o.led = o.led || dts >= o.first; !o.led {
 		return dts
 	}
-	return heap.Pop(&o.times).(int64)
-}
-
-// times is a heap.
-type times []int64
-
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i] < t[j] }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
-func (t *times) Pop() any {
-	last := (*t)[len(*t)-1]
-	*t = (*t)[:len(*t)-1]
-	return last
+	first := o.times[0]
+	o.times = o.times[1:]
+	return first
 }
 
 // Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
 // video's first frame, from which it takes the properties that Put would. avcc is the parts'
-// header (ISO 14496-15, 5.3.3.1). It returns a PartsError if these options do not give such video.
+// header (ISO 14496-15, 5.3.3.1). It fails if these options do not give such video.
 func (o *Output) Begin(f *pipeline.Frame, avcc []byte) error {
 	o.precoded = &precoded{avcc: avcc}
 	return o.startWith(f, func() error {
@@ -96,7 +77,7 @@ func (o *Output) takeHeaders(avcc []byte) error {
 	par := o.video.codecpar
 	headers := o.opts.codec().headers
 	if headers == nil || !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(avcc), bytes.Equal) {
-		return &PartsError{"the parts were not coded with these options"}
+		return PartsErrorf("the parts were not coded with these options")
 	}
 	return av.SetExtradata(unsafe.Pointer(par), avcc)
 }
@@ -112,7 +93,8 @@ func (o *Output) BeginCopy(first int64) error {
 	}
 	in := inputStream(o.in.Video)
 	if C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) == 0 {
-		return &CutError{fmt.Sprintf("%s cannot hold %s", o.opts.Format, C.GoString(C.avcodec_get_name(in.codecpar.codec_id)))}
+		return hint.Says(fmt.Sprintf("cut: %s cannot hold %s", o.opts.Format, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))),
+			"take the whole file", ErrCut)
 	}
 	st := o.video
 	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, o.codecTag(in.codecpar)))); err != nil {
@@ -145,7 +127,7 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 	if o.precoded.avcc != nil {
 		o.pkt.SetDts(o.precoded.order.next(p.Pts(), p.Dts()))
 		if o.pkt.Dts() > p.Pts() {
-			return &PartsError{fmt.Sprintf("the frame at %d is decoded too late", p.Pts())}
+			return PartsErrorf("the frame at %d is decoded too late", p.Pts())
 		}
 	}
 	o.frames++

@@ -116,7 +116,8 @@ func publishedCell(cell func(Published) string) func(Row) string {
 
 // Table returns the rows of an experiment.
 func (e Experiment) Table() *text.Table {
-	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.title == "size" && e.oneSize() })
+	oneSize := !slices.ContainsFunc(e.Rows, func(r Row) bool { return r.Size != e.Rows[0].Size })
+	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.title == "size" && oneSize })
 	t := text.NewTable(0)
 	t.Sparse = true
 	for _, c := range shown {
@@ -130,14 +131,4 @@ func (e Experiment) Table() *text.Table {
 		t.Add(cells...)
 	}
 	return t
-}
-
-// oneSize reports whether all rows have the same size, which the title then names.
-func (e Experiment) oneSize() bool {
-	for _, row := range e.Rows {
-		if row.Size != e.Rows[0].Size {
-			return false
-		}
-	}
-	return true
 }

@@ -49,7 +49,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	t.Add(cli.Once(cli.String(&o.Plot, "DIR")), "plot", "", "draw each experiment there, as SVG")
 	q := cli.NewTable(fs, qualityGroup)
 	q.Flag(&o.Quality, "quality", "", "measure the denoiser on clips with noise, beside ffmpeg's")
-	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(parseNoiseKind)), quality.KindNames()), "noise", "", "kinds of noise (default all)")
+	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(oneOf(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise (default all)")
 	q.Add(cli.NewValue(&o.quality.Clips, "GLOB", parseClips), "clips", "", "drawn clips (default 'proof/*'), as 'tuning/*'; '-' none")
 	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans' (default all)")
 	q.Add(cli.Once(cli.String(&o.quality.Crops, "DIR")), "crops", "", "draw crops there: clean, noisy, good, best rival")
@@ -74,15 +74,8 @@ func (o *labOptions) addJobFlags(fs *pflag.FlagSet) {
 
 // addPapers appends to the papers given before.
 func (o *labOptions) addPapers(s string) ([]string, error) {
-	more, err := listOf(func(id string) (string, error) {
-		if slices.Contains(lab.PaperIDs(), id) {
-			return id, nil
-		}
-		return "", cli.UnknownName(lab.PaperIDs(), id)
-	})(s)
-	for _, id := range o.Papers {
-		more = slices.DeleteFunc(more, func(other string) bool { return other == id })
-	}
+	more, err := listOf(oneOf(lab.PaperIDs()))(s)
+	more = slices.DeleteFunc(more, func(id string) bool { return slices.Contains(o.Papers, id) })
 	return append(o.Papers, more...), err
 }
 

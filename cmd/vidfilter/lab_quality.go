@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -46,13 +45,6 @@ func (o *labOptions) resolveQuality(fs *pflag.FlagSet) error {
 		return cli.Usagef("name a video", "--clips - leaves the drawn clips out, and there are no others")
 	}
 	return nil
-}
-
-func parseNoiseKind(s string) (string, error) {
-	if slices.Contains(quality.KindNames(), s) {
-		return s, nil
-	}
-	return "", cli.UnknownName(quality.KindNames(), s)
 }
 
 func parseClips(glob string) (string, error) {

@@ -283,46 +283,29 @@ func (b *batchJob) tidy() {
 	}
 }
 
-// batchError is the end of a batch with failed or damaged files.
-type batchError struct {
-	failed, damaged int
-}
-
-func (e *batchError) Error() string {
-	switch {
-	case e.failed == 0:
-		return text.Count(e.damaged, "source") + " damaged; the outputs hold everything readable"
-	case e.damaged == 0:
-		return text.Count(e.failed, "file") + " failed"
-	}
-	return fmt.Sprintf("%s failed, %s damaged", text.Count(e.failed, "file"), text.Count(e.damaged, "source"))
-}
-
-// Is gives damaged sources the exit code of a single one.
-func (e *batchError) Is(target error) bool { return e.failed == 0 && target == encode.ErrDamaged }
-
-func (e *batchError) Hint() string {
-	if e.failed == 0 {
-		return ""
-	}
-	return "the reasons are above; --retry-failed tries them again"
-}
-
-// verdict returns the error of a batch from its files.
+// verdict returns the error of a batch from its files. If sources are only damaged, the exit code
+// is that of a single one.
 func verdict(rows []batch.Row) error {
-	var e batchError
+	failed, damaged := 0, 0
 	for _, r := range rows {
 		switch {
 		case r.State == tasks.RowFailed || r.State == tasks.RowCancelled:
-			e.failed++
+			failed++
 		case r.Damaged:
-			e.damaged++
+			damaged++
 		}
 	}
-	if e == (batchError{}) {
-		return nil
+	broken := text.Count(damaged, "source") + " damaged"
+	if failed == 0 {
+		if damaged == 0 {
+			return nil
+		}
+		return hint.Says(broken+"; the outputs hold everything readable", "", encode.ErrDamaged)
 	}
-	return &e
+	if damaged == 0 {
+		broken = ""
+	}
+	return hint.Says(text.List(text.Count(failed, "file")+" failed", broken), "the reasons are above; --retry-failed tries them again")
 }
 
 // tell prints the table and writes the report.

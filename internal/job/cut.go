@@ -116,7 +116,7 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struc
 	}
 	u.OnAbandon(target.Abandon)
 	err = writeCut(ctx, cut, target.Path(), "mov")
-	if errors.As(err, new(*encode.CutError)) {
+	if errors.Is(err, encode.ErrCut) {
 		err = writeCut(ctx, cut, target.Path(), "mp4")
 	}
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -319,7 +320,7 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	}
 	res.Kept = !res.Interrupted || res.Output != ""
 	if len(res.Damage) > 0 {
-		faults = append(faults, damaged{j.o.Input})
+		faults = append(faults, hint.Says(j.o.Input+" is damaged; everything that could be read is in the output", "", encode.ErrDamaged))
 	}
 	if j.o.Stats && !res.Interrupted {
 		j.measure(ctx, &res)
@@ -351,14 +352,6 @@ func (j *job) name(res *cli.Result) (err error) {
 	}
 	return nil
 }
-
-// damaged is the error of a job that salvaged a damaged input.
-type damaged struct{ input string }
-
-func (d damaged) Error() string {
-	return d.input + " is damaged; everything that could be read is in the output"
-}
-func (d damaged) Unwrap() error { return encode.ErrDamaged }
 
 // explainAll joins errors on one line.
 func (j *job) explainAll(faults []error) error {

@@ -110,7 +110,7 @@ func (j *job) join(ctx context.Context) error {
 		return err
 	}
 	if at := parts.First(); at != first.PTS {
-		err = &encode.PartsError{What: fmt.Sprintf("the parts begin at %d, the source at %d", at, first.PTS)}
+		err = encode.PartsErrorf("the parts begin at %d, the source at %d", at, first.PTS)
 	} else {
 		err = j.out.Begin(first, parts.AVCC())
 	}

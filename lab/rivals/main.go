@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"vidfilter/gpu"
@@ -85,7 +86,7 @@ func runSize(o options, src *pipeline.Frame) error {
 	t := text.NewTable(0, "threads", "r", "ours ms", "ns/px", "ns/tap", "OpenCV ms", "ns/tap", "ratio", "")
 	t.Columns[len(t.Columns)-1] = text.Column{Whole: true}
 	t.Empty, t.Sparse = "", true
-	for _, threads := range threadCounts() {
+	for _, threads := range slices.Compact([]int{1, runtime.NumCPU()}) {
 		for _, radius := range []int{1, 2, 5} {
 			say("%dx%d, radius %d, threads: %d", src.Width, src.Height, radius, threads)
 			cells, err := row(o, src, cv, threads, radius)
@@ -107,13 +108,6 @@ func runSize(o options, src *pipeline.Frame) error {
 }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "measuring: "+format+"\n", args...) }
-
-func threadCounts() []int {
-	if n := runtime.NumCPU(); n > 1 {
-		return []int{1, n}
-	}
-	return []int{1}
-}
 
 // row measures one radius and returns its cells.
 func row(o options, src *pipeline.Frame, cv *openCV, threads, radius int) ([]string, error) {

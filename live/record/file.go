@@ -52,16 +52,5 @@ func (r *Recorder) leave(err error) error {
 	if r.bytes.Load() == 0 {
 		return err
 	}
-	return &recordingError{err, r.file.Name()}
+	return fmt.Errorf("%w; the recording so far is in %q, which plays", err, r.file.Name())
 }
-
-// recordingError is an error after which there is a recording file.
-type recordingError struct {
-	err  error
-	path string
-}
-
-func (e *recordingError) Error() string {
-	return fmt.Sprintf("%v; the recording so far is in %q, which plays", e.err, e.path)
-}
-func (e *recordingError) Unwrap() error { return e.err }

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"math"
+	"slices"
 
 	"vidfilter/pipeline"
 )
@@ -16,7 +17,7 @@ const gain = 4
 // toRGBA writes f into out, with 4 bytes a pixel and no padding, and returns it; out grows if it
 // is too small.
 func toRGBA(out []byte, f *pipeline.Frame) []byte {
-	out = grown(out, 4*f.Width*f.Height)
+	out = slices.Grow(out[:0], 4*f.Width*f.Height)[:4*f.Width*f.Height]
 	if f.Layout == pipeline.RGBA {
 		for y := range f.Height {
 			copy(out[4*f.Width*y:], f.Row(0, y))
@@ -64,10 +65,3 @@ func difference(a, b []byte) {
 }
 
 func octets(b []byte) *C.uint8_t { return (*C.uint8_t)(&b[0]) }
-
-func grown(b []byte, n int) []byte {
-	if cap(b) < n {
-		return make([]byte, n)
-	}
-	return b[:n]
-}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+
+	"vidfilter/internal/hint"
 )
 
 // logger passes on the server's errors and warnings, and drops the rest.
@@ -12,7 +14,7 @@ type logger struct {
 	*slog.Logger
 	isLow func() bool // whether the disk is full
 
-	last  atomic.Pointer[serverError]
+	last  atomic.Pointer[error]
 	fatal atomic.Bool
 	low   atomic.Bool // isLow was true at an error
 }
@@ -23,18 +25,9 @@ func (l *logger) complain(format string, v ...any) {
 	if l.isLow() {
 		l.low.Store(true)
 	}
-	l.last.Store(&serverError{s, errorIn(v)})
+	l.last.Store(new(hint.Says(s, "", errorIn(v))))
 	l.Warn("queue: server: " + s)
 }
-
-// serverError is an error that the server has logged.
-type serverError struct {
-	text  string
-	cause error // may be nil
-}
-
-func (e *serverError) Error() string { return e.text }
-func (e *serverError) Unwrap() error { return e.cause }
 
 func errorIn(v []any) error {
 	for _, x := range v {
@@ -48,7 +41,7 @@ func errorIn(v []any) error {
 // why adds the last logged error to err.
 func (l *logger) why(err error) error {
 	if last := l.last.Load(); last != nil {
-		return fmt.Errorf("%w: %w", err, last)
+		return fmt.Errorf("%w: %w", err, *last)
 	}
 	return err
 }
