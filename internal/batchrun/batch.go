@@ -344,6 +344,7 @@ func (b *batchJob) openScreen() {
 	})
 	b.screen = display.New(screen, display.Options{Sums: tally.Options{
 		Weigh:  func(j queue.Job) int64 { return sizes[j.Title] },
+		Bytes:  sizeOf,
 		Frames: framesOf,
 	}})
 	b.onClose(b.screen.Close)

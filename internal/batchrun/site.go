@@ -52,7 +52,7 @@ func workerName() string {
 // sums tells a tally what the specs and results of jobs say.
 var sums = tally.Options{
 	Weigh:  func(j queue.Job) int64 { return tasks.SpecOf(j).Record.SourceFile.Size },
-	Bytes:  func(s queue.Status) int64 { return resultOf(s).Size },
+	Bytes:  sizeOf,
 	Frames: framesOf,
 }
 
@@ -63,6 +63,9 @@ func resultOf(s queue.Status) (res tasks.Result) {
 	}
 	return res
 }
+
+// sizeOf returns the size of a finished job's output.
+func sizeOf(s queue.Status) int64 { return resultOf(s).Size }
 
 // framesOf returns the frames that a finished job has written.
 func framesOf(s queue.Status) int64 { return resultOf(s).Frames }
