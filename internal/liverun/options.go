@@ -49,7 +49,7 @@ func NewOptions() *Options {
 func (o *Options) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Input")
-	t.Add(cli.Once(cli.String(&o.Input, "INPUT")), "input", "i", "camera, file, pipe, test or browser (default camera)")
+	t.Add(cli.Once(cli.String(&o.Input, "INPUT")), "input", "i", "camera (default), file, pipe, test or browser")
 	t.Add(cli.NewValue(&o.Size, "WxH", parsePictureSize), "size", "", "picture size of a camera or test")
 	t.Add(cli.NewValue(&o.FPS, "X", cli.NumberIn(1, 1000)), "fps", "", "frame rate of a camera or test")
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
