@@ -113,8 +113,7 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 	if in.Layout == pipeline.RGBA {
 		e.yuv = ofRGB(in)
 	}
-	fields := plane.Fields(in)
-	for _, field := range fields {
+	for _, field := range plane.Fields(in) {
 		p, err := f.engine.Prepare(ctx, e.yuv, field)
 		if err != nil {
 			e.releasePictures()

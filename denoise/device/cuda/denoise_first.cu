@@ -126,10 +126,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 	float *tables = (float *)(sums.weights + own_shape::SAMPLES), *inverse = tables, *curve = tables + 64;
 	float *buffer = tables + 64 + 256 + thread_x() / 32 * BUFFER;
 	clear<own_shape>(sums, THREADS);
-	for (int i = thread_x(); i < 256; i += THREADS) {
-		curve[i] = args.curve[i];
-		if (i < 64) inverse[i] = args.inverse[t.plane][i];
-	}
+	load_noise(args, t.plane, inverse, curve, THREADS);
 	uint32_t used = fitting(args);
 	barrier();
 	float unit = 1.0f / (1 << (args.depth - 8));

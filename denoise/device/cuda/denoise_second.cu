@@ -108,10 +108,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 	float *inverse = (float *)(sums.weights + own_shape::SAMPLES), *curve = inverse + 64;
 	float *buffer = curve + 256 + thread_x() / 32 * BUFFER;
 	clear<own_shape>(sums, THREADS);
-	for (int i = thread_x(); i < 256; i += THREADS) {
-		curve[i] = args.curve[i];
-		if (i < 64) inverse[i] = args.inverse[t.plane][i];
-	}
+	load_noise(args, t.plane, inverse, curve, THREADS);
 	uint32_t used = fitting(args);
 	barrier();
 	float unit = 1.0f / (1 << (args.depth - 8)), pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));

@@ -95,6 +95,14 @@ DEVICE float whole_weight(const vd_args &args, float mean, float expected) { ret
 
 DEVICE float unit_clamped(float v) { return least(most(v, 0.0f), 1.0f); }
 
+// load_noise copies a plane's inverse variances, 64, and the curve, 256, to shared memory.
+DEVICE void load_noise(const vd_args &args, int plane, float *inverse, float *curve, int threads) {
+	for (int i = thread_x(); i < 256; i += threads) {
+		curve[i] = args.curve[i];
+		if (i < 64) inverse[i] = args.inverse[plane][i];
+	}
+}
+
 // inverse_factor is 1 / the factor of the variance in a patch of that mean. The curve is luma's.
 DEVICE float inverse_factor(const vd_args &args, int c, const float *curve, float mean) {
 	float factor = c == 0 ? curve[clamp((int)mean, 0, 255)] : 1.0f;
