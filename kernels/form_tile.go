@@ -17,14 +17,16 @@ func tileVariants() (all []Variant) {
 // tileVariant sizes the blocks: taller ones amortise the halo of a large radius. Small windows are
 // fully unrolled, which keeps their constants out of registers.
 func tileVariant(radius int, r RangeWeight) Variant {
-	height, blocks, unroll := 8, 4, 1
+	height, blocks, unroll := 8, 4, 2*radius+1
 	switch {
 	case radius > 4:
-		height, blocks = 16, 1
+		height, blocks, unroll = 16, 1, 1
+	case radius == 4:
+		unroll = 1
+	case radius == 1:
+		height = 12
 	case radius < 3:
-		blocks, unroll = 5, 2*radius+1
-	case radius == 3:
-		unroll = 2*radius + 1
+		blocks = 5
 	}
 	halo := (radius + 3) / 4 * 4
 	return Variant{

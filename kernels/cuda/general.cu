@@ -62,7 +62,7 @@ DEVICE void load(const vf_args &args, const tile &t, int thread, int x0, int y0)
 	}
 	for (int i = 4 * thread; i < t.size; i += 4 * THREADS) {
 		int x = x0 - t.halo + i % t.pitch, y = y0 - args.radius + i / t.pitch;
-		uint4 w = words_of(args, load_samples(args, x, y), x);
+		uint4 w = words_of(args, load_samples(args, x, y), inside(args, x));
 		*(uint4 *)(t.words + i) = w;
 		UNROLL
 		for (int k = 0; k < 4; k++) features_of(args, t, i + k, w[k]);

@@ -124,21 +124,21 @@ DEVICE levels levels_of(const vf_args &args, const samples &s, int k, const chro
 }
 DEVICE uint32_t word_of(const levels &l) { return pack(l.r, l.g, l.b); }
 
-// The levels of four adjacent pixels; levels_of computes them from samples s of planes, from x on.
+// The levels of four adjacent pixels; levels_of computes them from samples s of planes. whole means
+// that all four are inside the picture; beyond it, a border may split pairs.
 struct quad {
 	levels of[4];
 };
-DEVICE quad levels_of(const vf_args &args, const samples &s, int x) {
+DEVICE quad levels_of(const vf_args &args, const samples &s, bool whole) {
 	chroma c0 = chroma_of(args, s, 0), c1 = c0, c2 = chroma_of(args, s, 2), c3 = c2;
-	// Outside, a border may split pairs.
-	if (!args.sub_x || !inside(args, x)) c1 = chroma_of(args, s, 1), c3 = chroma_of(args, s, 3);
+	if (!args.sub_x || !whole) c1 = chroma_of(args, s, 1), c3 = chroma_of(args, s, 3);
 	return {{levels_of(args, s, 0, c0), levels_of(args, s, 1, c1), levels_of(args, s, 2, c2), levels_of(args, s, 3, c3)}};
 }
 
-// The words of the pixels x to x + 3, read as s.
-DEVICE uint4 words_of(const vf_args &args, const samples &s, int x) {
+// The words of four adjacent pixels, read as s.
+DEVICE uint4 words_of(const vf_args &args, const samples &s, bool whole) {
 	if (args.layout == VF_RGBA) return s & 0xffffff;
-	quad q = levels_of(args, s, x);
+	quad q = levels_of(args, s, whole);
 	return uint4{word_of(q.of[0]), word_of(q.of[1]), word_of(q.of[2]), word_of(q.of[3])};
 }
 
@@ -261,12 +261,13 @@ DEVICE rows load_rows(const vf_args &args, int x, int y) {
 DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom, const rows &was) {
 	if (x < 0 || x >= args.width || y >= args.height) return;
 	if (args.layout == VF_RGBA) return store_rgba(args, x, y, top);
-	samples s = inside(args, x) ? spread(args, was.top) : was.top;
-	changes c = changes_of(levels_of(args, s, x), top), total = sum(c, c);
+	bool whole = inside(args, x);
+	samples s = whole ? spread(args, was.top) : was.top;
+	changes c = changes_of(levels_of(args, s, whole), top), total = sum(c, c);
 	store_luma(args, x, y, s, c);
 	if (args.sub_y && y + 1 < args.height) {
 		samples below = {was.below, s.y, s.z, 0};
-		changes d = changes_of(levels_of(args, below, x), bottom);
+		changes d = changes_of(levels_of(args, below, whole), bottom);
 		store_luma(args, x, y + 1, below, d);
 		total = sum(c, d);
 	}
@@ -295,14 +296,14 @@ DEVICE void load_words(const vf_args &args, int thread, int x0, int y0, USE use)
 		UNROLL
 		for (int n = 0; n < turns; n++) {
 			int i = thread + n * THREADS, x = i % VECTORS * 4;
-			if (n + 1 < turns || i < count) use(i / VECTORS, x, words_of(args, spread(args, s[n]), x0 + x));
+			if (n + 1 < turns || i < count) use(i / VECTORS, x, words_of(args, spread(args, s[n]), true));
 		}
 		return;
 	}
 	NO_UNROLL
 	for (int i = thread; i < count; i += THREADS) {
 		int row = i / VECTORS, x = i % VECTORS * 4;
-		use(row, x, words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x));
+		use(row, x, words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x)));
 	}
 }
 

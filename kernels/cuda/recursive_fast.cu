@@ -153,7 +153,8 @@ DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene 
 	NO_UNROLL
 	for (int i = 4 * s.thread - (s.from > 0 && r.phase == VF_PIECES ? 4 : 0); i < r.runs * RUN; i += 4 * r.threads) {
 		samples top = load_samples(args, s.from + i, y), bottom = load_samples(args, s.from + i, below);
-		uint4 upper = words_of(args, top, s.from + i), lower = words_of(args, bottom, s.from + i);
+		bool whole = inside(args, s.from + i);
+		uint4 upper = words_of(args, top, whole), lower = words_of(args, bottom, whole);
 		if (i < 0) {
 			*left_of_line(s, 0) = pixel_of_word(upper.w), *left_of_line(s, 1) = pixel_of_word(lower.w);
 			continue;

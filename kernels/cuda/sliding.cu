@@ -127,8 +127,8 @@ DEVICE uint4 beyond(const vf_args &args, uint4 w, bool left) {
 // words returns the words of line i from the result of load.
 template <bool FAST>
 DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i) {
-	if (!FAST && !p.vectors) return words_of(args, s, p.x);
-	uint4 w = FAST ? s & 0xffffff : words_of(args, spread(args, s), p.near);
+	if (!FAST && !p.vectors) return words_of(args, s, inside(args, p.x));
+	uint4 w = FAST ? s & 0xffffff : words_of(args, spread(args, s), true);
 	if (!p.edge) return w;
 	if (row(args, p, i) < 0) return uint4{0, 0, 0, 0};
 	return p.near == p.x ? w : beyond(args, w, p.x < 0);

@@ -181,7 +181,7 @@ DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y
 	NO_UNROLL
 	for (int i = thread; i < WIDTH / 4 * HEIGHT; i += THREADS) {
 		int x = i % (WIDTH / 4) * 4, row = i / (WIDTH / 4);
-		uint4 *at = (uint4 *)(stage + row * WIDTH + x), own = words_of(args, load_samples(args, x0 + x, y0 + row), x0 + x);
+		uint4 *at = (uint4 *)(stage + row * WIDTH + x), own = words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x));
 		*at = kept(args, *at, own, x0 + x, y0 + row);
 	}
 }

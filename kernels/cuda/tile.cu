@@ -5,9 +5,9 @@
 //
 // A block loads its 128 x VF_HEIGHT pixels with a halo of VF_RADIUS into shared memory, one 32-bit
 // word a pixel (the halo block of 001, section 1.2.5, without its idle threads). Each thread
-// filters four pixels of a row, which share the words they read. A warp has two rows of 64 pixels,
-// so that a shuffle can combine the changes for a chroma sample. Borders by args.border; results
-// are rounded to nearest. Not in place.
+// filters four pixels of a row, which share the words they read. A warp has a row of RGBA, or two
+// rows of 64 pixels of planes, so that a shuffle can combine the changes for a chroma sample.
+// Borders by args.border; results are rounded to nearest. Not in place.
 //
 // A tap costs about 9 instructions: the bytes' absolute differences, their sum of squares, one
 // multiply-add for b + a D^2, one reciprocal (or exponential), and four to add up W, WR, WG, WB;
@@ -47,13 +47,13 @@ DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const fl
 	}
 }
 
-DEVICE quad filter(const vf_args &args, const uint32_t *window, uint4 own) {
+// filter adds the windows of the four pixels own to their sums; quotients finishes them.
+DEVICE void filter(const vf_args &args, const uint32_t *window, uint4 own, sums *s) {
 	uint32_t p[4] = {own.x, own.y, own.z, own.w};
-	sums s[4] = {};
 	UNROLL_BY(VF_UNROLL)
 	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
-	return {{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])}};
 }
+DEVICE quad quotients(const sums *s) { return {{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])}}; }
 
 DEVICE changes changes_of(const vf_args &args, uint4 own, const quad &m, int x, int y) {
 	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
@@ -87,41 +87,47 @@ DEVICE void store_halved(const vf_args &args, int x, int y, const samples &s, co
 	store_pair(args, cx, cy, chroma_pair(args, s, pair, total));
 }
 
-// store_inside stores luma and chroma of NV12 for blocks inside the picture, without the checks of
-// the general path.
+// store_inside stores luma and chroma of 4:2:0 for blocks inside the picture, without the checks
+// of the general path.
 DEVICE void store_inside(const vf_args &args, int x, int y, uint4 own, const quad &m) {
-	bool lower = y & 1;
-	int cy = y >> 1;
-	samples s = spread(args, load_vector(args, x, y));
+	bool lower = y & 1, pairs = args.layout == VF_NV12;
+	int cx = x / 2 + lower, cy = y >> 1;
+	uint32_t luma = load_u32(source(args, 0, y) + x), u, v;
+	if (pairs) u = load_u16(source(args, 1, chroma_row(args, y)) + 2 * cx), v = u >> 8;
+	else u = load_u8(source(args, 1, chroma_row(args, y)) + cx), v = load_u8(source(args, 2, chroma_row(args, y)) + cx);
 	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
 	meeting met = meet(c, lower);
-	store_u32(target(args, 0, y) + x, sample4_of(s.x, args.color.y, c, 1));
-	samples pair = {0, lower ? s.y >> 16 : s.y, lower ? s.z >> 16 : s.z, 0};
-	if (cy < args.chroma_write) store_u16(target(args, 1, cy) + x + 2 * lower, chroma_pair(args, pair, 0, sum(met.mine, met.yours)));
+	store_u32(target(args, 0, y) + x, sample4_of(luma, args.color.y, c, 1));
+	if (cy < args.chroma_write) store_pair(args, cx, cy, chroma_pair(args, samples{0, u, v, 0}, 0, sum(met.mine, met.yours)));
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint32_t *words = (uint32_t *)shared_memory();
 	int lane = thread_x(), warp = thread_y();
-	int left = block_x() * WIDTH, top = block_y() * HEIGHT, column = warp % 2 * 64 + lane % 16 * 4, row = warp / 2 * 2 + lane / 16;
+	int left = block_x() * WIDTH, top = block_y() * HEIGHT, column = 4 * lane, row = warp;
+	if (args.layout != VF_RGBA) column = warp % 2 * 64 + lane % 16 * 4, row = warp / 2 * 2 + lane / 16;
 	load_tile<PITCH, ROWS, THREADS>(args, words, warp * 32 + lane, left - HALO, top - R);
 	barrier();
 	const uint32_t *window = words + row * PITCH + column;
 	uint4 own = *(const uint4 *)(window + R * PITCH + HALO);
+	sums s[4] = {};
+	filter(args, window, own, s);
 	int x = left + column, y = top + row;
 	bool exists = x < args.width && y < args.height;
-	quad m = filter(args, window, own);
 	if (args.layout == VF_RGBA) {
+		now(s[0].w); // or the sums would be finished before the branch, in more registers
+		quad m = quotients(s);
 		uint4 out = {word_of(m.of[0]), word_of(m.of[1]), word_of(m.of[2]), word_of(m.of[3])};
 		if (exists) store_rgba(args, x, y, kept(args, out, own, x, y));
 		return;
 	}
-	if (args.layout == VF_NV12 && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
+	quad m = quotients(s);
+	if (args.sub_x && args.sub_y && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
 		return store_inside(args, x, y, own, m);
 	changes c = changes_of(args, own, m, x, y);
 	// Below an odd last row, that row supplies the chroma.
-	samples s = load_samples(args, x, y < args.height ? y : args.height - 1);
-	if (exists) store_luma(args, x, y, s, c);
-	if (args.sub_y) return store_halved(args, x, y, s, c);
-	if (exists) store_chroma(args, x, y, s, sum(c, c));
+	samples was = load_samples(args, x, y < args.height ? y : args.height - 1);
+	if (exists) store_luma(args, x, y, was, c);
+	if (args.sub_y) return store_halved(args, x, y, was, c);
+	if (exists) store_chroma(args, x, y, was, sum(c, c));
 }
