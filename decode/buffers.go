@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"vidfilter/pipeline"
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
 )
 
 // Blocks held by decoders, by token. FFmpeg keeps tokens as opaque values, never Go pointers.
@@ -18,12 +20,24 @@ var (
 	lastToken atomic.Uintptr
 )
 
-// vfTake lends a block of the pool behind handle to a decoder. It returns 0 when there is no
+func behind(handle C.uintptr_t) *decoder { return cgo.Handle(handle).Value().(*decoder) }
+
+// vfWanted tells whether pictures of a format can be filtered as they are.
+//
+//export vfWanted
+func vfWanted(handle C.uintptr_t, format C.int) C.int {
+	if l, _, ok := av.LayoutOf(astiav.PixelFormat(format)); ok && behind(handle).takes(l) {
+		return 1
+	}
+	return 0
+}
+
+// vfTake lends a block of the pool of the decoder behind handle. It returns 0 when there is no
 // memory.
 //
 //export vfTake
 func vfTake(handle C.uintptr_t, size C.size_t, data **C.uint8_t) C.uintptr_t {
-	b, put, err := cgo.Handle(handle).Value().(*pipeline.Pool).Take(int(size))
+	b, put, err := behind(handle).pool.Take(int(size))
 	if err != nil {
 		return 0
 	}

@@ -20,7 +20,8 @@ type decoder struct {
 	path      string // of the input, for errors
 	pool      *pipeline.Pool
 	maxPixels int64
-	log       *slog.Logger // nil drops messages
+	layouts   func(pipeline.Layout) bool // that frames may have; nil: takes' default
+	log       *slog.Logger               // nil drops messages
 
 	codec  *astiav.Codec
 	dec    *astiav.CodecContext
@@ -35,6 +36,14 @@ type decoder struct {
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they
 	// are: their decoder insists on its own memory, or they are in no layout of ours.
 	Copied, Converted int64
+}
+
+// takes reports whether frames may have a layout.
+func (d *decoder) takes(l pipeline.Layout) bool {
+	if d.layouts == nil {
+		return l <= pipeline.RGBA
+	}
+	return d.layouts(l)
 }
 
 func (d *decoder) warn(format string, args ...any) {
@@ -59,7 +68,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
 	const mostThreads = 16
 	d.dec.SetThreadCount(min(threads, mostThreads))
-	d.handle = cgo.NewHandle(d.pool)
+	d.handle = cgo.NewHandle(d)
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
 	if err := d.tooLarge(d.dec.Width(), d.dec.Height()); err != nil {
 		return err

@@ -91,9 +91,9 @@ func (in *Input) wanted(pts int64) (bool, error) {
 func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	pf := astiav.PixelFormat(c.format)
 	layout, full, native := av.LayoutOf(pf)
-	if !native {
+	if native = native && d.takes(layout); !native {
 		var lost string
-		layout, lost = av.NearestLayout(pf)
+		layout, lost = av.NearestLayout(pf, d.takes)
 		if d.seen != pf {
 			d.seen = pf
 			if lost != "" {

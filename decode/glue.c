@@ -1,6 +1,5 @@
 #include "glue.h"
 #include "_cgo_export.h"
-#include "layouts.h"
 #include <libavutil/imgutils.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
@@ -50,18 +49,6 @@ static void put(void *opaque, uint8_t *data)
 
 enum { ALIGN = 64, OVERREAD = 64 };
 
-// Whether frames of a format can be filtered as they lie.
-static int direct(int format)
-{
-#define CASE(name) case AV_PIX_FMT_##name:
-	switch (format) {
-	VF_PIXEL_FORMATS(CASE)
-		return 1;
-	}
-#undef CASE
-	return 0;
-}
-
 // FFmpeg checks sides after rounding up for its decoders, which adds at most this many pixels.
 enum { PADDED = 64 * ((1 << 16) + (1 << 16)) };
 
@@ -73,7 +60,7 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 {
 	if (c->max_pixels != INT_MAX && (int64_t)c->width * c->height > c->max_pixels - PADDED)
 		return AVERROR(EINVAL); // before memory is taken for it
-	if (!(c->codec->capabilities & AV_CODEC_CAP_DR1) || !direct(f->format))
+	if (!(c->codec->capabilities & AV_CODEC_CAP_DR1) || !vfWanted((uintptr_t)c->opaque, f->format))
 		return avcodec_default_get_buffer2(c, f, flags);
 
 	int w = f->width, h = f->height, aligns[AV_NUM_DATA_POINTERS];
@@ -115,12 +102,12 @@ static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 	return 0;
 }
 
-void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool)
+void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t decoder)
 {
 	c->pkt_timebase = timebase;
 	if (max_pixels > 0)
 		c->max_pixels = max_pixels + PADDED; // the exact limit is get_buffer's
-	c->opaque = (void *)pool; // a cgo handle, never dereferenced here
+	c->opaque = (void *)decoder; // a cgo handle, never dereferenced here
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
 	// Film grain that the stream only describes is not synthesized, since the filter would remove
@@ -140,8 +127,7 @@ int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)
 
 int vf_is_direct(const AVFrame *f)
 {
-	return f->buf[0] && !f->buf[1] && direct(f->format) &&
-	       vfIsToken((uintptr_t)av_buffer_get_opaque(f->buf[0]));
+	return f->buf[0] && !f->buf[1] && vfIsToken((uintptr_t)av_buffer_get_opaque(f->buf[0]));
 }
 
 void vf_free_memory(void)

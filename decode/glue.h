@@ -12,9 +12,9 @@ void vf_interrupt(int *stop);
 // Returns the name of a file's container, which is static; NULL if it is not recognised.
 const char *vf_probe(const char *url, const char *protocols);
 
-// Sets up a decoder: frames in memory from vfTake(pool), a limit of pixels, exact cropping. The
-// handle pool must stay valid until the decoder is freed.
-void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t pool);
+// Sets up a decoder: frames in memory from vfTake(decoder) where vfWanted, a limit of pixels, exact
+// cropping. The handle decoder must stay valid until the decoder is freed.
+void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t decoder);
 // Fills p with a copy of data, padded for decoders, which read past the end. The caller
 // unreferences p.
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);

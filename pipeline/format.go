@@ -1,20 +1,28 @@
 package pipeline
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 //go:generate go run ./mklayouts ..
 
-// Layout is the arrangement of samples in a frame. The zero value is none.
-type Layout uint8
+// Layout is the arrangement of samples in a frame, and their depth. The constants are those of 8
+// bits; At gives others. The zero value is none.
+type Layout uint16
 
-// The layouts that filters accept directly. All others are converted to one of them on decode.
+// The arrangements.
 const (
 	YUV420P Layout = iota + 1
 	YUV422P
 	YUV444P
 	NV12
 	RGBA
+	NV16
+	NV24
 )
+
+const deeper = 8 // a layout's bits from here on are its depth beyond 8
 
 // LayoutInfo describes a layout.
 type LayoutInfo struct {
@@ -25,39 +33,91 @@ type LayoutInfo struct {
 	SemiPlanar bool // U and V are interleaved in the second plane
 	Samples    int  // of a pixel, side by side in the first plane
 	RGB        bool
-	Depth      int // bits of a sample
+	Depth      int // bits of a sample: 8 in a byte, more in two, lowest byte first
+	Shift      int // of a sample in its two bytes: the bits below it are 0
 }
 
-// layouts is the table of layouts. C has it as layouts.h, which go generate writes.
-var layouts = [...]LayoutInfo{
-	YUV420P: {Name: "yuv420p", FullRange: "yuvj420p", Planes: 3, SubX: 1, SubY: 1, Samples: 1, Depth: 8},
-	YUV422P: {Name: "yuv422p", FullRange: "yuvj422p", Planes: 3, SubX: 1, Samples: 1, Depth: 8},
-	YUV444P: {Name: "yuv444p", FullRange: "yuvj444p", Planes: 3, Samples: 1, Depth: 8},
-	NV12:    {Name: "nv12", Planes: 2, SubX: 1, SubY: 1, SemiPlanar: true, Samples: 1, Depth: 8},
-	RGBA:    {Name: "rgba", Planes: 1, Samples: 4, RGB: true, Depth: 8}, // R first in memory
+// arrangement is a row of the table of layouts.
+type arrangement struct {
+	LayoutInfo
+	deep   string // FFmpeg's name at more than 8 bits, with the depth to be filled in
+	depths []int  // beyond 8
 }
 
-// Layouts lists all layouts.
+// arrangements is the table of layouts. C has it as layouts.h, which go generate writes.
+var arrangements = [...]arrangement{
+	YUV420P: {LayoutInfo{Name: "yuv420p", FullRange: "yuvj420p", Planes: 3, SubX: 1, SubY: 1}, "yuv420p%dle", []int{9, 10, 12, 14, 16}},
+	YUV422P: {LayoutInfo{Name: "yuv422p", FullRange: "yuvj422p", Planes: 3, SubX: 1}, "yuv422p%dle", []int{9, 10, 12, 14, 16}},
+	YUV444P: {LayoutInfo{Name: "yuv444p", FullRange: "yuvj444p", Planes: 3}, "yuv444p%dle", []int{9, 10, 12, 14, 16}},
+	NV12:    {LayoutInfo{Name: "nv12", Planes: 2, SubX: 1, SubY: 1, SemiPlanar: true}, "p0%dle", []int{10, 12, 16}},
+	// R first in memory
+	RGBA: {LayoutInfo{Name: "rgba", Planes: 1, Samples: 4, RGB: true}, "", nil},
+	NV16: {LayoutInfo{Name: "nv16", Planes: 2, SubX: 1, SemiPlanar: true}, "p2%dle", []int{10, 12, 16}},
+	NV24: {LayoutInfo{Name: "nv24", Planes: 2, SemiPlanar: true}, "p4%dle", []int{10, 12, 16}},
+}
+
+// Layouts lists all layouts: the arrangements in order, each at all its depths.
 func Layouts() (all []Layout) {
-	for l := YUV420P; int(l) < len(layouts); l++ {
-		all = append(all, l)
+	for base := YUV420P; int(base) < len(arrangements); base++ {
+		all = append(all, base)
+		for _, depth := range arrangements[base].depths {
+			all = append(all, base.At(depth))
+		}
 	}
 	return all
 }
 
-// Info returns the layout's row of the table, empty for an invalid layout.
-func (l Layout) Info() LayoutInfo {
-	if int(l) >= len(layouts) {
-		return LayoutInfo{}
+// At returns the same arrangement with samples of depth bits, or no layout if the table has none.
+func (l Layout) At(depth int) Layout {
+	l = l.Arrangement()
+	if depth == 8 {
+		return l
 	}
-	return layouts[l]
+	if int(l) >= len(arrangements) || !slices.Contains(arrangements[l].depths, depth) {
+		return 0
+	}
+	return l | Layout(depth-8)<<deeper
 }
 
+// Arrangement returns the layout of 8 bits with the samples in the same places.
+func (l Layout) Arrangement() Layout { return l & (1<<deeper - 1) }
+
+// Valid reports whether the table has the layout.
+func (l Layout) Valid() bool { return infos[l] != nil }
+
+// Info returns the layout's row of the table, empty for an invalid layout.
+func (l Layout) Info() LayoutInfo { return *l.info() }
+
+func (l Layout) info() *LayoutInfo {
+	if info := infos[l]; info != nil {
+		return info
+	}
+	return &LayoutInfo{}
+}
+
+// infos has the layouts' rows of the table.
+var infos = func() map[Layout]*LayoutInfo {
+	m := map[Layout]*LayoutInfo{}
+	for _, l := range Layouts() {
+		row := arrangements[l.Arrangement()]
+		info := row.LayoutInfo
+		info.Depth, info.Samples = 8+int(l>>deeper), max(info.Samples, 1)
+		if info.Depth > 8 {
+			info.Name, info.FullRange = fmt.Sprintf(row.deep, info.Depth), ""
+			if info.SemiPlanar {
+				info.Shift = 16 - info.Depth
+			}
+		}
+		m[l] = &info
+	}
+	return m
+}()
+
 func (l Layout) String() string {
-	if name := l.Info().Name; name != "" {
+	if name := l.info().Name; name != "" {
 		return name
 	}
-	return fmt.Sprintf("layout(%d)", uint8(l))
+	return fmt.Sprintf("layout(%d)", uint16(l))
 }
 
 // SampleBytes returns the size of a sample in memory.
@@ -91,7 +151,7 @@ type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples
 	Matrix        Matrix // ignored for RGBA
-	FullRange     bool   // 0-255 rather than 16-235/240; ignored for RGBA
+	FullRange     bool   // all values rather than 16-235/240 of 255; ignored for RGBA
 }
 
 func (f Format) String() string {
@@ -99,15 +159,18 @@ func (f Format) String() string {
 }
 
 // NumPlanes returns how many of Frame.Planes are used.
-func (f Format) NumPlanes() int { return layouts[f.Layout].Planes }
+func (f Format) NumPlanes() int { return f.Layout.info().Planes }
 
 // ChromaShift returns log2 of the chroma subsampling across and down.
-func (f Format) ChromaShift() (x, y int) { return layouts[f.Layout].SubX, layouts[f.Layout].SubY }
+func (f Format) ChromaShift() (x, y int) {
+	l := f.Layout.info()
+	return l.SubX, l.SubY
+}
 
 // PlaneSize returns the width in bytes and the height in rows of plane i. Odd sizes round chroma
 // up.
 func (f Format) PlaneSize(i int) (widthBytes, rows int) {
-	l := &layouts[f.Layout]
+	l := f.Layout.info()
 	if i == 0 {
 		return l.Samples * f.Width * l.SampleBytes(), f.Height
 	}

@@ -1,6 +1,10 @@
 package plane
 
-import "vidfilter/pipeline"
+import (
+	"encoding/binary"
+
+	"vidfilter/pipeline"
+)
 
 // Field is a part of a frame that is a picture by itself.
 type Field uint8
@@ -38,18 +42,55 @@ func (f Field) Rows(height int) (first, step, n int, own bool) {
 type Component struct {
 	Data          []byte // from its first sample
 	Pitch, Step   int    // bytes from row to row, and from sample to sample
+	Depth, Shift  int    // bits of a sample, in one byte or two; those below it in its two bytes
 	Width, Height int    // samples
 	Own           bool   // false: the rows are another field's
 }
 
 // ComponentOf finds Y, U or V: a plane, or every second sample of one.
 func ComponentOf(f *pipeline.Frame, field Field, i int) Component {
-	at, offset, step := i, 0, 1
-	if f.Layout.Info().SemiPlanar && i > 0 {
-		at, offset, step = 1, i-1, 2
+	info := f.Layout.Info()
+	size := info.SampleBytes()
+	at, offset, step := i, 0, size
+	if info.SemiPlanar && i > 0 {
+		at, offset, step = 1, (i-1)*size, 2*size
 	}
 	width, height := f.PlaneSize(at)
 	first, every, n, own := field.Rows(height)
 	p := f.Planes[at]
-	return Component{p.Data[first*p.Pitch+offset:], every * p.Pitch, step, width / step, n, own}
+	return Component{p.Data[first*p.Pitch+offset:], every * p.Pitch, step, info.Depth, info.Shift, width / step, n, own}
+}
+
+// Read copies samples of row y, from x on. Two bytes may hold more than the depth allows, which
+// becomes the largest sample.
+func (c *Component) Read(out []uint16, x, y int) {
+	in := c.Data[y*c.Pitch+x*c.Step:]
+	switch {
+	case c.Depth > 8:
+		most := uint16(1<<c.Depth - 1)
+		for i := range out {
+			out[i] = min(binary.LittleEndian.Uint16(in[i*c.Step:])>>c.Shift, most)
+		}
+	case c.Step == 1:
+		in = in[:len(out)]
+		for i, s := range in {
+			out[i] = uint16(s)
+		}
+	default:
+		for i := range out {
+			out[i] = uint16(in[i*c.Step])
+		}
+	}
+}
+
+// Write sets the samples of row y.
+func (c *Component) Write(in []uint16, y int) {
+	out := c.Data[y*c.Pitch:]
+	for i, v := range in {
+		if c.Depth > 8 {
+			binary.LittleEndian.PutUint16(out[i*c.Step:], v<<c.Shift)
+		} else {
+			out[i*c.Step] = byte(v)
+		}
+	}
 }

@@ -102,12 +102,9 @@ func Of(f *pipeline.Frame, field Field) Picture {
 	pic := Picture{ShiftX: info.SubX, ShiftY: info.SubY}
 	for i := range 3 {
 		c := ComponentOf(f, field, i)
-		p := New(c.Width, c.Height, info.Depth)
+		p := New(c.Width, c.Height, c.Depth)
 		for y := range p.Height {
-			in, out := c.Data[y*c.Pitch:], p.Row(y)
-			for x := range out {
-				out[x] = uint16(in[x*c.Step])
-			}
+			c.Read(p.Row(y), 0, y)
 		}
 		pic.Planes = append(pic.Planes, p)
 	}
@@ -122,10 +119,7 @@ func (pic Picture) Into(f *pipeline.Frame, field Field) {
 			continue
 		}
 		for y := range p.Height {
-			in, out := p.Row(y), c.Data[y*c.Pitch:]
-			for x, v := range in {
-				out[x*c.Step] = byte(v)
-			}
+			c.Write(p.Row(y), y)
 		}
 	}
 }

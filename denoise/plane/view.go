@@ -5,11 +5,9 @@ import "vidfilter/pipeline"
 // View reads a plane where it lies, in a frame or in a Plane.
 type View struct {
 	Width, Height int
-	Depth         int      // bits of a sample, 8 to 16
-	words         []uint16 // of a Plane
-	bytes         []byte   // of a frame, from the first sample
-	pitch         int      // bytes from row to row
-	step          int      // bytes from sample to sample
+	Depth         int       // bits of a sample, 8 to 16
+	words         []uint16  // of a Plane
+	component     Component // of a frame
 }
 
 // Views are those of a picture.
@@ -24,10 +22,7 @@ func ViewsOf(f *pipeline.Frame, field Field) Views {
 	v := Views{ShiftX: info.SubX, ShiftY: info.SubY}
 	for i := range 3 {
 		c := ComponentOf(f, field, i)
-		v.Planes = append(v.Planes, View{
-			Width: c.Width, Height: c.Height, Depth: info.Depth,
-			bytes: c.Data, pitch: c.Pitch, step: c.Step,
-		})
+		v.Planes = append(v.Planes, View{Width: c.Width, Height: c.Height, Depth: c.Depth, component: c})
 	}
 	return v
 }
@@ -50,23 +45,13 @@ func (v *View) Read(out []uint16, x, y int) {
 		copy(out, v.words[y*v.Width+x:])
 		return
 	}
-	in := v.bytes[y*v.pitch+x*v.step:]
-	if v.step == 1 {
-		in = in[:len(out)]
-		for i, s := range in {
-			out[i] = uint16(s)
-		}
-		return
-	}
-	for i := range out {
-		out[i] = uint16(in[i*v.step])
-	}
+	v.component.Read(out, x, y)
 }
 
 // Bytes returns row y if its samples are bytes side by side.
 func (v *View) Bytes(y int) (row []byte, ok bool) {
-	if v.words != nil || v.step != 1 {
-		return nil, false
+	if c := &v.component; v.words == nil && c.Step == 1 {
+		return c.Data[y*c.Pitch:][:v.Width], true
 	}
-	return v.bytes[y*v.pitch:][:v.Width], true
+	return nil, false
 }

@@ -95,14 +95,19 @@ var pixelFormats = func() map[pipeline.Layout]astiav.PixelFormat {
 	return m
 }()
 
-// NearestLayout returns the layout that keeps most of a pixel format, and the loss of colour, ""
-// for none. Alpha is one of the Extras.
-func NearestLayout(pf astiav.PixelFormat) (l pipeline.Layout, lost string) {
+// NearestLayout returns the layout that keeps most of a pixel format, of those that are taken, and
+// the loss of colour, "" for none. Alpha is one of the Extras.
+func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l pipeline.Layout, lost string) {
 	var d C.vf_pixdesc
 	if C.vf_describe(C.int(pf), &d) < 0 {
 		return pipeline.YUV420P, "an unknown pixel format"
 	}
 	l = nearest(d)
+	for depth := int(d.depth); depth > 8 && depth <= 16; depth++ {
+		if deep := l.At(depth); deep != 0 && taken(deep) {
+			return deep, ""
+		}
+	}
 	if depth := l.Info().Depth; int(d.depth) > depth {
 		lost = fmt.Sprintf("%d bits become %d", d.depth, depth)
 	}

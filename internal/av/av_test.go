@@ -51,8 +51,17 @@ func TestLayouts(t *testing.T) {
 		{"yuva444p", pipeline.YUV444P, ""}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
 		{"yuv410p", pipeline.YUV420P, ""}, {"rgba64le", pipeline.RGBA, "16 bits become 8"},
 	} {
-		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name)); got != c.want || lost != c.lost {
+		bytes := func(l pipeline.Layout) bool { return l <= pipeline.RGBA }
+		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name), bytes); got != c.want || lost != c.lost {
 			t.Errorf("%s: %v, %q", c.name, got, lost)
+		}
+	}
+	for name, want := range map[string]pipeline.Layout{
+		"yuv420p10be": pipeline.YUV420P.At(10), "y210le": pipeline.YUV422P.At(10), "yuv440p12le": pipeline.YUV444P.At(12),
+		"yuyv422": pipeline.YUV422P, "uyyvyy411": pipeline.YUV422P, "ayuv64le": pipeline.YUV444P.At(16),
+	} {
+		if got, lost := NearestLayout(astiav.FindPixelFormatByName(name), pipeline.Layout.Valid); got != want || lost != "" {
+			t.Errorf("%s: %v, %q", name, got, lost)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // packages have the header. It is one of their own files, so that the go command sees it change.
-var packages = []string{"decode", "kernels"}
+var packages = []string{"kernels"}
 
 func main() {
 	for _, folder := range packages {
@@ -27,7 +27,9 @@ func header() string {
 	var numbers, formats []string
 	for _, l := range pipeline.Layouts() {
 		info := l.Info()
-		numbers = append(numbers, "VF_"+strings.ToUpper(info.Name))
+		if l == l.Arrangement() {
+			numbers = append(numbers, "VF_"+strings.ToUpper(info.Name))
+		}
 		for _, name := range []string{info.Name, info.FullRange} {
 			if name != "" {
 				formats = append(formats, "X("+strings.ToUpper(name)+")")
@@ -38,7 +40,7 @@ func header() string {
 #ifndef VIDFILTER_LAYOUTS_H
 #define VIDFILTER_LAYOUTS_H
 
-// pipeline.Layout
+// pipeline.Layout.Arrangement
 enum { %s = 1, %s };
 
 // FFmpeg's pixel formats, AV_PIX_FMT_*, that are one of these layouts.
