@@ -274,7 +274,7 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 		d.Path = "as it is"
 		return
 	}
-	layout, lost := av.NearestLayout(pf, pipeline.Layout.Valid)
+	layout, lost := av.NearestLayout(pf, in.takes)
 	d.Path = "converted to " + layout.String()
 	if lost != "" {
 		d.Path += "; " + lost

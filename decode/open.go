@@ -46,6 +46,10 @@ type Options struct {
 	Threads      int    // of the decoder, 0 for one per core
 	FieldOrder   FieldOrder
 
+	// Layouts reports whether frames may have a layout; other pictures are converted to one that
+	// they may have. Nil: those of 8 bits up to RGBA, which must always be among them.
+	Layouts func(pipeline.Layout) bool
+
 	Start    time.Duration // skip all before it; times then count from here
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
@@ -145,7 +149,7 @@ func seekableStdin() bool {
 // end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
 // by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, log: o.Log}, opts: o,
+	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, log: o.Log}, opts: o,
 		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)

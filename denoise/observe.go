@@ -6,6 +6,9 @@ import (
 	"vidfilter/pipeline"
 )
 
+// Takes reports whether a filter takes frames of a layout.
+func Takes(l pipeline.Layout) bool { return l.Valid() }
+
 // Observe adds a frame to a survey of noise. Of an interlaced frame the first field counts.
 func Observe(s *noise.Survey, f *pipeline.Frame) {
 	yuv := f

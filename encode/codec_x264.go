@@ -34,8 +34,11 @@ var x264 = Codec{
 func chooseX264(f pipeline.Format) (astiav.PixelFormat, string) {
 	switch {
 	case odd(f.Width, f.Height, av.PixelFormat(f.Layout)):
-		return astiav.PixelFormatYuv444P,
-			fmt.Sprintf("H.264 cannot hold %dx%d with halved chroma; the output is yuv444p", f.Width, f.Height)
+		full := av.PixelFormat(pipeline.YUV444P)
+		if f.Layout.Info().Depth > 8 {
+			full = av.PixelFormat(pipeline.YUV444P.At(10)) // the deepest of H.264
+		}
+		return full, fmt.Sprintf("H.264 cannot hold %dx%d with halved chroma; the output is %v", f.Width, f.Height, full)
 	case f.Layout == pipeline.RGBA:
 		return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p"
 	}

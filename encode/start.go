@@ -158,6 +158,9 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 	if err != nil {
 		return encoderFormat{}, err
 	}
+	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && o.opts.PixelFormat == "" {
+		o.warn("%s takes no %v: %d bits become %d, dithered", codec.Name(), f.Layout, has, gets)
+	}
 	desc := want.Descriptor()
 	to := encoderFormat{pixelFormat: want, format: av.AsYUV(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
 	if o.opts.codec().fullRange {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"vidfilter/denoise"
 	"vidfilter/pipeline"
 )
 
@@ -90,6 +91,14 @@ func RangeNames() []string    { return slices.Clone(rangeNames) }
 func DistanceNames() []string { return slices.Clone(distanceNames) }
 func BorderNames() []string   { return slices.Clone(borderNames) }
 
+// Takes reports whether a backend's filter for p takes frames of a layout.
+func (p Params) Takes(l pipeline.Layout) bool {
+	return l >= pipeline.YUV420P && l <= pipeline.RGBA || p.Filter == Denoise && denoise.Takes(l)
+}
+
+// Identity reports whether p changes nothing.
+func (p Params) Identity() bool { return p.Filter == Bilateral && p.Radius == 0 }
+
 // Backend runs filters on the CPU or a GPU. Frames of a job live in memory that its backend
 // allocates.
 type Backend interface {
@@ -98,7 +107,7 @@ type Backend interface {
 	// Name is a short description: "cpu (avx512, 8 threads)".
 	Name() string
 
-	// Filter returns a filter for frames of any pipeline.Format, which may change in mid-stream.
+	// Filter returns a filter for frames of any layout that p takes, which may change in mid-stream.
 	// Results are frames of pool. Interlaced frames are filtered field by field. The filter must
 	// not outlive the backend.
 	Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -143,18 +144,15 @@ func (c *compare) compose(ctx context.Context, result *Frame) (*Frame, error) {
 // sampleBytes returns the bytes of one column of plane i, and log2 of the luma columns that it
 // covers.
 func (f Format) sampleBytes(i int) (bytes, shift int) {
-	switch {
-	case f.Layout == RGBA:
-		return 4, 0
-	case i == 0:
-		return 1, 0
-	case f.Layout == NV12:
-		bytes = 2
-	default:
-		bytes = 1
+	info := f.Layout.info()
+	bytes = info.SampleBytes()
+	if i == 0 {
+		return bytes * info.Samples, 0
 	}
-	shift, _ = f.ChromaShift()
-	return bytes, shift
+	if info.SemiPlanar {
+		bytes *= 2
+	}
+	return bytes, info.SubX
 }
 
 func drawSide(out, original, result *Frame) {
@@ -188,26 +186,29 @@ func DrawSplit(out, original, result *Frame) {
 	for i := range out.NumPlanes() {
 		column, shift := out.sampleBytes(i)
 		from, to := middle>>shift*column, (middle+line)>>shift*column
-		white := out.white(i)
+		white, size := out.white(i), out.Layout.info().SampleBytes()
 		_, rows := out.PlaneSize(i)
 		for y := range rows {
 			row := out.Row(i, y)
 			copy(row[:from], original.Row(i, y))
-			for x := from; x < to; x++ {
-				row[x] = white
+			for x := from; x < to; x += size {
+				copy(row[x:], white[:size])
 			}
 			copy(row[to:], result.Row(i, y)[to:])
 		}
 	}
 }
 
-// white returns the value of white in every byte of plane i.
-func (f Format) white(i int) byte {
+// white returns a sample of white in plane i as it is in memory.
+func (f Format) white(i int) (sample [2]byte) {
+	info := f.Layout.info()
+	white := 1<<info.Depth - 1
 	switch {
-	case f.Layout != RGBA && i > 0:
-		return 128
-	case f.Layout != RGBA && !f.FullRange:
-		return 235
+	case !info.RGB && i > 0:
+		white = 128 << (info.Depth - 8)
+	case !info.RGB && !f.FullRange:
+		white = 235 << (info.Depth - 8)
 	}
-	return 255
+	binary.LittleEndian.PutUint16(sample[:], uint16(white<<info.Shift))
+	return sample
 }

@@ -188,7 +188,8 @@ func checkCompared(t *testing.T, in Format, f *Frame, mode CompareMode, n int) {
 				case at < middle:
 					want = columnValue(in, i, x, n)
 				case at < middle+2 && in.Width >= 8:
-					want = in.white(i)
+					white := in.white(i)
+					want = white[x%in.Layout.info().SampleBytes()]
 				default:
 					want = ^columnValue(in, i, x, n)
 				}
@@ -231,6 +232,8 @@ func TestCompareLineIsWhite(t *testing.T) {
 		{Format{Layout: YUV444P, FullRange: true}, []byte{255, 128}},
 		{Format{Layout: NV12}, []byte{235, 128}},
 		{Format{Layout: RGBA}, []byte{255}},
+		{Format{Layout: YUV420P.At(10)}, []byte{235 << 2 & 255, 0}}, // their lower bytes
+		{Format{Layout: NV12.At(10), FullRange: true}, []byte{0b11_000000, 0}},
 	} {
 		c.format.Width, c.format.Height = 16, 2
 		var fs [3]*Frame

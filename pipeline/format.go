@@ -83,21 +83,20 @@ func (l Layout) At(depth int) Layout {
 func (l Layout) Arrangement() Layout { return l & (1<<deeper - 1) }
 
 // Valid reports whether the table has the layout.
-func (l Layout) Valid() bool { return infos[l] != nil }
+func (l Layout) Valid() bool { return l.info().Planes > 0 }
 
 // Info returns the layout's row of the table, empty for an invalid layout.
 func (l Layout) Info() LayoutInfo { return *l.info() }
 
 func (l Layout) info() *LayoutInfo {
-	if info := infos[l]; info != nil {
-		return info
+	if int(l) >= len(infos) {
+		l = 0
 	}
-	return &LayoutInfo{}
+	return &infos[l]
 }
 
-// infos has the layouts' rows of the table.
-var infos = func() map[Layout]*LayoutInfo {
-	m := map[Layout]*LayoutInfo{}
+// infos has the layouts' rows of the table, by layout.
+var infos = func() (all [9 << deeper]LayoutInfo) {
 	for _, l := range Layouts() {
 		row := arrangements[l.Arrangement()]
 		info := row.LayoutInfo
@@ -108,9 +107,9 @@ var infos = func() map[Layout]*LayoutInfo {
 				info.Shift = 16 - info.Depth
 			}
 		}
-		m[l] = &info
+		all[l] = info
 	}
-	return m
+	return all
 }()
 
 func (l Layout) String() string {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var allLayouts = []Layout{YUV420P, YUV422P, YUV444P, NV12, RGBA}
+var allLayouts = Layouts()
 
 type countProps struct{ released int }
 

@@ -50,6 +50,18 @@ func Discard(f Filter) {
 	}
 }
 
+// Pass is a filter that changes nothing.
+type Pass struct{}
+
+// Process emits f.
+func (Pass) Process(_ context.Context, f *Frame, emit Emit) error { return emit(f) }
+
+// Flush does nothing.
+func (Pass) Flush(context.Context, Emit) error { return nil }
+
+// Held returns 0.
+func (Pass) Held() int { return 0 }
+
 // Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after
 // the last Put. Run never closes a sink; its owner does. A sink that is closed without Finish
 // leaves nothing behind.

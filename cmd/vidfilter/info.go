@@ -74,7 +74,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	in, err := decode.Open(ctx, path, pool, decode.Options{})
+	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes})
 	if err != nil {
 		return info, err
 	}

@@ -128,6 +128,13 @@ func nearest(d C.vf_pixdesc) pipeline.Layout {
 	return pipeline.YUV420P
 }
 
+// Depth returns the bits of a sample of a pixel format, 0 for an unknown one.
+func Depth(pf astiav.PixelFormat) int {
+	var d C.vf_pixdesc
+	C.vf_describe(C.int(pf), &d)
+	return int(d.depth)
+}
+
 // IsGray reports whether a pixel format has no colour. Such samples are taken as full range unless
 // tagged.
 func IsGray(pf astiav.PixelFormat) bool {

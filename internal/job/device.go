@@ -74,7 +74,7 @@ func (o *Options) inFlight(width, height int) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight
 	}
-	const bytes = 3 // at most, per pixel
+	const bytes = 6 // at most, per pixel
 	room := pipeline.FreeMemory() / 8 / (bytes*int64(width)*int64(height) + 1)
 	return int(min(max(room, 1), framesInFlight))
 }

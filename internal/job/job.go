@@ -160,9 +160,15 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part: o.wantedPart(), Track: o.Join != "",
-		KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
+		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
 	}
 }
+
+// passes reports whether frames are encoded as they are.
+func (o *Options) passes() bool { return o.System == nil && o.Params.Identity() }
+
+// takes reports whether the job's filter takes frames of a layout.
+func (o *Options) takes(l pipeline.Layout) bool { return o.passes() && l.Valid() || o.Params.Takes(l) }
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
@@ -192,11 +198,14 @@ func (j *job) openPools() {
 
 func (j *job) filter() (pipeline.Filter, error) {
 	j.openPools()
-	f, err := j.backend.Filter(j.o.Params, j.results)
-	if err != nil {
-		return nil, err
+	var f pipeline.Filter = pipeline.Pass{}
+	if !j.o.passes() {
+		var err error
+		if f, err = j.backend.Filter(j.o.Params, j.results); err != nil {
+			return nil, err
+		}
+		j.noise.watch(f)
 	}
-	j.noise.watch(f)
 	switch j.o.Compare {
 	case "side":
 		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil

@@ -31,12 +31,11 @@ func psnr(a, b []byte) float64 {
 func TestConvertedFormats(t *testing.T) {
 	for _, c := range []struct{ pf, codec, ending, as string }{
 		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "rgba"}, {"bgr0", "ffv1", "mkv", "rgba"}, {"pal8", "gif", "gif", "rgba"},
-		{"yuv420p10le", "ffv1", "mkv", "yuv420p"}, {"yuv422p10le", "ffv1", "mkv", "yuv422p"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p"},
 		{"gray", "ffv1", "mkv", "yuv420p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
 		{"yuva420p", "ffv1", "mkv", "yuv420p"}, {"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
 	} {
 		t.Run(c.pf, func(t *testing.T) {
-			e2e.Start(t, c.pf == "yuv420p10le")
+			e2e.Start(t, c.pf == "rgb24")
 			src := clip(t, "pf-"+c.pf+"."+c.ending, strings.Replace(mild, "64", "96", 1)+"-pix_fmt "+c.pf+" -c:v "+c.codec)
 			out, said := filter(t, src, "mkv", "--encoder ffv1")
 			if strings.Count(said, "is converted to ") != 1 || !strings.Contains(said, "is converted to "+c.as+" ") {
@@ -56,6 +55,59 @@ func TestConvertedFormats(t *testing.T) {
 				t.Errorf("%.1f dB from ffmpeg's conversion", p)
 			}
 		})
+	}
+}
+
+// Samples of more than 8 bits keep them all where nothing is filtered, in silence.
+func TestDepth(t *testing.T) {
+	for _, c := range []struct{ pf, codec, ending, as string }{
+		{"yuv420p10le", "ffv1", "mkv", "yuv420p10le"}, {"yuv422p9le", "ffv1", "mkv", "yuv422p9le"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p12le"},
+		{"yuv420p16le", "ffv1", "mkv", "yuv420p16le"}, {"yuv422p10be", "rawvideo", "nut", "yuv422p10le"},
+		{"yuv420p10le", "libx264 -qp 0", "mp4", "yuv420p10le"},
+	} {
+		t.Run(c.pf+"-"+c.ending, func(t *testing.T) {
+			e2e.Start(t, c.ending == "mp4")
+			src := clip(t, "depth-"+c.pf+"."+c.ending, strings.Replace(mild, "64", "96", 1)+"-pix_fmt "+c.pf+" -c:v "+c.codec)
+			out, said := filter(t, src, "mkv", "--encoder ffv1")
+			if !bytes.Equal(raw(t, out, c.as), raw(t, src, c.as)) {
+				t.Errorf("the samples are others: %s", said)
+			}
+			if strings.Contains(said, "bits become") {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+}
+
+// A ramp in steps of one level of 10 bits keeps its levels in H.264, too. In 8 bits it is dithered.
+func TestRamp(t *testing.T) {
+	e2e.Start(t, false)
+	const levels, width = 100, 8 * 100
+	src := clip(t, "ramp.mkv", "-f lavfi -i nullsrc=s=800x64:r=25:d=0.2,format=yuv420p10le,geq=lum='300+floor(X/8)':cb=512:cr=512 -c:v ffv1")
+	bands := func(file, pf string, size int) (levels map[int]bool, widest int) {
+		row, last, n := raw(t, file, pf)[:width*size], -1, 0
+		levels = map[int]bool{}
+		for x := range width {
+			v := int(row[x*size])
+			if size == 2 {
+				v |= int(row[x*size+1]) << 8
+			}
+			levels[v] = true
+			if v != last {
+				last, n = v, 0
+			}
+			n++
+			widest = max(widest, n)
+		}
+		return levels, widest
+	}
+	out, said := filter(t, src, "mkv", "--crf 1")
+	if got, widest := bands(out, "yuv420p10le", 2); len(got) != levels || widest > 8 {
+		t.Errorf("%d levels, the widest band has %d columns: %s", len(got), widest, said)
+	}
+	out, said = filter(t, src, "mkv", "--encoder ffv1 --pixel-format yuv420p")
+	if got, widest := bands(out, "yuv420p", 1); len(got) != levels/4+1 || widest > 8*4*3/2 {
+		t.Errorf("%d levels of 8 bits, the widest band has %d columns: %s", len(got), widest, said)
 	}
 }
 
