@@ -52,7 +52,7 @@ func cellsOf(r Row) []cell {
 		number("after", formatBytes(r.After), r.After),
 		number("change", share(r.Before, r.After), ratio(r)),
 		number("time", formatSeconds(r.Seconds), r.Seconds),
-		number("noise (luma/chroma)", formatNoise(r.Noise), luma(r)),
+		number("noise (luma/chroma)", formatNoise(r), luma(r)),
 		number("attempts", formatCount(int64(r.Attempts)), r.Attempts),
 		name("reason", r.Reason),
 	}

@@ -116,12 +116,16 @@ func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
 func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
 func formatBytes(n int64) string     { return known(n, text.Size(n)) }
 
-// formatNoise returns the levels of luma and chroma.
-func formatNoise(n *contract.Noise) string {
-	if n == nil {
+// formatNoise returns the levels of luma and chroma, or that none was removed.
+func formatNoise(r Row) string {
+	switch n := r.Noise; {
+	case n == nil:
 		return ""
+	case r.Frames > 0 && int64(n.Clean) >= r.Frames:
+		return "clean"
+	default:
+		return fmt.Sprintf("%.1f/%.1f", n.Luma, n.Chroma)
 	}
-	return fmt.Sprintf("%.1f/%.1f", n.Luma, n.Chroma)
 }
 
 func formatFPS(f float64) string {

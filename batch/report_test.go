@@ -27,6 +27,19 @@ var testRows = []Row{
 		Before: 999_999, After: 1_000_000, Seconds: 3725},
 }
 
+// A file that was left as it is has no noise removed, though some was measured.
+func TestNoiseColumn(t *testing.T) {
+	for want, r := range map[string]Row{
+		"":        {Frames: 3},
+		"clean":   {Frames: 3, Noise: &contract.Noise{Luma: 0.3, Chroma: 0.1, Clean: 3}},
+		"0.9/0.1": {Frames: 3, Noise: &contract.Noise{Luma: 0.9, Chroma: 0.1, Clean: 2}},
+	} {
+		if got := formatNoise(r); got != want {
+			t.Errorf("noise %q, want %q", got, want)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	must(t, Table(&b, testRows[:3], 120))

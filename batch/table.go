@@ -25,7 +25,7 @@ var columns = []column{
 	number("before", 4, func(r Row) string { return formatBytes(r.Before) }),
 	number("after", 5, func(r Row) string { return formatBytes(r.After) }),
 	number("time", 3, func(r Row) string { return formatSeconds(r.Seconds) }),
-	number("noise", 6, func(r Row) string { return formatNoise(r.Noise) }),
+	number("noise", 6, formatNoise),
 	{text.Column{Title: "state"}, func(r Row) string { return r.State }},
 	{text.Column{Title: "reason", Least: 24, Whole: true}, Row.reason},
 }

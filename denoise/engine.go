@@ -11,8 +11,12 @@ import (
 // Engine denoises pictures in one way: on the CPU or on a GPU. It is for one goroutine.
 type Engine interface {
 	// Prepare makes of a frame, or of one of its fields, what the engine reads of it. The engine
-	// may read the frame's samples until the picture is released.
+	// may read the frame's samples until the picture is released, unless it copies them.
 	Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Picture, error)
+
+	// Copies says that a prepared picture has all samples of the frame. Of a clean one, Denoise
+	// gives them back.
+	Copies() bool
 
 	// Denoise begins to write the picture in the centre of a window to a frame, or to one of its
 	// fields. The result is there when wait returns. Out and the pictures of the window stay until

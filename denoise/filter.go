@@ -40,6 +40,8 @@ type entry struct {
 	number   int             // for the meter
 	noise    noise.Model
 	measured bool
+
+	forgotten bool // the frame is without samples
 }
 
 var _ pipeline.Filter = (*Filter)(nil)
@@ -53,7 +55,8 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 // OnNoise has the noise of each frame reported, before it is taken out.
 func (f *Filter) OnNoise(seen func(noise.Model)) { f.seen = seen }
 
-// Retune changes the settings of a causal filter for the frames to come.
+// Retune changes the settings of a live filter, which looks ahead for a frame at the most, for the
+// frames to come.
 func (f *Filter) Retune(o Options) {
 	f.opts = o
 	switch {
@@ -125,6 +128,9 @@ func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 	f.window = append(f.window, e)
 	if f.opts.Sigma == 0 {
 		f.see(f.window[len(f.window)-1:])
+	}
+	if n := len(f.window); n > 1 && f.engine.Copies() && f.ahead() >= measured {
+		f.window[n-2].forget()
 	}
 	return nil
 }
@@ -248,7 +254,7 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 	if f.seen != nil {
 		f.seen(model)
 	}
-	if scaled := model.Scale(f.opts.Strength); scaled.Clean() {
+	if scaled := model.Scale(f.opts.Strength); scaled.Clean() && !e.forgotten {
 		r.out.CopySamples(e.frame)
 		return nil
 	}
@@ -330,6 +336,20 @@ func (f *Filter) Discard() {
 	}
 	f.window, f.next, f.put, f.meter = nil, 0, 0, nil
 	f.engine.Idle()
+}
+
+// forget releases the samples of a frame that no later one is compared with, which the pictures
+// have, too. RGB stays: the change is added to it.
+func (e *entry) forget() {
+	if e.yuv != e.frame || e.forgotten {
+		return
+	}
+	f := e.frame
+	e.frame = pipeline.NewFrame(f.Format, [4]pipeline.Plane{}, nil, nil)
+	e.frame.CopyTiming(f)
+	e.frame.Context = f.Context
+	e.yuv, e.forgotten = e.frame, true
+	f.Release()
 }
 
 func (e *entry) release() {

@@ -206,6 +206,36 @@ func TestFilterCleanAndCausal(t *testing.T) {
 	}
 }
 
+// An engine that copies needs no more frames than one to compare the next with, and a clean frame
+// still comes out as it was, with its time.
+func TestFilterForgets(t *testing.T) {
+	for _, interlaced := range []bool{false, true} {
+		o := options(Good)
+		o.Sigma = 0.1
+		f := newFilm(t, o)
+		want := map[int64][]byte{}
+		for n := range 10 {
+			in := f.frame(n, small)
+			in.Interlaced = interlaced
+			for i, y := range in.Rows() {
+				want[in.PTS] = append(want[in.PTS], in.Row(i, y)...)
+			}
+			if f.put(in); f.live != 1 {
+				t.Errorf("%d frames are held after %d", f.live, n+1)
+			}
+		}
+		f.end()
+		if len(f.order) != 10 {
+			t.Errorf("%d results of 10", len(f.order))
+		}
+		for n, got := range f.got {
+			if !bytes.Equal(got, want[n]) {
+				t.Errorf("frame %d is changed", n)
+			}
+		}
+	}
+}
+
 // A run that fails leaves nothing behind.
 func TestFilterDiscard(t *testing.T) {
 	f := newFilm(t, options(Best))

@@ -49,6 +49,8 @@ func (t *inTurn) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 	return p, nil
 }
 
+func (t *inTurn) Copies() bool { return t.engines[0].Copies() }
+
 func (t *inTurn) Denoise(ctx context.Context, j Job) (Wait, error) {
 	i := t.of(j.Window[j.Centre].(*pictureInTurn).number)
 	window := make([]Picture, len(j.Window))

@@ -78,6 +78,8 @@ func (w *worker) Denoise(_ context.Context, j Job) (Wait, error) {
 
 func (w *worker) Depth() int { return 2 }
 
+func (w *worker) Copies() bool { return false }
+
 func (w *worker) Idle() {
 	if len(w.pictures) > 0 {
 		w.t.Errorf("idle with %d pictures", len(w.pictures))

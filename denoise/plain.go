@@ -20,6 +20,9 @@ func (Plain) Prepare(_ context.Context, f *pipeline.Frame, field plane.Field) (P
 	return plainPicture(plane.Of(f, field)), nil
 }
 
+// Copies returns true.
+func (Plain) Copies() bool { return true }
+
 // Denoise calls Reference.
 func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 	window := make([]plane.Picture, len(j.Window))

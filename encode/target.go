@@ -16,7 +16,7 @@ import (
 )
 
 // OverwritePolicy returns nil to let an output that exists be replaced, or an error that says why
-// not. It may ask the user and wait. It is called when a target is opened and, if a file has
+// not, beside that it exists. It may ask the user and wait. It is called when a target is opened and, if a file has
 // appeared there in the meantime, when it is committed.
 type OverwritePolicy func(path string) error
 
@@ -24,7 +24,9 @@ type OverwritePolicy func(path string) error
 func Replace(string) error { return nil }
 
 // Refuse lets no output be replaced.
-func Refuse(string) error { return errors.New("file exists") }
+func Refuse(string) error { return errExists }
+
+var errExists = errors.New("it exists")
 
 // Target is the place of an output. Data goes to a temporary file beside it, which Commit renames
 // into place and Discard removes. A target is for one goroutine.
@@ -128,7 +130,11 @@ func (t *Target) mayReplace() error {
 		return OutputError("replace", t.name, err)
 	}
 	if err := t.policy(t.name); err != nil {
-		return hint.Says(fmt.Sprintf("output %q exists: %v", t.name, err), "-y replaces it", ErrOutput, err)
+		says := fmt.Sprintf("output %q exists", t.name)
+		if err != errExists {
+			says += ": " + err.Error()
+		}
+		return hint.Says(says, "-y replaces it", ErrOutput, err)
 	}
 	return nil
 }

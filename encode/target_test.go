@@ -143,6 +143,9 @@ func TestPolicy(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "out.mp4"), "old")
 	wantRefused(t, "exists", path, Refuse)
+	if _, err := OpenTarget(path, Refuse, nil); err == nil || strings.Count(err.Error(), "exists") != 1 {
+		t.Errorf("error %v", err)
+	}
 	declined := errors.New("declined")
 	asked := ""
 	_, err := OpenTarget(path, func(p string) error { asked = p; return declined }, nil)

@@ -25,12 +25,16 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	if _, after := s.Window(); len(engines) == 1 || after == 0 {
 		return engines[0]
 	}
-	return denoise.InTurn(engines, denoiseRun, s)
+	return denoise.InTurn(engines, runOf(len(engines)), s)
 }
 
-// denoiseRun is how many frames in a row a device denoises when several share a stream. Six more
-// are prepared for each run, and frames in flight grow with it.
-const denoiseRun = 16
+// runOf is how many frames in a row a device denoises when several share a stream. Frames near the
+// ends of a run are prepared twice, so runs are long. But all devices but one have a whole run
+// under way, and those frames are in the host's memory: with more than two, runs are shorter.
+func runOf(devices int) int {
+	const most, underWay = 16, 24
+	return min(most, max(1, underWay/(devices-1)))
+}
 
 // denoiser denoises on a device. All kernels run in one stream, so they may share memory, and a
 // picture's memory may be used again at once; copies run in two others.
@@ -107,6 +111,9 @@ const (
 const depth = 2
 
 func (d *denoiser) Depth() int { return depth }
+
+// Copies returns false: samples are on their way for a while.
+func (d *denoiser) Copies() bool { return false }
 
 // Prepare queues the copy of the samples to the device, and the kernel that makes planes of them.
 func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {

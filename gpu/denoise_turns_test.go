@@ -96,7 +96,7 @@ func TestDenoiseAll(t *testing.T) {
 	}
 	p := kernels.DefaultDenoise()
 	p.Noise, p.Quality = 10, kernels.Fast
-	clip := noisyClip{yuv(pipeline.YUV420P, 24, 20), denoiseRun + 4, false}
+	clip := noisyClip{yuv(pipeline.YUV420P, 24, 20), runOf(2) + 4, false}
 	filtered := func(b *Backend) [][]byte {
 		got, err := denoisedBy(context.Background(), b, b.Input(), []noisyClip{clip}, func(pool *pipeline.Pool) pipeline.Filter {
 			f, err := b.Filter(p, pool)
@@ -114,7 +114,7 @@ func TestDenoiseAll(t *testing.T) {
 	if !slices.EqualFunc(filtered(one), filtered(all), bytes.Equal) {
 		t.Error("the bits depend on the number of devices")
 	}
-	if got, want := all.Held(p)-one.Held(p), denoiseRun*(len(all.units)-1); got != want {
+	if got, want := all.Held(p)-one.Held(p), runOf(len(all.units))*(len(all.units)-1); got != want {
 		t.Errorf("%d results more are held for %d devices, not %d", got, len(all.units), want)
 	}
 	p.Causal = true
@@ -170,14 +170,14 @@ func TestDenoiseMemory(t *testing.T) {
 		if n := deviceBytes(t, large, o); n > 1500e6 {
 			t.Errorf("tier %d takes %s of a GPU at 4K", tier, megabytes(int64(n)))
 		}
-		for devices := 1; devices <= 2; devices++ {
-			b := &Backend{units: make([]*unit, devices)}
+		for devices := range 25 {
+			b := &Backend{units: make([]*unit, devices+1)}
 			const waiting = 4 + 3 // for the encoder, and between the stages
 			results := b.denoiser(o.Settings).Depth() + waiting
 			sources := denoising(b, nil, o).Held() + 1
 			const measuring = 3 * 2 // pictures of 16 bits
 			if n := (results + sources + measuring) * size; n > 1000e6 {
-				t.Errorf("tier %d takes %s of the host at 4K with %d devices", tier, megabytes(int64(n)), devices)
+				t.Errorf("tier %d takes %s of the host at 4K with %d devices", tier, megabytes(int64(n)), devices+1)
 			}
 		}
 	}
@@ -190,12 +190,12 @@ func TestDenoiseMemory(t *testing.T) {
 	for i, u := range b.units {
 		before[i] = freeOn(t, u)
 	}
-	pool, inputs := pipeline.NewPool(b, b.held()+denoiseRun), pipeline.NewPool(b.Input(), 1)
+	pool, inputs := pipeline.NewPool(b, b.held()+runOf(2)), pipeline.NewPool(b.Input(), 1)
 	defer pool.Close()
 	defer inputs.Close()
 	filter := denoising(b, pool, o)
 	defer filter.Discard()
-	for range denoiseRun + 2*3 + 1 {
+	for range runOf(2) + 2*3 + 1 {
 		in, err := inputs.TakeFrame(f, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +230,7 @@ func TestDenoiseTurnsTimes(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	format, runs, n := yuv(pipeline.YUV420P, 3840, 2160), []int{4, 8, denoiseRun, 32}, 400
+	format, runs, n := yuv(pipeline.YUV420P, 3840, 2160), []int{4, 8, 16, 32}, 400
 	if slow {
 		format, runs, n = yuv(pipeline.YUV420P, 64, 48), []int{2}, 8
 	}

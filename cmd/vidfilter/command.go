@@ -93,7 +93,7 @@ func checkArgumentsOfHelpers(root *cobra.Command) {
 
 func knownTopic(root *cobra.Command, args []string) error {
 	if cmd, _, err := root.Find(args); len(args) > 0 && (err != nil || cmd == root) {
-		return noCommand(root, args)
+		return noCommand(root, args, "commands: "+strings.Join(commandNames(root), ", ")+"; vidfilter help options lists the options")
 	}
 	return nil
 }

@@ -47,7 +47,9 @@ func (a *app) command() *cobra.Command {
 	} {
 		root.AddCommand(c(a.Stdio))
 	}
-	root.Args = func(_ *cobra.Command, args []string) error { return noCommand(root, args) }
+	root.Args = func(_ *cobra.Command, args []string) error {
+		return noCommand(root, args, "files follow options: vidfilter -i in.mp4 -o out.mp4")
+	}
 	checkArgumentsOfHelpers(root)
 	return root
 }
@@ -70,9 +72,9 @@ func runJob(o *job.Options, complete func() error, s cli.Stdio) (int, error) {
 	})), nil
 }
 
-// noCommand explains an argument that is neither an option nor a command.
-func noCommand(root *cobra.Command, args []string) error {
-	const hint = "files follow options: vidfilter -i in.mp4 -o out.mp4"
+// noCommand explains an argument that is neither an option nor a command. hint is for those that
+// resemble none.
+func noCommand(root *cobra.Command, args []string, hint string) error {
 	if err := cli.SwallowedFlag(root.Flags()); err != nil || len(args) == 0 {
 		return err
 	}

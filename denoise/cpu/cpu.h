@@ -42,6 +42,7 @@ typedef struct {
 	int levels, cell, penalty, refine;
 	int length[VD_LENGTHS];
 	vd_plane pilot;               // for the refinement of field[0]
+	int reach;                    // longer vectors need none, as no patch will have them; 0: all do
 } vd_search;
 
 // A neighbour in a pass over one plane.

@@ -7,6 +7,7 @@ import "C"
 import (
 	"context"
 	"errors"
+	"sort"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/plane"
@@ -47,6 +48,9 @@ func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 	return p, nil
 }
 
+// Copies returns true.
+func (e *Engine) Copies() bool { return true }
+
 // Denoise ends with the result.
 func (e *Engine) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
 	e.ctx = ctx
@@ -83,9 +87,15 @@ var errMemory = errors.New("denoise: out of memory")
 
 const rowsPerTask = 32 // of planes: enough work to be worth handing over
 
-// rows shares the rows of a plane.
-func (e *Engine) rows(height int, do func(y0, y1 C.int)) {
-	e.share((height+rowsPerTask-1)/rowsPerTask, func(i int) {
-		do(C.int(i*rowsPerTask), C.int(min((i+1)*rowsPerTask, height)))
+// rows shares the rows of planes.
+func (e *Engine) rows(all []halfPels, do func(i int, y0, y1 C.int)) {
+	tasks := make([]int, len(all)+1) // before those of plane i
+	for i, p := range all {
+		tasks[i+1] = tasks[i] + (int(p[0].height)+rowsPerTask-1)/rowsPerTask
+	}
+	e.share(tasks[len(all)], func(n int) {
+		i := sort.SearchInts(tasks, n+1) - 1
+		y := C.int((n - tasks[i]) * rowsPerTask)
+		do(i, y, min(y+rowsPerTask, all[i][0].height))
 	})
 }

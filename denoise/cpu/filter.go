@@ -52,6 +52,8 @@ type filter struct {
 	pilot   [3]*C.uint16_t // the first pass's result, in the pitch of the frame's planes
 	rounded C.vd_plane     // its luma, as samples
 	blocks  []*block
+	seams   [3]*block // of the passes over each plane
+	passing *block    // planes of far frames, a few at a time
 }
 
 // neighbour is another frame, and the way to it.
@@ -62,6 +64,7 @@ type neighbour struct {
 	between  [3]halfPels
 	job      *C.vd_search
 	field    []C.vd_vector
+	along    *neighbour // of a far frame: the near one on the way, else nil
 }
 
 func (f *filter) check(out *pipeline.Frame) error {
@@ -120,7 +123,15 @@ func (f *filter) run() (err error) {
 	if err != nil {
 		return err
 	}
-	return f.second(all)
+	if err := f.second(all); err != nil {
+		return err
+	}
+	if f.Far > f.Near { // the next frame has these far behind
+		for _, w := range f.window[:max(f.centre-f.Near+1, 0)] {
+			w.forget()
+		}
+	}
+	return nil
 }
 
 // planesLike returns new planes in place of the first count components, and those of the frame in
@@ -138,13 +149,20 @@ func (f *filter) planesLike(count int) (planes [3]C.vd_plane, err error) {
 	return planes, nil
 }
 
-// neighbour returns the frame at a distance, or nil if the window ends before it.
-func (f *filter) neighbour(distance int) (n *neighbour, err error) {
+// at returns the frame at a distance, or nil if the window ends before it.
+func (f *filter) at(distance int) *neighbour {
 	i := f.centre + distance
 	if i < 0 || i >= len(f.window) || distance > f.Ahead {
+		return nil
+	}
+	return &neighbour{frame: f.window[i], distance: distance}
+}
+
+// neighbour returns the frame at a distance with its planes, or nil.
+func (f *filter) neighbour(distance int) (n *neighbour, err error) {
+	if n = f.at(distance); n == nil {
 		return nil, nil
 	}
-	n = &neighbour{frame: f.window[i], distance: distance}
 	if n.planes, err = n.forSearch(f.search.Coarse); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"unsafe"
 
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/plane"
@@ -20,9 +19,12 @@ type frame struct {
 	shiftX, shiftY int
 	planes         [3]C.vd_plane // no smaller than a patch
 
-	blocks  []*block
-	between [3]halfPels      // made when needed, like those below
-	search  [2]*searchPlanes // smoothed less and more
+	own *block // of the planes
+
+	// Made when needed, and kept while the frame is near the one that is filtered.
+	between [3]halfPels
+	search  *searchPlanes
+	halves  []*block // of between
 }
 
 // halfPels are a plane and those between its samples, by a vector's phase.
@@ -30,8 +32,10 @@ type halfPels [4]C.vd_plane
 
 // searchPlanes are what the search reads of a frame.
 type searchPlanes struct {
+	coarse bool // smoothed more
 	levels []C.vd_plane
 	half   halfPels
+	memory *block
 }
 
 // largestPatch is the least width and height of the planes that are filtered.
@@ -50,12 +54,11 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 		size += aligned(planeSize(enlarged(c)))
 	}
 	e.heap.pass()
-	b, err := out.alloc(size)
-	if err != nil {
-		return nil, err
+	if out.own = e.heap.alloc(size); out.own == nil {
+		return nil, errMemory
 	}
 	for i, c := range parts {
-		out.planes[i] = b.plane(enlarged(c))
+		out.planes[i] = out.own.plane(enlarged(c))
 	}
 	e.share(len(parts), func(i int) {
 		c := parts[i]
@@ -83,25 +86,26 @@ func enlarged(c plane.Component) (width, height int) {
 	return max(c.Width, largestPatch), max(c.Height, largestPatch)
 }
 
-// alloc returns memory that lives as long as the frame.
-func (f *frame) alloc(size int) (*block, error) {
-	b := f.engine.heap.alloc(size)
-	if b == nil {
-		return nil, errMemory
-	}
-	f.blocks = append(f.blocks, b)
-	return b, nil
-}
-
 // Retire does nothing: no job outlives its call.
 func (f *frame) Retire() {}
 
 // Release gives the frame's memory back. The frame must not be used any more.
 func (f *frame) Release() {
-	for _, b := range f.blocks {
+	f.forget()
+	f.own.release()
+	f.own = nil
+}
+
+// forget gives back all but the samples.
+func (f *frame) forget() {
+	for _, b := range f.halves {
 		b.release()
 	}
-	f.blocks = nil
+	f.halves, f.between = nil, [3]halfPels{}
+	if f.search != nil {
+		f.search.memory.release()
+		f.search = nil
+	}
 }
 
 // save writes planes to the place of the frame's samples in out.
@@ -120,71 +124,89 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 
 // forPasses returns the half-pel planes of the first count components.
 func (f *frame) forPasses(count int) ([3]halfPels, error) {
+	var all []halfPels
 	for c := range count {
 		if f.between[c][0].at != nil {
 			continue
 		}
-		w, h := sizeOf(f.planes[c])
-		b, err := f.alloc(3 * aligned(planeSize(w, h)))
-		if err != nil {
-			return [3]halfPels{}, err
+		b := f.engine.heap.alloc(halvesSize(f.planes[c]))
+		if b == nil {
+			return [3]halfPels{}, errMemory
 		}
-		f.between[c] = f.engine.interpolate(b, f.planes[c])
+		f.halves = append(f.halves, b)
+		f.between[c] = b.halves(f.planes[c])
+		all = append(all, f.between[c])
 	}
+	f.engine.interpolate(all)
 	return f.between, nil
 }
 
 func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.height) }
 
-// interpolate makes the planes between the samples of one.
-func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
+// halvesSize is the memory of the planes between the samples of one.
+func halvesSize(p C.vd_plane) int { return 3 * aligned(planeSize(sizeOf(p))) }
+
+// halves takes the planes between the samples of one from a block.
+func (b *block) halves(p C.vd_plane) halfPels {
 	w, h := sizeOf(p)
-	half := halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
-	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.isa, half[1], p, y0, y1) })
-	C.vd_pad(half[1])
-	e.rows(h, func(y0, y1 C.int) {
-		C.vd_down(e.isa, half[2], p, y0, y1)
-		C.vd_down(e.isa, half[3], half[1], y0, y1)
+	return halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
+}
+
+// interpolate sets the planes between the samples of several.
+func (e *Engine) interpolate(all []halfPels) {
+	e.rows(all, func(i int, y0, y1 C.int) { C.vd_right(e.isa, all[i][1], all[i][0], y0, y1) })
+	e.share(len(all), func(i int) { C.vd_pad(all[i][1]) })
+	e.rows(all, func(i int, y0, y1 C.int) {
+		C.vd_down(e.isa, all[i][2], all[i][0], y0, y1)
+		C.vd_down(e.isa, all[i][3], all[i][1], y0, y1)
 	})
-	C.vd_pad(half[2])
-	C.vd_pad(half[3])
-	return half
+	e.share(2*len(all), func(i int) { C.vd_pad(all[i/2][2+i%2]) })
 }
 
 // forSearch returns the smoothed luma, its pyramid and its half-pel planes.
 func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
-	kind := 0
-	if coarse {
-		kind = 1
-	}
-	if f.search[kind] != nil {
-		return f.search[kind], nil
+	if f.search != nil && f.search.coarse == coarse {
+		return f.search, nil
 	}
 	w, h := sizeOf(f.planes[0])
-	size, count := 3*aligned(planeSize(w, h)), motion.Levels(w, h)
+	size, count := halvesSize(f.planes[0]), motion.Levels(w, h)
 	for l := range count {
 		size += aligned(planeSize(w>>l, h>>l))
 	}
-	b, err := f.alloc(size)
-	if err != nil {
-		return nil, err
+	s := f.search
+	if s == nil {
+		b := f.engine.heap.alloc(size)
+		if b == nil {
+			return nil, errMemory
+		}
+		s = &searchPlanes{memory: b}
+		for l := range count {
+			s.levels = append(s.levels, b.plane(w>>l, h>>l))
+		}
+		s.half = b.halves(s.levels[0])
+		f.search = s
 	}
-	e, s := f.engine, &searchPlanes{}
-	for l := range count {
-		p := b.plane(w>>l, h>>l)
-		e.rows(h>>l, func(y0, y1 C.int) {
-			if l == 0 {
-				C.vd_smooth(e.isa, p, f.planes[0], C.int(kind), y0, y1)
-			} else {
-				C.vd_halve(e.isa, p, s.levels[l-1], y0, y1)
-			}
+	s.coarse = coarse
+	e := f.engine
+	e.smooth([]halfPels{s.half}, []*frame{f}, coarse)
+	for l := 1; l < count; l++ {
+		e.rows([]halfPels{{s.levels[l]}}, func(_ int, y0, y1 C.int) {
+			C.vd_halve(e.isa, s.levels[l], s.levels[l-1], y0, y1)
 		})
-		C.vd_pad(p)
-		s.levels = append(s.levels, p)
+		C.vd_pad(s.levels[l])
 	}
-	s.half = e.interpolate(b, s.levels[0])
-	f.search[kind] = s
 	return s, nil
 }
 
-func vectorsOf(p *C.vd_vector, n int) []C.vd_vector { return unsafe.Slice(p, n) }
+// smooth sets the smoothed luma of frames, and the planes between its samples.
+func (e *Engine) smooth(all []halfPels, frames []*frame, coarse bool) {
+	kind := C.int(0)
+	if coarse {
+		kind = 1
+	}
+	e.rows(all, func(i int, y0, y1 C.int) {
+		C.vd_smooth(e.isa, all[i][0], frames[i].planes[0], kind, y0, y1)
+	})
+	e.share(len(all), func(i int) { C.vd_pad(all[i][0]) })
+	e.interpolate(all)
+}

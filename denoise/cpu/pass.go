@@ -34,6 +34,12 @@ type seam struct {
 
 const stripRows = 8 // rows of patches
 
+// The sides of patches.
+const (
+	firstPatch  = 8
+	secondPatch = largestPatch
+)
+
 // stripsOf cuts a plane into strips. A strip is high enough that only those beside it overlap it.
 func stripsOf(height, n, stride int) (all []strip) {
 	rows := fusion.Places(height, n, stride)
@@ -87,12 +93,10 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 		near := &j.near[i]
 		near.between = other.between[c]
 		near.field = other.job.field[0]
-		if d := max(other.distance, -other.distance); d > f.Near {
-			near.reach = C.int(f.FarReach * d)
-		}
+		near.reach = C.int(f.reach(other))
 	}
 	p := &pass{job: j, strips: stripsOf(int(j.noisy.height), n, k.Stride)}
-	return p, f.newSeams(p)
+	return p, f.newSeams(p, c)
 }
 
 // limitOf is how far from the middle a value may be for 32 bits to hold all sums. A weight is at
@@ -145,18 +149,27 @@ func (b *block) sums(width, rows int) C.vd_sums {
 	}
 }
 
-func (f *filter) newSeams(p *pass) error {
-	width, size := int(p.job.noisy.width), 0
-	for i := range p.strips[1:] {
-		size += 2 * sumsSize(width, p.strips[i].end-p.strips[i].to)
+func seamsSize(width int, strips []strip) (size int) {
+	for i := range strips[1:] {
+		size += 2 * sumsSize(width, strips[i].end-strips[i].to)
 	}
-	if size == 0 {
-		return nil
+	return size
+}
+
+// newSeams makes room for the seams of a pass over component c, where those of the first were.
+func (f *filter) newSeams(p *pass, c int) (err error) {
+	width, height := sizeOf(p.job.noisy)
+	if f.seams[c] == nil {
+		size := seamsSize(width, p.strips)
+		if f.TwoPasses {
+			size = max(size, seamsSize(width, stripsOf(height, secondPatch, f.Second.Stride)))
+		}
+		if f.seams[c], err = f.alloc(max(size, align)); err != nil {
+			return err
+		}
 	}
-	b, err := f.alloc(size)
-	if err != nil {
-		return err
-	}
+	b := f.seams[c]
+	b.used = 0
 	for i := range p.strips[1:] {
 		from, to := p.strips[i].to, p.strips[i].end
 		p.seams = append(p.seams, seam{from, to, b.sums(width, to-from), b.sums(width, to-from)})
@@ -235,7 +248,7 @@ func (f *filter) runStrip(p *pass, i int) error {
 
 // first runs the first pass on all planes.
 func (f *filter) first(neighbours []*neighbour) error {
-	const n = 8
+	const n = firstPatch
 	var all []*pass
 	for c := range f.count {
 		p, err := f.newPass(c, n, f.First.Constants, neighbours)
@@ -274,20 +287,52 @@ func (f *filter) preparePilot() error {
 	return nil
 }
 
-// second runs the second pass on all planes.
+// second runs the second pass on all planes: at once, or as there is room for what it reads of far
+// frames.
 func (f *filter) second(neighbours []*neighbour) error {
-	const n = 16
-	var all []*pass
-	for c := range f.count {
-		p, err := f.newPass(c, n, f.Second.Constants, neighbours)
-		if err != nil {
+	var far []*neighbour
+	for _, n := range neighbours {
+		if n.along != nil {
+			far = append(far, n)
+		}
+	}
+	for c := 0; c < f.count; {
+		if f.passing != nil {
+			f.passing.used = 0
+		}
+		var all []*pass
+		var planes []halfPels
+		for first := c; c < f.count; c++ {
+			need := len(far) * halvesSize(f.frame.planes[c])
+			if need > 0 && c > first && f.passing.used+need > f.passing.size {
+				break
+			}
+			for _, n := range far {
+				n.between[c] = f.passing.halves(n.frame.planes[c])
+				planes = append(planes, n.between[c])
+			}
+			p, err := f.newSecond(c, neighbours)
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		f.interpolate(planes)
+		if err := f.runPasses(all); err != nil {
 			return err
 		}
-		j := p.job
-		j.share = C.float(f.Second.NoiseShare)
-		j.pilot = f.pilot[c]
-		j.blend = C.float(f.Blend.Share(f.noise.Sigma[0]))
-		all = append(all, p)
 	}
-	return f.runPasses(all)
+	return nil
+}
+
+func (f *filter) newSecond(c int, neighbours []*neighbour) (*pass, error) {
+	p, err := f.newPass(c, secondPatch, f.Second.Constants, neighbours)
+	if err != nil {
+		return nil, err
+	}
+	j := p.job
+	j.share = C.float(f.Second.NoiseShare)
+	j.pilot = f.pilot[c]
+	j.blend = C.float(f.Blend.Share(f.noise.Sigma[0]))
+	return p, nil
 }

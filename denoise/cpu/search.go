@@ -11,11 +11,15 @@ import (
 
 func cells(samples, cell int) int { return (samples + cell - 1) / cell }
 
-// newSearch sets up the search from the frame to a neighbour.
+// newSearch sets up the search from the frame to a neighbour. One without planes gets them later,
+// and only for the refinement.
 func (f *filter) newSearch(n *neighbour) error {
-	cell := f.Motion.Cell
+	cell, levels := f.Motion.Cell, f.planes.levels
+	if n.planes == nil {
+		levels = levels[:1]
+	}
 	size := aligned(C.sizeof_vd_search)
-	for _, p := range f.planes.levels {
+	for _, p := range levels {
 		size += aligned(C.sizeof_vd_vector * cells(int(p.width), cell) * cells(int(p.height), cell))
 	}
 	b, err := f.alloc(size)
@@ -24,15 +28,17 @@ func (f *filter) newSearch(n *neighbour) error {
 	}
 	s := (*C.vd_search)(b.take(C.sizeof_vd_search))
 	*s = C.vd_search{
-		levels: C.int(len(f.planes.levels)), cell: C.int(cell),
+		levels: C.int(len(levels)), cell: C.int(cell),
 		penalty: C.int(f.search.Penalty), refine: C.int(f.search.Refined),
 	}
 	for i, v := range f.search.Length {
 		s.length[i] = C.int(v)
 	}
-	s.half = n.planes.half
-	for l, p := range f.planes.levels {
-		s.from[l], s.to[l] = p, n.planes.levels[l]
+	for l, p := range levels {
+		s.from[l] = p
+		if n.planes != nil {
+			s.half, s.to[l] = n.planes.half, n.planes.levels[l]
+		}
 		count := cells(int(p.width), cell) * cells(int(p.height), cell)
 		s.field[l] = (*C.vd_vector)(b.take(C.sizeof_vd_vector * count))
 		if l == 0 {
@@ -82,7 +88,10 @@ func (f *filter) fitting(all []*neighbour) []*neighbour {
 // refined returns the neighbours of the second pass, in order: those given, with vectors refined
 // against the pilot, and those further away in the same directions.
 func (f *filter) refined(near []*neighbour) ([]*neighbour, error) {
-	f.refine(near)
+	for _, n := range near {
+		n.job.pilot = f.rounded
+	}
+	f.cellRows(0, near, f.refine)
 	var before, after []*neighbour
 	for _, n := range near {
 		var err error
@@ -97,26 +106,67 @@ func (f *filter) refined(near []*neighbour) ([]*neighbour, error) {
 			return nil, err
 		}
 	}
-	f.refine(before)
-	f.refine(after)
+	if err := f.refineFar(slices.Concat(before, after)); err != nil {
+		return nil, err
+	}
 	return slices.Concat(before, near, after), nil
 }
 
-// beyond returns the frames further away than n, from the nearest on: the step is 1 or -1. Their
-// vectors are those of n, longer.
+// beyond returns the frames further away than n, from the nearest on: the step is 1 or -1.
 func (f *filter) beyond(n *neighbour, step int) (all []*neighbour, err error) {
 	for d := f.Near + 1; d <= f.Far; d++ {
-		far, err := f.neighbour(step * d)
-		if err != nil {
-			return nil, err
-		}
+		far := f.at(step * d)
 		if far == nil {
 			break
 		}
-		extend(far.field, n.field, d, f.Near)
+		far.along = n
+		if err := f.newSearch(far); err != nil {
+			return nil, err
+		}
+		far.job.reach = C.int(f.reach(far))
 		all = append(all, far)
 	}
 	return all, nil
+}
+
+// reach is the longest vector to a far frame, in half-pels; 0 for a near one, which has none.
+func (f *filter) reach(n *neighbour) int {
+	if n.along == nil {
+		return 0
+	}
+	return f.FarReach * max(n.distance, -n.distance)
+}
+
+// refineFar sets the vectors to far frames: those to the frames they lie beyond, longer and then
+// refined. The planes of a few at a time are made for it, in the same memory.
+func (f *filter) refineFar(all []*neighbour) error {
+	if len(all) == 0 {
+		return nil
+	}
+	b, err := f.alloc(2 * (f.Far - f.Near) * halvesSize(f.planes.levels[0]))
+	if err != nil {
+		return err
+	}
+	f.passing = b
+	w, h := sizeOf(f.planes.levels[0])
+	few := b.size / (aligned(planeSize(w, h)) + halvesSize(f.planes.levels[0]))
+	for some := range slices.Chunk(all, few) {
+		b.used = 0
+		var planes []halfPels
+		var frames []*frame
+		for _, n := range some {
+			p := b.halves(b.plane(w, h))
+			n.job.half, n.job.pilot = p, f.rounded
+			planes, frames = append(planes, p), append(frames, n.frame)
+		}
+		f.smooth(planes, frames, f.search.Coarse)
+		f.cellRows(0, some, func(n *neighbour, y0, y1 C.int) {
+			width := C.int(cells(w, f.Motion.Cell))
+			extend(n.field[y0*width:y1*width], n.along.field[y0*width:y1*width], max(n.distance, -n.distance), f.Near)
+			f.refine(n, y0, y1)
+		})
+	}
+	return nil
 }
 
 // extend multiplies vectors by a fraction, rounding halves away from zero.
@@ -133,9 +183,4 @@ func scale(v, by, over int) int {
 	return (2*v*by + over) / (2 * over)
 }
 
-func (f *filter) refine(all []*neighbour) {
-	for _, n := range all {
-		n.job.pilot = f.rounded
-	}
-	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) { C.vd_refine(f.isa, n.job, y0, y1) })
-}
+func (f *filter) refine(n *neighbour, y0, y1 C.int) { C.vd_refine(f.isa, n.job, y0, y1) }

@@ -280,12 +280,15 @@ void NAME(vd_find)(const vd_search *s, int level, int y0, int y1)
 	for (int y = y0; y < y1; y++) find_row(s, level, y);
 }
 
+enum { REFINED_MOST = 6 }; // half-pels by which a vector may become shorter: 2 and 1 each way
+
 static void refine_row(const vd_search *s, int y)
 {
 	int width = cells(s->pilot.width, s->cell);
 	vd_vector *field = s->field[0] + y * width;
 	window w;
 	for (int x = 0; x < width; x++) {
+		if (s->reach && abs(field[x].x) + abs(field[x].y) > s->reach + REFINED_MOST) continue;
 		open_window(&w, s->pilot, s->cell, SIDE, x, y);
 		match best = {0, 0, INT32_MAX};
 		trials t = {.count = 0};

@@ -90,6 +90,19 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 	return f;
 }
 
+// ranged is a format without the promise of full range in its name: swscale warns of the others.
+static int ranged(int fmt)
+{
+	switch (fmt) {
+	case AV_PIX_FMT_YUVJ411P: return AV_PIX_FMT_YUV411P;
+	case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P;
+	case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P;
+	case AV_PIX_FMT_YUVJ440P: return AV_PIX_FMT_YUV440P;
+	case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P;
+	}
+	return fmt;
+}
+
 int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint8_t *const dst[4],
              const int pitch[4], int fmt, int w, int h, int space, int full)
 {
@@ -102,8 +115,8 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 		// was made for, as the filter itself assumes.
 		int flags = src->width == w && src->height == h ? SWS_POINT : SWS_BICUBIC;
 		flags |= SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-		struct SwsContext *c = sws_getContext(src->width, src->height, src->format, w, h, fmt, flags,
-		                                      NULL, NULL, NULL);
+		struct SwsContext *c = sws_getContext(src->width, src->height, ranged(src->format), w, h,
+		                                      ranged(fmt), flags, NULL, NULL, NULL);
 		if (!c)
 			return AVERROR(ENOMEM);
 		// Fails for formats without YUV on either side, which have nothing to set.

@@ -11,29 +11,32 @@ import (
 	"vidfilter/pipeline"
 )
 
-// OpenBackend opens the device of --device. auto falls back to the CPU, and reports it.
-func (o *Options) OpenBackend(u *cli.UI) (kernels.Backend, error) {
+// OpenBackend opens the device of --device. auto falls back to the CPU, and reports it by tell,
+// once the caller knows that there will be something to filter.
+func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
+	tell = func() {}
 	if o.System != nil {
-		return o.openSystem(u)
+		b, err = o.openSystem(u)
+		return b, tell, err
 	}
 	if o.Join == "" && o.Device.Kind != "cpu" {
 		b, err := o.openGPU(u)
 		if err == nil {
 			u.Debug("filtering on " + b.Name())
 			b.Warm(o.Params) // while the input is opened
-			return b, nil
+			return b, tell, nil
 		}
 		if o.Device.Kind == "cuda" {
-			return nil, o.otherwise(err)
+			return nil, nil, o.otherwise(err)
 		}
-		u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", err))
+		tell = func() { u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", err)) }
 	}
 	cpu, err := kernels.NewCPU(o.Threads, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	u.Debug("filtering on " + cpu.Name())
-	return cpu, nil
+	return cpu, tell, nil
 }
 
 // openGPU opens GPUs that support the parameters.

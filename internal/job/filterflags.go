@@ -1,7 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,11 +69,16 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 			return
 		}
 		of := opt.Filters()[0]
+		if other := o.foreign(fs, opt); other != "" {
+			err = cli.Usagef("give one of the two: a job has one filter",
+				"%s is an option of the %s filter, %s filter", cli.FlagName(f), of, other)
+			return
+		}
 		hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(filterFlags(o.Params.Filter), ", "))
 		if of == kernels.Recursive && o.System != nil {
 			hint = "leave it out, or choose another system: " + SystemList
 		}
-		err = cli.Usagef(hint, "%s is an option of the %s filter, and this is the %s one", cli.FlagName(f), of, o.Params.Filter)
+		err = cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", cli.FlagName(f), of, o.Params.Filter)
 	})
 	if err != nil {
 		return err
@@ -81,6 +88,22 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
 	return nil
+}
+
+// foreign returns an argument that no filter has beside opt, and whose it is; "" for none or if the
+// filter is given.
+func (o *Options) foreign(fs *pflag.FlagSet, opt kernels.Option) (name string) {
+	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
+		return ""
+	}
+	fs.Visit(func(f *pflag.Flag) {
+		other, some := kernels.OptionNamed(f.Name)
+		shared := func(k kernels.Filter) bool { return slices.Contains(opt.Filters(), k) }
+		if some && !cli.FromEnvironment(f) && !slices.ContainsFunc(other.Filters(), shared) {
+			name = cmp.Or(name, fmt.Sprintf("%s of the %s", cli.FlagName(f), other.Filters()[0]))
+		}
+	})
+	return name
 }
 
 // inferFilter chooses the filter that has all options given, unless the filter itself is given.

@@ -106,7 +106,8 @@ func (j *job) close() {
 }
 
 func (j *job) open(ctx context.Context) (err error) {
-	if j.backend, err = j.o.OpenBackend(j.ui); err != nil {
+	var tell func()
+	if j.backend, tell, err = j.o.OpenBackend(j.ui); err != nil {
 		return err
 	}
 	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
@@ -139,7 +140,11 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	j.in.OnPacket(j.out.WritePacket)
 	width, height := j.outputSize()
-	return j.out.Fits(width, height)
+	if err := j.out.Fits(width, height); err != nil {
+		return err
+	}
+	tell()
+	return nil
 }
 
 // outputSize is the size that the encoder gets, as far as the input's header says.

@@ -98,7 +98,9 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if l.backend, err = l.openBackend(); err != nil {
+	l.o.Streams = 1 // one picture at a time: nothing overlaps
+	var tell func()
+	if l.backend, tell, err = l.o.OpenBackend(l.ui); err != nil {
 		return err
 	}
 	var remote *live.Remote
@@ -112,6 +114,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	tell()
 	if l.record != nil {
 		l.record.attach(l.session, l.input)
 	}
@@ -148,12 +151,6 @@ func (l *liveRun) changed() {
 	if l.server != nil {
 		l.server.Changed()
 	}
-}
-
-// openBackend opens one stream of a GPU, or the CPU.
-func (l *liveRun) openBackend() (kernels.Backend, error) {
-	l.o.Streams = 1 // one picture at a time: nothing overlaps
-	return l.o.OpenBackend(l.ui)
 }
 
 // times returns a function that reads a GPU's times, nil on the CPU.
