@@ -47,7 +47,7 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	out.shiftX, out.shiftY = f.ChromaShift()
 	size := 0
 	for _, c := range parts {
-		size += aligned(planeSize(enlarged(c)))
+		size += enlarged(c).size()
 	}
 	e.heap.pass()
 	b, err := out.alloc(size)
@@ -59,15 +59,15 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	}
 	e.share(len(parts), func(i int) {
 		c := parts[i]
-		C.vd_load(out.planes[i], (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Width), C.int(c.Height))
-		C.vd_pad(out.planes[i])
+		C.vd_load(e.isa, out.planes[i], (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Shift), C.int(c.Width), C.int(c.Height))
+		C.vd_pad(e.isa, out.planes[i])
 	})
 	return out, nil
 }
 
 // components finds Y, U and V of a field.
 func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, err error) {
-	if info := f.Layout.Info(); info.Planes == 0 || info.RGB || info.Depth != 8 {
+	if !takes(f.Layout) {
 		return all, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
 	}
 	for i := range all {
@@ -79,8 +79,12 @@ func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, e
 	return all, nil
 }
 
-func enlarged(c plane.Component) (width, height int) {
-	return max(c.Width, largestPatch), max(c.Height, largestPatch)
+func takes(l pipeline.Layout) bool { return l.Valid() && !l.Info().RGB }
+
+func (f *frame) depth() int { return int(f.planes[0].depth) }
+
+func enlarged(c plane.Component) shape {
+	return shape{max(c.Width, largestPatch), max(c.Height, largestPatch), c.Depth}
 }
 
 // alloc returns memory that lives as long as the frame.
@@ -112,7 +116,7 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	}
 	f.engine.share(len(parts), func(i int) {
 		if c := parts[i]; c.Own {
-			C.vd_save((*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), planes[i], C.int(c.Width), C.int(c.Height))
+			C.vd_save(f.engine.isa, (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Shift), planes[i], C.int(c.Width), C.int(c.Height))
 		}
 	})
 	return nil
@@ -124,8 +128,7 @@ func (f *frame) forPasses(count int) ([3]halfPels, error) {
 		if f.between[c][0].at != nil {
 			continue
 		}
-		w, h := sizeOf(f.planes[c])
-		b, err := f.alloc(3 * aligned(planeSize(w, h)))
+		b, err := f.alloc(3 * shapeOf(f.planes[c]).size())
 		if err != nil {
 			return [3]halfPels{}, err
 		}
@@ -134,20 +137,18 @@ func (f *frame) forPasses(count int) ([3]halfPels, error) {
 	return f.between, nil
 }
 
-func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.height) }
-
 // interpolate makes the planes between the samples of one.
 func (e *Engine) interpolate(b *block, p C.vd_plane) halfPels {
-	w, h := sizeOf(p)
-	half := halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
-	e.rows(h, func(y0, y1 C.int) { C.vd_right(e.isa, half[1], p, y0, y1) })
-	C.vd_pad(half[1])
-	e.rows(h, func(y0, y1 C.int) {
+	s := shapeOf(p)
+	half := halfPels{p, b.plane(s), b.plane(s), b.plane(s)}
+	e.rows(s.height, func(y0, y1 C.int) { C.vd_right(e.isa, half[1], p, y0, y1) })
+	C.vd_pad(e.isa, half[1])
+	e.rows(s.height, func(y0, y1 C.int) {
 		C.vd_down(e.isa, half[2], p, y0, y1)
 		C.vd_down(e.isa, half[3], half[1], y0, y1)
 	})
-	C.vd_pad(half[2])
-	C.vd_pad(half[3])
+	C.vd_pad(e.isa, half[2])
+	C.vd_pad(e.isa, half[3])
 	return half
 }
 
@@ -160,10 +161,10 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	if f.search[kind] != nil {
 		return f.search[kind], nil
 	}
-	w, h := sizeOf(f.planes[0])
-	size, count := 3*aligned(planeSize(w, h)), motion.Levels(w, h)
+	luma := shapeOf(f.planes[0])
+	size, count := 3*luma.size(), motion.Levels(luma.width, luma.height)
 	for l := range count {
-		size += aligned(planeSize(w>>l, h>>l))
+		size += luma.smaller(l).size()
 	}
 	b, err := f.alloc(size)
 	if err != nil {
@@ -171,15 +172,15 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	}
 	e, s := f.engine, &searchPlanes{}
 	for l := range count {
-		p := b.plane(w>>l, h>>l)
-		e.rows(h>>l, func(y0, y1 C.int) {
+		p := b.plane(luma.smaller(l))
+		e.rows(int(p.height), func(y0, y1 C.int) {
 			if l == 0 {
 				C.vd_smooth(e.isa, p, f.planes[0], C.int(kind), y0, y1)
 			} else {
 				C.vd_halve(e.isa, p, s.levels[l-1], y0, y1)
 			}
 		})
-		C.vd_pad(p)
+		C.vd_pad(e.isa, p)
 		s.levels = append(s.levels, p)
 	}
 	s.half = e.interpolate(b, s.levels[0])
