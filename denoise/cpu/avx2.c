@@ -4,6 +4,6 @@
 #pragma GCC target("avx2,fma")
 #define VD_ISA_AVX2
 #define VL 8
-#define NAME(f) f##_avx2
+#define ISA avx2
 #include "kernels.h"
 #endif

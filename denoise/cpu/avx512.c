@@ -4,6 +4,6 @@
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #define VD_ISA_AVX512
 #define VL 16
-#define NAME(f) f##_avx512
+#define ISA avx512
 #include "kernels.h"
 #endif

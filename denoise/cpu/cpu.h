@@ -14,22 +14,17 @@ enum {
 	VD_NEIGHBOURS = 32, // of a frame
 	VD_REACH = 6,       // pels each way at the coarsest level
 	VD_LENGTHS = 2 * VD_REACH * VD_REACH + 1,
-	VD_PILOT_BITS = 4,  // that the pilot has more than samples
+	VD_PILOT_BITS = 4,  // that the pilot has more than samples, of 16 at the most
 };
 
-// A plane of samples. Beyond its edges there are VD_PAD samples more, alike the edge, and to the
+// A plane of samples, of a byte each or, if they are deeper than 8 bits, of two. Beyond its edges there are VD_PAD samples more, alike the edge, and to the
 // right twice as many, so that whole windows can be read from there.
 typedef struct {
 	void *at;        // the first sample; NULL where there is no plane
 	ptrdiff_t pitch; // samples
 	int width, height;
+	int depth; // bits of a sample
 } vd_plane;
-
-// vd_load copies samples that are step bytes apart, and makes the plane as large as it is by
-// repeating the edges. vd_save writes the part of a plane that there is room for.
-void vd_load(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int width, int height);
-void vd_save(uint8_t *to, ptrdiff_t pitch, int step, vd_plane from, int width, int height);
-void vd_pad(vd_plane p); // sets the samples beyond the edges
 
 // A vector in half-pels; in the search, above the finest level, in pels.
 typedef struct { int16_t x, y; } vd_vector;
@@ -70,6 +65,7 @@ typedef struct {
 
 	float fade, frequency;       // -log2(e) / h, c
 	float gate;                  // 1 to watch the mean and the slopes by themselves, or 0
+	float level, pilot_level;    // a step of the samples, and of the pilot, in 8-bit levels
 	float unit, limit;           // of weights; how far from the middle a value may be
 	float threshold, fall, least; // first pass
 	float share;                 // second pass: of the variance left
@@ -84,6 +80,9 @@ typedef struct {
 } vd_pass;
 
 #define VD_FUNCTIONS(isa) \
+	void vd_load_##isa(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height); \
+	void vd_save_##isa(uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height); \
+	void vd_pad_##isa(vd_plane p); \
 	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
 	void vd_halve_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
@@ -93,10 +92,21 @@ typedef struct {
 	int64_t vd_misfit_##isa(const vd_search *s, int y0, int y1); \
 	void vd_fuse_##isa(const vd_pass *p, vd_sums s, int top, int y); \
 	void vd_finish_##isa(const vd_pass *p, vd_sums s, int top, int y0, int y1);
-VD_FUNCTIONS(plain)
-VD_FUNCTIONS(avx2)
-VD_FUNCTIONS(avx512)
+VD_FUNCTIONS(plain_8)
+VD_FUNCTIONS(plain_16)
+VD_FUNCTIONS(avx2_8)
+VD_FUNCTIONS(avx2_16)
+VD_FUNCTIONS(avx512_8)
+VD_FUNCTIONS(avx512_16)
 #undef VD_FUNCTIONS
+
+// vd_load copies samples that are step bytes apart, shifted in their two bytes, and makes the plane
+// as large as it is by repeating the edges. What exceeds the depth becomes the largest sample.
+// vd_save writes the part of a plane that there is room for. vd_pad sets the samples beyond the
+// edges.
+void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height);
+void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height);
+void vd_pad(int isa, vd_plane p);
 
 // The planes of rows y0 <= y < y1: smoothed, half as large, half a pel to the right, and down.
 void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1);

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -88,7 +89,7 @@ func clip(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Fr
 	for t := range frames {
 		moving := denoisetest.Texture(1).Moved(1.5*float64(t), -0.5*float64(t))
 		scene := moving.Left(float64(format.Width)*0.7, still)
-		pic := denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), sigma, uint64(t))
+		pic := denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, format.Layout.Info().Depth, sx, sy), sigma, uint64(t))
 		f := newFrame(format)
 		pic.Into(f, plane.Whole)
 		all = append(all, f)
@@ -114,10 +115,11 @@ func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipelin
 }
 
 // compare checks a result against the reference's: within a level in 99.9 % of samples, and within
-// two everywhere.
+// two everywhere. From 11 bits on these are levels of 10 bits.
 func compare(t *testing.T, what string, got, want plane.Picture) {
 	t.Helper()
 	for i, w := range want.Planes {
+		level := 1 << max(w.Depth-10, 0)
 		apart, far, most, differ := 0, 0, 0, 0
 		for k, v := range w.Pix {
 			d := int(got.Planes[i].Pix[k]) - int(v)
@@ -126,10 +128,10 @@ func compare(t *testing.T, what string, got, want plane.Picture) {
 			if d > 0 {
 				differ++
 			}
-			if d > 1 {
+			if d > level {
 				apart++
 			}
-			if d > 2 {
+			if d > 2*level {
 				far++
 			}
 		}
@@ -137,8 +139,8 @@ func compare(t *testing.T, what string, got, want plane.Picture) {
 			t.Logf("%s, plane %d: %d of %d differ, by %d at the most", what, i, differ, len(w.Pix), most)
 		}
 		if far > 0 || apart > len(w.Pix)/1000 {
-			t.Errorf("%s, plane %d: %d of %d samples are more than a level apart, %d more than two, at most %d",
-				what, i, apart, len(w.Pix), far, most)
+			t.Errorf("%s, plane %d: %d of %d samples are more than %d apart, %d more than twice that, at most %d",
+				what, i, apart, len(w.Pix), level, far, most)
 		}
 	}
 }
@@ -185,7 +187,10 @@ func (x expectation) check(t *testing.T, name string) {
 	}
 }
 
-var layouts = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12}
+var (
+	layouts = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12}
+	depths  = []int{9, 10, 12, 14, 16}
+)
 
 func TestAgainstReference(t *testing.T) {
 	for i, layout := range layouts {
@@ -199,11 +204,56 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
+// TestDepths filters all layouts of two bytes a sample.
+func TestDepths(t *testing.T) {
+	i := 0
+	for _, layout := range pipeline.Layouts() {
+		info := layout.Info()
+		if info.RGB || info.Depth == 8 {
+			continue
+		}
+		format := pipeline.Format{Layout: layout, Width: 61 + i%7, Height: 43 + i%5}
+		i++
+		for name, tier := range tiers {
+			for _, sigma := range []float64{2, 12} {
+				x := expectation{format: format, frames: clip(format, 7, sigma), centre: 3, model: coloured(sigma), s: denoise.Default(tier)}
+				x.s.Grain = 0.1
+				x.check(t, fmt.Sprint(layout, ", ", name, ", sigma ", sigma))
+			}
+		}
+	}
+}
+
+// TestTooLargeSamples has samples beyond the depth: they count as the largest.
+func TestTooLargeSamples(t *testing.T) {
+	for _, layout := range []pipeline.Layout{pipeline.YUV420P.At(9), pipeline.YUV422P.At(10), pipeline.YUV444P.At(14), pipeline.NV12.At(10)} {
+		format := pipeline.Format{Layout: layout, Width: 67, Height: 45}
+		frames := clip(format, 7, 10)
+		for i, f := range frames {
+			r := rand.New(rand.NewPCG(uint64(i), 3))
+			for c := range format.NumPlanes() {
+				_, rows := format.PlaneSize(c)
+				for range 50 {
+					row := f.Row(c, r.IntN(rows))
+					at := 2 * r.IntN(len(row)/2)
+					row[at], row[at+1] = byte(r.Uint32()), 0xff
+				}
+			}
+		}
+		for name, tier := range tiers {
+			x := expectation{format: format, frames: frames, centre: 3, model: noise.Flat(10), s: denoise.Default(tier)}
+			x.check(t, fmt.Sprint(layout, ", ", name))
+		}
+	}
+}
+
 // TestFields filters every second row. At these heights the fields' chroma has as many rows as it
 // needs, one fewer, and none.
 func TestFields(t *testing.T) {
 	for i, height := range []int{72, 71, 70, 69, 3, 2} {
-		for tier, layout := range map[denoise.Tier]pipeline.Layout{denoise.Fast: pipeline.NV12, denoise.Good: pipeline.YUV420P} {
+		for tier, layout := range map[denoise.Tier]pipeline.Layout{
+			denoise.Fast: pipeline.NV12.At([]int{8, 10}[i/2%2]), denoise.Good: pipeline.YUV420P.At([]int{8, 10, 16}[i%3]),
+		} {
 			format := pipeline.Format{Layout: layout, Width: 45 + i, Height: height}
 			for _, field := range []plane.Field{plane.Top, plane.Bottom} {
 				x := expectation{format: format, field: field, frames: clip(format, 3, 10), centre: 1, model: noise.Flat(10), s: denoise.Default(tier)}
@@ -215,15 +265,17 @@ func TestFields(t *testing.T) {
 
 // TestOtherField checks that a field leaves the rows of the other one alone.
 func TestOtherField(t *testing.T) {
-	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 31}
-	frames, out := clip(format, 3, 10), newFrame(format)
-	filterField(t, newEngine(t, "", 1), out, frames, plane.Bottom, 1, noise.Flat(10), denoise.Default(denoise.Fast))
-	for i := range 3 {
-		_, rows := format.PlaneSize(i)
-		for y := 0; y < rows; y += 2 {
-			for _, v := range out.Row(i, y) {
-				if v != canary {
-					t.Fatalf("plane %d: row %d was written", i, y)
+	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)} {
+		format := pipeline.Format{Layout: layout, Width: 32, Height: 31}
+		frames, out := clip(format, 3, 10), newFrame(format)
+		filterField(t, newEngine(t, "", 1), out, frames, plane.Bottom, 1, noise.Flat(10), denoise.Default(denoise.Fast))
+		for i := range 3 {
+			_, rows := format.PlaneSize(i)
+			for y := 0; y < rows; y += 2 {
+				for _, v := range out.Row(i, y) {
+					if v != canary {
+						t.Fatalf("%v, plane %d: row %d was written", layout, i, y)
+					}
 				}
 			}
 		}
@@ -282,6 +334,9 @@ func TestCut(t *testing.T) {
 func TestTinyPictures(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 5}, {8, 8}, {9, 16}, {15, 17}, {16, 16}, {90, 3}} {
 		for i, layout := range layouts {
+			if i < 2 {
+				layout = layout.At(depths[(i+size[1])%len(depths)])
+			}
 			format := pipeline.Format{Layout: layout, Width: size[0], Height: size[1]}
 			tier := []denoise.Tier{denoise.Fast, denoise.Good, denoise.Best}[(i+size[0])%3]
 			x := expectation{format: format, frames: clip(format, 3, 10), centre: 1, model: noise.Flat(10), s: denoise.Default(tier)}
@@ -291,20 +346,22 @@ func TestTinyPictures(t *testing.T) {
 }
 
 func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
-	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 230, Height: 190}
-	frames := clip(format, 9, 10)
-	for _, isa := range isa.Names() {
-		for name, tier := range tiers {
-			var want *pipeline.Frame
-			for threads := 1; threads <= 5; threads++ {
-				out := newFrame(format)
-				filterField(t, newEngine(t, isa, threads), out, frames, plane.Whole, 4, noise.Flat(10), denoise.Default(tier))
-				if want == nil {
-					want = out
-				}
-				for i := range 3 {
-					if !bytes.Equal(out.Planes[i].Data, want.Planes[i].Data) {
-						t.Errorf("%s, %s: %d threads change plane %d", isa, name, threads, i)
+	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)} {
+		format := pipeline.Format{Layout: layout, Width: 230, Height: 190}
+		frames := clip(format, 9, 10)
+		for _, isa := range isa.Names() {
+			for name, tier := range tiers {
+				var want *pipeline.Frame
+				for _, threads := range []int{1, 1, 2, 3, 5} {
+					out := newFrame(format)
+					filterField(t, newEngine(t, isa, threads), out, frames, plane.Whole, 4, noise.Flat(10), denoise.Default(tier))
+					if want == nil {
+						want = out
+					}
+					for i := range 3 {
+						if !bytes.Equal(out.Planes[i].Data, want.Planes[i].Data) {
+							t.Errorf("%v, %s, %s: %d threads change plane %d", layout, isa, name, threads, i)
+						}
 					}
 				}
 			}
@@ -313,7 +370,7 @@ func TestSameBitsOnAnyNumberOfThreads(t *testing.T) {
 }
 
 func TestCleanIsCopied(t *testing.T) {
-	for _, layout := range layouts {
+	for _, layout := range append(layouts, pipeline.YUV422P.At(9), pipeline.YUV420P.At(16), pipeline.NV24.At(12)) {
 		format := pipeline.Format{Layout: layout, Width: 21, Height: 13}
 		frames := clip(format, 3, 20)
 		for _, field := range []plane.Field{plane.Whole, plane.Top, plane.Bottom} {
@@ -341,6 +398,11 @@ func TestErrors(t *testing.T) {
 	e := newEngine(t, "", 1)
 	if _, err := e.prepare(newFrame(pipeline.Format{Layout: pipeline.RGBA, Width: 4, Height: 4}), plane.Whole); err == nil {
 		t.Error("RGB is accepted")
+	}
+	for _, l := range append(pipeline.Layouts(), 0) {
+		if got, want := e.Takes(l), l.Valid() && !l.Info().RGB; got != want {
+			t.Errorf("takes %v: %v", l, got)
+		}
 	}
 	small, large := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: 40}, pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 40}
 	a, err := e.prepare(newFrame(small), plane.Whole)

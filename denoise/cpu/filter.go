@@ -28,7 +28,7 @@ func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m nois
 	if s.LumaOnly {
 		f.count = 1
 	}
-	f.search = motion.NewSearch(s.Motion, m.Sigma[0], 8)
+	f.search = motion.NewSearch(s.Motion, m.Sigma[0], f.frame.depth())
 	defer f.release()
 	if err := f.run(); err != nil {
 		return err
@@ -139,12 +139,12 @@ func (f *filter) run() (err error) {
 func (f *filter) planesLike(count int) (planes [3]C.vd_plane, err error) {
 	planes = f.frame.planes
 	for c := range count {
-		w, h := sizeOf(planes[c])
-		b, err := f.alloc(aligned(planeSize(w, h)))
+		s := shapeOf(planes[c])
+		b, err := f.alloc(s.size())
 		if err != nil {
 			return planes, err
 		}
-		planes[c] = b.plane(w, h)
+		planes[c] = b.plane(s)
 	}
 	return planes, nil
 }

@@ -1,6 +1,5 @@
 // What becomes of sums: the samples of the result, or those of the pilot. The arithmetic is that of
 // denoise.Reference, operation by operation.
-
 //
 // Rows are rounded up to whole vectors: there is memory for it beyond each row.
 
@@ -13,15 +12,16 @@ INLINE vf in_range(vf x, float most) { return vmin(vmax(x, splat(0)), splat(most
 
 static void finish_pilot(const vd_pass *p, const int32_t *values, const int32_t *weights, int y)
 {
-	enum { STEPS = 1 << VD_PILOT_BITS };
+	int bits = pilot_bits(p->noisy), most = most_of(p->noisy);
+	float steps_of = 1 / pilot_of(p), last = ((most + 1) << bits) - 1;
 	uint16_t *pilot = p->pilot_out + y * p->noisy.pitch;
 	for (int x = 0; x < p->noisy.width; x += VL) {
-		vf value = mean_at(values + x, weights + x) * STEPS;
-		vi steps = to_whole(in_range(value + 0.5f, STEPS * (SAMPLE_MAX + 1) - 1));
+		vf value = mean_at(values + x, weights + x) * steps_of;
+		vi steps = to_whole(in_range(value + 0.5f, last));
 		store_words(pilot + x, steps);
 		if (!p->out.at) continue;
-		vf rounded = to_float((steps + STEPS / 2) >> VD_PILOT_BITS);
-		store_samples(row_of(p->out, y) + x, to_whole(in_range(rounded, SAMPLE_MAX)));
+		vf rounded = to_float((steps + (1 << bits >> 1)) >> bits);
+		store_samples(row_of(p->out, y) + x, to_whole(in_range(rounded, most)));
 	}
 }
 
@@ -30,11 +30,13 @@ static void finish_result(const vd_pass *p, const int32_t *values, const int32_t
 	sample *out = row_of(p->out, y);
 	const sample *noisy = row_of(p->noisy, y);
 	const uint16_t *pilot = p->pilot + y * p->noisy.pitch;
+	int most = most_of(p->noisy);
+	float level = level_of(p), unit = 1 / level;
 	for (int x = 0; x < p->noisy.width; x += VL) {
 		vf value = mean_at(values + x, weights + x);
-		if (p->blend > 0) value = (1 - p->blend) * value + p->blend * load_pilot(pilot + x);
-		value += p->grain * (load_wide(noisy + x) - value);
-		store_samples(out + x, to_whole(in_range(value + 0.5f, SAMPLE_MAX)));
+		if (p->blend > 0) value = (1 - p->blend) * value + p->blend * load_pilot(p, pilot + x);
+		value += p->grain * (load_wide(noisy + x) * level - value);
+		store_samples(out + x, to_whole(in_range(value * unit + 0.5f, most)));
 	}
 }
 

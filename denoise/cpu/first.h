@@ -25,9 +25,9 @@ typedef struct {
 	float reach[VD_NEIGHBOURS][PAIR]; // 0 for a neighbour that is out of reach, or 1
 } first_places;
 
-INLINE void forward(vf t[8], const sample *const *at, ptrdiff_t pitch)
+INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at)
 {
-	for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * pitch);
+	for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * p->noisy.pitch) * level_of(p);
 	dct8(t, 1);
 	transpose(t);
 	dct8(t, 1);
@@ -62,7 +62,7 @@ static const float gate_first[8] = {1, 0.5f}, gate_second[8] = {0.5f};
 INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *at, int k)
 {
 	vf t[8], total = splat(0);
-	forward(t, at->at[k], p->noisy.pitch);
+	forward(p, t, at->at[k]);
 	for (int i = 0; i < 8; i++) {
 		vf d = t[i] - b->own[i], e = d * d * b->noise[i];
 		b->near[k].change[i] = d;
@@ -174,7 +174,7 @@ static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places 
 {
 	first_patch b;
 	float of[PAIR];
-	forward(b.own, at->own, p->noisy.pitch);
+	forward(p, b.own, at->own);
 	for (int i = 0; i < PAIR; i++) of[i] = 1 / noise_at(p, b.own[0][8 * i] / 8);
 	vf factor = per_patch(of);
 	for (int i = 0; i < 8; i++) b.noise[i] = load_row(p->inverse + 8 * i) * factor;

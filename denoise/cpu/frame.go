@@ -51,7 +51,7 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	out.shiftX, out.shiftY = f.ChromaShift()
 	size := 0
 	for _, c := range parts {
-		size += aligned(planeSize(enlarged(c)))
+		size += enlarged(c).size()
 	}
 	e.heap.pass()
 	if out.own = e.heap.alloc(size); out.own == nil {
@@ -62,15 +62,15 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	}
 	e.share(len(parts), func(i int) {
 		c := parts[i]
-		C.vd_load(out.planes[i], (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Width), C.int(c.Height))
-		C.vd_pad(out.planes[i])
+		C.vd_load(e.isa, out.planes[i], (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Shift), C.int(c.Width), C.int(c.Height))
+		C.vd_pad(e.isa, out.planes[i])
 	})
 	return out, nil
 }
 
 // components finds Y, U and V of a field.
 func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, err error) {
-	if info := f.Layout.Info(); info.Planes == 0 || info.RGB || info.Depth != 8 {
+	if !takes(f.Layout) {
 		return all, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
 	}
 	for i := range all {
@@ -82,8 +82,12 @@ func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, e
 	return all, nil
 }
 
-func enlarged(c plane.Component) (width, height int) {
-	return max(c.Width, largestPatch), max(c.Height, largestPatch)
+func takes(l pipeline.Layout) bool { return l.Valid() && !l.Info().RGB }
+
+func (f *frame) depth() int { return int(f.planes[0].depth) }
+
+func enlarged(c plane.Component) shape {
+	return shape{max(c.Width, largestPatch), max(c.Height, largestPatch), c.Depth}
 }
 
 // Retire does nothing: no job outlives its call.
@@ -116,7 +120,7 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	}
 	f.engine.share(len(parts), func(i int) {
 		if c := parts[i]; c.Own {
-			C.vd_save((*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), planes[i], C.int(c.Width), C.int(c.Height))
+			C.vd_save(f.engine.isa, (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Shift), planes[i], C.int(c.Width), C.int(c.Height))
 		}
 	})
 	return nil
@@ -141,26 +145,24 @@ func (f *frame) forPasses(count int) ([3]halfPels, error) {
 	return f.between, nil
 }
 
-func sizeOf(p C.vd_plane) (width, height int) { return int(p.width), int(p.height) }
-
 // halvesSize is the memory of the planes between the samples of one.
-func halvesSize(p C.vd_plane) int { return 3 * aligned(planeSize(sizeOf(p))) }
+func halvesSize(p C.vd_plane) int { return 3 * shapeOf(p).size() }
 
 // halves takes the planes between the samples of one from a block.
 func (b *block) halves(p C.vd_plane) halfPels {
-	w, h := sizeOf(p)
-	return halfPels{p, b.plane(w, h), b.plane(w, h), b.plane(w, h)}
+	s := shapeOf(p)
+	return halfPels{p, b.plane(s), b.plane(s), b.plane(s)}
 }
 
 // interpolate sets the planes between the samples of several.
 func (e *Engine) interpolate(all []halfPels) {
 	e.rows(all, func(i int, y0, y1 C.int) { C.vd_right(e.isa, all[i][1], all[i][0], y0, y1) })
-	e.share(len(all), func(i int) { C.vd_pad(all[i][1]) })
+	e.share(len(all), func(i int) { C.vd_pad(e.isa, all[i][1]) })
 	e.rows(all, func(i int, y0, y1 C.int) {
 		C.vd_down(e.isa, all[i][2], all[i][0], y0, y1)
 		C.vd_down(e.isa, all[i][3], all[i][1], y0, y1)
 	})
-	e.share(2*len(all), func(i int) { C.vd_pad(all[i/2][2+i%2]) })
+	e.share(2*len(all), func(i int) { C.vd_pad(e.isa, all[i/2][2+i%2]) })
 }
 
 // forSearch returns the smoothed luma, its pyramid and its half-pel planes.
@@ -168,10 +170,10 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	if f.search != nil && f.search.coarse == coarse {
 		return f.search, nil
 	}
-	w, h := sizeOf(f.planes[0])
-	size, count := halvesSize(f.planes[0]), motion.Levels(w, h)
+	luma := shapeOf(f.planes[0])
+	size, count := halvesSize(f.planes[0]), motion.Levels(luma.width, luma.height)
 	for l := range count {
-		size += aligned(planeSize(w>>l, h>>l))
+		size += luma.smaller(l).size()
 	}
 	s := f.search
 	if s == nil {
@@ -181,7 +183,7 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 		}
 		s = &searchPlanes{memory: b}
 		for l := range count {
-			s.levels = append(s.levels, b.plane(w>>l, h>>l))
+			s.levels = append(s.levels, b.plane(luma.smaller(l)))
 		}
 		s.half = b.halves(s.levels[0])
 		f.search = s
@@ -193,7 +195,7 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 		e.rows([]halfPels{{s.levels[l]}}, func(_ int, y0, y1 C.int) {
 			C.vd_halve(e.isa, s.levels[l], s.levels[l-1], y0, y1)
 		})
-		C.vd_pad(s.levels[l])
+		C.vd_pad(e.isa, s.levels[l])
 	}
 	return s, nil
 }
@@ -207,6 +209,6 @@ func (e *Engine) smooth(all []halfPels, frames []*frame, coarse bool) {
 	e.rows(all, func(i int, y0, y1 C.int) {
 		C.vd_smooth(e.isa, all[i][0], frames[i].planes[0], kind, y0, y1)
 	})
-	e.share(len(all), func(i int) { C.vd_pad(all[i][0]) })
+	e.share(len(all), func(i int) { C.vd_pad(e.isa, all[i][0]) })
 	e.interpolate(all)
 }

@@ -1,18 +1,38 @@
-// All of the C code that is compiled once for each instruction set. The including file defines VL,
-// the floats in a vector, NAME, and VD_ISA_AVX2 or VD_ISA_AVX512 for other than plain C.
-//
-// It is also compiled for one type of samples, SAMPLE with SAMPLE_BITS. Deeper samples are a second
-// compilation with 16 bits: only the differences and loads of search.h and vectors.h are written
-// for bytes alone.
+// All of the C code that is compiled for each instruction set, once for samples of a byte and once
+// for those of two. The including file defines VL, the floats in a vector, ISA, and VD_ISA_AVX2 or
+// VD_ISA_AVX512 for other than plain C; and SAMPLE_BITS, if it is 16.
+#include <stdlib.h>
+#include <string.h>
 #include "cpu.h"
 
-#define SAMPLE uint8_t
-#define SAMPLE_MAX 255
-#define SUM int16_t // holds the sums of interpolation: 88 times a sample
+#ifndef SAMPLE_BITS
+#define SAMPLE_BITS 8
+#endif
 
-typedef SAMPLE sample;
+#define JOIN(f, isa, bits) f##_##isa##_##bits
+#define EXPAND(f, isa, bits) JOIN(f, isa, bits)
+#define NAME(f) EXPAND(f, ISA, SAMPLE_BITS)
 
 #define INLINE static inline __attribute__((always_inline))
+
+// wide holds the sums of interpolation: 88 times a sample. most_of is a plane's largest sample,
+// pilot_bits what the pilot has more; level_of and pilot_of are a step of the samples, and one of
+// the pilot, in 8-bit levels.
+#if SAMPLE_BITS == 8
+typedef uint8_t sample;
+typedef int16_t wide;
+INLINE int most_of(vd_plane p) { return (void)p, 255; }
+INLINE int pilot_bits(vd_plane p) { return (void)p, VD_PILOT_BITS; }
+INLINE float level_of(const vd_pass *p) { return (void)p, 1; }
+INLINE float pilot_of(const vd_pass *p) { return (void)p, 1.0f / (1 << VD_PILOT_BITS); }
+#else
+typedef uint16_t sample;
+typedef int32_t wide;
+INLINE int most_of(vd_plane p) { return (1 << p.depth) - 1; }
+INLINE int pilot_bits(vd_plane p) { return VD_PILOT_BITS < 16 - p.depth ? VD_PILOT_BITS : 16 - p.depth; }
+INLINE float level_of(const vd_pass *p) { return p->level; }
+INLINE float pilot_of(const vd_pass *p) { return p->pilot_level; }
+#endif
 
 INLINE int clampi(int x, int least, int most) { return x < least ? least : x > most ? most : x; }
 INLINE int mini(int a, int b) { return a < b ? a : b; }
@@ -21,6 +41,7 @@ INLINE int maxi(int a, int b) { return a > b ? a : b; }
 INLINE sample *row_of(vd_plane p, int y) { return (sample *)p.at + y * p.pitch; }
 
 #include "vectors.h"
+#include "samples.h"
 #include "planes.h"
 #include "search.h"
 #include "patch.h"

@@ -115,14 +115,30 @@ const (
 	padding = 3 * pad // to the left and to the right of rows, together
 )
 
+// pitchOf is in samples.
 func pitchOf(width int) int { return aligned(width + padding) }
 
-// planeSize is the memory of a plane with what lies beyond its edges.
-func planeSize(width, height int) int { return (height+2*pad)*pitchOf(width) + 2*align }
+// shape is the size of a plane and the depth of its samples.
+type shape struct{ width, height, depth int }
+
+func shapeOf(p C.vd_plane) shape { return shape{int(p.width), int(p.height), int(p.depth)} }
+
+func (s shape) sampleBytes() int { return (s.depth + 7) / 8 }
+
+// smaller is the shape of a plane 1<<shift times smaller each way.
+func (s shape) smaller(shift int) shape { return shape{s.width >> shift, s.height >> shift, s.depth} }
+
+// size is the memory of a plane with what lies beyond its edges.
+func (s shape) size() int {
+	return aligned((s.height+2*pad)*pitchOf(s.width)*s.sampleBytes() + 2*align)
+}
 
 // plane takes a plane from a block.
-func (b *block) plane(width, height int) C.vd_plane {
-	pitch := pitchOf(width)
-	p := unsafe.Add(b.take(planeSize(width, height)), align+pad*pitch)
-	return C.vd_plane{at: p, pitch: C.ptrdiff_t(pitch), width: C.int(width), height: C.int(height)}
+func (b *block) plane(s shape) C.vd_plane {
+	pitch := pitchOf(s.width)
+	p := unsafe.Add(b.take(s.size()), align+pad*pitch*s.sampleBytes())
+	return C.vd_plane{
+		at: p, pitch: C.ptrdiff_t(pitch),
+		width: C.int(s.width), height: C.int(s.height), depth: C.int(s.depth),
+	}
 }

@@ -74,8 +74,9 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 		unit: C.float(k.WeightUnit), grain: C.float(f.Grain),
 		sigma: C.float(max(f.noise.Sigma[c], leastSigma)),
 	}
-	w, h := sizeOf(f.planes.levels[0])
-	j.cells_x, j.cells_y = C.int(cells(w, f.Motion.Cell)), C.int(cells(h, f.Motion.Cell))
+	luma, depth := shapeOf(f.planes.levels[0]), f.frame.depth()
+	j.cells_x, j.cells_y = C.int(cells(luma.width, f.Motion.Cell)), C.int(cells(luma.height, f.Motion.Cell))
+	j.level, j.pilot_level = levelAt(depth), levelAt(min(depth+C.VD_PILOT_BITS, 16))
 	if c > 0 {
 		j.shift_x, j.shift_y = C.int(f.frame.shiftX), C.int(f.frame.shiftY)
 	}
@@ -98,6 +99,9 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	p := &pass{job: j, strips: stripsOf(int(j.noisy.height), n, k.Stride)}
 	return p, f.newSeams(p, c)
 }
+
+// levelAt is a step of samples of a depth, in 8-bit levels.
+func levelAt(depth int) C.float { return 1 / C.float(int(1)<<(depth-8)) }
 
 // limitOf is how far from the middle a value may be for 32 bits to hold all sums. A weight is at
 // most 1/leastLeft units, and along each axis n/stride patches reach a sample, one more where that
@@ -158,7 +162,7 @@ func seamsSize(width int, strips []strip) (size int) {
 
 // newSeams makes room for the seams of a pass over component c, where those of the first were.
 func (f *filter) newSeams(p *pass, c int) (err error) {
-	width, height := sizeOf(p.job.noisy)
+	width, height := int(p.job.noisy.width), int(p.job.noisy.height)
 	if f.seams[c] == nil {
 		size := seamsSize(width, p.strips)
 		if f.TwoPasses {
@@ -270,12 +274,12 @@ func (f *filter) first(neighbours []*neighbour) error {
 
 // preparePilot makes room for what the first pass leaves to the second.
 func (f *filter) preparePilot() error {
-	w, h := sizeOf(f.frame.planes[0])
-	b, err := f.alloc(aligned(planeSize(w, h)))
+	luma := shapeOf(f.frame.planes[0])
+	b, err := f.alloc(luma.size())
 	if err != nil {
 		return err
 	}
-	f.rounded = b.plane(w, h)
+	f.rounded = b.plane(luma)
 	for c := range f.count {
 		p := f.frame.planes[c]
 		size := C.sizeof_uint16_t * int(p.pitch) * int(p.height)

@@ -31,7 +31,7 @@ INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n,
 	return plane + y * p->noisy.pitch + x;
 }
 
-INLINE vf load_pilot(const uint16_t *p) { return load_words(p) * (1.0f / (1 << VD_PILOT_BITS)); }
+INLINE vf load_pilot(const vd_pass *p, const uint16_t *at) { return load_words(at) * pilot_of(p); }
 
 // fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by
 // itself, not the 56 of seven frames.

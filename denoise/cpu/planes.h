@@ -8,10 +8,10 @@ void NAME(vd_smooth)(vd_plane to, vd_plane from, int coarse, int y0, int y1)
 		const sample *a = row_of(from, y - 1), *b = row_of(from, y), *c = row_of(from, y + 1);
 		sample *restrict out = row_of(to, y);
 		for (int x = 0; x < to.width; x++) {
-			SUM left = a[x - 1] + centre * b[x - 1] + c[x - 1];
-			SUM here = a[x] + centre * b[x] + c[x];
-			SUM right = a[x + 1] + centre * b[x + 1] + c[x + 1];
-			SUM sum = left + centre * here + right + (1 << (shift - 1));
+			wide left = a[x - 1] + centre * b[x - 1] + c[x - 1];
+			wide here = a[x] + centre * b[x] + c[x];
+			wide right = a[x + 1] + centre * b[x + 1] + c[x + 1];
+			wide sum = left + centre * here + right + (1 << (shift - 1));
 			out[x] = sum >> shift;
 		}
 	}
@@ -29,23 +29,23 @@ void NAME(vd_halve)(vd_plane to, vd_plane from, int y0, int y1)
 }
 
 // interpolate sets samples half way between p[x] and p[x + step].
-INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width)
+INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width, int most)
 {
 	for (int x = 0; x < width; x++) {
-		SUM sum = 40 * (p[x] + p[x + step]) - 11 * (p[x - step] + p[x + 2 * step]) +
+		wide sum = 40 * (p[x] + p[x + step]) - 11 * (p[x - step] + p[x + 2 * step]) +
 		          4 * (p[x - 2 * step] + p[x + 3 * step]) - (p[x - 3 * step] + p[x + 4 * step]);
-		sum = (SUM)(sum + 32) >> 6;
+		sum = (wide)(sum + 32) >> 6;
 		sum = sum < 0 ? 0 : sum;
-		out[x] = sum > SAMPLE_MAX ? SAMPLE_MAX : sum;
+		out[x] = sum > most ? most : sum;
 	}
 }
 
 void NAME(vd_right)(vd_plane to, vd_plane from, int y0, int y1)
 {
-	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), 1, to.width);
+	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), 1, to.width, most_of(from));
 }
 
 void NAME(vd_down)(vd_plane to, vd_plane from, int y0, int y1)
 {
-	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), from.pitch, to.width);
+	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), from.pitch, to.width, most_of(from));
 }

@@ -148,20 +148,20 @@ func (f *filter) refineFar(all []*neighbour) error {
 		return err
 	}
 	f.passing = b
-	w, h := sizeOf(f.planes.levels[0])
-	few := b.size / (aligned(planeSize(w, h)) + halvesSize(f.planes.levels[0]))
+	luma := shapeOf(f.planes.levels[0])
+	few := b.size / (luma.size() + halvesSize(f.planes.levels[0]))
 	for some := range slices.Chunk(all, few) {
 		b.used = 0
 		var planes []halfPels
 		var frames []*frame
 		for _, n := range some {
-			p := b.halves(b.plane(w, h))
+			p := b.halves(b.plane(luma))
 			n.job.half, n.job.pilot = p, f.rounded
 			planes, frames = append(planes, p), append(frames, n.frame)
 		}
 		f.smooth(planes, frames, f.search.Coarse)
 		f.cellRows(0, some, func(n *neighbour, y0, y1 C.int) {
-			width := C.int(cells(w, f.Motion.Cell))
+			width := C.int(cells(luma.width, f.Motion.Cell))
 			extend(n.field[y0*width:y1*width], n.along.field[y0*width:y1*width], max(n.distance, -n.distance), f.Near)
 			f.refine(n, y0, y1)
 		})

@@ -10,6 +10,7 @@ typedef struct {
 	int x, y;    // its first sample
 	int rows;
 	int area;    // samples
+	int most;    // the largest sample
 	int full;    // samples if it were not cut
 } window;
 
@@ -18,7 +19,7 @@ INLINE void open_window(window *w, vd_plane p, int cell, int side, int x, int y)
 {
 	int left = x * cell - (side - cell) / 2, top = y * cell - (side - cell) / 2;
 	int right = mini(left + side, p.width), bottom = mini(top + side, p.height);
-	w->x = maxi(left, 0), w->y = maxi(top, 0);
+	w->x = maxi(left, 0), w->y = maxi(top, 0), w->most = most_of(p);
 	int columns = right - w->x;
 	w->rows = bottom - w->y;
 	w->area = columns * w->rows, w->full = side * side;
@@ -35,7 +36,10 @@ INLINE void open_window(window *w, vd_plane p, int cell, int side, int x, int y)
 
 enum { BATCH = 4 }; // windows that are compared at a time
 
-#if defined VD_ISA_AVX2 || defined VD_ISA_AVX512
+// sad_whole sets the differences of a whole window from four others. sad_row is that of a row, in
+// the columns of a mask.
+
+#if SAMPLE_BITS == 8 && (defined VD_ISA_AVX2 || defined VD_ISA_AVX512)
 
 INLINE __m256i two_rows(const sample *p, ptrdiff_t pitch)
 {
@@ -43,13 +47,12 @@ INLINE __m256i two_rows(const sample *p, ptrdiff_t pitch)
 	return _mm256_inserti128_si256(upper, _mm_loadu_si128((const __m128i *)(p + pitch)), 1);
 }
 
-// sad_whole sets the differences of a whole window from four others.
-INLINE void sad_whole(const sample *a, const sample *const *b, ptrdiff_t pitch, int *out)
+INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
 {
 	__m256i sum[BATCH];
 	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
 	for (int y = 0; y < SIDE; y += 2) {
-		__m256i rows = _mm256_load_si256((const __m256i *)(a + y * SIDE));
+		__m256i rows = _mm256_load_si256((const __m256i *)(w->samples + y * SIDE));
 		for (int k = 0; k < BATCH; k++)
 			sum[k] = _mm256_add_epi32(sum[k], _mm256_sad_epu8(rows, two_rows(b[k] + y * pitch, pitch)));
 	}
@@ -68,10 +71,61 @@ INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
 	return _mm_cvtsi128_si32(s) + _mm_extract_epi32(s, 2);
 }
 
+#elif defined VD_ISA_AVX2 || defined VD_ISA_AVX512
+
+INLINE __m256i sum_pairs(__m256i words) // in 32 bits
+{
+	return _mm256_add_epi32(_mm256_and_si256(words, _mm256_set1_epi32(0xffff)), _mm256_srli_epi32(words, 16));
+}
+
+INLINE __m256i distance(__m256i a, __m256i b, int most)
+{
+	if (most < 1 << 15) return _mm256_abs_epi16(_mm256_sub_epi16(a, b));
+	return _mm256_sub_epi16(_mm256_max_epu16(a, b), _mm256_min_epu16(a, b));
+}
+
+// sad_runs is sad_whole for samples of which 16 bits hold the sum of so many.
+INLINE void sad_runs(const window *w, const sample *const *b, ptrdiff_t pitch, int *out, int run)
+{
+	__m256i sum[BATCH];
+	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
+	for (int y = 0; y < SIDE; y += run) {
+		__m256i part[BATCH];
+		for (int k = 0; k < BATCH; k++) part[k] = _mm256_setzero_si256();
+		for (int i = y; i < y + run; i++) {
+			__m256i row = _mm256_load_si256((const __m256i *)(w->samples + i * SIDE));
+			for (int k = 0; k < BATCH; k++) {
+				__m256i other = _mm256_loadu_si256((const __m256i *)(b[k] + i * pitch));
+				part[k] = _mm256_add_epi16(part[k], distance(row, other, 0xffff / run));
+			}
+		}
+		for (int k = 0; k < BATCH; k++) sum[k] = _mm256_add_epi32(sum[k], sum_pairs(part[k]));
+	}
+	__m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(sum[0], sum[1]), _mm256_hadd_epi32(sum[2], sum[3]));
+	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+	_mm_storeu_si128((__m128i *)out, four);
+}
+
+INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
+{
+	if (w->most <= 0xffff / SIDE) sad_runs(w, b, pitch, out, SIDE);
+	else sad_runs(w, b, pitch, out, 1);
+}
+
+INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
+{
+	__m256i q = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)b), _mm256_loadu_si256((const __m256i *)mask));
+	__m256i s = sum_pairs(distance(_mm256_load_si256((const __m256i *)a), q, 0xffff));
+	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+	four = _mm_hadd_epi32(four, four);
+	return _mm_cvtsi128_si32(four) + _mm_extract_epi32(four, 1);
+}
+
 #else
 
-INLINE void sad_whole(const sample *a, const sample *const *b, ptrdiff_t pitch, int *out)
+INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
 {
+	const sample *a = w->samples;
 	for (int k = 0; k < BATCH; k++) {
 		int sum = 0;
 		for (int y = 0; y < SIDE; y++)
@@ -131,7 +185,7 @@ INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
 	if (w->area == SIDE * SIDE) {
 		for (int i = 0; i < t->count; i += BATCH) {
 			for (int k = t->count; k < i + BATCH; k++) t->at[k] = t->at[i];
-			sad_whole(w->samples, t->at + i, pitch, cost + i);
+			sad_whole(w, t->at + i, pitch, cost + i);
 		}
 	} else {
 		for (int i = 0; i < t->count; i++) cost[i] = sad_cut(w, t->at[i], pitch);

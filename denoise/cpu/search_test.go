@@ -24,24 +24,26 @@ func wild(format pipeline.Format, seed uint64) *pipeline.Frame {
 	}
 	sx, sy := format.ChromaShift()
 	f := newFrame(format)
-	denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, 8, sx, sy), 6, seed).Into(f, plane.Whole)
+	denoisetest.NoisyPicture(scene.Picture(format.Width, format.Height, format.Layout.Info().Depth, sx, sy), 6, seed).Into(f, plane.Whole)
 	return f
 }
 
 // TestVectors compares vectors with those of denoise/motion, bit for bit: found, extended, refined.
 func TestVectors(t *testing.T) {
 	for _, size := range [][2]int{{131, 97}, {64, 64}, {16, 16}, {203, 21}, {17, 130}} {
-		format := pipeline.Format{Layout: pipeline.YUV444P, Width: size[0], Height: size[1]}
-		var frames []*pipeline.Frame
-		for i := range 9 {
-			frames = append(frames, wild(format, uint64(i)))
-		}
-		for _, isa := range isa.Names() {
-			for _, cell := range []int{8, 16} {
-				for _, sigma := range []float64{3, 18} {
+		for _, depth := range []int{8, 10, 12, 14, 16} {
+			format := pipeline.Format{Layout: pipeline.YUV444P.At(depth), Width: size[0], Height: size[1]}
+			var frames []*pipeline.Frame
+			for i := range 9 {
+				frames = append(frames, wild(format, uint64(i)))
+			}
+			for i, isa := range isa.Names() {
+				for k, cell := range []int{8, 16} {
+					sigma := []float64{3, 18}[(i+k+depth/2)%2]
 					s := denoise.Default(denoise.Best)
 					s.Motion.Cell, s.FrameGate = cell, false
-					checkVectors(t, fmt.Sprint(size, ", ", isa, ", cells of ", cell, ", sigma ", sigma), isa, frames, sigma, s)
+					what := fmt.Sprint(size, ", ", depth, " bits, ", isa, ", cells of ", cell, ", sigma ", sigma)
+					checkVectors(t, what, isa, frames, sigma, s)
 				}
 			}
 		}
@@ -51,8 +53,9 @@ func TestVectors(t *testing.T) {
 func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigma float64, s denoise.Settings) {
 	t.Helper()
 	const centre = 4
+	lumaDepth := frames[0].Layout.Info().Depth
 	e := newEngine(t, isa, 2)
-	search := motion.NewSearch(s.Motion, sigma, 8)
+	search := motion.NewSearch(s.Motion, sigma, lumaDepth)
 	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {

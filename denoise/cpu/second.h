@@ -72,6 +72,12 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
+// load_line loads from samples, or from the pilot.
+INLINE vf load_line(const vd_pass *p, const sample *samples, const uint16_t *pilot, ptrdiff_t offset)
+{
+	return pilot ? load_pilot(p, pilot + offset) : load_wide(samples + offset) * level_of(p);
+}
+
 #if VL == 16 // a square fits into the registers
 
 INLINE void transpose16(vf r[16])
@@ -86,10 +92,10 @@ INLINE void transpose16(vf r[16])
 }
 
 // transform sets the coefficients of samples, or of the pilot.
-INLINE void transform(float *out, const sample *samples, const uint16_t *pilot, ptrdiff_t pitch)
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, const uint16_t *pilot)
 {
 	vf x[16];
-	for (int i = 0; i < 16; i++) x[i] = pilot ? load_pilot(pilot + i * pitch) : load_wide(samples + i * pitch);
+	for (int i = 0; i < 16; i++) x[i] = load_line(p, samples, pilot, i * p->noisy.pitch);
 	dct16(x);
 	transpose16(x);
 	dct16(x);
@@ -126,12 +132,11 @@ static void transpose16(float *m)
 	}
 }
 
-INLINE void transform(float *out, const sample *samples, const uint16_t *pilot, ptrdiff_t pitch)
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, const uint16_t *pilot)
 {
 	vf x[16];
 	for (int h = 0; h < 16; h += VL) {
-		for (int i = 0; i < 16; i++)
-			x[i] = pilot ? load_pilot(pilot + i * pitch + h) : load_wide(samples + i * pitch + h);
+		for (int i = 0; i < 16; i++) x[i] = load_line(p, samples, pilot, i * p->noisy.pitch + h);
 		dct16(x);
 		store_column(out + h, x);
 	}
@@ -158,8 +163,8 @@ static void inverse16(float *m)
 
 #endif
 
-static void forward16(float *out, const sample *at, ptrdiff_t pitch) { transform(out, at, NULL, pitch); }
-static void forward_pilot(float *out, const uint16_t *at, ptrdiff_t pitch) { transform(out, NULL, at, pitch); }
+static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, NULL); }
+static void forward_pilot(const vd_pass *p, float *out, const uint16_t *at) { transform(p, out, NULL, at); }
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
@@ -182,7 +187,7 @@ static void change_second(const vd_pass *p, second_patch *b, const sample *at, i
 {
 	float *change = b->near[k].change;
 	vf total[HALVES], factor = 1 / b->noise;
-	forward16(change, at, p->noisy.pitch);
+	forward16(p, change, at);
 	for (int h = 0; h < HALVES; h++) {
 		total[h] = splat(0);
 		for (int g = 0; g < 4; g++) {
@@ -303,8 +308,8 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
-	forward_pilot(b.pilot, at->pilot, p->noisy.pitch);
-	forward16(b.own, at->own, p->noisy.pitch);
+	forward_pilot(p, b.pilot, at->pilot);
+	forward16(p, b.own, at->own);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
 	weigh_neighbours(p, &b, at->at);

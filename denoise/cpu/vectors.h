@@ -1,9 +1,6 @@
 // Vectors of VL floats. A vector holds rows of 8 coefficients: one row of a patch, or, where VL is
 // 16, the same row of two patches.
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef float vf __attribute__((vector_size(4 * VL)));
 typedef int32_t vi __attribute__((vector_size(4 * VL)));
 
@@ -44,10 +41,13 @@ INLINE vf reciprocal(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
 INLINE vi nearest(vf x) { return (vi)_mm512_cvtps_epi32((__m512)x); }
 INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
 INLINE vi to_whole(vf x) { return (vi)_mm512_cvttps_epi32((__m512)x); }
-INLINE void store_samples(sample *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
 INLINE void store_words(uint16_t *p, vi x) { _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)x)); }
 INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
 INLINE vf load_row(const float *p) { return (vf)_mm512_broadcast_f32x8(_mm256_loadu_ps(p)); }
+
+#if SAMPLE_BITS == 8
+
+INLINE void store_samples(sample *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
 INLINE vf from_bytes(__m128i b) { return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(b)); }
 INLINE vf load_wide(const sample *p) { return from_bytes(_mm_loadu_si128((const __m128i *)p)); }
 
@@ -57,6 +57,17 @@ INLINE vf load_samples(const sample *const *p, ptrdiff_t offset)
 	__m128i b = _mm_loadl_epi64((const __m128i *)(p[1] + offset));
 	return from_bytes(_mm_unpacklo_epi64(a, b));
 }
+
+#else
+
+INLINE vf load_samples(const sample *const *p, ptrdiff_t offset)
+{
+	__m256i a = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(p[0] + offset)));
+	__m256i both = _mm256_inserti128_si256(a, _mm_loadu_si128((const __m128i *)(p[1] + offset)), 1);
+	return to_float((vi)_mm512_cvtepu16_epi32(both));
+}
+
+#endif
 
 INLINE vf per_patch(const float *f)
 {
@@ -127,22 +138,25 @@ INLINE __m128i words_of(vi x)
 	return _mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
 }
 
+INLINE void store_words(uint16_t *p, vi x) { _mm_storeu_si128((__m128i *)p, words_of(x)); }
+INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
+INLINE vf load_row(const float *p) { return load(p); }
+
+#if SAMPLE_BITS == 8
+
 INLINE void store_samples(sample *p, vi x)
 {
 	__m128i words = words_of(x);
 	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
 }
 
-INLINE void store_words(uint16_t *p, vi x) { _mm_storeu_si128((__m128i *)p, words_of(x)); }
-INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
-INLINE vf load_row(const float *p) { return load(p); }
-
 INLINE vf load_wide(const sample *p)
 {
 	return (vf)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 
-INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
+#endif
+
 INLINE vf per_patch(const float *f) { return splat(f[0]); }
 
 INLINE vf sum_quads(vf x)
@@ -193,7 +207,6 @@ INLINE vf vmax(vf a, vf b) { return either(a > b, a, b); }
 INLINE vf reciprocal(vf x) { return 1 / x; }
 INLINE vf to_float(vi x) { return __builtin_convertvector(x, vf); }
 INLINE vi to_whole(vf x) { return __builtin_convertvector(x, vi); }
-INLINE void store_samples(sample *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
 INLINE void store_words(uint16_t *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
 
 INLINE vf load_words(const uint16_t *p)
@@ -211,6 +224,10 @@ INLINE vi nearest(vf x) // of less than 2^31, away from zero in a tie
 	return __builtin_convertvector(x + (vf)(sign | (vi)splat(0.5f)), vi);
 }
 
+#if SAMPLE_BITS == 8
+
+INLINE void store_samples(sample *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
+
 INLINE vf load_wide(const sample *p)
 {
 	float row[VL];
@@ -218,7 +235,8 @@ INLINE vf load_wide(const sample *p)
 	return load(row);
 }
 
-INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
+#endif
+
 INLINE vf per_patch(const float *f) { return splat(f[0]); }
 
 // Places are moved in quads, which most machines have; of vectors that a machine does not have, the
@@ -298,6 +316,15 @@ INLINE void add_row(int32_t *sum, vi x, int patch)
 	memcpy(sum, &v, sizeof v);
 }
 
+#endif
+
+#if SAMPLE_BITS == 16
+INLINE void store_samples(sample *p, vi x) { store_words(p, x); }
+INLINE vf load_wide(const sample *p) { return load_words(p); }
+#endif
+
+#if VL == 8
+INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
 #endif
 
 #ifdef REGISTER
