@@ -16,8 +16,8 @@ import (
 )
 
 // OverwritePolicy returns nil to let an output that exists be replaced, or an error that says why
-// not, beside that it exists. It may ask the user and wait. It is called when a target is opened and, if a file has
-// appeared there in the meantime, when it is committed.
+// not, beside that it exists. It may ask the user and wait. It is called when a target is opened
+// and, if a file has appeared there in the meantime, when it is committed.
 type OverwritePolicy func(path string) error
 
 // Replace lets every output be replaced.

@@ -47,7 +47,7 @@ func (s *Session) ready(ctx context.Context, f Filter) error {
 }
 
 // tuneAhead prepares the backend for the radii within reach of the slider, after the first
-// picture.
+// picture. The denoiser's kernels are the same for all its options: they are there once it is.
 func (s *Session) tuneAhead(ctx context.Context) error {
 	w := s.Watch(1)
 	defer w.Close()

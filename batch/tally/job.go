@@ -32,6 +32,12 @@ type job struct {
 	size     int64 // of the result; 0 if unknown
 	fresh    bool  // queued and untouched when first seen
 	credited gain  // everything observed so far
+
+	earned map[string]int64 // frames credited for each task: an attempt that repeats them earns none
+}
+
+func newJob() job {
+	return job{tasks: map[string]*task{}, released: map[string]*task{}, earned: map[string]int64{}}
 }
 
 type task struct {
@@ -41,6 +47,7 @@ type task struct {
 	last    queue.Progress
 	counted bool // finished
 	filters bool
+	earned  int64 // frames of this attempt
 }
 
 // gain is the work observed between two statuses.
@@ -58,8 +65,9 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 	}
 	retried := max(0, s.Retried-j.s.Retried)
 	if finished < 0 || j.s.State.Ended() && !s.State.Ended() { // submitted again
-		*j = job{version: j.version, weight: j.weight, tasks: map[string]*task{}, released: map[string]*task{}}
-		again = false
+		version, weight := j.version, j.weight
+		*j = newJob()
+		j.version, j.weight, again = version, weight, false
 	}
 	j.s = s
 	j.s.Active = slices.Clone(s.Active)
@@ -128,7 +136,15 @@ func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes in
 	if !t.filters {
 		return 0, 0, bytes
 	}
-	return credit, step - credit, bytes
+	return j.earn(a.Task, t, credit), step - credit, bytes
+}
+
+// earn returns how many of an attempt's frames no earlier attempt of the task was credited for.
+func (j *job) earn(name string, t *task, frames int64) int64 {
+	t.earned += frames
+	fresh := max(0, t.earned-j.earned[name])
+	j.earned[name] += fresh
+	return fresh
 }
 
 // grown returns the later progress. Counts never fall: a report with only a note may leave them
@@ -166,7 +182,7 @@ func (j *job) settle(finished int) (frames int64) {
 		j.unattributed = len(open)
 	}
 	for _, name := range open[:min(max(0, j.unattributed), len(open))] {
-		frames += j.count(j.released[name])
+		frames += j.earn(name, j.released[name], j.count(j.released[name]))
 	}
 	// nothing is known of tasks never seen
 	j.unattributed = min(max(0, j.unattributed-len(open)), len(j.tasks))

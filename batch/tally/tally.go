@@ -61,7 +61,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		t.order = append(t.order, j)
 	}
 	if !ok {
-		*j = job{tasks: map[string]*task{}, released: map[string]*task{}}
+		*j = newJob()
 	}
 	t.version++
 	j.version = t.version

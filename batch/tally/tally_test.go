@@ -166,6 +166,31 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// A part that is lost, or is taken for finished and comes back, is counted once.
+func TestRepeated(t *testing.T) {
+	part := func(attempt int, frames int64) queue.Active {
+		a := at("part-0000", frames, 50, 6)
+		a.Attempt = attempt
+		return a
+	}
+	other := at("part-0001", 100, 100, 10)
+	for name, finished := range map[string]int{"lost": 1, "taken for finished": 2} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{})
+			a.Update(second(0), status("a", queue.Running, 4, 1, part(1, 0), at("part-0001", 0, 100, 10)))
+			a.Update(second(2), status("a", queue.Running, 4, 1, part(1, 12), at("part-0001", 20, 100, 10)))
+			a.Update(second(10), status("a", queue.Running, 4, finished, other))
+			a.Update(second(11), status("a", queue.Running, 4, finished, part(2, 0), other))
+			a.Update(second(14), status("a", queue.Running, 4, finished, part(2, 20), other))
+			a.Update(second(20), status("a", queue.Running, 4, 3, part(2, 50)))
+			a.Update(second(30), status("a", queue.Done, 4, 4))
+			if j, _ := a.Job("a", second(30)); j.Frames != 150 || a.Counters().Frames != 150 {
+				t.Errorf("%d frames, %d counted", j.Frames, a.Counters().Frames)
+			}
+		})
+	}
+}
+
 // The queue counts a part as finished before or after its worker releases it: nothing is counted
 // twice or goes back.
 func TestOrderOfNews(t *testing.T) {
@@ -249,7 +274,7 @@ func TestNotesAndPostponed(t *testing.T) {
 	again := at("whole", 1, 100, 5)
 	again.Since = second(21)
 	a.Update(second(21), status("a", queue.Running, 2, 1, again))
-	if j, _ := a.Job("a", second(21)); j.Frames != 1 || a.Counters().Frames != 51 {
+	if j, _ := a.Job("a", second(21)); j.Frames != 1 || a.Counters().Frames != 50 {
 		t.Error(show(j), a.Counters())
 	}
 }

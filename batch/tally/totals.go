@@ -31,7 +31,7 @@ type Totals struct {
 	Left   *float64 `json:"left"`   // seconds; null until there is enough to judge by
 }
 
-// Counters count observed work, and only grow.
+// Counters count observed work, and only grow. Frames that a task repeats count once.
 type Counters struct {
 	Frames, Bytes, Retries int64
 }

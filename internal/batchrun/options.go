@@ -171,7 +171,7 @@ func parseBytes(s string) (int64, error) {
 	digits := strings.TrimRight(strings.ToLower(strings.ReplaceAll(s, " ", "")), "bkmgt")
 	unit, ok := byteUnits[strings.ToLower(strings.ReplaceAll(s, " ", ""))[len(digits):]]
 	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !ok || n < 0 || n*unit > math.MaxInt64/2 {
+	if err != nil || !ok || !(n >= 0 && n*unit <= math.MaxInt64/2) {
 		return 0, errors.New("a size is 500MB or 2.5GB")
 	}
 	return int64(n * unit), nil

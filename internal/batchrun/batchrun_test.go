@@ -1,0 +1,166 @@
+package batchrun
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"vidfilter/batch"
+	"vidfilter/batch/queue"
+	"vidfilter/batch/status"
+	"vidfilter/batch/tally"
+	"vidfilter/batch/tasks"
+	"vidfilter/encode"
+	"vidfilter/internal/hint"
+)
+
+// A job is one line, with what is known of it.
+func TestPrintJobs(t *testing.T) {
+	l := status.List{Note: "the disk is full", Jobs: []tally.Job{
+		{ID: "1", Title: "a.mkv", State: queue.Running, Part: new(0.456), FPS: 12.34, Parts: &tally.Parts{All: 4, Done: 1}, Left: new(75.0)},
+		{ID: "2", Title: "b\nc.mkv", State: queue.Done, Frames: 1, FPS: 8},
+		{ID: "3", Title: "d.mkv", State: queue.Failed, Frames: 0, Reason: "no video in it"},
+		{ID: "4", Title: "e.mkv", State: queue.Queued},
+	}}
+	l.Totals.Waiting = 2
+	var b strings.Builder
+	if err := printJobs(&b, l, true); err != nil {
+		t.Fatal(err)
+	}
+	want := `running   a.mkv  46%  12.3 fps  1/4 parts  1:15 left  [1]
+done      b\u000ac.mkv  1 frame  8.0 fps  [2]
+failed    d.mkv  no video in it  [3]
+queued    e.mkv  [4]
+4 jobs: 1 queued, 1 running, 1 done, 1 failed
+2 jobs more to come
+the disk is full
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := printJobs(&b, status.List{}, false); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// The last error of a batch counts files, and is that of damage only if none failed.
+func TestVerdict(t *testing.T) {
+	good, failed := batch.Row{State: tasks.RowDone}, batch.Row{State: tasks.RowFailed}
+	damaged := batch.Row{State: tasks.RowDamaged, Damaged: true}
+	for _, c := range []struct {
+		rows    []batch.Row
+		want    string
+		damaged bool
+	}{
+		{nil, "", false},
+		{[]batch.Row{good, good}, "", false},
+		{[]batch.Row{good, damaged, damaged}, "2 sources damaged; the outputs hold everything readable", true},
+		{[]batch.Row{failed, good, {State: tasks.RowCancelled}}, "2 files failed", false},
+		{[]batch.Row{failed, damaged}, "1 file failed, 1 source damaged", false},
+	} {
+		err, said := verdict(c.rows), ""
+		if err != nil {
+			said = err.Error()
+		}
+		if said != c.want || errors.Is(err, encode.ErrDamaged) != c.damaged {
+			t.Errorf("%v: %q, want %q", c.rows, said, c.want)
+		}
+	}
+	if h := hint.Of(verdict([]batch.Row{failed})); !strings.Contains(h, "--retry-failed") {
+		t.Errorf("hint %q", h)
+	}
+}
+
+// The job gets the options that were given, in the form --name=value, and none of the batch's own.
+func TestMediaArguments(t *testing.T) {
+	o := NewBatchOptions()
+	fs := o.Flags()
+	if err := fs.Parse(strings.Fields("-o out --jobs 3 --strength 1.50 --crf=20 --luma-only --map 0:1 --map 0:2 films")); err != nil {
+		t.Fatal(err)
+	}
+	o.Take(fs, fs.Args())
+	want := []string{"--strength=1.50", "--luma-only=true", "--crf=20", "--map=0:1", "--map=0:2"}
+	got := map[string]bool{}
+	for _, a := range o.args {
+		got[a] = true
+	}
+	if len(o.args) != len(want) {
+		t.Errorf("arguments %q, want %q", o.args, want)
+	}
+	for _, a := range want {
+		if !got[a] {
+			t.Errorf("no %s in %q", a, o.args)
+		}
+	}
+	if !reflect.DeepEqual(o.Files, []string{"films"}) || !o.given["jobs"] || o.given["retries"] {
+		t.Errorf("files %q, given %v", o.Files, o.given)
+	}
+}
+
+// The command line wins over the job file.
+func TestFromFile(t *testing.T) {
+	o := NewBatchOptions()
+	fs := o.Flags()
+	if err := fs.Parse([]string{"--jobs", "3"}); err != nil {
+		t.Fatal(err)
+	}
+	o.Take(fs, nil)
+	set := func(name, value string) error {
+		return o.fromFile([]batch.Setting{{Name: name, Value: value, Where: "jobs.yaml:4"}})
+	}
+	if err := errors.Join(set("jobs", "7"), set("retries", "9")); err != nil || o.Jobs != 3 || o.Retries != 9 {
+		t.Errorf("%d jobs, %d retries, %v", o.Jobs, o.Retries, err)
+	}
+	if err := set("retries", "many"); err == nil || !strings.HasPrefix(err.Error(), "jobs.yaml:4: retries: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSpansAndSizes(t *testing.T) {
+	for s, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "0": 0} {
+		if got, err := parseSpan(s); got != want || err != nil {
+			t.Errorf("%q: %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "-1", "-1s", "1e10", "ten", "NaN"} {
+		if got, err := parseSpan(s); err == nil {
+			t.Errorf("the time %q is %v", s, got)
+		}
+	}
+	for s, want := range map[string]int64{"500MB": 5e8, "2.5 G": 25e8, "7": 7, "1tb": 1e12} {
+		if got, err := parseBytes(s); got != want || err != nil {
+			t.Errorf("%q: %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "GB", "-1", "1 MiB", "1e30", "5gbk", "NaN"} {
+		if got, err := parseBytes(s); err == nil {
+			t.Errorf("the size %q is %d", s, got)
+		}
+	}
+}
+
+// What is asked for is what is done; else there is a slot for one file at least, and no more than
+// memory feeds.
+func TestSlots(t *testing.T) {
+	if n := slots(7, 0); n != 7 {
+		t.Errorf("%d slots, 7 asked", n)
+	}
+	if few, many := slots(0, 0), slots(0, 1000); few < 1 || many < few || many == 1000 {
+		t.Errorf("%d slots without a GPU, %d with a thousand", few, many)
+	}
+	here, there := &batchJob{o: NewBatchOptions(), slots: 3}, &batchJob{o: NewBatchOptions(), slots: 3}
+	there.o.Server = "tls://queue"
+	if a, b := here.window(), there.window(); a != 4 || b != 28 {
+		t.Errorf("windows %d and %d", a, b)
+	}
+	if n := there.threads(); n != remoteThreads {
+		t.Errorf("%d threads for other machines", n)
+	}
+	there.o.media.Threads = 5
+	if n := there.threads(); n != 5 {
+		t.Errorf("%d threads, 5 asked", n)
+	}
+}
