@@ -28,6 +28,9 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	return denoise.InTurn(engines, denoiseRun, s)
 }
 
+// Denoises reports whether the denoiser takes frames of a layout: YUV of any depth.
+func Denoises(l pipeline.Layout) bool { return l.Valid() && !l.Info().RGB }
+
 // denoiseRun is how many frames in a row a device denoises when several share a stream. Six more
 // are prepared for each run, and frames in flight grow with it.
 const denoiseRun = 16
@@ -115,6 +118,9 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 	}
 	if f.Format != d.format {
 		d.Idle()
+		if err := d.unit.loadAll(device.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
+			return nil, err
+		}
 		d.format = f.Format
 		d.backend.using(d, true)
 	}
