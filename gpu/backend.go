@@ -217,7 +217,7 @@ func (b *Backend) compile(p kernels.Params) error {
 func (b *Backend) load(all []kernels.Variant) error {
 	for _, u := range b.units {
 		if err := u.loadAll(all); err != nil {
-			return err
+			return u.failed(err, "load kernels on %s", u)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func (u *unit) load(v kernels.Variant) (*function, error) {
 func (u *unit) loadAll(all []kernels.Variant) error {
 	for _, v := range all {
 		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
-			return u.failed(err, "load %s on %s", v.Name, u)
+			return err
 		}
 	}
 	return nil

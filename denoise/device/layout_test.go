@@ -10,8 +10,8 @@ import (
 	"vidfilter/kernels/kerneltest"
 )
 
-// TestLayout: 13 pictures of 4K fit 1.5 GB for each byte of a sample, and launches what every device
-// has.
+// TestLayout: 13 pictures of 4K fit 1.5 GB for each byte of a sample, and launches what every
+// device has.
 func TestLayout(t *testing.T) {
 	for i := range 6 {
 		tier, depth := denoise.Fast+denoise.Tier(i/2), 8+2*(i%2)
