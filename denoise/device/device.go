@@ -1,6 +1,7 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
 // denoise a picture. It agrees with the reference as package denoise says; whoever runs the
-// launches has the device and its memory.
+// launches has the device and its memory. Each kernel is compiled twice, for samples of 8 bits in
+// bytes and for those of 9 to 16 bits in two.
 package device
 
 import (
