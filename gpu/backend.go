@@ -202,7 +202,8 @@ func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 		}
 		n += len(all)
 	}
-	return n, nil
+	deep := device.Kernels(16)
+	return n + len(deep), b.load(deep)
 }
 
 func (b *Backend) compile(p kernels.Params) error {
@@ -210,11 +211,13 @@ func (b *Backend) compile(p kernels.Params) error {
 	if err != nil {
 		return err
 	}
+	return b.load(all)
+}
+
+func (b *Backend) load(all []kernels.Variant) error {
 	for _, u := range b.units {
-		for _, v := range all {
-			if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
-				return u.failed(err, "load %s on %s", v.Name, u)
-			}
+		if err := u.loadAll(all); err != nil {
+			return u.failed(err, "load kernels on %s", u)
 		}
 	}
 	return nil
@@ -232,7 +235,7 @@ func (b *Backend) choose(p kernels.Params) ([]kernels.Variant, error) {
 		return nil, err
 	}
 	if p.Filter == kernels.Denoise {
-		return device.Library.Variants(), nil
+		return device.Kernels(8), nil // those for deeper samples are loaded with the first frame
 	}
 	v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
 	return []kernels.Variant{v}, failed(err, "choose a kernel")

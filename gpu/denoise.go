@@ -124,6 +124,9 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 		d.Idle()
 		d.format = f.Format
 		d.backend.using(d, true)
+		if err := d.unit.loadAll(device.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
+			return nil, d.failed(err, "prepare a picture on")
+		}
 	}
 	part := d.backend.partOf(f, field)
 	p := &cudaPicture{}

@@ -3,8 +3,10 @@ package gpu
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -41,10 +43,28 @@ func (c noisyClip) frame(n int) *pipeline.Frame {
 	if n == 4 {
 		scene = scene.Plus(70) // a flash
 	}
-	p := scene.Picture(c.format.Width, c.format.Height, 8, info.SubX, info.SubY)
+	p := scene.Picture(c.format.Width, c.format.Height, info.Depth, info.SubX, info.SubY)
 	denoisetest.NoisyPicture(p, 10, uint64(n)).Into(f, plane.Whole)
+	if info.Depth > 8 {
+		dirty(f)
+	}
 	f.PTS, f.Interlaced = int64(n), c.interlaced
 	return f
+}
+
+// dirty sets all bits of some samples, and in all samples those beside it, which count for nothing.
+func dirty(f *pipeline.Frame) {
+	info := f.Layout.Info()
+	for i, y := range f.Rows() {
+		row := f.Row(i, y)
+		for x := 0; x < len(row); x += 2 {
+			v := binary.LittleEndian.Uint16(row[x:]) | 1<<info.Shift - 1
+			if (x/2+7*y)%97 == 0 {
+				v = math.MaxUint16
+			}
+			binary.LittleEndian.PutUint16(row[x:], v)
+		}
+	}
 }
 
 // denoised returns the bytes of the clip's frames as they come out of a filter; filterOf makes the
@@ -125,6 +145,25 @@ func onDevice(b *Backend, o denoise.Options, clips ...noisyClip) ([][]byte, erro
 // agree checks that samples are within 1 level in 99.9 %, and never differ by more than 2.
 func agree(t *testing.T, got, want [][]byte) {
 	t.Helper()
+	agreeAt(t, pipeline.YUV420P, got, want)
+}
+
+// agreeAt is agree of samples of a layout's depth. Beyond 10 bits the bound stays that of 10 bits,
+// since weights and sums are not more precise with deeper samples.
+func agreeAt(t *testing.T, l pipeline.Layout, got, want [][]byte) {
+	t.Helper()
+	info := l.Info()
+	level := 1 << max(info.Depth-10, 0)
+	sample := func(b []byte, i int) int {
+		if info.Depth == 8 {
+			return int(b[i])
+		}
+		v := int(binary.LittleEndian.Uint16(b[2*i:]))
+		if v&(1<<info.Shift-1) != 0 || v>>info.Shift >= 1<<info.Depth {
+			t.Fatalf("%#x is no sample of %s", v, l)
+		}
+		return v >> info.Shift
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%d frames of %d", len(got), len(want))
 	}
@@ -134,11 +173,12 @@ func agree(t *testing.T, got, want [][]byte) {
 		if len(got[i]) != len(want[i]) {
 			t.Fatalf("frame %d has %d bytes of %d", i, len(got[i]), len(want[i]))
 		}
-		for k, v := range got[i] {
-			d := int(v) - int(want[i][k])
-			counts[min(max(d, -d), 3)]++
+		n := len(got[i]) / info.SampleBytes()
+		for k := range n {
+			d := sample(got[i], k) - sample(want[i], k)
+			counts[min((max(d, -d)+level-1)/level, 3)]++
 		}
-		samples += len(got[i])
+		samples += n
 	}
 	t.Logf("of %d samples %d differ by 1, %d by 2, %d by more", samples, counts[1], counts[2], counts[3])
 	if counts[3] > 0 || 1000*counts[2] > samples {
@@ -200,6 +240,71 @@ func TestDenoise(t *testing.T) {
 	}
 }
 
+// TestDenoiseDeep compares layouts of more than 8 bits with the reference.
+func TestDenoiseDeep(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	sizes := [][2]int{{49, 33}, {34, 47}, {52, 40}, {5, 3}, {41, 50}}
+	i := 0
+	for _, l := range pipeline.Layouts() {
+		if l.Info().Depth == 8 || l.Info().RGB {
+			continue
+		}
+		tier := denoise.Tier(i % 3)
+		size := sizes[(i+i/5)%5]
+		clip := noisyClip{yuv(l, size[0], size[1]), 3, i%4 == 2}
+		if l == pipeline.NV12.At(10) {
+			tier, clip.frames = denoise.Best, 9 // neighbours further away
+		}
+		i++
+		t.Run(fmt.Sprintf("%s, tier %d, interlaced %v", clip.format, tier, clip.interlaced), func(t *testing.T) {
+			o := denoiseOptions(tier)
+			got, err := onDevice(b, o, clip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agreeAt(t, l, got, plainly(t, o, clip))
+		})
+	}
+}
+
+// TestDenoiseDeepPlain: planes that are not filtered keep their bits, and clips of other depths may
+// follow each other.
+func TestDenoiseDeepPlain(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	o := denoiseOptions(denoise.Good)
+	o.LumaOnly = true
+	clips := []noisyClip{
+		{yuv(pipeline.NV12.At(16), 33, 18), 2, false}, {yuv(pipeline.YUV420P, 33, 18), 2, false},
+		{yuv(pipeline.NV16.At(10), 33, 18), 2, true}, {yuv(pipeline.YUV444P.At(12), 33, 18), 2, false},
+	}
+	got, err := onDevice(b, o, clips...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range clips {
+		l := c.format.Layout
+		for n := range c.frames {
+			source := kerneltest.Frame(c.format)
+			plane.Of(c.frame(n), plane.Whole).Into(source, plane.Whole)
+			var want []byte
+			for i, y := range source.Rows() {
+				want = append(want, source.Row(i, y)...)
+			}
+			luma := l.Info().SampleBytes() * c.format.Width * c.format.Height
+			if !bytes.Equal(got[n][luma:], want[luma:]) || bytes.Equal(got[n][:luma], want[:luma]) {
+				t.Errorf("%s, frame %d: luma must differ, chroma not", l, n)
+			}
+		}
+		got = got[c.frames:]
+	}
+}
+
 // TestDenoiseBits: the same bits come out twice, in any order of threads and streams.
 func TestDenoiseBits(t *testing.T) {
 	for _, driver := range []string{"", "order=5"} {
@@ -233,7 +338,10 @@ func TestDenoiseVectors(t *testing.T) {
 		return
 	}
 	b := open(t, Options{})
-	for _, f := range []pipeline.Format{yuv(pipeline.YUV420P, 150, 130), yuv(pipeline.YUV420P, 37, 61)} {
+	for _, f := range []pipeline.Format{
+		yuv(pipeline.YUV420P, 150, 130), yuv(pipeline.YUV420P, 37, 61),
+		yuv(pipeline.NV12.At(10), 150, 67), yuv(pipeline.YUV444P.At(16), 37, 61),
+	} {
 		for _, tier := range []denoise.Tier{denoise.Fast, denoise.Good} {
 			for _, sigma := range []float64{10, 25} {
 				s := denoise.Default(tier)
@@ -250,7 +358,7 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	ctx := context.Background()
 	d := &denoiser{backend: b, unit: b.units[0], cell: s.Motion.Cell}
 	defer d.Idle()
-	search := motion.NewSearch(s.Motion, sigma, 8)
+	search := motion.NewSearch(s.Motion, sigma, clip.format.Layout.Info().Depth)
 	j := denoise.Job{Out: kerneltest.Frame(clip.format), Centre: 3, Noise: noise.Flat(sigma), Settings: s}
 	var frames []motion.Frame
 	for i := range clip.frames {

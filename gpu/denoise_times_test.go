@@ -28,9 +28,9 @@ func TestDenoiseTimes(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	formats, clip := []pipeline.Format{yuv(pipeline.YUV420P, 1920, 1080), yuv(pipeline.NV12, 3840, 2160)}, 120
+	formats, clip := []pipeline.Format{yuv(pipeline.YUV420P, 1920, 1080), yuv(pipeline.NV12, 3840, 2160), yuv(pipeline.NV12.At(10), 3840, 2160)}, 120
 	if slow {
-		formats, clip = []pipeline.Format{yuv(pipeline.YUV420P, 64, 48)}, 4
+		formats, clip = []pipeline.Format{yuv(pipeline.YUV420P, 64, 48), yuv(pipeline.NV12.At(10), 64, 48)}, 4
 	}
 	b := open(t, Options{})
 	for tier, name := range []string{"fast", "good", "best"} {

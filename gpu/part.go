@@ -60,10 +60,12 @@ func (p *part) pin(f *pipeline.Frame, pins *runtime.Pinner) {
 // planeOf returns the plane of Y, U or V, the bytes before the first sample, and from one to the
 // next.
 func (p *part) planeOf(i int) (plane, first, step int) {
-	if p.format.Layout.Info().SemiPlanar && i > 0 {
-		return 1, i - 1, 2
+	info := p.format.Layout.Info()
+	size := info.SampleBytes()
+	if info.SemiPlanar && i > 0 {
+		return 1, (i - 1) * size, 2 * size
 	}
-	return i, 0, 1
+	return i, 0, size
 }
 
 // size returns the samples of Y, U or V.
@@ -76,7 +78,7 @@ func (p *part) size(i int) device.Size {
 // shape returns the shape of the picture.
 func (p *part) shape(cell int) device.Shape {
 	info := p.format.Layout.Info()
-	s := device.Shape{ShiftX: info.SubX, ShiftY: info.SubY, Depth: info.Depth, Cell: cell}
+	s := device.Shape{ShiftX: info.SubX, ShiftY: info.SubY, Depth: info.Depth, Shift: info.Shift, Cell: cell}
 	for i := range s.Planes {
 		s.Planes[i] = p.size(i)
 	}

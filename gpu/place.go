@@ -24,10 +24,22 @@ type place struct {
 func (b *Backend) placeOf(f *pipeline.Frame) place {
 	whole, gaps := spanOf(f)
 	pinned := b.blocks.hold(whole)
-	if pinned && gaps < int(whole.end-whole.start)/2 {
+	if pinned && gaps < int(whole.end-whole.start)/2 && even(f, whole) {
 		return inOneGo(f, whole)
 	}
 	return apart(f, pinned)
+}
+
+// even reports whether samples lie where kernels can load them, relative to the first one: those of
+// two bytes at even places.
+func even(f *pipeline.Frame, whole span) bool {
+	n := f.Layout.Info().SampleBytes()
+	for i := range f.NumPlanes() {
+		if f.Planes[i].Pitch%n > 0 || int(planeSpan(f, i).start-whole.start)%n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // spanOf returns the memory from the first sample of a frame to the last, and how many bytes of

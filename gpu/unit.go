@@ -89,6 +89,16 @@ func (u *unit) load(v kernels.Variant) (*function, error) {
 	return u.loaded.get(v.Name, func() (*function, error) { return u.compile(v) })
 }
 
+// loadAll loads kernels on a separate thread, which does not hold up frames.
+func (u *unit) loadAll(all []kernels.Variant) error {
+	for _, v := range all {
+		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (u *unit) compile(v kernels.Variant) (*function, error) {
 	text, err := v.PTX()
 	if err != nil {

@@ -170,11 +170,17 @@ func (w *work) add(r Run) { w.all = append(w.all, r) }
 
 // As in cuda/search.h and cuda/denoise_coarsest.cu.
 const (
-	searchAcross, searchDown = 16, 4 // cells of a block
+	searchAcross, searchDown = 16, 4 // cells of a block; half as many across with two bytes a sample
 	searchThreads            = 128
 	coarsestThreads          = 192
-	coarsestShared           = 4 * (8*28 + 2*64 + 2*6)
+	coarsestSide, windowSide = 28, 16
 )
+
+// coarsestShared is the shared memory of the coarsest level's search: its region, the window and
+// its mask, and the best of each warp.
+func coarsestShared(bytes int) int {
+	return 4 * (coarsestSide*((coarsestSide*bytes+6)/4) + 2*windowSide*windowSide*bytes/4 + 2*coarsestThreads/32)
+}
 
 // searching is a run over the cells of a level for so many neighbours.
 func (w *work) searching(name string, level, first, count int) {
@@ -185,10 +191,10 @@ func (w *work) searching(name string, level, first, count int) {
 	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
 	across, down := int(a.level[level].cells_x), int(a.level[level].cells_y)
 	if name == "denoise_coarsest" {
-		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared))
+		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared(w.bytes())))
 		return
 	}
-	blocks := kernels.Blocks(across, searchAcross) * kernels.Blocks(down, searchDown)
+	blocks := kernels.Blocks(across, searchAcross/w.bytes()) * kernels.Blocks(down, searchDown)
 	w.add(run(name, &a, [2]int{blocks, count}, searchThreads, 0))
 }
 

@@ -1,10 +1,13 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
 // denoise a picture. It agrees with the reference as package denoise says; whoever runs the
-// launches has the device and its memory.
+// launches has the device and its memory. Each kernel is compiled twice, for samples of 8 bits in
+// bytes and for those of 9 to 16 bits in two.
 package device
 
 import (
 	"embed"
+	"slices"
+	"strings"
 
 	"vidfilter/kernels"
 )
@@ -25,8 +28,24 @@ var Library = kernels.NewLibrary("denoise/device", modules,
 	form("denoise_finish", at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0), at("denoise_clear", "PILOT", 2)),
 )
 
+// deep ends the names of the kernels for samples of more than 8 bits, in 16.
+const deep = "_16"
+
+// form has each of the variants for samples of 8 bits and for deeper ones.
 func form(name string, variants ...kernels.Variant) *kernels.Form {
+	for _, v := range variants {
+		v.Name += deep
+		v.Defines = append(slices.Clone(v.Defines), kernels.Define("BYTES", 2))
+		variants = append(variants, v)
+	}
 	return &kernels.Form{Name: name, Variants: variants}
+}
+
+// Kernels returns the kernels for samples of so many bits.
+func Kernels(depth int) []kernels.Variant {
+	return slices.DeleteFunc(Library.Variants(), func(v kernels.Variant) bool {
+		return strings.HasSuffix(v.Name, deep) != (depth > 8)
+	})
 }
 
 // at is a variant for all devices, of a value of a macro.
@@ -38,8 +57,11 @@ func at(name, macro string, value int) kernels.Variant {
 	return v
 }
 
-// named returns a kernel of the library.
-func named(name string) kernels.Variant {
+// named returns a kernel of the library for samples of so many bits.
+func named(name string, depth int) kernels.Variant {
+	if depth > 8 {
+		name += deep
+	}
 	v, err := Library.Named(name)
 	if err != nil {
 		panic(err)

@@ -18,7 +18,8 @@ type Size struct{ Width, Height int }
 type Shape struct {
 	Planes         [3]Size
 	ShiftX, ShiftY int // log2 of the chroma subsampling
-	Depth          int // bits of a sample
+	Depth          int // bits of a sample, in a byte or two
+	Shift          int // of a sample in the two bytes of a frame's
 	Cell           int // side of the search's cells
 }
 
@@ -41,6 +42,7 @@ type workPlaces struct {
 const (
 	largestPatch = 16  // planes are enlarged to it
 	align        = 256 // of planes, in bytes
+	atOnce       = 4   // samples are stored at a time
 	spare        = 64  // bytes beyond the last plane that may be read
 	pilotBits    = 4   // that the pilot has more than the samples
 	bytesPerCell = 4   // of a vector
@@ -50,8 +52,8 @@ const (
 // NewLayout plans the memory for pictures of a shape.
 func NewLayout(s Shape) (*Layout, error) {
 	switch {
-	case s.Depth != 8:
-		return nil, fmt.Errorf("denoise: the kernels are for 8 bits, not %d", s.Depth)
+	case s.Depth < 8 || s.Depth > 16:
+		return nil, fmt.Errorf("denoise: the kernels are for 8 to 16 bits, not %d", s.Depth)
 	case s.Cell != 8 && s.Cell != 16:
 		return nil, fmt.Errorf("denoise: the kernels are for cells of 8 or 16, not %d", s.Cell)
 	}
@@ -59,6 +61,7 @@ func NewLayout(s Shape) (*Layout, error) {
 	a := &l.args
 	a.cell, a.cell_shift = C.int32_t(s.Cell), C.int32_t(bits.TrailingZeros(uint(s.Cell)))
 	a.depth, a.pilot_bits = C.int32_t(s.Depth), C.int32_t(min(s.Depth+pilotBits, 16))
+	a.shift = C.int32_t(s.Shift)
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
 	for i, p := range s.Planes {
 		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)
@@ -76,7 +79,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // plane adds a plane to the picture, with so many phases, and with so many samples around it.
 func (l *Layout) plane(s Size, phases, rim int) C.vd_plane {
-	pitch := roundUp((s.Width+2*rim)*l.bytes()+4, 64)
+	pitch := roundUp((s.Width+2*rim)*l.bytes()+atOnce*l.bytes(), 64)
 	size := roundUp(pitch*(s.Height+2*rim), align)
 	p := C.vd_plane{
 		offset: C.uint64_t(l.Picture + rim*(pitch+l.bytes())), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
@@ -88,7 +91,9 @@ func (l *Layout) plane(s Size, phases, rim int) C.vd_plane {
 }
 
 // bytes is the size of a sample.
-func (l *Layout) bytes() int { return (l.Shape.Depth + 7) / 8 }
+func (l *Layout) bytes() int { return sampleBytes(l.Shape.Depth) }
+
+func sampleBytes(depth int) int { return (depth + 7) / 8 }
 
 // levels adds the smoothed luma and the levels above it.
 func (l *Layout) levels() error {

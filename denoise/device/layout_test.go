@@ -1,24 +1,29 @@
 package device
 
 import (
+	"strings"
 	"testing"
+	"unsafe"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
+	"vidfilter/kernels/kerneltest"
 )
 
-// TestLayout: 13 pictures of 4K fit 1.5 GB, and launches what every device has.
+// TestLayout: 13 pictures of 4K fit 1.5 GB for each byte of a sample, and launches what every
+// device has.
 func TestLayout(t *testing.T) {
-	for tier := denoise.Fast; tier <= denoise.Best; tier++ {
+	for i := range 6 {
+		tier, depth := denoise.Fast+denoise.Tier(i/2), 8+2*(i%2)
 		s := denoise.Default(tier)
 		l, err := NewLayout(Shape{
-			Planes: [3]Size{{3840, 2160}, {1920, 1080}, {1920, 1080}}, ShiftX: 1, ShiftY: 1, Depth: 8, Cell: s.Motion.Cell,
+			Planes: [3]Size{{3840, 2160}, {1920, 1080}, {1920, 1080}}, ShiftX: 1, ShiftY: 1, Depth: depth, Cell: s.Motion.Cell,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := 13*l.Picture + l.Work; all > 1_500_000_000 {
-			t.Errorf("tier %d: %d bytes", tier, all)
+		if all := 13*l.Picture + l.Work; all > 1_500_000_000*l.bytes() {
+			t.Errorf("tier %d, %d bits: %d bytes", tier, depth, all)
 		}
 		runs, err := l.Denoise(Job{Window: make([]uint64, 13), Centre: 6, Noise: noise.Flat(10), Settings: s})
 		if err != nil {
@@ -32,10 +37,32 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestKernels: each kernel has a form for deeper samples, and a module.
+func TestKernels(t *testing.T) {
+	bytes, words := Kernels(8), Kernels(10)
+	if len(bytes) == 0 || len(bytes) != len(words) {
+		t.Fatalf("%d kernels, %d for deeper samples", len(bytes), len(words))
+	}
+	args := unsafe.Sizeof(Layout{}.args)
+	for _, v := range Library.Variants() {
+		text, err := v.PTX()
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads := finishThreads
+		for name, n := range map[string]int{"first": 128, "second": 128, "finer": searchThreads, "finest": searchThreads, "refine": searchThreads, "coarsest": coarsestThreads} {
+			if strings.HasPrefix(v.Name, "denoise_"+name) {
+				threads = n
+			}
+		}
+		kerneltest.CheckModule(t, v.Name, text, v.Compute, threads, args)
+	}
+}
+
 // TestRefused: what the kernels cannot do is refused.
 func TestRefused(t *testing.T) {
 	shape := Shape{Planes: [3]Size{{64, 48}, {32, 24}, {32, 24}}, ShiftX: 1, ShiftY: 1, Depth: 8, Cell: 8}
-	for _, change := range []func(*Shape){func(s *Shape) { s.Depth = 10 }, func(s *Shape) { s.Cell = 12 }} {
+	for _, change := range []func(*Shape){func(s *Shape) { s.Depth = 7 }, func(s *Shape) { s.Depth = 17 }, func(s *Shape) { s.Cell = 12 }} {
 		s := shape
 		change(&s)
 		if _, err := NewLayout(s); err == nil {

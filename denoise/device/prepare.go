@@ -77,13 +77,15 @@ const (
 	levelsAtOnce                = 6
 )
 
+func bytesOf(a *C.vd_args) int { return sampleBytes(int(a.depth)) }
+
 func planesRun(name string, a *C.vd_args, planes []Size) Run {
-	shared := planesRows*planesSide + max(planesRows*planesWidth, (planesRows+2)*planesWide)
-	return tiled(name, a, planes, planesWidth, planesHeight, planesThreads, roundUp(shared, 16))
+	samples := planesRows*planesSide + max(planesRows*planesWidth, (planesRows+2)*planesWide)
+	return tiled(name, a, planes, planesWidth, planesHeight, planesThreads, roundUp(samples*bytesOf(a), 16))
 }
 
 func pyramidRun(a *C.vd_args) Run {
-	shared := pyramidSide * pyramidSide * 5 / 4
+	shared := pyramidSide * pyramidSide * 5 / 4 * bytesOf(a)
 	return tiled("denoise_pyramid", a, sizes(a.level[a.level_now:][:1]), pyramidSide, pyramidSide, pyramidThreads, shared)
 }
 
@@ -107,7 +109,7 @@ func tiled(name string, a *C.vd_args, planes []Size, across, down, threads, shar
 // run is a run with the arguments as they are now.
 func run(name string, a *C.vd_args, grid [2]int, threads, shared int) Run {
 	own := *a
-	return Run{named(name), kernels.Launch{
+	return Run{named(name, int(a.depth)), kernels.Launch{
 		Grid: grid, Block: [2]int{threads, 1}, Shared: shared,
 		Args: unsafe.Pointer(&own), ArgsSize: unsafe.Sizeof(own),
 	}}

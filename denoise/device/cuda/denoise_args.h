@@ -23,7 +23,8 @@ typedef struct {
 	int32_t first_cell;           // of a level's vectors among those of all levels
 } vd_plane;
 
-// Samples of a frame or a field as the host knows them: one sample each step bytes.
+// Samples of a frame or a field as the host knows them: one sample each step bytes. Those of more
+// than 8 bits have two bytes, and shift bits below them.
 typedef struct {
 	uint64_t at;
 	int32_t pitch, step, width, height;
@@ -44,6 +45,7 @@ typedef struct {
 
 	// The launch's blocks: plane c has those from begin[c], in rows of across[c].
 	int32_t begin[4], across[3];
+	int32_t shift; // bits below a sample in its two bytes there
 	vd_samples source[3], result[3];
 
 	uint64_t vectors; // two int16 a cell: of a neighbour's levels; neighbours are stride apart

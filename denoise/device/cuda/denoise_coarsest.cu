@@ -41,7 +41,7 @@ KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
 			const uint32_t *there = region + (i + dy) * WORDS + first / 4;
 			UNROLL
 			for (int k = 0; k < ROW; k++)
-				sum = sad_word(own[i * ROW + k], funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k], sum);
+				sum = sad_word(own[i * ROW + k], samples_of(funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k]), sum);
 		}
 		dx -= RANGE, dy -= RANGE;
 		best = {whole(sum, count_inside(from, x, y, 0), SIDE) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};

@@ -96,7 +96,7 @@ template <bool EDGE> DEVICE void search(const vd_args &args, int neighbour, cons
 #endif
 }
 
-KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
+KERNEL_OF(vd_args, VF_NAME, THREADS, BLOCKS) {
 	cell c = cell_of(args.level[args.level_now], args.cell);
 	if (c.none) return;
 	if (c.edge)

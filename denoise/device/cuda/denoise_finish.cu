@@ -53,7 +53,7 @@ DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 		value += args.grain * ((float)v / (float)(1 << (args.depth - 8)) - value);
 		v = rounded(value, args.depth);
 	}
-	store_sample((uint8_t *)to.at + (int64_t)y * to.pitch + x * to.step, v);
+	store_sample((uint8_t *)to.at + (int64_t)y * to.pitch + x * to.step, BYTES == 1 ? v : v << args.shift);
 }
 
 KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {

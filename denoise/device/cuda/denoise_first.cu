@@ -129,7 +129,6 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 	load_noise(args, t.plane, inverse, curve, THREADS);
 	uint32_t used = fitting(args);
 	barrier();
-	float unit = 1.0f / (1 << (args.depth - 8));
 	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
 	NO_UNROLL
 	for (int round = 0; round < ACROSS * DOWN / (4 * WARPS); round++) {
@@ -137,7 +136,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 		samples_row<N, BYTES> raw;
 		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
 		float reference[N];
-		put_row(reference, raw, unit);
+		put_row(reference, raw, args.depth);
 		uint32_t left = used;
 		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
@@ -147,7 +146,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 			left &= left - 1;
 		};
 		load_next();
-		forward<N, BYTES == 1>(reference, buffer, b.lane);
+		forward<N, true>(reference, buffer, b.lane);
 		float mean = bits_float(shuffle(float_bits(reference[0]), b.lane & ~7)) * (1.0f / N);
 		frequencies f;
 		set_frequencies(args, inverse, inverse_factor(args, t.plane, curve, mean), b, f);
@@ -157,9 +156,9 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 		NO_UNROLL
 		while (more) {
 			float own[N];
-			put_row(own, raw, unit);
+			put_row(own, raw, args.depth);
 			load_next();
-			forward<N, BYTES == 1>(own, buffer, b.lane);
+			forward<N, true>(own, buffer, b.lane);
 			weigh(args, f, b, reference, own, all);
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, all), 0.1f));

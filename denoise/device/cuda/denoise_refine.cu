@@ -29,7 +29,7 @@ template <bool EDGE> DEVICE void refine(const vd_args &args, int neighbour, cons
 	if (w.part == 0 && c.own) store_u32(field_of(args, neighbour) + 4 * c.number, packed(best.v));
 }
 
-KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
+KERNEL_OF(vd_args, VF_NAME, THREADS, BLOCKS) {
 	int neighbour = args.first + block_y();
 	cell c = cell_of(args.level[0], args.cell);
 	if (c.none || !fits(args, neighbour)) return;

@@ -111,7 +111,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 	load_noise(args, t.plane, inverse, curve, THREADS);
 	uint32_t used = fitting(args);
 	barrier();
-	float unit = 1.0f / (1 << (args.depth - 8)), pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));
+	float pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));
 	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
 	NO_UNROLL
 	for (int round = 0; round < ACROSS * DOWN / (2 * WARPS); round++) {
@@ -121,9 +121,9 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		samples_row<N, BYTES> raw;
 		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
 		float pilot[N];
-		put_row(pilot, pilot_row, pilot_unit);
+		put_exactly(pilot, pilot_row, pilot_unit);
 		fused all;
-		put_row(all.mean, raw, unit);
+		put_row(all.mean, raw, args.depth);
 		bool out = false;
 		uint32_t left = used;
 		bool more = false;
@@ -140,7 +140,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		};
 		load_next();
 		forward<N>(pilot, buffer, b.lane);
-		forward<N, BYTES == 1>(all.mean, buffer, b.lane);
+		forward<N, true>(all.mean, buffer, b.lane);
 		float mean = from_lane(pilot[0], b.lane & ~15) * (1.0f / N);
 		float factor = inverse_factor(args, t.plane, curve, mean);
 		frequencies f;
@@ -153,10 +153,10 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		NO_UNROLL
 		while (more) {
 			float own[N];
-			put_row(own, raw, unit);
+			put_row(own, raw, args.depth);
 			bool skip = out;
 			load_next();
-			forward<N, BYTES == 1>(own, buffer, b.lane);
+			forward<N, true>(own, buffer, b.lane);
 			weigh(args, f, b, pilot, own, skip, all);
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, pilot, all), 0.1f));

@@ -23,8 +23,10 @@ template <int N, int SIZE> DEVICE void load_row(samples_row<N, SIZE> &r, const u
 	UNROLL
 	for (int i = 0; i <= samples_row<N, SIZE>::WORDS; i++) r.words[i] = load_u32(p - r.byte + 4 * i);
 }
-// put_row converts samples to float: bytes with the BIAS, others in units of 1 / unit.
-template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SIZE> &r, float unit) {
+// put_row converts samples of so many bits to float, in 8-bit levels and with the BIAS. The BIAS
+// leaves room for 8 bits below those, which become fewer as coefficients are summed up: 13 bits are
+// exact to the end of the rows of 8, 12 bits to the end of the rows of 16.
+template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SIZE> &r, int bits) {
 	UNROLL
 	for (int i = 0; i < samples_row<N, SIZE>::WORDS; i++) {
 		uint32_t w = funnel(r.words[i], r.words[i + 1], 8 * r.byte);
@@ -34,9 +36,17 @@ template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SI
 				x[4 * i + k] = bits_float(byte_perm(w, 0x47000000, 0x7404 | k << 4)); // 2^15 + sample
 				continue;
 			}
-			uint32_t bits = byte_perm(w, 0x4b000000, 0x7400 | (2 * k + 1) << 4 | 2 * k); // 2^23 + sample
-			x[2 * i + k] = fma(bits_float(bits), unit, -0x1p23f * unit);                    // exact
+			x[2 * i + k] = bits_float(byte_perm(w << (16 - bits), 0x47000000, 0x7400 | (2 * k + 1) << 4 | 2 * k)); // 2^15 + sample / 2^(bits - 8)
 		}
+	}
+}
+// put_exactly converts samples of 16 bits, in units of 1 / unit and without the BIAS.
+template <int N> DEVICE void put_exactly(float *x, const samples_row<N, 2> &r, float unit) {
+	UNROLL
+	for (int i = 0; i < N; i++) {
+		uint32_t w = funnel(r.words[i / 2], r.words[i / 2 + 1], 8 * r.byte);
+		uint32_t bits = byte_perm(w, 0x4b000000, 0x7400 | (i % 2 * 2 + 1) << 4 | i % 2 * 2); // 2^23 + sample
+		x[i] = fma(bits_float(bits), unit, -0x1p23f * unit);                                  // exact
 	}
 }
 

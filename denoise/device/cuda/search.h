@@ -10,9 +10,10 @@
 enum {
 	SIDE = 16,              // of a window
 	ROW = SIDE * BYTES / 4, // words of one of its rows
-	LANES = 2, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
+	LANES = 2 * BYTES, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
 	WARPS = 4, THREADS = 32 * WARPS,
 	FAR_COST = 0x0fffffff, // more than any sum
+	BLOCKS = BYTES == 1 ? 5 : 4, // of a multiprocessor: samples of 16 bits take more registers
 };
 
 // words is how many words hold so many samples from any one on.
@@ -68,14 +69,30 @@ template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int
 	return w;
 }
 
+// A word of a window's samples. Those of 16 bits lie apart, so that each is taken out of its word
+// once for all places that it is compared at.
 #if VF_BYTES == 1
-DEVICE uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum) { return sad4(a, b, sum); }
+typedef uint32_t samples;
+// from_line is a word from a byte on.
+DEVICE samples from_line(const uint32_t *line, int byte) { return byte % 4 ? funnel(line[byte / 4], line[byte / 4 + 1], 8 * (byte % 4)) : line[byte / 4]; }
+DEVICE samples masked(samples v, uint32_t mask) { return v & mask; }
+DEVICE uint32_t sad_word(uint32_t own, samples there, uint32_t sum) { return sad4(own, there, sum); }
 #else
-DEVICE uint32_t sad_word(uint32_t a, uint32_t b, uint32_t sum) {
-	int low = (int)(a & 0xffff) - (int)(b & 0xffff), high = (int)(a >> 16) - (int)(b >> 16);
-	return sum + (uint32_t)most(low, -low) + (uint32_t)most(high, -high);
+struct samples {
+	uint32_t low, high;
+};
+DEVICE samples apart(uint32_t word) { return {word & 0xffff, word >> 16}; }
+DEVICE samples from_line(const uint32_t *line, int byte) {
+	uint32_t first = line[byte / 4];
+	return {byte % 4 ? first >> 16 : first & 0xffff, byte % 4 ? line[byte / 4 + 1] & 0xffff : first >> 16};
+}
+DEVICE samples masked(samples v, uint32_t mask) { return {v.low & mask, v.high & mask >> 16}; }
+DEVICE uint32_t sad_word(uint32_t own, samples there, uint32_t sum) {
+	samples here = apart(own);
+	return sad(here.low, there.low, sad(here.high, there.high, sum));
 }
 #endif
+DEVICE samples samples_of(uint32_t word) { return from_line(&word, 0); }
 
 // differences makes the lane's parts of the sums for A x D places, the first at (x, y). With RIM,
 // only the samples so far from the window's edges count.
@@ -100,9 +117,8 @@ DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uin
 		for (int i = 0; i < A; i++) {
 			UNROLL
 			for (int k = RIM * BYTES / 4; k < ROW - RIM * BYTES / 4; k++) {
-				int at = k + i * BYTES / 4, rest = i * BYTES % 4;
-				uint32_t there = rest ? funnel(line[at], line[at + 1], 8 * rest) : line[at];
-				if (EDGE) there &= w.mask[k];
+				samples there = from_line(line, 4 * k + i * BYTES);
+				if (EDGE) there = masked(there, w.mask[k]);
 				UNROLL
 				for (int d = 0; d < D; d++) {
 					int row = j - d;
@@ -148,6 +164,7 @@ template <bool EDGE, class F> DEVICE int least_of_eight(const window<EDGE> &w, c
 		n /= 2;
 		UNROLL
 		for (int i = 0; i < n; i++) {
+			if (LANES > 2) now(v[i]), now(v[i + n]); // with one round they are picked so by themselves
 			uint32_t keep = w.part & bit ? v[i + n] : v[i], give = w.part & bit ? v[i] : v[i + n];
 			v[i] = keep + from_part(give, bit);
 		}
