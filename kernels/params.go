@@ -107,9 +107,9 @@ type Backend interface {
 	// Name is a short description: "cpu (avx512, 8 threads)".
 	Name() string
 
-	// Filter returns a filter for frames of any layout that p takes, which may change in mid-stream.
-	// Results are frames of pool. Interlaced frames are filtered field by field. The filter must
-	// not outlive the backend.
+	// Filter returns a filter for frames of any layout that p takes, which may change in
+	// mid-stream. Results are frames of pool. Interlaced frames are filtered field by field. The
+	// filter must not outlive the backend.
 	Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error)
 
 	// Input returns the allocator for decoders' output. Decoders lose a picture when an allocation
