@@ -17,13 +17,14 @@ enum {
 	VD_PILOT_BITS = 4,  // that the pilot has more than samples, of 16 at the most
 };
 
-// A plane of samples, of a byte each or, if they are deeper than 8 bits, of two. Beyond its edges there are VD_PAD samples more, alike the edge, and to the
-// right twice as many, so that whole windows can be read from there.
+// A plane of samples, of a byte each or, if they are deeper than 8 bits, of two. Beyond its edges
+// there are VD_PAD samples more, alike the edge, and to the right twice as many, so that whole
+// windows can be read from there.
 typedef struct {
 	void *at;        // the first sample; NULL where there is no plane
 	ptrdiff_t pitch; // samples
 	int width, height;
-	int depth; // bits of a sample
+	int depth;       // bits of a sample
 } vd_plane;
 
 // A vector in half-pels; in the search, above the finest level, in pels.
