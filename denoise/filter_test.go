@@ -164,11 +164,17 @@ func TestFilterChange(t *testing.T) {
 func TestFilterRepeats(t *testing.T) {
 	o := options(Good)
 	o.Sigma = 8
-	for _, fields := range []bool{false, true} {
+	deep := small
+	deep.Layout = pipeline.NV12.At(10)
+	for _, c := range []struct {
+		format pipeline.Format
+		fields bool
+	}{{small, false}, {small, true}, {deep, false}} {
+		format, fields := c.format, c.fields
 		run := func(frames ...int) *film {
 			f := newFilm(t, o)
 			for i, n := range frames {
-				in := f.frame(n, small)
+				in := f.frame(n, format)
 				in.PTS, in.Interlaced = int64(i), fields
 				f.put(in)
 			}
@@ -177,10 +183,10 @@ func TestFilterRepeats(t *testing.T) {
 		}
 		twice, once, more := run(0, 1, 2, 2, 3, 4, 5), run(0, 1, 2, 3, 4), run(0, 1, 2, 3, 4, 5)
 		if !bytes.Equal(twice.got[2], once.got[2]) || !bytes.Equal(twice.got[3], more.got[2]) {
-			t.Errorf("fields %v: a repeated frame is taken for another", fields)
+			t.Errorf("%v, fields %v: a repeated frame is taken for another", format, fields)
 		}
 		if bytes.Equal(once.got[2], more.got[2]) {
-			t.Errorf("fields %v: frame 5 changes nothing", fields)
+			t.Errorf("%v, fields %v: frame 5 changes nothing", format, fields)
 		}
 	}
 }

@@ -20,13 +20,13 @@ type clip struct{ clean, noisy []plane.Picture }
 
 // draw makes a clip of frames of 4:2:0; scene gives each.
 func draw(frames int, sigma float64, scene func(t int) denoisetest.Scene) clip {
-	return drawAs(frames, sigma, 1, 1, scene)
+	return drawAs(frames, sigma, 8, 1, 1, scene)
 }
 
-// drawAs draws another chroma.
-func drawAs(frames int, sigma float64, sx, sy int, scene func(int) denoisetest.Scene) (c clip) {
+// drawAs draws other samples and another chroma.
+func drawAs(frames int, sigma float64, depth, sx, sy int, scene func(int) denoisetest.Scene) (c clip) {
 	for t := range frames {
-		p := scene(t).Picture(width, height, 8, sx, sy)
+		p := scene(t).Picture(width, height, depth, sx, sy)
 		c.clean = append(c.clean, p)
 		c.noisy = append(c.noisy, denoisetest.NoisyPicture(p, sigma, uint64(t)))
 	}
@@ -82,7 +82,7 @@ func TestStill(t *testing.T) {
 func TestMotionIsFollowed(t *testing.T) {
 	const sigma = 10
 	for _, sub := range [][2]int{{1, 1}, {1, 0}, {0, 0}} {
-		c := drawAs(7, sigma, sub[0], sub[1], pan(2))
+		c := drawAs(7, sigma, 8, sub[0], sub[1], pan(2))
 		for tier, name := range tiers {
 			s := Default(tier)
 			got, spatial := Reference(c.noisy, 3, noise.Flat(sigma), s), alone(c, 3, sigma, s)
@@ -202,6 +202,29 @@ func TestDepth(t *testing.T) {
 			if psnr := denoisetest.PSNR(p, got.Planes[i]); psnr < 55 || far > len(p.Pix)/50 {
 				t.Errorf("%s, plane %d: %.1f dB, %d of %d samples more than a level apart",
 					name, i, psnr, far, len(p.Pix))
+			}
+		}
+	}
+}
+
+// TestDepthQuality draws a scene and its noise at each depth. Finer samples lose less to rounding,
+// so the result comes no less near to the scene, but for a few cells of chroma that find another
+// vector.
+func TestDepthQuality(t *testing.T) {
+	for _, sigma := range []float64{1.5, 12} {
+		scene := drawAs(13, sigma, 16, 1, 1, pan(16)).clean[6]
+		coarse := draw(13, sigma, pan(16)).noisy
+		for tier, name := range tiers {
+			want := Reference(coarse, 6, noise.Flat(sigma), Default(tier))
+			for _, depth := range []int{9, 10, 12, 16} {
+				noisy := drawAs(13, sigma, depth, 1, 1, pan(16)).noisy
+				got := Reference(noisy, 6, noise.Flat(sigma), Default(tier))
+				for i, p := range scene.Planes {
+					a, b := denoisetest.PSNR(p, got.Planes[i]), denoisetest.PSNR(p, want.Planes[i])
+					if a < b-0.05*float64(min(i, 1)) {
+						t.Errorf("%s, sigma %v, %d bits, plane %d: %.3f dB, 8 bits %.3f", name, sigma, depth, i, a, b)
+					}
+				}
 			}
 		}
 	}

@@ -24,7 +24,7 @@ typedef struct {
 	void *at;        // the first sample; NULL where there is no plane
 	ptrdiff_t pitch; // samples
 	int width, height;
-	int depth; // bits of a sample
+	int depth;       // bits of a sample
 } vd_plane;
 
 // A vector in half-pels; in the search, above the finest level, in pels.

@@ -215,11 +215,10 @@ func TestDepths(t *testing.T) {
 		format := pipeline.Format{Layout: layout, Width: 61 + i%7, Height: 43 + i%5}
 		i++
 		for name, tier := range tiers {
-			for _, sigma := range []float64{2, 12} {
-				x := expectation{format: format, frames: clip(format, 7, sigma), centre: 3, model: coloured(sigma), s: denoise.Default(tier)}
-				x.s.Grain = 0.1
-				x.check(t, fmt.Sprint(layout, ", ", name, ", sigma ", sigma))
-			}
+			sigma := []float64{2, 12}[(i+int(tier))%2]
+			x := expectation{format: format, frames: clip(format, 7, sigma), centre: 3, model: coloured(sigma), s: denoise.Default(tier)}
+			x.s.Grain = 0.1
+			x.check(t, fmt.Sprint(layout, ", ", name, ", sigma ", sigma))
 		}
 	}
 }

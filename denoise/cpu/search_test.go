@@ -14,12 +14,17 @@ import (
 	"vidfilter/pipeline"
 )
 
-// wild is a frame whose parts move in all directions, some far beyond the edges.
+// wild is a frame whose parts move in all directions, some far beyond the edges. One part is black
+// and white.
 func wild(format pipeline.Format, seed uint64) *pipeline.Frame {
 	r := rand.New(rand.NewPCG(seed, 7))
 	scene := denoisetest.Texture(3)
 	for i := range 6 {
-		part := denoisetest.Texture(uint64(4+i)).Moved(r.Float64()*90-45, r.Float64()*90-45)
+		part := denoisetest.Texture(uint64(4 + i))
+		if i == 4 {
+			part = func(x, y float64) float64 { return 255 * float64((int(x+4096)/40+int(y+4096)/40)%2) }
+		}
+		part = part.Moved(r.Float64()*90-45, r.Float64()*90-45)
 		scene = scene.Left(float64(i*format.Width/6), part)
 	}
 	sx, sy := format.ChromaShift()

@@ -59,7 +59,7 @@ void vd_find(int isa, const vd_search *s, int level, int y0, int y1)
 	CHOOSE(isa, s->from[0], vd_find, s, level, y0, y1)
 }
 
-void vd_refine(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, s->from[0], vd_refine, s, y0, y1) }
+void vd_refine(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, s->pilot, vd_refine, s, y0, y1) }
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, s->from[0], vd_misfit, s, y0, y1) }
 
 void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)

@@ -182,10 +182,16 @@ func TestDepths(t *testing.T) {
 			}
 		}
 	}
-	// Finer samples: noise far below a level of 8 bits.
-	fine := noisy(deepened(draw(width, height, frames, pan(0, 0)), 10), 1, white(1.2))
-	for _, m := range models(fine) {
-		near(t, "sigma in 10 bits", m.Sigma[0], 1.2, 0.05)
+	// Finer samples: noise of the depth, and some far below a level of 8 bits.
+	for _, depth := range []int{9, 10, 12, 14, 16} {
+		for _, sigma := range []float64{1.2, 4, 15} {
+			fine := noisy(deepened(draw(width, height, frames, pan(0, 0)), depth), 1, white(sigma))
+			for n, m := range models(fine) {
+				for c, got := range m.Sigma {
+					near(t, fmt.Sprintf("%d bits, frame %d, plane %d", depth, n, c), got, sigma, 0.05)
+				}
+			}
+		}
 	}
 }
 

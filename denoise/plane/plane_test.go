@@ -71,6 +71,41 @@ func TestFramesComeBack(t *testing.T) {
 	}
 }
 
+// TestSamplesComeBack writes samples of each depth to frames of each layout and reads them again.
+func TestSamplesComeBack(t *testing.T) {
+	for _, layout := range pipeline.Layouts() {
+		info := layout.Info()
+		if info.RGB {
+			continue
+		}
+		f := frame(layout, 0)
+		want := Of(f, Whole)
+		for c, p := range want.Planes {
+			for i := range p.Pix {
+				p.Pix[i] = uint16((i*0x5a5b + c) & p.Max())
+			}
+		}
+		want.Into(f, Whole)
+		got := Of(f, Whole)
+		for c, p := range want.Planes {
+			if g := got.Planes[c]; g.Depth != info.Depth || !slices.Equal(g.Pix, p.Pix) {
+				t.Errorf("%v, component %d: %v, was %v", layout, c, g.Pix, p.Pix)
+			}
+		}
+		if v := f.Row(0, 0)[2]; info.Shift > 0 && v&(1<<min(info.Shift, 8)-1) != 0 {
+			t.Errorf("%v: bits below the samples are set: %#x", layout, v)
+		}
+	}
+}
+
+func TestTooLargeSamples(t *testing.T) {
+	f := frame(pipeline.YUV422P.At(10), 0)
+	copy(f.Row(0, 0), []byte{0xff, 0x03, 0x00, 0x04, 0xff, 0xff, 0x02, 0x01})
+	if got := Of(f, Whole).Planes[0].Pix[:4]; !slices.Equal(got, []uint16{1023, 1023, 1023, 258}) {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestInterleavedChroma looks at the second sample of U and of V.
 func TestInterleavedChroma(t *testing.T) {
 	f := frame(pipeline.NV12, 0)
