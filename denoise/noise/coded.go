@@ -68,8 +68,8 @@ func (f features) withStep(m *Model, step float64) (luma, chroma float64) {
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may lack
 	// a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
-	luma = math.Hypot(missed, step*max(coding, 0.30*seen, alone))
-	return luma, step * max(coding/2, 0.33*seen, alone)
+	luma = math.Hypot(missed, step*max(coding, 0.28*seen, alone))
+	return luma, step * max(coding/2, 0.28*seen, alone)
 }
 
 // withoutStep returns what to add where only the pictures are known: where chroma is much noisier

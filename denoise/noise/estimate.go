@@ -127,7 +127,7 @@ func (s *statistics) noise(mostWhite float64) (sigma float64, spectrum [64]float
 		own.mix(flat(), white)
 		shape.mix(own, inSpace)
 	}
-	level *= shape.lift()
+	level *= shape.lift(math.Sqrt(level))
 	for k, v := range shape {
 		spectrum[k] = float32(max(level*v, leastShare*level+leastVariance))
 	}
@@ -219,9 +219,9 @@ func (s *shape) deviation() float64 {
 }
 
 // lift makes up for what a match hides of coarse noise, more the lower the frequency, and returns
-// the mean that the spectrum then has.
-func (s *shape) lift() (mean float64) {
-	part := 1.2 * ramp(s.deviation(), 0.22, 0.30)
+// the mean that the spectrum then has. Faint noise may be texture.
+func (s *shape) lift(sigma float64) (mean float64) {
+	part := 0.8 * ramp(s.deviation(), 0.22, 0.30) * ramp(sigma, 3, 5)
 	if part == 0 {
 		return 1
 	}
