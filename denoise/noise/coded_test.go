@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Most features below are those of clips that went through x264, MPEG-2, VP9 and AV1 encoders, with white
-// noise of sigma 10 and without, as the pictures were measured.
+// Most features below are those of clips that went through x264, MPEG-2, VP9 and AV1 encoders,
+// with white noise of sigma 10 and without, as the pictures were measured.
 func TestCodedNoise(t *testing.T) {
 	for name, c := range map[string]struct {
 		luma, chroma float64 // as measured
