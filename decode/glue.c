@@ -213,7 +213,7 @@ static double step_of(int type, int qp)
 	case AV_VIDEO_ENC_PARAMS_H264:
 		return exp2((qp - 4) / 6.0);
 	case AV_VIDEO_ENC_PARAMS_MPEG2: // and all relatives of MPEG
-		return qp;
+		return 1.6 * qp; // they widen the step about zero and, mostly, towards high frequencies
 	default:
 		return 0;
 	}

@@ -29,7 +29,7 @@ func (p *Pair) features() features {
 func (m *Model) addCoded(f features, step float64) {
 	var luma, chroma float64
 	if step > 0 {
-		luma, chroma = f.withStep(step)
+		luma, chroma = f.withStep(m, step)
 	} else {
 		luma, chroma = f.withoutStep(m)
 	}
@@ -60,11 +60,16 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 
 // withStep returns what to add in luma and chroma, for a known quantiser step: a little for the
 // noise of coding itself where something moves, more for noise that shows in chroma or in luma.
-func (f features) withStep(step float64) (luma, chroma float64) {
+func (f features) withStep(m *Model, step float64) (luma, chroma float64) {
 	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
 	coding := 0.14 * ramp(f.luma50, 0.5, 1)
-	noise := max(0.28*ramp(f.chroma50, 1.2, 2.5), 0.18*ramp(still, 0.8, 1.3))
-	return step * max(coding, noise), step * max(coding/2, noise)
+	seen := ramp(f.chroma50, 1.2, 2.5)
+	alone := 0.18 * ramp(still, 0.8, 1.3)
+	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may lack
+	// a part: blocks are copied from the frame before.
+	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
+	luma = math.Hypot(missed, step*max(coding, 0.28*seen, alone))
+	return luma, step * max(coding/2, 0.28*seen, alone)
 }
 
 // withoutStep returns what to add where only the pictures are known: where chroma is much noisier
@@ -77,7 +82,9 @@ func (f features) withoutStep(m *Model) (luma, chroma float64) {
 	even := ramp(f.luma10/max(f.luma50, least), 0.5, 0.75)
 	sigma := mix(2.5, 1.3, even) * f.chroma50 * ramp(f.chroma50, 1.3, 2.3)
 	measured := (m.Sigma[1] + m.Sigma[2]) / 2
-	lost := 1 - ramp(measured/f.chroma50, 0.45, 0.55)
+	// Texture that moves by half samples in chroma stays below the noise for which the ends rise.
+	strong := ramp(f.chroma50, 2.5, 4)
+	lost := 1 - ramp(measured/f.chroma50, mix(0.45, 0.70, strong), mix(0.55, 0.90, strong))
 	return lost * beyond(sigma, m.Sigma[0]), lost * beyond(sigma, measured)
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The features below are those of clips that went through x264, MPEG-2 and AV1 encoders, with white
-// noise of sigma 10 and without, as the pictures were measured.
+// Most features below are those of clips that went through x264, MPEG-2, VP9 and AV1 encoders,
+// with white noise of sigma 10 and without, as the pictures were measured.
 func TestCodedNoise(t *testing.T) {
 	for name, c := range map[string]struct {
 		luma, chroma float64 // as measured
@@ -17,7 +17,11 @@ func TestCodedNoise(t *testing.T) {
 	}{
 		"crushed, crf 28":  {1.61, 1.5, features{2.51, 5.40, 3.55, 4.96}, 34.4, 8, 12, 8, 14},
 		"survived, crf 23": {8.83, 8.5, features{7.96, 9.89, 9.35, 8.77}, 20.0, 8.8, 11, 8.8, 8.9},
-		"MPEG-2":           {8.66, 8.1, features{8.06, 9.92, 8.53, 8.73}, 16.0, 8.6, 11, 8.6, 8.7},
+		"MPEG-2":           {8.66, 8.1, features{8.06, 9.92, 8.53, 8.73}, 19.2, 9.8, 11, 8.6, 8.7},
+		"copied blocks":    {3.70, 8.02, features{4.30, 7.70, 8.78, 8.64}, 25.5, 9.5, 12, 3.7, 3.8},
+		"luma kept clean":  {0.20, 8.70, features{0.70, 3.20, 0.80, 9.00}, 20.0, 5.5, 6.5, 0.2, 0.3},
+		"VP9":              {3.54, 4.05, features{6.00, 7.91, 3.35, 7.88}, 0, 0, 0, 9.5, 11},
+		"moving texture":   {0.60, 0.95, features{0.90, 3.50, 1.50, 1.60}, 0, 0, 0, 0.6, 0.7},
 		"AV1":              {0.35, 0.4, features{3.81, 5.72, 1.91, 5.29}, 0, 0, 0, 7, 10},
 		"clean, crf 23":    {0.38, 0.18, features{0.78, 2.36, 1.36, 0.41}, 16.3, 1.5, 3, 0.3, 0.4},
 		"clean, crf 28":    {0.30, 0.17, features{0.64, 4.08, 1.00, 0.39}, 35.6, 3, 6, 0.3, 0.4},

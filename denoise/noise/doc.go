@@ -28,12 +28,12 @@
 //
 // Levels are those of 8 bits, for samples of any depth: sigma 1 in 10 bits is noise of 4 levels
 // there. Spectra hold the variance of the coefficients of an orthonormal DCT of 8x8. The quantiser
-// step is that of such a coefficient, in 8-bit levels: 2^((QP-4)/6) in H.264 and HEVC, twice the
-// quantiser scale's code in MPEG-2.
+// step is that of such a coefficient, in 8-bit levels: 2^((QP-4)/6) in H.264 and HEVC, 3.2 times
+// the quantiser scale's code in MPEG-2.
 //
 // # Limits
 //
-// White noise of sigma 3 to 30 is measured within 10 %. Coarse grain reads up to 10 % too little,
-// for a match hides a part of it, and below sigma 3 up to a fourth; in a picture alone it is not
+// White noise of sigma 3 to 30 is measured within 10 %. Of coarse grain a match hides a part,
+// which is made up for within 10 %, below sigma 3 within a fourth; in a picture alone it is not
 // seen. Pictures below 32x32 are not measured, and count as clean.
 package noise

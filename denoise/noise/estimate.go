@@ -127,6 +127,7 @@ func (s *statistics) noise(mostWhite float64) (sigma float64, spectrum [64]float
 		own.mix(flat(), white)
 		shape.mix(own, inSpace)
 	}
+	level *= shape.lift(math.Sqrt(level))
 	for k, v := range shape {
 		spectrum[k] = float32(max(level*v, leastShare*level+leastVariance))
 	}
@@ -215,6 +216,23 @@ func (s *shape) deviation() float64 {
 		squares += v * v
 	}
 	return math.Sqrt(2*squares) / 63
+}
+
+// lift makes up for what a match hides of coarse noise, more the lower the frequency, and returns
+// the mean that the spectrum then has. Faint noise may be texture.
+func (s *shape) lift(sigma float64) (mean float64) {
+	part := 0.8 * ramp(s.deviation(), 0.22, 0.30) * ramp(sigma, 3, 5)
+	if part == 0 {
+		return 1
+	}
+	for k := range s {
+		s[k] *= 1 + math.Ldexp(part, -(k/8+k%8))
+	}
+	mean = s.band(1, 14)
+	for k := range s {
+		s[k] /= mean
+	}
+	return mean
 }
 
 func flat() (s shape) {
