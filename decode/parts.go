@@ -34,7 +34,8 @@ type Parts struct {
 type partFile struct {
 	path    string
 	fc      *astiav.FormatContext
-	avcc    []byte
+	codec   astiav.CodecID
+	header  []byte
 	size    [2]int
 	origin  int64 // PTS of its first frame in the source
 	begin   int64 // the same in the file's own count
@@ -82,8 +83,11 @@ func OpenParts(list, tag string, tb astiav.Rational) (*Parts, error) {
 	return p, nil
 }
 
-// AVCC returns the header of all parts (ISO 14496-15, 5.3.3.1).
-func (p *Parts) AVCC() []byte { return p.first.avcc }
+// Header returns the codec's header, which all parts share: avcC, hvcC or av1C.
+func (p *Parts) Header() []byte { return p.first.header }
+
+// partHeaders are the first bytes of the headers of codecs that parts may have.
+var partHeaders = map[astiav.CodecID]byte{astiav.CodecIDH264: 1, astiav.CodecIDHevc: 1, astiav.CodecIDAv1: 0x81}
 
 // First returns the time of the first frame, in the unit of the source.
 func (p *Parts) First() int64 { return p.first.origin }
@@ -152,11 +156,12 @@ func (p *Parts) open() error {
 		return &Error{Op: "open", Path: f.path, Err: fmt.Errorf("not a part, or damaged: %w", err)}
 	}
 	p.now = f
-	if f.fc.NbStreams() != 1 || f.fc.Streams()[0].CodecParameters().CodecID() != astiav.CodecIDH264 {
-		return p.wrong("it is not H.264 alone")
+	if f.fc.NbStreams() != 1 || partHeaders[f.fc.Streams()[0].CodecParameters().CodecID()] == 0 {
+		return p.wrong("it is not H.264, HEVC or AV1 alone")
 	}
+	f.codec = f.fc.Streams()[0].CodecParameters().CodecID()
 	st := f.video()
-	f.avcc = bytes.Clone(av.Slice((*byte)(st.codecpar.extradata), int(st.codecpar.extradata_size)))
+	f.header = bytes.Clone(av.Slice((*byte)(st.codecpar.extradata), int(st.codecpar.extradata_size)))
 	f.size = [2]int{int(st.codecpar.width), int(st.codecpar.height)}
 	f.unit = f.fc.Streams()[0].TimeBase()
 	says := entries((*C.AVFormatContext)(av.FormatPtr(f.fc)).metadata)[p.tag]
@@ -167,8 +172,8 @@ func (p *Parts) open() error {
 	if unit != p.unit {
 		return p.wrong("it counts in %s s, the source in %s s", unit, p.unit)
 	}
-	if len(f.avcc) < 7 || f.avcc[0] != 1 {
-		return p.wrong("it lacks the headers of H.264")
+	if len(f.header) < 5 || f.header[0] != partHeaders[f.codec] {
+		return p.wrong("it lacks the headers of %s", f.codec)
 	}
 	return nil
 }
@@ -187,7 +192,7 @@ func (p *Parts) fits() error {
 	switch f := p.now; {
 	case f.size != p.first.size:
 		return p.wrong("its pictures are %dx%d, those of %s %dx%d", f.size[0], f.size[1], p.first.path, p.first.size[0], p.first.size[1])
-	case !bytes.Equal(f.avcc, p.first.avcc):
+	case !bytes.Equal(f.header, p.first.header):
 		return p.wrong("it is coded in another way than %s", p.first.path)
 	case f.origin <= p.latest:
 		return p.wrong("it begins at %d, and the part before it ends at %d", f.origin, p.latest)
@@ -202,7 +207,7 @@ func (p *Parts) place() error {
 		return &Error{Op: "read", Path: f.path, Err: errors.New("it is damaged")}
 	}
 	if f.packets == 0 {
-		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !h264Entry(nalUnits(payload(p.pkt), f.avcc, 4)) {
+		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !isEntry(f.codec, f.header, payload(p.pkt)) {
 			return p.wrong("it does not begin with a key frame")
 		}
 	}

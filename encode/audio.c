@@ -43,7 +43,7 @@ static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout
 	if (!a->enc)
 		return AVERROR(ENOMEM);
 	a->enc->sample_rate = supported_rate(codec, a->dec->sample_rate);
-	a->enc->sample_fmt = AV_SAMPLE_FMT_FLTP;
+	a->enc->sample_fmt = codec->id == AV_CODEC_ID_AAC ? AV_SAMPLE_FMT_FLTP : AV_SAMPLE_FMT_S16;
 	a->enc->time_base = (AVRational){1, a->enc->sample_rate};
 	if ((err = set_layout(&a->enc->ch_layout, layout)) < 0)
 		return err;
@@ -53,13 +53,15 @@ static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout
 	a->enc->bit_rate = (int64_t)bits * a->enc->ch_layout.nb_channels;
 	if (global_header)
 		a->enc->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-	return avcodec_open2(a->enc, codec, NULL);
+	err = avcodec_open2(a->enc, codec, NULL);
+	a->samples = a->enc->frame_size ? a->enc->frame_size : a->enc->sample_rate / 25; // PCM takes any number
+	return err;
 }
 
-int vf_audio_open(vf_audio *a, const AVStream *from, int global_header)
+int vf_audio_open(vf_audio *a, const AVStream *from, enum AVCodecID to, int global_header)
 {
 	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
-	const AVCodec *encoder = avcodec_find_encoder(AV_CODEC_ID_AAC);
+	const AVCodec *encoder = avcodec_find_encoder(to);
 	int err = AVERROR(ENOMEM);
 	memset(a, 0, sizeof *a); // for vf_audio_close after a failure
 	a->next = a->due = AV_NOPTS_VALUE;
@@ -86,7 +88,7 @@ int vf_audio_open(vf_audio *a, const AVStream *from, int global_header)
 	}
 	if (err < 0)
 		goto fail;
-	a->fifo = av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, a->enc->ch_layout.nb_channels, 4 * a->enc->frame_size);
+	a->fifo = av_audio_fifo_alloc(a->enc->sample_fmt, a->enc->ch_layout.nb_channels, 4 * a->samples);
 	if (!a->fifo) {
 		err = AVERROR(ENOMEM);
 		goto fail;
@@ -105,7 +107,7 @@ static int resample(vf_audio *a, const uint8_t *const *data, int n)
 	if (room <= 0)
 		return room;
 	uint8_t *out[AV_NUM_DATA_POINTERS] = {0};
-	int err = av_samples_alloc(out, NULL, a->enc->ch_layout.nb_channels, room, AV_SAMPLE_FMT_FLTP, 0);
+	int err = av_samples_alloc(out, NULL, a->enc->ch_layout.nb_channels, room, a->enc->sample_fmt, 0);
 	if (err < 0)
 		return err;
 	int got = swr_convert(a->swr, out, room, (const uint8_t **)data, n);
@@ -137,7 +139,7 @@ static int setup(vf_audio *a, const AVFrame *f)
 	a->layout = layout; // moved, not copied
 	a->format = f->format;
 	a->rate = f->sample_rate;
-	err = swr_alloc_set_opts2(&a->swr, &a->enc->ch_layout, AV_SAMPLE_FMT_FLTP, a->enc->sample_rate, &a->layout,
+	err = swr_alloc_set_opts2(&a->swr, &a->enc->ch_layout, a->enc->sample_fmt, a->enc->sample_rate, &a->layout,
 	                          a->format, a->rate, 0, NULL);
 	return err < 0 ? err : swr_init(a->swr);
 }
@@ -211,16 +213,16 @@ int vf_audio_send(vf_audio *a, const AVPacket *p)
 static int feed(vf_audio *a)
 {
 	int n = av_audio_fifo_size(a->fifo), err;
-	if (n > a->enc->frame_size)
-		n = a->enc->frame_size;
-	if (n < a->enc->frame_size && !a->ended)
+	if (n > a->samples)
+		n = a->samples;
+	if (n < a->samples && !a->ended)
 		return 0;
 	if (!n) {
 		err = avcodec_send_frame(a->enc, NULL);
 		return err == AVERROR_EOF ? 0 : err < 0 ? err : 1;
 	}
 	a->frame->nb_samples = n;
-	a->frame->format = AV_SAMPLE_FMT_FLTP;
+	a->frame->format = a->enc->sample_fmt;
 	a->frame->sample_rate = a->enc->sample_rate;
 	if ((err = av_channel_layout_copy(&a->frame->ch_layout, &a->enc->ch_layout)) < 0 ||
 	    (err = av_frame_get_buffer(a->frame, 0)) < 0)

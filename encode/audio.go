@@ -6,6 +6,7 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -15,19 +16,19 @@ import (
 	"vidfilter/internal/av"
 )
 
-// audioConverter turns an audio stream into AAC, which every container takes.
+// audioConverter turns an audio stream into AAC, which most containers take, or into PCM.
 type audioConverter struct {
 	c   *C.vf_audio
 	pkt *astiav.Packet // output of the encoder
 }
 
-func newAudioConverter(s *C.AVStream, globalHeader bool) (*audioConverter, error) {
+func newAudioConverter(s *C.AVStream, to C.enum_AVCodecID, globalHeader bool) (*audioConverter, error) {
 	a := &audioConverter{c: (*C.vf_audio)(C.calloc(1, C.sizeof_vf_audio))}
 	global := C.int(0)
 	if globalHeader {
 		global = 1
 	}
-	if err := av.Error(int(C.vf_audio_open(a.c, s, global))); err != nil {
+	if err := av.Error(int(C.vf_audio_open(a.c, s, to, global))); err != nil {
 		C.free(unsafe.Pointer(a.c))
 		return nil, err
 	}
@@ -79,10 +80,10 @@ func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
 	}
 }
 
-// convertAudio makes an AAC stream from one that the container cannot hold.
+// convertAudio makes a stream that the container holds from one that it cannot hold.
 func (o *Output) convertAudio(s *astiav.Stream) error {
 	in := inputStream(s)
-	a, err := newAudioConverter(in, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
+	a, err := newAudioConverter(in, codecNamed(cmp.Or(o.form.Audio, "aac")).id, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,7 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 		set(&st.metadata, k+"-eng", "")
 	}
 	st.time_base = a.c.enc.time_base
-	o.warn("%s becomes aac at %d kb/s: %s cannot hold it", streamName(s), a.c.enc.bit_rate/1000, o.opts.Format)
+	o.warn("%s becomes %s at %d kb/s: %s cannot hold it", streamName(s), C.GoString(C.avcodec_get_name(a.c.enc.codec_id)),
+		a.c.enc.bit_rate/1000, o.opts.Format)
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))
 }

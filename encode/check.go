@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,15 +51,15 @@ func Check(o Options) error {
 }
 
 func (o *Options) try(enc *astiav.CodecContext, codec *astiav.Codec) error {
-	const side = 64
+	const side = 256 // no encoder needs more
 	pf := astiav.PixelFormatYuv420P
 	if o.PixelFormat != "" {
 		var err error
 		if pf, err = o.namedFormat(codec, side, side); err != nil {
 			return err
 		}
-	} else if !takes(codec, pf) {
-		pf = codec.PixelFormats()[0]
+	} else if offered := o.offered(codec, bits); len(offered) > 0 && !slices.Contains(offered, pf) {
+		pf = offered[0]
 	}
 	c := (*C.AVCodecContext)(enc.UnsafePointer())
 	enc.SetWidth(side)
@@ -84,9 +85,9 @@ func (o *Options) checkFormat(codec *astiav.Codec, enc *astiav.CodecContext) err
 			others = append(others, f.Endings[0])
 		}
 	}
-	hint := "leave --encoder out: every format holds H.264"
+	hint := "choose another --codec"
 	if len(others) > 0 {
-		hint = "write " + strings.Join(others, " or ") + ", or leave --encoder out"
+		hint = "write " + strings.Join(others, " or ") + ", or choose another --codec"
 	}
 	return misused(hint, "%s cannot hold the video of the encoder %s", o.Format, codec.Name())
 }
@@ -105,6 +106,7 @@ func formatHolds(f formats.Format, enc *astiav.CodecContext) bool {
 		return false
 	}
 	st.time_base = c.time_base
+	st.avg_frame_rate = C.AVRational{25, 1}
 	return muxes(fc.oformat, f, st, st.codecpar.codec_tag)
 }
 
@@ -154,9 +156,40 @@ func encoderOf(codec string) string {
 	return ""
 }
 
-func takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
-	offered := codec.PixelFormats()
-	return len(offered) == 0 || slices.Contains(offered, pf)
+// bits is the depth of the samples of a format without frames.
+const bits = 8
+
+// offered lists the pixel formats for frames of a depth: those of the encoder and its preset that
+// keep it, else those of the depth nearest to it. nil: any.
+func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
+	all := codec.PixelFormats()
+	about := o.codec()
+	if about.formats == nil {
+		return all
+	}
+	only := about.presetFormats[o.Preset]
+	var best []astiav.PixelFormat
+	most := 0
+	for _, d := range slices.Sorted(maps.Keys(about.formats)) {
+		var list []astiav.PixelFormat
+		for _, name := range about.formats[d] {
+			pf := astiav.FindPixelFormatByName(name)
+			if (only == nil || slices.Contains(only, name)) && slices.Contains(all, pf) {
+				list = append(list, pf)
+			}
+		}
+		if len(list) > 0 && most < depth {
+			best, most = list, d
+		}
+	}
+	return best
+}
+
+// takes reports whether the encoder and its preset take a pixel format of any depth.
+func (o *Options) takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
+	all := codec.PixelFormats()
+	only := o.codec().presetFormats[o.Preset]
+	return (len(all) == 0 || slices.Contains(all, pf)) && (only == nil || slices.Contains(only, pf.Name()))
 }
 
 // namedFormat returns the format of --pixel-format for a picture of this size.
@@ -165,7 +198,7 @@ func (o *Options) namedFormat(codec *astiav.Codec, width, height int) (astiav.Pi
 	switch {
 	case pf == astiav.PixelFormatNone:
 		return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.PixelFormat)
-	case !takes(codec, pf):
+	case !o.takes(codec, pf):
 		return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
 	case odd(width, height, pf):
 		return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", width, height, pf)
@@ -180,9 +213,14 @@ func (o *Output) Fits(width, height int) error {
 	if err != nil {
 		return err
 	}
-	if most := about.maxSide; most > 0 && max(width, height) > most {
-		return Refusal("another --encoder may take it, "+ffv1.Name+" for example",
-			"%s cannot encode %dx%d: sides are at most %d", about.Name, width, height, most)
+	const advice = "another --codec may take it, ffv1 for example"
+	switch most, least := about.maxSide, about.minSide; {
+	case most > 0 && max(width, height) > most:
+		return Refusal(advice, "%s cannot encode %dx%d: sides are at most %d", about.Name, width, height, most)
+	case min(width, height) < least || width < about.minWidth:
+		return Refusal(advice, "%s cannot encode %dx%d: pictures are at least %dx%d", about.Name, width, height, max(least, about.minWidth), least)
+	case about.evenSides && (width|height)&1 != 0:
+		return Refusal("--codec h264 and hevc take it in 4:4:4", "%s cannot encode %dx%d: its sides must be even", about.Name, width, height)
 	}
 	if o.opts.PixelFormat != "" {
 		_, err = o.opts.namedFormat(codec, width, height)
@@ -227,8 +265,12 @@ func (o *Options) setCommon(codec Codec, c *C.AVCodecContext, set func(option, v
 	if o.GOP > 0 {
 		c.gop_size = C.int(o.GOP)
 	}
-	set("preset", o.Preset)
-	set("tune", o.Tune)
+	if !codec.ownPreset {
+		set(cmp.Or(codec.preset, "preset"), o.Preset)
+	}
+	if !codec.ownTune {
+		set("tune", o.Tune)
+	}
 	set("x264-params", o.Params.String())
 	if o.Bitrate > 0 {
 		c.bit_rate = C.int64_t(o.Bitrate)

@@ -16,27 +16,57 @@ import (
 // the matter to FFmpeg. Each codec has a file of its own and an entry in codecs.
 type Codec struct {
 	Name    string   // FFmpeg's name of the encoder
+	Common  string   // what people call the codec: a value of --codec, "" for none
 	Presets []string // values of --preset; nil lets the encoder judge
 	Tunes   []string // likewise of --tune
 	Preset  string   // default of --preset
-	CRF     float64  // default of --crf; below 0 for the encoder's own
+	CRF     float64  // default of --crf; below 0 if the encoder has none
+	Quality Quality  // values of --crf
 
+	noBitrate string // why it has no --bitrate; "" if it has
+	noGOP     string // likewise of --gop
+	preset    string // FFmpeg's option for Presets, "" for preset
 	quality   string // FFmpeg's option for constant quality, "" for crf
 	maxSide   int    // longest side of a picture
-	fullRange bool   // samples always mean full-range BT.601
+	minSide   int    // shortest side of a picture
+	minWidth  int    // if that is more
+	evenSides bool   // sides must be even
+	// progressive means that interlaced frames cannot be coded as such.
+	progressive bool
+	ownPreset   bool // configure sets --preset
+	ownTune     bool // likewise --tune
+	fullRange   bool // samples always mean full-range BT.601
+	// formats lists the pixel formats that it is given, by the depth of their samples; nil: all
+	// that FFmpeg's encoder takes.
+	formats map[int][]string
+	// presetFormats lists those that a preset takes, if not all.
+	presetFormats map[string][]string
+	// tags are codec tags by family of the container, for players that know no other.
+	tags map[formats.Family]string
 	// choose returns the pixel format for frames that the encoder should not get as they are, with
 	// a warning that says why; PixelFormatNone for others.
 	choose func(f pipeline.Format) (pf astiav.PixelFormat, warning string)
 	// configure sets the encoder's own properties, on its context or as options by FFmpeg's
 	// names.
 	configure func(o *Options, c *C.AVCodecContext, set func(option, value string))
+	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses
+	// values that it can judge.
+	params []string
+	check  func(name, value string) error
 	// headers returns the pieces of the codec's header that must be equal in joined parts; nil if
 	// parts cannot be joined.
 	headers func(extradata []byte) [][]byte
 }
 
+// Quality is the range of --crf.
+type Quality struct {
+	Min, Max float64
+	Whole    bool // no fractions
+	About    string
+}
+
 // codecs lists the encoders that are described. The first one is the default.
-var codecs = []Codec{x264, ffv1, rawVideo, mjpeg}
+var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg}
 
 // DefaultEncoder is the encoder of videos for which no other is asked.
 var DefaultEncoder = codecs[0].Name
@@ -47,17 +77,41 @@ func CodecOf(encoder string) Codec {
 	if i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == encoder }); i >= 0 {
 		return codecs[i]
 	}
-	return Codec{Name: encoder, CRF: -1}
+	return Codec{Name: encoder, CRF: -1, Quality: Quality{Max: 63}}
+}
+
+// CodecNamed returns the description of a codec by a value of --codec.
+func CodecNamed(common string) (Codec, bool) {
+	i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Common == common && common != "" })
+	if i < 0 {
+		return Codec{}, false
+	}
+	return codecs[i], true
+}
+
+// Commons lists the values of --codec.
+func Commons() (names []string) {
+	for _, c := range codecs {
+		if c.Common != "" {
+			names = append(names, c.Common)
+		}
+	}
+	return names
+}
+
+// Lacks says why the codec has no option of this name; "" if it has.
+func (c Codec) Lacks(option string) string {
+	return map[string]string{"bitrate": c.noBitrate, "gop": c.noGOP}[option]
 }
 
 // Joins reports whether parts that were encoded apart can be joined.
 func (c Codec) Joins() bool { return c.headers != nil }
 
-// Joinable lists the encoders whose parts can be joined.
+// Joinable lists the encoders whose parts can be joined, by both their names.
 func Joinable() (encoders []string) {
 	for _, c := range codecs {
 		if c.Joins() {
-			encoders = append(encoders, c.Name)
+			encoders = append(encoders, c.Name, c.Common)
 		}
 	}
 	return encoders

@@ -1,4 +1,22 @@
 package encode
 
+//#include <libavcodec/avcodec.h>
+import "C"
+
+import "strings"
+
 // ffv1 is lossless: it has neither presets nor a quality.
-var ffv1 = Codec{Name: "ffv1", CRF: -1}
+var ffv1 = Codec{
+	Name:   "ffv1",
+	Common: "ffv1",
+	CRF:    -1,
+
+	noBitrate: "it is lossless",
+	params:    strings.Fields("level=0|1|3 coder=rice|range_def|range_tab context=0|1 slices slicecrc=0|1"),
+	configure: configureOwn,
+}
+
+// configureOwn passes the parameters on as FFmpeg's options.
+func configureOwn(o *Options, _ *C.AVCodecContext, set func(option, value string)) {
+	o.EncoderParams.own(set)
+}

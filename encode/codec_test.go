@@ -2,6 +2,7 @@ package encode
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -17,6 +18,20 @@ func TestCodecs(t *testing.T) {
 			t.Errorf("%s is described twice, or not in this build", c.Name)
 		}
 		seen[c.Name] = true
+		pictures := astiav.FindEncoderByName(c.Name).PixelFormats()
+		for depth, names := range c.formats {
+			for _, name := range names {
+				pf := astiav.FindPixelFormatByName(name)
+				if !slices.Contains(pictures, pf) || depthOf(pf) != depth {
+					t.Errorf("%s does not take %s, or not with %d bits", c.Name, name, depth)
+				}
+			}
+		}
+		for preset := range c.presetFormats {
+			if !slices.Contains(c.Presets, preset) {
+				t.Errorf("%s has no preset %s", c.Name, preset)
+			}
+		}
 		if c.Presets != nil && !slices.Contains(c.Presets, c.Preset) {
 			t.Errorf("%s: the default %q is none of its presets", c.Name, c.Preset)
 		}
@@ -26,14 +41,82 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
+// depthOf takes the depth from the name: yuv420p10le.
+func depthOf(pf astiav.PixelFormat) int {
+	for depth, mark := range map[int]string{10: "10le", 12: "12le"} {
+		if strings.HasSuffix(pf.Name(), mark) {
+			return depth
+		}
+	}
+	return 8
+}
+
+// Frames of each depth get the pixel formats that keep it, if there are any.
+func TestOffered(t *testing.T) {
+	for _, c := range []struct {
+		encoder, preset string
+		depth           int
+		want            string
+	}{
+		{X264, "medium", 8, "yuv420p"}, {X264, "medium", 10, "yuv420p10le"}, {X264, "medium", 12, "yuv420p10le"},
+		{"libx265", "medium", 8, "yuv420p"}, {"libx265", "medium", 9, "yuv420p10le"}, {"libx265", "medium", 12, "yuv420p12le"},
+		{"libsvtav1", "7", 8, "yuv420p"}, {"libsvtav1", "7", 10, "yuv420p10le"},
+		{"prores_ks", "hq", 8, "yuv422p10le"}, {"prores_ks", "4444", 8, "yuv444p10le"},
+		{"dnxhd", "hq", 10, "yuv422p"}, {"dnxhd", "hqx", 8, "yuv422p10le"}, {"dnxhd", "444", 8, "yuv444p10le"},
+	} {
+		o := &Options{Format: formats.MKV, Encoder: c.encoder, Preset: c.preset}
+		got := o.offered(astiav.FindEncoderByName(c.encoder), c.depth)
+		if len(got) == 0 || got[0].Name() != c.want {
+			t.Errorf("%s %s, %d bits: %v, want %s", c.encoder, c.preset, c.depth, got, c.want)
+		}
+	}
+}
+
+// The lists of parameters are in the encoders' own terms.
+func TestParamNames(t *testing.T) {
+	for _, name := range x265.params {
+		unknown := true
+		for _, value := range []string{"1", "2", "0:0", "G(1,2)B(3,4)R(5,6)WP(7,8)L(9,1)", "hex", "bt709", "25/1", "1,1", "limited", "show", "0,9,q=20"} {
+			err := checkX265(name, value)
+			unknown = unknown && err != nil
+		}
+		if unknown {
+			t.Errorf("x265 takes nothing for %s", name)
+		}
+	}
+	for _, c := range []Codec{svtAV1, ffv1, prores, dnxhd} {
+		for _, p := range c.params {
+			name, values, _ := strings.Cut(p, "=")
+			value, _, _ := strings.Cut(values, "|")
+			if value == "" {
+				value = map[string]string{"keyint": "50", "vendor": "test", "bits_per_mb": "2000", "slices": "4", "startup-mg-size": "3", "lp": "1",
+					"buf-sz": "600", "buf-initial-sz": "400", "buf-optimal-sz": "500", "max-qp": "60", "min-qp": "10",
+					"hierarchical-levels": "3", "irefresh-type": "2", "mbr": "0", "pred-struct": "2", "scd": "0",
+					"superres-denom": "8", "superres-kf-denom": "8", "variance-boost-strength": "2", "variance-octile": "6",
+					"qm-max": "15", "qm-min": "8", "maxsection-pct": "200", "min-section-pct": "0"}[name]
+			}
+			if value == "" {
+				value = "0"
+			}
+			params, err := c.ParseParams(name + "=" + value)
+			if err == nil {
+				err = Check(Options{Format: formats.MKV, Encoder: c.Name, Preset: c.Preset, CRF: c.CRF, Threads: 1, EncoderParams: params})
+			}
+			if err != nil {
+				t.Errorf("%s %s=%s: %v", c.Name, name, value, err)
+			}
+		}
+	}
+}
+
 // The table of formats has names that FFmpeg knows.
 func TestFormatNames(t *testing.T) {
 	for _, f := range formats.All {
 		if f.Family == formats.Picture && astiav.FindEncoderByName(f.Name) == nil {
 			t.Errorf("no encoder of %s", f.Name)
 		}
-		for _, name := range append(slices.Clone(f.Codecs), f.Text) {
-			if name != "" && codecNamed(name) == nil {
+		for _, name := range append(slices.Clone(f.Codecs), f.Text, f.Audio) {
+			if name != "" && name != formats.Dropped && codecNamed(name) == nil {
 				t.Errorf("%s: FFmpeg has no codec %q", f.Name, name)
 			}
 		}

@@ -19,15 +19,21 @@ const X264 = "libx264"
 
 var x264 = Codec{
 	Name:    X264,
+	Common:  "h264",
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow placebo"),
 	Tunes:   strings.Fields("film animation grain stillimage psnr ssim fastdecode zerolatency"),
 	Preset:  "medium",
 	CRF:     18,
+	Quality: Quality{Max: 51, About: "0 is lossless, 18 looks like the input, 23 is x264's own, 51 is worst"},
 
 	maxSide:   16384,
 	choose:    chooseX264,
 	configure: configureX264,
 	headers:   ParameterSets,
+	formats: map[int][]string{
+		8:  {"yuv420p", "yuv422p", "yuv444p", "nv12", "nv16", "gray", "yuvj420p", "yuvj422p", "yuvj444p"},
+		10: {"yuv420p10le", "yuv422p10le", "yuv444p10le", "gray10le"},
+	},
 }
 
 // chooseX264: H.264 has no odd sizes with halved chroma, and players take no RGB.
@@ -46,11 +52,11 @@ func chooseX264(f pipeline.Format) (astiav.PixelFormat, string) {
 }
 
 func configureX264(o *Options, c *C.AVCodecContext, set func(option, value string)) {
-	params := []x264Param{{"asm", strconv.Itoa(x264CPU())}}
-	params = append(params, o.Params.list...)
+	params := []param{{"asm", strconv.Itoa(x264CPU())}}
+	params = append(append(params, o.Params.list...), o.EncoderParams.list...)
 	if c.field_order == C.AV_FIELD_BB {
 		// FFmpeg passes it to x264 with the first frame, too late for the first packets.
-		params = append(params, x264Param{"bff", "1"})
+		params = append(params, param{"bff", "1"})
 	}
-	set("x264-params", X264Params{params}.String())
+	set("x264-params", Params{params}.String())
 }

@@ -21,11 +21,13 @@ import (
 //   - of H.264 and HEVC, coded slices without lengths or start codes, since Annex B and length
 //     prefixes are exchanged, and parameter sets, delimiters and padding come and go;
 //   - of AAC, raw frames: ADTS headers come and go;
+//   - of AV1, units but delimiters and padding, which come and go;
 //   - of text in MP4, packets with text: pauses are packets of their own there;
 //   - of codecs in verbatim, all bytes as one string.
 //
-// Other codecs are not compared: their muxers or demuxers rewrite payloads (AV1, VP9, WavPack, DVB
-// subtitles, ...). Nor are streams with packets that are not in the form of their codec.
+// Other codecs are not compared: their muxers or demuxers rewrite payloads (VP9, WavPack, DVB
+// subtitles, ...), or end them with the last picture (PCM in MXF). Nor are streams with packets
+// that are not in the form of their codec.
 // Containers shift times, so differences between packets are compared, and only if the container
 // has a time for each packet: not in MPEG-TS, not of PCM, which is cut anew, and not of text in
 // MP4.
@@ -103,7 +105,7 @@ var verbatim = []C.enum_AVCodecID{
 // them.
 var verbatimFiles = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_FLAC, C.AV_CODEC_ID_ALAC, C.AV_CODEC_ID_VORBIS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_MPEG4, C.AV_CODEC_ID_MJPEG,
-	C.AV_CODEC_ID_PNG, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_FFV1, C.AV_CODEC_ID_SUBRIP, C.AV_CODEC_ID_ASS, C.AV_CODEC_ID_DVD_SUBTITLE,
+	C.AV_CODEC_ID_PNG, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_FFV1, C.AV_CODEC_ID_PRORES, C.AV_CODEC_ID_DNXHD, C.AV_CODEC_ID_SUBRIP, C.AV_CODEC_ID_ASS, C.AV_CODEC_ID_DVD_SUBTITLE,
 }
 
 // formOf returns nil for codecs that are not compared.
@@ -113,12 +115,15 @@ func formOf(f formats.Format, par *C.AVCodecParameters) func(*digest, []byte) bo
 		return sliceForm(par, 4, func(unit byte) bool { kind := unit & 31; return kind >= 1 && kind <= 5 })
 	case id == C.AV_CODEC_ID_HEVC:
 		return sliceForm(par, 21, func(unit byte) bool { return unit>>1&63 < 32 })
+	case id == C.AV_CODEC_ID_AV1:
+		return (*digest).addAV1
 	case id == C.AV_CODEC_ID_AAC && !channelsInside(par):
 		return (*digest).addAAC
 	case id == C.AV_CODEC_ID_MOV_TEXT:
 		return (*digest).addText
 	case slices.Contains(verbatim, id), id == C.AV_CODEC_ID_EAC3 && f.Family != formats.ISO,
-		f.Family != formats.Transport && (slices.Contains(verbatimFiles, id) || isPCM(id)):
+		f.Family != formats.Transport && slices.Contains(verbatimFiles, id),
+		f.Family != formats.Transport && f.Family != formats.Broadcast && isPCM(id):
 		return (*digest).addAll
 	}
 	return nil
@@ -130,6 +135,27 @@ func isPCM(id C.enum_AVCodecID) bool {
 
 func (d *digest) addAll(payload []byte) bool {
 	_, _ = d.payload.Write(payload)
+	return true
+}
+
+// addAV1 adds the OBUs (AV1 specification, 5.3) that every container keeps.
+func (d *digest) addAV1(payload []byte) bool {
+	const delimiter, redundant, tiles, padding = 2, 7, 8, 15
+	for len(payload) > 0 {
+		kind, header := payload[0]>>3&15, 1+int(payload[0]>>2&1)
+		if len(payload) <= header || payload[0]&2 == 0 { // without a size
+			return false
+		}
+		size, n := binary.Uvarint(payload[header:])
+		if n <= 0 || size > uint64(len(payload)-header-n) {
+			return false
+		}
+		end := header + n + int(size)
+		if kind != delimiter && kind != redundant && kind != tiles && kind != padding {
+			_, _ = d.payload.Write(payload[:end])
+		}
+		payload = payload[end:]
+	}
 	return true
 }
 

@@ -140,6 +140,7 @@ static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t 
 		return err < 0 ? err : AVERROR(ENOMEM);
 	}
 	st->time_base = stream->time_base;
+	st->avg_frame_rate = stream->avg_frame_rate;
 	if ((err = avformat_write_header(fc, &options)) >= 0) {
 		if (packet) {
 			packet->stream_index = 0;

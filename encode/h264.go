@@ -2,6 +2,7 @@ package encode
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"vidfilter/internal/av"
 )
@@ -41,6 +42,47 @@ func parameterSetsOfAVCC(b []byte) (list [][]byte) {
 			}
 			list = append(list, b[at:at+size])
 			at += size
+		}
+	}
+	return list
+}
+
+// parameterSetsHEVC returns the VPS, SPS and PPS of HEVC (ISO 23008-2, 7.3.2) from hvcC, or from
+// between start codes.
+func parameterSetsHEVC(extradata []byte) (list [][]byte) {
+	const vps, pps = 32, 34
+	units := parameterSetsOfHVCC(extradata)
+	if units == nil {
+		units, _ = av.NALUnits(extradata, 0)
+	}
+	for _, unit := range units {
+		unit = bytes.TrimRight(unit, "\x00")
+		if len(unit) > 0 && unit[0]>>1&63 >= vps && unit[0]>>1&63 <= pps {
+			list = append(list, unit)
+		}
+	}
+	return list
+}
+
+// parameterSetsOfHVCC reads ISO 14496-15, 8.3.3.1; nil if it is truncated or something else.
+func parameterSetsOfHVCC(b []byte) (list [][]byte) {
+	const fixed = 22
+	if len(b) <= fixed || b[0] != 1 {
+		return nil
+	}
+	arrays := b[fixed]
+	for b = b[fixed+1:]; arrays > 0; arrays-- {
+		if len(b) < 3 {
+			return nil
+		}
+		n := binary.BigEndian.Uint16(b[1:])
+		for b = b[3:]; n > 0; n-- {
+			if len(b) < 2 || len(b)-2 < int(binary.BigEndian.Uint16(b)) {
+				return nil
+			}
+			size := int(binary.BigEndian.Uint16(b))
+			list = append(list, b[2:2+size])
+			b = b[2+size:]
 		}
 	}
 	return list

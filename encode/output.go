@@ -29,14 +29,16 @@ type Options struct {
 	Format  string // FFmpeg's name: see package formats
 	Encoder string // FFmpeg's name; "" for the default, or a picture's own
 
-	CRF         float64 // constant quality if Bitrate is 0; below 0 for the encoder's own
-	Bitrate     int64   // bits a second
-	Preset      string  // "" for the encoder's own
-	Tune        string
-	GOP         int // most frames from one key frame to the next; 0: the encoder chooses
-	Params      X264Params
-	PixelFormat string // "" keeps the frames' own
-	Threads     int    // 0: one per core
+	CRF     float64 // constant quality if Bitrate is 0; below 0 for the encoder's own
+	Bitrate int64   // bits a second
+	Preset  string  // "" for the encoder's own
+	Tune    string
+	GOP     int    // most frames from one key frame to the next; 0: the encoder chooses
+	Params  Params // of --x264-params
+	// EncoderParams are further parameters of the encoder, by its own names.
+	EncoderParams Params
+	PixelFormat   string // "" keeps the frames' own
+	Threads       int    // 0: one per core
 
 	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
 	// up to the last fragment of about this length. 0 makes an ordinary file.
@@ -78,7 +80,8 @@ type Output struct {
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
-	shift     int64 // subtracted from the video's times, in the input's unit
+	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	shift     int64           // subtracted from the video's times, in the input's unit
 
 	mu      sync.Mutex // guards the fields below: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
@@ -117,7 +120,7 @@ type lane struct {
 // frame opens the file and writes its header. Close frees the output; only Finish completes the
 // file.
 func Create(path string, in Template, o Options) (*Output, error) {
-	out := &Output{path: path, opts: o, in: in, form: formats.Of(o.Format), lanes: map[int]*lane{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
+	out := &Output{path: path, opts: o, in: in, form: formats.Of(o.Format), lanes: map[int]*lane{}, lasting: map[int64]int64{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
 	name := C.CString(out.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	cpath := C.CString(path)
@@ -244,6 +247,7 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 		return Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
 	}
 	end := o.micros(f.PTS + f.Duration)
+	o.lasting[f.PTS] = f.Duration
 	frame, err := av.Wrap(f) // takes f
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
@@ -274,6 +278,10 @@ func (o *Output) drain() error {
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
+		if o.pkt.Duration() == 0 {
+			o.pkt.SetDuration(o.lasting[o.pkt.Pts()])
+		}
+		delete(o.lasting, o.pkt.Pts())
 		o.mu.Lock()
 		err = o.writeVideo()
 		o.mu.Unlock()

@@ -233,7 +233,7 @@ func TestFinishWithoutFrames(t *testing.T) {
 	}
 }
 
-func params(t *testing.T, s string) encode.X264Params {
+func params(t *testing.T, s string) encode.Params {
 	t.Helper()
 	p, err := encode.ParseX264(s)
 	if err != nil {

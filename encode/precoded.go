@@ -32,8 +32,8 @@ var ErrCut = errors.New("the container cannot hold the streams")
 
 // precoded is the state of an output whose video is already encoded.
 type precoded struct {
-	avcc  []byte // of joined H.264: describes all parts
-	order order
+	joined bool
+	order  order
 }
 
 // order gives packets their decode times, which are those of x264 in a single run. The first few
@@ -60,26 +60,26 @@ func (o *order) next(pts, dts int64) int64 {
 }
 
 // Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
-// video's first frame, from which it takes the properties that Put would. avcc is the parts'
-// header (ISO 14496-15, 5.3.3.1). It fails if these options do not give such video.
-func (o *Output) Begin(f *pipeline.Frame, avcc []byte) error {
-	o.precoded = &precoded{avcc: avcc}
+// video's first frame, from which it takes the properties that Put would. header is the parts'
+// avcC, hvcC or av1C. It fails if these options do not give such video.
+func (o *Output) Begin(f *pipeline.Frame, header []byte) error {
+	o.precoded = &precoded{joined: true}
 	return o.startWith(f, func() error {
 		o.from.Store(o.micros(f.PTS))
-		return o.takeHeaders(avcc)
+		return o.takeHeaders(header)
 	})
 }
 
 // takeHeaders replaces the encoder's header, which was only made for comparison, by the parts'.
-func (o *Output) takeHeaders(avcc []byte) error {
+func (o *Output) takeHeaders(header []byte) error {
 	o.enc.Free()
 	o.enc = nil
 	par := o.video.codecpar
 	headers := o.opts.codec().headers
-	if headers == nil || !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(avcc), bytes.Equal) {
+	if headers == nil || !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(header), bytes.Equal) {
 		return PartsErrorf("the parts were not coded with these options")
 	}
-	return av.SetExtradata(unsafe.Pointer(par), avcc)
+	return av.SetExtradata(unsafe.Pointer(par), header)
 }
 
 // BeginCopy starts an output of the input's own video packets, from the one that is decoded at
@@ -124,7 +124,7 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 	}
 	defer o.pkt.Unref()
 	o.pkt.SetPos(-1)
-	if o.precoded.avcc != nil {
+	if o.precoded.joined {
 		o.pkt.SetDts(o.precoded.order.next(p.Pts(), p.Dts()))
 		if o.pkt.Dts() > p.Pts() {
 			return PartsErrorf("the frame at %d is decoded too late", p.Pts())

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -122,6 +123,10 @@ func (o *Output) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
 	if !f.Interlaced || o.isPicture() {
 		return
 	}
+	if codec := o.opts.codec(); codec.progressive {
+		o.warn("the fields are filtered apart, but the encoder %s has none: the output is tagged progressive", codec.Name)
+		return
+	}
 	if f.Height%4 != 0 {
 		o.warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
 		return
@@ -153,8 +158,7 @@ type encoderFormat struct {
 // encoderFormat chooses the pixel format: the frames' own if the encoder takes it, else the one
 // that loses least.
 func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFormat, error) {
-	offered := codec.PixelFormats()
-	want, err := o.wantedFormat(codec, f, offered)
+	want, err := o.wantedFormat(codec, f)
 	if err != nil {
 		return encoderFormat{}, err
 	}
@@ -169,8 +173,9 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 	return to, nil
 }
 
-func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []astiav.PixelFormat) (astiav.PixelFormat, error) {
-	takes := func(pf astiav.PixelFormat) bool { return takes(codec, pf) }
+func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.PixelFormat, error) {
+	offered := o.opts.offered(codec, f.Layout.Info().Depth)
+	takes := func(pf astiav.PixelFormat) bool { return len(offered) == 0 || slices.Contains(offered, pf) }
 	if o.opts.PixelFormat != "" {
 		return o.opts.namedFormat(codec, f.Width, f.Height)
 	}
@@ -200,7 +205,16 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame, offered []
 	if best == C.AV_PIX_FMT_NONE {
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
+	if lessChroma(best, C.enum_AVPixelFormat(own)) {
+		o.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
+	}
 	return astiav.PixelFormat(best), nil
+}
+
+// lessChroma reports whether a pixel format has less colour than another.
+func lessChroma(a, b C.enum_AVPixelFormat) bool {
+	x, y := C.av_pix_fmt_desc_get(a), C.av_pix_fmt_desc_get(b)
+	return x.log2_chroma_w > y.log2_chroma_w || x.log2_chroma_h > y.log2_chroma_h
 }
 
 // alpha reports whether the input has transparency.

@@ -30,6 +30,10 @@ func (o *Output) mapStreams() error {
 	o.mapped = true
 	all := append(slices.Clone(o.in.Others), o.in.Video)
 	slices.SortFunc(all, func(a, b *astiav.Stream) int { return a.Index() - b.Index() })
+	if o.form.Family == formats.Broadcast { // begins with the video
+		all = slices.DeleteFunc(all, func(s *astiav.Stream) bool { return s.Index() == o.in.Video.Index() })
+		all = slices.Insert(all, 0, o.in.Video)
+	}
 	for _, s := range all {
 		if s.Index() == o.in.Video.Index() {
 			if o.video = C.avformat_new_stream(o.oc, nil); o.video == nil {
@@ -71,7 +75,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 		if to, ok := o.textFor(par.codec_id); ok {
 			return o.convertSubtitles(s, to)
 		}
-	case par.codec_type == C.AVMEDIA_TYPE_AUDIO:
+	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && o.form.Audio != formats.Dropped:
 		err := o.convertAudio(s)
 		switch {
 		case err == nil:
@@ -95,6 +99,9 @@ func (o *Output) spoilt(s *astiav.Stream, reason error) {
 // the error if all fail: a faulty header shows only in packets. The first packet of a broadcast
 // may be cut off, and proves nothing.
 func (o *Output) refusal(s *astiav.Stream) (err error) {
+	if o.form.Family == formats.Broadcast {
+		return nil
+	}
 	least, tried := 1, 0
 	if from := o.source().iformat; from != nil && from.flags&C.AVFMT_TS_DISCONT != 0 {
 		least = 2
@@ -136,6 +143,9 @@ func (o *Output) silent(par *C.AVCodecParameters) bool {
 // that stream alone, since the lists of codecs that muxers publish promise too much.
 func (o *Output) holds(in *C.AVStream) bool {
 	switch {
+	case o.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
+		return slices.Contains(o.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
+			in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && in.codecpar.sample_rate == 48000
 	case o.form.Codecs != nil:
 		return muxes(o.oc.oformat, o.form, in, 0)
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
@@ -272,6 +282,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	st, in := o.video, inputStream(o.in.Video)
 	if err := av.Error(int(C.avcodec_parameters_from_context(st.codecpar, (*C.AVCodecContext)(o.enc.UnsafePointer())))); err != nil {
 		return err
+	}
+	if name := o.opts.codec().tags[o.form.Family]; name != "" {
+		st.codecpar.codec_tag = tag(name)
 	}
 	if err := av.Error(int(C.vf_copy_display(st.codecpar, in.codecpar))); err != nil {
 		return err

@@ -43,43 +43,29 @@ var x264Files = map[string]string{
 	"stats":         "writes a file",
 }
 
-type x264Param struct{ name, value string }
-
-// X264Params are parameters of x264 that were checked. The zero value has none.
-type X264Params struct{ list []x264Param }
-
 // ParseX264 reads NAME=VALUE:NAME=VALUE, and has x264 check each. It refuses FFmpeg's quotes and
 // escapes, so that FFmpeg finds the same parameters.
-func ParseX264(s string) (all X264Params, err error) {
+func ParseX264(s string) (all Params, err error) {
 	if s == "" {
-		return X264Params{}, nil
+		return Params{}, nil
 	}
 	if i := strings.IndexAny(s, "\\'\" \t\r\n\v\f"); i >= 0 {
-		return X264Params{}, misused("as aq-mode=3:deblock=-1,-1, with commas inside a value", "--x264-params cannot hold %q", s[i])
+		return Params{}, misused("as aq-mode=3:deblock=-1,-1, with commas inside a value", "--x264-params cannot hold %q", s[i])
 	}
 	for part := range strings.SplitSeq(s, ":") {
 		name, value, given := strings.Cut(part, "=")
 		if err := allowX264(name); err != nil {
-			return X264Params{}, err
+			return Params{}, err
 		}
 		if !given || value == "" {
-			return X264Params{}, misused(fmt.Sprintf("%s=VALUE; a switch is %[1]s=1 or %[1]s=0", name), "x264 parameter %q needs a value", name)
+			return Params{}, misused(fmt.Sprintf("%s=VALUE; a switch is %[1]s=1 or %[1]s=0", name), "x264 parameter %q needs a value", name)
 		}
-		if err := (x264Param{name, value}).check(); err != nil {
-			return X264Params{}, err
+		if err := checkX264(param{name, value}); err != nil {
+			return Params{}, err
 		}
-		all.list = append(all.list, x264Param{name, value})
+		all.list = append(all.list, param{name, value})
 	}
 	return all, nil
-}
-
-// String returns the parameters in the form that ParseX264 and FFmpeg read.
-func (all X264Params) String() string {
-	parts := make([]string, len(all.list))
-	for i, p := range all.list {
-		parts[i] = p.name + "=" + p.value
-	}
-	return strings.Join(parts, ":")
 }
 
 // x264Names returns the names under which x264 may look up a name: it reads "_" as "-", and "no-"
@@ -110,7 +96,7 @@ func allowX264(name string) error {
 }
 
 // check has x264 parse the parameter.
-func (p x264Param) check() error {
+func checkX264(p param) error {
 	switch p.name {
 	case "zones":
 		return checkZones(p.value)

@@ -12,14 +12,14 @@ import (
 func TestX264Names(t *testing.T) {
 	for _, name := range x264Allowed {
 		for _, value := range []string{"1", "2", "name.bin", "1,1", "1/1", "flat"} {
-			err := x264Param{name, value}.check()
+			err := checkX264(param{name, value})
 			if err != nil && strings.Contains(err.Error(), "no parameter") || err != nil && strings.Contains(err.Error(), "opens a file") {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		}
 	}
 	for name := range x264Files {
-		if (x264Param{name, "name.bin"}).check() == nil && (x264Param{name, "1"}).check() == nil {
+		if checkX264(param{name, "name.bin"}) == nil && checkX264(param{name, "1"}) == nil {
 			t.Errorf("x264 opens no file for %s", name)
 		}
 	}

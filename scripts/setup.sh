@@ -17,6 +17,7 @@ for group in "$@"; do
 	case $group in
 	build)
 		need gcc gcc
+		need g++ g++
 		need "$lib/libc.a" libc6-dev
 		need pkg-config pkg-config
 		need curl curl
@@ -25,8 +26,11 @@ for group in "$@"; do
 		need nasm nasm
 		need meson meson
 		need ninja ninja-build
+		need cmake cmake
 		need "/etc/ssl/certs/ca-certificates.crt" ca-certificates
 		need "$lib/libx264.a" libx264-dev
+		need "$lib/libx265.a" libx265-dev
+		need "$lib/libnuma.a" libnuma-dev
 		need "$lib/libz.a" zlib1g-dev
 		command -v go >/dev/null 2>&1 || [ -x /usr/local/go/bin/go ] || need go golang-go
 		;;

@@ -265,6 +265,8 @@ func TestJoins(t *testing.T) {
 		{[]string{"--encoder=libx264"}, true},
 		{[]string{"--encoder=other"}, true},
 		{[]string{"--encoder=ffv1"}, false},
+		{[]string{"--codec=other"}, true},
+		{[]string{"--codec=prores"}, false},
 	} {
 		if got := s.joins(c.args); got != c.want {
 			t.Errorf("%v: %v, want %v", c.args, got, c.want)

@@ -42,7 +42,7 @@ type Session struct {
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
-	Joinable    []string      // encoders whose parts can be joined, the default one among them
+	Joinable    []string      // encoders and codecs whose parts can be joined, the default one among them
 	RetryFailed bool
 
 	Changed func(queue.Status) // called with every change; may be nil
@@ -235,7 +235,9 @@ func (s *Session) discard(item batch.Item) {
 
 // joins reports whether parts that these options make can be joined.
 func (s *Session) joins(args []string) bool {
-	return !has(args, "--encoder") || slices.ContainsFunc(s.Joinable, func(e string) bool { return slices.Contains(args, "--encoder="+e) })
+	return !has(args, "--encoder") && !has(args, "--codec") || slices.ContainsFunc(s.Joinable, func(e string) bool {
+		return slices.Contains(args, "--encoder="+e) || slices.Contains(args, "--codec="+e)
+	})
 }
 
 // submit queues a job, or continues one that is there.

@@ -13,8 +13,13 @@ const (
 	MOV  = "mov"
 	MKV  = "matroska"
 	TS   = "mpegts"
+	WebM = "webm"
+	MXF  = "mxf"
 	Null = "null"
 )
+
+// Dropped is the codec of audio that a format has no place for.
+const Dropped = "none"
 
 // Family groups formats that FFmpeg writes by the same rules.
 type Family uint8
@@ -25,6 +30,7 @@ const (
 	ISO                // MP4 and QuickTime
 	Matroska
 	Transport // MPEG-TS
+	Broadcast // MXF
 	Picture
 )
 
@@ -43,6 +49,7 @@ type Format struct {
 	Parts      bool // parts of a video are made in it, and joined into any video format
 
 	Codecs      []string // FFmpeg's names of the codecs that it has; nil: all that the muxer takes
+	Audio       string   // codec that other audio becomes; "" for AAC, Dropped drops it
 	Text        string   // codec that other text subtitles become; "" drops them
 	Attachments bool     // fonts and cover art are attached files
 	NoCoverArt  bool     // the muxer takes cover art and then drops it
@@ -80,6 +87,12 @@ var All = []Format{
 	{Name: TS, Names: words("ts mpegts"), Endings: words(".ts"), Sources: words(".m2ts .mts .m2t .tp .trp"),
 		Accepted: words(".m2ts .mts"), Family: Transport, Codecs: transportCodecs,
 		KeepsIDs: true, KeepsClock: true, Untimed: true},
+	// Inputs named .webm and .mxf hold more codecs than these: they become MKV unless asked
+	// otherwise.
+	{Name: WebM, Names: words("webm"), Endings: words(".webm"), Family: Matroska,
+		Codecs: words("av1 vp8 vp9 opus vorbis webvtt"), Text: "webvtt", Audio: Dropped},
+	{Name: MXF, Names: words("mxf"), Endings: words(".mxf"), Family: Broadcast,
+		Codecs: words("dnxhd prores mpeg2video jpeg2000 dvvideo pcm_s16le pcm_s24le"), Audio: "pcm_s16le"},
 	{Name: Null, Names: words("null"), Family: None},
 	{Name: "png", Names: words("png"), Endings: words(".png"), Family: Picture},
 	{Name: "mjpeg", Names: words("jpg jpeg mjpeg"), Endings: words(".jpg .jpeg"), Family: Picture, Orientation: true},

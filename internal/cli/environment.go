@@ -22,7 +22,7 @@ func EnvName(flag string) string {
 }
 
 // Rivals are sets of flags of which one given as an argument hides the others in the environment.
-var Rivals = [][]string{{"overwrite", "no-overwrite"}, {"quiet", "verbose"}, {"crf", "bitrate"}}
+var Rivals = [][]string{{"overwrite", "no-overwrite"}, {"quiet", "verbose"}, {"crf", "bitrate"}, {"codec", "encoder"}}
 
 const sourceKey = "source"
 

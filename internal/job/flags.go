@@ -42,20 +42,22 @@ func (o *Options) fileFlags(t cli.Table) {
 	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video or picture to read; - is stdin")
 	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write; - is stdout and needs --format")
 	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
-	t.Add(cli.Names(cli.NewValue(&o.Format, "NAME", namedFormat), formats.Names()), "format", "", "mp4 mov mkv ts null png jpg bmp tif ppm")
+	t.Add(cli.Names(cli.NewValue(&o.Format, "NAME", namedFormat), formats.Names()), "format", "", "mp4 mov mkv ts webm mxf null png jpg bmp tif ppm")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
 	t.Flag(&o.NoOverwrite, "no-overwrite", "n", "never replace an existing output, never ask")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
 }
 
 func (o *Options) encoderFlags(t cli.Table) {
+	t.Add(cli.OneOf(&o.Codec, encode.Commons()), "codec", "", "h264 (default) hevc av1 ffv1 prores dnxhd")
 	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "name of the encoder in FFmpeg (default libx264)")
-	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality, 0 to 51 (default 18)")
+	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality: 0 to 51 (default 18), AV1 1 to 63")
 	t.Add(cli.Names(cli.String(&o.Preset, "NAME"), DefaultCodec.Presets), "preset", "", "encoding speed (default medium)")
 	t.Add(cli.Names(cli.String(&o.Tune, "NAME"), DefaultCodec.Tunes), "tune", "", "film animation grain ...")
 	t.Add(cli.NewValue(&o.Bitrate, "RATE", parseBitrate), "bitrate", "", "bits per second, as 5M or 800k; replaces --crf")
 	t.Add(cli.NewValue(&o.GOP, "N", parseGOP), "gop", "", "maximum distance between key frames")
-	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "further x264 options")
+	t.Add(cli.String(&o.EncoderParams, "K=V:..."), "encoder-params", "", "further options of the encoder, by its own names")
+	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "the same for x264")
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)")
 }
 

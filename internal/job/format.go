@@ -28,8 +28,6 @@ func OutputFormat(file, format string) (string, error) {
 	switch {
 	case file == "-":
 		return "", cli.Usagef("for example --format mkv, which needs no seeking", "-o - needs --format")
-	case ending == ".webm":
-		return "", cli.Usagef("write .mkv: it holds H.264 and all that webm holds", "webm cannot hold H.264")
 	case len(ending) <= 1:
 		return "", cli.Usagef(formatHint, "the output's name %q has no ending", file)
 	}

@@ -11,7 +11,7 @@ func TestOutputFormat(t *testing.T) {
 		{"a.jpg", "", "mjpeg"}, {"a.JPEG", "", "mjpeg"}, {"a.bmp", "", "bmp"}, {"a.tif", "", "tiff"},
 		{"a.tiff", "", "tiff"}, {"a.ppm", "", "ppm"}, {"-", "ts", "mpegts"}, {"-", "mkv", "matroska"},
 		{"a.mp4", "matroska", "matroska"}, {"a", "MOV", "mov"}, {"a", "null", "null"}, {"a.png", "jpeg", "mjpeg"},
-		{"-", "", ""}, {"a", "", ""}, {"a.", "", ""}, {"a.avi", "", ""}, {"a.webp", "", ""}, {"a.webm", "", ""},
+		{"-", "", ""}, {"a", "", ""}, {"a.", "", ""}, {"a.avi", "", ""}, {"a.webp", "", ""}, {"a.webm", "", "webm"}, {"a.mxf", "", "mxf"},
 		{"dir.mp4/a", "", ""}, {"a.mp4", "avi", ""},
 	}
 	for _, test := range tests {

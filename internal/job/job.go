@@ -178,7 +178,7 @@ func (o *Options) takes(l pipeline.Layout) bool { return o.passes() && l.Valid()
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
-		GOP: o.GOP, Params: o.X264Params, PixelFormat: o.PixelFormat, Threads: o.Threads,
+		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
 		Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }

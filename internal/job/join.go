@@ -46,14 +46,14 @@ func (o *Options) checkPart(fs *pflag.FlagSet) error {
 	case decode.Refers(o.InputFormat): // a worker may lack the files that a part refers to
 		return cli.Usagef("filter it whole", "--input-format %s: such a file names others, and --%s takes one by itself", o.InputFormat, name)
 	case !encode.CodecOf(o.Encoder).Joins():
-		return cli.Usagef("leave --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
+		return cli.Usagef("leave --codec and --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
 	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
 		return cli.Usagef("give vidfilter segments the options of the filter",
 			"--part lacks the frames around it that the %s filter reads", o.Params.Filter)
 	case o.Part != nil && !formats.Of(o.Format).Parts:
 		return cli.Usagef("name it .mp4", "a part is MP4, and --part can write nothing else")
 	case o.Join != "" && !formats.Of(o.Format).Video():
-		return cli.Usagef("mp4, mov, mkv and ts hold parts", "--join writes a video")
+		return cli.Usagef("mp4, mov, mkv, ts and webm hold parts", "--join writes a video")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (j *job) join(ctx context.Context) error {
 	if at := parts.First(); at != first.PTS {
 		err = encode.PartsErrorf("the parts begin at %d, the source at %d", at, first.PTS)
 	} else {
-		err = j.out.Begin(first, parts.AVCC())
+		err = j.out.Begin(first, parts.Header())
 	}
 	first.Release()
 	for err == nil {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -28,14 +29,18 @@ type Options struct {
 	Streams        int // of each GPU; 0: the program chooses
 	FramesInFlight int // 0: the program chooses
 
-	Encoder     string
-	CRF         float64 // used if Bitrate is 0; -1: the encoder chooses
-	Bitrate     int64   // bits per second; 0: CRF is used
-	Preset      string
-	Tune        string
-	GOP         int // maximum distance of key frames; 0: the encoder chooses
-	X264Params  encode.X264Params
-	PixelFormat string // "" keeps the input's
+	Codec      string  // by its common name; "" leaves it to Encoder
+	Encoder    string  // FFmpeg's name
+	CRF        float64 // used if Bitrate is 0; -1: the encoder chooses
+	Bitrate    int64   // bits per second; 0: CRF is used
+	Preset     string
+	Tune       string
+	GOP        int // maximum distance of key frames; 0: the encoder chooses
+	X264Params encode.Params
+	// EncoderParams are as typed; they are checked with the encoder.
+	EncoderParams string
+	params        encode.Params
+	PixelFormat   string // "" keeps the input's
 
 	NoAudio, NoSubs bool
 	Map             []string // stream specifiers as typed, [-][0:]SPEC[?]; empty: all
@@ -123,6 +128,12 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 			return cli.Usagef("choose another system: "+SystemList, "%v", err)
 		}
 	}
+	if fs.Changed("codec") && fs.Changed("encoder") {
+		return cli.Usagef("give one of them", "--codec and --encoder exclude each other")
+	}
+	if named, ok := encode.CodecNamed(o.Codec); ok {
+		o.Encoder = named.Name
+	}
 	codec := encode.CodecOf(o.Encoder)
 	if !fs.Changed("preset") {
 		o.Preset = codec.Preset
@@ -136,6 +147,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.checkStats,
 		func() error { return o.checkPart(fs) },
 		func() error { return o.checkNames(fs, codec) },
+		func() error { return o.checkCodec(fs, codec) },
 		o.checkEncoder,
 	} {
 		if err := check(); err != nil {
@@ -186,6 +198,29 @@ func (o *Options) checkStats() error {
 		return cli.Usagef("write to a file", "--stats reads the output again, and there is no file to read")
 	case o.Compare != "":
 		return cli.Usagef("give one of them", "--stats and --compare exclude each other: the pictures differ in kind")
+	}
+	return nil
+}
+
+// checkCodec checks what a codec has, and its range of quality.
+func (o *Options) checkCodec(fs *pflag.FlagSet, codec encode.Codec) (err error) {
+	q := codec.Quality
+	for _, name := range []string{"bitrate", "gop"} {
+		if why := codec.Lacks(name); why != "" && fs.Changed(name) {
+			return cli.Usagef("leave it out", "the encoder %s has no option --%s: %s", codec.Name, name, why)
+		}
+	}
+	switch {
+	case !fs.Changed("crf") || codec.CRF < 0: // the encoder refuses what it does not have
+	case o.CRF < q.Min || o.CRF > q.Max:
+		return cli.BadValue(cli.Source(fs, "crf"), fs.Lookup("crf").Value.String(),
+			cli.Usagef(q.About, "must be %g to %g for %s", q.Min, q.Max, codec.Name))
+	case q.Whole && o.CRF != math.Trunc(o.CRF):
+		return cli.BadValue(cli.Source(fs, "crf"), fs.Lookup("crf").Value.String(),
+			cli.Usagef(q.About, "must be a whole number for %s", codec.Name))
+	}
+	if o.params, err = codec.ParseParams(o.EncoderParams); err != nil {
+		return cli.BadValue(cli.Source(fs, "encoder-params"), o.EncoderParams, err)
 	}
 	return nil
 }

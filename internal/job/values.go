@@ -55,9 +55,9 @@ func parseIndexes(list string) (indexes []int, err error) {
 }
 
 func ParseCRF(s string) (float64, error) {
-	x, err := cli.NumberIn(0, 51)(s)
+	x, err := cli.NumberIn(0, 63)(s)
 	if err != nil {
-		return 0, cli.Usagef("0 is lossless, 18 looks like the input, 23 is x264's own, 51 is worst", "%v", err)
+		return 0, cli.Usagef(DefaultCodec.Quality.About, "%v", err)
 	}
 	return x, nil
 }
@@ -86,9 +86,9 @@ func parseBitrate(s string) (int64, error) {
 	return n, nil
 }
 
-func parseX264(s string) (encode.X264Params, error) {
+func parseX264(s string) (encode.Params, error) {
 	if s == "" {
-		return encode.X264Params{}, errors.New("the value is empty")
+		return encode.Params{}, errors.New("the value is empty")
 	}
 	return encode.ParseX264(s)
 }

@@ -21,7 +21,7 @@ type property struct {
 
 // samples are valid values of options that have neither examples nor a number as their default.
 var samples = map[string]string{
-	"format": "mkv", "input-format": "mov", "encoder": "libx264", "bitrate": "5M", "gop": "12", "x264-params": "ref=2",
+	"format": "mkv", "input-format": "mov", "encoder": "libx264", "bitrate": "5M", "gop": "12", "x264-params": "ref=2", "encoder-params": "ref=2",
 	"pixel-format": "yuv420p", "map": "[v, 'a?']", "start": "'0:00.1'", "duration": "10", "frames": "5", "max-pixels": "100M",
 	"sigma-s": "1.5", "noise": "7", "retries": "3", "segment": "30", "stall-timeout": "5m", "min-free": "1MB", "report": "r.json",
 }

@@ -59,7 +59,7 @@ func attempt(t *testing.T, in, ending, args string) (out, said string, code int)
 		list = append(list, "-r", "0")
 	}
 	list = append(list, e2e.Fields(args)...)
-	if !strings.Contains(args, "--encoder") { // presets are x264's
+	if !strings.Contains(args, "--encoder ") && !strings.Contains(args, "--codec") { // presets are x264's
 		list = append(list, "--preset", "ultrafast")
 	}
 	cmd := exec.Command(e2e.Program, list...)
@@ -127,6 +127,7 @@ type packet struct {
 type stream struct {
 	Index       int               `json:"index"`
 	Codec       string            `json:"codec_name"`
+	CodecTag    string            `json:"codec_tag_string"`
 	Kind        string            `json:"codec_type"`
 	ID          string            `json:"id"`
 	TimeBase    string            `json:"time_base"`

@@ -83,6 +83,8 @@ const (
 	// open GOPs and everything that a file may say
 	chaptered = joined + "-i @join.srt -i @join.meta -map 0 -map 1 -map 2 -map_metadata 3 " + keys + "-x264-params open-gop=1 -c:a libopus"
 	lossless  = "--crf 0" // x264 makes no B-frames then
+	quickHEVC = "--codec hevc --preset ultrafast --encoder-params bframes=3:b-pyramid=1"
+	quickAV1  = "--codec av1 --preset 12 --crf 40"
 	lossy     = "--crf 26 --x264-params bframes=3:b-pyramid=normal:keyint=20"
 )
 
@@ -106,6 +108,11 @@ func TestJoin(t *testing.T) {
 		{"late.mkv", "-itsoffset 2.5 -i @join-closed.mp4 -itsoffset 2.3 -i @join-closed.mp4 -map 0:v -map 1:a -c copy", "mov", lossy, false},
 		{"early.mov", "-itsoffset -0.5 -i @join-closed.mp4 -c copy", "mkv", lossless, false},
 		{"fields.mov", joined + "-vf setfield=tff " + keys + "-flags +ildct+ilme -x264opts tff=1 -c:a pcm_s16le", "mov", lossless, false},
+		{"closed.mp4", joined + keys + "-c:a aac", "mp4", quickHEVC, false},
+		{"closed.mp4", joined + keys + "-c:a aac", "ts", quickHEVC, false},
+		{"open.mkv", chaptered, "mkv", quickHEVC + " --gop 10", false},
+		{"closed.mp4", joined + keys + "-c:a aac", "mp4", quickAV1, false},
+		{"open.mkv", chaptered, "webm", quickAV1, false},
 		{"wide.mp4", "-f lavfi -i testsrc2=s=96x64:r=25:d=3.6,setsar=4/3 -color_range pc -colorspace smpte170m -c:v prores_ks -f mov", "mp4", lossy, false},
 	} {
 		t.Run(c.name+"-to-"+c.to, func(t *testing.T) {
@@ -316,8 +323,9 @@ func TestWrongParts(t *testing.T) {
 		{"last missing", src, "--join " + listOf(t, parts[0], parts[1]), "in no part", 1},
 		{"truncated", src, "--join " + listOf(t, parts[0], half, parts[2]), "damaged", 3},
 		{"not there", src, "--join " + listOf(t, parts[0], "none.mp4"), "no such file", 3},
-		{"no part", src, "--join " + listOf(t, src), "not H.264 alone", 1},
+		{"no part", src, "--join " + listOf(t, src), "it is not H.264, HEVC or AV1 alone", 1},
 		{"coded otherwise", src, "--join " + listOf(t, parts[0], odd, parts[2]), "in another way", 1},
+		{"another codec", src, "--codec hevc --preset ultrafast --join " + list, "these options", 1},
 		{"other options", src, "--x264-params ref=5:bframes=2 --join " + list, "these options", 1},
 		{"another source", other, "--join " + list, "no frame at", 1},
 	} {

@@ -1,0 +1,34 @@
+package encode
+
+//#include <libavcodec/avcodec.h>
+import "C"
+
+import "strings"
+
+// dnxhd is Avid's codec in its form for all sizes, DNxHR: pictures of their own. Its presets are
+// its profiles: low bandwidth, standard, high quality, the latter with 10 bits, and 4:4:4.
+var dnxhd = Codec{
+	Name:    "dnxhd",
+	Common:  "dnxhd",
+	Presets: strings.Fields("lb sq hq hqx 444"),
+	Preset:  "hq",
+	CRF:     -1,
+
+	noBitrate:   "its presets fix the bits of a picture",
+	noGOP:       "every picture is a key frame",
+	ownPreset:   true,
+	minWidth:    256,
+	minSide:     120,
+	progressive: true, // of DNxHR; only DNxHD proper has fields
+	formats:     map[int][]string{8: {"yuv422p"}, 10: {"yuv422p10le", "yuv444p10le", "gbrp10le"}},
+	presetFormats: map[string][]string{
+		"lb": {"yuv422p"}, "sq": {"yuv422p"}, "hq": {"yuv422p"}, "hqx": {"yuv422p10le"}, "444": {"yuv444p10le", "gbrp10le"},
+	},
+	params:    strings.Fields("nitris_compat=0|1 ibias"),
+	configure: configureDNxHD,
+}
+
+func configureDNxHD(o *Options, _ *C.AVCodecContext, set func(option, value string)) {
+	set("profile", "dnxhr_"+o.Preset)
+	o.EncoderParams.own(set)
+}
