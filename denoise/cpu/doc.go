@@ -1,7 +1,7 @@
 // Package cpu is the denoiser's form for the CPU, in C with the vectors of AVX-512, of AVX2, or of
 // whatever the compiler has. [denoise.Reference] is its definition: vectors agree with it exactly,
-// samples within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits. The
-// same instruction set gives the same bits for any number of threads.
+// samples within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits.
+// The same instruction set gives the same bits for any number of threads.
 //
 // The C code is compiled for samples of one byte and again for those of two, of 9 to 16 bits.
 //
