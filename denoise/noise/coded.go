@@ -65,8 +65,8 @@ func (f features) withStep(m *Model, step float64) (luma, chroma float64) {
 	coding := 0.14 * ramp(f.luma50, 0.5, 1)
 	seen := ramp(f.chroma50, 1.2, 2.5)
 	alone := 0.18 * ramp(still, 0.8, 1.3)
-	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may lack
-	// a part: blocks are copied from the frame before.
+	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
+	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
 	luma = math.Hypot(missed, step*max(coding, 0.28*seen, alone))
 	return luma, step * max(coding/2, 0.28*seen, alone)
