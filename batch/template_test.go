@@ -76,7 +76,7 @@ func TestTemplateRefused(t *testing.T) {
 		"{stem}/../../{name}.ts":                 "leads out of the root",
 		"{stem}/":                                "a folder's",
 		".vidfilter/{stem}{ext}":                 "keeps its state",
-		"{stem}.webm":                            "no ending that can be written",
+		"{stem}.flac":                            "no ending that can be written",
 		"{name}":                                 "no ending that can be written",
 		"{stem}\x00{ext}":                        "NUL",
 		strings.Repeat("x", 250) + "{stem}{ext}": "too long",

@@ -50,14 +50,14 @@ func (o *Options) fileFlags(t cli.Table) {
 
 func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.OneOf(&o.Codec, encode.Commons()), "codec", "", "h264 (default) hevc av1 ffv1 prores dnxhd")
-	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "name of the encoder in FFmpeg (default libx264)")
-	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality: 0 to 51 (default 18), AV1 1 to 63")
+	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name of the encoder (default libx264)")
+	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality, 0 to 51 (default 18)")
 	t.Add(cli.Names(cli.String(&o.Preset, "NAME"), DefaultCodec.Presets), "preset", "", "encoding speed (default medium)")
 	t.Add(cli.Names(cli.String(&o.Tune, "NAME"), DefaultCodec.Tunes), "tune", "", "film animation grain ...")
 	t.Add(cli.NewValue(&o.Bitrate, "RATE", parseBitrate), "bitrate", "", "bits per second, as 5M or 800k; replaces --crf")
 	t.Add(cli.NewValue(&o.GOP, "N", parseGOP), "gop", "", "maximum distance between key frames")
-	t.Add(cli.String(&o.EncoderParams, "K=V:..."), "encoder-params", "", "further options of the encoder, by its own names")
-	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "the same for x264")
+	t.Add(cli.String(&o.EncoderParams, "K=V:..."), "encoder-params", "", "further options, by the encoder's names")
+	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "the same for x264").Hidden = true
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)")
 }
 
@@ -77,7 +77,7 @@ func (o *Options) runFlags(t cli.Table) {
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Add(cli.NewValue(&o.Streams, "N", cli.IntIn(0, gpu.MaxStreams)), "streams", "", "CUDA streams per GPU, up to 8; 0 (default) chooses")
 	t.Add(cli.NewValue(&o.FramesInFlight, "N", cli.IntIn(0, maxFramesInFlight)), "frames-in-flight", "", "frames in memory; 0 (default) chooses")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)")
 	t.Add(cli.NewValue(&o.MaxErrorRate, "X", cli.NumberIn(0, 1)), "max-error-rate", "", "fail if more is damaged (default 0.66)")
 	t.Flag(&o.Stats, "stats", "", "print PSNR and SSIM of output against input")
 	t.Add(cli.OneOf(&o.Progress, ProgressNames), "progress", "", "auto (default) bar plain json none")
