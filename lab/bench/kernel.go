@@ -35,7 +35,7 @@ type KernelRow struct {
 	Check   Check   `json:"check"`
 }
 
-var kernelLayouts = []pipeline.Layout{pipeline.RGBA, pipeline.NV12, pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P}
+var kernelLayouts = []pipeline.Layout{pipeline.RGBA, pipeline.NV12, pipeline.YUV420P}
 
 func (r *run) kernels(ctx context.Context) (*KernelSection, error) {
 	s := &KernelSection{}
