@@ -41,7 +41,7 @@ type decoder struct {
 // takes reports whether frames may have a layout.
 func (d *decoder) takes(l pipeline.Layout) bool {
 	if d.layouts == nil {
-		return l <= pipeline.RGBA
+		return l.Basic()
 	}
 	return d.layouts(l)
 }

@@ -47,7 +47,7 @@ type Options struct {
 	FieldOrder   FieldOrder
 
 	// Layouts reports whether frames may have a layout; other pictures are converted to one that
-	// they may have. Nil: those of 8 bits up to RGBA, which must always be among them.
+	// they may have. Nil: the basic ones, which must always be among them.
 	Layouts func(pipeline.Layout) bool
 
 	Start    time.Duration // skip all before it; times then count from here

@@ -93,7 +93,7 @@ func BorderNames() []string   { return slices.Clone(borderNames) }
 
 // Takes reports whether a backend's filter for p takes frames of a layout.
 func (p Params) Takes(l pipeline.Layout) bool {
-	return l >= pipeline.YUV420P && l <= pipeline.RGBA || p.Filter == Denoise && denoise.Takes(l)
+	return l.Basic() || p.Filter == Denoise && denoise.Takes(l)
 }
 
 // Identity reports whether p changes nothing.

@@ -85,6 +85,9 @@ func (l Layout) Arrangement() Layout { return l & (1<<deeper - 1) }
 // Valid reports whether the table has the layout.
 func (l Layout) Valid() bool { return l.info().Planes > 0 }
 
+// Basic reports whether every filter takes the layout: the first five, at 8 bits.
+func (l Layout) Basic() bool { return l >= YUV420P && l <= RGBA }
+
 // Info returns the layout's row of the table, empty for an invalid layout.
 func (l Layout) Info() LayoutInfo { return *l.info() }
 

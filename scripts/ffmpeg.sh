@@ -32,14 +32,14 @@ fi
 
 say() { echo "vidfilter: $*" >&2; }
 
-# fetch NAME SHA256 URL POOL-PATH: the project's own release first, else Debian's pristine copy of the
-# same file from whichever mirror this machine is set up with.
+# fetch NAME SHA256 URL POOL-PATH: the project's own release first, if it has a URL, else Debian's copy of
+# the same file from whichever mirror this machine is set up with.
 fetch() {
 	file=$cache/$1
 	if [ -f "$file" ] && echo "$2  $file" | sha256sum -c --quiet >/dev/null 2>&1; then return; fi
 	# shellcheck disable=SC2016 # apt's own variable
 	sites=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | sort -u || true)
-	for url in "$3" $(for s in $sites; do echo "$s/$4"; done); do
+	for url in ${3:+"$3"} $(for s in $sites; do echo "$s/$4"; done); do
 		if curl -sSfL --connect-timeout 10 --max-time 600 -o "$file.part" "$url" 2>"$cache/fetch.log" &&
 			echo "$2  $file.part" | sha256sum -c --quiet >/dev/null 2>&1; then
 			mv "$file.part" "$file"
@@ -67,8 +67,7 @@ fetch "dav1d-$dav1d.tar.xz" $dav1d_sha \
 	"https://downloads.videolan.org/pub/videolan/dav1d/$dav1d/dav1d-$dav1d.tar.xz" \
 	"pool/main/d/dav1d/dav1d_$dav1d.orig.tar.xz"
 # Debian's copy lacks a bundled library, and the project publishes no archive of its own that stays the same.
-pool="pool/main/s/svt-av1/svt-av1_$svtav1+dfsg.orig.tar.xz"
-fetch "svt-av1-$svtav1.tar.xz" $svtav1_sha "https://deb.debian.org/debian/$pool" "$pool"
+fetch "svt-av1-$svtav1.tar.xz" $svtav1_sha "" "pool/main/s/svt-av1/svt-av1_$svtav1+dfsg.orig.tar.xz"
 
 work=$prefix.build
 rm -rf "$work" "$prefix"

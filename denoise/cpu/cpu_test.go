@@ -399,7 +399,7 @@ func TestErrors(t *testing.T) {
 		t.Error("RGB is accepted")
 	}
 	for _, l := range append(pipeline.Layouts(), 0) {
-		if got, want := e.Takes(l), l.Valid() && !l.Info().RGB; got != want {
+		if got, want := takes(l), l.Valid() && !l.Info().RGB; got != want {
 			t.Errorf("takes %v: %v", l, got)
 		}
 	}

@@ -34,9 +34,6 @@ func New(set isa.ISA, each Each) *Engine {
 	return &Engine{isa: C.int(set), each: each, ctx: context.Background()}
 }
 
-// Takes reports whether the engine filters frames of a layout: YUV of any depth.
-func (e *Engine) Takes(l pipeline.Layout) bool { return takes(l) }
-
 // Prepare copies the samples of a frame or a field.
 func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
 	e.ctx = ctx

@@ -51,8 +51,7 @@ func TestLayouts(t *testing.T) {
 		{"yuva444p", pipeline.YUV444P, ""}, {"yuv411p", pipeline.YUV422P, ""}, {"yuv440p", pipeline.YUV444P, ""},
 		{"yuv410p", pipeline.YUV420P, ""}, {"rgba64le", pipeline.RGBA, "16 bits become 8"},
 	} {
-		bytes := func(l pipeline.Layout) bool { return l <= pipeline.RGBA }
-		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name), bytes); got != c.want || lost != c.lost {
+		if got, lost := NearestLayout(astiav.FindPixelFormatByName(c.name), pipeline.Layout.Basic); got != c.want || lost != c.lost {
 			t.Errorf("%s: %v, %q", c.name, got, lost)
 		}
 	}
