@@ -27,7 +27,7 @@ var x264 = Codec{
 	Quality: Quality{Max: 51, About: "0 is lossless, 18 looks like the input, 23 is x264's own, 51 is worst"},
 
 	maxSide:   16384,
-	choose:    chooseX264,
+	choose:    fullChroma("H.264", 10),
 	configure: configureX264,
 	headers:   ParameterSets,
 	formats: map[int][]string{
@@ -36,19 +36,22 @@ var x264 = Codec{
 	},
 }
 
-// chooseX264: H.264 has no odd sizes with halved chroma, and players take no RGB.
-func chooseX264(f pipeline.Format) (astiav.PixelFormat, string) {
-	switch {
-	case odd(f.Width, f.Height, av.PixelFormat(f.Layout)):
-		full := av.PixelFormat(pipeline.YUV444P)
-		if f.Layout.Info().Depth > 8 {
-			full = av.PixelFormat(pipeline.YUV444P.At(10)) // the deepest of H.264
+// fullChroma returns a codec's choose: H.264 and HEVC have no odd sizes with halved chroma, and
+// players take no RGB. deepest is the codec's most bits of a sample.
+func fullChroma(codec string, deepest int) func(pipeline.Format) (astiav.PixelFormat, string) {
+	return func(f pipeline.Format) (astiav.PixelFormat, string) {
+		switch {
+		case odd(f.Width, f.Height, av.PixelFormat(f.Layout)):
+			full := pipeline.YUV444P
+			if depth := f.Layout.Info().Depth; depth > 8 {
+				full = full.At(min(max(depth, 10), deepest))
+			}
+			return av.PixelFormat(full), fmt.Sprintf("%s cannot hold %dx%d with halved chroma; the output is %v", codec, f.Width, f.Height, full)
+		case f.Layout == pipeline.RGBA:
+			return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p"
 		}
-		return full, fmt.Sprintf("H.264 cannot hold %dx%d with halved chroma; the output is %v", f.Width, f.Height, full)
-	case f.Layout == pipeline.RGBA:
-		return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p"
+		return astiav.PixelFormatNone, ""
 	}
-	return astiav.PixelFormatNone, ""
 }
 
 func configureX264(o *Options, c *C.AVCodecContext, set func(option, value string)) {

@@ -7,16 +7,11 @@ package encode
 import "C"
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unsafe"
 
-	"github.com/asticode/go-astiav"
-
 	"vidfilter/encode/formats"
-	"vidfilter/internal/av"
-	"vidfilter/pipeline"
 )
 
 var x265 = Codec{
@@ -36,7 +31,7 @@ var x265 = Codec{
 		12: {"yuv420p12le", "yuv422p12le", "yuv444p12le", "gray12le", "gbrp12le"},
 	},
 	tags:      map[formats.Family]string{formats.ISO: "hvc1"}, // Apple's players know no other
-	choose:    chooseX265,
+	choose:    fullChroma("HEVC", 12),
 	configure: configureX265,
 	headers:   parameterSetsHEVC,
 	check:     checkX265,
@@ -55,18 +50,6 @@ var x265 = Codec{
 		slices splitrd-skip ssim-rd strict-cbr strong-intra-smoothing subme temporal-layers temporal-mvp transfer tskip
 		tskip-fast tu-inter-depth tu-intra-depth vbv-bufsize vbv-init vbv-maxrate videoformat vui-hrd-info
 		vui-timing-info weightb weightp wpp zones`),
-}
-
-// chooseX265: HEVC has no odd sizes with halved chroma, and players take no RGB.
-func chooseX265(f pipeline.Format) (astiav.PixelFormat, string) {
-	switch {
-	case odd(f.Width, f.Height, av.PixelFormat(f.Layout)):
-		return astiav.PixelFormatYuv444P,
-			fmt.Sprintf("HEVC cannot hold %dx%d with halved chroma; the output is yuv444p", f.Width, f.Height)
-	case f.Layout == pipeline.RGBA:
-		return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p"
-	}
-	return astiav.PixelFormatNone, ""
 }
 
 // configureX265 leaves out the message with the options and the processor, by which equal pictures
