@@ -182,17 +182,22 @@ DEVICE uint32_t sample4_of(uint32_t samples, const float *k, const changes &c, f
 	             sample_of(samples, 3, k, c.of[3], part));
 }
 
+// The functions from here on ask for each vector whether it lies inside the picture, unless WHOLE
+// says that it does, and the row below it, too.
+
 // store_vector stores a plane's samples of the pixels x to x + 3, as far as they exist.
+template <bool WHOLE = false>
 DEVICE void store_vector(const vf_args &args, int plane, int x, int y, uint32_t samples) {
 	uint8_t *to = target(args, plane, y) + x;
-	if (inside(args, x)) return store_u32(to, samples);
+	if (WHOLE || inside(args, x)) return store_u32(to, samples);
 	NO_UNROLL
 	for (int k = 0; k < 4 && x + k < args.width; k++) store_u8(to + k, samples >> 8 * k & 255);
 }
 
 // store_luma stores a row of the four pixels read as s.
+template <bool WHOLE = false>
 DEVICE void store_luma(const vf_args &args, int x, int y, const samples &s, const changes &c) {
-	store_vector(args, 0, x, y, sample4_of(s.x, args.color.y, c, 1));
+	store_vector<WHOLE>(args, 0, x, y, sample4_of(s.x, args.color.y, c, 1));
 }
 
 // chroma_pair makes U and V of two columns (pair 0 or 1 of s), U in the lowest byte, V in the
@@ -211,15 +216,16 @@ DEVICE void store_pair(const vf_args &args, int cx, int cy, uint32_t uv) {
 
 // store_chroma stores chroma of the four pixels read as s; c is the sum over two rows, or twice
 // that of one.
+template <bool WHOLE = false>
 DEVICE void store_chroma(const vf_args &args, int x, int cy, const samples &s, const changes &c) {
 	if (cy >= args.chroma_write) return;
 	if (!args.sub_x) {
-		store_vector(args, 1, x, cy, sample4_of(s.y, args.color.u, c, 0.5f));
-		store_vector(args, 2, x, cy, sample4_of(s.z, args.color.v, c, 0.5f));
+		store_vector<WHOLE>(args, 1, x, cy, sample4_of(s.y, args.color.u, c, 0.5f));
+		store_vector<WHOLE>(args, 2, x, cy, sample4_of(s.z, args.color.v, c, 0.5f));
 		return;
 	}
 	uint32_t a = chroma_pair(args, s, 0, sum(c.of[0], c.of[1])), b = chroma_pair(args, s, 1, sum(c.of[2], c.of[3]));
-	if (!inside(args, x)) {
+	if (!WHOLE && !inside(args, x)) {
 		store_pair(args, x / 2, cy, a);
 		if (x + 2 < args.width) store_pair(args, x / 2 + 1, cy, b);
 		return;
@@ -248,31 +254,34 @@ struct rows {
 	samples top;    // not spread where the vector is inside
 	uint32_t below; // luma of the second row
 };
+template <bool WHOLE = false>
 DEVICE rows load_rows(const vf_args &args, int x, int y) {
-	if (args.layout == VF_RGBA || x < 0 || x >= args.width || y >= args.height) return {};
-	rows r = {inside(args, x) ? load_vector(args, x, y) : load_samples(args, x, y), 0};
-	if (args.sub_y && y + 1 < args.height) r.below = inside(args, x) ? load_u32(source(args, 0, y + 1) + x) : load_samples(args, x, y + 1).x;
+	if (!WHOLE && (args.layout == VF_RGBA || x < 0 || x >= args.width || y >= args.height)) return {};
+	bool whole = WHOLE || inside(args, x);
+	rows r = {whole ? load_vector(args, x, y) : load_samples(args, x, y), 0};
+	if (args.sub_y && (WHOLE || y + 1 < args.height)) r.below = whole ? load_u32(source(args, 0, y + 1) + x) : load_samples(args, x, y + 1).x;
 	return r;
 }
 
 // store_rows stores four words of row y, and of row y + 1 if chroma is halved vertically; x is a
 // multiple of 4, and y then of 2. Words beyond the picture are skipped. The old words are
 // recomputed from was, the samples.
+template <bool WHOLE = false>
 DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom, const rows &was) {
-	if (x < 0 || x >= args.width || y >= args.height) return;
-	if (args.layout == VF_RGBA) return store_rgba(args, x, y, top);
-	bool whole = inside(args, x);
+	if (!WHOLE && (x < 0 || x >= args.width || y >= args.height)) return;
+	if (!WHOLE && args.layout == VF_RGBA) return store_rgba(args, x, y, top);
+	bool whole = WHOLE || inside(args, x);
 	samples s = whole ? spread(args, was.top) : was.top;
 	changes c = changes_of(levels_of(args, s, whole), top), total = sum(c, c);
-	store_luma(args, x, y, s, c);
-	if (args.sub_y && y + 1 < args.height) {
+	store_luma<WHOLE>(args, x, y, s, c);
+	if (args.sub_y && (WHOLE || y + 1 < args.height)) {
 		samples below = {was.below, s.y, s.z, 0};
 		changes d = changes_of(levels_of(args, below, whole), bottom);
-		store_luma(args, x, y + 1, below, d);
+		store_luma<WHOLE>(args, x, y + 1, below, d);
 		total = sum(c, d);
 	}
-	fill_pairs(args, x, total);
-	store_chroma(args, x, y >> args.sub_y, s, total);
+	if (!WHOLE) fill_pairs(args, x, total);
+	store_chroma<WHOLE>(args, x, y >> args.sub_y, s, total);
 }
 DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom) {
 	store_rows(args, x, y, top, bottom, load_rows(args, x, y));
@@ -314,14 +323,31 @@ DEVICE void load_tile(const vf_args &args, uint32_t *words, int thread, int x0, 
 }
 
 // store_tile stores WIDTH x HEIGHT words, in rows PITCH words apart, as the pixels from x0, y0 on,
-// by all threads of the block.
+// by all threads of the block. Planes of tiles inside the picture are stored without checks, and
+// all samples are read before the first is stored.
 template <int PITCH, int WIDTH, int HEIGHT, int THREADS>
 DEVICE void store_tile(const vf_args &args, const uint32_t *words, int thread, int x0, int y0) {
-	int step = 1 << args.sub_y;
-	for (int i = thread; i < (WIDTH / 4 * HEIGHT) >> args.sub_y; i += THREADS) {
-		int row = i / (WIDTH / 4) * step, x = i % (WIDTH / 4) * 4;
-		const uint32_t *from = words + row * PITCH + x;
-		store_rows(args, x0 + x, y0 + row, *(const uint4 *)from, *(const uint4 *)(from + (step - 1) * PITCH));
+	const int vectors = WIDTH / 4, turns = (vectors * HEIGHT + THREADS - 1) / THREADS;
+	const int step = 1 << args.sub_y, count = vectors * HEIGHT >> args.sub_y;
+	auto at = [=](int i, auto use) {
+		int row = i / vectors * step, x = i % vectors * 4;
+		use(x0 + x, y0 + row, (const uint4 *)(words + row * PITCH + x), (const uint4 *)(words + (row + step - 1) * PITCH + x));
+	};
+	if (args.layout != VF_RGBA && args.aligned && x0 + WIDTH <= args.width && y0 + HEIGHT <= args.height) {
+		rows was[turns];
+		UNROLL
+		for (int n = 0, i = thread; n < turns; n++, i += THREADS) {
+			if (i < count) at(i, [&](int x, int y, const uint4 *, const uint4 *) { was[n] = load_rows<true>(args, x, y); });
+		}
+		UNROLL
+		for (int n = 0, i = thread; n < turns; n++, i += THREADS) {
+			if (i < count) at(i, [&](int x, int y, const uint4 *top, const uint4 *bottom) { store_rows<true>(args, x, y, *top, *bottom, was[n]); });
+		}
+		return;
+	}
+	NO_UNROLL
+	for (int i = thread; i < count; i += THREADS) {
+		at(i, [&](int x, int y, const uint4 *top, const uint4 *bottom) { store_rows(args, x, y, *top, *bottom); });
 	}
 }
 

@@ -6,12 +6,12 @@
 // D^2 = |q|^2 - 2 q.p + |p|^2 is a scalar product, and so is each sum of w I(q). Every pixel of
 // the block's tile and halo becomes a record of 8 halves, colours centred on 128 and divided by 8,
 //
-//   q = (r, g, b, 0, m high, m low, 1, 1)
+//   q = (r, g, b, 0, m high, m low, 1/8, 1/8)
 //
 // with m = |rgb|^2 + K/2 in two halves and K = 2 sigma_r^2 / 64. With a row made from p's own
 // record,
 //
-//   (2 r, 2 g, 2 b, 0, -1, -1, -m high, -m low)
+//   (2 r, 2 g, 2 b, 0, -1, -1, -8 m high, -8 m low)
 //
 // one m16n8k8 multiply gives
 //
@@ -22,7 +22,7 @@
 // The weight is K / x times the spatial one, in pairs of halves: an integer subtraction
 // approximates 1 / x, a Newton step improves it to 0.2 %, and VF_MIX of VF_OF groups use the
 // otherwise idle reciprocal unit instead. A second multiply, weights by records, adds up W r, W g,
-// W b and W in float32: the 1 in the record counts the weights. For the Gaussian, K is 0 and the
+// W b and W / 8 in float32: the 1/8 in the record counts the weights, in the units of the colours. For the Gaussian, K is 0 and the
 // weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
 //
 // Both multiplies read the same records from shared memory, by rows and by columns (ldmatrix). The
@@ -65,7 +65,7 @@ DEVICE uint4 record(uint32_t word, float bias) {
 	uint32_t v = word ^ 0x808080; // the centred bytes, signed
 	float m = fma(bits_float(dot4_signed(v, v, float_bits(ROUND))) - ROUND, 1.0f / 64, bias);
 	float high = low_float(half2_of(m, 0));
-	return uint4{rg, b0, half2_of(high, m - high), 0x3C003C00};
+	return uint4{rg, b0, half2_of(high, m - high), 0x30003000};
 }
 
 // load fills the records of the tile, whose first vector begins at the pixel x0, y0. A lane makes
@@ -169,7 +169,7 @@ DEVICE void finish(const square &s, uint32_t *stage, int lane) {
 	UNROLL
 	for (int half = 0; half < 2; half++) {
 		float weight = bits_float(shuffle(float_bits(s.sum[2 * half + 1]), lane | 3));
-		float scale = 8 * reciprocal(weight);
+		float scale = reciprocal(weight);
 		float a = fma(s.sum[2 * half], scale, 128 + TIE_UP) + ROUND, b = fma(s.sum[2 * half + 1], scale, 128 + TIE_UP) + ROUND;
 		uint32_t pair = byte_perm(float_bits(a), float_bits(b), lane & 1 ? 0x5550 : 0x5540);
 		if (lane % 4 < 2) ((uint16_t *)(stage + half * 2 * WIDTH))[lane & 1] = (uint16_t)pair;
@@ -208,7 +208,7 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		across[j] = VF_RANGE == VF_GAUSSIAN ? half2_of(axis(args, d), axis(args, d + 1)) : half2_of(k * axis(args, d), k * axis(args, d + 1));
 	}
 	// A lane's part of a pixel's own row: the halves of its record times a, plus b.
-	const half2 a = t < 2 ? 0x40004000 : t == 2 ? 0 : 0xBC00BC00, b = t == 2 ? 0xBC00BC00 : 0;
+	const half2 a = t < 2 ? 0x40004000 : t == 2 ? 0 : 0xC800C800, b = t == 2 ? 0xBC00BC00 : 0;
 	const half2 scale = VF_RANGE == VF_GAUSSIAN ? half2_of(args.gauss, args.gauss) : 0;
 	// The address that each lane gives to load_matrices: record lane % 8 of group lane / 8.
 	const int from = lane % 8 / GROUP_W * PITCH + lane % 8 % GROUP_W + lane / 8 * GROUP_W;
