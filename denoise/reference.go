@@ -66,7 +66,7 @@ func newFilter(window []plane.Picture, centre int, m noise.Model, s Settings) *f
 	f := &filter{
 		Settings: s,
 		noise:    m,
-		search:   motion.NewSearch(s.Motion, m.Sigma[0], window[centre].Planes[0].Depth),
+		search:   motion.NewSearch(s.Motion, m.Sigma[0]),
 		count:    len(window[centre].Planes),
 		window:   window,
 		centre:   centre,
@@ -117,7 +117,7 @@ func (f *filter) near() (all []*neighbour) {
 // refined returns the neighbours of the second pass, in order: those given, with vectors refined
 // against the pilot, and those further away in the same directions.
 func (f *filter) refined(near []*neighbour) []*neighbour {
-	pilot := f.pilot[0].Reduced(f.frame.picture.Planes[0].Depth)
+	pilot := f.pilot[0].Reduced(motion.Depth)
 	var before, all, after []*neighbour
 	for _, n := range near {
 		n.field = f.search.Refine(pilot, n.motion, n.field)

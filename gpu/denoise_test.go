@@ -358,7 +358,7 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	ctx := context.Background()
 	d := &denoiser{backend: b, unit: b.units[0], cell: s.Motion.Cell}
 	defer d.Idle()
-	search := motion.NewSearch(s.Motion, sigma, clip.format.Layout.Info().Depth)
+	search := motion.NewSearch(s.Motion, sigma)
 	j := denoise.Job{Out: kerneltest.Frame(clip.format), Centre: 3, Noise: noise.Flat(sigma), Settings: s}
 	var frames []motion.Frame
 	for i := range clip.frames {

@@ -32,7 +32,7 @@ typedef struct { int16_t x, y; } vd_vector;
 
 // The search from one frame to a neighbour. See denoise/motion for the meaning of the numbers.
 typedef struct {
-	vd_plane from[VD_LEVELS], to[VD_LEVELS];
+	vd_plane from[VD_LEVELS], to[VD_LEVELS]; // of 8 bits, as all planes here
 	vd_plane half[4];             // of to[0], by phase
 	vd_vector *field[VD_LEVELS];  // field[0] is the result, in half-pels
 	int levels, cell, penalty, refine;
@@ -75,30 +75,32 @@ typedef struct {
 	int clip;                    // count on less noise near white
 
 	// What becomes of the means:
-	vd_plane out;            // rounded to samples; in the first of two passes there may be none
+	vd_plane out;            // rounded to samples; in the first of two passes to 8 bits, or none
 	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
 	float blend, grain;      // shares of the pilot and of the noisy samples in the result
 } vd_pass;
 
+// The search is compiled for bytes alone, all else for samples of both sizes.
 #define VD_FUNCTIONS(isa) \
 	void vd_load_##isa(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height); \
 	void vd_save_##isa(uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height); \
 	void vd_pad_##isa(vd_plane p); \
 	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
-	void vd_halve_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_down_##isa(vd_plane to, vd_plane from, int y0, int y1); \
-	void vd_find_##isa(const vd_search *s, int level, int y0, int y1); \
-	void vd_refine_##isa(const vd_search *s, int y0, int y1); \
-	int64_t vd_misfit_##isa(const vd_search *s, int y0, int y1); \
 	void vd_fuse_##isa(const vd_pass *p, vd_sums s, int top, int y); \
 	void vd_finish_##isa(const vd_pass *p, vd_sums s, int top, int y0, int y1);
-VD_FUNCTIONS(plain_8)
-VD_FUNCTIONS(plain_16)
-VD_FUNCTIONS(avx2_8)
-VD_FUNCTIONS(avx2_16)
-VD_FUNCTIONS(avx512_8)
-VD_FUNCTIONS(avx512_16)
+#define VD_ISA_FUNCTIONS(isa) \
+	VD_FUNCTIONS(isa##_8) \
+	VD_FUNCTIONS(isa##_16) \
+	void vd_halve_##isa##_8(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_find_##isa##_8(const vd_search *s, int level, int y0, int y1); \
+	void vd_refine_##isa##_8(const vd_search *s, int y0, int y1); \
+	int64_t vd_misfit_##isa##_8(const vd_search *s, int y0, int y1);
+VD_ISA_FUNCTIONS(plain)
+VD_ISA_FUNCTIONS(avx2)
+VD_ISA_FUNCTIONS(avx512)
+#undef VD_ISA_FUNCTIONS
 #undef VD_FUNCTIONS
 
 // vd_load copies samples that are step bytes apart, shifted in their two bytes, and makes the plane
@@ -109,7 +111,8 @@ void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int ste
 void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height);
 void vd_pad(int isa, vd_plane p);
 
-// The planes of rows y0 <= y < y1: smoothed, half as large, half a pel to the right, and down.
+// The planes of rows y0 <= y < y1: smoothed, of 8 bits; half as large, of 8 bits, too; half a pel
+// to the right, and down.
 void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1);
 void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_right(int isa, vd_plane to, vd_plane from, int y0, int y1);

@@ -3,7 +3,8 @@
 // samples within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits.
 // The same instruction set gives the same bits for any number of threads.
 //
-// The C code is compiled for samples of one byte and again for those of two, of 9 to 16 bits.
+// The C code is compiled for samples of one byte and again for those of two, of 9 to 16 bits, but
+// for the search, which compares bytes.
 //
 // [Engine.Prepare] copies a frame, or one field of it, into padded planes; what the search and the
 // passes read beside is made when it is first needed and kept with the frame, since up to 13

@@ -28,7 +28,7 @@ func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m nois
 	if s.LumaOnly {
 		f.count = 1
 	}
-	f.search = motion.NewSearch(s.Motion, m.Sigma[0], f.frame.depth())
+	f.search = motion.NewSearch(s.Motion, m.Sigma[0])
 	defer f.release()
 	if err := f.run(); err != nil {
 		return err
@@ -50,7 +50,7 @@ type filter struct {
 	planes  *searchPlanes // of the frame
 	result  [3]C.vd_plane
 	pilot   [3]*C.uint16_t // the first pass's result, in the pitch of the frame's planes
-	rounded C.vd_plane     // its luma, as samples
+	rounded C.vd_plane     // its luma, as the search reads it
 	blocks  []*block
 	seams   [3]*block // of the passes over each plane
 	passing *block    // planes of far frames, a few at a time

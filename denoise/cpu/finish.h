@@ -12,16 +12,16 @@ INLINE vf in_range(vf x, float most) { return vmin(vmax(x, splat(0)), splat(most
 
 static void finish_pilot(const vd_pass *p, const int32_t *values, const int32_t *weights, int y)
 {
-	int bits = pilot_bits(p->noisy), most = most_of(p->noisy);
-	float steps_of = 1 / pilot_of(p), last = ((most + 1) << bits) - 1;
+	int depth = 8 + extra_bits(p->noisy) + pilot_bits(p->noisy), shift = depth - 8;
+	float steps_of = 1 / pilot_of(p), last = (1 << depth) - 1;
 	uint16_t *pilot = p->pilot_out + y * p->noisy.pitch;
 	for (int x = 0; x < p->noisy.width; x += VL) {
 		vf value = mean_at(values + x, weights + x) * steps_of;
 		vi steps = to_whole(in_range(value + 0.5f, last));
 		store_words(pilot + x, steps);
 		if (!p->out.at) continue;
-		vf rounded = to_float((steps + (1 << bits >> 1)) >> bits);
-		store_samples(row_of(p->out, y) + x, to_whole(in_range(rounded, most)));
+		vf rounded = to_float((steps + (1 << shift >> 1)) >> shift);
+		store_bytes(bytes_of(p->out, y) + x, to_whole(in_range(rounded, 255)));
 	}
 }
 

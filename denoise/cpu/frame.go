@@ -165,13 +165,18 @@ func (e *Engine) interpolate(all []halfPels) {
 	e.share(2*len(all), func(i int) { C.vd_pad(e.isa, all[i/2][2+i%2]) })
 }
 
+// searchShape is the shape of the planes that the search makes of luma.
+func searchShape(luma C.vd_plane) shape {
+	return shape{int(luma.width), int(luma.height), motion.Depth}
+}
+
 // forSearch returns the smoothed luma, its pyramid and its half-pel planes.
 func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	if f.search != nil && f.search.coarse == coarse {
 		return f.search, nil
 	}
-	luma := shapeOf(f.planes[0])
-	size, count := halvesSize(f.planes[0]), motion.Levels(luma.width, luma.height)
+	luma := searchShape(f.planes[0])
+	size, count := 3*luma.size(), motion.Levels(luma.width, luma.height)
 	for l := range count {
 		size += luma.smaller(l).size()
 	}

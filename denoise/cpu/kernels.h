@@ -15,12 +15,13 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// wide holds the sums of interpolation: 88 times a sample. most_of is a plane's largest sample,
-// pilot_bits what the pilot has more; level_of and pilot_of are a step of the samples, and one of
-// the pilot, in 8-bit levels.
+// wide holds the sums of interpolation: 88 times a sample. extra_bits are those beyond 8; most_of
+// is a plane's largest sample, pilot_bits what the pilot has more; level_of and pilot_of are a step
+// of the samples, and one of the pilot, in 8-bit levels.
 #if SAMPLE_BITS == 8
 typedef uint8_t sample;
 typedef int16_t wide;
+INLINE int extra_bits(vd_plane p) { return (void)p, 0; }
 INLINE int most_of(vd_plane p) { return (void)p, 255; }
 INLINE int pilot_bits(vd_plane p) { return (void)p, VD_PILOT_BITS; }
 INLINE float level_of(const vd_pass *p) { return (void)p, 1; }
@@ -28,6 +29,7 @@ INLINE float pilot_of(const vd_pass *p) { return (void)p, 1.0f / (1 << VD_PILOT_
 #else
 typedef uint16_t sample;
 typedef int32_t wide;
+INLINE int extra_bits(vd_plane p) { return p.depth - 8; }
 INLINE int most_of(vd_plane p) { return (1 << p.depth) - 1; }
 INLINE int pilot_bits(vd_plane p) { return VD_PILOT_BITS < 16 - p.depth ? VD_PILOT_BITS : 16 - p.depth; }
 INLINE float level_of(const vd_pass *p) { return p->level; }
@@ -39,11 +41,15 @@ INLINE int mini(int a, int b) { return a < b ? a : b; }
 INLINE int maxi(int a, int b) { return a > b ? a : b; }
 
 INLINE sample *row_of(vd_plane p, int y) { return (sample *)p.at + y * p.pitch; }
+// bytes_of is a row of a plane that the search reads.
+INLINE uint8_t *bytes_of(vd_plane p, int y) { return (uint8_t *)p.at + y * p.pitch; }
 
 #include "vectors.h"
 #include "samples.h"
 #include "planes.h"
+#if SAMPLE_BITS == 8
 #include "search.h"
+#endif
 #include "patch.h"
 #include "first.h"
 #include "second.h"

@@ -274,7 +274,7 @@ func (f *filter) first(neighbours []*neighbour) error {
 
 // preparePilot makes room for what the first pass leaves to the second.
 func (f *filter) preparePilot() error {
-	luma := shapeOf(f.frame.planes[0])
+	luma := searchShape(f.frame.planes[0])
 	b, err := f.alloc(luma.size())
 	if err != nil {
 		return err

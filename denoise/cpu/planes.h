@@ -1,22 +1,24 @@
 // The planes that the search and the passes read, a row at a time: loops simple enough for the
 // compiler to vectorise. Samples beyond the edges of `from` must be set.
 
+// vd_smooth makes samples of 8 bits.
 void NAME(vd_smooth)(vd_plane to, vd_plane from, int coarse, int y0, int y1)
 {
-	int centre = coarse ? 2 : 6, shift = coarse ? 4 : 6;
+	int centre = coarse ? 2 : 6, shift = (coarse ? 4 : 6) + extra_bits(from);
 	for (int y = y0; y < y1; y++) {
 		const sample *a = row_of(from, y - 1), *b = row_of(from, y), *c = row_of(from, y + 1);
-		sample *restrict out = row_of(to, y);
+		uint8_t *restrict out = bytes_of(to, y);
 		for (int x = 0; x < to.width; x++) {
 			wide left = a[x - 1] + centre * b[x - 1] + c[x - 1];
 			wide here = a[x] + centre * b[x] + c[x];
 			wide right = a[x + 1] + centre * b[x + 1] + c[x + 1];
 			wide sum = left + centre * here + right + (1 << (shift - 1));
-			out[x] = sum >> shift;
+			out[x] = SAMPLE_BITS == 8 ? sum >> shift : mini(sum >> shift, 255);
 		}
 	}
 }
 
+#if SAMPLE_BITS == 8
 void NAME(vd_halve)(vd_plane to, vd_plane from, int y0, int y1)
 {
 	for (int y = y0; y < y1; y++) {
@@ -27,6 +29,7 @@ void NAME(vd_halve)(vd_plane to, vd_plane from, int y0, int y1)
 		}
 	}
 }
+#endif
 
 // interpolate sets samples half way between p[x] and p[x + step].
 INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width, int most)

@@ -1,16 +1,15 @@
-// The motion search: the same vectors as denoise/motion, bit for bit.
+// The motion search: the same vectors as denoise/motion, bit for bit. Samples are bytes.
 
 enum { SIDE = 16 }; // of the squares that are compared
 
 // A cell's window in the frame, packed. Columns beyond a cut are zeros, in the neighbour's samples
 // too by the mask.
 typedef struct {
-	_Alignas(64) sample samples[SIDE * SIDE];
-	sample mask[SIDE];
+	_Alignas(64) uint8_t samples[SIDE * SIDE];
+	uint8_t mask[SIDE];
 	int x, y;    // its first sample
 	int rows;
 	int area;    // samples
-	int most;    // the largest sample
 	int full;    // samples if it were not cut
 } window;
 
@@ -19,17 +18,17 @@ INLINE void open_window(window *w, vd_plane p, int cell, int side, int x, int y)
 {
 	int left = x * cell - (side - cell) / 2, top = y * cell - (side - cell) / 2;
 	int right = mini(left + side, p.width), bottom = mini(top + side, p.height);
-	w->x = maxi(left, 0), w->y = maxi(top, 0), w->most = most_of(p);
+	w->x = maxi(left, 0), w->y = maxi(top, 0);
 	int columns = right - w->x;
 	w->rows = bottom - w->y;
 	w->area = columns * w->rows, w->full = side * side;
 	if (w->area == SIDE * SIDE) {
-		for (int i = 0; i < SIDE; i++) memcpy(w->samples + i * SIDE, row_of(p, w->y + i) + w->x, SIDE * sizeof(sample));
+		for (int i = 0; i < SIDE; i++) memcpy(w->samples + i * SIDE, bytes_of(p, w->y + i) + w->x, SIDE);
 		return;
 	}
-	for (int i = 0; i < SIDE; i++) w->mask[i] = i < columns ? (sample)~0 : 0;
+	for (int i = 0; i < SIDE; i++) w->mask[i] = i < columns ? 0xff : 0;
 	for (int k = 0; k < w->rows; k++) {
-		const sample *row = row_of(p, w->y + k) + w->x;
+		const uint8_t *row = bytes_of(p, w->y + k) + w->x;
 		for (int i = 0; i < SIDE; i++) w->samples[k * SIDE + i] = row[i] & w->mask[i];
 	}
 }
@@ -39,15 +38,15 @@ enum { BATCH = 4 }; // windows that are compared at a time
 // sad_whole sets the differences of a whole window from four others. sad_row is that of a row, in
 // the columns of a mask.
 
-#if SAMPLE_BITS == 8 && (defined VD_ISA_AVX2 || defined VD_ISA_AVX512)
+#if defined VD_ISA_AVX2 || defined VD_ISA_AVX512
 
-INLINE __m256i two_rows(const sample *p, ptrdiff_t pitch)
+INLINE __m256i two_rows(const uint8_t *p, ptrdiff_t pitch)
 {
 	__m256i upper = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p));
 	return _mm256_inserti128_si256(upper, _mm_loadu_si128((const __m128i *)(p + pitch)), 1);
 }
 
-INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
+INLINE void sad_whole(const window *w, const uint8_t *const *b, ptrdiff_t pitch, int *out)
 {
 	__m256i sum[BATCH];
 	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
@@ -64,68 +63,18 @@ INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, 
 	_mm_storeu_si128((__m128i *)out, four);
 }
 
-INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
+INLINE int sad_row(const uint8_t *a, const uint8_t *b, const uint8_t *mask)
 {
 	__m128i q = _mm_and_si128(_mm_loadu_si128((const __m128i *)b), _mm_loadu_si128((const __m128i *)mask));
 	__m128i s = _mm_sad_epu8(_mm_load_si128((const __m128i *)a), q);
 	return _mm_cvtsi128_si32(s) + _mm_extract_epi32(s, 2);
 }
 
-#elif defined VD_ISA_AVX2 || defined VD_ISA_AVX512
-
-INLINE __m256i sum_pairs(__m256i words) // in 32 bits
-{
-	return _mm256_add_epi32(_mm256_and_si256(words, _mm256_set1_epi32(0xffff)), _mm256_srli_epi32(words, 16));
-}
-
-INLINE __m256i distance(__m256i a, __m256i b, int most)
-{
-	if (most < 1 << 15) return _mm256_abs_epi16(_mm256_sub_epi16(a, b));
-	return _mm256_sub_epi16(_mm256_max_epu16(a, b), _mm256_min_epu16(a, b));
-}
-
-// sad_runs is sad_whole for samples of which 16 bits hold the sum of so many.
-INLINE void sad_runs(const window *w, const sample *const *b, ptrdiff_t pitch, int *out, int run)
-{
-	__m256i sum[BATCH];
-	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
-	for (int y = 0; y < SIDE; y += run) {
-		__m256i part[BATCH];
-		for (int k = 0; k < BATCH; k++) part[k] = _mm256_setzero_si256();
-		for (int i = y; i < y + run; i++) {
-			__m256i row = _mm256_load_si256((const __m256i *)(w->samples + i * SIDE));
-			for (int k = 0; k < BATCH; k++) {
-				__m256i other = _mm256_loadu_si256((const __m256i *)(b[k] + i * pitch));
-				part[k] = _mm256_add_epi16(part[k], distance(row, other, 0xffff / run));
-			}
-		}
-		for (int k = 0; k < BATCH; k++) sum[k] = _mm256_add_epi32(sum[k], sum_pairs(part[k]));
-	}
-	__m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(sum[0], sum[1]), _mm256_hadd_epi32(sum[2], sum[3]));
-	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-	_mm_storeu_si128((__m128i *)out, four);
-}
-
-INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
-{
-	if (w->most <= 0xffff / SIDE) sad_runs(w, b, pitch, out, SIDE);
-	else sad_runs(w, b, pitch, out, 1);
-}
-
-INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
-{
-	__m256i q = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)b), _mm256_loadu_si256((const __m256i *)mask));
-	__m256i s = sum_pairs(distance(_mm256_load_si256((const __m256i *)a), q, 0xffff));
-	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-	four = _mm_hadd_epi32(four, four);
-	return _mm_cvtsi128_si32(four) + _mm_extract_epi32(four, 1);
-}
-
 #else
 
-INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, int *out)
+INLINE void sad_whole(const window *w, const uint8_t *const *b, ptrdiff_t pitch, int *out)
 {
-	const sample *a = w->samples;
+	const uint8_t *a = w->samples;
 	for (int k = 0; k < BATCH; k++) {
 		int sum = 0;
 		for (int y = 0; y < SIDE; y++)
@@ -134,7 +83,7 @@ INLINE void sad_whole(const window *w, const sample *const *b, ptrdiff_t pitch, 
 	}
 }
 
-INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
+INLINE int sad_row(const uint8_t *a, const uint8_t *b, const uint8_t *mask)
 {
 	int sum = 0;
 	for (int x = 0; x < SIDE; x++) sum += abs(a[x] - (b[x] & mask[x]));
@@ -144,7 +93,7 @@ INLINE int sad_row(const sample *a, const sample *b, const sample *mask)
 #endif
 
 // sad_cut is the difference of a window that an edge cuts, scaled to a whole one.
-static int sad_cut(const window *w, const sample *b, ptrdiff_t pitch)
+static int sad_cut(const window *w, const uint8_t *b, ptrdiff_t pitch)
 {
 	int64_t sum = 0;
 	for (int i = 0; i < w->rows; i++) sum += sad_row(w->samples + i * SIDE, b + i * pitch, w->mask);
@@ -157,9 +106,9 @@ INLINE ptrdiff_t column_of(const window *w, vd_plane p, int dx) { return clampi(
 INLINE ptrdiff_t line_of(const window *w, vd_plane p, int dy) { return clampi(w->y + dy, -VD_PAD, p.height) * p.pitch; }
 
 // moved is the window's first sample at whole pels (dx, dy) in another plane.
-INLINE const sample *moved(const window *w, vd_plane p, int dx, int dy)
+INLINE const uint8_t *moved(const window *w, vd_plane p, int dx, int dy)
 {
-	return (const sample *)p.at + line_of(w, p, dy) + column_of(w, p, dx);
+	return (const uint8_t *)p.at + line_of(w, p, dy) + column_of(w, p, dx);
 }
 
 // The best vector so far. Of equal costs the first tried wins.
@@ -169,10 +118,10 @@ typedef struct { int x, y, cost; } match;
 typedef struct {
 	int count;
 	int x[8], y[8], penalty[8];
-	const sample *at[8 + BATCH];
+	const uint8_t *at[8 + BATCH];
 } trials;
 
-INLINE void add_trial(trials *t, int x, int y, const sample *at, int penalty)
+INLINE void add_trial(trials *t, int x, int y, const uint8_t *at, int penalty)
 {
 	t->x[t->count] = x, t->y[t->count] = y;
 	t->at[t->count] = at;
@@ -202,7 +151,7 @@ INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
 
 static const int around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
 
-INLINE const sample *moved_half(const window *w, const vd_plane *half, int x, int y)
+INLINE const uint8_t *moved_half(const window *w, const vd_plane *half, int x, int y)
 {
 	return moved(w, half[(x & 1) | (y & 1) << 1], x >> 1, y >> 1);
 }
@@ -221,7 +170,7 @@ static void try_halves(match *m, const window *w, const vd_plane *half, int step
 #pragma GCC unroll 8
 	for (int i = 0; i < 8; i++) {
 		int dx = around[i][0], dy = around[i][1];
-		const sample *plane = half[across[dx + 1] | down[dy + 1]].at;
+		const uint8_t *plane = half[across[dx + 1] | down[dy + 1]].at;
 		add_trial(&t, m->x + step * dx, m->y + step * dy, plane + line[dy + 1] + column[dx + 1], penalty);
 	}
 	try(m, w, &t, half[0].pitch);
@@ -244,7 +193,7 @@ static void descend(match *m, const window *w, vd_plane p, int penalty)
 		for (int i = 0; i < 8; i++) {
 			int dx = around[i][0], dy = around[i][1], x = from_x + dx, y = from_y + dy;
 			if (round && abs(x - px) <= 1 && abs(y - py) <= 1) continue;
-			add_trial(&t, x, y, (const sample *)p.at + line[dy + 1] + column[dx + 1], penalty);
+			add_trial(&t, x, y, (const uint8_t *)p.at + line[dy + 1] + column[dx + 1], penalty);
 		}
 		try(m, w, &t, p.pitch);
 		if (m->x == from_x && m->y == from_y) return;
@@ -300,8 +249,8 @@ static match inherited(const vd_search *s, const window *w, int level, int x, in
 INLINE void fetch_below(const window *w, vd_plane p, int dx, int dy, int cell)
 {
 	enum { LINE = 64 };
-	const sample *at = moved(w, p, dx, mini(dy, p.height - SIDE - w->y));
-	if (((uintptr_t)at & (LINE - 1)) >= cell * sizeof(sample)) return;
+	const uint8_t *at = moved(w, p, dx, mini(dy, p.height - SIDE - w->y));
+	if (((uintptr_t)at & (LINE - 1)) >= (unsigned)cell) return;
 	for (int i = 0; i < cell; i++) __builtin_prefetch(at + (SIDE + i) * p.pitch + SIDE, 0, 2);
 }
 

@@ -58,9 +58,8 @@ func TestVectors(t *testing.T) {
 func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigma float64, s denoise.Settings) {
 	t.Helper()
 	const centre = 4
-	lumaDepth := frames[0].Layout.Info().Depth
 	e := newEngine(t, isa, 2)
-	search := motion.NewSearch(s.Motion, sigma, lumaDepth)
+	search := motion.NewSearch(s.Motion, sigma)
 	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {
@@ -89,14 +88,19 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 			t.Errorf("%s, to %d: fits: %v, want %v", what, n.distance, got, fits)
 		}
 	}
-	// another frame's luma serves as the pilot
-	f.rounded = f.window[0].planes[0]
+	// Another frame's luma serves as the pilot.
+	other, err := f.window[0].forSearch(search.Coarse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.rounded = other.levels[0]
+	pilot := search.Prepare(lumas[0]).Levels[0]
 	all, err := f.refined(near)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for d, field := range found {
-		found[d] = search.Refine(lumas[0], search.Prepare(lumas[centre+d]), field)
+		found[d] = search.Refine(pilot, search.Prepare(lumas[centre+d]), field)
 	}
 	for _, n := range all {
 		want, ok := found[n.distance]
@@ -105,7 +109,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 			if n.distance < 0 {
 				d = -d
 			}
-			want = search.Refine(lumas[0], search.Prepare(lumas[centre+n.distance]), found[d].Extend(d, n.distance))
+			want = search.Refine(pilot, search.Prepare(lumas[centre+n.distance]), found[d].Extend(d, n.distance))
 		}
 		if reach := f.reach(n); reach > 0 { // longer vectors may be any
 			far := func(v motion.Vector) bool { return max(v.X, -v.X)+max(v.Y, -v.Y) > reach }

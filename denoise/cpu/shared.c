@@ -5,22 +5,20 @@
 #include <string.h>
 #include "cpu.h"
 
-#define BY_DEPTH(plane, name, ...) \
-	do { \
-		if ((plane).depth > 8) return name##_16(__VA_ARGS__); \
-		return name##_8(__VA_ARGS__); \
-	} while (0)
-
 #ifdef __x86_64__
-#define CHOOSE(isa, plane, name, ...) \
+#define BY_ISA(isa, name, bits, ...) \
 	switch (isa) { \
-	case VD_AVX512: BY_DEPTH(plane, name##_avx512, __VA_ARGS__); \
-	case VD_AVX2: BY_DEPTH(plane, name##_avx2, __VA_ARGS__); \
-	default: BY_DEPTH(plane, name##_plain, __VA_ARGS__); \
+	case VD_AVX512: return name##_avx512_##bits(__VA_ARGS__); \
+	case VD_AVX2: return name##_avx2_##bits(__VA_ARGS__); \
+	default: return name##_plain_##bits(__VA_ARGS__); \
 	}
 #else
-#define CHOOSE(isa, plane, name, ...) BY_DEPTH(plane, name##_plain, __VA_ARGS__);
+#define BY_ISA(isa, name, bits, ...) return name##_plain_##bits(__VA_ARGS__);
 #endif
+
+#define CHOOSE(isa, plane, name, ...) \
+	if ((plane).depth > 8) BY_ISA(isa, name, 16, __VA_ARGS__) \
+	BY_ISA(isa, name, 8, __VA_ARGS__)
 
 void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height)
 {
@@ -41,7 +39,7 @@ void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1)
 
 void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1)
 {
-	CHOOSE(isa, from, vd_halve, to, from, y0, y1)
+	BY_ISA(isa, vd_halve, 8, to, from, y0, y1)
 }
 
 void vd_right(int isa, vd_plane to, vd_plane from, int y0, int y1)
@@ -56,11 +54,11 @@ void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1)
 
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1)
 {
-	CHOOSE(isa, s->from[0], vd_find, s, level, y0, y1)
+	BY_ISA(isa, vd_find, 8, s, level, y0, y1)
 }
 
-void vd_refine(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, s->pilot, vd_refine, s, y0, y1) }
-int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1) { CHOOSE(isa, s->from[0], vd_misfit, s, y0, y1) }
+void vd_refine(int isa, const vd_search *s, int y0, int y1) { BY_ISA(isa, vd_refine, 8, s, y0, y1) }
+int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1) { BY_ISA(isa, vd_misfit, 8, s, y0, y1) }
 
 void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)
 {

@@ -22,7 +22,7 @@ INLINE vf splat(float x) { return x - (vf){}; }
 //   load_samples     8 samples of each patch, from places of their own
 //   load_wide        VL samples side by side
 //   load_words       VL words to floats
-//   store_samples, store_words   whole numbers in the range of a sample or a word
+//   store_samples, store_words, store_bytes   whole numbers in the range of each
 //   per_patch        a number for each patch
 //   sum_rows         the sum of each row of 8, in all of its places
 //   sum_quads        the sum of each four, in all of their places
@@ -45,9 +45,10 @@ INLINE void store_words(uint16_t *p, vi x) { _mm256_storeu_si256((__m256i *)p, _
 INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
 INLINE vf load_row(const float *p) { return (vf)_mm512_broadcast_f32x8(_mm256_loadu_ps(p)); }
 
+INLINE void store_bytes(uint8_t *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
+
 #if SAMPLE_BITS == 8
 
-INLINE void store_samples(sample *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
 INLINE vf from_bytes(__m128i b) { return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(b)); }
 INLINE vf load_wide(const sample *p) { return from_bytes(_mm_loadu_si128((const __m128i *)p)); }
 
@@ -142,13 +143,13 @@ INLINE void store_words(uint16_t *p, vi x) { _mm_storeu_si128((__m128i *)p, word
 INLINE vf load_words(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
 INLINE vf load_row(const float *p) { return load(p); }
 
-#if SAMPLE_BITS == 8
-
-INLINE void store_samples(sample *p, vi x)
+INLINE void store_bytes(uint8_t *p, vi x)
 {
 	__m128i words = words_of(x);
 	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
 }
+
+#if SAMPLE_BITS == 8
 
 INLINE vf load_wide(const sample *p)
 {
@@ -224,9 +225,9 @@ INLINE vi nearest(vf x) // of less than 2^31, away from zero in a tie
 	return __builtin_convertvector(x + (vf)(sign | (vi)splat(0.5f)), vi);
 }
 
-#if SAMPLE_BITS == 8
+INLINE void store_bytes(uint8_t *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
 
-INLINE void store_samples(sample *p, vi x) { for (int i = 0; i < VL; i++) p[i] = x[i]; }
+#if SAMPLE_BITS == 8
 
 INLINE vf load_wide(const sample *p)
 {
@@ -318,7 +319,9 @@ INLINE void add_row(int32_t *sum, vi x, int patch)
 
 #endif
 
-#if SAMPLE_BITS == 16
+#if SAMPLE_BITS == 8
+INLINE void store_samples(sample *p, vi x) { store_bytes(p, x); }
+#else
 INLINE void store_samples(sample *p, vi x) { store_words(p, x); }
 INLINE vf load_wide(const sample *p) { return load_words(p); }
 #endif

@@ -26,10 +26,8 @@ type Job struct {
 }
 
 // Coarse says which smoothing the search wants.
-func Coarse(m noise.Model, s denoise.Settings) bool { return search(m, s, 8).Coarse }
-
-func search(m noise.Model, s denoise.Settings, depth int) *motion.Search {
-	return motion.NewSearch(s.Motion, m.Scale(s.Strength).Sigma[0], depth)
+func Coarse(m noise.Model, s denoise.Settings) bool {
+	return motion.NewSearch(s.Motion, m.Scale(s.Strength).Sigma[0]).Coarse
 }
 
 // Reads says which pictures of the window a job reads.
@@ -138,7 +136,7 @@ func (w *work) setFrames() {
 
 func (w *work) setSearch() {
 	a := &w.args
-	s := motion.NewSearch(w.Settings.Motion, w.Noise.Sigma[0], w.Shape.Depth)
+	s := motion.NewSearch(w.Settings.Motion, w.Noise.Sigma[0])
 	a.penalty, a.refined = C.int32_t(s.Penalty), C.int32_t(s.Refined)
 	for i, p := range s.Length {
 		a.length[i] = C.int32_t(p)
@@ -170,7 +168,7 @@ func (w *work) add(r Run) { w.all = append(w.all, r) }
 
 // As in cuda/search.h and cuda/denoise_coarsest.cu.
 const (
-	searchAcross, searchDown = 16, 4 // cells of a block; half as many across with two bytes a sample
+	searchAcross, searchDown = 16, 4 // cells of a block
 	searchThreads            = 128
 	coarsestThreads          = 192
 	coarsestSide, windowSide = 28, 16
@@ -178,9 +176,7 @@ const (
 
 // coarsestShared is the shared memory of the coarsest level's search: its region, the window and
 // its mask, and the best of each warp.
-func coarsestShared(bytes int) int {
-	return 4 * (coarsestSide*((coarsestSide*bytes+6)/4) + 2*windowSide*windowSide*bytes/4 + 2*coarsestThreads/32)
-}
+const coarsestShared = 4 * (coarsestSide*((coarsestSide+6)/4) + 2*windowSide*windowSide/4 + 2*coarsestThreads/32)
 
 // searching is a run over the cells of a level for so many neighbours.
 func (w *work) searching(name string, level, first, count int) {
@@ -191,10 +187,10 @@ func (w *work) searching(name string, level, first, count int) {
 	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
 	across, down := int(a.level[level].cells_x), int(a.level[level].cells_y)
 	if name == "denoise_coarsest" {
-		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared(w.bytes())))
+		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared))
 		return
 	}
-	blocks := kernels.Blocks(across, searchAcross/w.bytes()) * kernels.Blocks(down, searchDown)
+	blocks := kernels.Blocks(across, searchAcross) * kernels.Blocks(down, searchDown)
 	w.add(run(name, &a, [2]int{blocks, count}, searchThreads, 0))
 }
 

@@ -1,7 +1,7 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
 // denoise a picture. It agrees with the reference as package denoise says; whoever runs the
-// launches has the device and its memory. Each kernel is compiled twice, for samples of 8 bits in
-// bytes and for those of 9 to 16 bits in two.
+// launches has the device and its memory. Kernels that read or write samples are compiled twice,
+// for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search compares bytes.
 package device
 
 import (
@@ -17,35 +17,42 @@ var modules embed.FS
 
 // Library holds the kernels, which jobs do not choose from by themselves.
 var Library = kernels.NewLibrary("denoise/device", modules,
-	form("denoise_planes", at("denoise_planes", "SMOOTH", 0), at("denoise_smooth", "SMOOTH", 1)),
+	form("denoise_planes", both(at("denoise_planes", "SMOOTH", 0), at("denoise_smooth", "SMOOTH", 1))...),
 	form("denoise_pyramid", at("denoise_pyramid", "", 0)),
 	form("denoise_rim", at("denoise_rim", "", 0)),
 	form("denoise_coarsest", at("denoise_coarsest", "", 0)),
 	form("denoise_finer", at("denoise_finer", "FINEST", 0), at("denoise_finest", "FINEST", 1)),
 	form("denoise_refine", at("denoise_refine", "", 0)),
-	form("denoise_first", at("denoise_first4", "STRIDE", 4), at("denoise_first5", "STRIDE", 5)),
-	form("denoise_second", at("denoise_second6", "STRIDE", 6)),
-	form("denoise_finish", at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0), at("denoise_clear", "PILOT", 2)),
+	form("denoise_first", both(at("denoise_first4", "STRIDE", 4), at("denoise_first5", "STRIDE", 5))...),
+	form("denoise_second", both(at("denoise_second6", "STRIDE", 6))...),
+	form("denoise_finish", both(at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0), at("denoise_clear", "PILOT", 2))...),
 )
 
 // deep ends the names of the kernels for samples of more than 8 bits, in 16.
 const deep = "_16"
 
-// form has each of the variants for samples of 8 bits and for deeper ones.
 func form(name string, variants ...kernels.Variant) *kernels.Form {
+	return &kernels.Form{Name: name, Variants: variants}
+}
+
+// both adds to each of the variants the one for deeper samples.
+func both(variants ...kernels.Variant) []kernels.Variant {
 	for _, v := range variants {
 		v.Name += deep
 		v.Defines = append(slices.Clone(v.Defines), kernels.Define("BYTES", 2))
 		variants = append(variants, v)
 	}
-	return &kernels.Form{Name: name, Variants: variants}
+	return variants
 }
 
 // Kernels returns the kernels for samples of so many bits.
-func Kernels(depth int) []kernels.Variant {
-	return slices.DeleteFunc(Library.Variants(), func(v kernels.Variant) bool {
-		return strings.HasSuffix(v.Name, deep) != (depth > 8)
-	})
+func Kernels(depth int) (all []kernels.Variant) {
+	for _, v := range Library.Variants() {
+		if !strings.HasSuffix(v.Name, deep) {
+			all = append(all, named(v.Name, depth))
+		}
+	}
+	return all
 }
 
 // at is a variant for all devices, of a value of a macro.
@@ -60,7 +67,9 @@ func at(name, macro string, value int) kernels.Variant {
 // named returns a kernel of the library for samples of so many bits.
 func named(name string, depth int) kernels.Variant {
 	if depth > 8 {
-		name += deep
+		if v, err := Library.Named(name + deep); err == nil {
+			return v
+		}
 	}
 	v, err := Library.Named(name)
 	if err != nil {

@@ -65,7 +65,7 @@ func NewLayout(s Shape) (*Layout, error) {
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
 	for i, p := range s.Planes {
 		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)
-		a.noisy[i] = l.plane(p, 4, 0)
+		a.noisy[i] = l.plane(p, l.bytes(), 4, 0)
 	}
 	if err := l.levels(); err != nil {
 		return nil, err
@@ -77,12 +77,13 @@ func NewLayout(s Shape) (*Layout, error) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// plane adds a plane to the picture, with so many phases, and with so many samples around it.
-func (l *Layout) plane(s Size, phases, rim int) C.vd_plane {
-	pitch := roundUp((s.Width+2*rim)*l.bytes()+atOnce*l.bytes(), 64)
+// plane adds a plane of samples of so many bytes to the picture, with so many phases, and with so
+// many samples around it.
+func (l *Layout) plane(s Size, bytes, phases, rim int) C.vd_plane {
+	pitch := roundUp((s.Width+2*rim+atOnce)*bytes, 64)
 	size := roundUp(pitch*(s.Height+2*rim), align)
 	p := C.vd_plane{
-		offset: C.uint64_t(l.Picture + rim*(pitch+l.bytes())), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
+		offset: C.uint64_t(l.Picture + rim*(pitch+bytes)), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
 		width: C.int32_t(s.Width), height: C.int32_t(s.Height),
 		cells_x: C.int32_t(kernels.Blocks(s.Width, l.Shape.Cell)), cells_y: C.int32_t(kernels.Blocks(s.Height, l.Shape.Cell)),
 	}
@@ -95,7 +96,7 @@ func (l *Layout) bytes() int { return sampleBytes(l.Shape.Depth) }
 
 func sampleBytes(depth int) int { return (depth + 7) / 8 }
 
-// levels adds the smoothed luma and the levels above it.
+// levels adds the smoothed luma and the levels above it, in bytes.
 func (l *Layout) levels() error {
 	a := &l.args
 	size := Size{int(a.noisy[0].width), int(a.noisy[0].height)}
@@ -106,7 +107,7 @@ func (l *Layout) levels() error {
 	a.levels = C.int32_t(n)
 	first := C.int32_t(0)
 	for i, phases := 0, 4; i < n; i, phases = i+1, 1 {
-		a.level[i] = l.plane(size, phases, C.VD_RIM)
+		a.level[i] = l.plane(size, 1, phases, C.VD_RIM)
 		a.level[i].first_cell = first
 		first += a.level[i].cells_x * a.level[i].cells_y
 		size = Size{size.Width / 2, size.Height / 2}
@@ -130,7 +131,7 @@ func (l *Layout) planWork() {
 		w.pilot[i] = take(int(a.pilot_pitch[i])*height + spare)
 	}
 	pitch := int(a.level[0].pitch)
-	w.pilotLuma = take(pitch*(int(a.level[0].height)+2*C.VD_RIM)) + C.VD_RIM*(pitch+l.bytes())
+	w.pilotLuma = take(pitch*(int(a.level[0].height)+2*C.VD_RIM)) + C.VD_RIM*(pitch+1)
 	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
 	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
 	w.gates = take(8 * C.VD_NEIGHBOURS)

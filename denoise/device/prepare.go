@@ -80,13 +80,17 @@ const (
 func bytesOf(a *C.vd_args) int { return sampleBytes(int(a.depth)) }
 
 func planesRun(name string, a *C.vd_args, planes []Size) Run {
-	samples := planesRows*planesSide + max(planesRows*planesWidth, (planesRows+2)*planesWide)
-	return tiled(name, a, planes, planesWidth, planesHeight, planesThreads, roundUp(samples*bytesOf(a), 16))
+	read := bytesOf(a)
+	made := read
+	if name == "denoise_smooth" {
+		made = 1
+	}
+	shared := planesRows*planesSide*made + max(planesRows*planesWidth*made, (planesRows+2)*planesWide*read)
+	return tiled(name, a, planes, planesWidth, planesHeight, planesThreads, roundUp(shared, 16))
 }
 
 func pyramidRun(a *C.vd_args) Run {
-	shared := pyramidSide * pyramidSide * 5 / 4 * bytesOf(a)
-	return tiled("denoise_pyramid", a, sizes(a.level[a.level_now:][:1]), pyramidSide, pyramidSide, pyramidThreads, shared)
+	return tiled("denoise_pyramid", a, sizes(a.level[a.level_now:][:1]), pyramidSide, pyramidSide, pyramidThreads, pyramidSide*pyramidSide*5/4)
 }
 
 // tiled is a run whose blocks each take so many samples of a plane across and down.

@@ -1,8 +1,8 @@
 // Package motion finds where the parts of a frame are in another frame. It is the definition of
 // the denoiser's motion search: the forms for the CPU and the GPU give the same vectors.
 //
-// Everything is in integers at the depth of the samples, 8 to 16 bits, so that "the same" means bit
-// for bit. A vector is in half-pels; it leads from a sample of the frame to be filtered to the
+// Everything is in integers of 8 bits, whatever the depth of the samples, so that "the same" means
+// bit for bit. A vector is in half-pels; it leads from a sample of the frame to be filtered to the
 // matching one of its neighbour. A plane goes on beyond its edges with the samples of the edges.
 //
 // [Prepare] makes of a frame what the search reads: the luma smoothed against noise, its pyramid,

@@ -2,7 +2,11 @@ package motion
 
 import "vidfilter/denoise/plane"
 
-// Frame is what the search reads of a frame.
+// Depth is that of the search's planes, whatever the samples have: finer ones find no better
+// matches, since noise that is worth removing is coarser.
+const Depth = 8
+
+// Frame is what the search reads of a frame, in samples of [Depth] bits.
 type Frame struct {
 	Levels []plane.Plane // the smoothed luma, and each next level half as large
 	Half   HalfPels      // of the first level
@@ -34,13 +38,15 @@ func Levels(width, height int) int {
 	return n
 }
 
-// Smooth filters with (1,6,1)/8, or coarsely with (1,2,1)/4, across and down, rounded once.
+// Smooth filters with (1,6,1)/8, or coarsely with (1,2,1)/4, across and down, rounded once to
+// samples of [Depth] bits.
 func Smooth(p plane.Plane, coarse bool) plane.Plane {
 	centre, shift := 6, 6
 	if coarse {
 		centre, shift = 2, 4
 	}
-	out := p.Like()
+	shift += p.Depth - Depth
+	out := plane.New(p.Width, p.Height, Depth)
 	plane.Rows(p.Height, func(y int) {
 		above, here, below := p.Row(max(y-1, 0)), p.Row(y), p.Row(min(y+1, p.Height-1))
 		column := func(x int) int {
@@ -49,7 +55,7 @@ func Smooth(p plane.Plane, coarse bool) plane.Plane {
 		}
 		for x, row := 0, out.Row(y); x < p.Width; x++ {
 			sum := column(x-1) + centre*column(x) + column(x+1)
-			row[x] = uint16((sum + 1<<(shift-1)) >> shift)
+			row[x] = uint16(min((sum+1<<(shift-1))>>shift, out.Max()))
 		}
 	})
 	return out

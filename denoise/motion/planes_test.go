@@ -25,7 +25,7 @@ func TestPyramid(t *testing.T) {
 	f := Prepare(p, false)
 	for i, l := range f.Levels[1:] {
 		below := f.Levels[i]
-		if l.Width != below.Width/2 || l.Height != below.Height/2 || l.Depth != 10 {
+		if l.Width != below.Width/2 || l.Height != below.Height/2 || l.Depth != Depth {
 			t.Fatalf("level %d is %d by %d of %d bits", i+1, l.Width, l.Height, l.Depth)
 		}
 		x, y := l.Width-1, l.Height-1
@@ -38,7 +38,16 @@ func TestPyramid(t *testing.T) {
 
 // TestSmooth compares with the filter as section 4.1 writes it.
 func TestSmooth(t *testing.T) {
-	p := denoisetest.Noisy(denoisetest.Flat(100).Draw(19, 13, 12, 1, 1), 30, 1)
+	for _, level := range []float64{100, 250} { // at 250 many are as bright as can be
+		for _, depth := range []int{8, 12} {
+			checkSmooth(t, denoisetest.Noisy(denoisetest.Flat(level).Draw(19, 13, depth, 1, 1), 30, 1))
+		}
+	}
+}
+
+func checkSmooth(t *testing.T, p plane.Plane) {
+	t.Helper()
+	unit := float64(p.Unit())
 	for _, coarse := range []bool{false, true} {
 		a := 1.0 / 8
 		if coarse {
@@ -53,8 +62,8 @@ func TestSmooth(t *testing.T) {
 						sum += u * v * float64(p.At(x+i-1, y+j-1))
 					}
 				}
-				if want := int(math.Floor(sum + 0.5)); got.At(x, y) != want {
-					t.Errorf("coarse %v at %d,%d: %d, want %d", coarse, x, y, got.At(x, y), want)
+				if want := min(int(math.Floor(sum/unit+0.5)), 255); got.At(x, y) != want {
+					t.Errorf("%d bits, coarse %v at %d,%d: %d, want %d", p.Depth, coarse, x, y, got.At(x, y), want)
 				}
 			}
 		}

@@ -15,7 +15,7 @@ type Constants struct {
 	CoarseFrom    float64 // the sigma from which the planes are smoothed more
 }
 
-// Search finds vectors. Its penalties are sums of differences at the depth of the samples.
+// Search finds vectors. Its penalties are sums of differences of samples of [Depth] bits.
 type Search struct {
 	Cell    int   // side of a cell
 	Coarse  bool  // smooth more
@@ -34,19 +34,18 @@ const (
 )
 
 // NewSearch returns the search for luma noise of the given sigma, in 8-bit levels.
-func NewSearch(c Constants, sigma float64, depth int) *Search {
-	unit := float64(int(1) << (depth - 8))
-	penalty := c.Penalty * sigma * penaltySamples * unit
+func NewSearch(c Constants, sigma float64) *Search {
+	penalty := c.Penalty * sigma * penaltySamples
 	s := &Search{
 		Cell:    c.Cell,
 		Coarse:  sigma >= c.CoarseFrom,
 		Penalty: round(penalty),
-		Refined: round(c.RefinePenalty * sigma * penaltySamples * unit),
+		Refined: round(c.RefinePenalty * sigma * penaltySamples),
 	}
 	for square := range 2*coarsestRange*coarsestRange + 1 {
 		s.Length = append(s.Length, round(lengthPenalty*penalty*math.Sqrt(float64(square))))
 	}
-	s.Misfit = round(allowed(sigma, s.Coarse) * float64(c.Cell*c.Cell) * unit)
+	s.Misfit = round(allowed(sigma, s.Coarse) * float64(c.Cell*c.Cell))
 	return s
 }
 

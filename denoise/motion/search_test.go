@@ -15,7 +15,7 @@ const width, height = 96, 64
 var constants = Constants{Cell: 8, Penalty: 2, RefinePenalty: 0.6, CoarseFrom: 15}
 
 func find(c Constants, sigma float64, from, to plane.Plane) Field {
-	s := NewSearch(c, sigma, from.Depth)
+	s := NewSearch(c, sigma)
 	return s.Find(s.Prepare(from), s.Prepare(to))
 }
 
@@ -148,7 +148,7 @@ func TestRefine(t *testing.T) {
 	pilot := scene.Draw(width, height, 8, 1, 1)
 	for _, v := range []Vector{{4, -2}, {5, -2}, {3, 3}} {
 		to := scene.Moved(float64(v.X)/2, float64(v.Y)/2).Draw(width, height, 8, 1, 1)
-		s := NewSearch(constants, 1, 8)
+		s := NewSearch(constants, 1)
 		for _, off := range []Vector{{0, 0}, {2, 0}, {-2, 2}, {1, 0}, {3, -3}, {-1, -2}} {
 			given := newField(pilot, 8).fill(func(x, y int) Vector { return v.plus(off.X, off.Y) })
 			got := s.Refine(pilot, s.Prepare(to), given)
@@ -162,7 +162,7 @@ func TestRefine(t *testing.T) {
 // TestRefineKeepsWhatIsAsGood gives the refinement nothing to see.
 func TestRefineKeepsWhatIsAsGood(t *testing.T) {
 	flat := denoisetest.Flat(90).Draw(width, height, 8, 1, 1)
-	s := NewSearch(constants, 5, 8)
+	s := NewSearch(constants, 5)
 	given := newField(flat, 8).fill(func(x, y int) Vector { return Vector{x, -y} })
 	got := s.Refine(flat, s.Prepare(flat), given)
 	if !slices.Equal(got.Vectors, given.Vectors) {
@@ -189,7 +189,7 @@ func TestFits(t *testing.T) {
 				to := denoisetest.Noisy(c.other.Draw(width, height, 8, 1, 1), 10, 2)
 				cells := constants
 				cells.Cell = cell
-				s := NewSearch(cells, 10, 8+bits)
+				s := NewSearch(cells, 10)
 				a, b := s.Prepare(denoisetest.Deeper(from, bits)), s.Prepare(denoisetest.Deeper(to, bits))
 				if got := s.Fits(a, b, s.Find(a, b)); got != c.want {
 					t.Errorf("%s, cells of %d, %d bits: %v", c.name, cell, 8+bits, got)
@@ -201,7 +201,7 @@ func TestFits(t *testing.T) {
 
 func BenchmarkFind(b *testing.B) {
 	scene := denoisetest.Texture(1)
-	s := NewSearch(constants, 10, 8)
+	s := NewSearch(constants, 10)
 	from := s.Prepare(scene.Draw(384, 216, 8, 1, 1))
 	to := s.Prepare(scene.Moved(5, 2).Draw(384, 216, 8, 1, 1))
 	for b.Loop() {

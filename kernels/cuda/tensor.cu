@@ -22,8 +22,8 @@
 // The weight is K / x times the spatial one, in pairs of halves: an integer subtraction
 // approximates 1 / x, a Newton step improves it to 0.2 %, and VF_MIX of VF_OF groups use the
 // otherwise idle reciprocal unit instead. A second multiply, weights by records, adds up W r, W g,
-// W b and W / 8 in float32: the 1/8 in the record counts the weights, in the units of the colours. For the Gaussian, K is 0 and the
-// weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
+// W b and W / 8 in float32: the 1/8 in the record counts the weights, in units of the colours. For
+// the Gaussian, K is 0 and the weight is 2^(log2 Gs - x log2(e) 32 / sigma_r^2).
 //
 // Both multiplies read the same records from shared memory, by rows and by columns (ldmatrix). The
 // weights err by 0.2 %, the means by at most 0.05 levels before rounding. Borders by args.border;

@@ -31,7 +31,7 @@ typedef struct {
 } vd_samples;
 
 typedef struct {
-	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; level 0 is the smoothed luma
+	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; levels, of bytes, begin with smoothed luma
 	int32_t levels, planes;              // planes that are filtered: 1 or 3
 	int32_t shift_x, shift_y;            // of chroma
 	int32_t cell, cell_shift;            // the side of a cell, and its log2
@@ -68,7 +68,7 @@ typedef struct {
 	float noise_share;                                // of the second
 
 	uint64_t sums[3];                 // int32 values over uint32 weights, a sample, without padding
-	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma as samples
+	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma in bytes
 	int32_t pilot_pitch[3], pilot_bits;
 	float share, grain; // of the pilot and of the source in the result
 } vd_args;

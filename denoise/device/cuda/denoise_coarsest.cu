@@ -24,24 +24,24 @@ KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
 	int x = (block_x() - row * p.cells_x) * args.cell - rim, y = row * args.cell - rim;
 	uint32_t *region = (uint32_t *)shared_memory(), *own = region + REGION * WORDS, *mask = own + SIDE * ROW;
 	candidate *firsts = (candidate *)(mask + SIDE * ROW);
-	int byte = (x - RANGE) * BYTES & ~3, rest = (x - RANGE) * BYTES & 3;
+	int byte = (x - RANGE) & ~3, rest = (x - RANGE) & 3;
 	for (int i = thread; i < REGION * WORDS; i += BLOCK) region[i] = load_u32(row_of(to, y - RANGE + i / WORDS) + byte + i % WORDS * 4);
 	for (int i = thread; i < SIDE * ROW; i += BLOCK) {
 		int row = y + i / ROW, k = i % ROW;
-		mask[i] = row >= 0 && row < from.height ? mask_of(from, x + k * 4 / BYTES) : 0;
-		own[i] = load_u32(row_of(from, row) + x * BYTES + 4 * k) & mask[i];
+		mask[i] = row >= 0 && row < from.height ? mask_of(from, x + 4 * k) : 0;
+		own[i] = load_u32(row_of(from, row) + x + 4 * k) & mask[i];
 	}
 	barrier();
 	candidate best = {FAR_COST, PLACES + 1};
 	if (thread < PLACES) {
-		int dx = thread % WIDE, dy = thread / WIDE, first = rest + dx * BYTES;
+		int dx = thread % WIDE, dy = thread / WIDE, first = rest + dx;
 		uint32_t sum = 0;
 		UNROLL_BY(4)
 		for (int i = 0; i < SIDE; i++) {
 			const uint32_t *there = region + (i + dy) * WORDS + first / 4;
 			UNROLL
 			for (int k = 0; k < ROW; k++)
-				sum = sad_word(own[i * ROW + k], samples_of(funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k]), sum);
+				sum = sad4(own[i * ROW + k], funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k], sum);
 		}
 		dx -= RANGE, dy -= RANGE;
 		best = {whole(sum, count_inside(from, x, y, 0), SIDE) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};

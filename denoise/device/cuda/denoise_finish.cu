@@ -1,5 +1,5 @@
 // The means of the sums, which it clears for the next pass. With VF_PILOT they become the pilot, of
-// pilot_bits a sample, and its luma as samples; otherwise the result, to which the pilot gives its
+// pilot_bits a sample, and its luma in bytes; otherwise the result, to which the pilot gives its
 // share and the source its grain, or, in planes that are not filtered, the source itself. With
 // VF_PILOT 2 the sums are cleared, no more.
 //
@@ -39,9 +39,9 @@ DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 	if (VF_PILOT) {
 		uint32_t v = rounded(mean, args.pilot_bits);
 		store_u16(pilot_at(args, c, x, y), v);
-		int shift = args.pilot_bits - args.depth;
-		if (shift > 0) v = (uint32_t)least((int)(v + (1 << (shift - 1))) >> shift, (1 << args.depth) - 1);
-		if (c == 0) store_sample((uint8_t *)(args.pilot_luma + (int64_t)y * args.level[0].pitch) + x * BYTES, v);
+		int shift = args.pilot_bits - 8;
+		v = (uint32_t)least((int)(v + (1 << (shift - 1))) >> shift, 255);
+		if (c == 0) store_u8((uint8_t *)(args.pilot_luma + (int64_t)y * args.level[0].pitch) + x, v);
 		return;
 	}
 	const vd_samples &to = args.result[c];

@@ -9,15 +9,15 @@
 
 enum {
 	SIDE = 16,              // of a window
-	ROW = SIDE * BYTES / 4, // words of one of its rows
-	LANES = 2 * BYTES, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
+	ROW = SIDE / 4,         // words of one of its rows
+	LANES = 2, ROWS = SIDE / LANES, ACROSS = 32 / LANES,
 	WARPS = 4, THREADS = 32 * WARPS,
 	FAR_COST = 0x0fffffff, // more than any sum
-	BLOCKS = BYTES == 1 ? 5 : 4, // of a multiprocessor: samples of 16 bits take more registers
+	BLOCKS = 5, // of a multiprocessor
 };
 
 // words is how many words hold so many samples from any one on.
-DEVICE constexpr int words(int samples) { return (samples * BYTES + 6) / 4; }
+DEVICE constexpr int words(int samples) { return (samples + 6) / 4; }
 
 // A window about a cell. With EDGE it may reach beyond the picture, and has 0 there.
 template <bool EDGE> struct window {
@@ -42,8 +42,8 @@ template <bool EDGE> DEVICE int scaled(const window<EDGE> &w, uint32_t sum) { re
 DEVICE uint32_t mask_of(const plane &p, int x) {
 	uint32_t mask = 0;
 	UNROLL
-	for (int i = 0; i < 4 / BYTES; i++)
-		if (x + i >= 0 && x + i < p.width) mask |= (BYTES == 1 ? 0xffu : 0xffffu) << 8 * BYTES * i;
+	for (int i = 0; i < 4; i++)
+		if (x + i >= 0 && x + i < p.width) mask |= 0xffu << 8 * i;
 	return mask;
 }
 
@@ -55,9 +55,9 @@ template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int
 		w.count = count_inside(p, w.x, w.y, 0);
 		w.y0 = -w.y - part * ROWS, w.y1 = w.y0 + p.height;
 		UNROLL
-		for (int k = 0; k < ROW; k++) w.mask[k] = mask_of(p, w.x + k * 4 / BYTES);
+		for (int k = 0; k < ROW; k++) w.mask[k] = mask_of(p, w.x + 4 * k);
 	}
-	const uint8_t *from = row_of(p, w.y + part * ROWS) + w.x * BYTES;
+	const uint8_t *from = row_of(p, w.y + part * ROWS) + w.x;
 	UNROLL
 	for (int i = 0; i < ROWS; i++) {
 		UNROLL
@@ -69,40 +69,18 @@ template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int
 	return w;
 }
 
-// A word of a window's samples. Those of 16 bits lie apart, so that each is taken out of its word
-// once for all places that it is compared at.
-#if VF_BYTES == 1
-typedef uint32_t samples;
-// from_line is a word from a byte on.
-DEVICE samples from_line(const uint32_t *line, int byte) { return byte % 4 ? funnel(line[byte / 4], line[byte / 4 + 1], 8 * (byte % 4)) : line[byte / 4]; }
-DEVICE samples masked(samples v, uint32_t mask) { return v & mask; }
-DEVICE uint32_t sad_word(uint32_t own, samples there, uint32_t sum) { return sad4(own, there, sum); }
-#else
-struct samples {
-	uint32_t low, high;
-};
-DEVICE samples apart(uint32_t word) { return {word & 0xffff, word >> 16}; }
-DEVICE samples from_line(const uint32_t *line, int byte) {
-	uint32_t first = line[byte / 4];
-	return {byte % 4 ? first >> 16 : first & 0xffff, byte % 4 ? line[byte / 4 + 1] & 0xffff : first >> 16};
-}
-DEVICE samples masked(samples v, uint32_t mask) { return {v.low & mask, v.high & mask >> 16}; }
-DEVICE uint32_t sad_word(uint32_t own, samples there, uint32_t sum) {
-	samples here = apart(own);
-	return sad(here.low, there.low, sad(here.high, there.high, sum));
-}
-#endif
-DEVICE samples samples_of(uint32_t word) { return from_line(&word, 0); }
+// from_line is a word of a line's bytes, from one on.
+DEVICE uint32_t from_line(const uint32_t *line, int byte) { return byte % 4 ? funnel(line[byte / 4], line[byte / 4 + 1], 8 * (byte % 4)) : line[byte / 4]; }
 
 // differences makes the lane's parts of the sums for A x D places, the first at (x, y). With RIM,
 // only the samples so far from the window's edges count.
 template <int A, int D, int RIM = 0, bool EDGE>
 DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uint32_t *sums) {
-	enum { NEED = words(SIDE + A - 1), LINE = ((SIDE + A - 1) * BYTES + 3) / 4 };
+	enum { NEED = words(SIDE + A - 1), LINE = (SIDE + A - 1 + 3) / 4 };
 	// Further out all samples are those of the edge.
 	x = clamp(x, -(SIDE + A - 1), p.width), y = clamp(y, -(SIDE + D - 1), p.height);
-	int shift = 8 * (x * BYTES & 3), first = w.part * ROWS;
-	const uint8_t *from = row_of(p, y + first) + (x * BYTES & ~3);
+	int shift = 8 * (x & 3), first = w.part * ROWS;
+	const uint8_t *from = row_of(p, y + first) + (x & ~3);
 	UNROLL
 	for (int i = 0; i < A * D; i++) sums[i] = 0;
 	UNROLL
@@ -116,15 +94,15 @@ DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uin
 		UNROLL
 		for (int i = 0; i < A; i++) {
 			UNROLL
-			for (int k = RIM * BYTES / 4; k < ROW - RIM * BYTES / 4; k++) {
-				samples there = from_line(line, 4 * k + i * BYTES);
-				if (EDGE) there = masked(there, w.mask[k]);
+			for (int k = RIM / 4; k < ROW - RIM / 4; k++) {
+				uint32_t there = from_line(line, 4 * k + i);
+				if (EDGE) there &= w.mask[k];
 				UNROLL
 				for (int d = 0; d < D; d++) {
 					int row = j - d;
 					if (row < 0 || row >= ROWS) continue;
 					bool in = (!EDGE || (row >= w.y0 && row < w.y1)) && (!RIM || (first + row >= RIM && first + row < SIDE - RIM));
-					if (in) sums[d * A + i] = sad_word(w.own[row][k], there, sums[d * A + i]);
+					if (in) sums[d * A + i] = sad4(w.own[row][k], there, sums[d * A + i]);
 				}
 			}
 		}
