@@ -36,7 +36,7 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 	switch radius {
 	case 5:
 		mix, of = 2, 7
-	case 6:
+	case 6, 10:
 		unroll = 2
 	}
 	across, down := (4+2*radius+group-1)/group, (4+2*radius+1)/2
