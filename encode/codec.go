@@ -89,6 +89,17 @@ func CodecNamed(common string) (Codec, bool) {
 	return codecs[i], true
 }
 
+// DefaultFor returns the codec of videos in a format for which no other is asked: H.264, or the
+// first that a format without it has.
+func DefaultFor(f formats.Format) Codec {
+	for _, name := range f.Codecs {
+		if c, ok := CodecNamed(name); ok {
+			return c
+		}
+	}
+	return CodecOf(DefaultEncoder)
+}
+
 // Commons lists the values of --codec.
 func Commons() (names []string) {
 	for _, c := range codecs {

@@ -119,6 +119,7 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
+	j.settleCodec()
 	path := "-"
 	if j.o.Format != "null" {
 		inputs, err := j.inputs()

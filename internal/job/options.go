@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	FramesInFlight int // 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
+	openCodec  bool    // the source may choose another codec
+	ownCRF     bool    // CRF is the user's
 	Encoder    string  // FFmpeg's name
 	CRF        float64 // used if Bitrate is 0; -1: the encoder chooses
 	Bitrate    int64   // bits per second; 0: CRF is used
@@ -133,14 +136,18 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	}
 	if named, ok := encode.CodecNamed(o.Codec); ok {
 		o.Encoder = named.Name
+	} else if !fs.Changed("encoder") {
+		format, _ := OutputFormat(o.Output, o.Format) // checkFiles tells what is wrong with it
+		o.Encoder = encode.DefaultFor(formats.Of(format)).Name
 	}
 	codec := encode.CodecOf(o.Encoder)
 	if !fs.Changed("preset") {
 		o.Preset = codec.Preset
 	}
-	if !fs.Changed("crf") {
+	if o.ownCRF = fs.Changed("crf"); !o.ownCRF {
 		o.CRF = codec.CRF
 	}
+	o.openCodec = o.leavesCodec(fs)
 	for _, check := range []func() error{
 		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,

@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 	e2e.Must(t, err)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
-	want.Params.Strength = 1
+	want.Params.Strength, want.openCodec = 1, true
 	if !reflect.DeepEqual(o, want) {
 		t.Errorf("got  %+v\nwant %+v", o, want)
 	}
@@ -232,7 +232,7 @@ var badValues = map[string][]string{
 	"encoder-params":   {"crf", "foo=bar", "stats=x"},
 	"stats":            {"maybe"},
 	"overwrite":        {"yes please"},
-	"output":           {"out", "out.avi", "out.webm", "-", "http://x/y.mp4", "dir/"},
+	"output":           {"out", "out.avi", "-", "http://x/y.mp4", "dir/"},
 }
 
 // ofEncoder are flags that the encoder judges.
@@ -331,7 +331,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --codec hevc --preset 5", []string{"--preset", "ultrafast"}},
 		{"-i a -o b.mov --codec prores --gop 5", []string{"--gop", "key frame"}},
 		{"-i a -o b.mov --codec dnxhd --bitrate 5M", []string{"--bitrate"}},
-		{"-i a -o b.webm", []string{"webm cannot hold the video of the encoder libx264", ".mkv", "--codec"}},
+		{"-i a -o b.webm --codec h264", []string{"webm cannot hold the video of the encoder libx264", ".mkv", "--codec"}},
 		{"-i a -o b.mkv --codec ffv1 --encoder-params coder=x", []string{"rice, range_def"}},
 		{"-i a -o b.mkv --encoder mjpeg --encoder-params q=1", []string{"no option --encoder-params"}},
 		{"-i a -o b.mkv --encoder h264", []string{`no encoder "h264"`, "its encoder is libx264"}},

@@ -1,0 +1,76 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asticode/go-astiav"
+	"github.com/spf13/pflag"
+
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// deepCodec is the default for sources of more than 8 bits, and for HDR.
+var deepCodec, _ = encode.CodecNamed("hevc")
+
+// leavesCodec reports whether the options leave the codec to the source: none is named, and none
+// of the others is meant for H.264 alone.
+func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
+	for _, name := range []string{"codec", "encoder", "encoder-params", "x264-params", "pixel-format"} {
+		if fs.Changed(name) {
+			return false
+		}
+	}
+	for _, tune := range splitTune(o.Tune) {
+		if !slices.Contains(deepCodec.Tunes, tune) {
+			return false
+		}
+	}
+	return o.Encoder == encode.DefaultEncoder
+}
+
+// settleCodec chooses HEVC for a source of more than 8 bits or in HDR, which few players take in
+// H.264, and says so.
+func (j *job) settleCodec() {
+	source := j.in.Video().CodecParameters()
+	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
+	depth := av.Depth(pf)
+	if !j.o.openCodec || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
+		return
+	}
+	o := *j.o
+	o.Encoder = deepCodec.Name
+	if !o.ownCRF {
+		o.CRF = deepCodec.CRF
+	}
+	if depth <= 8 { // bands of HDR are wide
+		o.PixelFormat = deeper(pf, source.Width(), source.Height())
+	}
+	j.o = &o
+	if o.Part == nil && o.Join == "" {
+		what := fmt.Sprintf("the source has %d bits", depth)
+		if hdr != "" {
+			what += " in " + hdr
+		}
+		j.ui.Info(what + ": the output is HEVC (--codec h264 writes H.264, which fewer players take)")
+	}
+}
+
+// transfersHDR are the transfers of HDR.
+var transfersHDR = map[astiav.ColorTransferCharacteristic]string{
+	astiav.ColorTransferCharacteristicSmpte2084:  "PQ",
+	astiav.ColorTransferCharacteristicAribStdB67: "HLG",
+}
+
+// deeper names the pixel format with 10 bits of one with 8; "" leaves it to the encoder.
+func deeper(pf astiav.PixelFormat, width, height int) string {
+	l, _ := av.NearestLayout(pf, pipeline.Layout.Valid)
+	info := l.At(10).Info()
+	if info.Name == "" || width&(1<<info.SubX-1) != 0 || height&(1<<info.SubY-1) != 0 {
+		return ""
+	}
+	return info.Name
+}
