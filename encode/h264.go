@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 )
 
 // ParameterSets returns the SPS and PPS of H.264 (ISO 14496-10, 7.3.2) from avcC, or from between
@@ -15,8 +15,8 @@ func ParameterSets(extradata []byte) [][]byte {
 	}
 	const sps, pps = 7, 8
 	var list [][]byte
-	units, _ := av.NALUnits(extradata, 0)
-	for _, unit := range units {
+	found, _ := units.NALUnits(extradata, 0)
+	for _, unit := range found {
 		if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && (unit[0]&31 == sps || unit[0]&31 == pps) {
 			list = append(list, unit)
 		}
@@ -51,11 +51,11 @@ func parameterSetsOfAVCC(b []byte) (list [][]byte) {
 // between start codes.
 func parameterSetsHEVC(extradata []byte) (list [][]byte) {
 	const vps, pps = 32, 34
-	units := parameterSetsOfHVCC(extradata)
-	if units == nil {
-		units, _ = av.NALUnits(extradata, 0)
+	found := parameterSetsOfHVCC(extradata)
+	if found == nil {
+		found, _ = units.NALUnits(extradata, 0)
 	}
-	for _, unit := range units {
+	for _, unit := range found {
 		unit = bytes.TrimRight(unit, "\x00")
 		if len(unit) > 0 && unit[0]>>1&63 >= vps && unit[0]>>1&63 <= pps {
 			list = append(list, unit)

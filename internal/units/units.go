@@ -1,0 +1,121 @@
+// Package units finds and places the units of a coded picture that say something beside its
+// samples: light levels, HDR10+, Dolby Vision, captions, timecodes. They are SEI messages in H.264
+// (ISO 14496-10, annex D) and HEVC (ISO 23008-2, annex D), and metadata OBUs in AV1 (AV1 bitstream
+// specification, 5.8).
+package units
+
+import "bytes"
+
+// Kind is what a unit says.
+type Kind uint8
+
+// The kinds. Payloads have one form for all codecs, which is that of HEVC's SEI message.
+const (
+	MasteringDisplay    Kind = iota + 1 // SEI 137: 24 bytes
+	ContentLight                        // SEI 144: 4 bytes
+	HDR10Plus                           // T.35 from its country code on: B5 003C 0001 04, SMPTE ST 2094-40
+	HDRVivid                            // T.35: 26 0004 0005
+	Captions                            // T.35: B5 0031 "GA94" 03, ATSC A/53
+	AFD                                 // T.35: B5 0031 "DTG1", ETSI TS 101 154 annex B
+	AlternativeTransfer                 // SEI 147: 1 byte
+	AmbientViewing                      // SEI 148: 8 bytes
+	Timecode                            // SEI 136, time_code
+	FilmGrain                           // SEI 19, film_grain_characteristics
+	DolbyVision                         // RPU from its prefix 19 on, without emulation prevention
+)
+
+var names = map[Kind]string{
+	MasteringDisplay: "mastering display", ContentLight: "content light level", HDR10Plus: "HDR10+", HDRVivid: "HDR Vivid",
+	Captions: "closed captions", AFD: "active format", AlternativeTransfer: "alternative transfer",
+	AmbientViewing: "ambient viewing", Timecode: "timecodes of pictures", FilmGrain: "film grain parameters",
+	DolbyVision: "Dolby Vision",
+}
+
+// String returns the name for people.
+func (k Kind) String() string { return names[k] }
+
+// Lasting reports whether a unit holds from its key frame up to the next one; others belong to one
+// picture.
+func (k Kind) Lasting() bool {
+	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing
+}
+
+// Unit is one unit.
+type Unit struct {
+	Kind    Kind
+	Payload []byte
+}
+
+// Stream says how the access units of a video are coded. The zero value has no units.
+type Stream struct {
+	codec  string
+	prefix int // bytes of length before each NAL unit; 0 for start codes
+}
+
+// StreamOf returns the coding of h264, hevc or av1, by FFmpeg's names, whose extradata is given;
+// the zero value for another codec.
+func StreamOf(codec string, extradata []byte) Stream {
+	switch codec {
+	case "h264":
+		return Stream{codec, NALSize(extradata, 4)}
+	case "hevc":
+		return Stream{codec, NALSize(extradata, 21)}
+	case "av1":
+		return Stream{codec, 0}
+	}
+	return Stream{}
+}
+
+// Carries reports whether a codec has a place for units of a kind.
+func (s Stream) Carries(k Kind) bool {
+	switch s.codec {
+	case "h264":
+		return k != DolbyVision && k != Timecode
+	case "hevc":
+		return true
+	case "av1":
+		return k != AlternativeTransfer && k != AmbientViewing && k != FilmGrain
+	}
+	return false
+}
+
+// Scan returns the units of an access unit, in their order, as far as it is intact. In H.264 it
+// does not read timecodes.
+func (s Stream) Scan(au []byte) []Unit {
+	switch s.codec {
+	case "h264", "hevc":
+		return s.scanNAL(au)
+	case "av1":
+		return scanOBU(au)
+	}
+	return nil
+}
+
+// Insert returns a copy of an access unit with units, which the codec must carry, in their places
+// before its picture. It fails if the access unit is damaged or has no picture.
+func (s Stream) Insert(au []byte, list []Unit) ([]byte, error) {
+	if s.codec == "av1" {
+		return insertOBU(au, list)
+	}
+	return s.insertNAL(au, list)
+}
+
+var registered = []struct {
+	kind  Kind
+	start string
+}{
+	{HDR10Plus, "\xb5\x00\x3c\x00\x01\x04"},
+	{HDRVivid, "\x26\x00\x04\x00\x05"},
+	{Captions, "\xb5\x00\x31GA94\x03"},
+	{AFD, "\xb5\x00\x31DTG1"},
+}
+
+// ofT35 names user data that is registered by ITU-T T.35; 0 for any other.
+func ofT35(b []byte) Kind {
+	for _, r := range registered {
+		if bytes.HasPrefix(b, []byte(r.start)) {
+			return r.kind
+		}
+	}
+	return 0
+}
