@@ -55,6 +55,7 @@ func fullChroma(codec string, deepest int) func(pipeline.Format) (astiav.PixelFo
 }
 
 func configureX264(o *Options, c *C.AVCodecContext, set func(option, value string)) {
+	set("a53cc", "0") // see carrier
 	params := []param{{"asm", strconv.Itoa(x264CPU())}}
 	params = append(append(params, o.Params.list...), o.EncoderParams.list...)
 	if c.field_order == C.AV_FIELD_BB {

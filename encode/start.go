@@ -16,6 +16,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -97,8 +98,9 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	enc.SetThreadCount(o.opts.Threads)
 	o.setAspect(enc, f)
 	av.TagColour(enc, f, to.format, to.isYUV)
-	if props := propsFrame(f); props != nil {
-		C.vf_copy_hdr(c, props)
+	o.carrier = newCarrier(C.GoString(C.avcodec_get_name(c.codec_id)), &o.opts)
+	if t := av.CodedTransfer(f); t > 0 && o.carrier.carries(units.AlternativeTransfer) {
+		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
 	}
 	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 || o.precoded != nil {
 		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER

@@ -290,11 +290,12 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		return err
 	}
 	if props := propsFrame(f); props != nil {
-		if err := av.Error(int(C.vf_frame_rotation(st.codecpar, props))); err != nil {
+		if err := av.Error(int(C.vf_frame_display(st.codecpar, props))); err != nil {
 			return err
 		}
 		o.keepOrientation(int(C.vf_orientation(props)))
 	}
+	o.carrier.clear(st.codecpar)
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate

@@ -47,3 +47,37 @@ func clockToAV1(b []byte) []byte {
 	w.bits(1, 1)
 	return w.b
 }
+
+// TimeCode returns the payload of Timecode for codes of SMPTE ST 12-1, as FFmpeg has them: digits
+// from frames down to hours; nil for none. Above 30 frames a second they count pairs, and a bit has
+// the place in the pair.
+func TimeCode(codes []uint32, rateNum, rateDen int) []byte {
+	const most, dropping = 3, 4
+	if len(codes) == 0 || len(codes) > most {
+		return nil
+	}
+	w := writer{}
+	w.bits(uint32(len(codes)), 2)
+	for _, c := range codes {
+		digits := func(at int, tens uint32) uint32 { return c>>(at+4)&tens*10 + c>>at&15 }
+		frames, drop := digits(24, 3), c>>30&1
+		switch {
+		case rateNum == 50*rateDen:
+			frames = 2*frames + c>>7&1
+		case rateNum > 30*rateDen:
+			frames = 2*frames + c>>23&1
+		}
+		w.bits(1, 1)             // clock_timestamp_flag
+		w.bits(0, 1)             // units_field_based_flag
+		w.bits(dropping*drop, 5) // counting_type
+		w.bits(1, 1)             // full_timestamp_flag
+		w.bits(0, 1)             // discontinuity_flag
+		w.bits(drop, 1)
+		w.bits(frames, 9)
+		w.bits(digits(16, 7), 6)
+		w.bits(digits(8, 7), 6)
+		w.bits(digits(0, 3), 5)
+		w.bits(0, 5) // time_offset_length
+	}
+	return w.end()
+}

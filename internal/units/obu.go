@@ -64,7 +64,7 @@ func scanOBU(tu []byte) (list []Unit) {
 		if used == 0 {
 			continue
 		}
-		if u := ofMetadata(kind, bytes.TrimRight(o.payload[used:], "\x00")); u.Payload != nil {
+		if u := ofMetadata(kind, bytes.TrimRight(bytes.Clone(o.payload[used:]), "\x00")); u.Payload != nil {
 			list = append(list, u)
 		}
 	}
@@ -136,7 +136,7 @@ func toMetadata(u Unit) []byte {
 		}
 		return nil
 	case DolbyVision:
-		return append(append([]byte{metadataT35}, dolbyT35...), toEMDF(u.Payload)...)
+		return slices.Concat([]byte{metadataT35}, []byte(dolbyT35), toEMDF(u.Payload), []byte{0x80})
 	}
 	return append(append([]byte{metadataT35}, u.Payload...), 0x80)
 }

@@ -4,8 +4,6 @@
 // specification, 5.8).
 package units
 
-import "bytes"
-
 // Kind is what a unit says.
 type Kind uint8
 
@@ -79,8 +77,8 @@ func (s Stream) Carries(k Kind) bool {
 	return false
 }
 
-// Scan returns the units of an access unit, in their order, as far as it is intact. In H.264 it
-// does not read timecodes.
+// Scan returns copies of the units of an access unit, in their order, as far as it is intact. In
+// H.264 it does not read timecodes.
 func (s Stream) Scan(au []byte) []Unit {
 	switch s.codec {
 	case "h264", "hevc":
@@ -98,24 +96,4 @@ func (s Stream) Insert(au []byte, list []Unit) ([]byte, error) {
 		return insertOBU(au, list)
 	}
 	return s.insertNAL(au, list)
-}
-
-var registered = []struct {
-	kind  Kind
-	start string
-}{
-	{HDR10Plus, "\xb5\x00\x3c\x00\x01\x04"},
-	{HDRVivid, "\x26\x00\x04\x00\x05"},
-	{Captions, "\xb5\x00\x31GA94\x03"},
-	{AFD, "\xb5\x00\x31DTG1"},
-}
-
-// ofT35 names user data that is registered by ITU-T T.35; 0 for any other.
-func ofT35(b []byte) Kind {
-	for _, r := range registered {
-		if bytes.HasPrefix(b, []byte(r.start)) {
-			return r.kind
-		}
-	}
-	return 0
 }
