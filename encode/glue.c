@@ -17,8 +17,7 @@ static const struct {
 };
 enum { DISPLAYS = sizeof display / sizeof *display };
 
-// Copies side data, which dst frees; an entry of the same kind is replaced.
-static int put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size)
+int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size)
 {
 	AVPacketSideData *d =
 		av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data, kind, size, 0);
@@ -37,7 +36,7 @@ int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
 {
 	for (int i = 0, err; i < DISPLAYS; i++) {
 		const AVPacketSideData *s = side_data(src, display[i].packet);
-		if (s && (err = put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
+		if (s && (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
 			return err;
 	}
 	return 0;
@@ -48,7 +47,7 @@ int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
 	for (int i = 0, err; i < DISPLAYS; i++) {
 		const AVFrameSideData *s = av_frame_get_side_data(src, display[i].frame);
 		if (s && !side_data(dst, display[i].packet) &&
-		    (err = put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
+		    (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
 			return err;
 	}
 	return 0;

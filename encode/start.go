@@ -98,7 +98,8 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	enc.SetThreadCount(o.opts.Threads)
 	o.setAspect(enc, f)
 	av.TagColour(enc, f, to.format, to.isYUV)
-	o.carrier = newCarrier(C.GoString(C.avcodec_get_name(c.codec_id)), &o.opts)
+	name := C.GoString(C.avcodec_get_name(c.codec_id))
+	o.carrier = newCarrier(name, &o.opts, o.planDolby(f, name, to.pixelFormat.Name()))
 	if t := av.CodedTransfer(f); t > 0 && o.carrier.carries(units.AlternativeTransfer) {
 		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
 	}

@@ -296,6 +296,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		o.keepOrientation(int(C.vf_orientation(props)))
 	}
 	o.carrier.clear(st.codecpar)
+	if err := o.describeDolby(st.codecpar); err != nil {
+		return err
+	}
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate

@@ -17,8 +17,9 @@ import (
 // it: each would write others, and none would write all.
 type carrier struct {
 	stream  units.Stream
-	set     []units.Kind           // that parameters of the encoder set
-	boxed   []units.Kind           // that the container has a place for
+	set     []units.Kind // that parameters of the encoder set
+	boxed   []units.Kind // that the container has a place for
+	dolby   dolby
 	waiting map[int64][]units.Unit // by time of the frame
 	lost    []string               // names of kinds
 }
@@ -40,8 +41,11 @@ var boxedUnits = map[string][]units.Kind{
 }
 
 // newCarrier returns a carrier for packets of a codec by FFmpeg's name.
-func newCarrier(codec string, o *Options) carrier {
-	c := carrier{stream: units.StreamOf(codec, nil), boxed: boxedUnits[o.Format], waiting: map[int64][]units.Unit{}}
+func newCarrier(codec string, o *Options, d dolby) carrier {
+	c := carrier{stream: units.StreamOf(codec, nil), boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}}
+	if d.lost != "" {
+		c.lose(d.lost)
+	}
 	for _, p := range append(slices.Clone(o.Params.list), o.EncoderParams.list...) {
 		if k := setUnits[p.name]; k != 0 {
 			c.set = append(c.set, k)
@@ -52,7 +56,14 @@ func newCarrier(codec string, o *Options) carrier {
 
 // carries reports whether units of a kind go into packets.
 func (c *carrier) carries(k units.Kind) bool {
-	return c.stream.Carries(k) && !slices.Contains(c.set, k)
+	return c.stream.Carries(k) && !slices.Contains(c.set, k) && (k != units.DolbyVision || c.dolby.lost == "")
+}
+
+// lose names a loss, once.
+func (c *carrier) lose(name string) {
+	if !slices.Contains(c.lost, name) {
+		c.lost = append(c.lost, name)
+	}
 }
 
 // take keeps the units of a frame until its packet comes.
@@ -62,9 +73,9 @@ func (c *carrier) take(f *pipeline.Frame) {
 		switch {
 		case c.carries(u.Kind):
 			list = append(list, u)
-		case slices.Contains(c.set, u.Kind), slices.Contains(c.boxed, u.Kind), slices.Contains(c.lost, u.Kind.String()):
-		default:
-			c.lost = append(c.lost, u.Kind.String())
+		case u.Kind == units.DolbyVision && c.dolby.lost != "": // is named
+		case !slices.Contains(c.set, u.Kind) && !slices.Contains(c.boxed, u.Kind):
+			c.lose(u.Kind.String())
 		}
 	}
 	if len(list) > 0 {

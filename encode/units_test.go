@@ -3,9 +3,13 @@ package encode_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"vidfilter/decode"
@@ -38,10 +42,10 @@ func unitsOf(t *testing.T, path string) (all [][]units.Unit) {
 	return all
 }
 
-// coded encodes the sample with units of each kind.
-func coded(t *testing.T, o encode.Options) (path string, lost []string) {
+// coded encodes an input with the given units of each frame; nil keeps the input's own.
+func coded(t *testing.T, input string, o encode.Options, of func(n int) []units.Unit) (path string, lost []string) {
 	t.Helper()
-	r := newRig(t)
+	r := newRigWith(t, input, decode.Options{Threads: 1, Frames: 12, Layouts: pipeline.Layout.Valid})
 	out := r.create(t, o)
 	for n := 0; ; n++ {
 		f, err := r.in.Next(context.Background())
@@ -51,7 +55,9 @@ func coded(t *testing.T, o encode.Options) (path string, lost []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Props().(*av.Props).Units = unitstest.All(n)
+		if of != nil {
+			f.Props().(*av.Props).Units = of(n)
+		}
 		if err := out.Put(context.Background(), f); err != nil {
 			t.Fatal(err)
 		}
@@ -69,17 +75,17 @@ func coded(t *testing.T, o encode.Options) (path string, lost []string) {
 // container, or are named.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ encoder, preset, format, lost string }{
-		{"libx264", "veryfast", "mp4", "[timecodes of pictures Dolby Vision]"},
-		{"libx264", "veryfast", "mpegts", "[timecodes of pictures Dolby Vision]"},
+		{"libx264", "veryfast", "mp4", "[Dolby Vision timecodes of pictures]"},
+		{"libx264", "veryfast", "mpegts", "[Dolby Vision timecodes of pictures]"},
 		{"libx265", "ultrafast", "mp4", "[]"},
 		{"libx265", "ultrafast", "matroska", "[]"},
 		{"libx265", "ultrafast", "mpegts", "[]"},
 		{"libsvtav1", "12", "mp4", "[alternative transfer film grain parameters]"},
 		{"libsvtav1", "12", "matroska", "[alternative transfer ambient viewing film grain parameters]"},
-		{"ffv1", "", "matroska", "[HDR10+ HDR Vivid closed captions active format alternative transfer ambient viewing timecodes of pictures film grain parameters Dolby Vision]"},
+		{"ffv1", "", "matroska", "[Dolby Vision HDR10+ HDR Vivid closed captions active format alternative transfer ambient viewing timecodes of pictures film grain parameters]"},
 	} {
 		t.Run(c.encoder+" "+c.format, func(t *testing.T) {
-			path, lost := coded(t, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, GOP: 5, CRF: -1})
+			path, lost := coded(t, sample, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, GOP: 5, CRF: -1, PixelFormat: "yuv420p10le"}, unitstest.All)
 			if got := fmt.Sprint(lost); got != c.lost {
 				t.Errorf("not kept: %v instead of %v", got, c.lost)
 			}
@@ -112,4 +118,85 @@ func differing(a, b []units.Unit) (kinds []units.Kind) {
 		return []units.Kind{0}
 	}
 	return kinds
+}
+
+// Dolby Vision of profiles 5 and 8 comes out with its record and an RPU for each picture, where
+// codec, depth and container have a place for it; other profiles and losses are named.
+func TestDolbyVision(t *testing.T) {
+	for _, c := range []struct {
+		profile, compatible            int
+		encoder, preset, format, depth string
+		want, lost                     string
+	}{
+		{5, 0, "libx265", "ultrafast", "mp4", "yuv420p10le", "5.0", "[]"},
+		{8, 1, "libx265", "ultrafast", "mp4", "yuv420p10le", "8.1", "[]"},
+		{8, 4, "libx265", "ultrafast", "matroska", "yuv420p10le", "8.4", "[]"},
+		{8, 1, "libsvtav1", "12", "mp4", "yuv420p10le", "10.1", "[]"},
+		{5, 0, "libsvtav1", "12", "matroska", "yuv420p10le", "10.0", "[]"},
+		{8, 1, "libx265", "ultrafast", "mpegts", "yuv420p10le", "", "[the record of Dolby Vision]"},
+		{8, 1, "libx265", "ultrafast", "mp4", "yuv420p", "", "[Dolby Vision]"},
+		{8, 1, "libx264", "ultrafast", "mp4", "yuv420p10le", "", "[Dolby Vision]"},
+		{7, 6, "libx265", "ultrafast", "mp4", "yuv420p10le", "", "[Dolby Vision profile 7: its base layer is kept, with HDR10]"},
+	} {
+		t.Run(fmt.Sprintf("%d.%d %s %s %s", c.profile, c.compatible, c.encoder, c.format, c.depth), func(t *testing.T) {
+			src, _ := coded(t, sample, encode.Options{Format: "mp4", Encoder: "libx265", Preset: "ultrafast", CRF: -1, PixelFormat: "yuv420p10le"},
+				func(n int) []units.Unit {
+					return []units.Unit{{Kind: units.DolbyVision, Payload: unitstest.RPU(c.profile, n)}}
+				})
+			describeDolby(t, src, c.profile, c.compatible)
+			path, lost := coded(t, src, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, CRF: -1, PixelFormat: c.depth}, nil)
+			if got := fmt.Sprint(lost); got != c.lost {
+				t.Errorf("not kept: %v instead of %v", got, c.lost)
+			}
+			if got := dolbyRecord(t, path); got != c.want {
+				t.Errorf("the record says %q instead of %q", got, c.want)
+			}
+			kept := c.want != "" || c.format == "mpegts"
+			frames := unitsOf(t, path)
+			if len(frames) != 12 {
+				t.Errorf("%d frames", len(frames))
+			}
+			for n, got := range frames {
+				if has := len(got) == 1 && bytes.Equal(got[0].Payload, unitstest.RPU(c.profile, n)); has != kept || len(got) > 1 {
+					t.Errorf("frame %d: %x", n, got)
+				}
+			}
+		})
+	}
+}
+
+// describeDolby puts a configuration record into the only track of an HEVC file with its index at
+// the end.
+func describeDolby(t *testing.T, path string, profile, compatible int) {
+	t.Helper()
+	mp4, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := "dvcC"
+	if profile > 7 {
+		box = "dvvC"
+	}
+	record := append([]byte("\x00\x00\x00\x20"+box+"\x01\x00"), byte(profile<<1), 1<<3|5, byte(compatible<<4))
+	record = append(record, make([]byte, 19)...)
+	entry := bytes.LastIndex(mp4, []byte("hvc1"))
+	end := entry - 4 + int(binary.BigEndian.Uint32(mp4[entry-4:]))
+	for _, box := range []string{"moov", "trak", "mdia", "minf", "stbl", "stsd", "hvc1"} {
+		at := bytes.LastIndex(mp4[:entry+4], []byte(box)) - 4
+		binary.BigEndian.PutUint32(mp4[at:], binary.BigEndian.Uint32(mp4[at:])+uint32(len(record)))
+	}
+	if err := os.WriteFile(path, slices.Insert(mp4, end, record...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dolbyRecord returns profile and compatibility by a file's record, "" if it has none.
+func dolbyRecord(t *testing.T, path string) string {
+	t.Helper()
+	told, err := exec.Command("ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "default=nk=1:nw=1", "-show_entries",
+		"stream_side_data=dv_profile,dv_bl_signal_compatibility_id", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(told)), ".")
 }

@@ -27,9 +27,6 @@ func (e *Extras) add(name string) {
 // AddStream adds the extras that an AVStream announces.
 func (e *Extras) AddStream(stream unsafe.Pointer) {
 	st := (*C.AVStream)(stream)
-	if C.vf_has_dovi(st) != 0 {
-		e.add(units.DolbyVision.String())
-	}
 	if C.vf_has_alpha_mode(st) != 0 {
 		e.add(Alpha)
 	}

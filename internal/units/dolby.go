@@ -61,3 +61,39 @@ func toEMDF(rpu []byte) []byte {
 	}
 	return w.b
 }
+
+// DolbyProfile returns the profile that an RPU belongs to: 5, 7 or 8, those of HEVC; 0 if it cannot
+// be told. A stream's configuration record is the better source.
+func DolbyProfile(rpu []byte) int {
+	r := reader{b: rpu, at: 8}
+	const metadata, extended = 2, 7 << 8
+	if kind, format := r.bits(6), r.bits(11); kind != metadata || format&extended != 0 {
+		return 0
+	}
+	profile, level := r.bits(4), r.bits(4)
+	if described := r.bits(1); described == 0 || level > 0 && profile == 0 {
+		return 0
+	}
+	r.bits(1) // chroma_resampling_explicit_filter_flag
+	if r.bits(2) == 0 {
+		r.ue() // coefficient_log2_denom
+	}
+	r.bits(2) // vdr_rpu_normalized_idc
+	full := r.bits(1) == 1
+	r.ue() // BL_bit_depth_minus8
+	r.ue() // EL_bit_depth_minus8
+	r.ue() // vdr_bit_depth_minus8
+	r.bits(1 + 3)
+	enhanced, plain := r.bits(1) == 1, r.bits(1) == 1 // el_spatial_resampling_filter_flag, disable_residual_flag
+	switch {
+	case r.short:
+		return 0
+	case profile == 0 && full:
+		return 5
+	case profile == 1 && enhanced && !plain:
+		return 7 // or 4, which nothing plays any more
+	case profile == 1:
+		return 8
+	}
+	return 0
+}
