@@ -17,7 +17,6 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -187,7 +186,7 @@ func (in *Input) openVideo() error {
 	}
 	in.reports.watchDecoder(&in.decoder)
 	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	in.found = newFound(units.StreamOf(s.CodecParameters().CodecID().Name(), av.Slice((*byte)(par.extradata), int(par.extradata_size))),
+	in.found = newFound(s.CodecParameters().CodecID().Name(), av.Slice((*byte)(par.extradata), int(par.extradata_size)),
 		int(in.dec.ColorTransferCharacteristic()))
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())

@@ -13,21 +13,22 @@ import (
 
 // scanned are the kinds of units that FFmpeg's decoders repeat, change or leave out.
 var scanned = []units.Kind{
-	units.HDR10Plus, units.HDRVivid, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
+	units.HDR10Plus, units.HDRVivid, units.Captions, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
 }
 
 // found holds the units of packets until the decoder returns their pictures. The zero value finds
 // none.
 type found struct {
 	stream   units.Stream
+	fields   units.Fields
 	transfer int // that the stream is tagged with, whatever units say
 	packets  uintptr
 	waiting  map[uintptr][]units.Unit // by packet
 	lasting  []units.Unit             // since the last key frame
 }
 
-func newFound(stream units.Stream, transfer int) found {
-	return found{stream: stream, transfer: transfer, waiting: map[uintptr][]units.Unit{}}
+func newFound(codec string, extradata []byte, transfer int) found {
+	return found{stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{}}
 }
 
 // scans reports whether units of a kind come from packets, and not from the decoder.
@@ -43,15 +44,25 @@ func (u *found) packet(p *C.AVPacket) {
 	if u.stream == (units.Stream{}) {
 		return
 	}
-	u.packets++
+	data := av.Slice((*byte)(p.data), int(p.size))
+	u.stream.Learn(data)
+	if !u.fields.Second(u.stream, data) {
+		u.packets++
+	}
 	C.vf_number(p, C.uintptr_t(u.packets))
 	delete(u.waiting, u.packets-held)
-	list := slices.DeleteFunc(u.stream.Scan(av.Slice((*byte)(p.data), int(p.size))), func(x units.Unit) bool { return !u.wants(x) })
+	list := slices.DeleteFunc(u.stream.Scan(data), func(x units.Unit) bool { return !u.wants(x) })
 	lasting := func(x units.Unit) bool { return x.Kind.Lasting() }
 	if now := slices.Clone(list); p.flags&C.AV_PKT_FLAG_KEY != 0 || slices.ContainsFunc(now, lasting) {
 		u.lasting = slices.DeleteFunc(now, func(x units.Unit) bool { return !lasting(x) })
 	}
-	if list = append(slices.DeleteFunc(list, lasting), u.lasting...); len(list) > 0 {
+	list = append(u.waiting[u.packets], slices.DeleteFunc(list, lasting)...)
+	for _, x := range u.lasting {
+		if !slices.ContainsFunc(list, func(y units.Unit) bool { return y.Kind == x.Kind }) {
+			list = append(list, x)
+		}
+	}
+	if len(list) > 0 {
 		u.waiting[u.packets] = list
 	}
 }

@@ -44,6 +44,8 @@ type Options struct {
 	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
+	clocks bool // pictures get timecodes
+
 	Software string       // written as the encoder of the file
 	Log      *slog.Logger // warnings for the user; nil drops them
 }

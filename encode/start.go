@@ -99,6 +99,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	o.setAspect(enc, f)
 	av.TagColour(enc, f, to.format, to.isYUV)
 	name := C.GoString(C.avcodec_get_name(c.codec_id))
+	o.opts.clocks = o.opts.needsClocks(f)
 	o.carrier = newCarrier(name, &o.opts, o.planDolby(f, name, to.pixelFormat.Name()))
 	if t := av.CodedTransfer(f); t > 0 && o.carrier.carries(units.AlternativeTransfer) {
 		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
@@ -112,6 +113,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		enc.Free()
 		return err
 	}
+	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	o.enc = enc
 	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {

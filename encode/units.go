@@ -19,6 +19,7 @@ type carrier struct {
 	stream  units.Stream
 	set     []units.Kind // that parameters of the encoder set
 	boxed   []units.Kind // that the container has a place for
+	clocks  bool         // the encoder makes room for timecodes
 	dolby   dolby
 	waiting map[int64][]units.Unit // by time of the frame
 	lost    []string               // names of kinds
@@ -42,7 +43,7 @@ var boxedUnits = map[string][]units.Kind{
 
 // newCarrier returns a carrier for packets of a codec by FFmpeg's name.
 func newCarrier(codec string, o *Options, d dolby) carrier {
-	c := carrier{stream: units.StreamOf(codec, nil), boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}}
+	c := carrier{stream: units.StreamOf(codec, nil), clocks: codec != "h264" || o.clocks, boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}}
 	if d.lost != "" {
 		c.lose(d.lost)
 	}
@@ -54,9 +55,20 @@ func newCarrier(codec string, o *Options, d dolby) carrier {
 	return c
 }
 
+// needsClocks reports whether the encoder must make room for timecodes.
+func (o *Options) needsClocks(f *pipeline.Frame) bool {
+	ownStructure := func(p param) bool { return p.name == "pic-struct" }
+	return o.codec().Name == X264 && slices.ContainsFunc(av.Units(f), func(u units.Unit) bool { return u.Kind == units.Timecode }) &&
+		!slices.ContainsFunc(o.Params.list, ownStructure) && !slices.ContainsFunc(o.EncoderParams.list, ownStructure)
+}
+
 // carries reports whether units of a kind go into packets.
 func (c *carrier) carries(k units.Kind) bool {
-	return c.stream.Carries(k) && !slices.Contains(c.set, k) && (k != units.DolbyVision || c.dolby.lost == "")
+	switch {
+	case k == units.DolbyVision && c.dolby.lost != "", k == units.Timecode && !c.clocks:
+		return false
+	}
+	return c.stream.Carries(k) && !slices.Contains(c.set, k)
 }
 
 // lose names a loss, once.
@@ -90,10 +102,12 @@ func (c *carrier) give(p *C.AVPacket) error {
 	if p.flags&C.AV_PKT_FLAG_KEY == 0 {
 		list = slices.DeleteFunc(list, func(u units.Unit) bool { return u.Kind.Lasting() })
 	}
+	data := av.Slice((*byte)(p.data), int(p.size))
+	c.stream.Learn(data)
 	if len(list) == 0 {
 		return nil
 	}
-	data, err := c.stream.Insert(av.Slice((*byte)(p.data), int(p.size)), list)
+	data, err := c.stream.Insert(data, list)
 	if err != nil {
 		return fmt.Errorf("describe the picture at %d: %w", int64(p.pts), err)
 	}

@@ -75,8 +75,8 @@ func coded(t *testing.T, input string, o encode.Options, of func(n int) []units.
 // container, or are named.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ encoder, preset, format, lost string }{
-		{"libx264", "veryfast", "mp4", "[Dolby Vision timecodes of pictures]"},
-		{"libx264", "veryfast", "mpegts", "[Dolby Vision timecodes of pictures]"},
+		{"libx264", "veryfast", "mp4", "[Dolby Vision]"},
+		{"libx264", "veryfast", "mpegts", "[Dolby Vision]"},
 		{"libx265", "ultrafast", "mp4", "[]"},
 		{"libx265", "ultrafast", "matroska", "[]"},
 		{"libx265", "ultrafast", "mpegts", "[]"},

@@ -1,8 +1,9 @@
 package units
 
-// clock copies a clock of HEVC's time_code, from counting_type on (ISO 23008-2, D.2.27), which AV1
-// codes alike (AV1, 5.8.7).
-func clock(r *reader, w *writer) {
+// clock copies a clock from counting_type up to the hours: of HEVC's time_code (ISO 23008-2,
+// D.2.27), of AV1's (AV1, 5.8.7), or of H.264's pic_timing (ISO 14496-10, D.1.3). Its frames have
+// from and to bits.
+func clock(r *reader, w *writer, from, to int) {
 	field := func(n int) uint32 {
 		v := r.bits(n)
 		w.bits(v, n)
@@ -10,16 +11,23 @@ func clock(r *reader, w *writer) {
 	}
 	field(5) // counting_type
 	full := field(1) == 1
-	field(1 + 1 + 9)                   // discontinuity_flag, cnt_dropped_flag, n_frames
+	field(1 + 1) // discontinuity_flag, cnt_dropped_flag
+	w.bits(min(r.bits(from), 1<<to-1), to)
 	for _, n := range []int{6, 6, 5} { // seconds, minutes, hours
 		if !full && field(1) == 0 {
 			break
 		}
 		field(n)
 	}
-	if n := field(5); n > 0 { // time_offset_length
-		field(int(n))
-	}
+}
+
+// longClock copies a clock of HEVC or AV1 with its time_offset.
+func longClock(r *reader, w *writer) {
+	const frames = 9
+	clock(r, w, frames, frames)
+	n := r.bits(5)
+	w.bits(n, 5)
+	w.bits(r.bits(int(n)), int(n))
 }
 
 // clockOfAV1 returns the time_code with a single clock, nil if it is damaged.
@@ -28,7 +36,7 @@ func clockOfAV1(b []byte) []byte {
 	w.bits(1, 2) // num_clock_ts
 	w.bits(1, 1) // clock_timestamp_flag
 	w.bits(0, 1) // units_field_based_flag
-	if clock(&r, &w); r.short {
+	if longClock(&r, &w); r.short {
 		return nil
 	}
 	return w.end()
@@ -41,7 +49,7 @@ func clockToAV1(b []byte) []byte {
 		return nil
 	}
 	r.bits(1) // units_field_based_flag
-	if clock(&r, &w); r.short {
+	if longClock(&r, &w); r.short {
 		return nil
 	}
 	w.bits(1, 1)

@@ -38,6 +38,46 @@ func NALUnits(b []byte, size int) (units [][]byte, whole bool) {
 	return units, len(b) == 0
 }
 
+// ParameterSets returns the SPS and PPS of H.264 (ISO 14496-10, 7.3.2) from avcC, or from between
+// start codes.
+func ParameterSets(extradata []byte) [][]byte {
+	if len(extradata) > 6 && extradata[0] == 1 {
+		return parameterSetsOfAVCC(extradata)
+	}
+	const sps, pps = 7, 8
+	var list [][]byte
+	found, _ := NALUnits(extradata, 0)
+	for _, unit := range found {
+		if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && (unit[0]&31 == sps || unit[0]&31 == pps) {
+			list = append(list, unit)
+		}
+	}
+	return list
+}
+
+// parameterSetsOfAVCC reads ISO 14496-15, 5.3.3.1; nil if it is truncated.
+func parameterSetsOfAVCC(b []byte) (list [][]byte) {
+	at := 5
+	for _, mask := range []byte{31, 255} {
+		if at >= len(b) {
+			return nil
+		}
+		n := int(b[at] & mask)
+		for at++; n > 0; n-- {
+			if at+2 > len(b) {
+				return nil
+			}
+			size := int(b[at])<<8 | int(b[at+1])
+			if at += 2; at+size > len(b) {
+				return nil
+			}
+			list = append(list, b[at:at+size])
+			at += size
+		}
+	}
+	return list
+}
+
 // Unescaped returns a copy of a NAL unit without the 3 of every 00 00 03 (ISO 14496-10, 7.4.1).
 func Unescaped(b []byte) []byte {
 	out, zeros := make([]byte, 0, len(b)), 0

@@ -18,3 +18,20 @@ func TestNALUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestParameterSets(t *testing.T) {
+	sps, pps := []byte{0x67, 100, 0, 30, 0xac}, []byte{0x68, 0xee, 0x3c}
+	annexB := slices.Concat([]byte{0, 0, 0, 1}, sps, []byte{0, 0, 0, 1}, pps, []byte{0, 0, 1, 6, 5, 1, 0x80})
+	avcc := slices.Concat([]byte{1, 100, 0, 30, 0xff, 0xe1, 0, byte(len(sps))}, sps, []byte{1, 0, byte(len(pps))}, pps, []byte{0xfd, 0xf8, 0xf8, 0})
+	want := [][]byte{sps, pps}
+	for name, b := range map[string][]byte{"start codes": annexB, "avcC": avcc} {
+		if got := ParameterSets(b); !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: %x", name, got)
+		}
+	}
+	for i := range avcc[:len(avcc)-4] {
+		if got := ParameterSets(avcc[:i]); slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%d bytes of avcC are enough", i)
+		}
+	}
+}

@@ -100,8 +100,14 @@ func (s Stream) scanSEI(sei []byte) (list []Unit) {
 		if kind == seiT35 {
 			u.Kind = ofT35(body)
 		}
-		if u.Kind == FilmGrain && s.codec == "h264" {
+		switch {
+		case s.codec != "h264":
+		case u.Kind == FilmGrain:
 			u.Payload = persistent(body)
+		case kind == seiTiming && s.sps.structure:
+			u = Unit{Timecode, s.sps.clocks(body)}
+		case u.Kind == Timecode:
+			continue // HEVC's own
 		}
 		if n := sizes[u.Kind]; u.Kind != 0 && s.Carries(u.Kind) && u.Payload != nil && (n == 0 || n == len(body)) {
 			list = append(list, u)
@@ -123,6 +129,12 @@ func (s Stream) insertNAL(au []byte, list []Unit) ([]byte, error) {
 	for _, u := range list {
 		if u.Kind == DolbyVision {
 			all = append(all, append([]byte{hevcRPU << 1, 1}, Escaped(u.Payload)...))
+			continue
+		}
+		if u.Kind == Timecode && s.codec == "h264" {
+			if err := s.time(all, u.Payload); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		all = slices.Insert(all, at, s.sei(u, layer))

@@ -48,6 +48,7 @@ type Unit struct {
 type Stream struct {
 	codec  string
 	prefix int // bytes of length before each NAL unit; 0 for start codes
+	sps    sps // of H.264
 }
 
 // StreamOf returns the coding of h264, hevc or av1, by FFmpeg's names, whose extradata is given;
@@ -55,20 +56,21 @@ type Stream struct {
 func StreamOf(codec string, extradata []byte) Stream {
 	switch codec {
 	case "h264":
-		return Stream{codec, NALSize(extradata, 4)}
+		return Stream{codec, NALSize(extradata, 4), spsOf(ParameterSets(extradata))}
 	case "hevc":
-		return Stream{codec, NALSize(extradata, 21)}
+		return Stream{codec: codec, prefix: NALSize(extradata, 21)}
 	case "av1":
-		return Stream{codec, 0}
+		return Stream{codec: codec}
 	}
 	return Stream{}
 }
 
-// Carries reports whether a codec has a place for units of a kind.
+// Carries reports whether a codec has a place for units of a kind. In H.264, timecodes need
+// pictures with pic_timing, which the encoder must have been asked for.
 func (s Stream) Carries(k Kind) bool {
 	switch s.codec {
 	case "h264":
-		return k != DolbyVision && k != Timecode
+		return k != DolbyVision
 	case "hevc":
 		return true
 	case "av1":
@@ -77,8 +79,8 @@ func (s Stream) Carries(k Kind) bool {
 	return false
 }
 
-// Scan returns copies of the units of an access unit, in their order, as far as it is intact. In
-// H.264 it does not read timecodes.
+// Scan returns copies of the units of an access unit, in their order, as far as it is intact.
+// Timecodes of H.264 are found only once the stream's parameters are known: see Learn.
 func (s Stream) Scan(au []byte) []Unit {
 	switch s.codec {
 	case "h264", "hevc":

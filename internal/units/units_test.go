@@ -93,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		var all []Unit
 		for _, u := range examples {
-			if s.Carries(u.Kind) {
+			if s.Carries(u.Kind) && (s.codec != "h264" || u.Kind != Timecode) { // see TestTiming
 				all = append(all, u)
 			}
 		}
