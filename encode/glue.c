@@ -1,5 +1,6 @@
 #include "glue.h"
 #include <libavutil/frame.h>
+#include <libavutil/hdr_dynamic_metadata.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
@@ -51,6 +52,19 @@ int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
 			return err;
 	}
 	return 0;
+}
+
+int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size)
+{
+	size_t n = 0;
+	AVDynamicHDRPlus *m = av_dynamic_hdr_plus_alloc(&n);
+	if (!m)
+		return AVERROR(ENOMEM);
+	int err = av_dynamic_hdr_plus_from_t35(m, t35, size);
+	if (err >= 0 && (err = av_packet_add_side_data(p, AV_PKT_DATA_DYNAMIC_HDR10_PLUS, (uint8_t *)m, n)) >= 0)
+		return 0; // p owns it
+	av_free(m);
+	return err;
 }
 
 int vf_orientation(const AVFrame *f)

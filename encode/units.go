@@ -6,6 +6,7 @@ import "C"
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
@@ -35,7 +36,7 @@ var setUnits = map[string]units.Kind{
 var boxedUnits = map[string][]units.Kind{
 	formats.MP4:  {units.MasteringDisplay, units.ContentLight, units.AmbientViewing},
 	formats.MOV:  {units.MasteringDisplay, units.ContentLight, units.AmbientViewing},
-	formats.MKV:  {units.MasteringDisplay, units.ContentLight},
+	formats.MKV:  {units.MasteringDisplay, units.ContentLight, units.HDR10Plus},
 	formats.WebM: {units.MasteringDisplay, units.ContentLight},
 	formats.MXF:  {units.MasteringDisplay},
 	"png":        {units.MasteringDisplay, units.ContentLight},
@@ -82,11 +83,11 @@ func (c *carrier) lose(name string) {
 func (c *carrier) take(f *pipeline.Frame) {
 	var list []units.Unit
 	for _, u := range av.Units(f) {
-		switch {
-		case c.carries(u.Kind):
+		switch boxed := slices.Contains(c.boxed, u.Kind); {
+		case c.carries(u.Kind), boxed && u.Kind == units.HDR10Plus:
 			list = append(list, u)
 		case u.Kind == units.DolbyVision && c.dolby.lost != "": // is named
-		case !slices.Contains(c.set, u.Kind) && !slices.Contains(c.boxed, u.Kind):
+		case !slices.Contains(c.set, u.Kind) && !boxed:
 			c.lose(u.Kind.String())
 		}
 	}
@@ -104,7 +105,11 @@ func (c *carrier) give(p *C.AVPacket) error {
 	}
 	data := av.Slice((*byte)(p.data), int(p.size))
 	c.stream.Learn(data)
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
+		return nil
+	case !c.carries(list[0].Kind):
+		c.putBeside(p, list)
 		return nil
 	}
 	data, err := c.stream.Insert(data, list)
@@ -112,6 +117,16 @@ func (c *carrier) give(p *C.AVPacket) error {
 		return fmt.Errorf("describe the picture at %d: %w", int64(p.pts), err)
 	}
 	return setData(p, data)
+}
+
+// putBeside gives the muxer units of HDR10+, as far as they are whole, to write beside a packet.
+func (c *carrier) putBeside(p *C.AVPacket, list []units.Unit) {
+	for _, u := range list {
+		b := units.DynamicHDROf(u.Payload)
+		if C.vf_hdr10plus(p, (*C.uint8_t)(unsafe.SliceData(b)), C.size_t(len(b))) < 0 {
+			c.lose(u.Kind.String())
+		}
+	}
 }
 
 // clear removes what parameters of the encoder set otherwise from a description of the stream.
@@ -123,6 +138,49 @@ func (c *carrier) clear(par *C.AVCodecParameters) {
 			C.av_packet_side_data_remove(par.coded_side_data, &par.nb_coded_side_data, kind)
 		}
 	}
+}
+
+// places are the families of containers that have a place for a description of the stream.
+var places = []struct {
+	kind     C.enum_AVPacketSideDataType
+	name     string
+	families []formats.Family
+}{
+	{C.AV_PKT_DATA_ICC_PROFILE, "ICC profile", []formats.Family{formats.ISO}},
+	{C.AV_PKT_DATA_STEREO3D, "stereo 3D", []formats.Family{formats.ISO, formats.Matroska}},
+	{C.AV_PKT_DATA_SPHERICAL, "spherical projection", []formats.Family{formats.ISO, formats.Matroska}},
+}
+
+// nameLost names descriptions of the stream that the container has no place for.
+func (o *Output) nameLost(par *C.AVCodecParameters) {
+	for _, p := range places {
+		inPictures := p.kind == C.AV_PKT_DATA_STEREO3D && o.opts.codec().Name == X264
+		if hasSideData(par, p.kind) && o.form.Video() && !slices.Contains(p.families, o.form.Family) && !inPictures {
+			o.carrier.lose(p.name)
+		}
+	}
+	if hasSideData(par, C.AV_PKT_DATA_ICC_PROFILE) && o.form.Family == formats.ISO && !o.coloursInPictures() {
+		o.carrier.lose("ICC profile")
+	}
+	// AV1 has two places for chroma, and 0 for all others (6.4.2).
+	if par.codec_id == C.AV_CODEC_ID_AV1 && par.chroma_location > C.AVCHROMA_LOC_LEFT && par.chroma_location != C.AVCHROMA_LOC_TOPLEFT &&
+		o.form.Family != formats.Matroska {
+		o.carrier.lose("chroma location")
+	}
+}
+
+// coloursInPictures reports whether the colour tags are in the coded pictures. MP4 has a place for
+// them or for an ICC profile, not for both.
+func (o *Output) coloursInPictures() bool {
+	switch o.video.codecpar.codec_id {
+	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_AV1, C.AV_CODEC_ID_PRORES:
+		return true
+	}
+	return false
+}
+
+func hasSideData(par *C.AVCodecParameters, kind C.enum_AVPacketSideDataType) bool {
+	return C.av_packet_side_data_get(par.coded_side_data, par.nb_coded_side_data, kind) != nil
 }
 
 // setData replaces a packet's data.

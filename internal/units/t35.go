@@ -35,6 +35,11 @@ func registeredData(k Kind, b ...byte) []byte {
 // DynamicHDR returns the payload of HDR10Plus from its application_version on.
 func DynamicHDR(b []byte) []byte { return registeredData(HDR10Plus, b...) }
 
+// DynamicHDROf is the inverse of DynamicHDR.
+func DynamicHDROf(payload []byte) []byte {
+	return payload[min(len(registeredData(HDR10Plus)), len(payload)):]
+}
+
 // ClosedCaptions returns the payloads of Captions for cc_data of ATSC A/53: groups of three bytes,
 // of which each holds 31.
 func ClosedCaptions(data []byte) (list [][]byte) {
