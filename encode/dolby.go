@@ -35,7 +35,8 @@ const (
 // planDolby decides by the input's record, if it has one, and the first frame. f belongs to the
 // caller; the record to the input.
 func (o *Output) planDolby(f *pipeline.Frame, codec string, pixelFormat string) dolby {
-	d := dolby{record: dolbyRecord(inputStream(o.in.Video).codecpar)}
+	par := inputStream(o.in.Video).codecpar
+	d := dolby{record: dolbyRecord(par)}
 	profile := 0
 	for _, u := range av.Units(f) {
 		if u.Kind == units.DolbyVision {
@@ -50,7 +51,7 @@ func (o *Output) planDolby(f *pipeline.Frame, codec string, pixelFormat string) 
 	case profile == 0:
 	case profile < dolbyIPT || profile == dolbyLayers:
 		d.lost = fmt.Sprintf(enhancedLayer, profile)
-	case !described, codec != "hevc" && codec != "av1", pixelFormat != "yuv420p10le":
+	case !described, f.Width != int(par.width), f.Height != int(par.height), codec != "hevc" && codec != "av1", pixelFormat != "yuv420p10le":
 		d.lost = dolbyVision
 	}
 	return d

@@ -225,3 +225,28 @@ func TestICC(t *testing.T) {
 		}
 	}
 }
+
+// Parameters of the encoder win over what the input says.
+func TestParametersWin(t *testing.T) {
+	for encoder, params := range map[string]string{
+		"libx264": "mastering-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):cll=77,66:pic-struct=1",
+		"libx265": "master-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):max-cll=77,66",
+	} {
+		parsed, err := encode.CodecOf(encoder).ParseParams(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, _ := coded(t, sample, encode.Options{Format: "mp4", Encoder: encoder, EncoderParams: parsed, CRF: -1}, unitstest.All)
+		for n, list := range unitsOf(t, path) {
+			light := []byte{0, 77, 0, 66}
+			if !slices.ContainsFunc(list, func(u units.Unit) bool { return u.Kind == units.ContentLight && bytes.Equal(u.Payload, light) }) {
+				t.Errorf("%s, frame %d: not the light level that was asked for", encoder, n)
+			}
+			for _, u := range list {
+				if u.Kind == units.MasteringDisplay && bytes.Equal(u.Payload, unitstest.Mastering()) {
+					t.Errorf("%s, frame %d: not the mastering display that was asked for", encoder, n)
+				}
+			}
+		}
+	}
+}
