@@ -29,7 +29,7 @@ const (
 	dolbyAV1      = 10
 	ownColours    = 0 // as compatibility of a base layer
 	dolbyVision   = "Dolby Vision"
-	enhancedLayer = "Dolby Vision profile %d: its base layer is kept, with HDR10"
+	enhancedLayer = "Dolby Vision profile %d beyond its base layer"
 )
 
 // planDolby decides by the input's record, if it has one, and the first frame. f belongs to the

@@ -122,6 +122,34 @@ func differing(a, b []units.Unit) (kinds []units.Kind) {
 	return kinds
 }
 
+// A picture has the units that it had, from codec to codec: decoders repeat HDR10+ where a picture
+// has none.
+func TestNothingIsMadeUp(t *testing.T) {
+	sparse := func(n int) []units.Unit {
+		return slices.DeleteFunc(unitstest.All(n), func(u units.Unit) bool {
+			everywhere := u.Kind == units.DolbyVision || u.Kind.Lasting()
+			return !everywhere && n%4 != int(u.Kind)%4 || u.Kind == units.AlternativeTransfer || u.Kind == units.AmbientViewing || u.Kind == units.FilmGrain
+		})
+	}
+	path, of := sample, sparse
+	for _, c := range []struct{ encoder, preset, format string }{
+		{"libx265", "ultrafast", "matroska"}, {"libsvtav1", "12", "mp4"}, {"libx265", "ultrafast", "mpegts"}, {"libx264", "veryfast", "mp4"},
+	} {
+		var lost []string
+		path, lost = coded(t, path, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, CRF: -1, PixelFormat: "yuv420p10le"}, of)
+		of = nil
+		if want := c.encoder == "libx264"; len(lost) > 0 != want {
+			t.Errorf("%s: not kept: %v", c.encoder, lost)
+		}
+		for n, got := range unitsOf(t, path) {
+			want := slices.DeleteFunc(sparse(n), func(u units.Unit) bool { return slices.Contains(lost, u.Kind.String()) })
+			for _, k := range differing(got, want) {
+				t.Errorf("%s, frame %d: %v differs", c.encoder, n, k)
+			}
+		}
+	}
+}
+
 // Dolby Vision of profiles 5 and 8 comes out with its record and an RPU for each picture, where
 // codec, depth and container have a place for it; other profiles and losses are named.
 func TestDolbyVision(t *testing.T) {
@@ -138,7 +166,7 @@ func TestDolbyVision(t *testing.T) {
 		{8, 1, "libx265", "ultrafast", "mpegts", "yuv420p10le", "", "[the record of Dolby Vision]"},
 		{8, 1, "libx265", "ultrafast", "mp4", "yuv420p", "", "[Dolby Vision]"},
 		{8, 1, "libx264", "ultrafast", "mp4", "yuv420p10le", "", "[Dolby Vision]"},
-		{7, 6, "libx265", "ultrafast", "mp4", "yuv420p10le", "", "[Dolby Vision profile 7: its base layer is kept, with HDR10]"},
+		{7, 6, "libx265", "ultrafast", "mp4", "yuv420p10le", "", "[Dolby Vision profile 7 beyond its base layer]"},
 	} {
 		t.Run(fmt.Sprintf("%d.%d %s %s %s", c.profile, c.compatible, c.encoder, c.format, c.depth), func(t *testing.T) {
 			src, _ := coded(t, sample, encode.Options{Format: "mp4", Encoder: "libx265", Preset: "ultrafast", CRF: -1, PixelFormat: "yuv420p10le"},
@@ -154,6 +182,12 @@ func TestDolbyVision(t *testing.T) {
 				t.Errorf("the record says %q instead of %q", got, c.want)
 			}
 			kept := c.want != "" || c.format == "mpegts"
+			if c.encoder == "libsvtav1" { // and back
+				back, lost := coded(t, path, encode.Options{Format: "mp4", Encoder: "libx265", Preset: "ultrafast", CRF: -1}, nil)
+				if got, want := dolbyRecord(t, back), fmt.Sprintf("%d.%d", c.profile, c.compatible); got != want || len(lost) > 0 {
+					t.Errorf("the record says %q instead of %q in HEVC; not kept: %v", got, want, lost)
+				}
+			}
 			frames := unitsOf(t, path)
 			if len(frames) != 12 {
 				t.Errorf("%d frames", len(frames))

@@ -74,7 +74,7 @@ func (s Stream) scanNAL(au []byte) (list []Unit) {
 		switch kind := s.kindOf(u); {
 		case s.codec == "h264" && kind == h264SEI:
 			list = append(list, s.scanSEI(u[1:])...)
-		case s.codec == "h264" || len(u) < 3:
+		case s.codec == "h264" || len(u) < 3 || u[0]&1 != 0 || u[1]>>3 != 0: // of another layer
 		case kind == hevcPrefix || kind == hevcSuffix:
 			list = append(list, s.scanSEI(u[2:])...)
 		case kind == hevcRPU:
