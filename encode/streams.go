@@ -296,7 +296,7 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		o.keepOrientation(int(C.vf_orientation(props)))
 	}
 	o.carrier.clear(st.codecpar)
-	o.nameLost(st.codecpar)
+	o.nameLost(st.codecpar, f)
 	if err := o.describeDolby(st.codecpar); err != nil {
 		return err
 	}

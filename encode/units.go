@@ -86,7 +86,7 @@ func (c *carrier) take(f *pipeline.Frame) {
 		switch boxed := slices.Contains(c.boxed, u.Kind); {
 		case c.carries(u.Kind), boxed && u.Kind == units.HDR10Plus:
 			list = append(list, u)
-		case u.Kind == units.DolbyVision && c.dolby.lost != "": // is named
+		case u.Kind == units.DolbyVision && c.dolby.lost != "", u.Kind == units.FramePacking: // see planDolby, nameLost
 		case !slices.Contains(c.set, u.Kind) && !boxed:
 			c.lose(u.Kind.String())
 		}
@@ -147,14 +147,17 @@ var places = []struct {
 	families []formats.Family
 }{
 	{C.AV_PKT_DATA_ICC_PROFILE, "ICC profile", []formats.Family{formats.ISO}},
-	{C.AV_PKT_DATA_STEREO3D, "stereo 3D", []formats.Family{formats.ISO, formats.Matroska}},
+	{C.AV_PKT_DATA_STEREO3D, units.FramePacking.String(), []formats.Family{formats.ISO, formats.Matroska}},
 	{C.AV_PKT_DATA_SPHERICAL, "spherical projection", []formats.Family{formats.ISO, formats.Matroska}},
 }
 
-// nameLost names descriptions of the stream that the container has no place for.
-func (o *Output) nameLost(par *C.AVCodecParameters) {
+// nameLost names descriptions of the stream that the container has no place for. Pictures like f
+// may hold the arrangement of views: x264 writes it by itself.
+func (o *Output) nameLost(par *C.AVCodecParameters, f *pipeline.Frame) {
+	isPacking := func(u units.Unit) bool { return u.Kind == units.FramePacking }
+	packed := o.opts.codec().Name == X264 || o.carrier.carries(units.FramePacking) && slices.ContainsFunc(av.Units(f), isPacking)
 	for _, p := range places {
-		inPictures := p.kind == C.AV_PKT_DATA_STEREO3D && o.opts.codec().Name == X264
+		inPictures := p.kind == C.AV_PKT_DATA_STEREO3D && packed
 		if hasSideData(par, p.kind) && o.form.Video() && !slices.Contains(p.families, o.form.Family) && !inPictures {
 			o.carrier.lose(p.name)
 		}

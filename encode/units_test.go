@@ -128,7 +128,7 @@ func TestNothingIsMadeUp(t *testing.T) {
 	sparse := func(n int) []units.Unit {
 		return slices.DeleteFunc(unitstest.All(n), func(u units.Unit) bool {
 			everywhere := u.Kind == units.DolbyVision || u.Kind.Lasting()
-			return !everywhere && n%4 != int(u.Kind)%4 || u.Kind == units.AlternativeTransfer || u.Kind == units.AmbientViewing || u.Kind == units.FilmGrain
+			return !everywhere && n%4 != int(u.Kind)%4 || u.Kind == units.AlternativeTransfer || u.Kind == units.AmbientViewing || u.Kind == units.FilmGrain || u.Kind == units.FramePacking
 		})
 	}
 	path, of := sample, sparse

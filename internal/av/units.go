@@ -4,6 +4,7 @@ package av
 //#include <libavutil/hdr_dynamic_metadata.h>
 //#include <libavutil/mastering_display_metadata.h>
 //#include <libavutil/mem.h>
+//#include <libavutil/stereo3d.h>
 //#include "glue.h"
 import "C"
 
@@ -46,6 +47,7 @@ var sideKinds = []struct {
 	{C.AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT, units.AmbientViewing, ambientViewing},
 	{C.AV_FRAME_DATA_AFD, units.AFD, func(b []byte) []byte { return units.ActiveFormat(b[0]) }},
 	{C.AV_FRAME_DATA_DYNAMIC_HDR_PLUS, units.HDR10Plus, hdr10Plus},
+	{C.AV_FRAME_DATA_STEREO3D, units.FramePacking, framePacking},
 }
 
 // FrameUnits returns the side data of a decoded AVFrame, of a video of the given frame rate, as
@@ -128,4 +130,18 @@ func ambientViewing(data []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, scaled(a.ambient_illuminance, 10000))
 	b = binary.BigEndian.AppendUint16(b, uint16(scaled(a.ambient_light_x, 50000)))
 	return binary.BigEndian.AppendUint16(b, uint16(scaled(a.ambient_light_y, 50000)))
+}
+
+func framePacking(data []byte) []byte {
+	s := (*C.AVStereo3D)(unsafe.Pointer(&data[0]))
+	rightFirst := s.flags&C.AV_STEREO3D_FLAG_INVERT != 0
+	switch s._type {
+	case C.AV_STEREO3D_SIDEBYSIDE:
+		return units.Packing(units.SideBySide, false, rightFirst)
+	case C.AV_STEREO3D_SIDEBYSIDE_QUINCUNX:
+		return units.Packing(units.SideBySide, true, rightFirst)
+	case C.AV_STEREO3D_TOPBOTTOM:
+		return units.Packing(units.TopBottom, false, rightFirst)
+	}
+	return nil
 }

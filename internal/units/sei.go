@@ -15,7 +15,7 @@ const (
 )
 
 var seiKinds = map[int]Kind{
-	seiFilmGrain: FilmGrain, seiTimecode: Timecode, 137: MasteringDisplay, 144: ContentLight, 147: AlternativeTransfer,
+	seiFilmGrain: FilmGrain, 45: FramePacking, seiTimecode: Timecode, 137: MasteringDisplay, 144: ContentLight, 147: AlternativeTransfer,
 	148: AmbientViewing,
 }
 

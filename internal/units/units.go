@@ -19,6 +19,7 @@ const (
 	AmbientViewing                      // SEI 148: 8 bytes
 	Timecode                            // SEI 136, time_code
 	FilmGrain                           // SEI 19, film_grain_characteristics
+	FramePacking                        // SEI 45, frame_packing_arrangement: stereo 3D
 	DolbyVision                         // RPU from its prefix 19 on, without emulation prevention
 )
 
@@ -26,7 +27,7 @@ var names = map[Kind]string{
 	MasteringDisplay: "mastering display", ContentLight: "content light level", HDR10Plus: "HDR10+", HDRVivid: "HDR Vivid",
 	Captions: "closed captions", AFD: "active format", AlternativeTransfer: "alternative transfer",
 	AmbientViewing: "ambient viewing", Timecode: "timecodes of pictures", FilmGrain: "film grain parameters",
-	DolbyVision: "Dolby Vision",
+	FramePacking: "stereo 3D", DolbyVision: "Dolby Vision",
 }
 
 // String returns the name for people.
@@ -35,7 +36,7 @@ func (k Kind) String() string { return names[k] }
 // Lasting reports whether a unit holds from its key frame up to the next one; others belong to one
 // picture.
 func (k Kind) Lasting() bool {
-	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing
+	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing || k == FramePacking
 }
 
 // Unit is one unit.
@@ -66,15 +67,16 @@ func StreamOf(codec string, extradata []byte) Stream {
 }
 
 // Carries reports whether a codec has a place for units of a kind. In H.264, timecodes need
-// pictures with pic_timing, which the encoder must have been asked for.
+// pictures with pic_timing, which the encoder must have been asked for, and FramePacking has
+// another form, which x264 writes.
 func (s Stream) Carries(k Kind) bool {
 	switch s.codec {
 	case "h264":
-		return k != DolbyVision
+		return k != DolbyVision && k != FramePacking
 	case "hevc":
 		return true
 	case "av1":
-		return k != AlternativeTransfer && k != AmbientViewing && k != FilmGrain
+		return k != AlternativeTransfer && k != AmbientViewing && k != FilmGrain && k != FramePacking
 	}
 	return false
 }

@@ -21,6 +21,7 @@ var examples = []Unit{
 	{AmbientViewing, []byte{0, 0, 0x7a, 0x12, 0x3d, 0x13, 0x40, 0x42}},
 	{Timecode, oneClock()},
 	{FilmGrain, filmGrain()},
+	{FramePacking, Packing(SideBySide, true, false)},
 	{DolbyVision, []byte("\x19\x08\x09\x00\x00\x00\x00\x01\x02\x80")},
 	{DolbyVision, append(append([]byte{25}, make([]byte, 300)...), 0x80)},
 }

@@ -322,21 +322,33 @@ func TestWhatStreamsSay(t *testing.T) {
 
 // Stereo video says so in its pictures, and in MP4 and Matroska beside them, too.
 func TestStereo(t *testing.T) {
-	for _, to := range containers() {
-		t.Run(to, func(t *testing.T) {
-			e2e.Start(t, false)
-			src := clip(t, "stereo.mkv", pictures+h264+yuv+"-metadata:s:v:0 stereo_mode=top_bottom")
-			out, said := filter(t, src, to, "")
-			bare := output("h264")
-			run(t, "ffmpeg", "-v", "error", "-nostdin", "-i", out, "-map", "0:v", "-c", "copy", bare)
-			if got := fmt.Sprint(frames(t, bare)[0].SideData); !strings.Contains(got, "Stereo 3D") {
-				t.Errorf("the pictures say %s: %s", got, said)
-			}
-			if got := fmt.Sprint(probe(t, out).video(t).SideData); (to == "mp4" || to == "mkv") && !strings.Contains(got, "top and bottom") {
-				t.Errorf("the container says %s: %s", got, said)
-			}
-		})
+	for _, codec := range []string{"h264", "hevc"} {
+		for _, to := range containers() {
+			t.Run(codec+"-"+to, func(t *testing.T) {
+				e2e.Start(t, false)
+				src := clip(t, "stereo.mkv", pictures+h264+yuv+"-metadata:s:v:0 stereo_mode=top_bottom")
+				out, said := filter(t, src, to, "--codec "+codec)
+				bare := output(codec)
+				run(t, "ffmpeg", "-v", "error", "-nostdin", "-i", out, "-map", "0:v", "-c", "copy", bare)
+				if got := fmt.Sprint(frames(t, bare)[0].SideData); !strings.Contains(got, "Stereo 3D") {
+					t.Errorf("the pictures say %s: %s", got, said)
+				}
+				if got := fmt.Sprint(probe(t, out).video(t).SideData); (to == "mp4" || to == "mkv") && !strings.Contains(got, "top and bottom") {
+					t.Errorf("the container says %s: %s", got, said)
+				}
+				if strings.Contains(said, "not kept") {
+					t.Error(said)
+				}
+			})
+		}
 	}
+	t.Run("not in the transport stream", func(t *testing.T) {
+		e2e.Start(t, false)
+		_, said := filter(t, clip(t, "stereo-rows.mkv", pictures+h264+yuv+"-metadata:s:v:0 stereo_mode=row_interleaved_lr"), "ts", "--codec hevc")
+		if !strings.Contains(said, "not kept: stereo 3D") {
+			t.Error(said)
+		}
+	})
 }
 
 // The usual length of a frame is that of the frames.

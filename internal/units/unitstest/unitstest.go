@@ -22,6 +22,7 @@ func All(n int) []units.Unit {
 		{Kind: units.AmbientViewing, Payload: []byte{0, 0, 0x7a, 0x12, 0x3d, 0x13, 0x40, 0x42}}, // 3.125 lx
 		{Kind: units.Timecode, Payload: Timecode(n)},
 		{Kind: units.FilmGrain, Payload: FilmGrain(n)},
+		{Kind: units.FramePacking, Payload: units.Packing(units.TopBottom, false, true)},
 		{Kind: units.DolbyVision, Payload: RPU(8, n)},
 	}
 }
