@@ -140,15 +140,15 @@ func (c *carrier) clear(par *C.AVCodecParameters) {
 	}
 }
 
-// places are the families of containers that have a place for a description of the stream.
+// places are the formats that have a place for a description of the stream.
 var places = []struct {
-	kind     C.enum_AVPacketSideDataType
-	name     string
-	families []formats.Family
+	kind    C.enum_AVPacketSideDataType
+	name    string
+	formats []string
 }{
-	{C.AV_PKT_DATA_ICC_PROFILE, "ICC profile", []formats.Family{formats.ISO}},
-	{C.AV_PKT_DATA_STEREO3D, units.FramePacking.String(), []formats.Family{formats.ISO, formats.Matroska}},
-	{C.AV_PKT_DATA_SPHERICAL, "spherical projection", []formats.Family{formats.ISO, formats.Matroska}},
+	{C.AV_PKT_DATA_ICC_PROFILE, "ICC profile", []string{formats.MP4, formats.MOV}},
+	{C.AV_PKT_DATA_STEREO3D, units.FramePacking.String(), []string{formats.MP4, formats.MKV, formats.WebM}},
+	{C.AV_PKT_DATA_SPHERICAL, "spherical projection", []string{formats.MP4, formats.MOV, formats.MKV, formats.WebM}},
 }
 
 // nameLost names descriptions of the stream that the container has no place for. Pictures like f
@@ -158,7 +158,7 @@ func (o *Output) nameLost(par *C.AVCodecParameters, f *pipeline.Frame) {
 	packed := o.opts.codec().Name == X264 || o.carrier.carries(units.FramePacking) && slices.ContainsFunc(av.Units(f), isPacking)
 	for _, p := range places {
 		inPictures := p.kind == C.AV_PKT_DATA_STEREO3D && packed
-		if hasSideData(par, p.kind) && o.form.Video() && !slices.Contains(p.families, o.form.Family) && !inPictures {
+		if hasSideData(par, p.kind) && o.form.Video() && !slices.Contains(p.formats, o.form.Name) && !inPictures {
 			o.carrier.lose(p.name)
 		}
 	}
