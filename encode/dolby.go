@@ -71,7 +71,7 @@ func (o *Output) describeDolby(par *C.AVCodecParameters) error {
 	if d.record == nil || d.lost != "" {
 		return nil
 	}
-	if o.form.Name != formats.MP4 && o.form.Family != formats.Matroska {
+	if o.form.Name != formats.MP4 && o.form.Name != formats.MKV {
 		o.carrier.lose("the record of " + dolbyVision)
 		return nil
 	}
