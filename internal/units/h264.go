@@ -73,7 +73,7 @@ func parseSPS(b []byte) (s sps) {
 	}
 	s.known = !r.short && s.frameBits <= 16
 	if r.bits(1) == 1 { // vui_parameters_present_flag
-		s.usability(r)
+		s.vui(r)
 	}
 	return s
 }
@@ -120,8 +120,8 @@ func scalingList(r *reader, small bool) {
 	}
 }
 
-// usability reads video usability information.
-func (s *sps) usability(r *reader) {
+// vui reads video usability information (E.1.1).
+func (s *sps) vui(r *reader) {
 	const extended = 255
 	if r.bits(1) == 1 && r.bits(8) == extended { // aspect_ratio_idc
 		r.bits(32)
@@ -148,7 +148,7 @@ func (s *sps) usability(r *reader) {
 	for range 2 { // of NAL units, of slices
 		if r.bits(1) == 1 {
 			s.delays = true
-			offset = s.decoder(r)
+			offset = s.hrd(r)
 		}
 	}
 	if s.delays {
@@ -158,8 +158,8 @@ func (s *sps) usability(r *reader) {
 	s.structure = r.bits(1) == 1 && !r.short
 }
 
-// decoder reads hrd_parameters (E.1.2), and returns time_offset_length.
-func (s *sps) decoder(r *reader) (offset int) {
+// hrd reads hrd_parameters (E.1.2), and returns time_offset_length.
+func (s *sps) hrd(r *reader) (offset int) {
 	n := min(r.ue(), 31) // cpb_cnt_minus1
 	r.bits(8)
 	for range n + 1 {

@@ -101,9 +101,11 @@ func (s Stream) scanSEI(sei []byte) (list []Unit) {
 			u.Kind = ofT35(body)
 		}
 		switch {
-		case s.codec != "h264":
-		case u.Kind == FilmGrain:
+		case u.Kind == FilmGrain && s.codec == "h264":
 			u.Payload = persistent(body)
+		case u.Kind == FilmGrain && repeated(body) == nil: // damaged
+			continue
+		case s.codec != "h264":
 		case kind == seiTiming && s.sps.structure:
 			u = Unit{Timecode, s.sps.clocks(body)}
 		case u.Kind == Timecode:
@@ -125,7 +127,7 @@ func (s Stream) insertNAL(au []byte, list []Unit) ([]byte, error) {
 	if !whole || at < 0 || len(all[at]) < 2 {
 		return nil, errDamaged
 	}
-	layer := all[at][1]
+	layer := all[at][1] & 7
 	for _, u := range list {
 		if u.Kind == DolbyVision {
 			all = append(all, append([]byte{hevcRPU << 1, 1}, Escaped(u.Payload)...))
