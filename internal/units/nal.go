@@ -114,7 +114,11 @@ func Escaped(b []byte) []byte {
 
 // joined is the inverse of NALUnits.
 func joined(units [][]byte, size int) []byte {
-	var out []byte
+	total := 0
+	for _, u := range units {
+		total += len(u) + 4
+	}
+	out := make([]byte, 0, total)
 	for _, u := range units {
 		if size == 0 {
 			out = append(append(out, 0, 0, 0, 1), bytes.TrimRight(u, "\x00")...)
