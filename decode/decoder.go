@@ -31,6 +31,7 @@ type decoder struct {
 
 	format pipeline.Format // of every frame so far; zero before the first
 	scaler av.Scaler
+	found  found
 	seen   astiav.PixelFormat // the last source format that was reported
 
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they

@@ -11,7 +11,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 )
 
 // notCuttable says why a codec cannot be decoded from the middle with the same pictures as from
@@ -106,8 +106,8 @@ func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 // nalUnits returns the units of a packet as far as it is intact. The codec's header has the size
 // of lengths at the given place.
 func nalUnits(packet, extradata []byte, at int) [][]byte {
-	units, _ := av.NALUnits(packet, av.NALSize(extradata, at))
-	return units
+	list, _ := units.NALUnits(packet, units.NALSize(extradata, at))
+	return list
 }
 
 func startCodeUnits(b []byte) [][]byte { return nalUnits(b, nil, 0) }
@@ -115,9 +115,9 @@ func startCodeUnits(b []byte) [][]byte { return nalUnits(b, nil, 0) }
 // h264Entry accepts an IDR picture, or one with a recovery point that is exact and immediate
 // (D.2.8), as in open GOPs. A recovery over several frames, as in periodic intra refresh, does not
 // count.
-func h264Entry(units [][]byte) bool {
+func h264Entry(list [][]byte) bool {
 	exact := false
-	for _, u := range units {
+	for _, u := range list {
 		switch u[0] & 31 {
 		case 5:
 			return true
@@ -133,52 +133,17 @@ func h264Entry(units [][]byte) bool {
 // exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag
 // 1: two bits set.
 func exactRecovery(sei []byte) bool {
-	sei = unescaped(sei)
-	for len(sei) > 2 {
-		kind, rest := seiNumber(sei)
-		size, rest := seiNumber(rest)
-		if size > len(rest) {
-			return false
+	for kind, body := range units.Messages(sei) {
+		if kind == 6 && len(body) > 0 {
+			return body[0]&0xc0 == 0xc0
 		}
-		if kind == 6 && size > 0 {
-			return rest[0]&0xc0 == 0xc0
-		}
-		sei = rest[size:]
 	}
 	return false
 }
 
-// seiNumber reads a number written as bytes to add up, of which only the last is not 255.
-func seiNumber(b []byte) (n int, rest []byte) {
-	for i, c := range b {
-		n += int(c)
-		if c != 0xff {
-			return n, b[i+1:]
-		}
-	}
-	return n, nil
-}
-
-// unescaped removes the 3 of every 00 00 03.
-func unescaped(b []byte) []byte {
-	out, zeros := make([]byte, 0, len(b)), 0
-	for _, c := range b {
-		if zeros >= 2 && c == 3 {
-			zeros = 0
-			continue
-		}
-		zeros++
-		if c != 0 {
-			zeros = 0
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
 // hevcEntry accepts the standard's intra random access points: types 16 to 21.
-func hevcEntry(units [][]byte) bool {
-	for _, u := range units {
+func hevcEntry(list [][]byte) bool {
+	for _, u := range list {
 		if kind := u[0] >> 1 & 63; kind < 32 {
 			return kind >= 16 && kind <= 21
 		}

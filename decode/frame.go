@@ -149,6 +149,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 	if props == nil {
 		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
+	d.describeUnits(props, c)
 	if native && C.vf_is_direct(c) != 0 {
 		return d.direct(c, props)
 	}

@@ -110,6 +110,7 @@ void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels
 	c->opaque = (void *)decoder; // a cgo handle, never dereferenced here
 	c->get_buffer2 = get_buffer;
 	c->flags |= AV_CODEC_FLAG_UNALIGNED; // crop to the sample
+	c->flags |= AV_CODEC_FLAG_COPY_OPAQUE; // for vf_number
 	// Film grain that the stream only describes is not synthesized, since the filter would remove
 	// it.
 	c->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN | AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS;
@@ -123,6 +124,16 @@ int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)
 	memcpy(p->data, data, size);
 	p->pts = p->dts = pts;
 	return 0;
+}
+
+void vf_number(AVPacket *p, uintptr_t n)
+{
+	p->opaque = (void *)n; // never dereferenced
+}
+
+uintptr_t vf_number_of(const AVFrame *f)
+{
+	return (uintptr_t)f->opaque;
 }
 
 int vf_is_direct(const AVFrame *f)

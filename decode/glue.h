@@ -18,6 +18,9 @@ void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels
 // Fills p with a copy of data, padded for decoders, which read past the end. The caller
 // unreferences p.
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);
+// Gives a packet a number other than 0, which the frame decoded from it has, too.
+void vf_number(AVPacket *p, uintptr_t n);
+uintptr_t vf_number_of(const AVFrame *f);
 // Tells whether f is in memory from vfTake.
 int vf_is_direct(const AVFrame *f);
 

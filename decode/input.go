@@ -185,6 +185,9 @@ func (in *Input) openVideo() error {
 		return err
 	}
 	in.reports.watchDecoder(&in.decoder)
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	in.found = newFound(s.CodecParameters().CodecID().Name(), av.Slice((*byte)(par.extradata), int(par.extradata_size)),
+		int(in.dec.ColorTransferCharacteristic()))
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)
@@ -323,6 +326,7 @@ func (in *Input) send() error {
 	if in.reports.whole(in.pkt) {
 		in.due++
 	}
+	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil

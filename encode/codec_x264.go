@@ -11,6 +11,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -29,7 +30,7 @@ var x264 = Codec{
 	maxSide:   16384,
 	choose:    fullChroma("H.264", 10),
 	configure: configureX264,
-	headers:   ParameterSets,
+	headers:   units.ParameterSets,
 	formats: map[int][]string{
 		8:  {"yuv420p", "yuv422p", "yuv444p", "nv12", "nv16", "gray", "yuvj420p", "yuvj422p", "yuvj444p"},
 		10: {"yuv420p10le", "yuv422p10le", "yuv444p10le", "gray10le"},
@@ -55,8 +56,12 @@ func fullChroma(codec string, deepest int) func(pipeline.Format) (astiav.PixelFo
 }
 
 func configureX264(o *Options, c *C.AVCodecContext, set func(option, value string)) {
+	set("a53cc", "0") // see carrier
 	params := []param{{"asm", strconv.Itoa(x264CPU())}}
 	params = append(append(params, o.Params.list...), o.EncoderParams.list...)
+	if o.clocks {
+		params = append(params, param{"pic-struct", "1"})
+	}
 	if c.field_order == C.AV_FIELD_BB {
 		// FFmpeg passes it to x264 with the first frame, too late for the first packets.
 		params = append(params, param{"bff", "1"})

@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 )
 
 // digest sums up the packets of a stream in order, to compare the muxer's input with the file read
@@ -201,14 +202,14 @@ func isADTS(b []byte) bool { return len(b) >= 7 && b[0] == 0xff && b[1]&0xf6 == 
 // sliceForm returns a form that hashes the NAL units for which isSlice is true. Byte at of the
 // extradata has the size of lengths.
 func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*digest, []byte) bool {
-	size := av.NALSize(av.Slice((*byte)(par.extradata), int(par.extradata_size)), at)
+	size := units.NALSize(av.Slice((*byte)(par.extradata), int(par.extradata_size)), at)
 	return func(d *digest, payload []byte) bool {
-		units, whole := av.NALUnits(payload, size)
-		for _, unit := range units {
+		list, whole := units.NALUnits(payload, size)
+		for _, unit := range list {
 			if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && isSlice(unit[0]) {
 				_, _ = d.payload.Write(unit)
 			}
 		}
-		return whole && len(units) > 0
+		return whole && len(list) > 0
 	}
 }

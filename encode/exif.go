@@ -6,7 +6,7 @@ import "C"
 import (
 	"bytes"
 	"encoding/binary"
-	"unsafe"
+	"slices"
 
 	"vidfilter/internal/av"
 )
@@ -40,18 +40,9 @@ func exif(orientation int) []byte {
 // insertExif puts the segment after the start of the JPEG in p.
 func (o *Output) insertExif(p *C.AVPacket) error {
 	const start = 2
-	n := C.int(len(o.exif))
-	if n == 0 || p.size < start {
+	if len(o.exif) == 0 || p.size < start {
 		return nil
 	}
-	if err := av.Error(int(C.av_grow_packet(p, n))); err != nil {
-		return err
-	}
-	if err := av.Error(int(C.av_packet_make_writable(p))); err != nil {
-		return err
-	}
-	data := unsafe.Slice((*byte)(p.data), p.size)
-	copy(data[start+len(o.exif):], data[start:len(data)-len(o.exif)])
-	copy(data[start:], o.exif)
-	return nil
+	data := av.Slice((*byte)(p.data), int(p.size))
+	return setData(p, slices.Concat(data[:start], o.exif, data[start:]))
 }

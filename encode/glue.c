@@ -1,28 +1,70 @@
 #include "glue.h"
 #include <libavutil/frame.h>
+#include <libavutil/hdr_dynamic_metadata.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
+static const struct {
+	enum AVPacketSideDataType packet;
+	enum AVFrameSideDataType frame;
+} display[] = {
+	{AV_PKT_DATA_DISPLAYMATRIX, AV_FRAME_DATA_DISPLAYMATRIX},
+	{AV_PKT_DATA_STEREO3D, AV_FRAME_DATA_STEREO3D},
+	{AV_PKT_DATA_SPHERICAL, AV_FRAME_DATA_SPHERICAL},
+	{AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA},
+	{AV_PKT_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL},
+	{AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT, AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT},
+	{AV_PKT_DATA_ICC_PROFILE, AV_FRAME_DATA_ICC_PROFILE},
+};
+enum { DISPLAYS = sizeof display / sizeof *display };
+
+int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size)
+{
+	AVPacketSideData *d =
+		av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data, kind, size, 0);
+	if (!d)
+		return AVERROR(ENOMEM);
+	memcpy(d->data, data, size);
+	return 0;
+}
+
+static const AVPacketSideData *side_data(const AVCodecParameters *par, enum AVPacketSideDataType kind)
+{
+	return av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, kind);
+}
+
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
 {
-	static const enum AVPacketSideDataType kinds[] = {
-		AV_PKT_DATA_DISPLAYMATRIX, AV_PKT_DATA_STEREO3D,           AV_PKT_DATA_SPHERICAL,
-		AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_PKT_DATA_CONTENT_LIGHT_LEVEL,
-		AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT, AV_PKT_DATA_ICC_PROFILE,
-	};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		const AVPacketSideData *s =
-			av_packet_side_data_get(src->coded_side_data, src->nb_coded_side_data, kinds[i]);
-		if (!s)
-			continue;
-		// Allocated in dst, which frees it; an entry of the same kind is replaced.
-		AVPacketSideData *d = av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data,
-		                                              kinds[i], s->size, 0);
-		if (!d)
-			return AVERROR(ENOMEM);
-		memcpy(d->data, s->data, s->size);
+	for (int i = 0, err; i < DISPLAYS; i++) {
+		const AVPacketSideData *s = side_data(src, display[i].packet);
+		if (s && (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
+			return err;
 	}
 	return 0;
+}
+
+int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
+{
+	for (int i = 0, err; i < DISPLAYS; i++) {
+		const AVFrameSideData *s = av_frame_get_side_data(src, display[i].frame);
+		if (s && !side_data(dst, display[i].packet) &&
+		    (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
+			return err;
+	}
+	return 0;
+}
+
+int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size)
+{
+	size_t n = 0;
+	AVDynamicHDRPlus *m = av_dynamic_hdr_plus_alloc(&n);
+	if (!m)
+		return AVERROR(ENOMEM);
+	int err = av_dynamic_hdr_plus_from_t35(m, t35, size);
+	if (err >= 0 && (err = av_packet_add_side_data(p, AV_PKT_DATA_DYNAMIC_HDR10_PLUS, (uint8_t *)m, n)) >= 0)
+		return 0; // p owns it
+	av_free(m);
+	return err;
 }
 
 int vf_orientation(const AVFrame *f)
@@ -39,32 +81,6 @@ int vf_orientation(const AVFrame *f)
 		    (m[3] > 0) - (m[3] < 0) == axes[i][2] && (m[4] > 0) - (m[4] < 0) == axes[i][3])
 			return i + 1;
 	return 1;
-}
-
-int vf_frame_rotation(AVCodecParameters *dst, const AVFrame *src)
-{
-	const AVFrameSideData *s = av_frame_get_side_data(src, AV_FRAME_DATA_DISPLAYMATRIX);
-	if (!s || av_packet_side_data_get(dst->coded_side_data, dst->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX))
-		return 0;
-	AVPacketSideData *d = av_packet_side_data_new(&dst->coded_side_data, &dst->nb_coded_side_data,
-	                                              AV_PKT_DATA_DISPLAYMATRIX, s->size, 0);
-	if (!d)
-		return AVERROR(ENOMEM);
-	memcpy(d->data, s->data, s->size);
-	return 0;
-}
-
-int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src)
-{
-	for (int i = 0; i < src->nb_side_data; i++) {
-		const AVFrameSideData *d = src->side_data[i];
-		if (!(av_frame_side_data_desc(d->type)->props & AV_SIDE_DATA_PROP_GLOBAL))
-			continue;
-		int err = av_frame_side_data_clone(&dst->decoded_side_data, &dst->nb_decoded_side_data, d, 0);
-		if (err < 0)
-			return err;
-	}
-	return 0;
 }
 
 int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, const AVDictionary *meta)

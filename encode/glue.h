@@ -11,12 +11,14 @@
 
 // Copies the display side data (rotation, stereo, HDR) that stays true after re-encoding.
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
+// Copies side data, which replaces that of the same kind.
+int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
+// Gives a packet HDR10+ metadata, read from T.35 behind its codes.
+int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size);
 // Returns the EXIF orientation, 1 to 8, of a frame's display matrix; 1 without one.
 int vf_orientation(const AVFrame *f);
-// Copies that matrix to a stream that has none.
-int vf_frame_rotation(AVCodecParameters *dst, const AVFrame *src);
-// Shares a frame's HDR metadata, by reference, with an encoder that writes it in its header.
-int vf_copy_hdr(AVCodecContext *dst, const AVFrame *src);
+// Copies a frame's display side data, likewise, to a stream that has none of the kind.
+int vf_frame_display(AVCodecParameters *dst, const AVFrame *src);
 // Adds a chapter, in microseconds.
 int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, const AVDictionary *meta);
 // Copies the programs of an MPEG-TS. map[i] is the output stream of input stream i, or -1.

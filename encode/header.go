@@ -198,6 +198,9 @@ func (o *Output) movFlags() []string {
 	case !o.seekable():
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
 	}
+	if hasSideData(o.video.codecpar, C.AV_PKT_DATA_ICC_PROFILE) && o.coloursInPictures() {
+		flags = append(flags, "prefer_icc")
+	}
 	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
 		if st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
 			return flags // the newer scheme has no place for cover art

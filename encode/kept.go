@@ -13,10 +13,17 @@ import (
 	"vidfilter/internal/av"
 )
 
-// NotKept returns the extras of the input's video that the output does not have. It is known after
-// the first frame.
+// NotKept returns what the output does not have of the input's video beside its pictures: those of
+// the extras that it lacks, and what its codec or container has no place for. It is known after the
+// last frame.
 func (o *Output) NotKept(extras []string) []string {
-	return slices.DeleteFunc(slices.Clone(extras), func(x string) bool { return x == av.Alpha && o.alphaKept })
+	lost := slices.DeleteFunc(slices.Clone(extras), func(x string) bool { return x == av.Alpha && o.alphaKept })
+	for _, name := range o.carrier.lost {
+		if !slices.Contains(lost, name) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
 }
 
 // fewer lists the names that streams of want have more often than those of got.

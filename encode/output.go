@@ -44,6 +44,8 @@ type Options struct {
 	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
+	clocks bool // pictures get timecodes
+
 	Software string       // written as the encoder of the file
 	Log      *slog.Logger // warnings for the user; nil drops them
 }
@@ -80,6 +82,7 @@ type Output struct {
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
+	carrier   carrier
 	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	shift     int64           // subtracted from the video's times, in the input's unit
 
@@ -248,6 +251,7 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	}
 	end := o.micros(f.PTS + f.Duration)
 	o.lasting[f.PTS] = f.Duration
+	o.carrier.take(f)
 	frame, err := av.Wrap(f) // takes f
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
@@ -282,6 +286,9 @@ func (o *Output) drain() error {
 			o.pkt.SetDuration(o.lasting[o.pkt.Pts()])
 		}
 		delete(o.lasting, o.pkt.Pts())
+		if err := o.carrier.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
 		o.mu.Lock()
 		err = o.writeVideo()
 		o.mu.Unlock()

@@ -50,12 +50,17 @@ func newRig(t *testing.T) *rig {
 
 func newRigOf(t *testing.T, input string) *rig {
 	t.Helper()
+	return newRigWith(t, input, decode.Options{Threads: 1, Frames: 12})
+}
+
+func newRigWith(t *testing.T, input string, o decode.Options) *rig {
+	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{pool: pipeline.NewPool(cpu, 1), path: filepath.Join(t.TempDir(), "out")}
-	r.in, err = decode.Open(context.Background(), input, r.pool, decode.Options{Threads: 1, Frames: 12})
+	r.in, err = decode.Open(context.Background(), input, r.pool, o)
 	if err != nil {
 		t.Fatal(err)
 	}

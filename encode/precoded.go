@@ -66,6 +66,7 @@ func (o *Output) Begin(f *pipeline.Frame, header []byte) error {
 	o.precoded = &precoded{joined: true}
 	return o.startWith(f, func() error {
 		o.from.Store(o.micros(f.PTS))
+		o.carrier.take(f) // for NotKept; the parts have their units
 		return o.takeHeaders(header)
 	})
 }

@@ -29,23 +29,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestParameterSets(t *testing.T) {
-	sps, pps := []byte{0x67, 100, 0, 30, 0xac}, []byte{0x68, 0xee, 0x3c}
-	annexB := slices.Concat([]byte{0, 0, 0, 1}, sps, []byte{0, 0, 0, 1}, pps, []byte{0, 0, 1, 6, 5, 1, 0x80})
-	avcc := slices.Concat([]byte{1, 100, 0, 30, 0xff, 0xe1, 0, byte(len(sps))}, sps, []byte{1, 0, byte(len(pps))}, pps, []byte{0xfd, 0xf8, 0xf8, 0})
-	want := [][]byte{sps, pps}
-	for name, b := range map[string][]byte{"start codes": annexB, "avcC": avcc} {
-		if got := ParameterSets(b); !slices.EqualFunc(got, want, bytes.Equal) {
-			t.Errorf("%s: %x", name, got)
-		}
-	}
-	for i := range avcc[:len(avcc)-4] {
-		if got := ParameterSets(avcc[:i]); slices.EqualFunc(got, want, bytes.Equal) {
-			t.Errorf("%d bytes of avcC are enough", i)
-		}
-	}
-}
-
 func TestParameterSetsHEVC(t *testing.T) {
 	vps, sps, pps, sei := []byte{0x40, 1, 12}, []byte{0x42, 1, 1, 9}, []byte{0x44, 1, 0xc1}, []byte{0x4e, 1, 5, 1, 7}
 	annexB := slices.Concat([]byte{0, 0, 0, 1}, vps, []byte{0, 0, 0, 1}, sps, []byte{0, 0, 1}, pps, []byte{0, 0, 1}, sei)

@@ -16,6 +16,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -97,8 +98,11 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	enc.SetThreadCount(o.opts.Threads)
 	o.setAspect(enc, f)
 	av.TagColour(enc, f, to.format, to.isYUV)
-	if props := propsFrame(f); props != nil {
-		C.vf_copy_hdr(c, props)
+	name := C.GoString(C.avcodec_get_name(c.codec_id))
+	o.opts.clocks = o.opts.needsClocks(f)
+	o.carrier = newCarrier(name, &o.opts, o.planDolby(f, name, to.pixelFormat.Name()))
+	if t := av.CodedTransfer(f); t > 0 && o.carrier.carries(units.AlternativeTransfer) {
+		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
 	}
 	if o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0 || o.precoded != nil {
 		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
@@ -109,6 +113,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		enc.Free()
 		return err
 	}
+	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	o.enc = enc
 	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {

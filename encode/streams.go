@@ -290,10 +290,15 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		return err
 	}
 	if props := propsFrame(f); props != nil {
-		if err := av.Error(int(C.vf_frame_rotation(st.codecpar, props))); err != nil {
+		if err := av.Error(int(C.vf_frame_display(st.codecpar, props))); err != nil {
 			return err
 		}
 		o.keepOrientation(int(C.vf_orientation(props)))
+	}
+	o.carrier.clear(st.codecpar)
+	o.nameLost(st.codecpar, f)
+	if err := o.describeDolby(st.codecpar); err != nil {
+		return err
 	}
 	st.time_base = in.time_base
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio

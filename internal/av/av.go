@@ -13,6 +13,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -144,7 +145,13 @@ func IsGray(pf astiav.PixelFormat) bool {
 
 // Props are the properties of a decoded picture: colour tags, aspect, captions, HDR metadata. It
 // implements pipeline.Props.
-type Props struct{ frame *C.AVFrame }
+type Props struct {
+	frame *C.AVFrame
+	Units []units.Unit // what the coded picture carried; read only
+	// Transfer is the transfer function that the stream itself is tagged with, where a unit names
+	// another; 0 if there is none.
+	Transfer int
+}
 
 // PropsOf copies the properties of a decoded frame, without samples; nil when out of memory.
 // Release frees the copy.
@@ -153,7 +160,7 @@ func PropsOf(f *astiav.Frame) *Props {
 	if p == nil {
 		return nil
 	}
-	return &Props{p}
+	return &Props{frame: p}
 }
 
 // Release frees the properties.

@@ -1,18 +1,21 @@
 package av
 
+//#include <libavutil/film_grain_params.h>
 //#include "glue.h"
 import "C"
 
 import (
 	"slices"
 	"unsafe"
+
+	"vidfilter/internal/units"
 )
 
 // Alpha is the extra that some encoders hold.
 const Alpha = "alpha"
 
-// Extras names things in a video beside its pictures that the filter and the encoders do not keep,
-// in the order in which they were found.
+// Extras names things in a video beside its pictures that are no units of pictures, and that few
+// outputs keep, in the order in which they were found.
 type Extras []string
 
 func (e *Extras) add(name string) {
@@ -24,34 +27,16 @@ func (e *Extras) add(name string) {
 // AddStream adds the extras that an AVStream announces.
 func (e *Extras) AddStream(stream unsafe.Pointer) {
 	st := (*C.AVStream)(stream)
-	if C.vf_has_dovi(st) != 0 {
-		e.add("Dolby Vision")
-	}
 	if C.vf_has_alpha_mode(st) != 0 {
 		e.add(Alpha)
 	}
 }
 
-var frameExtras = []struct {
-	kind C.enum_AVFrameSideDataType
-	name string
-}{
-	{C.AV_FRAME_DATA_DOVI_METADATA, "Dolby Vision"},
-	{C.AV_FRAME_DATA_DOVI_RPU_BUFFER, "Dolby Vision"},
-	{C.AV_FRAME_DATA_DYNAMIC_HDR_PLUS, "HDR10+"},
-	{C.AV_FRAME_DATA_DYNAMIC_HDR_VIVID, "HDR Vivid"},
-	{C.AV_FRAME_DATA_FILM_GRAIN_PARAMS, "film grain parameters"},
-	{C.AV_FRAME_DATA_AFD, "active format"},
-	{C.AV_FRAME_DATA_S12M_TIMECODE, "timecodes of pictures"},
-}
-
 // AddFrame adds the extras of a decoded AVFrame.
 func (e *Extras) AddFrame(frame unsafe.Pointer) {
 	f := (*C.AVFrame)(frame)
-	for _, x := range frameExtras {
-		if C.av_frame_get_side_data(f, x.kind) != nil {
-			e.add(x.name)
-		}
+	if g := sideData(f, C.AV_FRAME_DATA_FILM_GRAIN_PARAMS); len(g) > 0 && (*C.AVFilmGrainParams)(unsafe.Pointer(&g[0]))._type != C.AV_FILM_GRAIN_PARAMS_H274 {
+		e.add(units.FilmGrain.String()) // others are units
 	}
 	if C.vf_moves_picture(f) != 0 {
 		e.add("pan and scan")
@@ -65,6 +50,6 @@ func (e *Extras) AddFrame(frame unsafe.Pointer) {
 // nothing.
 func (e *Extras) AddFirst(frame unsafe.Pointer) {
 	if C.vf_has_timecode((*C.AVFrame)(frame)) != 0 {
-		e.add("timecodes of pictures")
+		e.add(units.Timecode.String())
 	}
 }

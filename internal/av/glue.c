@@ -130,12 +130,6 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 	return rows < 0 ? rows : 0;
 }
 
-int vf_has_dovi(const AVStream *st)
-{
-	return !!av_packet_side_data_get(st->codecpar->coded_side_data, st->codecpar->nb_coded_side_data,
-	                                 AV_PKT_DATA_DOVI_CONF);
-}
-
 int vf_has_alpha_mode(const AVStream *st)
 {
 	const AVDictionaryEntry *mode = av_dict_get(st->metadata, "alpha_mode", NULL, 0);

@@ -34,8 +34,7 @@ typedef struct {
 int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint8_t *const dst[4],
              const int pitch[4], int fmt, int w, int h, int space, int full);
 
-// Properties of a stream's pictures: Dolby Vision; transparency in packets beside them.
-int vf_has_dovi(const AVStream *st);
+// Tells whether packets have transparency beside the pictures.
 int vf_has_alpha_mode(const AVStream *st);
 // Tells whether only a part of a frame is to be shown, away from the middle.
 int vf_moves_picture(const AVFrame *f);

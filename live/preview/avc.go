@@ -14,6 +14,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -77,7 +78,7 @@ func (p *avcCoder) open(f *pipeline.Frame, o Options, preset string, bits int64)
 	if err := p.enc.Open(p.codec, d); err != nil {
 		return fmt.Errorf("open %s for %v: %w", encode.X264, coded, err)
 	}
-	p.sets = encode.ParameterSets(bytes.Clone(p.enc.ExtraData()))
+	p.sets = units.ParameterSets(bytes.Clone(p.enc.ExtraData()))
 	var err error
 	p.avcc, err = avcC(p.sets)
 	return err

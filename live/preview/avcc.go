@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"vidfilter/internal/av"
+	"vidfilter/internal/units"
 )
 
 // NAL unit types (ISO 14496-10, table 7-1).
@@ -48,11 +48,11 @@ func avcName(avcc []byte) string { return fmt.Sprintf("avc1.%02x%02x%02x", avcc[
 // pictureUnits appends the NAL units of an access unit that carry the picture, with 4 bytes of
 // length each: no parameter sets, which are in avcC, and no messages of the encoder.
 func pictureUnits(dst, unit []byte) ([]byte, error) {
-	units, whole := av.NALUnits(unit, 4)
+	list, whole := units.NALUnits(unit, 4)
 	if !whole {
 		return dst, errUnits
 	}
-	for _, u := range units {
+	for _, u := range list {
 		switch u[0] & 31 {
 		case nalSEI, nalSPS, nalPPS, nalDelimiter:
 		default:

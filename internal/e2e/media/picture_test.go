@@ -279,9 +279,13 @@ func TestClosedCaptions(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(frames(t, src)[0].SideData), "Closed Captions") {
 		t.Fatal("the clip has no captions")
 	}
-	out, said := filter(t, src, "mp4", "")
-	if !strings.Contains(fmt.Sprint(frames(t, out)[0].SideData), "Closed Captions") {
-		t.Errorf("the captions are lost: %s", said)
+	older := output("ts")
+	run(t, "ffmpeg", "-v", "error", "-nostdin", "-i", src, "-c:v", "mpeg2video", older)
+	for _, c := range []struct{ src, codec string }{{src, "h264"}, {older, "h264"}, {older, "hevc"}} {
+		out, said := filter(t, c.src, "mp4", "--codec "+c.codec)
+		if !strings.Contains(fmt.Sprint(frames(t, out)[0].SideData), "Closed Captions") {
+			t.Errorf("the captions are lost in %s: %s", c.codec, said)
+		}
 	}
 }
 

@@ -1,0 +1,86 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"vidfilter/internal/av"
+	"vidfilter/internal/units"
+)
+
+// scanned are the kinds of units that FFmpeg's decoders repeat, change or leave out.
+var scanned = []units.Kind{
+	units.HDR10Plus, units.HDRVivid, units.Captions, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
+}
+
+// found holds the units of packets until the decoder returns their pictures. The zero value finds
+// none.
+type found struct {
+	stream   units.Stream
+	fields   units.Fields
+	transfer int // that the stream is tagged with, whatever units say
+	packets  uintptr
+	waiting  map[uintptr][]units.Unit // by packet
+	lasting  []units.Unit             // since the last key frame
+}
+
+func newFound(codec string, extradata []byte, transfer int) found {
+	return found{stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{}}
+}
+
+// scans reports whether units of a kind come from packets, and not from the decoder.
+func (u *found) scans(k units.Kind) bool { return slices.Contains(scanned, k) && u.stream.Carries(k) }
+
+// wants reports whether a unit of a packet is to be kept. Lasting ones may also be in a container,
+// from where the decoder has them.
+func (u *found) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Lasting() }
+
+// packet reads the units of a packet that is sent to the decoder next.
+func (u *found) packet(p *C.AVPacket) {
+	const held = 256 // more than pictures that a decoder holds
+	if u.stream == (units.Stream{}) {
+		return
+	}
+	data := av.Slice((*byte)(p.data), int(p.size))
+	u.stream.Learn(data)
+	if !u.fields.Second(u.stream, data) {
+		u.packets++
+	}
+	C.vf_number(p, C.uintptr_t(u.packets))
+	delete(u.waiting, u.packets-held)
+	list := slices.DeleteFunc(u.stream.Scan(data), func(x units.Unit) bool { return !u.wants(x) })
+	lasting := func(x units.Unit) bool { return x.Kind.Lasting() }
+	if now := slices.Clone(list); p.flags&C.AV_PKT_FLAG_KEY != 0 || slices.ContainsFunc(now, lasting) {
+		u.lasting = slices.DeleteFunc(now, func(x units.Unit) bool { return !lasting(x) })
+	}
+	list = append(u.waiting[u.packets], slices.DeleteFunc(list, lasting)...)
+	for _, x := range u.lasting {
+		if !slices.ContainsFunc(list, func(y units.Unit) bool { return y.Kind == x.Kind }) {
+			list = append(list, x)
+		}
+	}
+	if len(list) > 0 {
+		u.waiting[u.packets] = list
+	}
+}
+
+// describeUnits adds the units of a picture to its properties.
+func (d *decoder) describeUnits(p *av.Props, c *C.AVFrame) {
+	n := uintptr(C.vf_number_of(c))
+	p.Units = d.found.waiting[n]
+	delete(d.found.waiting, n)
+	for _, x := range p.Units {
+		if x.Kind == units.AlternativeTransfer {
+			p.Transfer = d.found.transfer
+		}
+	}
+	for _, x := range av.FrameUnits(unsafe.Pointer(c), d.dec.Framerate()) {
+		had := slices.ContainsFunc(p.Units, func(y units.Unit) bool { return y.Kind == x.Kind && x.Kind.Lasting() })
+		if !had && !d.found.scans(x.Kind) {
+			p.Units = append(p.Units, x)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package encode
+
+//#include <libavutil/dovi_meta.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/internal/units"
+	"vidfilter/pipeline"
+)
+
+// dolby is what becomes of Dolby Vision. Its metadata (RPUs) describes the pictures as they were,
+// which the filter hardly changes.
+type dolby struct {
+	lost   string // how messages call what is not kept, "" for nothing
+	record *C.AVDOVIDecoderConfigurationRecord
+}
+
+// Profiles of Dolby Vision (ETSI TS 103 572; AV1: Dolby Vision streams within ISO-BMFF).
+const (
+	dolbyIPT      = 5 // HEVC, in colours of its own
+	dolbyLayers   = 7 // HEVC with an enhancement layer
+	dolbyHEVC     = 8 // HEVC that can be shown without it, too
+	dolbyAV1      = 10
+	ownColours    = 0 // as compatibility of a base layer
+	dolbyVision   = "Dolby Vision"
+	enhancedLayer = "Dolby Vision profile %d beyond its base layer"
+)
+
+// planDolby decides by the input's record, if it has one, and the first frame. f belongs to the
+// caller; the record to the input.
+func (o *Output) planDolby(f *pipeline.Frame, codec string, pixelFormat string) dolby {
+	par := inputStream(o.in.Video).codecpar
+	d := dolby{record: dolbyRecord(par)}
+	profile := 0
+	for _, u := range av.Units(f) {
+		if u.Kind == units.DolbyVision {
+			profile = units.DolbyProfile(u.Payload)
+		}
+	}
+	described := profile > 0
+	if d.record != nil {
+		profile = int(d.record.dv_profile)
+	}
+	switch {
+	case profile == 0:
+	case profile < dolbyIPT || profile == dolbyLayers:
+		d.lost = fmt.Sprintf(enhancedLayer, profile)
+	case !described, f.Width != int(par.width), f.Height != int(par.height), codec != "hevc" && codec != "av1", pixelFormat != "yuv420p10le":
+		d.lost = dolbyVision
+	}
+	return d
+}
+
+func dolbyRecord(par *C.AVCodecParameters) *C.AVDOVIDecoderConfigurationRecord {
+	s := C.av_packet_side_data_get(par.coded_side_data, par.nb_coded_side_data, C.AV_PKT_DATA_DOVI_CONF)
+	if s == nil || s.size < C.sizeof_AVDOVIDecoderConfigurationRecord {
+		return nil
+	}
+	return (*C.AVDOVIDecoderConfigurationRecord)(unsafe.Pointer(s.data))
+}
+
+// describeDolby gives the stream the input's record, with the profile of the output's codec.
+func (o *Output) describeDolby(par *C.AVCodecParameters) error {
+	d := &o.carrier.dolby
+	if d.record == nil || d.lost != "" {
+		return nil
+	}
+	if o.form.Name != formats.MP4 && o.form.Name != formats.MKV {
+		o.carrier.lose("the record of " + dolbyVision)
+		return nil
+	}
+	r := *d.record
+	switch {
+	case par.codec_id == C.AV_CODEC_ID_AV1:
+		r.dv_profile = dolbyAV1
+	case r.dv_bl_signal_compatibility_id == ownColours:
+		r.dv_profile = dolbyIPT
+	default:
+		r.dv_profile = dolbyHEVC
+	}
+	if r.dv_profile == dolbyIPT && o.form.Family == formats.ISO {
+		par.codec_tag = tag("dvh1") // players without it would show wrong colours
+	}
+	return av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_DOVI_CONF, (*C.uint8_t)(unsafe.Pointer(&r)), C.sizeof_AVDOVIDecoderConfigurationRecord)))
+}

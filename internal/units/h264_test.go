@@ -1,0 +1,188 @@
+package units
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+// spsWith returns a parameter set of H.264: of High profile with scaling lists, or Main.
+func spsWith(high, fields, delays, structure bool) []byte {
+	w := writer{}
+	flag := func(b bool) uint32 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	w.bits(map[bool]uint32{true: 100, false: 77}[high], 8)
+	w.bits(30, 16)
+	w.ue(0)
+	if high {
+		for _, v := range []uint32{1, 0, 0} { // 4:2:0, 8 bits
+			w.ue(v)
+		}
+		w.bits(0, 1)
+		w.bits(1, 1)
+		for i := range 8 {
+			w.bits(flag(i == 0 || i == 7), 1)
+			switch i {
+			case 0: // ends early: the rest repeats
+				w.ue(3)  // +2
+				w.ue(20) // -10: 0
+			case 7:
+				for range 64 {
+					w.ue(1) // +1
+				}
+			}
+		}
+	}
+	w.ue(1) // frame_num of 5 bits
+	w.ue(1) // pic_order_cnt_type
+	w.bits(0, 1)
+	for _, v := range []uint32{0, 0, 2, 7, 9} {
+		w.ue(v)
+	}
+	w.ue(4)
+	w.bits(0, 1)
+	w.ue(10)
+	w.ue(8)
+	w.bits(flag(!fields), 1)
+	if fields {
+		w.bits(0, 1)
+	}
+	w.bits(3, 2) // direct_8x8_inference_flag, frame_cropping_flag
+	for range 4 {
+		w.ue(1)
+	}
+	w.bits(1, 1) // VUI
+	w.bits(1, 1)
+	w.bits(255, 8)
+	w.bits(0x00010001, 32)
+	w.bits(0, 1)
+	w.bits(1, 1)
+	w.bits(0b1010_1, 5)
+	w.bits(0x010101, 24)
+	w.bits(0, 1)
+	w.bits(1, 1)
+	w.bits(1, 32)
+	w.bits(50, 32)
+	w.bits(1, 1)
+	for range 2 {
+		if w.bits(flag(delays), 1); delays {
+			w.ue(1)
+			w.bits(0, 8)
+			for range 2 {
+				w.ue(1000)
+				w.ue(2000)
+				w.bits(0, 1)
+			}
+			for _, v := range []uint32{9, 22, 10, 6} { // removal 23 bits, output 11, offset 6
+				w.bits(v, 5)
+			}
+		}
+	}
+	if delays {
+		w.bits(0, 1)
+	}
+	w.bits(flag(structure), 1)
+	w.bits(0, 1)
+	return append([]byte{0x67}, Escaped(w.end())...)
+}
+
+// picture is a slice of H.264 with a frame_num of 5 bits.
+func picture(frame uint32, fields, single, bottom bool) []byte {
+	w := writer{}
+	w.ue(0)
+	w.ue(7)
+	w.ue(0)
+	w.bits(frame, 5)
+	if fields {
+		w.bits(map[bool]uint32{true: 1}[single], 1)
+		if single {
+			w.bits(map[bool]uint32{true: 1}[bottom], 1)
+		}
+	}
+	w.bits(0x5555, 16)
+	return append([]byte{0x41}, Escaped(w.end())...)
+}
+
+func TestFields(t *testing.T) {
+	s := StreamOf("h264", nil)
+	s.Learn(joined([][]byte{spsWith(true, true, true, true), {0x68, 0xee}}, 0))
+	var f Fields
+	for i, c := range []struct {
+		frame                  uint32
+		single, bottom, second bool
+	}{
+		{0, true, false, false}, {0, true, true, true}, {1, true, true, false}, {1, true, false, true}, {1, true, true, false},
+		{2, true, true, false}, {2, true, true, false}, {3, false, false, false}, {3, true, false, false}, {3, false, false, false},
+	} {
+		if got := f.Second(s, joined([][]byte{{9, 0x30}, picture(c.frame, true, c.single, c.bottom)}, 0)); got != c.second {
+			t.Errorf("picture %d: %v", i, got)
+		}
+	}
+	s.Learn(joined([][]byte{spsWith(false, false, false, true)}, 0))
+	for range 2 {
+		if f.Second(s, joined([][]byte{picture(31, false, false, false)}, 0)) {
+			t.Error("a frame completes another one")
+		}
+	}
+}
+
+// Clocks go into pic_timing and come out, whatever else is in it.
+func TestTiming(t *testing.T) {
+	for _, c := range []struct{ high, delays bool }{{true, true}, {false, false}, {true, false}} {
+		s := StreamOf("h264", joined([][]byte{spsWith(c.high, false, c.delays, true), {0x68, 0xee}}, 0))
+		if !s.sps.known || !s.sps.structure || s.sps.delays != c.delays || s.sps.frameBits != 5 {
+			t.Fatalf("%+v", s.sps)
+		}
+		for structure, clocks := range map[uint32]int{0: 1, 3: 2, 5: 3} {
+			timing := writer{}
+			if c.delays {
+				timing.bits(0x1234, 23)
+				timing.bits(0x321, 11)
+			}
+			timing.bits(structure, 4)
+			timing.bits(0, clocks)
+			body := timing.end()
+			sei := append([]byte{6, 6, 1, 0xc4, 1, byte(len(body))}, body...)
+			bare := joined([][]byte{Escaped(append(sei, 0x80)), picture(1, false, false, false)}, 0)
+			if got := s.Scan(bare); len(got) != 0 {
+				t.Errorf("without clocks: %v", got)
+			}
+			code := TimeCode([]uint32{0x05302010, 0x46302010, 0x07302010}[:clocks], 25, 1)
+			au, err := s.Insert(bare, []Unit{{Timecode, code}, examples[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []Unit{{Timecode, code}, examples[1]}
+			if got := s.Scan(au); !same(got, want) {
+				t.Errorf("pic_struct %d: %v instead of %v", structure, got, want)
+			}
+			again, err := s.Insert(au, []Unit{{Timecode, code}})
+			if err != nil || !bytes.Equal(again, au) {
+				t.Errorf("pic_struct %d: %x, %v", structure, again, err)
+			}
+		}
+	}
+	plain := StreamOf("h264", joined([][]byte{spsWith(true, false, true, false)}, 0))
+	if _, err := plain.Insert(joined([][]byte{{6, 1, 1, 0, 0x80}, picture(1, false, false, false)}, 0), []Unit{{Timecode, oneClock()}}); err == nil {
+		t.Error("clocks go into pictures without pic_struct")
+	}
+}
+
+func FuzzParameters(f *testing.F) {
+	f.Add(spsWith(true, true, true, true), picture(1, true, true, true))
+	f.Add(spsWith(false, false, false, true), slices.Concat([]byte{6, 1, 2, 0x10, 0x80, 0x80, 0, 0, 1}, picture(1, false, false, false)))
+	f.Fuzz(func(t *testing.T, sps, au []byte) {
+		s := StreamOf("h264", slices.Concat([]byte{0, 0, 1}, sps))
+		var fields Fields
+		fields.Second(s, append([]byte{0, 0, 1}, au...))
+		for _, u := range s.Scan(append([]byte{0, 0, 1}, au...)) {
+			if len(u.Payload) == 0 {
+				t.Errorf("an empty unit: %v", u)
+			}
+		}
+	})
+}

@@ -1,0 +1,103 @@
+// Package units finds and places the units of a coded picture that say something beside its
+// samples: light levels, HDR10+, Dolby Vision, captions, timecodes. They are SEI messages in H.264
+// (ISO 14496-10, annex D) and HEVC (ISO 23008-2, annex D), and metadata OBUs in AV1 (AV1 bitstream
+// specification, 5.8).
+package units
+
+// Kind is what a unit says.
+type Kind uint8
+
+// The kinds. Payloads have one form for all codecs, which is that of HEVC's SEI message.
+const (
+	MasteringDisplay    Kind = iota + 1 // SEI 137: 24 bytes
+	ContentLight                        // SEI 144: 4 bytes
+	HDR10Plus                           // T.35 from its country code on: B5 003C 0001 04, SMPTE ST 2094-40
+	HDRVivid                            // T.35: 26 0004 0005
+	Captions                            // T.35: B5 0031 "GA94" 03, ATSC A/53
+	AFD                                 // T.35: B5 0031 "DTG1", ETSI TS 101 154 annex B
+	AlternativeTransfer                 // SEI 147: 1 byte
+	AmbientViewing                      // SEI 148: 8 bytes
+	Timecode                            // SEI 136, time_code
+	FilmGrain                           // SEI 19, film_grain_characteristics
+	FramePacking                        // SEI 45, frame_packing_arrangement: stereo 3D
+	DolbyVision                         // RPU from its prefix 19 on, without emulation prevention
+)
+
+var names = map[Kind]string{
+	MasteringDisplay: "mastering display", ContentLight: "content light level", HDR10Plus: "HDR10+", HDRVivid: "HDR Vivid",
+	Captions: "closed captions", AFD: "active format", AlternativeTransfer: "alternative transfer",
+	AmbientViewing: "ambient viewing", Timecode: "timecodes of pictures", FilmGrain: "film grain parameters",
+	FramePacking: "stereo 3D", DolbyVision: "Dolby Vision",
+}
+
+// String returns the name for people.
+func (k Kind) String() string { return names[k] }
+
+// Lasting reports whether a unit holds from its key frame up to the next one; others belong to one
+// picture.
+func (k Kind) Lasting() bool {
+	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing || k == FramePacking
+}
+
+// Unit is one unit.
+type Unit struct {
+	Kind    Kind
+	Payload []byte
+}
+
+// Stream says how the access units of a video are coded. The zero value has no units.
+type Stream struct {
+	codec  string
+	prefix int // bytes of length before each NAL unit; 0 for start codes
+	sps    sps // of H.264
+}
+
+// StreamOf returns the coding of h264, hevc or av1, by FFmpeg's names, whose extradata is given;
+// the zero value for another codec.
+func StreamOf(codec string, extradata []byte) Stream {
+	switch codec {
+	case "h264":
+		return Stream{codec, NALSize(extradata, 4), spsOf(ParameterSets(extradata))}
+	case "hevc":
+		return Stream{codec: codec, prefix: NALSize(extradata, 21)}
+	case "av1":
+		return Stream{codec: codec}
+	}
+	return Stream{}
+}
+
+// Carries reports whether a codec has a place for units of a kind. In H.264, timecodes need
+// pictures with pic_timing, which the encoder must have been asked for, and FramePacking has
+// another form, which x264 writes.
+func (s Stream) Carries(k Kind) bool {
+	switch s.codec {
+	case "h264":
+		return k != DolbyVision && k != FramePacking
+	case "hevc":
+		return true
+	case "av1":
+		return k != AlternativeTransfer && k != AmbientViewing && k != FilmGrain && k != FramePacking
+	}
+	return false
+}
+
+// Scan returns copies of the units of an access unit, in their order, as far as it is intact.
+// Timecodes of H.264 are found only once the stream's parameters are known: see Learn.
+func (s Stream) Scan(au []byte) []Unit {
+	switch s.codec {
+	case "h264", "hevc":
+		return s.scanNAL(au)
+	case "av1":
+		return scanOBU(au)
+	}
+	return nil
+}
+
+// Insert returns a copy of an access unit with units, which the codec must carry, in their places
+// before its picture. It fails if the access unit is damaged or has no picture.
+func (s Stream) Insert(au []byte, list []Unit) ([]byte, error) {
+	if s.codec == "av1" {
+		return insertOBU(au, list)
+	}
+	return s.insertNAL(au, list)
+}
