@@ -49,8 +49,8 @@ func (o *Options) fileFlags(t cli.Table) {
 }
 
 func (o *Options) encoderFlags(t cli.Table) {
-	t.Add(cli.OneOf(&o.Codec, encode.Commons()), "codec", "", "h264 hevc av1 ffv1 prores dnxhd (default by depth)")
-	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name of the encoder, as libx264")
+	t.Add(cli.OneOf(&o.Codec, encode.Commons()), "codec", "", "h264 (default) hevc av1 ffv1 prores dnxhd")
+	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name; deep: libx265 (default libx264)")
 	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality, 0 to 51 (default 18)")
 	t.Add(cli.Names(cli.String(&o.Preset, "NAME"), DefaultCodec.Presets), "preset", "", "encoding speed (default medium)")
 	t.Add(cli.Names(cli.String(&o.Tune, "NAME"), DefaultCodec.Tunes), "tune", "", "film animation grain ...")
