@@ -30,6 +30,16 @@ func (in *Input) Context() *astiav.FormatContext { return in.fc }
 // Video returns the stream that Next decodes.
 func (in *Input) Video() *astiav.Stream { return in.video }
 
+// Interlaced reports whether pictures are two fields each, as far as the options or the file's
+// header say.
+func (in *Input) Interlaced() bool {
+	if o := in.opts.FieldOrder; o != FieldAuto {
+		return o != Progressive
+	}
+	order := (*C.AVStream)(av.StreamPtr(in.video)).codecpar.field_order
+	return order != C.AV_FIELD_UNKNOWN && order != C.AV_FIELD_PROGRESSIVE
+}
+
 // Others returns the streams whose packets OnPacket gets.
 func (in *Input) Others() []*astiav.Stream {
 	var others []*astiav.Stream

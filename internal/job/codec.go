@@ -32,13 +32,14 @@ func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
 	return o.Encoder == encode.DefaultEncoder
 }
 
-// settleCodec chooses HEVC for a source of more than 8 bits or in HDR, which few players take in
-// H.264, and says so.
+// settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few players
+// take in H.264, and says so.
 func (j *job) settleCodec() {
 	source := j.in.Video().CodecParameters()
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
 	depth := av.Depth(pf)
-	if !j.o.openCodec || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
+	// Our HEVC has no fields.
+	if !j.o.openCodec || j.in.Interlaced() || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
 		return
 	}
 	o := *j.o

@@ -238,8 +238,8 @@ func TestHDR(t *testing.T) {
 				}
 				// In the pictures: two SEI messages, of types 137 and 144, which ffprobe 5.1 does
 				// not read.
-				data := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", out, "-c", "copy", "-map", "0:v:0", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "pipe:1")
-				for _, sei := range []string{"\x00\x01\x06\x89\x18\x33\xc2", "\x00\x01\x06\x90\x04\x03\xe8"} {
+				data := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", out, "-c", "copy", "-map", "0:v:0", "-bsf:v", "hevc_mp4toannexb", "-f", "hevc", "pipe:1")
+				for _, sei := range []string{"\x00\x01\x4e\x01\x89\x18\x33\xc2", "\x00\x01\x4e\x01\x90\x04\x03\xe8"} {
 					if !bytes.Contains(data, []byte(sei)) {
 						t.Errorf("no SEI %x in the pictures: %s", sei, said)
 					}
