@@ -32,8 +32,8 @@ func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
 	return o.Encoder == encode.DefaultEncoder
 }
 
-// settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few players
-// take in H.264, and says so.
+// settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few
+// players take in H.264, and says so.
 func (j *job) settleCodec() {
 	source := j.in.Video().CodecParameters()
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
