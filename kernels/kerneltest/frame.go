@@ -49,7 +49,8 @@ func Noise(f *pipeline.Frame, rng *rand.Rand) {
 	EachSample(f, func(_, _, _ int) uint16 { return uint16(rng.Uint32() & (1<<depth(f) - 1)) })
 }
 
-// Scene draws edges, slopes and grain, like video.
+// Scene draws edges, slopes and grain, like video. At more than 8 bits some samples in two bytes
+// exceed the depth.
 func Scene(f *pipeline.Frame, rng *rand.Rand) {
 	unit := 1 << (depth(f) - 8)
 	EachSample(f, func(plane, x, y int) uint16 {
