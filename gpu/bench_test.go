@@ -81,7 +81,7 @@ func BenchmarkRecursive(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, v := range kernels.Variants() {
-				if v.Form.Filter == kernels.Recursive && v.Compute <= backend.Device().Compute {
+				if v.Form.Filter == kernels.Recursive && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
 					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
 					b.Run(name, func(b *testing.B) { benchmarkKernel(b, backend, v, p, src, want, r) })
 				}

@@ -13,7 +13,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestNoChangeKeepsBits: if the filter changes no word, samples of all 8-bit values come out
+// TestNoChangeKeepsBits: if the filter changes no word, samples of all values come out
 // unchanged, in each layout, matrix, range and field order, in pictures of whole vectors and
 // others.
 func TestNoChangeKeepsBits(t *testing.T) {
@@ -25,7 +25,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 	still := kernels.Params{Filter: kernels.Recursive, SigmaS: kernels.RecursiveSigma[0], SigmaR: kernels.RecursiveSigma[0], Iterations: 1}
 	i := 0
 	for _, size := range [][2]int{{2, 2}, {64, 16}, {131, 33}} {
-		for l := pipeline.YUV420P; l <= pipeline.RGBA; l++ {
+		for _, l := range append([]pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA}, deepLayouts...) {
 			for _, m := range []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020} {
 				p := kernels.DefaultParams(0)
 				p.Border, p.Distance = kernels.Border(i%4), kernels.Distance(i/4%4)
@@ -56,7 +56,7 @@ func TestBeyondSurvives(t *testing.T) {
 		name := names[i%len(names)]
 		p := v.Adapt(kernels.DefaultParams(3))
 		p.Border = []kernels.Border{kernels.Reflect, kernels.Clamp, kernels.Skip}[i/3%3]
-		format := pipeline.Format{Layout: pipeline.YUV420P + pipeline.Layout(i%4), Width: 48 + i%7, Height: 11 + i%5, Matrix: pipeline.BT709}
+		format := pipeline.Format{Layout: layoutFor(v, pipeline.YUV420P+pipeline.Layout(i%4)), Width: 48 + i%7, Height: 11 + i%5, Matrix: pipeline.BT709}
 		src, got := kerneltest.Frame(format), kerneltest.Frame(format)
 		src.Interlaced = i%2 == 1 && p.Radius < 5
 		kerneltest.Beyond[name](src, rng)

@@ -11,12 +11,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// BenchmarkCPU reports the time of a 1080p frame on one thread, planes to planes, and per tap. It
-// sets the bytes to those of the planes, in and out.
+// BenchmarkCPU reports the time of a 1080p frame on one thread, planes to planes, and per tap, by
+// depth. It sets the bytes to those of the planes of 8 bits, in and out.
 func BenchmarkCPU(b *testing.B) {
 	for _, isa := range isa.Names() {
 		for _, r := range []int{0, 1, 2, 3, 5, 10, 15} {
-			b.Run(fmt.Sprintf("%s/r=%d", isa, r), func(b *testing.B) { benchmarkCPU(b, isa, DefaultParams(r)) })
+			for _, depth := range benchDepths {
+				b.Run(fmt.Sprintf("%s/r=%d/%d", isa, r, depth), func(b *testing.B) { benchmarkCPU(b, isa, depth, DefaultParams(r)) })
+			}
 		}
 	}
 }
@@ -27,16 +29,18 @@ func BenchmarkOptions(b *testing.B) {
 		for d := range DistanceNames() {
 			p := DefaultParams(3)
 			p.Range, p.Distance = RangeWeight(rw), Distance(d)
-			b.Run(fmt.Sprintf("%s/%s", p.Range, p.Distance), func(b *testing.B) { benchmarkCPU(b, "", p) })
+			b.Run(fmt.Sprintf("%s/%s", p.Range, p.Distance), func(b *testing.B) { benchmarkCPU(b, "", 8, p) })
 		}
 	}
 }
 
 const benchW, benchH = 1920, 1080
 
-func benchmarkCPU(b *testing.B, isa string, p Params) {
+var benchDepths = []int{8, 10}
+
+func benchmarkCPU(b *testing.B, isa string, depth int, p Params) {
 	cpu := newCPU(b, 1, isa)
-	format := pipeline.Format{Layout: pipeline.YUV420P, Width: benchW, Height: benchH, Matrix: pipeline.BT709}
+	format := pipeline.Format{Layout: pipeline.YUV420P.At(depth), Width: benchW, Height: benchH, Matrix: pipeline.BT709}
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 	kerneltest.Scene(src, rand.New(rand.NewPCG(3, 4)))
 	b.SetBytes(benchW * benchH * 3)

@@ -7,17 +7,19 @@ import (
 	"vidfilter/pipeline"
 )
 
-// transform is a frame's colour matrix and range. It maps between R, G, B in 0 to 255 and 8-bit
-// samples.
+// transform is a frame's colour matrix, range and depth. It maps between samples and R, G, B, both
+// in levels of the depth: 0 to most, which is 255 at 8 bits.
 //
-// E = kr R + kg G + kb B        Y = E/yGain + yOff
-// U = (B-E) / uGain + 128       V = (R-E) / vGain + 128
+// E = kr R + kg G + kb B           Y = E/yGain + yOff
+// U = (B-E) / uGain + middle       V = (R-E) / vGain + middle
 //
-// Source: ITU-R BT.601-7, BT.709-6, BT.2020-2 (kr, kb; 8-bit quantisation).
+// Source: ITU-R BT.601-7, BT.709-6, BT.2020-2 (kr, kb); ITU-T H.273, 8.3 (quantisation at any
+// depth). The transfer function takes no part: PQ and HLG are filtered on their code values.
 type transform struct {
 	kr, kg, kb   float64
 	yGain, yOff  float64
 	uGain, vGain float64 // B-E and R-E of one level of U and V
+	most, middle float64 // the largest sample, and that of U and V without colour
 }
 
 // newTransform returns the transform of a format. RGBA carries no matrix and gets the luma of
@@ -39,43 +41,52 @@ func newTransform(f pipeline.Format) (transform, error) {
 		return t, fmt.Errorf("kernels: %s has no colour matrix (%s)", f, m)
 	}
 	t.kg = 1 - t.kr - t.kb
+	depth := f.Layout.Info().Depth
+	unit := math.Ldexp(1, depth-8)
+	t.most, t.middle = mostOf(depth), 128*unit
 	chroma := 1.0
 	t.yGain = 1
 	if !f.FullRange {
-		t.yGain, t.yOff, chroma = 255.0/219, 16, 255.0/224
+		t.yGain, t.yOff, chroma = t.most/(219*unit), 16*unit, t.most/(224*unit)
 	}
 	t.uGain, t.vGain = 2*(1-t.kb)*chroma, 2*(1-t.kr)*chroma
 	return t, nil
 }
 
+// mostOf returns the largest sample of a depth.
+func mostOf(depth int) float64 { return float64(int(1)<<depth - 1) }
+
 // rgb returns the colour of one sample of each plane, unrounded and unclamped.
 func (t transform) rgb(y, u, v float64) (r, g, b float64) {
 	e := t.yGain * (y - t.yOff)
-	r = e + t.vGain*(v-128)
-	b = e + t.uGain*(u-128)
+	r = e + t.vGain*(v-t.middle)
+	b = e + t.uGain*(u-t.middle)
 	return r, (e - t.kr*r - t.kb*b) / t.kg, b
 }
 
 // yuv is the inverse of rgb.
 func (t transform) yuv(r, g, b float64) (y, u, v float64) {
 	e := t.luma(r, g, b)
-	return e/t.yGain + t.yOff, (b-e)/t.uGain + 128, (r-e)/t.vGain + 128
+	return e/t.yGain + t.yOff, (b-e)/t.uGain + t.middle, (r-e)/t.vGain + t.middle
 }
 
-// luma returns E, 0 to 255.
+// luma returns E, 0 to most.
 func (t transform) luma(r, g, b float64) float64 { return t.kr*r + t.kg*g + t.kb*b }
 
+// level rounds to nearest and clamps to the depth.
+func (t transform) level(x float64) uint16 { return uint16(min(max(nearest(x), 0), t.most)) }
+
 // A word becomes CIE-Lab as follows: RGB is read as sRGB (IEC 61966-2-1; video's own transfer
-// curve is close enough), xyzFromRGB maps linear light to XYZ, each is divided by the white of R =
-// G = B = 255 (D65), and the CIE 1976 formula follows. L runs from 0 to 100; greys have a = b = 0.
+// curve is close enough), xyzFromRGB maps linear light to XYZ, each is divided by white, R =
+// G = B (D65), and the CIE 1976 formula follows. L runs from 0 to 100; greys have a = b = 0.
 var xyzFromRGB = [3][3]float64{
 	{0.4124564, 0.3575761, 0.1804375},
 	{0.2126729, 0.7151522, 0.0721750},
 	{0.0193339, 0.1191920, 0.9503041},
 }
 
-// LabTables returns the linear light of each coded level, 0 to 1, and xyzFromRGB with each row
-// divided by its sum, so that white is 1, 1, 1.
+// LabTables returns the linear light of each coded level of 8 bits, 0 to 1, and xyzFromRGB with
+// each row divided by its sum, so that white is 1, 1, 1.
 func LabTables() (linear [256]float64, xyz [3][3]float64) {
 	for i := range linear {
 		linear[i] = srgbDecode(float64(i) / 255)
@@ -90,19 +101,23 @@ func LabTables() (linear [256]float64, xyz [3][3]float64) {
 
 // cieLab converts words to L, a, b.
 type cieLab struct {
-	linear [256]float64
+	linear []float64 // by level
 	xyz    [3][3]float64
 }
 
-func newLab() *cieLab {
-	linear, xyz := LabTables()
-	return &cieLab{linear, xyz}
+func newLab(most float64) *cieLab {
+	_, xyz := LabTables()
+	l := &cieLab{make([]float64, int(most)+1), xyz}
+	for i := range l.linear {
+		l.linear[i] = srgbDecode(float64(i) / most)
+	}
+	return l
 }
 
-func (l *cieLab) of(word uint32) [3]float64 {
+func (l *cieLab) of(w word) [3]float64 {
 	var f [3]float64
 	for i, row := range l.xyz {
-		f[i] = labCurve(row[0]*l.linear[word&255] + row[1]*l.linear[word>>8&255] + row[2]*l.linear[word>>16&255])
+		f[i] = labCurve(row[0]*l.linear[w[0]] + row[1]*l.linear[w[1]] + row[2]*l.linear[w[2]])
 	}
 	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
 }
@@ -124,10 +139,13 @@ func labCurve(t float64) float64 {
 	return t/(3*delta*delta) + 4.0/29
 }
 
+// takes reports whether the filters of this package take a layout.
+func takes(l pipeline.Layout) bool { return l.Valid() }
+
 // checkFrame rejects frames with an unknown layout, no pixels, or planes shorter than the format
 // requires.
 func checkFrame(f *pipeline.Frame) error {
-	if f.Layout < pipeline.YUV420P || f.Layout > pipeline.RGBA {
+	if !takes(f.Layout) {
 		return fmt.Errorf("kernels: no filter for layout %s", f.Layout)
 	}
 	if f.Width < 1 || f.Height < 1 {

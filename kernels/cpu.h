@@ -13,11 +13,14 @@ typedef struct {
 	uint8_t *dst[3];
 	ptrdiff_t src_pitch[3], dst_pitch[3]; // bytes
 	int width, height;                    // luma samples
-	int layout, sub_x, sub_y;             // log2 of the chroma subsampling
+	int layout, sub_x, sub_y;             // arrangement; log2 of the chroma subsampling
+	int pairs;                            // U and V are interleaved
+	int depth, shift;                     // bits of a sample, and those below it in its two bytes
+	float most, raise;                    // the largest sample; 1 << shift
 	int chroma_read, chroma_write;        // chroma rows to read (at least 1) and to write
 	int radius, distance, range, border;
 
-	vf_color color;
+	vf_color color; // colours are in levels of the depth
 
 	// The features of the distance are multiplied by scale when loaded, so that D^2 of the scaled
 	// values is the argument of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
@@ -27,20 +30,18 @@ typedef struct {
 } vf_job;
 
 // vf_tile filters the pixels x0 <= x < x1, y0 <= y < y1 of a job. x0 and y0 are even; x1 and y1
-// are even or the job's width and height; x1 - x0 is at most vf_tile_width(). scratch is
+// are even or the job's width and height; x1 - x0 is at most VF_TILE. scratch is
 // vf_scratch_size() bytes, aligned to 64, for one call at a time.
 void vf_tile(int isa, const vf_job *job, void *scratch, int x0, int y0, int x1, int y1);
-int vf_tile_width(void);
 size_t vf_scratch_size(void);
 
 enum { VF_PLAIN, VF_AVX2, VF_AVX512 }; // as in internal/isa
+enum { VF_TILE = 384 };                // a divisor of common widths
 
-void vf_tile_plain(const vf_job *, void *, int, int, int, int);
-void vf_tile_avx2(const vf_job *, void *, int, int, int, int);
-void vf_tile_avx512(const vf_job *, void *, int, int, int, int);
 
-// The recursive filter. Between passes a channel is STEPS v + OFFSET in 16 bits: enough for the
-// filter's overshoot, with an invisible rounding error of 1/448 level.
+// The recursive filter. Between passes a channel is STEPS v + OFFSET in 16 bits, for v in levels of
+// 8 bits at any depth: enough for the filter's overshoot, with an invisible rounding error of 1/448
+// of these levels.
 enum { VF_STEPS = 224, VF_OFFSET = 16 * VF_STEPS };
 
 // Between passes a picture is a sequence of strips of VF_STRIP columns. A strip is a sequence of
@@ -68,12 +69,19 @@ void vf_rows(int isa, const vf_job *job, const vf_pass *pass, void *scratch, voi
 void vf_columns(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int x, int save);
 size_t vf_lanes_size(int width, int height);
 
-void vf_rows_plain(const vf_job *, const vf_pass *, void *, void *, int, int);
-void vf_rows_avx2(const vf_job *, const vf_pass *, void *, void *, int, int);
-void vf_rows_avx512(const vf_job *, const vf_pass *, void *, void *, int, int);
-void vf_columns_plain(const vf_job *, const vf_pass *, void *, void *, int, int);
-void vf_columns_avx2(const vf_job *, const vf_pass *, void *, void *, int, int);
-void vf_columns_avx512(const vf_job *, const vf_pass *, void *, void *, int, int);
+#define VF_FUNCTIONS(isa) \
+	void vf_tile_##isa(const vf_job *, void *, int, int, int, int); \
+	void vf_rows_##isa(const vf_job *, const vf_pass *, void *, void *, int, int); \
+	void vf_columns_##isa(const vf_job *, const vf_pass *, void *, void *, int, int); \
+	size_t vf_scratch_##isa(void); \
+	int vf_fma_rate_##isa(long n);
+VF_FUNCTIONS(plain_8)
+VF_FUNCTIONS(plain_16)
+VF_FUNCTIONS(avx2_8)
+VF_FUNCTIONS(avx2_16)
+VF_FUNCTIONS(avx512_8)
+VF_FUNCTIONS(avx512_16)
+#undef VF_FUNCTIONS
 
 // vf_alloc returns size bytes aligned to 64, or NULL; vf_free frees them.
 void *vf_alloc(size_t size);
@@ -82,8 +90,5 @@ void vf_free(void *);
 // vf_fma_rate runs n times 12 independent vector multiply-adds and returns the number of floats in
 // a vector: the benchmark's measure of the core's peak.
 int vf_fma_rate(int isa, long n);
-int vf_fma_rate_plain(long n);
-int vf_fma_rate_avx2(long n);
-int vf_fma_rate_avx512(long n);
 
 #endif

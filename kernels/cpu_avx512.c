@@ -4,10 +4,6 @@
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
 #define VF_ISA_AVX512
 #define VL 16
-#define TILE vf_tile_avx512
-#define FMA_RATE vf_fma_rate_avx512
-#define ROWS vf_rows_avx512
-#define COLUMNS vf_columns_avx512
-#include "cpu_tile.h"
-#include "cpu_recursive.h"
+#define ISA avx512
+#include "cpu_kernels.h"
 #endif

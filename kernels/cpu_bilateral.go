@@ -75,7 +75,7 @@ func (f *cpuBilateral) configure(format pipeline.Format) error {
 func (f *cpuBilateral) point(out, in *pipeline.Frame) {
 	from, n := fieldsOf(in, in.Interlaced)
 	to, _ := fieldsOf(out, in.Interlaced)
-	width := int(C.vf_tile_width())
+	const width = C.VF_TILE
 	f.tiles = [2]grid{}
 	for k := range n {
 		pointJob(&f.jobs[k], to[k], from[k], &f.pinner)

@@ -13,11 +13,15 @@ import (
 // fillJob sets a job's constants: everything that does not depend on the frame's address.
 func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	*j = C.vf_job{}
-	sx, sy := format.ChromaShift()
-	j.layout, j.sub_x, j.sub_y = C.int(format.Layout), C.int(sx), C.int(sy)
+	info := format.Layout.Info()
+	j.layout, j.sub_x, j.sub_y = C.int(format.Layout.Arrangement()), C.int(info.SubX), C.int(info.SubY)
+	j.depth, j.shift, j.most, j.raise = C.int(info.Depth), C.int(info.Shift), C.float(t.most), C.float(int(1)<<info.Shift)
+	if info.SemiPlanar {
+		j.pairs = 1
+	}
 	j.radius, j.distance, j._range, j.border = C.int(p.Radius), C.int(p.Distance), C.int(p.Range), C.int(p.Border)
 	fillColour(&j.color, t)
-	j.scale = C.float(rangeScale(p))
+	j.scale = C.float(rangeScale(p.inLevels(info.Depth)))
 	side := 2*p.Radius + 1
 	for dy, row := range SpatialWeights(p) {
 		for dx, gs := range row {
@@ -31,7 +35,7 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 
 // pointJob points a job at two fields. C keeps the pointers, so their memory is pinned.
 func pointJob(j *C.vf_job, to, from field, pinner *runtime.Pinner) {
-	for i := range (pipeline.Format{Layout: from.layout}).NumPlanes() {
+	for i := range from.info.Planes {
 		src, dst := &from.planes[i].Data[0], &to.planes[i].Data[0]
 		pinner.Pin(src)
 		pinner.Pin(dst)

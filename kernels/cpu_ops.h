@@ -7,7 +7,7 @@
 //   scale2          x 2^n for a whole n of -127 to 0
 //   load_u8         VL bytes to floats; store_u8 whole numbers of 0 to 255 to VL bytes
 //   rsqrt           1 / sqrt(x) to 12 bits or better, for a normal x above 0
-//   load_u16, store_u16   the same with 16 bits; store_u16 rounds and saturates
+//   load_u16, load_int_u16, store_u16   the same with 16 bits; store_u16 rounds and saturates
 //   add_pairs       a0+a1, a2+a3, ... b0+b1, ...: neighbours' sums of 2 VL columns
 
 #ifdef VF_ISA_AVX512
@@ -24,9 +24,10 @@ INLINE vf to_float(vi x) { return (vf)_mm512_cvtepi32_ps((__m512i)x); }
 INLINE vf load_u8(const uint8_t *p) { return to_float((vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p))); }
 INLINE void store_u8(uint8_t *p, vi x) { _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)x)); }
 INLINE vf rsqrt(vf x) { return (vf)_mm512_rsqrt14_ps((__m512)x); }
-INLINE vf load_u16(const uint16_t *p) { return to_float((vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
+INLINE vi load_int_u16(const void *p) { return (vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)); }
+INLINE vf load_u16(const uint16_t *p) { return to_float(load_int_u16(p)); }
 
-INLINE void store_u16(uint16_t *p, vf x)
+INLINE void store_u16(void *p, vf x)
 {
 	__m512i whole = _mm512_cvtps_epi32((__m512)vmax(x, splat(0)));
 	_mm256_storeu_si256((__m256i *)p, _mm512_cvtusepi32_epi16(whole));
@@ -59,9 +60,10 @@ INLINE void store_u8(uint8_t *p, vi x)
 }
 
 INLINE vf rsqrt(vf x) { return (vf)_mm256_rsqrt_ps((__m256)x); }
-INLINE vf load_u16(const uint16_t *p) { return to_float((vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p))); }
+INLINE vi load_int_u16(const void *p) { return (vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)); }
+INLINE vf load_u16(const uint16_t *p) { return to_float(load_int_u16(p)); }
 
-INLINE void store_u16(uint16_t *p, vf x)
+INLINE void store_u16(void *p, vf x)
 {
 	__m256i whole = _mm256_cvtps_epi32((__m256)x);
 	_mm_storeu_si128((__m128i *)p, _mm_packus_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1)));
@@ -111,14 +113,16 @@ INLINE vf rsqrt(vf x)
 	return y;
 }
 
-INLINE vf load_u16(const uint16_t *p)
+INLINE vi load_int_u16(const void *p)
 {
 	vh halves;
 	memcpy(&halves, p, sizeof halves);
-	return __builtin_convertvector(halves, vf);
+	return __builtin_convertvector(halves, vi);
 }
 
-INLINE void store_u16(uint16_t *p, vf x)
+INLINE vf load_u16(const uint16_t *p) { return to_float(load_int_u16(p)); }
+
+INLINE void store_u16(void *p, vf x)
 {
 	vh halves = __builtin_convertvector(to_int(vmin(vmax(x, splat(0)), splat(65535)) + 0.5f), vh);
 	memcpy(p, &halves, sizeof halves);

@@ -29,13 +29,17 @@ INLINE float colour_scale(const vf_job *j)
 	return j->distance == VF_DIST_RGB || j->distance == VF_DIST_CHANNEL ? j->scale : 1;
 }
 
-INLINE vf to_word(vf x) { return clamp255(round_near(x)); }
+INLINE vf to_word(const vf_job *j, vf x) { return vmin(vmax(round_near(x), splat(0)), most_of(j)); }
+
+// The first sample of a row.
+INLINE const sample *source(const vf_job *j, int plane, int y) { return (const sample *)(j->src[plane] + y * j->src_pitch[plane]); }
+INLINE sample *target(const vf_job *j, int plane, int y) { return (sample *)(j->dst[plane] + y * j->dst_pitch[plane]); }
 
 // stage returns samples (of unit bytes) in place if whole vectors stay within the row of width
 // samples, else a copy.
-INLINE const uint8_t *stage(uint8_t *copy, const uint8_t *row, int first, int n, int width, size_t unit)
+INLINE const void *stage(void *copy, const void *row, int first, int n, int width, size_t unit)
 {
-	row += first * unit;
+	row = (const uint8_t *)row + first * unit;
 	if (first + (n + VL - 1) / VL * VL <= width) return row;
 	memcpy(copy, row, n * unit);
 	return copy;
@@ -43,19 +47,22 @@ INLINE const uint8_t *stage(uint8_t *copy, const uint8_t *row, int first, int n,
 
 // Results are written in place if they are whole vectors, else through unstage: the bytes beyond
 // may be another thread's tile.
-INLINE uint8_t *stage_out(uint8_t *copy, uint8_t *to, int n) { return n % VL ? copy : to; }
-INLINE void unstage(const uint8_t *copy, uint8_t *to, int n) { if (n % VL) memcpy(to, copy, n); }
+INLINE sample *stage_out(sample *copy, sample *to, int n) { return n % VL ? copy : to; }
+INLINE void unstage(const sample *copy, sample *to, int n) { if (n % VL) memcpy(to, copy, n * sizeof *to); }
 
 // Rows of a tile are a pitch apart, which the hardware prefetcher does not follow.
-INLINE void prefetch(const uint8_t *p, int n)
+INLINE void prefetch(const void *p, int n)
 {
-	for (int i = 0; i < n; i += 64) __builtin_prefetch(p + i);
+	for (int i = 0; i < n; i += 64) __builtin_prefetch((const uint8_t *)p + i);
 }
 
-INLINE void repeat(uint8_t *to, const uint8_t *from, int n, int times)
+// repeat copies n samples, each step of from, twice each if times is 2.
+INLINE void repeat(sample *restrict to, const sample *restrict from, int n, int step, int times)
 {
-	if (times == 1) memcpy(to, from, n);
-	else for (int i = 0; i < n; i++) to[2 * i] = to[2 * i + 1] = from[i];
+	if (times == 1)
+		for (int i = 0; i < n; i++) to[i] = from[step * i];
+	else
+		for (int i = 0; i < n; i++) to[2 * i] = to[2 * i + 1] = from[step * i];
 }
 
 // load_chroma computes the contribution of U and V of chroma row cy to the colours of columns c0
@@ -65,24 +72,23 @@ static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 	if (s->chroma_row == cy) return;
 	s->chroma_row = cy;
 	int first = c0 >> j->sub_x, n = ((c1 + j->sub_x) >> j->sub_x) - first;
-	const uint8_t *from = j->src[1] + cy * j->src_pitch[1] + first;
-	if (j->layout == VF_NV12) {
-		from += first;
-		for (int i = 0; i < n; i++) s->u8[2 * i] = s->u8[2 * i + 1] = from[2 * i];
-		for (int i = 0; i < n; i++) s->v8[2 * i] = s->v8[2 * i + 1] = from[2 * i + 1];
+	if (j->pairs) {
+		const sample *from = source(j, 1, cy) + 2 * first;
+		repeat(s->us, from, n, 2, 1 << j->sub_x);
+		repeat(s->vs, from + 1, n, 2, 1 << j->sub_x);
 	} else {
-		const uint8_t *other = j->src[2] + cy * j->src_pitch[2] + first;
-		repeat(s->u8, from, n, 1 << j->sub_x);
-		repeat(s->v8, other, n, 1 << j->sub_x);
+		const sample *from = source(j, 1, cy) + first, *other = source(j, 2, cy) + first;
+		repeat(s->us, from, n, 1, 1 << j->sub_x);
+		repeat(s->vs, other, n, 1, 1 << j->sub_x);
 		if (cy + AHEAD / 2 < j->chroma_read) {
-			prefetch(from + AHEAD / 2 * j->src_pitch[1], n);
-			prefetch(other + AHEAD / 2 * j->src_pitch[2], n);
+			prefetch(source(j, 1, cy + AHEAD / 2) + first, n * sizeof *from);
+			prefetch(source(j, 2, cy + AHEAD / 2) + first, n * sizeof *from);
 		}
 	}
 	vf r_v = splat(j->color.r_v), g_u = splat(j->color.g_u), g_v = splat(j->color.g_v), b_u = splat(j->color.b_u);
 	vf r_0 = splat(j->color.r_0), g_0 = splat(j->color.g_0), b_0 = splat(j->color.b_0);
 	for (int i = 0; i < c1 - c0; i += VL) {
-		vf u = load_u8(s->u8 + i), v = load_u8(s->v8 + i);
+		vf u = load_samples(j, s->us + i), v = load_samples(j, s->vs + i);
 		store(s->chroma[0] + i, fmadd(r_v, v, r_0));
 		store(s->chroma[1] + i, fmadd(g_u, u, fmadd(g_v, v, g_0)));
 		store(s->chroma[2] + i, fmadd(b_u, u, b_0));
@@ -106,16 +112,16 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 {
 	int cy = y >> j->sub_y;
 	load_chroma(j, s, cy < j->chroma_read ? cy : j->chroma_read - 1, c0, c1);
-	const uint8_t *row = j->src[0] + y * j->src_pitch[0], *y8 = stage(s->y8, row, c0, c1 - c0, j->width, 1);
+	const sample *ys = stage(s->ys, source(j, 0, y), c0, c1 - c0, j->width, sizeof *ys);
 	if (y + AHEAD < j->height) {
-		prefetch(row + AHEAD * j->src_pitch[0] + c0, c1 - c0);
-		prefetch(j->dst[0] + (y + AHEAD) * j->dst_pitch[0] + c0, c1 - c0);
+		prefetch(source(j, 0, y + AHEAD) + c0, (c1 - c0) * sizeof *ys);
+		prefetch(target(j, 0, y + AHEAD) + c0, (c1 - c0) * sizeof *ys);
 	}
 	vf gain = splat(j->color.y_gain), scale = splat(colour_scale(j));
 	for (int i = 0; i < c1 - c0; i += VL) {
-		vf yf = load_u8(y8 + i);
+		vf yf = load_samples(j, ys + i);
 		for (int c = 0; c < 3; c++)
-			store(to + c * ROW + i, to_word(fmadd(gain, yf, load(s->chroma[c] + i))) * scale);
+			store(to + c * ROW + i, to_word(j, fmadd(gain, yf, load(s->chroma[c] + i))) * scale);
 	}
 }
 
@@ -135,6 +141,16 @@ INLINE vf lab_curve(vf t)
 	return (vf)((high & (vi)x) | (~high & (vi)line));
 }
 
+// linear_of returns the linear light of a level, between those of the table if samples are deep.
+INLINE float linear_of(const vf_job *j, float level)
+{
+	const float *table = j->color.linear;
+	if (SAMPLE_BITS == 8) return table[(int)level & 255];
+	float at = level * 255 / j->most;
+	int i = at < 254 ? (int)at : 254;
+	return table[i] + (at - i) * (table[i + 1] - table[i]);
+}
+
 // Appends L, a, b (scaled) to R, G, B of n columns.
 static void add_lab(const vf_job *j, float *row, int n)
 {
@@ -142,8 +158,8 @@ static void add_lab(const vf_job *j, float *row, int n)
 	float linear[3][VL];
 	for (int i = 0; i < n; i += VL) {
 		for (int c = 0; c < 3; c++) {
-			vi level = to_int(load(row + c * ROW + i));
-			for (int k = 0; k < VL; k++) linear[c][k] = j->color.linear[level[k] & 255];
+			const float *levels = row + c * ROW + i;
+			for (int k = 0; k < VL; k++) linear[c][k] = linear_of(j, levels[k]);
 		}
 		vf r = load(linear[0]), g = load(linear[1]), b = load(linear[2]);
 		vf fx = lab_curve(r * m[0] + g * m[1] + b * m[2]);
@@ -207,21 +223,21 @@ static void skip_border(const vf_job *j, scratch *s, int y)
 }
 
 // added returns samples plus a change of colour, converted by k.
-INLINE vf added(const uint8_t *samples, const float *k, vf r, vf g, vf b)
+INLINE vf added(const vf_job *j, const sample *samples, const float *k, vf r, vf g, vf b)
 {
-	vf x = fmadd(r, splat(k[0]), load_u8(samples) + TIE_UP);
-	return to_word(fmadd(b, splat(k[2]), fmadd(g, splat(k[1]), x)));
+	vf x = fmadd(r, splat(k[0]), load_samples(j, samples) + TIE_UP);
+	return to_word(j, fmadd(b, splat(k[2]), fmadd(g, splat(k[1]), x)));
 }
 
 static void store_luma(const vf_job *j, scratch *s, int y)
 {
 	const float *change = s->out[y & 1][0] + PAD;
 	int n = s->x1 - s->x0;
-	const uint8_t *from = stage(s->y8, j->src[0] + y * j->src_pitch[0], s->x0, n, j->width, 1);
-	uint8_t *row = j->dst[0] + y * j->dst_pitch[0] + s->x0, *to = stage_out(s->y8, row, n);
+	const sample *from = stage(s->ys, source(j, 0, y), s->x0, n, j->width, sizeof *from);
+	sample *row = target(j, 0, y) + s->x0, *to = stage_out(s->ys, row, n);
 	for (int i = 0; i < n; i += VL) {
 		const float *c = change + i;
-		store_u8(to + i, to_int(added(from + i, j->color.y, load(c), load(c + ROW), load(c + 2 * ROW))));
+		store_samples(j, to + i, added(j, from + i, j->color.y, load(c), load(c + ROW), load(c + 2 * ROW)));
 	}
 	unstage(to, row, n);
 }
@@ -243,26 +259,26 @@ static void store_rgba(const vf_job *j, scratch *s, int y)
 
 // The n samples of U or V of chroma row cy that belong to the tile, from c0 on, and their
 // destination, staged if necessary.
-typedef struct { const uint8_t *from; uint8_t *to, *row; } chroma_part;
+typedef struct { const sample *from; sample *to, *row; } chroma_part;
 
-static chroma_part chroma_of(const vf_job *j, uint8_t *copy, int plane, int cy, int c0, int n)
+static chroma_part chroma_of(const vf_job *j, sample *copy, int plane, int cy, int c0, int n)
 {
 	chroma_part p;
-	int pairs = j->layout == VF_NV12, width = (j->width + j->sub_x) >> j->sub_x;
-	const uint8_t *from = j->src[pairs ? 1 : plane] + cy * j->src_pitch[pairs ? 1 : plane];
-	if (!pairs) {
-		p.row = j->dst[plane] + cy * j->dst_pitch[plane] + c0;
-		p.from = stage(copy, from, c0, n, width, 1), p.to = stage_out(copy, p.row, n);
+	if (!j->pairs) {
+		int width = (j->width + j->sub_x) >> j->sub_x;
+		p.row = target(j, plane, cy) + c0;
+		p.from = stage(copy, source(j, plane, cy), c0, n, width, sizeof *copy), p.to = stage_out(copy, p.row, n);
 		return p;
 	}
-	for (int i = 0; i < n; i++) copy[i] = from[2 * (c0 + i) + plane - 1];
-	p.from = p.to = copy, p.row = j->dst[1] + cy * j->dst_pitch[1] + 2 * c0 + plane - 1;
+	int first = 2 * c0 + plane - 1;
+	repeat(copy, source(j, 1, cy) + first, n, 2, 1);
+	p.from = p.to = copy, p.row = target(j, 1, cy) + first;
 	return p;
 }
 
 static void end_chroma(const vf_job *j, chroma_part p, int n)
 {
-	if (j->layout == VF_NV12)
+	if (j->pairs)
 		for (int i = 0; i < n; i++) p.row[2 * i] = p.to[i];
 	else
 		unstage(p.to, p.row, n);
@@ -274,7 +290,7 @@ static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int row
 	int n = s->x1 - s->x0, cn = (n + j->sub_x) >> j->sub_x, c0 = s->x0 >> j->sub_x;
 	float *a = s->out[first][0] + PAD, *b = s->out[first + rows - 1][0] + PAD;
 	float parts = 1.0f / (2 << j->sub_x);
-	chroma_part u = chroma_of(j, s->u8, 1, cy, c0, cn), v = chroma_of(j, s->v8, 2, cy, c0, cn);
+	chroma_part u = chroma_of(j, s->us, 1, cy, c0, cn), v = chroma_of(j, s->vs, 2, cy, c0, cn);
 	for (int c = 0; c < 3; c++) { // an odd last column also stands in for the missing one
 		a[c * ROW + n] = a[c * ROW + n - 1];
 		b[c * ROW + n] = b[c * ROW + n - 1];
@@ -289,8 +305,8 @@ static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int row
 				mean[c] = load(pa + i) + load(pb + i);
 			mean[c] *= parts;
 		}
-		store_u8(u.to + i, to_int(added(u.from + i, j->color.u, mean[0], mean[1], mean[2])));
-		store_u8(v.to + i, to_int(added(v.from + i, j->color.v, mean[0], mean[1], mean[2])));
+		store_samples(j, u.to + i, added(j, u.from + i, j->color.u, mean[0], mean[1], mean[2]));
+		store_samples(j, v.to + i, added(j, v.from + i, j->color.v, mean[0], mean[1], mean[2]));
 	}
 	end_chroma(j, u, cn);
 	end_chroma(j, v, cn);

@@ -3,11 +3,11 @@
 //   h+[k] = b^D[k] h+[k-1] + c[k] (f[k] - f[k-1])      forwards, h-[k] the same backwards
 //   out[k] = f[k] + Re sum_i (h+[k] + h-[k])
 //
-// Included after cpu_tile.h, once for each instruction set, and uses its loads and stores of
-// planes. Every lane is one line: columns directly, rows after transposing blocks of 16 x 16, so
-// that both directions are one loop (smooth) over a strip of 16 lines. A line is walked twice. The
-// forward walk leaves f + Re h+ in memory that fits the level-2 cache, the backward walk adds Re
-// h- and writes. Instructions on the multiplier units for a pixel:
+// Included after cpu_tile.h, and uses its loads and stores of planes. Every lane is one line:
+// columns directly, rows after transposing blocks of 16 x 16, so that both directions are one loop
+// (smooth) over a strip of 16 lines. A line is walked twice. The forward walk leaves f + Re h+ in
+// memory that fits the level-2 cache, the backward walk adds Re h- and writes. Instructions on the
+// multiplier units for a pixel:
 //
 //      9   the distance D and 1/D: a reciprocal square root and a Newton step
 //     34   b^D of two poles: 2^x, and sine and cosine of half the angle, by polynomials
@@ -177,12 +177,16 @@ static void transpose(uint16_t *to, const uint16_t *from)
 			for (int k = 0; k < VF_STRIP; k += 8) transpose8(to + k * STEP + c + i, from + i * STEP + c + k);
 }
 
+// In steps between passes, a level of the depth.
+INLINE vf steps_of(const vf_job *j) { return splat(VF_STEPS * 255) / most_of(j); }
+
 // load_lanes loads the job's columns x0 <= x < x1, at most 384, of 16 rows from y on into lanes.
 // If there are fewer rows, the last one is repeated.
 static void load_lanes(const vf_job *j, scratch *s, uint16_t *lanes, int y, int x0, int x1)
 {
 	_Alignas(64) uint16_t block[3 * VF_STRIP * VF_STRIP];
 	s->x0 = x0, s->x1 = x1, s->chroma_row = -1;
+	vf steps = steps_of(j);
 	int rows = j->height - y < VF_STRIP ? j->height - y : VF_STRIP;
 	for (int i = 0; i < rows; i++) load_row(j, s, y + i);
 	for (int x = x0; x < x1; x += VF_STRIP) {
@@ -190,13 +194,13 @@ static void load_lanes(const vf_job *j, scratch *s, uint16_t *lanes, int y, int 
 			const float *row = ring_row(s, y + (i < rows ? i : rows - 1)) + PAD + x - x0;
 			for (int c = 0; c < 3; c++)
 				for (int k = 0; k < VF_STRIP; k += VL)
-					store_u16(block + (3 * i + c) * VF_STRIP + k, fmadd(load(row + c * ROW + k), splat(VF_STEPS), splat(VF_OFFSET)));
+					store_u16(block + (3 * i + c) * VF_STRIP + k, fmadd(load(row + c * ROW + k), steps, splat(VF_OFFSET)));
 		}
 		transpose(lanes + (ptrdiff_t)x * 3 * VF_STRIP, block);
 	}
 }
 
-void ROWS(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int y, int from_planes)
+void NAME(vf_rows)(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int y, int from_planes)
 {
 	scratch *s = memory;
 	uint16_t *f = lanes;
@@ -205,13 +209,23 @@ void ROWS(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int y, i
 	uint16_t *strip = p->between + (ptrdiff_t)y * 3 * VF_STRIP;
 	s->planes = 3, s->slots = VF_STRIP, s->top = y;
 	if (from_planes) {
-		for (int x = 0; x < j->width; x += MAX_TILE) load_lanes(j, s, f, y, x, x + MAX_TILE < j->width ? x + MAX_TILE : j->width);
+		for (int x = 0; x < j->width; x += VF_TILE) load_lanes(j, s, f, y, x, x + VF_TILE < j->width ? x + VF_TILE : j->width);
 	} else {
 		for (int x = 0; x < padded; x += VF_STRIP)
 			transpose(f + (ptrdiff_t)x * 3 * VF_STRIP, strip + x / VF_STRIP * p->strip);
 	}
 	for (int i = 0; i < VF_STRIP; i += VL) smooth(p, f + i, j->width, sum);
 	for (int x = 0; x < padded; x += VF_STRIP) transpose(strip + x / VF_STRIP * p->strip, f + (ptrdiff_t)x * 3 * VF_STRIP);
+}
+
+// old_word returns words as they would be if the filter had changed nothing: 16 bits between passes
+// do not hold each level of 16 bits.
+INLINE vf old_word(const vf_job *j, vf level, vf steps, vf per_step, vf offset)
+{
+	if (SAMPLE_BITS == 8) return level;
+	uint16_t between[VL];
+	store_u16(between, fmadd(level, steps, splat(VF_OFFSET)));
+	return to_word(j, fmadd(load_u16(between), per_step, offset));
 }
 
 // save_row converts n columns of row y of the strips to changes of the picture's words: levels,
@@ -221,16 +235,17 @@ static void save_row(const vf_job *j, scratch *s, const vf_pass *p, const uint16
 	load_row(j, s, y);
 	const float *word = ring_row(s, y) + PAD;
 	float *out = s->out[y & 1][0] + PAD;
+	vf steps = steps_of(j), per_step = 1 / steps, offset = TIE_UP - (float)VF_OFFSET / VF_STEPS / 255 * most_of(j);
 	for (int x = 0; x < n; x += VL) {
 		const uint16_t *from = strip + x / VF_STRIP * p->strip + (ptrdiff_t)y * 3 * VF_STRIP + x % VF_STRIP;
 		for (int c = 0; c < 3; c++) {
-			vf level = fmadd(load_u16(from + c * VF_STRIP), splat(1.0f / VF_STEPS), splat(TIE_UP - (float)VF_OFFSET / VF_STEPS));
-			store(out + c * ROW + x, to_word(level) - load(word + c * ROW + x));
+			vf is = to_word(j, fmadd(load_u16(from + c * VF_STRIP), per_step, offset));
+			store(out + c * ROW + x, is - old_word(j, load(word + c * ROW + x), steps, per_step, offset));
 		}
 	}
 }
 
-void COLUMNS(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int x, int to_planes)
+void NAME(vf_columns)(const vf_job *j, const vf_pass *p, void *memory, void *lanes, int x, int to_planes)
 {
 	scratch *s = memory;
 	uint16_t *strip = p->between + x / VF_STRIP * p->strip;

@@ -1,6 +1,5 @@
-// The bilateral filter of one tile: planes in, planes out. This file is compiled once for each
-// instruction set; the including file defines VL (floats in a vector), and cpu_ops.h has the few
-// operations that GCC's vector extensions lack.
+// The bilateral filter of one tile: planes in, planes out. cpu_kernels.h includes this file;
+// cpu_ops.h has the few operations that GCC's vector extensions lack.
 //
 //   out(p) = p + sum_q w (q - p) / sum_q w,   w = Gs(q - p) R(D(p, q))
 //
@@ -24,20 +23,15 @@
 // without a table.
 //
 // A tile is a strip of columns narrow enough for its ring of 2r+2 converted rows to stay in the
-// level-1 cache. Samples become words (R, G, B rounded to 8 bits) as a row enters the ring;
+// level-1 cache. Samples become words (R, G, B rounded to whole levels) as a row enters the ring;
 // borders are ordinary columns and rows of the ring, so the loops over taps need no special cases.
 // Nothing reads or writes a byte outside the planes' rows: samples go through small staging rows.
 // Arithmetic does not depend on where tiles begin, so any split of a frame gives the same bits.
 
-#include <string.h>
-
-#include "cpu.h"
-
 enum {
 	PAD = 16,                          // columns before the tile in every row: even, >= the radius
-	MAX_TILE = 384,                    // columns of a tile: a divisor of common widths
 	// floats in a row of a plane, with slack for the last vector
-	ROW = MAX_TILE + 2 * PAD + 16,
+	ROW = VF_TILE + 2 * PAD + 16,
 	RING = 2 * VF_MAX_RADIUS + 2,      // rows of the ring
 	MAX_PLANES = 6,                    // R, G, B and the features of the distance
 	AHEAD = 6                          // rows to prefetch ahead
@@ -49,14 +43,14 @@ typedef struct {
 	_Alignas(64) float ring[RING * MAX_PLANES * ROW];
 	float out[2][3][ROW];          // two rows of results: changes of R, G, B, whole numbers
 	float chroma[3][ROW];          // contribution of U and V to R, G, B, for one chroma row
-	uint8_t y8[ROW + 64], u8[ROW + 64], v8[ROW + 64], rgba8[4 * ROW + 64]; // staging
+	sample ys[ROW + 64], us[ROW + 64], vs[ROW + 64]; // staging
+	uint8_t rgba8[4 * ROW + 64];
 	int chroma_row;                // the row that chroma holds, or -1
 	int planes;                    // planes of each ring row in use
 	int slots;                     // rows of the ring in use
 	int x0, x1, top;               // the tile's columns; the first row of slot 0
 } scratch;
 
-#include "cpu_vectors.h"
 #include "cpu_planes.h"
 
 // weight is R of the scaled squared distance t, times Gs. For the Lorentzian, t is 1 + x.
@@ -105,12 +99,19 @@ INLINE void tap(int distance, int range, float gs, const centre *q, const centre
 	for (int c = 0; c < 3; c++) s->c[c] = fmadd(w, d[c], s->c[c]);
 }
 
+// quotient is 1 / x: more exact for deep samples, whose changes may be thousands of levels.
+INLINE vf quotient(vf x)
+{
+	vf y = reciprocal(x);
+	return SAMPLE_BITS == 8 ? y : fmadd(y, fnmadd(x, y, splat(1)), y);
+}
+
 // finish converts sums to changes in whole levels.
 INLINE void finish(int distance, float unscale, const sums *s, float *to)
 {
-	vf inverse = reciprocal(s->w[0]);
+	vf inverse = quotient(s->w[0]);
 	for (int c = 0; c < 3; c++) {
-		if (distance == VF_DIST_CHANNEL) inverse = reciprocal(s->w[c]);
+		if (distance == VF_DIST_CHANNEL) inverse = quotient(s->w[c]);
 		store(to + c * ROW, round_near(fmadd(s->c[c] * inverse, splat(unscale), splat(TIE_UP))));
 	}
 }
@@ -200,7 +201,7 @@ static row_filter *const filters[4][2] = {
 	[VF_DIST_LUMA] = {luma_lorentzian, luma_gaussian},
 };
 
-void TILE(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
+void NAME(vf_tile)(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
 {
 	scratch *s = memory;
 	int r = j->radius;
@@ -217,17 +218,4 @@ void TILE(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
 	}
 }
 
-// Twelve chains are more than the latency of two units needs. The sum makes the compiler keep them
-// all.
-int FMA_RATE(long n)
-{
-	vf k = splat(0.5f), a = k, b = a + k, c = b + k, d = c + k, e = d + k, f = e + k;
-	vf g = f + k, h = g + k, i = h + k, j = i + k, l = j + k, m = l + k;
-	for (; n > 0; n--) {
-		a = fmadd(a, k, k), b = fmadd(b, k, k), c = fmadd(c, k, k), d = fmadd(d, k, k);
-		e = fmadd(e, k, k), f = fmadd(f, k, k), g = fmadd(g, k, k), h = fmadd(h, k, k);
-		i = fmadd(i, k, k), j = fmadd(j, k, k), l = fmadd(l, k, k), m = fmadd(m, k, k);
-	}
-	vf sum = a + b + c + d + e + f + g + h + i + j + l + m;
-	return sum[0] > 0 ? VL : 0;
-}
+size_t NAME(vf_scratch)(void) { return sizeof(scratch); }

@@ -20,8 +20,6 @@ INLINE vf splat(float x) { return x - (vf){}; }
 
 #include "cpu_ops.h"
 
-INLINE vf clamp255(vf x) { return vmin(vmax(x, splat(0)), splat(255)); }
-
 // 2^x for x of at most 0: a polynomial for the fraction (relative error 3e-06), scale2 for the
 // exponent.
 INLINE vf exp2_neg(vf x)

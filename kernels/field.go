@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"encoding/binary"
+
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
@@ -14,7 +16,7 @@ import (
 // field without any chroma row (frames of one or two luma rows) reads the frame's first one and
 // writes none.
 type field struct {
-	layout        pipeline.Layout
+	info          pipeline.LayoutInfo
 	width, height int // luma samples
 	planes        [3]pipeline.Plane
 	chromaRead    int // chroma rows that may be read, at least 1 where there is chroma
@@ -67,10 +69,29 @@ func oneField(f pipeline.Format, which plane.Field) (r fieldRows) {
 
 // of returns the field's view of a frame.
 func (r fieldRows) of(f *pipeline.Frame) field {
-	v := field{layout: f.Layout, width: f.Width, height: r.height, chromaRead: r.chromaRead, chromaWrite: r.chromaWrite}
+	v := field{info: f.Layout.Info(), width: f.Width, height: r.height, chromaRead: r.chromaRead, chromaWrite: r.chromaWrite}
 	for i := range f.NumPlanes() {
 		p := f.Planes[i]
 		v.planes[i] = pipeline.Plane{Data: p.Data[r.first[i]*p.Pitch:], Pitch: p.Pitch * r.step}
 	}
 	return v
+}
+
+// sample returns a sample of a plane. Two bytes may hold more than the depth allows, which becomes
+// the largest sample.
+func (f field) sample(plane, x, y int) uint16 {
+	row := f.planes[plane].Data[y*f.planes[plane].Pitch:]
+	if f.info.Depth == 8 {
+		return uint16(row[x])
+	}
+	return min(binary.LittleEndian.Uint16(row[2*x:])>>f.info.Shift, uint16(mostOf(f.info.Depth)))
+}
+
+func (f field) set(plane, x, y int, v uint16) {
+	row := f.planes[plane].Data[y*f.planes[plane].Pitch:]
+	if f.info.Depth == 8 {
+		row[x] = byte(v)
+		return
+	}
+	binary.LittleEndian.PutUint16(row[2*x:], v<<f.info.Shift)
 }

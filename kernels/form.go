@@ -42,7 +42,8 @@ type Variant struct {
 	Borders  []Border   // nil means all
 	SigmaR   [2]float64 // smallest and largest; zero means all
 
-	Compute int // lowest compute capability that runs it, 61 for 6.1
+	Depths  [2]int // smallest and largest, in bits; zero means 8
+	Compute int    // lowest compute capability that runs it, 61 for 6.1
 
 	// Tiling: pixels and threads of a block, and its dynamic shared memory in bytes where that
 	// depends on nothing else.
@@ -170,8 +171,46 @@ func (v Variant) does(p Params) bool {
 		(v.SigmaR == [2]float64{} || p.SigmaR >= v.SigmaR[0] && p.SigmaR <= v.SigmaR[1])
 }
 
-func (v Variant) takesLayout(l pipeline.Layout) bool {
-	return v.Form.Layouts == nil || slices.Contains(v.Form.Layouts, l)
+// TakesLayout reports whether the variant supports a layout. The zero layout stands for any of 8
+// bits. In 8 bits, NV16 and NV24 have no kernels.
+func (v Variant) TakesLayout(l pipeline.Layout) bool {
+	switch depth := l.Info().Depth; {
+	case v.Form.Layouts != nil:
+		return slices.Contains(v.Form.Layouts, l)
+	case !v.deep():
+		return l == 0 || l.Basic()
+	default:
+		return depth >= v.Depths[0] && depth <= v.Depths[1]
+	}
+}
+
+func (v Variant) deep() bool { return v.Depths != [2]int{} }
+
+// deeper returns the variant for samples of two bytes, from the same source.
+func (v Variant) deeper(least, most int) Variant {
+	v.Name += "_16"
+	v.Depths = [2]int{least, most}
+	v.Defines = append(slices.Clone(v.Defines), Define("BYTES", 2))
+	return v
+}
+
+// sampleBytes is the size of the samples that the variant takes.
+func (v Variant) sampleBytes() int {
+	if v.deep() {
+		return 2
+	}
+	return 1
+}
+
+// takes describes the supported layouts.
+func (v Variant) takes() string {
+	switch {
+	case v.Form.Layouts != nil:
+		return layoutNames(v.Form.Layouts)
+	case v.deep():
+		return fmt.Sprintf("YUV of %d to %d bits", v.Depths[0], v.Depths[1])
+	}
+	return "YUV and RGBA of 8 bits"
 }
 
 // Refuses returns the reason that the variant does not support p, or nil.
@@ -185,10 +224,11 @@ func (v Variant) Refuses(p Params) error {
 	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range, p.Distance, p.Border)
 }
 
-// Does describes the supported options: "radius 0 to 15, gaussian, channel, border skip".
+// Does describes the supported options and layouts: "radius 0 to 15, gaussian, channel, any border,
+// YUV of 9 to 16 bits".
 func (v Variant) Does() string {
 	if v.Form.Filter == Recursive {
-		return "the recursive filter"
+		return "the recursive filter, " + v.takes()
 	}
 	radius, border := fmt.Sprintf("radius %d", v.Radii[0]), "any border"
 	if v.Radii[0] < v.Radii[1] {
@@ -200,7 +240,7 @@ func (v Variant) Does() string {
 	if v.SigmaR != [2]float64{} {
 		radius += fmt.Sprintf(", sigma-r %g to %g", v.SigmaR[0], v.SigmaR[1])
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
+	return fmt.Sprintf("%s, %s, %s, %s, %s", radius, v.Range, v.Distance, border, v.takes())
 }
 
 // Adapt returns the supported options closest to p, apart from sigma-r.
@@ -235,13 +275,13 @@ func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
 	var best *Variant
 	for i := range Builtin.variants {
 		v := &Builtin.variants[i]
-		if v.does(p) && v.takesLayout(f.Layout) && v.Compute <= l.Compute && v.before(best, f.Layout) {
+		if v.does(p) && v.TakesLayout(f.Layout) && v.Compute <= l.Compute && v.before(best, f.Layout) {
 			best = v
 		}
 	}
 	if best == nil {
-		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s, %s at compute capability %d.%d",
-			ErrNoKernel, p.Radius, p.Range, p.Distance, l.Compute/10, l.Compute%10)
+		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s, %s on %s at compute capability %d.%d",
+			ErrNoKernel, p.Radius, p.Range, p.Distance, f.Layout, l.Compute/10, l.Compute%10)
 	}
 	return *best, nil
 }

@@ -34,10 +34,11 @@ func recursiveVariants() (all []Variant) {
 		name    string
 		compute int
 	}{{"recursive_fast", 90}, {"recursive_fast_sm80", 80}, {"recursive_fast_sm61", 61}} {
-		all = append(all, Variant{
+		v := Variant{
 			Name: device.name, Compute: device.compute,
 			Threads: [2]int{scanThreads, 1}, Defines: []string{Define("THREADS", scanThreads), Define("BLOCKS", 1)},
-		})
+		}
+		all = append(all, v, v.deeper(9, 16))
 	}
 	return all
 }

@@ -8,7 +8,7 @@ var tensorForm = &Form{Name: "tensor", Variants: tensorVariants(), Priority: alw
 func tensorVariants() (all []Variant) {
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
 		for radius := 5; radius <= MaxRadius; radius++ {
-			all = append(all, tensorVariant(radius, r))
+			all = append(all, tensorVariant(radius, 1, r), tensorVariant(radius, 2, r).deeper(9, 12))
 		}
 	}
 	return all
@@ -18,17 +18,17 @@ func tensorVariants() (all []Variant) {
 // too fast or too slowly.
 var tensorSigmaR = [2]float64{4, 400}
 
-// tensorVariant sizes the tiles so that two or three blocks fit the shared memory of a
-// multiprocessor. The special-function unit computes the reciprocals of mix out of every "of"
-// groups. Large radii let more squares share the records that they read. The window is barely
-// unrolled: full unrolling at radius 5 and 7 made the kernel 1 to 4 % faster, but compiling in the
-// driver two to four times slower.
-func tensorVariant(radius int, r RangeWeight) Variant {
+// tensorVariant is for samples of so many bytes. It sizes the tiles so that two or three blocks fit
+// the shared memory of a multiprocessor. The special-function unit computes the reciprocals of mix
+// out of every "of" groups. Large radii let more squares share the records that they read. The
+// window is barely unrolled: full unrolling at radius 5 and 7 made the kernel 1 to 4 % faster, but
+// compiling in the driver two to four times slower.
+func tensorVariant(radius, bytes int, r RangeWeight) Variant {
 	const group, height = 4, 32
 	width, squares, blocks, unroll, mix, of := 64, 8, 2, 1, 1, 5
 	switch {
 	// A tile of 64 would exceed the 99 KB of shared memory per block on desktop GPUs.
-	case radius > 13:
+	case radius > 14-bytes:
 		width, squares, blocks = 32, 4, 3
 	case radius < 7:
 		squares, blocks = 4, 3
@@ -46,7 +46,7 @@ func tensorVariant(radius int, r RangeWeight) Variant {
 	pitch = (pitch+3)/8*8 + 4
 	return Variant{
 		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, SigmaR: tensorSigmaR, Compute: 80,
-		Tile: [2]int{width, height}, Threads: [2]int{32, 8}, Shared: 16*pitch*rows + 4*width*height + 4*(2*radius+8),
+		Tile: [2]int{width, height}, Threads: [2]int{32, 8}, Shared: 16*pitch*rows + 4*bytes*width*height + 4*(2*radius+8),
 		Defines: []string{Define("RADIUS", radius), Define("WIDTH", width), Define("HEIGHT", height), Define("GROUP", group),
 			Define("SQUARES", squares), Define("BLOCKS", blocks), Define("WARPS", 8), Define("UNROLL", unroll), Define("MIX", mix), Define("OF", of), DefineRange(r)},
 	}

@@ -29,12 +29,20 @@ func TestModules(t *testing.T) {
 
 func planFor(t *testing.T, v Variant) *Plan {
 	t.Helper()
-	f := pipeline.Format{Layout: pipeline.NV12, Width: 1920, Height: 1080, Matrix: pipeline.BT709}
+	f := pipeline.Format{Layout: layoutFor(v, pipeline.NV12), Width: 1920, Height: 1080, Matrix: pipeline.BT709}
 	plan, err := v.Planner(paramsFor(v))(f, limitsOf(v.Compute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return plan
+}
+
+// layoutFor returns a layout as it is or at 10 bits, as a variant takes it.
+func layoutFor(v Variant, l pipeline.Layout) pipeline.Layout {
+	if v.deep() {
+		return l.At(10)
+	}
+	return l
 }
 
 // paramsFor returns options that a variant supports, the most expensive where it has a choice.
@@ -97,6 +105,7 @@ func TestLaunches(t *testing.T) {
 	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 1000, Height: 501, Matrix: pipeline.BT601}
 	for _, v := range Variants() {
 		p, limits := paramsFor(v), limitsOf(v.Compute)
+		f.Layout = layoutFor(v, pipeline.YUV420P)
 		plan, err := v.Planner(p)(f, limits)
 		if err != nil {
 			t.Fatal(err)

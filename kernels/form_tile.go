@@ -8,15 +8,23 @@ var tileForm = &Form{Name: "tile", Variants: tileVariants(), Priority: always(20
 func tileVariants() (all []Variant) {
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
 		for radius := range MaxRadius + 1 {
-			all = append(all, tileVariant(radius, r))
+			all = append(all, tileVariant(radius, 1, r))
+			if radius <= deepestTile {
+				all = append(all, tileVariant(radius, 2, r).deeper(9, 16))
+			}
 		}
 	}
 	return all
 }
 
-// tileVariant sizes the blocks: taller ones amortise the halo of a large radius. Small windows are
-// fully unrolled, which keeps their constants out of registers.
-func tileVariant(radius int, r RangeWeight) Variant {
+// deepestTile is the largest radius for samples of two bytes: above it the tensor form is faster,
+// or the tile would exceed the shared memory of old devices.
+const deepestTile = 4
+
+// tileVariant is for samples of so many bytes; of two, their words take twice the memory and taps
+// more registers. It sizes the blocks: taller ones amortise the halo of a large radius. Small
+// windows are fully unrolled, which keeps their constants out of registers.
+func tileVariant(radius, bytes int, r RangeWeight) Variant {
 	height, blocks, unroll := 8, 4, 2*radius+1
 	switch {
 	case radius > 4:
@@ -28,10 +36,13 @@ func tileVariant(radius int, r RangeWeight) Variant {
 	case radius < 3:
 		blocks = 5
 	}
+	if bytes > 1 {
+		blocks = 3
+	}
 	halo := (radius + 3) / 4 * 4
 	return Variant{
 		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,
-		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: 4 * (128 + 2*halo) * (height + 2*radius),
+		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: 4 * bytes * (128 + 2*halo) * (height + 2*radius),
 		Defines: []string{Define("RADIUS", radius), Define("HEIGHT", height), Define("BLOCKS", blocks), Define("UNROLL", unroll), DefineRange(r)},
 	}
 }

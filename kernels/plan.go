@@ -94,8 +94,8 @@ func (v Variant) plan(p Params, f pipeline.Format, l Limits) (*Plan, error) {
 		return nil, err
 	}
 	switch {
-	case !v.takesLayout(f.Layout):
-		return nil, fmt.Errorf("kernels: %s filters %s, not %s", v.Name, layoutNames(v.Form.Layouts), f.Layout)
+	case !v.TakesLayout(f.Layout):
+		return nil, fmt.Errorf("kernels: %s filters %s, not %s", v.Name, v.takes(), f.Layout)
 	case v.Compute > l.Compute:
 		return nil, fmt.Errorf("kernels: %s needs compute capability %d.%d, and this is %d.%d", v.Name, v.Compute/10, v.Compute%10, l.Compute/10, l.Compute%10)
 	}

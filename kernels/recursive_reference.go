@@ -12,7 +12,8 @@ func RecursiveReference(dst, src *pipeline.Frame, p Params, line func(r *Recursi
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	return eachField(dst, src, func(in picture, _ transform) picture { return recursiveWords(in, p, line) })
+	p = p.inLevels(src.Layout.Info().Depth)
+	return eachField(dst, src, func(in picture, t transform) picture { return recursiveWords(in, p, t, line) })
 }
 
 // wholeLine filters a line without approximation.
@@ -22,8 +23,8 @@ func wholeLine(r *Recursion, out, f [][3]float64) {
 }
 
 // recursiveWords is the recursive filter itself. Alpha stays unchanged.
-func recursiveWords(in picture, p Params, line func(r *Recursion, out, f [][3]float64)) picture {
-	out := picture{in.width, in.height, make([]uint32, len(in.words))}
+func recursiveWords(in picture, p Params, t transform, line func(r *Recursion, out, f [][3]float64)) picture {
+	out := newPicture(in.width, in.height)
 	now := make([][3]float64, len(in.words))
 	for i, w := range in.words {
 		now[i] = channels(w)
@@ -43,7 +44,7 @@ func recursiveWords(in picture, p Params, line func(r *Recursion, out, f [][3]fl
 		eachRow(in.width, func(x int) { along(x, in.width, in.height) })
 	}
 	for i, w := range in.words {
-		out.words[i] = pack(level(now[i][0]), level(now[i][1]), level(now[i][2]), uint8(w>>24))
+		out.words[i] = t.wordOf(now[i], w[3])
 	}
 	return out
 }

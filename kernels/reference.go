@@ -15,15 +15,17 @@ import (
 // samples of dst are written.
 //
 // Details:
-//   - words: every pixel's R, G, B rounded to 8 bits and clamped, chroma replicated.
+//   - levels are those of the frame's depth d: 0 to 2^d-1. sigma_r is in levels of 8 bits, each
+//     (2^d-1)/255 of these.
+//   - words: every pixel's R, G, B rounded to whole levels and clamped, chroma replicated.
 //   - out(p) = sum w I(q) / sum w over the window, rounded to nearest into words.
-//   - planes: out = in + yuv(filtered word) - yuv(word), rounded once and clamped to 0 to 255, not
+//   - planes: out = in + yuv(filtered word) - yuv(word), rounded once and clamped to the depth, not
 //     to the nominal range. U and V change by the mean difference over the pixels that the sample
-//     covers. Detail that words cannot hold (luma beyond 16 to 235, colours outside the RGB cube,
-//     fractions of a level) thus bypasses the filter and survives, and samples stay bit-identical
-//     where no word changes. The filtered word is the rounded one, since every form of the filter
-//     produces it, even those that only know RGBA.
-//   - lab: D is in units of Lab (L from 0 to 100), and so is sigma_r; see xyzFromRGB.
+//     covers. Detail that words cannot hold (luma beyond the nominal range, colours outside the RGB
+//     cube, fractions of a level) thus bypasses the filter and survives, and samples stay
+//     bit-identical where no word changes. The filtered word is the rounded one, since every form
+//     of the filter produces it, even those that only know RGBA.
+//   - lab: D is in units of Lab (L from 0 to 100) at any depth, and so is sigma_r; see xyzFromRGB.
 //   - zero: pixels outside are black words and take part with their weight.
 //   - skip: words whose window leaves the picture stay unchanged.
 //   - recursive: see recursive.go; the words in between are those of the bilateral filter.
@@ -32,9 +34,10 @@ func Reference(dst, src *pipeline.Frame, p Params) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	p = p.inLevels(src.Layout.Info().Depth)
 	return eachField(dst, src, func(in picture, t transform) picture {
 		if p.Filter == Recursive {
-			return recursiveWords(in, p, wholeLine)
+			return recursiveWords(in, p, t, wholeLine)
 		}
 		return filterWords(in, p, t)
 	})
@@ -59,7 +62,16 @@ func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture
 	return nil
 }
 
+// inLevels returns the options with sigma_r in levels of a depth. That of Lab has its own unit.
+func (p Params) inLevels(depth int) Params {
+	if p.Filter == Recursive || p.Distance != Lab {
+		p.SigmaR *= mostOf(depth) / 255
+	}
+	return p
+}
+
 // ToWords sets the samples of dst, RGBA of the size of src, to the words that Reference filters.
+// src has 8 bits.
 func ToWords(dst, src *pipeline.Frame) error {
 	t, err := checkWords(src, dst)
 	if err != nil {
@@ -98,19 +110,24 @@ func checkWords(src, words *pipeline.Frame) (t transform, err error) {
 	if err := checkFrame(words); err != nil {
 		return t, err
 	}
-	if words.Layout != pipeline.RGBA || words.Width != src.Width || words.Height != src.Height {
+	if words.Layout != pipeline.RGBA || src.Layout.Info().Depth != 8 || words.Width != src.Width || words.Height != src.Height {
 		return t, fmt.Errorf("kernels: the words of %s are %s", src.Format, words.Format)
 	}
 	return newTransform(src.Format)
 }
 
-// A picture is rows of packed words R | G<<8 | B<<16 | A<<24.
+// A word is R, G, B and A of a pixel.
+type word [4]uint16
+
+// A picture is rows of words.
 type picture struct {
 	width, height int
-	words         []uint32
+	words         []word
 }
 
-func (p picture) at(x, y int) uint32 { return p.words[y*p.width+x] }
+func newPicture(width, height int) picture { return picture{width, height, make([]word, width*height)} }
+
+func (p picture) at(x, y int) word { return p.words[y*p.width+x] }
 
 // nearest rounds to nearest, and up from a hair below a tie: single precision may have a tie of the
 // formulas there, and a word that is one level off moves weights of a narrow sigma_r by a third.
@@ -119,21 +136,17 @@ func nearest(x float64) float64 { return math.Floor(x + 0.5 + tieUp) }
 // tieUp is that hair, in levels. Every device adds it before it rounds.
 const tieUp = 1.0 / 16384
 
-// level rounds to nearest and clamps to 8 bits.
-func level(x float64) uint8 { return uint8(min(max(nearest(x), 0), 255)) }
+// channels returns R, G, B of a word.
+func channels(w word) [3]float64 { return [3]float64{float64(w[0]), float64(w[1]), float64(w[2])} }
 
-func pack(r, g, b, a uint8) uint32 {
-	return uint32(r) | uint32(g)<<8 | uint32(b)<<16 | uint32(a)<<24
+// wordOf rounds a colour to a word.
+func (t transform) wordOf(c [3]float64, alpha uint16) word {
+	return word{t.level(c[0]), t.level(c[1]), t.level(c[2]), alpha}
 }
 
-// channels returns R, G, B of a word, 0 to 255.
-func channels(w uint32) [3]float64 {
-	return [3]float64{float64(w & 255), float64(w >> 8 & 255), float64(w >> 16 & 255)}
-}
-
-// wordsOf converts a field to packed words.
+// wordsOf converts a field to words.
 func wordsOf(f field, t transform) picture {
-	p := picture{f.width, f.height, make([]uint32, f.width*f.height)}
+	p := newPicture(f.width, f.height)
 	eachRow(f.height, func(y int) {
 		for x := range f.width {
 			p.words[y*p.width+x] = f.word(x, y, t)
@@ -142,22 +155,19 @@ func wordsOf(f field, t transform) picture {
 	return p
 }
 
-func (f field) sample(plane, x, y int) uint8 { return f.planes[plane].Data[y*f.planes[plane].Pitch+x] }
-
-func (f field) word(x, y int, t transform) uint32 {
-	if f.layout == pipeline.RGBA {
-		return pack(f.sample(0, 4*x, y), f.sample(0, 4*x+1, y), f.sample(0, 4*x+2, y), f.sample(0, 4*x+3, y))
+func (f field) word(x, y int, t transform) word {
+	if f.info.RGB {
+		return word{f.sample(0, 4*x, y), f.sample(0, 4*x+1, y), f.sample(0, 4*x+2, y), f.sample(0, 4*x+3, y)}
 	}
 	u, v := f.chroma(x, y)
 	r, g, b := t.rgb(float64(f.sample(0, x, y)), float64(u), float64(v))
-	return pack(level(r), level(g), level(b), 255)
+	return t.wordOf([3]float64{r, g, b}, uint16(t.most))
 }
 
 // chroma returns U and V of the pixel x, y.
-func (f field) chroma(x, y int) (u, v uint8) {
-	sx, sy := pipeline.Format{Layout: f.layout}.ChromaShift()
-	cx, cy := x>>sx, min(y>>sy, f.chromaRead-1)
-	if f.layout == pipeline.NV12 {
+func (f field) chroma(x, y int) (u, v uint16) {
+	cx, cy := x>>f.info.SubX, min(y>>f.info.SubY, f.chromaRead-1)
+	if f.info.SemiPlanar {
 		return f.sample(1, 2*cx, cy), f.sample(1, 2*cx+1, cy)
 	}
 	return f.sample(1, cx, cy), f.sample(2, cx, cy)
@@ -185,7 +195,7 @@ func outside(i, n int, b Border) (at int, ok bool) {
 
 // filterWords is the bilateral filter itself. Alpha stays unchanged.
 func filterWords(in picture, p Params, t transform) picture {
-	out := picture{in.width, in.height, make([]uint32, len(in.words))}
+	out := newPicture(in.width, in.height)
 	r := p.Radius
 	m := newMeasure(in, p, t)
 	for y := range in.height {
@@ -193,8 +203,7 @@ func filterWords(in picture, p Params, t transform) picture {
 			w := in.at(x, y)
 			leaves := x < r || y < r || x+r >= in.width || y+r >= in.height
 			if p.Border != Skip || !leaves {
-				mean := m.mean(x, y)
-				w = pack(level(mean[0]), level(mean[1]), level(mean[2]), uint8(w>>24))
+				w = t.wordOf(m.mean(x, y), w[3])
 			}
 			out.words[y*out.width+x] = w
 		}
@@ -219,7 +228,7 @@ type measure struct {
 func newMeasure(in picture, p Params, t transform) *measure {
 	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR)}
 	read := colourReader(p.Distance, t)
-	m.black = read(0)
+	m.black = read(word{})
 	m.colours = make([]colour, len(in.words))
 	for i, w := range in.words {
 		m.colours[i] = read(w)
@@ -276,13 +285,13 @@ func (m *measure) colour(x, y int) *colour {
 }
 
 // colourReader returns a function that maps a word to its colour.
-func colourReader(d Distance, t transform) func(word uint32) colour {
-	lab := newLab()
-	return func(word uint32) colour {
-		c := colour{rgb: channels(word)}
+func colourReader(d Distance, t transform) func(word) colour {
+	lab := newLab(t.most)
+	return func(w word) colour {
+		c := colour{rgb: channels(w)}
 		switch d {
 		case Lab:
-			c.feature = lab.of(word)
+			c.feature = lab.of(w)
 		case Luma:
 			c.feature[0] = t.luma(c.rgb[0], c.rgb[1], c.rgb[2])
 		default:

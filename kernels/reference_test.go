@@ -139,13 +139,16 @@ func TestDistances(t *testing.T) {
 // TestLab compares with published values: sRGB red is L 53.24, a 80.09, b 67.20; blue 32.30,
 // 79.19, -107.86.
 func TestLab(t *testing.T) {
-	l := newLab()
-	for word, want := range map[uint32][3]float64{
-		0x000000: {0, 0, 0}, 0xffffff: {100, 0, 0}, 0x0000ff: {53.24, 80.09, 67.20}, 0xff0000: {32.30, 79.19, -107.86},
-	} {
-		for i, got := range l.of(word) {
-			if math.Abs(got-want[i]) > 0.02 {
-				t.Errorf("%06x: component %d is %.3f, want %.2f", word, i, got, want[i])
+	for _, depth := range []int{8, 10, 16} {
+		most := mostOf(depth)
+		l, m := newLab(most), uint16(most)
+		for word, want := range map[word][3]float64{
+			{}: {0, 0, 0}, {m, m, m}: {100, 0, 0}, {m}: {53.24, 80.09, 67.20}, {0, 0, m}: {32.30, 79.19, -107.86},
+		} {
+			for i, got := range l.of(word) {
+				if math.Abs(got-want[i]) > 0.02 {
+					t.Errorf("%d bits, %v: component %d is %.3f, want %.2f", depth, word, i, got, want[i])
+				}
 			}
 		}
 	}

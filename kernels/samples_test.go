@@ -29,7 +29,7 @@ func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Fram
 }
 
 // idleParams returns filters that change no word: radius 0, and sigmas too small for a difference
-// of one level.
+// of one level of 16 bits.
 func idleParams() (all []Params) {
 	for b := range BorderNames() {
 		p := DefaultParams(0)
@@ -37,7 +37,7 @@ func idleParams() (all []Params) {
 		all = append(all, p)
 	}
 	fine := DefaultParams(3)
-	fine.SigmaR, fine.Range = 0.01, Gaussian
+	fine.SigmaR, fine.Range = 0.01/257, Gaussian
 	still := DefaultRecursive()
 	still.SigmaS, still.SigmaR = RecursiveSigma[0], RecursiveSigma[0]
 	return append(all, fine, still)
@@ -48,7 +48,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for i, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {64, 16}, {131, 33}} {
-			for _, l := range testLayouts {
+			for _, l := range append(deepLayouts[i:][:5:5], testLayouts...) {
 				for _, m := range testMatrices {
 					for _, full := range []bool{false, true} {
 						src := kerneltest.Frame(pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: m, FullRange: full})
@@ -71,16 +71,48 @@ func TestBeyondSurvives(t *testing.T) {
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		for name, draw := range kerneltest.Beyond {
-			for i, l := range testLayouts[:4] {
+			for i, l := range append(deepLayouts[:4:4], testLayouts[:4]...) {
 				for k, m := range testMatrices {
 					src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 37, Height: 19, Matrix: m})
 					src.Interlaced = i%2 == 1
 					draw(src, rng)
-					p := DefaultParams(1 + 2*i + k)
+					p := DefaultParams(1 + 2*(i%4) + k)
 					p.Range, p.Distance, p.Border = RangeWeight(i%2), Distance(k), []Border{Reflect, Clamp, Skip}[k]
 					for _, p := range []Params{p, DefaultRecursive()} {
 						if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
 							t.Errorf("%s: %s %s r=%d %s: %s", name, src.Format, m, p.Radius, p.Distance, d)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestDepths: options mean the same at every depth. A picture with samples of 8 bits, shifted,
+// comes out as in 8 bits but for roundings.
+func TestDepths(t *testing.T) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		for i, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV444P, pipeline.NV12} {
+			plain := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 33, Matrix: pipeline.BT709})
+			kerneltest.Scene(plain, rand.New(rand.NewPCG(51, 52)))
+			for d := range DistanceNames() {
+				p, r := DefaultParams(1+i), DefaultRecursive()
+				p.Distance, p.Range = Distance(d), RangeWeight(i%2)
+				for _, p := range []Params{p, r} {
+					want := filter(plain, p)
+					for _, depth := range []int{10, 12, 16} {
+						format := plain.Format
+						format.Layout = l.At(depth)
+						deep, unit := kerneltest.Frame(format), 1<<(depth-8)
+						kerneltest.EachSample(deep, func(plane, x, y int) uint16 { return uint16(unit * int(plain.Row(plane, y)[x])) })
+						got := filter(deep, p)
+						rounded := kerneltest.Frame(plain.Format)
+						kerneltest.EachSample(rounded, func(plane, x, y int) byte {
+							return byte(min(255, (kerneltest.Sample(format.Layout.Info(), got.Row(plane, y), x)+unit/2)/unit))
+						})
+						if diff := kerneltest.Compare(rounded, want); diff.Largest > 1 {
+							t.Errorf("%s, %s, %s: %s", format, p.Filter, p.Distance, diff)
 						}
 					}
 				}

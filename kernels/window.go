@@ -20,7 +20,11 @@ func windowWork(tap func(p Params, gs float64) (a, b float64), shared func(v Var
 		if err != nil {
 			return Work{}, err
 		}
-		fillWeights(frame, p, tap)
+		tap := tap
+		if v.deep() {
+			tap = plainTap // its weights are of floats
+		}
+		fillWeights(frame, p.inLevels(f.Layout.Info().Depth), tap)
 		return Work{Launches: func(field Field, _ DeviceMemory) []Launch {
 			args := *frame
 			place(&args, f, field)
@@ -48,16 +52,16 @@ func frameArgs(p Params, f pipeline.Format) (*C.vf_args, error) {
 	return a, nil
 }
 
-// fillDeviceColour is fillColour with results of 0 to 1, both colours and samples.
+// fillDeviceColour is fillColour with results of 0 to 1, both colours and samples, at any depth.
 func fillDeviceColour(c *C.vf_color, t transform) {
 	fillColour(c, t)
 	for _, x := range []*C.float{&c.y_gain, &c.r_v, &c.g_u, &c.g_v, &c.b_u, &c.r_0, &c.g_0, &c.b_0} {
-		*x /= 255
+		*x /= C.float(t.most)
 	}
 	for k := range c.y {
-		c.y[k] /= 255
-		c.u[k] /= 255
-		c.v[k] /= 255
+		c.y[k] /= C.float(t.most)
+		c.u[k] /= C.float(t.most)
+		c.v[k] /= C.float(t.most)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"vidfilter/decode"
+	"vidfilter/internal/av"
 	"vidfilter/internal/hint"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -18,8 +19,9 @@ type Clip struct {
 	opts decode.Options
 }
 
-// CompareVideos measures b against a, frame by frame. Both need the same number of frames, size
-// and layout; their colour metadata is ignored.
+// CompareVideos measures b against a, frame by frame, at their depth, or in 8 bits if one has more
+// than the other. Both need the same number of frames, size and layout; their colour metadata is
+// ignored.
 func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
@@ -28,15 +30,11 @@ func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	x, err := decode.Open(ctx, a.Path, pool, a.opts)
+	x, y, err := openBoth(ctx, a, b, pool)
 	if err != nil {
 		return quality.Score{}, err
 	}
 	defer x.Close()
-	y, err := decode.Open(ctx, b.Path, pool, b.opts)
-	if err != nil {
-		return quality.Score{}, err
-	}
 	defer y.Close()
 	var sum quality.Accumulator
 	for {
@@ -48,6 +46,32 @@ func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 			return sum.Score(), nil
 		}
 	}
+}
+
+// openBoth opens two videos for frames of the same depth.
+func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode.Input, err error) {
+	for _, layouts := range []func(pipeline.Layout) bool{kernels.DefaultParams(0).Takes, pipeline.Layout.Basic} {
+		a.opts.Layouts, b.opts.Layouts = layouts, layouts
+		if x, err = decode.Open(ctx, a.Path, pool, a.opts); err != nil {
+			return nil, nil, err
+		}
+		if y, err = decode.Open(ctx, b.Path, pool, b.opts); err != nil {
+			x.Close()
+			return nil, nil, err
+		}
+		if depthOf(x, layouts) == depthOf(y, layouts) {
+			break
+		}
+		x.Close()
+		y.Close()
+	}
+	return x, y, nil
+}
+
+// depthOf returns the depth of a video's frames.
+func depthOf(in *decode.Input, layouts func(pipeline.Layout) bool) int {
+	l, _ := av.NearestLayout(in.Video().CodecParameters().PixelFormat(), layouts)
+	return l.Info().Depth
 }
 
 func compareNext(ctx context.Context, sum *quality.Accumulator, x, y *decode.Input) (more bool, err error) {

@@ -173,8 +173,10 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 // passes reports whether frames are encoded as they are.
 func (o *Options) passes() bool { return o.System == nil && o.Params.Identity() }
 
-// takes reports whether the job's filter takes frames of a layout.
-func (o *Options) takes(l pipeline.Layout) bool { return o.passes() && l.Valid() || o.Params.Takes(l) }
+// takes reports whether the job's filter takes frames of a layout. Systems of the lab take 8 bits.
+func (o *Options) takes(l pipeline.Layout) bool {
+	return l.Basic() || o.passes() && l.Valid() || o.System == nil && o.Params.Takes(l)
+}
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{

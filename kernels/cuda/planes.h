@@ -1,29 +1,12 @@
 // Converts planes to packed words when a block loads its tile; when it stores the tile, the
 // changes of words are added to the samples. So only planes cross the bus (1.5 bytes a pixel for
-// 4:2:0), never RGBA. A word is R | G << 8 | B << 16, its highest byte 0; the alpha of RGBA is
-// copied from input to output.
+// 4:2:0), never RGBA. The alpha of RGBA is copied from input to output.
 #pragma once
 
-#include "device.h"
-#include "args.h"
+#include "samples.h"
 
 // Exact ties of the formulas must not depend on the last bit of a float, so all ties round up.
 #define TIE_UP (1.0f / 16384)
-// Added to a float of 0 to 2^22, this rounds it to nearest and leaves it as an integer in the
-// lower bits.
-#define ROUND 8388608.0f
-
-// A byte of a word as a float, and that plus ROUND.
-DEVICE float raised(uint32_t word, int byte) { return bits_float(byte_perm(word, 0x4B000000, 0x7540 | byte)); }
-DEVICE float byte_float(uint32_t word, int byte) { return raised(word, byte) - ROUND; }
-
-// pack makes a word of three floats of 0 to 255 with ROUND added, pack4 the bytes of four.
-DEVICE uint32_t pack(float r, float g, float b) {
-	return byte_perm(byte_perm(float_bits(r), float_bits(g), 0x5540), float_bits(b), 0x5410);
-}
-DEVICE uint32_t pack4(float a, float b, float c, float d) {
-	return byte_perm(byte_perm(float_bits(a), float_bits(b), 0x0040), byte_perm(float_bits(c), float_bits(d), 0x0040), 0x5410);
-}
 
 // border_index maps a coordinate into 0 to n - 1, or returns -1 for black.
 DEVICE int border_index(int i, int n, int border) {
@@ -54,44 +37,56 @@ DEVICE int chroma_row(const vf_args &args, int y) {
 // multiple of 4.
 DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.width && args.aligned; }
 
-// Four pixels as read, including alpha; for planes x, y, z are four bytes each of Y, U, V, the
-// first pixel lowest.
-typedef uint4 samples;
+// Samples are four pixels as read, including alpha; for planes x, y, z are four each of Y, U, V,
+// the first pixel lowest.
 
 // load_vector only reads, so other work can overlap the loads; spread then turns subsampled chroma
 // into one sample a pixel.
 DEVICE samples load_vector(const vf_args &args, int x, int y) {
 	const uint8_t *row = source(args, 0, y);
+#if VF_BYTES == 1
 	if (args.layout == VF_RGBA) return load_u128(row + 4 * x);
+#endif
 	int cy = chroma_row(args, y);
-	uint32_t y4 = load_u32(row + x);
-	if (args.layout == VF_NV12) return samples{y4, load_u32(source(args, 1, cy) + x), 0, 0};
-	if (args.sub_x) return samples{y4, load_u16(source(args, 1, cy) + x / 2), load_u16(source(args, 2, cy) + x / 2), 0};
-	return samples{y4, load_u32(source(args, 1, cy) + x), load_u32(source(args, 2, cy) + x), 0};
+	lanes y4 = load4(args, row + BYTES * x);
+#if VF_BYTES == 2
+	if (in_pairs(args) && !args.sub_x) {
+		const uint8_t *at = source(args, 1, cy) + 2 * BYTES * x;
+		return samples{y4, load4(args, at), load4(args, at + 4 * BYTES), 0};
+	}
+#endif
+	if (in_pairs(args)) return samples{y4, load4(args, source(args, 1, cy) + BYTES * x), 0, 0};
+	if (args.sub_x) return samples{y4, load2(args, source(args, 1, cy) + BYTES * x / 2), load2(args, source(args, 2, cy) + BYTES * x / 2), 0};
+	return samples{y4, load4(args, source(args, 1, cy) + BYTES * x), load4(args, source(args, 2, cy) + BYTES * x), 0};
 }
 DEVICE samples spread(const vf_args &args, const samples &s) {
-	if (args.layout == VF_NV12) return samples{s.x, byte_perm(s.y, 0, 0x2200), byte_perm(s.y, 0, 0x3311), 0};
-	if (args.layout != VF_RGBA && args.sub_x) return samples{s.x, byte_perm(s.y, 0, 0x1100), byte_perm(s.z, 0, 0x1100), 0};
+#if VF_BYTES == 2
+	if (in_pairs(args) && !args.sub_x) return samples{s.x, lanes{firsts(s.y.x, s.y.y), firsts(s.z.x, s.z.y)}, lanes{seconds(s.y.x, s.y.y), seconds(s.z.x, s.z.y)}, 0};
+#endif
+	if (in_pairs(args)) return samples{s.x, even(s.y), odd(s.y), 0};
+	if (args.layout != VF_RGBA && args.sub_x) return samples{s.x, twice(s.y), twice(s.z), 0};
 	return s;
 }
 
 // One pixel at index k of four; x < 0 is black.
 DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
 	bool black = x < 0 || y < 0;
+#if VF_BYTES == 1
 	if (args.layout == VF_RGBA) {
 		uint32_t word = 0;
 		for (int c = 0; c < 3 && !black; c++) word |= load_u8(source(args, 0, y) + 4 * x + c) << 8 * c;
 		return samples{k == 0 ? word : 0, k == 1 ? word : 0, k == 2 ? word : 0, k == 3 ? word : 0};
 	}
-	uint32_t luma = 0, u = 128, v = 128;
+#endif
+	uint32_t luma = 0, u = middle_of(args), v = u;
 	if (!black) {
 		int cx = x >> args.sub_x, cy = chroma_row(args, y);
-		bool pairs = args.layout == VF_NV12;
-		const uint8_t *at = source(args, 1, cy) + (cx << pairs);
-		luma = load_u8(source(args, 0, y) + x), u = load_u8(at);
-		v = load_u8(pairs ? at + 1 : source(args, 2, cy) + cx);
+		bool pairs = in_pairs(args);
+		const uint8_t *at = source(args, 1, cy) + BYTES * (cx << pairs);
+		luma = load1(args, source(args, 0, y) + BYTES * x), u = load1(args, at);
+		v = load1(args, pairs ? at + BYTES : source(args, 2, cy) + BYTES * cx);
 	}
-	return samples{luma << 8 * k, u << 8 * k, v << 8 * k, 0};
+	return samples{in_lane(luma, k), in_lane(u, k), in_lane(v, k), 0};
 }
 
 // The pixels x to x + 3, inside the picture or not; x is a multiple of 4.
@@ -110,19 +105,19 @@ struct chroma {
 };
 DEVICE chroma chroma_of(const vf_args &args, const samples &s, int k) {
 	const vf_color &c = args.color;
-	float u = byte_float(s.y, k), v = byte_float(s.z, k);
+	float u = lane_float(s.y, k), v = lane_float(s.z, k);
 	return {fma(c.r_v, v, c.r_0), fma(c.g_u, u, fma(c.g_v, v, c.g_0)), fma(c.b_u, u, c.b_0)};
 }
 
-// The colours of a pixel, whole levels of 0 to 255 with ROUND added.
+// The colours of a pixel, whole levels with ROUND added.
 struct levels {
 	float r, g, b;
 };
 DEVICE levels levels_of(const vf_args &args, const samples &s, int k, const chroma &c) {
-	float gain = args.color.y_gain, y = byte_float(s.x, k);
-	return {fma(fma_unit(gain, y, c.r), 255.0f, ROUND), fma(fma_unit(gain, y, c.g), 255.0f, ROUND), fma(fma_unit(gain, y, c.b), 255.0f, ROUND)};
+	float gain = args.color.y_gain, y = lane_float(s.x, k), most = most_of(args);
+	return {fma(fma_unit(gain, y, c.r), most, ROUND), fma(fma_unit(gain, y, c.g), most, ROUND), fma(fma_unit(gain, y, c.b), most, ROUND)};
 }
-DEVICE uint32_t word_of(const levels &l) { return pack(l.r, l.g, l.b); }
+DEVICE lanes word_of(const levels &l) { return pack(l.r, l.g, l.b); }
 
 // The levels of four adjacent pixels; levels_of computes them from samples s of planes. whole means
 // that all four are inside the picture; beyond it, a border may split pairs.
@@ -136,10 +131,12 @@ DEVICE quad levels_of(const vf_args &args, const samples &s, bool whole) {
 }
 
 // The words of four adjacent pixels, read as s.
-DEVICE uint4 words_of(const vf_args &args, const samples &s, bool whole) {
+DEVICE word4 words_of(const vf_args &args, const samples &s, bool whole) {
+#if VF_BYTES == 1
 	if (args.layout == VF_RGBA) return s & 0xffffff;
+#endif
 	quad q = levels_of(args, s, whole);
-	return uint4{word_of(q.of[0]), word_of(q.of[1]), word_of(q.of[2]), word_of(q.of[3])};
+	return word4{word_of(q.of[0]), word_of(q.of[1]), word_of(q.of[2]), word_of(q.of[3])};
 }
 
 // From words to planes.
@@ -148,14 +145,14 @@ DEVICE uint4 words_of(const vf_args &args, const samples &s, bool whole) {
 struct change {
 	float r, g, b;
 };
-DEVICE change change_of(const levels &was, uint32_t is) { return {raised(is, 0) - was.r, raised(is, 1) - was.g, raised(is, 2) - was.b}; }
+DEVICE change change_of(const levels &was, lanes is) { return {raised(is, 0) - was.r, raised(is, 1) - was.g, raised(is, 2) - was.b}; }
 DEVICE change sum(const change &a, const change &b) { return {a.r + b.r, a.g + b.g, a.b + b.b}; }
 
 // The changes of four adjacent pixels.
 struct changes {
 	change of[4];
 };
-DEVICE changes changes_of(const quad &was, uint4 is) {
+DEVICE changes changes_of(const quad &was, word4 is) {
 	return {{change_of(was.of[0], is.x), change_of(was.of[1], is.y), change_of(was.of[2], is.z), change_of(was.of[3], is.w)}};
 }
 DEVICE changes sum(const changes &a, const changes &b) {
@@ -171,15 +168,15 @@ DEVICE void fill_pairs(const vf_args &args, int x, changes &c) {
 
 // sample_of adds part of a change, converted by k of vf_color, to one of four samples; the result
 // has ROUND added.
-DEVICE float sample_of(uint32_t samples, int byte, const float *k, const change &c, float part) {
-	float in = fma(byte_float(samples, byte), 1.0f / 255, TIE_UP / 255);
-	if (part == 1) return fma(fma_unit(c.r, k[0], fma(c.g, k[1], fma(c.b, k[2], in))), 255.0f, ROUND);
-	return fma(fma_unit(fma(c.r, k[0], fma(c.g, k[1], c.b * k[2])), part, in), 255.0f, ROUND);
+DEVICE float sample_of(const vf_args &args, lanes samples, int lane, const float *k, const change &c, float part) {
+	float most = most_of(args), in = fma(lane_float(samples, lane), 1 / most, TIE_UP / most);
+	if (part == 1) return fma(fma_unit(c.r, k[0], fma(c.g, k[1], fma(c.b, k[2], in))), most, ROUND);
+	return fma(fma_unit(fma(c.r, k[0], fma(c.g, k[1], c.b * k[2])), part, in), most, ROUND);
 }
 
-DEVICE uint32_t sample4_of(uint32_t samples, const float *k, const changes &c, float part) {
-	return pack4(sample_of(samples, 0, k, c.of[0], part), sample_of(samples, 1, k, c.of[1], part), sample_of(samples, 2, k, c.of[2], part),
-	             sample_of(samples, 3, k, c.of[3], part));
+DEVICE lanes sample4_of(const vf_args &args, lanes samples, const float *k, const changes &c, float part) {
+	return pack4(sample_of(args, samples, 0, k, c.of[0], part), sample_of(args, samples, 1, k, c.of[1], part), sample_of(args, samples, 2, k, c.of[2], part),
+	             sample_of(args, samples, 3, k, c.of[3], part));
 }
 
 // The functions from here on ask for each vector whether it lies inside the picture, unless WHOLE
@@ -187,31 +184,31 @@ DEVICE uint32_t sample4_of(uint32_t samples, const float *k, const changes &c, f
 
 // store_vector stores a plane's samples of the pixels x to x + 3, as far as they exist.
 template <bool WHOLE = false>
-DEVICE void store_vector(const vf_args &args, int plane, int x, int y, uint32_t samples) {
-	uint8_t *to = target(args, plane, y) + x;
-	if (WHOLE || inside(args, x)) return store_u32(to, samples);
+DEVICE void store_vector(const vf_args &args, int plane, int x, int y, lanes samples) {
+	uint8_t *to = target(args, plane, y) + BYTES * x;
+	if (WHOLE || inside(args, x)) return store4(args, to, samples);
 	NO_UNROLL
-	for (int k = 0; k < 4 && x + k < args.width; k++) store_u8(to + k, samples >> 8 * k & 255);
+	for (int k = 0; k < 4 && x + k < args.width; k++) store1(args, to + BYTES * k, lane_of(samples, k));
 }
 
 // store_luma stores a row of the four pixels read as s.
 template <bool WHOLE = false>
 DEVICE void store_luma(const vf_args &args, int x, int y, const samples &s, const changes &c) {
-	store_vector<WHOLE>(args, 0, x, y, sample4_of(s.x, args.color.y, c, 1));
+	store_vector<WHOLE>(args, 0, x, y, sample4_of(args, s.x, args.color.y, c, 1));
 }
 
-// chroma_pair makes U and V of two columns (pair 0 or 1 of s), U in the lowest byte, V in the
+// chroma_pair makes U and V of two columns (number 0 or 1 of s), U in the lowest lane, V in the
 // next; c is the sum over four pixels.
-DEVICE uint32_t chroma_pair(const vf_args &args, const samples &s, int pair, const change &c) {
-	float u = sample_of(s.y, 2 * pair, args.color.u, c, 0.25f), v = sample_of(s.z, 2 * pair, args.color.v, c, 0.25f);
-	return byte_perm(float_bits(u), float_bits(v), 0x7740);
+DEVICE uint32_t chroma_pair(const vf_args &args, const samples &s, int number, const change &c) {
+	float u = sample_of(args, s.y, 2 * number, args.color.u, c, 0.25f), v = sample_of(args, s.z, 2 * number, args.color.v, c, 0.25f);
+	return pair(u, v);
 }
 
 DEVICE void store_pair(const vf_args &args, int cx, int cy, uint32_t uv) {
-	bool pairs = args.layout == VF_NV12;
-	if (pairs && args.aligned) return store_u16(target(args, 1, cy) + 2 * cx, uv);
-	store_u8(target(args, 1, cy) + (cx << pairs), uv & 255);
-	store_u8(pairs ? target(args, 1, cy) + 2 * cx + 1 : target(args, 2, cy) + cx, uv >> 8 & 255);
+	bool pairs = in_pairs(args);
+	if (pairs && args.aligned) return store2(args, target(args, 1, cy) + 2 * BYTES * cx, uv);
+	store1(args, target(args, 1, cy) + BYTES * (cx << pairs), uv);
+	store1(args, pairs ? target(args, 1, cy) + 2 * BYTES * cx + BYTES : target(args, 2, cy) + BYTES * cx, uv >> 8 * BYTES);
 }
 
 // store_chroma stores chroma of the four pixels read as s; c is the sum over two rows, or twice
@@ -220,8 +217,16 @@ template <bool WHOLE = false>
 DEVICE void store_chroma(const vf_args &args, int x, int cy, const samples &s, const changes &c) {
 	if (cy >= args.chroma_write) return;
 	if (!args.sub_x) {
-		store_vector<WHOLE>(args, 1, x, cy, sample4_of(s.y, args.color.u, c, 0.5f));
-		store_vector<WHOLE>(args, 2, x, cy, sample4_of(s.z, args.color.v, c, 0.5f));
+#if VF_BYTES == 2
+		if (in_pairs(args)) {
+			lanes u = sample4_of(args, s.y, args.color.u, c, 0.5f), v = sample4_of(args, s.z, args.color.v, c, 0.5f);
+			NO_UNROLL
+			for (int k = 0; k < 4 && x + k < args.width; k++) store_pair(args, x + k, cy, lane_of(u, k) | lane_of(v, k) << 16);
+			return;
+		}
+#endif
+		store_vector<WHOLE>(args, 1, x, cy, sample4_of(args, s.y, args.color.u, c, 0.5f));
+		store_vector<WHOLE>(args, 2, x, cy, sample4_of(args, s.z, args.color.v, c, 0.5f));
 		return;
 	}
 	uint32_t a = chroma_pair(args, s, 0, sum(c.of[0], c.of[1])), b = chroma_pair(args, s, 1, sum(c.of[2], c.of[3]));
@@ -230,11 +235,12 @@ DEVICE void store_chroma(const vf_args &args, int x, int cy, const samples &s, c
 		if (x + 2 < args.width) store_pair(args, x / 2 + 1, cy, b);
 		return;
 	}
-	if (args.layout == VF_NV12) return store_u32(target(args, 1, cy) + x, byte_perm(a, b, 0x5410));
-	store_u16(target(args, 1, cy) + x / 2, byte_perm(a, b, 0x7740));
-	store_u16(target(args, 2, cy) + x / 2, byte_perm(a, b, 0x7751));
+	if (in_pairs(args)) return store_pairs(args, target(args, 1, cy) + BYTES * x, a, b);
+	store2(args, target(args, 1, cy) + BYTES * x / 2, firsts(a, b));
+	store2(args, target(args, 2, cy) + BYTES * x / 2, seconds(a, b));
 }
 
+#if VF_BYTES == 1
 // store_rgba stores the words of the four pixels from x on, as far as they exist.
 DEVICE void store_rgba(const vf_args &args, int x, int y, uint4 w) {
 	const uint8_t *from = source(args, 0, y) + 4 * x;
@@ -247,19 +253,20 @@ DEVICE void store_rgba(const vf_args &args, int x, int y, uint4 w) {
 		store_u8(to + 4 * k + 3, load_u8(from + 4 * k + 3));
 	}
 }
+#endif
 
 // The samples of four pixels in one row, or in two that share their chroma. load_rows reads all of
 // them before anything is stored, since the compiler moves no load past a store.
 struct rows {
-	samples top;    // not spread where the vector is inside
-	uint32_t below; // luma of the second row
+	samples top; // not spread where the vector is inside
+	lanes below; // luma of the second row
 };
 template <bool WHOLE = false>
 DEVICE rows load_rows(const vf_args &args, int x, int y) {
 	if (!WHOLE && (args.layout == VF_RGBA || x < 0 || x >= args.width || y >= args.height)) return {};
 	bool whole = WHOLE || inside(args, x);
 	rows r = {whole ? load_vector(args, x, y) : load_samples(args, x, y), 0};
-	if (args.sub_y && (WHOLE || y + 1 < args.height)) r.below = whole ? load_u32(source(args, 0, y + 1) + x) : load_samples(args, x, y + 1).x;
+	if (args.sub_y && (WHOLE || y + 1 < args.height)) r.below = whole ? load4(args, source(args, 0, y + 1) + BYTES * x) : load_samples(args, x, y + 1).x;
 	return r;
 }
 
@@ -267,9 +274,11 @@ DEVICE rows load_rows(const vf_args &args, int x, int y) {
 // multiple of 4, and y then of 2. Words beyond the picture are skipped. The old words are
 // recomputed from was, the samples.
 template <bool WHOLE = false>
-DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom, const rows &was) {
+DEVICE void store_rows(const vf_args &args, int x, int y, word4 top, word4 bottom, const rows &was) {
 	if (!WHOLE && (x < 0 || x >= args.width || y >= args.height)) return;
+#if VF_BYTES == 1
 	if (!WHOLE && args.layout == VF_RGBA) return store_rgba(args, x, y, top);
+#endif
 	bool whole = WHOLE || inside(args, x);
 	samples s = whole ? spread(args, was.top) : was.top;
 	changes c = changes_of(levels_of(args, s, whole), top), total = sum(c, c);
@@ -283,7 +292,7 @@ DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 botto
 	if (!WHOLE) fill_pairs(args, x, total);
 	store_chroma<WHOLE>(args, x, y >> args.sub_y, s, total);
 }
-DEVICE void store_rows(const vf_args &args, int x, int y, uint4 top, uint4 bottom) {
+DEVICE void store_rows(const vf_args &args, int x, int y, word4 top, word4 bottom) {
 	store_rows(args, x, y, top, bottom, load_rows(args, x, y));
 }
 
@@ -318,36 +327,36 @@ DEVICE void load_words(const vf_args &args, int thread, int x0, int y0, USE use)
 
 // load_tile fills ROWS rows of PITCH words in shared memory.
 template <int PITCH, int ROWS, int THREADS>
-DEVICE void load_tile(const vf_args &args, uint32_t *words, int thread, int x0, int y0) {
-	load_words<PITCH / 4, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, uint4 w) { *(uint4 *)(words + row * PITCH + x) = w; });
+DEVICE void load_tile(const vf_args &args, lanes *words, int thread, int x0, int y0) {
+	load_words<PITCH / 4, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, word4 w) { write_words(words + row * PITCH + x, w); });
 }
 
 // store_tile stores WIDTH x HEIGHT words, in rows PITCH words apart, as the pixels from x0, y0 on,
 // by all threads of the block. Planes of tiles inside the picture are stored without checks, and
 // all samples are read before the first is stored.
 template <int PITCH, int WIDTH, int HEIGHT, int THREADS>
-DEVICE void store_tile(const vf_args &args, const uint32_t *words, int thread, int x0, int y0) {
+DEVICE void store_tile(const vf_args &args, const lanes *words, int thread, int x0, int y0) {
 	const int vectors = WIDTH / 4, turns = (vectors * HEIGHT + THREADS - 1) / THREADS;
 	const int step = 1 << args.sub_y, count = vectors * HEIGHT >> args.sub_y;
 	auto at = [=](int i, auto use) {
 		int row = i / vectors * step, x = i % vectors * 4;
-		use(x0 + x, y0 + row, (const uint4 *)(words + row * PITCH + x), (const uint4 *)(words + (row + step - 1) * PITCH + x));
+		use(x0 + x, y0 + row, words + row * PITCH + x, words + (row + step - 1) * PITCH + x);
 	};
 	if (args.layout != VF_RGBA && args.aligned && x0 + WIDTH <= args.width && y0 + HEIGHT <= args.height) {
 		rows was[turns];
 		UNROLL
 		for (int n = 0, i = thread; n < turns; n++, i += THREADS) {
-			if (i < count) at(i, [&](int x, int y, const uint4 *, const uint4 *) { was[n] = load_rows<true>(args, x, y); });
+			if (i < count) at(i, [&](int x, int y, const lanes *, const lanes *) { was[n] = load_rows<true>(args, x, y); });
 		}
 		UNROLL
 		for (int n = 0, i = thread; n < turns; n++, i += THREADS) {
-			if (i < count) at(i, [&](int x, int y, const uint4 *top, const uint4 *bottom) { store_rows<true>(args, x, y, *top, *bottom, was[n]); });
+			if (i < count) at(i, [&](int x, int y, const lanes *top, const lanes *bottom) { store_rows<true>(args, x, y, read_words(top), read_words(bottom), was[n]); });
 		}
 		return;
 	}
 	NO_UNROLL
 	for (int i = thread; i < count; i += THREADS) {
-		at(i, [&](int x, int y, const uint4 *top, const uint4 *bottom) { store_rows(args, x, y, *top, *bottom); });
+		at(i, [&](int x, int y, const lanes *top, const lanes *bottom) { store_rows(args, x, y, read_words(top), read_words(bottom)); });
 	}
 }
 
@@ -359,7 +368,7 @@ DEVICE bool keeps(const vf_args &args, int x, int y) {
 }
 
 // kept restores the words that the border skip preserves, of four from x on.
-DEVICE uint4 kept(const vf_args &args, uint4 result, uint4 own, int x, int y) {
+DEVICE word4 kept(const vf_args &args, word4 result, word4 own, int x, int y) {
 	if (args.border != VF_SKIP) return result;
 	if (keeps(args, x, y)) result.x = own.x;
 	if (keeps(args, x + 1, y)) result.y = own.y;

@@ -15,9 +15,10 @@ DEVICE float2 times_add(float2 a, float2 b, float2 c) { // a b + c
 // k a + c
 DEVICE float2 scaled_add(float2 a, float k, float2 c) { return float2{fma(a.x, k, c.x), fma(a.y, k, c.y)}; }
 
-// Between passes a channel is STEPS v + ZERO in 16 bits: R and G in the first word, B in the lower
-// half of the second, whose upper half is undefined. That leaves room for the filter's overshoot;
-// the loss of 1/448 level is negligible for distances and the final rounding.
+// Between passes a channel is STEPS v + ZERO in 16 bits, for v in levels of 8 bits at any depth: R
+// and G in the first word, B in the lower half of the second, whose upper half is undefined. That
+// leaves room for the filter's overshoot; the loss of 1/448 level is negligible for distances and
+// the final rounding.
 #define STEPS 224.0f
 #define ZERO 3584.0f
 typedef uint2 pixel;
@@ -32,17 +33,19 @@ DEVICE colour colour_of(pixel p) {
 }
 DEVICE pixel pixel_of(const colour &c) { return pixel{byte_perm(float_bits(c.r), float_bits(c.g), 0x5410), float_bits(c.b)}; }
 
-DEVICE pixel pixel_of_word(uint32_t word) {
-	return pixel_of({fma(byte_float(word, 0), STEPS, ROUND + ZERO), fma(byte_float(word, 1), STEPS, ROUND + ZERO),
-	                 fma(byte_float(word, 2), STEPS, ROUND + ZERO)});
+// Words have levels of 0 to most.
+DEVICE pixel pixel_of_word(lanes word, float most = 255) {
+	float steps = 255 * STEPS / most;
+	return pixel_of({fma(lane_float(word, 0), steps, ROUND + ZERO), fma(lane_float(word, 1), steps, ROUND + ZERO),
+	                 fma(lane_float(word, 2), steps, ROUND + ZERO)});
 }
-// level_of rounds to 0 to 255 and adds ROUND, as pack expects.
-DEVICE float level_of(float channel) {
-	float steps = channel - ROUND;
+// level_of rounds to 0 to most and adds ROUND, as pack expects.
+DEVICE float level_of(float channel, float most) {
+	float steps = channel - ROUND, levels = most / (255 * STEPS);
 	steps = steps < ZERO ? ZERO : steps > ZERO + 255 * STEPS ? ZERO + 255 * STEPS : steps;
-	return fma(steps, 1 / STEPS, TIE_UP - ZERO / STEPS) + ROUND;
+	return fma(steps, levels, TIE_UP - ZERO * levels) + ROUND;
 }
-DEVICE uint32_t word_of_pixel(pixel p) {
+DEVICE lanes word_of_pixel(pixel p, float most = 255) {
 	colour c = colour_of(p);
-	return pack(level_of(c.r), level_of(c.g), level_of(c.b));
+	return pack(level_of(c.r, most), level_of(c.g, most), level_of(c.b, most));
 }

@@ -143,8 +143,8 @@ DEVICE void store_complex(uint8_t *at, float2 c) { store_u64(at, uint2{float_bit
 
 // Loading. Beyond its end a line repeats its last pixel, which changes nothing.
 
-DEVICE void keep_four(pixel *to, uint4 w) {
-	to[0] = pixel_of_word(w.x), to[LINES] = pixel_of_word(w.y), to[2 * LINES] = pixel_of_word(w.z), to[3 * LINES] = pixel_of_word(w.w);
+DEVICE void keep_four(pixel *to, const word4 &w, float most) {
+	to[0] = pixel_of_word(w.x, most), to[LINES] = pixel_of_word(w.y, most), to[2 * LINES] = pixel_of_word(w.z, most), to[3 * LINES] = pixel_of_word(w.w, most);
 }
 
 // The left neighbour of a piece is loaded together with the three pixels before it.
@@ -154,13 +154,14 @@ DEVICE void load_planes(const vf_args &args, const vf_recursion &r, const scene 
 	for (int i = 4 * s.thread - (s.from > 0 && r.phase == VF_PIECES ? 4 : 0); i < r.runs * RUN; i += 4 * r.threads) {
 		samples top = load_samples(args, s.from + i, y), bottom = load_samples(args, s.from + i, below);
 		bool whole = inside(args, s.from + i);
-		uint4 upper = words_of(args, top, whole), lower = words_of(args, bottom, whole);
+		word4 upper = words_of(args, top, whole), lower = words_of(args, bottom, whole);
+		float most = most_of(args);
 		if (i < 0) {
-			*left_of_line(s, 0) = pixel_of_word(upper.w), *left_of_line(s, 1) = pixel_of_word(lower.w);
+			*left_of_line(s, 0) = pixel_of_word(upper.w, most), *left_of_line(s, 1) = pixel_of_word(lower.w, most);
 			continue;
 		}
-		keep_four(pixel_of_line(s, 0, i), upper);
-		keep_four(pixel_of_line(s, 1, i), lower);
+		keep_four(pixel_of_line(s, 0, i), upper, most);
+		keep_four(pixel_of_line(s, 1, i), lower, most);
 	}
 }
 
@@ -191,15 +192,30 @@ DEVICE void store_lines(const vf_recursive_args &args, const vf_recursion &r, co
 
 // pack makes planes of the scratch memory, 4 x 4 pixels a thread. For RGBA all loads are issued
 // before the first is used.
-DEVICE uint4 packed(uint4 left, uint4 right) {
-	return {word_of_pixel(left.xy), word_of_pixel(left.zw), word_of_pixel(right.xy), word_of_pixel(right.zw)};
+DEVICE word4 packed(uint4 left, uint4 right, float most) {
+	return {word_of_pixel(left.xy, most), word_of_pixel(left.zw, most), word_of_pixel(right.xy, most), word_of_pixel(right.zw, most)};
 }
+#if VF_BYTES == 2
+// settled replaces words that the filter left alone by the old ones, read as s: 16 bits between
+// passes do not hold each level of 16 bits.
+DEVICE lanes settled(lanes is, lanes was, float most) {
+	lanes alone = word_of_pixel(pixel_of_word(was, most), most);
+	return alone.x == is.x && alone.y == is.y ? was : is;
+}
+DEVICE word4 settled(const vf_args &args, const word4 &is, const samples &s, int x) {
+	word4 was = words_of(args, s, inside(args, x));
+	float most = most_of(args);
+	return {settled(is.x, was.x, most), settled(is.y, was.y, most), settled(is.z, was.z, most), settled(is.w, was.w, most)};
+}
+#endif
 DEVICE void pack(const vf_recursive_args &all) {
 	const vf_args &args = all.frame;
 	enum { ROWS = 4 };
 	int x = (block_x() * VF_THREADS + thread_x()) * 4, y0 = block_y() * ROWS, last = args.height - 1;
 	if (x >= args.width) return;
 	int next = x + 2 < args.width ? 32 : 0;
+	float most = most_of(args);
+#if VF_BYTES == 1
 	if (args.layout == VF_RGBA && inside(args, x)) {
 		uint4 left[ROWS], right[ROWS], alpha[ROWS];
 		UNROLL
@@ -210,16 +226,23 @@ DEVICE void pack(const vf_recursive_args &all) {
 		}
 		UNROLL
 		for (int n = 0; n < ROWS; n++)
-			if (y0 + n <= last) store_u128(target(args, 0, y0 + n) + 4 * x, packed(left[n], right[n]) | (alpha[n] & 0xff000000));
+			if (y0 + n <= last) store_u128(target(args, 0, y0 + n) + 4 * x, packed(left[n], right[n], most) | (alpha[n] & 0xff000000));
 		return;
 	}
+#endif
 	NO_UNROLL
 	// store_rows skips rows beyond the picture.
 	for (int y = y0; y < y0 + ROWS; y += 1 + args.sub_y) {
 		rows was = load_rows(args, x, y); // overlaps the loads below
 		const uint8_t *square = squares_at(all, x, y < last ? y : last) + 16 * (y & 1);
-		uint4 top = packed(read_u128(square), read_u128(square + next)), bottom = top;
-		if (args.sub_y) bottom = packed(read_u128(square + 16), read_u128(square + next + 16));
+		word4 top = packed(read_u128(square), read_u128(square + next), most), bottom = top;
+		if (args.sub_y) bottom = packed(read_u128(square + 16), read_u128(square + next + 16), most);
+#if VF_BYTES == 2
+		if (most == 65535) {
+			samples s = inside(args, x) ? spread(args, was.top) : was.top;
+			top = settled(args, top, s, x), bottom = settled(args, bottom, samples{was.below, s.y, s.z, 0}, x);
+		}
+#endif
 		store_rows(args, x, y, top, bottom, was);
 	}
 }

@@ -55,8 +55,16 @@ enum {
 };
 static_assert(WIDTH % (SQUARES * STEP) == 0 && HEIGHT % 4 == 0, "squares must fill the tile");
 
-// record converts a word to its record; bias is K / 2.
-DEVICE uint4 record(uint32_t word, float bias) {
+// record converts a word to its record; bias is K / 2. Samples of two bytes have up to 12 bits,
+// which a half holds once they are centred; scale makes their levels eighths of 8-bit ones.
+#if VF_BYTES == 2
+DEVICE uint4 record(lanes word, float bias, float middle, float scale) {
+	float r = (lane_float(word, 0) - middle) * scale, g = (lane_float(word, 1) - middle) * scale, b = (lane_float(word, 2) - middle) * scale;
+	float m = fma(r, r, fma(g, g, fma(b, b, bias))), high = low_float(half2_of(m, 0));
+	return uint4{half2_of(r, g), half2_of(b, 0), half2_of(high, m - high), 0x30003000};
+}
+#else
+DEVICE uint4 record(uint32_t word, float bias, float, float) {
 	// A byte n under 0x64 is the half 1024 + n; subtract 1024 + 128 and divide by 8. The 0x80
 	// stands for the missing fourth colour.
 	const half2 eighth = 0x30003000, centre = 0xD880D880;
@@ -67,18 +75,25 @@ DEVICE uint4 record(uint32_t word, float bias) {
 	float high = low_float(half2_of(m, 0));
 	return uint4{rg, b0, half2_of(high, m - high), 0x30003000};
 }
+#endif
+
+// A level of 8 bits in levels of the depth.
+DEVICE float unit_of(const vf_args &args) { return middle_of(args) * (1.0f / 128); }
+DEVICE float two_var_of(const vf_args &args) { return args.two_var / (unit_of(args) * unit_of(args)); }
+DEVICE float gauss_of(const vf_args &args) { return args.gauss * (unit_of(args) * unit_of(args)); }
 
 // load fills the records of the tile, whose first vector begins at the pixel x0, y0. A lane makes
 // four adjacent records, so its neighbours' are 64 bytes away: lanes start with different ones of
 // their four, or eight lanes would meet in two banks.
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
 	const int turn = thread / 2 & 3;
-	load_words<VECTORS, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, uint4 w) {
-		if (turn & 1) w = w.yxwz;
-		if (turn & 2) w = w.zwxy;
+	const float middle = middle_of(args), scale = 1 / (8 * unit_of(args));
+	load_words<VECTORS, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, word4 w) {
+		if (turn & 1) w = word4{w.y, w.x, w.w, w.z};
+		if (turn & 2) w = word4{w.z, w.w, w.x, w.y};
 		uint4 *to = records + row * PITCH + x;
 		UNROLL
-		for (int k = 0; k < 4; k++) to[k ^ turn] = record(w[k], bias);
+		for (int k = 0; k < 4; k++) to[k ^ turn] = record(word_of(w, k), bias, middle, scale);
 	});
 }
 
@@ -165,42 +180,48 @@ DEVICE float axis(const vf_args &args, int d) {
 
 // finish writes the words of one square to the stage: of each four lanes, the first holds r and g
 // of two pixels, the second b, the last the sums of their weights.
-DEVICE void finish(const square &s, uint32_t *stage, int lane) {
+DEVICE void finish(const vf_args &args, const square &s, lanes *stage, int lane) {
+	const float unit = unit_of(args), middle = 128 * unit + TIE_UP;
 	UNROLL
 	for (int half = 0; half < 2; half++) {
 		float weight = bits_float(shuffle(float_bits(s.sum[2 * half + 1]), lane | 3));
-		float scale = reciprocal(weight);
-		float a = fma(s.sum[2 * half], scale, 128 + TIE_UP) + ROUND, b = fma(s.sum[2 * half + 1], scale, 128 + TIE_UP) + ROUND;
+		float scale = reciprocal(weight) * unit;
+		float a = fma(s.sum[2 * half], scale, middle) + ROUND, b = fma(s.sum[2 * half + 1], scale, middle) + ROUND;
+#if VF_BYTES == 1
 		uint32_t pair = byte_perm(float_bits(a), float_bits(b), lane & 1 ? 0x5550 : 0x5540);
 		if (lane % 4 < 2) ((uint16_t *)(stage + half * 2 * WIDTH))[lane & 1] = (uint16_t)pair;
+#else
+		if (lane % 4 < 2) ((uint32_t *)(stage + half * 2 * WIDTH))[lane & 1] = lane & 1 ? float_bits(a) & 0xffff : pair(a, b);
+#endif
 	}
 }
 
 // keep restores the words that the border skip preserves.
-DEVICE void keep(const vf_args &args, uint32_t *stage, int thread, int x0, int y0) {
+DEVICE void keep(const vf_args &args, lanes *stage, int thread, int x0, int y0) {
 	NO_UNROLL
 	for (int i = thread; i < WIDTH / 4 * HEIGHT; i += THREADS) {
 		int x = i % (WIDTH / 4) * 4, row = i / (WIDTH / 4);
-		uint4 *at = (uint4 *)(stage + row * WIDTH + x), own = words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x));
-		*at = kept(args, *at, own, x0 + x, y0 + row);
+		lanes *at = stage + row * WIDTH + x;
+		word4 own = words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x));
+		write_words(at, kept(args, read_words(at), own, x0 + x, y0 + row));
 	}
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint4 *tile = (uint4 *)shared_memory(), *records = tile + SHIFT;
-	uint32_t *stage = (uint32_t *)(tile + PITCH * ROWS);
+	lanes *stage = (lanes *)(tile + PITCH * ROWS);
 	const int lane = thread_x(), warp = thread_y(), thread = warp * 32 + lane, g = lane / 4, t = lane % 4;
 	const int x0 = block_x() * WIDTH, y0 = block_y() * HEIGHT;
 	// The spatial weights of rows, duplicated in both halves: index i is the distance i - R - 3.
-	half2 *down = stage + WIDTH * HEIGHT;
+	half2 *down = (half2 *)(stage + WIDTH * HEIGHT);
 	if (thread < 2 * R + 8) down[thread] = half2_of(axis(args, thread - R - 3), axis(args, thread - R - 3));
-	load(args, tile, thread, x0 - R - SHIFT, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : args.two_var / 128);
+	load(args, tile, thread, x0 - R - SHIFT, y0 - R, VF_RANGE == VF_GAUSSIAN ? 0 : two_var_of(args) / 128);
 	barrier();
 
 	// Lane g holds the pixels (g % 4, g / 4) and (g % 4, g / 4 + 2) of a square, lane t the
 	// neighbours 2 t and 2 t + 1 of a group.
 	const int px = g % 4, py = g / 4, qx = 2 * t % GROUP_W, qy = 2 * t / GROUP_W;
-	const float k = args.two_var / 64;
+	const float k = two_var_of(args) / 64;
 	half2 across[ACROSS];
 	UNROLL
 	for (int j = 0; j < ACROSS; j++) {
@@ -209,7 +230,7 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	}
 	// A lane's part of a pixel's own row: the halves of its record times a, plus b.
 	const half2 a = t < 2 ? 0x40004000 : t == 2 ? 0 : 0xC800C800, b = t == 2 ? 0xBC00BC00 : 0;
-	const half2 scale = VF_RANGE == VF_GAUSSIAN ? half2_of(args.gauss, args.gauss) : 0;
+	const half2 scale = VF_RANGE == VF_GAUSSIAN ? half2_of(gauss_of(args), gauss_of(args)) : 0;
 	// The address that each lane gives to load_matrices: record lane % 8 of group lane / 8.
 	const int from = lane % 8 / GROUP_W * PITCH + lane % 8 % GROUP_W + lane / 8 * GROUP_W;
 
@@ -232,7 +253,7 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 			filter_row(s, row, across, dy[0], dy[-2], scale);
 		}
 		UNROLL
-		for (int i = 0; i < SQUARES; i++) finish(s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
+		for (int i = 0; i < SQUARES; i++) finish(args, s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
 	}
 	barrier();
 	if (args.border == VF_SKIP) {

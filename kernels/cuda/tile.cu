@@ -28,11 +28,11 @@ enum {
 };
 
 // filter_row adds one row of the window to the sums of the four pixels p.
-DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const float (*tap)[2]) {
-	uint32_t q[4 + 2 * HALO];
+DEVICE void filter_row(sums *s, const tone *p, const lanes *row, const float (*tap)[2]) {
+	lanes q[4 + 2 * HALO];
 	UNROLL
 	for (int i = 0; i < 4 + 2 * HALO; i += 4) {
-		uint4 v = *(const uint4 *)(row + i);
+		word4 v = read_words(row + i);
 		q[i] = v.x, q[i + 1] = v.y, q[i + 2] = v.z, q[i + 3] = v.w;
 	}
 	UNROLL
@@ -41,21 +41,22 @@ DEVICE void filter_row(sums *s, const uint32_t *p, const uint32_t *row, const fl
 		for (int k = 0; k < 4; k++) {
 			if (i < k || i > k + 2 * R) continue;
 			int dx = i - k < R ? R - (i - k) : i - k - R;
-			uint32_t word = q[i + HALO - R];
-			add(s[k], weight(p[k], word, tap[dx][0], tap[dx][1]), word);
+			add_tap(s[k], p[k], tone_of(q[i + HALO - R]), tap[dx][0], tap[dx][1]);
 		}
 	}
 }
 
 // filter adds the windows of the four pixels own to their sums; quotients finishes them.
-DEVICE void filter(const vf_args &args, const uint32_t *window, uint4 own, sums *s) {
-	uint32_t p[4] = {own.x, own.y, own.z, own.w};
+DEVICE void filter(const vf_args &args, const lanes *window, const word4 &own, sums *s) {
+	tone p[4] = {tone_of(own.x), tone_of(own.y), tone_of(own.z), tone_of(own.w)};
 	UNROLL_BY(VF_UNROLL)
 	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
 }
-DEVICE quad quotients(const sums *s) { return {{finish(s[0]), finish(s[1]), finish(s[2]), finish(s[3])}}; }
+DEVICE quad quotients(const sums *s, const word4 &own) {
+	return {{finish(s[0], tone_of(own.x)), finish(s[1], tone_of(own.y)), finish(s[2], tone_of(own.z)), finish(s[3], tone_of(own.w))}};
+}
 
-DEVICE changes changes_of(const vf_args &args, uint4 own, const quad &m, int x, int y) {
+DEVICE changes changes_of(const vf_args &args, const word4 &own, const quad &m, int x, int y) {
 	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
 	for (int k = 0; k < 4 && args.border == VF_SKIP; k++)
 		if (keeps(args, x + k, y)) c.of[k] = {0, 0, 0};
@@ -89,39 +90,41 @@ DEVICE void store_halved(const vf_args &args, int x, int y, const samples &s, co
 
 // store_inside stores luma and chroma of 4:2:0 for blocks inside the picture, without the checks
 // of the general path.
-DEVICE void store_inside(const vf_args &args, int x, int y, uint4 own, const quad &m) {
-	bool lower = y & 1, pairs = args.layout == VF_NV12;
+DEVICE void store_inside(const vf_args &args, int x, int y, const word4 &own, const quad &m) {
+	bool lower = y & 1, pairs = in_pairs(args);
 	int cx = x / 2 + lower, cy = y >> 1;
-	uint32_t luma = load_u32(source(args, 0, y) + x), u, v;
-	if (pairs) u = load_u16(source(args, 1, chroma_row(args, y)) + 2 * cx), v = u >> 8;
-	else u = load_u8(source(args, 1, chroma_row(args, y)) + cx), v = load_u8(source(args, 2, chroma_row(args, y)) + cx);
+	lanes luma = load4(args, source(args, 0, y) + BYTES * x), u, v;
+	if (pairs) u = load2(args, source(args, 1, chroma_row(args, y)) + 2 * BYTES * cx), v = second(u);
+	else u = load1(args, source(args, 1, chroma_row(args, y)) + BYTES * cx), v = load1(args, source(args, 2, chroma_row(args, y)) + BYTES * cx);
 	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
 	meeting met = meet(c, lower);
-	store_u32(target(args, 0, y) + x, sample4_of(luma, args.color.y, c, 1));
+	store4(args, target(args, 0, y) + BYTES * x, sample4_of(args, luma, args.color.y, c, 1));
 	if (cy < args.chroma_write) store_pair(args, cx, cy, chroma_pair(args, samples{0, u, v, 0}, 0, sum(met.mine, met.yours)));
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
-	uint32_t *words = (uint32_t *)shared_memory();
+	lanes *words = (lanes *)shared_memory();
 	int lane = thread_x(), warp = thread_y();
 	int left = block_x() * WIDTH, top = block_y() * HEIGHT, column = 4 * lane, row = warp;
 	if (args.layout != VF_RGBA) column = warp % 2 * 64 + lane % 16 * 4, row = warp / 2 * 2 + lane / 16;
 	load_tile<PITCH, ROWS, THREADS>(args, words, warp * 32 + lane, left - HALO, top - R);
 	barrier();
-	const uint32_t *window = words + row * PITCH + column;
-	uint4 own = *(const uint4 *)(window + R * PITCH + HALO);
+	const lanes *window = words + row * PITCH + column;
+	word4 own = read_words(window + R * PITCH + HALO);
 	sums s[4] = {};
 	filter(args, window, own, s);
 	int x = left + column, y = top + row;
 	bool exists = x < args.width && y < args.height;
+#if VF_BYTES == 1
 	if (args.layout == VF_RGBA) {
 		now(s[0].w); // or the sums would be finished before the branch, in more registers
-		quad m = quotients(s);
+		quad m = quotients(s, own);
 		uint4 out = {word_of(m.of[0]), word_of(m.of[1]), word_of(m.of[2]), word_of(m.of[3])};
 		if (exists) store_rgba(args, x, y, kept(args, out, own, x, y));
 		return;
 	}
-	quad m = quotients(s);
+#endif
+	quad m = quotients(s, own);
 	if (args.sub_x && args.sub_y && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
 		return store_inside(args, x, y, own, m);
 	changes c = changes_of(args, own, m, x, y);

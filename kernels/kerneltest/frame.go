@@ -2,6 +2,7 @@
 package kerneltest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -45,21 +46,23 @@ func CheckCanaries(t *testing.T, what string, f *pipeline.Frame) {
 
 // Noise makes every sample independent: the hardest picture for errors of weights.
 func Noise(f *pipeline.Frame, rng *rand.Rand) {
-	EachSample(f, func(_, _, _ int) byte { return byte(rng.Uint32()) })
+	EachSample(f, func(_, _, _ int) uint16 { return uint16(rng.Uint32() & (1<<depth(f) - 1)) })
 }
 
-// Scene draws edges, slopes and grain, like video.
+// Scene draws edges, slopes and grain, like video. At more than 8 bits some samples in two bytes
+// exceed the depth.
 func Scene(f *pipeline.Frame, rng *rand.Rand) {
-	EachSample(f, func(plane, x, y int) byte {
+	unit := 1 << (depth(f) - 8)
+	EachSample(f, func(plane, x, y int) uint16 {
 		v := 60 + 20*plane + (x*3+y*2)%97
 		if (x/9+y/7)%3 == 0 {
 			v += 70
 		}
-		return byte(v + int(rng.Uint32()%17) - 8)
+		return uint16(v*unit + int(rng.Uint32()%uint32(17*unit)) - 8*unit)
 	})
 }
 
-// Beyond lists pictures of limited range that are one flat colour in 8-bit RGB but noisy in their
+// Beyond lists pictures of limited range that are one flat colour in RGB but noisy in their
 // samples: lighter than white, darker than black, and a colour outside the RGB cube, each in any
 // matrix.
 var Beyond = map[string]func(f *pipeline.Frame, rng *rand.Rand){
@@ -70,38 +73,59 @@ var Beyond = map[string]func(f *pipeline.Frame, rng *rand.Rand){
 
 func beyond(luma, chroma [2]int) func(f *pipeline.Frame, rng *rand.Rand) {
 	return func(f *pipeline.Frame, rng *rand.Rand) {
-		EachSample(f, func(plane, _, _ int) byte {
+		unit := 1 << (depth(f) - 8)
+		EachSample(f, func(plane, _, _ int) uint16 {
 			of := chroma
 			if plane == 0 {
 				of = luma
 			}
-			return byte(of[0] + rng.IntN(of[1]-of[0]+1))
+			return uint16(of[0]*unit + rng.IntN((of[1]-of[0])*unit+1))
 		})
 	}
 }
 
-// EachSample sets every sample of a frame.
-func EachSample(f *pipeline.Frame, value func(plane, x, y int) byte) {
+func depth(f *pipeline.Frame) int { return f.Layout.Info().Depth }
+
+// EachSample sets every sample of a frame, at its depth.
+func EachSample[T byte | uint16](f *pipeline.Frame, value func(plane, x, y int) T) {
+	info := f.Layout.Info()
+	size := info.SampleBytes()
 	for i, y := range f.Rows() {
 		row := f.Row(i, y)
-		for x := range row {
-			row[x] = value(i, x, y)
+		for x := range len(row) / size {
+			v := value(i, x, y)
+			if size == 1 {
+				row[x] = byte(v)
+			} else {
+				binary.LittleEndian.PutUint16(row[2*x:], uint16(v)<<info.Shift)
+			}
 		}
 	}
 }
 
+// Sample returns sample x of a row.
+func Sample(info pipeline.LayoutInfo, row []byte, x int) int {
+	if info.Depth == 8 {
+		return int(row[x])
+	}
+	return int(binary.LittleEndian.Uint16(row[2*x:]) >> info.Shift)
+}
+
 // Difference counts the samples in which two frames of one format differ.
 type Difference struct {
-	Samples, Count, Largest int
+	Samples, Count, Largest int // Largest is in levels of the depth
 	first                   string
+	depth                   int
 }
 
 // Compare compares all samples; padding between rows is ignored.
 func Compare(got, want *pipeline.Frame) (d Difference) {
+	info := want.Layout.Info()
+	d.depth = info.Depth
 	for i, y := range want.Rows() {
 		g, w := got.Row(i, y), want.Row(i, y)
-		for x := range w {
-			d.add(i, x, y, int(g[x]), int(w[x]))
+		for x := range len(w) / info.SampleBytes() {
+			d.add(i, x, y, Sample(info, g, x), Sample(info, w, x))
 		}
 	}
 	return d
@@ -123,8 +147,15 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s; %d of %d samples differ, by %d at most", d.first, d.Count, d.Samples, d.Largest)
 }
 
-// TooFar reports whether any sample is more than one level off, or more than 1 % of them differ.
-func (d Difference) TooFar() bool { return d.Largest > 1 || d.Count*100 > d.Samples }
+// Bound is how far a sample may be off: one level, of 12 bits where samples have more.
+func (d Difference) Bound() int { return max(1, 1<<d.depth>>12) }
+
+// TooMany reports whether more samples differ than may: 1 % at 8 bits, and twice as many with each
+// bit more, since finer levels round the same error up as often.
+func (d Difference) TooMany() bool { return d.Count*100 > d.Samples<<max(0, d.depth-8) }
+
+// TooFar reports whether any sample is too far off, or too many differ.
+func (d Difference) TooFar() bool { return d.Largest > d.Bound() || d.TooMany() }
 
 // Merge adds up counts.
 func (d *Difference) Merge(o Difference) {
@@ -132,4 +163,5 @@ func (d *Difference) Merge(o Difference) {
 		d.first = o.first
 	}
 	d.Samples, d.Count, d.Largest = d.Samples+o.Samples, d.Count+o.Count, max(d.Largest, o.Largest)
+	d.depth = max(d.depth, o.depth)
 }

@@ -123,7 +123,7 @@ func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) b
 // planes only the filter's choice is measured. Variants of the papers take RGBA only.
 func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bool) bool {
 	switch {
-	case !v.TakesRadius(radius), v.Compute > r.GPU.Device().Compute:
+	case !v.TakesRadius(radius), !v.TakesLayout(l), v.Compute > r.GPU.Device().Compute:
 		return false
 	case papers.Of(v).Paper != "" && l != pipeline.RGBA:
 		return false

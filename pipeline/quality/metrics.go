@@ -9,10 +9,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// PlaneScore is the difference of one plane. NV12's chroma counts as the planes U and V.
+// PlaneScore is the difference of one plane. Chroma in pairs counts as the planes U and V.
 type PlaneScore struct {
 	Name string  // Y, U, V or R, G, B
-	MSE  float64 // mean squared error, in squared 8-bit steps: 0 to 65025
+	MSE  float64 // mean squared error, in squared 255ths of the largest sample: 0 to 65025
 	SSIM float64 // structural similarity: -1 to 1, and 1 for equal planes
 }
 
@@ -37,7 +37,7 @@ func (s Score) String() string {
 		s.SSIM, p[0].Name, p[0].SSIM, p[1].Name, p[1].SSIM, p[2].Name, p[2].SSIM)
 }
 
-// PSNR returns the decibels of a mean squared error of 8-bit samples, +Inf for 0.
+// PSNR returns the decibels of a mean squared error as PlaneScore has it, +Inf for 0.
 func PSNR(mse float64) float64 {
 	if mse == 0 {
 		return math.Inf(1)
@@ -68,11 +68,12 @@ func Compare(a, b *pipeline.Frame) (Score, error) {
 	}
 	var s Score
 	var squares, similar, samples float64
+	step := 255 / va[0].most()
 	for i, sum := range measure(va, vb) {
 		n := float64(va[i].w * va[i].h)
 		ssim := sum.ssim / float64(sum.windows)
-		s.Planes[i] = PlaneScore{Name: names[i], MSE: float64(sum.squares) / n, SSIM: ssim}
-		squares += float64(sum.squares)
+		s.Planes[i] = PlaneScore{Name: names[i], MSE: float64(sum.squares) * step * step / n, SSIM: ssim}
+		squares += float64(sum.squares) * step * step
 		similar += ssim * n
 		samples += n
 	}

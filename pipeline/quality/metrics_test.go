@@ -2,6 +2,7 @@ package quality
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,7 +18,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-var layouts = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA}
+var layouts = []pipeline.Layout{
+	pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA,
+	pipeline.YUV420P.At(10), pipeline.NV12.At(10), pipeline.YUV422P.At(12), pipeline.NV24.At(16), pipeline.YUV444P.At(16),
+}
 
 // newFrame returns a frame whose rows have padding that no measure may look at.
 func newFrame(layout pipeline.Layout, w, h int) *pipeline.Frame {
@@ -47,16 +51,30 @@ func eachSample(f *pipeline.Frame, do func(plane, x, y int, s *byte)) {
 func pair(layout pipeline.Layout, w, h int, noise float64, seed uint64) (a, b *pipeline.Frame) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	a, b = newFrame(layout, w, h), newFrame(layout, w, h)
-	eachSample(a, func(i, x, y int, s *byte) {
-		v := 40*i + x*200/w + 30*((x/5+y/7+int(seed))%2) - y*60/h
-		if x > 2*w/3 {
-			v = 9 + i
+	unit := float64(int(1) << (layout.Info().Depth - 8))
+	for i, y := range a.Rows() {
+		for x := range len(a.Row(i, y)) / layout.Info().SampleBytes() {
+			v := 40*i + x*200/w + 30*((x/5+y/7+int(seed))%2) - y*60/h
+			if x > 2*w/3 {
+				v = 9 + i
+			}
+			own := put(a, i, x, y, float64(v)*unit)
+			put(b, i, x, y, math.Round(own+rng.NormFloat64()*noise*unit))
 		}
-		*s = byte(min(max(v, 0), 255))
-		v = int(math.Round(float64(*s) + rng.NormFloat64()*noise))
-		b.Row(i, y)[x] = byte(min(max(v, 0), 255))
-	})
+	}
 	return a, b
+}
+
+// put sets a sample to the nearest value that it can have.
+func put(f *pipeline.Frame, plane, x, y int, v float64) float64 {
+	info, row := f.Layout.Info(), f.Row(plane, y)
+	v = min(max(v, 0), float64(int(1)<<info.Depth-1))
+	if info.Depth == 8 {
+		row[x] = byte(v)
+	} else {
+		binary.LittleEndian.PutUint16(row[2*x:], uint16(v)<<info.Shift)
+	}
+	return v
 }
 
 func mustCompare(t testing.TB, a, b *pipeline.Frame) Score {
@@ -89,16 +107,16 @@ func TestEqualFrames(t *testing.T) {
 
 // direct takes the definition at its word: means, variances and covariance of each window, in
 // floats.
-func direct(get func(x, y int) (a, b float64), w, h int) (mse, ssim float64) {
+func direct(get func(x, y int) (a, b float64), w, h int, most float64) (mse, ssim float64) {
 	for y := range h {
 		for x := range w {
 			a, b := get(x, y)
-			mse += (a - b) * (a - b)
+			mse += (a - b) * (a - b) * (255 / most) * (255 / most)
 		}
 	}
 	ww, wh := min(w, 8), min(h, 8)
 	n := float64(ww * wh)
-	c1, c2 := math.Floor(0.0001*255*255*n+0.5)/(n*n), math.Floor(0.0009*255*255*n*max(n-1, 1)+0.5)/(n*max(n-1, 1))
+	c1, c2 := math.Floor(0.0001*most*most*n+0.5)/(n*n), math.Floor(0.0009*most*most*n*max(n-1, 1)+0.5)/(n*max(n-1, 1))
 	windows := 0.0
 	for y := 0; y+wh <= h; y += 4 {
 		for x := 0; x+ww <= w; x += 4 {
@@ -119,6 +137,14 @@ func direct(get func(x, y int) (a, b float64), w, h int) (mse, ssim float64) {
 	return mse / float64(w*h), ssim / windows
 }
 
+func (v view) at(x, y int) float64 {
+	s := v.data[y*v.pitch+x*v.step:]
+	if v.depth == 8 {
+		return float64(s[0])
+	}
+	return float64(binary.LittleEndian.Uint16(s) >> v.shift)
+}
+
 func TestAgainstTheDefinition(t *testing.T) {
 	for _, layout := range layouts {
 		for _, size := range sizes {
@@ -129,8 +155,8 @@ func TestAgainstTheDefinition(t *testing.T) {
 			for i, p := range s.Planes {
 				w, h := va[i].w, va[i].h
 				m, q := direct(func(x, y int) (float64, float64) {
-					return float64(va[i].data[y*va[i].pitch+x*va[i].step]), float64(vb[i].data[y*vb[i].pitch+x*vb[i].step])
-				}, w, h)
+					return va[i].at(x, y), vb[i].at(x, y)
+				}, w, h, va[i].most())
 				if math.Abs(m-p.MSE) > 1e-9 || math.Abs(q-p.SSIM) > 1e-9 {
 					t.Errorf("%v plane %s: MSE %v, SSIM %v; want %v, %v", a.Format, p.Name, p.MSE, p.SSIM, m, q)
 				}
@@ -275,6 +301,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 		{pipeline.YUV420P, 352, 288, 4}, {pipeline.YUV420P, 99, 65, 25}, {pipeline.YUV420P, 16, 16, 1},
 		{pipeline.YUV422P, 131, 77, 8}, {pipeline.YUV444P, 63, 17, 2}, {pipeline.NV12, 99, 65, 6},
 		{pipeline.RGBA, 77, 50, 10}, {pipeline.YUV420P, 64, 64, 0},
+		{pipeline.YUV420P.At(10), 99, 65, 6}, {pipeline.YUV422P.At(12), 131, 77, 8}, {pipeline.YUV444P.At(16), 63, 33, 3}, {pipeline.NV12.At(10), 64, 66, 5},
 	} {
 		t.Run(fmt.Sprint(c.layout, c.w, c.h, c.noise), func(t *testing.T) {
 			var acc Accumulator
@@ -291,7 +318,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 				}
 			}
 			// The filters take no interleaved formats; these conversions only move samples.
-			format := map[pipeline.Layout]string{pipeline.NV12: "yuv420p", pipeline.RGBA: "gbrp"}[c.layout]
+			format := map[pipeline.Layout]string{pipeline.NV12: "yuv420p", pipeline.NV12.At(10): "yuv420p10le", pipeline.RGBA: "gbrp"}[c.layout]
 			if format == "" {
 				format = c.layout.String()
 			}

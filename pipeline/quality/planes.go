@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"encoding/binary"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -12,9 +13,14 @@ import (
 type view struct {
 	data  []byte
 	pitch int // bytes from row to row
-	step  int // bytes from sample to sample: 1, 2 or 4
+	step  int // bytes from sample to sample
 	w, h  int // samples
+	depth int // bits of a sample, in one byte or two
+	shift int // of a sample in its two bytes
 }
+
+// most is the largest sample.
+func (v view) most() float64 { return float64(int(1)<<v.depth - 1) }
 
 // row returns row y with adjacent samples, in buf unless they are adjacent already.
 func (v view) row(y int, buf []byte) []byte {
@@ -37,6 +43,16 @@ func (v view) row(y int, buf []byte) []byte {
 	return buf
 }
 
+// deepRow is row for samples of two bytes, which may hold more than the depth allows: the largest
+// sample, as filters read it.
+func (v view) deepRow(y int, buf []uint16) []uint16 {
+	r, buf, most := v.data[y*v.pitch:], buf[:v.w], uint16(v.most())
+	for x := range buf {
+		buf[x] = min(binary.LittleEndian.Uint16(r[x*v.step:])>>v.shift, most)
+	}
+	return buf
+}
+
 func planeNames(l pipeline.Layout) [3]string {
 	if l.Info().RGB {
 		return [3]string{"R", "G", "B"}
@@ -46,18 +62,20 @@ func planeNames(l pipeline.Layout) [3]string {
 
 // views returns the three planes of f, nil if the layout is unknown.
 func views(f *pipeline.Frame) []view {
+	l := f.Layout.Info()
+	size := l.SampleBytes()
 	whole := func(i int) view {
 		p := f.Planes[i]
 		w, h := f.PlaneSize(i)
-		return view{data: p.Data, pitch: p.Pitch, step: 1, w: w, h: h}
+		return view{data: p.Data, pitch: p.Pitch, step: size, w: w / size, h: h, depth: l.Depth, shift: l.Shift}
 	}
-	// part returns every step-th byte of plane i, from byte at of each row.
+	// part returns every step-th sample of plane i, from sample at of each row.
 	part := func(i, at, step int) view {
 		v := whole(i)
-		v.data, v.step, v.w = v.data[at:], step, v.w/step
+		v.data, v.step, v.w = v.data[at*size:], step*size, v.w/step
 		return v
 	}
-	switch l := f.Layout.Info(); {
+	switch {
 	case l.Samples > 1:
 		return []view{part(0, 0, l.Samples), part(0, 1, l.Samples), part(0, 2, l.Samples)}
 	case l.SemiPlanar:
@@ -93,9 +111,25 @@ type band struct {
 	lowest          bool
 }
 
+// sample is one as it is measured, and number one large enough for the sums of a block's.
+type (
+	sample interface{ byte | uint16 }
+	number interface{ int32 | int64 }
+)
+
+// rowReader returns row y of a plane with adjacent samples; it may use buf.
+type rowReader[T sample] func(v view, y int, buf []T) []T
+
 // measure returns the totals of each plane. Bands do not depend on the number of cores, and are
 // added up in order, so the result is the same to the last bit.
 func measure(a, b []view) []total {
+	if a[0].depth > 8 {
+		return measureBy[uint16, int64](a, b, view.deepRow)
+	}
+	return measureBy[byte, int32](a, b, view.row)
+}
+
+func measureBy[T sample, N number](a, b []view, row rowReader[T]) []total {
 	var bands []band
 	samples := 0
 	for i, v := range a {
@@ -105,7 +139,7 @@ func measure(a, b []view) []total {
 	results := make([]total, len(bands))
 	var next atomic.Int64
 	work := func() {
-		s := newScratch(a)
+		s := newScratch[T, N](a, row)
 		for i := int(next.Add(1)) - 1; i < len(bands); i = int(next.Add(1)) - 1 {
 			p := bands[i].plane
 			results[i] = s.measure(a[p], b[p], bands[i])
@@ -142,27 +176,28 @@ func split(plane int, v view) (bands []band) {
 func (v view) small() bool { return v.w < windowSize || v.h < windowSize }
 
 // scratch is the memory of one worker.
-type scratch struct {
-	above, below []sums             // one row of blocks each
-	a, b         [windowSize][]byte // rows of planes with interleaved samples
+type scratch[T sample, N number] struct {
+	row          rowReader[T]
+	above, below []sums[N]       // one row of blocks each
+	a, b         [windowSize][]T // rows of planes whose samples are not adjacent bytes
 }
 
-func newScratch(planes []view) *scratch {
-	s := &scratch{}
+func newScratch[T sample, N number](planes []view, row rowReader[T]) *scratch[T, N] {
+	s := &scratch[T, N]{row: row}
 	w := 0
 	for _, v := range planes {
 		w = max(w, v.w)
 	}
-	s.above, s.below = make([]sums, w/blockSize), make([]sums, w/blockSize)
+	s.above, s.below = make([]sums[N], w/blockSize), make([]sums[N], w/blockSize)
 	for i := range s.a {
 		if planes[len(planes)-1].step > 1 {
-			s.a[i], s.b[i] = make([]byte, w), make([]byte, w)
+			s.a[i], s.b[i] = make([]T, w), make([]T, w)
 		}
 	}
 	return s
 }
 
-func (s *scratch) measure(a, b view, part band) (t total) {
+func (s *scratch[T, N]) measure(a, b view, part band) (t total) {
 	if a.small() {
 		t.ssim, t.windows = s.similaritySmall(a, b)
 		t.squares = s.squares(a, b, 0)
@@ -176,7 +211,7 @@ func (s *scratch) measure(a, b view, part band) (t total) {
 	for y := part.from; y < part.to; y++ {
 		above, below = below, above
 		t.squares += s.blockRow(below, a, b, y+1)
-		t.ssim += similarityRow(above, below)
+		t.ssim += similarityRow(above, below, a.most())
 		t.windows += len(above) - 1
 	}
 	if part.lowest {
@@ -186,23 +221,23 @@ func (s *scratch) measure(a, b view, part band) (t total) {
 }
 
 // squares returns the sum of squared differences of the rows from y on.
-func (s *scratch) squares(a, b view, y int) (n uint64) {
+func (s *scratch[T, N]) squares(a, b view, y int) (n uint64) {
 	for ; y < a.h; y++ {
-		n += squares(a.row(y, s.a[0]), b.row(y, s.b[0]))
+		n += squares[T, N](s.row(a, y, s.a[0]), s.row(b, y, s.b[0]))
 	}
 	return n
 }
 
 // squares returns the sum of squared differences of two rows of the same length.
-func squares(a, b []byte) (n uint64) {
+func squares[T sample, N number](a, b []T) (n uint64) {
 	b = b[:len(a)]
 	for len(a) > 0 {
-		// In pieces for which 32 bits are enough.
+		// In pieces for which 31 bits are enough in 8 bits.
 		k := min(len(a), 1<<15)
-		var sum uint32
+		var sum N
 		for i, s := range a[:k] {
-			d := int32(s) - int32(b[i])
-			sum += uint32(d * d)
+			d := N(s) - N(b[i])
+			sum += d * d
 		}
 		n += uint64(sum)
 		a, b = a[k:], b[k:]

@@ -79,7 +79,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A ramp in steps of one level of 10 bits keeps its levels in H.264, too. In 8 bits it is dithered.
+// A ramp in steps of one level of 10 bits keeps its levels and the width of its bands with every
+// filter, and its levels in H.264, too. In 8 bits it is dithered.
 func TestRamp(t *testing.T) {
 	e2e.Start(t, false)
 	const levels, width = 100, 8 * 100
@@ -100,6 +101,14 @@ func TestRamp(t *testing.T) {
 			widest = max(widest, n)
 		}
 		return levels, widest
+	}
+	for _, options := range []string{
+		"--filter bilateral -r 0", "--filter bilateral -r 3", "--filter bilateral -r 9 --distance lab", "--filter recursive --sigma-s 2",
+	} {
+		out, said := filter(t, src, "mkv", "--encoder ffv1 "+options)
+		if got, widest := bands(out, "yuv420p10le", 2); len(got) != levels || widest*10 > 8*12 {
+			t.Errorf("%s: %d levels, the widest band has %d columns: %s", options, len(got), widest, said)
+		}
 	}
 	out, said := filter(t, src, "mkv", "--crf 1")
 	if got, widest := bands(out, "yuv420p10le", 2); len(got) != levels || widest > 8 {

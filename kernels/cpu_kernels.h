@@ -1,0 +1,49 @@
+// All of the C code that is compiled for each instruction set, once for samples of a byte and once
+// for those of two. The including file defines VL, the floats in a vector, ISA, and VF_ISA_AVX2 or
+// VF_ISA_AVX512 for other than plain C; and SAMPLE_BITS, if it is 16.
+#include <string.h>
+
+#include "cpu.h"
+#include "cpu_vectors.h"
+
+#ifndef SAMPLE_BITS
+#define SAMPLE_BITS 8
+#endif
+
+#define JOIN(f, isa, bits) f##_##isa##_##bits
+#define EXPAND(f, isa, bits) JOIN(f, isa, bits)
+#define NAME(f) EXPAND(f, ISA, SAMPLE_BITS)
+
+// Samples lie at any address. most_of is the largest; load_samples and store_samples convert VL of
+// them to floats and whole floats to them.
+#if SAMPLE_BITS == 8
+typedef uint8_t sample;
+INLINE vf most_of(const vf_job *j) { return (void)j, splat(255); }
+INLINE vf load_samples(const vf_job *j, const sample *p) { return (void)j, load_u8(p); }
+INLINE void store_samples(const vf_job *j, sample *p, vf x) { (void)j, store_u8(p, to_int(x)); }
+#else
+typedef uint16_t sample __attribute__((aligned(1)));
+INLINE vf most_of(const vf_job *j) { return splat(j->most); }
+INLINE vf load_samples(const vf_job *j, const sample *p) { return vmin(to_float(load_int_u16(p) >> j->shift), most_of(j)); }
+INLINE void store_samples(const vf_job *j, sample *p, vf x) { store_u16(p, x * j->raise); }
+#endif
+
+#include "cpu_tile.h"
+#include "cpu_recursive.h"
+
+#if SAMPLE_BITS == 8
+// Twelve chains are more than the latency of two units needs. The sum makes the compiler keep them
+// all.
+int NAME(vf_fma_rate)(long n)
+{
+	vf k = splat(0.5f), a = k, b = a + k, c = b + k, d = c + k, e = d + k, f = e + k;
+	vf g = f + k, h = g + k, i = h + k, j = i + k, l = j + k, m = l + k;
+	for (; n > 0; n--) {
+		a = fmadd(a, k, k), b = fmadd(b, k, k), c = fmadd(c, k, k), d = fmadd(d, k, k);
+		e = fmadd(e, k, k), f = fmadd(f, k, k), g = fmadd(g, k, k), h = fmadd(h, k, k);
+		i = fmadd(i, k, k), j = fmadd(j, k, k), l = fmadd(l, k, k), m = fmadd(m, k, k);
+	}
+	vf sum = a + b + c + d + e + f + g + h + i + j + l + m;
+	return sum[0] > 0 ? VL : 0;
+}
+#endif
