@@ -202,7 +202,7 @@ func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 		}
 		n += len(all)
 	}
-	deep := device.Kernels(16)
+	deep := device.Deep()
 	return n + len(deep), b.load(deep)
 }
 

@@ -55,6 +55,11 @@ func Kernels(depth int) (all []kernels.Variant) {
 	return all
 }
 
+// Deep returns the kernels for deeper samples alone.
+func Deep() []kernels.Variant {
+	return slices.DeleteFunc(Library.Variants(), func(v kernels.Variant) bool { return !strings.HasSuffix(v.Name, deep) })
+}
+
 // at is a variant for all devices, of a value of a macro.
 func at(name, macro string, value int) kernels.Variant {
 	v := kernels.Variant{Name: name, Compute: 61}

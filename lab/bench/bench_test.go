@@ -53,7 +53,7 @@ func TestAll(t *testing.T) {
 	holdJobs(t, report.End, 4)
 	holdCPU(t, report.CPU, true)
 	holdJSON(t, report)
-	holdPlot(t, report, "paper, rgba", "tile_lorentzian, rgba", "sliding_lorentzian, rgba", "tensor_lorentzian, rgba", "chosen, nv12", "chosen, yuv420p", "CPU, yuv420p")
+	holdPlot(t, report, "paper, rgba", "tile_lorentzian, rgba", "sliding_lorentzian, rgba", "tensor_lorentzian, rgba", "chosen, nv12", "chosen, yuv420p", "chosen, yuv420p10le", "CPU, yuv420p")
 }
 
 func holdStat(t *testing.T, what string, s Stat) {
@@ -82,7 +82,7 @@ func holdKernels(t *testing.T, s *KernelSection) {
 	want := []string{
 		"nv12 tensor_lorentzian_r5", "nv12 tile_lorentzian_r1", "rgba paper", "rgba paper", "rgba sliding_lorentzian_r1",
 		"rgba tensor_lorentzian_r5", "rgba tile_lorentzian_r1", "rgba tile_lorentzian_r5", "yuv420p tensor_lorentzian_r5",
-		"yuv420p tile_lorentzian_r1",
+		"yuv420p tile_lorentzian_r1", "yuv420p10le tensor_lorentzian_r5_16", "yuv420p10le tile_lorentzian_r1_16",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("kernels %q", names)
@@ -284,7 +284,7 @@ func TestNamedKernels(t *testing.T) {
 	}
 	o := Options{Quick: true, Sizes: tiny.Sizes, Radii: []int{1, 5}, Only: []string{SectionKernel}, Kernel: "t*_gaussian_*"}
 	report, err := Run(context.Background(), o)
-	if err != nil || len(report.Kernel.Rows) != 2*3 {
+	if err != nil || len(report.Kernel.Rows) != 2*3+1 { // deep ones stop at radius 4
 		t.Fatalf("%v, %+v", err, report.Kernel)
 	}
 	for _, row := range report.Kernel.Rows {

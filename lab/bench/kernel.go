@@ -35,7 +35,7 @@ type KernelRow struct {
 	Check   Check   `json:"check"`
 }
 
-var kernelLayouts = []pipeline.Layout{pipeline.RGBA, pipeline.NV12, pipeline.YUV420P}
+var kernelLayouts = []pipeline.Layout{pipeline.RGBA, pipeline.NV12, pipeline.YUV420P, pipeline.YUV420P.At(10)}
 
 func (r *run) kernels(ctx context.Context) (*KernelSection, error) {
 	s := &KernelSection{}

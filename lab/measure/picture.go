@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"encoding/binary"
+
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
 )
@@ -9,17 +11,26 @@ import (
 // because the kernel of 001 treats it as a fourth colour; so it agrees with the others.
 func Picture(f pipeline.Format) *pipeline.Frame {
 	frame := pipeline.Blank(f)
+	info := f.Layout.Info()
+	size := info.SampleBytes()
 	seed := uint32(1)
 	for i := range f.NumPlanes() {
 		w, rows := f.PlaneSize(i)
+		w /= size
 		for y := range rows {
 			row := frame.Row(i, y)
-			for x := range row {
+			for x := range w {
 				seed = seed*1664525 + 1013904223
 				if f.Layout == pipeline.RGBA && x%4 == 3 {
 					continue
 				}
-				row[x] = sample(i, x, y, w, rows, seed>>24)
+				v := sample(i, x, y, w, rows, seed>>24)
+				if size == 1 {
+					row[x] = v
+					continue
+				}
+				deep := uint16(v)<<(info.Depth-8) | uint16(seed>>16)&(1<<(info.Depth-8)-1)
+				binary.LittleEndian.PutUint16(row[2*x:], deep<<info.Shift)
 			}
 		}
 	}
