@@ -78,6 +78,17 @@ type Done struct {
 	Damage      map[string]int64 `json:"damage"`
 	NotKept     []string         `json:"not_kept,omitempty"`
 	Noise       *Noise           `json:"noise,omitempty"` // that the denoiser found
+	Differences []Difference     `json:"differences,omitempty"`
+}
+
+// Difference is a property of the source that is another one in the output.
+type Difference struct {
+	Item     string `json:"item"`               // "video", "stream 2", "chapter 1", "tag title"
+	Property string `json:"property,omitempty"` // "" if it is about the whole item
+	From     string `json:"from"`               // "" if it is new
+	To       string `json:"to"`                 // "" if it is missing
+	Lost     bool   `json:"lost"`               // the output says less
+	Told     bool   `json:"told,omitempty"`     // a warning or an option said so before
 }
 
 // Number is a float that is null where JSON has no number.
