@@ -107,7 +107,7 @@ func (r *rig) next(t *testing.T) *pipeline.Frame {
 func (r *rig) lost(out *encode.Output) (list []string, told int) {
 	for _, d := range fidelity.Compare(r.in.Facts(), out.Found(), out.Told()) {
 		if d.Lost {
-			list = append(list, fidelity.Sentence(d))
+			list = append(list, d.String())
 		}
 		if d.Told {
 			told++

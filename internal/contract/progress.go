@@ -2,7 +2,9 @@ package contract
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"strings"
 )
 
 // The types of objects that --progress json writes to stderr, one per line. The last one is
@@ -89,6 +91,31 @@ type Difference struct {
 	To       string `json:"to"`                 // "" if it is missing
 	Lost     bool   `json:"lost"`               // the output says less
 	Told     bool   `json:"told,omitempty"`     // a warning or an option said so before
+}
+
+// String says in words what differs.
+func (d Difference) String() string {
+	what := d.Item
+	if d.Property != "" {
+		what = strings.TrimPrefix(d.Property+" of "+d.Item, "value of ")
+	}
+	switch {
+	case d.To == "":
+		return fmt.Sprintf("%s: %s is missing", what, d.From)
+	case d.From == "":
+		return fmt.Sprintf("%s: %s is new", what, d.To)
+	}
+	return fmt.Sprintf("%s: %s becomes %s", what, d.From, d.To)
+}
+
+// Losses returns in words the differences that are losses of which nothing told.
+func Losses(all []Difference) (words []string) {
+	for _, d := range all {
+		if d.Lost && !d.Told {
+			words = append(words, d.String())
+		}
+	}
+	return words
 }
 
 // Number is a float that is null where JSON has no number.

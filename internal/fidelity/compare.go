@@ -312,18 +312,3 @@ func (i Item) Lines() (list []Line) {
 	}
 	return list
 }
-
-// Sentence says in words what differs.
-func Sentence(d contract.Difference) string {
-	what := d.Item
-	if d.Property != "" {
-		what = strings.TrimPrefix(d.Property+" of "+d.Item, "value of ")
-	}
-	switch {
-	case d.To == "":
-		return fmt.Sprintf("%s: %s is missing", what, d.From)
-	case d.From == "":
-		return fmt.Sprintf("%s: %s is new", what, d.To)
-	}
-	return fmt.Sprintf("%s: %s becomes %s", what, d.From, d.To)
-}

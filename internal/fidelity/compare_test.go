@@ -150,7 +150,7 @@ func TestCompareStreams(t *testing.T) {
 	}
 	var said []string
 	for _, d := range got {
-		said = append(said, Sentence(d))
+		said = append(said, d.String())
 	}
 	if s := strings.Join(said, "; "); s != "codec of stream 3: subrip becomes mov_text; stream 4: attachment, ttf is missing; "+
 		"tag title: Film is missing; stream 4: data, bin_data is new; tag artist: Somebody is new" {

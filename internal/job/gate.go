@@ -6,6 +6,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/hint"
 )
@@ -24,18 +25,15 @@ func (j *job) compare(res *cli.Result) []error {
 		}
 	}
 	res.Differences = fidelity.Compare(source, j.out.Found(), told)
-	var lost []string
 	for _, d := range res.Differences {
-		line := fidelity.Sentence(d)
-		if d.Lost && !d.Told {
-			j.ui.Warn("lost: " + line)
-			lost = append(lost, line)
-			continue
-		}
-		j.ui.Debug("differs: " + line)
+		j.ui.Debug("differs: " + d.String())
 	}
+	lost := contract.Losses(res.Differences)
 	if lost == nil {
 		return nil
+	}
+	for _, line := range lost {
+		j.ui.Warn("lost: " + line)
 	}
 	return []error{hint.Says(fmt.Sprintf("the output has lost %d of the properties of %s", len(lost), j.o.Input), "", encode.ErrDamaged)}
 }
