@@ -23,9 +23,9 @@ func newCompareCommand(s cli.Stdio) *cobra.Command {
 	cli.NewTable(fs, "Options").Flag(&streams, "streams", "", "compare what the files say of themselves, not their pictures")
 	return withFlags(&cobra.Command{
 		Use: "compare A B [--streams]", Short: "Print PSNR and SSIM of two videos",
-		Long: withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames. With --streams,\n"+
-			"print depth, colour, HDR metadata, streams, chapters and tags of both; * marks what differs.\n"+
-			"Exit code 1: the videos cannot be compared, or with --streams something differs.",
+		Long: withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.\n"+
+			"With --streams, print depth, colour, HDR metadata, streams, chapters and tags of\n"+
+			"both; * marks what differs, and makes the exit code 1.",
 			contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
 		RunE: func(_ *cobra.Command, args []string) error {
