@@ -31,7 +31,7 @@ var lacks = []lack{
 	{formats.MXF, "", fidelity.Tag, "", ""},
 	{formats.MXF, "", fidelity.Chapter, "", ""},
 	{formats.MXF, "", fidelity.Stream, "title language", ""},
-	{formats.MXF, "", fidelity.Video, "title rotation stereo spherical content_light ambient icc", ""},
+	{formats.MXF, "", fidelity.Video, "title rotation stereo spherical icc", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "sample_aspect", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "transfer matrix", "bt470bg smpte170m"},
 	{formats.MOV, "ffv1", fidelity.Video, "range chroma_location", ""},

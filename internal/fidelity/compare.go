@@ -96,6 +96,14 @@ func sameRatio(from, to string) verdict {
 	return lost
 }
 
+// sameDolby compares Dolby Vision, whose profiles belong to codecs.
+func sameDolby(from, to string) verdict {
+	if from != "" && to != "" {
+		return changed
+	}
+	return lost
+}
+
 // sameCodec knows that MP4 has one name for MPEG audio of layers 2 and 3.
 func sameCodec(from, to string) verdict {
 	if from == "mp2" && to == "mp3" || from == "mp3" && to == "mp2" {
@@ -290,12 +298,15 @@ func (p Property) judge(from, to string) verdict {
 	return p.compare(from, to)
 }
 
-// Keys returns the keys of the properties of the video whose names begin with these words.
-func Keys(words string) (keys []string) {
+// Keys returns the keys of the properties of the video that a message about what is not kept names.
+func Keys(message string) (keys []string) {
 	for _, p := range properties {
-		if p.Kind == Video && strings.HasPrefix(p.Name, words) {
+		if p.Kind == Video && strings.Contains(message, p.Name) {
 			keys = append(keys, p.Key)
 		}
+	}
+	if slices.Contains(keys, "dolby_vision") && !strings.Contains(message, "record") {
+		keys = append(keys, "rpu")
 	}
 	return keys
 }
