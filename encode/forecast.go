@@ -12,7 +12,8 @@ import (
 	"vidfilter/internal/fidelity"
 )
 
-// lack is something for which a kind of file has no place.
+// lack is something for which a kind of file has no place. What pictures carry in packets, or
+// beside them, the carrier names.
 type lack struct {
 	format, codec string // FFmpeg's names of the format and the encoder; "" is any
 	kind          fidelity.Kind
@@ -26,12 +27,11 @@ var lacks = []lack{
 	{formats.TS, "", fidelity.Tag, "", ""},
 	{formats.TS, "", fidelity.Chapter, "", ""},
 	{formats.TS, "", fidelity.Stream, "title", ""},
-	{formats.TS, "", fidelity.Video, "title rotation spherical timecode icc", ""},
-	{formats.TS, "libx265", fidelity.Video, "stereo", ""},
+	{formats.TS, "", fidelity.Video, "title rotation timecode", ""},
 	{formats.MXF, "", fidelity.Tag, "", ""},
 	{formats.MXF, "", fidelity.Chapter, "", ""},
 	{formats.MXF, "", fidelity.Stream, "title language", ""},
-	{formats.MXF, "", fidelity.Video, "title rotation stereo spherical icc", ""},
+	{formats.MXF, "", fidelity.Video, "title rotation", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "sample_aspect", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "transfer matrix", "bt470bg smpte170m"},
 	{formats.MOV, "ffv1", fidelity.Video, "range chroma_location", ""},
@@ -39,8 +39,8 @@ var lacks = []lack{
 	{formats.MOV, "ffv1", fidelity.Video, "stereo", ""},
 	{formats.MOV, "prores_ks", fidelity.Video, "stereo", ""},
 	{formats.MOV, "dnxhd", fidelity.Video, "stereo", ""},
-	{formats.MP4, "libsvtav1", fidelity.Video, "chroma_location", "center top"},
-	{"", "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
+	{formats.MKV, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
+	{formats.WebM, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
 	{"", "ffv1", fidelity.Video, "chroma_location", "bottomleft bottom"},
 }
 

@@ -64,7 +64,7 @@ var properties = table{
 	{Kind: Video, Key: "sample_aspect", Name: "sample aspect", compare: sameRatio, read: (*subject).aspect},
 	{Kind: Video, Key: "rotation", Name: "rotation", read: (*subject).rotation},
 	{Kind: Video, Key: "field_order", Name: "field order", compare: unless("progressive"), read: (*subject).fields},
-	{Kind: Video, Key: "stereo", Name: "stereo", read: (*subject).stereo},
+	{Kind: Video, Key: "stereo", Name: "stereo 3D", read: (*subject).stereo},
 	{Kind: Video, Key: "spherical", Name: "projection", read: (*subject).spherical},
 	{Kind: Video, Key: "timecode", Name: "timecode", read: (*subject).timecode},
 	{Kind: Video, Key: "hdr", Name: "HDR", compare: byDesign, read: (*subject).hdr},

@@ -32,6 +32,11 @@ var framed = map[units.Kind]C.enum_AVFrameSideDataType{
 	units.DolbyVision: C.AV_FRAME_DATA_DOVI_RPU_BUFFER,
 }
 
+// beside lists the data that containers keep beside packets.
+var beside = map[units.Kind]C.enum_AVPacketSideDataType{
+	units.Captions: C.AV_PKT_DATA_A53_CC, units.HDR10Plus: C.AV_PKT_DATA_DYNAMIC_HDR10_PLUS,
+}
+
 // Packet notes the units of an AVPacket of an AVStream.
 func (s *Seen) Packet(stream, packet unsafe.Pointer) {
 	s.mu.Lock()
@@ -42,11 +47,13 @@ func (s *Seen) Packet(stream, packet unsafe.Pointer) {
 		s.coding = units.StreamOf(C.GoString(C.avcodec_get_name(par.codec_id)), unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)))
 	}
 	s.packets++
-	if s.coding == (units.Stream{}) {
-		return
-	}
 	p := (*C.AVPacket)(packet)
 	here := map[units.Kind]bool{}
+	for kind, data := range beside {
+		if C.av_packet_get_side_data(p, data, nil) != nil {
+			here[kind] = true
+		}
+	}
 	for _, u := range s.coding.Scan(unsafe.Slice((*byte)(p.data), int(p.size))) {
 		here[u.Kind] = true
 	}
@@ -97,7 +104,7 @@ func (s *Seen) count(kind units.Kind) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, all := s.inPacket[kind], s.packets
-	if s.coding == (units.Stream{}) {
+	if n == 0 && s.coding == (units.Stream{}) {
 		n, all = s.inFrame[kind], s.pictures
 	}
 	if n == 0 {
