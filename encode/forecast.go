@@ -57,7 +57,7 @@ var marks = map[string]map[string]string{
 	formats.MOV:  {},
 	formats.MXF:  {},
 	formats.TS:   {"audio": "hearing_impaired visual_impaired clean_effects", "subtitle": "hearing_impaired"},
-	formats.WebM: {"audio": "dub original comment forced hearing_impaired visual_impaired", "subtitle": "forced captions descriptions metadata"},
+	formats.WebM: {"audio": "forced", "subtitle": "forced captions descriptions metadata"},
 }
 
 // unmarked returns the marks of a stream that a format does not hold.

@@ -184,7 +184,7 @@ type Row struct {
 // Rows returns all properties that one of two files has, in the order of the table, with what the
 // second has lost, and what of that was told before.
 func Rows(a, b Facts, told Told) (list []Row) {
-	pairs, extra := pair(a, b)
+	pairs, extra := pair(a, b, told)
 	for _, p := range pairs {
 		if p.to == nil {
 			list = append(list, Row{Difference: contract.Difference{
@@ -235,25 +235,37 @@ type pairing struct {
 }
 
 // pair finds the counterpart of each item, since containers reorder streams: the one of its kind
-// and, for tags, name with which it shares most values.
-func pair(a, b Facts) (pairs []pairing, extra []Item) {
+// and, for tags, name with which it shares most values, of the same codec if there is one. What is
+// known to be left out has none.
+func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
 	left := slices.Clone(b)
-	for _, from := range a {
-		best, most := -1, -1
-		for i, to := range left {
-			if likely := likeness(from, to); likely > most {
-				best, most = i, likely
+	found := make([]*Item, len(a))
+	for _, sameCodec := range []bool{true, false} {
+		for n, from := range a {
+			if found[n] != nil || told.Covers(from, "") {
+				continue
+			}
+			if i := closest(from, left, sameCodec); i >= 0 {
+				to := left[i]
+				found[n], left = &to, slices.Delete(left, i, i+1)
 			}
 		}
-		if best < 0 {
-			pairs = append(pairs, pairing{from: from})
-			continue
-		}
-		to := left[best]
-		pairs = append(pairs, pairing{from, &to})
-		left = slices.Delete(left, best, best+1)
+	}
+	for n, from := range a {
+		pairs = append(pairs, pairing{from, found[n]})
 	}
 	return pairs, left
+}
+
+// closest returns the place of the item that shares most values with another, -1 for none.
+func closest(from Item, list []Item, sameCodec bool) int {
+	best, most := -1, -1
+	for i, to := range list {
+		if n := likeness(from, to); n > most && (!sameCodec || from.Values["codec"] == to.Values["codec"]) {
+			best, most = i, n
+		}
+	}
+	return best
 }
 
 // likeness is how many values two items share; below 0 if they cannot be the same.

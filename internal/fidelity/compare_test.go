@@ -162,6 +162,24 @@ func TestCompareStreams(t *testing.T) {
 	}
 }
 
+// A stream that is left out is not taken for another one, whether or not that was told.
+func TestCompareLeftOut(t *testing.T) {
+	from := Facts{
+		stream("1", "kind", "audio", "codec", "aac", "language", "eng"), stream("2", "kind", "audio", "codec", "vorbis", "language", "ger"),
+	}
+	for _, to := range []Facts{
+		{stream("1", "kind", "audio", "codec", "vorbis", "language", "ger")}, {stream("1", "kind", "audio", "codec", "opus", "language", "ger")},
+	} {
+		var told Told
+		told.Add(Stream, "1", "")
+		told.Add(Stream, "2", "codec")
+		list := Compare(from, to, told)
+		if len(contract.Losses(list)) > 0 || list[0].Item != "stream 1" || list[0].To != "" {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
 // Of a part, numbers of units and times of chapters are not compared.
 func TestPartly(t *testing.T) {
 	whole := Facts{

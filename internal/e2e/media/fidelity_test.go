@@ -200,6 +200,29 @@ func TestFidelityLoss(t *testing.T) {
 	}
 }
 
+// Every mark of sound and text comes through to every container, or is named.
+func TestFidelityOfMarks(t *testing.T) {
+	put(t, "marks.srt", []byte(srt))
+	marks := strings.Fields("dub original comment forced hearing_impaired visual_impaired captions descriptions")
+	args := pictures + tone + "-i @marks.srt -map 0 "
+	for range marks {
+		args += "-map 1 -map 2 "
+	}
+	args += h264 + yuv + "-c:a libopus -c:s webvtt "
+	for i, mark := range marks {
+		args += fmt.Sprintf("-disposition:a:%d %s -disposition:s:%[1]d %[2]s -metadata:s:a:%[1]d language=eng -metadata:s:s:%[1]d language=hrv ", i, mark)
+	}
+	for _, target := range [][2]string{
+		{"--preset ultrafast", "mkv"}, {"--preset ultrafast", "mp4"}, {"--preset ultrafast", "mov"}, {"--preset ultrafast", "ts"},
+		{"--codec av1 --preset 13", "webm"}, {"--codec prores", "mxf"},
+	} {
+		t.Run(target[1], func(t *testing.T) {
+			e2e.Start(t, target[1] == "mp4")
+			faithful(t, clip(t, "marks.mkv", args), target)
+		})
+	}
+}
+
 // Full range that a codec cannot signal is converted: ProRes shows the same pictures.
 func TestFullRangeBecomesLimited(t *testing.T) {
 	e2e.Start(t, false)
