@@ -40,6 +40,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		in.extras.AddFirst(unsafe.Pointer(c))
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
+	in.tagPicture(c)
 	in.pictured.Picture(unsafe.Pointer(c))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)

@@ -163,7 +163,10 @@ func tagOf[T ~uint32](unset, picture, stream T, name func(T) *C.char) string {
 	if picture == unset {
 		return ""
 	}
-	return C.GoString(name(picture))
+	if name := C.GoString(name(picture)); name != "reserved" && name != "unknown" {
+		return name
+	}
+	return ""
 }
 
 func (s *subject) primaries() string {

@@ -223,6 +223,29 @@ func TestFidelityOfMarks(t *testing.T) {
 	}
 }
 
+// Colour tags that only the container has come through, also where the pictures say that they know
+// none.
+func TestColoursOfTheContainer(t *testing.T) {
+	for _, codec := range []string{"h264", "hevc"} {
+		t.Run(codec, func(t *testing.T) {
+			e2e.Start(t, codec == "hevc")
+			coding := map[string]string{"h264": h264, "hevc": "-c:v libx265 -preset ultrafast -x265-params log-level=none:pools=1 "}[codec]
+			clip(t, "tagged-"+codec+".mp4", pictures+coding+yuv+"-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc")
+			src := clip(t, "untagged-"+codec+".mp4", "-i @tagged-"+codec+".mp4 -c copy -bsf:v "+codec+
+				"_metadata=colour_primaries=2:transfer_characteristics=2:matrix_coefficients=2")
+			if f := frames(t, src)[0]; f.Transfer == "smpte2084" && codec == "hevc" {
+				t.Fatal("the pictures are tagged")
+			}
+			out, said := filter(t, src, "mkv", "")
+			for _, f := range append(frames(t, out), frame{Primaries: probe(t, out).video(t).Primaries, Transfer: "smpte2084", Matrix: "bt2020nc"}) {
+				if f.Primaries != "bt2020" || f.Transfer != "smpte2084" || f.Matrix != "bt2020nc" {
+					t.Fatalf("%+v: %s", f, said)
+				}
+			}
+		})
+	}
+}
+
 // Full range that a codec cannot signal is converted: ProRes shows the same pictures.
 func TestFullRangeBecomesLimited(t *testing.T) {
 	e2e.Start(t, false)
