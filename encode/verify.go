@@ -132,6 +132,7 @@ func inspect(path, format string, nth int) (*inspection, error) {
 		} else {
 			err = i.readPackets(i.fc, i.countFrame)
 		}
+		i.seen.Decode(unsafe.Pointer(i.video), nil) // a decoder may hold the only picture back
 	}
 	if err != nil {
 		i.close()

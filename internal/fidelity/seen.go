@@ -77,7 +77,7 @@ func (s *Seen) Picture(frame unsafe.Pointer) {
 	}
 }
 
-// Decode decodes an AVPacket of an AVStream, unless there has been a picture.
+// Decode decodes an AVPacket of an AVStream, nil for the end, unless there has been a picture.
 func (s *Seen) Decode(stream, packet unsafe.Pointer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -168,6 +168,11 @@ func TestFidelityReport(t *testing.T) {
 	if done.ExitCode != 0 || !done.Verified || len(done.Warnings) > 0 || len(done.Differences) > 0 {
 		t.Errorf("%+v", done)
 	}
+	for _, args := range []string{"--frames 1", "--frames 2", "--start 0.1"} { // the decoder holds pictures back
+		if _, done := report(t, src, "ts", "--codec hevc --preset veryfast "+args); done.ExitCode != 0 || len(contract.Losses(done.Differences)) > 0 {
+			t.Errorf("%s: %+v", args, done)
+		}
+	}
 	_, done = report(t, src, "ts", "--codec h264 --preset ultrafast --pixel-format yuv420p")
 	want := []contract.Difference{
 		{Item: "video", Property: "codec", From: "hevc", To: "h264"},
