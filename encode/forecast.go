@@ -118,5 +118,8 @@ func (o *Output) lacks(i fidelity.Item, key string) bool {
 	if key == "language" && !o.form.HasLanguage(i.Values[key]) {
 		return true
 	}
+	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && o.form.Family != formats.Matroska && o.opts.codec().Name != "libx265" {
+		return true // see vf_plain_stereo; x264 has the other order alone
+	}
 	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(o.opts.Format, o.opts.codec().Name, i, key) })
 }

@@ -75,6 +75,8 @@ void vf_plain_stereo(AVCodecParameters *par)
 	AVStereo3D *s = d ? (AVStereo3D *)d->data : NULL;
 	if (s && s->view == AV_STEREO3D_VIEW_PACKED)
 		s->view = AV_STEREO3D_VIEW_UNSPEC;
+	if (s && s->flags & AV_STEREO3D_FLAG_INVERT)
+		av_packet_side_data_remove(par->coded_side_data, &par->nb_coded_side_data, AV_PKT_DATA_STEREO3D);
 }
 
 int vf_orientation(const AVFrame *f)

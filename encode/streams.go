@@ -291,12 +291,14 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if err := av.Error(int(C.vf_copy_display(st.codecpar, in.codecpar))); err != nil {
 		return err
 	}
-	C.vf_plain_stereo(st.codecpar)
 	if props := propsFrame(f); props != nil {
 		if err := av.Error(int(C.vf_frame_display(st.codecpar, props))); err != nil {
 			return err
 		}
 		o.keepOrientation(int(C.vf_orientation(props)))
+	}
+	if o.mp4() {
+		C.vf_plain_stereo(st.codecpar)
 	}
 	o.carrier.clear(st.codecpar)
 	o.nameLost(st.codecpar, f)
