@@ -53,6 +53,8 @@ type Record struct {
 	FPS        float64     `json:"fps,omitempty"`
 	// that the denoiser found
 	Noise *contract.Noise `json:"noise,omitempty"`
+	// between the source and the output
+	Differences []contract.Difference `json:"differences,omitempty"`
 	// name of the finished file before it is renamed; below the root
 	Temp       string       `json:"temp,omitempty"`
 	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file

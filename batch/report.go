@@ -30,6 +30,8 @@ type Row struct {
 	Seconds  float64 `json:"seconds,omitempty"`
 
 	Noise *contract.Noise `json:"noise,omitempty"` // that the denoiser found
+	// between the source and the output
+	Differences []contract.Difference `json:"differences,omitempty"`
 }
 
 // Meta describes the batch as a whole.

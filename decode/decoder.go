@@ -12,6 +12,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -33,6 +34,7 @@ type decoder struct {
 	scaler av.Scaler
 	found  found
 	seen   astiav.PixelFormat // the last source format that was reported
+	told   fidelity.Told      // losses of which warnings tell
 
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they
 	// are: their decoder insists on its own memory, or they are in no layout of ours.

@@ -11,6 +11,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -39,6 +40,8 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		in.extras.AddFirst(unsafe.Pointer(c))
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
+	in.tagPicture(c)
+	in.pictured.Picture(unsafe.Pointer(c))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
@@ -97,6 +100,7 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 		if d.seen != pf {
 			d.seen = pf
 			if lost != "" {
+				d.told.Add(fidelity.Video, "", "depth")
 				lost = "; " + lost
 			}
 			d.warn("%s is converted to %s for the filter%s", pf, layout, lost)

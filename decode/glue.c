@@ -163,22 +163,6 @@ double vf_rotation(const AVCodecParameters *par)
 	return isnan(degrees) ? 0 : degrees;
 }
 
-const char *vf_field_order(enum AVFieldOrder order)
-{
-	switch (order) {
-	case AV_FIELD_PROGRESSIVE:
-		return "progressive";
-	case AV_FIELD_TT:
-	case AV_FIELD_TB:
-		return "tff";
-	case AV_FIELD_BB:
-	case AV_FIELD_BT:
-		return "bff";
-	default:
-		return "";
-	}
-}
-
 static int same_side_data(const AVCodecParameters *a, const AVCodecParameters *b)
 {
 	for (int i = 0; i < a->nb_coded_side_data; i++) {

@@ -34,7 +34,6 @@ void vf_free_memory(void);
 int vf_stopped(int *stop);
 // Returns by how many degrees a player turns the picture clockwise.
 double vf_rotation(const AVCodecParameters *par);
-const char *vf_field_order(enum AVFieldOrder order);
 
 // Names the first difference of two streams that affects decoding or filtering; NULL if there is
 // none.

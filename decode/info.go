@@ -1,7 +1,6 @@
 package decode
 
 //#include "glue.h"
-//#include <libavutil/pixdesc.h>
 import "C"
 
 import (
@@ -13,6 +12,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -62,6 +62,22 @@ func (in *Input) FrameRate() astiav.Rational {
 // Extras returns the properties of the video, found up to the last frame, that the filter does not
 // keep.
 func (in *Input) Extras() []string { return slices.Clone(in.extras) }
+
+// Facts returns what the input says of itself, as far as it is filtered and copied, with the units
+// in packets read so far. It may be called from any goroutine after the first frame.
+func (in *Input) Facts() fidelity.Facts {
+	return fidelity.Read(in.file())
+}
+
+func (in *Input) file() fidelity.File {
+	return fidelity.File{
+		Context: av.FormatPtr(in.fc), Video: in.video.Index(), Seen: &in.pictured, Shift: in.clock.shift,
+		Takes: func(i int) bool { return in.selected[i] },
+	}
+}
+
+// Told returns the losses that warnings have told of.
+func (in *Input) Told() fidelity.Told { return slices.Clone(in.told) }
 
 // Display returns how to show the video: degrees of clockwise rotation, in quarter turns, and the
 // width of a pixel over its height, 1 if unknown.
@@ -199,31 +215,31 @@ type Chapter struct {
 
 // StreamInfo describes a stream. Fields that do not apply are empty.
 type StreamInfo struct {
-	Index     int               `json:"index"`
-	Kind      string            `json:"kind"`
-	Codec     string            `json:"codec"`
-	Role      string            `json:"role"` // filtered, copied or left out
-	Language  string            `json:"language,omitempty"`
-	Cover     bool              `json:"cover,omitempty"`
-	Width     int               `json:"width,omitempty"`
-	Height    int               `json:"height,omitempty"`
-	PixFmt    string            `json:"pixel_format,omitempty"`
-	Path      string            `json:"path,omitempty"`     // to the filter
-	NotKept   []string          `json:"not_kept,omitempty"` // of the filtered stream
-	Rate      float64           `json:"frame_rate,omitempty"`
-	Frames    int64             `json:"frames,omitempty"`
-	Aspect    string            `json:"sample_aspect,omitempty"`
-	Rotation  float64           `json:"rotation,omitempty"`
-	Fields    string            `json:"field_order,omitempty"`
-	Matrix    string            `json:"color_matrix,omitempty"`
-	Primaries string            `json:"color_primaries,omitempty"`
-	Transfer  string            `json:"color_transfer,omitempty"`
-	Range     string            `json:"color_range,omitempty"`
-	Sample    int               `json:"sample_rate,omitempty"`
-	Channels  int               `json:"channels,omitempty"`
-	TimeBase  string            `json:"time_base"`
-	Metadata  map[string]string `json:"metadata,omitempty"`
+	Index    int               `json:"index"`
+	Kind     string            `json:"kind"`
+	Codec    string            `json:"codec"`
+	Role     string            `json:"role"` // filtered, copied or left out
+	Language string            `json:"language,omitempty"`
+	Cover    bool              `json:"cover,omitempty"`
+	Width    int               `json:"width,omitempty"`
+	Height   int               `json:"height,omitempty"`
+	PixFmt   string            `json:"pixel_format,omitempty"`
+	Path     string            `json:"path,omitempty"`     // to the filter
+	NotKept  []string          `json:"not_kept,omitempty"` // of the filtered stream
+	Rate     float64           `json:"frame_rate,omitempty"`
+	Frames   int64             `json:"frames,omitempty"`
+	Sample   int               `json:"sample_rate,omitempty"`
+	Channels int               `json:"channels,omitempty"`
+	TimeBase string            `json:"time_base"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// Properties are those of package fidelity, by their keys. Units in packets are counted as far
+	// as the input was read.
+	Properties map[string]string `json:"properties"`
+	facts      fidelity.Item
 }
+
+// Lines returns the properties by their names for people.
+func (s StreamInfo) Lines() []fidelity.Line { return s.facts.Lines() }
 
 // Describe returns the properties of the input, without decoding any more.
 func (in *Input) Describe() Info {
@@ -254,6 +270,8 @@ func (in *Input) describeStream(s *astiav.Stream) StreamInfo {
 	d := StreamInfo{Index: s.Index(), Kind: s.CodecParameters().MediaType().String(), Codec: C.GoString(C.avcodec_get_name(par.codec_id)),
 		Role: "left out", Metadata: entries(st.metadata), TimeBase: s.TimeBase().String(), Cover: in.isPicture(s.Index())}
 	d.Language = d.Metadata["language"]
+	d.facts = in.file().Stream(s.Index())
+	d.Properties = d.facts.Values
 	if s.Index() == in.video.Index() {
 		d.Role, d.NotKept = "filtered", in.Extras()
 	} else if in.selected[s.Index()] {
@@ -273,13 +291,6 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 	pf := astiav.PixelFormat(par.format)
 	d.Width, d.Height, d.PixFmt = int(par.width), int(par.height), pf.Name()
 	d.Rate, d.Frames = frameRate(in.fc, s).Float64(), int64(st.nb_frames)
-	if r := in.fc.GuessSampleAspectRatio(s, nil); r.Num() > 0 && r.Num() != r.Den() {
-		d.Aspect = r.String()
-	}
-	d.Rotation = float64(C.vf_rotation(par))
-	d.Fields = C.GoString(C.vf_field_order(par.field_order))
-	d.Matrix, d.Primaries = C.GoString(C.av_color_space_name(par.color_space)), C.GoString(C.av_color_primaries_name(par.color_primaries))
-	d.Transfer, d.Range = C.GoString(C.av_color_transfer_name(par.color_trc)), C.GoString(C.av_color_range_name(par.color_range))
 	if _, _, native := av.LayoutOf(pf); native {
 		d.Path = "as it is"
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -54,6 +55,7 @@ type Input struct {
 	reports         reports
 	gaps            gaps
 	extras          av.Extras
+	pictured        fidelity.Seen
 
 	cutFrom  *cutOrigin      // of a file with CutTag
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
@@ -128,6 +130,7 @@ func (in *Input) Close() {
 	}
 	in.decoder.close()
 	in.reports.close()
+	in.pictured.Close()
 	in.pending.drop()
 	for _, v := range in.videos {
 		v.drop()
@@ -315,6 +318,7 @@ func (in *Input) send() error {
 		in.begin = in.pkt.Pts()
 	}
 	in.packets++
+	in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
 	in.track()
 	switch {
 	case in.opts.onVideo != nil:

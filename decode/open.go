@@ -235,9 +235,11 @@ func (in *Input) openContainer(url, protocols string) error {
 		return in.openError(url, protocols, err)
 	}
 	in.opened = true
+	said := in.containerColours()
 	if err := in.fc.FindStreamInfo(nil); err != nil {
 		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
 	}
+	in.keepColours(said)
 	return nil
 }
 

@@ -9,11 +9,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 )
 
 // audioConverter turns an audio stream into AAC, which most containers take, or into PCM.
@@ -101,6 +103,7 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 		set(&st.metadata, k+"-eng", "")
 	}
 	st.time_base = a.c.enc.time_base
+	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
 	o.warn("%s becomes %s at %d kb/s: %s cannot hold it", streamName(s), C.GoString(C.avcodec_get_name(a.c.enc.codec_id)),
 		a.c.enc.bit_rate/1000, o.opts.Format)
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))

@@ -36,6 +36,7 @@ type Codec struct {
 	ownPreset   bool // configure sets --preset
 	ownTune     bool // likewise --tune
 	fullRange   bool // samples always mean full-range BT.601
+	videoRange  bool // samples always mean limited range
 	// formats lists the pixel formats that it is given, by the depth of their samples; nil: all
 	// that FFmpeg's encoder takes.
 	formats map[int][]string
@@ -49,6 +50,8 @@ type Codec struct {
 	// configure sets the encoder's own properties, on its context or as options by FFmpeg's
 	// names.
 	configure func(o *Options, c *C.AVCodecContext, set func(option, value string))
+	// finish completes a packet in place with what FFmpeg's encoder leaves out.
+	finish func(c *C.AVCodecContext, packet []byte)
 	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses
 	// values that it can judge.
 	params []string

@@ -26,9 +26,25 @@ var dnxhd = Codec{
 	},
 	params:    strings.Fields("nitris_compat=0|1 ibias"),
 	configure: configureDNxHD,
+	finish:    tagDNxHD,
 }
 
 func configureDNxHD(o *Options, _ *C.AVCodecContext, set func(option, value string)) {
 	set("profile", "dnxhr_"+o.Preset)
 	o.EncoderParams.own(set)
+}
+
+// tagDNxHD writes the colour volume into a picture's header (SMPTE ST 2019-1, 5.3), where FFmpeg
+// leaves BT.709. Others than those that it knows are in the container.
+func tagDNxHD(c *C.AVCodecContext, packet []byte) {
+	const at, shift, unknown = 0x2c, 1, 3
+	volume, known := map[C.enum_AVColorSpace]byte{
+		C.AVCOL_SPC_BT709: 0, C.AVCOL_SPC_UNSPECIFIED: 0, C.AVCOL_SPC_BT2020_NCL: 1, C.AVCOL_SPC_BT2020_CL: 2,
+	}[c.colorspace]
+	if !known {
+		volume = unknown
+	}
+	if len(packet) > at {
+		packet[at] |= volume << shift
+	}
 }

@@ -18,7 +18,8 @@ var prores = Codec{
 		"proxy": {"yuv422p10le"}, "lt": {"yuv422p10le"}, "standard": {"yuv422p10le"}, "hq": {"yuv422p10le"},
 		"4444": {"yuv444p10le", "yuva444p10le"}, "4444xq": {"yuv444p10le", "yuva444p10le"},
 	},
-	params:    strings.Fields("mbs_per_slice=1|2|4|8 vendor bits_per_mb quant_mat=auto|proxy|lt|standard|hq|default alpha_bits=0|8|16"),
-	maxSide:   65535,
-	configure: configureOwn,
+	params:     strings.Fields("mbs_per_slice=1|2|4|8 vendor bits_per_mb quant_mat=auto|proxy|lt|standard|hq|default alpha_bits=0|8|16"),
+	maxSide:    65535,
+	videoRange: true,
+	configure:  configureOwn,
 }

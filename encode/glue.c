@@ -2,6 +2,7 @@
 #include <libavutil/frame.h>
 #include <libavutil/hdr_dynamic_metadata.h>
 #include <libavutil/mem.h>
+#include <libavutil/stereo3d.h>
 #include <string.h>
 
 static const struct {
@@ -65,6 +66,17 @@ int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size)
 		return 0; // p owns it
 	av_free(m);
 	return err;
+}
+
+void vf_plain_stereo(AVCodecParameters *par)
+{
+	const AVPacketSideData *d =
+		av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, AV_PKT_DATA_STEREO3D);
+	AVStereo3D *s = d ? (AVStereo3D *)d->data : NULL;
+	if (s && s->view == AV_STEREO3D_VIEW_PACKED)
+		s->view = AV_STEREO3D_VIEW_UNSPEC;
+	if (s && s->flags & AV_STEREO3D_FLAG_INVERT)
+		av_packet_side_data_remove(par->coded_side_data, &par->nb_coded_side_data, AV_PKT_DATA_STEREO3D);
 }
 
 int vf_orientation(const AVFrame *f)

@@ -15,6 +15,9 @@ int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
 int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
 // Gives a packet HDR10+ metadata, read from T.35 behind its codes.
 int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size);
+// Leaves of stereo pictures what a muxer for MP4 writes where all players look: for what it has no
+// place for there, FFmpeg would write a box that hides what the pictures say.
+void vf_plain_stereo(AVCodecParameters *par);
 // Returns the EXIF orientation, 1 to 8, of a frame's display matrix; 1 without one.
 int vf_orientation(const AVFrame *f);
 // Copies a frame's display side data, likewise, to a stream that has none of the kind.

@@ -21,6 +21,7 @@ func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
+	o.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
 	if set := headerOptions[o.form.Family]; set != nil {
@@ -190,6 +191,9 @@ var plain = []string{"title", "artist", "album_artist", "composer", "album", "da
 	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
 	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode", "language"}
 
+// plainQuickTime lists those that QuickTime has, too.
+var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode", "language"}
+
 func (o *Output) movFlags() []string {
 	var flags []string
 	switch {
@@ -201,17 +205,42 @@ func (o *Output) movFlags() []string {
 	if hasSideData(o.video.codecpar, C.AV_PKT_DATA_ICC_PROFILE) && o.coloursInPictures() {
 		flags = append(flags, "prefer_icc")
 	}
-	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
-		if st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
-			return flags // the newer scheme has no place for cover art
-		}
+	if tagged, whole := colourTags(o.video.codecpar); tagged && !whole {
+		flags = append(flags, "write_colr")
+	}
+	if o.hasCover() {
+		return flags // the newer scheme has no place for cover art
+	}
+	atoms := plain
+	if o.opts.Format == formats.MOV {
+		atoms = plainQuickTime
 	}
 	for k := range tags(o.oc.metadata) {
-		if !slices.Contains(plain, k) {
+		if !slices.Contains(atoms, k) {
 			return append(flags, "use_metadata_tags")
 		}
 	}
 	return flags
+}
+
+// colourTags reports whether a video has tags of colour that MP4 has a place for, and whether it
+// has all three: by itself, FFmpeg writes no fewer.
+func colourTags(par *C.AVCodecParameters) (some, all bool) {
+	tags := 0
+	for _, is := range []bool{
+		par.color_primaries != C.AVCOL_PRI_UNSPECIFIED, par.color_trc != C.AVCOL_TRC_UNSPECIFIED, par.color_space != C.AVCOL_SPC_UNSPECIFIED,
+	} {
+		if is {
+			tags++
+		}
+	}
+	return tags > 0 || par.color_range == C.AVCOL_RANGE_JPEG, tags == 3
+}
+
+func (o *Output) hasCover() bool {
+	return slices.ContainsFunc(av.Slice(o.oc.streams, int(o.oc.nb_streams)), func(st *C.AVStream) bool {
+		return st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
+	})
 }
 
 // movieTimescale returns a unit in which the start of every stream is a whole number. MP4 writes a

@@ -21,6 +21,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -60,6 +61,9 @@ type Template struct {
 	Shift      int64           // microseconds added to the input's times, for chapters
 	Start, End int64           // part of the output's clock, in microseconds; End 0 is open
 	Cut        bool            // cut chapters to that part
+	// Facts returns what the input says of itself, once there is a frame. What the format has no
+	// place for is a warning then; nil says nothing.
+	Facts func() fidelity.Facts
 
 	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
 	// first frame and are exact in the unit of Video. Tag then adds a tag to the file.
@@ -83,6 +87,8 @@ type Output struct {
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
 	carrier   carrier
+	told      fidelity.Told
+	found     fidelity.Facts  // in the finished file
 	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	shift     int64           // subtracted from the video's times, in the input's unit
 
@@ -286,6 +292,9 @@ func (o *Output) drain() error {
 			o.pkt.SetDuration(o.lasting[o.pkt.Pts()])
 		}
 		delete(o.lasting, o.pkt.Pts())
+		if err := o.complete(); err != nil {
+			return err
+		}
 		if err := o.carrier.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
@@ -297,6 +306,20 @@ func (o *Output) drain() error {
 			return err
 		}
 	}
+}
+
+// complete adds to the encoder's packet what FFmpeg leaves out.
+func (o *Output) complete() error {
+	finish := o.opts.codec().finish
+	if finish == nil {
+		return nil
+	}
+	p := (*C.AVPacket)(av.PacketPtr(o.pkt))
+	if err := av.Error(int(C.av_packet_make_writable(p))); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	finish((*C.AVCodecContext)(o.enc.UnsafePointer()), unsafe.Slice((*byte)(p.data), int(p.size)))
+	return nil
 }
 
 func (o *Output) writeVideo() error {

@@ -20,6 +20,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/fidelity"
 	"vidfilter/kernels"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
@@ -83,7 +84,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 	}
 	o.Threads = 1
 	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
-	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate()}, o)
+	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate(), Facts: r.in.Facts}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +100,20 @@ func (r *rig) next(t *testing.T) *pipeline.Frame {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// lost returns the losses that the finished file shows, each in a sentence, and how many of them
+// were told before.
+func (r *rig) lost(out *encode.Output) (list []string, told int) {
+	for _, d := range fidelity.Compare(r.in.Facts(), out.Found(), out.Told()) {
+		if d.Lost {
+			list = append(list, d.String())
+		}
+		if d.Told {
+			told++
+		}
+	}
+	return list, told
 }
 
 // copyAll puts every frame and finishes.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"vidfilter/internal/fidelity"
 	"vidfilter/internal/text"
 )
 
@@ -70,6 +71,23 @@ func (c Codec) allow(name, value string, given bool) error {
 		return c.check(name, value)
 	}
 	return nil
+}
+
+// tagging lists parameters of x264 and x265 that set a property of the video, by its key.
+var tagging = map[string]string{
+	"colorprim": "primaries", "transfer": "transfer", "colormatrix": "matrix", "fullrange": "range", "range": "range",
+	"chromaloc": "chroma_location", "sar": "sample_aspect", "mastering-display": "mastering_display", "master-display": "mastering_display",
+	"cll": "content_light", "max-cll": "content_light", "frame-packing": "stereo", "interlaced": "field_order", "fake-interlaced": "field_order",
+	"tff": "field_order", "bff": "field_order", "pic-struct": "field_order", "alternative-transfer": "transfer", "atc-sei": "transfer",
+}
+
+// tell notes the properties that the parameters may change.
+func (all Params) tell(told *fidelity.Told) {
+	for _, p := range all.list {
+		if key := tagging[p.name]; key != "" {
+			told.Add(fidelity.Video, "", key)
+		}
+	}
 }
 
 // own sets the parameters as FFmpeg's options of the encoder.

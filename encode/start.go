@@ -16,6 +16,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
@@ -129,10 +130,12 @@ func (o *Output) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
 		return
 	}
 	if codec := o.opts.codec(); codec.progressive {
+		o.told.Add(fidelity.Video, "", "field_order")
 		o.warn("the fields are filtered apart, but the encoder %s has none: the output is tagged progressive", codec.Name)
 		return
 	}
 	if f.Height%4 != 0 {
+		o.told.Add(fidelity.Video, "", "field_order")
 		o.warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
 		return
 	}
@@ -168,11 +171,20 @@ func (o *Output) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderF
 		return encoderFormat{}, err
 	}
 	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && o.opts.PixelFormat == "" {
+		o.told.Add(fidelity.Video, "", "depth")
 		o.warn("%s takes no %v: %d bits become %d, dithered", codec.Name(), f.Layout, has, gets)
 	}
 	desc := want.Descriptor()
 	to := encoderFormat{pixelFormat: want, format: av.AsYUV(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
+	if o.opts.codec().videoRange && f.FullRange && to.isYUV {
+		o.told.Add(fidelity.Video, "", "range")
+		o.warn("the encoder %s has limited range only: samples of full range are converted", codec.Name())
+		to.format.FullRange = false
+	}
 	if o.opts.codec().fullRange {
+		for _, key := range []string{"range", "matrix", "chroma_location"} {
+			o.told.Add(fidelity.Video, "", key)
+		}
 		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
 	}
 	return to, nil
@@ -182,6 +194,8 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 	offered := o.opts.offered(codec, f.Layout.Info().Depth)
 	takes := func(pf astiav.PixelFormat) bool { return len(offered) == 0 || slices.Contains(offered, pf) }
 	if o.opts.PixelFormat != "" {
+		o.told.Add(fidelity.Video, "", "depth")
+		o.told.Add(fidelity.Video, "", "chroma")
 		return o.opts.namedFormat(codec, f.Width, f.Height)
 	}
 	if choose := o.opts.codec().choose; choose != nil {
@@ -211,6 +225,7 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
 	if lessChroma(best, C.enum_AVPixelFormat(own)) {
+		o.told.Add(fidelity.Video, "", "chroma")
 		o.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil
@@ -260,8 +275,11 @@ func (e *encoderInput) convert(src *astiav.Frame) (*astiav.Frame, error) {
 		dst.Free()
 		return nil, err
 	}
-	if e.to.isYUV && e.to.format.FullRange {
+	switch {
+	case e.to.isYUV && e.to.format.FullRange:
 		d.color_range = C.AVCOL_RANGE_JPEG
+	case e.to.isYUV && e.from.FullRange:
+		d.color_range = C.AVCOL_RANGE_MPEG
 	}
 	return dst, nil
 }

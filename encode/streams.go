@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -17,6 +18,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
@@ -63,7 +65,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	case o.silent(par):
 		return nil
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
-		o.warn("%s is left out: the input does not describe its audio", streamName(s))
+		o.leaveOut(s, "the input does not describe its audio")
 		return nil
 	case o.holds(in):
 		if err := o.refusal(s); err != nil {
@@ -85,14 +87,20 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 			return nil
 		}
 	}
-	o.warn("%s is left out: %s cannot hold it", streamName(s), o.opts.Format)
+	o.leaveOut(s, o.opts.Format+" cannot hold it")
 	return nil
+}
+
+// leaveOut says that a stream is not in the output.
+func (o *Output) leaveOut(s *astiav.Stream, why string) {
+	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "")
+	o.warn("%s is left out: %s", streamName(s), why)
 }
 
 // spoilt leaves out a stream with faulty data, and counts it as damage.
 func (o *Output) spoilt(s *astiav.Stream, reason error) {
 	o.leftOut++
-	o.warn("%s is left out: %v", streamName(s), reason)
+	o.leaveOut(s, reason.Error())
 }
 
 // refusal writes the first packets of a stream, each to a file of its own in memory, and returns
@@ -203,7 +211,7 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return st, err
 	}
-	if to := quickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.form.Languages {
+	if to := formats.QuickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.form.Languages {
 		set(&st.metadata, "language", to)
 	}
 	o.nameHandler(st)
@@ -215,13 +223,6 @@ func (o *Output) nameHandler(st *C.AVStream) {
 	if title := metadata(st.metadata, "title"); title != "" && o.mp4() {
 		setDefault(&st.metadata, "handler_name", title)
 	}
-}
-
-// quickTimeLanguages lists languages with two codes, of which FFmpeg's list for QuickTime has the
-// other.
-var quickTimeLanguages = map[string]string{
-	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
-	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }
 
 // copyStream copies a stream bit for bit.
@@ -264,7 +265,7 @@ func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	subs := (*C.vf_subs)(C.calloc(1, C.sizeof_vf_subs))
 	if err := av.Error(int(C.vf_subs_open(subs, inputStream(s), to))); err != nil {
 		C.free(unsafe.Pointer(subs))
-		o.warn("%s is left out: it cannot be converted: %v", streamName(s), err)
+		o.leaveOut(s, fmt.Sprintf("it cannot be converted: %v", err))
 		return nil
 	}
 	st, err := o.newStream(s)
@@ -273,6 +274,7 @@ func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	if err != nil {
 		return err
 	}
+	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
 	o.warn("%s becomes %s", streamName(s), C.GoString(C.avcodec_get_name(to)))
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, subs.enc)))
 }
@@ -294,6 +296,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 			return err
 		}
 		o.keepOrientation(int(C.vf_orientation(props)))
+	}
+	if o.mp4() {
+		C.vf_plain_stereo(st.codecpar)
 	}
 	o.carrier.clear(st.codecpar)
 	o.nameLost(st.codecpar, f)
@@ -331,9 +336,6 @@ func (o *Output) videoMetadata(st, in *C.AVStream) error {
 	return nil
 }
 
-// containerKeys describe the input's container; the muxer writes its own.
-var containerKeys = []string{"major_brand", "minor_version", "compatible_brands", "encoder", "software", "DURATION"}
-
 // fileMetadata copies the file's tags, chapters and programs.
 func (o *Output) fileMetadata(first int64) error {
 	if o.in.Part {
@@ -345,7 +347,7 @@ func (o *Output) fileMetadata(first int64) error {
 	if err := av.Error(int(C.av_dict_copy(&o.oc.metadata, src.metadata, 0))); err != nil {
 		return err
 	}
-	for _, k := range containerKeys {
+	for _, k := range fidelity.ContainerTags {
 		set(&o.oc.metadata, k, "")
 	}
 	for _, c := range av.Slice(src.chapters, int(src.nb_chapters)) {
@@ -377,6 +379,13 @@ func (o *Output) fileMetadata(first int64) error {
 	}
 	indexes[o.in.Video.Index()] = o.video.index
 	return av.Error(int(C.vf_copy_programs(o.oc, src, &indexes[0])))
+}
+
+// HasChapter reports whether the output has a chapter of this title.
+func (o *Output) HasChapter(title string) bool {
+	return slices.ContainsFunc(av.Slice(o.oc.chapters, int(o.oc.nb_chapters)), func(c *C.AVChapter) bool {
+		return metadata(c.metadata, "title") == title
+	})
 }
 
 func tag(s string) C.uint32_t {

@@ -10,19 +10,19 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 )
 
 // Verify reopens the finished file and compares it with the muxer's input: the number of frames and
 // of streams, the length of the video, the packets of all comparable streams (see digest),
-// chapters, rotation and tags. Losses that the container makes inevitable are warnings; an error
-// wraps ErrDamaged and means that the file is damaged.
+// and reads what the file says of itself: see Found. An error wraps ErrDamaged and means that the
+// file is damaged.
 func (o *Output) Verify() error {
 	if o.written != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, o.written)
@@ -49,7 +49,7 @@ func (o *Output) Verify() error {
 	if name := o.altered(got); name != "" {
 		return fmt.Errorf("%w: %s is not what was written", ErrDamaged, name)
 	}
-	o.compareTags(got)
+	o.found = fidelity.Read(fidelity.File{Context: unsafe.Pointer(got.fc), Video: int(got.video.index), Seen: &got.seen})
 	return nil
 }
 
@@ -107,9 +107,11 @@ type inspection struct {
 	frames     int64
 	begin, end int64 // of the video, microseconds
 	read       map[int]*digest
+	seen       fidelity.Seen
 }
 
 func (i *inspection) close() {
+	i.seen.Close()
 	fc := i.fc
 	C.avformat_close_input(&fc)
 }
@@ -130,6 +132,7 @@ func inspect(path, format string, nth int) (*inspection, error) {
 		} else {
 			err = i.readPackets(i.fc, i.countFrame)
 		}
+		i.seen.Decode(unsafe.Pointer(i.video), nil) // a decoder may hold the only picture back
 	}
 	if err != nil {
 		i.close()
@@ -217,6 +220,10 @@ func (i *inspection) readPackets(fc *C.AVFormatContext, each func(*C.AVPacket)) 
 		}
 		each(p)
 		n := int(p.stream_index)
+		if n == int(i.video.index) {
+			i.seen.Packet(unsafe.Pointer(i.video), unsafe.Pointer(p))
+			i.seen.Decode(unsafe.Pointer(i.video), unsafe.Pointer(p))
+		}
 		if i.read[n] == nil {
 			i.read[n] = newDigest(i.format, av.Slice(fc.streams, int(fc.nb_streams))[n])
 		}
@@ -236,29 +243,13 @@ func (o *Output) nthVideo() int {
 	return n
 }
 
-// compareTags warns of tags that the container did not keep.
-func (o *Output) compareTags(got *inspection) {
-	var lost []string
-	for k := range tags(o.oc.metadata) {
-		if k != "encoder" && k != "creation_time" && metadata(got.fc.metadata, k) == "" {
-			lost = append(lost, "the tag "+k)
-		}
-	}
-	slices.Sort(lost)
-	lost = append(lost, fewer(o.oc, got.fc, languages)...)
-	lost = append(lost, fewer(o.oc, got.fc, flags)...)
-	lost = append(lost, lostWords(o.oc, got.fc)...)
-	if got.fc.nb_chapters < o.oc.nb_chapters {
-		lost = append(lost, fmt.Sprintf("%d of %d chapters", o.oc.nb_chapters-got.fc.nb_chapters, o.oc.nb_chapters))
-	}
-	if rotated(o.video.codecpar) && !rotated(got.video.codecpar) {
-		lost = append(lost, "the rotation of the picture")
-	}
-	if len(lost) > 0 {
-		o.warn("%s could not keep %s", o.opts.Format, strings.Join(lost, ", "))
-	}
-}
+// Found returns what the finished file says of itself, once Verify has returned without an error.
+func (o *Output) Found() fidelity.Facts { return o.found }
 
-func rotated(par *C.AVCodecParameters) bool {
-	return C.av_packet_side_data_get(par.coded_side_data, par.nb_coded_side_data, C.AV_PKT_DATA_DISPLAYMATRIX) != nil
+// Told returns the losses that warnings and options have told of.
+func (o *Output) Told() fidelity.Told {
+	told := slices.Clone(o.told)
+	o.opts.Params.tell(&told)
+	o.opts.EncoderParams.tell(&told)
+	return told
 }

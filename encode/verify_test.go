@@ -228,59 +228,84 @@ func swapPackets(t *testing.T, path string) {
 	t.Fatal("no two packets have one size")
 }
 
-// Properties missing from a file are warnings, not damage.
-func TestVerifyNamesWhatIsLost(t *testing.T) {
+// Properties missing from a file are found, and are no damage.
+func TestFoundNamesWhatIsLost(t *testing.T) {
 	turned := filepath.Join(t.TempDir(), "turned.mp4")
 	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-i", sample, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", "-metadata:s:v", "rotate=90", turned)
 	for _, c := range []struct {
 		change []string
 		want   string
 	}{
-		{[]string{"-map_metadata", "-1"}, "the tag title"},
-		{[]string{"-map_chapters", "-1"}, "chapters"},
-		{[]string{"-metadata:s:a", "language=und"}, "the language eng"},
-		{[]string{"-metadata:s:v", "rotate=0"}, "the rotation of the picture"},
-		{[]string{"-metadata:s:s", "language=und"}, "the language eng"},
+		{[]string{"-map_metadata", "-1"}, "tag title: "},
+		{[]string{"-map_chapters", "-1"}, "chapter 1: "},
+		{[]string{"-metadata:s:a", "language=und"}, "language of stream 1: eng is missing"},
+		{[]string{"-metadata:s:v", "rotate=0"}, "rotation of video: 90 degrees counterclockwise is missing"},
+		{[]string{"-metadata:s:s", "language=und"}, "language of stream 2: eng is missing"},
 	} {
 		r := newRigOf(t, turned)
 		out := finished(t, r, "mp4")
-		if len(r.said) > 0 {
-			t.Errorf("said of a whole file: %q", r.said)
+		if list, _ := r.lost(out); len(r.said) > 0 || len(list) > 0 {
+			t.Errorf("of a whole file: said %q, lost %q", r.said, list)
 		}
 		rewrite(t, r.path, "mp4", c.change...)
 		if err := out.Verify(); err != nil {
 			t.Errorf("%q: %v", c.change, err)
 		}
-		if said := strings.Join(r.said, "; "); !strings.Contains(said, "mp4 could not keep") || !strings.Contains(said, c.want) {
-			t.Errorf("%q: said %q, want %q", c.change, said, c.want)
+		if list, told := r.lost(out); told > 0 || !strings.Contains(strings.Join(list, "; "), c.want) {
+			t.Errorf("%q: lost %q, want %q; %d were told", c.change, list, c.want, told)
 		}
 	}
 }
 
-func TestVerifyNamesLostTitle(t *testing.T) {
+func TestFoundNamesLostTitle(t *testing.T) {
 	r := film(t, "in.mkv", "-c:a", "aac", "-metadata:s:a", "title=Voice")
 	out := finished(t, r, "matroska")
 	rewrite(t, r.path, "matroska", "-metadata:s:a", "title=")
 	if err := out.Verify(); err != nil {
 		t.Error(err)
 	}
-	if want := []string{`matroska could not keep the title "Voice" of stream 1`}; !slices.Equal(r.said, want) {
-		t.Errorf("said %q, want %q", r.said, want)
+	if list, _ := r.lost(out); !slices.Equal(list, []string{"title of stream 1: Voice is missing"}) {
+		t.Errorf("lost %q", list)
 	}
 }
 
 // Properties that a container stores in its own way, or does not need, are not lost.
-func TestVerifyKnowsWhatIsKept(t *testing.T) {
+func TestFoundKnowsWhatIsKept(t *testing.T) {
 	for _, c := range []struct{ input, said, format string }{
 		{"in.ts", "language=", "mp4"},          // und, there
 		{"in.mp4", "language=und", "matroska"}, // nothing, there
-		{"in.mkv", "creation_time=2020-02-02T02:02:02Z", "mpegts"},
+		{"in.mkv", "creation_time=2020-02-02T02:02:02Z", "mp4"},
 		{"in.mp4", "language=fre", "mov"}, // fra, there
 	} {
 		r := film(t, c.input, "-c:a", "aac", "-metadata", c.said, "-metadata:s:a", c.said)
-		finished(t, r, c.format)
-		if len(r.said) > 0 {
-			t.Errorf("%+v: said %q", c, r.said)
+		out := finished(t, r, c.format)
+		if list, _ := r.lost(out); len(r.said) > 0 || len(list) > 0 {
+			t.Errorf("%+v: said %q, lost %q", c, r.said, list)
+		}
+	}
+}
+
+// What a format has no place for is named before the work, once, and lost then.
+func TestForesees(t *testing.T) {
+	for _, c := range []struct {
+		format string
+		lost   int
+		said   string
+	}{
+		{"mpegts", 3, `mpegts cannot keep the title of stream 1 (Voice), the tag creation_time, the tag title`},
+		{"mov", 1, `mov cannot keep the mark "forced" of stream 1`},
+		{"matroska", 0, ""},
+		{"mp4", 0, ""},
+	} {
+		r := film(t, "in.mkv", "-c:a", "aac", "-metadata", "creation_time=2020-02-02T02:02:02Z", "-metadata", "title=Film",
+			"-metadata:s:a", "title=Voice", "-disposition:a", "forced")
+		if c.format == "mpegts" {
+			r = film(t, "in.mkv", "-c:a", "aac", "-metadata", "creation_time=2020-02-02T02:02:02Z", "-metadata", "title=Film", "-metadata:s:a", "title=Voice")
+		}
+		out := finished(t, r, c.format)
+		list, told := r.lost(out)
+		if len(list) != c.lost || told != c.lost || strings.Join(r.said, "; ") != c.said {
+			t.Errorf("%s: said %q, lost %q, told %d", c.format, r.said, list, told)
 		}
 	}
 }

@@ -103,7 +103,8 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	done, err := k.media(ctx, in, temp, append([]string{p.option()}, k.threads()...)...)
+	// A part is MP4, whatever the file becomes.
+	done, err := k.media(ctx, in, temp, append([]string{p.option(), "--format=mp4"}, k.threads()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}

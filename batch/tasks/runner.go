@@ -59,6 +59,20 @@ type Result struct {
 	Damaged  bool             `json:"damaged,omitempty"`
 	Damage   map[string]int64 `json:"damage,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
+	// between the source and the output
+	Differences []contract.Difference `json:"differences,omitempty"`
+}
+
+// faults says what is wrong with an output that was delivered; "" if nothing is.
+func (r Result) faults() string {
+	var words []string
+	if r.Damaged {
+		words = append(words, damagedReason)
+	}
+	if lost := contract.Losses(r.Differences); lost != nil {
+		words = append(words, "the output lost "+strings.Join(lost, ", "))
+	}
+	return strings.Join(words, "; ")
 }
 
 // rate returns frames per second of work.
@@ -397,7 +411,8 @@ var errUnverified = errors.New("the existing output was not replaced")
 func resultOf(d contract.Done) Result {
 	return Result{
 		Frames: d.Frame, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size, Noise: d.Noise,
-		Damaged: d.ExitCode == contract.ExitDamaged, Damage: d.Damage, Warnings: d.Warnings,
+		Damaged: d.ExitCode == contract.ExitDamaged && (len(d.Damage) > 0 || contract.Losses(d.Differences) == nil),
+		Damage:  d.Damage, Warnings: d.Warnings, Differences: d.Differences,
 	}
 }
 
@@ -407,10 +422,8 @@ func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	rec.Source = k.spec.Item.Source
 	rec.Frames, rec.Parts, rec.PartsDone = res.Frames, res.Parts, res.Parts
 	rec.Attempts = max(rec.Attempts, k.task.Attempt)
-	if res.Damaged {
-		rec.Damaged, rec.Reason = true, damagedReason
-	}
-	rec.FPS, rec.Noise = res.rate(), res.Noise
+	rec.Damaged, rec.Reason = res.Damaged, res.faults()
+	rec.FPS, rec.Noise, rec.Differences = res.rate(), res.Noise, res.Differences
 	if _, err := batch.Finish(k.spec.Root, rec, temp, k.spec.Overwrite); err != nil {
 		return queue.Outcome{}, err
 	}
@@ -451,7 +464,7 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 }
 
 func resultOfRecord(r batch.Record) Result {
-	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged, Noise: r.Noise}
+	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged, Noise: r.Noise, Differences: r.Differences}
 	if r.OutputFile != nil {
 		res.Size = r.OutputFile.Size
 	}

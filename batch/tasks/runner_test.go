@@ -273,3 +273,31 @@ func TestJoins(t *testing.T) {
 		}
 	}
 }
+
+// A row says what is wrong with an output, in this run and in later ones.
+func TestFaults(t *testing.T) {
+	lost := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true}}
+	told := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true, Told: true}}
+	const missing = "the output lost rotation of video: 90 degrees clockwise is missing"
+	for _, c := range []struct {
+		done    contract.Done
+		damaged bool
+		want    string
+	}{
+		{contract.Done{}, false, ""},
+		{contract.Done{Differences: told}, false, ""},
+		{contract.Done{ExitCode: contract.ExitDamaged, Differences: lost}, false, missing},
+		{contract.Done{ExitCode: contract.ExitDamaged, Damage: map[string]int64{"x": 1}, Differences: told}, true, damagedReason},
+		{contract.Done{ExitCode: contract.ExitDamaged, Damage: map[string]int64{"x": 1}, Differences: lost}, true, damagedReason + "; " + missing},
+		{contract.Done{ExitCode: contract.ExitDamaged, Unverified: true}, true, damagedReason},
+	} {
+		res := resultOf(c.done)
+		if res.Damaged != c.damaged || res.faults() != c.want {
+			t.Errorf("%+v: damaged %v, %q", c.done, res.Damaged, res.faults())
+		}
+		row := rowOf(batch.Item{}, batch.Record{Damaged: res.Damaged, Differences: res.Differences}, RowSkipped, "")
+		if row.Damaged != c.damaged || row.Reason != c.want || len(row.Differences) != len(c.done.Differences) {
+			t.Errorf("%+v: later the row is %+v", c.done, row)
+		}
+	}
+}

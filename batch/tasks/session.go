@@ -28,7 +28,7 @@ import (
 const (
 	RowDone      = "done"
 	RowSkipped   = "skipped" // done in an earlier run
-	RowDamaged   = "damaged" // done, but the source is damaged
+	RowDamaged   = "damaged" // done, but with damage or losses: see Row.Reason
 	RowFailed    = "failed"
 	RowCancelled = "cancelled"
 )
@@ -360,8 +360,9 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 			s.Log.Warn(e.item.Output, "error", err)
 		}
 		row.Frames, row.Seconds, row.After, row.FPS, row.Noise = res.Frames, res.Seconds, res.Size, res.rate(), res.Noise
-		if res.Damaged {
-			row.State, row.Damaged, row.Reason = RowDamaged, true, damagedReason
+		row.Damaged, row.Differences = res.Damaged, res.Differences
+		if row.Reason = res.faults(); row.Reason != "" {
+			row.State = RowDamaged
 		}
 		if err := Missing(s.Root, e.item.Output); err != nil {
 			row.State, row.Damaged, row.Reason, row.After = RowFailed, false, err.Error(), 0
@@ -441,11 +442,11 @@ func (s *Session) end(item batch.Item, row batch.Row) {
 
 func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.Row {
 	res := resultOfRecord(r)
-	if res.Damaged {
-		reason = strings.TrimPrefix(reason+"; "+damagedReason, "; ")
+	if faults := res.faults(); faults != "" {
+		reason = strings.TrimPrefix(reason+"; "+faults, "; ")
 	}
 	return batch.Row{
 		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
-		State: state, Noise: res.Noise, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts,
+		State: state, Noise: res.Noise, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts, Differences: res.Differences,
 	}
 }

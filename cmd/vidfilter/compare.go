@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,15 +14,27 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/text"
 )
 
 func newCompareCommand(s cli.Stdio) *cobra.Command {
+	var streams bool
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cli.NewTable(fs, "Options").Flag(&streams, "streams", "", "compare what the files say of themselves, not their pictures")
 	return withFlags(&cobra.Command{
-		Use: "compare A B", Short: "Print PSNR and SSIM of two videos",
-		Long:    withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.", contract.ExitInput, contract.ExitOutput),
-		Example: "  vidfilter compare clean.mp4 filtered.mp4",
-		RunE:    func(_ *cobra.Command, args []string) error { return runCompare(args[0], args[1], s.Out) },
-	}, new(pflag.FlagSet), takes(2, "vidfilter compare clean.mp4 filtered.mp4", "compare takes two files"))
+		Use: "compare A B [--streams]", Short: "Print PSNR and SSIM of two videos",
+		Long: withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.\n"+
+			"With --streams, print depth, colour, HDR metadata, streams, chapters and tags of\n"+
+			"both; * marks what differs, and makes the exit code 1.",
+			contract.ExitInput, contract.ExitOutput),
+		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if streams {
+				return runCompareStreams(args[0], args[1], s.Out)
+			}
+			return runCompare(args[0], args[1], s.Out)
+		},
+	}, fs, takes(2, "vidfilter compare clean.mp4 filtered.mp4", "compare takes two files"))
 }
 
 func runCompare(a, b string, w io.Writer) error {
@@ -34,4 +47,29 @@ func runCompare(a, b string, w io.Writer) error {
 	}
 	_, err = fmt.Fprintln(w, score)
 	return err
+}
+
+func runCompareStreams(a, b string, w io.Writer) error {
+	rows, err := job.CompareStreams(context.Background(), a, b)
+	if err != nil {
+		return err
+	}
+	differ := 0
+	t := text.NewTable(5, "", "of", "property", "A", "B")
+	t.Empty, t.Indent = "", 0
+	for _, r := range rows {
+		mark := ""
+		if !r.Same {
+			mark = "*"
+			differ++
+		}
+		t.Add(mark, text.OneLine(r.Item), r.Property, text.OneLine(r.From), text.OneLine(r.To))
+	}
+	if _, err := io.WriteString(w, strings.TrimRight(t.String(), "\n")+"\n"); err != nil {
+		return err
+	}
+	if differ > 0 {
+		return fmt.Errorf("%s and %s differ in %s", a, b, text.Count(differ, "row"))
+	}
+	return nil
 }

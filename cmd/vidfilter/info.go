@@ -145,11 +145,28 @@ func printInfo(w io.Writer, info fileInfo) error {
 		fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\n", s.Index, s.Kind, s.Codec, s.Role, text.OneLine(streamDetails(s)))
 	}
 	t.Flush()
+	for _, s := range info.Streams {
+		if s.Width > 0 && !s.Cover {
+			printProperties(&b, s)
+		}
+	}
 	if info.Noise != nil {
 		printNoise(&b, info.Noise)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printProperties lists what a video says of itself but for what its line has.
+func printProperties(w io.Writer, s decode.StreamInfo) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  stream %d:\n", s.Index)
+	for _, l := range s.Lines() {
+		if l.Name != "codec" && l.Name != "size" && l.Name != "pixel format" {
+			fmt.Fprintf(t, "    %s\t%s\n", l.Name, text.OneLine(l.Value))
+		}
+	}
+	t.Flush()
 }
 
 func streamDetails(s decode.StreamInfo) string {
@@ -163,14 +180,6 @@ func streamDetails(s decode.StreamInfo) string {
 		} else if s.Rate > 0 {
 			add("%.6g fps", s.Rate)
 		}
-		for _, c := range []struct{ name, value string }{{"matrix", s.Matrix}, {"range", s.Range}, {"fields", s.Fields}, {"aspect", s.Aspect}} {
-			if c.value != "" && c.value != "unknown" && c.value != "progressive" {
-				add("%s %s", c.name, c.value)
-			}
-		}
-		if s.Rotation != 0 {
-			add("turned by %g degrees", s.Rotation)
-		}
 		if s.Role == "filtered" {
 			add("filtered %s", s.Path)
 			if len(s.NotKept) > 0 {
@@ -181,8 +190,10 @@ func streamDetails(s decode.StreamInfo) string {
 	if s.Sample > 0 {
 		add("%d Hz, %d channels", s.Sample, s.Channels)
 	}
-	if s.Language != "" {
-		add("%s", s.Language)
+	for _, v := range []string{s.Language, s.Properties["disposition"], s.Properties["title"]} {
+		if v != "" && s.Width == 0 {
+			add("%s", v)
+		}
 	}
 	return strings.Join(d, ", ")
 }

@@ -54,10 +54,12 @@ type Format struct {
 	Attachments bool     // fonts and cover art are attached files
 	NoCoverArt  bool     // the muxer takes cover art and then drops it
 	Languages   bool     // languages have QuickTime's codes
-	KeepsIDs    bool     // streams keep their identifiers and programs
-	KeepsClock  bool     // times need not start near 0
-	Untimed     bool     // not each packet has a time
-	Orientation bool     // of a picture: it can say how to turn it
+	// ThreeLetters means that languages have codes of three letters only.
+	ThreeLetters bool
+	KeepsIDs     bool // streams keep their identifiers and programs
+	KeepsClock   bool // times need not start near 0
+	Untimed      bool // not each packet has a time
+	Orientation  bool // of a picture: it can say how to turn it
 }
 
 // Muxer returns FFmpeg's name of the muxer.
@@ -75,7 +77,7 @@ func (f Format) Video() bool { return f.Family != Picture && f.Family != None }
 // the one that holds the most.
 var All = []Format{
 	{Name: MP4, Names: words("mp4"), Endings: words(".mp4 .m4v"), Sources: words(".3gp .3g2 .f4v"), Family: ISO,
-		Recordable: true, Parts: true, Text: "mov_text"},
+		Recordable: true, Parts: true, Text: "mov_text", ThreeLetters: true},
 	{Name: MOV, Names: words("mov"), Endings: words(".mov"), Sources: words(".qt"), Family: ISO,
 		Recordable: true, Text: "mov_text", NoCoverArt: true, Languages: true},
 	{Name: MKV, Names: words("mkv matroska"), Endings: words(".mkv"), Family: Matroska,
@@ -86,7 +88,7 @@ var All = []Format{
 	// packets of 188 bytes, so it does not keep their endings unless asked to.
 	{Name: TS, Names: words("ts mpegts"), Endings: words(".ts"), Sources: words(".m2ts .mts .m2t .tp .trp"),
 		Accepted: words(".m2ts .mts"), Family: Transport, Codecs: transportCodecs,
-		KeepsIDs: true, KeepsClock: true, Untimed: true},
+		KeepsIDs: true, KeepsClock: true, Untimed: true, ThreeLetters: true},
 	// Inputs named .webm and .mxf hold more codecs than these: they become MKV unless asked
 	// otherwise.
 	{Name: WebM, Names: words("webm"), Endings: words(".webm"), Family: Matroska,
@@ -164,4 +166,26 @@ func Endings(match func(Format) bool) (endings []string) {
 		}
 	}
 	return endings
+}
+
+// HasLanguage reports whether streams can have a language, by its code.
+func (f Format) HasLanguage(code string) bool {
+	if f.Languages {
+		return slices.Contains(quickTimeCodes, code)
+	}
+	return !f.ThreeLetters || len(code) == len("eng")
+}
+
+// quickTimeCodes lists the languages of QuickTime (QuickTime File Format, language code values), by
+// FFmpeg's codes.
+var quickTimeCodes = words(`alb amh ara arm asm aym aze baq bel ben bul bur cat ces chi dan dut dzo eng epo est fin fra geo ger gre
+	grn guj heb hin hun ice ind iri ita jav jpn kan kas kaz khm kin kir kor kur lao lat lav lit mac mal mar may mlg mlt mol mon nep nor
+	nya ori orm per pol por pus que ron run rus san sin slk slv smi snd som spa sve swa tam tat tel tgk tgl tha tib tir tuk tur uig ukr
+	urd uzb vie wel yid`)
+
+// QuickTimeLanguages lists languages with two codes, of which FFmpeg's list for QuickTime has the
+// other.
+var QuickTimeLanguages = map[string]string{
+	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
+	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }

@@ -43,8 +43,11 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 	} else if !yuv {
 		c.colorspace = C.AVCOL_SPC_RGB
 	}
-	if yuv && to.FullRange {
+	switch {
+	case yuv && to.FullRange:
 		c.color_range = C.AVCOL_RANGE_JPEG
+	case yuv && f.FullRange:
+		c.color_range = C.AVCOL_RANGE_MPEG
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
+#include <libavutil/opt.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -115,10 +116,24 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 		// was made for, as the filter itself assumes.
 		int flags = src->width == w && src->height == h ? SWS_POINT : SWS_BICUBIC;
 		flags |= SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-		struct SwsContext *c = sws_getContext(src->width, src->height, ranged(src->format), w, h,
-		                                      ranged(fmt), flags, NULL, NULL, NULL);
+		struct SwsContext *c = sws_alloc_context();
 		if (!c)
 			return AVERROR(ENOMEM);
+		av_opt_set_int(c, "srcw", src->width, 0);
+		av_opt_set_int(c, "srch", src->height, 0);
+		av_opt_set_int(c, "src_format", ranged(src->format), 0);
+		av_opt_set_int(c, "dstw", w, 0);
+		av_opt_set_int(c, "dsth", h, 0);
+		av_opt_set_int(c, "dst_format", ranged(fmt), 0);
+		av_opt_set_int(c, "sws_flags", flags, 0);
+		// Ranges that are set later do not make it convert samples of more than 8 bits.
+		av_opt_set_int(c, "src_range", src_full, 0);
+		av_opt_set_int(c, "dst_range", full, 0);
+		int err = sws_init_context(c, NULL, NULL);
+		if (err < 0) {
+			sws_freeContext(c);
+			return err;
+		}
 		// Fails for formats without YUV on either side, which have nothing to set.
 		sws_setColorspaceDetails(c, sws_getCoefficients(src_space), src_full,
 		                         sws_getCoefficients(space), full, 0, 1 << 16, 1 << 16);

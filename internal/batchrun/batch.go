@@ -25,6 +25,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
@@ -283,29 +284,36 @@ func (b *batchJob) tidy() {
 	}
 }
 
-// verdict returns the error of a batch from its files. If sources are only damaged, the exit code
-// is that of a single one.
+// verdict returns the error of a batch from its files. If no file failed, but sources are damaged
+// or outputs lack properties of theirs, the exit code is that of a single one.
 func verdict(rows []batch.Row) error {
-	failed, damaged := 0, 0
+	failed, damaged, lossy := 0, 0, 0
 	for _, r := range rows {
 		switch {
 		case r.State == tasks.RowFailed || r.State == tasks.RowCancelled:
 			failed++
 		case r.Damaged:
 			damaged++
+		case contract.Losses(r.Differences) != nil:
+			lossy++
 		}
 	}
-	broken := text.Count(damaged, "source") + " damaged"
-	if failed == 0 {
-		if damaged == 0 {
-			return nil
+	counts := func(n int, what, how string) string {
+		if n == 0 {
+			return ""
 		}
-		return hint.Says(broken+"; the outputs hold everything readable", "", encode.ErrDamaged)
+		return text.Count(n, what) + how
 	}
-	if damaged == 0 {
-		broken = ""
+	words := text.List(counts(failed, "file", " failed"), counts(damaged, "source", " damaged"), counts(lossy, "output", " with losses"))
+	switch {
+	case failed > 0:
+		return hint.Says(words, "the reasons are above; --retry-failed tries them again")
+	case lossy > 0:
+		return hint.Says(words+"; the reasons are above", "", encode.ErrDamaged)
+	case damaged > 0:
+		return hint.Says(words+"; the outputs hold everything readable", "", encode.ErrDamaged)
 	}
-	return hint.Says(text.List(text.Count(failed, "file")+" failed", broken), "the reasons are above; --retry-failed tries them again")
+	return nil
 }
 
 // tell prints the table and writes the report.

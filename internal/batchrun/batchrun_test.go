@@ -13,6 +13,7 @@ import (
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 	"vidfilter/encode"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 )
 
@@ -50,6 +51,8 @@ the disk is full
 func TestVerdict(t *testing.T) {
 	good, failed := batch.Row{State: tasks.RowDone}, batch.Row{State: tasks.RowFailed}
 	damaged := batch.Row{State: tasks.RowDamaged, Damaged: true}
+	lossy := batch.Row{State: tasks.RowDamaged, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true}}}
+	told := batch.Row{State: tasks.RowDone, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true, Told: true}}}
 	for _, c := range []struct {
 		rows    []batch.Row
 		want    string
@@ -58,6 +61,10 @@ func TestVerdict(t *testing.T) {
 		{nil, "", false},
 		{[]batch.Row{good, good}, "", false},
 		{[]batch.Row{good, damaged, damaged}, "2 sources damaged; the outputs hold everything readable", true},
+		{[]batch.Row{good, lossy, told}, "1 output with losses; the reasons are above", true},
+		{[]batch.Row{damaged, lossy}, "1 source damaged, 1 output with losses; the reasons are above", true},
+		{[]batch.Row{good, told}, "", false},
+		{[]batch.Row{failed, lossy}, "1 file failed, 1 output with losses", false},
 		{[]batch.Row{failed, good, {State: tasks.RowCancelled}}, "2 files failed", false},
 		{[]batch.Row{failed, damaged}, "1 file failed, 1 source damaged", false},
 	} {

@@ -46,6 +46,7 @@ func doneObject(r Result, err error, code int, warnings []string) contract.Done 
 		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: r.Output,
 		Spared: r.Spared, Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
 		Warnings: append([]string{}, warnings...), Damage: map[string]int64{}, NotKept: r.NotKept, Noise: r.Noise,
+		Differences: r.Differences,
 	}
 	maps.Copy(d.Damage, r.Damage)
 	if r.Elapsed > 0 {

@@ -23,6 +23,7 @@ type Result struct {
 	Noise                *contract.Noise  // of the frames; nil if it was not measured
 	Interrupted          bool             // a signal ended the job early
 	Kept                 bool             // there is an output, perhaps with an error
+	Differences          []contract.Difference
 }
 
 // located adds the output's name to an error if it is not the requested one.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -44,5 +45,23 @@ func TestFilters(t *testing.T) {
 		if Filters(kind) != want {
 			t.Errorf("Filters(%q) = %v", kind, !want)
 		}
+	}
+}
+
+// A difference says what it is about, and only a loss of which nothing told is a loss.
+func TestDifferences(t *testing.T) {
+	all := []Difference{
+		{Item: "video", Property: "depth", From: "10 bits", To: "8 bits", Lost: true},
+		{Item: "tag title", Property: "value", From: "Film", To: "Clip", Lost: true},
+		{Item: "chapter 1", From: "0.000 s, One", Lost: true},
+		{Item: "stream 2", Property: "codec", From: "subrip", To: "mov_text", Lost: true, Told: true},
+		{Item: "stream 4", To: "data, bin_data"},
+	}
+	want := []string{"depth of video: 10 bits becomes 8 bits", "tag title: Film becomes Clip", "chapter 1: 0.000 s, One is missing"}
+	if got := Losses(all); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := all[4].String(); got != "stream 4: data, bin_data is new" {
+		t.Error(got)
 	}
 }

@@ -2,7 +2,9 @@ package contract
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"strings"
 )
 
 // The types of objects that --progress json writes to stderr, one per line. The last one is
@@ -78,6 +80,42 @@ type Done struct {
 	Damage      map[string]int64 `json:"damage"`
 	NotKept     []string         `json:"not_kept,omitempty"`
 	Noise       *Noise           `json:"noise,omitempty"` // that the denoiser found
+	Differences []Difference     `json:"differences,omitempty"`
+}
+
+// Difference is a property of the source that is another one in the output.
+type Difference struct {
+	Item     string `json:"item"`               // "video", "stream 2", "chapter 1", "tag title"
+	Property string `json:"property,omitempty"` // "" if it is about the whole item
+	From     string `json:"from"`               // "" if it is new
+	To       string `json:"to"`                 // "" if it is missing
+	Lost     bool   `json:"lost"`               // the output says less
+	Told     bool   `json:"told,omitempty"`     // a warning or an option said so before
+}
+
+// String says in words what differs.
+func (d Difference) String() string {
+	what := d.Item
+	if d.Property != "" {
+		what = strings.TrimPrefix(d.Property+" of "+d.Item, "value of ")
+	}
+	switch {
+	case d.To == "":
+		return fmt.Sprintf("%s: %s is missing", what, d.From)
+	case d.From == "":
+		return fmt.Sprintf("%s: %s is new", what, d.To)
+	}
+	return fmt.Sprintf("%s: %s becomes %s", what, d.From, d.To)
+}
+
+// Losses returns in words the differences that are losses of which nothing told.
+func Losses(all []Difference) (words []string) {
+	for _, d := range all {
+		if d.Lost && !d.Told {
+			words = append(words, d.String())
+		}
+	}
+	return words
 }
 
 // Number is a float that is null where JSON has no number.

@@ -25,7 +25,7 @@ var ExitTexts = []struct {
 	{contract.ExitInput, "input"},
 	{contract.ExitOutput, "output or disk"},
 	{contract.ExitDevice, "device"},
-	{contract.ExitDamaged, "damaged or not verified"},
+	{contract.ExitDamaged, "delivered with faults"},
 	{contract.ExitQueue, "no queue"},
 	{contract.ExitInterrupt, "interrupted"},
 	{contract.ExitQuit, "quit"},

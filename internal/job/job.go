@@ -191,7 +191,7 @@ func (j *job) template() encode.Template {
 	return encode.Template{
 		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
-		Part: j.o.Part != nil, Tag: j.partTag,
+		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts,
 	}
 }
 
@@ -329,6 +329,9 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 			faults = append(faults, err)
 		}
 		res.Verified, res.Unverified = err == nil, err != nil
+		if err == nil && j.o.Part == nil {
+			faults = append(faults, j.compare(&res)...)
+		}
 	}
 	if j.target != nil {
 		if err := j.name(&res); err != nil {

@@ -1,11 +1,14 @@
 package batch
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -119,5 +122,26 @@ func TestOtherEncoder(t *testing.T) {
 	contains(t, b.end(0), "1 done")
 	if n := len(times(t, filepath.Join(out, "a.mkv"))); n != 100 {
 		t.Errorf("%d frames", n)
+	}
+}
+
+// Parts are joined into the format that the files are to have. The joined file is compared with its
+// source, and the report tells what differs.
+func TestPartsOfAnyFormat(t *testing.T) {
+	e2e.Start(t, true)
+	in, dir := folder(t, "c.mov"), t.TempDir()
+	out, report := filepath.Join(dir, "out"), filepath.Join(dir, "r.json")
+	run(t, 0, in, "-o", out, "--format", "ts", "--report", report)
+	contains(t, string(e2e.Read(t, filepath.Join(out, ".vidfilter/jobs/c.ts.json"))), `"parts": `, `"differences": `)
+	var r struct {
+		Files []struct {
+			State       string
+			Differences []contract.Difference
+		}
+	}
+	e2e.Must(t, json.Unmarshal(e2e.Read(t, report), &r))
+	want := contract.Difference{Item: "stream 1", Property: "codec", From: "pcm_s16le", To: "aac", Lost: true, Told: true}
+	if len(r.Files) != 1 || r.Files[0].State != "done" || !slices.Contains(r.Files[0].Differences, want) {
+		t.Errorf("%+v", r)
 	}
 }

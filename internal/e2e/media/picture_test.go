@@ -193,12 +193,12 @@ func TestRotationAndAspect(t *testing.T) {
 			}
 			switch a, b := turned(t, src), turned(t, out); {
 			case to == "ts":
-				if strings.Count(said, "the rotation of the picture") != 1 {
+				if strings.Count(said, "the rotation of video") != 1 {
 					t.Errorf("the lost rotation is not named once: %s", said)
 				}
 			case to == "mkv":
 				// Matroska's roll, which ffprobe 5.1 does not read; our own reader does.
-				if s := string(run(t, e2e.Program, "info", out)); !strings.Contains(s, "turned by") {
+				if s := string(run(t, e2e.Program, "info", out)); !strings.Contains(s, "rotation") {
 					t.Errorf("not rotated: %s", s)
 				}
 			case a != b:

@@ -1,0 +1,125 @@
+package encode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/fidelity"
+)
+
+// lack is something for which a kind of file has no place. What pictures carry in packets, or
+// beside them, the carrier names.
+type lack struct {
+	format, codec string // FFmpeg's names of the format and the encoder; "" is any
+	kind          fidelity.Kind
+	keys          string // of properties; "" is the whole item
+	only          string // values that it lacks; "" is any
+}
+
+var lacks = []lack{
+	{"", "", fidelity.Video, "created", ""},
+	{"", "", fidelity.Stream, "created", ""},
+	{formats.TS, "", fidelity.Tag, "", ""},
+	{formats.TS, "", fidelity.Chapter, "", ""},
+	{formats.TS, "", fidelity.Stream, "title", ""},
+	{formats.TS, "", fidelity.Video, "title rotation timecode", ""},
+	{formats.MXF, "", fidelity.Tag, "", ""},
+	{formats.MXF, "", fidelity.Chapter, "", ""},
+	{formats.MXF, "", fidelity.Stream, "title language", ""},
+	{formats.MXF, "", fidelity.Video, "title rotation", ""},
+	{formats.MXF, "dnxhd", fidelity.Video, "sample_aspect", ""},
+	{formats.MXF, "dnxhd", fidelity.Video, "transfer matrix", "bt470bg smpte170m"},
+	{formats.MOV, "ffv1", fidelity.Video, "range chroma_location", ""},
+	{formats.MKV, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
+	{formats.WebM, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
+	{"", "ffv1", fidelity.Video, "chroma_location", "bottomleft bottom"},
+}
+
+func (l lack) is(format, codec string, i fidelity.Item, key string) bool {
+	return (l.format == "" || l.format == format) && (l.codec == "" || l.codec == codec) && l.kind == i.Kind &&
+		(l.keys == "" && key == "" || key != "" && slices.Contains(strings.Fields(l.keys), key)) &&
+		(l.only == "" || slices.Contains(strings.Fields(l.only), i.Values[key]))
+}
+
+// marks lists the marks of streams that formats hold, by kind of stream; a format that is not here
+// holds all.
+var marks = map[string]map[string]string{
+	formats.MP4:  {"audio": "dub comment forced hearing_impaired visual_impaired", "subtitle": "dub comment forced hearing_impaired visual_impaired"},
+	formats.MOV:  {},
+	formats.MXF:  {},
+	formats.TS:   {"audio": "hearing_impaired visual_impaired clean_effects", "subtitle": "hearing_impaired"},
+	formats.WebM: {"audio": "forced", "subtitle": "forced captions descriptions metadata"},
+}
+
+// unmarked returns the marks of a stream that a format does not hold.
+func unmarked(format string, i fidelity.Item) (lost []string) {
+	held, some := marks[format]
+	for mark := range strings.SplitSeq(i.Values["disposition"], ", ") {
+		if some && mark != "" && mark != "default" && !slices.Contains(strings.Fields(held[i.Values["kind"]]), strings.ReplaceAll(mark, " ", "_")) {
+			lost = append(lost, mark)
+		}
+	}
+	return lost
+}
+
+// foresee names what the input says of itself and the format has no place for.
+func (o *Output) foresee() {
+	if o.in.Facts == nil || o.in.Part || !o.carries() {
+		return
+	}
+	var names []string
+	chapters := 0
+	for _, i := range o.in.Facts() {
+		switch {
+		case o.told.Covers(i, ""):
+		case i.Kind == fidelity.Chapter && o.lacks(i, ""):
+			o.told.Add(i.Kind, i.Name, "")
+			chapters++
+		case o.lacks(i, ""):
+			o.told.Add(i.Kind, i.Name, "")
+			names = append(names, "the "+i.String())
+		default:
+			names = append(names, o.foreseeItem(i)...)
+		}
+	}
+	if chapters > 0 {
+		names = append(names, fmt.Sprintf("%d chapters", chapters))
+	}
+	if len(names) > 0 {
+		o.warn("%s cannot keep %s", o.opts.Format, strings.Join(names, ", "))
+	}
+}
+
+// foreseeItem names the properties of an item that the format lacks.
+func (o *Output) foreseeItem(i fidelity.Item) (names []string) {
+	for _, key := range fidelity.Missed(i) {
+		if o.lacks(i, key) {
+			o.told.Add(i.Kind, i.Name, key)
+			names = append(names, fmt.Sprintf("the %s of %s (%s)", fidelity.Name(i.Kind, key), i, i.Values[key]))
+		}
+	}
+	if lost := unmarked(o.opts.Format, i); lost != nil {
+		o.told.Add(i.Kind, i.Name, "disposition")
+		names = append(names, fmt.Sprintf("the mark %q of %s", strings.Join(lost, ", "), i))
+	}
+	return names
+}
+
+// lacks reports whether the output has no place for a property, or for an item if the key is empty.
+func (o *Output) lacks(i fidelity.Item, key string) bool {
+	if i.Kind == fidelity.Tag && key == "" && o.mp4() && o.hasCover() && !slices.Contains(plain, i.Name) {
+		return true // see movFlags
+	}
+	if key == "language" && !o.form.HasLanguage(i.Values[key]) {
+		return true
+	}
+	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && o.form.Family != formats.Matroska && o.opts.codec().Name != "libx265" {
+		return true // see vf_plain_stereo; x264 has the other order alone
+	}
+	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(o.opts.Format, o.opts.codec().Name, i, key) })
+}

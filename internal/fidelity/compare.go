@@ -1,0 +1,337 @@
+package fidelity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vidfilter/internal/contract"
+)
+
+// verdict is the result of comparing two values that are not the same.
+type verdict int
+
+const (
+	lost    verdict = iota // something is missing from the second
+	changed                // the second says something else, or more
+	alike                  // both mean the same
+)
+
+// present is the value of units that are there in unknown number.
+const present = "present"
+
+// byDesign is for what a job changes because it is its purpose.
+func byDesign(string, string) verdict { return changed }
+
+// unless returns a comparison that takes a value and none for the same: it is what a missing one
+// means.
+func unless(usual string) func(from, to string) verdict {
+	return func(from, to string) verdict {
+		switch {
+		case from == usual && to == "" || from == "" && to == usual:
+			return alike
+		}
+		return lost
+	}
+}
+
+// atLeast compares depths and layouts of chroma.
+func atLeast(from, to string) verdict {
+	if rank(to) >= rank(from) {
+		return changed
+	}
+	return lost
+}
+
+func rank(value string) float64 {
+	if i := slices.Index(chromas, strings.Replace(value, "RGB", "4:4:4", 1)); i >= 0 {
+		return float64(i)
+	}
+	number, _, _ := strings.Cut(value, " ")
+	n, _ := strconv.ParseFloat(number, 64)
+	return n
+}
+
+// fewer compares "N of M pictures" by the pictures without: a stream that is cut at both ends loses
+// nothing.
+func fewer(from, to string) verdict {
+	var a, b, of, now int64
+	_, _ = fmt.Sscanf(from, "%d of %d", &a, &of)
+	_, _ = fmt.Sscanf(to, "%d of %d", &b, &now)
+	switch {
+	case to == "" || from != present && now-b > of-a:
+		return lost
+	case from == present || now-b == of-a:
+		return alike
+	}
+	return changed
+}
+
+// sameNumbers compares words with numbers among them, which containers round.
+func sameNumbers(from, to string) verdict {
+	a, b := strings.Fields(from), strings.Fields(to)
+	if len(a) != len(b) {
+		return lost
+	}
+	for i := range a {
+		x, err := strconv.ParseFloat(strings.Trim(a[i], ","), 64)
+		y, _ := strconv.ParseFloat(strings.Trim(b[i], ","), 64)
+		if err != nil && a[i] != b[i] || math.Abs(x-y) > 0.00011+math.Abs(x)/5000 {
+			return lost
+		}
+	}
+	return alike
+}
+
+// sameRatio compares ratios, which containers keep by whole pixels.
+func sameRatio(from, to string) verdict {
+	var a, b, c, d float64
+	_, _ = fmt.Sscanf(from, "%g:%g", &a, &b)
+	_, _ = fmt.Sscanf(to, "%g:%g", &c, &d)
+	if d > 0 && math.Abs(a*d/(b*c)-1) < 0.003 {
+		return alike
+	}
+	return lost
+}
+
+// sameDolby compares Dolby Vision, whose profiles belong to codecs.
+func sameDolby(from, to string) verdict {
+	if from != "" && to != "" {
+		return changed
+	}
+	return lost
+}
+
+// sameCodec knows that MP4 has one name for MPEG audio of layers 2 and 3.
+func sameCodec(from, to string) verdict {
+	if from == "mp2" && to == "mp3" || from == "mp3" && to == "mp2" {
+		return alike
+	}
+	return lost
+}
+
+// sameTime takes times for the same that differ by the units of containers.
+func sameTime(from, to string) verdict {
+	if math.Abs(rank(from)-rank(to)) < 0.01 {
+		return alike
+	}
+	return lost
+}
+
+// sameText compares tags, which containers trim, and of times the fraction.
+func sameText(from, to string) verdict {
+	trim := func(s string) string {
+		return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(s), "Z"), ".000000")
+	}
+	if trim(from) == trim(to) {
+		return alike
+	}
+	return lost
+}
+
+// noMarkLess compares lists of marks. Containers that lack "default" mean the first stream.
+func noMarkLess(from, to string) verdict {
+	has := strings.Split(to, ", ")
+	for mark := range strings.SplitSeq(from, ", ") {
+		if mark != "" && mark != "default" && !slices.Contains(has, mark) {
+			return lost
+		}
+	}
+	if strings.Trim(strings.ReplaceAll(from, "default", ""), ", ") == strings.Trim(strings.ReplaceAll(to, "default", ""), ", ") {
+		return alike
+	}
+	return changed
+}
+
+func noLocation(from, to Item) bool {
+	return from.Values["chroma"] == "4:2:0" && to.Values["chroma"] != "4:2:0"
+}
+
+// Told lists losses that were told before: of a property of all items of a kind, or of one of
+// them.
+type Told []struct {
+	Kind      Kind
+	Name, Key string
+}
+
+// Add notes a loss. An empty name stands for all items of the kind, an empty key for the whole
+// item.
+func (t *Told) Add(kind Kind, name, key string) {
+	*t = append(*t, struct {
+		Kind      Kind
+		Name, Key string
+	}{kind, name, key})
+}
+
+// Covers reports whether a loss was told. Without a key it is that of the whole item.
+func (t Told) Covers(i Item, key string) bool {
+	for _, l := range t {
+		if l.Kind == i.Kind && (l.Name == "" || l.Name == i.Name) && (l.Key == "" || l.Key == key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Row is a property of two files.
+type Row struct {
+	contract.Difference
+	Same bool // both values mean the same
+}
+
+// Rows returns all properties that one of two files has, in the order of the table, with what the
+// second has lost, and what of that was told before.
+func Rows(a, b Facts, told Told) (list []Row) {
+	pairs, extra := pair(a, b, told)
+	for _, p := range pairs {
+		if p.to == nil {
+			list = append(list, Row{Difference: contract.Difference{
+				Item: p.from.String(), From: p.from.summary(), Lost: true, Told: told.Covers(p.from, ""),
+			}})
+			continue
+		}
+		list = append(list, p.from.beside(*p.to, told)...)
+	}
+	for _, i := range extra {
+		list = append(list, Row{Difference: contract.Difference{Item: i.String(), To: i.summary()}})
+	}
+	return list
+}
+
+// Compare returns the rows that differ.
+func Compare(a, b Facts, told Told) (list []contract.Difference) {
+	for _, r := range Rows(a, b, told) {
+		if !r.Same {
+			list = append(list, r.Difference)
+		}
+	}
+	return list
+}
+
+// beside compares the values of two items.
+func (i Item) beside(to Item, told Told) (list []Row) {
+	for _, p := range properties {
+		a, b := i.Values[p.Key], to.Values[p.Key]
+		if p.Kind != i.Kind || a == "" && b == "" {
+			continue
+		}
+		v := alike
+		if a != b {
+			v = p.judge(a, b)
+		}
+		gone := v == lost && a != "" && (p.moot == nil || !p.moot(i, to))
+		list = append(list, Row{contract.Difference{
+			Item: i.String(), Property: p.Name, From: a, To: b, Lost: gone, Told: gone && told.Covers(i, p.Key),
+		}, v == alike})
+	}
+	return list
+}
+
+type pairing struct {
+	from Item
+	to   *Item // nil: there is none
+}
+
+// pair finds the counterpart of each item, since containers reorder streams: the one of its kind
+// and, for tags, name with which it shares most values, of the same codec if there is one. What is
+// known to be left out has none.
+func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
+	left := slices.Clone(b)
+	found := make([]*Item, len(a))
+	for _, sameCodec := range []bool{true, false} {
+		for n, from := range a {
+			if found[n] != nil || told.Covers(from, "") {
+				continue
+			}
+			if i := closest(from, left, sameCodec); i >= 0 {
+				to := left[i]
+				found[n], left = &to, slices.Delete(left, i, i+1)
+			}
+		}
+	}
+	for n, from := range a {
+		pairs = append(pairs, pairing{from, found[n]})
+	}
+	return pairs, left
+}
+
+// closest returns the place of the item that shares most values with another, -1 for none.
+func closest(from Item, list []Item, sameCodec bool) int {
+	best, most := -1, -1
+	for i, to := range list {
+		if n := likeness(from, to); n > most && (!sameCodec || from.Values["codec"] == to.Values["codec"]) {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// likeness is how many values two items share; below 0 if they cannot be the same.
+func likeness(from, to Item) (n int) {
+	if from.Kind != to.Kind || from.Kind == Tag && from.Name != to.Name || from.Values["kind"] != to.Values["kind"] {
+		return -1
+	}
+	for _, p := range properties {
+		if a := from.Values[p.Key]; p.Kind == from.Kind && a != "" && a == to.Values[p.Key] {
+			n++
+		}
+	}
+	return n
+}
+
+// summary names the values of an item.
+func (i Item) summary() string {
+	var values []string
+	for _, l := range i.Lines() {
+		values = append(values, l.Value)
+	}
+	return strings.Join(values, ", ")
+}
+
+// Missed lists the properties of an item, by their keys, whose absence is a loss.
+func Missed(i Item) (keys []string) {
+	for _, p := range properties {
+		if v := i.Values[p.Key]; p.Kind == i.Kind && v != "" && p.judge(v, "") == lost {
+			keys = append(keys, p.Key)
+		}
+	}
+	return keys
+}
+
+// Name returns the name of a property for people.
+func Name(kind Kind, key string) string { return properties.of(kind, key).Name }
+
+func (p Property) judge(from, to string) verdict {
+	if p.compare == nil {
+		return lost
+	}
+	return p.compare(from, to)
+}
+
+// Keys returns the keys of the properties of the video that a message about what is not kept names.
+func Keys(message string) (keys []string) {
+	for _, p := range properties {
+		if p.Kind == Video && strings.Contains(message, p.Name) {
+			keys = append(keys, p.Key)
+		}
+	}
+	if slices.Contains(keys, "dolby_vision") && !strings.Contains(message, "record") {
+		keys = append(keys, "rpu")
+	}
+	return keys
+}
+
+// Line describes a property for people: "depth", "10 bits".
+type Line struct{ Name, Value string }
+
+// Lines returns the properties of an item that are known, by their names.
+func (i Item) Lines() (list []Line) {
+	for _, p := range properties {
+		if v := i.Values[p.Key]; p.Kind == i.Kind && v != "" {
+			list = append(list, Line{p.Name, v})
+		}
+	}
+	return list
+}

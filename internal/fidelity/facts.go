@@ -1,0 +1,151 @@
+// Package fidelity describes files by a table of properties, and compares two of them: the source
+// of a job and its output, or any others.
+package fidelity
+
+//#cgo pkg-config: libavformat libavcodec libavutil
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"vidfilter/internal/av"
+)
+
+// Kind is what an item of a file is.
+type Kind string
+
+// The kinds.
+const (
+	Video   Kind = "video" // the pictures that are filtered
+	Stream  Kind = "stream"
+	Chapter Kind = "chapter"
+	Tag     Kind = "tag" // of the file as a whole
+)
+
+// Item is a part of a file with properties of its own.
+type Item struct {
+	Kind   Kind
+	Name   string            // among its kind: a stream's index, a chapter's number, a tag's key
+	Values map[string]string // by the keys of properties; those that are not known are missing
+}
+
+// String names the item in messages.
+func (i Item) String() string { return strings.TrimSpace(string(i.Kind) + " " + i.Name) }
+
+// Facts are what a file says of itself.
+type Facts []Item
+
+// Partly returns what remains of the facts if only a part of the file is taken: units are there or
+// not, whatever their number, and chapters begin elsewhere. Chapters that keep refuses are left
+// out.
+func (f Facts) Partly(keep func(title string) bool) (part Facts) {
+	for _, i := range f {
+		if i.Kind == Chapter && !keep(i.Values["title"]) {
+			continue
+		}
+		values := map[string]string{}
+		for k, v := range i.Values {
+			switch {
+			case properties.of(i.Kind, k).counted:
+				values[k] = present
+			case k != "start":
+				values[k] = v
+			}
+		}
+		part = append(part, Item{i.Kind, i.Name, values})
+	}
+	return part
+}
+
+// File is an open file to read facts from.
+type File struct {
+	Context unsafe.Pointer        // AVFormatContext
+	Video   int                   // index of the stream with the pictures
+	Seen    *Seen                 // of the pictures; nil: only headers are read
+	Takes   func(stream int) bool // streams that count; nil takes all
+	Shift   int64                 // microseconds to add to the times of chapters
+}
+
+// Read returns the facts of a file.
+func Read(f File) (facts Facts) {
+	fc := (*C.AVFormatContext)(f.Context)
+	facts = append(facts, f.Stream(f.Video))
+	for i, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+		if i != f.Video && (f.Takes == nil || f.Takes(i)) && !remade(st) {
+			facts = append(facts, read(Stream, fmt.Sprint(i), &subject{fc: fc, st: st}))
+		}
+	}
+	for i, c := range av.Slice(fc.chapters, int(fc.nb_chapters)) {
+		facts = append(facts, read(Chapter, fmt.Sprint(i+1), &subject{fc: fc, chapter: c, shift: f.Shift}))
+	}
+	for _, t := range tagsOf(fc.metadata) {
+		if t.key != "timecode" && !slices.Contains(ContainerTags, t.key) {
+			facts = append(facts, read(Tag, t.key, &subject{fc: fc, value: t.value}))
+		}
+	}
+	return facts
+}
+
+// Stream returns the facts of one stream. Those of any video are as for the pictures that count.
+func (f File) Stream(i int) Item {
+	fc := (*C.AVFormatContext)(f.Context)
+	s := &subject{fc: fc, st: av.Slice(fc.streams, int(fc.nb_streams))[i]}
+	switch {
+	case i == f.Video:
+		s.seen = f.Seen
+		return read(Video, "", s)
+	case s.st.codecpar.codec_type == C.AVMEDIA_TYPE_VIDEO:
+		return read(Video, fmt.Sprint(i), s)
+	}
+	return read(Stream, fmt.Sprint(i), s)
+}
+
+// read fills in the values of an item.
+func read(kind Kind, name string, s *subject) Item {
+	item := Item{kind, name, map[string]string{}}
+	for _, p := range properties {
+		if p.Kind != kind {
+			continue
+		}
+		if v := p.read(s); v != "" {
+			item.Values[p.Key] = v
+		}
+	}
+	return item
+}
+
+// ContainerTags describe a container or name its writer, in lower case: they are true of one file
+// only.
+var ContainerTags = strings.Fields(`major_brand minor_version compatible_brands encoder software duration
+	application_platform company_name generation_uid material_package_umid file_package_umid
+	operational_pattern_ul product_name product_uid product_version product_version_num toolkit_version_num uid modification_date`)
+
+// remade reports whether a muxer makes a stream anew: timecodes are a property of the video, and
+// chapters are chapters.
+func remade(st *C.AVStream) bool {
+	par := st.codecpar
+	return par.codec_type == C.AVMEDIA_TYPE_DATA && (par.codec_tag == tag("tmcd") || par.codec_tag == tag("text"))
+}
+
+func tag(s string) C.uint32_t {
+	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
+}
+
+type keyed struct{ key, value string }
+
+// tagsOf returns the tags of a dictionary in order of their keys, in lower case: containers differ
+// in that.
+func tagsOf(d *C.AVDictionary) (list []keyed) {
+	var e *C.AVDictionaryEntry
+	for {
+		if e = C.av_dict_iterate(d, e); e == nil {
+			slices.SortFunc(list, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+			return list
+		}
+		list = append(list, keyed{strings.ToLower(C.GoString(e.key)), C.GoString(e.value)})
+	}
+}

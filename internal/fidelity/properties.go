@@ -1,0 +1,330 @@
+package fidelity
+
+//#include "glue.h"
+import "C"
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/internal/units"
+)
+
+// Property is an entry of the table: how a value is read, printed and compared. Values are as
+// people read them.
+type Property struct {
+	Kind Kind
+	Key  string // in JSON and for Told
+	Name string // for people
+	// compare judges a difference from one value to another; nil: the value is lost.
+	compare func(from, to string) verdict
+	// moot says that the value means nothing for the pictures or stream that another one became.
+	moot    func(from, to Item) bool
+	counted bool // the value counts units of packets
+	read    func(s *subject) string
+}
+
+// subject is what an item is read from; fields that do not apply are zero.
+type subject struct {
+	fc      *C.AVFormatContext
+	st      *C.AVStream
+	seen    *Seen
+	chapter *C.AVChapter
+	shift   int64
+	value   string
+}
+
+type table []Property
+
+func (t table) of(kind Kind, key string) Property {
+	for _, p := range t {
+		if p.Kind == kind && p.Key == key {
+			return p
+		}
+	}
+	return Property{}
+}
+
+// properties lists all properties of all kinds of items, in the order in which they are printed.
+var properties = table{
+	{Kind: Video, Key: "codec", Name: "codec", compare: byDesign, read: (*subject).codec},
+	{Kind: Video, Key: "size", Name: "size", read: (*subject).size},
+	{Kind: Video, Key: "pixel_format", Name: "pixel format", compare: byDesign, read: (*subject).pixelFormat},
+	{Kind: Video, Key: "depth", Name: "depth", compare: atLeast, read: (*subject).depth},
+	{Kind: Video, Key: "chroma", Name: "chroma", compare: atLeast, read: (*subject).chroma},
+	{Kind: Video, Key: "range", Name: "range", compare: unless("limited"), read: (*subject).colourRange},
+	{Kind: Video, Key: "primaries", Name: "colour primaries", read: (*subject).primaries},
+	{Kind: Video, Key: "transfer", Name: "transfer", read: (*subject).transfer},
+	{Kind: Video, Key: "matrix", Name: "matrix", read: (*subject).matrix},
+	{Kind: Video, Key: "chroma_location", Name: "chroma location", compare: unless("left"), moot: noLocation, read: (*subject).chromaLocation},
+	{Kind: Video, Key: "sample_aspect", Name: "sample aspect", compare: sameRatio, read: (*subject).aspect},
+	{Kind: Video, Key: "rotation", Name: "rotation", read: (*subject).rotation},
+	{Kind: Video, Key: "field_order", Name: "field order", compare: unless("progressive"), read: (*subject).fields},
+	{Kind: Video, Key: "stereo", Name: "stereo 3D", read: (*subject).stereo},
+	{Kind: Video, Key: "spherical", Name: "projection", read: (*subject).spherical},
+	{Kind: Video, Key: "timecode", Name: "timecode", read: (*subject).timecode},
+	{Kind: Video, Key: "hdr", Name: "HDR", compare: byDesign, read: (*subject).hdr},
+	{Kind: Video, Key: "mastering_display", Name: "mastering display", compare: sameNumbers, read: (*subject).mastering},
+	{Kind: Video, Key: "content_light", Name: "content light level", read: (*subject).light},
+	{Kind: Video, Key: "ambient", Name: "ambient viewing", read: (*subject).ambient},
+	{Kind: Video, Key: "dolby_vision", Name: "Dolby Vision", compare: sameDolby, read: (*subject).dolbyVision},
+	{Kind: Video, Key: "title", Name: "title", read: (*subject).title},
+	{Kind: Video, Key: "created", Name: "creation time", read: (*subject).created},
+	{Kind: Video, Key: "hdr10plus", Name: "HDR10+", compare: fewer, counted: true, read: unitsOf(units.HDR10Plus)},
+	{Kind: Video, Key: "rpu", Name: "Dolby Vision RPUs", compare: fewer, counted: true, read: unitsOf(units.DolbyVision)},
+	{Kind: Video, Key: "captions", Name: "closed captions", compare: fewer, counted: true, read: unitsOf(units.Captions)},
+	{Kind: Video, Key: "icc", Name: "ICC profile", read: (*subject).icc},
+	{Kind: Stream, Key: "kind", Name: "kind", read: (*subject).kind},
+	{Kind: Stream, Key: "codec", Name: "codec", compare: sameCodec, read: (*subject).codec},
+	{Kind: Stream, Key: "language", Name: "language", read: (*subject).language},
+	{Kind: Stream, Key: "disposition", Name: "marks", compare: noMarkLess, read: (*subject).disposition},
+	{Kind: Stream, Key: "title", Name: "title", read: (*subject).title},
+	{Kind: Stream, Key: "created", Name: "creation time", read: (*subject).created},
+	{Kind: Chapter, Key: "start", Name: "start", compare: sameTime, read: (*subject).start},
+	{Kind: Chapter, Key: "title", Name: "title", read: (*subject).title},
+	{Kind: Tag, Key: "value", Name: "value", compare: sameText, read: func(s *subject) string { return s.value }},
+}
+
+func (s *subject) codec() string { return C.GoString(C.avcodec_get_name(s.st.codecpar.codec_id)) }
+
+func (s *subject) size() string {
+	return fmt.Sprintf("%dx%d", int(s.st.codecpar.width), int(s.st.codecpar.height))
+}
+
+// picture returns the first picture, nil if it is not known.
+func (s *subject) picture() *C.AVFrame { return s.seen.first() }
+
+func (s *subject) format() *C.AVPixFmtDescriptor {
+	format := s.st.codecpar.format
+	if f := s.picture(); f != nil {
+		format = f.format
+	}
+	return C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(format))
+}
+
+func (s *subject) pixelFormat() string {
+	if d := s.format(); d != nil {
+		return C.GoString(d.name)
+	}
+	return ""
+}
+
+func (s *subject) depth() string {
+	d := s.format()
+	if d == nil {
+		return ""
+	}
+	depth := 0
+	for _, c := range d.comp[:d.nb_components] {
+		depth = max(depth, int(c.depth))
+	}
+	return fmt.Sprintf("%d bits", depth)
+}
+
+// chromas lists the values of chroma but RGB, from the least.
+var chromas = []string{"none", "4:1:0", "4:1:1", "4:2:0", "4:4:0", "4:2:2", "4:4:4"}
+
+func (s *subject) chroma() string {
+	d := s.format()
+	switch {
+	case d == nil:
+		return ""
+	case d.flags&(C.AV_PIX_FMT_FLAG_RGB|C.AV_PIX_FMT_FLAG_PAL) != 0:
+		return "RGB"
+	case d.nb_components < 3:
+		return "none"
+	}
+	return map[[2]C.uint8_t]string{{0, 0}: "4:4:4", {1, 0}: "4:2:2", {1, 1}: "4:2:0", {0, 1}: "4:4:0", {2, 0}: "4:1:1", {2, 2}: "4:1:0"}[[2]C.uint8_t{d.log2_chroma_w, d.log2_chroma_h}]
+}
+
+func (s *subject) colourRange() string {
+	value := s.st.codecpar.color_range
+	if f := s.picture(); f != nil && f.color_range != 0 {
+		value = f.color_range
+	}
+	if strings.HasPrefix(s.pixelFormat(), "yuvj") {
+		value = C.AVCOL_RANGE_JPEG
+	}
+	if s.chroma() == "RGB" {
+		return ""
+	}
+	return []string{"", "limited", "full"}[value%3]
+}
+
+// tagOf returns a colour tag's name: the picture's if it has one, else the stream's.
+func tagOf[T ~uint32](unset, picture, stream T, name func(T) *C.char) string {
+	if picture == unset {
+		picture = stream
+	}
+	if picture == unset {
+		return ""
+	}
+	if name := C.GoString(name(picture)); name != "reserved" && name != "unknown" {
+		return name
+	}
+	return ""
+}
+
+func (s *subject) primaries() string {
+	var of C.enum_AVColorPrimaries = C.AVCOL_PRI_UNSPECIFIED
+	if f := s.picture(); f != nil {
+		of = f.color_primaries
+	}
+	return tagOf(C.AVCOL_PRI_UNSPECIFIED, of, s.st.codecpar.color_primaries, func(v C.enum_AVColorPrimaries) *C.char { return C.av_color_primaries_name(v) })
+}
+
+func (s *subject) transfer() string {
+	var of C.enum_AVColorTransferCharacteristic = C.AVCOL_TRC_UNSPECIFIED
+	if f := s.picture(); f != nil {
+		of = f.color_trc
+	}
+	return tagOf(C.AVCOL_TRC_UNSPECIFIED, of, s.st.codecpar.color_trc, func(v C.enum_AVColorTransferCharacteristic) *C.char { return C.av_color_transfer_name(v) })
+}
+
+// matrix is empty for RGB, which needs none.
+func (s *subject) matrix() string {
+	if s.chroma() == "RGB" {
+		return ""
+	}
+	var of C.enum_AVColorSpace = C.AVCOL_SPC_UNSPECIFIED
+	if f := s.picture(); f != nil {
+		of = f.colorspace
+	}
+	return tagOf(C.AVCOL_SPC_UNSPECIFIED, of, s.st.codecpar.color_space, func(v C.enum_AVColorSpace) *C.char { return C.av_color_space_name(v) })
+}
+
+// chromaLocation is empty for samples of chroma that lie on those of luma, or beside them.
+func (s *subject) chromaLocation() string {
+	if s.chroma() != "4:2:0" {
+		return ""
+	}
+	var of C.enum_AVChromaLocation
+	if f := s.picture(); f != nil {
+		of = f.chroma_location
+	}
+	return tagOf(C.AVCHROMA_LOC_UNSPECIFIED, of, s.st.codecpar.chroma_location, func(v C.enum_AVChromaLocation) *C.char { return C.av_chroma_location_name(v) })
+}
+
+// aspect is empty for square samples.
+func (s *subject) aspect() string {
+	r := C.av_guess_sample_aspect_ratio(s.fc, s.st, s.picture())
+	if r.num <= 0 || r.den <= 0 || r.num == r.den {
+		return ""
+	}
+	C.av_reduce(&r.num, &r.den, C.int64_t(r.num), C.int64_t(r.den), 1<<30)
+	return fmt.Sprintf("%d:%d", int(r.num), int(r.den))
+}
+
+// fields is the order of the fields of the first picture, or that of the header before there is
+// one.
+func (s *subject) fields() string {
+	if f := s.picture(); f != nil {
+		switch {
+		case f.flags&C.AV_FRAME_FLAG_INTERLACED == 0:
+			return "progressive"
+		case f.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0:
+			return "top field first"
+		}
+		return "bottom field first"
+	}
+	switch s.st.codecpar.field_order {
+	case C.AV_FIELD_PROGRESSIVE:
+		return "progressive"
+	case C.AV_FIELD_TT, C.AV_FIELD_TB:
+		return "top field first"
+	case C.AV_FIELD_BB, C.AV_FIELD_BT:
+		return "bottom field first"
+	}
+	return ""
+}
+
+// timecode is that of the first picture, wherever the container keeps it.
+func (s *subject) timecode() string {
+	value := metadata(s.fc.metadata, "timecode")
+	for _, st := range av.Slice(s.fc.streams, int(s.fc.nb_streams)) {
+		value = cmp.Or(value, metadata(st.metadata, "timecode"))
+	}
+	if strings.Trim(value, "0:;") == "" {
+		return "" // cameras and muxers without one
+	}
+	return value
+}
+
+func (s *subject) kind() string {
+	if s.st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 {
+		return "cover art"
+	}
+	return C.GoString(C.av_get_media_type_string(s.st.codecpar.codec_type))
+}
+
+// chosen reports whether players choose between streams of this kind.
+func (s *subject) chosen() bool {
+	kind := s.st.codecpar.codec_type
+	return kind == C.AVMEDIA_TYPE_AUDIO || kind == C.AVMEDIA_TYPE_SUBTITLE
+}
+
+// language is one of the two codes of a language, for either.
+func (s *subject) language() string {
+	l := metadata(s.st.metadata, "language")
+	if l == "und" || !s.chosen() {
+		return ""
+	}
+	return cmp.Or(formats.QuickTimeLanguages[l], l)
+}
+
+// disposition is the list of marks by which players choose.
+func (s *subject) disposition() string {
+	var names []string
+	for bit := C.int(1); s.chosen() && bit <= s.st.disposition && bit > 0; bit <<= 1 {
+		if name := C.av_disposition_to_string(s.st.disposition & bit); name != nil {
+			names = append(names, strings.ReplaceAll(C.GoString(name), "_", " "))
+		}
+	}
+	// MP4 has one mark for both of each.
+	for mark, also := range map[string]string{"hearing impaired": "captions", "visual impaired": "descriptions"} {
+		if slices.Contains(names, mark) {
+			names = slices.DeleteFunc(names, func(n string) bool { return n == also })
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// title is also that which MP4 has for the handler of a stream, unless all have it.
+func (s *subject) title() string {
+	if s.chapter != nil {
+		return metadata(s.chapter.metadata, "title")
+	}
+	handler := metadata(s.st.metadata, "handler_name")
+	if strings.HasSuffix(handler, "Handler") {
+		handler = ""
+	}
+	return cmp.Or(metadata(s.st.metadata, "title"), handler)
+}
+
+// created is when a stream was made, to the second, if its file was made at another time.
+func (s *subject) created() string {
+	second := func(t string) string { return t[:min(len("2006-01-02T15:04:05"), len(t))] }
+	t := second(metadata(s.st.metadata, "creation_time"))
+	if t == second(metadata(s.fc.metadata, "creation_time")) {
+		return ""
+	}
+	return t
+}
+
+func (s *subject) start() string {
+	us := int64(C.av_rescale_q(s.chapter.start, s.chapter.time_base, C.AVRational{1, 1000000})) + s.shift
+	return fmt.Sprintf("%.3f s", float64(us)/1e6)
+}
+
+func metadata(d *C.AVDictionary, key string) string {
+	for _, t := range tagsOf(d) {
+		if t.key == key {
+			return t.value
+		}
+	}
+	return ""
+}

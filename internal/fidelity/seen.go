@@ -1,0 +1,120 @@
+package fidelity
+
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"vidfilter/internal/av"
+	"vidfilter/internal/units"
+)
+
+// Seen is what the packets and pictures of a video say. The zero value is ready; Close frees its
+// memory. Facts may be read by another goroutine than the one that notes.
+type Seen struct {
+	mu       sync.Mutex
+	frame    *C.AVFrame // the first, without samples; it does not change
+	dec      *C.AVCodecContext
+	err      error // of the decoder
+	coding   units.Stream
+	packets  int64
+	pictures int64
+	inPacket map[units.Kind]int64 // packets with such a unit
+	inFrame  map[units.Kind]int64 // pictures with such data
+}
+
+// framed lists the data of decoded pictures, for codecs whose packets are not understood.
+var framed = map[units.Kind]C.enum_AVFrameSideDataType{
+	units.Captions: C.AV_FRAME_DATA_A53_CC, units.HDR10Plus: C.AV_FRAME_DATA_DYNAMIC_HDR_PLUS,
+	units.DolbyVision: C.AV_FRAME_DATA_DOVI_RPU_BUFFER,
+}
+
+// beside lists the data that containers keep beside packets.
+var beside = map[units.Kind]C.enum_AVPacketSideDataType{
+	units.Captions: C.AV_PKT_DATA_A53_CC, units.HDR10Plus: C.AV_PKT_DATA_DYNAMIC_HDR10_PLUS,
+}
+
+// Packet notes the units of an AVPacket of an AVStream.
+func (s *Seen) Packet(stream, packet unsafe.Pointer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inPacket == nil {
+		par := (*C.AVStream)(stream).codecpar
+		s.inPacket = map[units.Kind]int64{}
+		s.coding = units.StreamOf(C.GoString(C.avcodec_get_name(par.codec_id)), unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)))
+	}
+	s.packets++
+	p := (*C.AVPacket)(packet)
+	here := map[units.Kind]bool{}
+	for kind, data := range beside {
+		if C.av_packet_get_side_data(p, data, nil) != nil {
+			here[kind] = true
+		}
+	}
+	for _, u := range s.coding.Scan(unsafe.Slice((*byte)(p.data), int(p.size))) {
+		here[u.Kind] = true
+	}
+	for kind := range here {
+		s.inPacket[kind]++
+	}
+}
+
+// Picture notes a decoded AVFrame.
+func (s *Seen) Picture(frame unsafe.Pointer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pictures++; s.frame == nil {
+		s.frame = C.vf_describing((*C.AVFrame)(frame))
+		s.inFrame = map[units.Kind]int64{}
+	}
+	for kind, data := range framed {
+		if C.av_frame_get_side_data((*C.AVFrame)(frame), data) != nil {
+			s.inFrame[kind]++
+		}
+	}
+}
+
+// Decode decodes an AVPacket of an AVStream, nil for the end, unless there has been a picture.
+func (s *Seen) Decode(stream, packet unsafe.Pointer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frame == nil && s.err == nil {
+		s.err = av.Error(int(C.vf_decode_first(&s.dec, (*C.AVStream)(stream), (*C.AVPacket)(packet), &s.frame)))
+	}
+}
+
+// first returns the first picture, nil if there is none.
+func (s *Seen) first() *C.AVFrame {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frame
+}
+
+// count says how many pictures have a unit; "" for none.
+func (s *Seen) count(kind units.Kind) string {
+	if s == nil {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, all := s.inPacket[kind], s.packets
+	if n == 0 && s.coding == (units.Stream{}) {
+		n, all = s.inFrame[kind], s.pictures
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d pictures", n, all)
+}
+
+// Close frees the picture. It may be called twice.
+func (s *Seen) Close() {
+	C.av_frame_free(&s.frame)
+	C.avcodec_free_context(&s.dec)
+}

@@ -1,0 +1,53 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/fidelity"
+	"vidfilter/internal/hint"
+)
+
+// compare holds the finished file to its source and notes what differs. A loss that nothing told of
+// before is a fault.
+func (j *job) compare(res *cli.Result) []error {
+	source := j.in.Facts()
+	if j.taken() || res.Interrupted {
+		source = source.Partly(j.out.HasChapter)
+	}
+	told := slices.Concat(j.in.Told(), j.out.Told(), j.o.told())
+	for _, name := range res.NotKept {
+		for _, key := range fidelity.Keys(name) {
+			told.Add(fidelity.Video, "", key)
+		}
+	}
+	res.Differences = fidelity.Compare(source, j.out.Found(), told)
+	for _, d := range res.Differences {
+		j.ui.Debug("differs: " + d.String())
+	}
+	lost := contract.Losses(res.Differences)
+	if lost == nil {
+		return nil
+	}
+	for _, line := range lost {
+		j.ui.Warn("lost: " + line)
+	}
+	return []error{hint.Says(fmt.Sprintf("the output has lost %d of the properties of %s", len(lost), j.o.Input), "", encode.ErrDamaged)}
+}
+
+// taken reports whether the job takes a part of its input.
+func (j *job) taken() bool { return j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0 }
+
+// told lists what options ask for.
+func (o *Options) told() (told fidelity.Told) {
+	if o.FieldOrder != "auto" {
+		told.Add(fidelity.Video, "", "field_order")
+	}
+	if o.Compare == "side" {
+		told.Add(fidelity.Video, "", "size")
+	}
+	return told
+}
