@@ -80,6 +80,12 @@ failed() {
 }
 jobs=$(nproc)
 
+# nasm looks for the shortest jumps in many rounds, which is most of its time and gains nothing here.
+mkdir -p "$work/bin"
+printf '#!/bin/sh\nexec %s -O1 "$@"\n' "$(command -v nasm)" >"$work/bin/nasm"
+chmod +x "$work/bin/nasm"
+PATH=$work/bin:$PATH
+
 say "building dav1d $dav1d, SVT-AV1 $svtav1 and FFmpeg $ffmpeg once into $prefix (some minutes)"
 tar -C "$work/dav1d" --strip-components=1 -xf "$cache/dav1d-$dav1d.tar.xz"
 # dav1d gives up a frame of which a tile ends too early, and with it every frame up to the next key frame. Say so,
@@ -90,6 +96,9 @@ if ! grep -q "^$tile dav1d_log" "$work/dav1d/src/decode.c"; then
 	say "dav1d $dav1d is not the version that this script changes"
 	exit 1
 fi
+# Its kernels for AVX-512 take half of the time of its build, and are little faster than those for AVX2.
+sed -i '/_avx512\.asm/d' "$work/dav1d/src/meson.build"
+sed -i 's/^    if (!(flags & DAV1D_X86_CPU_FLAG_AVX512ICL))/    if (1)/' "$work/dav1d/src/x86/"*.h
 {
 	meson setup "$work/dav1d/out" "$work/dav1d" --prefix="$prefix" --libdir=lib --buildtype=release \
 		--default-library=static -Denable_tools=false -Denable_tests=false &&
