@@ -46,14 +46,19 @@ func NewFrame(pic plane.Views) *Frame {
 // made are shared among all cores.
 func halved(width, height int, pair func(y int) (a, b []byte)) level {
 	l := level{width / 2, height / 2, make([]byte, width/2*(height/2))}
-	const rows = 32
-	plane.Rows((l.h+rows-1)/rows, func(i int) {
-		for y := i * rows; y < min((i+1)*rows, l.h); y++ {
+	l.share(func(y0, y1 int) {
+		for y := y0; y < y1; y++ {
 			a, b := pair(y)
 			halveRow(l.pix[y*l.w:][:l.w], a[:2*l.w], b[:2*l.w])
 		}
 	})
 	return l
+}
+
+// share shares the rows among all cores.
+func (l level) share(do func(y0, y1 int)) {
+	const rows = 32
+	plane.Rows((l.h+rows-1)/rows, func(i int) { do(i*rows, min((i+1)*rows, l.h)) })
 }
 
 // halveRow writes means of 2x2 samples, four at a time.
@@ -84,17 +89,19 @@ func half(p *plane.View) level {
 	l := level{p.Width / 2, p.Height / 2, make([]byte, p.Width/2*(p.Height/2))}
 	shift := p.Depth - 8 + 2
 	round := uint32(1) << shift >> 1
-	a, b := make([]uint16, 2*l.w), make([]uint16, 2*l.w)
-	for y := range l.h {
-		out := l.pix[y*l.w:][:l.w]
-		p.Read(a, 0, 2*y)
-		p.Read(b, 0, 2*y+1)
-		for x := range out {
-			i := 2 * x
-			sum := uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1])
-			out[x] = byte(min((sum+round)>>shift, 255))
+	l.share(func(y0, y1 int) {
+		a, b := make([]uint16, 2*l.w), make([]uint16, 2*l.w)
+		for y := y0; y < y1; y++ {
+			out := l.pix[y*l.w:][:l.w]
+			p.Read(a, 0, 2*y)
+			p.Read(b, 0, 2*y+1)
+			for x := range out {
+				i := 2 * x
+				sum := uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1])
+				out[x] = byte(min((sum+round)>>shift, 255))
+			}
 		}
-	}
+	})
 	return l
 }
 
