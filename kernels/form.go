@@ -224,11 +224,10 @@ func (v Variant) Refuses(p Params) error {
 	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range, p.Distance, p.Border)
 }
 
-// Does describes the supported options and layouts: "radius 0 to 15, gaussian, channel, any border,
-// YUV of 9 to 16 bits".
+// Does describes the supported options: "radius 0 to 15, gaussian, channel, border skip".
 func (v Variant) Does() string {
 	if v.Form.Filter == Recursive {
-		return "the recursive filter, " + v.takes()
+		return "the recursive filter"
 	}
 	radius, border := fmt.Sprintf("radius %d", v.Radii[0]), "any border"
 	if v.Radii[0] < v.Radii[1] {
@@ -240,7 +239,7 @@ func (v Variant) Does() string {
 	if v.SigmaR != [2]float64{} {
 		radius += fmt.Sprintf(", sigma-r %g to %g", v.SigmaR[0], v.SigmaR[1])
 	}
-	return fmt.Sprintf("%s, %s, %s, %s, %s", radius, v.Range, v.Distance, border, v.takes())
+	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
 }
 
 // Adapt returns the supported options closest to p, apart from sigma-r.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 
 	"vidfilter/internal/text"
 	"vidfilter/lab/measure"
@@ -32,7 +33,7 @@ func (s *KernelSection) section() report.Section {
 		if row.Chosen {
 			name += " *"
 		}
-		t.Add(row.Size.String(), row.Layout, fmt.Sprint(row.Radius), name, report.Milliseconds(row.Time.Median), report.Spread(row.Time),
+		t.Add(row.Size.String(), strings.TrimSuffix(row.Layout, "le"), fmt.Sprint(row.Radius), name, report.Milliseconds(row.Time.Median), report.Spread(row.Time),
 			fmt.Sprintf("%.0f", row.GBps), report.Milliseconds(row.Floor), report.Percent(row.Share), differ(row.Check), by(row.Check))
 	}
 	return report.Section{
