@@ -94,7 +94,7 @@ func TestConform(t *testing.T) {
 		src := kerneltest.Frame(c.format)
 		src.Interlaced = c.interlaced
 		[]func(*pipeline.Frame, *rand.Rand){kerneltest.Scene, kerneltest.Noise}[(i/4+i/64)%2](src, rng)
-		fewer := testing.Short() && (slow || i < len(shallow)) // a share needs many samples
+		fewer := testing.Short() && (slow || i < len(shallow))
 		if slow && i%2 == i/32%2 || fewer && i%5 > 0 {
 			continue
 		}
@@ -112,7 +112,7 @@ func TestConform(t *testing.T) {
 		totals[key].Merge(d)
 	}
 	for key, d := range totals {
-		if d.TooMany() {
+		if d.Samples >= 1<<13 && d.TooMany() { // a share of few samples says little
 			t.Errorf("%s: too many differ: %s", key, d)
 		}
 		t.Logf("%s: %s", key, d)
