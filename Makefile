@@ -89,12 +89,9 @@ distclean: clean ## remove the cached FFmpeg build too
 env: ## print the environment for plain go commands: eval "$$(make env)"
 	@scripts/setup.sh build >&2 && scripts/ffmpeg.sh >/dev/null && scripts/env.sh
 
-# The modules that need no FFmpeg compile while its build leaves a core idle.
-MODULES = go list -deps -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/vidfilter | grep -v astiav
-
 setup:
 	@scripts/setup.sh build
-	@$(RUN) (nice -n 19 go build $$($(MODULES)) >/dev/null 2>&1 &) ; scripts/ffmpeg.sh >/dev/null
+	@scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null
 setup-test:
 	@scripts/setup.sh build test
 

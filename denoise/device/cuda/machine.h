@@ -8,7 +8,6 @@
 DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
 	return c + __builtin_reduce_add(__builtin_convertvector(__builtin_bit_cast(vf_bytes, absdiff4(a, b)), uint4));
 }
-DEVICE uint32_t sad(uint32_t a, uint32_t b, uint32_t c) { return c + (a > b ? a - b : b - a); }
 DEVICE int32_t dot2_low(uint32_t a, uint32_t b, int32_t c) { return c + (int32_t)(a & 0xffff) * (int8_t)b + (int32_t)(a >> 16) * (int8_t)(b >> 8); }
 DEVICE int32_t dot2_high(uint32_t a, uint32_t b, int32_t c) { return dot2_low(a, b >> 16, c); }
 DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) { return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31)); }
@@ -25,12 +24,6 @@ typedef short int16_t;
 DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
 	uint32_t d;
 	asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
-// sad returns c + |a - b|.
-DEVICE uint32_t sad(uint32_t a, uint32_t b, uint32_t c) {
-	uint32_t d;
-	asm("sad.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
 	return d;
 }
 // dot2_low returns c + the sum of the unsigned halves of a times the signed bytes 0 and 1 of b,
