@@ -133,6 +133,17 @@ func (p *page) dial(cookie string) *client {
 	return &client{p, c}
 }
 
+// leave waits until n viewers are left: a socket's end is seen before its place is free.
+func (p *page) leave(n int) {
+	p.t.Helper()
+	for p.server.Viewers() > n {
+		if p.ctx.Err() != nil {
+			p.t.Fatalf("%d viewers are left, not %d", p.server.Viewers(), n)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 type client struct {
 	*page
 	c *websocket.Conn
@@ -330,9 +341,7 @@ func TestTooManyViewers(t *testing.T) {
 		t.Errorf("and a fourth: %d", got)
 	}
 	first.c.CloseNow()
-	for p.server.Viewers() > 1 {
-		time.Sleep(time.Millisecond)
-	}
+	p.leave(1)
 	view().next()
 }
 
@@ -480,6 +489,7 @@ func TestBadMessages(t *testing.T) {
 				break
 			}
 		}
+		p.leave(1)
 	}
 	for _, b := range [][]byte{nil, {1}, make([]byte, 100), bytes.Repeat([]byte{1}, 16), make([]byte, maxBinary+cameraHeader+1)} {
 		bad := p.dial(cookie)
@@ -491,6 +501,7 @@ func TestBadMessages(t *testing.T) {
 				break
 			}
 		}
+		p.leave(1)
 	}
 	good.next()
 }
@@ -510,9 +521,7 @@ func TestNoHello(t *testing.T) {
 			break
 		}
 	}
-	for p.server.Viewers() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	p.leave(0)
 	c = p.dial(cookie)
 	c.say(`{"type":"hello","version":1,"video":"avc"}`)
 	for end := time.Now().Add(2 * patience); time.Now().Before(end); {
