@@ -37,11 +37,16 @@ func TestStatusBeyond(t *testing.T) {
 		t.Errorf("the page is at %s", s.Status)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	e2e.Until(t, "the queue answers", func() bool {
+		a, err := client.Get(s.Status + "healthz")
+		_ = check(t, a, err).Body.Close()
+		return a.StatusCode == http.StatusOK
+	})
 	for _, q := range []struct {
 		path, host, token string
 		code              int
 	}{
-		{"healthz", "", "", 200}, {"api/jobs", "", "", 401}, {"metrics", "", "", 401}, {"events", "", "", 401}, {"api/jobs", "", "wrong", 401},
+		{"api/jobs", "", "", 401}, {"metrics", "", "", 401}, {"events", "", "", 401}, {"api/jobs", "", "wrong", 401},
 		{"api/jobs", "", "secret", 200}, {"metrics", "head.example", "secret", 200}, {"api/jobs", "evil.example", "secret", 403},
 	} {
 		r, err := http.NewRequest("GET", s.Status+q.path, nil)
