@@ -28,6 +28,7 @@ var reserved = map[string]string{
 	"no-overwrite":  "a batch never replaces files of others, unless -y is given",
 	"allow-network": "the sources of a batch are files",
 	"progress":      "a batch reads the progress of its jobs itself",
+	"grain-table":   "a table is of one video: use vidfilter -i FILE",
 	"part":          "a batch cuts videos into parts itself",
 	"join":          "a batch joins parts itself",
 	"quiet":         "give it for the whole batch: vidfilter batch -q",

@@ -139,12 +139,14 @@ func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeli
 	pts, duration := int64(c.pts), int64(c.duration)
 	quantiser := float32(C.vf_quantiser(c)) // before its table is copied
 	interlaced, topFirst := c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
+	grain, seed := av.FilmGrain(unsafe.Pointer(c))
 	f, err := d.fill(c, src, native)
 	if err != nil {
 		return nil, err
 	}
 	f.PTS, f.Duration = pts, duration
 	f.Interlaced, f.TopFieldFirst, f.Quantiser = interlaced, topFirst, quantiser
+	f.Grain, f.GrainSeed = grain, seed
 	return f, nil
 }
 

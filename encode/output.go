@@ -45,6 +45,9 @@ type Options struct {
 	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
+	// FilmGrain makes room for the grain of frames in AV1. That of a source in AV1 has it anyway.
+	FilmGrain bool
+
 	clocks bool // pictures get timecodes
 
 	Software string       // written as the encoder of the file
@@ -87,6 +90,7 @@ type Output struct {
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
 	carrier   carrier
+	grain     *grainer // nil: pictures have no film grain
 	told      fidelity.Told
 	found     fidelity.Facts  // in the finished file
 	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
@@ -215,6 +219,7 @@ func (o *Output) Close() {
 		l.close()
 	}
 	o.lanes = nil
+	o.grain.close()
 	o.scaler.Close()
 	if o.oc != nil {
 		_ = o.closeFile()
@@ -258,6 +263,9 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	end := o.micros(f.PTS + f.Duration)
 	o.lasting[f.PTS] = f.Duration
 	o.carrier.take(f)
+	if o.grain != nil {
+		o.grain.take(f)
+	}
 	frame, err := av.Wrap(f) // takes f
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
@@ -294,6 +302,11 @@ func (o *Output) drain() error {
 		delete(o.lasting, o.pkt.Pts())
 		if err := o.complete(); err != nil {
 			return err
+		}
+		if o.grain != nil {
+			if err := o.grain.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
+				return fmt.Errorf("encode: %w", err)
+			}
 		}
 		if err := o.carrier.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
 			return fmt.Errorf("encode: %w", err)

@@ -114,8 +114,13 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		enc.Free()
 		return err
 	}
-	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	o.enc = enc
+	if o.keepsGrain(name) {
+		if o.grain, err = newGrainer(c); err != nil {
+			return err
+		}
+	}
+	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}

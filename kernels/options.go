@@ -83,7 +83,7 @@ var table = []Option{
 		access:  toSwitch(func(p *Params) *bool { return &p.LumaOnly }),
 	},
 	{
-		Name: "noise", Title: "Noise", Unit: "levels of 8 bits", Help: "standard deviation; auto measures it",
+		Name: "noise", Title: "Noise", Unit: "8-bit levels", Help: "standard deviation; auto measures it",
 		Domains: map[Filter]Domain{Denoise: {Max: 100, Zero: "auto", Slider: [2]float64{0, 50}}},
 		access:  to(func(p *Params) *float64 { return &p.Noise }),
 	},
@@ -106,7 +106,7 @@ var table = []Option{
 		access: to(func(p *Params) *float64 { return &p.SigmaS }),
 	},
 	{
-		Name: "sigma-r", Title: "Range sigma", Unit: "levels of 8 bits", Help: "smaller differences count as noise, larger ones as edges",
+		Name: "sigma-r", Title: "Range sigma", Unit: "8-bit levels", Help: "smaller differences count as noise, larger ones as edges",
 		Domains: map[Filter]Domain{
 			Bilateral: {Max: MaxSigma, Open: true, Slider: [2]float64{1, 255}, Default: DefaultSigmaR, Keys: LeftRight},
 			Recursive: {

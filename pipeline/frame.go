@@ -53,6 +53,10 @@ type Frame struct {
 	// root of the mean square over its blocks; 0 if unknown.
 	Quantiser float32
 
+	// Grain is film grain to add when the picture is shown, nil for none.
+	Grain     *FilmGrain
+	GrainSeed uint16
+
 	// Context marks a frame that is there for its neighbours only: filters that read several
 	// frames read it, and none emits a result for it.
 	Context bool
@@ -105,11 +109,12 @@ func (f *Frame) Release() {
 	}
 }
 
-// CopyTiming copies times, field order and props from src: all but the samples. f then shares the
-// props, and may outlive src. Nobody else may see f yet.
+// CopyTiming copies times, field order, grain and props from src: all but the samples. f then
+// shares the props, and may outlive src. Nobody else may see f yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration = src.PTS, src.Duration
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
+	f.Grain, f.GrainSeed = src.Grain, src.GrainSeed
 	old := f.props
 	f.props = src.props.retain()
 	old.release()

@@ -175,6 +175,8 @@ hand_out libavcodec/mpegvideo_dec.c "${copy}_MPEG2" AV_VIDEO_ENC_PARAMS_MPEG2 mu
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&
 		make -j "$jobs" && make install
 } >>"$log" 2>&1 9>&- || failed FFmpeg
+# For encode/grain.c, which writes film grain into the headers of AV1 pictures.
+cp libavcodec/cbs.h libavcodec/cbs_av1.h libavcodec/av1.h "$prefix/include/libavcodec/"
 
 # Only static libraries stand here, so what pkg-config calls private is always needed: fold it in, and
 # plain `go build` links without --static.

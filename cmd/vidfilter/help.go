@@ -100,8 +100,7 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "all options",
-		Long: "Options of vidfilter -i IN -o OUT. Each can also be set by the environment, as\n" +
-			"VIDFILTER_CRF=20 or VIDFILTER_NO_AUDIO=1; the command line wins.\n" +
+		Long: "Options of vidfilter -i IN -o OUT. VIDFILTER_CRF=20 sets what --crf does not.\n" +
 			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(allCodes...),
 	}
 }

@@ -1,6 +1,5 @@
 package av
 
-//#include <libavutil/film_grain_params.h>
 //#include "glue.h"
 import "C"
 
@@ -11,8 +10,10 @@ import (
 	"vidfilter/internal/units"
 )
 
-// Alpha is the extra that some encoders hold.
+// The extras that some encoders hold.
 const Alpha = "alpha"
+
+var Grain = units.FilmGrain.String() // of AV1; those of H.264 and HEVC are units
 
 // Extras names things in a video beside its pictures that are no units of pictures, and that few
 // outputs keep, in the order in which they were found.
@@ -35,8 +36,8 @@ func (e *Extras) AddStream(stream unsafe.Pointer) {
 // AddFrame adds the extras of a decoded AVFrame.
 func (e *Extras) AddFrame(frame unsafe.Pointer) {
 	f := (*C.AVFrame)(frame)
-	if g := sideData(f, C.AV_FRAME_DATA_FILM_GRAIN_PARAMS); len(g) > 0 && (*C.AVFilmGrainParams)(unsafe.Pointer(&g[0]))._type != C.AV_FILM_GRAIN_PARAMS_H274 {
-		e.add(units.FilmGrain.String()) // others are units
+	if g, _ := FilmGrain(frame); g != nil {
+		e.add(Grain)
 	}
 	if C.vf_moves_picture(f) != 0 {
 		e.add("pan and scan")

@@ -21,7 +21,7 @@ func TestCompareEveryProperty(t *testing.T) {
 			"content_light": {"MaxCLL 1000, MaxFALL 400 cd/m2", "MaxCLL 1000, MaxFALL 40 cd/m2"}, "ambient": {"10 lx, x 0.3, y 0.3", "10 lx, x 0.3, y 0.4"},
 			"dolby_vision": {"profile 8.1, level 6", "profile 8.4, level 6"}, "hdr10plus": {"10 of 10 pictures", "9 of 10 pictures"},
 			"rpu": {"10 of 10 pictures", "9 of 10 pictures"}, "captions": {"5 of 10 pictures", "4 of 10 pictures"}, "icc": {"3 bytes, checksum 1", "3 bytes, checksum 2"},
-			"title": {"Camera", "Other"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
+			"film_grain": {"AV1", "H.274"}, "title": {"Camera", "Other"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
 		},
 		Stream: {
 			"kind": {"audio", "audio"}, "codec": {"flac", "aac"}, "language": {"eng", "fra"}, "disposition": {"forced, dub", "forced"},

@@ -2,6 +2,7 @@ package fidelity
 
 //#include "glue.h"
 //#include <libavutil/ambient_viewing_environment.h>
+//#include <libavutil/film_grain_params.h>
 //#include <libavutil/spherical.h>
 import "C"
 
@@ -145,6 +146,22 @@ func (s *subject) dolbyVision() string {
 
 func unitsOf(kind units.Kind) func(*subject) string {
 	return func(s *subject) string { return s.seen.count(kind) }
+}
+
+// filmGrain is the model of the grain that players add to the first picture.
+func (s *subject) filmGrain() string {
+	f := s.picture()
+	if f == nil {
+		return ""
+	}
+	d := C.av_frame_get_side_data(f, C.AV_FRAME_DATA_FILM_GRAIN_PARAMS)
+	switch {
+	case d == nil:
+		return ""
+	case (*C.AVFilmGrainParams)(unsafe.Pointer(d.data))._type == C.AV_FILM_GRAIN_PARAMS_AV1:
+		return "AV1"
+	}
+	return "H.274"
 }
 
 func (s *subject) icc() string {

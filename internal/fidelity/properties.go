@@ -77,6 +77,7 @@ var properties = table{
 	{Kind: Video, Key: "hdr10plus", Name: "HDR10+", compare: fewer, counted: true, read: unitsOf(units.HDR10Plus)},
 	{Kind: Video, Key: "rpu", Name: "Dolby Vision RPUs", compare: fewer, counted: true, read: unitsOf(units.DolbyVision)},
 	{Kind: Video, Key: "captions", Name: "closed captions", compare: fewer, counted: true, read: unitsOf(units.Captions)},
+	{Kind: Video, Key: "film_grain", Name: "film grain", read: (*subject).filmGrain},
 	{Kind: Video, Key: "icc", Name: "ICC profile", read: (*subject).icc},
 	{Kind: Stream, Key: "kind", Name: "kind", read: (*subject).kind},
 	{Kind: Stream, Key: "codec", Name: "codec", compare: sameCodec, read: (*subject).codec},

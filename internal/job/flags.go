@@ -22,6 +22,7 @@ var Groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running
 var (
 	DeviceNames     = []string{"auto", "cpu", "cuda", "cuda:all"}
 	CompareNames    = []string{"side", "split"}
+	FilmGrainNames  = []string{"source", "keep"}
 	ProgressNames   = []string{"auto", "bar", "plain", "json", "none"}
 	DefaultCodec    = encode.CodecOf(encode.DefaultEncoder)
 	shownInputKinds = decode.CommonFormats()
@@ -58,6 +59,8 @@ func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.NewValue(&o.GOP, "N", parseGOP), "gop", "", "maximum distance between key frames")
 	t.Add(cli.String(&o.EncoderParams, "K=V:..."), "encoder-params", "", "further options, by the encoder's names")
 	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "the same for x264").Hidden = true
+	t.Add(cli.OneOf(&o.FilmGrain, FilmGrainNames), "film-grain", "", "for AV1: source (default) keep")
+	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of what is removed")
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/decode"
+	"vidfilter/denoise/grain"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/gpu"
@@ -35,6 +36,9 @@ type job struct {
 	frames  *pipeline.Pool // for decoders
 	results *pipeline.Pool // for the filter
 	halves  *pipeline.Pool // for --compare
+
+	grain      *grain.Filter  // nil: grain is not measured
+	grainTable *encode.Target // nil: none is written
 
 	inFlight int // frames that may wait for the encoder
 
@@ -98,8 +102,11 @@ func (j *job) close() {
 	if j.backend != nil {
 		_ = j.backend.Close()
 	}
-	if j.target != nil {
-		if err := j.target.Discard(); err != nil {
+	for _, t := range []*encode.Target{j.target, j.grainTable} {
+		if t == nil {
+			continue
+		}
+		if err := t.Discard(); err != nil {
 			j.ui.Warn(err.Error())
 		}
 	}
@@ -131,6 +138,9 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		path = j.target.Path()
 		j.ui.OnAbandon(j.target.Abandon)
+	}
+	if err := j.openGrainTable(); err != nil {
+		return err
 	}
 	url := "file:" + path
 	if path == "-" {
@@ -182,7 +192,7 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
 		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
-		Software: "vidfilter " + cli.Version(), Log: log,
+		FilmGrain: o.FilmGrain == "keep", Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }
 
@@ -214,6 +224,7 @@ func (j *job) filter() (pipeline.Filter, error) {
 		}
 		j.noise.watch(f)
 	}
+	f = j.measureGrain(f)
 	switch j.o.Compare {
 	case "side":
 		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
@@ -337,6 +348,9 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 		if err := j.name(&res); err != nil {
 			return res, err
 		}
+	}
+	if err := j.writeGrainTable(res); err != nil {
+		faults = append(faults, err)
 	}
 	res.Kept = !res.Interrupted || res.Output != ""
 	if len(res.Damage) > 0 {

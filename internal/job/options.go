@@ -44,6 +44,8 @@ type Options struct {
 	EncoderParams string
 	params        encode.Params
 	PixelFormat   string // "" keeps the input's
+	FilmGrain     string // source, keep
+	GrainTable    string // file for the grain that was removed; "" for none
 
 	NoAudio, NoSubs bool
 	Map             []string // stream specifiers as typed, [-][0:]SPEC[?]; empty: all
@@ -81,6 +83,7 @@ func NewOptions() *Options {
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,
+		FilmGrain:    "source",
 		FieldOrder:   "auto",
 		MaxErrorRate: 0.66,
 		MaxPixels:    decode.DefaultMaxPixels(),
@@ -152,6 +155,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,
 		o.checkStats,
+		func() error { return o.checkGrain(codec) },
 		func() error { return o.checkPart(fs) },
 		func() error { return o.checkNames(fs, codec) },
 		func() error { return o.checkCodec(fs, codec) },

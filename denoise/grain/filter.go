@@ -1,0 +1,156 @@
+package grain
+
+import (
+	"context"
+	"fmt"
+
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// Segment is the grain of a scene, from the time of its first frame to that of the next scene's, in
+// the unit of the frames' times.
+type Segment struct {
+	Start, End int64
+	Grain      *pipeline.FilmGrain // nil: none
+}
+
+// Filter runs another filter, and sets the grain of its frames, if they have none, to what it has
+// removed.
+type Filter struct {
+	inner     pipeline.Filter
+	originals []*pipeline.Frame // owned; of frames that inner still has, in order
+
+	seen    int64
+	scene   Measure
+	last    thumbnail
+	grain   *pipeline.FilmGrain
+	renewed int // frames of the scene that it is of
+	done    []Segment
+	start   int64
+	end     int64 // of the latest frame
+}
+
+// NewFilter returns a filter around another, which emits one frame for each that it takes, but for
+// context frames, and writes to none of those it takes. Frames must be YUV.
+func NewFilter(inner pipeline.Filter) *Filter { return &Filter{inner: inner} }
+
+// Held returns that of the filter within.
+func (f *Filter) Held() int { return f.inner.Held() }
+
+// Process keeps the frame until its result is there.
+func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
+	if !in.Context {
+		f.originals = append(f.originals, in.Retain())
+	}
+	return f.inner.Process(ctx, in, f.measured(emit))
+}
+
+// Flush ends the last scene.
+func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	if err := f.inner.Flush(ctx, f.measured(emit)); err != nil {
+		return err
+	}
+	f.endScene(f.end)
+	return nil
+}
+
+// Discard releases all frames.
+func (f *Filter) Discard() {
+	pipeline.Discard(f.inner)
+	for _, o := range f.originals {
+		o.Release()
+	}
+	f.originals = nil
+}
+
+// Segments returns the grain of each scene, once all frames are through.
+func (f *Filter) Segments() []Segment { return f.done }
+
+// measured returns inner's emit: it compares the oldest original with its result.
+func (f *Filter) measured(emit pipeline.Emit) pipeline.Emit {
+	return func(out *pipeline.Frame) error {
+		if len(f.originals) == 0 {
+			out.Release()
+			return fmt.Errorf("grain: filter %T emitted more frames than it took", f.inner)
+		}
+		in := f.originals[0]
+		f.originals = f.originals[1:]
+		f.see(in, out)
+		in.Release()
+		return emit(out)
+	}
+}
+
+// see adds a frame to its scene, and sets its grain.
+func (f *Filter) see(in, out *pipeline.Frame) {
+	small := thumbnailOf(out)
+	if f.last.differs(small) {
+		f.endScene(out.PTS)
+	}
+	if f.scene.frames == 0 {
+		f.start = out.PTS
+	}
+	f.last = small
+	f.end = out.PTS + out.Duration
+	f.scene.Add(in, out)
+	if n := f.scene.frames; n >= 2*f.renewed {
+		f.grain, f.renewed = f.scene.Grain(), n
+	}
+	if out.Grain == nil { // else the source's own
+		out.Grain, out.GrainSeed = f.grain, pipeline.GrainSeed(f.seen)
+	}
+	f.seen++
+}
+
+func (f *Filter) endScene(at int64) {
+	if f.scene.frames > 0 {
+		f.done = append(f.done, Segment{f.start, at, f.scene.Grain()})
+	}
+	f.scene, f.grain, f.renewed = Measure{}, nil, 0
+}
+
+// thumbnail is a picture's luma in cells of 16x16, in 8-bit levels.
+type thumbnail struct {
+	width int
+	mean  []float32
+}
+
+// thumbnailOf reads every fourth row.
+func thumbnailOf(f *pipeline.Frame) thumbnail {
+	const cell, every = 16, 4
+	v := plane.ViewsOf(f, plane.Whole).Planes[0]
+	t := thumbnail{width: v.Width / cell}
+	unit := 1 / float32(v.Unit()*cell*cell/every)
+	row := make([]uint16, t.width*cell)
+	for y := range v.Height / cell {
+		cells := make([]float32, t.width)
+		for i := 0; i < cell; i += every {
+			v.Read(row, 0, y*cell+i)
+			for x, s := range row {
+				cells[x/cell] += float32(s) * unit
+			}
+		}
+		t.mean = append(t.mean, cells...)
+	}
+	return t
+}
+
+// differs reports whether another picture shows another scene: it differs by a lot, and by much of
+// what a picture varies by in itself.
+func (t thumbnail) differs(u thumbnail) bool {
+	const difference, share = 8, 0.85
+	if t.width != u.width || len(t.mean) != len(u.mean) {
+		return true
+	}
+	var mean, apart, varies float32
+	n := float32(max(len(u.mean), 1))
+	for _, v := range u.mean {
+		mean += v / n
+	}
+	for i, v := range u.mean {
+		apart += max(v-t.mean[i], t.mean[i]-v) / n
+		varies += max(v-mean, mean-v) / n
+	}
+	return apart > difference && apart > share*varies
+}

@@ -1,0 +1,72 @@
+package media
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// noiseOf returns the sigma of luma noise that the program measures.
+func noiseOf(t *testing.T, path string) float64 {
+	t.Helper()
+	var info struct {
+		Noise struct {
+			Scenes []struct {
+				Luma float64 `json:"sigma_luma"`
+			}
+		}
+	}
+	e2e.Must(t, json.Unmarshal(run(t, e2e.Program, "info", "--noise", "--json", path), &info))
+	return info.Noise.Scenes[0].Luma
+}
+
+// The file of a denoised video is clean, and shows the noise of the source: as strong, and in each
+// scene its own. AV1 made of AV1 keeps it; the table says the same.
+func TestFilmGrain(t *testing.T) {
+	e2e.Start(t, true)
+	scene := func(source, noise string) string {
+		return "-f lavfi -i " + source + "=s=320x192:r=25:d=1.2," + "gblur=2,noise=alls=" + noise + ":allf=t "
+	}
+	const joined = "-filter_complex concat=n=2 " + yuv + "-c:v ffv1"
+	src := clip(t, "grainy.mkv", scene("testsrc2", "16")+scene("smptehdbars", "30")+joined)
+	quiet := clip(t, "grainy-quiet.mkv", scene("testsrc2", "16")+yuv+"-c:v ffv1")
+	table := output("tbl")
+	const av1 = "--filter denoise --codec av1 --preset 10 --crf 20 "
+	out, _ := filter(t, src, "mkv", av1+"--film-grain keep --grain-table "+table)
+	again, said := filter(t, out, "mp4", av1)
+	if strings.Contains(said, "not kept") {
+		t.Error(said)
+	}
+	for _, file := range []string{out, again} {
+		if n := noiseOf(t, file); n > 1 { // the program looks at pictures without their grain
+			t.Errorf("the picture itself has noise of %.1f", n)
+		}
+		if got, want := noiseOf(t, played(t, file)), noiseOf(t, quiet); math.Abs(got/want-1) > 0.2 {
+			t.Errorf("noise of %.1f is shown, the source has %.1f", got, want)
+		}
+	}
+	text, err := os.ReadFile(table)
+	e2e.Must(t, err)
+	if n := strings.Count(string(text), "\nE "); !strings.HasPrefix(string(text), "filmgrn1\nE 0 12000000 ") || n != 2 {
+		t.Errorf("%d scenes: %s", n, text)
+	}
+	if _, said, code := attempt(t, src, "mkv", "--filter denoise --frames 2 --grain-table "+table); code != 4 || !strings.Contains(said, "exists") {
+		t.Errorf("the table is replaced: exit code %d: %s", code, said)
+	}
+}
+
+// played decodes a video as players do, with its grain.
+func played(t *testing.T, path string) string {
+	t.Helper()
+	out := output("mkv")
+	said, err := exec.Command("ffmpeg", "-v", "error", "-c:v", "libdav1d", "-i", path, "-fps_mode", "passthrough", "-c:v", "ffv1", "-y", out).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return out
+}

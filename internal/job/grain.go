@@ -1,0 +1,77 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+
+	"vidfilter/denoise/grain"
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// checkGrain: grain is what the denoiser removes, and AV1 alone has a place for it.
+func (o *Options) checkGrain(codec encode.Codec) error {
+	option := "--film-grain keep"
+	switch {
+	case o.GrainTable != "":
+		option = "--grain-table"
+	case o.FilmGrain != "keep":
+		return nil
+	}
+	switch {
+	case o.System != nil || o.Params.Filter != kernels.Denoise:
+		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)
+	case o.Compare != "":
+		return cli.Usagef("give one of them", "%s and --compare exclude each other", option)
+	case o.FilmGrain == "keep" && codec.Common != "av1":
+		return cli.Usagef("add --codec av1", "--film-grain keep is for AV1: %s has no film grain", codec.Name)
+	case o.GrainTable != "" && filepath.Clean(o.GrainTable) == filepath.Clean(o.Output):
+		return cli.Usagef("choose another name for one of them", "--grain-table and --output are the same file %q", o.Output)
+	case o.GrainTable == "-":
+		return cli.Usagef("name a file", "--grain-table writes a file")
+	case o.GrainTable != "" && (o.Part != nil || o.Join != ""):
+		return cli.Usagef("leave it out", "--grain-table is of a whole video")
+	}
+	return nil
+}
+
+// measureGrain has a filter's frames carry the grain that it removes, if that is asked for.
+func (j *job) measureGrain(f pipeline.Filter) pipeline.Filter {
+	if j.o.GrainTable == "" && j.o.FilmGrain != "keep" || j.o.Join != "" {
+		return f
+	}
+	j.grain = grain.NewFilter(f)
+	return j.grain
+}
+
+// openGrainTable refuses a name that is one of the job's other files.
+func (j *job) openGrainTable() (err error) {
+	if j.o.GrainTable == "" {
+		return nil
+	}
+	others := []string{j.o.Input, j.o.Output}
+	j.grainTable, err = encode.OpenTarget(j.o.GrainTable, j.o.OverwritePolicy(j.ui, j.stop), others)
+	return err
+}
+
+// writeGrainTable writes the table of a video that is whole.
+func (j *job) writeGrainTable(res cli.Result) error {
+	if j.grainTable == nil || res.Interrupted {
+		return nil
+	}
+	file, err := os.OpenFile(j.grainTable.Path(), os.O_WRONLY, 0)
+	if err != nil {
+		return encode.OutputError("write", j.o.GrainTable, err)
+	}
+	unit := j.in.Video().TimeBase()
+	err = grain.WriteTable(file, j.grain.Segments(), unit.Num(), unit.Den())
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return encode.OutputError("write", j.o.GrainTable, err)
+	}
+	return j.grainTable.Commit()
+}
