@@ -91,6 +91,12 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 // survey measures the noise of all frames.
 func survey(ctx context.Context, in *decode.Input) (*noise.Summary, error) {
 	var s noise.Survey
+	var last *pipeline.Frame // which the next one is compared with
+	defer func() {
+		if last != nil {
+			last.Release()
+		}
+	}()
 	for {
 		f, err := in.Next(ctx)
 		if err == io.EOF {
@@ -101,7 +107,10 @@ func survey(ctx context.Context, in *decode.Input) (*noise.Summary, error) {
 			return nil, err
 		}
 		denoise.Observe(&s, f)
-		f.Release()
+		if last != nil {
+			last.Release()
+		}
+		last = f
 	}
 }
 

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"vidfilter/internal/e2e"
+	"vidfilter/samples/scene"
+)
+
+// The noise of raw pictures, which all come in the same memory, is measured between them.
+func TestInfoNoiseOfRawVideo(t *testing.T) {
+	const sigma = 9
+	r, err := scene.New(scene.Config{Width: 320, Height: 192, Frames: 8, RateNum: 24, RateDen: 1, Noise: sigma * 256, Seed: 1})
+	e2e.Must(t, err)
+	var y4m bytes.Buffer
+	y4m.WriteString("YUV4MPEG2 W320 H192 F24:1 C420mpeg2\n")
+	picture := make([]byte, r.FrameSize())
+	for n := range 8 {
+		r.Frame(picture, n)
+		y4m.WriteString("FRAME\n")
+		y4m.Write(picture)
+	}
+	path := filepath.Join(t.TempDir(), "raw.y4m")
+	e2e.Put(t, path, y4m.Bytes())
+	code, out, said := try(nil, "info", "--noise", "--json", path)
+	var info struct {
+		Noise struct {
+			Scenes []struct {
+				Luma float64 `json:"sigma_luma"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v: %s", code, err, said)
+	}
+	if s := info.Noise.Scenes; len(s) != 1 || math.Abs(s[0].Luma/sigma-1) > 0.25 {
+		t.Errorf("sigma %d is measured as %+v", sigma, s)
+	}
+}
