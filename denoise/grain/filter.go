@@ -32,7 +32,7 @@ type Filter struct {
 }
 
 // NewFilter returns a filter around another, which emits one frame for each that it takes, but for
-// context frames, and writes to none of those it takes. Frames must be YUV.
+// context frames, and writes to none of those it takes.
 func NewFilter(inner pipeline.Filter) *Filter { return &Filter{inner: inner} }
 
 // Held returns that of the filter within.
@@ -82,8 +82,11 @@ func (f *Filter) measured(emit pipeline.Emit) pipeline.Emit {
 	}
 }
 
-// see adds a frame to its scene, and sets its grain.
+// see adds a frame to its scene, and sets its grain. Frames of RGB have none.
 func (f *Filter) see(in, out *pipeline.Frame) {
+	if out.Layout.Info().RGB {
+		return
+	}
 	small := thumbnailOf(out)
 	if f.last.differs(small) {
 		f.endScene(out.PTS)

@@ -14,8 +14,8 @@
 //
 // # Limits
 //
-// Chroma is described at half the size of luma each way, as files of AV1 nearly always are. The
-// samples must be YUV.
+// Chroma is described at half the size of luma each way, as files of AV1 nearly always are. RGB is
+// not described.
 package grain
 
 import (

@@ -56,6 +56,13 @@ func (j *job) openGrainTable() (err error) {
 	return err
 }
 
+// tellGrain says that there is no grain.
+func (j *job) tellGrain() {
+	if j.grain != nil && len(j.grain.Segments()) == 0 && !j.stopped() {
+		j.ui.Warn("no film grain is described: the pictures are RGB")
+	}
+}
+
 // writeGrainTable writes the table of a video that is whole.
 func (j *job) writeGrainTable(res cli.Result) error {
 	if j.grainTable == nil || res.Interrupted {

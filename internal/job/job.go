@@ -246,6 +246,9 @@ func (j *job) run(ctx context.Context) error {
 	})
 	j.tellGPU()
 	j.tellNoise()
+	if err == nil {
+		j.tellGrain()
+	}
 	switch {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return cli.Interruption{} // there is nothing to keep
