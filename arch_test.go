@@ -89,7 +89,7 @@ var rules = []rule{
 		imports: []string{"denoise/plane", "pipeline"},
 		why:     "goes by frames before and after: whatever the filter"},
 	{folder: "denoise/noise", what: "measures noise: level, spectrum, curve, scenes",
-		imports: []string{"denoise/plane"},
+		imports: []string{"denoise/plane", "pipeline"},
 		why:     "a measurement of pictures: it knows neither the filter that uses it nor where they come from"},
 	{folder: "internal/text", what: "sizes, times, tables and spelling suggestions for people",
 		imports: []string{"golang.org/x/text"},

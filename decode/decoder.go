@@ -99,6 +99,7 @@ func (d *decoder) close() {
 		d.pkt, d.frame = nil, nil
 	}
 	d.scaler.Close()
+	d.found.close()
 }
 
 // decoderFor prefers dav1d: FFmpeg's own AV1 decoder needs hardware.

@@ -137,7 +137,7 @@ func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
 // conversion.
 func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
 	pts, duration := int64(c.pts), int64(c.duration)
-	quantiser := float32(C.vf_quantiser(c)) // before its table is copied
+	quantiser := d.quantiser(c) // before its table is copied
 	interlaced, topFirst := c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
 	grain, seed := av.FilmGrain(unsafe.Pointer(c))
 	f, err := d.fill(c, src, native)
@@ -148,6 +148,14 @@ func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeli
 	f.Interlaced, f.TopFieldFirst, f.Quantiser = interlaced, topFirst, quantiser
 	f.Grain, f.GrainSeed = grain, seed
 	return f, nil
+}
+
+// quantiser takes it out of a picture, or has it of its packet.
+func (d *decoder) quantiser(c *C.AVFrame) pipeline.Quantiser {
+	if d.found.av1 != nil {
+		return pipeline.Quantiser{Step: d.found.steps[uintptr(C.vf_number_of(c))], Smoothed: true}
+	}
+	return pipeline.Quantiser{Step: float32(C.vf_quantiser(c))}
 }
 
 func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {

@@ -189,8 +189,7 @@ func (in *Input) openVideo() error {
 	}
 	in.reports.watchDecoder(&in.decoder)
 	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	in.found = newFound(s.CodecParameters().CodecID().Name(), av.Slice((*byte)(par.extradata), int(par.extradata_size)),
-		int(in.dec.ColorTransferCharacteristic()))
+	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)

@@ -157,15 +157,15 @@ func TestQuantiser(t *testing.T) {
 	c := newCoder(t, "libx264", 96, 64, "qp=28", "ipratio=1", "aq-mode=0", "mbtree=0")
 	for i := range int64(3) {
 		f := wantFrame(t, s, c.picture(i == 0), 1000*i, 96, 64)
-		if f.Quantiser < 15 || f.Quantiser > 17 {
-			t.Errorf("picture %d: a step of %.1f, QP 28 has 16", i, f.Quantiser)
+		if f.Quantiser.Step < 15 || f.Quantiser.Step > 17 || f.Quantiser.Smoothed {
+			t.Errorf("picture %d: a step of %.1f, QP 28 has 16", i, f.Quantiser.Step)
 		}
 		f.Release()
 	}
 	j, _ := openStream(t, "jpeg", decode.StreamOptions{Threads: 1})
 	f := wantFrame(t, j, newCoder(t, "mjpeg", 96, 64).picture(true), 0, 96, 64)
-	if f.Quantiser != 0 {
-		t.Errorf("a step of %.1f in JPEG", f.Quantiser)
+	if f.Quantiser.Step != 0 {
+		t.Errorf("a step of %.1f in JPEG", f.Quantiser.Step)
 	}
 	f.Release()
 }

@@ -1,5 +1,6 @@
 package decode
 
+//#include "av1.h"
 //#include "glue.h"
 import "C"
 
@@ -25,10 +26,22 @@ type found struct {
 	packets  uintptr
 	waiting  map[uintptr][]units.Unit // by packet
 	lasting  []units.Unit             // since the last key frame
+
+	av1   *C.struct_vf_av1    // nil for other codecs
+	steps map[uintptr]float32 // of its pictures, by packet
 }
 
-func newFound(codec string, extradata []byte, transfer int) found {
-	return found{stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{}}
+func newFound(par *C.AVCodecParameters, transfer int) found {
+	codec, extradata := C.GoString(C.avcodec_get_name(par.codec_id)), av.Slice((*byte)(par.extradata), int(par.extradata_size))
+	return found{
+		stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{},
+		av1: C.vf_av1_open(par), steps: map[uintptr]float32{},
+	}
+}
+
+func (u *found) close() {
+	C.vf_av1_close(u.av1)
+	u.av1 = nil
 }
 
 // scans reports whether units of a kind come from packets, and not from the decoder.
@@ -51,6 +64,10 @@ func (u *found) packet(p *C.AVPacket) {
 	}
 	C.vf_number(p, C.uintptr_t(u.packets))
 	delete(u.waiting, u.packets-held)
+	if u.av1 != nil {
+		u.steps[u.packets] = float32(C.vf_av1_step(u.av1, p))
+		delete(u.steps, u.packets-held)
+	}
 	list := slices.DeleteFunc(u.stream.Scan(data), func(x units.Unit) bool { return !u.wants(x) })
 	lasting := func(x units.Unit) bool { return x.Kind.Lasting() }
 	if now := slices.Clone(list); p.flags&C.AV_PKT_FLAG_KEY != 0 || slices.ContainsFunc(now, lasting) {

@@ -146,7 +146,7 @@ func (f *Filter) see(entries []*entry) {
 	}
 	for _, e := range entries {
 		f.put++
-		f.meter.Put(plane.ViewsOf(e.yuv, plane.Fields(e.frame)[0]), float64(e.frame.Quantiser))
+		f.meter.Put(plane.ViewsOf(e.yuv, plane.Fields(e.frame)[0]), e.frame.Quantiser)
 		f.measure(e.number - after)
 	}
 }

@@ -16,5 +16,5 @@ func Observe(s *noise.Survey, f *pipeline.Frame) {
 	if f.Layout == pipeline.RGBA {
 		yuv = ofRGB(f)
 	}
-	s.Put(plane.ViewsOf(yuv, plane.Fields(f)[0]), float64(f.Quantiser))
+	s.Put(plane.ViewsOf(yuv, plane.Fields(f)[0]), f.Quantiser)
 }

@@ -37,6 +37,12 @@ func (s *sharedProps) release() {
 	}
 }
 
+// Quantiser says how coarsely a picture was coded.
+type Quantiser struct {
+	Step     float32 // in 8-bit levels, as the root of the mean square over the blocks; 0 if unknown
+	Smoothed bool    // the codec's own filters remove the noise of coding, as AV1's do
+}
+
 // Frame is a picture. Frames are shared: the last Release gives the memory back to its owner.
 // Samples from a decoder are read-only, since the decoder may still predict from them.
 type Frame struct {
@@ -49,9 +55,7 @@ type Frame struct {
 	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool
 
-	// Quantiser is the step of the codec that the frame was decoded from, in 8-bit levels, as the
-	// root of the mean square over its blocks; 0 if unknown.
-	Quantiser float32
+	Quantiser Quantiser // of the codec that the frame was decoded from
 
 	// Grain is film grain to add when the picture is shown, nil for none.
 	Grain     *FilmGrain

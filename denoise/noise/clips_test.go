@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 )
 
 // painter gives a sample of frame t in a plane, between 0 and 255, at a place in luma samples.
@@ -125,13 +126,13 @@ func white(sigma float64) strength {
 }
 
 // models measures a clip with windows of three frames before and after.
-func models(clip []plane.Picture) []Model { return modelsOf(clip, 3, 3, 0) }
+func models(clip []plane.Picture) []Model { return modelsOf(clip, 3, 3, pipeline.Quantiser{}) }
 
-func modelsOf(clip []plane.Picture, before, after int, step float64) []Model {
+func modelsOf(clip []plane.Picture, before, after int, q pipeline.Quantiser) []Model {
 	m := NewMeter(before, after)
 	var all []Model
 	for t, pic := range clip {
-		m.Put(pic.Views(), step)
+		m.Put(pic.Views(), q)
 		if t >= after {
 			all = append(all, m.Model(t-after))
 		}

@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"vidfilter/pipeline"
+)
 
 // A codec that quantises coarsely takes noise out of most blocks, and what is left comes and goes
 // with the frames. The lowest cluster of energies is then far below what is seen. Three things tell
@@ -25,11 +29,11 @@ func (p *Pair) features() features {
 	}
 }
 
-// addCoded adds the noise of coded video, given the quantiser step or 0 if it is not known.
-func (m *Model) addCoded(f features, step float64) {
+// addCoded adds the noise of coded video, given the quantiser.
+func (m *Model) addCoded(f features, q pipeline.Quantiser) {
 	var luma, chroma float64
-	if step > 0 {
-		luma, chroma = f.withStep(m, step)
+	if q.Step > 0 {
+		luma, chroma = f.withStep(m, q)
 	} else {
 		luma, chroma = f.withoutStep(m)
 	}
@@ -60,11 +64,16 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 
 // withStep returns what to add in luma and chroma, for a known quantiser step: a little for the
 // noise of coding itself where something moves, more for noise that shows in chroma or in luma.
-func (f features) withStep(m *Model, step float64) (luma, chroma float64) {
+func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64) {
+	step := float64(q.Step)
 	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
 	coding := 0.14 * ramp(f.luma50, 0.5, 1)
 	seen := ramp(f.chroma50, 1.2, 2.5)
 	alone := 0.18 * ramp(still, 0.8, 1.3)
+	if q.Smoothed { // noise that is left is where the picture has little else
+		coding *= ramp(f.luma50/(f.within10+0.3), 2, 3.5)
+		alone = 0
+	}
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])

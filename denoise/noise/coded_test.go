@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"testing"
+
+	"vidfilter/pipeline"
 )
 
 // Most features below are those of clips that went through x264, MPEG-2, VP9 and AV1 encoders,
@@ -31,7 +33,7 @@ func TestCodedNoise(t *testing.T) {
 			m := Flat(c.luma)
 			m.Sigma[1], m.Sigma[2] = c.chroma, c.chroma
 			m.Curve[10] = 2
-			m.addCoded(c.features, step)
+			m.addCoded(c.features, pipeline.Quantiser{Step: float32(step)})
 			least, most := c.least, c.most
 			if step == 0 {
 				least, most = c.leastB, c.mostB
@@ -51,10 +53,31 @@ func TestCodedNoise(t *testing.T) {
 }
 
 func TestStepOfTheWindow(t *testing.T) {
-	if got := rms([]float64{0, 3, 0, 4}); math.Abs(got-math.Sqrt(12.5)) > 1e-9 {
-		t.Errorf("rms %f", got)
+	if got := rms([]pipeline.Quantiser{{}, {Step: 3}, {}, {Step: 4, Smoothed: true}}); math.Abs(float64(got.Step)-math.Sqrt(12.5)) > 1e-6 || !got.Smoothed {
+		t.Errorf("rms %+v", got)
 	}
-	if got := rms(nil); got != 0 {
-		t.Errorf("rms of nothing: %f", got)
+	if got := rms(nil); got != (pipeline.Quantiser{}) {
+		t.Errorf("rms of nothing: %+v", got)
+	}
+}
+
+// AV1's own filters leave no noise of coding: what differs from frame to frame is noise where the
+// picture is flat, and texture elsewhere.
+func TestSmoothedNoise(t *testing.T) {
+	for name, c := range map[string]struct {
+		features
+		least, most float64
+	}{
+		"dark":           {features{0.36, 4.02, 0.33, 2.95}, 4, 10},
+		"low contrast":   {features{0.27, 3.13, 0.27, 0.32}, 3, 6},
+		"clean grass":    {features{1.69, 2.70, 6.88, 0.51}, 0.3, 0.3},
+		"clean rotation": {features{0.99, 3.81, 2.01, 0.79}, 0.3, 0.3},
+		"clean text":     {features{8.85, 18.3, 19.8, 0.70}, 0.3, 0.3},
+	} {
+		m := Flat(0.3)
+		m.addCoded(c.features, pipeline.Quantiser{Step: 26, Smoothed: true})
+		if m.Sigma[0] < c.least || m.Sigma[0] > c.most {
+			t.Errorf("%s: sigma %.2f, want %.1f to %.1f", name, m.Sigma[0], c.least, c.most)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package noise
 import (
 	"cmp"
 	"math"
+
+	"vidfilter/pipeline"
 )
 
 var (
@@ -29,14 +31,14 @@ const (
 
 // Estimate returns the model of a frame from the pairs of the frames about it: pairs[at] is that of
 // the frame and the one before it, and the others follow each other. Pairs beyond a cut, of other
-// scenes, do not count. The quantiser step is that of the codec that the frames have come through,
-// in 8-bit levels, as the root of the mean square over the frames; 0 if it is not known.
-func Estimate(pairs []*Pair, at int, step float64) Model {
+// scenes, do not count. The quantiser is that of the codec that the frames have come through, with
+// the root of the mean square of their steps.
+func Estimate(pairs []*Pair, at int, q pipeline.Quantiser) Model {
 	sum := add(sameScene(pairs, at))
 	if sum.best() == nil {
 		sum = add(pairs) // a flash, or a single frame: no other shows its scene
 	}
-	return sum.model(step)
+	return sum.model(q)
 }
 
 // sameScene returns the pairs about a frame that lie in one scene with it.
@@ -86,11 +88,11 @@ func (t *total) add(p *Pair) {
 // best returns the sum that says most, nil if there is none.
 func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.clipped) }
 
-// model returns the noise of the best sum, given the quantiser step or 0.
-func (t *total) model(step float64) Model {
+// model returns the noise of the best sum, given the quantiser.
+func (t *total) model(q pipeline.Quantiser) Model {
 	p := t.best()
 	m := p.model()
-	m.addCoded(p.features(), step)
+	m.addCoded(p.features(), q)
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 )
 
 // all fails unless the luma noise of all frames is that wanted, and steady.
@@ -198,8 +199,8 @@ func TestLaterStart(t *testing.T) {
 			}
 		}
 	}
-	for n, m := range modelsOf(clip[4:12], 3, 0, 0) {
-		if n >= 3 && m != modelsOf(clip[:12], 3, 0, 0)[4+n] {
+	for n, m := range modelsOf(clip[4:12], 3, 0, pipeline.Quantiser{}) {
+		if n >= 3 && m != modelsOf(clip[:12], 3, 0, pipeline.Quantiser{})[4+n] {
 			t.Errorf("frames of the past only: frame %d differs", 4+n)
 		}
 	}
@@ -207,7 +208,7 @@ func TestLaterStart(t *testing.T) {
 
 func TestOnlyThePast(t *testing.T) {
 	clip := noisy(draw(width, height, 10, pan(1.7, 0.6)), 1, white(8))
-	for n, m := range modelsOf(clip, 3, 0, 0) {
+	for n, m := range modelsOf(clip, 3, 0, pipeline.Quantiser{}) {
 		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], 8, 0.05)
 	}
 }
@@ -220,7 +221,7 @@ func TestSurvey(t *testing.T) {
 	)
 	var s Survey
 	for _, pic := range clip {
-		s.Put(pic.Views(), 0)
+		s.Put(pic.Views(), pipeline.Quantiser{})
 	}
 	sum := s.Summary()
 	if sum.Frames != len(clip) || sum.Clean || len(sum.Scenes) != 3 {

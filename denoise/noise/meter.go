@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 )
 
 // Meter measures frames that come one after another. The model of a frame depends on those of its
@@ -12,24 +13,23 @@ type Meter struct {
 	before, after int
 
 	last  *Frame
-	first int       // the number of the first frame that is kept
-	pairs []*Pair   // of the frames from first on
-	steps []float64 // likewise
+	first int                  // the number of the first frame that is kept
+	pairs []*Pair              // of the frames from first on
+	coded []pipeline.Quantiser // likewise
 }
 
 // NewMeter returns a meter whose models come from so many frames before and after their own: 3 and
 // 3 for a file, 3 or more and 0 for a live picture.
 func NewMeter(before, after int) *Meter { return &Meter{before: before, after: after} }
 
-// Put adds the next frame. Its picture must not change until the next call. The step is that of the
-// quantiser, in 8-bit levels, 0 if it is not known.
-func (m *Meter) Put(pic plane.Views, step float64) {
+// Put adds the next frame. Its picture must not change until the next call.
+func (m *Meter) Put(pic plane.Views, q pipeline.Quantiser) {
 	f := NewFrame(pic)
 	m.pairs = append(m.pairs, NewPair(m.last, f))
-	m.steps = append(m.steps, step)
+	m.coded = append(m.coded, q)
 	m.last = f
 	for len(m.pairs) > m.before+m.after+1 {
-		m.pairs, m.steps = m.pairs[1:], m.steps[1:]
+		m.pairs, m.coded = m.pairs[1:], m.coded[1:]
 		m.first++
 	}
 }
@@ -40,18 +40,20 @@ func (m *Meter) Model(n int) Model {
 	end := min(n+m.after+1, m.first+len(m.pairs)) - m.first
 	// The first frame of the window has its pair before the window.
 	from := max(min(n-m.before+1, n), m.first) - m.first
-	steps := m.steps[max(n-m.before, m.first)-m.first : end]
-	return Estimate(m.pairs[from:end], n-m.first-from, rms(steps))
+	coded := m.coded[max(n-m.before, m.first)-m.first : end]
+	return Estimate(m.pairs[from:end], n-m.first-from, rms(coded))
 }
 
 // rms returns the root of the mean square of the steps that are known.
-func rms(steps []float64) float64 {
+func rms(list []pipeline.Quantiser) (mean pipeline.Quantiser) {
 	sum, n := 0.0, 0
-	for _, s := range steps {
-		if s > 0 {
-			sum += s * s
+	for _, q := range list {
+		if q.Step > 0 {
+			sum += float64(q.Step) * float64(q.Step)
 			n++
+			mean.Smoothed = mean.Smoothed || q.Smoothed
 		}
 	}
-	return math.Sqrt(sum / float64(max(n, 1)))
+	mean.Step = float32(math.Sqrt(sum / float64(max(n, 1))))
+	return mean
 }

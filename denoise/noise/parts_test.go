@@ -136,8 +136,8 @@ func TestFrames(t *testing.T) {
 			for i, pic := range clip {
 				f := pipeline.Blank(pipeline.Format{Layout: layout, Width: width, Height: height})
 				pic.Into(f, plane.Whole)
-				want.Put(plane.Of(f, field).Views(), 0)
-				got.Put(plane.ViewsOf(f, field), 0)
+				want.Put(plane.Of(f, field).Views(), pipeline.Quantiser{})
+				got.Put(plane.ViewsOf(f, field), pipeline.Quantiser{})
 				if got.Model(i) != want.Model(i) {
 					t.Errorf("%v, field %d, frame %d", layout, field, i)
 				}
@@ -166,7 +166,7 @@ func BenchmarkEstimate(b *testing.B) {
 	clip := noisy(draw(width, height, 7, pan(3.3, 1.2)), 1, white(8))
 	m := NewMeter(3, 3)
 	for _, pic := range clip {
-		m.Put(pic.Views(), 0)
+		m.Put(pic.Views(), pipeline.Quantiser{})
 	}
 	for b.Loop() {
 		m.Model(3)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 )
 
 // Summary is the noise of a clip, scene by scene, for people and as JSON.
@@ -39,13 +40,13 @@ type AtLevel struct {
 type Survey struct {
 	last   *Frame
 	scene  total
-	frames []float64 // quantiser steps of the scene's frames
+	frames []pipeline.Quantiser // of the scene
 	out    Summary
 }
 
-// Put adds the next frame, with its quantiser step or 0. Its picture must not change until the next
+// Put adds the next frame, with its quantiser. Its picture must not change until the next
 // call.
-func (s *Survey) Put(pic plane.Views, step float64) {
+func (s *Survey) Put(pic plane.Views, q pipeline.Quantiser) {
 	f := NewFrame(pic)
 	p := NewPair(s.last, f)
 	s.last = f
@@ -53,7 +54,7 @@ func (s *Survey) Put(pic plane.Views, step float64) {
 		s.endScene()
 	}
 	s.scene.add(p)
-	s.frames = append(s.frames, step)
+	s.frames = append(s.frames, q)
 	s.out.Frames++
 }
 

@@ -178,7 +178,7 @@ func readClip(ctx context.Context, name string) (c clip, err error) {
 		return c, fmt.Errorf("%s: %d frames, want %d", name, len(c.frames), clips.Frames)
 	}
 	for _, f := range c.frames {
-		f.Quantiser = 0 // they are taken for clean
+		f.Quantiser = pipeline.Quantiser{} // they are taken for clean
 		if f.Layout != pipeline.YUV420P || f.Width%2+f.Height%2 > 0 {
 			return c, fmt.Errorf("%s: %v: %w", name, f.Format, ErrLayout)
 		}
