@@ -54,6 +54,7 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 // openWith opens the file and writes its header and the packets that wait for it. first is the
 // time of the first frame.
 func (o *Output) openWith(first int64) error {
+	o.first = first
 	if err := o.openFile(); err != nil {
 		return err
 	}

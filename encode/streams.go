@@ -309,7 +309,8 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	// A mean above the rate is wrong: for DV, FFmpeg also counts packets of audio.
-	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && C.av_cmp_q(st.avg_frame_rate, rate) > 0 {
+	// MXF shows pictures at this rate.
+	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.Family == formats.Broadcast || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
 		st.avg_frame_rate = rate
 	}
 	st.disposition = in.disposition &^ C.AV_DISPOSITION_ATTACHED_PIC
