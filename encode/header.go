@@ -189,10 +189,10 @@ func (o *Output) firstOf(s *astiav.Stream) int64 {
 // tag needs the newer scheme for all of them.
 var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
 	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
-	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode", "language"}
+	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}
 
 // plainQuickTime lists those that QuickTime has, too.
-var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode", "language"}
+var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
 
 func (o *Output) movFlags() []string {
 	var flags []string

@@ -145,6 +145,17 @@ func noMarkLess(from, to string) verdict {
 	return changed
 }
 
+// noTagLess compares the tags of streams.
+func noTagLess(from, to string) verdict {
+	has := strings.Split(to, tagSeparator)
+	for t := range strings.SplitSeq(from, tagSeparator) {
+		if t != "" && !slices.Contains(has, t) {
+			return lost
+		}
+	}
+	return changed
+}
+
 func noLocation(from, to Item) bool {
 	return from.Values["chroma"] == "4:2:0" && to.Values["chroma"] != "4:2:0"
 }
