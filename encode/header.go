@@ -5,6 +5,7 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 )
 
 // writeHeader sets the muxer's options and writes the header.
@@ -21,6 +23,7 @@ func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
+	o.keepTimecode()
 	o.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
@@ -71,6 +74,21 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 		return nil
 	}
 	return o.describeAAC()
+}
+
+// keepTimecode makes the timecode of the first picture that of the file, unless that has one.
+func (o *Output) keepTimecode() {
+	given := metadata(o.oc.metadata, "timecode")
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		given = cmp.Or(given, metadata(st.metadata, "timecode"))
+	}
+	if given == "" && o.carries() && !o.in.Part && !o.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode") {
+		set(&o.oc.metadata, "timecode", o.timecode)
+		given = o.timecode
+	}
+	if given == o.timecode {
+		o.timecode = ""
+	}
 }
 
 // firstTime returns the earliest time of the output in microseconds, as far as known before the

@@ -48,6 +48,7 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := described(); err != nil {
 		return err
 	}
+	o.timecode = av.Timecode(f)
 	return o.openWith(f.PTS)
 }
 

@@ -47,10 +47,9 @@ func (e *Extras) AddFrame(frame unsafe.Pointer) {
 	}
 }
 
-// AddFirst adds extras that count only in the first AVFrame: a timecode that starts at 0 means
-// nothing.
-func (e *Extras) AddFirst(frame unsafe.Pointer) {
-	if C.vf_has_timecode((*C.AVFrame)(frame)) != 0 {
+// AddTimecode adds the timecode of the first picture, unless it is empty.
+func (e *Extras) AddTimecode(code string) {
+	if code != "" {
 		e.add(units.Timecode.String())
 	}
 }
