@@ -39,7 +39,6 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	start := ""
 	if !in.times.started {
 		start = in.groups.timecode(pts, in.video.TimeBase(), in.FrameRate())
-		in.extras.AddTimecode(start)
 		in.groups = nil
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))

@@ -16,6 +16,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 )
 
 // writeHeader sets the muxer's options and writes the header.
@@ -23,7 +24,7 @@ func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
-	o.keepTimecode()
+	o.keepTimecode(o.timecode)
 	o.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
@@ -77,17 +78,19 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 }
 
 // keepTimecode makes the timecode of the first picture that of the file, unless that has one.
-func (o *Output) keepTimecode() {
+func (o *Output) keepTimecode(code string) {
+	if code == "" || !o.carries() || o.in.Part {
+		return
+	}
 	given := metadata(o.oc.metadata, "timecode")
 	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
 		given = cmp.Or(given, metadata(st.metadata, "timecode"))
 	}
-	if given == "" && o.carries() && !o.in.Part && !o.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode") {
-		set(&o.oc.metadata, "timecode", o.timecode)
-		given = o.timecode
-	}
-	if given == o.timecode {
-		o.timecode = ""
+	switch {
+	case given == "" && !o.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+		set(&o.oc.metadata, "timecode", code)
+	case given != code:
+		o.carrier.lose(units.Timecode.String())
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"vidfilter/internal/av"
-	"vidfilter/internal/units"
 )
 
 // NotKept returns what the output does not have of the input's video beside its pictures: those of
@@ -12,7 +11,7 @@ import (
 // last frame.
 func (o *Output) NotKept(extras []string) []string {
 	lost := slices.DeleteFunc(slices.Clone(extras), func(x string) bool {
-		return x == av.Alpha && o.alphaKept || x == av.Grain && o.grain != nil || x == units.Timecode.String() && o.timecode == ""
+		return x == av.Alpha && o.alphaKept || x == av.Grain && o.grain != nil
 	})
 	for _, name := range o.carrier.lost {
 		if !slices.Contains(lost, name) {

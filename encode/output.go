@@ -89,7 +89,7 @@ type Output struct {
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
-	timecode  string // of the first picture, if the file has no place for it
+	timecode  string // of the first picture
 	carrier   carrier
 	grain     *grainer // nil: pictures have no film grain
 	told      fidelity.Told

@@ -46,10 +46,3 @@ func (e *Extras) AddFrame(frame unsafe.Pointer) {
 		e.add(Alpha)
 	}
 }
-
-// AddTimecode adds the timecode of the first picture, unless it is empty.
-func (e *Extras) AddTimecode(code string) {
-	if code != "" {
-		e.add(units.Timecode.String())
-	}
-}
