@@ -4,7 +4,6 @@ package encode
 import "C"
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -205,7 +204,7 @@ func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*
 	return func(d *digest, payload []byte) bool {
 		list, whole := units.NALUnits(payload, size)
 		for _, unit := range list {
-			if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && isSlice(unit[0]) {
+			if isSlice(unit[0]) {
 				_, _ = d.payload.Write(unit)
 			}
 		}
