@@ -1,7 +1,8 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
-// denoise a picture. It agrees with the reference as package denoise says; whoever runs the
-// launches has the device and its memory. Kernels that read or write samples are compiled twice,
-// for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search compares bytes.
+// denoise a picture. It agrees with the reference as package denoise says. The device and its
+// memory belong to the caller, who runs the launches. Kernels that read or write samples are
+// compiled twice, for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search
+// compares bytes.
 package device
 
 import (

@@ -246,8 +246,8 @@ type pairing struct {
 }
 
 // pair finds the counterpart of each item, since containers reorder streams: the one of its kind
-// and, for tags, name with which it shares most values, of the same codec if there is one. What is
-// known to be left out has none.
+// and, for tags, name with which it shares most values, of the same codec if there is one. Items
+// that are known to be left out have none.
 func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
 	left := slices.Clone(b)
 	found := make([]*Item, len(a))

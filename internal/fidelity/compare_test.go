@@ -71,7 +71,7 @@ func TestCompareEveryProperty(t *testing.T) {
 	}
 }
 
-// What means the same is no difference, and what says more is no loss.
+// Values that mean the same do not differ, and a value that says more is no loss.
 func TestCompareMeanings(t *testing.T) {
 	for _, c := range []struct {
 		kind          Kind
