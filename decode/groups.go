@@ -1,10 +1,10 @@
 package decode
 
-//#include <libavutil/timecode.h>
 //#include "glue.h"
 import "C"
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/asticode/go-astiav"
@@ -43,20 +43,14 @@ func (g groups) timecode(pts int64, unit, rate astiav.Rational) string {
 	if !ok || pts == av.NoPTS || t.Hours|t.Minutes|t.Seconds|t.Pictures == 0 || rate.Num() <= 0 {
 		return ""
 	}
-	flags := C.int(0)
+	separator := ":"
 	if t.Drop {
-		flags = C.AV_TIMECODE_FLAG_DROPFRAME
+		separator = ";"
 	}
-	var clock C.AVTimecode
-	perSecond := C.AVRational{C.int(rate.Num()), C.int(rate.Den())}
-	if C.av_timecode_init_from_components(&clock, perSecond, flags, C.int(t.Hours), C.int(t.Minutes), C.int(t.Seconds), C.int(t.Pictures), nil) < 0 {
-		return ""
+	if float64(t.Pictures) >= math.Ceil(rate.Float64()) {
+		return "" // damaged
 	}
-	unitOf := C.AVRational{C.int(unit.Num()), C.int(unit.Den())}
-	later := C.int(t.Before) - C.int(C.av_rescale_q(C.int64_t(closest), unitOf, C.av_inv_q(perSecond)))
-	if t.Pictures >= int(clock.fps) || clock.start+later < 0 {
-		return ""
-	}
-	var text [C.AV_TIMECODE_STR_SIZE]C.char
-	return C.GoString(C.av_timecode_make_string(&clock, &text[0], later))
+	in := func(r astiav.Rational) C.AVRational { return C.AVRational{C.int(r.Num()), C.int(r.Den())} }
+	later := t.Before - int(C.av_rescale_q(C.int64_t(closest), in(unit), C.av_inv_q(in(rate))))
+	return av.LaterTimecode(fmt.Sprintf("%02d:%02d:%02d%s%02d", t.Hours, t.Minutes, t.Seconds, separator, t.Pictures), rate, later)
 }

@@ -24,6 +24,7 @@ func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
+	o.moveTimecodes(first)
 	o.keepTimecode(o.timecode)
 	o.foresee()
 	var d *C.AVDictionary
@@ -75,6 +76,26 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 		return nil
 	}
 	return o.describeAAC()
+}
+
+// moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken.
+func (o *Output) moveTimecodes(first int64) {
+	unit, rate, us := rational(o.in.Video.TimeBase()), rational(o.in.FrameRate), C.AVRational{1, 1000000}
+	begin := inputStream(o.in.Video).start_time
+	if !o.in.Cut || rate.num <= 0 || begin == C.AV_NOPTS_VALUE {
+		return
+	}
+	later := C.av_rescale_q(C.int64_t(first), unit, us) - C.int64_t(o.in.Shift) - C.av_rescale_q(begin, unit, us)
+	pictures := int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
+	dictionaries := []**C.AVDictionary{&o.oc.metadata}
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		dictionaries = append(dictionaries, &st.metadata)
+	}
+	for _, d := range dictionaries {
+		if code := metadata(*d, "timecode"); code != "" {
+			set(d, "timecode", av.LaterTimecode(code, o.in.FrameRate, pictures))
+		}
+	}
 }
 
 // keepTimecode makes the timecode of the first picture that of the file, unless that has one.
