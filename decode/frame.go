@@ -36,8 +36,10 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		in.damage.DamagedFrames++
 	}
 	in.gaps.video(pts)
+	start := ""
 	if !in.times.started {
-		in.extras.AddFirst(unsafe.Pointer(c))
+		start = in.groups.timecode(pts, in.video.TimeBase(), in.FrameRate())
+		in.groups = nil
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
 	in.tagPicture(c)
@@ -56,6 +58,9 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	f, err := in.build(c, src, native && src == in.format)
 	if err != nil {
 		return nil, err
+	}
+	if p, ok := f.Props().(*av.Props); ok {
+		p.Timecode = start
 	}
 	f.PTS, f.Duration = pts, duration
 	f.Context = in.opts.Part != nil && !in.opts.Part.holds(pts)

@@ -38,8 +38,9 @@ type Input struct {
 	selected map[int]bool
 	eof      bool // the decoder was told that no more packets come
 
-	clock clock
-	times timeline
+	clock  clock
+	times  timeline
+	groups groups
 
 	packets, failed int64 // of the video stream
 	begin           int64 // PTS of the first of them
@@ -330,6 +331,9 @@ func (in *Input) send() error {
 		in.due++
 	}
 	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
+	if !in.times.started {
+		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
+	}
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil

@@ -98,10 +98,7 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range stale {
-		set(&st.metadata, k, "")
-		set(&st.metadata, k+"-eng", "")
-	}
+	dropCoding(&st.metadata)
 	st.time_base = a.c.enc.time_base
 	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
 	o.warn("%s becomes %s at %d kb/s: %s cannot hold it", streamName(s), C.GoString(C.avcodec_get_name(a.c.enc.codec_id)),

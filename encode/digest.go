@@ -4,7 +4,6 @@ package encode
 import "C"
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -27,8 +26,7 @@ import (
 //   - of codecs in verbatim, all bytes as one string.
 //
 // Other codecs are not compared: their muxers or demuxers rewrite payloads (VP9, WavPack, DVB
-// subtitles, ...), or end them with the last picture (PCM in MXF). Nor are streams with packets
-// that are not in the form of their codec.
+// subtitles, ...). Nor are streams with packets that are not in the form of their codec.
 // Containers shift times, so differences between packets are compared, and only if the container
 // has a time for each packet: not in MPEG-TS, not of PCM, which is cut anew, and not of text in
 // MP4.
@@ -124,7 +122,7 @@ func formOf(f formats.Format, par *C.AVCodecParameters) func(*digest, []byte) bo
 		return (*digest).addText
 	case slices.Contains(verbatim, id), id == C.AV_CODEC_ID_EAC3 && f.Family != formats.ISO,
 		f.Family != formats.Transport && slices.Contains(verbatimFiles, id),
-		f.Family != formats.Transport && f.Family != formats.Broadcast && isPCM(id):
+		f.Family != formats.Transport && isPCM(id):
 		return (*digest).addAll
 	}
 	return nil
@@ -206,7 +204,7 @@ func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*
 	return func(d *digest, payload []byte) bool {
 		list, whole := units.NALUnits(payload, size)
 		for _, unit := range list {
-			if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && isSlice(unit[0]) {
+			if isSlice(unit[0]) {
 				_, _ = d.payload.Write(unit)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/text"
 )
 
 // lack is something for which a kind of file has no place. What pictures carry in packets, or
@@ -24,14 +25,18 @@ type lack struct {
 var lacks = []lack{
 	{"", "", fidelity.Video, "created", ""},
 	{"", "", fidelity.Stream, "created", ""},
+	{formats.MP4, "", fidelity.Video, "tags", ""},
+	{formats.MP4, "", fidelity.Stream, "tags", ""},
+	{formats.MOV, "", fidelity.Video, "tags", ""},
+	{formats.MOV, "", fidelity.Stream, "tags", ""},
 	{formats.TS, "", fidelity.Tag, "", ""},
 	{formats.TS, "", fidelity.Chapter, "", ""},
-	{formats.TS, "", fidelity.Stream, "title", ""},
-	{formats.TS, "", fidelity.Video, "title rotation timecode", ""},
+	{formats.TS, "", fidelity.Stream, "title tags", ""},
+	{formats.TS, "", fidelity.Video, "title rotation timecode tags", ""},
 	{formats.MXF, "", fidelity.Tag, "", ""},
 	{formats.MXF, "", fidelity.Chapter, "", ""},
-	{formats.MXF, "", fidelity.Stream, "title language", ""},
-	{formats.MXF, "", fidelity.Video, "title rotation", ""},
+	{formats.MXF, "", fidelity.Stream, "title language tags", ""},
+	{formats.MXF, "", fidelity.Video, "title rotation tags", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "sample_aspect", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "transfer matrix", "bt470bg smpte170m"},
 	{formats.MOV, "ffv1", fidelity.Video, "range chroma_location", ""},
@@ -97,10 +102,11 @@ func (o *Output) foresee() {
 
 // foreseeItem names the properties of an item that the format lacks.
 func (o *Output) foreseeItem(i fidelity.Item) (names []string) {
+	const columns = 100 // of a value
 	for _, key := range fidelity.Missed(i) {
 		if o.lacks(i, key) {
 			o.told.Add(i.Kind, i.Name, key)
-			names = append(names, fmt.Sprintf("the %s of %s (%s)", fidelity.Name(i.Kind, key), i, i.Values[key]))
+			names = append(names, fmt.Sprintf("the %s of %s (%s)", fidelity.Name(i.Kind, key), i, text.Clip(i.Values[key], columns)))
 		}
 	}
 	if lost := unmarked(o.opts.Format, i); lost != nil {

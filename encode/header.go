@@ -5,6 +5,7 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 )
 
 // writeHeader sets the muxer's options and writes the header.
@@ -21,6 +24,8 @@ func (o *Output) writeHeader(first int64) error {
 	if err := o.fileMetadata(first); err != nil {
 		return err
 	}
+	o.moveTimecodes(first)
+	o.keepTimecode(o.timecode)
 	o.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
@@ -71,6 +76,43 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 		return nil
 	}
 	return o.describeAAC()
+}
+
+// moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken.
+func (o *Output) moveTimecodes(first int64) {
+	unit, rate, us := rational(o.in.Video.TimeBase()), rational(o.in.FrameRate), C.AVRational{1, 1000000}
+	begin := inputStream(o.in.Video).start_time
+	if !o.in.Cut || rate.num <= 0 || begin == C.AV_NOPTS_VALUE {
+		return
+	}
+	later := C.av_rescale_q(C.int64_t(first), unit, us) - C.int64_t(o.in.Shift) - C.av_rescale_q(begin, unit, us)
+	pictures := int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
+	dictionaries := []**C.AVDictionary{&o.oc.metadata}
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		dictionaries = append(dictionaries, &st.metadata)
+	}
+	for _, d := range dictionaries {
+		if code := metadata(*d, "timecode"); code != "" {
+			set(d, "timecode", av.LaterTimecode(code, o.in.FrameRate, pictures))
+		}
+	}
+}
+
+// keepTimecode makes the timecode of the first picture that of the file, unless that has one.
+func (o *Output) keepTimecode(code string) {
+	if code == "" || !o.carries() || o.in.Part {
+		return
+	}
+	given := metadata(o.oc.metadata, "timecode")
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		given = cmp.Or(given, metadata(st.metadata, "timecode"))
+	}
+	switch {
+	case given == "" && !o.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+		set(&o.oc.metadata, "timecode", code)
+	case given != code:
+		o.carrier.lose(units.Timecode.String())
+	}
 }
 
 // firstTime returns the earliest time of the output in microseconds, as far as known before the
@@ -189,10 +231,10 @@ func (o *Output) firstOf(s *astiav.Stream) int64 {
 // tag needs the newer scheme for all of them.
 var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
 	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
-	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode", "language"}
+	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}
 
 // plainQuickTime lists those that QuickTime has, too.
-var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode", "language"}
+var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
 
 func (o *Output) movFlags() []string {
 	var flags []string

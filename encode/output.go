@@ -89,31 +89,34 @@ type Output struct {
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
+	timecode  string // of the first picture
 	carrier   carrier
 	grain     *grainer // nil: pictures have no film grain
 	told      fidelity.Told
 	found     fidelity.Facts  // in the finished file
 	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	shift     int64           // subtracted from the video's times, in the input's unit
+	first     int64           // time of the first frame, likewise
 
-	mu      sync.Mutex // guards the fields below: frames and packets come from two goroutines
-	oc      *C.AVFormatContext
-	video   *C.AVStream
-	lanes   map[int]*lane   // by input stream
-	given   map[int]*digest // input of the muxer, by stream of the output
-	mapped  bool            // streams exist; until then, first packets wait in early
-	early   []*astiav.Packet
-	header  bool
-	failed  error
-	written int64 // video packets
-	fixed   int64
-	refused int64          // packets that the muxer rejected
-	inARow  int            // of those, since the last one that it accepted
-	leftOut int64          // streams that the muxer rejected for their data
-	begin   int64          // earliest time of a video packet, in the stream's unit
-	end     int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest  *astiav.Packet // in MP4, the latest video packet: see hold
-	decoded int64          // DTS of the first
+	mu       sync.Mutex // guards the fields below: frames and packets come from two goroutines
+	oc       *C.AVFormatContext
+	video    *C.AVStream
+	lanes    map[int]*lane   // by input stream
+	given    map[int]*digest // input of the muxer, by stream of the output
+	mapped   bool            // streams exist; until then, first packets wait in early
+	early    []*astiav.Packet
+	header   bool
+	failed   error
+	written  int64 // video packets
+	repeated int64 // of those: see step
+	fixed    int64
+	refused  int64          // packets that the muxer rejected
+	inARow   int            // of those, since the last one that it accepted
+	leftOut  int64          // streams that the muxer rejected for their data
+	begin    int64          // earliest time of a video packet, in the stream's unit
+	end      int64          // latest time; in MP4, which stores the last frame's duration, its end
+	latest   *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
+	decoded  int64          // DTS of the first
 
 	bytes atomic.Int64
 	from  atomic.Int64 // time of the first frame, microseconds
@@ -122,11 +125,12 @@ type Output struct {
 
 // lane is a stream that is copied or converted.
 type lane struct {
-	st   *C.AVStream
-	from C.AVRational
-	last int64 // dts
-	subs *C.vf_subs
-	aud  *audioConverter
+	st    *C.AVStream
+	from  C.AVRational
+	last  int64 // dts
+	subs  *C.vf_subs
+	aud   *audioConverter
+	sound *sound // in MXF
 }
 
 // Create prepares an output at path; "pipe:1" and the like mean the same as for FFmpeg. The first
@@ -341,6 +345,9 @@ func (o *Output) writeVideo() error {
 	if err := o.insertExif(p); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
+	if o.form.Family == formats.Broadcast {
+		return o.step()
+	}
 	p.pts -= C.int64_t(o.shift)
 	p.dts -= C.int64_t(o.shift)
 	tb := o.in.Video.TimeBase()
@@ -486,6 +493,9 @@ func (o *Output) carry(own *astiav.Packet) error {
 
 // carryTo writes a packet whose times are in the given unit.
 func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
+	if o.form.Family == formats.Broadcast {
+		return o.laySound(l, p, from)
+	}
 	p.stream_index = l.st.index
 	p.pos = -1
 	C.av_packet_rescale_ts(p, from, l.st.time_base)
@@ -544,7 +554,11 @@ func (o *Output) Finish(context.Context) error {
 			}
 		}
 	}
-	if err := o.writeLast(); err != nil {
+	last := o.writeLast
+	if o.form.Family == formats.Broadcast {
+		last = o.finishBroadcast
+	}
+	if err := last(); err != nil {
 		return err
 	}
 	if err := o.flushMuxer(); err != nil {

@@ -48,12 +48,14 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := described(); err != nil {
 		return err
 	}
+	o.timecode = av.Timecode(f)
 	return o.openWith(f.PTS)
 }
 
 // openWith opens the file and writes its header and the packets that wait for it. first is the
 // time of the first frame.
 func (o *Output) openWith(first int64) error {
+	o.first = first
 	if err := o.openFile(); err != nil {
 		return err
 	}

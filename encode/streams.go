@@ -214,6 +214,7 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if to := formats.QuickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.form.Languages {
 		set(&st.metadata, "language", to)
 	}
+	o.keepNames(&st.metadata, "encoding_tool")
 	o.nameHandler(st)
 	return st, nil
 }
@@ -309,7 +310,8 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	// A mean above the rate is wrong: for DV, FFmpeg also counts packets of audio.
-	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && C.av_cmp_q(st.avg_frame_rate, rate) > 0 {
+	// MXF shows pictures at this rate.
+	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.Family == formats.Broadcast || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
 		st.avg_frame_rate = rate
 	}
 	st.disposition = in.disposition &^ C.AV_DISPOSITION_ATTACHED_PIC
@@ -319,18 +321,35 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	return o.videoMetadata(st, in)
 }
 
-// stale lists tags of a video stream that describe the old encoding.
-var stale = []string{"BPS", "NUMBER_OF_BYTES", "NUMBER_OF_FRAMES", "DURATION", "_STATISTICS_WRITING_APP", "_STATISTICS_WRITING_DATE_UTC",
-	"_STATISTICS_TAGS", "encoder", "variant_bitrate"}
+// dropCoding removes the tags that describe how a stream was coded before.
+func dropCoding(d **C.AVDictionary) {
+	for _, k := range fidelity.CodingTags {
+		set(d, k, "")
+		set(d, k+"-eng", "")
+	}
+}
+
+// keepNames keeps FFmpeg's muxer for Matroska from leaving out tags of the given names, and from
+// renaming those that end like a language of two letters: no language at the end is none.
+func (o *Output) keepNames(d **C.AVDictionary, omitted ...string) {
+	if o.form.Family != formats.Matroska {
+		return
+	}
+	for k, v := range tags(*d) {
+		name := strings.ToLower(k)
+		if slices.Contains(omitted, name) || len(k) > 3 && k[len(k)-3] == '-' {
+			set(d, k, "")
+			set(d, k+"-und", v)
+		}
+	}
+}
 
 func (o *Output) videoMetadata(st, in *C.AVStream) error {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return err
 	}
-	for _, k := range stale {
-		set(&st.metadata, k, "")
-		set(&st.metadata, k+"-eng", "")
-	}
+	dropCoding(&st.metadata)
+	o.keepNames(&st.metadata, "encoding_tool")
 	o.nameHandler(st)
 	set(&st.metadata, "encoder", strings.TrimSpace(o.opts.Software+" "+o.opts.codec().Name))
 	return nil
@@ -350,6 +369,7 @@ func (o *Output) fileMetadata(first int64) error {
 	for _, k := range fidelity.ContainerTags {
 		set(&o.oc.metadata, k, "")
 	}
+	o.keepNames(&o.oc.metadata, "encoding_tool", "stereo_mode")
 	for _, c := range av.Slice(src.chapters, int(src.nb_chapters)) {
 		us := C.AVRational{1, 1000000}
 		start := int64(C.av_rescale_q(c.start, c.time_base, us)) + o.in.Shift

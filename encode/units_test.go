@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +283,29 @@ func TestParametersWin(t *testing.T) {
 					t.Errorf("%s, frame %d: not the mastering display that was asked for", encoder, n)
 				}
 			}
+		}
+	}
+}
+
+// The timecode of the first picture of MPEG-2 becomes that of the file, or is named; one that
+// counts from 0 says nothing.
+func TestGroupTimecode(t *testing.T) {
+	for _, c := range []struct{ args, format, kept, lost string }{
+		{"-timecode 01:02:03:04", "mp4", "01:02:03:04", ""},
+		{"-timecode 01:02:03:04", "matroska", "01:02:03:04", ""},
+		{"-timecode 01:02:03:04", "mov", "01:02:03:04", ""},
+		{"-timecode 01:02:03:04", "mpegts", "", "timecodes of pictures"},
+		{"-r 30000/1001 -timecode 01:00:59;27", "mp4", "01:00:59;27", ""},
+		{"", "matroska", "", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "in.ts")
+		args := "-v fatal -f lavfi -i testsrc2=s=64x48:r=25:d=0.48 -c:v mpeg2video -g 6 -bf 2 " + c.args
+		program(t, "ffmpeg", append(strings.Fields(args), path)...)
+		r := newRigOf(t, path)
+		out := finished(t, r, c.format)
+		said := string(program(t, "ffprobe", "-v", "error", "-show_entries", "format_tags=timecode:stream_tags=timecode", "-of", "default=nk=1:nw=1", r.path))
+		if got, _, _ := strings.Cut(said, "\n"); got != c.kept || strings.Join(out.NotKept(r.in.Extras()), ", ") != c.lost {
+			t.Errorf("%s in %s: %q, not kept: %q", c.args, c.format, got, out.NotKept(r.in.Extras()))
 		}
 	}
 }

@@ -24,8 +24,8 @@ import (
 // and reads what the file says of itself: see Found. An error wraps ErrDamaged and means that the
 // file is damaged.
 func (o *Output) Verify() error {
-	if o.written != o.frames {
-		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, o.written)
+	if came := o.written - o.repeated; came != o.frames {
+		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, came)
 	}
 	got, err := inspect(o.path, o.opts.Format, o.nthVideo())
 	if err != nil {

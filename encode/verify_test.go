@@ -388,3 +388,31 @@ func TestVerifyUnevenTimes(t *testing.T) {
 		}
 	}
 }
+
+// Tags of files and streams come through, or are named before.
+func TestTags(t *testing.T) {
+	const odd = "-movflags use_metadata_tags -metadata encoding_tool=A -metadata stereo_mode=left_right -metadata foo-fr=B -metadata part_number=7 -metadata Two&words=C"
+	const ofStream = "-metadata:s:a artist=A -metadata:s:a encoding_tool-und=B"
+	for _, c := range []struct{ input, args, format, said string }{
+		{"in.mp4", odd, "matroska", ""},
+		{"in.mp4", odd, "mp4", ""},
+		{"in.avi", "-metadata language=eng", "mp4", ""},
+		{"in.mkv", ofStream, "matroska", ""},
+		{"in.mkv", ofStream, "mp4", "mp4 cannot keep the tags of stream 1 (artist: A; encoding_tool: B)"},
+		{"in.mkv", ofStream, "mov", "mov cannot keep the tags of stream 1 (artist: A; encoding_tool: B)"},
+	} {
+		args := strings.Fields(c.args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "&", " ")
+		}
+		r := film(t, c.input, append(args, "-c:a", "aac")...)
+		out := finished(t, r, c.format)
+		list, told := r.lost(out)
+		if said := strings.Join(r.said, "; "); said != c.said || len(list) != told || told > 0 && c.said == "" {
+			t.Errorf("%s %s in %s: said %q, lost %q, %d were told", c.input, c.args, c.format, said, list, told)
+		}
+		if sides := program(t, "ffprobe", "-v", "error", "-show_entries", "stream_side_data=side_data_type", "-of", "csv", r.path); bytes.Contains(sides, []byte("Stereo")) {
+			t.Errorf("%s: a tag makes the pictures 3D", c.format)
+		}
+	}
+}

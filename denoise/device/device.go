@@ -1,7 +1,8 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
-// denoise a picture. It agrees with the reference as package denoise says; whoever runs the
-// launches has the device and its memory. Kernels that read or write samples are compiled twice,
-// for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search compares bytes.
+// denoise a picture. It agrees with the reference as package denoise says. The device and its
+// memory belong to the caller, who runs the launches. Kernels that read or write samples are
+// compiled twice, for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search
+// compares bytes.
 package device
 
 import (
@@ -25,7 +26,7 @@ var Library = kernels.NewLibrary("denoise/device", modules,
 	form("denoise_refine", at("denoise_refine", "", 0)),
 	form("denoise_first", both(at("denoise_first4", "STRIDE", 4), at("denoise_first5", "STRIDE", 5))...),
 	form("denoise_second", both(at("denoise_second6", "STRIDE", 6))...),
-	form("denoise_finish", both(at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0), at("denoise_clear", "PILOT", 2))...),
+	form("denoise_finish", append(both(at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0)), at("denoise_clear", "PILOT", 2))...),
 )
 
 // deep ends the names of the kernels for samples of more than 8 bits, in 16.

@@ -151,6 +151,7 @@ type Props struct {
 	// Transfer is the transfer function that the stream itself is tagged with, where a unit names
 	// another; 0 if there is none.
 	Transfer int
+	Timecode string // of the video's first picture, if its group has one: "01:02:03:04"
 }
 
 // PropsOf copies the properties of a decoded frame, without samples; nil when out of memory.

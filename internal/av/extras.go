@@ -46,11 +46,3 @@ func (e *Extras) AddFrame(frame unsafe.Pointer) {
 		e.add(Alpha)
 	}
 }
-
-// AddFirst adds extras that count only in the first AVFrame: a timecode that starts at 0 means
-// nothing.
-func (e *Extras) AddFirst(frame unsafe.Pointer) {
-	if C.vf_has_timecode((*C.AVFrame)(frame)) != 0 {
-		e.add(units.Timecode.String())
-	}
-}

@@ -163,13 +163,6 @@ int vf_moves_picture(const AVFrame *f)
 	return 0;
 }
 
-int vf_has_timecode(const AVFrame *f)
-{
-	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_GOP_TIMECODE);
-	const int64_t digits = ~(INT64_C(1) << 24 | 1 << 12); // all but the flags
-	return d && d->size >= sizeof(int64_t) && *(const int64_t *)d->data & digits;
-}
-
 static int opaque_palette(const AVFrame *f)
 {
 	const uint32_t *colours = (const uint32_t *)f->data[1];

@@ -38,8 +38,6 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 int vf_has_alpha_mode(const AVStream *st);
 // Tells whether only a part of a frame is to be shown, away from the middle.
 int vf_moves_picture(const AVFrame *f);
-// Tells whether a frame has a timecode other than 0.
-int vf_has_timecode(const AVFrame *f);
 // Tells whether a sample of a frame is not opaque.
 int vf_transparent(const AVFrame *f);
 

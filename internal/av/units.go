@@ -36,6 +36,15 @@ func CodedTransfer(f *pipeline.Frame) int {
 	return 0
 }
 
+// Timecode returns the timecode that the coded pictures of a video give its first frame; "" for
+// none.
+func Timecode(f *pipeline.Frame) string {
+	if p, ok := f.Props().(*Props); ok && p != nil {
+		return p.Timecode
+	}
+	return ""
+}
+
 // sideKinds are the kinds of side data that are units.
 var sideKinds = []struct {
 	from C.enum_AVFrameSideDataType

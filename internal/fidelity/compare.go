@@ -145,6 +145,17 @@ func noMarkLess(from, to string) verdict {
 	return changed
 }
 
+// noTagLess compares the tags of streams.
+func noTagLess(from, to string) verdict {
+	has := strings.Split(to, tagSeparator)
+	for t := range strings.SplitSeq(from, tagSeparator) {
+		if t != "" && !slices.Contains(has, t) {
+			return lost
+		}
+	}
+	return changed
+}
+
 func noLocation(from, to Item) bool {
 	return from.Values["chroma"] == "4:2:0" && to.Values["chroma"] != "4:2:0"
 }
@@ -235,8 +246,8 @@ type pairing struct {
 }
 
 // pair finds the counterpart of each item, since containers reorder streams: the one of its kind
-// and, for tags, name with which it shares most values, of the same codec if there is one. What is
-// known to be left out has none.
+// and, for tags, name with which it shares most values, of the same codec if there is one. Items
+// that are known to be left out have none.
 func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
 	left := slices.Clone(b)
 	found := make([]*Item, len(a))

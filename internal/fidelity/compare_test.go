@@ -21,11 +21,12 @@ func TestCompareEveryProperty(t *testing.T) {
 			"content_light": {"MaxCLL 1000, MaxFALL 400 cd/m2", "MaxCLL 1000, MaxFALL 40 cd/m2"}, "ambient": {"10 lx, x 0.3, y 0.3", "10 lx, x 0.3, y 0.4"},
 			"dolby_vision": {"profile 8.1, level 6", "profile 8.4, level 6"}, "hdr10plus": {"10 of 10 pictures", "9 of 10 pictures"},
 			"rpu": {"10 of 10 pictures", "9 of 10 pictures"}, "captions": {"5 of 10 pictures", "4 of 10 pictures"}, "icc": {"3 bytes, checksum 1", "3 bytes, checksum 2"},
-			"film_grain": {"AV1", "H.274"}, "title": {"Camera", "Other"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
+			"film_grain": {"AV1", "H.274"}, "tags": {"lens: 50 mm; site: north", "lens: 50 mm"}, "title": {"Camera", "Other"},
+			"created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
 		},
 		Stream: {
 			"kind": {"audio", "audio"}, "codec": {"flac", "aac"}, "language": {"eng", "fra"}, "disposition": {"forced, dub", "forced"},
-			"title": {"Voice", "Noise"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
+			"tags": {"artist: A", "artist: B"}, "title": {"Voice", "Noise"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
 		},
 		Chapter: {"start": {"0.300 s", "0.400 s"}, "title": {"One", "Two"}},
 		Tag:     {"value": {"Film", "Clip"}},
@@ -70,7 +71,7 @@ func TestCompareEveryProperty(t *testing.T) {
 	}
 }
 
-// What means the same is no difference, and what says more is no loss.
+// Values that mean the same do not differ, and a value that says more is no loss.
 func TestCompareMeanings(t *testing.T) {
 	for _, c := range []struct {
 		kind          Kind
@@ -96,6 +97,7 @@ func TestCompareMeanings(t *testing.T) {
 		{Stream, "codec", "mp2", "mp3", alike},
 		{Stream, "disposition", "default, forced", "forced", alike},
 		{Stream, "disposition", "forced", "forced, dub", changed},
+		{Stream, "tags", "artist: A", "album: B; artist: A", changed},
 		{Chapter, "start", "0.300 s", "0.303 s", alike},
 		{Tag, "value", "2020-02-02T02:02:02Z", "2020-02-02T02:02:02.000000Z", alike},
 	} {

@@ -7,6 +7,7 @@ package fidelity
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +41,8 @@ func (i Item) String() string { return strings.TrimSpace(string(i.Kind) + " " + 
 type Facts []Item
 
 // Partly returns what remains of the facts if only a part of the file is taken: units are there or
-// not, whatever their number, and chapters begin elsewhere. Chapters that keep refuses are left
-// out.
+// not, whatever their number, and chapters and timecodes begin elsewhere. Chapters that keep
+// refuses are left out.
 func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 	for _, i := range f {
 		if i.Kind == Chapter && !keep(i.Values["title"]) {
@@ -52,7 +53,7 @@ func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 			switch {
 			case properties.of(i.Kind, k).counted:
 				values[k] = present
-			case k != "start":
+			case k != "start" && k != "timecode":
 				values[k] = v
 			}
 		}
@@ -124,6 +125,10 @@ var ContainerTags = strings.Fields(`major_brand minor_version compatible_brands 
 	application_platform company_name generation_uid material_package_umid file_package_umid
 	operational_pattern_ul product_name product_uid product_version product_version_num toolkit_version_num uid modification_date`)
 
+// CodingTags describe how a stream is coded, in lower case; with "-eng" behind them, too.
+var CodingTags = strings.Fields(`bps number_of_bytes number_of_frames duration _statistics_writing_app _statistics_writing_date_utc
+	_statistics_tags encoder variant_bitrate vendor_id`)
+
 // remade reports whether a muxer makes a stream anew: timecodes are a property of the video, and
 // chapters are chapters.
 func remade(st *C.AVStream) bool {
@@ -137,8 +142,11 @@ func tag(s string) C.uint32_t {
 
 type keyed struct{ key, value string }
 
-// tagsOf returns the tags of a dictionary in order of their keys, in lower case: containers differ
-// in that.
+// synonyms are names that Matroska has for others.
+var synonyms = map[string]string{"lead_performer": "performer", "part_number": "track"}
+
+// tagsOf returns the tags of a dictionary in order of their keys, in lower case and with _ for
+// spaces: containers differ in that.
 func tagsOf(d *C.AVDictionary) (list []keyed) {
 	var e *C.AVDictionaryEntry
 	for {
@@ -146,6 +154,7 @@ func tagsOf(d *C.AVDictionary) (list []keyed) {
 			slices.SortFunc(list, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
 			return list
 		}
-		list = append(list, keyed{strings.ToLower(C.GoString(e.key)), C.GoString(e.value)})
+		key := strings.ReplaceAll(strings.ToLower(C.GoString(e.key)), " ", "_")
+		list = append(list, keyed{cmp.Or(synonyms[key], key), C.GoString(e.value)})
 	}
 }

@@ -74,6 +74,7 @@ var properties = table{
 	{Kind: Video, Key: "dolby_vision", Name: "Dolby Vision", compare: sameDolby, read: (*subject).dolbyVision},
 	{Kind: Video, Key: "title", Name: "title", read: (*subject).title},
 	{Kind: Video, Key: "created", Name: "creation time", read: (*subject).created},
+	{Kind: Video, Key: "tags", Name: "tags", compare: noTagLess, read: (*subject).tags},
 	{Kind: Video, Key: "hdr10plus", Name: "HDR10+", compare: fewer, counted: true, read: unitsOf(units.HDR10Plus)},
 	{Kind: Video, Key: "rpu", Name: "Dolby Vision RPUs", compare: fewer, counted: true, read: unitsOf(units.DolbyVision)},
 	{Kind: Video, Key: "captions", Name: "closed captions", compare: fewer, counted: true, read: unitsOf(units.Captions)},
@@ -85,6 +86,7 @@ var properties = table{
 	{Kind: Stream, Key: "disposition", Name: "marks", compare: noMarkLess, read: (*subject).disposition},
 	{Kind: Stream, Key: "title", Name: "title", read: (*subject).title},
 	{Kind: Stream, Key: "created", Name: "creation time", read: (*subject).created},
+	{Kind: Stream, Key: "tags", Name: "tags", compare: noTagLess, read: (*subject).tags},
 	{Kind: Chapter, Key: "start", Name: "start", compare: sameTime, read: (*subject).start},
 	{Kind: Chapter, Key: "title", Name: "title", read: (*subject).title},
 	{Kind: Tag, Key: "value", Name: "value", compare: sameText, read: func(s *subject) string { return s.value }},
@@ -314,6 +316,24 @@ func (s *subject) created() string {
 		return ""
 	}
 	return t
+}
+
+// propertyTags are those of streams that other properties hold.
+var propertyTags = strings.Fields("title handler_name language creation_time timecode reel_name rotate stereo_mode alpha_mode filename mimetype")
+
+// tagSeparator is between the tags of a stream.
+const tagSeparator = "; "
+
+// tags lists what else a stream says.
+func (s *subject) tags() string {
+	var list []string
+	for _, t := range tagsOf(s.st.metadata) {
+		known := slices.Concat(propertyTags, ContainerTags, CodingTags)
+		if value := strings.TrimSpace(t.value); value != "" && !slices.Contains(known, strings.TrimSuffix(t.key, "-eng")) {
+			list = append(list, t.key+": "+strings.ReplaceAll(value, tagSeparator, ", "))
+		}
+	}
+	return strings.Join(list, tagSeparator)
 }
 
 func (s *subject) start() string {

@@ -156,6 +156,10 @@ func TestTiming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			picture := bytes.LastIndex(bare, []byte{0, 0, 0, 1}) // zeros may be between units
+			if padded, err := s.Insert(slices.Insert(slices.Clone(bare), picture, 0, 0, 0), []Unit{{Timecode, code}, examples[1]}); err != nil || !bytes.Equal(padded, au) {
+				t.Errorf("pic_struct %d: zeros between units make %x of %x, %v", structure, padded, au, err)
+			}
 			want := []Unit{{Timecode, code}, examples[1]}
 			if got := s.Scan(au); !same(got, want) {
 				t.Errorf("pic_struct %d: %v instead of %v", structure, got, want)

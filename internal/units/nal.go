@@ -15,13 +15,23 @@ func NALSize(extradata []byte, at int) int {
 	return int(extradata[at]&3) + 1
 }
 
-// NALUnits returns the units of a packet that are not empty, up to one that is cut off. size is as
-// by NALSize; units between start codes keep the zeros that follow them.
+// NALUnits returns the units of a packet that are not empty, without the zeros behind them, up to
+// one that is cut off. size is as by NALSize.
 func NALUnits(b []byte, size int) (units [][]byte, whole bool) {
+	whole = true
 	if size == 0 {
 		units = bytes.Split(b, []byte{0, 0, 1})[1:]
-		return slices.DeleteFunc(units, func(u []byte) bool { return len(u) == 0 }), true
+	} else {
+		units, whole = prefixed(b, size)
 	}
+	for i := range units {
+		units[i] = bytes.TrimRight(units[i], "\x00")
+	}
+	return slices.DeleteFunc(units, func(u []byte) bool { return len(u) == 0 }), whole
+}
+
+// prefixed splits a packet whose units have their length before them.
+func prefixed(b []byte, size int) (units [][]byte, whole bool) {
 	for len(b) >= size {
 		n := 0
 		for _, x := range b[:size] {
@@ -30,10 +40,7 @@ func NALUnits(b []byte, size int) (units [][]byte, whole bool) {
 		if b = b[size:]; n > len(b) {
 			return units, false
 		}
-		if n > 0 {
-			units = append(units, b[:n])
-		}
-		b = b[n:]
+		units, b = append(units, b[:n]), b[n:]
 	}
 	return units, len(b) == 0
 }
@@ -48,7 +55,7 @@ func ParameterSets(extradata []byte) [][]byte {
 	var list [][]byte
 	found, _ := NALUnits(extradata, 0)
 	for _, unit := range found {
-		if unit = bytes.TrimRight(unit, "\x00"); len(unit) > 0 && (unit[0]&31 == sps || unit[0]&31 == pps) {
+		if unit[0]&31 == sps || unit[0]&31 == pps {
 			list = append(list, unit)
 		}
 	}
@@ -121,7 +128,7 @@ func joined(units [][]byte, size int) []byte {
 	out := make([]byte, 0, total)
 	for _, u := range units {
 		if size == 0 {
-			out = append(append(out, 0, 0, 0, 1), bytes.TrimRight(u, "\x00")...)
+			out = append(append(out, 0, 0, 0, 1), u...)
 			continue
 		}
 		n := binary.BigEndian.AppendUint32(nil, uint32(len(u)))

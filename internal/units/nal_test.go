@@ -12,6 +12,12 @@ func TestNALUnits(t *testing.T) {
 	if want := [][]byte{{7, 8}, {9}}; !ok || !slices.EqualFunc(units, want, bytes.Equal) {
 		t.Errorf("%x, %v", units, ok)
 	}
+	for size, b := range map[int]string{0: "\x00\x00\x01\x06\x01\x80\x00\x00\x00\x00\x00\x01\x00\x00\x01\x05", 2: "\x00\x05\x06\x01\x80\x00\x00\x00\x02\x00\x00\x00\x01\x05"} {
+		units, ok := NALUnits([]byte(b), size)
+		if want := [][]byte{{6, 1, 0x80}, {5}}; !ok || !slices.EqualFunc(units, want, bytes.Equal) {
+			t.Errorf("%q: %x, %v", b, units, ok)
+		}
+	}
 	for _, n := range []int{1, 3, 5, 8} {
 		if units, ok := NALUnits(whole[:n], 2); ok {
 			t.Errorf("%d bytes of units are taken: %x", n, units)

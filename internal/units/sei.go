@@ -1,7 +1,6 @@
 package units
 
 import (
-	"bytes"
 	"errors"
 	"iter"
 	"slices"
@@ -68,9 +67,6 @@ const (
 func (s Stream) scanNAL(au []byte) (list []Unit) {
 	all, _ := NALUnits(au, s.prefix)
 	for _, u := range all {
-		if u = bytes.TrimRight(u, "\x00"); len(u) == 0 {
-			continue
-		}
 		switch kind := s.kindOf(u); {
 		case s.codec == "h264" && kind == h264SEI:
 			list = append(list, s.scanSEI(u[1:])...)

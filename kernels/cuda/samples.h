@@ -1,6 +1,6 @@
 // Samples of planes and channels of words, four in lanes side by side: of a byte each or, with
 // VF_BYTES 2, of two, for depths of 9 to 16 bits. A word is R, G and B from the lowest lane on, its
-// highest lane 0. What depends on the size of samples is here, for all kernels.
+// highest lane 0. All kernels find here everything that depends on the size of samples.
 #pragma once
 
 #include "device.h"

@@ -354,25 +354,27 @@ func TestTransportStreamPrograms(t *testing.T) {
 	sameStream(t, src, out, a.kind("audio")[0], b.kind("audio")[0], 0)
 }
 
-// Timecode tracks are made anew from the tag, with the same time.
+// Timecode tracks are made anew from the tag, with the time of the first picture.
 func TestTimecode(t *testing.T) {
 	for _, to := range []string{"mov", "mp4", "mkv"} {
-		t.Run(to, func(t *testing.T) {
-			e2e.Start(t, false)
-			src := clip(t, "timecode.mov", both+bframes+yuv+"-c:a aac -timecode 01:02:03:04")
-			out, said := filter(t, src, to, "")
-			m := probe(t, out)
-			got := m.Format.Tags["TIMECODE"] + m.Format.Tags["timecode"]
-			for _, s := range m.Streams {
-				got += s.Tags["timecode"] + s.Tags["TIMECODE"]
-			}
-			if !strings.Contains(got, "01:02:03:04") {
-				t.Errorf("timecode %q: %s", got, said)
-			}
-			if to != "mkv" && len(m.kind("data")) != 1 {
-				t.Errorf("%d data tracks", len(m.kind("data")))
-			}
-		})
+		for args, want := range map[string]string{"": "01:02:03:04", "--start 0.4": "01:02:03:14", "--duration 0.4": "01:02:03:04"} {
+			t.Run(to+args, func(t *testing.T) {
+				e2e.Start(t, false)
+				src := clip(t, "timecode.mov", both+bframes+yuv+"-c:a aac -timecode 01:02:03:04")
+				out, said := filter(t, src, to, args)
+				m := probe(t, out)
+				got := m.Format.Tags["TIMECODE"] + m.Format.Tags["timecode"]
+				for _, s := range m.Streams {
+					got += s.Tags["timecode"] + s.Tags["TIMECODE"]
+				}
+				if strings.ReplaceAll(got, want, "") != "" || got == "" {
+					t.Errorf("timecode %q instead of %s: %s", got, want, said)
+				}
+				if to != "mkv" && len(m.kind("data")) != 1 {
+					t.Errorf("%d data tracks", len(m.kind("data")))
+				}
+			})
+		}
 	}
 }
 

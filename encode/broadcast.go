@@ -1,0 +1,229 @@
+package encode
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// sound lays the samples of a stream out for MXF, which has no times: they begin with the first
+// picture, follow one another and end with the last. FFmpeg's muxer drops pictures for which there
+// is no sound.
+type sound struct {
+	rate, size int64 // samples a second; bytes of a sample of all channels
+	held       []stretch
+	done       int64 // samples written
+	cut        int64 // samples that no picture is shown with, or others are heard at their time
+}
+
+// stretch is sound from a sample on.
+type stretch struct {
+	at   int64
+	data []byte
+}
+
+func newSound(par *C.AVCodecParameters) *sound {
+	bytes := int64(C.av_get_bits_per_sample(par.codec_id)) / 8
+	return &sound{rate: int64(par.sample_rate), size: bytes * int64(par.ch_layout.nb_channels)}
+}
+
+// end is the sample behind the last one that is known.
+func (s *sound) end() int64 {
+	if n := len(s.held); n > 0 {
+		return s.held[n-1].at + int64(len(s.held[n-1].data))/s.size
+	}
+	return s.done
+}
+
+// lay adds a copy of sound that is heard from the given sample on. Times that are off by little are
+// rounded ones.
+func (s *sound) lay(at int64, data []byte) {
+	end := s.end()
+	if jitter := s.rate / 20; end > 0 && at-end <= jitter && end-at <= jitter {
+		at = end
+	}
+	early := min(max(0, end-at), int64(len(data))/s.size)
+	s.cut += early
+	if data = data[early*s.size:]; len(data) > 0 {
+		s.held = append(s.held, stretch{at + early, append([]byte(nil), data...)})
+	}
+}
+
+// take returns the sound up to a sample, with silence where there is none.
+func (s *sound) take(until int64) []byte {
+	out := make([]byte, (until-s.done)*s.size)
+	for len(s.held) > 0 && s.held[0].at < until {
+		next := &s.held[0]
+		n := copy(out[(next.at-s.done)*s.size:], next.data)
+		next.at += int64(n) / s.size
+		if next.data = next.data[n:]; len(next.data) > 0 {
+			break
+		}
+		s.held = s.held[1:]
+	}
+	s.done = until
+	return out
+}
+
+// rest counts the samples that will not be written.
+func (s *sound) rest() (n int64) {
+	for _, h := range s.held {
+		n += int64(len(h.data)) / s.size
+	}
+	return s.cut + n
+}
+
+// laySound takes a packet for MXF.
+func (o *Output) laySound(l *lane, p *C.AVPacket, from C.AVRational) error {
+	if l.sound == nil {
+		l.sound = newSound(l.st.codecpar)
+	}
+	unit := C.AVRational{1, C.int(l.sound.rate)}
+	at := l.sound.end()
+	if p.pts != C.AV_NOPTS_VALUE {
+		at = int64(C.av_rescale_q(p.pts, from, unit) - C.av_rescale_q(C.int64_t(o.first), rational(o.in.Video.TimeBase()), unit))
+	}
+	l.sound.lay(at, unsafe.Slice((*byte)(p.data), int(p.size)))
+	return o.writeSound(l, false)
+}
+
+// writeSound writes the sound of the pictures that are written, as far as it has come, or all. Some
+// seconds behind the pictures there is none to wait for.
+func (o *Output) writeSound(l *lane, all bool) error {
+	const patience = 10 // seconds
+	if l.sound == nil {
+		l.sound = newSound(l.st.codecpar)
+	}
+	s := l.sound
+	until := int64(C.av_rescale_q(C.int64_t(o.written), o.video.time_base, C.AVRational{1, C.int(s.rate)}))
+	if !all {
+		until = max(min(until, s.end()), until-patience*s.rate)
+	}
+	if until <= s.done {
+		return nil
+	}
+	p := C.av_packet_alloc()
+	if p == nil {
+		return errors.New("encode: out of memory")
+	}
+	defer C.av_packet_free(&p)
+	at := s.done
+	data := s.take(until)
+	if err := av.Error(int(C.av_new_packet(p, C.int(len(data))))); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	copy(unsafe.Slice((*byte)(p.data), len(data)), data)
+	p.stream_index, p.pts, p.dts, p.duration = l.st.index, C.int64_t(at), C.int64_t(at), C.int64_t(until-at)
+	return o.write(p)
+}
+
+// finishSound writes what is left, and says what is not.
+func (o *Output) finishSound() error {
+	const padding = 10 // parts of a second that codecs add
+	var names []string
+	for i, l := range o.lanes {
+		if err := o.writeSound(l, true); err != nil {
+			return err
+		}
+		if n := l.sound.rest(); n > l.sound.rate/padding {
+			names = append(names, fmt.Sprintf("%.1f s of stream %d", float64(n)/float64(l.sound.rate), i))
+		}
+	}
+	if len(names) > 0 {
+		o.warn("sound is cut off: %s begins and ends with the pictures, %s do not", o.opts.Format, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// step writes the latest picture as often as it takes until the one in o.pkt is due, which it
+// keeps: MXF has a constant rate and no times.
+func (o *Output) step() error {
+	at := o.place(o.pkt.Pts())
+	if o.latest != nil {
+		if o.written+1-at > 1 {
+			return o.offRate(at)
+		}
+		if err := o.repeatLatest(at); err != nil {
+			return err
+		}
+	}
+	if o.latest = o.pkt.Clone(); o.latest == nil {
+		return errors.New("encode: out of memory")
+	}
+	return nil
+}
+
+// place returns the number of the picture that is shown at a time.
+func (o *Output) place(pts int64) int64 {
+	return int64(C.av_rescale_q(C.int64_t(pts-o.first), rational(o.in.Video.TimeBase()), o.video.time_base))
+}
+
+func (o *Output) offRate(at int64) error {
+	rate := C.av_inv_q(o.video.time_base)
+	return Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
+		o.opts.Format, float64(rate.num)/float64(rate.den), o.frames, at+1)
+}
+
+// repeatLatest writes the latest picture once, and again until the given one is next.
+func (o *Output) repeatLatest(until int64) error {
+	const longest = 3600 // seconds
+	p := o.latest
+	o.latest = nil
+	defer p.Free()
+	rate := C.av_inv_q(o.video.time_base)
+	if (until-o.written)*int64(rate.den) > longest*int64(rate.num) {
+		return o.offRate(until)
+	}
+	o.repeated += max(0, until-o.written-1)
+	for range max(1, until-o.written) {
+		if err := o.writeStep(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeStep writes a picture, which it borrows, and the sound that goes with it.
+func (o *Output) writeStep(picture *astiav.Packet) error {
+	p := picture.Clone()
+	if p == nil {
+		return errors.New("encode: out of memory")
+	}
+	defer p.Free()
+	p.SetPts(o.written)
+	p.SetDts(o.written)
+	p.SetDuration(1)
+	o.begin, o.end = 0, o.written
+	o.written++
+	if err := o.write((*C.AVPacket)(av.PacketPtr(p))); err != nil {
+		return err
+	}
+	for _, l := range o.lanes {
+		if err := o.writeSound(l, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishBroadcast writes what is left, and says what is not as it was.
+func (o *Output) finishBroadcast() error {
+	if o.latest != nil {
+		if err := o.repeatLatest(o.place(o.latest.Pts() + o.latest.Duration())); err != nil {
+			return err
+		}
+	}
+	if o.repeated > 0 {
+		o.warn("%s holds pictures at a constant rate: some are repeated, %d in all", o.opts.Format, o.repeated)
+	}
+	return o.finishSound()
+}

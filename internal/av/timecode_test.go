@@ -1,0 +1,29 @@
+package av
+
+import (
+	"testing"
+
+	"github.com/asticode/go-astiav"
+)
+
+func TestLaterTimecode(t *testing.T) {
+	for _, c := range []struct {
+		code     string
+		num, den int
+		pictures int
+		want     string
+	}{
+		{"01:02:03:04", 25, 1, 0, "01:02:03:04"},
+		{"01:02:03:04", 25, 1, 25, "01:02:04:04"},
+		{"01:00:59;28", 30000, 1001, 2, "01:01:00;02"},
+		{"01:02:03:04", 25, 1, -4, "01:02:03:00"},
+		{"00:00:00:04", 25, 1, -5, ""},
+		{"01:02:03;04", 25, 1, 0, ""}, // nothing is dropped at this rate
+		{"01:02:03:04", 0, 1, 0, ""},
+		{"soon", 25, 1, 0, ""},
+	} {
+		if got := LaterTimecode(c.code, astiav.NewRational(c.num, c.den), c.pictures); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
