@@ -6,6 +6,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -41,7 +42,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
 	in.tagPicture(c)
-	in.pictured.Picture(unsafe.Pointer(c))
+	in.pictured.Picture(unsafe.Pointer(c), slices.Contains(in.extras, av.Alpha))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
@@ -156,6 +157,12 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
 	d.describeUnits(props, c)
+	if !d.format.Layout.Info().RGB { // whose alpha is among its samples
+		if err := props.KeepAlpha(d.frame, d.format); err != nil {
+			props.Release()
+			return nil, fmt.Errorf("decode %s: alpha: %w", d.path, err)
+		}
+	}
 	if native && C.vf_is_direct(c) != 0 {
 		return d.direct(c, props)
 	}

@@ -121,11 +121,18 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		}
 	}
 	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
-	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
-	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
+	o.setInput(f, to)
+	return nil
+}
+
+// setInput sets what becomes of frames like f on their way to the encoder.
+func (o *Output) setInput(f *pipeline.Frame, to encoderFormat) {
+	alpha := hasAlpha(to.pixelFormat)
+	o.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
+	o.alphaBeside = alpha && f.Layout != pipeline.RGBA
+	if own := to.pixelFormat == av.PixelFormat(f.Layout) || to.pixelFormat == av.WithAlpha(f.Layout); !own || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
-	return nil
 }
 
 // setFields asks for interlaced coding if the first frame is interlaced. x264 needs whole
@@ -210,6 +217,9 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 		}
 	}
 	own := av.PixelFormat(f.Layout)
+	if av.HasAlpha(f) && av.WithAlpha(f.Layout) != astiav.PixelFormatNone {
+		own = av.WithAlpha(f.Layout)
+	}
 	switch {
 	case takes(own) && (f.Layout != pipeline.RGBA || o.alpha()):
 		return own, nil
@@ -217,7 +227,7 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 		return astiav.PixelFormatRgb24, nil
 	}
 	alpha := C.int(0)
-	if o.alpha() {
+	if o.alpha() || av.HasAlpha(f) {
 		alpha = 1
 	}
 	list := make([]C.enum_AVPixelFormat, 0, len(offered)+1)
@@ -244,7 +254,11 @@ func lessChroma(a, b C.enum_AVPixelFormat) bool {
 
 // alpha reports whether the input has transparency.
 func (o *Output) alpha() bool {
-	return o.in.Video.CodecParameters().PixelFormat().Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
+	return hasAlpha(o.in.Video.CodecParameters().PixelFormat())
+}
+
+func hasAlpha(pf astiav.PixelFormat) bool {
+	return pf.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 }
 
 // odd reports whether the sides do not divide by the chroma subsampling of pf.

@@ -61,7 +61,7 @@ type native struct {
 	full   bool // the name promises full range
 }
 
-// natives maps the pixel formats that are a layout.
+// natives maps the pixel formats that are a layout, or one with a plane of alpha beside it.
 var natives = func() map[astiav.PixelFormat]native {
 	m := map[astiav.PixelFormat]native{}
 	for _, l := range pipeline.Layouts() {
@@ -69,12 +69,15 @@ var natives = func() map[astiav.PixelFormat]native {
 		if name := l.Info().FullRange; name != "" {
 			m[astiav.FindPixelFormatByName(name)] = native{l, true}
 		}
+		if pf := WithAlpha(l); pf != astiav.PixelFormatNone {
+			m[pf] = native{l, l.Info().RGB}
+		}
 	}
 	return m
 }()
 
 // LayoutOf returns the layout of pf; ok is false if frames must be converted. full means that the
-// name of the format promises full range.
+// name of the format promises full range. A plane of alpha is left to [Props.KeepAlpha].
 func LayoutOf(pf astiav.PixelFormat) (l pipeline.Layout, full, ok bool) {
 	n, ok := natives[pf]
 	return n.layout, n.full, ok
@@ -147,6 +150,7 @@ func IsGray(pf astiav.PixelFormat) bool {
 // implements pipeline.Props.
 type Props struct {
 	frame *C.AVFrame
+	alpha *C.AVFrame   // a gray picture, nil for none
 	Units []units.Unit // what the coded picture carried; read only
 	// Transfer is the transfer function that the stream itself is tagged with, where a unit names
 	// another; 0 if there is none.
@@ -164,7 +168,10 @@ func PropsOf(f *astiav.Frame) *Props {
 }
 
 // Release frees the properties.
-func (p *Props) Release() { C.av_frame_free(&p.frame) }
+func (p *Props) Release() {
+	C.av_frame_free(&p.frame)
+	C.av_frame_free(&p.alpha)
+}
 
 // Pointer returns the AVFrame that holds the properties, which Props owns.
 func (p *Props) Pointer() unsafe.Pointer { return unsafe.Pointer(p.frame) }

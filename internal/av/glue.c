@@ -148,7 +148,9 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 int vf_has_alpha_mode(const AVStream *st)
 {
 	const AVDictionaryEntry *mode = av_dict_get(st->metadata, "alpha_mode", NULL, 0);
-	return mode && strcmp(mode->value, "0");
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(st->codecpar->format);
+	int within = d && d->flags & AV_PIX_FMT_FLAG_ALPHA;
+	return mode && strcmp(mode->value, "0") && !within;
 }
 
 int vf_moves_picture(const AVFrame *f)
