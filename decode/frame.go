@@ -179,8 +179,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return f, nil
 	}
 	d.Converted++
-	if c.format == C.AV_PIX_FMT_GRAY8 && src == d.format {
-		copyGray(f, c)
+	if src == d.format && copyGray(f, c) {
 		return f, nil
 	}
 	if err := d.scaler.Convert(f, d.frame, src.Matrix, src.FullRange); err != nil {
@@ -225,12 +224,17 @@ func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
 	}
 }
 
-// copyGray copies luma alone, whatever its range: swscale would stretch it.
-func copyGray(f *pipeline.Frame, c *C.AVFrame) {
-	copyPlane(f, c, 0)
+// copyGray copies luma alone, whatever its range: swscale would stretch it. It returns false for
+// other pictures.
+func copyGray(f *pipeline.Frame, c *C.AVFrame) bool {
+	to := f.Planes[0]
+	if f.Layout.Info().RGB || C.vf_copy_gray(c, (*C.uint8_t)(unsafe.SliceData(to.Data)), C.ptrdiff_t(to.Pitch), C.int(f.Layout.Info().Depth)) == 0 {
+		return false
+	}
 	for i := 1; i < f.NumPlanes(); i++ {
 		for b := range f.Planes[i].Data {
 			f.Planes[i].Data[b] = 128
 		}
 	}
+	return true
 }

@@ -1,6 +1,7 @@
 #include "glue.h"
 #include "_cgo_export.h"
 #include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 #include <libavutil/video_enc_params.h>
@@ -134,6 +135,28 @@ void vf_number(AVPacket *p, uintptr_t n)
 uintptr_t vf_number_of(const AVFrame *f)
 {
 	return (uintptr_t)f->opaque;
+}
+
+int vf_copy_gray(const AVFrame *f, uint8_t *to, ptrdiff_t pitch, int depth)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+	const int colour = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_FLOAT;
+	if (!d || d->nb_components > 2 || d->flags & colour || d->comp[0].depth != depth)
+		return 0;
+	uint16_t *line = av_malloc_array(f->width, sizeof *line);
+	if (!line)
+		return 0;
+	for (int y = 0; y < f->height; y++, to += pitch) {
+		av_read_image_line(line, (const uint8_t **)f->data, f->linesize, d, 0, y, 0, f->width, 0);
+		for (int x = 0; x < f->width; x++) {
+			if (depth == 8)
+				to[x] = line[x];
+			else
+				AV_WL16(to + 2 * x, line[x]);
+		}
+	}
+	av_free(line);
+	return 1;
 }
 
 int vf_is_direct(const AVFrame *f)

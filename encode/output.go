@@ -91,12 +91,14 @@ type Output struct {
 	alphaKept bool
 	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
 	alphaBeside bool
-	carrier     carrier
-	grain       *grainer // nil: pictures have no film grain
-	told        fidelity.Told
-	found       fidelity.Facts  // in the finished file
-	lasting     map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
-	shift       int64           // subtracted from the video's times, in the input's unit
+	// colourless means that the encoder takes no gray: frames get chroma without colour.
+	colourless bool
+	carrier    carrier
+	grain      *grainer // nil: pictures have no film grain
+	told       fidelity.Told
+	found      fidelity.Facts  // in the finished file
+	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	shift      int64           // subtracted from the video's times, in the input's unit
 
 	mu      sync.Mutex // guards the fields below: frames and packets come from two goroutines
 	oc      *C.AVFormatContext
@@ -288,6 +290,12 @@ func (o *Output) picture(f *pipeline.Frame) (*astiav.Frame, error) {
 	frame, err := av.Wrap(f) // takes f
 	if err != nil {
 		return nil, err
+	}
+	if o.colourless {
+		if err := av.AddColourless(frame, f.Layout); err != nil {
+			frame.Free()
+			return nil, err
+		}
 	}
 	if o.to != nil {
 		converted, err := o.to.convert(frame)

@@ -130,7 +130,12 @@ func (o *Output) setInput(f *pipeline.Frame, to encoderFormat) {
 	alpha := hasAlpha(to.pixelFormat)
 	o.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
 	o.alphaBeside = alpha && f.Layout != pipeline.RGBA
-	if own := to.pixelFormat == av.PixelFormat(f.Layout) || to.pixelFormat == av.WithAlpha(f.Layout); !own || to.isYUV && to.format != f.Format {
+	o.colourless = f.Layout.Info().Gray() && !av.IsGray(to.pixelFormat)
+	layout := f.Layout
+	if o.colourless {
+		layout = av.Colourless(layout)
+	}
+	if own := to.pixelFormat == av.PixelFormat(layout) || to.pixelFormat == av.WithAlpha(layout); !own || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
 }
@@ -216,14 +221,12 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 			return pf, nil
 		}
 	}
-	own := av.PixelFormat(f.Layout)
-	if av.HasAlpha(f) && av.WithAlpha(f.Layout) != astiav.PixelFormatNone {
-		own = av.WithAlpha(f.Layout)
-	}
+	own := ownFormat(f, offered)
+	deep := f.Layout.Info().Depth > 8
 	switch {
 	case takes(own) && (f.Layout != pipeline.RGBA || o.alpha()):
 		return own, nil
-	case takes(astiav.PixelFormatRgb24) && o.isPicture():
+	case takes(astiav.PixelFormatRgb24) && o.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
 	}
 	alpha := C.int(0)
@@ -239,11 +242,43 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 	if best == C.AV_PIX_FMT_NONE {
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
-	if lessChroma(best, C.enum_AVPixelFormat(own)) {
+	if !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own)) {
 		o.told.Add(fidelity.Video, "", "chroma")
 		o.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil
+}
+
+// ownFormat returns the pixel format that is a frame's own, with its alpha if one that is offered
+// has alpha. Gray frames have chroma without colour where no gray keeps their depth as others do.
+func ownFormat(f *pipeline.Frame, offered []astiav.PixelFormat) astiav.PixelFormat {
+	layout, depth := f.Layout, f.Layout.Info().Depth
+	alpha := av.HasAlpha(f) && (len(offered) == 0 || slices.ContainsFunc(offered, hasAlpha))
+	if layout.Info().Gray() {
+		packed := astiav.PixelFormatYa8
+		if depth > 8 {
+			packed = astiav.PixelFormatYa16Le
+		}
+		deepest := func(match func(astiav.PixelFormat) bool) (most int) {
+			for _, pf := range offered {
+				if match(pf) {
+					most = max(most, av.Depth(pf))
+				}
+			}
+			return min(most, depth)
+		}
+		gray := func(pf astiav.PixelFormat) bool { return av.IsGray(pf) && hasAlpha(pf) == alpha }
+		switch {
+		case deepest(gray) < deepest(func(pf astiav.PixelFormat) bool { return hasAlpha(pf) == alpha }):
+			layout = av.Colourless(layout)
+		case alpha:
+			return packed
+		}
+	}
+	if pf := av.WithAlpha(layout); alpha && pf != astiav.PixelFormatNone {
+		return pf
+	}
+	return av.PixelFormat(layout)
 }
 
 // lessChroma reports whether a pixel format has less colour than another.

@@ -172,17 +172,21 @@ func (v Variant) does(p Params) bool {
 }
 
 // TakesLayout reports whether the variant supports a layout. The zero layout stands for any of 8
-// bits. In 8 bits, NV16 and NV24 have no kernels.
+// bits.
 func (v Variant) TakesLayout(l pipeline.Layout) bool {
 	switch depth := l.Info().Depth; {
 	case v.Form.Layouts != nil:
 		return slices.Contains(v.Form.Layouts, l)
 	case !v.deep():
-		return l == 0 || l.Basic()
+		return l == 0 || depth == 8 && hasKernels(l)
 	default:
 		return depth >= v.Depths[0] && depth <= v.Depths[1]
 	}
 }
+
+// hasKernels reports whether forms without a list of layouts take one: in 8 bits, NV16 and NV24
+// have no kernels.
+func hasKernels(l pipeline.Layout) bool { return l.Valid() && l != pipeline.NV16 && l != pipeline.NV24 }
 
 func (v Variant) deep() bool { return v.Depths != [2]int{} }
 

@@ -25,6 +25,7 @@ import (
 //     cube, fractions of a level) thus bypasses the filter and survives, and samples stay
 //     bit-identical where no word changes. The filtered word is the rounded one, since every form
 //     of the filter produces it, even those that only know RGBA.
+//   - gray: Y of colours without chroma, of which Y alone changes.
 //   - lab: D is in units of Lab (L from 0 to 100) at any depth, and so is sigma_r; see xyzFromRGB.
 //   - zero: pixels outside are black words and take part with their weight.
 //   - skip: words whose window leaves the picture stay unchanged.

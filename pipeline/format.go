@@ -20,6 +20,7 @@ const (
 	RGBA
 	NV16
 	NV24
+	GRAY
 )
 
 const deeper = 8 // a layout's bits from here on are its depth beyond 8
@@ -30,7 +31,7 @@ type LayoutInfo struct {
 	FullRange  string // FFmpeg's older name for the same in full range, "" for none
 	Alpha      string // FFmpeg's name for the same with a plane of alpha, "" for none; it lacks some depths
 	Planes     int
-	SubX, SubY int  // log2 of the chroma subsampling across and down
+	SubX, SubY int  // log2 of the chroma subsampling across and down; of gray as in 4:2:0
 	SemiPlanar bool // U and V are interleaved in the second plane
 	Samples    int  // of a pixel, side by side in the first plane
 	RGB        bool
@@ -56,6 +57,8 @@ var arrangements = [...]arrangement{
 	RGBA: {LayoutInfo{Name: "rgba", Planes: 1, Samples: 4, RGB: true}, "", "", nil},
 	NV16: {LayoutInfo{Name: "nv16", Planes: 2, SubX: 1, SemiPlanar: true}, "p2%dle", "", inPairs},
 	NV24: {LayoutInfo{Name: "nv24", Planes: 2, SemiPlanar: true}, "p4%dle", "", inPairs},
+	// Y alone
+	GRAY: {LayoutInfo{Name: "gray", Planes: 1, SubX: 1, SubY: 1}, "gray%dle", "", planar},
 }
 
 // The depths beyond 8 that FFmpeg has.
@@ -132,6 +135,9 @@ func (l Layout) String() string {
 	}
 	return fmt.Sprintf("layout(%d)", uint16(l))
 }
+
+// Gray reports whether the layout has no colour.
+func (i LayoutInfo) Gray() bool { return i.Planes == 1 && !i.RGB }
 
 // SampleBytes returns the size of a sample in memory.
 func (i LayoutInfo) SampleBytes() int { return (i.Depth + 7) / 8 }

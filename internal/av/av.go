@@ -107,6 +107,9 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 		return pipeline.YUV420P, "an unknown pixel format"
 	}
 	l = nearest(d)
+	if d.gray != 0 && taken(pipeline.GRAY) {
+		l = pipeline.GRAY
+	}
 	for depth := int(d.depth); depth > 8 && depth <= 16; depth++ {
 		if deep := l.At(depth); deep != 0 && taken(deep) {
 			return deep, ""
@@ -120,7 +123,7 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 
 func nearest(d C.vf_pixdesc) pipeline.Layout {
 	switch {
-	case d.gray != 0 && d.alpha == 0:
+	case d.gray != 0 && d.alpha == 0: // for filters that take no gray
 		return pipeline.YUV420P // luma as it is, without colour
 	case d.rgb != 0 || d.gray != 0:
 		return pipeline.RGBA

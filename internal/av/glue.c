@@ -4,6 +4,7 @@
 #include <libavutil/buffer.h>
 #include <libavutil/dict.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
@@ -89,6 +90,26 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 		}
 	}
 	return f;
+}
+
+int vf_colourless(AVFrame *f, int fmt)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(fmt);
+	int w = AV_CEIL_RSHIFT(f->width, d->log2_chroma_w), h = AV_CEIL_RSHIFT(f->height, d->log2_chroma_h);
+	int deep = d->comp[0].depth > 8, pitch = FFALIGN(w << deep, 64);
+	size_t samples = (size_t)pitch * h >> deep;
+	f->buf[1] = av_buffer_alloc((size_t)pitch * h + 64); // encoders may read a little more
+	if (!f->buf[1])
+		return AVERROR(ENOMEM);
+	if (!deep)
+		memset(f->buf[1]->data, 128, samples);
+	for (size_t i = 0; deep && i < samples; i++)
+		AV_WL16(f->buf[1]->data + 2 * i, 1 << (d->comp[0].depth - 1));
+	f->format = fmt;
+	f->data[1] = f->data[2] = f->buf[1]->data;
+	f->linesize[1] = f->linesize[2] = pitch;
+	f->buf[2] = av_buffer_ref(f->buf[1]);
+	return f->buf[2] ? 0 : AVERROR(ENOMEM);
 }
 
 // ranged is a format without the promise of full range in its name: swscale warns of the others.

@@ -54,6 +54,16 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	return frame, nil
 }
 
+// Colourless returns the layout that gray frames of a layout become with planes of chroma.
+func Colourless(gray pipeline.Layout) pipeline.Layout {
+	return pipeline.YUV420P.At(gray.Info().Depth)
+}
+
+// AddColourless gives a gray picture the planes of chroma of its Colourless layout.
+func AddColourless(picture *astiav.Frame, gray pipeline.Layout) error {
+	return Error(int(C.vf_colourless((*C.AVFrame)(picture.UnsafePointer()), C.int(PixelFormat(Colourless(gray))))))
+}
+
 func wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	var data [4]*C.uint8_t
 	var pitch, rows [4]C.int

@@ -25,6 +25,9 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle);
 
+// Turns a gray picture into one of fmt, of the same depth with planes of chroma, without colour.
+int vf_colourless(AVFrame *f, int fmt);
+
 // Sets *alpha to the alpha of src as a gray picture of w by h, which the caller frees, or to NULL
 // if it has none that gray can hold.
 int vf_alpha(const AVFrame *src, int w, int h, AVFrame **alpha);

@@ -60,7 +60,7 @@ func planeNames(l pipeline.Layout) [3]string {
 	return [3]string{"Y", "U", "V"}
 }
 
-// views returns the three planes of f, nil if the layout is unknown.
+// views returns the planes of f, nil if the layout is unknown.
 func views(f *pipeline.Frame) []view {
 	l := f.Layout.Info()
 	size := l.SampleBytes()
@@ -82,6 +82,8 @@ func views(f *pipeline.Frame) []view {
 		return []view{whole(0), part(1, 0, 2), part(1, 1, 2)}
 	case l.Planes == 3:
 		return []view{whole(0), whole(1), whole(2)}
+	case l.Gray():
+		return []view{whole(0)}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func psnr(a, b []byte) float64 {
 func TestConvertedFormats(t *testing.T) {
 	for _, c := range []struct{ pf, codec, ending, as string }{
 		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "rgba"}, {"bgr0", "ffv1", "mkv", "rgba"}, {"pal8", "gif", "gif", "rgba"},
-		{"gray", "ffv1", "mkv", "yuv420p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
+		{"gray10be", "rawvideo", "nut", "gray10le"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
 		{"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
 	} {
 		t.Run(c.pf, func(t *testing.T) {
@@ -64,6 +64,7 @@ func TestDepth(t *testing.T) {
 		{"yuv420p10le", "ffv1", "mkv", "yuv420p10le"}, {"yuv422p9le", "ffv1", "mkv", "yuv422p9le"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p12le"},
 		{"yuv420p16le", "ffv1", "mkv", "yuv420p16le"}, {"yuv422p10be", "rawvideo", "nut", "yuv422p10le"},
 		{"yuv420p10le", "libx264 -qp 0", "mp4", "yuv420p10le"},
+		{"gray", "ffv1", "mkv", "gray"}, {"gray9le", "ffv1", "mkv", "gray9le"}, {"gray12le", "ffv1", "mkv", "gray12le"}, {"gray16be", "rawvideo", "nut", "gray16le"},
 	} {
 		t.Run(c.pf+"-"+c.ending, func(t *testing.T) {
 			e2e.Start(t, c.ending == "mp4")
@@ -74,6 +75,43 @@ func TestDepth(t *testing.T) {
 			}
 			if strings.Contains(said, "bits become") {
 				t.Errorf("it says %s", said)
+			}
+			if pf := probe(t, out).video(t).PixFmt; pf != c.as {
+				t.Errorf("the output is %s", pf)
+			}
+		})
+	}
+}
+
+// Pictures without colour stay so in every codec that has them; others get chroma without colour,
+// and lose nothing of luma.
+func TestColourless(t *testing.T) {
+	for _, c := range []struct{ pf, args, ending, want, as string }{
+		{"gray", "--codec h264 --crf 0", "mp4", "yuvj420p", "gray"}, // 4:0:0, which FFmpeg decodes so
+		{"gray", "--codec hevc --encoder-params lossless=1", "mp4", "gray", "gray"},
+		{"gray10le", "--codec hevc --encoder-params lossless=1", "mkv", "gray10le", "gray10le"},
+		{"gray12le", "--codec hevc --encoder-params lossless=1", "mkv", "gray12le", "gray12le"},
+		{"gray10le", "--codec ffv1 --pixel-format yuv422p10le", "mkv", "yuv422p10le", "gray10le"},
+		{"gray", "--codec ffv1 --pixel-format yuv420p", "mkv", "yuv420p", "gray"},
+		{"gray10le", "--encoder rawvideo", "mkv", "gray10le", "gray10le"},
+		{"ya8", "--codec ffv1", "mkv", "ya8", "ya8"},
+	} {
+		t.Run(c.pf+c.args, func(t *testing.T) {
+			e2e.Start(t, c.want == "gray12le")
+			src := clip(t, "colourless-"+c.pf+".mkv", mild+"-pix_fmt "+c.pf+" -c:v ffv1")
+			out, said := filter(t, src, c.ending, c.args)
+			if pf := probe(t, out).video(t).PixFmt; pf != c.want {
+				t.Errorf("%s: %s", pf, said)
+			}
+			if !bytes.Equal(raw(t, out, c.as), raw(t, src, c.as)) {
+				t.Errorf("the samples are others: %s", said)
+			}
+			for _, f := range []string{"bilateral", "recursive", "denoise --noise 9"} {
+				filtered, said := filter(t, src, "mkv", "--codec ffv1 --filter "+f)
+				a, b := raw(t, filtered, c.pf), raw(t, src, c.pf)
+				if bytes.Equal(a, b) || len(a) != len(b) {
+					t.Errorf("%s: nothing was filtered: %s", f, said)
+				}
 			}
 		})
 	}
@@ -436,7 +474,9 @@ func TestSizes(t *testing.T) {
 // Images stay images, with the same content.
 func TestImages(t *testing.T) {
 	for _, c := range []struct{ name, ending, pf, to, want string }{
-		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", ""},
+		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", "gray"},
+		{"gray16", "png", "gray16be", "png", "gray16be"}, {"gray", "png", "gray", "jpg", ""}, {"gray", "png", "gray", "ppm", "rgb24"}, {"gray-alpha", "png", "ya8", "png", "ya8"},
+		{"gray-alpha16", "png", "ya16be", "png", "ya16be"},
 		{"deep", "png", "rgb48be", "png", "rgb24"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
 		{"rgb", "bmp", "bgr24", "bmp", ""}, {"rgb", "tif", "rgb24", "tif", "rgb24"}, {"rgb", "ppm", "rgb24", "ppm", "rgb24"}, {"photo2", "jpg", "yuvj422p", "png", "rgb24"},
 	} {
@@ -460,7 +500,7 @@ func TestImages(t *testing.T) {
 				pf = "rgba"
 			}
 			least := 45.0
-			if c.ending == "jpg" {
+			if c.ending == "jpg" || c.to == "jpg" {
 				least = 28 // JPEG anew, or ffmpeg's own way of spreading chroma
 			}
 			if p := psnr(raw(t, out, pf), raw(t, src, pf)); p < least {
