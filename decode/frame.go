@@ -108,7 +108,7 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 		}
 	}
 	f = pipeline.Format{Layout: layout, Width: int(c.width), Height: int(c.height)}
-	if layout == pipeline.RGBA {
+	if layout.Info().RGB {
 		f.FullRange = true
 		return f, native
 	}
@@ -157,7 +157,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
 	d.describeUnits(props, c)
-	if !d.format.Layout.Info().RGB { // whose alpha is among its samples
+	if d.format.Layout != pipeline.RGBA { // whose alpha is among its samples
 		if err := props.KeepAlpha(d.frame, d.format); err != nil {
 			props.Release()
 			return nil, fmt.Errorf("decode %s: alpha: %w", d.path, err)
@@ -179,7 +179,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return f, nil
 	}
 	d.Converted++
-	if src == d.format && copyGray(f, c) {
+	if src == d.format && copyComponents(f, c) {
 		return f, nil
 	}
 	if err := d.scaler.Convert(f, d.frame, src.Matrix, src.FullRange); err != nil {
@@ -224,14 +224,28 @@ func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
 	}
 }
 
-// copyGray copies luma alone, whatever its range: swscale would stretch it. It returns false for
+// copyComponents copies the samples of a picture without colour, or of RGB into planes, if only
+// their places differ: swscale rounds some, and stretches the range of gray. It returns false for
 // other pictures.
-func copyGray(f *pipeline.Frame, c *C.AVFrame) bool {
-	to := f.Planes[0]
-	if f.Layout.Info().RGB || C.vf_copy_gray(c, (*C.uint8_t)(unsafe.SliceData(to.Data)), C.ptrdiff_t(to.Pitch), C.int(f.Layout.Info().Depth)) == 0 {
+func copyComponents(f *pipeline.Frame, c *C.AVFrame) bool {
+	info := f.Layout.Info()
+	components := 1
+	if info.RGB {
+		components = 3
+	}
+	if info.Samples > 1 || C.vf_has_components(C.int(c.format), C.int(components), C.int(info.Depth)) == 0 {
 		return false
 	}
-	for i := 1; i < f.NumPlanes(); i++ {
+	for i := range components {
+		to := f.Planes[i]
+		if info.RGB {
+			to = f.Planes[(i+2)%3]
+		}
+		if C.vf_copy_component(c, C.int(i), (*C.uint8_t)(unsafe.SliceData(to.Data)), C.ptrdiff_t(to.Pitch)) == 0 {
+			return false
+		}
+	}
+	for i := components; i < f.NumPlanes(); i++ {
 		for b := range f.Planes[i].Data {
 			f.Planes[i].Data[b] = 128
 		}

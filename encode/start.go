@@ -242,8 +242,12 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 	if best == C.AV_PIX_FMT_NONE {
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
-	if !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own)) {
+	less := !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
+	if less {
 		o.told.Add(fidelity.Video, "", "chroma")
+	}
+	rgb := astiav.PixelFormat(best).Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagRgb)
+	if less || f.Layout.Arrangement() == pipeline.GBRP && !rgb {
 		o.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil

@@ -33,7 +33,7 @@ func (c conformCase) String() string {
 var deepLayouts = []pipeline.Layout{
 	pipeline.YUV420P.At(10), pipeline.NV12.At(10), pipeline.YUV422P.At(12), pipeline.YUV444P.At(9), pipeline.NV16,
 	pipeline.NV24.At(12), pipeline.YUV420P.At(16), pipeline.NV12.At(16), pipeline.NV24, pipeline.YUV444P.At(14), pipeline.NV16.At(10),
-	pipeline.GRAY, pipeline.GRAY.At(10), pipeline.GRAY.At(16),
+	pipeline.GRAY, pipeline.GRAY.At(10), pipeline.GRAY.At(16), pipeline.GBRP, pipeline.GBRP.At(12), pipeline.GBRP.At(16),
 }
 
 // deeper returns every third of some cases of planes, with one of deepLayouts each.

@@ -21,6 +21,7 @@ const (
 	NV16
 	NV24
 	GRAY
+	GBRP
 )
 
 const deeper = 8 // a layout's bits from here on are its depth beyond 8
@@ -59,6 +60,8 @@ var arrangements = [...]arrangement{
 	NV24: {LayoutInfo{Name: "nv24", Planes: 2, SemiPlanar: true}, "p4%dle", "", inPairs},
 	// Y alone
 	GRAY: {LayoutInfo{Name: "gray", Planes: 1, SubX: 1, SubY: 1}, "gray%dle", "", planar},
+	// G, B, R
+	GBRP: {LayoutInfo{Name: "gbrp", Alpha: "gbrap", Planes: 3, RGB: true}, "gbrp%dle", "gbrap%dle", planar},
 }
 
 // The depths beyond 8 that FFmpeg has.
@@ -169,8 +172,8 @@ func (m Matrix) String() string {
 type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples
-	Matrix        Matrix // ignored for RGBA
-	FullRange     bool   // all values rather than 16-235/240 of 255; ignored for RGBA
+	Matrix        Matrix // ignored for RGB
+	FullRange     bool   // all values rather than 16-235/240 of 255; ignored for RGB
 }
 
 func (f Format) String() string {

@@ -17,10 +17,10 @@ type Size struct{ Width, Height int }
 // Shape is what pictures must have in common to be denoised together.
 type Shape struct {
 	Planes         [3]Size // chroma of gray is empty
-	ShiftX, ShiftY int // log2 of the chroma subsampling
-	Depth          int // bits of a sample, in a byte or two
-	Shift          int // of a sample in the two bytes of a frame's
-	Cell           int // side of the search's cells
+	ShiftX, ShiftY int     // log2 of the chroma subsampling
+	Depth          int     // bits of a sample, in a byte or two
+	Shift          int     // of a sample in the two bytes of a frame's
+	Cell           int     // side of the search's cells
 }
 
 // Layout says where the planes of pictures of one shape lie in their memory, and all else in the

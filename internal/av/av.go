@@ -107,8 +107,11 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 		return pipeline.YUV420P, "an unknown pixel format"
 	}
 	l = nearest(d)
-	if d.gray != 0 && taken(pipeline.GRAY) {
+	switch {
+	case d.gray != 0 && taken(pipeline.GRAY):
 		l = pipeline.GRAY
+	case d.rgb != 0 && d.depth > 8 && d.depth <= 16 && taken(pipeline.GBRP.At(16)):
+		l = pipeline.GBRP
 	}
 	for depth := int(d.depth); depth > 8 && depth <= 16; depth++ {
 		if deep := l.At(depth); deep != 0 && taken(deep) {

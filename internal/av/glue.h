@@ -25,6 +25,10 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle);
 
+// Sets the samples of dst, planar RGB of another depth, to those of src: with the same ends of the
+// range, and dithered by a fixed pattern where bits are lost.
+void vf_requantise(AVFrame *dst, const AVFrame *src);
+
 // Turns a gray picture into one of fmt, of the same depth with planes of chroma, without colour.
 int vf_colourless(AVFrame *f, int fmt);
 

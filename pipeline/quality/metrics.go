@@ -23,8 +23,8 @@ func (p PlaneScore) PSNR() float64 { return PSNR(p.MSE) }
 // Score is the difference of two frames, or its mean over a video. Alpha does not count.
 type Score struct {
 	Planes [3]PlaneScore // gray has one, and the others no name
-	MSE    float64 // over the samples of all planes; ffmpeg's PSNR "average"
-	SSIM   float64 // mean of the planes weighted by size: ffmpeg's "All"
+	MSE    float64       // over the samples of all planes; ffmpeg's PSNR "average"
+	SSIM   float64       // mean of the planes weighted by size: ffmpeg's "All"
 }
 
 // PSNR returns the PSNR over the samples of all planes in decibels, +Inf for equal frames.

@@ -80,6 +80,8 @@ func views(f *pipeline.Frame) []view {
 		return []view{part(0, 0, l.Samples), part(0, 1, l.Samples), part(0, 2, l.Samples)}
 	case l.SemiPlanar:
 		return []view{whole(0), part(1, 0, 2), part(1, 1, 2)}
+	case l.RGB:
+		return []view{whole(2), whole(0), whole(1)}
 	case l.Planes == 3:
 		return []view{whole(0), whole(1), whole(2)}
 	case l.Gray():

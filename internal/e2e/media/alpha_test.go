@@ -40,6 +40,9 @@ func TestAlpha(t *testing.T) {
 		{"yuva420p", "ffv1", "--encoder rawvideo --filter bilateral", "mkv", "yuva420p", "yuva444p"},
 		{"yuva444p10le", "prores_ks -profile:v 4444", "--codec prores --preset 4444 --filter bilateral", "mov", "yuva444p12le", "yuva444p12le"},
 		{"yuva444p10le", "prores_ks -profile:v 4444", "--codec prores --preset 4444xq --filter denoise --noise 5", "mkv", "yuva444p12le", "yuva444p12le"},
+		{"gbrap10le", "ffv1", "--codec ffv1 --filter bilateral", "mkv", "gbrap10le", "gbrap10le"},
+		{"gbrap12le", "ffv1", "--codec ffv1 --filter denoise --noise 5", "mkv", "gbrap12le", "gbrap12le"},
+		{"gbrap16le", "ffv1", "--codec ffv1 --filter recursive", "mkv", "gbrap16le", "gbrap16le"},
 		{"bgra", "ffv1", "--codec ffv1 --filter denoise --noise 5", "mkv", "bgra", "gbrap"},
 	} {
 		t.Run(c.pixels+strings.ReplaceAll(c.args, " ", ""), func(t *testing.T) {

@@ -64,6 +64,8 @@ func TestDepth(t *testing.T) {
 		{"yuv420p10le", "ffv1", "mkv", "yuv420p10le"}, {"yuv422p9le", "ffv1", "mkv", "yuv422p9le"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p12le"},
 		{"yuv420p16le", "ffv1", "mkv", "yuv420p16le"}, {"yuv422p10be", "rawvideo", "nut", "yuv422p10le"},
 		{"yuv420p10le", "libx264 -qp 0", "mp4", "yuv420p10le"},
+		{"gbrp9le", "ffv1", "mkv", "gbrp9le"}, {"gbrp12le", "ffv1", "mkv", "gbrp12le"}, {"gbrp16le", "ffv1", "mkv", "gbrp16le"},
+		{"gbrp10be", "rawvideo", "nut", "gbrp10le"}, {"rgb48be", "rawvideo", "nut", "gbrp16le"},
 		{"gray", "ffv1", "mkv", "gray"}, {"gray9le", "ffv1", "mkv", "gray9le"}, {"gray12le", "ffv1", "mkv", "gray12le"}, {"gray16be", "rawvideo", "nut", "gray16le"},
 	} {
 		t.Run(c.pf+"-"+c.ending, func(t *testing.T) {
@@ -112,6 +114,33 @@ func TestColourless(t *testing.T) {
 				if bytes.Equal(a, b) || len(a) != len(b) {
 					t.Errorf("%s: nothing was filtered: %s", f, said)
 				}
+			}
+		})
+	}
+}
+
+// RGB stays RGB, at its depth, in every codec that has it; what others make of it is named.
+func TestPlanarRGB(t *testing.T) {
+	const lossless = "--codec hevc --encoder-params lossless=1"
+	for _, c := range []struct{ pf, args, ending, want string }{
+		{"gbrp", lossless, "mp4", "gbrp"}, {"gbrp10le", lossless, "mkv", "gbrp10le"}, {"gbrp12le", lossless, "mkv", "gbrp12le"},
+		{"gbrp", "--encoder rawvideo", "mkv", "gbrp"}, {"gbrp", "--codec ffv1", "mkv", "bgr0"}, {"gbrp", "--codec h264", "mp4", "yuv444p"},
+		{"gbrp10le", "--codec h264", "mp4", "yuv444p10le"}, {"gbrp10le", "--codec prores --preset 4444", "mov", "yuv444p12le"},
+		{"gbrp10le", "--codec dnxhd --preset 444", "mov", "gbrp10le"},
+	} {
+		t.Run(c.pf+c.args, func(t *testing.T) {
+			e2e.Start(t, c.want == "gbrp10le")
+			src := clip(t, "planes-"+c.pf+".mp4", strings.Replace(pictures, "96x64", "256x128", 1)+"-pix_fmt "+c.pf+" -c:v libx265 -preset ultrafast -x265-params lossless=1:log-level=none:pools=1")
+			out, said := filter(t, src, c.ending, c.args)
+			if pf := probe(t, out).video(t).PixFmt; pf != c.want {
+				t.Errorf("%s: %s", pf, said)
+			}
+			if rgb := !strings.HasPrefix(c.want, "yuv"); rgb == strings.Contains(said, "yuv444p") {
+				t.Errorf("it says %s", said)
+			}
+			exact := c.want == c.pf && !strings.Contains(c.args, "dnxhd") || c.want == "bgr0"
+			if got, want := raw(t, out, c.pf), raw(t, src, c.pf); exact && !bytes.Equal(got, want) || len(got) != len(want) {
+				t.Errorf("the samples are others: %s", said)
 			}
 		})
 	}
@@ -477,7 +506,7 @@ func TestImages(t *testing.T) {
 		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", "gray"},
 		{"gray16", "png", "gray16be", "png", "gray16be"}, {"gray", "png", "gray", "jpg", ""}, {"gray", "png", "gray", "ppm", "rgb24"}, {"gray-alpha", "png", "ya8", "png", "ya8"},
 		{"gray-alpha16", "png", "ya16be", "png", "ya16be"},
-		{"deep", "png", "rgb48be", "png", "rgb24"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
+		{"deep", "png", "rgb48be", "png", "rgb48be"}, {"deep-alpha", "png", "rgba64be", "png", "rgba64be"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
 		{"rgb", "bmp", "bgr24", "bmp", ""}, {"rgb", "tif", "rgb24", "tif", "rgb24"}, {"rgb", "ppm", "rgb24", "ppm", "rgb24"}, {"photo2", "jpg", "yuvj422p", "png", "rgb24"},
 	} {
 		t.Run(c.name+"."+c.ending+"-to-"+c.to, func(t *testing.T) {
