@@ -4,6 +4,7 @@ package decode
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -246,8 +247,13 @@ func copyComponents(f *pipeline.Frame, c *C.AVFrame) bool {
 		}
 	}
 	for i := components; i < f.NumPlanes(); i++ {
-		for b := range f.Planes[i].Data {
-			f.Planes[i].Data[b] = 128
+		data := f.Planes[i].Data
+		for b := 0; b < len(data); b += info.SampleBytes() {
+			if info.Depth == 8 {
+				data[b] = 128
+			} else {
+				binary.LittleEndian.PutUint16(data[b:], 1<<(info.Depth-1))
+			}
 		}
 	}
 	return true
