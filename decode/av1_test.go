@@ -27,7 +27,7 @@ func TestQuantiserAV1(t *testing.T) {
 			break
 		}
 		e2e.Must(t, err)
-		if q := f.Quantiser; q.Step < 10 || q.Step > 60 || !q.Smoothed {
+		if q := f.Quantiser; q.Step < 2 || q.Step > 60 || !q.Smoothed {
 			t.Errorf("frame %d: %+v", n, q)
 		}
 		f.Release()

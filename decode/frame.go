@@ -4,8 +4,10 @@ package decode
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -43,7 +45,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
 	in.tagPicture(c)
-	in.pictured.Picture(unsafe.Pointer(c))
+	in.pictured.Picture(unsafe.Pointer(c), slices.Contains(in.extras, av.Alpha))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
@@ -112,7 +114,7 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 		}
 	}
 	f = pipeline.Format{Layout: layout, Width: int(c.width), Height: int(c.height)}
-	if layout == pipeline.RGBA {
+	if layout.Info().RGB {
 		f.FullRange = true
 		return f, native
 	}
@@ -169,6 +171,12 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
 	d.describeUnits(props, c)
+	if d.format.Layout != pipeline.RGBA { // whose alpha is among its samples
+		if err := props.KeepAlpha(d.frame, d.format); err != nil {
+			props.Release()
+			return nil, fmt.Errorf("decode %s: alpha: %w", d.path, err)
+		}
+	}
 	if native && C.vf_is_direct(c) != 0 {
 		return d.direct(c, props)
 	}
@@ -185,8 +193,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 		return f, nil
 	}
 	d.Converted++
-	if c.format == C.AV_PIX_FMT_GRAY8 && src == d.format {
-		copyGray(f, c)
+	if src == d.format && copyComponents(f, c) {
 		return f, nil
 	}
 	if err := d.scaler.Convert(f, d.frame, src.Matrix, src.FullRange); err != nil {
@@ -231,12 +238,36 @@ func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
 	}
 }
 
-// copyGray copies luma alone, whatever its range: swscale would stretch it.
-func copyGray(f *pipeline.Frame, c *C.AVFrame) {
-	copyPlane(f, c, 0)
-	for i := 1; i < f.NumPlanes(); i++ {
-		for b := range f.Planes[i].Data {
-			f.Planes[i].Data[b] = 128
+// copyComponents copies the samples of a picture without colour, or of RGB into planes, if only
+// their places differ: swscale rounds some, and stretches the range of gray. It returns false for
+// other pictures.
+func copyComponents(f *pipeline.Frame, c *C.AVFrame) bool {
+	info := f.Layout.Info()
+	components := 1
+	if info.RGB {
+		components = 3
+	}
+	if info.Samples > 1 || C.vf_has_components(C.int(c.format), C.int(components), C.int(info.Depth)) == 0 {
+		return false
+	}
+	for i := range components {
+		to := f.Planes[i]
+		if info.RGB {
+			to = f.Planes[(i+2)%3]
+		}
+		if C.vf_copy_component(c, C.int(i), (*C.uint8_t)(unsafe.SliceData(to.Data)), C.ptrdiff_t(to.Pitch)) == 0 {
+			return false
 		}
 	}
+	for i := components; i < f.NumPlanes(); i++ {
+		data := f.Planes[i].Data
+		for b := 0; b < len(data); b += info.SampleBytes() {
+			if info.Depth == 8 {
+				data[b] = 128
+			} else {
+				binary.LittleEndian.PutUint16(data[b:], 1<<(info.Depth-1))
+			}
+		}
+	}
+	return true
 }

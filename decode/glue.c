@@ -1,6 +1,7 @@
 #include "glue.h"
 #include "_cgo_export.h"
 #include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 #include <libavutil/video_enc_params.h>
@@ -134,6 +135,39 @@ void vf_number(AVPacket *p, uintptr_t n)
 uintptr_t vf_number_of(const AVFrame *f)
 {
 	return (uintptr_t)f->opaque;
+}
+
+int vf_has_components(int format, int components, int depth)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+	if (!d || d->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_FLOAT | AV_PIX_FMT_FLAG_BAYER))
+		return 0;
+	int alpha = !!(d->flags & AV_PIX_FMT_FLAG_ALPHA), rgb = !!(d->flags & AV_PIX_FMT_FLAG_RGB);
+	if (d->nb_components - alpha != components || rgb != (components == 3))
+		return 0;
+	for (int i = 0; i < components; i++)
+		if (d->comp[i].depth != depth)
+			return 0;
+	return 1;
+}
+
+int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+	uint16_t *line = av_malloc_array(f->width, sizeof *line);
+	if (!line)
+		return 0;
+	for (int y = 0; y < f->height; y++, to += pitch) {
+		av_read_image_line(line, (const uint8_t **)f->data, f->linesize, d, 0, y, component, f->width, 0);
+		for (int x = 0; x < f->width; x++) {
+			if (d->comp[component].depth == 8)
+				to[x] = line[x];
+			else
+				AV_WL16(to + 2 * x, line[x]);
+		}
+	}
+	av_free(line);
+	return 1;
 }
 
 int vf_is_direct(const AVFrame *f)

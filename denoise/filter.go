@@ -113,7 +113,7 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 // add puts a frame into the window, which owns it unless there is an error.
 func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
 	e := &entry{frame: in, yuv: in}
-	if in.Layout == pipeline.RGBA {
+	if in.Layout.Info().RGB {
 		e.yuv = ofRGB(in)
 	}
 	for _, field := range plane.Fields(in) {

@@ -289,32 +289,45 @@ func TestFilterFields(t *testing.T) {
 // RGB pictures lose their noise, keep their mean colours and their alpha, and their bits where
 // nothing is filtered.
 func TestFilterRGB(t *testing.T) {
-	format := pipeline.Format{Layout: pipeline.RGBA, Width: 48, Height: 40}
-	o := options(Fast)
-	o.Sigma = 10
-	f := newFilm(t, o)
-	rng := rand.New(rand.NewPCG(3, 5))
-	flat := [4]int{200, 90, 40, 77}
-	in := kerneltest.Frame(format)
-	kerneltest.EachSample(in, func(_, x, _ int) byte {
-		if x%4 == 3 {
-			return byte(flat[3])
+	for _, layout := range []pipeline.Layout{pipeline.RGBA, pipeline.GBRP, pipeline.GBRP.At(10), pipeline.GBRP.At(16)} {
+		format := pipeline.Format{Layout: layout, Width: 48, Height: 40}
+		info := layout.Info()
+		unit := 1 << (info.Depth - 8)
+		o := options(Fast)
+		o.Sigma = 10
+		f := newFilm(t, o)
+		rng := rand.New(rand.NewPCG(3, 5))
+		flat := [4]int{200, 90, 40, 77}
+		channel := func(plane, x int) int { return max(plane, x%info.Samples) }
+		in := kerneltest.Frame(format)
+		kerneltest.EachSample(in, func(plane, x, _ int) uint16 {
+			c := channel(plane, x)
+			if c == 3 {
+				return uint16(flat[3])
+			}
+			return uint16(min(max((float64(flat[c])+rng.NormFloat64()*10)*float64(unit), 0), float64(256*unit-1)))
+		})
+		f.live++
+		f.put(pipeline.NewFrame(format, in.Planes, nil, func() { f.live-- }))
+		f.end()
+		var sum, squares [4]float64
+		got, n := f.got[0], float64(48*40)
+		for i := range format.Rows() {
+			width, _ := format.PlaneSize(i)
+			row := got[:width]
+			got = got[width:]
+			for x := range width / info.SampleBytes() {
+				v := float64(kerneltest.Sample(info, row, x)) / float64(unit)
+				c := channel(i, x)
+				sum[c] += v
+				squares[c] += (v - float64(flat[c])) * (v - float64(flat[c]))
+			}
 		}
-		return byte(min(max(float64(flat[x%4])+rng.NormFloat64()*10, 0), 255))
-	})
-	f.live++
-	f.put(pipeline.NewFrame(format, in.Planes, nil, func() { f.live-- }))
-	f.end()
-	var sum, squares [4]float64
-	got, n := f.got[0], float64(48*40)
-	for i, v := range got {
-		sum[i%4] += float64(v)
-		squares[i%4] += (float64(v) - float64(flat[i%4])) * (float64(v) - float64(flat[i%4]))
-	}
-	for c := range 4 {
-		mean, mse := sum[c]/n, squares[c]/n
-		if math.Abs(mean-float64(flat[c])) > 1 || mse > 20 {
-			t.Errorf("channel %d: mean %.1f, squared error %.1f; %d before, with 100", c, mean, mse, flat[c])
+		for c := range max(info.Samples, info.Planes) {
+			mean, mse := sum[c]/n, squares[c]/n
+			if math.Abs(mean-float64(flat[c])) > 1 || mse > 20 {
+				t.Errorf("%v, channel %d: mean %.1f, squared error %.1f; %d before, with 100", layout, c, mean, mse, flat[c])
+			}
 		}
 	}
 }

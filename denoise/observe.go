@@ -13,7 +13,7 @@ func Takes(l pipeline.Layout) bool { return l.Valid() }
 // frame stays until the next one has been observed.
 func Observe(s *noise.Survey, f *pipeline.Frame) {
 	yuv := f
-	if f.Layout == pipeline.RGBA {
+	if f.Layout.Info().RGB {
 		yuv = ofRGB(f)
 	}
 	s.Put(plane.ViewsOf(yuv, plane.Fields(f)[0]), f.Quantiser)

@@ -28,7 +28,7 @@ var x264 = Codec{
 	Quality: Quality{Max: 51, About: "0 is lossless, 18 looks like the input, 23 is x264's own, 51 is worst"},
 
 	maxSide:   16384,
-	choose:    fullChroma("H.264", 10),
+	choose:    fullChroma("H.264", 10, false),
 	configure: configureX264,
 	headers:   units.ParameterSets,
 	formats: map[int][]string{
@@ -38,8 +38,9 @@ var x264 = Codec{
 }
 
 // fullChroma returns a codec's choose: H.264 and HEVC have no odd sizes with halved chroma, and
-// players take no RGB. deepest is the codec's most bits of a sample.
-func fullChroma(codec string, deepest int) func(pipeline.Format) (astiav.PixelFormat, string) {
+// players take no packed RGB. deepest is the codec's most bits of a sample; planarRGB means that it
+// has planes of R, G and B.
+func fullChroma(codec string, deepest int, planarRGB bool) func(pipeline.Format) (astiav.PixelFormat, string) {
 	return func(f pipeline.Format) (astiav.PixelFormat, string) {
 		switch {
 		case odd(f.Width, f.Height, av.PixelFormat(f.Layout)):
@@ -50,6 +51,10 @@ func fullChroma(codec string, deepest int) func(pipeline.Format) (astiav.PixelFo
 			return av.PixelFormat(full), fmt.Sprintf("%s cannot hold %dx%d with halved chroma; the output is %v", codec, f.Width, f.Height, full)
 		case f.Layout == pipeline.RGBA:
 			return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p; for players that only take 4:2:0 add --pixel-format yuv420p"
+		case f.Layout == pipeline.GBRP && !planarRGB:
+			return astiav.PixelFormatYuv444P, "RGB is encoded as yuv444p, rounded to 8 bits; --codec hevc and ffv1 keep it"
+		case f.Layout.Info().RGB && !planarRGB:
+			return astiav.PixelFormatYuv444P10Le, "RGB is encoded as yuv444p10le, rounded to 10 bits; --codec hevc and ffv1 keep it"
 		}
 		return astiav.PixelFormatNone, ""
 	}

@@ -31,7 +31,7 @@ var x265 = Codec{
 		12: {"yuv420p12le", "yuv422p12le", "yuv444p12le", "gray12le", "gbrp12le"},
 	},
 	tags:      map[formats.Family]string{formats.ISO: "hvc1"}, // Apple's players know no other
-	choose:    fullChroma("HEVC", 12),
+	choose:    fullChroma("HEVC", 12, true),
 	configure: configureX265,
 	headers:   parameterSetsHEVC,
 	check:     checkX265,

@@ -89,14 +89,18 @@ type Output struct {
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
 	alphaKept bool
-	timecode  string // of the first picture
-	carrier   carrier
-	grain     *grainer // nil: pictures have no film grain
-	told      fidelity.Told
-	found     fidelity.Facts  // in the finished file
-	lasting   map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
-	shift     int64           // subtracted from the video's times, in the input's unit
-	first     int64           // time of the first frame, likewise
+	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
+	alphaBeside bool
+	// colourless means that the encoder takes no gray: frames get chroma without colour.
+	colourless bool
+	timecode   string // of the first picture
+	carrier    carrier
+	grain      *grainer // nil: pictures have no film grain
+	told       fidelity.Told
+	found      fidelity.Facts  // in the finished file
+	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	shift      int64           // subtracted from the video's times, in the input's unit
+	first      int64           // time of the first frame, likewise
 
 	mu       sync.Mutex // guards the fields below: frames and packets come from two goroutines
 	oc       *C.AVFormatContext
@@ -270,25 +274,48 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	if o.grain != nil {
 		o.grain.take(f)
 	}
-	frame, err := av.Wrap(f) // takes f
+	frame, err := o.picture(f)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	defer func() { frame.Free() }()
-	if o.to != nil {
-		converted, err := o.to.convert(frame)
-		if err != nil {
-			return fmt.Errorf("encode: convert to %s: %w", o.enc.PixelFormat(), err)
-		}
-		frame.Free()
-		frame = converted
-	}
+	defer frame.Free()
 	o.frames++
 	o.time.Store(end)
 	if err := o.enc.SendFrame(frame); err != nil {
 		return fmt.Errorf("encode frame %d: %w", o.frames, err)
 	}
 	return o.drain()
+}
+
+// picture returns a frame, which it takes, as the encoder gets it.
+func (o *Output) picture(f *pipeline.Frame) (*astiav.Frame, error) {
+	f.Retain() // for its alpha
+	defer f.Release()
+	frame, err := av.Wrap(f) // takes f
+	if err != nil {
+		return nil, err
+	}
+	if o.colourless {
+		if err := av.AddColourless(frame, f.Layout); err != nil {
+			frame.Free()
+			return nil, err
+		}
+	}
+	if o.to != nil {
+		converted, err := o.to.convert(frame)
+		frame.Free()
+		if err != nil {
+			return nil, fmt.Errorf("convert to %s: %w", o.enc.PixelFormat(), err)
+		}
+		frame = converted
+	}
+	if o.alphaBeside {
+		if err := av.SetAlpha(frame, f, o.enc.PixelFormat()); err != nil {
+			frame.Free()
+			return nil, fmt.Errorf("alpha: %w", err)
+		}
+	}
+	return frame, nil
 }
 
 func (o *Output) drain() error {

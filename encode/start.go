@@ -123,11 +123,23 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 		}
 	}
 	o.carrier.stream = units.StreamOf(name, enc.ExtraData())
-	o.alphaKept = f.Layout == pipeline.RGBA && to.pixelFormat.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
-	if to.pixelFormat != av.PixelFormat(f.Layout) || to.isYUV && to.format != f.Format {
+	o.setInput(f, to)
+	return nil
+}
+
+// setInput sets what becomes of frames like f on their way to the encoder.
+func (o *Output) setInput(f *pipeline.Frame, to encoderFormat) {
+	alpha := hasAlpha(to.pixelFormat)
+	o.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
+	o.alphaBeside = alpha && f.Layout != pipeline.RGBA
+	o.colourless = f.Layout.Info().Gray() && !av.IsGray(to.pixelFormat)
+	layout := f.Layout
+	if o.colourless {
+		layout = av.Colourless(layout)
+	}
+	if own := to.pixelFormat == av.PixelFormat(layout) || to.pixelFormat == av.WithAlpha(layout); !own || to.isYUV && to.format != f.Format {
 		o.to = &encoderInput{scaler: &o.scaler, from: f.Format, to: to}
 	}
-	return nil
 }
 
 // setFields asks for interlaced coding if the first frame is interlaced. x264 needs whole
@@ -211,15 +223,16 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 			return pf, nil
 		}
 	}
-	own := av.PixelFormat(f.Layout)
+	own := ownFormat(f, offered)
+	deep := f.Layout.Info().Depth > 8
 	switch {
 	case takes(own) && (f.Layout != pipeline.RGBA || o.alpha()):
 		return own, nil
-	case takes(astiav.PixelFormatRgb24) && o.isPicture():
+	case takes(astiav.PixelFormatRgb24) && o.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
 	}
 	alpha := C.int(0)
-	if o.alpha() {
+	if o.alpha() || av.HasAlpha(f) {
 		alpha = 1
 	}
 	list := make([]C.enum_AVPixelFormat, 0, len(offered)+1)
@@ -231,11 +244,47 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 	if best == C.AV_PIX_FMT_NONE {
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
-	if lessChroma(best, C.enum_AVPixelFormat(own)) {
+	less := !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
+	if less {
 		o.told.Add(fidelity.Video, "", "chroma")
+	}
+	rgb := astiav.PixelFormat(best).Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagRgb)
+	if less || f.Layout.Arrangement() == pipeline.GBRP && !rgb {
 		o.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil
+}
+
+// ownFormat returns the pixel format that is a frame's own, with its alpha if one that is offered
+// has alpha. Gray frames have chroma without colour where no gray keeps their depth as others do.
+func ownFormat(f *pipeline.Frame, offered []astiav.PixelFormat) astiav.PixelFormat {
+	layout, depth := f.Layout, f.Layout.Info().Depth
+	alpha := av.HasAlpha(f) && (len(offered) == 0 || slices.ContainsFunc(offered, hasAlpha))
+	if layout.Info().Gray() {
+		packed := astiav.PixelFormatYa8
+		if depth > 8 {
+			packed = astiav.PixelFormatYa16Le
+		}
+		deepest := func(match func(astiav.PixelFormat) bool) (most int) {
+			for _, pf := range offered {
+				if match(pf) {
+					most = max(most, av.Depth(pf))
+				}
+			}
+			return min(most, depth)
+		}
+		gray := func(pf astiav.PixelFormat) bool { return av.IsGray(pf) && hasAlpha(pf) == alpha }
+		switch {
+		case deepest(gray) < deepest(func(pf astiav.PixelFormat) bool { return hasAlpha(pf) == alpha }):
+			layout = av.Colourless(layout)
+		case alpha:
+			return packed
+		}
+	}
+	if pf := av.WithAlpha(layout); alpha && pf != astiav.PixelFormatNone {
+		return pf
+	}
+	return av.PixelFormat(layout)
 }
 
 // lessChroma reports whether a pixel format has less colour than another.
@@ -246,7 +295,11 @@ func lessChroma(a, b C.enum_AVPixelFormat) bool {
 
 // alpha reports whether the input has transparency.
 func (o *Output) alpha() bool {
-	return o.in.Video.CodecParameters().PixelFormat().Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
+	return hasAlpha(o.in.Video.CodecParameters().PixelFormat())
+}
+
+func hasAlpha(pf astiav.PixelFormat) bool {
+	return pf.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 }
 
 // odd reports whether the sides do not divide by the chroma subsampling of pf.

@@ -62,10 +62,12 @@ func oneCase(i int, size [2]int, l pipeline.Layout, rw kernels.RangeWeight, d ke
 	return c
 }
 
-// deepLayouts are those of more than 8 bits that tests take.
+// deepLayouts are those of more than 8 bits that tests take, and those of 8 bits that share their
+// kernels with others.
 var deepLayouts = []pipeline.Layout{
 	pipeline.YUV420P.At(10), pipeline.NV12.At(10), pipeline.YUV422P.At(12), pipeline.YUV444P.At(9),
 	pipeline.NV24.At(12), pipeline.YUV420P.At(16), pipeline.NV16.At(10), pipeline.YUV444P.At(14), pipeline.NV12.At(16),
+	pipeline.GRAY, pipeline.GRAY.At(12), pipeline.GBRP, pipeline.GBRP.At(10), pipeline.GBRP.At(16),
 }
 
 // deeper returns every fifth of some cases, with one of deepLayouts each.

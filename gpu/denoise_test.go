@@ -217,6 +217,7 @@ func TestDenoise(t *testing.T) {
 		{"nv12", []noisyClip{{yuv(pipeline.NV12, 71, 37), 4, false}}, denoiseOptions(denoise.Good)},
 		{"422", []noisyClip{{yuv(pipeline.YUV422P, 51, 45), 4, false}}, denoiseOptions(denoise.Fast)},
 		{"444", []noisyClip{{yuv(pipeline.YUV444P, 49, 33), 4, false}}, denoiseOptions(denoise.Good)},
+		{"gray", []noisyClip{{yuv(pipeline.GRAY, 50, 35), 4, false}, {yuv(pipeline.GRAY, 33, 2), 2, true}}, denoiseOptions(denoise.Best)},
 		{"tiny", []noisyClip{{yuv(pipeline.YUV420P, 5, 3), 3, false}, {yuv(pipeline.NV12, 1, 1), 3, false}}, denoiseOptions(denoise.Good)},
 		{"narrow", []noisyClip{{yuv(pipeline.YUV420P, 150, 9), 3, false}}, denoiseOptions(denoise.Good)},
 		{"interlaced", []noisyClip{{yuv(pipeline.YUV420P, 48, 47), 4, true}, {yuv(pipeline.NV12, 16, 2), 3, true}}, denoiseOptions(denoise.Fast)},

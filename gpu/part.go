@@ -79,7 +79,7 @@ func (p *part) size(i int) device.Size {
 func (p *part) shape(cell int) device.Shape {
 	info := p.format.Layout.Info()
 	s := device.Shape{ShiftX: info.SubX, ShiftY: info.SubY, Depth: info.Depth, Shift: info.Shift, Cell: cell}
-	for i := range s.Planes {
+	for i := range plane.Components(p.format.Layout) {
 		s.Planes[i] = p.size(i)
 	}
 	return s
@@ -87,7 +87,7 @@ func (p *part) shape(cell int) device.Shape {
 
 // samples returns where Y, U and V are in a buffer.
 func (p *part) samples(at cu.DevicePtr) (all [3]device.Samples) {
-	for i := range all {
+	for i := range plane.Components(p.format.Layout) {
 		n, first, step := p.planeOf(i)
 		all[i] = device.Samples{
 			Addr:  uint64(at) + uint64(p.place.offset[n]+first),

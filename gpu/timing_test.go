@@ -22,6 +22,9 @@ func paramsOf(v kernels.Variant) kernels.Params {
 
 // testedLayouts are one without and one with subsampled chroma.
 func testedLayouts(v kernels.Variant) []pipeline.Layout {
+	if v.GBR {
+		return []pipeline.Layout{pipeline.GBRP.At(max(v.Depths[1], 8))}
+	}
 	if v.Depths[0] > 8 {
 		return []pipeline.Layout{pipeline.YUV444P.At(v.Depths[1]), pipeline.NV12.At(10)}
 	}
@@ -30,6 +33,9 @@ func testedLayouts(v kernels.Variant) []pipeline.Layout {
 
 // layoutFor returns a layout as it is or at 10 bits, as a variant takes it.
 func layoutFor(v kernels.Variant, l pipeline.Layout) pipeline.Layout {
+	if v.GBR {
+		l = pipeline.GBRP
+	}
 	if v.Depths[0] > 8 {
 		return l.At(10)
 	}

@@ -22,11 +22,11 @@ type transform struct {
 	most, middle float64 // the largest sample, and that of U and V without colour
 }
 
-// newTransform returns the transform of a format. RGBA carries no matrix and gets the luma of
+// newTransform returns the transform of a format. RGB carries no matrix and gets the luma of
 // BT.709.
 func newTransform(f pipeline.Format) (transform, error) {
 	m := f.Matrix
-	if f.Layout == pipeline.RGBA {
+	if f.Layout.Info().RGB {
 		m = pipeline.BT709
 	}
 	var t transform

@@ -35,7 +35,10 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 
 // pointJob points a job at two fields. C keeps the pointers, so their memory is pinned.
 func pointJob(j *C.vf_job, to, from field, pinner *runtime.Pinner) {
-	for i := range from.info.Planes {
+	for i := range from.planes {
+		if from.planes[i].Data == nil {
+			break
+		}
 		src, dst := &from.planes[i].Data[0], &to.planes[i].Data[0]
 		pinner.Pin(src)
 		pinner.Pin(dst)

@@ -108,6 +108,19 @@ static void load_rgba(const vf_job *j, scratch *s, float *to, int y, int c0, int
 	}
 }
 
+// The planes of R, G and B.
+static const int gbr[] = {2, 0, 1};
+
+static void load_gbr(const vf_job *j, scratch *s, float *to, int y, int c0, int c1)
+{
+	float scale = colour_scale(j);
+	for (int c = 0; c < 3; c++) {
+		const sample *from = stage(s->ys, source(j, gbr[c], y), c0, c1 - c0, j->width, sizeof *from);
+		if (y + AHEAD < j->height) prefetch(source(j, gbr[c], y + AHEAD) + c0, (c1 - c0) * sizeof *from);
+		for (int i = 0; i < c1 - c0; i += VL) store(to + c * ROW + i, load_samples(j, from + i) * scale);
+	}
+}
+
 static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int c1)
 {
 	int cy = y >> j->sub_y;
@@ -193,7 +206,7 @@ static void load_row(const vf_job *j, scratch *s, int y)
 	int c0 = s->x0 > PAD ? s->x0 - PAD : 0;
 	int c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
 	float *to = row + PAD + c0 - s->x0;
-	(j->layout == VF_RGBA ? load_rgba : load_yuv)(j, s, to, at, c0, c1);
+	(j->layout == VF_RGBA ? load_rgba : j->layout == VF_GBRP ? load_gbr : load_yuv)(j, s, to, at, c0, c1);
 	if (j->distance == VF_DIST_LAB) add_lab(j, to, c1 - c0);
 	if (j->distance == VF_DIST_LUMA) add_luma(j, to, c1 - c0);
 	float *origin = row + PAD - s->x0; // column x of plane c is origin[c * ROW + x]
@@ -257,6 +270,18 @@ static void store_rgba(const vf_job *j, scratch *s, int y)
 	memcpy(j->dst[0] + y * j->dst_pitch[0] + 4 * (ptrdiff_t)s->x0, s->rgba8, 4 * (size_t)n);
 }
 
+static void store_gbr(const vf_job *j, scratch *s, int y)
+{
+	int n = s->x1 - s->x0;
+	for (int c = 0; c < 3; c++) {
+		const float *change = s->out[y & 1][0] + PAD + c * ROW;
+		const sample *from = stage(s->ys, source(j, gbr[c], y), s->x0, n, j->width, sizeof *from);
+		sample *row = target(j, gbr[c], y) + s->x0, *to = stage_out(s->ys, row, n);
+		for (int i = 0; i < n; i += VL) store_samples(j, to + i, to_word(j, load_samples(j, from + i) + load(change + i)));
+		unstage(to, row, n);
+	}
+}
+
 // The n samples of U or V of chroma row cy that belong to the tile, from c0 on, and their
 // destination, staged if necessary.
 typedef struct { const sample *from; sample *to, *row; } chroma_part;
@@ -316,9 +341,9 @@ static void store_rows(const vf_job *j, scratch *s, int y, int rows)
 {
 	for (int k = 0; k < rows; k++) {
 		if (j->border == VF_SKIP) skip_border(j, s, y + k);
-		(j->layout == VF_RGBA ? store_rgba : store_luma)(j, s, y + k);
+		(j->layout == VF_RGBA ? store_rgba : j->layout == VF_GBRP ? store_gbr : store_luma)(j, s, y + k);
 	}
-	if (j->layout == VF_RGBA) return;
+	if (j->layout == VF_RGBA || j->layout == VF_GBRP) return;
 	int step = 1 << j->sub_y;
 	for (int k = 0; k < rows; k += step) {
 		int cy = (y + k) >> j->sub_y;

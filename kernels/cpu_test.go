@@ -28,11 +28,12 @@ func (c conformCase) String() string {
 		c.format.FullRange, c.interlaced, c.p.Radius, c.p.SigmaS, c.p.SigmaR, c.p.Range, c.p.Distance, c.p.Border)
 }
 
-// deepLayouts are those of more than 8 bits that tests take, and those of 8 bits that differ from
-// others in their chroma alone.
+// deepLayouts are those of more than 8 bits that tests take, and those of 8 bits that share their
+// code with others.
 var deepLayouts = []pipeline.Layout{
 	pipeline.YUV420P.At(10), pipeline.NV12.At(10), pipeline.YUV422P.At(12), pipeline.YUV444P.At(9), pipeline.NV16,
 	pipeline.NV24.At(12), pipeline.YUV420P.At(16), pipeline.NV12.At(16), pipeline.NV24, pipeline.YUV444P.At(14), pipeline.NV16.At(10),
+	pipeline.GRAY, pipeline.GRAY.At(10), pipeline.GRAY.At(16), pipeline.GBRP, pipeline.GBRP.At(12), pipeline.GBRP.At(16),
 }
 
 // deeper returns every third of some cases of planes, with one of deepLayouts each.

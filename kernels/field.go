@@ -14,7 +14,8 @@ import (
 // not a multiple of four, the second field may own one chroma row fewer than its luma rows need:
 // the luma rows beyond read the field's last row, and only rows that exist are written. A second
 // field without any chroma row (frames of one or two luma rows) reads the frame's first one and
-// writes none.
+// writes none. Gray is 4:2:0 whose chroma has no colour and is not written: one row of such samples
+// stands for all.
 type field struct {
 	info          pipeline.LayoutInfo
 	width, height int // luma samples
@@ -74,7 +75,25 @@ func (r fieldRows) of(f *pipeline.Frame) field {
 		p := f.Planes[i]
 		v.planes[i] = pipeline.Plane{Data: p.Data[r.first[i]*p.Pitch:], Pitch: p.Pitch * r.step}
 	}
+	if v.info.Gray() {
+		row := pipeline.Plane{Data: colourless(f.Format)}
+		v.planes[1], v.planes[2], v.chromaRead = row, row, 1
+	}
 	return v
+}
+
+// colourless returns a row of chroma of a gray frame, as it would be in 4:2:0.
+func colourless(f pipeline.Format) []byte {
+	info := f.Layout.Info()
+	row := make([]byte, (f.Width+1)>>info.SubX*info.SampleBytes())
+	for i := range row {
+		if info.Depth == 8 {
+			row[i] = 128
+		} else if i%2 > 0 {
+			binary.LittleEndian.PutUint16(row[i-1:], 1<<(info.Depth-1))
+		}
+	}
+	return row
 }
 
 // sample returns a sample of a plane. Two bytes may hold more than the depth allows, which becomes

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"vidfilter/pipeline"
 )
@@ -43,6 +44,7 @@ type Variant struct {
 	SigmaR   [2]float64 // smallest and largest; zero means all
 
 	Depths  [2]int // smallest and largest, in bits; zero means 8
+	GBR     bool   // it takes planar RGB, and no other layout
 	Compute int    // lowest compute capability that runs it, 61 for 6.1
 
 	// Tiling: pixels and threads of a block, and its dynamic shared memory in bytes where that
@@ -172,17 +174,23 @@ func (v Variant) does(p Params) bool {
 }
 
 // TakesLayout reports whether the variant supports a layout. The zero layout stands for any of 8
-// bits. In 8 bits, NV16 and NV24 have no kernels.
+// bits.
 func (v Variant) TakesLayout(l pipeline.Layout) bool {
 	switch depth := l.Info().Depth; {
 	case v.Form.Layouts != nil:
 		return slices.Contains(v.Form.Layouts, l)
+	case v.GBR != (l.Arrangement() == pipeline.GBRP):
+		return false
 	case !v.deep():
-		return l == 0 || l.Basic()
+		return l == 0 || depth == 8 && hasKernels(l)
 	default:
 		return depth >= v.Depths[0] && depth <= v.Depths[1]
 	}
 }
+
+// hasKernels reports whether forms without a list of layouts take one: in 8 bits, NV16 and NV24
+// have no kernels.
+func hasKernels(l pipeline.Layout) bool { return l.Valid() && l != pipeline.NV16 && l != pipeline.NV24 }
 
 func (v Variant) deep() bool { return v.Depths != [2]int{} }
 
@@ -191,6 +199,14 @@ func (v Variant) deeper(least, most int) Variant {
 	v.Name += "_16"
 	v.Depths = [2]int{least, most}
 	v.Defines = append(slices.Clone(v.Defines), Define("BYTES", 2))
+	return v
+}
+
+// planarRGB returns the variant for planes of R, G and B, from the same source.
+func (v Variant) planarRGB() Variant {
+	v.Name = strings.Replace(v.Name, "_", "_gbr_", 1)
+	v.GBR = true
+	v.Defines = append(slices.Clone(v.Defines), Define("GBR", 1))
 	return v
 }
 
@@ -207,6 +223,10 @@ func (v Variant) takes() string {
 	switch {
 	case v.Form.Layouts != nil:
 		return layoutNames(v.Form.Layouts)
+	case v.GBR && v.deep():
+		return fmt.Sprintf("planar RGB of %d to %d bits", v.Depths[0], v.Depths[1])
+	case v.GBR:
+		return "planar RGB of 8 bits"
 	case v.deep():
 		return fmt.Sprintf("YUV of %d to %d bits", v.Depths[0], v.Depths[1])
 	}

@@ -2,8 +2,8 @@ package kernels
 
 import "fmt"
 
-// generalForm handles every distance but rgb, and that for samples of two bytes, with the radius
-// known at run time: cuda/general.cu.
+// generalForm handles every distance but rgb, and that for samples of two bytes and planar RGB,
+// with the radius known at run time: cuda/general.cu.
 var generalForm = &Form{Name: "general", Variants: generalVariants(), Priority: always(10), Work: windowWork(plainTap, generalShared)}
 
 func generalVariants() (all []Variant) {
@@ -16,11 +16,12 @@ func generalVariants() (all []Variant) {
 			if d != RGB {
 				all = append(all, v)
 			}
+			all = append(all, v.planarRGB())
 			v = v.deeper(9, 16)
 			if d == Lab {
 				v.Tile[1] = 8
 			}
-			all = append(all, v)
+			all = append(all, v, v.planarRGB())
 		}
 	}
 	return all

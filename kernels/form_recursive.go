@@ -39,6 +39,9 @@ func recursiveVariants() (all []Variant) {
 			Threads: [2]int{scanThreads, 1}, Defines: []string{Define("THREADS", scanThreads), Define("BLOCKS", 1)},
 		}
 		all = append(all, v, v.deeper(9, 16))
+		if device.compute == 61 {
+			all = append(all, v.planarRGB(), v.deeper(9, 16).planarRGB())
+		}
 	}
 	return all
 }

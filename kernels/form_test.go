@@ -39,6 +39,9 @@ func planFor(t *testing.T, v Variant) *Plan {
 
 // layoutFor returns a layout as it is or at 10 bits, as a variant takes it.
 func layoutFor(v Variant, l pipeline.Layout) pipeline.Layout {
+	if v.GBR {
+		l = pipeline.GBRP
+	}
 	if v.deep() {
 		return l.At(10)
 	}

@@ -93,7 +93,7 @@ func BorderNames() []string   { return slices.Clone(borderNames) }
 
 // Takes reports whether a backend's filter for p takes frames of a layout, on every device.
 func (p Params) Takes(l pipeline.Layout) bool {
-	return l.Basic() || l.Info().Depth > 8 || p.Filter == Denoise && denoise.Takes(l)
+	return hasKernels(l) || p.Filter == Denoise && denoise.Takes(l)
 }
 
 // Identity reports whether p changes nothing.

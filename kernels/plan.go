@@ -100,7 +100,37 @@ func (v Variant) plan(p Params, f pipeline.Format, l Limits) (*Plan, error) {
 		return nil, fmt.Errorf("kernels: %s needs compute capability %d.%d, and this is %d.%d", v.Name, v.Compute/10, v.Compute%10, l.Compute/10, l.Compute%10)
 	}
 	work, err := v.Form.Work(v, p, f, l)
+	if f.Layout.Info().Gray() {
+		work = work.colourless(f)
+	}
 	return &Plan{Variant: v, Work: work, format: f}, err
+}
+
+// colourless is the work on gray frames: as on 4:2:0, with a row of chroma from the table.
+func (w Work) colourless(f pipeline.Format) Work {
+	at := Blocks(len(w.Table), MemoryAlign) * MemoryAlign
+	table := make([]byte, at)
+	copy(table, w.Table)
+	launches := w.Launches
+	// Kernels read whole vectors of four pixels within the picture only.
+	w.Table = append(table, colourless(f)...)
+	w.Launches = func(field Field, m DeviceMemory) []Launch {
+		for i := 1; i < len(field.Src.Addr); i++ {
+			field.Src.Addr[i], field.Dst.Addr[i] = m.Table+uint64(at), m.Table+uint64(at)
+			field.Src.Pitch[i], field.Dst.Pitch[i] = 0, 0
+		}
+		field.ChromaRead, field.ChromaWrite = 1, 0
+		return launches(field, m)
+	}
+	return w
+}
+
+// planes returns how many planes of a field kernels see.
+func (f Field) planes(format pipeline.Format) int {
+	if format.Layout.Info().Gray() {
+		return len(f.Src.Addr)
+	}
+	return format.NumPlanes()
 }
 
 // Frame returns the launches that filter one frame from src to dst, field by field.

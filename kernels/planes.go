@@ -4,7 +4,7 @@ package kernels
 // samples of in.
 func planesOf(out, in field, t transform, was, is picture) {
 	if out.info.RGB {
-		storeRGBA(out, is)
+		storeRGB(out, is)
 		return
 	}
 	eachRow(out.height, func(y int) {
@@ -23,14 +23,27 @@ func planesOf(out, in field, t transform, was, is picture) {
 	})
 }
 
-func storeRGBA(out field, p picture) {
+func storeRGB(out field, p picture) {
 	for y := range out.height {
 		for x := range out.width {
-			for i, level := range p.at(x, y) {
-				out.set(0, 4*x+i, y, level)
+			w := p.at(x, y)
+			for i := range out.channels() {
+				plane, at := out.channel(i, x)
+				out.set(plane, at, y, w[i])
 			}
 		}
 	}
+}
+
+// channels returns how many channels of a word RGB has: planes have no alpha.
+func (f field) channels() int { return max(f.info.Planes, f.info.Samples) }
+
+// channel returns where R, G, B or alpha of the pixels in column x lies in RGB.
+func (f field) channel(i, x int) (plane, at int) {
+	if f.info.Planes == 1 {
+		return 0, 4*x + i
+	}
+	return (i + 2) % 3, x
 }
 
 // change returns the difference between two words in Y, U and V.

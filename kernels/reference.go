@@ -25,6 +25,8 @@ import (
 //     cube, fractions of a level) thus bypasses the filter and survives, and samples stay
 //     bit-identical where no word changes. The filtered word is the rounded one, since every form
 //     of the filter produces it, even those that only know RGBA.
+//   - RGB: words are the samples, and the result is the filtered word.
+//   - gray: Y of colours without chroma, of which Y alone changes.
 //   - lab: D is in units of Lab (L from 0 to 100) at any depth, and so is sigma_r; see xyzFromRGB.
 //   - zero: pixels outside are black words and take part with their weight.
 //   - skip: words whose window leaves the picture stay unchanged.
@@ -80,7 +82,7 @@ func ToWords(dst, src *pipeline.Frame) error {
 	in, n := fieldsOf(src, src.Interlaced)
 	out, _ := fieldsOf(dst, src.Interlaced)
 	for i := range n {
-		storeRGBA(out[i], wordsOf(in[i], t))
+		storeRGB(out[i], wordsOf(in[i], t))
 	}
 	return nil
 }
@@ -157,7 +159,12 @@ func wordsOf(f field, t transform) picture {
 
 func (f field) word(x, y int, t transform) word {
 	if f.info.RGB {
-		return word{f.sample(0, 4*x, y), f.sample(0, 4*x+1, y), f.sample(0, 4*x+2, y), f.sample(0, 4*x+3, y)}
+		w := word{3: uint16(t.most)}
+		for i := range f.channels() {
+			plane, at := f.channel(i, x)
+			w[i] = f.sample(plane, at, y)
+		}
+		return w
 	}
 	u, v := f.chroma(x, y)
 	r, g, b := t.rgb(float64(f.sample(0, x, y)), float64(u), float64(v))

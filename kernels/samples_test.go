@@ -89,6 +89,31 @@ func TestBeyondSurvives(t *testing.T) {
 	})
 }
 
+// TestPlanarRGB: planes of R, G and B come out as RGBA does.
+func TestPlanarRGB(t *testing.T) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+		packed := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 75, Height: 33})
+		kerneltest.Scene(packed, rand.New(rand.NewPCG(61, 62)))
+		planes := kerneltest.Frame(pipeline.Format{Layout: pipeline.GBRP, Width: 75, Height: 33})
+		channels := func(plane, x, y int) byte { return packed.Row(0, y)[4*x+(plane+1)%3] }
+		kerneltest.EachSample(planes, channels)
+		for i := range 2 * len(DistanceNames()) {
+			p := DefaultParams(2 + i%3)
+			p.Distance, p.Range = Distance(i/2), RangeWeight(i%2)
+			for _, p := range []Params{p, DefaultRecursive()} {
+				want, got := filter(packed, p), filter(planes, p)
+				for plane, y := range got.Rows() {
+					for x, v := range got.Row(plane, y) {
+						if w := want.Row(0, y)[4*x+(plane+1)%3]; v != w {
+							t.Fatalf("%s, %s: plane %d at %d, %d is %d, not %d", p.Filter, p.Distance, plane, x, y, v, w)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestDepths: options mean the same at every depth. A picture with samples of 8 bits, shifted,
 // comes out as in 8 bits but for roundings.
 func TestDepths(t *testing.T) {

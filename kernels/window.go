@@ -70,7 +70,7 @@ func place(a *C.vf_args, f pipeline.Format, field Field) {
 	a.width, a.height = C.int32_t(field.Width), C.int32_t(field.Height)
 	a.chroma_read, a.chroma_write = C.int32_t(field.ChromaRead), C.int32_t(field.ChromaWrite)
 	var all uint64
-	for i := range f.NumPlanes() {
+	for i := range field.planes(f) {
 		from, to, fromPitch, toPitch := field.Src.Addr[i], field.Dst.Addr[i], field.Src.Pitch[i], field.Dst.Pitch[i]
 		a.src[i], a.dst[i] = C.uint64_t(from), C.uint64_t(to)
 		a.src_pitch[i], a.dst_pitch[i] = C.int32_t(fromPitch), C.int32_t(toPitch)

@@ -20,6 +20,8 @@ const (
 	RGBA
 	NV16
 	NV24
+	GRAY
+	GBRP
 )
 
 const deeper = 8 // a layout's bits from here on are its depth beyond 8
@@ -28,8 +30,9 @@ const deeper = 8 // a layout's bits from here on are its depth beyond 8
 type LayoutInfo struct {
 	Name       string // FFmpeg's
 	FullRange  string // FFmpeg's older name for the same in full range, "" for none
+	Alpha      string // FFmpeg's name for the same with a plane of alpha, "" for none; it lacks some depths
 	Planes     int
-	SubX, SubY int  // log2 of the chroma subsampling across and down
+	SubX, SubY int  // log2 of the chroma subsampling across and down; of gray as in 4:2:0
 	SemiPlanar bool // U and V are interleaved in the second plane
 	Samples    int  // of a pixel, side by side in the first plane
 	RGB        bool
@@ -40,21 +43,32 @@ type LayoutInfo struct {
 // arrangement is a row of the table of layouts.
 type arrangement struct {
 	LayoutInfo
-	deep   string // FFmpeg's name at more than 8 bits, with the depth to be filled in
-	depths []int  // beyond 8
+	deep      string // FFmpeg's name at more than 8 bits, with the depth to be filled in
+	deepAlpha string // likewise, of LayoutInfo.Alpha
+	depths    []int  // beyond 8
 }
 
 // arrangements is the table of layouts. C has it as layouts.h, which go generate writes.
 var arrangements = [...]arrangement{
-	YUV420P: {LayoutInfo{Name: "yuv420p", FullRange: "yuvj420p", Planes: 3, SubX: 1, SubY: 1}, "yuv420p%dle", []int{9, 10, 12, 14, 16}},
-	YUV422P: {LayoutInfo{Name: "yuv422p", FullRange: "yuvj422p", Planes: 3, SubX: 1}, "yuv422p%dle", []int{9, 10, 12, 14, 16}},
-	YUV444P: {LayoutInfo{Name: "yuv444p", FullRange: "yuvj444p", Planes: 3}, "yuv444p%dle", []int{9, 10, 12, 14, 16}},
-	NV12:    {LayoutInfo{Name: "nv12", Planes: 2, SubX: 1, SubY: 1, SemiPlanar: true}, "p0%dle", []int{10, 12, 16}},
+	YUV420P: {LayoutInfo{Name: "yuv420p", FullRange: "yuvj420p", Alpha: "yuva420p", Planes: 3, SubX: 1, SubY: 1}, "yuv420p%dle", "yuva420p%dle", planar},
+	YUV422P: {LayoutInfo{Name: "yuv422p", FullRange: "yuvj422p", Alpha: "yuva422p", Planes: 3, SubX: 1}, "yuv422p%dle", "yuva422p%dle", planar},
+	YUV444P: {LayoutInfo{Name: "yuv444p", FullRange: "yuvj444p", Alpha: "yuva444p", Planes: 3}, "yuv444p%dle", "yuva444p%dle", planar},
+	NV12:    {LayoutInfo{Name: "nv12", Planes: 2, SubX: 1, SubY: 1, SemiPlanar: true}, "p0%dle", "", inPairs},
 	// R first in memory
-	RGBA: {LayoutInfo{Name: "rgba", Planes: 1, Samples: 4, RGB: true}, "", nil},
-	NV16: {LayoutInfo{Name: "nv16", Planes: 2, SubX: 1, SemiPlanar: true}, "p2%dle", []int{10, 12, 16}},
-	NV24: {LayoutInfo{Name: "nv24", Planes: 2, SemiPlanar: true}, "p4%dle", []int{10, 12, 16}},
+	RGBA: {LayoutInfo{Name: "rgba", Planes: 1, Samples: 4, RGB: true}, "", "", nil},
+	NV16: {LayoutInfo{Name: "nv16", Planes: 2, SubX: 1, SemiPlanar: true}, "p2%dle", "", inPairs},
+	NV24: {LayoutInfo{Name: "nv24", Planes: 2, SemiPlanar: true}, "p4%dle", "", inPairs},
+	// Y alone
+	GRAY: {LayoutInfo{Name: "gray", Planes: 1, SubX: 1, SubY: 1}, "gray%dle", "", planar},
+	// G, B, R
+	GBRP: {LayoutInfo{Name: "gbrp", Alpha: "gbrap", Planes: 3, RGB: true}, "gbrp%dle", "gbrap%dle", planar},
 }
+
+// The depths beyond 8 that FFmpeg has.
+var (
+	planar  = []int{9, 10, 12, 14, 16}
+	inPairs = []int{10, 12, 16}
+)
 
 // Layouts lists all layouts: the arrangements in order, each at all its depths.
 func Layouts() (all []Layout) {
@@ -106,6 +120,9 @@ var infos = func() (all [9 << deeper]LayoutInfo) {
 		info.Depth, info.Samples = 8+int(l>>deeper), max(info.Samples, 1)
 		if info.Depth > 8 {
 			info.Name, info.FullRange = fmt.Sprintf(row.deep, info.Depth), ""
+			if info.Alpha != "" {
+				info.Alpha = fmt.Sprintf(row.deepAlpha, info.Depth)
+			}
 			if info.SemiPlanar {
 				info.Shift = 16 - info.Depth
 			}
@@ -121,6 +138,9 @@ func (l Layout) String() string {
 	}
 	return fmt.Sprintf("layout(%d)", uint16(l))
 }
+
+// Gray reports whether the layout has no colour.
+func (i LayoutInfo) Gray() bool { return i.Planes == 1 && !i.RGB }
 
 // SampleBytes returns the size of a sample in memory.
 func (i LayoutInfo) SampleBytes() int { return (i.Depth + 7) / 8 }
@@ -152,8 +172,8 @@ func (m Matrix) String() string {
 type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples
-	Matrix        Matrix // ignored for RGBA
-	FullRange     bool   // all values rather than 16-235/240 of 255; ignored for RGBA
+	Matrix        Matrix // ignored for RGB
+	FullRange     bool   // all values rather than 16-235/240 of 255; ignored for RGB
 }
 
 func (f Format) String() string {

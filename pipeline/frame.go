@@ -14,8 +14,8 @@ type Plane struct {
 
 // Props holds the properties that a decoder knows beside the samples: captions, HDR metadata and
 // so on. Filters pass it on untouched; an encoder of the decoder's library reads it. Several
-// frames may share it, read-only, so it should keep no samples alive. Release runs once, after the
-// last of them.
+// frames may share it, read-only, so it should keep no samples alive but those of alpha. Release
+// runs once, after the last of them.
 type Props interface{ Release() }
 
 // sharedProps counts the frames that share a Props.

@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -18,7 +19,7 @@ import (
 // frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
 	m = m.Scale(s.Strength)
-	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: 3}
+	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: plane.Components(out.Layout)}
 	if err := f.check(out); err != nil {
 		return err
 	}

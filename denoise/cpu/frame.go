@@ -68,16 +68,16 @@ func (e *Engine) prepare(f *pipeline.Frame, field plane.Field) (*frame, error) {
 	return out, nil
 }
 
-// components finds Y, U and V of a field.
-func components(f *pipeline.Frame, field plane.Field) (all [3]plane.Component, err error) {
+// components finds Y, U and V of a field, or Y of a gray one.
+func components(f *pipeline.Frame, field plane.Field) (all []plane.Component, err error) {
 	if !takes(f.Layout) {
-		return all, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
+		return nil, fmt.Errorf("denoise: frames of %v cannot be filtered", f.Format)
 	}
-	for i := range all {
-		all[i] = plane.ComponentOf(f, field, i)
+	for i := range plane.Components(f.Layout) {
+		all = append(all, plane.ComponentOf(f, field, i))
 	}
 	if !all[0].Own {
-		return all, fmt.Errorf("denoise: field %d of %v has no samples", field, f.Format)
+		return nil, fmt.Errorf("denoise: field %d of %v has no samples", field, f.Format)
 	}
 	return all, nil
 }

@@ -98,7 +98,7 @@ func (w *work) filtered() int {
 	switch {
 	case w.Noise.Clean():
 		return 0
-	case w.Settings.LumaOnly:
+	case w.Settings.LumaOnly, w.Shape.Planes[1] == Size{}:
 		return 1
 	}
 	return 3

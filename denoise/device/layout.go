@@ -16,11 +16,11 @@ type Size struct{ Width, Height int }
 
 // Shape is what pictures must have in common to be denoised together.
 type Shape struct {
-	Planes         [3]Size
-	ShiftX, ShiftY int // log2 of the chroma subsampling
-	Depth          int // bits of a sample, in a byte or two
-	Shift          int // of a sample in the two bytes of a frame's
-	Cell           int // side of the search's cells
+	Planes         [3]Size // chroma of gray is empty
+	ShiftX, ShiftY int     // log2 of the chroma subsampling
+	Depth          int     // bits of a sample, in a byte or two
+	Shift          int     // of a sample in the two bytes of a frame's
+	Cell           int     // side of the search's cells
 }
 
 // Layout says where the planes of pictures of one shape lie in their memory, and all else in the
@@ -64,6 +64,9 @@ func NewLayout(s Shape) (*Layout, error) {
 	a.shift = C.int32_t(s.Shift)
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
 	for i, p := range s.Planes {
+		if p == (Size{}) {
+			continue
+		}
 		p.Width, p.Height = max(p.Width, largestPatch), max(p.Height, largestPatch)
 		a.noisy[i] = l.plane(p, l.bytes(), 4, 0)
 	}

@@ -47,6 +47,15 @@ type Component struct {
 	Own           bool   // false: the rows are another field's
 }
 
+// Components returns how many components frames of a layout have that is not RGB: 1 for gray, else
+// 3.
+func Components(l pipeline.Layout) int {
+	if l.Info().Gray() {
+		return 1
+	}
+	return 3
+}
+
 // ComponentOf finds Y, U or V: a plane, or every second sample of one.
 func ComponentOf(f *pipeline.Frame, field Field, i int) Component {
 	info := f.Layout.Info()

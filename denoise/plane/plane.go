@@ -100,7 +100,7 @@ func (pic Picture) each(do func(Plane) Plane) Picture {
 func Of(f *pipeline.Frame, field Field) Picture {
 	info := f.Layout.Info()
 	pic := Picture{ShiftX: info.SubX, ShiftY: info.SubY}
-	for i := range 3 {
+	for i := range Components(f.Layout) {
 		c := ComponentOf(f, field, i)
 		p := New(c.Width, c.Height, c.Depth)
 		for y := range p.Height {
@@ -111,9 +111,10 @@ func Of(f *pipeline.Frame, field Field) Picture {
 	return pic
 }
 
-// Into writes the samples back to a frame of the same layout and size, or to one of its fields.
+// Into writes the samples back to a frame of the same layout and size, or to one of its fields. A
+// gray frame takes luma alone.
 func (pic Picture) Into(f *pipeline.Frame, field Field) {
-	for i, p := range pic.Planes {
+	for i, p := range pic.Planes[:Components(f.Layout)] {
 		c := ComponentOf(f, field, i)
 		if !c.Own {
 			continue

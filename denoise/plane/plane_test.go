@@ -59,7 +59,7 @@ func frame(layout pipeline.Layout, first byte) *pipeline.Frame {
 
 func TestFramesComeBack(t *testing.T) {
 	for _, layout := range []pipeline.Layout{
-		pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12,
+		pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.GRAY,
 	} {
 		f, g := frame(layout, 0), frame(layout, 100)
 		Of(f, Whole).Into(g, Whole)

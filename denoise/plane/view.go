@@ -20,7 +20,7 @@ type Views struct {
 func ViewsOf(f *pipeline.Frame, field Field) Views {
 	info := f.Layout.Info()
 	v := Views{ShiftX: info.SubX, ShiftY: info.SubY}
-	for i := range 3 {
+	for i := range Components(f.Layout) {
 		c := ComponentOf(f, field, i)
 		v.Planes = append(v.Planes, View{Width: c.Width, Height: c.Height, Depth: c.Depth, component: c})
 	}

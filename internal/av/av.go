@@ -61,7 +61,7 @@ type native struct {
 	full   bool // the name promises full range
 }
 
-// natives maps the pixel formats that are a layout.
+// natives maps the pixel formats that are a layout, or one with a plane of alpha beside it.
 var natives = func() map[astiav.PixelFormat]native {
 	m := map[astiav.PixelFormat]native{}
 	for _, l := range pipeline.Layouts() {
@@ -69,12 +69,15 @@ var natives = func() map[astiav.PixelFormat]native {
 		if name := l.Info().FullRange; name != "" {
 			m[astiav.FindPixelFormatByName(name)] = native{l, true}
 		}
+		if pf := WithAlpha(l); pf != astiav.PixelFormatNone {
+			m[pf] = native{l, l.Info().RGB}
+		}
 	}
 	return m
 }()
 
 // LayoutOf returns the layout of pf; ok is false if frames must be converted. full means that the
-// name of the format promises full range.
+// name of the format promises full range. A plane of alpha is left to [Props.KeepAlpha].
 func LayoutOf(pf astiav.PixelFormat) (l pipeline.Layout, full, ok bool) {
 	n, ok := natives[pf]
 	return n.layout, n.full, ok
@@ -104,6 +107,12 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 		return pipeline.YUV420P, "an unknown pixel format"
 	}
 	l = nearest(d)
+	switch {
+	case d.gray != 0 && taken(pipeline.GRAY):
+		l = pipeline.GRAY
+	case d.rgb != 0 && d.depth > 8 && d.depth <= 16 && taken(pipeline.GBRP.At(16)):
+		l = pipeline.GBRP
+	}
 	for depth := int(d.depth); depth > 8 && depth <= 16; depth++ {
 		if deep := l.At(depth); deep != 0 && taken(deep) {
 			return deep, ""
@@ -117,7 +126,7 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 
 func nearest(d C.vf_pixdesc) pipeline.Layout {
 	switch {
-	case d.gray != 0 && d.alpha == 0:
+	case d.gray != 0 && d.alpha == 0: // for filters that take no gray
 		return pipeline.YUV420P // luma as it is, without colour
 	case d.rgb != 0 || d.gray != 0:
 		return pipeline.RGBA
@@ -147,6 +156,7 @@ func IsGray(pf astiav.PixelFormat) bool {
 // implements pipeline.Props.
 type Props struct {
 	frame *C.AVFrame
+	alpha *C.AVFrame   // a gray picture, nil for none
 	Units []units.Unit // what the coded picture carried; read only
 	// Transfer is the transfer function that the stream itself is tagged with, where a unit names
 	// another; 0 if there is none.
@@ -165,7 +175,10 @@ func PropsOf(f *astiav.Frame) *Props {
 }
 
 // Release frees the properties.
-func (p *Props) Release() { C.av_frame_free(&p.frame) }
+func (p *Props) Release() {
+	C.av_frame_free(&p.frame)
+	C.av_frame_free(&p.alpha)
+}
 
 // Pointer returns the AVFrame that holds the properties, which Props owns.
 func (p *Props) Pointer() unsafe.Pointer { return unsafe.Pointer(p.frame) }

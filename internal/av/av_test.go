@@ -55,6 +55,8 @@ func TestLayouts(t *testing.T) {
 	}
 	for name, want := range map[string]pipeline.Layout{
 		"yuv420p10be": pipeline.YUV420P.At(10), "y210le": pipeline.YUV422P.At(10), "yuv440p12le": pipeline.YUV444P.At(12),
+		"rgb48be": pipeline.GBRP.At(16), "rgba64le": pipeline.GBRP.At(16), "x2rgb10le": pipeline.GBRP.At(10), "bgra": pipeline.RGBA,
+		"gray16be": pipeline.GRAY.At(16), "ya8": pipeline.GRAY, "monob": pipeline.GRAY,
 		"yuyv422": pipeline.YUV422P, "uyyvyy411": pipeline.YUV422P, "ayuv64le": pipeline.YUV444P.At(16),
 	} {
 		if got, lost := NearestLayout(astiav.FindPixelFormatByName(name), pipeline.Layout.Valid); got != want || lost != "" {

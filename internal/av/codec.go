@@ -30,7 +30,7 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 		c.color_primaries, c.color_trc, c.colorspace = p.color_primaries, p.color_trc, p.colorspace
 		c.color_range, c.chroma_sample_location = p.color_range, p.chroma_location
 	}
-	if f.Layout == pipeline.RGBA {
+	if f.Layout.Info().RGB {
 		c.colorspace, c.color_range = C.AVCOL_SPC_UNSPECIFIED, C.AVCOL_RANGE_UNSPECIFIED
 		if yuv {
 			c.colorspace = C.AVCOL_SPC_BT709
@@ -40,6 +40,9 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 			c.color_range = C.AVCOL_RANGE_MPEG
 		}
 		c.chroma_sample_location = C.AVCHROMA_LOC_UNSPECIFIED
+		if !yuv && f.Layout != pipeline.RGBA {
+			c.colorspace, c.color_range = C.AVCOL_SPC_RGB, C.AVCOL_RANGE_JPEG
+		}
 	} else if !yuv {
 		c.colorspace = C.AVCOL_SPC_RGB
 	}
@@ -53,7 +56,7 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 
 // AsYUV returns the matrix and range that samples of f have once they are YUV.
 func AsYUV(f pipeline.Format) pipeline.Format {
-	if f.Layout == pipeline.RGBA {
+	if f.Layout.Info().RGB {
 		f.FullRange = false
 		f.Matrix = pipeline.BT601
 		if f.Height >= 720 {

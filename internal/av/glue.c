@@ -4,6 +4,7 @@
 #include <libavutil/buffer.h>
 #include <libavutil/dict.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
@@ -91,6 +92,55 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 	return f;
 }
 
+// dither is the pattern of Bayer for 8 x 8 samples: 0 to 63, once each.
+static int dither(int x, int y)
+{
+	int v = 0;
+	for (int bit = 0; bit < 3; bit++)
+		v |= (((x ^ y) >> bit & 1) << 1 | (y >> bit & 1)) << 2 * (2 - bit);
+	return v;
+}
+
+void vf_requantise(AVFrame *dst, const AVFrame *src)
+{
+	int from = av_pix_fmt_desc_get(src->format)->comp[0].depth, to = av_pix_fmt_desc_get(dst->format)->comp[0].depth;
+	uint64_t most = (1 << from) - 1, whole = (1 << to) - 1;
+	for (int p = 0; p < 3; p++)
+		for (int y = 0; y < src->height; y++) {
+			const uint8_t *in = src->data[p] + (ptrdiff_t)y * src->linesize[p];
+			uint8_t *out = dst->data[p] + (ptrdiff_t)y * dst->linesize[p];
+			for (int x = 0; x < src->width; x++) {
+				uint64_t v = from > 8 ? AV_RL16(in + 2 * x) : in[x];
+				uint64_t round = to < from ? (2 * dither(x & 7, y & 7) + 1) * most / 128 : most / 2;
+				v = (FFMIN(v, most) * whole + round) / most;
+				if (to > 8)
+					AV_WL16(out + 2 * x, v);
+				else
+					out[x] = v;
+			}
+		}
+}
+
+int vf_colourless(AVFrame *f, int fmt)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(fmt);
+	int w = AV_CEIL_RSHIFT(f->width, d->log2_chroma_w), h = AV_CEIL_RSHIFT(f->height, d->log2_chroma_h);
+	int deep = d->comp[0].depth > 8, pitch = FFALIGN(w << deep, 64);
+	size_t samples = (size_t)pitch * h >> deep;
+	f->buf[1] = av_buffer_alloc((size_t)pitch * h + 64); // encoders may read a little more
+	if (!f->buf[1])
+		return AVERROR(ENOMEM);
+	if (!deep)
+		memset(f->buf[1]->data, 128, samples);
+	for (size_t i = 0; deep && i < samples; i++)
+		AV_WL16(f->buf[1]->data + 2 * i, 1 << (d->comp[0].depth - 1));
+	f->format = fmt;
+	f->data[1] = f->data[2] = f->buf[1]->data;
+	f->linesize[1] = f->linesize[2] = pitch;
+	f->buf[2] = av_buffer_ref(f->buf[1]);
+	return f->buf[2] ? 0 : AVERROR(ENOMEM);
+}
+
 // ranged is a format without the promise of full range in its name: swscale warns of the others.
 static int ranged(int fmt)
 {
@@ -148,7 +198,9 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 int vf_has_alpha_mode(const AVStream *st)
 {
 	const AVDictionaryEntry *mode = av_dict_get(st->metadata, "alpha_mode", NULL, 0);
-	return mode && strcmp(mode->value, "0");
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(st->codecpar->format);
+	int within = d && d->flags & AV_PIX_FMT_FLAG_ALPHA;
+	return mode && strcmp(mode->value, "0") && !within;
 }
 
 int vf_moves_picture(const AVFrame *f)

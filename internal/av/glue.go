@@ -54,6 +54,16 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	return frame, nil
 }
 
+// Colourless returns the layout that gray frames of a layout become with planes of chroma.
+func Colourless(gray pipeline.Layout) pipeline.Layout {
+	return pipeline.YUV420P.At(gray.Info().Depth)
+}
+
+// AddColourless gives a gray picture the planes of chroma of its Colourless layout.
+func AddColourless(picture *astiav.Frame, gray pipeline.Layout) error {
+	return Error(int(C.vf_colourless((*C.AVFrame)(picture.UnsafePointer()), C.int(PixelFormat(Colourless(gray))))))
+}
+
 func wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	var data [4]*C.uint8_t
 	var pitch, rows [4]C.int
@@ -92,6 +102,10 @@ func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline
 // ConvertTo fills dst, a frame with buffers of its own and its pixel format and size set.
 func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) error {
 	d := (*C.AVFrame)(dst.UnsafePointer())
+	if planarRGB(src) && planarRGB(dst) && src.Width() == dst.Width() && src.Height() == dst.Height() { // which swscale makes YUV of
+		C.vf_requantise(d, (*C.AVFrame)(src.UnsafePointer()))
+		return nil
+	}
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
 		d.format, d.width, d.height, sws(to.Matrix), flag(to.FullRange))
 	return Error(int(r))
@@ -110,6 +124,11 @@ func (s *Scaler) into(planes []pipeline.Plane, pf astiav.PixelFormat, to pipelin
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(matrix), flag(full), &data[0], &pitch[0],
 		C.int(pf), C.int(to.Width), C.int(to.Height), sws(to.Matrix), flag(to.FullRange))
 	return Error(int(r))
+}
+
+func planarRGB(f *astiav.Frame) bool {
+	l, _, ok := LayoutOf(f.PixelFormat())
+	return ok && l.Arrangement() == pipeline.GBRP
 }
 
 // Close frees the conversion tables. It may be called twice.

@@ -25,6 +25,20 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle);
 
+// Sets the samples of dst, planar RGB of another depth, to those of src: with the same ends of the
+// range, and dithered by a fixed pattern where bits are lost.
+void vf_requantise(AVFrame *dst, const AVFrame *src);
+
+// Turns a gray picture into one of fmt, of the same depth with planes of chroma, without colour.
+int vf_colourless(AVFrame *f, int fmt);
+
+// Sets *alpha to the alpha of src as a gray picture of w by h, which the caller frees, or to NULL
+// if it has none that gray can hold.
+int vf_alpha(const AVFrame *src, int w, int h, AVFrame **alpha);
+// Sets the alpha of f, which has pixel format fmt or lacks but the plane of alpha, to the samples
+// of a gray picture of its size, at the depth of fmt; opaque for NULL.
+int vf_set_alpha(AVFrame *f, int fmt, const AVFrame *alpha);
+
 typedef struct {
 	struct SwsContext *sws;
 	int src_fmt, src_w, src_h, src_space, src_full;

@@ -37,6 +37,14 @@ func unless(usual string) func(from, to string) verdict {
 	}
 }
 
+// gained takes what was not there before for no difference.
+func gained(from, _ string) verdict {
+	if from == "" {
+		return alike
+	}
+	return lost
+}
+
 // atLeast compares depths and layouts of chroma.
 func atLeast(from, to string) verdict {
 	if rank(to) >= rank(from) {

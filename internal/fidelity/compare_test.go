@@ -13,7 +13,7 @@ func TestCompareEveryProperty(t *testing.T) {
 	cases := map[Kind]map[string]struct{ from, to string }{
 		Video: {
 			"codec": {"hevc", ""}, "pixel_format": {"yuv420p", ""}, "hdr": {"HDR10", ""}, // change by design
-			"size": {"96x64", "64x64"}, "depth": {"10 bits", "8 bits"}, "chroma": {"4:2:2", "4:2:0"}, "range": {"full", "limited"},
+			"size": {"96x64", "64x64"}, "alpha": {"yes", ""}, "depth": {"10 bits", "8 bits"}, "chroma": {"4:2:2", "4:2:0"}, "range": {"full", "limited"},
 			"primaries": {"bt2020", "bt709"}, "transfer": {"smpte2084", "bt709"}, "matrix": {"bt2020nc", "bt709"},
 			"chroma_location": {"topleft", "left"}, "sample_aspect": {"4:3", "16:11"}, "rotation": {"90 degrees clockwise", "90 degrees counterclockwise"},
 			"field_order": {"top field first", "progressive"}, "stereo": {"top and bottom", "unspecified"}, "spherical": {"equirectangular", "cubemap"},

@@ -56,6 +56,7 @@ var properties = table{
 	{Kind: Video, Key: "pixel_format", Name: "pixel format", compare: byDesign, read: (*subject).pixelFormat},
 	{Kind: Video, Key: "depth", Name: "depth", compare: atLeast, read: (*subject).depth},
 	{Kind: Video, Key: "chroma", Name: "chroma", compare: atLeast, read: (*subject).chroma},
+	{Kind: Video, Key: "alpha", Name: "alpha", compare: gained, read: (*subject).alpha},
 	{Kind: Video, Key: "range", Name: "range", compare: unless("limited"), read: (*subject).colourRange},
 	{Kind: Video, Key: "primaries", Name: "colour primaries", read: (*subject).primaries},
 	{Kind: Video, Key: "transfer", Name: "transfer", read: (*subject).transfer},
@@ -142,6 +143,14 @@ func (s *subject) chroma() string {
 		return "none"
 	}
 	return map[[2]C.uint8_t]string{{0, 0}: "4:4:4", {1, 0}: "4:2:2", {1, 1}: "4:2:0", {0, 1}: "4:4:0", {2, 0}: "4:1:1", {2, 2}: "4:1:0"}[[2]C.uint8_t{d.log2_chroma_w, d.log2_chroma_h}]
+}
+
+// alpha is empty for pictures that are known to be opaque.
+func (s *subject) alpha() string {
+	if d := s.format(); d == nil || d.flags&C.AV_PIX_FMT_FLAG_ALPHA == 0 || s.seen.opaque() {
+		return ""
+	}
+	return "yes"
 }
 
 func (s *subject) colourRange() string {

@@ -22,6 +22,7 @@ type Seen struct {
 	coding   units.Stream
 	packets  int64
 	pictures int64
+	alpha    bool                 // a picture is not opaque
 	inPacket map[units.Kind]int64 // packets with such a unit
 	inFrame  map[units.Kind]int64 // pictures with such data
 }
@@ -62,10 +63,11 @@ func (s *Seen) Packet(stream, packet unsafe.Pointer) {
 	}
 }
 
-// Picture notes a decoded AVFrame.
-func (s *Seen) Picture(frame unsafe.Pointer) {
+// Picture notes a decoded AVFrame, and whether it or one before is not opaque.
+func (s *Seen) Picture(frame unsafe.Pointer, transparent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.alpha = transparent
 	if s.pictures++; s.frame == nil {
 		s.frame = C.vf_describing((*C.AVFrame)(frame))
 		s.inFrame = map[units.Kind]int64{}
@@ -94,6 +96,16 @@ func (s *Seen) first() *C.AVFrame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.frame
+}
+
+// opaque reports whether all pictures were looked at and none is transparent.
+func (s *Seen) opaque() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pictures > 0 && !s.alpha
 }
 
 // count says how many pictures have a unit; "" for none.

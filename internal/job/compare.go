@@ -48,9 +48,10 @@ func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 	}
 }
 
-// openBoth opens two videos for frames of the same depth.
+// openBoth opens two videos for frames of the same depth that are gray, or RGB in planes, both or
+// neither.
 func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode.Input, err error) {
-	for _, layouts := range []func(pipeline.Layout) bool{kernels.DefaultParams(0).Takes, pipeline.Layout.Basic} {
+	for _, layouts := range []func(pipeline.Layout) bool{kernels.DefaultParams(0).Takes, common, pipeline.Layout.Basic} {
 		a.opts.Layouts, b.opts.Layouts = layouts, layouts
 		if x, err = decode.Open(ctx, a.Path, pool, a.opts); err != nil {
 			return nil, nil, err
@@ -59,7 +60,7 @@ func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode
 			x.Close()
 			return nil, nil, err
 		}
-		if depthOf(x, layouts) == depthOf(y, layouts) {
+		if kindOf(x, layouts) == kindOf(y, layouts) {
 			break
 		}
 		x.Close()
@@ -68,10 +69,23 @@ func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode
 	return x, y, nil
 }
 
-// depthOf returns the depth of a video's frames.
-func depthOf(in *decode.Input, layouts func(pipeline.Layout) bool) int {
-	l, _ := av.NearestLayout(in.Video().CodecParameters().PixelFormat(), layouts)
-	return l.Info().Depth
+// common reports whether a layout serves all pictures of its depth: gray is also YUV without
+// colour, and RGB of 8 bits is packed.
+func common(l pipeline.Layout) bool { return l.Valid() && !l.Info().Gray() && l != pipeline.GBRP }
+
+type frameKind struct {
+	depth           int
+	gray, planarRGB bool
+}
+
+// kindOf returns the kind of a video's frames.
+func kindOf(in *decode.Input, layouts func(pipeline.Layout) bool) frameKind {
+	pf := in.Video().CodecParameters().PixelFormat()
+	l, _, ok := av.LayoutOf(pf)
+	if !ok || !layouts(l) {
+		l, _ = av.NearestLayout(pf, layouts)
+	}
+	return frameKind{l.Info().Depth, l.Info().Gray(), l.Arrangement() == pipeline.GBRP}
 }
 
 func compareNext(ctx context.Context, sum *quality.Accumulator, x, y *decode.Input) (more bool, err error) {

@@ -4,7 +4,7 @@
 //   out(p) = sum w(p,q) I(q) / sum w(p,q),  w(p,q) = Gs(p-q) R(D(p,q))
 //
 // VF_DISTANCE is one of
-//   rgb      joint in R, G and B; for samples of two bytes
+//   rgb      joint in R, G and B; for samples of two bytes, and for planes of R, G and B
 //   channel  each channel c alone, D = |c(p) - c(q)|, with its own weight and sum (000, 004)
 //   lab      the Euclidean distance in CIE-Lab (000, section 2.3.1)
 //   luma     the difference of luma by the frame's matrix

@@ -1,9 +1,14 @@
 // Converts planes to packed words when a block loads its tile; when it stores the tile, the
 // changes of words are added to the samples. So only planes cross the bus (1.5 bytes a pixel for
-// 4:2:0), never RGBA. The alpha of RGBA is copied from input to output.
+// 4:2:0), never RGBA. The alpha of RGBA is copied from input to output. With VF_GBR the planes are
+// G, B and R, which words hold as they are.
 #pragma once
 
 #include "samples.h"
+
+#ifndef VF_GBR
+#define VF_GBR 0
+#endif
 
 // Exact ties of the formulas must not depend on the last bit of a float, so all ties round up.
 #define TIE_UP (1.0f / 16384)
@@ -43,6 +48,10 @@ DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.w
 // load_vector only reads, so other work can overlap the loads; spread then turns subsampled chroma
 // into one sample a pixel.
 DEVICE samples load_vector(const vf_args &args, int x, int y) {
+#if VF_GBR
+	x *= BYTES;
+	return samples{load4(args, source(args, 0, y) + x), load4(args, source(args, 1, y) + x), load4(args, source(args, 2, y) + x), 0};
+#endif
 	const uint8_t *row = source(args, 0, y);
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) return load_u128(row + 4 * x);
@@ -71,6 +80,11 @@ DEVICE samples spread(const vf_args &args, const samples &s) {
 // One pixel at index k of four; x < 0 is black.
 DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
 	bool black = x < 0 || y < 0;
+#if VF_GBR
+	uint32_t sample[3] = {};
+	for (int p = 0; p < 3 && !black; p++) sample[p] = load1(args, source(args, p, y) + BYTES * x);
+	return samples{in_lane(sample[0], k), in_lane(sample[1], k), in_lane(sample[2], k), 0};
+#endif
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) {
 		uint32_t word = 0;
@@ -132,6 +146,10 @@ DEVICE quad levels_of(const vf_args &args, const samples &s, bool whole) {
 
 // The words of four adjacent pixels, read as s.
 DEVICE word4 words_of(const vf_args &args, const samples &s, bool whole) {
+#if VF_GBR
+	auto word = [&](int k) { return pack(raised(s.z, k), raised(s.x, k), raised(s.y, k)); };
+	return word4{word(0), word(1), word(2), word(3)};
+#endif
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) return s & 0xffffff;
 #endif
@@ -255,6 +273,16 @@ DEVICE void store_rgba(const vf_args &args, int x, int y, uint4 w) {
 }
 #endif
 
+// store_gbr stores the words of the pixels x to x + 3, as far as they exist.
+template <bool WHOLE = false>
+DEVICE void store_gbr(const vf_args &args, int x, int y, const word4 &w) {
+	UNROLL
+	for (int plane = 0; plane < 3; plane++) {
+		int lane = (plane + 1) % 3; // of words: R, G, B
+		store_vector<WHOLE>(args, plane, x, y, pack4(raised(w.x, lane), raised(w.y, lane), raised(w.z, lane), raised(w.w, lane)));
+	}
+}
+
 // The samples of four pixels in one row, or in two that share their chroma. load_rows reads all of
 // them before anything is stored, since the compiler moves no load past a store.
 struct rows {
@@ -276,6 +304,9 @@ DEVICE rows load_rows(const vf_args &args, int x, int y) {
 template <bool WHOLE = false>
 DEVICE void store_rows(const vf_args &args, int x, int y, word4 top, word4 bottom, const rows &was) {
 	if (!WHOLE && (x < 0 || x >= args.width || y >= args.height)) return;
+#if VF_GBR
+	return store_gbr<WHOLE>(args, x, y, top);
+#endif
 #if VF_BYTES == 1
 	if (!WHOLE && args.layout == VF_RGBA) return store_rgba(args, x, y, top);
 #endif

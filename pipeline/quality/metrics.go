@@ -5,6 +5,7 @@ package quality
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"vidfilter/pipeline"
 )
@@ -21,9 +22,9 @@ func (p PlaneScore) PSNR() float64 { return PSNR(p.MSE) }
 
 // Score is the difference of two frames, or its mean over a video. Alpha does not count.
 type Score struct {
-	Planes [3]PlaneScore
-	MSE    float64 // over the samples of all planes; ffmpeg's PSNR "average"
-	SSIM   float64 // mean of the planes weighted by size: ffmpeg's "All"
+	Planes [3]PlaneScore // gray has one, and the others no name
+	MSE    float64       // over the samples of all planes; ffmpeg's PSNR "average"
+	SSIM   float64       // mean of the planes weighted by size: ffmpeg's "All"
 }
 
 // PSNR returns the PSNR over the samples of all planes in decibels, +Inf for equal frames.
@@ -31,10 +32,14 @@ func (s Score) PSNR() float64 { return PSNR(s.MSE) }
 
 // String returns one line: dB and SSIM of all, then of each plane.
 func (s Score) String() string {
-	p := s.Planes
-	return fmt.Sprintf("PSNR %s dB (%s %s, %s %s, %s %s), SSIM %.4f (%s %.4f, %s %.4f, %s %.4f)",
-		FormatPSNR(s.PSNR()), p[0].Name, FormatPSNR(p[0].PSNR()), p[1].Name, FormatPSNR(p[1].PSNR()), p[2].Name, FormatPSNR(p[2].PSNR()),
-		s.SSIM, p[0].Name, p[0].SSIM, p[1].Name, p[1].SSIM, p[2].Name, p[2].SSIM)
+	var psnr, ssim []string
+	for _, p := range s.Planes {
+		if p.Name != "" {
+			psnr = append(psnr, p.Name+" "+FormatPSNR(p.PSNR()))
+			ssim = append(ssim, fmt.Sprintf("%s %.4f", p.Name, p.SSIM))
+		}
+	}
+	return fmt.Sprintf("PSNR %s dB (%s), SSIM %.4f (%s)", FormatPSNR(s.PSNR()), strings.Join(psnr, ", "), s.SSIM, strings.Join(ssim, ", "))
 }
 
 // PSNR returns the decibels of a mean squared error as PlaneScore has it, +Inf for 0.

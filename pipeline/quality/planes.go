@@ -60,7 +60,7 @@ func planeNames(l pipeline.Layout) [3]string {
 	return [3]string{"Y", "U", "V"}
 }
 
-// views returns the three planes of f, nil if the layout is unknown.
+// views returns the planes of f, nil if the layout is unknown.
 func views(f *pipeline.Frame) []view {
 	l := f.Layout.Info()
 	size := l.SampleBytes()
@@ -80,8 +80,12 @@ func views(f *pipeline.Frame) []view {
 		return []view{part(0, 0, l.Samples), part(0, 1, l.Samples), part(0, 2, l.Samples)}
 	case l.SemiPlanar:
 		return []view{whole(0), part(1, 0, 2), part(1, 1, 2)}
+	case l.RGB:
+		return []view{whole(2), whole(0), whole(1)}
 	case l.Planes == 3:
 		return []view{whole(0), whole(1), whole(2)}
+	case l.Gray():
+		return []view{whole(0)}
 	}
 	return nil
 }

@@ -72,6 +72,11 @@ func bases(t *testing.T) (list []func(t *testing.T) string) {
 			}
 		}
 	}
+	for _, pixels := range []string{"gray", "gray10le", "yuva420p", "yuva444p10le", "gbrp10le", "gbrap12le"} {
+		list = append(list, func(t *testing.T) string {
+			return clip(t, "matrix-"+pixels+".mkv", "-f lavfi -i testsrc2=s=256x128:r=25:d=0.16,format=rgba,colorchannelmixer=aa=0.5 -c:v ffv1 -pix_fmt "+pixels)
+		})
+	}
 	for _, pixels := range []string{"yuv420p10le", "yuv422p10le", "yuv444p10le"} {
 		list = append(list, func(t *testing.T) string {
 			return withUnits(t, "matrix-dynamic-"+pixels, pixels, func(n int) []units.Unit {

@@ -186,6 +186,7 @@ func TestNotKept(t *testing.T) {
 		{"alpha-vp8.webm", half + "-c:v libvpx -auto-alt-ref 0 -pix_fmt yuva420p", "alpha"},
 		{"alpha-vp9.webm", half + "-c:v libvpx-vp9 -pix_fmt yuva420p", "alpha"},
 		{"alpha-prores.mov", half + "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", "alpha"},
+		{"opaque-ffv1.mkv", short + "-vf format=rgb24 -c:v ffv1 -pix_fmt yuva420p", ""},
 		{"alpha-qtrle.mov", half + "-c:v qtrle -pix_fmt argb", "alpha"},
 		{"alpha-ffv1.mkv", half + "-c:v ffv1 -pix_fmt bgra", "alpha"},
 		{"alpha-ffv1-yuv.mkv", half + "-c:v ffv1 -pix_fmt yuva420p", "alpha"},

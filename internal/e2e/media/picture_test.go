@@ -31,8 +31,8 @@ func psnr(a, b []byte) float64 {
 func TestConvertedFormats(t *testing.T) {
 	for _, c := range []struct{ pf, codec, ending, as string }{
 		{"rgb24", "ffv1 -pix_fmt gbrp", "mkv", "rgba"}, {"bgr0", "ffv1", "mkv", "rgba"}, {"pal8", "gif", "gif", "rgba"},
-		{"gray", "ffv1", "mkv", "yuv420p"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
-		{"yuva420p", "ffv1", "mkv", "yuv420p"}, {"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
+		{"gray10be", "rawvideo", "nut", "gray10le"}, {"yuv411p", "ffv1", "mkv", "yuv422p"}, {"yuv440p", "ffv1", "mkv", "yuv444p"},
+		{"yuv410p", "ffv1", "mkv", "yuv420p"}, {"nv21", "rawvideo", "nut", "yuv420p"}, {"yuyv422", "rawvideo", "nut", "yuv422p"},
 	} {
 		t.Run(c.pf, func(t *testing.T) {
 			e2e.Start(t, c.pf == "rgb24")
@@ -64,6 +64,9 @@ func TestDepth(t *testing.T) {
 		{"yuv420p10le", "ffv1", "mkv", "yuv420p10le"}, {"yuv422p9le", "ffv1", "mkv", "yuv422p9le"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p12le"},
 		{"yuv420p16le", "ffv1", "mkv", "yuv420p16le"}, {"yuv422p10be", "rawvideo", "nut", "yuv422p10le"},
 		{"yuv420p10le", "libx264 -qp 0", "mp4", "yuv420p10le"},
+		{"gbrp9le", "ffv1", "mkv", "gbrp9le"}, {"gbrp12le", "ffv1", "mkv", "gbrp12le"}, {"gbrp16le", "ffv1", "mkv", "gbrp16le"},
+		{"gbrp10be", "rawvideo", "nut", "gbrp10le"}, {"rgb48be", "rawvideo", "nut", "gbrp16le"},
+		{"gray", "ffv1", "mkv", "gray"}, {"gray9le", "ffv1", "mkv", "gray9le"}, {"gray12le", "ffv1", "mkv", "gray12le"}, {"gray16be", "rawvideo", "nut", "gray16le"},
 	} {
 		t.Run(c.pf+"-"+c.ending, func(t *testing.T) {
 			e2e.Start(t, c.ending == "mp4")
@@ -74,6 +77,80 @@ func TestDepth(t *testing.T) {
 			}
 			if strings.Contains(said, "bits become") {
 				t.Errorf("it says %s", said)
+			}
+			if pf := probe(t, out).video(t).PixFmt; pf != c.as {
+				t.Errorf("the output is %s", pf)
+			}
+		})
+	}
+}
+
+// Pictures without colour stay so in every codec that has them; others get chroma without colour,
+// and lose nothing of luma.
+func TestColourless(t *testing.T) {
+	for _, c := range []struct{ pf, args, ending, want, as string }{
+		{"gray", "--codec h264 --crf 0", "mp4", "yuvj420p", "gray"}, // 4:0:0, which FFmpeg decodes so
+		{"gray", "--codec hevc --encoder-params lossless=1", "mp4", "gray", "gray"},
+		{"gray10le", "--codec hevc --encoder-params lossless=1", "mkv", "gray10le", "gray10le"},
+		{"gray12le", "--codec hevc --encoder-params lossless=1", "mkv", "gray12le", "gray12le"},
+		{"gray10le", "--codec ffv1 --pixel-format yuv422p10le", "mkv", "yuv422p10le", "gray10le"},
+		{"gray", "--codec ffv1 --pixel-format yuv420p", "mkv", "yuv420p", "gray"},
+		{"gray10le", "--encoder rawvideo", "mkv", "gray10le", "gray10le"},
+		{"ya8", "--codec ffv1", "mkv", "ya8", "ya8"},
+	} {
+		t.Run(c.pf+c.args, func(t *testing.T) {
+			e2e.Start(t, c.want == "gray12le")
+			src := clip(t, "colourless-"+c.pf+".mkv", mild+"-pix_fmt "+c.pf+" -c:v ffv1")
+			out, said := filter(t, src, c.ending, c.args)
+			if pf := probe(t, out).video(t).PixFmt; pf != c.want {
+				t.Errorf("%s: %s", pf, said)
+			}
+			if !bytes.Equal(raw(t, out, c.as), raw(t, src, c.as)) {
+				t.Errorf("the samples are others: %s", said)
+			}
+			if !strings.HasPrefix(c.want, "yuv422") {
+				if score := string(run(t, e2e.Program, "compare", src, out)); !strings.HasPrefix(score, "PSNR inf dB (Y inf") {
+					t.Errorf("compare: %s", score)
+				}
+			}
+			for _, f := range []string{"bilateral", "recursive", "denoise --noise 9"} {
+				filtered, said := filter(t, src, "mkv", "--codec ffv1 --filter "+f)
+				a, b := raw(t, filtered, c.pf), raw(t, src, c.pf)
+				if bytes.Equal(a, b) || len(a) != len(b) {
+					t.Errorf("%s: nothing was filtered: %s", f, said)
+				}
+			}
+		})
+	}
+}
+
+// RGB stays RGB, at its depth, in every codec that has it; what others make of it is named.
+func TestPlanarRGB(t *testing.T) {
+	const lossless = "--codec hevc --encoder-params lossless=1"
+	for _, c := range []struct{ pf, args, ending, want string }{
+		{"gbrp", lossless, "mp4", "gbrp"}, {"gbrp10le", lossless, "mkv", "gbrp10le"}, {"gbrp12le", lossless, "mkv", "gbrp12le"},
+		{"gbrp", "--encoder rawvideo", "mkv", "gbrp"}, {"gbrp", "--codec ffv1", "mkv", "bgr0"}, {"gbrp", "--codec h264", "mp4", "yuv444p"},
+		{"gbrp10le", "--codec h264", "mp4", "yuv444p10le"}, {"gbrp10le", "--codec prores --preset 4444", "mov", "yuv444p12le"},
+		{"gbrp10le", "--codec dnxhd --preset 444", "mov", "gbrp10le"},
+	} {
+		t.Run(c.pf+c.args, func(t *testing.T) {
+			e2e.Start(t, c.want == "gbrp10le")
+			src := clip(t, "planes-"+c.pf+".mp4", strings.Replace(pictures, "96x64", "256x128", 1)+"-pix_fmt "+c.pf+" -c:v libx265 -preset ultrafast -x265-params lossless=1:log-level=none:pools=1")
+			out, said := filter(t, src, c.ending, c.args)
+			if pf := probe(t, out).video(t).PixFmt; pf != c.want {
+				t.Errorf("%s: %s", pf, said)
+			}
+			if rgb := !strings.HasPrefix(c.want, "yuv"); rgb == strings.Contains(said, "yuv444p") {
+				t.Errorf("it says %s", said)
+			}
+			if c.want == "bgr0" {
+				if score := string(run(t, e2e.Program, "compare", src, out)); !strings.HasPrefix(score, "PSNR inf dB (R inf") {
+					t.Errorf("compare: %s", score)
+				}
+			}
+			exact := c.want == c.pf && !strings.Contains(c.args, "dnxhd") || c.want == "bgr0"
+			if got, want := raw(t, out, c.pf), raw(t, src, c.pf); exact && !bytes.Equal(got, want) || len(got) != len(want) {
+				t.Errorf("the samples are others: %s", said)
 			}
 		})
 	}
@@ -436,8 +513,10 @@ func TestSizes(t *testing.T) {
 // Images stay images, with the same content.
 func TestImages(t *testing.T) {
 	for _, c := range []struct{ name, ending, pf, to, want string }{
-		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", ""},
-		{"deep", "png", "rgb48be", "png", "rgb24"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
+		{"rgb", "png", "rgb24", "png", "rgb24"}, {"alpha", "png", "rgba", "png", "rgba"}, {"palette", "png", "pal8", "png", ""}, {"gray", "png", "gray", "png", "gray"},
+		{"gray16", "png", "gray16be", "png", "gray16be"}, {"gray", "png", "gray", "jpg", ""}, {"gray", "png", "gray", "ppm", "rgb24"}, {"gray-alpha", "png", "ya8", "png", "ya8"},
+		{"gray-alpha16", "png", "ya16be", "png", "ya16be"},
+		{"deep", "png", "rgb48be", "png", "rgb48be"}, {"deep-alpha", "png", "rgba64be", "png", "rgba64be"}, {"photo", "jpg", "yuvj420p", "jpg", "yuvj420p"}, {"photo444", "jpg", "yuvj444p", "jpg", "yuvj444p"},
 		{"rgb", "bmp", "bgr24", "bmp", ""}, {"rgb", "tif", "rgb24", "tif", "rgb24"}, {"rgb", "ppm", "rgb24", "ppm", "rgb24"}, {"photo2", "jpg", "yuvj422p", "png", "rgb24"},
 	} {
 		t.Run(c.name+"."+c.ending+"-to-"+c.to, func(t *testing.T) {
@@ -460,7 +539,7 @@ func TestImages(t *testing.T) {
 				pf = "rgba"
 			}
 			least := 45.0
-			if c.ending == "jpg" {
+			if c.ending == "jpg" || c.to == "jpg" {
 				least = 28 // JPEG anew, or ffmpeg's own way of spreading chroma
 			}
 			if p := psnr(raw(t, out, pf), raw(t, src, pf)); p < least {

@@ -1,0 +1,53 @@
+package av
+
+//#include "glue.h"
+import "C"
+
+import (
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// WithAlpha returns FFmpeg's pixel format for a layout with a plane of alpha, PixelFormatNone if it
+// has none.
+func WithAlpha(l pipeline.Layout) astiav.PixelFormat {
+	if name := l.Info().Alpha; name != "" {
+		return astiav.FindPixelFormatByName(name)
+	}
+	return astiav.PixelFormatNone
+}
+
+// KeepAlpha keeps the alpha of a decoded picture, if it has any, beside the samples of frames that
+// share the properties: no filter sees or copies it. A plane of alpha stays where the decoder put
+// it; alpha among other samples is copied. Where pictures of another size are scaled to that of the
+// format, so is their alpha.
+func (p *Props) KeepAlpha(f *astiav.Frame, to pipeline.Format) error {
+	var alpha *C.AVFrame
+	if err := Error(int(C.vf_alpha((*C.AVFrame)(f.UnsafePointer()), C.int(to.Width), C.int(to.Height), &alpha))); err != nil {
+		return err
+	}
+	C.av_frame_free(&p.alpha)
+	p.alpha = alpha
+	return nil
+}
+
+// alphaOf returns the alpha beside a frame's samples, nil for none. That of a picture of another
+// size is no alpha of this one.
+func alphaOf(f *pipeline.Frame) *C.AVFrame {
+	p, ok := f.Props().(*Props)
+	if !ok || p == nil || p.alpha == nil || int(p.alpha.width) != f.Width || int(p.alpha.height) != f.Height {
+		return nil
+	}
+	return p.alpha
+}
+
+// HasAlpha reports whether alpha comes beside a frame's samples.
+func HasAlpha(f *pipeline.Frame) bool { return alphaOf(f) != nil }
+
+// SetAlpha completes a picture of f, wrapped or converted, to the pixel format to, which has alpha:
+// with the alpha that comes beside f's samples, or opaque. It is the decoder's own where the depth
+// is the same.
+func SetAlpha(picture *astiav.Frame, f *pipeline.Frame, to astiav.PixelFormat) error {
+	return Error(int(C.vf_set_alpha((*C.AVFrame)(picture.UnsafePointer()), C.int(to), alphaOf(f))))
+}
