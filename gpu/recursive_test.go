@@ -105,7 +105,7 @@ func TestRecursive(t *testing.T) {
 	}
 	for depth, d := range totals {
 		t.Logf("%d bits: %s", depth, d)
-		if d.TooMany() {
+		if !testing.Short() && d.TooMany() { // of a few cases, one may lie between two levels everywhere
 			t.Errorf("%d bits: too many differ: %s", depth, d)
 		}
 	}
