@@ -1,7 +1,6 @@
 #include "av1.h"
+#include "../internal/av/frameheader.h"
 
-#include <libavcodec/cbs.h>
-#include <libavcodec/cbs_av1.h>
 #include <libavutil/mem.h>
 
 // AV1 has VP9's table of steps for coefficients other than the first: of 8, 10 and 12 bits.
@@ -49,13 +48,7 @@ float vf_av1_step(struct vf_av1 *a, const AVPacket *p)
 		return 0;
 	}
 	for (int i = 0; i < a->unit.nb_units; i++) {
-		const CodedBitstreamUnit *u = &a->unit.units[i];
-		const AV1RawOBU *obu = u->content;
-		const AV1RawFrameHeader *h = NULL;
-		if (obu && u->type == AV1_OBU_FRAME_HEADER)
-			h = &obu->obu.frame_header;
-		else if (obu && u->type == AV1_OBU_FRAME)
-			h = &obu->obu.frame.header;
+		const AV1RawFrameHeader *h = vf_frame_header(&a->unit.units[i]);
 		if (!h)
 			continue;
 		float step = h->show_existing_frame ? a->slots[h->frame_to_show_map_idx] : step_of(h);

@@ -248,7 +248,7 @@ static double step_of(int type, int qp)
 	}
 }
 
-// The same in scripts/ffmpeg-qp.patch.
+// The same in scripts/ffmpeg-qp.h.
 struct vf_qp {
 	int type, mult, width, height, stride;
 	const int8_t *table;

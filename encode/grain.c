@@ -1,7 +1,6 @@
 #include "grain.h"
+#include "../internal/av/frameheader.h"
 
-#include <libavcodec/cbs.h>
-#include <libavcodec/cbs_av1.h>
 #include <libavutil/mem.h>
 
 // FFmpeg's readers and writers of coded headers are in its static library, and not declared for
@@ -13,7 +12,7 @@ struct vf_grain {
 	int count;
 	int hint_bits;
 
-	// What the decoder's slots for reference pictures hold.
+	// The grain in the decoder's slots for reference pictures.
 	struct slot {
 		int hint;
 		int has;
@@ -102,18 +101,6 @@ int vf_grain_open(struct vf_grain **out, AVCodecContext *c)
 
 int vf_grain_hint_bits(const struct vf_grain *g) { return g->hint_bits; }
 
-static AV1RawFrameHeader *frame_of(CodedBitstreamUnit *u)
-{
-	AV1RawOBU *obu = u->content;
-	switch (obu ? u->type : 0) {
-	case AV1_OBU_FRAME_HEADER:
-		return &obu->obu.frame_header;
-	case AV1_OBU_FRAME:
-		return &obu->obu.frame.header;
-	}
-	return NULL;
-}
-
 int vf_grain_read(struct vf_grain *g, const AVPacket *p, struct vf_picture *list, int size)
 {
 	int err = ff_cbs_read_packet(g->in, &g->unit, p);
@@ -121,7 +108,7 @@ int vf_grain_read(struct vf_grain *g, const AVPacket *p, struct vf_picture *list
 		return err;
 	g->count = 0;
 	for (int i = 0; i < g->unit.nb_units; i++) {
-		AV1RawFrameHeader *h = frame_of(&g->unit.units[i]);
+		AV1RawFrameHeader *h = vf_frame_header(&g->unit.units[i]);
 		if (!h)
 			continue;
 		if (g->count == FF_ARRAY_ELEMS(g->pictures) || g->count == size)
@@ -130,7 +117,6 @@ int vf_grain_read(struct vf_grain *g, const AVPacket *p, struct vf_picture *list
 		g->pictures[g->count++] = h;
 		v->hint = h->show_existing_frame ? g->slots[h->frame_to_show_map_idx].hint : h->order_hint;
 		v->shown = h->show_existing_frame || h->show_frame;
-		v->coded = !h->show_existing_frame && (h->show_frame || h->showable_frame);
 		for (int s = 0; s < AV1_NUM_REF_FRAMES; s++)
 			if (h->refresh_frame_flags >> s & 1)
 				g->slots[s].hint = v->hint;

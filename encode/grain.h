@@ -10,7 +10,6 @@ struct vf_grain;
 struct vf_picture {
 	int hint;  // its place in the order of display, modulo 1 << the bits of hints
 	int shown; // now, rather than later or never
-	int coded; // it has grain parameters of its own
 };
 
 // Reports whether a stream's pictures have grain parameters.

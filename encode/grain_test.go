@@ -1,8 +1,6 @@
 package encode_test
 
 import (
-	"context"
-	"io"
 	"reflect"
 	"testing"
 
@@ -33,18 +31,10 @@ func someGrain(kind int) *pipeline.FilmGrain {
 // grains decodes a file and returns the grain and the seed of each frame.
 func grains(t *testing.T, path string) (all []*pipeline.FilmGrain, seeds []uint16) {
 	t.Helper()
-	in := newRigWith(t, path, decode.Options{Threads: 2, Layouts: pipeline.Layout.Valid}).in
-	for {
-		f, err := in.Next(context.Background())
-		if err == io.EOF {
-			return all, seeds
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	newRigWith(t, path, decode.Options{Threads: 2, Layouts: pipeline.Layout.Valid}).each(t, func(f *pipeline.Frame) {
 		all, seeds = append(all, f.Grain), append(seeds, f.GrainSeed)
-		f.Release()
-	}
+	})
+	return all, seeds
 }
 
 // Each picture of AV1 has the grain of its frame, in whatever order the encoder codes them, and
@@ -87,28 +77,11 @@ func check(t *testing.T, path string, frames int, of func(n int) (*pipeline.Film
 func grained(t *testing.T, input string, frames int64, o encode.Options, of func(n int) (*pipeline.FilmGrain, uint16)) string {
 	t.Helper()
 	r := newRigWith(t, input, decode.Options{Threads: 2, Frames: frames, Layouts: pipeline.Layout.Valid})
-	out := r.create(t, o)
-	for n := 0; ; n++ {
-		f, err := r.in.Next(context.Background())
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	out := r.changed(t, o, func(n int, f *pipeline.Frame) {
 		if of != nil {
 			f.Grain, f.GrainSeed = of(n)
 		}
-		if err := out.Put(context.Background(), f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := out.Finish(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Verify(); err != nil {
-		t.Error(err)
-	}
+	})
 	if lost := out.NotKept(r.in.Extras()); len(lost) > 0 {
 		t.Errorf("not kept: %v", lost)
 	}

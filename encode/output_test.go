@@ -118,6 +118,11 @@ func (r *rig) lost(out *encode.Output) (list []string, told int) {
 
 // copyAll puts every frame and finishes.
 func (r *rig) copyAll(out *encode.Output) (frames int, err error) {
+	return r.copyChanged(out, func(int, *pipeline.Frame) {})
+}
+
+// copyChanged puts every frame, with a change to frame n, and finishes.
+func (r *rig) copyChanged(out *encode.Output, change func(n int, f *pipeline.Frame)) (frames int, err error) {
 	ctx := context.Background()
 	for {
 		f, err := r.in.Next(ctx)
@@ -127,10 +132,40 @@ func (r *rig) copyAll(out *encode.Output) (frames int, err error) {
 		if err != nil {
 			return frames, err
 		}
+		change(frames, f)
 		if err := out.Put(ctx, f); err != nil {
 			return frames, err
 		}
 		frames++
+	}
+}
+
+// changed encodes every frame with a change, and checks the file.
+func (r *rig) changed(t *testing.T, o encode.Options, change func(n int, f *pipeline.Frame)) *encode.Output {
+	t.Helper()
+	out := r.create(t, o)
+	if _, err := r.copyChanged(out, change); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Verify(); err != nil {
+		t.Error(err)
+	}
+	return out
+}
+
+// each passes every frame of the input to do.
+func (r *rig) each(t *testing.T, do func(f *pipeline.Frame)) {
+	t.Helper()
+	for {
+		f, err := r.in.Next(context.Background())
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(f)
+		f.Release()
 	}
 }
 

@@ -2,10 +2,8 @@ package encode_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,19 +23,8 @@ import (
 func unitsOf(t *testing.T, path string) (all [][]units.Unit) {
 	t.Helper()
 	r := newRigWith(t, path, decode.Options{Threads: 3, Layouts: pipeline.Layout.Valid})
-	in := r.in
-	for {
-		f, err := in.Next(context.Background())
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, av.Units(f))
-		f.Release()
-	}
-	if d := in.Damage().Counts(); len(d) > 0 {
+	r.each(t, func(f *pipeline.Frame) { all = append(all, av.Units(f)) })
+	if d := r.in.Damage().Counts(); len(d) > 0 {
 		t.Errorf("%s: %v", path, d)
 	}
 	return all
@@ -47,28 +34,11 @@ func unitsOf(t *testing.T, path string) (all [][]units.Unit) {
 func coded(t *testing.T, input string, o encode.Options, of func(n int) []units.Unit) (path string, lost []string) {
 	t.Helper()
 	r := newRigWith(t, input, decode.Options{Threads: 1, Frames: 12, Layouts: pipeline.Layout.Valid})
-	out := r.create(t, o)
-	for n := 0; ; n++ {
-		f, err := r.in.Next(context.Background())
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	out := r.changed(t, o, func(n int, f *pipeline.Frame) {
 		if of != nil {
 			f.Props().(*av.Props).Units = of(n)
 		}
-		if err := out.Put(context.Background(), f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := out.Finish(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Verify(); err != nil {
-		t.Error(err)
-	}
+	})
 	return r.path, out.NotKept(nil)
 }
 

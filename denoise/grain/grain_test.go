@@ -274,7 +274,7 @@ func TestDiscard(t *testing.T) {
 // A table reads as encoders read it.
 func TestWriteTable(t *testing.T) {
 	g := &pipeline.FilmGrain{
-		Lag: lag, WeightShift: 7, NoiseShift: 1, ScalingShift: 9, Luma: []pipeline.GrainPoint{{Value: 10, Scale: 20}, {Value: 200, Scale: 30}},
+		Lag: lag, WeightShift: 7, NoiseShift: 1, ScalingShift: 9, Overlap: true, Luma: []pipeline.GrainPoint{{Value: 10, Scale: 20}, {Value: 200, Scale: 30}},
 		LumaWeights: coarse(), Chroma: [2][]pipeline.GrainPoint{{{Value: 128, Scale: 9}}, nil},
 		ChromaWeights: [2][]int8{make([]int8, taps+1), make([]int8, taps+1)},
 	}

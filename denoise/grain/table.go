@@ -39,8 +39,11 @@ func WriteTable(w io.Writer, segments []Segment, num, den int) error {
 func (s Segment) write(b *bufio.Writer, start, end int64, seed uint16) {
 	g := s.Grain
 	fmt.Fprintf(b, "E %d %d 1 %d 1\n", start, end, seed)
-	// Grain overlaps from block to block. Scales of chroma are level, so they depend on nothing.
-	fmt.Fprintf(b, "\tp %d %d %d %d 0 1 128 128 256 128 128 256\n", g.Lag, g.WeightShift, g.NoiseShift, g.ScalingShift)
+	fmt.Fprintf(b, "\tp %d %d %d %d %d %d", g.Lag, g.WeightShift, g.NoiseShift, g.ScalingShift, flag(g.ChromaFromLuma), flag(g.Overlap))
+	for c := range g.Chroma { // as they are coded, without a sign
+		fmt.Fprintf(b, " %d %d %d", g.Own[c]+128, g.ByLuma[c]+128, g.Offset[c]+256)
+	}
+	fmt.Fprintln(b)
 	for i, points := range [][]pipeline.GrainPoint{g.Luma, g.Chroma[0], g.Chroma[1]} {
 		fmt.Fprintf(b, "\ts%s %d", names[i], len(points))
 		for _, p := range points {
@@ -55,6 +58,13 @@ func (s Segment) write(b *bufio.Writer, start, end int64, seed uint16) {
 		}
 		fmt.Fprintln(b)
 	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 var names = [3]string{"Y", "Cb", "Cr"}

@@ -11,13 +11,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// checkGrain: grain is what the denoiser removes, and AV1 alone has a place for it.
+// checkGrain: the denoiser removes the grain, and AV1 alone has a place for it.
 func (o *Options) checkGrain(codec encode.Codec) error {
 	option := "--film-grain keep"
 	switch {
 	case o.GrainTable != "":
 		option = "--grain-table"
-	case o.FilmGrain != "keep":
+	case !o.keepsGrain():
 		return nil
 	}
 	switch {
@@ -25,7 +25,7 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)
 	case o.Compare != "":
 		return cli.Usagef("give one of them", "%s and --compare exclude each other", option)
-	case o.FilmGrain == "keep" && codec.Common != "av1":
+	case o.keepsGrain() && codec.Common != "av1":
 		return cli.Usagef("add --codec av1", "--film-grain keep is for AV1: %s has no film grain", codec.Name)
 	case o.GrainTable != "" && filepath.Clean(o.GrainTable) == filepath.Clean(o.Output):
 		return cli.Usagef("choose another name for one of them", "--grain-table and --output are the same file %q", o.Output)
@@ -37,9 +37,12 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 	return nil
 }
 
+// keepsGrain reports whether the output describes the grain that is removed.
+func (o *Options) keepsGrain() bool { return o.FilmGrain == "keep" }
+
 // measureGrain has a filter's frames carry the grain that it removes, if that is asked for.
 func (j *job) measureGrain(f pipeline.Filter) pipeline.Filter {
-	if j.o.GrainTable == "" && j.o.FilmGrain != "keep" || j.o.Join != "" {
+	if j.o.GrainTable == "" && !j.o.keepsGrain() {
 		return f
 	}
 	j.grain = grain.NewFilter(f)

@@ -192,7 +192,7 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
 		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
-		FilmGrain: o.FilmGrain == "keep", Software: "vidfilter " + cli.Version(), Log: log,
+		FilmGrain: o.keepsGrain(), Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }
 
