@@ -255,7 +255,7 @@ func copyComponents(f *pipeline.Frame, c *C.AVFrame) bool {
 		if info.RGB {
 			to = f.Planes[(i+2)%3]
 		}
-		if C.vf_copy_component(c, C.int(i), (*C.uint8_t)(unsafe.SliceData(to.Data)), C.ptrdiff_t(to.Pitch)) == 0 {
+		if !av.CopyComponent(unsafe.Pointer(c), i, to) {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 #include "glue.h"
 #include "_cgo_export.h"
 #include <libavutil/imgutils.h>
-#include <libavutil/intreadwrite.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 #include <libavutil/video_enc_params.h>
@@ -148,25 +147,6 @@ int vf_has_components(int format, int components, int depth)
 	for (int i = 0; i < components; i++)
 		if (d->comp[i].depth != depth)
 			return 0;
-	return 1;
-}
-
-int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch)
-{
-	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
-	uint16_t *line = av_malloc_array(f->width, sizeof *line);
-	if (!line)
-		return 0;
-	for (int y = 0; y < f->height; y++, to += pitch) {
-		av_read_image_line(line, (const uint8_t **)f->data, f->linesize, d, 0, y, component, f->width, 0);
-		for (int x = 0; x < f->width; x++) {
-			if (d->comp[component].depth == 8)
-				to[x] = line[x];
-			else
-				AV_WL16(to + 2 * x, line[x]);
-		}
-	}
-	av_free(line);
 	return 1;
 }
 

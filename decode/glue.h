@@ -26,8 +26,6 @@ int vf_is_direct(const AVFrame *f);
 // Tells whether a pixel format has that number of components besides alpha, luma or R, G and B, of
 // so many bits each.
 int vf_has_components(int format, int components, int depth);
-// Copies a component to samples of one byte or two, lowest first. Returns 0 when out of memory.
-int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch);
 
 // Returns the root mean square of the quantiser steps of a picture's blocks, in 8-bit levels; 0 if
 // the decoder does not tell. Takes the table of blocks out of f.

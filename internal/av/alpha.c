@@ -38,25 +38,31 @@ static AVFrame *picture(int fmt, int w, int h)
 	return f;
 }
 
-// Reads alpha that lies among other samples, or highest byte first.
-static AVFrame *separated(const AVFrame *src, const AVPixFmtDescriptor *d, int fmt)
+int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch)
 {
-	AVFrame *f = picture(fmt, src->width, src->height);
-	uint16_t *line = av_malloc_array(src->width, sizeof *line);
-	for (int y = 0; f && line && y < f->height; y++) {
-		uint8_t *to = f->data[0] + (ptrdiff_t)y * f->linesize[0];
-		av_read_image_line(line, (const uint8_t **)src->data, src->linesize, d, 0, y, d->nb_components - 1,
-		                   f->width, 0);
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+	uint16_t *line = av_malloc_array(f->width, sizeof *line);
+	if (!line)
+		return 0;
+	for (int y = 0; y < f->height; y++, to += pitch) {
+		av_read_image_line(line, (const uint8_t **)f->data, f->linesize, d, 0, y, component, f->width, 0);
 		for (int x = 0; x < f->width; x++) {
-			if (fmt == AV_PIX_FMT_GRAY8)
+			if (d->comp[component].depth == 8)
 				to[x] = line[x];
 			else
 				AV_WL16(to + 2 * x, line[x]);
 		}
 	}
-	if (!line)
-		av_frame_free(&f);
 	av_free(line);
+	return 1;
+}
+
+// Reads alpha that lies among other samples, or highest byte first.
+static AVFrame *separated(const AVFrame *src, const AVPixFmtDescriptor *d, int fmt)
+{
+	AVFrame *f = picture(fmt, src->width, src->height);
+	if (f && !vf_copy_component(src, d->nb_components - 1, f->data[0], f->linesize[0]))
+		av_frame_free(&f);
 	return f;
 }
 

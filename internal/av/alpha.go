@@ -4,6 +4,8 @@ package av
 import "C"
 
 import (
+	"unsafe"
+
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/pipeline"
@@ -50,4 +52,11 @@ func HasAlpha(f *pipeline.Frame) bool { return alphaOf(f) != nil }
 // is the same.
 func SetAlpha(picture *astiav.Frame, f *pipeline.Frame, to astiav.PixelFormat) error {
 	return Error(int(C.vf_set_alpha((*C.AVFrame)(picture.UnsafePointer()), C.int(to), alphaOf(f))))
+}
+
+// CopyComponent copies a component of an AVFrame, by its number in the pixel format, to samples of
+// one byte or two, lowest first. It returns false when out of memory.
+func CopyComponent(frame unsafe.Pointer, component int, to pipeline.Plane) bool {
+	data := (*C.uint8_t)(unsafe.SliceData(to.Data))
+	return C.vf_copy_component((*C.AVFrame)(frame), C.int(component), data, C.ptrdiff_t(to.Pitch)) != 0
 }

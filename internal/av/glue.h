@@ -48,6 +48,9 @@ typedef struct {
 int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint8_t *const dst[4],
              const int pitch[4], int fmt, int w, int h, int space, int full);
 
+// Copies a component to samples of one byte or two, lowest first. Returns 0 when out of memory.
+int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch);
+
 // Tells whether packets have transparency beside the pictures.
 int vf_has_alpha_mode(const AVStream *st);
 // Tells whether only a part of a frame is to be shown, away from the middle.
