@@ -126,7 +126,7 @@ func (o *Output) writeSound(l *lane, all bool) error {
 	return o.write(p)
 }
 
-// finishSound writes what is left, and says what is not.
+// finishSound writes the sound that is left, and names what it cuts off.
 func (o *Output) finishSound() error {
 	const padding = 10 // parts of a second that codecs add
 	var names []string
@@ -215,7 +215,7 @@ func (o *Output) writeStep(picture *astiav.Packet) error {
 	return nil
 }
 
-// finishBroadcast writes what is left, and says what is not as it was.
+// finishBroadcast writes the rest, and names its changes.
 func (o *Output) finishBroadcast() error {
 	if o.latest != nil {
 		if err := o.repeatLatest(o.place(o.latest.Pts() + o.latest.Duration())); err != nil {

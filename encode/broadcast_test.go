@@ -37,7 +37,7 @@ func samples(t *testing.T, path string) []byte {
 
 // heard returns the seconds from the first to the last sample at 48 kHz that is no silence.
 func heard(pcm []byte) (from, to float64) {
-	const quiet = 500 // what codecs leave of silence
+	const quiet = 500 // silence, as codecs leave it
 	from = math.Inf(1)
 	for i := 0; i+1 < len(pcm); i += 2 {
 		if v := int16(binary.LittleEndian.Uint16(pcm[i:])); v > quiet || v < -quiet {

@@ -50,7 +50,7 @@ type Codec struct {
 	// configure sets the encoder's own properties, on its context or as options by FFmpeg's
 	// names.
 	configure func(o *Options, c *C.AVCodecContext, set func(option, value string))
-	// finish completes a packet in place with what FFmpeg's encoder leaves out.
+	// finish adds to a packet, in place, fields that FFmpeg's encoder leaves out.
 	finish func(c *C.AVCodecContext, packet []byte)
 	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses
 	// values that it can judge.

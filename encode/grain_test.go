@@ -37,7 +37,7 @@ func grains(t *testing.T, path string) (all []*pipeline.FilmGrain, seeds []uint1
 	return all, seeds
 }
 
-// Each picture of AV1 has the grain of its frame, in whatever order the encoder codes them, and
+// Each picture of AV1 has the grain of its frame, although the encoder codes them in another order.
 // AV1 made of AV1 has it again. Other codecs name the loss.
 func TestFilmGrain(t *testing.T) {
 	const frames = 45

@@ -352,7 +352,7 @@ func (o *Output) drain() error {
 	}
 }
 
-// complete adds to the encoder's packet what FFmpeg leaves out.
+// complete adds to the encoder's packet the fields that FFmpeg leaves out.
 func (o *Output) complete() error {
 	finish := o.opts.codec().finish
 	if finish == nil {

@@ -127,7 +127,7 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	return nil
 }
 
-// setInput sets what becomes of frames like f on their way to the encoder.
+// setInput sets how frames like f are converted for the encoder.
 func (o *Output) setInput(f *pipeline.Frame, to encoderFormat) {
 	alpha := hasAlpha(to.pixelFormat)
 	o.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))

@@ -285,7 +285,7 @@ func TestFoundKnowsWhatIsKept(t *testing.T) {
 	}
 }
 
-// What a format has no place for is named before the work, once, and lost then.
+// A property that the format lacks is named once, before the work, and is then lost.
 func TestForesees(t *testing.T) {
 	for _, c := range []struct {
 		format string

@@ -103,7 +103,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	// A part is MP4, whatever the file becomes.
+	// A part is MP4; the file may become another.
 	done, err := k.media(ctx, in, temp, append([]string{p.option(), "--format=mp4"}, k.threads()...)...)
 	if err != nil {
 		return queue.Outcome{}, err

@@ -63,7 +63,7 @@ type Result struct {
 	Differences []contract.Difference `json:"differences,omitempty"`
 }
 
-// faults says what is wrong with an output that was delivered; "" if nothing is.
+// faults describes the faults of an output that was delivered; "" for none.
 func (r Result) faults() string {
 	var words []string
 	if r.Damaged {

@@ -274,7 +274,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// A row says what is wrong with an output, in this run and in later ones.
+// A row names the faults of an output, in this run and in later ones.
 func TestFaults(t *testing.T) {
 	lost := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true}}
 	told := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true, Told: true}}

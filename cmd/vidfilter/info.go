@@ -166,7 +166,7 @@ func printInfo(w io.Writer, info fileInfo) error {
 	return err
 }
 
-// printProperties lists what a video says of itself but for what its line has.
+// printProperties lists the properties of a video that its line lacks.
 func printProperties(w io.Writer, s decode.StreamInfo) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "  stream %d:\n", s.Index)

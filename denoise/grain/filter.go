@@ -15,7 +15,7 @@ type Segment struct {
 	Grain      *pipeline.FilmGrain // nil: none
 }
 
-// Filter runs another filter, and sets the grain of its frames, if they have none, to what it has
+// Filter runs another filter, and sets the grain of frames that have none to the noise that it
 // removed.
 type Filter struct {
 	inner     pipeline.Filter
@@ -140,7 +140,7 @@ func thumbnailOf(f *pipeline.Frame) thumbnail {
 }
 
 // differs reports whether another picture shows another scene: it differs by a lot, and by much of
-// what a picture varies by in itself.
+// its own variation.
 func (t thumbnail) differs(u thumbnail) bool {
 	const difference, share = 8, 0.85
 	if t.width != u.width || len(t.mean) != len(u.mean) {

@@ -34,7 +34,7 @@ const (
 	margin     = 4        // levels next to black and white, where noise is cut off
 )
 
-// Measure sums up what was removed from the frames of one scene. The zero value is ready.
+// Measure sums up the noise removed from the frames of one scene. The zero value is ready.
 type Measure struct {
 	frames int
 	luma   lags

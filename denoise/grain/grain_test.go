@@ -75,8 +75,8 @@ func sigmaAt(g *pipeline.FilmGrain, level float64) float64 {
 	return scale * templates(g)[0] / float64(int(1)<<(g.ScalingShift+g.NoiseShift))
 }
 
-// What is described has the spectrum, the strength and the dependence on brightness of what was
-// removed.
+// The described grain has the spectrum, the strength and the dependence on brightness of the noise
+// that was removed.
 func TestMeasure(t *testing.T) {
 	ramp := denoisetest.Scene(func(x, y float64) float64 { return 30 + 190*x/width })
 	for _, c := range []struct {

@@ -92,7 +92,8 @@ func (c *coupled) add(chroma, luma *[halfSide][halfSide]float32) {
 	}
 }
 
-// weights solves Yule and Walker's equations: of each neighbour, and what is left of the variance.
+// weights solves Yule and Walker's equations. It returns the weight of each neighbour, and the rest
+// of the variance.
 func (l *lags) weights() (w []float64, left float64) {
 	m, right := l.equations()
 	w = solve(m, right)

@@ -13,7 +13,7 @@ const (
 	faintest   = 0.2  // sigma of grain that is not worth it, in 8-bit levels
 )
 
-// Grain describes what was removed so far; nil if it was next to nothing.
+// Grain describes the noise removed so far; nil if it was next to nothing.
 func (m *Measure) Grain() *pipeline.FilmGrain {
 	if !(math.Sqrt(m.luma.at(0, 0)) >= faintest) {
 		return nil
@@ -165,7 +165,7 @@ func (m *Measure) scale(g *pipeline.FilmGrain, templates [3]float64) {
 
 func binMiddle(i int) float64 { return binWidth*float64(i) + binWidth/2 }
 
-// curve returns the variance at each brightness: what was measured, drawn to a line the more the
+// curve returns the variance at each brightness: the measured one, drawn to a line the more the
 // fewer blocks there were. A line fits noise of photons and of electronics. One that falls is level
 // beyond the brightness that was seen, for it has other reasons.
 func (m *Measure) curve() (variances [numBins]float64) {

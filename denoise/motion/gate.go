@@ -4,7 +4,7 @@ import "math"
 
 const (
 	meanDifference  = 1.13 // of two samples with noise of sigma 1: 2/sqrt(pi)
-	mismatchAllowed = 11.0 // 8-bit levels, for what the noise does not explain
+	mismatchAllowed = 11.0 // 8-bit levels that noise does not explain
 )
 
 // allowed is the mean difference of samples, in 8-bit levels, beyond which a frame does not fit.

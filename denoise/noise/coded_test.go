@@ -61,7 +61,7 @@ func TestStepOfTheWindow(t *testing.T) {
 	}
 }
 
-// AV1's own filters leave no noise of coding: what differs from frame to frame is noise where the
+// AV1's own filters leave no noise of coding: differences from frame to frame are noise where the
 // picture is flat, and texture elsewhere.
 func TestSmoothedNoise(t *testing.T) {
 	for name, c := range map[string]struct {

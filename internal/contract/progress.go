@@ -93,7 +93,7 @@ type Difference struct {
 	Told     bool   `json:"told,omitempty"`     // a warning or an option said so before
 }
 
-// String says in words what differs.
+// String describes the difference in words.
 func (d Difference) String() string {
 	what := d.Item
 	if d.Property != "" {

@@ -22,7 +22,7 @@ const (
 // present is the value of units that are there in unknown number.
 const present = "present"
 
-// byDesign is for what a job changes because it is its purpose.
+// byDesign is for changes that are the purpose of a job.
 func byDesign(string, string) verdict { return changed }
 
 // unless returns a comparison that takes a value and none for the same: it is what a missing one
@@ -37,7 +37,7 @@ func unless(usual string) func(from, to string) verdict {
 	}
 }
 
-// gained takes what was not there before for no difference.
+// gained takes an added value for no difference.
 func gained(from, _ string) verdict {
 	if from == "" {
 		return alike

@@ -16,7 +16,7 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Kind is what an item of a file is.
+// Kind is the kind of an item of a file.
 type Kind string
 
 // The kinds.
@@ -37,7 +37,7 @@ type Item struct {
 // String names the item in messages.
 func (i Item) String() string { return strings.TrimSpace(string(i.Kind) + " " + i.Name) }
 
-// Facts are what a file says of itself.
+// Facts describe a file.
 type Facts []Item
 
 // Partly returns what remains of the facts if only a part of the file is taken: units are there or

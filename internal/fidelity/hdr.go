@@ -49,7 +49,7 @@ func ratio(r C.AVRational) float64 {
 	return float64(r.num) / float64(r.den)
 }
 
-// hdr sums up what the pictures are, as people call it.
+// hdr is the common name of the kind of HDR.
 func (s *subject) hdr() string {
 	var kinds []string
 	add := func(name string, is bool) {

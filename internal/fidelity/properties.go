@@ -28,7 +28,7 @@ type Property struct {
 	read    func(s *subject) string
 }
 
-// subject is what an item is read from; fields that do not apply are zero.
+// subject is the source of an item; fields that do not apply are zero.
 type subject struct {
 	fc      *C.AVFormatContext
 	st      *C.AVStream
@@ -333,7 +333,7 @@ var propertyTags = strings.Fields("title handler_name language creation_time tim
 // tagSeparator is between the tags of a stream.
 const tagSeparator = "; "
 
-// tags lists what else a stream says.
+// tags lists the other tags of a stream.
 func (s *subject) tags() string {
 	var list []string
 	for _, t := range tagsOf(s.st.metadata) {

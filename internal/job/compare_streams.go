@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// CompareStreams compares what two files say of themselves: the properties of their videos,
+// CompareStreams compares the facts of two files: the properties of their videos,
 // streams, chapters and tags. It reads both and decodes a picture of each.
 func CompareStreams(ctx context.Context, a, b string) ([]fidelity.Row, error) {
 	x, err := factsOf(ctx, a)

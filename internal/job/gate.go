@@ -41,7 +41,7 @@ func (j *job) compare(res *cli.Result) []error {
 // taken reports whether the job takes a part of its input.
 func (j *job) taken() bool { return j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0 }
 
-// told lists what options ask for.
+// told lists the changes that options ask for.
 func (o *Options) told() (told fidelity.Told) {
 	if o.FieldOrder != "auto" {
 		told.Add(fidelity.Video, "", "field_order")

@@ -126,7 +126,7 @@ func TestOtherEncoder(t *testing.T) {
 }
 
 // Parts are joined into the format that the files are to have. The joined file is compared with its
-// source, and the report tells what differs.
+// source, and the report names the differences.
 func TestPartsOfAnyFormat(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "c.mov"), t.TempDir()

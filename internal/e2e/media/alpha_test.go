@@ -25,7 +25,7 @@ func alphas(t *testing.T, path, pixels string, bytesEach int) (all []byte) {
 	return all
 }
 
-// Alpha comes through bit for bit, whatever is done to the samples beside it.
+// Alpha comes through bit for bit beside filtered samples.
 func TestAlpha(t *testing.T) {
 	for _, c := range []struct{ pixels, codec, args, ending, want, compare string }{
 		{"yuva420p", "ffv1", "--codec ffv1 --filter denoise --noise 5", "mkv", "yuva420p", "yuva444p"},

@@ -140,7 +140,7 @@ func TestFidelityMatrix(t *testing.T) {
 	}
 }
 
-// faithful runs a job that must lose nothing but what it names.
+// faithful runs a job that must name every loss.
 func faithful(t *testing.T, src string, target [2]string) string {
 	t.Helper()
 	what := filepath.Base(src) + " " + target[0] + " to " + target[1]
@@ -163,7 +163,7 @@ func faithful(t *testing.T, src string, target [2]string) string {
 	return out
 }
 
-// A file with everything that HDR10 has comes through; what differs is in the report.
+// A file with everything that HDR10 has comes through; differences are in the report.
 func TestFidelityReport(t *testing.T) {
 	e2e.Start(t, true)
 	k := kinds[5]

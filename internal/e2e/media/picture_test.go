@@ -124,7 +124,7 @@ func TestColourless(t *testing.T) {
 	}
 }
 
-// RGB stays RGB, at its depth, in every codec that has it; what others make of it is named.
+// RGB stays RGB, at its depth, in every codec that has it; other codecs name the change.
 func TestPlanarRGB(t *testing.T) {
 	const lossless = "--codec hevc --encoder-params lossless=1"
 	for _, c := range []struct{ pf, args, ending, want string }{
