@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/wake"
 )
 
@@ -29,6 +30,10 @@ type Program struct {
 	Env   []string // of the process; nil for our own
 	Stall time.Duration
 	Gate  *Gate // pauses the processes; may be nil
+
+	// Service makes the processes children in a sandbox, and does for each what needs the user's
+	// rights. Nil: they keep the rights.
+	Service func() sandbox.Service
 }
 
 // ExitError is the error of a process that failed.
@@ -132,22 +137,43 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	cmd.Stdout = &out
 	tail := &lines{seen: seen}
 	cmd.Stderr = tail
-	err := onThread(func() error {
+	guard, err := p.guard(cmd)
+	if err != nil {
+		return nil, err
+	}
+	err = onThread(func() error {
 		if err := cmd.Start(); err != nil {
+			guard.Abort()
 			return err
 		}
+		guard.Started()
 		defer p.Gate.add(cmd.Process)()
 		defer p.watch(ctx, func() int64 { return count(cmd.Process.Pid) }, stop)()
 		return cmd.Wait()
 	})
 	tail.flush()
+	_, crash := guard.End(cmd.ProcessState)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
+	}
+	if crash != nil && err != nil {
+		return nil, &ExitError{Code: crashed, Reason: crash.Error()}
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, &ExitError{Code: exit.ExitCode(), Reason: reason(exit, tail.last)}
 	}
 	return out.Bytes(), err
+}
+
+// crashed is the code of a process that did not end by itself, as package os has it.
+const crashed = -1
+
+// guard prepares a process for the sandbox; its result is nil without one.
+func (p Program) guard(cmd *exec.Cmd) (*sandbox.Guard, error) {
+	if p.Service == nil {
+		return nil, nil
+	}
+	return sandbox.Prepare(cmd, p.Service(), false)
 }
 
 // onThread runs f on a locked thread: for Pdeathsig, the parent is the thread that started the

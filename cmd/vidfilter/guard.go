@@ -26,9 +26,11 @@ import (
 // ward is a command that runs as a child in the sandbox. This process then keeps the rights on
 // the output's folder, passes signals on and reports a crash.
 type ward struct {
-	about   string  // names the input in messages
-	ui      *cli.UI // asks and reports for a job; nil: plain errors
-	signals bool    // the child ends cleanly by them
+	about   string          // names the input in messages
+	ui      *cli.UI         // asks and reports for a job; nil: plain errors
+	verbose bool            // print the last words of a crash
+	signals bool            // the child ends cleanly by them
+	service sandbox.Service // nil: a Keeper of outputs
 }
 
 // guards reports whether a command must run as a child. Only the program itself has children: in a
@@ -37,11 +39,11 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	if !a.program || sandbox.Inside() != nil {
 		return false
 	}
-	mode := cli.Lookup(a.Env, cli.EnvName("sandbox"))
-	if f := cmd.Flags().Lookup("sandbox"); f != nil && f.Changed {
+	mode := ""
+	if f := cmd.Flags().Lookup("sandbox"); f != nil {
 		mode = f.Value.String()
 	}
-	return mode != "off"
+	return !job.SandboxOff(mode, a.Env)
 }
 
 // guard makes a command run as a child.
@@ -64,9 +66,12 @@ func (a *app) guard(cmd *cobra.Command) *cobra.Command {
 // runWard runs this command line as a child, and returns its exit code.
 func (a *app) runWard(w ward) (code int, err error) {
 	stop := make(chan struct{})
-	keeper := &encode.Keeper{}
-	if w.ui != nil {
-		keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
+	if w.service == nil {
+		keeper := &encode.Keeper{}
+		if w.ui != nil {
+			keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
+		}
+		w.service = keeper
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -74,7 +79,7 @@ func (a *app) runWard(w ward) (code int, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = named(os.Args[1:])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	g, err := sandbox.Prepare(cmd, keeper, w.signals)
+	g, err := sandbox.Prepare(cmd, w.service, w.signals)
 	if err != nil {
 		return 0, err
 	}
@@ -137,8 +142,8 @@ func (a *app) endWard(w ward, cmd *exec.Cmd, killed syscall.Signal, words string
 	case killed != 0:
 		crash = cli.Interruption{Signal: killed}
 	default:
-		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), "it wrote nothing but its temporary file, which is removed; VIDFILTER_TRACE=1 shows where it crashed")
-		if cli.Lookup(a.Env, "VIDFILTER_TRACE") != "" {
+		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), "a crash is a fault of the program, whatever the file holds: please report it; --verbose prints where it was")
+		if w.verbose {
 			_, _ = io.WriteString(a.Err, words)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 )
 
@@ -29,6 +30,7 @@ type WorkerOptions struct {
 	Shared  string
 	Stall   time.Duration
 	MinFree int64
+	Sandbox string // on, off
 	Quiet   bool
 }
 
@@ -41,6 +43,7 @@ func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with the batch")
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
+	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
 }
@@ -77,9 +80,9 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	devices, gpus := spreadGPUs()
 	w := queue.Worker{Name: workerName(), Sites: []string{tasks.PartSite(cli.Version())}, Slots: slots(o.Jobs, len(gpus)), GPUs: gpus}
 	r := &tasks.Runner{
-		Program: tasks.Self(), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
+		Program: programOf(o.Sandbox, s.Env), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
-	r.Program.Stall, r.Program.Gate, r.Program.Env = o.Stall, new(tasks.Gate), withoutOptions(s.Env)
+	r.Program.Stall, r.Program.Gate = o.Stall, new(tasks.Gate)
 	if o.Shared != "" {
 		place, err := siteOf("", o.Shared)
 		if err != nil {

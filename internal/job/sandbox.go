@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"os"
 
 	"vidfilter/decode"
@@ -12,11 +13,14 @@ import (
 // SandboxModes are the values of --sandbox.
 var SandboxModes = []string{"on", "off"}
 
-// SandboxFlag adds --sandbox to a command. Its value is read before the command runs, in the
-// parent: see cmd/vidfilter.
+// SandboxFlag adds --sandbox to a command; SandboxOff reads it.
 func SandboxFlag(t cli.Table, mode *string) {
-	*mode = "on"
-	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off: decode with all rights of this user")
+	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off: keep all rights")
+}
+
+// SandboxOff reports whether --sandbox, or else the environment, turns the sandbox off.
+func SandboxOff(mode string, env []string) bool {
+	return cmp.Or(mode, cli.Lookup(env, cli.EnvName("sandbox"))) == "off"
 }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more than

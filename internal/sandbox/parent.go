@@ -23,7 +23,7 @@ type Service interface {
 	Close()
 }
 
-// Guard is the parent's side of the line to a child.
+// Guard is the parent's side of the line to a child. A nil Guard is of a process that is none.
 type Guard struct {
 	service Service
 	line    *os.File // our end
@@ -74,12 +74,18 @@ func (g *Guard) close() {
 
 // Abort gives up a child that could not be started.
 func (g *Guard) Abort() {
+	if g == nil {
+		return
+	}
 	g.close()
 	g.service.Close()
 }
 
 // Started begins to serve a child that has been started.
 func (g *Guard) Started() {
+	if g == nil {
+		return
+	}
 	for _, f := range g.theirs {
 		_ = f.Close()
 	}
@@ -141,6 +147,12 @@ func (g *Guard) Signal(s syscall.Signal) { g.send(message{Signal: s}) }
 // End returns what the child has left, after it has ended and been waited for: nil if it ended as
 // it meant to, or else a *CrashError. What it wrote to descriptor 2 is in words.
 func (g *Guard) End(state *os.ProcessState) (words string, err error) {
+	if g == nil {
+		return "", nil
+	}
+	if state == nil { // it was never started
+		return "", nil
+	}
 	g.serving.Wait()
 	g.close()
 	g.service.Close()
