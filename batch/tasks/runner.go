@@ -441,7 +441,7 @@ func ended(res Result) (queue.Outcome, error) {
 // done completes the work of an attempt that was killed at the very end, and reports whether
 // there was any. If there was none, it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
-	f, err := batch.Check(k.spec.Root, k.spec.Item, k.spec.Record.Version)
+	f, err := batch.Check(k.spec.Root, k.spec.Item, batch.Program{Version: k.spec.Record.Version, RemakeOlder: true})
 	if err != nil {
 		return out, false, err
 	}

@@ -44,6 +44,7 @@ type Session struct {
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	Joinable    []string      // encoders and codecs whose parts can be joined, the default one among them
 	RetryFailed bool
+	RemakeOlder bool // outputs of other versions are made again
 
 	Changed func(queue.Status) // called with every change; may be nil
 	// called with every finished item, also those of earlier runs; may be nil
@@ -147,6 +148,10 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 	}
 }
 
+func (s *Session) program() batch.Program {
+	return batch.Program{Version: s.Version, RemakeOlder: s.RemakeOlder}
+}
+
 func (s *Session) running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +169,7 @@ func idEnding(site, root string) string {
 // begin submits an item unless it is done. A file that cannot be read is checked again later: a
 // mount may be away.
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
-	f, err := batch.Check(s.Root, item, s.Version)
+	f, err := batch.Check(s.Root, item, s.program())
 	if err != nil && s.Retries > 0 {
 		e := &entry{item: item}
 		e.renewed.Store(true)
@@ -187,7 +192,7 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 			return
 		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
 		}
-		if f, err = batch.Check(s.Root, item, s.Version); err == nil {
+		if f, err = batch.Check(s.Root, item, s.program()); err == nil {
 			break
 		}
 	}
@@ -397,7 +402,7 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	s.Log.Warn(fmt.Sprintf("%s: %s: starting over", e.item.Output, st.Explain()))
 	err := settled(ctx, e.item.Source)
 	if err == nil {
-		e.found, err = batch.Check(s.Root, e.item, s.Version)
+		e.found, err = batch.Check(s.Root, e.item, s.program())
 	}
 	e.renewed.Store(false)
 	if err == nil {

@@ -154,13 +154,16 @@ func (b *batchJob) sayPlan() error {
 	}
 	for _, item := range b.plan.Items {
 		what, why := "filter", ""
-		f, err := batch.Check(b.plan.Root, item, cli.Version())
+		f, err := batch.Check(b.plan.Root, item, batch.Program{Version: cli.Version(), RemakeOlder: b.o.RemakeOlder})
 		switch {
 		case err != nil:
 			what, why = "cannot", err.Error()
 			cannot++
 		case f.Verdict == batch.Done:
 			what = "skip"
+			if v := f.Record.Version; v != cli.Version() {
+				why = fmt.Sprintf("made by version %s; --remake-older makes it again", v)
+			}
 		case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !b.o.Overwrite, f.Verdict == batch.Failed && !b.o.RetryFailed:
 			what, why = "leave", f.Reason
 		case f.Verdict == batch.Changed:
@@ -404,7 +407,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed,
+		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)

@@ -30,6 +30,7 @@ type BatchOptions struct {
 	Stall       time.Duration
 	MinFree     int64 // negative: the program chooses
 	RetryFailed bool
+	RemakeOlder bool
 	Overwrite   bool
 	DryRun      bool
 	Watch       string
@@ -65,6 +66,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files")
 	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)")
 	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
+	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again")
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
 	t.Add(cli.String(&o.Watch, "DIR"), "watch", "", "filter new files in DIR until interrupted")
@@ -133,7 +135,7 @@ func batchFlags() *pflag.FlagSet {
 }
 
 // inFile names the flags of a batch that a job file may set; others concern a single run.
-var inFile = []string{"jobs", "segment", "retries", "stall-timeout", "min-free", "report"}
+var inFile = []string{"jobs", "segment", "retries", "stall-timeout", "min-free", "remake-older", "report"}
 
 // neutral options do not change the output.
 var neutral = []string{"device", "streams", "frames-in-flight", "threads", "max-pixels", "stats"}
