@@ -114,7 +114,7 @@ func (f *Finding) judge(root string, there *Fingerprint) {
 		set(Edited, "the output has been changed since it was made")
 	case same && r.State == RecordDone && there != nil && r.OutputFile.Same(*there):
 		set(Done, "")
-	case same && r.State == RecordFailed:
+	case same && (r.State == RecordFailed || r.State == RecordQuarantined):
 		set(Failed, r.Reason)
 	case there != nil && !same:
 		set(Changed, "")

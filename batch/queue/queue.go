@@ -24,9 +24,13 @@ type Job struct {
 	Title   string          // for people: the name of the output
 	Site    string          // location of its files; only workers of this site can use them
 	Retries int             // how often a task may be tried again
+	Deaths  int             // processes that may die at a task; 0 is DefaultDeaths
 	Spec    json.RawMessage // for the handlers
 	First   Task            // first task; Submit fills in its Job
 }
+
+// DefaultDeaths bounds what a file that kills its processes, or their machines, may cost.
+const DefaultDeaths = 3
 
 // Task is a step of a job.
 type Task struct {
@@ -70,13 +74,18 @@ const (
 	Done      State = "done"
 	Failed    State = "failed" // jobs in this state are the dead-letter list
 	Cancelled State = "cancelled"
+
+	Quarantined State = "quarantined" // failed, since processes died at it
 )
 
 // Ended reports whether nothing more happens in this state.
-func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
+func (s State) Ended() bool { return s == Done || s == Cancelled || s.HasFailed() }
+
+// HasFailed reports whether a job in this state has failed, whatever the reason.
+func (s State) HasFailed() bool { return s == Failed || s == Quarantined }
 
 // Retryable reports whether a job in this state can be submitted again.
-func (s State) Retryable() bool { return s == Failed || s == Cancelled }
+func (s State) Retryable() bool { return s == Cancelled || s.HasFailed() }
 
 // Status is the state of a job and of its active tasks.
 type Status struct {
@@ -225,6 +234,17 @@ func Permanent(err error) error { return permanent{err} }
 
 // IsPermanent reports whether Permanent marked err.
 func IsPermanent(err error) bool { return errors.As(err, new(permanent)) }
+
+type died struct{ error }
+
+func (d died) Unwrap() error { return d.error }
+
+// Died marks the error of a handler whose process died: by a signal, or without progress. The job
+// is quarantined after Job.Deaths of them at a task, workers that died with it included.
+func Died(err error) error { return died{err} }
+
+// HasDied reports whether Died marked err.
+func HasDied(err error) bool { return errors.As(err, new(died)) }
 
 type coded struct {
 	error

@@ -38,7 +38,8 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 func (e *exposition) jobs(t tally.Totals) {
 	e.metric("vidfilter_jobs", gauge, "Jobs by state.",
 		sample{labels("state", "queued"), float64(t.Queued)}, sample{labels("state", "running"), float64(t.Running)},
-		sample{labels("state", "done"), float64(t.Done)}, sample{labels("state", "failed"), float64(t.Failed)},
+		sample{labels("state", "done"), float64(t.Done)}, sample{labels("state", "failed"), float64(t.Failed - t.Quarantined)},
+		sample{labels("state", "quarantined"), float64(t.Quarantined)},
 		sample{labels("state", "cancelled"), float64(t.Cancelled)})
 	e.metric("vidfilter_tasks", gauge, "Steps of jobs that are known so far: those at work, finished, and the others.",
 		sample{labels("state", "active"), float64(t.Active)}, sample{labels("state", "finished"), float64(t.Finished)},

@@ -502,11 +502,16 @@ func (k *task) judge(err error) error {
 		return queue.Permanent(err) // the submitter decides
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w (its disk or mount may be away)", err)
+	case errors.As(err, new(*StallError)):
+		return queue.Died(err)
 	case !errors.As(err, &exit):
 		return err
 	// the program read neither version
 	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged):
 		return queue.Permanent(batch.ErrSourceChanged)
+	}
+	if exit.Signaled {
+		return queue.Died(err)
 	}
 	switch exit.Code {
 	case contract.ExitFailed:

@@ -41,6 +41,7 @@ type Session struct {
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
+	Deaths      int           // see queue.Job
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	Joinable    []string      // encoders and codecs whose parts can be joined, the default one among them
 	RetryFailed bool
@@ -260,7 +261,7 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
 	site := SiteOf(s.Site, s.Version)
 	job := queue.Job{
-		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
+		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
 		First: about.First(site),
 	}
 	s.mu.Lock()
@@ -376,8 +377,13 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	}
 	row.State, row.Reason = RowFailed, ownReason(st)
 	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, row.Reason, st.Ended
-	if st.State == queue.Cancelled {
+	switch st.State {
+	case queue.Cancelled:
 		row.State, e.record.State = RowCancelled, batch.RecordCancelled
+	case queue.Quarantined:
+		e.record.State = batch.RecordQuarantined
+		row.Reason = "quarantined: " + row.Reason
+		e.record.Reason = row.Reason
 	}
 	e.record.Attempts = row.Attempts
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {

@@ -407,7 +407,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)

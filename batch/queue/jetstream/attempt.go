@@ -74,7 +74,7 @@ func (p *workerPool) do(ctx context.Context, m jetstream.Msg) {
 	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
 		a.drop(settle)
 	case errors.Is(err, errMalformed):
-		a.giveUp(settle, 0, err)
+		a.giveUp(settle, queue.Failed, 0, err)
 	default: // the message comes again when AckWait is over
 	}
 }
@@ -162,8 +162,8 @@ func (a *attempt) begin(ctx context.Context) error {
 		return err
 	}
 	a.t.Attempt = t.Attempt
-	if t.Deaths > cmp.Or(e.o.Deaths, max(leastDeaths, a.job.Retries)) {
-		return a.fail(ctx, 0, fmt.Errorf("%d workers died at it", t.Deaths))
+	if t.Deaths > 0 && t.Deaths+t.Crashes >= e.deaths(a.job) {
+		return a.fail(ctx, queue.Quarantined, 0, fmt.Errorf("%d processes died at it, the last with its worker", t.Deaths+t.Crashes))
 	}
 	_, err = e.update(ctx, a.c.job, func(r *record) error {
 		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
@@ -182,6 +182,9 @@ func (a *attempt) begin(ctx context.Context) error {
 	})
 	return err
 }
+
+// deaths returns how many processes may die at a task.
+func (e *Engine) deaths(j queue.Job) int { return cmp.Or(e.o.Deaths, j.Deaths, queue.DefaultDeaths) }
 
 // claimedElsewhere reports whether a live worker is doing the task: after a restart of the
 // server, a message may come again too early.

@@ -81,9 +81,9 @@ func (r *record) end(s queue.State, reason string) {
 	r.State, r.Reason, r.Ended = s, oneLine(reason), time.Now().UTC()
 }
 
-// failAt fails the job at a task.
-func (r *record) failAt(f queue.Failure, reason string) {
-	r.end(queue.Failed, reason)
+// failAt ends the job at a task.
+func (r *record) failAt(s queue.State, f queue.Failure, reason string) {
+	r.end(s, reason)
 	r.Failure = f
 }
 
@@ -154,12 +154,12 @@ func (r *record) check(key string) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return !isName(n) }); i >= 0 {
 		return fmt.Errorf("%q is no name of a job, a task or an epoch", names[i])
 	}
-	for _, n := range []int{r.Job.Retries, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts} {
+	for _, n := range []int{r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts} {
 		if n < 0 || n > mostCount {
 			return fmt.Errorf("%d is out of range", n)
 		}
 	}
-	if !slices.Contains([]queue.State{queue.Queued, queue.Running, queue.Done, queue.Failed, queue.Cancelled}, r.State) {
+	if !slices.Contains([]queue.State{queue.Queued, queue.Running, queue.Done, queue.Failed, queue.Quarantined, queue.Cancelled}, r.State) {
 		return fmt.Errorf("%q is no state", r.State)
 	}
 	return nil

@@ -129,35 +129,41 @@ func (a *attempt) putBack(ctx context.Context, delay time.Duration) {
 
 // failed counts an attempt that ended with an error.
 func (a *attempt) failed(ctx context.Context, why error, permanent bool) {
-	n := 0
+	n, dead := 0, 0
 	err := a.leave(ctx, func(t *tries) {
 		t.Failed++
 		n = t.Failed
+		if queue.HasDied(why) {
+			t.Crashes++
+			dead = t.Crashes + t.Deaths
+		}
 	})
 	switch {
 	case err != nil: // another worker has the task
 	case permanent:
-		a.giveUp(ctx, 0, why)
+		a.giveUp(ctx, queue.Failed, 0, why)
+	case dead >= cmp.Or(a.job.Deaths, queue.DefaultDeaths):
+		a.giveUp(ctx, queue.Quarantined, 0, queue.Coded(queue.CodeOf(why), fmt.Errorf("%d processes died at it, at last: %w", dead, why)))
 	case n > a.job.Retries:
-		a.giveUp(ctx, n, why)
+		a.giveUp(ctx, queue.Failed, n, why)
 	default:
 		a.nak(ctx, a.pool.e.o.delay(n))
 	}
 }
 
-// giveUp fails the job. attempts is 0 if retrying would not help.
-func (a *attempt) giveUp(ctx context.Context, attempts int, why error) {
-	err := a.persist(ctx, func(ctx context.Context) error { return a.fail(ctx, attempts, why) })
+// giveUp ends the job in a state of failure. attempts is 0 if retrying would not help.
+func (a *attempt) giveUp(ctx context.Context, as queue.State, attempts int, why error) {
+	err := a.persist(ctx, func(ctx context.Context) error { return a.fail(ctx, as, attempts, why) })
 	if errors.Is(err, errGone) {
 		a.drop(ctx)
 	}
 }
 
 // fail ends the job, unless it has been restarted since, and returns errGone.
-func (a *attempt) fail(ctx context.Context, attempts int, why error) error {
+func (a *attempt) fail(ctx context.Context, as queue.State, attempts int, why error) error {
 	f := queue.Failure{Task: a.c.task, Kind: a.t.Kind, Attempts: attempts, Code: queue.CodeOf(why)}
 	current := func(r *record) bool { return r.Epoch == a.c.epoch && r.Round == a.round }
-	err := a.pool.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(f, why.Error()) })
+	err := a.pool.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(as, f, why.Error()) })
 	return cmp.Or(err, errGone)
 }
 
