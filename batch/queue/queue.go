@@ -147,6 +147,11 @@ type Worker struct {
 	GPUs  []string // for people
 
 	Ahead func() Backlog `json:"-"` // jobs it will submit later; may be nil
+	// closed when it should end its tasks and take no more; may be nil
+	Drain <-chan struct{} `json:"-"`
+
+	Version    string `json:",omitempty"` // of its program
+	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
 }
 
 // Backlog counts jobs that are not in the queue yet: a batch submits a few at a time.
@@ -171,6 +176,8 @@ type WorkerStatus struct {
 	Seen    time.Time `json:"-"` // for the last time
 	Busy    int       // slots
 	Backlog Backlog
+
+	Draining bool `json:",omitempty"` // takes no more tasks
 }
 
 // Engine is the queue. Its methods may be called from any goroutine.
