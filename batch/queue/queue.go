@@ -22,6 +22,7 @@ type Job struct {
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
 	Title   string          // for people: the name of the output
+	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
 	Site    string          // location of its files; only workers of this site can use them
 	Retries int             // how often a task may be tried again
 	Deaths  int             // processes that may die at a task; 0 is DefaultDeaths
@@ -222,6 +223,12 @@ type Blobs interface {
 
 // ErrNoBlob is the error of a file that is not in the store.
 var ErrNoBlob = errors.New("queue: no such file in the store")
+
+// ErrStoreFull is the error of a file for which the store has no room now.
+var ErrStoreFull = errors.New("queue: the store is full")
+
+// ErrQuota is the error of a job or file that is larger than the queue takes.
+var ErrQuota = errors.New("queue: over the quota")
 
 // ErrNoJob is returned for jobs that the queue does not have.
 var ErrNoJob = errors.New("there is no job with this ID")

@@ -59,7 +59,8 @@ var errFinished = errors.New("queue: the task has its result")
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
-		queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
+		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota,
+		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }
 

@@ -11,23 +11,26 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
 // ConnectOptions are the options of Connect.
 type ConnectOptions struct {
 	Options
-	Name string // shown in the server's lists
+	Name    string // shown in the server's lists
+	Version string // of the program
 
 	// For clusters whose credentials hold no certificates: CA signed the server's certificate
 	// ("": trusted by the system), and Cert and Key are the client's.
 	CA, Cert, Key string
 }
 
-// Connect opens the queue of a server: one of Serve, with its worker.creds, or any NATS server
+// Connect opens the queue of a server: one of Serve, with a file of its credentials, or any NATS server
 // with JetStream, with a .creds file of an account there, or "" if it asks for none. url may list
-// several servers of a cluster, separated by commas.
-func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
+// several servers of a cluster, separated by commas. With credentials of Serve, the engine asks its
+// process for everything; otherwise it has the rights of the account.
+func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	var c pki.Credentials
 	if credsFile != "" {
 		var err error
@@ -46,6 +49,9 @@ func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
 	if conf != nil {
 		options = append(options, nats.Secure(conf))
 	}
+	if c.Served() {
+		options = append(options, nats.CustomInboxPrefix(inbox(c.Name())))
+	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, connectError(url, credsFile, d.first(err))
@@ -54,7 +60,16 @@ func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
 		nc.Close()
 		return nil, err
 	}
-	return open(nc, o.Options)
+	var e queue.Engine
+	if c.Served() {
+		e, err = newClient(nc, o, caller{cmp.Or(c.Role(), pki.Submitter), c.Name()})
+	} else {
+		e, err = open(nc, o.Options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // dialer remembers why a connection failed; nats.go only says that it did.

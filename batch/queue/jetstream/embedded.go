@@ -19,7 +19,7 @@ const maxPayload = 8 << 20
 // processes away.
 func Embedded(dir string, o Options) (*Engine, error) {
 	o.Deaths = cmp.Or(o.Deaths, embeddedDeaths)
-	e, _, err := start(dir, o, &server.Options{DontListen: true})
+	e, _, err := start(dir, o, &server.Options{DontListen: true}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func Embedded(dir string, o Options) (*Engine, error) {
 }
 
 // start runs a server in the process with its state in dir, and connects to it without a socket.
-func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *Engine, h *host, err error) {
+func start(dir string, o Options, so *server.Options, accounts resolver, auth ...nats.Option) (e *Engine, h *host, err error) {
 	o = o.withDefaults()
 	unlock, err := lock(dir)
 	if err != nil {
@@ -45,24 +45,24 @@ func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *E
 			_ = unlock()
 		}
 	}()
-	h, err = newHost(dir, o.Log, so)
+	own, err := newHost(dir, o.Log, so, accounts)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			_ = h.stop()
+			_ = own.stop()
 		}
 	}()
-	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(h))...)...)
+	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(own))...)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("queue: own server in %s: %w", dir, err)
 	}
 	if e, err = open(nc, o); err != nil {
 		return nil, nil, err
 	}
-	e.onClose = append([]func() error{unlock, h.stop}, e.onClose...)
-	return e, h, nil
+	e.onClose = append([]func() error{unlock, own.stop}, e.onClose...)
+	return e, own, nil
 }
 
 // run starts a server. Without SyncAlways, the store is synced every two minutes, and a power cut

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 )
 
@@ -197,7 +198,7 @@ func TestKillServer(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
 	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
-	creds := filepath.Join(dir, "worker.creds")
+	creds := filepath.Join(dir, "submitter.creds")
 	e := connect(t, "tls://"+addr, creds)
 	began, release, over := make(chan bool, 10), make(chan bool), make(chan bool, 10)
 	var did log
@@ -209,7 +210,7 @@ func TestKillServer(t *testing.T) {
 			}
 		}, func() {})
 	}()
-	var workers []*Engine
+	var workers []*client
 	for i := range 2 {
 		w := connect(t, "tls://"+addr, creds)
 		stop := work(t, w, queue.Worker{Name: fmt.Sprint(i), Slots: 2}, parts(w, 3, func(_ context.Context, task queue.Task) error {
@@ -254,6 +255,7 @@ func TestKillServer(t *testing.T) {
 // workChild does tasks slowly, and reports how they went.
 func workChild(url, creds string) error {
 	o := quick
+	o.AckWait = 0 // the server's
 	o.Log = logTo(os.Stdout)
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
 	if err != nil {
@@ -272,7 +274,7 @@ func workChild(url, creds string) error {
 func TestFrozenProcess(t *testing.T) {
 	s := served(t, ServeOptions{})
 	e := s.Engine()
-	cmd, out := spawn(t, "work", s.url(), s.Creds())
+	cmd, out := spawn(t, "work", s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "a"}, false)
 	line(t, out, "began 1")
 	e2e.Must(t, cmd.Process.Signal(syscall.SIGSTOP))

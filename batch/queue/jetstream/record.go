@@ -228,6 +228,9 @@ func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
 	if err != nil && !conflict(err) {
 		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
 	}
+	if err == nil {
+		e.tell(eventChange, r.claim("job"), nil)
+	}
 	return err
 }
 

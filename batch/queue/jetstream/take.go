@@ -32,8 +32,8 @@ func (a *attempt) take(ctx context.Context) error {
 // tryTake begins an attempt, if the task is still open and no worker has it.
 func (a *attempt) tryTake(ctx context.Context) error {
 	e := a.e
-	if err := json.Unmarshal(a.m.Data(), &a.t); err != nil || a.t.Job != a.c.job || a.t.Name != a.c.task {
-		return errGone // not one of our messages
+	if err := a.read(); err != nil {
+		return err
 	}
 	r, _, err := e.get(ctx, a.c.job)
 	switch {
@@ -52,6 +52,17 @@ func (a *attempt) tryTake(ctx context.Context) error {
 		return err
 	}
 	return a.begin(ctx)
+}
+
+// read reads the task in the message. The head has no message, but a ticket.
+func (a *attempt) read() error {
+	if _, ok := a.m.(relayed); ok {
+		return nil
+	}
+	if err := json.Unmarshal(a.m.Data(), &a.t); err != nil || a.t.Job != a.c.job || a.t.Name != a.c.task {
+		return errGone // not one of our messages
+	}
+	return nil
 }
 
 // begin records the attempt, and that the job runs.
