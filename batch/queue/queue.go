@@ -16,6 +16,14 @@ import (
 	"time"
 )
 
+// Protocol is the version of what machines tell each other: tasks, results, and the questions to a
+// queue. Programs whose protocols are between OldestProtocol and Protocol of each other work
+// together, whatever their versions.
+const (
+	Protocol       = 1
+	OldestProtocol = 1
+)
+
 // Job is a unit of work, as submitted.
 type Job struct {
 	ID string // permanent name: letters, digits and dashes

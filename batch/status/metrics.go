@@ -31,6 +31,12 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 			e.metric("vidfilter_disk_free_bytes", gauge, "Bytes free where outputs are written.", sample{"", float64(n)})
 		}
 	}
+	if s.o.Store != nil {
+		if used, quota, err := s.o.Store(); err == nil {
+			e.metric("vidfilter_store_bytes", gauge, "Bytes that the queue has stored.", sample{"", float64(used)})
+			e.metric("vidfilter_store_limit_bytes", gauge, "Bytes that the queue may store.", sample{"", float64(quota)})
+		}
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(e.b.Bytes())
 }

@@ -249,7 +249,7 @@ func (s *Session) joins(args []string) bool {
 // submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
-	about := Spec{Settings: s.Settings, Item: e.item, Record: e.record}
+	about := Spec{Settings: s.Settings, Protocol: queue.Protocol, Item: e.item, Record: e.record}
 	if e.whole || !s.joins(e.item.Args) {
 		about.Segment = 0
 	}
@@ -259,7 +259,7 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	}
 	id := JobID(s.Site, s.Root, e.item)
 	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
-	site := SiteOf(s.Site, s.Version)
+	site := SiteOf(s.Site)
 	job := queue.Job{
 		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
 		First: about.First(site),

@@ -415,7 +415,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	failed := make(chan error, 1)
 	working.Go(func() {
 		err := b.engine.Work(worker, queue.Worker{
-			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting,
+			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting, Version: cli.Version(),
 		}, b.tellFull(runner.Handle))
 		if err != nil {
 			failed <- err

@@ -50,11 +50,11 @@ func (b *batchJob) checkRemote() (err error) {
 // sites returns the sites whose tasks this batch takes: its own and, with a server, parts of other
 // batches' files.
 func (b *batchJob) sites() []string {
-	own := []string{tasks.SiteOf(b.site, cli.Version())}
+	own := []string{tasks.SiteOf(b.site)}
 	if !b.o.remote() {
 		return own
 	}
-	return append(own, tasks.PartSite(cli.Version()))
+	return append(own, tasks.PartSites()...)
 }
 
 // remoteRunner sets up tasks of other batches, whose folders are elsewhere.

@@ -16,13 +16,6 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// Protocol is the version of the questions between a client and the head of a queue, and of the
-// tasks. Versions of the program with protocols from oldestProtocol on work together.
-const (
-	Protocol       = 1
-	oldestProtocol = 1
-)
-
 // question is what a client asks the head. Each verb uses some of the fields.
 type question struct {
 	Protocol int    `json:"protocol"`

@@ -1,10 +1,12 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,14 +19,19 @@ type client struct {
 	link
 	who     caller
 	version string
-	head    string // its version
+
+	protocol int
+	head     string // its version
+	door     *door
 }
 
 var _ queue.Engine = (*client)(nil)
 
 // newClient takes the connection.
-func newClient(nc *nats.Conn, o ConnectOptions, who caller) (*client, error) {
-	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version}
+func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, error) {
+	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
+	c.drains = append(c.drains, who.name)
+	c.door.watch(nc)
 	if o.lease || o.Replicas != 0 {
 		return nil, errors.Join(errorf("leave it out, or give --lease to serve", nil,
 			"queue: the lease and the copies of this queue are set by vidfilter serve"), c.Close())
@@ -34,6 +41,59 @@ func newClient(nc *nats.Conn, o ConnectOptions, who caller) (*client, error) {
 	}
 	return c, nil
 }
+
+// door closes a connection once the credentials let nobody in any more.
+type door struct {
+	refusals int // in a row
+	shut     atomic.Bool
+}
+
+// mostRefusals is how often a server may refuse the credentials when the client connects again: a
+// server that starts may not know them yet.
+const mostRefusals = 4
+
+func (d *door) close(nc *nats.Conn) {
+	d.shut.Store(true)
+	go nc.Close()
+}
+
+// refused takes the error of a connection that could not be made again.
+func (d *door) refused(nc *nats.Conn, err error) {
+	if !errors.Is(err, nats.ErrAuthorization) && !errors.Is(err, nats.ErrAuthRevoked) {
+		d.refusals = 0
+	} else if d.refusals++; d.refusals >= mostRefusals {
+		d.close(nc)
+	}
+}
+
+// watch takes the errors of a connection.
+func (d *door) watch(nc *nats.Conn) {
+	before := nc.ErrorHandler()
+	nc.SetErrorHandler(func(nc *nats.Conn, s *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrAuthRevoked) {
+			d.close(nc)
+			return
+		}
+		before(nc, s, err)
+	})
+}
+
+// why replaces the error of a connection that was closed since the credentials were revoked.
+func (c *client) why(err error) error {
+	if err != nil && c.door.shut.Load() {
+		return errorf("ask for new ones: vidfilter serve credentials issue, on the machine of the queue", err,
+			"queue: the credentials of %q were revoked", c.who.name)
+	}
+	return err
+}
+
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+func (c *client) Drain(name string) error {
+	return errors.Join(c.nc.Publish(c.names.drain(name), nil), c.nc.FlushTimeout(5*time.Second))
+}
+
+// Name returns the name of the credentials.
+func (c *client) Name() string { return c.who.name }
 
 // hello waits for the head, which begins a moment after its server, and learns the lease.
 func (c *client) hello() error {
@@ -58,7 +118,7 @@ func (c *client) hello() error {
 
 // ask asks the head once.
 func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, err error) {
-	q.Protocol, q.Version = Protocol, c.version
+	q.Protocol, q.Version = c.protocol, c.version
 	m, err := pack(q, q.data)
 	if err != nil {
 		return a, err
@@ -80,7 +140,7 @@ func (c *client) insist(ctx context.Context, what, verb string, q *question) (a 
 		a, err = c.ask(ctx, verb, q)
 		return err
 	})
-	return a, err
+	return a, c.why(err)
 }
 
 func (c *client) Submit(ctx context.Context, j queue.Job, again bool) error {
@@ -184,7 +244,7 @@ func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
 // Work implements queue.Engine.
 func (c *client) Work(ctx context.Context, w queue.Worker, h queue.Handler) error {
 	w.Version = c.version
-	return newPool(&c.link, &counter{c: c}, newID(), w, h).work(ctx)
+	return c.why(newPool(&c.link, &counter{c: c}, newID(), w, h).work(ctx))
 }
 
 // counter is the desk of a client.

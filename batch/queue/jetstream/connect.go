@@ -21,6 +21,8 @@ type ConnectOptions struct {
 	Name    string // shown in the server's lists
 	Version string // of the program
 
+	protocol int // for tests; 0 is queue.Protocol
+
 	// For clusters whose credentials hold no certificates: CA signed the server's certificate
 	// ("": trusted by the system), and Cert and Key are the client's.
 	CA, Cert, Key string
@@ -49,8 +51,9 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	if conf != nil {
 		options = append(options, nats.Secure(conf))
 	}
+	out := new(door)
 	if c.Served() {
-		options = append(options, nats.CustomInboxPrefix(inbox(c.Name())))
+		options = append(options, nats.CustomInboxPrefix(inbox(c.Name())), nats.ReconnectErrHandler(out.refused))
 	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
@@ -62,7 +65,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	}
 	var e queue.Engine
 	if c.Served() {
-		e, err = newClient(nc, o, caller{cmp.Or(c.Role(), pki.Submitter), c.Name()})
+		e, err = newClient(nc, o, caller{cmp.Or(c.Role(), pki.Submitter), c.Name()}, out)
 	} else {
 		e, err = open(nc, o.Options)
 	}

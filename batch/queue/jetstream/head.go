@@ -145,9 +145,9 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 		return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	q.data = data
-	if q.Protocol < oldestProtocol || q.Protocol > Protocol {
+	if q.Protocol < queue.OldestProtocol || q.Protocol > queue.Protocol {
 		return answer{}, fmt.Errorf("%w: the queue is of vidfilter %s, protocols %d to %d; this is %s, protocol %d: %s", errProtocol,
-			h.version, oldestProtocol, Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
+			h.version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
 	v, ok := verbs[what]
 	if !ok {
@@ -161,7 +161,7 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 
 // older says which side is to be updated.
 func older(protocol int) string {
-	if protocol < Protocol {
+	if protocol < queue.Protocol {
 		return "update this one"
 	}
 	return "update the machine of the queue"
@@ -262,7 +262,10 @@ func (h *head) take(ctx context.Context, by caller, q *question) (answer, error)
 	if err == nil {
 		err = a.take(ctx)
 	}
-	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, err
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, nil
 }
 
 func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {

@@ -16,13 +16,15 @@ type link struct {
 	names names
 	nc    *nats.Conn
 
+	drains []string // names under which its workers are told to drain
+
 	closeOnce sync.Once
 	onClose   []func() error // in reverse order
 }
 
 // newLink takes the connection.
 func newLink(nc *nats.Conn, o Options) link {
-	return link{o: o, names: names(o.Prefix), nc: nc, onClose: []func() error{func() error { nc.Close(); return nil }}}
+	return link{o: o, names: names(o.Prefix), nc: nc, drains: []string{everyone}, onClose: []func() error{func() error { nc.Close(); return nil }}}
 }
 
 // Close ends the connection, and the server if it is embedded. Call it after Work has returned.

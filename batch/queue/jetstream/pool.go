@@ -43,6 +43,9 @@ type workerPool struct {
 	wake      chan struct{}
 	frozen    func() bool // for tests: suppresses signs of life
 
+	drain     chan struct{} // closed when it takes no more tasks
+	drainOnce func()
+
 	mu      sync.Mutex
 	running map[claim]*effort
 }
@@ -58,7 +61,9 @@ func (e *Engine) newPool(w queue.Worker, h queue.Handler) *workerPool {
 }
 
 func newPool(l *link, d desk, id string, w queue.Worker, h queue.Handler) *workerPool {
+	drain := make(chan struct{})
 	return &workerPool{
+		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
 		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
 		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*effort{},
 	}
@@ -91,7 +96,18 @@ func (p *workerPool) work(ctx context.Context) error {
 	defer beside.Wait()
 	defer cancel()
 
+	beside.Go(func() {
+		select {
+		case <-p.w.Drain:
+			p.drainOnce()
+		case <-p.drain:
+		case <-aside.Done():
+		}
+	})
 	p.slots(ctx)
+	if p.l.nc.IsClosed() && ctx.Err() == nil {
+		return nats.ErrConnectionClosed
+	}
 	return nil
 }
 
@@ -105,7 +121,7 @@ func (p *workerPool) slots(ctx context.Context) {
 		case free <- struct{}{}:
 		case <-ctx.Done():
 			return
-		case <-p.w.Drain:
+		case <-p.drain:
 			return
 		}
 		m := p.next(ctx)
@@ -121,7 +137,7 @@ func (p *workerPool) slots(ctx context.Context) {
 
 // next returns the message of a task, or nil when ctx ends or the worker drains.
 func (p *workerPool) next(ctx context.Context) message {
-	for ctx.Err() == nil && !p.draining() {
+	for ctx.Err() == nil && !p.draining() && !p.l.nc.IsClosed() {
 		m, err := p.desk.next(ctx)
 		if m != nil {
 			return m
@@ -132,7 +148,7 @@ func (p *workerPool) next(ctx context.Context) message {
 		select {
 		case <-p.wake:
 		case <-time.After(p.l.o.poll()):
-		case <-p.w.Drain:
+		case <-p.drain:
 		case <-ctx.Done():
 		}
 	}
@@ -141,7 +157,7 @@ func (p *workerPool) next(ctx context.Context) message {
 
 func (p *workerPool) draining() bool {
 	select {
-	case <-p.w.Drain:
+	case <-p.drain:
 		return true
 	default:
 		return false
@@ -163,6 +179,14 @@ func (p *workerPool) listen() (stop func(), err error) {
 		eventAsk:  func(*nats.Msg) { p.each(func(_ claim, a *effort) { wake.Up(a.publishNow) }) },
 	} {
 		s, err := p.l.nc.Subscribe(p.l.names.events(kind), f)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		subs = append(subs, s)
+	}
+	for _, name := range p.l.drains {
+		s, err := p.l.nc.Subscribe(p.l.names.drain(name), func(*nats.Msg) { p.drainOnce() })
 		if err != nil {
 			stop()
 			return nil, err

@@ -32,8 +32,8 @@ func (n names) grants() pki.Grants {
 	}
 	progress, over, ask := n.events(eventProgress), n.events(eventOver), n.events(eventAsk)
 	return pki.Grants{
-		pki.Worker:    base(pki.Worker, progress, over),
-		pki.Submitter: base(pki.Submitter, progress, over, ask),
+		pki.Worker:    base(pki.Worker, progress, over, n.drain(anyName)),
+		pki.Submitter: base(pki.Submitter, progress, over, ask, n.drain(anyName)),
 		pki.Observer:  base(pki.Observer, ask),
 		pki.Operator:  base(pki.Operator, progress, over, ask, n.drain(all)),
 	}

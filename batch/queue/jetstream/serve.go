@@ -138,6 +138,17 @@ func (s *Server) Health() error {
 // Creds returns the path of the credentials that were made for a role at the first start.
 func (s *Server) Creds(role pki.Role) string { return filepath.Join(s.dir, string(role)+".creds") }
 
+// Store returns the bytes that the queue has stored, and may store.
+func (s *Server) Store() (used, limit int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	info, err := s.e.js.AccountInfo(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int64(info.Store), info.Limits.MaxStore, nil
+}
+
 // Legacy reports whether worker.creds is of an earlier version, and has more than a worker's
 // rights.
 func (s *Server) Legacy() bool { return s.legacy }

@@ -53,6 +53,26 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 	return k, k.issueServer(dir, ownHosts(hosts))
 }
 
+// OpenKept returns the keys of a server that was started before, without its own certificate: it may
+// run.
+func OpenKept(dir string, own Files) (*Keys, error) {
+	k := &Keys{dir: dir}
+	var err error
+	if k.realm, err = newRealm(dir); err != nil {
+		return nil, err
+	}
+	if k.authority, err = keptPair(filepath.Join(dir, "authority.pem"), func(pair) bool { return true }, newAuthority); err != nil {
+		return nil, err
+	}
+	switch {
+	case own.CA != "":
+		k.roots, err = readRoots(own.CA)
+	case own.Cert == "":
+		k.roots = []*x509.Certificate{k.authority.cert}
+	}
+	return k, err
+}
+
 func (k *Keys) issueServer(dir string, hosts []string) error {
 	p, err := keptPair(filepath.Join(dir, "server.pem"),
 		func(p pair) bool { return p.serves(k.authority, hosts) },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 )
 
 // Push makes the server that runs at an address of this machine take the present list of
@@ -45,33 +46,49 @@ func (k *Keys) Push(ctx context.Context, addr string) error {
 func (k *Keys) Connected(ctx context.Context, addr string) (map[string]int, error) {
 	var found struct {
 		Connections []struct {
-			Name string `json:"name_tag"`
+			User string `json:"jwt"`
 		} `json:"connections"`
 	}
 	ask := fmt.Sprintf(`{"auth":true,"limit":4096,"acc":%q}`, k.realm.account)
 	err := k.asSystem(ctx, addr, "$SYS.REQ.ACCOUNT."+k.realm.account+".CONNZ", []byte(ask), &found)
 	n := map[string]int{}
 	for _, c := range found.Connections {
-		n[c.Name]++
+		if claims, err := jwt.DecodeUserClaims(c.User); err == nil {
+			n[(Credentials{claims: claims}).Name()]++
+		}
 	}
 	return n, err
 }
 
-// asSystem sends a request to the server itself.
-func (k *Keys) asSystem(ctx context.Context, addr, subject string, body []byte, data any) error {
-	user, err := ownUser(k.realm.system)
+// Dial connects to the server at an address of this machine as its own user, who may do anything.
+func (k *Keys) Dial(addr string) (*nats.Conn, error) { return k.dial(addr, k.realm.key) }
+
+func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
+	user, err := ownUser(account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	client, err := newClientCert(k.authority, "server")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The server is on this machine, and what it gets is signed and no secret.
-	conf := &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{client.cert.Raw}, PrivateKey: client.key}}}
-	nc, err := nats.Connect("tls://"+addr, nats.UserCredentialBytes(user), nats.Secure(conf), nats.Timeout(5*time.Second), nats.Name("vidfilter serve credentials"))
+	conf := &tls.Config{
+		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{client.cert.Raw}, PrivateKey: client.key}},
+	}
+	nc, err := nats.Connect("tls://"+addr, nats.UserCredentialBytes(user), nats.Secure(conf), nats.Timeout(5*time.Second), nats.Name("vidfilter serve"))
 	if err != nil {
-		return fmt.Errorf("queue: the server at %s: %w", addr, err)
+		return nil, fmt.Errorf("queue: the server at %s: %w", addr, err)
+	}
+	return nc, nil
+}
+
+// asSystem sends a request to the server itself.
+func (k *Keys) asSystem(ctx context.Context, addr, subject string, body []byte, data any) error {
+	nc, err := k.dial(addr, k.realm.system)
+	if err != nil {
+		return err
 	}
 	defer nc.Close()
 	m, err := nc.RequestWithContext(ctx, subject, body)
