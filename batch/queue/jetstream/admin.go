@@ -98,6 +98,15 @@ func (a *Admin) List(ctx context.Context) (all pki.Registry, connected map[strin
 	return all, connected, err
 }
 
+// Engine opens the queue with all rights.
+func (a *Admin) Engine(prefix string) (*Engine, error) {
+	nc, err := a.keys.Dial(a.addr)
+	if err != nil {
+		return nil, err
+	}
+	return open(nc, Options{Prefix: prefix})
+}
+
 // Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
 func (a *Admin) Drain(name, prefix string) error {
 	if a.addr == "" {

@@ -28,10 +28,10 @@ type ConnectOptions struct {
 	CA, Cert, Key string
 }
 
-// Connect opens the queue of a server: one of Serve, with a file of its credentials, or any NATS server
-// with JetStream, with a .creds file of an account there, or "" if it asks for none. url may list
-// several servers of a cluster, separated by commas. With credentials of Serve, the engine asks its
-// process for everything; otherwise it has the rights of the account.
+// Connect opens the queue of a server: one of Serve, with a file of its credentials, or any NATS
+// server with JetStream, with a .creds file of an account there, or "" if it asks for none. url may
+// list several servers of a cluster, separated by commas. With credentials of Serve, the engine
+// asks its process for everything; otherwise it has the rights of the account.
 func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	var c pki.Credentials
 	if credsFile != "" {

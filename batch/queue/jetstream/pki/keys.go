@@ -53,8 +53,8 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 	return k, k.issueServer(dir, ownHosts(hosts))
 }
 
-// OpenKept returns the keys of a server that was started before, without its own certificate: it may
-// run.
+// OpenKept returns the keys of a server that was started before, and may run. They lack its own
+// certificate.
 func OpenKept(dir string, own Files) (*Keys, error) {
 	k := &Keys{dir: dir}
 	var err error
