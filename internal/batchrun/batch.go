@@ -647,7 +647,9 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		out, err := h(ctx, j, t, report)
 		full := ""
-		if errors.Is(err, tasks.ErrFull) {
+		if errors.Is(err, queue.ErrStoreFull) {
+			full = "waiting for room in the queue's store: it goes on when other files are joined, or with a larger --max-store of serve"
+		} else if errors.Is(err, tasks.ErrFull) {
 			free, _, _ := durable.Space(b.plan.Root)
 			full = fmt.Sprintf("waiting for room: the disk of %s is full, %s free; make room, and it goes on", b.plan.Root, text.Size(free))
 		} else if err != nil {

@@ -67,8 +67,8 @@ func (b *batchJob) remoteRunner(r *tasks.Runner) *tasks.Runner {
 	return r
 }
 
-// sweepStore removes leftovers of this and earlier batches from the store. The next batch
-// removes the rest.
+// sweepStore removes leftovers of this and earlier batches from the store of a cluster. The next
+// batch removes the rest. A queue of vidfilter serve does so by itself, and lists no files.
 func (b *batchJob) sweepStore(ctx context.Context) {
 	if !b.o.remote() {
 		return

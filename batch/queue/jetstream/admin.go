@@ -44,7 +44,7 @@ func local(addr string) string {
 func (a *Admin) Issue(name string, role pki.Role, file string) (string, error) {
 	b, err := a.keys.Issue(name, role)
 	if err != nil {
-		return "", err
+		return "", &Error{err.Error(), err}
 	}
 	return a.write(name, file, b)
 }
@@ -54,7 +54,7 @@ func (a *Admin) Issue(name string, role pki.Role, file string) (string, error) {
 func (a *Admin) Rotate(ctx context.Context, name string, keep bool, file string) (string, error) {
 	b, err := a.keys.Rotate(name, keep)
 	if err != nil {
-		return "", err
+		return "", &Error{err.Error(), err}
 	}
 	if file, err = a.write(name, file, b); err != nil || keep {
 		return file, err
@@ -73,7 +73,7 @@ func (a *Admin) write(name, file string, b []byte) (string, error) {
 // last.
 func (a *Admin) Revoke(ctx context.Context, name string, older bool) error {
 	if err := a.keys.Revoke(name, older); err != nil {
-		return err
+		return &Error{err.Error(), err}
 	}
 	return a.push(ctx)
 }

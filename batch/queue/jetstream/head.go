@@ -405,7 +405,16 @@ func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, erro
 		return answer{}, err
 	}
 	h.note(by, "cancelled", r.Job)
-	return answer{}, nil
+	return answer{}, h.removeAll(ctx, q.ID)
+}
+
+// removeAll removes the files of a job. Those that are on their way are refused: see fileIn.
+func (h *head) removeAll(ctx context.Context, job string) error {
+	names, err := blobs{h.e}.List(ctx, job+"/")
+	for _, n := range names {
+		err = errors.Join(err, blobs{h.e}.Delete(ctx, n))
+	}
+	return err
 }
 
 func (h *head) note(by caller, what string, j queue.Job) {

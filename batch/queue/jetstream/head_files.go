@@ -171,10 +171,19 @@ func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
+	job, _, _ := strings.Cut(q.Name, "/")
+	r, _, err := h.e.get(ctx, job)
+	if err != nil {
+		return answer{}, err
+	}
+	if !r.live() {
+		q.Info = nil
+		err = queue.ErrCancelled
+	}
 	if q.Info == nil {
 		h.quota.forget(id)
 		blobs{h.e}.purge(id)
-		return answer{}, nil
+		return answer{}, err
 	}
 	info := jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: q.Name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}},
