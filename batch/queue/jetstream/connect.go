@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,8 @@ type ConnectOptions struct {
 	Options
 	Name    string // shown in the server's lists
 	Version string // of the program
+	// with one of which the credentials of Serve will do; nil: any
+	Roles []pki.Role
 
 	protocol int // for tests; 0 is queue.Protocol
 
@@ -39,6 +42,10 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 		if c, err = pki.ReadCredentials(credsFile); err != nil {
 			return nil, &Error{err.Error(), err}
 		}
+	}
+	if role := cmp.Or(c.Role(), pki.Submitter); c.Served() && o.Roles != nil && !slices.Contains(o.Roles, role) {
+		return nil, errorf(fmt.Sprintf("vidfilter serve credentials issue NAME --role %s, on the machine of the queue", o.Roles[0]), nil,
+			"queue: %s is a credential of the role %s, and this needs a %s's", credsFile, role, o.Roles[0])
 	}
 	conf, err := c.TLS(pki.Files{Cert: o.Cert, Key: o.Key, CA: o.CA})
 	if err != nil {

@@ -23,7 +23,7 @@ func TestRefused(t *testing.T) {
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
 	foreign := serve(t, filepath.Join(t.TempDir(), "foreign"), "127.0.0.1:0")
 	bare := filepath.Join(t.TempDir(), "bare.creds")
-	withoutCertificates(t, s.Creds, bare)
+	withoutCertificates(t, s.Submitter, bare)
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	e2e.Must(t, os.WriteFile(filepath.Join(in, "a.mp4"), []byte("x"), 0o666))
 	for what, c := range map[string]struct {
@@ -31,12 +31,12 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		"no credentials":      {[]string{"--server", s.URL}, "worker.creds"},
-		"those of another":    {[]string{"--server", s.URL, "--creds", foreign.Creds}, "worker.creds"},
+		"those of another":    {[]string{"--server", s.URL, "--creds", foreign.Submitter}, "worker.creds"},
 		"no certificate":      {[]string{"--server", s.URL, "--creds", bare}, "worker.creds"},
 		"no file":             {[]string{"--server", s.URL, "--creds", filepath.Join(in, "none")}, "worker.creds"},
 		"no credentials file": {[]string{"--server", s.URL, "--creds", filepath.Join(in, "a.mp4")}, "worker.creds"},
-		"nobody there":        {[]string{"--server", "tls://127.0.0.1:1", "--creds", s.Creds}, "vidfilter serve"},
-		"no such host":        {[]string{"--server", "tls://head.invalid:4222", "--creds", s.Creds}, "name or address"},
+		"nobody there":        {[]string{"--server", "tls://127.0.0.1:1", "--creds", s.Submitter}, "vidfilter serve"},
+		"no such host":        {[]string{"--server", "tls://head.invalid:4222", "--creds", s.Submitter}, "name or address"},
 	} {
 		for _, command := range [][]string{{"worker", "--work", t.TempDir()}, {"batch", in, "-o", out}, {"jobs"}} {
 			begun := time.Now()
@@ -57,8 +57,8 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a folder that is taken: %s", said)
 	}
 	for _, args := range [][]string{
-		{"batch", in, "-o", out, "--creds", s.Creds}, {"batch", in, "-o", out, "--lease", "5s"}, {"batch", in, "-o", out, "--shared", in},
-		{"worker"}, {"serve"}, {"jobs", out, "--creds", s.Creds}, {"worker", "--server", s.URL, "--lease", "1ms"},
+		{"batch", in, "-o", out, "--creds", s.Submitter}, {"batch", in, "-o", out, "--lease", "5s"}, {"batch", in, "-o", out, "--shared", in},
+		{"worker"}, {"serve"}, {"jobs", out, "--creds", s.Submitter}, {"worker", "--server", s.URL, "--lease", "1ms"},
 		{"serve", "--state", s.State, "--host", "a b"}, {"serve", "--state", s.State, "--listen", "nonsense", "x"},
 	} {
 		run(t, args...).exit(2)
