@@ -81,6 +81,9 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	defer cancel()
 	defer a.live()()
 	err = p.desk.take(settle, a.attempt)
+	if errors.Is(err, ErrRefused) {
+		p.l.o.Log.Warn(err.Error())
+	}
 	if err != nil { // the desk has put the message where it belongs, or it comes again
 		return
 	}

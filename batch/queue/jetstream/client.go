@@ -112,8 +112,8 @@ func (c *client) hello() error {
 			return errorf("vidfilter version shows that of a machine", err, "%s", err.Error())
 		case final(err):
 			return err
-		case time.Since(start) > 30*time.Second:
-			return errorf("check that 'vidfilter serve' runs there, and with the same --prefix", err, "queue: nothing answers at %s", c.nc.ConnectedUrlRedacted())
+		case time.Since(start) > 15*time.Second:
+			return errorf("check that 'vidfilter serve' there has the same --prefix, and is of no earlier version", err, "queue: nothing answers at %s", c.nc.ConnectedUrlRedacted())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -260,12 +260,31 @@ func presenceKey(by caller, worker string) string { return by.name + "." + worke
 func (h *head) take(ctx context.Context, by caller, q *question) (answer, error) {
 	a, err := h.attempt(by, q)
 	if err == nil {
+		err = h.mayTake(ctx, by, a)
+	}
+	if err == nil {
 		err = a.take(ctx)
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, nil
+}
+
+// mayTake refuses tasks that touch the files of others' jobs: who does such a task says what the
+// job's result is. Anybody may do parts that come through the store.
+func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
+	for _, site := range h.sites {
+		if strings.Contains(a.m.Subject(), "."+siteToken(site)+".") {
+			return nil
+		}
+	}
+	r, _, err := h.e.get(ctx, a.c.job)
+	if err != nil || r.malformed() || by.owns(r) {
+		return nil // take says what is wrong with it
+	}
+	_ = a.m.NakWithDelay(h.e.o.AckWait)
+	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
 }
 
 func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {

@@ -176,6 +176,7 @@ func TestRolesAtHead(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner := f.client("owner", pki.Submitter)
 	f.task(owner, "a")
+	f.task(owner, "b")
 	clients := map[pki.Role]*client{}
 	for _, role := range pki.Roles {
 		clients[role] = f.client("x-"+string(role), role)
@@ -191,7 +192,7 @@ func TestRolesAtHead(t *testing.T) {
 		"submit another's": {"operator", func(c *client) error {
 			return c.Submit(ctx, queue.Job{ID: "a", First: queue.Task{Name: "plan"}, Digest: "b"}, false)
 		}},
-		"cancel another's": {"operator", func(c *client) error { return c.Cancel(ctx, "a", "x") }},
+		"cancel another's": {"operator", func(c *client) error { return c.Cancel(ctx, "b", "x") }},
 		"read":             {"submitter observer operator", func(c *client) error { _, err := c.Get(ctx, "a"); return err }},
 		"list":             {"submitter observer operator", func(c *client) error { _, err := c.ask(ctx, "jobs", &question{}); return err }},
 		"list workers":     {"submitter observer operator", func(c *client) error { _, err := c.Workers(ctx); return err }},
@@ -282,6 +283,41 @@ func TestTickets(t *testing.T) {
 	e2e.Must(t, (&counter{c: good}).settle(ctx, a, part))
 	if all, err := owner.Results(ctx, "a"); err != nil || string(all["part-0001"]) != `"mine"` {
 		t.Errorf("%s, %v", all, err)
+	}
+}
+
+// A submitter cannot say what another's job has made: tasks that touch its files are for the owner.
+func TestOthersJobs(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, evil, boss := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter), f.client("boss", pki.Operator)
+	e2e.Must(t, owner.Submit(t.Context(), queue.Job{ID: "a", Site: "there", First: queue.Task{Name: "whole", Site: "there"}}, false))
+	take := func(c *client) error {
+		d := &counter{c: c, w: queue.Worker{Sites: []string{"there"}}}
+		var m message
+		waitFor(t, "the task", func() (ok bool) {
+			var err error
+			m, err = d.next(t.Context())
+			e2e.Must(t, err)
+			return m != nil
+		})
+		of, err := fromSubject(m.Subject())
+		e2e.Must(t, err)
+		a := &attempt{id: newID(), worker: "w", m: m, c: of}
+		if err := d.take(t.Context(), a); err != nil {
+			return err
+		}
+		return d.settle(t.Context(), a, ending{How: endBack})
+	}
+	if err := take(evil); !errors.Is(err, ErrRefused) {
+		t.Errorf("another's task: %v", err)
+	}
+	for _, c := range []*client{owner, boss} {
+		if err := take(c); err != nil {
+			t.Errorf("%s: %v", c.who.name, err)
+		}
+	}
+	if s, err := owner.Get(t.Context(), "a"); err != nil || s.State.Ended() {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 
