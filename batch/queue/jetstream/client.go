@@ -119,8 +119,10 @@ func (c *client) hello() error {
 	}
 }
 
-// ask asks the head once.
+// ask asks the head once. A head that is killed never answers.
 func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
 	q.Protocol, q.Version = c.protocol, c.version
 	m, err := pack(q, q.data)
 	if err != nil {
@@ -136,6 +138,8 @@ func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, e
 	}
 	return a, a.err()
 }
+
+const askWithin = 5 * time.Second
 
 // insist asks until the head answers or ctx ends.
 func (c *client) insist(ctx context.Context, what, verb string, q *question) (a answer, err error) {
@@ -165,12 +169,12 @@ func (c *client) Get(ctx context.Context, id string) (queue.Status, error) {
 }
 
 func (c *client) Results(ctx context.Context, job string) (map[string]json.RawMessage, error) {
-	a, err := c.ask(ctx, "results", &question{ID: job, Ticket: ticketOf(ctx)})
+	a, err := c.insist(ctx, "results of "+job, "results", &question{ID: job, Ticket: ticketOf(ctx)})
 	return a.Results, err
 }
 
 func (c *client) Workers(ctx context.Context) (all []queue.WorkerStatus, err error) {
-	a, err := c.ask(ctx, "workers", &question{})
+	a, err := c.insist(ctx, "reading workers", "workers", &question{})
 	for _, w := range a.Workers {
 		w.Seen = w.At
 		all = append(all, w.WorkerStatus)
@@ -266,8 +270,6 @@ func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, erro
 }
 
 func (d *counter) next(ctx context.Context) (message, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
 	a, err := d.c.ask(ctx, "fetch", &question{Sites: d.w.Sites, Any: d.w.Any})
 	if err != nil || a.Ticket == nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (f files) get(ctx context.Context, name string, w io.Writer) error {
 }
 
 func (f files) Delete(ctx context.Context, name string) error {
-	_, err := f.c.ask(ctx, "remove", &question{Name: name, Ticket: ticketOf(ctx)})
+	_, err := f.c.insist(ctx, "removing "+name, "remove", &question{Name: name, Ticket: ticketOf(ctx)})
 	return err
 }
 
@@ -109,7 +109,7 @@ func (f files) List(ctx context.Context, prefix string) ([]string, error) {
 	if !strings.Contains(prefix, "/") {
 		return nil, fmt.Errorf("%w: files are listed by job", ErrRefused)
 	}
-	a, err := f.c.ask(ctx, "files", &question{Name: prefix})
+	a, err := f.c.insist(ctx, "listing "+prefix, "files", &question{Name: prefix})
 	var names []string
 	for _, n := range a.Names {
 		if strings.HasPrefix(n, prefix) {

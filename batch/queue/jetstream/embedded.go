@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -27,7 +30,7 @@ func Embedded(dir string, o Options) (*Engine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// The lock was free, so earlier workers are dead and nobody has a task.
-	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0)); err != nil {
+	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -77,6 +80,9 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	so.MaxPayload = maxPayload
 	so.NoSigs = true
 	so.DisableJetStreamBanner = true
+	if err := distrustIndexes(dir); err != nil {
+		return nil, err
+	}
 	ns, err := server.NewServer(so)
 	if err != nil {
 		return nil, fmt.Errorf("queue: server in %s: %w", dir, err)
@@ -93,6 +99,22 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	}
 	ns.Shutdown()
 	return nil, log.why(fmt.Errorf("queue: server in %s does not start", dir))
+}
+
+// distrustIndexes makes the server read every record and task anew: by their indexes it would miss
+// what the disk has spoiled, and a stream with a spoiled message takes no other. Files are too
+// large for that, and have checksums of their own.
+func distrustIndexes(dir string) error {
+	all, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "msgs", "index.db"))
+	for _, name := range all {
+		if !strings.Contains(name, string(filepath.Separator)+"OBJ_") {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	return nil
 }
 
 // connection returns the options of all connections: they reconnect for ever.

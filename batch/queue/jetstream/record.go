@@ -224,7 +224,7 @@ func (e *Engine) update(ctx context.Context, id string, change func(r *record) e
 
 // write stores a record if the key still has the revision; 0 creates it.
 func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
-	err := store(ctx, e.jobs, r.Job.ID, r, revision)
+	err := e.store(ctx, e.jobs, r.Job.ID, r, revision)
 	if err != nil && !conflict(err) {
 		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
 	}
@@ -234,18 +234,38 @@ func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
 	return err
 }
 
-// store writes an entry if its key still has the revision; 0 creates it.
-func store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
+// store writes an entry if its key still has the revision; 0 creates it. An entry that cannot be
+// read, since the disk has spoiled it, counts as none.
+func (e *Engine) store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if revision == 0 {
-		_, err = to.Create(ctx, key, b)
-	} else {
+	if revision != 0 {
 		_, err = to.Update(ctx, key, b, revision)
+		return err
 	}
+	if _, err = to.Create(ctx, key, b); !conflict(err) {
+		return err
+	}
+	if _, unreadable := to.Get(ctx, key); !errors.Is(unreadable, jetstream.ErrKeyNotFound) {
+		return err
+	}
+	e.o.Log.Warn(fmt.Sprintf("queue: the entry %s of %s is spoiled, and counts as none", key, to.Bucket()))
+	if err := e.purge(ctx, "KV_"+to.Bucket(), "$KV."+to.Bucket()+"."+key); err != nil {
+		return err
+	}
+	_, err = to.Create(ctx, key, b)
 	return err
+}
+
+// purge removes the messages of a subject.
+func (e *Engine) purge(ctx context.Context, stream, subject string) error {
+	s, err := e.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
 func conflict(err error) bool {

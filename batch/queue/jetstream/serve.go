@@ -104,7 +104,7 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
-	if err := e.dropOrphans(ctx, idleUpload); err != nil {
+	if err := errors.Join(e.dropOrphans(ctx, idleUpload), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	desk := &head{e: e, key: secret, version: o.Version, sites: o.Sites, audit: o.Audit, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}}

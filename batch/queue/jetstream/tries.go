@@ -64,7 +64,7 @@ func (e *Engine) tryUpdate(ctx context.Context, c claim, change func(t *tries) e
 		if err := change(&t); err != nil {
 			return t, err
 		}
-		if err := store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
+		if err := e.store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
 			return t, err
 		}
 	}
