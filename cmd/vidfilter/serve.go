@@ -33,16 +33,15 @@ credential of its own: vidfilter serve credentials.`, contract.ExitOutput, contr
 }
 
 func newCredentialsCommand(s cli.Stdio) *cobra.Command {
-	c := &cobra.Command{
+	c := withFlags(&cobra.Command{
 		Use:   "credentials issue | list | revoke | rotate",
 		Short: "Say which machines may do what",
 		Long: `Issue, list, revoke and rotate the credentials of the machines that use a queue.
 They take effect at once, also while vidfilter serve runs. A worker takes parts
 and returns them; a submitter also submits jobs and changes its own; an observer
 reads; an operator may change all jobs, and drain workers.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	}, cli.NewFlagSet(), nil)
 	c.AddCommand(
 		newAdminCommand(s, "issue", "issue NAME --role ROLE --state DIR", "Write the file of a new credential"),
 		newAdminCommand(s, "list", "list --state DIR", "List all credentials, and the connections of each"),

@@ -56,8 +56,11 @@ func RunCredentials(action string, o *CredentialOptions, args []string, s cli.St
 	if o.State == "" {
 		return cli.Usagef("add --state DIR, the folder of vidfilter serve", "--state is missing")
 	}
-	if want := map[string]int{"list": 0}; len(args) != 1 && action != "list" || action == "list" && len(args) != want[action] {
-		return cli.Usagef("vidfilter help serve "+action, "%s takes one NAME, and list none", action)
+	switch {
+	case action == "list" && len(args) > 0:
+		return cli.Usagef("vidfilter serve credentials list --state DIR", "list takes no name")
+	case action != "list" && len(args) != 1:
+		return cli.Usagef("as render-07", "%s takes the NAME of one credential", action)
 	}
 	about, _ := readServing(o.State)
 	a, err := jetstream.OpenAdmin(o.State, about.Listen, pki.Files{CA: about.CA, Cert: about.Cert})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,10 +106,11 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 // what the disk has spoiled, and a stream with a spoiled message takes no other. Files are too
 // large for that, and have checksums of their own.
 func distrustIndexes(dir string) error {
-	all, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "msgs", "index.db"))
+	// the folder's own name may have wildcards
+	all, err := fs.Glob(os.DirFS(dir), "jetstream/*/streams/*/msgs/index.db")
 	for _, name := range all {
-		if !strings.Contains(name, string(filepath.Separator)+"OBJ_") {
-			err = errors.Join(err, os.Remove(name))
+		if !strings.Contains(name, "/OBJ_") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
 		}
 	}
 	if err != nil {

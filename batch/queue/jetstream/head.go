@@ -28,6 +28,7 @@ type head struct {
 	sites   []string // whose tasks workers may have
 	audit   func(by, role, what, job, title string)
 	quota   quota
+	pieces  jetstream.Stream // of files
 
 	mu    sync.Mutex
 	desks map[string]*streams // by sites
@@ -54,7 +55,11 @@ const (
 func (h *head) listen() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop, h.busy, h.desks = cancel, make(chan struct{}, mostQuestions), map[string]*streams{}
-	_, err := h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
+	var err error
+	if h.pieces, err = h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs()); err != nil {
+		return err
+	}
+	_, err = h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
 		select {
 		case h.busy <- struct{}{}:
 		case <-ctx.Done():

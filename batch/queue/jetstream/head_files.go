@@ -230,11 +230,7 @@ func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, er
 	if info.NUID != q.NUID {
 		return answer{}, errReplaced
 	}
-	s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
-	if err != nil {
-		return answer{}, err
-	}
-	m, err := s.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
+	m, err := h.pieces.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
 	if err != nil {
 		return answer{}, err
 	}
