@@ -46,7 +46,13 @@ func (e *Engine) setUpPatiently() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		err := e.setUp(ctx)
 		cancel()
-		if !isTimeout(err) && !isUnavailable(err) || time.Since(start) > 30*time.Second {
+		most := 30 * time.Second
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) { // or its server has yet to hear of it
+			most = 3 * time.Second
+		} else if !isTimeout(err) && !isUnavailable(err) {
+			return err
+		}
+		if time.Since(start) > most {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -55,9 +61,12 @@ func (e *Engine) setUpPatiently() error {
 
 // isUnavailable reports whether JetStream is not ready yet.
 func isUnavailable(err error) bool {
-	const temporarilyUnavailable = 10008 // JSClusterNotAvail
+	const (
+		temporarilyUnavailable = 10008 // JSClusterNotAvail
+		accountNotFound        = 10035 // JSNoAccount: the server asks the others for it
+	)
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == temporarilyUnavailable
+	return errors.As(err, &api) && (api.ErrorCode == temporarilyUnavailable || api.ErrorCode == accountNotFound)
 }
 
 // setUp makes missing streams and buckets.
