@@ -176,8 +176,18 @@ func (h *head) hello(context.Context, caller, *question) (answer, error) {
 	return answer{Version: h.version, Lease: h.e.o.AckWait}, nil
 }
 
+// mostSites limits the sites that a client asks for at a time, and mostDesks the sets of sites that
+// are remembered, since each has consumers.
+const (
+	mostSites = 16
+	mostDesks = 1024
+)
+
 // fetch gives out the message of a task. Workers get those of some sites only.
 func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error) {
+	if n := len(q.Sites); n > mostSites || n == 0 && !q.Any {
+		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
+	}
 	for _, s := range q.Sites {
 		if by.is(pki.Worker) && !slices.Contains(h.sites, s) {
 			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", ErrRefused)
@@ -206,6 +216,9 @@ func (h *head) desk(ctx context.Context, q *question) (*streams, error) {
 	defer h.mu.Unlock()
 	if d := h.desks[key]; d != nil {
 		return d, nil
+	}
+	if len(h.desks) >= mostDesks {
+		clear(h.desks)
 	}
 	d := &streams{e: h.e}
 	if _, err := d.open(ctx, queue.Worker{Sites: q.Sites, Any: q.Any}); err != nil {
