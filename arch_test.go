@@ -217,7 +217,7 @@ var rules = []rule{
 		imports: []string{"batch/queue/jetstream", "decode", "denoise/grain", "denoise/noise", "encode", "encode/formats", "gpu", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/hint", "kernels", "live", "live/window", "pipeline", "pipeline/quality", astiav, pflag},
 		why:     "filters one file: it starts no queue and no live session"},
 	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
-		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/site", "internal/text", "internal/wake", "pipeline", pflag},
+		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/site", "internal/text", "internal/wake", "pipeline", pflag},
 		why:     "other processes filter the files"},
 	{folder: "internal/liverun", what: "connects a session with its source and viewers",
 		imports: []string{"decode", "gpu", "internal/cli", "internal/job", "internal/site", "internal/text", "kernels", "live", "live/record", "live/rtc", "live/web", "live/window", pflag},

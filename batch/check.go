@@ -23,6 +23,12 @@ const (
 	Failed      Verdict = "failed"      // the same was tried before, and failed
 )
 
+// Program is the program that Check speaks for.
+type Program struct {
+	Version     string
+	RemakeOlder bool // outputs of another version do not count as done
+}
+
 // Finding is the result of Check.
 type Finding struct {
 	Verdict Verdict
@@ -35,13 +41,14 @@ type Finding struct {
 }
 
 // Check compares an item with the record of its output and with the output itself. It returns an
-// error if a file cannot be read, for example while a mount is away.
-func Check(root string, item Item, version string) (Finding, error) {
+// error if a file cannot be read, for example while a mount is away. An output that another version
+// made from the same source with the same options is done, too.
+func Check(root string, item Item, by Program) (Finding, error) {
 	source, err := FingerprintOf(item.Source)
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Source: source, Digest: Digest(item, source, version)}
+	f := Finding{Source: source, Digest: Digest(item, source, by.Version)}
 	f.Record, err = ReadRecord(root, item.Output)
 	if errors.Is(err, ErrDamagedRecord) {
 		f.Warning, err = err, nil
@@ -54,10 +61,22 @@ func Check(root string, item Item, version string) (Finding, error) {
 		return f, err
 	}
 	f.judge(root, there)
+	if f.Record != nil && f.Record.Version != by.Version && !by.RemakeOlder {
+		f.keep(root, there, Digest(item, source, f.Record.Version))
+	}
 	if f.Verdict == Changed {
-		f.Reason = difference(f.Record, item, source, version)
+		f.Reason = difference(f.Record, item, source, by.Version)
 	}
 	return f, nil
+}
+
+// keep judges by the digest of the version in the record, and takes that if the output is whole.
+func (f *Finding) keep(root string, there *Fingerprint, digest string) {
+	older := *f
+	older.Digest = digest
+	if older.judge(root, there); older.Verdict == Done || older.Verdict == Interrupted {
+		*f = older
+	}
 }
 
 // fingerprintIf returns nil if there is no file.
@@ -95,7 +114,7 @@ func (f *Finding) judge(root string, there *Fingerprint) {
 		set(Edited, "the output has been changed since it was made")
 	case same && r.State == RecordDone && there != nil && r.OutputFile.Same(*there):
 		set(Done, "")
-	case same && r.State == RecordFailed:
+	case same && (r.State == RecordFailed || r.State == RecordQuarantined):
 		set(Failed, r.Reason)
 	case there != nil && !same:
 		set(Changed, "")

@@ -29,7 +29,7 @@ func newWork(t *testing.T) work {
 
 func (w work) check() Finding {
 	w.Helper()
-	f, err := Check(w.root, w.item, version)
+	f, err := Check(w.root, w.item, Program{Version: version})
 	must(w, err)
 	return f
 }
@@ -39,6 +39,17 @@ func (w work) want(v Verdict, reason string) Finding {
 	f := w.check()
 	if f.Verdict != v || !strings.Contains(f.Reason, reason) {
 		w.Errorf("%s (%s), want %s (%s)", f.Verdict, f.Reason, v, reason)
+	}
+	return f
+}
+
+// older checks the verdict of version 2.0 on what version 1.0 has left.
+func (w work) older(remake bool, v Verdict, reason string) Finding {
+	w.Helper()
+	f, err := Check(w.root, w.item, Program{"2.0", remake})
+	must(w, err)
+	if f.Verdict != v || f.Reason != reason {
+		w.Errorf("remake %v: %s (%s), want %s (%s)", remake, f.Verdict, f.Reason, v, reason)
 	}
 	return f
 }
@@ -112,20 +123,20 @@ func TestCheck(t *testing.T) {
 		c.undo()
 		w.want(Done, "")
 	}
-	f, err := Check(w.root, w.item, "2.0")
-	must(t, err)
-	if f.Verdict != Changed || f.Reason != "made by version 1.0, this is 2.0" {
-		t.Errorf("%s: %s", f.Verdict, f.Reason)
-	}
+	w.older(false, Done, "")
+	w.older(true, Changed, "made by version 1.0, this is 2.0")
 	must(t, os.Remove(w.output()))
 	w.want(New, "gone")
+	if f := w.older(false, New, ""); f.Digest != Digest(w.item, f.Source, "2.0") {
+		t.Error("an output that is gone would be made with the older version's digest")
+	}
 	put(t, "edited by hand", w.output())
 	w.want(Edited, "changed since")
 	must(t, os.Remove(RecordPath(w.root, w.item.Output)))
 	w.want(Foreign, "no batch")
 
 	w.item.Source += ".gone"
-	if _, err := Check(w.root, w.item, version); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Check(w.root, w.item, Program{Version: version}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("source away: %v", err)
 	}
 }
@@ -345,7 +356,7 @@ func FuzzRecord(f *testing.F) {
 		put(t, text, RecordPath(root, "a.mkv"))
 		put(t, "foreign", root, "a.mkv")
 		item := Item{Source: put(t, "source", root, "source"), Output: "a.mkv"}
-		found, err := Check(root, item, version)
+		found, err := Check(root, item, Program{Version: version})
 		must(t, err)
 		if found.Verdict == Done || found.Verdict == Interrupted || found.Verdict == Changed {
 			t.Fatalf("%q: %s", text, found.Verdict)

@@ -23,7 +23,7 @@ func finishAll(dir string) (steps int, err error) {
 	root := filepath.Join(dir, "out")
 	for i := range killItems {
 		item, temp, text := killItem(dir, i)
-		f, err := Check(root, item, version)
+		f, err := Check(root, item, Program{Version: version})
 		if err != nil {
 			return steps, err
 		}

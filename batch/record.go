@@ -28,6 +28,8 @@ const (
 	RecordDone      RecordState = "done"
 	RecordFailed    RecordState = "failed"
 	RecordCancelled RecordState = "cancelled"
+
+	RecordQuarantined RecordState = "quarantined" // see queue.Quarantined
 )
 
 // Record is the record of an output, readable for people:
@@ -141,7 +143,7 @@ func (r *Record) sound() bool {
 		return local && temp && r.OutputFile != nil && r.Digest != ""
 	case RecordFinishing:
 		return local && temp && r.OutputFile != nil && r.Digest != "" && r.Temp != ""
-	case RecordRunning, RecordFailed, RecordCancelled:
+	case RecordRunning, RecordFailed, RecordCancelled, RecordQuarantined:
 		return local && temp
 	}
 	return false

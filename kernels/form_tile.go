@@ -21,9 +21,9 @@ func tileVariants() (all []Variant) {
 // or the tile would exceed the shared memory of old devices.
 const deepestTile = 4
 
-// tileVariant is for samples of so many bytes; of two, their words take twice the memory and taps
-// more registers. It sizes the blocks: taller ones amortise the halo of a large radius. Small
-// windows are fully unrolled, which keeps their constants out of registers.
+// tileVariant is for samples of so many bytes; of two, a pixel takes three or four times the memory
+// and taps more registers. It sizes the blocks: taller ones amortise the halo of a large radius.
+// Small windows are fully unrolled, which keeps their constants out of registers.
 func tileVariant(radius, bytes int, r RangeWeight) Variant {
 	height, blocks, unroll := 8, 4, 2*radius+1
 	switch {
@@ -36,13 +36,16 @@ func tileVariant(radius, bytes int, r RangeWeight) Variant {
 	case radius < 3:
 		blocks = 5
 	}
-	if bytes > 1 {
-		blocks = 3
+	halo, tone := (radius+3)/4*4, 4
+	switch {
+	case bytes > 1 && radius < 2:
+		height, blocks, tone = 8, 4, 12
+	case bytes > 1:
+		blocks, tone = 3, 16
 	}
-	halo := (radius + 3) / 4 * 4
 	return Variant{
 		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,
-		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: 4 * bytes * (128 + 2*halo) * (height + 2*radius),
+		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: tone * (128 + 2*halo) * (height + 2*radius),
 		Defines: []string{Define("RADIUS", radius), Define("HEIGHT", height), Define("BLOCKS", blocks), Define("UNROLL", unroll), DefineRange(r)},
 	}
 }

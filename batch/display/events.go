@@ -32,6 +32,8 @@ func (d *Display) events(before, after tally.Job) (lines []string) {
 		return append(lines, d.Paint(cli.Green, "done")+": "+title+result(after))
 	case queue.Failed:
 		return append(lines, d.Paint(cli.Red, "failed")+": "+title+reason(after))
+	case queue.Quarantined:
+		return append(lines, d.Paint(cli.Red, "quarantined")+": "+title+reason(after))
 	case queue.Cancelled:
 		return append(lines, d.Paint(cli.Yellow, "cancelled")+": "+title+reason(after))
 	}

@@ -16,17 +16,30 @@ import (
 	"time"
 )
 
+// Protocol is the version of what machines tell each other: tasks, results, and the questions to a
+// queue. Programs whose protocols are between OldestProtocol and Protocol of each other work
+// together, whatever their versions.
+const (
+	Protocol       = 1
+	OldestProtocol = 1
+)
+
 // Job is a unit of work, as submitted.
 type Job struct {
 	ID string // permanent name: letters, digits and dashes
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
 	Title   string          // for people: the name of the output
+	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
 	Site    string          // location of its files; only workers of this site can use them
 	Retries int             // how often a task may be tried again
+	Deaths  int             // processes that may die at a task; 0 is DefaultDeaths
 	Spec    json.RawMessage // for the handlers
 	First   Task            // first task; Submit fills in its Job
 }
+
+// DefaultDeaths bounds what a file that kills its processes, or their machines, may cost.
+const DefaultDeaths = 3
 
 // Task is a step of a job.
 type Task struct {
@@ -70,13 +83,18 @@ const (
 	Done      State = "done"
 	Failed    State = "failed" // jobs in this state are the dead-letter list
 	Cancelled State = "cancelled"
+
+	Quarantined State = "quarantined" // failed, since processes died at it
 )
 
 // Ended reports whether nothing more happens in this state.
-func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
+func (s State) Ended() bool { return s == Done || s == Cancelled || s.HasFailed() }
+
+// HasFailed reports whether a job in this state has failed, whatever the reason.
+func (s State) HasFailed() bool { return s == Failed || s == Quarantined }
 
 // Retryable reports whether a job in this state can be submitted again.
-func (s State) Retryable() bool { return s == Failed || s == Cancelled }
+func (s State) Retryable() bool { return s == Cancelled || s.HasFailed() }
 
 // Status is the state of a job and of its active tasks.
 type Status struct {
@@ -138,6 +156,11 @@ type Worker struct {
 	GPUs  []string // for people
 
 	Ahead func() Backlog `json:"-"` // jobs it will submit later; may be nil
+	// closed when it should end its tasks and take no more; may be nil
+	Drain <-chan struct{} `json:"-"`
+
+	Version    string `json:",omitempty"` // of its program
+	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
 }
 
 // Backlog counts jobs that are not in the queue yet: a batch submits a few at a time.
@@ -162,6 +185,8 @@ type WorkerStatus struct {
 	Seen    time.Time `json:"-"` // for the last time
 	Busy    int       // slots
 	Backlog Backlog
+
+	Draining bool `json:",omitempty"` // takes no more tasks
 }
 
 // Engine is the queue. Its methods may be called from any goroutine.
@@ -207,6 +232,12 @@ type Blobs interface {
 // ErrNoBlob is the error of a file that is not in the store.
 var ErrNoBlob = errors.New("queue: no such file in the store")
 
+// ErrStoreFull is the error of a file for which the store has no room now.
+var ErrStoreFull = errors.New("queue: the store is full")
+
+// ErrQuota is the error of a job or file that is larger than the queue takes.
+var ErrQuota = errors.New("queue: over the quota")
+
 // ErrNoJob is returned for jobs that the queue does not have.
 var ErrNoJob = errors.New("there is no job with this ID")
 
@@ -225,6 +256,17 @@ func Permanent(err error) error { return permanent{err} }
 
 // IsPermanent reports whether Permanent marked err.
 func IsPermanent(err error) bool { return errors.As(err, new(permanent)) }
+
+type died struct{ error }
+
+func (d died) Unwrap() error { return d.error }
+
+// Died marks the error of a handler whose process died: by a signal, or without progress. The job
+// is quarantined after Job.Deaths of them at a task, workers that died with it included.
+func Died(err error) error { return died{err} }
+
+// HasDied reports whether Died marked err.
+func HasDied(err error) bool { return errors.As(err, new(died)) }
 
 type coded struct {
 	error

@@ -5,7 +5,7 @@
   const $ = (id) => document.getElementById(id);
   const jobs = new Map(); // by ID
   const rows = new Map();
-  const rank = { running: 0, failed: 1, queued: 2, cancelled: 3, done: 4 };
+  const rank = { running: 0, failed: 1, quarantined: 1, queued: 2, cancelled: 3, done: 4 };
   const page = document.body.dataset;
   let shown = 500, total = 0;
   let readOnly = page.readonly !== "false", canRetry = page.canretry === "true";
@@ -92,7 +92,7 @@
     set(r.where, clean(j.active.map((a) => a.task + ": " + a.worker).join(", ")));
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
-    r.retry.hidden = !may || !canRetry || !(j.state === "failed" || j.state === "cancelled");
+    r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
   };
 
   const order = (a, b) => {

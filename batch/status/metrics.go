@@ -31,6 +31,12 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 			e.metric("vidfilter_disk_free_bytes", gauge, "Bytes free where outputs are written.", sample{"", float64(n)})
 		}
 	}
+	if s.o.Store != nil {
+		if used, quota, err := s.o.Store(); err == nil {
+			e.metric("vidfilter_store_bytes", gauge, "Bytes that the queue has stored.", sample{"", float64(used)})
+			e.metric("vidfilter_store_limit_bytes", gauge, "Bytes that the queue may store.", sample{"", float64(quota)})
+		}
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(e.b.Bytes())
 }
@@ -38,7 +44,8 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 func (e *exposition) jobs(t tally.Totals) {
 	e.metric("vidfilter_jobs", gauge, "Jobs by state.",
 		sample{labels("state", "queued"), float64(t.Queued)}, sample{labels("state", "running"), float64(t.Running)},
-		sample{labels("state", "done"), float64(t.Done)}, sample{labels("state", "failed"), float64(t.Failed)},
+		sample{labels("state", "done"), float64(t.Done)}, sample{labels("state", "failed"), float64(t.Failed - t.Quarantined)},
+		sample{labels("state", "quarantined"), float64(t.Quarantined)},
 		sample{labels("state", "cancelled"), float64(t.Cancelled)})
 	e.metric("vidfilter_tasks", gauge, "Steps of jobs that are known so far: those at work, finished, and the others.",
 		sample{labels("state", "active"), float64(t.Active)}, sample{labels("state", "finished"), float64(t.Finished)},

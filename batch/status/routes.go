@@ -130,7 +130,7 @@ func wanted(text string) (func(queue.Status) bool, error) {
 		return nil, nil
 	}
 	states := strings.Split(text, ",")
-	all := []string{"queued", "running", "done", "failed", "cancelled"}
+	all := []string{"queued", "running", "done", "failed", "quarantined", "cancelled"}
 	for _, st := range states {
 		if !slices.Contains(all, st) {
 			return nil, fmt.Errorf("there is no state %q; there are %s", st, strings.Join(all, ", "))

@@ -38,6 +38,9 @@ type Options struct {
 	Health   func() error          // why the queue accepts nothing; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
+	// Store returns the bytes that the queue has stored, and may store; may be nil.
+	Store func() (used, limit int64, err error)
+
 	Sums tally.Options
 	Now  func() time.Time // nil is time.Now; must not go back
 }

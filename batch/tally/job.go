@@ -87,7 +87,7 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 		return gain{}
 	}
 	g.retries = int64(retried)
-	if s.State == queue.Failed || s.State == queue.Cancelled || !j.worked {
+	if s.State.HasFailed() || s.State == queue.Cancelled || !j.worked {
 		return g
 	}
 	g.part = j.high - was

@@ -122,7 +122,7 @@ func (t *Tally) Since(version uint64, now time.Time) ([]Job, uint64) {
 }
 
 // rank orders the states for display.
-var rank = map[queue.State]int{queue.Running: 0, queue.Failed: 1, queue.Queued: 2, queue.Cancelled: 3, queue.Done: 4}
+var rank = map[queue.State]int{queue.Running: 0, queue.Failed: 1, queue.Quarantined: 1, queue.Queued: 2, queue.Cancelled: 3, queue.Done: 4}
 
 func compare(a, b *job) int {
 	if c := cmp.Compare(rank[a.s.State], rank[b.s.State]); c != 0 {

@@ -15,8 +15,10 @@ type Totals struct {
 	Waiting   int `json:"waiting"`
 	Running   int `json:"running"`
 	Done      int `json:"done"`
-	Failed    int `json:"failed"`
+	Failed    int `json:"failed"` // quarantined ones among them
 	Cancelled int `json:"cancelled"`
+
+	Quarantined int `json:"quarantined"`
 
 	Tasks    int   `json:"tasks"`    // known so far
 	Finished int   `json:"finished"` // of them
@@ -90,7 +92,7 @@ func (t *Tally) sum() (v Totals, all, done amounts, best int) {
 	}
 	var frames int64
 	for _, j := range t.order {
-		if j.s.State == queue.Failed || j.s.State == queue.Cancelled {
+		if j.s.State.HasFailed() || j.s.State == queue.Cancelled {
 			continue
 		}
 		number++
@@ -136,6 +138,9 @@ func (v *Totals) count(j *job) {
 		v.Done++
 	case queue.Failed:
 		v.Failed++
+	case queue.Quarantined:
+		v.Failed++
+		v.Quarantined++
 	case queue.Cancelled:
 		v.Cancelled++
 	}

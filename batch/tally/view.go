@@ -15,7 +15,7 @@ type Job struct {
 	ID        string      `json:"id"`
 	Title     string      `json:"title"`          // as submitted: any characters
 	Site      string      `json:"site,omitempty"` // location of its files
-	State     queue.State `json:"state"`          // queued, running, done, failed, cancelled
+	State     queue.State `json:"state"`          // queued, running, done, failed, quarantined, cancelled
 	Reason    string      `json:"reason,omitempty"`
 	Submitted *time.Time  `json:"submitted"`
 	Started   *time.Time  `json:"started"`

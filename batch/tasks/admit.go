@@ -86,8 +86,9 @@ const maxThreads = 1024
 func (r *Runner) check(s Spec) error {
 	rec, item := s.Record, s.Item
 	switch {
-	case rec.Version != r.Version:
-		return fmt.Errorf("it is for version %q, this is %s", rec.Version, r.Version)
+	case s.Protocol < queue.OldestProtocol || s.Protocol > queue.Protocol:
+		return fmt.Errorf("it is of vidfilter %q and protocol %d; this is %s, which knows %d to %d",
+			rec.Version, s.Protocol, r.Version, queue.OldestProtocol, queue.Protocol)
 	case !item.Local() || rec.Output != item.Output || rec.Source != item.Source || rec.Temp != "" || rec.State != batch.RecordRunning:
 		return fmt.Errorf("its output %q, source %q and record do not fit together", item.Output, item.Source)
 	case s.Segment < 0 || math.IsNaN(s.Segment) || math.IsInf(s.Segment, 0) || s.Threads < 0 || s.Threads > maxThreads:

@@ -18,6 +18,7 @@ import (
 // honest is a job as a batch submits it, in a shared folder.
 func honest(shared string) (queue.Job, Spec) {
 	s := Spec{
+		Protocol: queue.Protocol,
 		Item:     batch.Item{Source: shared + "/in/a.mkv", Output: "b/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
 		Settings: Settings{Root: shared + "/out", Segment: 60, Threads: 8, Shared: shared},
 	}
@@ -80,7 +81,8 @@ func TestAdmit(t *testing.T) {
 		"the batch's own files":   {func(_ *queue.Job, s *Spec) { s.setOutput(".vidfilter/lock") }, "whole", "do not fit"},
 		"another record":          {func(_ *queue.Job, s *Spec) { s.Record.Output = "../x" }, "whole", "do not fit"},
 		"a record with a file":    {func(_ *queue.Job, s *Spec) { s.Record.Temp = "in/a.mkv" }, "whole", "do not fit"},
-		"another version":         {func(_ *queue.Job, s *Spec) { s.Record.Version = "two" }, "whole", "is for version"},
+		"an older protocol":       {func(_ *queue.Job, s *Spec) { s.Protocol = queue.OldestProtocol - 1 }, "whole", "which knows"},
+		"a newer protocol":        {func(_ *queue.Job, s *Spec) { s.Protocol = queue.Protocol + 1 }, "whole", "which knows"},
 		"an output option":        {func(_ *queue.Job, s *Spec) { s.Item.Args = []string{"--output=/x"} }, "whole", "cannot be an option"},
 		"no such option":          {func(_ *queue.Job, s *Spec) { s.Item.Args = []string{"--radios=3"} }, "whole", "unknown option"},
 		"an argument":             {func(_ *queue.Job, s *Spec) { s.Item.Args = []string{"radius"} }, "whole", "unexpected argument"},

@@ -38,9 +38,10 @@ type Program struct {
 
 // ExitError is the error of a process that failed.
 type ExitError struct {
-	Code   int
-	Reason string // one line
-	Cause  string // see contract.Done
+	Code     int
+	Signaled bool   // it was killed
+	Reason   string // one line
+	Cause    string // see contract.Done
 }
 
 func (e *ExitError) Error() string { return e.Reason }
@@ -160,7 +161,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 		return nil, &ExitError{Code: crashed, Reason: crash.Error()}
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, &ExitError{Code: exit.ExitCode(), Reason: reason(exit, tail.last)}
+		return nil, &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0, Reason: reason(exit, tail.last)}
 	}
 	return out.Bytes(), err
 }

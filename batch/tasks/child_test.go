@@ -110,7 +110,7 @@ func TestMediaFails(t *testing.T) {
 		"input": {Code: 3, Reason: "no video"},
 		"full":  {Code: 4, Reason: "disk full", Cause: contract.CauseNoSpace},
 		"plain": {Code: 1, Reason: "no such thing"},
-		"crash": {Code: -1, Reason: "the process was killed by signal 9 (killed)"},
+		"crash": {Code: -1, Signaled: true, Reason: "the process was killed by signal 9 (killed)"},
 	} {
 		var exit *ExitError
 		if _, err := player(play).Media(context.Background(), nil, func(queue.Progress) {}); !errors.As(err, &exit) || *exit != want {

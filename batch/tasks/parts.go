@@ -204,7 +204,7 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	b, err := json.Marshal(p)
-	return queue.Outcome{Next: []queue.Task{{Name: partName(p.Blob), Kind: contract.TaskPart, Site: PartSite(k.spec.Record.Version), Body: b}}}, err
+	return queue.Outcome{Next: []queue.Task{{Name: partName(p.Blob), Kind: contract.TaskPart, Site: partSiteOf(k.spec.Protocol), Body: b}}}, err
 }
 
 // partName names the part that needs the packets in a blob.

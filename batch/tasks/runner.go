@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,8 +32,9 @@ import (
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
 type Spec struct {
 	Settings
-	Item   batch.Item   `json:"item"`
-	Record batch.Record `json:"record"` // as of the submission
+	Protocol int          `json:"protocol"` // see queue.Protocol
+	Item     batch.Item   `json:"item"`
+	Record   batch.Record `json:"record"` // as of the submission
 }
 
 // Settings are those of all jobs of a Session.
@@ -83,26 +85,26 @@ func (r Result) rate() float64 {
 	return float64(r.Frames) / r.Seconds
 }
 
-// SiteOf returns the site of jobs whose files are at a place: workers that reach it and have the
-// right version.
-func SiteOf(place, version string) string { return place + "-" + version }
+// SiteOf returns the site of jobs whose files are at a place: workers that reach it and know the
+// protocol.
+func SiteOf(place string) string { return fmt.Sprintf("%s-p%d", place, queue.Protocol) }
 
-// partSite begins the site of parts in the store. Results differ between versions, so each has
-// its own.
-const partSite = "parts of vidfilter "
+// partSite begins the site of parts in the store.
+const partSite = "parts-p"
 
-// PartSite returns the site of parts of a version.
-func PartSite(version string) string { return partSite + version }
+// partSiteOf returns the site of parts of a protocol.
+func partSiteOf(protocol int) string { return partSite + strconv.Itoa(protocol) }
 
-// PartVersion returns the version whose parts a worker takes, or "".
-func PartVersion(w queue.Worker) string {
-	for _, s := range w.Sites {
-		if v, ok := strings.CutPrefix(s, partSite); ok {
-			return v
-		}
+// PartSites returns the sites of parts that this version can do.
+func PartSites() (sites []string) {
+	for p := queue.Protocol; p >= queue.OldestProtocol; p-- {
+		sites = append(sites, partSiteOf(p))
 	}
-	return ""
+	return sites
 }
+
+// TakesParts reports whether a worker takes the parts that this version submits.
+func TakesParts(w queue.Worker) bool { return slices.Contains(w.Sites, partSiteOf(queue.Protocol)) }
 
 // SpecOf returns the Spec of a job; it is zero if the job is not ours.
 func SpecOf(j queue.Job) (s Spec) {
@@ -441,7 +443,7 @@ func ended(res Result) (queue.Outcome, error) {
 // done completes the work of an attempt that was killed at the very end, and reports whether
 // there was any. If there was none, it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
-	f, err := batch.Check(k.spec.Root, k.spec.Item, k.spec.Record.Version)
+	f, err := batch.Check(k.spec.Root, k.spec.Item, batch.Program{Version: k.spec.Record.Version, RemakeOlder: true})
 	if err != nil {
 		return out, false, err
 	}
@@ -498,15 +500,24 @@ func (k *task) judge(err error) error {
 	switch {
 	case queue.IsPermanent(err), errors.As(err, new(*queue.Postponed)):
 		return err
+	case errors.Is(err, queue.ErrStoreFull):
+		return queue.Later(fmt.Errorf("%w: %w", ErrFull, err), fullDiskDelay)
+	case errors.Is(err, queue.ErrQuota):
+		return queue.Permanent(err)
 	case errors.Is(err, batch.ErrSourceChanged), errors.Is(err, batch.ErrTaken):
 		return queue.Permanent(err) // the submitter decides
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w (its disk or mount may be away)", err)
+	case errors.As(err, new(*StallError)):
+		return queue.Died(err)
 	case !errors.As(err, &exit):
 		return err
 	// the program read neither version
 	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged):
 		return queue.Permanent(batch.ErrSourceChanged)
+	}
+	if exit.Signaled {
+		return queue.Died(err)
 	}
 	switch exit.Code {
 	case contract.ExitFailed:

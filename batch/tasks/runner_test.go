@@ -72,15 +72,15 @@ func TestJudge(t *testing.T) {
 		source string
 		task   string
 		again  int
-		want   string // permanent, later, again
+		want   string // permanent, later, died, again
 	}{
 		{"usage", exit(contract.ExitUsage), there, "whole", 1, "permanent"},
 		{"corrupt", exit(contract.ExitInput), there, "whole", 1, "permanent"},
 		{"corrupt, since it is away", exit(contract.ExitInput), filepath.Join(dir, "away"), "whole", 1, "again"},
 		{"device", exit(5), there, "whole", 1, "again"},
 		{"output", exit(contract.ExitOutput), there, "whole", 1, "again"},
-		{"killed", exit(-1), there, "whole", 1, "again"},
-		{"stall", &StallError{}, there, "whole", 1, "again"},
+		{"killed", &ExitError{Code: -1, Signaled: true}, there, "whole", 1, "died"},
+		{"stall", &StallError{}, there, "whole", 1, "died"},
 		{"away", fmt.Errorf("open: %w", fs.ErrNotExist), there, "whole", 1, "again"},
 		{"changed", batch.ErrSourceChanged, there, "whole", 1, "permanent"},
 		{"part", exit(contract.ExitFailed), there, "part-0001", 1, "again"},
@@ -97,6 +97,8 @@ func TestJudge(t *testing.T) {
 		switch {
 		case queue.IsPermanent(err):
 			got = "permanent"
+		case queue.HasDied(err):
+			got = "died"
 		case errors.As(err, new(*queue.Postponed)):
 			got = "later"
 		}

@@ -41,9 +41,11 @@ type Session struct {
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
+	Deaths      int           // see queue.Job
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	Joinable    []string      // encoders and codecs whose parts can be joined, the default one among them
 	RetryFailed bool
+	RemakeOlder bool // outputs of other versions are made again
 
 	Changed func(queue.Status) // called with every change; may be nil
 	// called with every finished item, also those of earlier runs; may be nil
@@ -147,6 +149,10 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 	}
 }
 
+func (s *Session) program() batch.Program {
+	return batch.Program{Version: s.Version, RemakeOlder: s.RemakeOlder}
+}
+
 func (s *Session) running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +170,7 @@ func idEnding(site, root string) string {
 // begin submits an item unless it is done. A file that cannot be read is checked again later: a
 // mount may be away.
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
-	f, err := batch.Check(s.Root, item, s.Version)
+	f, err := batch.Check(s.Root, item, s.program())
 	if err != nil && s.Retries > 0 {
 		e := &entry{item: item}
 		e.renewed.Store(true)
@@ -187,7 +193,7 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 			return
 		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
 		}
-		if f, err = batch.Check(s.Root, item, s.Version); err == nil {
+		if f, err = batch.Check(s.Root, item, s.program()); err == nil {
 			break
 		}
 	}
@@ -243,7 +249,7 @@ func (s *Session) joins(args []string) bool {
 // submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
-	about := Spec{Settings: s.Settings, Item: e.item, Record: e.record}
+	about := Spec{Settings: s.Settings, Protocol: queue.Protocol, Item: e.item, Record: e.record}
 	if e.whole || !s.joins(e.item.Args) {
 		about.Segment = 0
 	}
@@ -253,9 +259,9 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	}
 	id := JobID(s.Site, s.Root, e.item)
 	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
-	site := SiteOf(s.Site, s.Version)
+	site := SiteOf(s.Site)
 	job := queue.Job{
-		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Spec: spec,
+		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
 		First: about.First(site),
 	}
 	s.mu.Lock()
@@ -371,8 +377,13 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 	}
 	row.State, row.Reason = RowFailed, ownReason(st)
 	e.record.State, e.record.Reason, e.record.Ended = batch.RecordFailed, row.Reason, st.Ended
-	if st.State == queue.Cancelled {
+	switch st.State {
+	case queue.Cancelled:
 		row.State, e.record.State = RowCancelled, batch.RecordCancelled
+	case queue.Quarantined:
+		e.record.State = batch.RecordQuarantined
+		row.Reason = "quarantined: " + row.Reason
+		e.record.Reason = row.Reason
 	}
 	e.record.Attempts = row.Attempts
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
@@ -397,7 +408,7 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	s.Log.Warn(fmt.Sprintf("%s: %s: starting over", e.item.Output, st.Explain()))
 	err := settled(ctx, e.item.Source)
 	if err == nil {
-		e.found, err = batch.Check(s.Root, e.item, s.Version)
+		e.found, err = batch.Check(s.Root, e.item, s.program())
 	}
 	e.renewed.Store(false)
 	if err == nil {

@@ -35,7 +35,7 @@ func Sweep(ctx context.Context, e queue.Engine) error {
 }
 
 func needs(s queue.Status) bool {
-	return !s.State.Ended() || s.State == queue.Failed && time.Since(s.Ended) < FailedRetention
+	return !s.State.Ended() || s.State.HasFailed() && time.Since(s.Ended) < FailedRetention
 }
 
 // Jobs returns the jobs in the queue by ID.

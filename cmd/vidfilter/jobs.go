@@ -16,7 +16,7 @@ func newJobsCommand(s cli.Stdio) *cobra.Command {
 		Long:  withExits("List, cancel or retry the jobs of the batch with -o DIR, or of the queue at URL.", contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter jobs filtered --watch
   vidfilter jobs filtered --state failed
-  vidfilter jobs --server tls://HOST:4222 --creds worker.creds`,
+  vidfilter jobs --server tls://HOST:4222 --creds submitter.creds`,
 		RunE: func(*cobra.Command, []string) error { return batchrun.RunJobs(o, s) },
 	}, o.Flags(), o.Take)
 }

@@ -14,11 +14,13 @@ func newWorkerCommand(s cli.Stdio) *cobra.Command {
 		Use:   "worker --server URL --creds FILE [options]",
 		Short: "Filter for a batch on another machine",
 		Long: withExits(`Filter parts of videos for vidfilter batch --server until interrupted. Another
-worker then redoes unfinished parts. A worker takes only parts of its own
-version. It fails if it cannot reach the server at first; later it waits for the
-server as long as it takes.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
+worker then redoes unfinished parts. Its version may differ from the batch's, as
+long as both know the protocol. It fails if it cannot reach the server at first;
+later it waits for the server as long as it takes. Once it is told to drain, or
+its credential is revoked, it ends.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter worker --server tls://HOST:4222 --creds worker.creds
-  vidfilter worker --server tls://HOST:4222 --creds worker.creds --shared /films`,
+  vidfilter worker --server tls://HOST:4222 --creds worker.creds --drain
+  vidfilter worker --server tls://HOST:4222 --creds batch.creds --shared /films`,
 		RunE: func(*cobra.Command, []string) error { return batchrun.RunWorker(o, s) },
 	}, o.Flags(), nil)
 }

@@ -155,13 +155,16 @@ func (b *batchJob) sayPlan() error {
 	}
 	for _, item := range b.plan.Items {
 		what, why := "filter", ""
-		f, err := batch.Check(b.plan.Root, item, cli.Version())
+		f, err := batch.Check(b.plan.Root, item, batch.Program{Version: cli.Version(), RemakeOlder: b.o.RemakeOlder})
 		switch {
 		case err != nil:
 			what, why = "cannot", err.Error()
 			cannot++
 		case f.Verdict == batch.Done:
 			what = "skip"
+			if v := f.Record.Version; v != cli.Version() {
+				why = fmt.Sprintf("made by version %s; --remake-older makes it again", v)
+			}
 		case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !b.o.Overwrite, f.Verdict == batch.Failed && !b.o.RetryFailed:
 			what, why = "leave", f.Reason
 		case f.Verdict == batch.Changed:
@@ -405,7 +408,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed,
+		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	runner := b.runner(devices)
@@ -413,7 +416,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	failed := make(chan error, 1)
 	working.Go(func() {
 		err := b.engine.Work(worker, queue.Worker{
-			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting,
+			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting, Version: cli.Version(),
 		}, b.tellFull(runner.Handle))
 		if err != nil {
 			failed <- err
@@ -657,7 +660,9 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		out, err := h(ctx, j, t, report)
 		full := ""
-		if errors.Is(err, tasks.ErrFull) {
+		if errors.Is(err, queue.ErrStoreFull) {
+			full = "waiting for room in the queue's store: it goes on when other files are joined, or with a larger --max-store of serve"
+		} else if errors.Is(err, tasks.ErrFull) {
 			free, _, _ := durable.Space(b.plan.Root)
 			full = fmt.Sprintf("waiting for room: the disk of %s is full, %s free; make room, and it goes on", b.plan.Root, text.Size(free))
 		} else if err != nil {

@@ -34,13 +34,13 @@ type JobsOptions struct {
 // stopped is the state of an unfinished job without a running batch.
 const stopped = "stopped"
 
-var jobStates = []string{"queued", "running", stopped, "finishing", "done", "failed", "cancelled"}
+var jobStates = []string{"queued", "running", stopped, "finishing", "done", "failed", "quarantined", "cancelled"}
 
 func (o *JobsOptions) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
-	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "queued running stopped done failed or cancelled only")
+	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
 	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job with this ID; repeatable")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")

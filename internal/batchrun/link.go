@@ -5,6 +5,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/cli"
 )
 
@@ -19,7 +20,7 @@ type link struct {
 
 func (l *link) flags(t cli.Table) {
 	t.Add(cli.String(&l.Server, "URL"), "server", "", "queue of vidfilter serve or a NATS cluster")
-	t.Add(cli.String(&l.Creds, "FILE"), "creds", "", "worker.creds of serve, or NATS credentials")
+	t.Add(cli.String(&l.Creds, "FILE"), "creds", "", "credentials of serve, or of a NATS account")
 	t.Add(cli.String(&l.CA, "FILE"), "tls-ca", "", "CA of the cluster's certificate")
 	t.Add(cli.String(&l.Cert, "FILE"), "tls-cert", "", "client certificate for the cluster")
 	t.Add(cli.String(&l.Key, "FILE"), "tls-key", "", "key of --tls-cert")
@@ -59,10 +60,17 @@ func (l *link) check() error {
 // remote reports whether the queue is on another machine.
 func (l *link) remote() bool { return l.Server != "" }
 
+// needs says which roles do for what.
+var needs = map[string][]pki.Role{
+	"worker": {pki.Worker, pki.Submitter, pki.Operator},
+	"batch":  {pki.Submitter, pki.Operator},
+	"jobs":   {pki.Observer, pki.Submitter, pki.Operator},
+}
+
 // connect opens the queue. what is our name in the server's lists.
 func (l *link) connect(o jetstream.Options, what string) (queue.Engine, error) {
 	o.Prefix, o.Replicas, o.AckWait = l.Prefix, l.Replicas, l.Lease
 	return jetstream.Connect(l.Server, l.Creds, jetstream.ConnectOptions{
-		Options: o, Name: "vidfilter " + what + " " + workerName(), CA: l.CA, Cert: l.Cert, Key: l.Key,
+		Options: o, Name: "vidfilter " + what + " " + workerName(), Version: cli.Version(), Roles: needs[what], CA: l.CA, Cert: l.Cert, Key: l.Key,
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/batch"
+	"vidfilter/batch/queue"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
@@ -27,9 +28,11 @@ type BatchOptions struct {
 	Jobs        int
 	Segment     time.Duration // 0: no segments
 	Retries     int
+	Deaths      int
 	Stall       time.Duration
 	MinFree     int64 // negative: the program chooses
 	RetryFailed bool
+	RemakeOlder bool
 	Overwrite   bool
 	DryRun      bool
 	Watch       string
@@ -50,7 +53,7 @@ const BatchGroup = "Batch"
 
 func NewBatchOptions() *BatchOptions {
 	return &BatchOptions{
-		Segment: 60 * time.Second, Retries: 5, Stall: 10 * time.Minute, MinFree: -1, Settle: 10 * time.Second, Progress: "auto",
+		Segment: 60 * time.Second, Retries: 5, Deaths: queue.DefaultDeaths, Stall: 10 * time.Minute, MinFree: -1, Settle: 10 * time.Second, Progress: "auto",
 		media: job.NewOptions(),
 	}
 }
@@ -65,7 +68,9 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files at a time; 0 (default) depends on the machine")
 	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files")
 	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)")
+	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)")
 	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
+	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again")
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
 	t.Add(cli.String(&o.Watch, "DIR"), "watch", "", "filter new files in DIR until interrupted")
@@ -135,7 +140,7 @@ func batchFlags() *pflag.FlagSet {
 }
 
 // inFile names the flags of a batch that a job file may set; others concern a single run.
-var inFile = []string{"jobs", "segment", "retries", "stall-timeout", "min-free", "report"}
+var inFile = []string{"jobs", "segment", "retries", "quarantine-after", "stall-timeout", "min-free", "remake-older", "report"}
 
 // neutral options do not change the output.
 var neutral = []string{"device", "streams", "frames-in-flight", "threads", "max-pixels", "stats"}

@@ -50,11 +50,11 @@ func (b *batchJob) checkRemote() (err error) {
 // sites returns the sites whose tasks this batch takes: its own and, with a server, parts of other
 // batches' files.
 func (b *batchJob) sites() []string {
-	own := []string{tasks.SiteOf(b.site, cli.Version())}
+	own := []string{tasks.SiteOf(b.site)}
 	if !b.o.remote() {
 		return own
 	}
-	return append(own, tasks.PartSite(cli.Version()))
+	return append(own, tasks.PartSites()...)
 }
 
 // remoteRunner sets up tasks of other batches, whose folders are elsewhere.
@@ -67,8 +67,8 @@ func (b *batchJob) remoteRunner(r *tasks.Runner) *tasks.Runner {
 	return r
 }
 
-// sweepStore removes leftovers of this and earlier batches from the store. The next batch
-// removes the rest.
+// sweepStore removes leftovers of this and earlier batches from the store of a cluster. The next
+// batch removes the rest. A queue of vidfilter serve does so by itself, and lists no files.
 func (b *batchJob) sweepStore(ctx context.Context) {
 	if !b.o.remote() {
 		return

@@ -2,7 +2,6 @@ package batchrun
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -10,7 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/batch/status"
+	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
 )
@@ -25,13 +26,14 @@ type ServeOptions struct {
 	Private       bool
 	Prefix        string
 	Lease         time.Duration
+	Quota         jetstream.Quota
 	Quiet         bool
 }
 
 func (o *ServeOptions) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
-	t.Add(cli.String(&o.State, "DIR"), "state", "", "folder of the queue and of worker.creds")
+	t.Add(cli.String(&o.State, "DIR"), "state", "", "folder of the queue, its keys and its audit log")
 	t.Add(cli.String(&o.Listen, "ADDR"), "listen", "", "address to listen at (default "+jetstream.DefaultAddr+")")
 	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "host", "", "host name for the certificate; repeatable")
 	t.Add(cli.String(&o.Cert, "FILE"), "tls-cert", "", "certificate (default self-made)")
@@ -41,6 +43,9 @@ func (o *ServeOptions) Flags() *pflag.FlagSet {
 	t.Flag(&o.Private, "private", "", "require the token to read the status page")
 	t.Add(cli.String(&o.Prefix, "NAME"), "prefix", "", "prefix of names in the queue (default vf)")
 	t.Add(cli.NewValue(&o.Lease, "TIME", parseLease), "lease", "", leaseText)
+	t.Add(cli.NewValue(&o.Quota.Store, "SIZE", parseBytes), "max-store", "", "limit of the whole queue (default 90 % of the disk)")
+	t.Add(cli.NewValue(&o.Quota.Job, "SIZE", parseBytes), "max-job", "", "limit of a job's files in the queue at a time")
+	t.Add(cli.NewValue(&o.Quota.Object, "SIZE", parseBytes), "max-object", "", "limit of a file in the queue")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
 }
@@ -66,9 +71,16 @@ func RunServe(o *ServeOptions, s cli.Stdio) error {
 func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
 	serving{}.remove(o.State) // left by a killed server
+	if o.Quota.Store == 0 {
+		if _, total, err := durable.Space(o.State); err == nil {
+			o.Quota.Store = total / 10 * 9
+		}
+	}
+	audit := newAudit(o.State, log)
 	server, err := jetstream.Serve(jetstream.ServeOptions{
 		Options: jetstream.Options{Log: log, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
+		Sites: tasks.PartSites(), Quota: o.Quota, Version: cli.Version(), Audit: audit.job,
 	})
 	if err != nil {
 		return err
@@ -79,12 +91,14 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sweeping.Go(func() { o.sweep(ctx, server.Engine()) })
-	about := serving{URL: serverURL(server.Addr(), o.Hosts), Creds: server.Creds(), PID: os.Getpid()}
+	about := serving{URL: serverURL(server.Addr(), o.Hosts), Listen: server.Addr().String(), PID: os.Getpid(),
+		Creds: server.Creds(pki.Worker), Submitter: server.Creds(pki.Submitter), Prefix: o.Prefix, CA: o.CA, Cert: o.Cert}
 	if o.status.Status != "" {
 		var end func()
-		about.Status, end, err = o.status.serve(ctx, server.Engine(), status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(server.Engine()),
-			Sums:     sums,
+		page := audited{server.Engine(), audit}
+		about.Status, end, err = o.status.serve(ctx, page, status.Options{
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(page),
+			Sums: sums, Store: server.Store,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {
@@ -96,7 +110,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		return err
 	}
 	defer about.remove(o.State)
-	log.Info(fmt.Sprintf("queue: %s; workers need %s", about.URL, about.Creds))
+	about.tell(log, server.Legacy())
 	<-ctx.Done()
 	return cli.Stopped(ctx)
 }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/wake"
@@ -18,22 +20,58 @@ import (
 // serving says where a queue is: STATE/serve.json, for scripts, while it runs.
 type serving struct {
 	URL    string `json:"url"`
-	Creds  string `json:"creds"`
-	Status string `json:"status,omitempty"`
-	PID    int    `json:"pid"`
+	Listen string `json:"listen"`
+	Creds  string `json:"creds"` // of workers
+
+	Submitter string `json:"submitter"` // credentials of batches
+	Status    string `json:"status,omitempty"`
+	PID       int    `json:"pid"`
+
+	// for vidfilter serve credentials
+	Prefix string `json:"prefix,omitempty"`
+	CA     string `json:"ca,omitempty"`
+	Cert   string `json:"cert,omitempty"`
 }
 
 const servingFile = "serve.json"
 
 func (s serving) write(dir string) error {
-	if abs, err := filepath.Abs(s.Creds); err == nil {
-		s.Creds = abs
+	for _, name := range []*string{&s.Creds, &s.Submitter, &s.CA, &s.Cert} {
+		if abs, err := filepath.Abs(*name); err == nil && *name != "" {
+			*name = abs
+		}
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
 	return durable.WriteFile(filepath.Join(dir, servingFile), append(b, '\n'))
+}
+
+// tell prints what a new machine needs.
+func (s serving) tell(log *slog.Logger, legacy bool) {
+	log.Info("queue: " + s.URL + "; a new machine needs a credential of its own, and a worker there:")
+	log.Info("  vidfilter serve credentials issue NAME --role worker --state " + filepath.Dir(s.Creds))
+	log.Info("  vidfilter worker --server " + s.URL + " --creds NAME.creds")
+	log.Info("ready made: " + s.Creds + " for workers, " + s.Submitter + " for batches")
+	if legacy {
+		log.Warn(s.Creds + " is of an earlier version, and has the rights of a submitter on every worker: issue new ones, " +
+			"then: vidfilter serve credentials revoke " + pki.Legacy + " --state " + filepath.Dir(s.Creds))
+	}
+}
+
+// readServing returns what the running server has written; ok is false if none runs.
+func readServing(dir string) (s serving, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, servingFile))
+	if err != nil || json.Unmarshal(b, &s) != nil {
+		return serving{}, false
+	}
+	lock, err := durable.Lock(filepath.Join(dir, "lock"), 0)
+	if err == nil { // left by a killed server
+		lock.Close()
+		return serving{}, false
+	}
+	return s, true
 }
 
 func (s serving) remove(dir string) { _ = os.Remove(filepath.Join(dir, servingFile)) }

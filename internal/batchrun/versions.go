@@ -1,6 +1,7 @@
 package batchrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,41 +17,44 @@ import (
 // lookAround is the interval between looks for other versions.
 const lookAround = 15 * time.Second
 
-// tellVersions reports waiting jobs that need another version.
+// tellVersions reports waiting jobs of a protocol that this version does not know.
 func tellVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	otherVersions(ctx, func() (map[string]int, error) {
 		all, err := tasks.Jobs(ctx, e)
 		waiting := map[string]int{}
 		for _, s := range all {
-			if !s.State.Ended() {
-				waiting[tasks.SpecOf(s.Job).Record.Version]++
+			spec := tasks.SpecOf(s.Job)
+			if !s.State.Ended() && (spec.Protocol < queue.OldestProtocol || spec.Protocol > queue.Protocol) {
+				waiting[spec.Record.Version]++
 			}
 		}
 		return waiting, err
 	}, func(version string, n int) {
-		log.Warn(fmt.Sprintf("the queue has %s of vidfilter %s: this is %s, whose parts would differ, and leaves them to workers of that version",
-			text.Count(n, "job"), version, cli.Version()))
+		log.Warn(fmt.Sprintf("the queue has %s of vidfilter %s: this is %s, which knows protocols %d to %d, and leaves them to other workers",
+			text.Count(n, "job"), version, cli.Version(), queue.OldestProtocol, queue.Protocol))
 	})
 }
 
-// tellStrangers reports workers of other versions, which take no part of this batch.
+// tellStrangers reports workers that take no part of this batch, since their protocol is another.
 func tellStrangers(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	otherVersions(ctx, func() (map[string]int, error) {
 		all, err := e.Workers(ctx)
 		there := map[string]int{}
 		for _, w := range all {
-			there[tasks.PartVersion(w.Worker)]++
+			if !tasks.TakesParts(w.Worker) {
+				there[cmp.Or(w.Version, "an earlier version")]++
+			}
 		}
 		return there, err
 	}, func(version string, n int) {
-		log.Warn(fmt.Sprintf("%s of vidfilter %s at the queue: this batch is of %s, whose parts would differ, and they take none; update them",
-			text.Count(n, "worker"), version, cli.Version()))
+		log.Warn(fmt.Sprintf("%s of vidfilter %s at the queue: this batch is of %s and protocol %d, which they do not know, and they take no part; update them",
+			text.Count(n, "worker"), version, cli.Version(), queue.Protocol))
 	})
 }
 
-// otherVersions polls until ctx ends, and reports each other version once.
+// otherVersions polls until ctx ends, and reports each version once.
 func otherVersions(ctx context.Context, look func() (map[string]int, error), tell func(version string, n int)) {
-	told := map[string]bool{"": true, cli.Version(): true}
+	told := map[string]bool{}
 	for range wake.Soon(ctx, lookAround) {
 		found, err := look()
 		for v, n := range found {

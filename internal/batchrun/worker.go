@@ -31,6 +31,7 @@ type WorkerOptions struct {
 	Stall   time.Duration
 	MinFree int64
 	Sandbox string // on, off
+	Drain   bool
 	Quiet   bool
 }
 
@@ -44,6 +45,7 @@ func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
 	job.SandboxFlag(t, &o.Sandbox)
+	t.Flag(&o.Drain, "drain", "", "tell the workers with these credentials to finish and exit")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
 }
@@ -71,6 +73,9 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 		return err
 	}
 	defer e.Close()
+	if o.Drain {
+		return drain(e, log)
+	}
 	work, remove, err := openWork(o.Work)
 	if err != nil {
 		return err
@@ -78,7 +83,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	defer remove()
 
 	devices, gpus := spreadGPUs()
-	w := queue.Worker{Name: workerName(), Sites: []string{tasks.PartSite(cli.Version())}, Slots: slots(o.Jobs, len(gpus)), GPUs: gpus}
+	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus)), GPUs: gpus, Version: cli.Version()}
 	r := &tasks.Runner{
 		Program: programOf(o.Sandbox, s.Env), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
@@ -91,7 +96,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 		if r.Shared, err = filepath.Abs(o.Shared); err != nil {
 			return err
 		}
-		r.Sites = []string{tasks.SiteOf(place, cli.Version())}
+		r.Sites = []string{tasks.SiteOf(place)}
 		w.Sites = append(slices.Clone(r.Sites), w.Sites...)
 	}
 	var watching sync.WaitGroup
@@ -103,7 +108,27 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
 	})
 	log.Info(fmt.Sprintf("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), cli.Version()))
-	return e.Work(ctx, w, tellTasks(r.Handle, log))
+	if err := e.Work(ctx, w, tellTasks(r.Handle, log)); err != nil || ctx.Err() != nil {
+		return err
+	}
+	log.Info("drained: its tasks are done, and it takes no more")
+	return nil
+}
+
+// drain tells the workers that have our credentials to drain.
+func drain(e queue.Engine, log *slog.Logger) error {
+	d, ok := e.(interface {
+		Name() string
+		Drain(name string) error
+	})
+	if !ok {
+		return cli.Usagef("stop the worker by SIGTERM: another one takes its parts", "--drain is for the queues of vidfilter serve")
+	}
+	if err := d.Drain(d.Name()); err != nil {
+		return err
+	}
+	log.Info(fmt.Sprintf("the workers with the credentials of %q finish their parts and exit", d.Name()))
+	return nil
 }
 
 // tellTasks reports a worker's tasks.

@@ -13,12 +13,17 @@ import (
 // Lock locks a file until it is closed or the process ends. flags may hold os.O_CREATE. If
 // another process has the lock, the error is syscall.EWOULDBLOCK; Op is "lock" in all errors of
 // locking.
-func Lock(name string, flags int) (*os.File, error) {
+func Lock(name string, flags int) (*os.File, error) { return lock(name, flags, unix.LOCK_NB) }
+
+// LockWait makes a file if need be, and locks it once no other process has the lock.
+func LockWait(name string) (*os.File, error) { return lock(name, os.O_CREATE, 0) }
+
+func lock(name string, flags, how int) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|flags, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|how); err != nil {
 		_ = f.Close()
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 	}

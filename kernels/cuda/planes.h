@@ -329,11 +329,12 @@ DEVICE void store_rows(const vf_args &args, int x, int y, word4 top, word4 botto
 
 // A tile of words.
 
-// load_words reads ROWS rows of VECTORS vectors from the pixel x0, y0 on (x0 a multiple of 4), by
-// all THREADS threads of the block, and passes each vector's row, column and words to use. If all
-// lies inside the picture, all loads are issued before the first is used.
-template <int VECTORS, int ROWS, int THREADS, class USE>
-DEVICE void load_words(const vf_args &args, int thread, int x0, int y0, USE use) {
+// load_tile reads ROWS rows of VECTORS vectors from the pixel x0, y0 on (x0 a multiple of 4), by
+// all THREADS threads of the block. It converts the samples of each vector, and passes its row, its
+// column and the result to use. If all lies inside the picture, all loads are issued before the
+// first is used.
+template <int VECTORS, int ROWS, int THREADS, class CONVERT, class USE>
+DEVICE void load_tile(const vf_args &args, int thread, int x0, int y0, CONVERT convert, USE use) {
 	const int count = VECTORS * ROWS, turns = (count + THREADS - 1) / THREADS;
 	if (args.aligned && x0 >= 0 && y0 >= 0 && x0 + 4 * VECTORS <= args.width && y0 + ROWS <= args.height) {
 		samples s[turns];
@@ -345,21 +346,15 @@ DEVICE void load_words(const vf_args &args, int thread, int x0, int y0, USE use)
 		UNROLL
 		for (int n = 0; n < turns; n++) {
 			int i = thread + n * THREADS, x = i % VECTORS * 4;
-			if (n + 1 < turns || i < count) use(i / VECTORS, x, words_of(args, spread(args, s[n]), true));
+			if (n + 1 < turns || i < count) use(i / VECTORS, x, convert(args, spread(args, s[n]), true));
 		}
 		return;
 	}
 	NO_UNROLL
 	for (int i = thread; i < count; i += THREADS) {
 		int row = i / VECTORS, x = i % VECTORS * 4;
-		use(row, x, words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x)));
+		use(row, x, convert(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x)));
 	}
-}
-
-// load_tile fills ROWS rows of PITCH words in shared memory.
-template <int PITCH, int ROWS, int THREADS>
-DEVICE void load_tile(const vf_args &args, lanes *words, int thread, int x0, int y0) {
-	load_words<PITCH / 4, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, word4 w) { write_words(words + row * PITCH + x, w); });
 }
 
 // store_tile stores WIDTH x HEIGHT words, in rows PITCH words apart, as the pixels from x0, y0 on,

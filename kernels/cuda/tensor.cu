@@ -88,7 +88,7 @@ DEVICE float gauss_of(const vf_args &args) { return args.gauss * (unit_of(args) 
 DEVICE void load(const vf_args &args, uint4 *records, int thread, int x0, int y0, float bias) {
 	const int turn = thread / 2 & 3;
 	const float middle = middle_of(args), scale = 1 / (8 * unit_of(args));
-	load_words<VECTORS, ROWS, THREADS>(args, thread, x0, y0, [=](int row, int x, word4 w) {
+	load_tile<VECTORS, ROWS, THREADS>(args, thread, x0, y0, words_of, [=](int row, int x, word4 w) {
 		if (turn & 1) w = word4{w.y, w.x, w.w, w.z};
 		if (turn & 2) w = word4{w.z, w.w, w.x, w.y};
 		uint4 *to = records + row * PITCH + x;

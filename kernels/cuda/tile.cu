@@ -23,41 +23,41 @@ enum {
 	HEIGHT = VF_HEIGHT,
 	PITCH = WIDTH + 2 * HALO,
 	ROWS = HEIGHT + 2 * R,
+	SIZE = PITCH * ROWS,
 	THREADS = 32 * HEIGHT,
 	SPAN = 4 + 2 * R, // words across the windows of four pixels
 };
 
 // filter_row adds one row of the window to the sums of the four pixels p.
-DEVICE void filter_row(sums *s, const tone *p, const lanes *row, const float (*tap)[2]) {
-	lanes q[4 + 2 * HALO];
-	UNROLL
-	for (int i = 0; i < 4 + 2 * HALO; i += 4) {
-		word4 v = read_words(row + i);
-		q[i] = v.x, q[i + 1] = v.y, q[i + 2] = v.z, q[i + 3] = v.w;
-	}
+DEVICE void filter_row(sums *s, const centre *p, const stored *row, const float (*tap)[2]) {
+	tone q[4 + 2 * HALO];
+	read_row<SIZE, HALO - R, HALO + R + 4>(q, row);
 	UNROLL
 	for (int i = 0; i < SPAN; i++) {
 		UNROLL
 		for (int k = 0; k < 4; k++) {
 			if (i < k || i > k + 2 * R) continue;
 			int dx = i - k < R ? R - (i - k) : i - k - R;
-			add_tap(s[k], p[k], tone_of(q[i + HALO - R]), tap[dx][0], tap[dx][1]);
+			add_tap(s[k], p[k], q[i + HALO - R], tap[dx][0], tap[dx][1]);
 		}
 	}
 }
 
 // filter adds the windows of the four pixels own to their sums; quotients finishes them.
-DEVICE void filter(const vf_args &args, const lanes *window, const word4 &own, sums *s) {
-	tone p[4] = {tone_of(own.x), tone_of(own.y), tone_of(own.z), tone_of(own.w)};
+DEVICE void filter(const vf_args &args, const stored *window, const tone4 &own, sums *s) {
+	centre p[4] = {centre_of(own.x), centre_of(own.y), centre_of(own.z), centre_of(own.w)};
 	UNROLL_BY(VF_UNROLL)
 	for (int dy = -R; dy <= R; dy++, window += PITCH) filter_row(s, p, window, args.tap[dy < 0 ? -dy : dy]);
 }
-DEVICE quad quotients(const sums *s, const word4 &own) {
-	return {{finish(s[0], tone_of(own.x)), finish(s[1], tone_of(own.y)), finish(s[2], tone_of(own.z)), finish(s[3], tone_of(own.w))}};
+DEVICE quad quotients(const vf_args &args, const sums *s) {
+	return {{finish(args, s[0]), finish(args, s[1]), finish(args, s[2]), finish(args, s[3])}};
 }
 
-DEVICE changes changes_of(const vf_args &args, const word4 &own, const quad &m, int x, int y) {
-	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
+DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m) {
+	return {{change_of(args, own.x, m.of[0]), change_of(args, own.y, m.of[1]), change_of(args, own.z, m.of[2]), change_of(args, own.w, m.of[3])}};
+}
+DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m, int x, int y) {
+	changes c = changes_of(args, own, m);
 	for (int k = 0; k < 4 && args.border == VF_SKIP; k++)
 		if (keeps(args, x + k, y)) c.of[k] = {0, 0, 0};
 	fill_pairs(args, x, c);
@@ -90,27 +90,28 @@ DEVICE void store_halved(const vf_args &args, int x, int y, const samples &s, co
 
 // store_inside stores luma and chroma of 4:2:0 for blocks inside the picture, without the checks
 // of the general path.
-DEVICE void store_inside(const vf_args &args, int x, int y, const word4 &own, const quad &m) {
+DEVICE void store_inside(const vf_args &args, int x, int y, const tone4 &own, const quad &m) {
 	bool lower = y & 1, pairs = in_pairs(args);
 	int cx = x / 2 + lower, cy = y >> 1;
 	lanes luma = load4(args, source(args, 0, y) + BYTES * x), u, v;
 	if (pairs) u = load2(args, source(args, 1, chroma_row(args, y)) + 2 * BYTES * cx), v = second(u);
 	else u = load1(args, source(args, 1, chroma_row(args, y)) + BYTES * cx), v = load1(args, source(args, 2, chroma_row(args, y)) + BYTES * cx);
-	changes c = {{change_of(own.x, m.of[0]), change_of(own.y, m.of[1]), change_of(own.z, m.of[2]), change_of(own.w, m.of[3])}};
+	changes c = changes_of(args, own, m);
 	meeting met = meet(c, lower);
 	store4(args, target(args, 0, y) + BYTES * x, sample4_of(args, luma, args.color.y, c, 1));
 	if (cy < args.chroma_write) store_pair(args, cx, cy, chroma_pair(args, samples{0, u, v, 0}, 0, sum(met.mine, met.yours)));
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
-	lanes *words = (lanes *)shared_memory();
+	stored *tones = (stored *)shared_memory();
 	int lane = thread_x(), warp = thread_y();
 	int left = block_x() * WIDTH, top = block_y() * HEIGHT, column = 4 * lane, row = warp;
 	if (args.layout != VF_RGBA) column = warp % 2 * 64 + lane % 16 * 4, row = warp / 2 * 2 + lane / 16;
-	load_tile<PITCH, ROWS, THREADS>(args, words, warp * 32 + lane, left - HALO, top - R);
+	load_tile<PITCH / 4, ROWS, THREADS>(args, warp * 32 + lane, left - HALO, top - R, tones_of,
+	                                    [=](int row, int x, const tone4 &t) { write_tones<SIZE>(tones + row * PITCH + x, t); });
 	barrier();
-	const lanes *window = words + row * PITCH + column;
-	word4 own = read_words(window + R * PITCH + HALO);
+	const stored *window = tones + row * PITCH + column;
+	tone4 own = read_tones<SIZE>(window + R * PITCH + HALO);
 	sums s[4] = {};
 	filter(args, window, own, s);
 	int x = left + column, y = top + row;
@@ -118,13 +119,13 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) {
 		now(s[0].w); // or the sums would be finished before the branch, in more registers
-		quad m = quotients(s, own);
+		quad m = quotients(args, s);
 		uint4 out = {word_of(m.of[0]), word_of(m.of[1]), word_of(m.of[2]), word_of(m.of[3])};
 		if (exists) store_rgba(args, x, y, kept(args, out, own, x, y));
 		return;
 	}
 #endif
-	quad m = quotients(s, own);
+	quad m = quotients(args, s);
 	if (args.sub_x && args.sub_y && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
 		return store_inside(args, x, y, own, m);
 	changes c = changes_of(args, own, m, x, y);

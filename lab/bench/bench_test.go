@@ -101,7 +101,7 @@ func holdKernels(t *testing.T, s *KernelSection) {
 
 func holdSteps(t *testing.T, s *StepSection) {
 	t.Helper()
-	if len(s.Rows) != 2*2*mostStreams || len(s.Paper) != 2 {
+	if len(s.Rows) != 2*3*mostStreams || len(s.Paper) != 2 {
 		t.Fatalf("%d rows, %d of the paper", len(s.Rows), len(s.Paper))
 	}
 	for i, row := range s.Rows {

@@ -49,7 +49,7 @@ differ from the reference's, and by how many levels at most.`},
 func (s *StepSection) section() report.Section {
 	t := text.NewTable(3, "size", "layout", "r", "streams", "ms", "+-%", "bus alone", "copy in", "kernel", "copy out", "overlap")
 	for _, row := range s.Rows {
-		t.Add(row.Size.String(), row.Layout, fmt.Sprint(row.Radius), fmt.Sprint(row.Streams), report.Milliseconds(row.Time.Median),
+		t.Add(row.Size.String(), strings.TrimSuffix(row.Layout, "le"), fmt.Sprint(row.Radius), fmt.Sprint(row.Streams), report.Milliseconds(row.Time.Median),
 			report.Spread(row.Time), report.Milliseconds(row.Bus.Median), report.Milliseconds(row.CopyIn), report.Milliseconds(row.Kernel),
 			report.Milliseconds(row.CopyOut), fmt.Sprintf("%.2f", row.Overlap))
 	}

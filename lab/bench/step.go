@@ -73,7 +73,7 @@ func (r *run) steps(ctx context.Context) (*StepSection, error) {
 	}
 	sizes, radii := r.sizes([]Size{size4K, size8K}, []Size{size4K}), r.radii([]int{1, 5}, []int{1, 5})
 	for _, size := range sizes {
-		for _, l := range []pipeline.Layout{pipeline.NV12, pipeline.YUV420P} {
+		for _, l := range []pipeline.Layout{pipeline.NV12, pipeline.YUV420P, pipeline.YUV420P.At(10)} {
 			if err := r.stepRows(ctx, s, backends, measure.FormatOf(l, size), radii); err != nil {
 				return s, err
 			}

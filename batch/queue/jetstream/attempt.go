@@ -1,9 +1,7 @@
 package jetstream
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,16 +15,35 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// attempt is one attempt at a task by a worker.
-type attempt struct {
-	pool  *workerPool
-	id    string
-	m     jetstream.Msg
-	c     claim
-	t     queue.Task
-	job   queue.Job
-	round int // of the job
+// message is the message of a task.
+type message interface {
+	Subject() string
+	Data() []byte
+	Ack() error
+	DoubleAck(ctx context.Context) error
+	Nak() error
+	NakWithDelay(delay time.Duration) error
+	InProgress() error
+	Term() error
+}
 
+// attempt is one attempt at a task by a worker, as the queue sees it.
+type attempt struct {
+	e      *Engine // nil at a client of a head, which has it
+	id     string
+	worker string // key of its presence
+	holds  string // attempt of the same worker that is at this task; "" if none is
+	m      message
+	c      claim
+	t      queue.Task
+	job    queue.Job
+	round  int // of the job
+}
+
+// effort is an attempt as its worker sees it.
+type effort struct {
+	*attempt
+	pool       *workerPool
 	recheck    chan struct{} // check now whether the task is still wanted
 	publishNow chan struct{}
 	report     progress
@@ -42,50 +59,61 @@ var errFinished = errors.New("queue: the task has its result")
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
-		queue.ErrTwin, nats.ErrMaxPayload, jetstream.ErrInvalidKey,
+		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota,
+		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }
 
 // do does the open part of a message's task. ctx ends when the worker stops.
-func (p *workerPool) do(ctx context.Context, m jetstream.Msg) {
+func (p *workerPool) do(ctx context.Context, m message) {
 	c, err := fromSubject(m.Subject())
 	if err != nil {
-		p.e.o.Log.Warn(err.Error())
+		p.l.o.Log.Warn(err.Error())
 		_ = m.Term()
 		return
 	}
-	a := &attempt{pool: p, id: newID(), m: m, c: c, recheck: make(chan struct{}, 1), publishNow: make(chan struct{}, 1)}
+	a := &effort{
+		attempt: &attempt{id: newID(), worker: p.id, holds: p.holds(c), m: m, c: c},
+		pool:    p, recheck: make(chan struct{}, 1), publishNow: make(chan struct{}, 1),
+	}
 	// The outcome is written even if the worker stops, but not for ever.
 	settle, cancel := withGrace(ctx, grace)
 	defer cancel()
 	defer a.live()()
-
-	switch err := a.persist(settle, a.take); {
-	case err == nil:
-		p.enter(a)
-		defer p.leave(a)
-		o, err, cause := a.handle(ctx)
-		a.settle(settle, o, err, cause, ctx.Err() != nil)
-		p.e.tell(eventOver, c, a.report.encode(a, p.w.Name))
-	case errors.Is(err, errFinished):
-		a.finished(settle)
-	case errors.Is(err, errClaimed):
-		_ = m.NakWithDelay(p.heartbeat)
-	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
-		a.drop(settle)
-	case errors.Is(err, errMalformed):
-		a.giveUp(settle, 0, err)
-	default: // the message comes again when AckWait is over
+	err = p.desk.take(settle, a.attempt)
+	if errors.Is(err, ErrRefused) {
+		p.l.o.Log.Warn(err.Error())
 	}
+	if err != nil { // the desk has put the message where it belongs, or it comes again
+		return
+	}
+	p.enter(a)
+	defer p.leave(a)
+	o, err, cause := a.handle(ctx)
+	err = p.desk.settle(settle, a.attempt, endingOf(o, err, cause, ctx.Err() != nil))
+	if errors.Is(err, queue.ErrTwin) {
+		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
+	}
+	p.l.tell(eventOver, c, a.report.encode(a, p.w.Name))
 }
 
-func (p *workerPool) enter(a *attempt) {
+// holds returns the attempt that is at a task here, or "".
+func (p *workerPool) holds(c claim) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if own := p.running[c]; own != nil {
+		return own.id
+	}
+	return ""
+}
+
+func (p *workerPool) enter(a *effort) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running[a.c] = a
 }
 
-func (p *workerPool) leave(a *attempt) {
+func (p *workerPool) leave(a *effort) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[a.c] == a {
@@ -94,8 +122,10 @@ func (p *workerPool) leave(a *attempt) {
 }
 
 func (a *attempt) persist(ctx context.Context, f func(ctx context.Context) error) error {
-	return a.pool.e.persist(ctx, fmt.Sprintf("task %s of job %s", a.c.task, a.c.job), f)
+	return a.e.persist(ctx, a.String(), f)
 }
+
+func (a *attempt) String() string { return fmt.Sprintf("task %s of job %s", a.c.task, a.c.job) }
 
 func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -104,7 +134,7 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 }
 
 // live sends heartbeats until the returned function is called.
-func (a *attempt) live() (stop func()) {
+func (a *effort) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -117,102 +147,14 @@ func (a *attempt) live() (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// take begins an attempt, if the task is still open and no worker has it.
-func (a *attempt) take(ctx context.Context) error {
-	e := a.pool.e
-	if err := json.Unmarshal(a.m.Data(), &a.t); err != nil || a.t.Job != a.c.job || a.t.Name != a.c.task {
-		return errGone // not one of our messages
-	}
-	r, _, err := e.get(ctx, a.c.job)
-	switch {
-	case err != nil:
-		return err
-	case r.Epoch != a.c.epoch || !r.live():
-		return errGone
-	case r.group(a.c.task) < 0:
-		return errFinished
-	}
-	a.job, a.round = r.Job, r.Round
-	if _, err := e.kept(ctx, a.c); !errors.Is(err, errNoResult) {
-		if err == nil {
-			err = errFinished
-		}
-		return err
-	}
-	return a.begin(ctx)
-}
-
-// begin records the attempt, and that the job runs.
-func (a *attempt) begin(ctx context.Context) error {
-	e := a.pool.e
-	again := false
-	t, err := e.tryUpdate(ctx, a.c, func(t *tries) error {
-		if t.Owner == a.id { // recorded, but the answer was lost
-			return nil
-		}
-		if claimed, err := a.claimedElsewhere(ctx, *t); claimed || err != nil {
-			return errors.Join(err, errClaimed)
-		}
-		before := t.Attempt
-		t.begin(a.round, a.id, a.pool.id)
-		again = before > 0 && t.Attempt > before
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	a.t.Attempt = t.Attempt
-	if t.Deaths > cmp.Or(e.o.Deaths, max(leastDeaths, a.job.Retries)) {
-		return a.fail(ctx, 0, fmt.Errorf("%d workers died at it", t.Deaths))
-	}
-	_, err = e.update(ctx, a.c.job, func(r *record) error {
-		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
-			return errKeep
-		}
-		if r.live() {
-			r.State = queue.Running
-		}
-		if r.Started.IsZero() {
-			r.Started = time.Now().UTC()
-		}
-		if again {
-			r.Retried++
-		}
-		return nil
-	})
-	return err
-}
-
-// claimedElsewhere reports whether a live worker is doing the task: after a restart of the
-// server, a message may come again too early.
-func (a *attempt) claimedElsewhere(ctx context.Context, t tries) (bool, error) {
-	switch t.Worker {
-	case "":
-		return false, nil
-	case a.pool.id:
-		a.pool.mu.Lock()
-		defer a.pool.mu.Unlock()
-		own := a.pool.running[a.c]
-		return own != nil && own.id == t.Owner, nil
-	}
-	if t.Owner == "" {
-		return false, nil
-	}
-	_, err := a.pool.e.workers.Get(ctx, t.Worker)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // handle calls the handler. cause is why its context ended, or nil.
-func (a *attempt) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
+func (a *effort) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	a.report.since = time.Now().UTC()
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })
-	o, err = a.pool.h(ctx, a.job, a.t, a.report.set)
+	o, err = a.pool.h(a.pool.desk.context(ctx, a.attempt), a.job, a.t, a.report.set)
 	cause = context.Cause(ctx)
 	stop(nil)
 	beside.Wait()
@@ -220,7 +162,7 @@ func (a *attempt) handle(ctx context.Context) (o queue.Outcome, err, cause error
 }
 
 // watch ends the handler's context when the task is no longer wanted.
-func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc) {
+func (a *effort) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	tick := time.NewTicker(a.pool.heartbeat)
 	defer tick.Stop()
 	for {
@@ -240,22 +182,9 @@ func (a *attempt) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// wanted returns why the task is no longer wanted. If the queue does not answer, it is.
-func (a *attempt) wanted(ctx context.Context) error {
+// wanted returns why the task is no longer wanted.
+func (a *effort) wanted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	r, _, err := a.pool.e.get(ctx, a.c.job)
-	if errors.Is(err, queue.ErrNoJob) || err == nil && (r.Epoch != a.c.epoch || r.Round != a.round) {
-		return queue.ErrCancelled
-	}
-	if err != nil {
-		return nil
-	}
-	if k, err := a.pool.e.kept(ctx, a.c); err == nil && k.By != a.id {
-		return queue.ErrTwin
-	}
-	if !r.live() {
-		return queue.ErrCancelled
-	}
-	return nil
+	return a.pool.desk.wanted(ctx, a.attempt)
 }

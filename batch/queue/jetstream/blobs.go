@@ -54,6 +54,12 @@ func (b blobs) put(ctx context.Context, name string, r io.Reader) (err error) {
 	if err := b.putPieces(ctx, r, &info); err != nil {
 		return err
 	}
+	return b.putMeta(ctx, info)
+}
+
+// putMeta makes a file of its pieces, in the place of any of the same name.
+func (b blobs) putMeta(ctx context.Context, info jetstream.ObjectInfo) error {
+	name := info.Name
 	old, err := b.e.objects.GetInfo(ctx, name)
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err
@@ -70,7 +76,7 @@ func (b blobs) put(ctx context.Context, name string, r io.Reader) (err error) {
 		_, err := b.e.js.PublishMsg(ctx, m)
 		return err
 	})
-	if err == nil && old != nil {
+	if err == nil && old != nil && old.NUID != info.NUID {
 		b.purge(old.NUID)
 	}
 	return err

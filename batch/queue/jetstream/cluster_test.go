@@ -46,7 +46,7 @@ func TestNoJetStream(t *testing.T) {
 		t.Error(err)
 	}
 	s := served(t, ServeOptions{})
-	if e, err := Connect(strings.Replace(ns.ClientURL(), "nats:", "tls:", 1), s.Creds(), ConnectOptions{}); e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "no TLS") {
+	if e, err := Connect(strings.Replace(ns.ClientURL(), "nats:", "tls:", 1), s.Creds(pki.Submitter), ConnectOptions{}); e != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "no TLS") {
 		t.Error(err)
 	}
 }
@@ -58,7 +58,7 @@ func TestPrefix(t *testing.T) {
 	for _, p := range []string{"one", "two"} {
 		o := quick
 		o.Prefix = p
-		e, err := Connect(ns.ClientURL(), "", ConnectOptions{Options: o})
+		e, err := connectDirect(ns.ClientURL(), o)
 		e2e.Must(t, err)
 		defer e.Close()
 		engines[p] = e
@@ -104,7 +104,7 @@ func TestCluster(t *testing.T) {
 	var e *Engine
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		var err error
-		if e, err = Connect(strings.Join(urls, ","), "", ConnectOptions{Options: o}); err == nil {
+		if e, err = connectDirect(strings.Join(urls, ","), o); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -139,6 +139,15 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// connectDirect connects to a server that asks for no credentials.
+func connectDirect(url string, o Options) (*Engine, error) {
+	e, err := Connect(url, "", ConnectOptions{Options: o})
+	if err != nil {
+		return nil, err
+	}
+	return e.(*Engine), nil
+}
+
 // A server may have a public certificate; its workers then trust that, and still present one of
 // its private authority.
 func TestOwnCertificate(t *testing.T) {
@@ -151,18 +160,18 @@ func TestOwnCertificate(t *testing.T) {
 	e2e.Must(t, err)
 	root, _ := pem.Decode(b)
 	s := served(t, ServeOptions{Cert: cert, Key: cert, CA: ca})
-	connect(t, s.url(), s.Creds())
-	b, err = os.ReadFile(s.Creds())
+	connect(t, s.url(), s.Creds(pki.Submitter))
+	b, err = os.ReadFile(s.Creds(pki.Submitter))
 	if err != nil || !bytes.Contains(b, pem.EncodeToMemory(root)) {
 		t.Error("the authority is not in the credentials", err)
 	}
 	// If the authority is not in the file it can be given separately.
 	s = served(t, ServeOptions{Cert: cert, Key: cert})
-	if e, err := Connect(s.url(), s.Creds(), ConnectOptions{}); err == nil {
+	if e, err := Connect(s.url(), s.Creds(pki.Submitter), ConnectOptions{}); err == nil {
 		e.Close()
 		t.Error("trusted by nobody, and taken")
 	}
-	e, err := Connect(s.url(), s.Creds(), ConnectOptions{CA: ca})
+	e, err := Connect(s.url(), s.Creds(pki.Submitter), ConnectOptions{CA: ca})
 	e2e.Must(t, err)
 	e.Close()
 }

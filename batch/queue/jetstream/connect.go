@@ -5,35 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
 // ConnectOptions are the options of Connect.
 type ConnectOptions struct {
 	Options
-	Name string // shown in the server's lists
+	Name    string // shown in the server's lists
+	Version string // of the program
+	// with one of which the credentials of Serve will do; nil: any
+	Roles []pki.Role
+
+	protocol int // for tests; 0 is queue.Protocol
 
 	// For clusters whose credentials hold no certificates: CA signed the server's certificate
 	// ("": trusted by the system), and Cert and Key are the client's.
 	CA, Cert, Key string
 }
 
-// Connect opens the queue of a server: one of Serve, with its worker.creds, or any NATS server
-// with JetStream, with a .creds file of an account there, or "" if it asks for none. url may list
-// several servers of a cluster, separated by commas.
-func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
+// Connect opens the queue of a server: one of Serve, with a file of its credentials, or any NATS
+// server with JetStream, with a .creds file of an account there, or "" if it asks for none. url may
+// list several servers of a cluster, separated by commas. With credentials of Serve, the engine
+// asks its process for everything; otherwise it has the rights of the account.
+func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	var c pki.Credentials
 	if credsFile != "" {
 		var err error
 		if c, err = pki.ReadCredentials(credsFile); err != nil {
 			return nil, &Error{err.Error(), err}
 		}
+	}
+	if role := cmp.Or(c.Role(), pki.Submitter); c.Served() && o.Roles != nil && !slices.Contains(o.Roles, role) {
+		return nil, errorf(fmt.Sprintf("vidfilter serve credentials issue NAME --role %s, on the machine of the queue", o.Roles[0]), nil,
+			"queue: %s is a credential of the role %s, and this needs a %s's", credsFile, role, o.Roles[0])
 	}
 	conf, err := c.TLS(pki.Files{Cert: o.Cert, Key: o.Key, CA: o.CA})
 	if err != nil {
@@ -46,6 +58,10 @@ func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
 	if conf != nil {
 		options = append(options, nats.Secure(conf))
 	}
+	out := new(door)
+	if c.Served() {
+		options = append(options, nats.CustomInboxPrefix(inbox(c.Name())), nats.ReconnectErrHandler(out.refused))
+	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
 		return nil, connectError(url, credsFile, d.first(err))
@@ -54,7 +70,16 @@ func Connect(url, credsFile string, o ConnectOptions) (*Engine, error) {
 		nc.Close()
 		return nil, err
 	}
-	return open(nc, o.Options)
+	var e queue.Engine
+	if c.Served() {
+		e, err = newClient(nc, o, caller{cmp.Or(c.Role(), pki.Submitter), c.Name()}, out)
+	} else {
+		e, err = open(nc, o.Options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // dialer remembers why a connection failed; nats.go only says that it did.

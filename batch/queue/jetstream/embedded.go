@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -19,7 +23,7 @@ const maxPayload = 8 << 20
 // processes away.
 func Embedded(dir string, o Options) (*Engine, error) {
 	o.Deaths = cmp.Or(o.Deaths, embeddedDeaths)
-	e, _, err := start(dir, o, &server.Options{DontListen: true})
+	e, _, err := start(dir, o, &server.Options{DontListen: true}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +31,14 @@ func Embedded(dir string, o Options) (*Engine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// The lock was free, so earlier workers are dead and nobody has a task.
-	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0)); err != nil {
+	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
 // start runs a server in the process with its state in dir, and connects to it without a socket.
-func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *Engine, h *host, err error) {
+func start(dir string, o Options, so *server.Options, accounts resolver, auth ...nats.Option) (e *Engine, h *host, err error) {
 	o = o.withDefaults()
 	unlock, err := lock(dir)
 	if err != nil {
@@ -45,24 +49,24 @@ func start(dir string, o Options, so *server.Options, auth ...nats.Option) (e *E
 			_ = unlock()
 		}
 	}()
-	h, err = newHost(dir, o.Log, so)
+	own, err := newHost(dir, o.Log, so, accounts)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			_ = h.stop()
+			_ = own.stop()
 		}
 	}()
-	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(h))...)...)
+	nc, err := nats.Connect("", append(connection(o), append(auth, nats.InProcessServer(own))...)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("queue: own server in %s: %w", dir, err)
 	}
 	if e, err = open(nc, o); err != nil {
 		return nil, nil, err
 	}
-	e.onClose = append([]func() error{unlock, h.stop}, e.onClose...)
-	return e, h, nil
+	e.onClose = append([]func() error{unlock, own.stop}, e.onClose...)
+	return e, own, nil
 }
 
 // run starts a server. Without SyncAlways, the store is synced every two minutes, and a power cut
@@ -77,6 +81,9 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	so.MaxPayload = maxPayload
 	so.NoSigs = true
 	so.DisableJetStreamBanner = true
+	if err := distrustIndexes(dir); err != nil {
+		return nil, err
+	}
 	ns, err := server.NewServer(so)
 	if err != nil {
 		return nil, fmt.Errorf("queue: server in %s: %w", dir, err)
@@ -93,6 +100,23 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	}
 	ns.Shutdown()
 	return nil, log.why(fmt.Errorf("queue: server in %s does not start", dir))
+}
+
+// distrustIndexes makes the server read every record and task anew: by their indexes it would miss
+// what the disk has spoiled, and a stream with a spoiled message takes no other. Files are too
+// large for that, and have checksums of their own.
+func distrustIndexes(dir string) error {
+	// the folder's own name may have wildcards
+	all, err := fs.Glob(os.DirFS(dir), "jetstream/*/streams/*/msgs/index.db")
+	for _, name := range all {
+		if !strings.Contains(name, "/OBJ_") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	return nil
 }
 
 // connection returns the options of all connections: they reconnect for ever.

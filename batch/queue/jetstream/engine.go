@@ -3,8 +3,6 @@ package jetstream
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -13,12 +11,10 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// Engine is a queue.Engine on a connection to a NATS server.
+// Engine is a queue.Engine that keeps its state in the streams of a NATS server.
 type Engine struct {
-	o     Options
-	names names
-	nc    *nats.Conn
-	js    jetstream.JetStream
+	link
+	js jetstream.JetStream
 
 	tasks   jetstream.Stream
 	jobs    jetstream.KeyValue
@@ -28,9 +24,6 @@ type Engine struct {
 
 	alone    bool // embedded: no other client can connect
 	maxBytes int  // of a message
-
-	closeOnce sync.Once
-	onClose   []func() error // in reverse order
 }
 
 var _ queue.Engine = (*Engine)(nil)
@@ -39,24 +32,12 @@ var _ queue.Engine = (*Engine)(nil)
 // connection.
 func open(nc *nats.Conn, o Options) (*Engine, error) {
 	o = o.withDefaults()
-	e := &Engine{o: o, names: names(o.Prefix), nc: nc, maxBytes: int(nc.MaxPayload()) - 4096}
-	e.onClose = append(e.onClose, func() error { nc.Close(); return nil })
+	e := &Engine{link: newLink(nc, o), maxBytes: int(nc.MaxPayload()) - 4096}
 	if err := e.setUpPatiently(); err != nil {
 		e.Close()
 		return nil, setUpError(err)
 	}
 	return e, nil
-}
-
-// Close ends the connection, and the server if it is embedded. Call it after Work has returned.
-func (e *Engine) Close() error {
-	var err error
-	e.closeOnce.Do(func() {
-		for i := len(e.onClose) - 1; i >= 0; i-- {
-			err = errors.Join(err, e.onClose[i]())
-		}
-	})
-	return err
 }
 
 // setUpPatiently waits for a cluster that has no leader yet and does not answer until then.
@@ -65,7 +46,13 @@ func (e *Engine) setUpPatiently() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		err := e.setUp(ctx)
 		cancel()
-		if !isTimeout(err) && !isUnavailable(err) || time.Since(start) > 30*time.Second {
+		most := 30 * time.Second
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) { // or its server has yet to hear of it
+			most = 3 * time.Second
+		} else if !isTimeout(err) && !isUnavailable(err) {
+			return err
+		}
+		if time.Since(start) > most {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -74,9 +61,12 @@ func (e *Engine) setUpPatiently() error {
 
 // isUnavailable reports whether JetStream is not ready yet.
 func isUnavailable(err error) bool {
-	const temporarilyUnavailable = 10008 // JSClusterNotAvail
+	const (
+		temporarilyUnavailable = 10008 // JSClusterNotAvail
+		accountNotFound        = 10035 // JSNoAccount: the server asks the others for it
+	)
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == temporarilyUnavailable
+	return errors.As(err, &api) && (api.ErrorCode == temporarilyUnavailable || api.ErrorCode == accountNotFound)
 }
 
 // setUp makes missing streams and buckets.
@@ -201,50 +191,4 @@ func (e *Engine) consumer(ctx context.Context, class, site string) (jetstream.Co
 		// again.
 		MemoryStorage: e.alone,
 	})
-}
-
-// tell publishes an event. Events may be lost.
-func (e *Engine) tell(kind string, c claim, body []byte) {
-	_ = e.nc.Publish(e.names.event(kind, c), body)
-}
-
-// connected waits until the connection is up.
-func (e *Engine) connected(ctx context.Context) error {
-	for !e.nc.IsConnected() {
-		if e.nc.IsClosed() {
-			return errors.New("queue: the connection was closed")
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	return ctx.Err()
-}
-
-// persist calls f until it succeeds or ctx ends: the connection may be down for hours.
-func (e *Engine) persist(ctx context.Context, what string, f func(ctx context.Context) error) error {
-	pause := 50 * time.Millisecond
-	for warned := false; ; {
-		try, cancel := context.WithTimeout(ctx, 3*time.Second) // a killed server never answers
-		err := f(try)
-		cancel()
-		if err == nil || final(err) || ctx.Err() != nil {
-			return err
-		}
-		if pause > time.Second && !warned {
-			warned = true
-			e.o.Log.Warn(fmt.Sprintf("%s: still trying: %v", what, err))
-			if e.o.Failing != nil {
-				e.o.Failing()
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, 2*time.Second)
-	}
 }

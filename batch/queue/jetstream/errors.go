@@ -72,7 +72,7 @@ func connectError(servers, creds string, err error) error {
 		if creds == "" {
 			return say("it asks for credentials", "use the worker.creds of this server: --creds FILE")
 		}
-		return say("it rejects the credentials in "+creds, "copy worker.creds from this server's folder again")
+		return say("it rejects the credentials in "+creds, "they may be revoked, or of another server: vidfilter serve credentials issue makes new ones; worker.creds is in its folder")
 	}
 	return say(text, "")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 )
 
@@ -26,12 +27,12 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
-	e := connect(t, s.url(), s.Creds())
+	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
 	e2e.Must(t, s.Health())
 	ctx, cancel := context.WithCancel(t.Context())
 	stored := make(chan error, 1)
-	go func() { stored <- e.Blobs().Put(ctx, "large", bytes.NewReader(make([]byte, 40<<20))) }()
+	go func() { stored <- e.Blobs().Put(ctx, "before/large", bytes.NewReader(make([]byte, 40<<20))) }()
 	waitFor(t, "the disk is called full", func() bool { return s.Health() != nil })
 	cancel()
 	<-stored
@@ -42,7 +43,7 @@ func TestDiskFull(t *testing.T) {
 	if st := awaitEnd(t, e, "after"); st.State != queue.Done {
 		t.Errorf("%+v", st)
 	}
-	if err := e.Blobs().Put(t.Context(), "small", bytes.NewReader(make([]byte, 5<<20))); err != nil {
+	if err := e.Blobs().Put(t.Context(), "before/small", bytes.NewReader(make([]byte, 5<<20))); err != nil {
 		t.Error(err)
 	}
 	await(t, s.Engine(), "before", "there", func(queue.Status) bool { return true })

@@ -16,21 +16,32 @@ import (
 
 // host is the server in this process. It can be restarted under its connections.
 type host struct {
-	dir string
-	o   *server.Options // options of each start
-	log *logger
-	ns  atomic.Pointer[server.Server]
+	dir      string
+	o        *server.Options // options of each start
+	accounts resolver
+	log      *logger
+	ns       atomic.Pointer[server.Server]
 }
 
+// resolver returns the accounts of a start; nil if there is no account.
+type resolver func() (server.AccountResolver, error)
+
 // newHost starts a server with its state in dir.
-func newHost(dir string, log *slog.Logger, so *server.Options) (*host, error) {
-	h := &host{dir: dir, o: so}
+func newHost(dir string, log *slog.Logger, so *server.Options, accounts resolver) (*host, error) {
+	h := &host{dir: dir, o: so, accounts: accounts}
 	h.log = &logger{Logger: log, isLow: h.isLow}
 	return h, h.start()
 }
 
 func (h *host) start() error {
-	ns, err := run(h.dir, h.log, h.o.Clone())
+	so := h.o.Clone()
+	if h.accounts != nil {
+		var err error
+		if so.AccountResolver, err = h.accounts(); err != nil {
+			return err
+		}
+	}
+	ns, err := run(h.dir, h.log, so)
 	if err != nil {
 		return err
 	}

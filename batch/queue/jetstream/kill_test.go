@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 )
 
@@ -197,7 +198,7 @@ func TestKillServer(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
 	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
-	creds := filepath.Join(dir, "worker.creds")
+	creds := filepath.Join(dir, "submitter.creds")
 	e := connect(t, "tls://"+addr, creds)
 	began, release, over := make(chan bool, 10), make(chan bool), make(chan bool, 10)
 	var did log
@@ -209,7 +210,7 @@ func TestKillServer(t *testing.T) {
 			}
 		}, func() {})
 	}()
-	var workers []*Engine
+	var workers []*client
 	for i := range 2 {
 		w := connect(t, "tls://"+addr, creds)
 		stop := work(t, w, queue.Worker{Name: fmt.Sprint(i), Slots: 2}, parts(w, 3, func(_ context.Context, task queue.Task) error {
@@ -254,6 +255,7 @@ func TestKillServer(t *testing.T) {
 // workChild does tasks slowly, and reports how they went.
 func workChild(url, creds string) error {
 	o := quick
+	o.AckWait = 0 // the server's
 	o.Log = logTo(os.Stdout)
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
 	if err != nil {
@@ -272,7 +274,7 @@ func workChild(url, creds string) error {
 func TestFrozenProcess(t *testing.T) {
 	s := served(t, ServeOptions{})
 	e := s.Engine()
-	cmd, out := spawn(t, "work", s.url(), s.Creds())
+	cmd, out := spawn(t, "work", s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "a"}, false)
 	line(t, out, "began 1")
 	e2e.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
@@ -303,19 +305,19 @@ func TestFrozenProcess(t *testing.T) {
 	}
 }
 
-// A task that kills its workers fails, by default soon.
+// A task that kills its workers is quarantined, by default soon.
 func TestDeadly(t *testing.T) {
-	for name, c := range map[string]struct{ deaths, died int }{"said": {2, 3}, "not said": {0, 4}} {
-		t.Run(name, func(t *testing.T) { deadly(t, c.deaths, c.died) })
+	for name, c := range map[string]struct{ queue, job, died int }{"of the queue": {2, 9, 2}, "of the job": {0, 2, 2}, "not said": {0, 0, 3}} {
+		t.Run(name, func(t *testing.T) { deadly(t, c.queue, c.job, c.died) })
 	}
 }
 
-func deadly(t *testing.T, deaths, died int) {
+func deadly(t *testing.T, deaths, ofJob, died int) {
 	o := quick
 	o.AckWait = 150 * time.Millisecond
 	e := embedded(t, o)
 	e.o.Deaths = deaths
-	submit(t, e, queue.Job{ID: "a", Retries: 1}, false)
+	submit(t, e, queue.Job{ID: "a", Retries: 9, Deaths: ofJob}, false)
 	release := make(chan bool)
 	for range died { // each one falls silent once it has the task
 		k := e.newPool(queue.Worker{Name: "w", Slots: 1, Any: true},
@@ -336,7 +338,31 @@ func deadly(t *testing.T, deaths, died int) {
 	}
 	defer close(release)
 	work(t, e, queue.Worker{}, parts(e, 1, nothing))
-	if s := awaitEnd(t, e, "a"); s.State != queue.Failed || s.Explain() != fmt.Sprintf("task plan: %d workers died at it", died) {
+	if s := awaitEnd(t, e, "a"); s.State != queue.Quarantined || s.Explain() != fmt.Sprintf("task plan: %d processes died at it, the last with its worker", died) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A task whose processes die is quarantined before its retries are used up, and can be submitted
+// again.
+func TestDied(t *testing.T) {
+	e := embedded(t, quick)
+	tries := 0
+	work(t, e, queue.Worker{}, func(_ context.Context, _ queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+		if tries++; tries > 4 {
+			return queue.Outcome{End: true}, nil
+		} else if tries == 1 { // not a death
+			return queue.Outcome{}, errBusy
+		}
+		return queue.Outcome{}, queue.Died(errBusy)
+	})
+	j := queue.Job{ID: "a", Retries: 99}
+	submit(t, e, j, false)
+	if s := awaitEnd(t, e, "a"); s.State != queue.Quarantined || tries != 4 || s.Explain() != "task plan: 3 processes died at it, at last: the device is busy" {
+		t.Errorf("%d tries, %+v", tries, s)
+	}
+	submit(t, e, j, true)
+	if s := await(t, e, "a", "done", func(s queue.Status) bool { return s.State == queue.Done }); tries != 5 {
+		t.Errorf("%d tries, %+v", tries, s)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 )
 
@@ -16,15 +17,15 @@ func TestLease(t *testing.T) {
 	} {
 		s, err := Serve(ServeOptions{Dir: dir, Addr: "127.0.0.1:0", Options: Options{AckWait: c.asked}})
 		e2e.Must(t, err)
-		e, err := Connect(s.Addr().String(), s.Creds(), ConnectOptions{})
+		e, err := Connect(s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
 		e2e.Must(t, err)
 		ctx := context.Background()
-		consumer, err := e.consumer(ctx, classOn, anySite)
+		consumer, err := s.e.consumer(ctx, classOn, anySite)
 		e2e.Must(t, err)
-		ttl, err := e.workers.Status(ctx)
+		ttl, err := s.e.workers.Status(ctx)
 		e2e.Must(t, err)
-		if got := consumer.CachedInfo().Config.AckWait; got != c.want || e.o.AckWait != c.want || ttl.TTL() != c.want {
-			t.Errorf("asked for %v: consumer %v, engine %v, bucket %v, want %v", c.asked, got, e.o.AckWait, ttl.TTL(), c.want)
+		if got := consumer.CachedInfo().Config.AckWait; got != c.want || e.(*client).o.AckWait != c.want || ttl.TTL() != c.want {
+			t.Errorf("asked for %v: consumer %v, engine %v, bucket %v, want %v", c.asked, got, e.(*client).o.AckWait, ttl.TTL(), c.want)
 		}
 		if err := e.Close(); err != nil {
 			t.Error(err)

@@ -22,7 +22,7 @@ var quick = Options{AckWait: 600 * time.Millisecond, BackOff: 20 * time.Millisec
 
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
-func embedded(t *testing.T, o Options) *Engine {
+func embedded(t testing.TB, o Options) *Engine {
 	t.Helper()
 	o.Log = logTo(t.Output())
 	e, err := Embedded(t.TempDir(), o)

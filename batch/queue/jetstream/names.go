@@ -66,6 +66,7 @@ const (
 	eventStop     = "stop"     // a job ended or was started over
 	eventDone     = "done"     // a task has a result
 	eventOver     = "over"     // a worker released a task
+	eventChange   = "change"   // a record was written
 )
 
 const anySite = "any"

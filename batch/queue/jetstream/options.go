@@ -21,8 +21,8 @@ type Options struct {
 	AckWait    time.Duration
 	BackOff    time.Duration // before the second attempt; doubles each time; 0 is 5 s
 	MaxBackOff time.Duration // 0 is 5 min
-	// workers that may die at a task before its job fails; 0 is Retries, but at least 3, or 1000
-	// in an embedded queue
+	// overrides queue.Job.Deaths where the whole worker dies; 0 does not, except that it is 1000 in
+	// an embedded queue
 	Deaths int
 	Log    *slog.Logger // of trouble that the queue handles by itself; nil: none
 	// called, from any goroutine, when a write has failed for a while and is tried again; may be
@@ -39,9 +39,6 @@ type Options struct {
 // embeddedDeaths is large: killing an embedded queue kills the worker, which is hardly the task's
 // fault.
 const embeddedDeaths = 1000
-
-// leastDeaths allows for power cuts and reclaimed machines even if tasks are not retried.
-const leastDeaths = 3
 
 func (o Options) withDefaults() Options {
 	if !o.complete {

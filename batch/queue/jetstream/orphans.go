@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -55,4 +56,23 @@ func (e *Engine) wholeFiles(ctx context.Context) (map[string]bool, error) {
 		whole[o.NUID] = true
 	}
 	return whole, nil
+}
+
+// dropSpoiled removes the messages of tasks that the disk has spoiled: no worker would get them.
+// Sweep queues the tasks again.
+func (e *Engine) dropSpoiled(ctx context.Context) error {
+	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.allTasks()))
+	if err != nil {
+		return fmt.Errorf("queue: tasks: %w", err)
+	}
+	for subject := range info.State.Subjects {
+		if _, err := e.tasks.GetLastMsgForSubject(ctx, subject); !errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		e.o.Log.Warn("queue: the task " + subject + " is spoiled, and will be queued again")
+		if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return fmt.Errorf("queue: tasks: %w", err)
+		}
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (e *Engine) kept(ctx context.Context, c claim) (kept, error) {
 // claimResult stores the outcome of an attempt. If there is one of another attempt, it returns
 // that and queue.ErrTwin.
 func (e *Engine) claimResult(ctx context.Context, c claim, k kept) (kept, error) {
-	if err := store(ctx, e.results, resultKey(c), k, 0); !conflict(err) {
+	if err := e.store(ctx, e.results, resultKey(c), k, 0); !conflict(err) {
 		return k, err
 	}
 	first, err := e.kept(ctx, c)

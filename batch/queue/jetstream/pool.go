@@ -2,22 +2,39 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/wake"
 )
 
+// desk gives tasks to a pool and takes their results: the streams themselves, or the head of a
+// queue.
+type desk interface {
+	// open prepares for a worker's sites, and returns the lease.
+	open(ctx context.Context, w queue.Worker) (time.Duration, error)
+	// next returns the message of a task that is available now, or nil.
+	next(ctx context.Context) (message, error)
+	// take begins an attempt, and sets its task, job and round.
+	take(ctx context.Context, a *attempt) error
+	// context returns a handler's context.
+	context(ctx context.Context, a *attempt) context.Context
+	wanted(ctx context.Context, a *attempt) error
+	settle(ctx context.Context, a *attempt, end ending) error
+	// present stores the entry of a worker; nil removes it.
+	present(ctx context.Context, id string, s *queue.WorkerStatus) error
+	// tidy works beside the pool until ctx ends.
+	tidy(ctx context.Context)
+}
+
 // workerPool is one call of Work.
 type workerPool struct {
-	e         *Engine
+	l         *link
+	desk      desk
 	id        string
 	w         queue.Worker
 	h         queue.Handler
@@ -26,12 +43,11 @@ type workerPool struct {
 	wake      chan struct{}
 	frozen    func() bool // for tests: suppresses signs of life
 
-	from []jetstream.Consumer
+	drain     chan struct{} // closed when it takes no more tasks
+	drainOnce func()
 
 	mu      sync.Mutex
-	running map[claim]*attempt
-
-	returning sync.WaitGroup // of messages that arrived too late
+	running map[claim]*effort
 }
 
 // Work implements queue.Engine. Tasks of started jobs come first, and among them those of the
@@ -41,9 +57,15 @@ func (e *Engine) Work(ctx context.Context, w queue.Worker, h queue.Handler) erro
 }
 
 func (e *Engine) newPool(w queue.Worker, h queue.Handler) *workerPool {
+	return newPool(&e.link, &streams{e: e}, newID(), w, h)
+}
+
+func newPool(l *link, d desk, id string, w queue.Worker, h queue.Handler) *workerPool {
+	drain := make(chan struct{})
 	return &workerPool{
-		e: e, id: newID(), w: w, h: h, since: time.Now().UTC(),
-		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*attempt{},
+		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
+		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
+		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*effort{},
 	}
 }
 
@@ -51,14 +73,16 @@ func (p *workerPool) work(ctx context.Context) error {
 	if p.w.Slots < 1 || !p.w.Any && len(p.w.Sites) == 0 {
 		return fmt.Errorf("queue: worker %s: no slot or no site to work for", p.w.Name)
 	}
-	if err := p.e.connected(ctx); err != nil {
+	if err := p.l.connected(ctx); err != nil {
 		return nil
 	}
-	if err := p.consumers(ctx); ctx.Err() != nil {
+	lease, err := p.desk.open(ctx, p.w)
+	if ctx.Err() != nil {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("queue: worker %s: %w", p.w.Name, setUpError(err))
 	}
+	p.heartbeat = heartbeat(lease)
 	stop, err := p.listen()
 	if err != nil {
 		return fmt.Errorf("queue: worker %s: %w", p.w.Name, err)
@@ -68,12 +92,22 @@ func (p *workerPool) work(ctx context.Context) error {
 	aside, cancel := context.WithCancel(context.Background())
 	var beside sync.WaitGroup
 	beside.Go(func() { p.present(aside) })
-	beside.Go(func() { p.e.sweepLoop(aside) })
-	defer p.returning.Wait()
+	beside.Go(func() { p.desk.tidy(aside) })
 	defer beside.Wait()
 	defer cancel()
 
+	beside.Go(func() {
+		select {
+		case <-p.w.Drain:
+			p.drainOnce()
+		case <-p.drain:
+		case <-aside.Done():
+		}
+	})
 	p.slots(ctx)
+	if p.l.nc.IsClosed() && ctx.Err() == nil {
+		return nats.ErrConnectionClosed
+	}
 	return nil
 }
 
@@ -87,6 +121,8 @@ func (p *workerPool) slots(ctx context.Context) {
 		case free <- struct{}{}:
 		case <-ctx.Done():
 			return
+		case <-p.drain:
+			return
 		}
 		m := p.next(ctx)
 		if m == nil {
@@ -99,79 +135,32 @@ func (p *workerPool) slots(ctx context.Context) {
 	}
 }
 
-// consumers opens the consumers, in order of priority.
-func (p *workerPool) consumers(ctx context.Context) error {
-	var sites []string
-	for _, s := range p.w.Sites {
-		sites = append(sites, siteToken(s))
-	}
-	if p.w.Any {
-		sites = append(sites, anySite)
-	}
-	var from []jetstream.Consumer
-	for _, class := range []string{classOn, classNew} {
-		for _, site := range sites {
-			c, err := p.e.consumer(ctx, class, site)
-			if err != nil {
-				return err
-			}
-			from = append(from, c)
+// next returns the message of a task, or nil when ctx ends or the worker drains.
+func (p *workerPool) next(ctx context.Context) message {
+	for ctx.Err() == nil && !p.draining() && !p.l.nc.IsClosed() {
+		m, err := p.desk.next(ctx)
+		if m != nil {
+			return m
 		}
-	}
-	p.from = from
-	p.heartbeat = heartbeat(from[0].CachedInfo().Config.AckWait)
-	return nil
-}
-
-// next returns the message of a task, or nil when ctx ends.
-func (p *workerPool) next(ctx context.Context) jetstream.Msg {
-	for ctx.Err() == nil {
-		for _, c := range p.from {
-			m, err := p.fetchOne(ctx, c)
-			if m != nil {
-				return m
-			}
-			if err != nil && ctx.Err() == nil && p.e.nc.IsConnected() {
-				p.reopen(ctx, err)
-			}
+		if err != nil && ctx.Err() == nil && p.l.nc.IsConnected() {
+			p.l.o.Log.Warn(fmt.Sprintf("worker %s cannot get tasks: %v", p.w.Name, err))
 		}
 		select {
 		case <-p.wake:
-		case <-time.After(p.e.o.poll()):
+		case <-time.After(p.l.o.poll()):
+		case <-p.drain:
 		case <-ctx.Done():
 		}
 	}
 	return nil
 }
 
-// reopen recreates consumers that somebody has deleted.
-func (p *workerPool) reopen(ctx context.Context, why error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := p.consumers(ctx); err != nil && ctx.Err() == nil {
-		p.e.o.Log.Warn(fmt.Sprintf("worker %s cannot get tasks: %v: %v", p.w.Name, why, err))
-	}
-}
-
-// fetchOne returns a message that is available now, or nil.
-func (p *workerPool) fetchOne(ctx context.Context, c jetstream.Consumer) (jetstream.Msg, error) {
-	b, err := c.FetchNoWait(1)
-	if err != nil {
-		return nil, err
-	}
+func (p *workerPool) draining() bool {
 	select {
-	case m := <-b.Messages():
-		if m == nil {
-			return nil, b.Error()
-		}
-		return m, nil
-	case <-ctx.Done():
-		p.returning.Go(func() { // a message in transit goes to another worker
-			if m := <-b.Messages(); m != nil {
-				_ = m.Nak()
-			}
-		})
-		return nil, ctx.Err()
+	case <-p.drain:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -187,9 +176,17 @@ func (p *workerPool) listen() (stop func(), err error) {
 		eventPut:  func(*nats.Msg) { wake.Up(p.wake) },
 		eventStop: func(m *nats.Msg) { p.recheck(m.Subject, false) },
 		eventDone: func(m *nats.Msg) { p.recheck(m.Subject, true) },
-		eventAsk:  func(*nats.Msg) { p.each(func(_ claim, a *attempt) { wake.Up(a.publishNow) }) },
+		eventAsk:  func(*nats.Msg) { p.each(func(_ claim, a *effort) { wake.Up(a.publishNow) }) },
 	} {
-		s, err := p.e.nc.Subscribe(p.e.names.events(kind), f)
+		s, err := p.l.nc.Subscribe(p.l.names.events(kind), f)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		subs = append(subs, s)
+	}
+	for _, name := range p.l.drains {
+		s, err := p.l.nc.Subscribe(p.l.names.drain(name), func(*nats.Msg) { p.drainOnce() })
 		if err != nil {
 			stop()
 			return nil, err
@@ -205,32 +202,17 @@ func (p *workerPool) recheck(subject string, sameTask bool) {
 	if err != nil {
 		return
 	}
-	p.each(func(own claim, a *attempt) {
+	p.each(func(own claim, a *effort) {
 		if own.job == c.job && own.epoch == c.epoch && (!sameTask || own.task == c.task) {
 			wake.Up(a.recheck)
 		}
 	})
 }
 
-func (p *workerPool) each(f func(c claim, a *attempt)) {
+func (p *workerPool) each(f func(c claim, a *effort)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c, a := range p.running {
 		f(c, a)
-	}
-}
-
-// sweepLoop sweeps now and then.
-func (e *Engine) sweepLoop(ctx context.Context) {
-	for {
-		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {
-			e.o.Log.Warn(err.Error())
-		}
-		wait := 2*e.o.AckWait + rand.N(2*e.o.AckWait) // spread the workers' sweeps
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
 	}
 }

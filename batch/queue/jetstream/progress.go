@@ -25,7 +25,7 @@ func (p *progress) set(q queue.Progress) {
 }
 
 // encode returns the progress as an event, and marks it as published.
-func (p *progress) encode(a *attempt, worker string) []byte {
+func (p *progress) encode(a *effort, worker string) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fresh = false
@@ -48,8 +48,8 @@ func (p *progress) isFresh() bool {
 const publishEvery = time.Second
 
 // publish publishes the progress of the task, and heartbeats if there is none.
-func (a *attempt) publish(ctx context.Context) {
-	say := func() { a.pool.e.tell(eventProgress, a.c, a.report.encode(a, a.pool.w.Name)) }
+func (a *effort) publish(ctx context.Context) {
+	say := func() { a.pool.l.tell(eventProgress, a.c, a.report.encode(a, a.pool.w.Name)) }
 	say()
 	last := time.Now()
 	tick := time.NewTicker(min(publishEvery, a.pool.heartbeat))

@@ -81,9 +81,9 @@ func (r *record) end(s queue.State, reason string) {
 	r.State, r.Reason, r.Ended = s, oneLine(reason), time.Now().UTC()
 }
 
-// failAt fails the job at a task.
-func (r *record) failAt(f queue.Failure, reason string) {
-	r.end(queue.Failed, reason)
+// failAt ends the job at a task.
+func (r *record) failAt(s queue.State, f queue.Failure, reason string) {
+	r.end(s, reason)
 	r.Failure = f
 }
 
@@ -154,12 +154,12 @@ func (r *record) check(key string) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return !isName(n) }); i >= 0 {
 		return fmt.Errorf("%q is no name of a job, a task or an epoch", names[i])
 	}
-	for _, n := range []int{r.Job.Retries, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts} {
+	for _, n := range []int{r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts} {
 		if n < 0 || n > mostCount {
 			return fmt.Errorf("%d is out of range", n)
 		}
 	}
-	if !slices.Contains([]queue.State{queue.Queued, queue.Running, queue.Done, queue.Failed, queue.Cancelled}, r.State) {
+	if !slices.Contains([]queue.State{queue.Queued, queue.Running, queue.Done, queue.Failed, queue.Quarantined, queue.Cancelled}, r.State) {
 		return fmt.Errorf("%q is no state", r.State)
 	}
 	return nil
@@ -224,25 +224,48 @@ func (e *Engine) update(ctx context.Context, id string, change func(r *record) e
 
 // write stores a record if the key still has the revision; 0 creates it.
 func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
-	err := store(ctx, e.jobs, r.Job.ID, r, revision)
+	err := e.store(ctx, e.jobs, r.Job.ID, r, revision)
 	if err != nil && !conflict(err) {
 		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
+	}
+	if err == nil {
+		e.tell(eventChange, r.claim("job"), nil)
 	}
 	return err
 }
 
-// store writes an entry if its key still has the revision; 0 creates it.
-func store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
+// store writes an entry if its key still has the revision; 0 creates it. An entry that cannot be
+// read, since the disk has spoiled it, counts as none.
+func (e *Engine) store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	if revision == 0 {
-		_, err = to.Create(ctx, key, b)
-	} else {
+	if revision != 0 {
 		_, err = to.Update(ctx, key, b, revision)
+		return err
 	}
+	if _, err = to.Create(ctx, key, b); !conflict(err) {
+		return err
+	}
+	if _, unreadable := to.Get(ctx, key); !errors.Is(unreadable, jetstream.ErrKeyNotFound) {
+		return err
+	}
+	e.o.Log.Warn(fmt.Sprintf("queue: the entry %s of %s is spoiled, and counts as none", key, to.Bucket()))
+	if err := e.purge(ctx, "KV_"+to.Bucket(), "$KV."+to.Bucket()+"."+key); err != nil {
+		return err
+	}
+	_, err = to.Create(ctx, key, b)
 	return err
+}
+
+// purge removes the messages of a subject.
+func (e *Engine) purge(ctx context.Context, stream, subject string) error {
+	s, err := e.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
 func conflict(err error) bool {

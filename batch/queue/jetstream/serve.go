@@ -24,6 +24,12 @@ type ServeOptions struct {
 	Dir   string   // of the server's state; made if it does not exist
 	Addr  string   // listen address; "" is DefaultAddr
 	Hosts []string // further names and addresses of this machine, for the certificate
+	Sites []string // whose tasks the role worker may take
+	Quota Quota
+	// Audit is told who submitted, retried, started over or cancelled a job; may be nil. It is
+	// called from any goroutine.
+	Audit   func(by, role, what, job, title string)
+	Version string // of the program
 
 	// Cert and Key replace the certificate of the private authority, and are read again for each
 	// connection. CA signed Cert; "" if the workers' systems trust it anyway.
@@ -32,18 +38,19 @@ type ServeOptions struct {
 
 // Server is a queue that other machines can reach.
 type Server struct {
-	e     *Engine
-	host  *host
-	addr  net.Addr
-	creds string
+	e      *Engine
+	host   *host
+	addr   net.Addr
+	dir    string
+	legacy bool
 }
 
 // DefaultAddr is the default listen address.
 const DefaultAddr = "0.0.0.0:4222"
 
-// Serve opens the queue kept in a folder to workers that have the file Creds. That file, made at
-// the first start, holds a token of the server's own operator and a certificate of its private
-// authority; the server demands both.
+// Serve opens the queue kept in a folder to clients that have a file of credentials. Those of a
+// worker and of a submitter are made at the first start. A file holds a token of the server's own
+// operator and a certificate of its private authority; the server demands both.
 func Serve(o ServeOptions) (*Server, error) {
 	o.Addr = cmp.Or(o.Addr, DefaultAddr)
 	host, port, err := splitAddr(o.Addr)
@@ -68,8 +75,11 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	if err != nil {
 		return nil, &Error{err.Error(), err}
 	}
-	s := &Server{creds: filepath.Join(o.Dir, "worker.creds")}
-	if err := keys.WriteCredentials(s.creds); err != nil {
+	s := &Server{dir: o.Dir}
+	if s.legacy, err = keys.Keep(s.Creds(pki.Worker), string(pki.Worker), pki.Worker); err != nil {
+		return nil, err
+	}
+	if _, err = keys.Keep(s.Creds(pki.Submitter), string(pki.Submitter), pki.Submitter); err != nil {
 		return nil, err
 	}
 	own, err := keys.ServerUser()
@@ -80,7 +90,13 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	if err := keys.Secure(so); err != nil {
 		return nil, err
 	}
-	e, h, err := start(filepath.Join(o.Dir, "queue"), o.Options, so, nats.UserCredentialBytes(own))
+	grants := names(o.Options.withDefaults().Prefix).grants()
+	resolver := func() (server.AccountResolver, error) { return keys.Resolver(grants, o.Quota.Store) }
+	secret, err := keys.Secret("tickets")
+	if err != nil {
+		return nil, err
+	}
+	e, h, err := start(filepath.Join(o.Dir, "queue"), o.Options, so, resolver, nats.UserCredentialBytes(own))
 	if err != nil {
 		return nil, listenError(o.Addr, err)
 	}
@@ -88,12 +104,18 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
-	if err := e.dropOrphans(ctx, time.Hour); err != nil {
+	if err := errors.Join(e.dropOrphans(ctx, idleUpload), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	healing, stop := context.WithCancel(context.Background())
+	desk := &head{e: e, key: secret, version: o.Version, sites: o.Sites, audit: o.Audit, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}}
+	if err := desk.listen(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.onClose = append(e.onClose, desk.close)
+	beside, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { h.heal(healing) })
+	done.Go(func() { h.heal(beside) })
+	done.Go(func() { e.sweepLoop(beside) })
 	e.onClose = append(e.onClose, func() error { stop(); done.Wait(); return nil })
 	return s, nil
 }
@@ -113,8 +135,23 @@ func (s *Server) Health() error {
 	return fmt.Errorf("the disk of %s is full: %d bytes free, %d needed to continue", s.host.dir, free, healRoom)
 }
 
-// Creds returns the path of the credentials for workers. The file grants access to the queue.
-func (s *Server) Creds() string { return s.creds }
+// Creds returns the path of the credentials that were made for a role at the first start.
+func (s *Server) Creds(role pki.Role) string { return filepath.Join(s.dir, string(role)+".creds") }
+
+// Store returns the bytes that the queue has stored, and may store.
+func (s *Server) Store() (used, limit int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	info, err := s.e.js.AccountInfo(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int64(info.Store), info.Limits.MaxStore, nil
+}
+
+// Legacy reports whether worker.creds is of an earlier version, and has more than a worker's
+// rights.
+func (s *Server) Legacy() bool { return s.legacy }
 
 // Close ends the server. Workers finish their tasks and wait for the next server.
 func (s *Server) Close() error { return s.e.Close() }

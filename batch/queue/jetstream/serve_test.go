@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
@@ -42,23 +43,24 @@ func served(t *testing.T, o ServeOptions) *Server {
 
 func (s *Server) url() string { return "tls://" + s.Addr().String() }
 
-func connect(t *testing.T, url, creds string) *Engine {
+func connect(t *testing.T, url, creds string) *client {
 	t.Helper()
 	o := quick
+	o.AckWait = 0 // the server's
 	o.Log = logTo(t.Output()).With("of", "client")
 	e, err := Connect(url, creds, ConnectOptions{Options: o})
 	e2e.Must(t, err)
 	t.Cleanup(func() { e.Close() })
-	return e
+	return e.(*client)
 }
 
 func TestServe(t *testing.T) {
 	s := served(t, ServeOptions{})
-	info, err := os.Stat(s.Creds())
+	info, err := os.Stat(s.Creds(pki.Submitter))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info.Mode(), err)
 	}
-	e := connect(t, s.url(), s.Creds())
+	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	work(t, e, queue.Worker{Slots: 2, Sites: []string{"head node"}, Any: true}, parts(e, 3, nothing))
 	submit(t, s.Engine(), queue.Job{ID: "a", Site: "head node"}, false)
 	if st := awaitEnd(t, s.Engine(), "a"); st.State != queue.Done || string(st.Result) != "4" {
@@ -68,17 +70,24 @@ func TestServe(t *testing.T) {
 
 func TestBlobsThroughTLS(t *testing.T) {
 	s := served(t, ServeOptions{})
-	b := connect(t, s.url(), s.Creds()).Blobs()
+	c := connect(t, s.url(), s.Creds(pki.Submitter))
+	submit(t, c, queue.Job{ID: "a", Site: "nowhere"}, false)
+	b := c.Blobs()
 	data := make([]byte, 20<<20)
 	rand.Read(data)
 	ctx := t.Context()
 	e2e.Must(t, b.Put(ctx, "a/part 1.mkv", bytes.NewReader(data)))
-	e2e.Must(t, b.Put(ctx, "b", strings.NewReader("")))
-	var got bytes.Buffer
-	if err := s.Engine().Blobs().Get(ctx, "a/part 1.mkv", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
-		t.Errorf("%d bytes, %v", got.Len(), err)
+	e2e.Must(t, b.Put(ctx, "a/empty", strings.NewReader("")))
+	for from, b := range map[string]queue.Blobs{"the server": s.Engine().Blobs(), "a client": b} {
+		var got bytes.Buffer
+		if err := b.Get(ctx, "a/part 1.mkv", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+			t.Errorf("%s: %d bytes, %v", from, got.Len(), err)
+		}
+		if err := b.Get(ctx, "a/empty", &got); err != nil || got.Len() != len(data) {
+			t.Errorf("%s: %d bytes, %v", from, got.Len(), err)
+		}
 	}
-	for prefix, want := range map[string][]string{"": {"a/part 1.mkv", "b"}, "a/": {"a/part 1.mkv"}, "c": nil} {
+	for prefix, want := range map[string][]string{"a/": {"a/empty", "a/part 1.mkv"}, "a/p": {"a/part 1.mkv"}, "a/c": nil} {
 		if names, err := b.List(ctx, prefix); err != nil || !slices.Equal(names, want) {
 			t.Errorf("%q: %v, %v", prefix, names, err)
 		}
@@ -91,8 +100,11 @@ func TestBlobsThroughTLS(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := b.Get(ctx, "a/part 1.mkv", &got); !errors.Is(err, queue.ErrNoBlob) {
+	if err := b.Get(ctx, "a/part 1.mkv", io.Discard); !errors.Is(err, queue.ErrNoBlob) {
 		t.Error(err)
+	}
+	if n := stored(t, s.Engine()); n > 1<<20 {
+		t.Errorf("%d bytes stored", n)
 	}
 }
 
@@ -102,7 +114,9 @@ func TestBlobsAndKill(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
 	addr := strings.TrimPrefix(line(t, out, "serving"), "serving ")
-	b := connect(t, "tls://"+addr, filepath.Join(dir, "worker.creds")).Blobs()
+	c := connect(t, "tls://"+addr, filepath.Join(dir, "submitter.creds"))
+	submit(t, c, queue.Job{ID: "a", Site: "nowhere"}, false)
+	b := c.Blobs()
 	data := make([]byte, 9<<20+1)
 	rand.Read(data)
 	passed := 0
@@ -114,7 +128,7 @@ func TestBlobsAndKill(t *testing.T) {
 			line(t, out, "serving")
 		}
 	}
-	if err := b.Put(t.Context(), "a", io.TeeReader(bytes.NewReader(data), writerFunc(func(p []byte) (int, error) {
+	if err := b.Put(t.Context(), "a/x", io.TeeReader(bytes.NewReader(data), writerFunc(func(p []byte) (int, error) {
 		restart(p)
 		return len(p), nil
 	}))); err != nil {
@@ -124,7 +138,7 @@ func TestBlobsAndKill(t *testing.T) {
 		t.Errorf("%d bytes read, killed: %v", passed, cmd == nil)
 	}
 	var got bytes.Buffer
-	if err := b.Get(t.Context(), "a", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+	if err := b.Get(t.Context(), "a/x", &got); err != nil || !bytes.Equal(got.Bytes(), data) {
 		t.Errorf("%d bytes, %v", got.Len(), err)
 	}
 }
@@ -173,11 +187,11 @@ func TestRefused(t *testing.T) {
 		i := regexp.MustCompile("-----BEGIN CERTIFICATE").FindAllStringIndex(creds, -1)
 		return creds[:i[0][0]], creds[i[0][0]:i[1][0]], creds[i[1][0]:]
 	}
-	user, roots, client := split(read(one.Creds()))
-	user2, roots2, client2 := split(read(other.Creds()))
+	user, roots, client := split(read(one.Creds(pki.Submitter)))
+	user2, roots2, client2 := split(read(other.Creds(pki.Submitter)))
 
 	for name, c := range map[string]struct{ url, creds, want, hint string }{
-		"no server":         {"tls://127.0.0.1:1", one.Creds(), "connection refused", "vidfilter serve"},
+		"no server":         {"tls://127.0.0.1:1", one.Creds(pki.Submitter), "connection refused", "vidfilter serve"},
 		"no file":           {one.url(), "/nowhere", "no such file", "worker.creds"},
 		"not a file of it":  {one.url(), write("hello"), "holds no credentials", "worker.creds"},
 		"no credentials":    {one.url(), "", "not signed by an authority", "worker.creds"},
@@ -185,7 +199,7 @@ func TestRefused(t *testing.T) {
 		"their certificate": {one.url(), write(user, roots, client2), "asks for a client certificate", "--creds"},
 		"their authority":   {one.url(), write(user, roots2, client), "not signed by an authority", "worker.creds"},
 		"their user":        {one.url(), write(user2, roots, client), "rejects the credentials", "worker.creds"},
-		"all of it theirs":  {one.url(), other.Creds(), "not signed by an authority", "worker.creds"},
+		"all of it theirs":  {one.url(), other.Creds(pki.Submitter), "not signed by an authority", "worker.creds"},
 		"another's key":     {one.url(), write(user, roots, client[:strings.Index(client, "-----BEGIN PRIVATE")], client2[strings.Index(client2, "-----BEGIN PRIVATE"):]), "no certificate fits", "worker.creds"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +224,7 @@ func TestServeTwice(t *testing.T) {
 		o    ServeOptions
 		want string
 	}{
-		{ServeOptions{Dir: filepath.Dir(s.Creds()), Addr: "127.0.0.1:0"}, "in use by another"},
+		{ServeOptions{Dir: filepath.Dir(s.Creds(pki.Submitter)), Addr: "127.0.0.1:0"}, "in use by another"},
 		{ServeOptions{Dir: t.TempDir(), Addr: s.Addr().String()}, "is in use"},
 		{ServeOptions{Dir: t.TempDir(), Addr: "here"}, "listen address"},
 		{ServeOptions{Dir: t.TempDir(), Cert: "x"}, "needs its key"},
@@ -221,11 +235,11 @@ func TestServeTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before, err := os.ReadFile(s.Creds())
+	before, err := os.ReadFile(s.Creds(pki.Submitter))
 	e2e.Must(t, err)
 	e2e.Must(t, s.Close())
-	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds())})
-	after, err := os.ReadFile(again.Creds())
+	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds(pki.Submitter))})
+	after, err := os.ReadFile(again.Creds(pki.Submitter))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Error("another file at the second start", err)
 	}

@@ -13,70 +13,125 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// settle reports the end of an attempt to the queue. stopping means that the worker stops.
-func (a *attempt) settle(ctx context.Context, o queue.Outcome, err, cause error, stopping bool) {
+// ending is the end of an attempt, as its worker reports it.
+type ending struct {
+	Outcome *queue.Outcome `json:"outcome,omitempty"` // if How is endDone
+	How     string         `json:"how"`
+	Reason  string         `json:"reason,omitempty"`
+	Code    string         `json:"code,omitempty"` // see queue.CodeOf
+	Delay   time.Duration  `json:"delay,omitempty"`
+}
+
+// Ways in which an attempt ends.
+const (
+	endDone      = "done"
+	endTwin      = "twin"      // another worker was quicker
+	endCancelled = "cancelled" // with its job
+	endBack      = "back"      // does not count, and is tried again after Delay
+	endPermanent = "permanent" // failed, and always would
+	endDied      = "died"      // failed, since its process died
+	endFailed    = "failed"
+)
+
+// endingOf describes what a handler returned. cause is why its context ended, or nil; stopping
+// means that the worker stops.
+func endingOf(o queue.Outcome, err, cause error, stopping bool) ending {
 	later := new(queue.Postponed)
+	end := func(how string) ending { return ending{How: how, Reason: err.Error(), Code: queue.CodeOf(err)} }
 	switch {
 	case err == nil:
-		a.deliver(ctx, o)
+		return ending{How: endDone, Outcome: &o}
 	// the handler may be the first to notice
 	case errors.Is(cause, queue.ErrTwin), errors.Is(err, queue.ErrTwin):
-		a.twin(ctx)
+		return end(endTwin)
 	case errors.Is(cause, queue.ErrCancelled):
-		a.drop(ctx)
+		return end(endCancelled)
 	case stopping:
-		a.putBack(ctx, 0)
+		return end(endBack)
 	case queue.IsPermanent(err):
-		a.failed(ctx, err, true)
+		return end(endPermanent)
 	case errors.As(err, &later):
-		a.putBack(ctx, later.Delay)
-	default:
-		a.failed(ctx, err, false)
+		e := end(endBack)
+		e.Delay = later.Delay
+		return e
+	case queue.HasDied(err):
+		return end(endDied)
 	}
+	return end(endFailed)
+}
+
+// err returns the error of a failure.
+func (e ending) err() error {
+	if e.Code == "" {
+		return errors.New(e.Reason)
+	}
+	return queue.Coded(e.Code, errors.New(e.Reason))
+}
+
+// settle reports the end of an attempt to the queue. It returns queue.ErrTwin if another one
+// counts.
+func (a *attempt) settle(ctx context.Context, end ending) error {
+	switch end.How {
+	case endDone:
+		return a.deliver(ctx, *end.Outcome)
+	case endTwin:
+		return a.twin(ctx)
+	case endCancelled:
+		a.drop(ctx)
+	case endBack:
+		a.putBack(ctx, end.Delay)
+	default:
+		a.failed(ctx, end)
+	}
+	return nil
 }
 
 // deliver claims the result and advances the job.
-func (a *attempt) deliver(ctx context.Context, o queue.Outcome) {
+func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
 	k := kept{o, a.id}
 	err := a.persist(ctx, func(ctx context.Context) error {
-		_, err := a.pool.e.claimResult(ctx, a.c, k)
+		_, err := a.e.claimResult(ctx, a.c, k)
 		if err != nil {
 			return err
 		}
-		return a.pool.e.advance(ctx, a.c, o)
+		return a.e.advance(ctx, a.c, o)
 	})
 	switch {
 	case err == nil:
-		a.pool.e.tell(eventDone, a.c, nil)
+		a.e.tell(eventDone, a.c, nil)
 		a.ack(ctx)
 	case errors.Is(err, queue.ErrTwin):
-		a.twin(ctx)
+		return a.twin(ctx)
 	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
 		a.drop(ctx)
 	case errors.Is(err, nats.ErrMaxPayload):
-		reason := fmt.Errorf("its outcome is too large for the queue: the limit is %d bytes", a.pool.e.nc.MaxPayload())
-		a.failed(ctx, reason, true)
+		a.failed(ctx, a.e.tooLarge())
 	}
+	return nil
+}
+
+// tooLarge is the end of an attempt whose outcome no message can hold.
+func (l *link) tooLarge() ending {
+	return ending{How: endPermanent, Reason: fmt.Sprintf("its outcome is too large for the queue: the limit is %d bytes", l.nc.MaxPayload())}
 }
 
 // twin ends an attempt that another one has overtaken.
-func (a *attempt) twin(ctx context.Context) {
-	a.pool.e.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped",
-		a.c.task, a.c.job, a.t.Attempt))
+func (a *attempt) twin(ctx context.Context) error {
 	a.finished(ctx)
+	return queue.ErrTwin
 }
 
 // finished advances a job again whose worker died after storing the result.
 func (a *attempt) finished(ctx context.Context) {
 	err := a.persist(ctx, func(ctx context.Context) error {
-		k, err := a.pool.e.kept(ctx, a.c)
+		k, err := a.e.kept(ctx, a.c)
 		if errors.Is(err, errNoResult) {
 			return errGone
 		}
 		if err != nil {
 			return err
 		}
-		return a.pool.e.advance(ctx, a.c, k.Outcome)
+		return a.e.advance(ctx, a.c, k.Outcome)
 	})
 	switch {
 	case err == nil:
@@ -101,7 +156,7 @@ func (a *attempt) ack(ctx context.Context) {
 // drop removes a message that is no longer wanted. If the job was submitted again meanwhile, and
 // found this message in place, it is queued again.
 func (a *attempt) drop(ctx context.Context) {
-	e := a.pool.e
+	e := a.e
 	_ = a.persist(ctx, func(ctx context.Context) error {
 		if err := a.m.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 			return err
@@ -128,43 +183,50 @@ func (a *attempt) putBack(ctx context.Context, delay time.Duration) {
 }
 
 // failed counts an attempt that ended with an error.
-func (a *attempt) failed(ctx context.Context, why error, permanent bool) {
-	n := 0
+func (a *attempt) failed(ctx context.Context, end ending) {
+	n, dead := 0, 0
 	err := a.leave(ctx, func(t *tries) {
 		t.Failed++
 		n = t.Failed
+		if end.How == endDied {
+			t.Crashes++
+			dead = t.Crashes + t.Deaths
+		}
 	})
 	switch {
 	case err != nil: // another worker has the task
-	case permanent:
-		a.giveUp(ctx, 0, why)
+	case end.How == endPermanent:
+		a.giveUp(ctx, queue.Failed, 0, end)
+	case dead >= cmp.Or(a.job.Deaths, queue.DefaultDeaths):
+		end.Reason = fmt.Sprintf("%d processes died at it, at last: %s", dead, end.Reason)
+		a.giveUp(ctx, queue.Quarantined, 0, end)
 	case n > a.job.Retries:
-		a.giveUp(ctx, n, why)
+		a.giveUp(ctx, queue.Failed, n, end)
 	default:
-		a.nak(ctx, a.pool.e.o.delay(n))
+		a.nak(ctx, a.e.o.delay(n))
 	}
 }
 
-// giveUp fails the job. attempts is 0 if retrying would not help.
-func (a *attempt) giveUp(ctx context.Context, attempts int, why error) {
-	err := a.persist(ctx, func(ctx context.Context) error { return a.fail(ctx, attempts, why) })
+// giveUp ends the job in a state of failure. attempts is 0 if retrying would not help.
+func (a *attempt) giveUp(ctx context.Context, as queue.State, attempts int, end ending) {
+	err := a.persist(ctx, func(ctx context.Context) error { return a.fail(ctx, as, attempts, end.err()) })
 	if errors.Is(err, errGone) {
 		a.drop(ctx)
 	}
 }
 
 // fail ends the job, unless it has been restarted since, and returns errGone.
-func (a *attempt) fail(ctx context.Context, attempts int, why error) error {
+func (a *attempt) fail(ctx context.Context, as queue.State, attempts int, why error) error {
 	f := queue.Failure{Task: a.c.task, Kind: a.t.Kind, Attempts: attempts, Code: queue.CodeOf(why)}
 	current := func(r *record) bool { return r.Epoch == a.c.epoch && r.Round == a.round }
-	err := a.pool.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(f, why.Error()) })
+	err := a.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(as, f, why.Error()) })
 	return cmp.Or(err, errGone)
 }
 
 // leave records the end of the attempt, or returns errNotOwner if another one has the task.
 func (a *attempt) leave(ctx context.Context, change func(t *tries)) error {
 	return a.persist(ctx, func(ctx context.Context) error {
-		_, err := a.pool.e.tryUpdate(ctx, a.c, func(t *tries) error {
+		_, err := a.e.tryUpdate(ctx, a.c, func(t *tries) error {
 			if t.Owner != a.id {
 				return errNotOwner
 			}
@@ -182,5 +244,5 @@ func (a *attempt) nak(ctx context.Context, delay time.Duration) {
 	} else {
 		_ = a.m.NakWithDelay(delay)
 	}
-	_ = a.pool.e.nc.FlushWithContext(ctx)
+	_ = a.e.nc.FlushWithContext(ctx)
 }

@@ -33,8 +33,30 @@ func (e *Engine) Submit(ctx context.Context, j queue.Job, again bool) error {
 		if err := e.forgetOld(ctx, r); err != nil {
 			return err
 		}
-		return e.putOpen(ctx, r)
+		err = e.putOpen(ctx, r)
+		if !errors.Is(err, errNoResult) && !errors.Is(err, errMalformed) {
+			return err
+		}
+		// The disk has lost or spoiled the result that names the next tasks.
+		e.o.Log.Warn(err.Error() + ": starting over")
+		if err := e.startOver(ctx, j, r.Epoch); err != nil {
+			return err
+		}
 	}
+}
+
+// startOver replaces the record of a job that cannot go on, if it has not changed since.
+func (e *Engine) startOver(ctx context.Context, j queue.Job, epoch string) error {
+	_, err := e.update(ctx, j.ID, func(r *record) error {
+		if r.Epoch != epoch {
+			return errKeep
+		}
+		anew := newRecord(j)
+		anew.Old = append(slices.Clone(r.Old), r.Epoch)
+		*r = *anew
+		return nil
+	})
+	return err
 }
 
 func (e *Engine) submit(ctx context.Context, j queue.Job, again bool) (*record, error) {

@@ -12,11 +12,12 @@ import (
 type tries struct {
 	Attempt int    `json:"attempt"` // number of the last one
 	Round   int    `json:"round,omitempty"`
-	Failed  int    `json:"failed,omitempty"` // attempts of this round that ended with an error
-	Deaths  int    `json:"deaths,omitempty"` // attempts of this round that ended in silence
-	Owner   string `json:"owner,omitempty"`  // the current attempt, as far as known
-	Worker  string `json:"worker,omitempty"` // of Owner
-	Back    bool   `json:"back,omitempty"`   // the last attempt was put back, and does not count
+	Failed  int    `json:"failed,omitempty"`  // attempts of this round that ended with an error
+	Deaths  int    `json:"deaths,omitempty"`  // attempts of this round that ended in silence
+	Crashes int    `json:"crashes,omitempty"` // attempts of this round whose process died
+	Owner   string `json:"owner,omitempty"`   // the current attempt, as far as known
+	Worker  string `json:"worker,omitempty"`  // of Owner
+	Back    bool   `json:"back,omitempty"`    // the last attempt was put back, and does not count
 }
 
 // errClaimed is the error of a task that a live worker is doing.
@@ -45,7 +46,7 @@ func (e *Engine) tries(ctx context.Context, c claim) (t tries, revision uint64, 
 		return t, 0, err
 	}
 	err = decode(entry, &t)
-	for _, n := range []int{t.Attempt, t.Round, t.Failed, t.Deaths} {
+	for _, n := range []int{t.Attempt, t.Round, t.Failed, t.Deaths, t.Crashes} {
 		if err == nil && (n < 0 || n > mostCount) {
 			err = fmt.Errorf("%w: %s: %d is out of range", errMalformed, entry.Key(), n)
 		}
@@ -63,7 +64,7 @@ func (e *Engine) tryUpdate(ctx context.Context, c claim, change func(t *tries) e
 		if err := change(&t); err != nil {
 			return t, err
 		}
-		if err := store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
+		if err := e.store(ctx, e.results, triesKey(c), t, revision); !conflict(err) {
 			return t, err
 		}
 	}

@@ -17,10 +17,16 @@ import (
 
 // watcher merges records with the events of workers.
 type watcher struct {
-	e    *Engine
+	*link
 	f    func(queue.Status)
 	live func() // nil after the call
 	jobs map[string]*watched
+
+	changes bool // a record has changed that was not read yet
+}
+
+func newWatcher(l *link, f func(queue.Status), live func()) *watcher {
+	return &watcher{link: l, f: f, live: live, jobs: map[string]*watched{}}
 }
 
 type watched struct {
@@ -45,9 +51,9 @@ func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func())
 		}
 		defer sub.Unsubscribe()
 	}
-	w := &watcher{e: e, f: f, live: live, jobs: map[string]*watched{}}
+	w := newWatcher(&e.link, f, live)
 	for {
-		again, err := w.follow(ctx, events)
+		again, err := w.follow(ctx, e.jobs, events)
 		if err != nil || !again {
 			return err
 		}
@@ -56,20 +62,20 @@ func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func())
 
 // follow calls f until ctx ends. again means that the connection was down: the server's part of
 // the watch may have ended, which would show only after a while.
-func (w *watcher) follow(ctx context.Context, events <-chan *nats.Msg) (again bool, err error) {
-	if err := w.e.connected(ctx); err != nil {
+func (w *watcher) follow(ctx context.Context, jobs jetstream.KeyValue, events <-chan *nats.Msg) (again bool, err error) {
+	if err := w.connected(ctx); err != nil {
 		return false, err
 	}
-	connection := w.e.nc.Stats().Reconnects
-	kv, err := w.e.jobs.WatchAll(ctx)
+	connection := w.nc.Stats().Reconnects
+	kv, err := jobs.WatchAll(ctx)
 	if err != nil {
 		return w.again(ctx, err)
 	}
 	defer kv.Stop()
-	w.e.tell(eventAsk, claim{all, all, all}, nil)
+	w.tell(eventAsk, claim{all, all, all}, nil)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tick := time.NewTicker(min(time.Second, w.e.o.AckWait/2))
+	tick := time.NewTicker(min(time.Second, w.o.AckWait/2))
 	defer tick.Stop()
 	for {
 		select {
@@ -82,13 +88,13 @@ func (w *watcher) follow(ctx context.Context, events <-chan *nats.Msg) (again bo
 			case entry == nil:
 				w.isLive()
 			default:
-				w.changed(entry)
+				w.changed(entry.Key(), entry.Value(), entry.Revision(), entry.Operation() != jetstream.KeyValuePut)
 			}
 		case m := <-events:
 			w.told(m)
 		case <-tick.C:
 			w.expire()
-			if w.e.nc.Stats().Reconnects != connection {
+			if w.nc.Stats().Reconnects != connection {
 				return true, nil
 			}
 		}
@@ -100,7 +106,7 @@ func (w *watcher) again(ctx context.Context, err error) (bool, error) {
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
-	case !w.e.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+	case !w.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return true, nil
 	}
 	return false, fmt.Errorf("queue: watching: %w", err)
@@ -113,21 +119,22 @@ func (w *watcher) isLive() {
 	w.live = nil
 }
 
-func (w *watcher) changed(entry jetstream.KeyValueEntry) {
-	if entry.Operation() != jetstream.KeyValuePut {
-		delete(w.jobs, entry.Key())
+// changed takes a record as stored at a revision, or its removal.
+func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
+	if gone {
+		delete(w.jobs, key)
 		return
 	}
-	r := decodeRecord(entry.Key(), entry.Value())
-	j := w.jobs[entry.Key()]
+	r := decodeRecord(key, value)
+	j := w.jobs[key]
 	if j == nil {
 		j = &watched{active: map[string]seen{}}
-		w.jobs[entry.Key()] = j
+		w.jobs[key] = j
 	}
-	if j.at >= entry.Revision() {
+	if j.at >= at {
 		return // seen before the connection was lost
 	}
-	j.at = entry.Revision()
+	j.at = at
 	if !r.live() || j.r != nil && j.r.Epoch != r.Epoch {
 		clear(j.active)
 	}
@@ -138,6 +145,10 @@ func (w *watcher) changed(entry jetstream.KeyValueEntry) {
 // told handles an event.
 func (w *watcher) told(m *nats.Msg) {
 	c, err := fromSubject(m.Subject)
+	if err == nil && m.Subject == w.names.event(eventChange, c) {
+		w.changes = true
+		return
+	}
 	j := w.jobs[c.job]
 	var a queue.Active
 	if err != nil || j == nil || j.r.Epoch != c.epoch || !j.r.live() || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
@@ -145,7 +156,7 @@ func (w *watcher) told(m *nats.Msg) {
 	}
 	was, there := j.active[c.task]
 	switch {
-	case m.Subject == w.e.names.event(eventOver, c):
+	case m.Subject == w.names.event(eventOver, c):
 		if !there || was.Attempt > a.Attempt {
 			return
 		}
@@ -169,7 +180,7 @@ func (w *watcher) expire() {
 	for _, j := range w.jobs {
 		before := len(j.active)
 		for task, a := range j.active {
-			if time.Since(a.at) > w.e.o.AckWait {
+			if time.Since(a.at) > w.o.AckWait {
 				delete(j.active, task)
 			}
 		}

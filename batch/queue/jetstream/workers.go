@@ -3,7 +3,6 @@ package jetstream
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -19,7 +18,8 @@ func (p *workerPool) present(ctx context.Context) {
 	p.write(ctx, last)
 	for range wake.Every(ctx, min(publishEvery, p.heartbeat)) {
 		now := p.presence()
-		if changed := now.Busy != last.Busy || now.Backlog != last.Backlog; p.frozen() || !changed && time.Since(at) < p.heartbeat {
+		changed := now.Busy != last.Busy || now.Backlog != last.Backlog || now.Draining != last.Draining
+		if p.frozen() || !changed && time.Since(at) < p.heartbeat {
 			continue
 		}
 		last, at = now, time.Now()
@@ -27,14 +27,14 @@ func (p *workerPool) present(ctx context.Context) {
 	}
 	bye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = p.e.workers.Purge(bye, p.id)
+	_ = p.desk.present(bye, p.id, nil)
 }
 
 // presence is the entry of the worker about itself. It expires unless renewed.
 func (p *workerPool) presence() queue.WorkerStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running)}
+	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running), Draining: p.draining()}
 	if p.w.Ahead != nil {
 		now.Backlog = p.w.Ahead()
 	}
@@ -42,13 +42,9 @@ func (p *workerPool) presence() queue.WorkerStatus {
 }
 
 func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
-	b, err := json.Marshal(now)
-	if err != nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, p.heartbeat)
 	defer cancel()
-	_, _ = p.e.workers.Put(ctx, p.id, b)
+	_ = p.desk.present(ctx, p.id, &now)
 }
 
 // Workers implements queue.Engine, sorted by name.

@@ -61,19 +61,24 @@ func TestOptionsChange(t *testing.T) {
 	tidy(t, out)
 }
 
-// Another version of the program repeats every job.
+// Outputs of another version stay, unless they are to be made again.
 func TestVersionChanges(t *testing.T) {
 	e2e.Start(t, false)
 	next, err := e2e.Build("-ldflags", "-X vidfilter/internal/cli.version=99.0")
 	e2e.Must(t, err)
 	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
 	run(t, 0, in, "-o", out)
-	dry := beginAs(t, next, nil, job(in, "-o", out, "--dry-run")...)
-	dry.end(0)
-	contains(t, dry.Out.String(), "again ", "this is 99.0")
-	contains(t, beginAs(t, next, nil, job(in, "-o", out)...).end(0), "1 done")
+	plan := func(more ...string) string {
+		p := beginAs(t, next, nil, job(append([]string{in, "-o", out, "--dry-run"}, more...)...)...)
+		p.end(0)
+		return p.Out.String()
+	}
+	contains(t, plan(), "skip ", "--remake-older")
+	contains(t, plan("--remake-older"), "again ", "this is 99.0")
 	contains(t, beginAs(t, next, nil, job(in, "-o", out)...).end(0), "1 skipped")
-	contains(t, run(t, 0, in, "-o", out), "1 done")
+	contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 done")
+	contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 skipped")
+	contains(t, run(t, 0, in, "-o", out), "1 skipped")
 }
 
 // Files made or changed by others are replaced only with -y.

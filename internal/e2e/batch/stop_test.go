@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,6 +101,39 @@ func TestStalledForGood(t *testing.T) {
 		t.Errorf("left: %v", n)
 	}
 	contains(t, run(t, 0, in, "-o", out, "--retry-failed"), "1 done", "1 skipped")
+	tidy(t, out)
+}
+
+// A file that kills its processes costs three of them, is quarantined, and is tried again when
+// asked for.
+func TestPoisoned(t *testing.T) {
+	e2e.Start(t, false)
+	in, out, told := folder(t, "a.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
+	b := begin(t, slow(in, "-o", out, "--segment", "0", "--retries", "20", "--jobs", "1", "--report", told)...)
+	killed := map[int]bool{}
+	b.Until("the file is quarantined", func() bool {
+		for _, pid := range b.processes() {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if bytes.Contains(line, []byte("a.mp4")) && !killed[pid] {
+				killed[pid] = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		return strings.Contains(b.Err.String(), "quarantined: a.mp4")
+	})
+	b.end(1)
+	if len(killed) != 3 {
+		t.Errorf("%d processes died", len(killed))
+	}
+	const why = "3 processes died at it, at last: the process was killed by signal 9 (killed)"
+	if _, rows := readReport(t, told); rows["a.mp4"].State != "failed" || rows["a.mp4"].Reason != "quarantined: "+why || rows["short.mp4"].State != "done" {
+		t.Errorf("%+v", rows)
+	}
+	l := begin(t, "jobs", out, "--state", "quarantined")
+	l.end(0)
+	contains(t, l.Out.String(), "quarantined a.mp4", why, "1 job: 1 quarantined")
+	contains(t, begin(t, slow(in, "-o", out, "--segment", "0")...).end(1), "1 skipped", "--retry-failed tries it again")
+	contains(t, begin(t, slow(in, "-o", out, "--segment", "0", "--retry-failed")...).end(0), "1 done", "1 skipped")
 	tidy(t, out)
 }
 

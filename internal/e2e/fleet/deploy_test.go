@@ -64,6 +64,8 @@ type manifest struct {
 	Metadata struct{ Name string }
 	Spec     struct {
 		PodSelector map[string]any `yaml:"podSelector"`
+		Types       []string       `yaml:"policyTypes"`
+		Egress      []map[string]any
 		Ingress     []struct {
 			From  []map[string]any
 			Ports []struct{ Port int }
@@ -73,7 +75,17 @@ type manifest struct {
 		Template struct {
 			Metadata struct{ Labels map[string]any }
 			Spec     struct {
+				Token    *bool `yaml:"automountServiceAccountToken"`
+				Security struct {
+					NonRoot bool                  `yaml:"runAsNonRoot"`
+					Seccomp struct{ Type string } `yaml:"seccompProfile"`
+				} `yaml:"securityContext"`
 				Containers []struct {
+					Security struct {
+						Escalation   *bool `yaml:"allowPrivilegeEscalation"`
+						ReadOnly     bool  `yaml:"readOnlyRootFilesystem"`
+						Capabilities struct{ Drop []string }
+					} `yaml:"securityContext"`
 					Command []string
 					Env     []struct {
 						Name      string
@@ -102,7 +114,7 @@ type probe struct {
 	} `yaml:"httpGet"`
 }
 
-// manifests are the objects of the example, by kind.
+// manifests are the objects of the example, by kind and by kind and name.
 func manifests(t *testing.T) map[string]manifest {
 	t.Helper()
 	all := map[string]manifest{}
@@ -112,7 +124,10 @@ func manifests(t *testing.T) map[string]manifest {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		all[m.Kind] = check(t, m, err)
+		if _, there := all[m.Kind]; !there {
+			all[m.Kind] = check(t, m, err)
+		}
+		all[m.Kind+"/"+m.Metadata.Name] = check(t, m, err)
 	}
 }
 
@@ -195,6 +210,39 @@ func TestDeployKubernetes(t *testing.T) {
 	}
 }
 
+// Pods run without root, without a writable root and without capabilities, and workers reach the
+// queue only.
+func TestDeploySecurity(t *testing.T) {
+	all := manifests(t)
+	for _, kind := range []string{"StatefulSet", "Deployment"} {
+		pod := all[kind].Spec.Template.Spec
+		if s := pod.Security; !s.NonRoot || s.Seccomp.Type != "RuntimeDefault" || pod.Token == nil || *pod.Token {
+			t.Errorf("%s: %+v, token %v", kind, s, pod.Token)
+		}
+		for _, c := range pod.Containers {
+			if s := c.Security; s.Escalation == nil || *s.Escalation || !s.ReadOnly || !slices.Equal(s.Capabilities.Drop, []string{"ALL"}) {
+				t.Errorf("%s: %+v", kind, s)
+			}
+		}
+		app := all[kind].Spec.Template.Metadata.Labels
+		name := all[kind].Metadata.Name
+		for _, with := range []string{"PodDisruptionBudget/", "NetworkPolicy/"} {
+			m := all[with+name]
+			got := m.Spec.PodSelector
+			if m.Kind == "PodDisruptionBudget" {
+				got = m.Spec.Selector
+			}
+			if !reflect.DeepEqual(got["matchLabels"], any(app)) {
+				t.Errorf("%s%s is for %v", with, name, got)
+			}
+		}
+	}
+	out := all["NetworkPolicy/vidfilter-worker"].Spec
+	if len(out.Ingress) > 0 || len(out.Egress) != 2 || !slices.Equal(out.Types, []string{"Ingress", "Egress"}) {
+		t.Errorf("workers: %+v", out)
+	}
+}
+
 // tool runs a checker if it is installed.
 func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
@@ -218,4 +266,17 @@ func TestDeployUnits(t *testing.T) {
 		args = append(args, filepath.Join(dir, name))
 	}
 	tool(t, "systemd-analyze", args...)
+}
+
+// systemd itself rates the units: below 3.0 of 10.
+func TestDeployExposure(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("no systemd-analyze on this machine")
+	}
+	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
+		out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", "../../../deploy/"+name).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
 }

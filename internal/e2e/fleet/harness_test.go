@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/e2e"
 )
 
@@ -53,6 +54,13 @@ func (p *process) exit(code int) string {
 		p.t.Fatalf("%s: exit code %d, want %d: %s", p.Cmd.Args[1], got, code, p.Said())
 	}
 	return p.Said()
+}
+
+// outAfter is exit, and returns what the process printed.
+func (p *process) outAfter(code int) string {
+	p.t.Helper()
+	p.exit(code)
+	return p.Out.String()
 }
 
 // descendants are the children of a process with a word on their command line.
@@ -99,8 +107,8 @@ func (p *process) caught(word string) (child int) {
 // server is vidfilter serve.
 type server struct {
 	*process
-	State, URL, Creds, Status string
-	PID                       int
+	State, URL, Listen, Creds, Submitter, Status string
+	PID                                          int
 }
 
 func serve(t *testing.T, state, listen string, args ...string) *server {
@@ -120,23 +128,24 @@ func (s *server) again(args ...string) *server {
 	return serve(s.t, s.State, strings.TrimPrefix(s.URL, "tls://"), args...)
 }
 
-func (s *server) link() []string { return []string{"--server", s.URL, "--creds", s.Creds} }
+// link is for all but workers.
+func (s *server) link() []string { return []string{"--server", s.URL, "--creds", s.Submitter} }
 
 // worker starts a worker and waits until it takes parts.
 func (s *server) worker(dir string, args ...string) *process {
 	s.t.Helper()
-	p := run(s.t, slices.Concat([]string{"worker", "--jobs", "1", "--work", dir}, s.link(), args)...)
+	p := run(s.t, slices.Concat([]string{"worker", "--jobs", "1", "--work", dir, "--server", s.URL, "--creds", s.Creds}, args)...)
 	p.Says("at once")
 	return p
 }
 
-// engine is the test's own view of the queue.
+// engine is the test's own view of the queue, with all rights.
 func (s *server) engine() *jetstream.Engine {
 	s.t.Helper()
-	e, err := jetstream.Connect(s.URL, s.Creds, jetstream.ConnectOptions{Name: "test"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	a, err := jetstream.OpenAdmin(s.State, s.Listen, pki.Files{})
+	e2e.Must(s.t, err)
+	e, err := a.Engine("")
+	e2e.Must(s.t, err)
 	s.t.Cleanup(func() { _ = e.Close() })
 	return e
 }

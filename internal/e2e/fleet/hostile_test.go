@@ -2,11 +2,8 @@ package fleet
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"maps"
 	"os"
@@ -16,15 +13,15 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 
 	"vidfilter/internal/e2e"
 )
 
-// stranger is a client with a worker's credentials.
+// stranger is a client with the rights of the server itself: roles would stop it.
 type stranger struct {
 	t  *testing.T
 	js jetstream.JetStream
@@ -33,23 +30,9 @@ type stranger struct {
 func newStranger(s *server) *stranger {
 	t := s.t
 	t.Helper()
-	b, err := os.ReadFile(s.Creds)
-	check(t, b, err)
-	conf := &tls.Config{RootCAs: x509.NewCertPool()}
-	for rest := b; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type == "CERTIFICATE" {
-			conf.RootCAs.AppendCertsFromPEM(pem.EncodeToMemory(block))
-			if pair, err := tls.X509KeyPair(pem.EncodeToMemory(block), b); err == nil {
-				conf.Certificates = append(conf.Certificates, pair)
-			}
-		}
-	}
-	nc, err := nats.Connect(s.URL, nats.UserCredentials(s.Creds), nats.Secure(conf))
-	t.Cleanup(check(t, nc, err).Close)
+	k, err := pki.OpenKept(filepath.Join(s.State, "keys"), pki.Files{})
+	nc, err2 := check(t, k, err).Dial(s.Listen)
+	t.Cleanup(check(t, nc, err2).Close)
 	js, err := jetstream.New(nc)
 	return &stranger{t, check(t, js, err)}
 }
@@ -114,7 +97,7 @@ func spec(t *testing.T, clip, root, output string, more map[string]any, args ...
 	s := map[string]any{
 		"item":   map[string]any{"Source": clip, "Output": output, "Args": args, "Deciding": args},
 		"record": map[string]any{"output": output, "source": clip, "source_file": file, "state": "running", "version": "one"},
-		"root":   root, "overwrite": true, "segment": 0,
+		"root":   root, "overwrite": true, "segment": 0, "protocol": queue.Protocol,
 	}
 	maps.Copy(s, more)
 	return s
@@ -136,8 +119,8 @@ func (s *server) fails(key, why string) {
 	})
 }
 
-// With worker.creds anyone can write any record. Such a record must not delete, write or read
-// files of workers or batches, nor stop their work.
+// Roles keep others from writing records. Should somebody write one all the same, it must not
+// delete, write or read files of workers or batches, nor stop their work.
 func TestHostile(t *testing.T) {
 	e2e.Start(t, true)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
@@ -149,10 +132,10 @@ func TestHostile(t *testing.T) {
 		e2e.Must(t, os.Symlink(to, filepath.Join(shared, link)))
 	}
 	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
-	w := s.worker(dir, "--shared", shared)
+	w := s.worker(dir, "--shared", shared, "--creds", s.Submitter)
 	b := s.batch(in, out, "--watch", t.TempDir()) // it stays
 	b.Says("watching")
-	clip, parts := private+"/keep/other.mov", "parts of vidfilter one"
+	clip, parts := private+"/keep/other.mov", "parts-p1"
 	site, common := siteIn(t, out+"/.vidfilter/site"), siteIn(t, shared+"/.vidfilter-site")
 	remote := map[string]any{"remote": true}
 	for _, on := range []struct{ name, site string }{{"parts", parts}, {"shared", common}, {"client", site}} {
@@ -203,5 +186,5 @@ func contents(t *testing.T, dir string) map[string]string {
 func siteIn(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	return strings.TrimSpace(string(check(t, b, err))) + "-one"
+	return strings.TrimSpace(string(check(t, b, err))) + "-p1"
 }

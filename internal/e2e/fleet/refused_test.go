@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,7 +23,7 @@ func TestRefused(t *testing.T) {
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
 	foreign := serve(t, filepath.Join(t.TempDir(), "foreign"), "127.0.0.1:0")
 	bare := filepath.Join(t.TempDir(), "bare.creds")
-	withoutCertificates(t, s.Creds, bare)
+	withoutCertificates(t, s.Submitter, bare)
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	e2e.Must(t, os.WriteFile(filepath.Join(in, "a.mp4"), []byte("x"), 0o666))
 	for what, c := range map[string]struct {
@@ -30,12 +31,12 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		"no credentials":      {[]string{"--server", s.URL}, "worker.creds"},
-		"those of another":    {[]string{"--server", s.URL, "--creds", foreign.Creds}, "worker.creds"},
+		"those of another":    {[]string{"--server", s.URL, "--creds", foreign.Submitter}, "worker.creds"},
 		"no certificate":      {[]string{"--server", s.URL, "--creds", bare}, "worker.creds"},
 		"no file":             {[]string{"--server", s.URL, "--creds", filepath.Join(in, "none")}, "worker.creds"},
 		"no credentials file": {[]string{"--server", s.URL, "--creds", filepath.Join(in, "a.mp4")}, "worker.creds"},
-		"nobody there":        {[]string{"--server", "tls://127.0.0.1:1", "--creds", s.Creds}, "vidfilter serve"},
-		"no such host":        {[]string{"--server", "tls://head.invalid:4222", "--creds", s.Creds}, "name or address"},
+		"nobody there":        {[]string{"--server", "tls://127.0.0.1:1", "--creds", s.Submitter}, "vidfilter serve"},
+		"no such host":        {[]string{"--server", "tls://head.invalid:4222", "--creds", s.Submitter}, "name or address"},
 	} {
 		for _, command := range [][]string{{"worker", "--work", t.TempDir()}, {"batch", in, "-o", out}, {"jobs"}} {
 			begun := time.Now()
@@ -56,8 +57,8 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a folder that is taken: %s", said)
 	}
 	for _, args := range [][]string{
-		{"batch", in, "-o", out, "--creds", s.Creds}, {"batch", in, "-o", out, "--lease", "5s"}, {"batch", in, "-o", out, "--shared", in},
-		{"worker"}, {"serve"}, {"jobs", out, "--creds", s.Creds}, {"worker", "--server", s.URL, "--lease", "1ms"},
+		{"batch", in, "-o", out, "--creds", s.Submitter}, {"batch", in, "-o", out, "--lease", "5s"}, {"batch", in, "-o", out, "--shared", in},
+		{"worker"}, {"serve"}, {"jobs", out, "--creds", s.Submitter}, {"worker", "--server", s.URL, "--lease", "1ms"},
 		{"serve", "--state", s.State, "--host", "a b"}, {"serve", "--state", s.State, "--listen", "nonsense", "x"},
 	} {
 		run(t, args...).exit(2)
@@ -82,30 +83,94 @@ func withoutCertificates(t *testing.T, from, to string) {
 	e2e.Must(t, os.WriteFile(to, b, 0o600))
 }
 
-// Parts go only to workers of the batch's version, and both sides say so.
+// Workers of another version do the parts of a batch, as long as they know its protocol.
 func TestVersions(t *testing.T) {
 	e2e.Start(t, false)
 	other, err := e2e.Build("-ldflags", "-X vidfilter/internal/cli.version=two")
 	e2e.Must(t, err)
-	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0", "--lease", lease)
+	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
 	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
-	early := runProgram(t, other, slices.Concat([]string{"worker", "--work", dir}, s.link())...)
-	early.Says("vidfilter two at once")
-	b := s.batch(in, out)
-	child := b.caught("--part=") // the batch does it itself
-	b.Says("1 worker of vidfilter two")
-	late := runProgram(t, other, slices.Concat([]string{"worker", "--work", dir}, s.link())...)
-	late.Says("of vidfilter one")
-	_ = syscall.Kill(child, syscall.SIGCONT)
-	b.exit(0)
+	w := runProgram(t, other, "worker", "--jobs", "1", "--work", dir, "--server", s.URL, "--creds", s.Creds)
+	w.Says("vidfilter two at once")
+	s.batch(in, out).exit(0)
 	whole(t, out)
-	if said := early.Said() + late.Said(); strings.Contains(said, "part-") {
-		t.Errorf("workers of the other version have touched it: %s", said)
-	}
-	// They do the parts of a batch of their own version.
-	runProgram(t, other, s.batchArgs(in, filepath.Join(t.TempDir(), "out"))...).exit(0)
-	if said := early.Said() + late.Said(); !strings.Contains(said, "part-0001: done") {
-		t.Errorf("workers of the version have done nothing: %s", said)
+	if !regexp.MustCompile(`part-000[0-9]: done`).MatchString(w.Said()) {
+		t.Errorf("the worker of the other version has done nothing: %s", w.Said())
 	}
 	storeIsEmpty(t, s.engine())
+	w.Signal(syscall.SIGTERM)
+	w.exit(0)
+}
+
+// Credentials are issued, listed, rotated and revoked while the server runs, and each action is in
+// the audit log. A drained worker ends after its part.
+func TestCredentials(t *testing.T) {
+	e2e.Start(t, false)
+	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
+	s.Says("credentials issue NAME --role worker --state " + s.State)
+	s.Says("vidfilter worker --server " + s.URL + " --creds NAME.creds")
+	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
+	cred := func(code int, args ...string) string {
+		t.Helper()
+		return run(t, slices.Concat([]string{"serve", "credentials"}, args, []string{"--state", s.State})...).exit(code)
+	}
+	worker := func(file string) *process {
+		t.Helper()
+		w := run(t, "worker", "--jobs", "1", "--work", dir, "--server", s.URL, "--creds", file)
+		w.Says("at once")
+		return w
+	}
+	if said := cred(0, "issue", "render-07", "--role", "worker"); !strings.Contains(said, "vidfilter worker --server "+s.URL+" --creds render-07.creds") {
+		t.Errorf("issue: %s", said)
+	}
+	cred(7, "issue", "render-07", "--role", "observer")
+	cred(2, "issue", "x", "--role", "king")
+	cred(2, "issue", "x")
+	cred(7, "revoke", "nobody")
+	file := filepath.Join(s.State, "render-07.creds")
+	w := worker(file)
+	for _, command := range [][]string{{"batch", in, "-o", out}, {"jobs"}} {
+		if said := run(t, slices.Concat(command, []string{"--server", s.URL, "--creds", file})...).exit(7); !strings.Contains(said, "role worker") {
+			t.Errorf("%s with a worker's credential: %s", command[0], said)
+		}
+	}
+	if said := run(t, "worker", "--shared", in, "--work", dir, "--server", s.URL, "--creds", file).exit(7); !strings.Contains(said, "submitter") {
+		t.Errorf("a shared folder with a worker's credential: %s", said)
+	}
+	e2e.Until(t, "the worker is listed", func() bool {
+		return regexp.MustCompile(`(?m)^render-07 +worker +let in +issued .*  connected: 1$`).MatchString(run(t, "serve", "credentials", "list", "--state", s.State).outAfter(0))
+	})
+	b := s.batch(in, out)
+	child := w.caught("--part=")
+	run(t, "worker", "--drain", "--server", s.URL, "--creds", file).exit(0)
+	w.Until("it drains", func() bool { return len(descendants(w.PID(), "--part=")) > 0 })
+	_ = syscall.Kill(child, syscall.SIGCONT)
+	if said := w.exit(0); strings.Count(said, ": done in") != 1 || !strings.Contains(said, "drained") {
+		t.Errorf("the drained worker: %s", said)
+	}
+	w = worker(file)
+	cred(0, "rotate", "render-07")
+	if said := w.exit(7); !strings.Contains(said, "were revoked") {
+		t.Errorf("the worker with the old file: %s", said)
+	}
+	w = worker(file)
+	cred(0, "revoke", "render-07")
+	w.exit(7)
+	run(t, "worker", "--work", dir, "--server", s.URL, "--creds", file).exit(7)
+	b.exit(0)
+	whole(t, out)
+	w = worker(s.Creds)
+	run(t, "serve", "drain", "all", "--state", s.State).exit(0)
+	w.exit(0)
+	log, err := os.ReadFile(filepath.Join(s.State, "audit.log"))
+	e2e.Must(t, err)
+	for _, want := range []string{
+		`"role":"serve","action":"issue","about":"render-07"`, `"action":"rotate"`, `"action":"revoke"`, `"action":"drain","about":"all"`,
+		`"by":"submitter","role":"submitter","action":"submitted","job":"long-mp4`,
+	} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("no %s in the audit log: %s", want, log)
+		}
+	}
+	noFolders(t, dir)
 }

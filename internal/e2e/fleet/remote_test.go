@@ -113,7 +113,7 @@ func lists(t *testing.T, s *server) {
 
 func answers(t *testing.T, s *server) {
 	for path, want := range map[string]string{
-		"": "<html", "healthz": "ok", "api/jobs": `"long.mp4"`, "api/workers": `"parts of vidfilter one"`, "metrics": `vidfilter_jobs{state="done"} 2`,
+		"": "<html", "healthz": "ok", "api/jobs": `"long.mp4"`, "api/workers": `"parts-p1"`, "metrics": `vidfilter_jobs{state="done"} 2`,
 	} {
 		r, err := http.Get(s.Status + path)
 		if err != nil {

@@ -103,9 +103,9 @@ func newServerCert(authority pair, hosts []string) (pair, error) {
 	return issue(t, &authority)
 }
 
-func newClientCert(authority pair) (pair, error) {
+func newClientCert(authority pair, name string) (pair, error) {
 	return issue(x509.Certificate{
-		Subject:     pkix.Name{CommonName: "vidfilter worker"},
+		Subject:     pkix.Name{CommonName: "vidfilter " + name},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, &authority)

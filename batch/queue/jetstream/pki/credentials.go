@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
@@ -23,13 +24,14 @@ type Files struct {
 
 // Credentials let a client in. The zero value is for servers that ask for none.
 type Credentials struct {
-	user   []byte // the file, for nats.go
+	file   string // for nats.go, which reads it at each connection: it may be rotated
+	claims *jwt.UserClaims
 	roots  []*x509.Certificate
 	client *tls.Certificate
 }
 
 // ReadCredentials reads a file that holds a user's token and seed, as for every NATS program.
-// Files made by Keys.WriteCredentials also hold certificates: the client's own, and those that
+// Files of vidfilter serve also hold certificates: the client's own, and those that
 // the server's must be signed by.
 func ReadCredentials(file string) (Credentials, error) {
 	b, err := os.ReadFile(file)
@@ -40,16 +42,45 @@ func ReadCredentials(file string) (Credentials, error) {
 	if err != nil {
 		return c, hint.Errorf("copy worker.creds from the server's folder again", "queue: %s holds no credentials: %w", file, err)
 	}
+	c.file = file
 	return c, nil
 }
 
+// roleTag begins the tag of a user's token with the role.
+const roleTag = "vidfilter-role:"
+
+// Role returns the role, or "" for a user of an earlier version or of another server.
+func (c Credentials) Role() Role {
+	if c.claims != nil {
+		for _, tag := range c.claims.Tags {
+			if role, ok := strings.CutPrefix(tag, roleTag); ok {
+				return Role(role)
+			}
+		}
+	}
+	return ""
+}
+
+// Name returns the name of the credential. Those of earlier versions share one.
+func (c Credentials) Name() string {
+	if c.Role() == "" {
+		return Legacy
+	}
+	return c.claims.Name
+}
+
+// Key returns the public key of the user.
+func (c Credentials) Key() string { return c.claims.Subject }
+
+// Served reports whether they are of vidfilter serve, which makes a client certificate for each.
+func (c Credentials) Served() bool { return c.client != nil }
+
 func parseCredentials(b []byte) (c Credentials, err error) {
-	c.user = b
 	token, err := jwt.ParseDecoratedJWT(b)
 	if err != nil {
 		return c, err
 	}
-	if _, err := jwt.DecodeUserClaims(token); err != nil {
+	if c.claims, err = jwt.DecodeUserClaims(token); err != nil {
 		return c, fmt.Errorf("the user's token: %w", err)
 	}
 	if _, err := jwt.ParseDecoratedUserNKey(b); err != nil {
@@ -78,10 +109,10 @@ func parseCredentials(b []byte) (c Credentials, err error) {
 
 // Options returns the options for a connection with the credentials.
 func (c Credentials) Options() []nats.Option {
-	if len(c.user) == 0 {
+	if c.file == "" {
 		return nil
 	}
-	return []nats.Option{nats.UserCredentialBytes(c.user)}
+	return []nats.Option{nats.UserCredentials(c.file)}
 }
 
 // TLS returns a configuration with the certificates of the credentials and of files, or nil if

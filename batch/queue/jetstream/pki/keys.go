@@ -1,15 +1,20 @@
 // Package pki holds the keys of a queue's server: a private certificate authority, mutual TLS,
-// and a NATS operator whose one account the workers use.
+// and a NATS operator with an account whose users have roles.
 package pki
 
 import (
 	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"vidfilter/internal/hint"
@@ -17,6 +22,7 @@ import (
 
 // Keys are those of one server.
 type Keys struct {
+	dir       string
 	realm     realm
 	authority pair                // signs the clients' certificates, and the server's by default
 	roots     []*x509.Certificate // trusted by clients
@@ -31,7 +37,7 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
-	k := &Keys{}
+	k := &Keys{dir: dir}
 	var err error
 	if k.realm, err = newRealm(dir); err != nil {
 		return nil, err
@@ -45,6 +51,26 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 		return k, k.useOwn(own)
 	}
 	return k, k.issueServer(dir, ownHosts(hosts))
+}
+
+// OpenKept returns the keys of a server that was started before, and may run. They lack its own
+// certificate.
+func OpenKept(dir string, own Files) (*Keys, error) {
+	k := &Keys{dir: dir}
+	var err error
+	if k.realm, err = newRealm(dir); err != nil {
+		return nil, err
+	}
+	if k.authority, err = keptPair(filepath.Join(dir, "authority.pem"), func(pair) bool { return true }, newAuthority); err != nil {
+		return nil, err
+	}
+	switch {
+	case own.CA != "":
+		k.roots, err = readRoots(own.CA)
+	case own.Cert == "":
+		k.roots = []*x509.Certificate{k.authority.cert}
+	}
+	return k, err
 }
 
 func (k *Keys) issueServer(dir string, hosts []string) error {
@@ -78,42 +104,196 @@ func (k *Keys) useOwn(own Files) (err error) {
 	return err
 }
 
-// Secure makes a server ask its clients for a certificate and credentials of these keys.
-func (k *Keys) Secure(so *server.Options) error {
+// Secure makes a server ask its clients for a certificate and credentials of these keys, and
+// trust nothing else.
+func (k *Keys) Secure(so *server.Options) (err error) {
 	so.TLSConfig, so.TLSVerify, so.TLSTimeout = k.conf, true, 10
-	return k.realm.govern(so)
+	so.TrustedOperators = append(so.TrustedOperators, k.realm.operator)
+	so.SystemAccount, err = k.realm.system.PublicKey()
+	return err
 }
 
-// ServerUser returns credentials for the server's own connection.
-func (k *Keys) ServerUser() ([]byte, error) { return k.realm.newUser("server") }
+// Resolver returns the accounts for a start of a server. They can be updated while it runs.
+func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, error) {
+	list, err := readRegistry(k.dir)
+	if err != nil {
+		return nil, err
+	}
+	token, err := k.realm.accountToken(list, grants, maxStore, k.earlier())
+	if err != nil {
+		return nil, err
+	}
+	system, systemToken, err := k.realm.systemToken()
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := server.NewDirAccResolver(k.accounts(), 16, 0, server.NoDelete)
+	if err != nil {
+		return nil, err
+	}
+	return accounts, errors.Join(accounts.Store(k.realm.account, token), accounts.Store(system, systemToken))
+}
 
-// WriteCredentials makes sure that a file holds credentials that let workers in.
-func (k *Keys) WriteCredentials(file string) error {
-	if k.accept(file) {
+// earlier returns the revocations of the last start, should the list of credentials be lost.
+func (k *Keys) earlier() jwt.RevocationList {
+	b, err := os.ReadFile(k.accountFile())
+	if err != nil {
 		return nil
 	}
-	user, err := k.realm.newUser("worker")
+	account, err := jwt.DecodeAccountClaims(string(b))
 	if err != nil {
-		return err
+		return nil
 	}
-	client, err := newClientCert(k.authority)
+	return account.Revocations
+}
+
+func (k *Keys) accountFile() string { return filepath.Join(k.accounts(), k.realm.account+".jwt") }
+
+func (k *Keys) accounts() string { return filepath.Join(k.dir, "accounts") }
+
+// ServerUser returns credentials for the server's own connection, which may do anything.
+func (k *Keys) ServerUser() ([]byte, error) { return ownUser(k.realm.key) }
+
+// Secret returns a secret of the server for a purpose.
+func (k *Keys) Secret(purpose string) ([]byte, error) {
+	seed, err := k.realm.key.Seed()
 	if err != nil {
+		return nil, err
+	}
+	return hkdf.Key(sha256.New, seed, nil, "vidfilter "+purpose, sha256.Size)
+}
+
+// Issue makes a credential and returns its file's content. It fails if there is one with this
+// name.
+func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
+	if err := errors.Join(checkName(name), checkRole(role)); err != nil {
+		return nil, err
+	}
+	err = change(k.dir, func(r *Registry) error {
+		i := r.find(name)
+		if i >= 0 && (*r)[i].Live() {
+			return hint.Errorf("rotate it, or revoke it first", "queue: there is a credential %q", name)
+		}
+		if i < 0 {
+			*r, i = append(*r, Credential{Name: name}), len(*r)
+		}
+		(*r)[i].Role = role
+		file, err = k.add(&(*r)[i])
 		return err
+	})
+	return file, err
+}
+
+// Rotate issues another file for a credential. The earlier ones let nobody in any more, except if
+// keep is set.
+func (k *Keys) Rotate(name string, keep bool) (file []byte, err error) {
+	err = k.existing(name, func(c *Credential) error {
+		if c.Name == Legacy {
+			return hint.Errorf("issue new ones, and revoke it", "queue: %s stands for files of earlier versions, and cannot be rotated", Legacy)
+		}
+		if !keep {
+			c.revoke(0, time.Now().UTC())
+		}
+		file, err = k.add(c)
+		return err
+	})
+	return file, err
+}
+
+// Revoke shuts the holders of a credential out; with older, only those of files before the last.
+func (k *Keys) Revoke(name string, older bool) error {
+	return k.existing(name, func(c *Credential) error {
+		n := 0
+		if older {
+			n = 1
+		}
+		if !c.revoke(n, time.Now().UTC()) {
+			return fmt.Errorf("queue: no file of the credential %q was left to revoke", name)
+		}
+		return nil
+	})
+}
+
+func (k *Keys) existing(name string, f func(c *Credential) error) error {
+	return change(k.dir, func(r *Registry) error {
+		i := r.find(name)
+		if i < 0 {
+			return hint.Errorf("vidfilter serve credentials list shows all", "queue: there is no credential %q", name)
+		}
+		return f(&(*r)[i])
+	})
+}
+
+// List returns all credentials.
+func (k *Keys) List() (Registry, error) { return readRegistry(k.dir) }
+
+// add adds a key to a credential and returns its file.
+func (k *Keys) add(c *Credential) ([]byte, error) {
+	public, user, err := k.realm.newUser(c.Name, c.Role)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClientCert(k.authority, c.Name)
+	if err != nil {
+		return nil, err
 	}
 	key, err := client.keyPEM()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeSecret(file, bytes.Join([][]byte{user, pemOf(k.roots), client.certPEM(), key}, nil))
+	c.Keys = append(c.Keys, Key{Public: public, Issued: time.Now().UTC()})
+	return bytes.Join([][]byte{user, pemOf(k.roots), client.certPEM(), key}, nil), nil
 }
 
-// accept reports whether a credentials file has certificates of these keys.
-func (k *Keys) accept(file string) bool {
+// Keep makes sure that a file lets the holder of a credential in, and reports whether the file is
+// of a version that knew no roles.
+func (k *Keys) Keep(file, name string, role Role) (legacy bool, err error) {
+	c, known := k.accept(file)
+	list, err := k.List()
+	if err != nil {
+		return false, err
+	}
+	i := list.find(name)
+	switch {
+	case known && c.Role() == "" && role == Worker && (list.find(Legacy) < 0 || list.legacy()):
+		return true, k.adopt(c.Key())
+	case i >= 0 && !list[i].Live(): // on purpose
+		return false, nil
+	case i >= 0 && known && list[i].has(c.Key()):
+		return false, nil
+	}
+	var b []byte
+	if i < 0 {
+		b, err = k.Issue(name, role)
+	} else {
+		b, err = k.Rotate(name, true)
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, writeSecret(file, b)
+}
+
+// adopt enters the user of an earlier version, who has no role.
+func (k *Keys) adopt(public string) error {
+	return change(k.dir, func(r *Registry) error {
+		if r.find(Legacy) < 0 {
+			*r = append(*r, Credential{Name: Legacy, Role: Submitter, Keys: []Key{{Public: public, Issued: time.Now().UTC()}}})
+		}
+		return nil
+	})
+}
+
+// accept reads a credentials file, and reports whether it has certificates of these keys.
+func (k *Keys) accept(file string) (c Credentials, ok bool) {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return false
+		return c, false
 	}
-	c, err := parseCredentials(b)
-	return err == nil && c.client != nil && c.client.Leaf.CheckSignatureFrom(k.authority.cert) == nil &&
+	c, err = parseCredentials(b)
+	return c, err == nil && c.client != nil && c.client.Leaf.CheckSignatureFrom(k.authority.cert) == nil &&
 		bytes.Equal(pemOf(c.roots), pemOf(k.roots))
 }
+
+// WriteFile writes a credentials file that only its owner may read.
+func WriteFile(file string, b []byte) error { return writeSecret(file, b) }

@@ -6,70 +6,93 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 )
 
-// realm is the server's own NATS operator with one account. Everything is derived from two seeds
-// at each start.
+// realm is the server's own NATS operator with one account. Everything is derived from seeds.
 type realm struct {
 	operator *jwt.OperatorClaims
+	op       nkeys.KeyPair
 	account  string // public key
-	token    string // the account's
 	key      nkeys.KeyPair
-	system   string // account of the server itself, a new one at each start
-	sysToken string
+	roles    map[Role]nkeys.KeyPair // sign the users of each role
+	system   nkeys.KeyPair          // account of the server itself
 }
 
 func newRealm(dir string) (r realm, err error) {
-	op, err := keptSeed(filepath.Join(dir, "operator.seed"), nkeys.CreateOperator)
+	seed := func(name string, make func() (nkeys.KeyPair, error)) (k nkeys.KeyPair) {
+		if err == nil {
+			k, err = keptSeed(filepath.Join(dir, name+".seed"), make)
+		}
+		return k
+	}
+	r.op, r.key, r.system = seed("operator", nkeys.CreateOperator), seed("account", nkeys.CreateAccount), seed("system", nkeys.CreateAccount)
+	r.roles = map[Role]nkeys.KeyPair{}
+	for _, role := range Roles {
+		r.roles[role] = seed("role-"+string(role), nkeys.CreateAccount)
+	}
 	if err != nil {
 		return r, err
 	}
-	if r.key, err = keptSeed(filepath.Join(dir, "account.seed"), nkeys.CreateAccount); err != nil {
-		return r, err
-	}
-	name, err := op.PublicKey()
+	name, err := r.op.PublicKey()
 	if err != nil {
 		return r, err
 	}
 	claims := jwt.NewOperatorClaims(name)
 	claims.Name = "vidfilter"
-	token, err := claims.Encode(op)
+	token, err := claims.Encode(r.op)
 	if err != nil {
 		return r, err
 	}
 	if r.operator, err = jwt.DecodeOperatorClaims(token); err != nil {
 		return r, err
 	}
-	if r.account, err = r.key.PublicKey(); err != nil {
-		return r, err
-	}
+	r.account, err = r.key.PublicKey()
+	return r, err
+}
+
+// accountToken returns the account's token: what each role may do, who is shut out, and how much
+// the queue may store.
+func (r realm) accountToken(list Registry, grants Grants, maxStore int64, earlier jwt.RevocationList) (string, error) {
 	account := jwt.NewAccountClaims(r.account)
 	account.Name = "vidfilter"
 	account.Limits.JetStreamLimits = jwt.JetStreamLimits{
 		MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
 	}
-	if r.token, err = account.Encode(op); err != nil {
-		return r, err
+	if maxStore > 0 {
+		account.Limits.DiskStorage = maxStore
 	}
-	return r, r.newSystem(op)
+	scopes, err := r.scopes(grants)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range scopes {
+		account.SigningKeys.AddScopedSigner(s)
+	}
+	// Users of earlier versions have no role, and get these.
+	account.DefaultPermissions = Grant{}.permissions()
+	if list.legacy() {
+		account.DefaultPermissions = grants[Submitter].named(Legacy).permissions()
+	}
+	account.Revocations = earlier
+	for _, key := range list.revoked() {
+		account.RevokeAt(key, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again
+	}
+	return account.Encode(r.op)
 }
 
-func (r *realm) newSystem(op nkeys.KeyPair) error {
-	k, err := nkeys.CreateAccount()
-	if err != nil {
-		return err
+// systemToken returns the token of the account of the server itself.
+func (r realm) systemToken() (public, token string, err error) {
+	if public, err = r.system.PublicKey(); err != nil {
+		return "", "", err
 	}
-	if r.system, err = k.PublicKey(); err != nil {
-		return err
-	}
-	account := jwt.NewAccountClaims(r.system)
+	account := jwt.NewAccountClaims(public)
 	account.Name = "system"
-	r.sysToken, err = account.Encode(op)
-	return err
+	token, err = account.Encode(r.op)
+	return public, token, err
 }
 
 func keptSeed(file string, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
@@ -95,19 +118,46 @@ func keptSeed(file string, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, e
 	return k, writeSecret(file, append(seed, '\n'))
 }
 
-// newUser returns the credentials file of a new user.
-func (r realm) newUser(name string) ([]byte, error) {
-	k, err := nkeys.CreateUser()
+// newUser returns the key and the credentials file of a new user with a role.
+func (r realm) newUser(name string, role Role) (public string, file []byte, err error) {
+	claims, k, err := newClaims(name)
+	if err != nil {
+		return "", nil, err
+	}
+	claims.SetScoped(true)
+	claims.IssuerAccount = r.account
+	claims.Tags.Add(roleTag + string(role))
+	file, err = userFile(claims, k, r.roles[role])
+	return claims.Subject, file, err
+}
+
+// ownUser returns the credentials of a user of an account who may do anything there.
+func ownUser(account nkeys.KeyPair) ([]byte, error) {
+	claims, k, err := newClaims("server")
 	if err != nil {
 		return nil, err
+	}
+	claims.Permissions.Pub.Allow.Add(">")
+	claims.Permissions.Sub.Allow.Add(">")
+	return userFile(claims, k, account)
+}
+
+func newClaims(name string) (*jwt.UserClaims, nkeys.KeyPair, error) {
+	k, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, nil, err
 	}
 	public, err := k.PublicKey()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	claims := jwt.NewUserClaims(public)
 	claims.Name = name
-	token, err := claims.Encode(r.key)
+	return claims, k, nil
+}
+
+func userFile(claims *jwt.UserClaims, k, signer nkeys.KeyPair) ([]byte, error) {
+	token, err := claims.Encode(signer)
 	if err != nil {
 		return nil, err
 	}
@@ -116,16 +166,4 @@ func (r realm) newUser(name string) ([]byte, error) {
 		return nil, err
 	}
 	return jwt.FormatUserConfig(token, seed)
-}
-
-// govern makes a server trust the realm and nothing else.
-func (r realm) govern(so *server.Options) error {
-	accounts := &server.MemAccResolver{}
-	if err := errors.Join(accounts.Store(r.account, r.token), accounts.Store(r.system, r.sysToken)); err != nil {
-		return err
-	}
-	so.SystemAccount = r.system
-	so.TrustedOperators = append(so.TrustedOperators, r.operator)
-	so.AccountResolver = accounts
-	return nil
 }

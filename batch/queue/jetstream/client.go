@@ -1,0 +1,360 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"vidfilter/batch/queue"
+)
+
+// client is a queue.Engine that asks the head of the queue.
+type client struct {
+	link
+	who     caller
+	version string
+
+	protocol int
+	head     string // its version
+	door     *door
+}
+
+var _ queue.Engine = (*client)(nil)
+
+// newClient takes the connection.
+func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, error) {
+	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
+	c.drains = append(c.drains, who.name)
+	c.door.watch(nc)
+	if o.lease || o.Replicas != 0 {
+		return nil, errors.Join(errorf("leave it out, or give --lease to serve", nil,
+			"queue: the lease and the copies of this queue are set by vidfilter serve"), c.Close())
+	}
+	if err := c.hello(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// door closes a connection once the credentials let nobody in any more.
+type door struct {
+	refusals int // in a row
+	shut     atomic.Bool
+}
+
+// mostRefusals is how often a server may refuse the credentials when the client connects again: a
+// server that starts may not know them yet.
+const mostRefusals = 4
+
+func (d *door) close(nc *nats.Conn) {
+	d.shut.Store(true)
+	go nc.Close()
+}
+
+// refused takes the error of a connection that could not be made again.
+func (d *door) refused(nc *nats.Conn, err error) {
+	if !errors.Is(err, nats.ErrAuthorization) && !errors.Is(err, nats.ErrAuthRevoked) {
+		d.refusals = 0
+	} else if d.refusals++; d.refusals >= mostRefusals {
+		d.close(nc)
+	}
+}
+
+// watch takes the errors of a connection.
+func (d *door) watch(nc *nats.Conn) {
+	before := nc.ErrorHandler()
+	nc.SetErrorHandler(func(nc *nats.Conn, s *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrAuthRevoked) {
+			d.close(nc)
+			return
+		}
+		before(nc, s, err)
+	})
+}
+
+// why replaces the error of a connection that was closed since the credentials were revoked.
+func (c *client) why(err error) error {
+	if err != nil && c.door.shut.Load() {
+		return errorf("ask for new ones: vidfilter serve credentials issue, on the machine of the queue", err,
+			"queue: the credentials of %q were revoked", c.who.name)
+	}
+	if errors.Is(err, ErrRefused) {
+		return errorf("vidfilter serve credentials list, on the machine of the queue, shows the roles", err, "%s", err.Error())
+	}
+	return err
+}
+
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+func (c *client) Drain(name string) error {
+	return errors.Join(c.nc.Publish(c.names.drain(name), nil), c.nc.FlushTimeout(5*time.Second))
+}
+
+// Name returns the name of the credentials.
+func (c *client) Name() string { return c.who.name }
+
+// hello waits for the head, which begins a moment after its server, and learns the lease.
+func (c *client) hello() error {
+	for start := time.Now(); ; {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		a, err := c.ask(ctx, "hello", &question{})
+		cancel()
+		switch {
+		case err == nil:
+			c.o.AckWait, c.head = a.Lease, a.Version
+			return nil
+		case errors.Is(err, errProtocol):
+			return errorf("vidfilter version shows that of a machine", err, "%s", err.Error())
+		case final(err):
+			return err
+		case time.Since(start) > 15*time.Second:
+			return errorf("check that 'vidfilter serve' there has the same --prefix, and is of no earlier version", err, "queue: nothing answers at %s", c.nc.ConnectedUrlRedacted())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// ask asks the head once. A head that is killed never answers.
+func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	q.Protocol, q.Version = c.protocol, c.version
+	m, err := pack(q, q.data)
+	if err != nil {
+		return a, err
+	}
+	m.Subject = c.names.ask(c.who.role, c.who.name, verb)
+	back, err := c.nc.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return a, err
+	}
+	if a.data, err = unpack(back, &a); err != nil {
+		return a, err
+	}
+	return a, a.err()
+}
+
+const askWithin = 5 * time.Second
+
+// insist asks until the head answers or ctx ends.
+func (c *client) insist(ctx context.Context, what, verb string, q *question) (a answer, err error) {
+	err = c.persist(ctx, what, func(ctx context.Context) (err error) {
+		a, err = c.ask(ctx, verb, q)
+		return err
+	})
+	return a, c.why(err)
+}
+
+func (c *client) Submit(ctx context.Context, j queue.Job, again bool) error {
+	_, err := c.insist(ctx, "submitting "+j.ID, "submit", &question{Job: &j, Again: again})
+	return err
+}
+
+func (c *client) Cancel(ctx context.Context, id, reason string) error {
+	_, err := c.insist(ctx, "cancelling "+id, "cancel", &question{ID: id, Reason: reason})
+	return err
+}
+
+func (c *client) Get(ctx context.Context, id string) (queue.Status, error) {
+	a, err := c.insist(ctx, "job "+id, "get", &question{ID: id})
+	if err != nil || a.Status == nil {
+		return queue.Status{}, err
+	}
+	return *a.Status, nil
+}
+
+func (c *client) Results(ctx context.Context, job string) (map[string]json.RawMessage, error) {
+	a, err := c.insist(ctx, "results of "+job, "results", &question{ID: job, Ticket: ticketOf(ctx)})
+	return a.Results, err
+}
+
+func (c *client) Workers(ctx context.Context) (all []queue.WorkerStatus, err error) {
+	a, err := c.insist(ctx, "reading workers", "workers", &question{})
+	for _, w := range a.Workers {
+		w.Seen = w.At
+		all = append(all, w.WorkerStatus)
+	}
+	return all, err
+}
+
+// A watch asks for changes that events announce, and else now and then, since events may be lost.
+const (
+	askEvery  = 100 * time.Millisecond
+	pollEvery = 2 * time.Second
+)
+
+// Watch implements queue.Engine.
+func (c *client) Watch(ctx context.Context, f func(s queue.Status), live func()) error {
+	events := make(chan *nats.Msg, 4096)
+	for _, kind := range []string{eventProgress, eventOver, eventChange} {
+		sub, err := c.nc.ChanSubscribe(c.names.events(kind), events)
+		if err != nil {
+			return fmt.Errorf("queue: watching: %w", err)
+		}
+		defer sub.Unsubscribe()
+	}
+	w := newWatcher(&c.link, f, live)
+	var since uint64
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for asked := (time.Time{}); ; {
+		if w.changes || time.Since(asked) >= pollEvery {
+			w.changes = false
+			if err := c.changes(ctx, w, &since); err != nil {
+				return err
+			}
+			asked = time.Now()
+		}
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case m := <-events:
+				w.told(m)
+			case <-tick.C:
+				w.expire()
+				waiting = false
+			}
+		}
+	}
+}
+
+// changes takes the records that changed after a revision.
+func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
+	for {
+		a, err := c.insist(ctx, "reading jobs", "jobs", &question{Since: *since})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			return fmt.Errorf("queue: watching: %w", err)
+		}
+		for _, r := range a.Records {
+			*since = max(*since, r.At)
+			w.changed(r.Key, r.Value, r.At, r.Gone)
+		}
+		if a.More {
+			continue
+		}
+		if w.live != nil {
+			w.isLive()
+			w.tell(eventAsk, claim{all, all, all}, nil)
+		}
+		return nil
+	}
+}
+
+// Work implements queue.Engine.
+func (c *client) Work(ctx context.Context, w queue.Worker, h queue.Handler) error {
+	w.Version = c.version
+	return c.why(newPool(&c.link, &counter{c: c}, newID(), w, h).work(ctx))
+}
+
+// counter is the desk of a client.
+type counter struct {
+	c *client
+	w queue.Worker
+}
+
+func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, error) {
+	d.w = w
+	m, err := d.next(ctx) // also checks that the role allows it
+	if m != nil {
+		err = m.Nak()
+	}
+	return d.c.o.AckWait, err
+}
+
+func (d *counter) next(ctx context.Context) (message, error) {
+	a, err := d.c.ask(ctx, "fetch", &question{Sites: d.w.Sites, Any: d.w.Any})
+	if err != nil || a.Ticket == nil {
+		return nil, err
+	}
+	return &posted{c: d.c, t: a.Ticket, body: a.Body}, nil
+}
+
+func (d *counter) tidy(context.Context) {}
+
+// posted is the message of a task that the head has given out. The head acknowledges it.
+type posted struct {
+	c    *client
+	t    *ticket
+	body []byte
+}
+
+func (m *posted) Subject() string                        { return m.t.Subject }
+func (m *posted) Data() []byte                           { return m.body }
+func (m *posted) Ack() error                             { return nil }
+func (m *posted) DoubleAck(context.Context) error        { return nil }
+func (m *posted) Term() error                            { return nil }
+func (m *posted) Nak() error                             { return m.say("return") }
+func (m *posted) NakWithDelay(delay time.Duration) error { return m.say("return") }
+func (m *posted) InProgress() error                      { return m.say("extend") }
+
+func (m *posted) say(verb string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	_, err := m.c.ask(ctx, verb, &question{Ticket: m.t})
+	return err
+}
+
+func (d *counter) question(a *attempt) *question {
+	return &question{
+		Ticket: a.m.(*posted).t, Attempt: a.id, Worker: a.worker, Holds: a.holds, Number: a.t.Attempt, Round: a.round,
+	}
+}
+
+func (d *counter) take(ctx context.Context, a *attempt) error {
+	if err := a.read(); err != nil {
+		return err
+	}
+	got, err := d.c.insist(ctx, a.String(), "take", d.question(a))
+	if err == nil && got.Job == nil {
+		err = errGone
+	}
+	if err != nil {
+		return err
+	}
+	a.job, a.round, a.t.Attempt = *got.Job, got.Round, got.Number
+	return nil
+}
+
+// context has the task's ticket, for its files and results.
+func (d *counter) context(ctx context.Context, a *attempt) context.Context {
+	return context.WithValue(ctx, ticketKey{}, a.m.(*posted).t)
+}
+
+type ticketKey struct{}
+
+func ticketOf(ctx context.Context) *ticket {
+	t, _ := ctx.Value(ticketKey{}).(*ticket)
+	return t
+}
+
+func (d *counter) wanted(ctx context.Context, a *attempt) error {
+	_, err := d.c.ask(ctx, "wanted", d.question(a))
+	if errors.Is(err, queue.ErrTwin) || errors.Is(err, queue.ErrCancelled) {
+		return err
+	}
+	return nil // if the head does not answer, it is
+}
+
+func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
+	q := d.question(a)
+	q.Ending = &end
+	_, err := d.c.insist(ctx, a.String(), "settle", q)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		end = d.c.tooLarge()
+		_, err = d.c.insist(ctx, a.String(), "settle", q)
+	}
+	return err
+}
+
+func (d *counter) present(ctx context.Context, id string, s *queue.WorkerStatus) error {
+	_, err := d.c.ask(ctx, "presence", &question{Worker: id, Presence: s})
+	return err
+}

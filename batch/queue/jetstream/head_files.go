@@ -1,0 +1,255 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+)
+
+// Quota limits what clients may store. 0 is no limit.
+type Quota struct {
+	Store  int64 // of the whole queue
+	Job    int64 // of the files of a job at a time
+	Object int64 // of a file
+}
+
+// quota counts what clients store.
+type quota struct {
+	Quota
+	mu      sync.Mutex
+	uploads map[string]*upload // by NUID
+}
+
+// upload is a file of which not all pieces have come.
+type upload struct {
+	job    string
+	begun  time.Time
+	before int64 // bytes of the job's whole files
+	bytes  int64
+}
+
+// upload returns a file that is coming. It forgets those that stopped coming.
+func (q *quota) upload(id, job string) *upload {
+	if u := q.uploads[id]; u != nil {
+		return u
+	}
+	maps.DeleteFunc(q.uploads, func(_ string, u *upload) bool { return time.Since(u.begun) > idleUpload })
+	u := &upload{job: job, begun: time.Now()}
+	q.uploads[id] = u
+	return u
+}
+
+// idleUpload is the time after which the pieces of a file that is not whole are removed.
+const idleUpload = time.Hour
+
+// mayTouch checks that a client may read or write a file: a submitter those of its jobs, and the
+// holder of a task's ticket the packets JOB/in/NUMBER and the results JOB/out/NUMBER.*.
+func (h *head) mayTouch(ctx context.Context, by caller, q *question, write bool) error {
+	job, rest, ok := strings.Cut(q.Name, "/")
+	if !ok || !isName(job) || len(q.Name) > 512 {
+		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
+	}
+	if q.Ticket != nil {
+		_, c, err := h.claim(by, q)
+		if err != nil {
+			return err
+		}
+		_, number, _ := strings.Cut(c.task, "-")
+		ours := number != "" && c.job == job && (strings.HasPrefix(rest, "out/"+number+".") || !write && rest == "in/"+number)
+		if ours {
+			return nil
+		}
+	}
+	if by.is(pki.Worker) {
+		return fmt.Errorf("%w: the file %q is of none of %q's tasks", ErrRefused, q.Name, by.name)
+	}
+	_, err := h.own(ctx, by, job)
+	return err
+}
+
+var nuidName = regexp.MustCompile(`^[a-z0-9]{16}$`)
+
+// nuid names the pieces of a client's file. Nobody else's have that name.
+func nuid(by caller, id string) (string, error) {
+	if !nuidName.MatchString(id) {
+		return "", fmt.Errorf("%w: pieces %q", errMalformed, id)
+	}
+	return by.name + "-" + id, nil
+}
+
+func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, error) {
+	if err := h.mayTouch(ctx, by, q, true); err != nil {
+		return answer{}, err
+	}
+	id, err := nuid(by, q.NUID)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := h.room(ctx, q.Name, id, q.Last == 0, int64(len(q.data))); err != nil {
+		return answer{}, err
+	}
+	info := &jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: q.Name}, NUID: id}
+	seq, err := blobs{h.e}.putPiece(ctx, info, q.data, q.Last)
+	return answer{Seq: seq}, err
+}
+
+// room counts a piece, or returns why there is no room for it. Packets may fill half of the store
+// only, since otherwise no result would have room, and nothing would end.
+func (h *head) room(ctx context.Context, name, id string, first bool, n int64) error {
+	job, rest, _ := strings.Cut(name, "/")
+	if first && h.quota.Store > 0 {
+		s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
+		if err != nil {
+			return err
+		}
+		used := int64(s.CachedInfo().State.Bytes)
+		if most := h.quota.Store / 10 * 9; used > most || strings.HasPrefix(rest, "in/") && used > most/2 {
+			return fmt.Errorf("%w: %d bytes of %d are used", queue.ErrStoreFull, used, h.quota.Store)
+		}
+	}
+	before := int64(0)
+	if first && h.quota.Job > 0 {
+		var err error
+		if before, err = h.used(ctx, job); err != nil {
+			return err
+		}
+	}
+	h.quota.mu.Lock()
+	defer h.quota.mu.Unlock()
+	u := h.quota.upload(id, job)
+	u.before = max(u.before, before)
+	u.bytes += n
+	sum := u.before
+	for _, other := range h.quota.uploads {
+		if other.job == job {
+			sum += other.bytes
+		}
+	}
+	var err error
+	switch {
+	case h.quota.Object > 0 && u.bytes > h.quota.Object:
+		err = fmt.Errorf("%w: a file of more than %d bytes (serve --max-object)", queue.ErrQuota, h.quota.Object)
+	case h.quota.Job > 0 && sum > h.quota.Job:
+		err = fmt.Errorf("%w: the files of a job may have %d bytes in the store (serve --max-job)", queue.ErrQuota, h.quota.Job)
+	}
+	if err != nil {
+		delete(h.quota.uploads, id)
+	}
+	return err
+}
+
+// used returns the bytes of a job's whole files.
+func (h *head) used(ctx context.Context, job string) (sum int64, err error) {
+	infos, err := h.e.objects.List(ctx)
+	if err != nil && !isEmpty(err) {
+		return 0, err
+	}
+	for _, o := range infos {
+		if strings.HasPrefix(o.Name, job+"/") {
+			sum += int64(o.Size)
+		}
+	}
+	return sum, nil
+}
+
+// fileIn makes a file of pieces.
+func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, error) {
+	if err := h.mayTouch(ctx, by, q, true); err != nil {
+		return answer{}, err
+	}
+	id, err := nuid(by, q.NUID)
+	if err != nil {
+		return answer{}, err
+	}
+	job, _, _ := strings.Cut(q.Name, "/")
+	r, _, err := h.e.get(ctx, job)
+	if err != nil {
+		return answer{}, err
+	}
+	if !r.live() {
+		q.Info = nil
+		err = queue.ErrCancelled
+	}
+	if q.Info == nil {
+		h.quota.forget(id)
+		blobs{h.e}.purge(id)
+		return answer{}, err
+	}
+	info := jetstream.ObjectInfo{
+		ObjectMeta: jetstream.ObjectMeta{Name: q.Name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}},
+		Bucket:     h.e.names.blobs(), NUID: id, Size: q.Info.Size, Chunks: q.Info.Chunks, Digest: q.Info.Digest,
+	}
+	err = blobs{h.e}.putMeta(ctx, info)
+	if err == nil {
+		h.quota.forget(id)
+	}
+	return answer{}, err
+}
+
+func (q *quota) forget(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.uploads, id)
+}
+
+func (h *head) file(ctx context.Context, by caller, q *question) (answer, error) {
+	if err := h.mayTouch(ctx, by, q, false); err != nil {
+		return answer{}, err
+	}
+	info, err := h.info(ctx, q.Name)
+	return answer{Info: info}, err
+}
+
+func (h *head) info(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
+	info, err := h.e.objects.GetInfo(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("%w: %s", queue.ErrNoBlob, name)
+	}
+	return info, err
+}
+
+// pieceOut returns the next piece of a file.
+func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, error) {
+	if err := h.mayTouch(ctx, by, q, false); err != nil {
+		return answer{}, err
+	}
+	info, err := h.info(ctx, q.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	if info.NUID != q.NUID {
+		return answer{}, errReplaced
+	}
+	m, err := h.pieces.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{Seq: m.Sequence, data: m.Data}, nil
+}
+
+func (h *head) remove(ctx context.Context, by caller, q *question) (answer, error) {
+	if err := h.mayTouch(ctx, by, q, true); err != nil {
+		return answer{}, err
+	}
+	return answer{}, blobs{h.e}.Delete(ctx, q.Name)
+}
+
+// files lists the files of a job.
+func (h *head) files(ctx context.Context, by caller, q *question) (answer, error) {
+	job, _, _ := strings.Cut(q.Name, "/")
+	if _, err := h.own(ctx, by, job); err != nil {
+		return answer{}, err
+	}
+	names, err := blobs{h.e}.List(ctx, job+"/")
+	return answer{Names: names}, err
+}

@@ -1,0 +1,131 @@
+package pki
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"vidfilter/internal/durable"
+	"vidfilter/internal/hint"
+)
+
+// Legacy is the name of all credentials of versions that knew no roles. They have a submitter's.
+const Legacy = "legacy"
+
+// Credential is an entry of a Registry.
+type Credential struct {
+	Name string `json:"name"`
+	Role Role   `json:"role"`
+	Keys []Key  `json:"keys"` // the latest last
+}
+
+// Key is a user's key. A credential has several after it was rotated.
+type Key struct {
+	Public  string    `json:"public"` // "" for a file that was never seen
+	Issued  time.Time `json:"issued"`
+	Revoked time.Time `json:"revoked,omitzero"`
+}
+
+// Live reports whether a key of the credential lets its holder in.
+func (c Credential) Live() bool {
+	return slices.ContainsFunc(c.Keys, func(k Key) bool { return k.Revoked.IsZero() })
+}
+
+// has reports whether a key of the credential lets its holder in.
+func (c Credential) has(public string) bool {
+	return slices.ContainsFunc(c.Keys, func(k Key) bool { return k.Public == public && k.Revoked.IsZero() })
+}
+
+// revoke revokes the keys but the last n.
+func (c *Credential) revoke(n int, now time.Time) (changed bool) {
+	for i := range c.Keys[:max(0, len(c.Keys)-n)] {
+		if c.Keys[i].Revoked.IsZero() {
+			c.Keys[i].Revoked, changed = now, true
+		}
+	}
+	return changed
+}
+
+// Registry lists all credentials that were issued: keys/credentials.json.
+type Registry []Credential
+
+func (r Registry) find(name string) int {
+	return slices.IndexFunc(r, func(c Credential) bool { return c.Name == name })
+}
+
+// revoked returns the public keys that let nobody in.
+func (r Registry) revoked() (keys []string) {
+	for _, c := range r {
+		for _, k := range c.Keys {
+			if !k.Revoked.IsZero() && k.Public != "" {
+				keys = append(keys, k.Public)
+			}
+		}
+	}
+	return keys
+}
+
+// legacy reports whether credentials of earlier versions let their holders in.
+func (r Registry) legacy() bool {
+	i := r.find(Legacy)
+	return i >= 0 && r[i].Live()
+}
+
+const registryFile = "credentials.json"
+
+func readRegistry(dir string) (r Registry, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, registryFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("queue: %s: %w", filepath.Join(dir, registryFile), err)
+	}
+	return r, nil
+}
+
+// change changes the registry of a folder. It locks out other processes.
+func change(dir string, f func(r *Registry) error) error {
+	lock, err := durable.LockWait(filepath.Join(dir, "credentials.lock"))
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	defer lock.Close()
+	r, err := readRegistry(dir)
+	if err != nil {
+		return err
+	}
+	if err := f(&r); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeSecret(filepath.Join(dir, registryFile), append(b, '\n'))
+}
+
+var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
+
+func checkName(name string) error {
+	if !credentialName.MatchString(name) || name == Legacy || name == "server" {
+		return hint.Errorf("letters, digits and dashes, as render-07; not legacy, not server", "queue: %q is no name for a credential", name)
+	}
+	return nil
+}
+
+func checkRole(role Role) error {
+	if !slices.Contains(Roles, role) {
+		return hint.Errorf("one of worker submitter observer operator", "queue: no role %q", role)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package jetstream
+
+import "vidfilter/batch/queue/jetstream/pki"
+
+// Only the head of a queue, the process of Serve, reaches its streams. A client publishes nothing
+// but questions, under its role and name, and the progress of tasks: NATS refuses the rest. Even
+// one request to a stream would be too much, since its answer goes to any subject that the client
+// names, such as that of another's record.
+
+const anyName = "{{name()}}"
+
+func (n names) ask(role pki.Role, name, verb string) string {
+	return string(n) + ".ask." + string(role) + "." + name + "." + verb
+}
+
+// inbox begins the subjects of answers to a client. The head answers nowhere else.
+func inbox(name string) string { return "_INBOX." + name }
+
+// drain is the subject on which the workers of a credential are told to drain.
+func (n names) drain(name string) string { return string(n) + ".drain." + name }
+
+// everyone is the name for all workers.
+const everyone = "all"
+
+// grants returns what the roles may do.
+func (n names) grants() pki.Grants {
+	base := func(role pki.Role, publish ...string) pki.Grant {
+		return pki.Grant{
+			Publish:   append([]string{n.ask(role, anyName, all)}, publish...),
+			Subscribe: []string{inbox(anyName) + ".>", string(n) + ".event.>", n.drain(anyName), n.drain(everyone)},
+		}
+	}
+	progress, over, ask := n.events(eventProgress), n.events(eventOver), n.events(eventAsk)
+	return pki.Grants{
+		pki.Worker:    base(pki.Worker, progress, over, n.drain(anyName)),
+		pki.Submitter: base(pki.Submitter, progress, over, ask, n.drain(anyName)),
+		pki.Observer:  base(pki.Observer, ask),
+		pki.Operator:  base(pki.Operator, progress, over, ask, n.drain(all)),
+	}
+}

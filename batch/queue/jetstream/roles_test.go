@@ -1,0 +1,546 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/e2e"
+	"vidfilter/internal/hint"
+)
+
+// fleet is a server whose workers may have tasks of the site "parts".
+type fleet struct {
+	*Server
+	t     *testing.T
+	admin *Admin
+	notes log
+}
+
+func newFleet(t *testing.T, o ServeOptions) *fleet {
+	t.Helper()
+	f := &fleet{t: t}
+	o.Sites, o.Version = []string{"parts"}, "1.0"
+	o.Audit = func(by, role, what, job, title string) {
+		f.notes.add(strings.Join([]string{by, role, what, job, title}, " "))
+	}
+	f.Server = served(t, o)
+	a, err := OpenAdmin(f.dir, f.Addr().String(), pki.Files{})
+	e2e.Must(t, err)
+	f.admin = a
+	return f
+}
+
+// issue makes a credential and returns its file.
+func (f *fleet) issue(name string, role pki.Role) string {
+	f.t.Helper()
+	file, err := f.admin.Issue(name, role, "")
+	e2e.Must(f.t, err)
+	return file
+}
+
+func (f *fleet) client(name string, role pki.Role) *client {
+	f.t.Helper()
+	return connect(f.t, f.url(), f.issue(name, role))
+}
+
+// raw connects without the restraint of a client. The function returns the subjects that are not
+// refused.
+func (f *fleet) raw(file string) (nc *nats.Conn, allowed func(subjects ...string) []string) {
+	f.t.Helper()
+	c, err := pki.ReadCredentials(file)
+	e2e.Must(f.t, err)
+	conf, err := c.TLS(pki.Files{})
+	e2e.Must(f.t, err)
+	var errs log
+	options := append(c.Options(), nats.Secure(conf), nats.CustomInboxPrefix(inbox(c.Name())), nats.NoReconnect(),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { errs.add(err.Error()) }))
+	nc, err = nats.Connect(f.url(), options...)
+	e2e.Must(f.t, err)
+	f.t.Cleanup(nc.Close)
+	return nc, func(subjects ...string) (left []string) {
+		f.t.Helper()
+		e2e.Must(f.t, nc.Flush())
+		e2e.Within(3*time.Second, func() bool {
+			said := strings.Join(errs.all(), "\n")
+			left = slices.DeleteFunc(slices.Clone(subjects), func(s string) bool { return strings.Contains(said, `"`+s+`"`) })
+			return len(left) == 0
+		})
+		return left
+	}
+}
+
+// task puts a job of one task at "parts" in the queue.
+func (f *fleet) task(by queue.Engine, id string) {
+	f.t.Helper()
+	e2e.Must(f.t, by.Submit(f.t.Context(), queue.Job{ID: id, Site: "nowhere", First: queue.Task{Name: "part-0001", Kind: "part", Site: "parts"}}, false))
+}
+
+// give has a client fetch and take a task.
+func (f *fleet) give(c *client) *attempt {
+	f.t.Helper()
+	d := &counter{c: c, w: queue.Worker{Sites: []string{"parts"}}}
+	var m message
+	waitFor(f.t, "a task", func() bool {
+		var err error
+		m, err = d.next(f.t.Context())
+		e2e.Must(f.t, err)
+		return m != nil
+	})
+	claim, err := fromSubject(m.Subject())
+	e2e.Must(f.t, err)
+	a := &attempt{id: newID(), worker: "w", m: m, c: claim}
+	e2e.Must(f.t, d.take(f.t.Context(), a))
+	return a
+}
+
+// NATS itself refuses whatever a role has no need of: to publish to streams, their API and others'
+// names, and to hear what is for others.
+func TestRolesAtNATS(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	forbidden := []string{
+		"$JS.API.STREAM.DELETE.KV_vf-jobs", "$JS.API.STREAM.PURGE.KV_vf-results", "$JS.API.STREAM.UPDATE.OBJ_vf-blobs", "$JS.API.STREAM.CREATE.x",
+		"$JS.API.STREAM.INFO.OBJ_vf-blobs", "$JS.API.STREAM.MSG.GET.KV_vf-jobs", "$JS.API.STREAM.MSG.DELETE.KV_vf-jobs", "$JS.API.INFO",
+		"$JS.API.CONSUMER.CREATE.OBJ_vf-blobs.x", "$JS.API.CONSUMER.MSG.NEXT.vf-tasks.on-s_parts", "$JS.API.CONSUMER.DELETE.vf-tasks.on-s_parts",
+		"$JS.API.DIRECT.GET.OBJ_vf-blobs", "$JS.ACK.vf-tasks.on-s_parts.1.1.1.1.1", "$KV.vf-jobs.a", "$KV.vf-results.r.a.e.plan", "$KV.vf-workers.x",
+		"$O.vf-blobs.C.x", "$O.vf-blobs.M.x", "vf.task.on.s_parts.a.e.part-0001", "vf.event.stop.a.e.job", "vf.event.done.a.e.plan",
+		"vf.event.change.a.e.job", "vf.ask.operator.boss.cancel", "vf.ask.worker.other.take", "vf.ask.submitter.other.submit", "_INBOX.other.x", "$SYS.REQ.CLAIMS.UPDATE",
+	}
+	deaf := []string{">", "_INBOX.>", "_INBOX.other.>", "vf.ask.>", "vf.task.>", "$KV.>", "$O.>", "$JS.>", "vf.drain.other"}
+	for _, role := range pki.Roles {
+		nc, allowed := f.raw(f.issue("x-"+string(role), role))
+		for _, subject := range forbidden {
+			e2e.Must(t, nc.Publish(subject, []byte("x")))
+		}
+		for _, subject := range deaf {
+			_, err := nc.SubscribeSync(subject)
+			e2e.Must(t, err)
+		}
+		if left := allowed(append(slices.Clone(forbidden), deaf...)...); len(left) > 0 {
+			t.Errorf("%s may use %q", role, left)
+		}
+	}
+	nc, allowed := f.raw(f.Creds(pki.Submitter))
+	e2e.Must(t, nc.Publish("vf.drain.all", nil))
+	if left := allowed("vf.drain.all"); len(left) > 0 {
+		t.Error("a submitter may drain all")
+	}
+	if s, err := f.e.js.Stream(t.Context(), "KV_vf-jobs"); err != nil || s.CachedInfo().State.Msgs != 0 {
+		t.Errorf("the jobs: %v", err)
+	}
+}
+
+// The head answers into the inbox of the client that asks, and nowhere else: the answer would be a
+// write to whatever subject the client names.
+func TestAnswerElsewhere(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	f.task(f.Engine(), "a")
+	nc, _ := f.raw(f.issue("evil", pki.Worker))
+	q, err := pack(&question{Protocol: queue.Protocol, Sites: []string{"parts"}}, nil)
+	e2e.Must(t, err)
+	for _, reply := range []string{"$KV.vf-jobs.a", "$KV.vf-results.r.a.e.plan", "vf.ask.operator.evil.cancel", "_INBOX.other.x", ""} {
+		for _, verb := range []string{"hello", "fetch"} {
+			e2e.Must(t, nc.PublishMsg(&nats.Msg{Subject: f.e.names.ask(pki.Worker, "evil", verb), Reply: reply, Data: q.Data}))
+		}
+	}
+	e2e.Must(t, nc.Flush())
+	// The head has seen the others when it answers this one.
+	if _, err := connect(t, f.url(), f.Creds(pki.Submitter)).Get(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if s, err := f.Engine().Get(t.Context(), "a"); err != nil || s.State != queue.Queued {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if got := f.give(f.client("good", pki.Worker)); got.c.job != "a" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The head refuses each role what it may not ask for.
+func TestRolesAtHead(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner := f.client("owner", pki.Submitter)
+	f.task(owner, "a")
+	f.task(owner, "b")
+	clients := map[pki.Role]*client{}
+	for _, role := range pki.Roles {
+		clients[role] = f.client("x-"+string(role), role)
+	}
+	ctx := t.Context()
+	for what, c := range map[string]struct {
+		may string // roles
+		do  func(c *client) error
+	}{
+		"submit": {"submitter operator", func(c *client) error {
+			return c.Submit(ctx, queue.Job{ID: c.who.name, First: queue.Task{Name: "plan"}}, false)
+		}},
+		"submit another's": {"operator", func(c *client) error {
+			return c.Submit(ctx, queue.Job{ID: "a", First: queue.Task{Name: "plan"}, Digest: "b"}, false)
+		}},
+		"cancel another's": {"operator", func(c *client) error { return c.Cancel(ctx, "b", "x") }},
+		"read":             {"submitter observer operator", func(c *client) error { _, err := c.Get(ctx, "a"); return err }},
+		"list":             {"submitter observer operator", func(c *client) error { _, err := c.ask(ctx, "jobs", &question{}); return err }},
+		"list workers":     {"submitter observer operator", func(c *client) error { _, err := c.Workers(ctx); return err }},
+		"see results":      {"submitter operator", func(c *client) error { _, err := c.Results(ctx, "a"); return err }},
+		"fetch parts": {"worker submitter operator", func(c *client) error {
+			_, err := (&counter{c: c, w: queue.Worker{Sites: []string{"none", "parts"}[1:]}}).next(ctx)
+			return err
+		}},
+		"fetch all": {"submitter operator", func(c *client) error { _, err := (&counter{c: c, w: queue.Worker{Any: true}}).next(ctx); return err }},
+		"fetch elsewhere": {"submitter operator", func(c *client) error {
+			_, err := (&counter{c: c, w: queue.Worker{Sites: []string{"none"}}}).next(ctx)
+			return err
+		}},
+		"write a file":  {"operator", func(c *client) error { return c.Blobs().Put(ctx, "a/in/0001", strings.NewReader("x")) }},
+		"read a file":   {"operator", func(c *client) error { err := c.Blobs().Get(ctx, "a/in/0002", io.Discard); return absent(err) }},
+		"list files":    {"operator", func(c *client) error { _, err := c.Blobs().List(ctx, "a/"); return err }},
+		"remove a file": {"operator", func(c *client) error { return c.Blobs().Delete(ctx, "a/out/0001.1-x") }},
+		"nothing":       {"", func(c *client) error { _, err := c.ask(ctx, "sing", &question{}); return err }},
+	} {
+		for role, x := range clients {
+			err := c.do(x)
+			if may := strings.Contains(c.may, string(role)); (err == nil) != may || err != nil && !errors.Is(err, ErrRefused) {
+				t.Errorf("%s: %s: %v", role, what, err)
+			}
+		}
+	}
+	if notes := f.notes.all(); !slices.Contains(notes, "owner submitter submitted a ") || !slices.Contains(notes, "x-operator operator submitted x-operator ") {
+		t.Errorf("the audit log: %q", notes)
+	}
+}
+
+func absent(err error) error {
+	if errors.Is(err, queue.ErrNoBlob) {
+		return nil
+	}
+	return err
+}
+
+// A worker has the files and the result of the tasks that it was given, and of no others.
+func TestTickets(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, good, evil := f.client("owner", pki.Submitter), f.client("good", pki.Worker), f.client("evil", pki.Worker)
+	ctx := t.Context()
+	f.task(owner, "a")
+	e2e.Must(t, owner.Blobs().Put(ctx, "a/in/0001", strings.NewReader("packets")))
+	e2e.Must(t, owner.Blobs().Put(ctx, "a/in/0002", strings.NewReader("other packets")))
+	a := f.give(good)
+	goods := (&counter{c: good}).context(ctx, a)
+	var got bytes.Buffer
+	if err := good.Blobs().Get(goods, "a/in/0001", &got); err != nil || got.String() != "packets" {
+		t.Errorf("%q, %v", &got, err)
+	}
+	e2e.Must(t, good.Blobs().Put(goods, "a/out/0001.1-x", strings.NewReader("result")))
+	for what, err := range map[string]error{
+		"another task's packets": good.Blobs().Get(goods, "a/in/0002", io.Discard),
+		"its packets, written":   good.Blobs().Put(goods, "a/in/0001", strings.NewReader("x")),
+		"another's result":       good.Blobs().Put(goods, "a/out/0002.1-x", strings.NewReader("x")),
+		"another job":            good.Blobs().Put(goods, "b/out/0001.1-x", strings.NewReader("x")),
+		"no ticket":              good.Blobs().Get(ctx, "a/in/0001", io.Discard),
+		"another's ticket":       evil.Blobs().Get(goods, "a/in/0001", io.Discard),
+		"another's ticket, put":  evil.Blobs().Put(goods, "a/out/0001.2-x", strings.NewReader("x")),
+		"another's ticket, gone": evil.Blobs().Delete(goods, "a/out/0001.1-x"),
+		"up":                     good.Blobs().Put(goods, "../a/out/0001.1-x", strings.NewReader("x")),
+	} {
+		if !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	part := ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}
+	false1 := ending{How: endDone, Outcome: &queue.Outcome{End: true, Result: json.RawMessage(`"false"`)}}
+	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
+	if err := (&counter{c: evil}).settle(ctx, a, part); !errors.Is(err, ErrRefused) {
+		t.Errorf("another's result was taken: %v", err)
+	}
+	forged := *a
+	forged.m = &posted{c: evil, t: &ticket{Subject: a.m.Subject(), Reply: a.m.(*posted).t.Reply, MAC: a.m.(*posted).t.MAC}, body: a.m.Data()}
+	if err := (&counter{c: evil}).take(ctx, &forged); !errors.Is(err, ErrRefused) {
+		t.Errorf("another's task was taken: %v", err)
+	}
+	for what, end := range map[string]ending{"the end of the job": false1, "further tasks": more} {
+		if err := (&counter{c: good}).settle(ctx, a, end); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if s, err := owner.Get(ctx, "a"); err != nil || s.State != queue.Running {
+		t.Errorf("%+v, %v", s, err)
+	}
+	e2e.Must(t, (&counter{c: good}).settle(ctx, a, part))
+	if all, err := owner.Results(ctx, "a"); err != nil || string(all["part-0001"]) != `"mine"` {
+		t.Errorf("%s, %v", all, err)
+	}
+}
+
+// A submitter cannot say what another's job has made: tasks that touch its files are for the owner.
+func TestOthersJobs(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, evil, boss := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter), f.client("boss", pki.Operator)
+	e2e.Must(t, owner.Submit(t.Context(), queue.Job{ID: "a", Site: "there", First: queue.Task{Name: "whole", Site: "there"}}, false))
+	take := func(c *client) error {
+		d := &counter{c: c, w: queue.Worker{Sites: []string{"there"}}}
+		var m message
+		waitFor(t, "the task", func() (ok bool) {
+			var err error
+			m, err = d.next(t.Context())
+			e2e.Must(t, err)
+			return m != nil
+		})
+		of, err := fromSubject(m.Subject())
+		e2e.Must(t, err)
+		a := &attempt{id: newID(), worker: "w", m: m, c: of}
+		if err := d.take(t.Context(), a); err != nil {
+			return err
+		}
+		return d.settle(t.Context(), a, ending{How: endBack})
+	}
+	if err := take(evil); !errors.Is(err, ErrRefused) {
+		t.Errorf("another's task: %v", err)
+	}
+	for _, c := range []*client{owner, boss} {
+		if err := take(c); err != nil {
+			t.Errorf("%s: %v", c.who.name, err)
+		}
+	}
+	if s, err := owner.Get(t.Context(), "a"); err != nil || s.State.Ended() {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Revocation ends the connection of a worker at work, which says why, and lets it in no more.
+// Others stay, and the server remembers after a restart.
+func TestRevoke(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	file, other := f.issue("lost", pki.Worker), f.client("other", pki.Worker)
+	e, err := Connect(f.url(), file, ConnectOptions{})
+	e2e.Must(t, err)
+	defer e.Close()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- e.Work(t.Context(), queue.Worker{Name: "w", Sites: []string{"parts"}, Slots: 1}, func(context.Context, queue.Job, queue.Task, func(queue.Progress)) (queue.Outcome, error) {
+			return queue.Outcome{}, nil
+		})
+	}()
+	waitFor(t, "the worker is there", func() bool {
+		all, err := f.Engine().Workers(t.Context())
+		e2e.Must(t, err)
+		return len(all) == 1 && all[0].Credential == "lost"
+	})
+	if _, n, err := f.admin.List(t.Context()); err != nil || n["lost"] != 1 || n["other"] != 1 {
+		t.Errorf("connected: %v, %v", n, err)
+	}
+	e2e.Must(t, f.admin.Revoke(t.Context(), "lost", false))
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), `the credentials of "lost" were revoked`) || hint.Of(err) == "" {
+		t.Errorf("the worker: %v", err)
+	}
+	refused := func(file string) {
+		t.Helper()
+		if e, err := Connect(f.url(), file, ConnectOptions{}); err == nil || !strings.Contains(err.Error(), "rejects the credentials") {
+			t.Errorf("%v, %v", e, err)
+		}
+	}
+	refused(file)
+	if _, err := other.ask(t.Context(), "hello", &question{}); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+	old := f.issue("node", pki.Worker)
+	kept := filepath.Join(t.TempDir(), "old.creds")
+	b, err := os.ReadFile(old)
+	e2e.Must(t, err)
+	e2e.Must(t, os.WriteFile(kept, b, 0o600))
+	_, err = f.admin.Rotate(t.Context(), "node", true, "")
+	e2e.Must(t, err)
+	connect(t, f.url(), kept)
+	connect(t, f.url(), old)
+	e2e.Must(t, f.admin.Revoke(t.Context(), "node", true))
+	refused(kept)
+	connect(t, f.url(), old)
+	e2e.Must(t, f.Close())
+	// The registry may be lost: the accounts remember.
+	e2e.Must(t, os.Remove(filepath.Join(f.dir, "keys", "credentials.json")))
+	f.Server = served(t, ServeOptions{Dir: f.dir})
+	refused(file)
+	refused(kept)
+	connect(t, f.url(), old)
+}
+
+// A file of a version without roles lets its holders in as submitters of one name, until that is
+// revoked.
+func TestLegacy(t *testing.T) {
+	dir := t.TempDir()
+	s := served(t, ServeOptions{Dir: dir})
+	if s.Legacy() {
+		t.Error("a new folder is called old")
+	}
+	e2e.Must(t, s.Close())
+	// as the earlier version wrote it
+	b, err := os.ReadFile(s.Creds(pki.Worker))
+	e2e.Must(t, err)
+	seed, err := os.ReadFile(filepath.Join(dir, "keys", "account.seed"))
+	e2e.Must(t, err)
+	account, err := nkeys.FromSeed(bytes.TrimSpace(seed))
+	e2e.Must(t, err)
+	user, err := nkeys.CreateUser()
+	e2e.Must(t, err)
+	public, err := user.PublicKey()
+	e2e.Must(t, err)
+	claims := jwt.NewUserClaims(public)
+	claims.Name = "worker"
+	token, err := claims.Encode(account)
+	e2e.Must(t, err)
+	key, err := user.Seed()
+	e2e.Must(t, err)
+	old, err := jwt.FormatUserConfig(token, key)
+	e2e.Must(t, err)
+	e2e.Must(t, os.WriteFile(s.Creds(pki.Worker), append(old, b[bytes.Index(b, []byte("-----BEGIN CERTIFICATE")):]...), 0o600))
+	for _, name := range []string{"credentials.json", "accounts", "role-worker.seed", "system.seed"} {
+		e2e.Must(t, os.RemoveAll(filepath.Join(dir, "keys", name)))
+	}
+	s = served(t, ServeOptions{Dir: dir})
+	if !s.Legacy() {
+		t.Error("the old file is not recognized")
+	}
+	e := connect(t, s.url(), s.Creds(pki.Worker))
+	stop := work(t, e, queue.Worker{Sites: []string{"here"}}, parts(e, 2, nothing))
+	e2e.Must(t, e.Submit(t.Context(), queue.Job{ID: "a", First: queue.Task{Name: "plan", Site: "here"}, Site: "here"}, false))
+	await(t, e, "a", "at work", func(s queue.Status) bool { return s.Finished > 0 })
+	stop()
+	a, err := OpenAdmin(dir, s.Addr().String(), pki.Files{})
+	e2e.Must(t, err)
+	e2e.Must(t, a.Revoke(t.Context(), pki.Legacy, false))
+	if e, err := Connect(s.url(), s.Creds(pki.Worker), ConnectOptions{}); err == nil {
+		t.Error("let in", e.Close())
+	}
+	e2e.Must(t, s.Close())
+	s = served(t, ServeOptions{Dir: dir})
+	if s.Legacy() {
+		t.Error("the revoked file is kept")
+	}
+	connect(t, s.url(), s.Creds(pki.Worker))
+}
+
+// Clients of a protocol that the head does not know are told which side to update.
+func TestProtocol(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	for protocol, want := range map[int]string{queue.Protocol + 1: "update the machine of the queue", queue.OldestProtocol - 1: "update this one"} {
+		if protocol == 0 {
+			protocol = -1 // 0 stands for the present one
+		}
+		e, err := Connect(f.url(), f.Creds(pki.Worker), ConnectOptions{Version: "9.9", protocol: protocol})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "9.9") || !strings.Contains(err.Error(), "vidfilter 1.0") {
+			t.Errorf("%v: %v", e, err)
+		}
+	}
+	e, err := Connect(f.url(), f.Creds(pki.Worker), ConnectOptions{Version: "9.9"})
+	e2e.Must(t, err)
+	e2e.Must(t, e.Close())
+}
+
+// A worker that is told to drain ends its task, takes no other, and returns.
+func TestDrain(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	boss, owner := f.client("boss", pki.Operator), f.client("owner", pki.Submitter)
+	for _, drain := range []func() error{
+		func() error { return boss.Drain("node") }, func() error { return f.admin.Drain("node", "") }, func() error { return boss.Drain(everyone) },
+	} {
+		w := connect(t, f.url(), map[bool]string{true: f.path("node"), false: f.path("node")}[true])
+		began, release, ended := make(chan string, 4), make(chan bool), make(chan error, 1)
+		id := newID()
+		f.task(owner, id)
+		f.task(owner, id+"-2")
+		go func() {
+			ended <- w.Work(t.Context(), queue.Worker{Name: "w", Sites: []string{"parts"}, Slots: 1},
+				func(_ context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+					began <- j.ID
+					<-release
+					return queue.Outcome{Result: json.RawMessage(`"x"`)}, nil
+				})
+		}()
+		first := <-began
+		e2e.Must(t, drain())
+		waitFor(t, "the worker drains", func() bool {
+			all, err := f.Engine().Workers(t.Context())
+			e2e.Must(t, err)
+			return slices.ContainsFunc(all, func(w queue.WorkerStatus) bool { return w.Draining && w.Busy == 1 })
+		})
+		close(release)
+		e2e.Must(t, <-ended)
+		if len(began) > 0 {
+			t.Error("it took another task")
+		}
+		if all, err := owner.Results(t.Context(), first); err != nil || string(all["part-0001"]) != `"x"` {
+			t.Errorf("the result of the drained worker: %v, %v", all, err)
+		}
+		for _, id := range []string{id, id + "-2"} {
+			e2e.Must(t, owner.Cancel(t.Context(), id, "x"))
+		}
+	}
+}
+
+// path returns the file of a worker's credential, which it issues once.
+func (f *fleet) path(name string) string {
+	f.t.Helper()
+	file := filepath.Join(f.dir, name+".creds")
+	if _, err := os.Stat(file); err != nil {
+		return f.issue(name, pki.Worker)
+	}
+	return file
+}
+
+// Quotas limit a file, the files of a job, and all.
+func TestQuota(t *testing.T) {
+	f := newFleet(t, ServeOptions{Quota: Quota{Store: 20 << 20, Job: 5 << 20, Object: 3 << 20}})
+	c := f.client("owner", pki.Submitter)
+	ctx := t.Context()
+	put := func(name string, size int) error {
+		return c.Blobs().Put(ctx, name, bytes.NewReader(make([]byte, size)))
+	}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		f.task(c, id)
+	}
+	if err := put("a/in/0001", 4<<20); !errors.Is(err, queue.ErrQuota) || !strings.Contains(err.Error(), "--max-object") {
+		t.Errorf("a large file: %v", err)
+	}
+	for _, name := range []string{"a/in/0001", "a/in/0002"} {
+		e2e.Must(t, put(name, 2<<20))
+	}
+	if err := put("a/in/0003", 2<<20); !errors.Is(err, queue.ErrQuota) || !strings.Contains(err.Error(), "--max-job") {
+		t.Errorf("too many files: %v", err)
+	}
+	for _, name := range []string{"b/in/0001", "b/in/0002", "c/in/0001"} {
+		e2e.Must(t, put(name, 2<<20))
+	}
+	if err := put("d/in/0001", 1<<20); !errors.Is(err, queue.ErrStoreFull) {
+		t.Errorf("packets in a store that is half full: %v", err)
+	}
+	e2e.Must(t, put("d/out/0001.1-x", 2<<20))
+	if err := c.Submit(ctx, queue.Job{ID: "big", Title: strings.Repeat("x", 2<<20), First: queue.Task{Name: "plan"}}, false); !errors.Is(err, queue.ErrQuota) {
+		t.Errorf("a large job: %v", err)
+	}
+	used, limit, err := f.Store()
+	if err != nil || used < 12<<20 || limit != 20<<20 {
+		t.Errorf("%d of %d, %v", used, limit, err)
+	}
+	for id := range maps.Keys(map[string]bool{"a": true, "b": true}) {
+		names, err := c.Blobs().List(ctx, id+"/")
+		e2e.Must(t, err)
+		for _, n := range names {
+			e2e.Must(t, c.Blobs().Delete(ctx, n))
+		}
+	}
+	waitFor(t, "there is room again", func() bool { return put("d/in/0001", 1<<20) == nil })
+}

@@ -1,0 +1,144 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// streams is the desk of an engine.
+type streams struct {
+	e         *Engine
+	sites     []string // tokens, in order of priority
+	from      []jetstream.Consumer
+	returning sync.WaitGroup // of messages that arrived too late
+}
+
+func (s *streams) open(ctx context.Context, w queue.Worker) (time.Duration, error) {
+	s.sites = nil
+	for _, site := range w.Sites {
+		s.sites = append(s.sites, siteToken(site))
+	}
+	if w.Any {
+		s.sites = append(s.sites, anySite)
+	}
+	if err := s.consumers(ctx); err != nil {
+		return 0, err
+	}
+	return s.from[0].CachedInfo().Config.AckWait, nil
+}
+
+// consumers opens the consumers: tasks of started jobs come first.
+func (s *streams) consumers(ctx context.Context) error {
+	var from []jetstream.Consumer
+	for _, class := range []string{classOn, classNew} {
+		for _, site := range s.sites {
+			c, err := s.e.consumer(ctx, class, site)
+			if err != nil {
+				return err
+			}
+			from = append(from, c)
+		}
+	}
+	s.from = from
+	return nil
+}
+
+// next implements desk. It recreates consumers that somebody has deleted.
+func (s *streams) next(ctx context.Context) (message, error) {
+	for _, c := range s.from {
+		m, err := s.fetchOne(ctx, c)
+		if m != nil {
+			return m, nil
+		}
+		if err == nil || ctx.Err() != nil || !s.e.nc.IsConnected() {
+			continue
+		}
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		again := s.consumers(try)
+		cancel()
+		if again != nil {
+			return nil, fmt.Errorf("%w: %w", err, again)
+		}
+		break
+	}
+	return nil, nil
+}
+
+// fetchOne returns a message that is available now, or nil.
+func (s *streams) fetchOne(ctx context.Context, c jetstream.Consumer) (jetstream.Msg, error) {
+	b, err := c.FetchNoWait(1)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-b.Messages():
+		if m == nil {
+			return nil, b.Error()
+		}
+		return m, nil
+	case <-ctx.Done():
+		s.returning.Go(func() { // a message in transit goes to another worker
+			if m := <-b.Messages(); m != nil {
+				_ = m.Nak()
+			}
+		})
+		return nil, ctx.Err()
+	}
+}
+
+func (s *streams) context(ctx context.Context, _ *attempt) context.Context { return ctx }
+
+func (s *streams) take(ctx context.Context, a *attempt) error {
+	a.e = s.e
+	return a.take(ctx)
+}
+
+func (s *streams) wanted(ctx context.Context, a *attempt) error { return a.wanted(ctx) }
+
+func (s *streams) settle(ctx context.Context, a *attempt, end ending) error {
+	return a.settle(ctx, end)
+}
+
+func (s *streams) present(ctx context.Context, id string, now *queue.WorkerStatus) error {
+	return s.e.present(ctx, id, now)
+}
+
+func (e *Engine) present(ctx context.Context, id string, now *queue.WorkerStatus) error {
+	if now == nil {
+		return e.workers.Purge(ctx, id)
+	}
+	b, err := json.Marshal(now)
+	if err == nil {
+		_, err = e.workers.Put(ctx, id, b)
+	}
+	return err
+}
+
+func (s *streams) tidy(ctx context.Context) {
+	s.e.sweepLoop(ctx)
+	s.returning.Wait()
+}
+
+// sweepLoop sweeps now and then.
+func (e *Engine) sweepLoop(ctx context.Context) {
+	for {
+		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {
+			e.o.Log.Warn(err.Error())
+		}
+		wait := 2*e.o.AckWait + rand.N(2*e.o.AckWait) // spread the workers' sweeps
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}

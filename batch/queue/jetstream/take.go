@@ -1,0 +1,147 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// take begins an attempt. If it may not, the message is put where it belongs.
+func (a *attempt) take(ctx context.Context) error {
+	err := a.persist(ctx, a.tryTake)
+	switch {
+	case errors.Is(err, errFinished):
+		a.finished(ctx)
+	case errors.Is(err, errClaimed):
+		_ = a.m.NakWithDelay(heartbeat(a.e.o.AckWait))
+	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
+		a.drop(ctx)
+	case errors.Is(err, errMalformed):
+		a.giveUp(ctx, queue.Failed, 0, ending{How: endPermanent, Reason: err.Error()})
+	}
+	return err // for any other, the message comes again when AckWait is over
+}
+
+// tryTake begins an attempt, if the task is still open and no worker has it.
+func (a *attempt) tryTake(ctx context.Context) error {
+	e := a.e
+	if err := a.read(); err != nil {
+		return err
+	}
+	r, _, err := e.get(ctx, a.c.job)
+	switch {
+	case err != nil:
+		return err
+	case r.Epoch != a.c.epoch || !r.live():
+		return errGone
+	case r.group(a.c.task) < 0:
+		return errFinished
+	}
+	a.job, a.round = r.Job, r.Round
+	if _, err := e.kept(ctx, a.c); !errors.Is(err, errNoResult) {
+		if err == nil {
+			err = errFinished
+		}
+		return err
+	}
+	return a.begin(ctx)
+}
+
+// read reads the task in the message. The head has no message, but a ticket.
+func (a *attempt) read() error {
+	if _, ok := a.m.(relayed); ok {
+		return nil
+	}
+	if err := json.Unmarshal(a.m.Data(), &a.t); err != nil || a.t.Job != a.c.job || a.t.Name != a.c.task {
+		return errGone // not one of our messages
+	}
+	return nil
+}
+
+// begin records the attempt, and that the job runs.
+func (a *attempt) begin(ctx context.Context) error {
+	e := a.e
+	again := false
+	t, err := e.tryUpdate(ctx, a.c, func(t *tries) error {
+		if t.Owner == a.id { // recorded, but the answer was lost
+			return nil
+		}
+		if claimed, err := a.claimedElsewhere(ctx, *t); claimed || err != nil {
+			return errors.Join(err, errClaimed)
+		}
+		before := t.Attempt
+		t.begin(a.round, a.id, a.worker)
+		again = before > 0 && t.Attempt > before
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.t.Attempt = t.Attempt
+	if t.Deaths > 0 && t.Deaths+t.Crashes >= e.deaths(a.job) {
+		return a.fail(ctx, queue.Quarantined, 0, fmt.Errorf("%d processes died at it, the last with its worker", t.Deaths+t.Crashes))
+	}
+	_, err = e.update(ctx, a.c.job, func(r *record) error {
+		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
+			return errKeep
+		}
+		if r.live() {
+			r.State = queue.Running
+		}
+		if r.Started.IsZero() {
+			r.Started = time.Now().UTC()
+		}
+		if again {
+			r.Retried++
+		}
+		return nil
+	})
+	return err
+}
+
+// deaths returns how many processes may die at a task.
+func (e *Engine) deaths(j queue.Job) int { return cmp.Or(e.o.Deaths, j.Deaths, queue.DefaultDeaths) }
+
+// claimedElsewhere reports whether a live worker is doing the task: after a restart of the
+// server, a message may come again too early.
+func (a *attempt) claimedElsewhere(ctx context.Context, t tries) (bool, error) {
+	switch t.Worker {
+	case "":
+		return false, nil
+	case a.worker:
+		return a.holds != "" && a.holds == t.Owner, nil
+	}
+	if t.Owner == "" {
+		return false, nil
+	}
+	_, err := a.e.workers.Get(ctx, t.Worker)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// wanted returns why the task is no longer wanted. If the queue does not answer, it is.
+func (a *attempt) wanted(ctx context.Context) error {
+	r, _, err := a.e.get(ctx, a.c.job)
+	if errors.Is(err, queue.ErrNoJob) || err == nil && (r.Epoch != a.c.epoch || r.Round != a.round) {
+		return queue.ErrCancelled
+	}
+	if err != nil {
+		return nil
+	}
+	if k, err := a.e.kept(ctx, a.c); err == nil && k.By != a.id {
+		return queue.ErrTwin
+	}
+	if !r.live() {
+		return queue.ErrCancelled
+	}
+	return nil
+}

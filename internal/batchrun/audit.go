@@ -1,0 +1,95 @@
+package batchrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"vidfilter/batch/queue"
+)
+
+// auditFile says who did what: a JSON object per line. The earlier half of it is in auditFile.1.
+const (
+	auditFile = "audit.log"
+	auditSize = 32 << 20
+)
+
+// auditEntry is a line of the audit log.
+type auditEntry struct {
+	Time   time.Time `json:"time"`
+	By     string    `json:"by"` // credential
+	Role   string    `json:"role"`
+	Action string    `json:"action"`
+	Job    string    `json:"job,omitempty"`
+	Title  string    `json:"title,omitempty"`
+	About  string    `json:"about,omitempty"` // credential
+}
+
+// audit writes the audit log of a queue. Failures are logged, and stop nothing.
+type audit struct {
+	file string
+	log  *slog.Logger
+	mu   sync.Mutex
+}
+
+func newAudit(state string, log *slog.Logger) *audit {
+	return &audit{file: filepath.Join(state, auditFile), log: log}
+}
+
+func (a *audit) job(by, role, what, job, title string) {
+	a.write(auditEntry{By: by, Role: role, Action: what, Job: job, Title: title})
+}
+
+func (a *audit) write(e auditEntry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e.Time = time.Now().UTC()
+	if err := a.add(e); err != nil {
+		a.log.Warn("the audit log cannot be written", "error", err)
+	}
+}
+
+func (a *audit) add(e auditEntry) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if i, err := os.Stat(a.file); err == nil && i.Size() > auditSize {
+		if err := os.Rename(a.file, a.file+".1"); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(a.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// audited notes what the status page does.
+type audited struct {
+	queue.Engine
+	audit *audit
+}
+
+func (e audited) Submit(ctx context.Context, j queue.Job, again bool) error {
+	err := e.Engine.Submit(ctx, j, again)
+	if err == nil {
+		e.audit.job("status page", "token", "retried", j.ID, j.Title)
+	}
+	return err
+}
+
+func (e audited) Cancel(ctx context.Context, id, reason string) error {
+	err := e.Engine.Cancel(ctx, id, reason)
+	if err == nil {
+		e.audit.job("status page", "token", "cancelled", id, "")
+	}
+	return err
+}
