@@ -82,6 +82,15 @@ func (t *Target) Beside(word, ending string, n int) string {
 	return asNamed(t.name, t.path, aside(t.path, word, ending, n))
 }
 
+// RemoveBeside removes the file of that name.
+func (t *Target) RemoveBeside(word, ending string, n int) error {
+	if t.distant != nil {
+		return t.distant.do("remove", request{Word: word, Ending: ending, N: n}, nil)
+	}
+	name := aside(t.path, word, ending, n)
+	return OutputError("remove", asNamed(t.name, t.path, name), bare(os.Remove(name)))
+}
+
 // asNamed returns a place beside a target as the user would name it.
 func asNamed(name, path, place string) string {
 	dir, base := filepath.Split(name)

@@ -15,7 +15,9 @@ import (
 // request is a process's to its Keeper.
 type request struct {
 	Target int    `json:"target,omitempty"` // as prepare numbered it, from 1
-	Word   string `json:"word,omitempty"`   // of keep
+	Word   string `json:"word,omitempty"`   // of keep, and of remove
+	Ending string `json:"ending,omitempty"` // of remove
+	N      int    `json:"n,omitempty"`      // likewise
 
 	// of prepare
 	Name      string   `json:"name,omitempty"`
@@ -71,6 +73,11 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("keep as %q", r.Word)
 		}
 		return t.Keep(r.Word)
+	case "remove":
+		if r.Word != "recording" || r.Ending != ".mp4" || r.N < 1 || r.N > MaxBeside {
+			return nil, fmt.Errorf("remove %s%s, number %d", r.Word, r.Ending, r.N)
+		}
+		return nil, t.RemoveBeside(r.Word, r.Ending, r.N)
 	case "discard":
 		return nil, t.Discard()
 	}
@@ -107,7 +114,12 @@ type remote struct {
 }
 
 func (r *remote) ask(op, word string, out any) error {
-	return sandbox.Restore(r.box.Ask(op, request{Target: r.target, Word: word}, out), faultKinds)
+	return r.do(op, request{Word: word}, out)
+}
+
+func (r *remote) do(op string, about request, out any) error {
+	about.Target = r.target
+	return sandbox.Restore(r.box.Ask(op, about, out), faultKinds)
 }
 
 func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs []string) (*Target, error) {

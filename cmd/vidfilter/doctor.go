@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,18 +78,18 @@ func (a *app) examine(guarded bool) (findings, error) {
 		return findings{}, fmt.Errorf("doctor: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	e := &experiment{}
-	closeServers, err := e.lay(dir)
+	bait, closeServers, err := sandbox.Lay(dir)
 	if err != nil {
 		return findings{}, fmt.Errorf("doctor: %w", err)
 	}
 	defer closeServers()
+	e := &experiment{bait: bait}
 	found := findings{System: systemName(), Kernel: sandbox.Offered(), OK: true}
 	found.Missing = found.Kernel.Missing()
 	if !guarded {
 		found.Missing = []string{"--sandbox off: all of it"}
 		e.doors = sandbox.Try(e.bait)
-	} else if code, err := a.runWard(ward{about: "doctor", service: e}); err != nil {
+	} else if code, err := a.runWard(&ward{about: "doctor", service: e}); err != nil {
 		return findings{}, err
 	} else if code != 0 {
 		return findings{}, fmt.Errorf("doctor: the process in the sandbox ended with code %d", code)
@@ -122,42 +120,6 @@ func (e *experiment) Do(op string, body json.RawMessage) (any, error) {
 		return nil, nil
 	}
 	return nil, errors.New("unknown operation " + op)
-}
-
-// lay makes files in a folder, and servers.
-func (e *experiment) lay(dir string) (closeAll func(), err error) {
-	var open []io.Closer
-	closeAll = func() {
-		for _, c := range open {
-			_ = c.Close()
-		}
-	}
-	in := func(name string) string { return filepath.Join(dir, name) }
-	e.bait = sandbox.Bait{Input: in("input"), Output: in("output"), Secret: in("secret"), Unix: in("socket"), PID: os.Getpid()}
-	for _, name := range []string{e.bait.Input, e.bait.Output, e.bait.Secret} {
-		if err := os.WriteFile(name, []byte("bait"), 0o600); err != nil {
-			return closeAll, err
-		}
-	}
-	for _, at := range []struct{ network, address string }{{"tcp", "127.0.0.1:0"}, {"unix", e.bait.Unix}} {
-		l, err := net.Listen(at.network, at.address)
-		if err != nil {
-			closeAll()
-			return closeAll, err
-		}
-		open = append(open, l)
-		if at.network == "tcp" {
-			e.bait.TCP = l.Addr().String()
-		}
-	}
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		closeAll()
-		return closeAll, err
-	}
-	open = append(open, udp)
-	e.bait.UDP = udp.LocalAddr().String()
-	return closeAll, nil
 }
 
 // report prints what was found. An open door is an error.

@@ -30,7 +30,8 @@ type ward struct {
 	ui      *cli.UI         // asks and reports for a job; nil: plain errors
 	verbose bool            // print the last words of a crash
 	signals bool            // the child ends cleanly by them
-	service sandbox.Service // nil: a Keeper of outputs
+	keeper  encode.Keeper   // of its outputs
+	service sandbox.Service // nil: the keeper
 }
 
 // guards reports whether a command must run as a child. Only the program itself has children: in a
@@ -43,7 +44,7 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	if f := cmd.Flags().Lookup("sandbox"); f != nil {
 		mode = f.Value.String()
 	}
-	return !job.SandboxOff(mode, a.Env)
+	return job.SandboxMode(mode, a.Env) != "off"
 }
 
 // guard makes a command run as a child.
@@ -57,21 +58,20 @@ func (a *app) guard(cmd *cobra.Command) *cobra.Command {
 		if in := cmd.Flags().Lookup("input"); in != nil {
 			about = in.Value.String()
 		}
-		a.code, err = a.runWard(ward{about: about, signals: cmd.Name() == "cut"})
+		a.code, err = a.runWard(&ward{about: about, signals: cmd.Name() == "cut"})
 		return err
 	}
 	return cmd
 }
 
 // runWard runs this command line as a child, and returns its exit code.
-func (a *app) runWard(w ward) (code int, err error) {
+func (a *app) runWard(w *ward) (code int, err error) {
 	stop := make(chan struct{})
+	if w.ui != nil {
+		w.keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
+	}
 	if w.service == nil {
-		keeper := &encode.Keeper{}
-		if w.ui != nil {
-			keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
-		}
-		w.service = keeper
+		w.service = &w.keeper
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -131,7 +131,7 @@ func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended
 }
 
 // endWard reports an end that the child has not reported itself.
-func (a *app) endWard(w ward, cmd *exec.Cmd, killed syscall.Signal, words string, crash, waited error) (int, error) {
+func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words string, crash, waited error) (int, error) {
 	var exit *exec.ExitError
 	switch {
 	case waited != nil && !errors.As(waited, &exit):

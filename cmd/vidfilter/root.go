@@ -42,7 +42,7 @@ func (a *app) command() *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = printHelp(a.Out, cmd) })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
 	for _, c := range []func(cli.Stdio) *cobra.Command{
-		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, newLiveCommand,
+		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, a.newLiveCommand,
 		newManCommand, newOptionsTopic, newServeCommand, newVersionCommand, newWorkerCommand,
 	} {
 		root.AddCommand(c(a.Stdio))
@@ -65,7 +65,7 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 		if err := cli.ApplyEnvironment(cmd.Flags(), a.Env); err != nil {
 			return contract.ExitUsage, err
 		}
-		return a.runWard(ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true})
+		return a.runWard(&ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true})
 	}
 	if err := complete(); err != nil {
 		return contract.ExitUsage, err

@@ -474,8 +474,10 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 func programOf(mode string, env []string) tasks.Program {
 	p := tasks.Self()
 	p.Env = withoutOptions(env)
-	if job.SandboxOff(mode, env) {
-		p.Env = append(p.Env, cli.EnvName("sandbox")+"=off")
+	if mode = job.SandboxMode(mode, env); mode != "" {
+		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
+	}
+	if mode == "off" {
 		return p
 	}
 	p.Service = func() sandbox.Service { return new(encode.Keeper) }

@@ -41,7 +41,7 @@ type BatchOptions struct {
 	Shared      string
 	Schema      bool
 	Progress    string
-	Sandbox     string // on, off
+	Sandbox     string // of job.SandboxModes
 	Quiet       bool
 
 	media *job.Options

@@ -30,7 +30,7 @@ type WorkerOptions struct {
 	Shared  string
 	Stall   time.Duration
 	MinFree int64
-	Sandbox string // on, off
+	Sandbox string // of job.SandboxModes
 	Drain   bool
 	Quiet   bool
 }

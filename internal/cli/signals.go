@@ -131,18 +131,18 @@ func (w *watcher) giveUp(s syscall.Signal) {
 func UntilSignal() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, WantedSignals()...)
+	stop := sandbox.Notify(signals, WantedSignals()...)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		select {
 		case sig := <-signals:
-			signal.Stop(signals)
+			stop()
 			cancel(Interruption{sig.(syscall.Signal)})
 		case <-ctx.Done():
 		}
 	})
 	return ctx, func() {
-		signal.Stop(signals)
+		stop()
 		cancel(nil)
 		watching.Wait()
 	}

@@ -10,17 +10,18 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// SandboxModes are the values of --sandbox.
-var SandboxModes = []string{"on", "off"}
+// SandboxModes are the values of --sandbox: on keeps out of the way of a GPU's driver, which gpu
+// shuts in as well.
+var SandboxModes = []string{"on", "off", "gpu"}
 
-// SandboxFlag adds --sandbox to a command; SandboxOff reads it.
+// SandboxFlag adds --sandbox to a command; SandboxMode reads it.
 func SandboxFlag(t cli.Table, mode *string) {
-	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off: keep all rights")
+	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) gpu (also around its driver) off")
 }
 
-// SandboxOff reports whether --sandbox, or else the environment, turns the sandbox off.
-func SandboxOff(mode string, env []string) bool {
-	return cmp.Or(mode, cli.Lookup(env, cli.EnvName("sandbox"))) == "off"
+// SandboxMode returns what --sandbox says, or else the environment; it may be empty.
+func SandboxMode(flag string, env []string) string {
+	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
 }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more than
@@ -29,7 +30,7 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 	if sandbox.Inside() == nil {
 		return nil
 	}
-	k, err := sandbox.Enter(PolicyOf(o, inputs...).With(also).With(sandbox.CUDA(os.Getenv)))
+	k, err := sandbox.Enter(PolicyOf(o, inputs...).With(also))
 	if err != nil {
 		return hint.Wrap(err, "--sandbox off does without, and decodes with all rights of this user")
 	}
@@ -40,12 +41,28 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 	return nil
 }
 
+// EnterSandbox does the same for a process that may have a GPU, as far as --sandbox wants it.
+func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string) error {
+	if o.Sandbox == "off" {
+		u.Info("--sandbox off: the input is decoded with all rights of this user")
+		return nil
+	}
+	if driver := sandbox.CUDA(os.Getenv); len(driver.Read) > 0 {
+		if o.Sandbox != "gpu" {
+			u.Debug("sandbox: none around a GPU's driver; --sandbox gpu tries it")
+			return nil
+		}
+		also = also.With(driver)
+	}
+	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)
+}
+
 // PolicyOf allows to read inputs.
 func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
 	p := sandbox.Policy{Memory: decode.MachineMemory()}
 	for _, in := range inputs {
 		r := decode.ReachOf(in, o)
-		p.Read = append(p.Read, r.Files...)
+		p.Read, p.Devices = append(p.Read, r.Files...), append(p.Devices, r.Devices...)
 		if r.Peer {
 			p.Network = max(p.Network, sandbox.Peer)
 		}
@@ -59,15 +76,11 @@ func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
 
 // enter leaves the job its inputs and its outputs.
 func (j *job) enter(inputs []string) error {
-	if j.o.Sandbox == "off" && sandbox.Inside() == nil {
-		j.ui.Info("--sandbox off: the input is decoded with all rights of this user")
-		return nil
-	}
 	var also sandbox.Policy
 	for _, t := range j.targets() {
 		if t.Path() != "-" {
 			also.Write = append(also.Write, t.Path())
 		}
 	}
-	return EnterSandbox(func(s string) { j.ui.Debug(s) }, also, j.o.DecodeOptions(j.ui), inputs...)
+	return j.o.EnterSandbox(j.ui, also, inputs...)
 }

@@ -106,8 +106,10 @@ func (g *Guard) Started() {
 // longestMessage has room for many names of files.
 const longestMessage = 1 << 24
 
-// serve answers requests until the child ends, or says something that is no message.
+// serve answers requests until the child ends, or says something that is no message: then it
+// learns that it is alone.
 func (g *Guard) serve() {
+	defer g.line.Close()
 	in := bufio.NewScanner(g.line)
 	in.Buffer(nil, longestMessage)
 	for in.Scan() {

@@ -25,6 +25,41 @@ type Bait struct {
 	PID    int    `json:"pid"`    // of a process of this user
 }
 
+// Lay makes files in a folder, and servers until closeAll is called.
+func Lay(dir string) (b Bait, closeAll func(), err error) {
+	var open []io.Closer
+	closeAll = func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	b = Bait{Input: in("input"), Output: in("output"), Secret: in("secret"), Unix: in("socket"), PID: os.Getpid()}
+	for _, name := range []string{b.Input, b.Output, b.Secret} {
+		if err := os.WriteFile(name, []byte("bait"), 0o600); err != nil {
+			return b, closeAll, err
+		}
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return b, closeAll, err
+	}
+	open, b.TCP = append(open, tcp), tcp.Addr().String()
+	file, err := net.Listen("unix", b.Unix)
+	if err != nil {
+		closeAll()
+		return b, closeAll, err
+	}
+	open = append(open, file)
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		closeAll()
+		return b, closeAll, err
+	}
+	open, b.UDP = append(open, udp), udp.LocalAddr().String()
+	return b, closeAll, nil
+}
+
 // Door is something that a process has tried.
 type Door struct {
 	Name   string `json:"door"`
@@ -155,8 +190,9 @@ func listen(Bait) error {
 	return err
 }
 
+// startProgram starts this program, which ends at once: its variable is not from a parent.
 func startProgram(Bait) error {
-	p, err := os.StartProcess("/proc/self/exe", []string{"vidfilter", "version"}, &os.ProcAttr{})
+	p, err := os.StartProcess("/proc/self/exe", []string{"vidfilter"}, &os.ProcAttr{Env: []string{variable + "="}})
 	if err == nil {
 		_, err = p.Wait()
 	}
