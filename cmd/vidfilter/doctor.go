@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"vidfilter/decode"
 	"vidfilter/internal/cli"
@@ -39,9 +38,9 @@ func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "doctor [options]", Short: "Check what protects this machine from files",
-		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that of\n"+
-			"a job tries to read, write, connect, start programs and reach other processes.\n"+
-			"The exit code is 1 if a door is open that a job's process has no need of.",
+		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
+			"of a job tries to read, write, connect, start programs and reach other processes.\n"+
+			"The exit code is 1 if something is open that such a process does not need.",
 			contract.ExitFailed, contract.ExitOutput),
 		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,7 +83,7 @@ func (a *app) examine(guarded bool) (findings, error) {
 	}
 	defer closeServers()
 	e := &experiment{bait: bait}
-	found := findings{System: systemName(), Kernel: sandbox.Offered(), OK: true}
+	found := findings{System: sandbox.System(), Kernel: sandbox.Offered(), OK: true}
 	found.Missing = found.Kernel.Missing()
 	if !guarded {
 		found.Missing = []string{"--sandbox off: all of it"}
@@ -158,13 +157,4 @@ func (f findings) String() string {
 		t.Add(mark, d.Name, result, text.OneLine(d.Says))
 	}
 	return b.String() + t.String()
-}
-
-// systemName returns the kernel's name and version.
-func systemName() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return "Linux"
-	}
-	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,8 @@ type ward struct {
 	signals bool            // the child ends cleanly by them
 	keeper  encode.Keeper   // of its outputs
 	service sandbox.Service // nil: the keeper
+	idle    time.Duration   // the longest that it may make no progress; 0: for ever
+	stalled atomic.Bool     // it made none
 }
 
 // guards reports whether a command must run as a child. Only the program itself has children: in a
@@ -98,11 +101,24 @@ func (a *app) runWard(w *ward) (code int, err error) {
 	g.Started()
 	ended, passed := make(chan struct{}), make(chan syscall.Signal)
 	go func() { passed <- pass(signals, g, cmd.Process, stop, ended) }()
+	alive := w.watch(g, cmd.Process)
 	err = cmd.Wait()
+	alive()
 	close(ended)
 	killed := <-passed
 	words, crash := g.End(cmd.ProcessState)
 	return a.endWard(w, cmd, killed, words, crash, err)
+}
+
+// watch kills a child without progress, until the returned function is called.
+func (w *ward) watch(g *sandbox.Guard, p *os.Process) (stop func()) {
+	if w.idle == 0 {
+		return func() {}
+	}
+	return g.Idle(w.idle, func() {
+		w.stalled.Store(true)
+		_ = p.Kill()
+	})
 }
 
 // pass passes signals on. A child that does not react to two is killed; then it returns the last.
@@ -141,6 +157,8 @@ func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words strin
 		return cmd.ProcessState.ExitCode(), nil
 	case killed != 0:
 		crash = cli.Interruption{Signal: killed}
+	case w.stalled.Load():
+		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", w.about, w.idle), "its decoder or its disk hangs; -v prints what it did last")
 	default:
 		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), "a crash is a fault of the program, whatever the file holds: please report it; --verbose prints where it was")
 		if w.verbose {

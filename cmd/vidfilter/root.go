@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,9 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
+// longestIdle is how long a job may take for a frame, as a task of a batch may.
+const longestIdle = 10 * time.Minute
+
 // runJob filters a file with options that complete checks. Once that has begun it reports errors
 // itself, and returns the exit code. A child of this process does the work.
 func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) (int, error) {
@@ -65,7 +69,11 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 		if err := cli.ApplyEnvironment(cmd.Flags(), a.Env); err != nil {
 			return contract.ExitUsage, err
 		}
-		return a.runWard(&ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true})
+		w := &ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+		if !o.MayStall() {
+			w.idle = longestIdle
+		}
+		return a.runWard(w)
 	}
 	if err := complete(); err != nil {
 		return contract.ExitUsage, err

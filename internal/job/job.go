@@ -46,6 +46,7 @@ type job struct {
 	in      *decode.Input
 	out     *encode.Output
 	unwatch func() // ends untilStop
+	rest    func() // ends reports of progress to the parent; may be nil
 	meters  pipeline.Meters
 	noise   noiseSeen
 	copied  atomic.Int64 // frames copied from parts
@@ -67,6 +68,9 @@ func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.
 		work = j.join
 	}
 	err := work(ctx)
+	if j.rest != nil {
+		j.rest()
+	}
 	if j.stopped() && (o.Join != "" || o.Part != nil) {
 		err = cli.Interruption{} // a partial result is of no use
 	}

@@ -24,8 +24,8 @@ func SandboxMode(flag string, env []string) string {
 	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
 }
 
-// EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more than
-// reading inputs and what also allows. Nothing of an input may have been read before.
+// EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
+// than reading inputs and what also allows. Nothing of an input may have been read before.
 func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inputs ...string) error {
 	if sandbox.Inside() == nil {
 		return nil
@@ -82,5 +82,19 @@ func (j *job) enter(inputs []string) error {
 			also.Write = append(also.Write, t.Path())
 		}
 	}
+	if box := sandbox.Inside(); box != nil {
+		m := &j.meters
+		j.rest = box.Watch(func() int64 { return m.Decode.Frames() + m.Filter.Frames() + m.Encode.Frames() + j.copied.Load() })
+	}
 	return j.o.EnterSandbox(j.ui, also, inputs...)
+}
+
+// MayStall reports whether a job may wait for as long as it likes: for a pipe, a network or a user.
+func (o *Options) MayStall() bool {
+	in, err := os.Stat(o.Input)
+	if err != nil || !in.Mode().IsRegular() {
+		return true
+	}
+	out, err := os.Stat(o.Output)
+	return o.Output == "-" || err == nil && !out.Mode().IsRegular()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +27,7 @@ type message struct {
 	Error  *Fault          `json:"error,omitempty"`
 	Signal syscall.Signal  `json:"signal,omitempty"` // from the parent
 	Bye    bool            `json:"bye,omitempty"`    // from the child: it ends as it meant to
+	Watch  *int64          `json:"watch,omitempty"`  // from the child: its progress; below 0: watch no longer
 }
 
 // Box is the child's side of the line.
@@ -210,10 +212,47 @@ func Notify(c chan<- os.Signal, wanted ...os.Signal) (stop func()) {
 	}
 }
 
+// beat is the time between two reports of progress.
+const beat = time.Second
+
+// Watch reports progress, a count that must rise, until the returned function is called. The
+// parent ends a child whose count has not changed for long: see Guard.Idle.
+func (b *Box) Watch(count func() int64) (stop func()) {
+	quit := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(beat)
+		defer ticks.Stop()
+		for n := int64(0); ; n = count() {
+			b.tell(message{Watch: &n})
+			select {
+			case <-ticks.C:
+			case <-quit:
+				n = -1
+				b.tell(message{Watch: &n})
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		watching.Wait()
+	}
+}
+
+// tell sends a message that needs no answer.
+func (b *Box) tell(m message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if text, err := json.Marshal(m); err == nil && b.ended == nil {
+		_, _ = b.line.Write(append(text, '\n'))
+	}
+}
+
 // Exit ends the process. A child tells its parent first that it means to.
 func Exit(code int) {
 	if b := inside; b != nil {
-		_, _ = b.send(message{Bye: true})
+		b.tell(message{Bye: true})
 	}
 	os.Exit(code)
 }

@@ -19,6 +19,15 @@ type Kernel struct {
 	Seccomp  bool `json:"seccomp"`
 }
 
+// System returns the kernel's name and version.
+func System() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "Linux"
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
 // WantedABI is the version of Landlock's ABI with all that a policy uses: files since 1, truncation
 // 3, TCP 4, ioctls of devices 5, signals and abstract sockets 6.
 const WantedABI = 6

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,6 +32,7 @@ type Guard struct {
 	words   *os.File
 	theirs  []*os.File
 
+	count   atomic.Int64 // the child's progress; below 0 while it is not watched
 	serving sync.WaitGroup
 	mu      sync.Mutex // of line
 	bye     bool
@@ -44,6 +47,7 @@ func Prepare(cmd *exec.Cmd, service Service, signals bool) (*Guard, error) {
 		return nil, fmt.Errorf("prepare a child: %w", err)
 	}
 	g := &Guard{service: service, line: os.NewFile(uintptr(pair[0]), "child")}
+	g.count.Store(-1)
 	g.theirs = append(g.theirs, os.NewFile(uintptr(pair[1]), "parent"))
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -117,8 +121,12 @@ func (g *Guard) serve() {
 		if json.Unmarshal(in.Bytes(), &m) != nil {
 			return
 		}
-		if m.Bye {
+		switch {
+		case m.Bye:
 			g.bye = true
+			continue
+		case m.Watch != nil:
+			g.count.Store(*m.Watch)
 			continue
 		}
 		answer := message{ID: m.ID}
@@ -141,6 +149,36 @@ func (g *Guard) send(m message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, _ = g.line.Write(append(text, '\n')) // a child that is gone needs no answer
+}
+
+// Idle calls stalled once the child has reported no progress for so long, until the returned
+// function is called. Time in which this process is stopped does not count.
+func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
+	quit := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(limit / 20)
+		defer ticks.Stop()
+		for was, idle := int64(-1), 0; ; {
+			select {
+			case <-ticks.C:
+			case <-quit:
+				return
+			}
+			now := g.count.Load()
+			if idle++; now != was || now < 0 {
+				was, idle = now, 0
+			}
+			if idle >= 20 {
+				stalled()
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		watching.Wait()
+	}
 }
 
 // Signal passes a signal on.

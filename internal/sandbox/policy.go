@@ -63,9 +63,9 @@ func (p Policy) With(q Policy) Policy {
 	return p
 }
 
-// CUDA returns what the CUDA driver, if this process has loaded it, still opens after its start: its
-// devices, the library that compiles kernels, and the cache of compiled ones. It makes the cache's
-// folder.
+// CUDA returns what the CUDA driver, if this process has loaded it, still opens after its start:
+// its devices, the library that compiles kernels, and the cache of compiled ones. It makes the
+// cache's folder.
 func CUDA(env func(string) string) Policy {
 	folder := libraryFolder("libcuda.so")
 	if folder == "" {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -105,6 +106,15 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 		}
 		return nil
 	},
+	"idle": func(box *sandbox.Box, _ errand) error {
+		defer box.Watch(func() int64 { return 5 })()
+		select {}
+	},
+	"unwatched": func(box *sandbox.Box, _ errand) error {
+		box.Watch(func() int64 { return 5 })()
+		time.Sleep(400 * time.Millisecond)
+		return nil
+	},
 	"panic": func(*sandbox.Box, errand) error { panic("by intent") },
 	"exit":  func(*sandbox.Box, errand) error { os.Exit(0); return nil },
 	"kill":  func(*sandbox.Box, errand) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
@@ -176,6 +186,12 @@ func (p *parent) Do(op string, body json.RawMessage) (any, error) {
 	return nil, p.do(op, body)
 }
 
+// child is one that runs.
+type child struct {
+	*sandbox.Guard
+	*os.Process
+}
+
 type ending struct {
 	state *os.ProcessState
 	words string
@@ -184,7 +200,7 @@ type ending struct {
 }
 
 // send sends a child on an errand. during may be nil.
-func send(t *testing.T, p *parent, signals bool, during func(*sandbox.Guard)) ending {
+func send(t *testing.T, p *parent, signals bool, during func(*child)) ending {
 	t.Helper()
 	var says strings.Builder
 	cmd := exec.Command(os.Args[0])
@@ -199,7 +215,7 @@ func send(t *testing.T, p *parent, signals bool, during func(*sandbox.Guard)) en
 	}
 	g.Started()
 	if during != nil {
-		during(g)
+		during(&child{g, cmd.Process})
 	}
 	_ = cmd.Wait()
 	e := ending{state: cmd.ProcessState}
@@ -371,16 +387,34 @@ func TestSignals(t *testing.T) {
 	ready := make(chan bool, 1)
 	p := &parent{errand: errand{Name: "signals"}}
 	p.do = func(op string, _ json.RawMessage) error { ready <- true; return nil }
-	e := send(t, p, true, func(g *sandbox.Guard) {
+	e := send(t, p, true, func(g *child) {
 		select {
 		case <-ready:
-			g.Signal(syscall.SIGUSR1)
+			g.Guard.Signal(syscall.SIGUSR1)
 		case <-time.After(30 * time.Second):
 			t.Error("the child is not ready")
 		}
 	})
 	if e.crash != nil || e.state.ExitCode() != 0 {
 		t.Errorf("%v, %v: %s", e.state, e.crash, e.says)
+	}
+}
+
+// A child without progress is noticed, and one that is not watched is left alone.
+func TestIdle(t *testing.T) {
+	for name, want := range map[string]bool{"idle": true, "unwatched": false} {
+		var stalled atomic.Bool
+		var stop func()
+		e := send(t, &parent{errand: errand{Name: name}}, false, func(g *child) {
+			stop = g.Idle(200*time.Millisecond, func() {
+				stalled.Store(true)
+				_ = g.Process.Kill()
+			})
+		})
+		stop()
+		if stalled.Load() != want || (e.crash != nil) != want {
+			t.Errorf("%s: stalled %v, %v", name, stalled.Load(), e.crash)
+		}
 	}
 }
 
