@@ -39,7 +39,7 @@ type Program struct {
 // ExitError is the error of a process that failed.
 type ExitError struct {
 	Code     int
-	Signaled bool   // it was killed
+	Signaled bool   // it was killed, or crashed
 	Reason   string // one line
 	Cause    string // see contract.Done
 }
@@ -157,17 +157,15 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}
-	if crash != nil && err != nil {
-		return nil, &ExitError{Code: crashed, Reason: crash.Error()}
-	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0, Reason: reason(exit, tail.last)}
+		e := &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0 || crash != nil, Reason: reason(exit, tail.last)}
+		if crash != nil && e.Code >= 0 {
+			e.Reason = crash.Error()
+		}
+		return nil, e
 	}
 	return out.Bytes(), err
 }
-
-// crashed is the code of a process that did not end by itself, as package os has it.
-const crashed = -1
 
 // guard prepares a process for the sandbox; its result is nil without one.
 func (p Program) guard(cmd *exec.Cmd) (*sandbox.Guard, error) {
