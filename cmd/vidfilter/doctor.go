@@ -39,7 +39,7 @@ func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use: "doctor [options]", Short: "Check what protects this machine from files",
 		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
-			"of a job tries to read, write, connect, start programs and reach other processes.\n"+
+			"of a job tries to read, write, connect, run programs and reach other processes.\n"+
 			"The exit code is 1 if something is open that such a process does not need.",
 			contract.ExitFailed, contract.ExitOutput),
 		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it",
