@@ -27,8 +27,9 @@ RACE = ./batch/... ./cmd/... ./decode/... ./encode/... ./gpu ./internal/site ./k
 test-race: build setup-test ## the tests of concurrent code, under the race detector
 	@$(RUN) go test -vet=off -timeout 30m -race -short $(RACE)
 
-test-soak: build setup-test ## ten minutes of live pictures in a browser: memory and latency must not grow
-	@$(RUN) VIDFILTER_SOAK=10m go test -count=1 -v -timeout 20m -run TestSoak ./internal/e2e/live
+SOAK ?= 1h
+test-soak: build setup-test ## an hour of live pictures, then of a batch: nothing may grow (SOAK=10m is shorter)
+	@$(RUN) VIDFILTER_SOAK=$(SOAK) go test -count=1 -v -timeout 3h -p 1 -run TestSoak ./internal/e2e/live ./internal/e2e/batch
 
 test-damage: build setup-test ## 3,600 damaged files: none may crash the program, hang it, or lose frames in silence
 	@$(RUN) VIDFILTER_DAMAGE=3600 go test -count=1 -v -timeout 60m -run TestRandomDamage ./internal/e2e/media

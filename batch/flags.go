@@ -29,6 +29,7 @@ var reserved = map[string]string{
 	"allow-network": "the sources of a batch are files",
 	"progress":      "a batch reads the progress of its jobs itself",
 	"grain-table":   "a table is of one video: use vidfilter -i FILE",
+	"sandbox":       "the machine that does the job decides: vidfilter batch --sandbox off",
 	"part":          "a batch cuts videos into parts itself",
 	"join":          "a batch joins parts itself",
 	"quiet":         "give it for the whole batch: vidfilter batch -q",

@@ -31,6 +31,10 @@ func DefaultMaxPixels() int64 {
 	return largestPicture
 }
 
+// MachineMemory returns the bytes of memory of this machine, or the limit of this process's control
+// groups if that is lower; 0 if unknown.
+func MachineMemory() int64 { return machineMemory() }
+
 var machineMemory = sync.OnceValue(func() int64 { return memoryOf(os.DirFS("/")) })
 
 // memoryOf returns the memory of a machine with these files, or the limit of its control groups if

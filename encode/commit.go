@@ -2,13 +2,10 @@ package encode
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"vidfilter/internal/durable"
 )
 
 // errDiscarded is a bug of the caller, but no reason to lose the process.
@@ -17,34 +14,87 @@ var errDiscarded = errors.New("the target was discarded")
 // Commit makes the output durable and gives it its name. It may wait for the disk to write cached
 // data. After an error the target is as before: it can be discarded. A second call after success
 // does nothing.
-func (t *Target) Commit() error { return t.settle(t.rename) }
+func (t *Target) Commit() error {
+	return t.settle(func() error {
+		if t.distant != nil {
+			return t.distant.ask("commit", "", nil)
+		}
+		return t.own.commit(t.own.rename)
+	})
+}
 
 // Keep commits an output that is less than was asked for. It never replaces a file: if there is
 // one, the output is named out.WORD.mp4, or out.WORD-2.mp4 if that is taken. It returns the name.
 func (t *Target) Keep(word string) (name string, err error) {
 	name = t.name
-	err = t.settle(func() error {
-		err := durable.RenameNew(t.temp.Name(), t.path)
-		for n := 1; n <= MaxBeside && errors.Is(err, fs.ErrExist); n++ {
-			place := aside(t.path, word, filepath.Ext(t.path), n)
-			name = t.asNamed(place)
-			err = durable.RenameNew(t.temp.Name(), place)
+	err = t.settle(func() (err error) {
+		if t.distant != nil {
+			return t.distant.ask("keep", word, &name)
 		}
-		return OutputError("finish", t.name, err)
+		name, err = t.own.keep(word)
+		return err
 	})
 	return name, err
+}
+
+// settle calls commit unless that is done, or cannot be.
+func (t *Target) settle(commit func() error) error {
+	switch {
+	case t.direct || t.state == committed:
+		return nil
+	case t.state == discarded:
+		return OutputError("finish", t.name, errDiscarded)
+	}
+	if err := t.Open(); err != nil {
+		return err
+	}
+	if err := commit(); err != nil {
+		return err
+	}
+	t.state = committed
+	return nil
+}
+
+// Discard removes the temporary file. After Commit or Discard it does nothing.
+func (t *Target) Discard() error {
+	if t.state >= committed {
+		return nil
+	}
+	t.state = discarded
+	if t.distant != nil {
+		return t.distant.ask("discard", "", nil)
+	}
+	return t.own.discard()
+}
+
+// Abandon removes the temporary file for a process that must end at once: unlike the other methods
+// it may be called from any goroutine. After Commit it does nothing. In a sandbox the parent
+// removes it.
+func (t *Target) Abandon() {
+	if !t.direct && t.own != nil {
+		_ = os.Remove(t.temp)
+	}
 }
 
 // Beside returns the nth name, up to MaxBeside, of a file that goes with the target: out.WORD.mp4,
 // then out.WORD-2.mp4.
 func (t *Target) Beside(word, ending string, n int) string {
-	return t.asNamed(aside(t.path, word, ending, n))
+	return asNamed(t.name, t.path, aside(t.path, word, ending, n))
 }
 
-// asNamed returns a place beside the target as the user would name it.
-func (t *Target) asNamed(place string) string {
-	dir, base := filepath.Split(t.name)
-	if base != filepath.Base(t.path) { // a link leads elsewhere
+// RemoveBeside removes the file of that name.
+func (t *Target) RemoveBeside(word, ending string, n int) error {
+	if t.distant != nil {
+		return t.distant.do("remove", request{Word: word, Ending: ending, N: n}, nil)
+	}
+	name := aside(t.path, word, ending, n)
+	return OutputError("remove", asNamed(t.name, t.path, name), bare(os.Remove(name)))
+}
+
+// asNamed returns a place beside a target as the user would name it.
+func asNamed(name, path, place string) string {
+	dir, base := filepath.Split(name)
+	if base != filepath.Base(path) { // a link leads elsewhere
 		return place
 	}
 	return dir + filepath.Base(place)
@@ -62,59 +112,4 @@ func aside(path, word, ending string, n int) string {
 	}
 	mark += ending
 	return dir + shorten(strings.TrimSuffix(base, filepath.Ext(base)), 255-len(mark)) + mark
-}
-
-// settle makes the output durable and calls rename.
-func (t *Target) settle(rename func() error) error {
-	switch {
-	case t.direct || t.state == committed:
-		return nil
-	case t.state == discarded:
-		return OutputError("finish", t.name, errDiscarded)
-	}
-	if err := durable.SyncFile(t.temp); err != nil {
-		return OutputError("finish", t.name, err)
-	}
-	if err := rename(); err != nil {
-		return err
-	}
-	t.state = committed
-	_ = t.temp.Close() // nothing was written through it
-	return OutputError("finish", t.name, durable.SyncDir(filepath.Dir(t.path)))
-}
-
-// rename replaces a file only if the policy agrees to it, also one that appeared in the meantime.
-func (t *Target) rename() error {
-	if t.fresh {
-		err := durable.RenameNew(t.temp.Name(), t.path)
-		if !errors.Is(err, fs.ErrExist) {
-			return OutputError("finish", t.name, err)
-		}
-		if err := t.mayReplace(); err != nil {
-			return err
-		}
-	}
-	return OutputError("finish", t.name, bare(os.Rename(t.temp.Name(), t.path)))
-}
-
-// Discard removes the temporary file. After Commit or Discard it does nothing.
-func (t *Target) Discard() error {
-	if t.direct || t.state != open {
-		return nil
-	}
-	t.state = discarded
-	err := os.Remove(t.temp.Name())
-	_ = t.temp.Close()
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return OutputError("remove", t.temp.Name(), bare(err))
-}
-
-// Abandon removes the temporary file for a process that must end at once: unlike the other methods
-// it may be called from any goroutine. After Commit it does nothing.
-func (t *Target) Abandon() {
-	if !t.direct {
-		_ = os.Remove(t.temp.Name())
-	}
 }

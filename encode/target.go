@@ -10,9 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
-	"vidfilter/internal/hint"
+	"vidfilter/internal/sandbox"
 )
 
 // OverwritePolicy returns nil to let an output that exists be replaced, or an error that says why
@@ -26,24 +24,33 @@ func Replace(string) error { return nil }
 // Refuse lets no output be replaced.
 func Refuse(string) error { return errExists }
 
-var errExists = errors.New("it exists")
+// AskParent has the parent of a process in a sandbox ask the user.
+func AskParent(string) error { return errAsk }
+
+var (
+	errExists = errors.New("it exists")
+	errAsk    = errors.New("the user is to be asked")
+)
 
 // Target is the place of an output. Data goes to a temporary file beside it, which Commit renames
 // into place and Discard removes. A target is for one goroutine.
+//
+// A process in a sandbox has no rights on the folder: see Keeper.
 type Target struct {
-	name   string // as the user wrote it
-	path   string // with links resolved; never begins with a dash
-	temp   *os.File
-	direct bool
-	fresh  bool // there was no file at path on opening
-	policy OverwritePolicy
-	state  targetState
+	name    string // as the user wrote it
+	path    string // with links resolved; never begins with a dash
+	temp    string // the temporary file, "" if direct
+	direct  bool
+	state   targetState
+	own     *place  // of this process
+	distant *remote // or of the parent
 }
 
 type targetState uint8
 
 const (
-	open targetState = iota
+	prepared targetState = iota
+	open
 	committed
 	discarded
 )
@@ -56,34 +63,49 @@ const (
 // The program opens every file with a name given by the user here, so that none replaces its own
 // source.
 func OpenTarget(path string, policy OverwritePolicy, inputs []string) (*Target, error) {
-	place, info, err := locate(path)
+	t, err := PrepareTarget(path, policy, inputs)
 	if err != nil {
 		return nil, err
 	}
-	if err := notAnInput(path, info, inputs); err != nil {
-		return nil, err
-	}
-	t := &Target{name: path, path: place, policy: policy, fresh: info == nil}
-	if path == "-" || isDescriptor(place) || info != nil && !info.Mode().IsRegular() {
-		t.direct = true
-		err = t.checkDirect(info)
-	} else {
-		err = t.prepare(info)
-	}
-	if err != nil {
+	if err := t.Open(); err != nil {
+		_ = t.Discard()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *Target) prepare(old fs.FileInfo) error {
-	if old != nil {
-		if err := t.mayReplace(); err != nil {
-			return err
-		}
+// PrepareTarget creates the temporary file, if it can: Open tells whether path can be written, as
+// OpenTarget does. So a process can enter its sandbox in between, and refuse its input before the
+// user is asked about the output.
+func PrepareTarget(path string, policy OverwritePolicy, inputs []string) (*Target, error) {
+	if box := sandbox.Inside(); box != nil {
+		return prepareRemote(box, path, policy, inputs)
 	}
-	removeStale(t.path)
-	return t.create(old)
+	p, err := newPlace(path, policy, inputs)
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{name: path, path: p.path, direct: p.direct, own: p}
+	if p.temp != nil {
+		t.temp = p.temp.Name()
+	}
+	return t, nil
+}
+
+// Open checks that the target can be written.
+func (t *Target) Open() error {
+	if t.state != prepared {
+		return nil
+	}
+	check := func() error { return t.own.check() }
+	if t.distant != nil {
+		check = func() error { return t.distant.ask("open", "", nil) }
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	t.state = open
+	return nil
 }
 
 // Name returns the target's name as the user gave it.
@@ -95,7 +117,7 @@ func (t *Target) Path() string {
 	if t.direct {
 		return t.path
 	}
-	return t.temp.Name()
+	return t.temp
 }
 
 // Direct reports whether data takes effect at once: the target is a pipe or a device, which cannot
@@ -122,37 +144,6 @@ type renamed struct {
 
 func (r *renamed) Error() string { return r.name.Replace(r.err.Error()) }
 func (r *renamed) Unwrap() error { return r.err }
-
-// mayReplace asks the policy. It refuses write-protected files, over which renaming would still
-// work.
-func (t *Target) mayReplace() error {
-	if err := unix.Access(t.path, unix.W_OK); err != nil {
-		return OutputError("replace", t.name, err)
-	}
-	if err := t.policy(t.name); err != nil {
-		says := fmt.Sprintf("output %q exists", t.name)
-		if err != errExists {
-			says += ": " + err.Error()
-		}
-		return hint.Says(says, "-y replaces it", ErrOutput, err)
-	}
-	return nil
-}
-
-func (t *Target) checkDirect(info fs.FileInfo) error {
-	if t.name == "-" || isDescriptor(t.path) {
-		return nil
-	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		return Refusal("name a file in it", "output %q is a directory", t.name)
-	case mode&fs.ModeSocket != 0:
-		return Refusal("write to a file or a pipe", "output %q is a socket", t.name)
-	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
-		return Refusal("write to a file", "output %q is a block device, perhaps a whole disk", t.name)
-	}
-	return OutputError("write", t.name, unix.Access(t.path, unix.W_OK))
-}
 
 // locate follows the links at path to the place itself, which need not exist; info is nil then.
 func locate(path string) (place string, info fs.FileInfo, err error) {

@@ -40,37 +40,38 @@ func shorten(name string, most int) string {
 	return name
 }
 
-// create makes the temporary file, with the mode and owner of the file that it will replace.
-func (t *Target) create(old fs.FileInfo) (err error) {
-	dir, base := filepath.Split(t.path)
+// createTemp makes a target's temporary file, with the mode and owner of the file that it will
+// replace.
+func createTemp(target, path string, old fs.FileInfo) (temp *os.File, err error) {
+	dir, base := filepath.Split(path)
 	if len(base) > 255 {
-		return OutputError("write", t.name, syscall.ENAMETOOLONG)
+		return nil, OutputError("write", target, syscall.ENAMETOOLONG)
 	}
 	for range 100 {
 		name := fmt.Sprintf("%s%d-%08x%s", tempPrefix(base), os.Getpid(), rand.Uint32(), tempEnding)
-		t.temp, err = os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		temp, err = os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
 	if err != nil {
-		return OutputError("create a file beside", t.name, err)
+		return nil, OutputError("create a file beside", target, err)
 	}
 	// The lock tells other runs that the file is in use, even in containers that do not see our
 	// PID.
-	_ = unix.Flock(int(t.temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	_ = unix.Flock(int(temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if old != nil {
-		t.adopt(old)
+		adopt(temp, old)
 	}
-	return nil
+	return temp, nil
 }
 
 // adopt does its best: not every user may give files away.
-func (t *Target) adopt(old fs.FileInfo) {
+func adopt(temp *os.File, old fs.FileInfo) {
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {
-		_ = t.temp.Chown(int(s.Uid), int(s.Gid))
+		_ = temp.Chown(int(s.Uid), int(s.Gid))
 	}
-	_ = t.temp.Chmod(old.Mode().Perm())
+	_ = temp.Chmod(old.Mode().Perm())
 }
 
 // removeStale removes temporary files that killed runs of the same target have left: their process

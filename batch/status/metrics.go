@@ -22,6 +22,7 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 	var e exposition
 	e.metric("vidfilter_build_info", gauge, "The program; always 1.",
 		sample{labels("version", s.o.Version, "goversion", runtime.Version()), 1})
+	e.metric("go_goroutines", gauge, "Goroutines of the program.", sample{"", float64(runtime.NumGoroutine())})
 	e.metric("vidfilter_queue_up", gauge, "Whether the queue answers.", sample{"", truth(live)})
 	e.jobs(all.Totals)
 	e.counters(counters)

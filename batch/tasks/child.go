@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/wake"
 )
 
@@ -29,12 +30,16 @@ type Program struct {
 	Env   []string // of the process; nil for our own
 	Stall time.Duration
 	Gate  *Gate // pauses the processes; may be nil
+
+	// Service makes the processes children in a sandbox, and does for each what needs the user's
+	// rights. Nil: they keep the rights.
+	Service func() sandbox.Service
 }
 
 // ExitError is the error of a process that failed.
 type ExitError struct {
 	Code     int
-	Signaled bool   // it was killed
+	Signaled bool   // it was killed, or crashed
 	Reason   string // one line
 	Cause    string // see contract.Done
 }
@@ -133,22 +138,41 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	cmd.Stdout = &out
 	tail := &lines{seen: seen}
 	cmd.Stderr = tail
-	err := onThread(func() error {
+	guard, err := p.guard(cmd)
+	if err != nil {
+		return nil, err
+	}
+	err = onThread(func() error {
 		if err := cmd.Start(); err != nil {
+			guard.Abort()
 			return err
 		}
+		guard.Started()
 		defer p.Gate.add(cmd.Process)()
 		defer p.watch(ctx, func() int64 { return count(cmd.Process.Pid) }, stop)()
 		return cmd.Wait()
 	})
 	tail.flush()
+	_, crash := guard.End(cmd.ProcessState)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0, Reason: reason(exit, tail.last)}
+		e := &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0 || crash != nil, Reason: reason(exit, tail.last)}
+		if crash != nil && e.Code >= 0 {
+			e.Reason = crash.Error()
+		}
+		return nil, e
 	}
 	return out.Bytes(), err
+}
+
+// guard prepares a process for the sandbox; its result is nil without one.
+func (p Program) guard(cmd *exec.Cmd) (*sandbox.Guard, error) {
+	if p.Service == nil {
+		return nil, nil
+	}
+	return sandbox.Prepare(cmd, p.Service(), false)
 }
 
 // onThread runs f on a locked thread: for Pdeathsig, the parent is the thread that started the

@@ -70,7 +70,7 @@ var plays = map[string]func() int{
 		}
 	},
 	"slow": func() int {
-		for i := range 60 {
+		for i := range 150 {
 			frames(i)
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -130,7 +130,7 @@ func TestStall(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p = player("slow")
-	p.Stall = 300 * time.Millisecond
+	p.Stall = time.Second
 	if _, err := p.Media(context.Background(), nil, func(queue.Progress) {}); err != nil {
 		t.Errorf("one that gets on: %v", err)
 	}

@@ -14,13 +14,17 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 )
 
 func newCompareCommand(s cli.Stdio) *cobra.Command {
 	var streams bool
+	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	cli.NewTable(fs, "Options").Flag(&streams, "streams", "", "compare what the files say of themselves, not their pictures")
+	t := cli.NewTable(fs, "Options")
+	t.Flag(&streams, "streams", "", "compare what the files say of themselves, not their pictures")
+	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "compare A B [--streams]", Short: "Print PSNR and SSIM of two videos",
 		Long: withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.\n"+
@@ -29,6 +33,9 @@ func newCompareCommand(s cli.Stdio) *cobra.Command {
 			contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := job.EnterSandbox(func(string) {}, sandbox.Policy{}, decode.Options{}, args...); err != nil {
+				return err
+			}
 			if streams {
 				return runCompareStreams(args[0], args[1], s.Out)
 			}

@@ -17,6 +17,8 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -24,10 +26,12 @@ import (
 
 func newInfoCommand(s cli.Stdio) *cobra.Command {
 	var asJSON, measure bool
+	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&asJSON, "json", "", "print JSON")
 	t.Flag(&measure, "noise", "", "measure the noise of the picture, scene by scene; reads the whole file")
+	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "info FILE... [options]", Short: "Print what files hold",
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
@@ -49,6 +53,9 @@ type fileInfo struct {
 
 // runInfo describes each file, also after one that cannot be read.
 func runInfo(files []string, asJSON, measure bool, stdout io.Writer) error {
+	if err := job.EnterSandbox(func(string) {}, sandbox.Policy{}, decode.Options{}, files...); err != nil {
+		return err
+	}
 	var first error
 	for _, path := range files {
 		info, err := inspect(context.Background(), path, measure)
@@ -74,7 +81,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes})
+	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes, MaxPixels: decode.DefaultMaxPixels()})
 	if err != nil {
 		return info, err
 	}

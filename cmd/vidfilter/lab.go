@@ -36,7 +36,7 @@ filters and ffmpeg's, where that program is installed, at their best strengths.`
 				return err
 			}
 			if o.renders() {
-				a.code, err = runJob(o.job, func() error { return o.completeJob(cmd.Flags(), s.Env) }, s)
+				a.code, err = a.runJob(cmd, o.job, func() error { return o.completeJob(cmd.Flags(), s.Env) })
 				return err
 			}
 			if err := o.resolve(cmd.Flags()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"vidfilter/internal/liverun"
 )
 
-func newLiveCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newLiveCommand(s cli.Stdio) *cobra.Command {
 	o := liverun.NewOptions()
 	return withFlags(&cobra.Command{
 		Use:   "live [-i INPUT] [options]",
@@ -19,7 +19,16 @@ camera (/dev/video0), a file, a pipe (-), "test" (a test picture) or "browser"
 		Example: `  vidfilter live
   vidfilter live -i in.mp4 --loop
   vidfilter live -i /dev/video2 --size 1280x720 --record out.mp4`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if a.guards(cmd) {
+				if err := cli.ApplyEnvironment(cmd.Flags(), s.Env); err != nil {
+					return err
+				}
+				w := &ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+				w.service = &liverun.Service{Keeper: &w.keeper, Env: s.Env}
+				a.code, err = a.runWard(w)
+				return err
+			}
 			return liverun.Run(o, cmd.Flags(), s, unknownEnvironment(s.Env))
 		},
 	}, o.Flags(), func(args []string) error {

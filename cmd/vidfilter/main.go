@@ -10,20 +10,32 @@ import (
 	"strings"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}))
+	env, err := sandbox.Inherit(os.Environ())
+	if err != nil {
+		cli.PrintError(os.Stderr, err)
+		os.Exit(contract.ExitFailed)
+	}
+	a := &app{Stdio: cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env}, program: true}
+	if box := sandbox.Inside(); box != nil {
+		a.Err = box.Err
+	}
+	sandbox.Exit(a.run(os.Args[1:]))
 }
 
-// run executes a command line and returns the exit code.
-func run(args []string, s cli.Stdio) int {
+// run executes a command line in this process and returns the exit code.
+func run(args []string, s cli.Stdio) int { return (&app{Stdio: s}).run(args) }
+
+func (a *app) run(args []string) int {
 	cli.IgnoreWriteSignals()
 	job.QuietLibraries()
-	a := &app{Stdio: s}
 	root := a.command()
 	root.SetArgs(args)
 	cmd, err := root, checkDashes(root, args)
@@ -34,12 +46,12 @@ func run(args []string, s cli.Stdio) int {
 	switch {
 	case err == nil:
 		return a.code
-	case cmd == root && cli.WantsJSON(args, s.Env):
+	case cmd == root && cli.WantsJSON(args, a.Env):
 		o := job.NewOptions()
 		o.Progress = "json"
-		return o.OpenUI(s).Finish(cli.Result{}, err)
+		return o.OpenUI(a.Stdio).Finish(cli.Result{}, err)
 	}
-	cli.PrintError(s.Err, err)
+	cli.PrintError(a.Err, err)
 	return job.ExitCode(err)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 // app is one run of vidfilter.
 type app struct {
 	cli.Stdio
+	program bool  // this process is the program, and no test of it
 	code    int   // exit code of a job, which reports its errors by itself
 	helpErr error // of printing help
 }
@@ -29,7 +31,7 @@ func (a *app) command() *cobra.Command {
 		Example: rootExamples,
 		Version: cli.Version(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			a.code, err = runJob(o, func() error { return o.Complete(cmd.Flags(), a.Env) }, a.Stdio)
+			a.code, err = a.runJob(cmd, o, func() error { return o.Complete(cmd.Flags(), a.Env) })
 			return err
 		},
 		SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
@@ -41,11 +43,13 @@ func (a *app) command() *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = printHelp(a.Out, cmd) })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
 	for _, c := range []func(cli.Stdio) *cobra.Command{
-		newBatchCommand, newBenchCommand, newCompareCommand, newCutCommand, newDevicesCommand, newInfoCommand, newJobsCommand,
-		a.newLabCommand, newLiveCommand, newManCommand, newOptionsTopic, newSegmentsCommand, newServeCommand, newVersionCommand,
-		newWorkerCommand,
+		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, a.newLiveCommand,
+		newManCommand, newOptionsTopic, newServeCommand, newVersionCommand, newWorkerCommand,
 	} {
 		root.AddCommand(c(a.Stdio))
+	}
+	for _, c := range []func(cli.Stdio) *cobra.Command{newCompareCommand, newCutCommand, newInfoCommand, newSegmentsCommand} {
+		root.AddCommand(a.guard(c(a.Stdio)))
 	}
 	root.Args = func(_ *cobra.Command, args []string) error {
 		return noCommand(root, args, "files follow options: vidfilter -i in.mp4 -o out.mp4")
@@ -54,9 +58,23 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
+// longestIdle is how long a job may take for a frame, as a task of a batch may.
+const longestIdle = 10 * time.Minute
+
 // runJob filters a file with options that complete checks. Once that has begun it reports errors
-// itself, and returns the exit code.
-func runJob(o *job.Options, complete func() error, s cli.Stdio) (int, error) {
+// itself, and returns the exit code. A child of this process does the work.
+func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) (int, error) {
+	s := a.Stdio
+	if a.guards(cmd) {
+		if err := cli.ApplyEnvironment(cmd.Flags(), a.Env); err != nil {
+			return contract.ExitUsage, err
+		}
+		w := &ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+		if !o.MayStall() {
+			w.idle = longestIdle
+		}
+		return a.runWard(w)
+	}
 	if err := complete(); err != nil {
 		return contract.ExitUsage, err
 	}

@@ -29,6 +29,7 @@ import (
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/internal/wake"
 )
@@ -461,12 +462,26 @@ func (b *batchJob) leaveOthers(ctx context.Context) error {
 }
 
 func (b *batchJob) runner(devices []string) *tasks.Runner {
-	program := tasks.Self()
-	program.Stall, program.Gate, program.Env = b.o.Stall, &b.gate, withoutOptions(b.s.Env)
+	program := programOf(b.o.Sandbox, b.s.Env)
+	program.Stall, program.Gate = b.o.Stall, &b.gate
 	return b.remoteRunner(&tasks.Runner{
 		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
 		Shared: b.o.Shared, Options: jobOptions,
 	})
+}
+
+// programOf returns this program for tasks, in a sandbox or not.
+func programOf(mode string, env []string) tasks.Program {
+	p := tasks.Self()
+	p.Env = withoutOptions(env)
+	if mode = job.SandboxMode(mode, env); mode != "" {
+		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
+	}
+	if mode == "off" {
+		return p
+	}
+	p.Service = func() sandbox.Service { return new(encode.Keeper) }
+	return p
 }
 
 // withoutOptions removes options from an environment: they are in each job's own options

@@ -41,6 +41,7 @@ type BatchOptions struct {
 	Shared      string
 	Schema      bool
 	Progress    string
+	Sandbox     string // of job.SandboxModes
 	Quiet       bool
 
 	media *job.Options
@@ -81,6 +82,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
 	t.Flag(&o.Schema, "schema", "", "print the JSON Schema of job files")
 	t.Add(cli.OneOf(&o.Progress, job.ProgressNames), "progress", "", "auto (default) bar plain json none")
+	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	o.media.Flags().VisitAll(func(f *pflag.Flag) {
 		if !batch.Reserved(f.Name) {

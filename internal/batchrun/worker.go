@@ -18,6 +18,7 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 )
 
@@ -29,6 +30,7 @@ type WorkerOptions struct {
 	Shared  string
 	Stall   time.Duration
 	MinFree int64
+	Sandbox string // of job.SandboxModes
 	Drain   bool
 	Quiet   bool
 }
@@ -42,6 +44,7 @@ func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with the batch")
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
+	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Drain, "drain", "", "tell the workers with these credentials to finish and exit")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
@@ -82,9 +85,9 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	devices, gpus := spreadGPUs()
 	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus)), GPUs: gpus, Version: cli.Version()}
 	r := &tasks.Runner{
-		Program: tasks.Self(), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
+		Program: programOf(o.Sandbox, s.Env), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
-	r.Program.Stall, r.Program.Gate, r.Program.Env = o.Stall, new(tasks.Gate), withoutOptions(s.Env)
+	r.Program.Stall, r.Program.Gate = o.Stall, new(tasks.Gate)
 	if o.Shared != "" {
 		place, err := siteOf("", o.Shared)
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/sandbox"
 )
 
 // Interruption is the error of a job that a signal ended, and the cause of its context.
@@ -35,10 +37,9 @@ func Interruptible(u *UI, job jobFunc) (Result, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, WantedSignals()...)
-	defer signal.Stop(signals)
+	defer sandbox.Notify(signals, WantedSignals()...)()
 
-	w := watcher{stop: make(chan struct{}), cancel: cancel, ui: u, exit: os.Exit}
+	w := watcher{stop: make(chan struct{}), cancel: cancel, ui: u, exit: sandbox.Exit}
 	quit, watched := make(chan struct{}), make(chan struct{})
 	go func() { defer close(watched); w.watch(signals, quit) }()
 	res, err := job(ctx, w.stop)
@@ -130,18 +131,18 @@ func (w *watcher) giveUp(s syscall.Signal) {
 func UntilSignal() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, WantedSignals()...)
+	stop := sandbox.Notify(signals, WantedSignals()...)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		select {
 		case sig := <-signals:
-			signal.Stop(signals)
+			stop()
 			cancel(Interruption{sig.(syscall.Signal)})
 		case <-ctx.Done():
 		}
 	})
 	return ctx, func() {
-		signal.Stop(signals)
+		stop()
 		cancel(nil)
 		watching.Wait()
 	}

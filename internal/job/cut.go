@@ -10,6 +10,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/sandbox"
 )
 
 // SegmentOptions are the options of vidfilter segments and vidfilter cut.
@@ -42,6 +43,7 @@ func (o *SegmentOptions) CutFlags() *pflag.FlagSet {
 	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write")
 	t.Add(cli.NewValue(&o.Part, "A:B:N:...", parsePart), "part", "", "part, as listed by vidfilter segments")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
+	SandboxFlag(t, &o.Sandbox)
 	return fs
 }
 
@@ -71,6 +73,9 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if err := o.CheckFilter(fs); err != nil {
 		return nil, err
 	}
+	if err := EnterSandbox(func(string) {}, sandbox.Policy{}, o.decodeOptions(), o.Input); err != nil {
+		return nil, err
+	}
 	return decode.Scan(context.Background(), o.Input, o.decodeOptions(), o.length, o.window())
 }
 
@@ -97,22 +102,29 @@ func CutPart(o *SegmentOptions, s cli.Stdio) error {
 func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struct{}) error {
 	ctx, unwatch := untilStop(ctx, stop)
 	defer unwatch()
-	cut, err := decode.OpenCut(ctx, o.Input, o.decodeOptions())
-	if err != nil {
-		return cli.WhyCancelled(ctx, err)
-	}
-	defer cut.Close()
 	policy := encode.Refuse
 	if o.Overwrite {
 		policy = encode.Replace
 	}
-	target, err := encode.OpenTarget(o.Output, policy, []string{o.Input})
+	target, err := encode.PrepareTarget(o.Output, policy, []string{o.Input})
 	if err != nil {
 		return err
 	}
 	defer target.Discard()
 	if target.Direct() {
 		return cli.Usagef("name a file", "cut writes to a file")
+	}
+	also := sandbox.Policy{Write: []string{target.Path()}}
+	if err := EnterSandbox(func(string) {}, also, o.decodeOptions(), o.Input); err != nil {
+		return err
+	}
+	cut, err := decode.OpenCut(ctx, o.Input, o.decodeOptions())
+	if err != nil {
+		return cli.WhyCancelled(ctx, err)
+	}
+	defer cut.Close()
+	if err := target.Open(); err != nil {
+		return err
 	}
 	u.OnAbandon(target.Abandon)
 	err = writeCut(ctx, cut, target.Path(), "mov")

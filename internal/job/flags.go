@@ -82,6 +82,7 @@ func (o *Options) runFlags(t cli.Table) {
 	t.Add(cli.NewValue(&o.FramesInFlight, "N", cli.IntIn(0, maxFramesInFlight)), "frames-in-flight", "", "frames in memory; 0 (default) chooses")
 	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)")
 	t.Add(cli.NewValue(&o.MaxErrorRate, "X", cli.NumberIn(0, 1)), "max-error-rate", "", "fail if more is damaged (default 0.66)")
+	SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Stats, "stats", "", "print PSNR and SSIM of output against input")
 	t.Add(cli.OneOf(&o.Progress, ProgressNames), "progress", "", "auto (default) bar plain json none")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")

@@ -49,16 +49,6 @@ func (j *job) measureGrain(f pipeline.Filter) pipeline.Filter {
 	return j.grain
 }
 
-// openGrainTable refuses a name that is one of the job's other files.
-func (j *job) openGrainTable() (err error) {
-	if j.o.GrainTable == "" {
-		return nil
-	}
-	others := []string{j.o.Input, j.o.Output}
-	j.grainTable, err = encode.OpenTarget(j.o.GrainTable, j.o.OverwritePolicy(j.ui, j.stop), others)
-	return err
-}
-
 // tellGrain says that there is no grain.
 func (j *job) tellGrain() {
 	if j.grain != nil && len(j.grain.Segments()) == 0 && !j.stopped() {

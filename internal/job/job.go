@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,7 @@ type job struct {
 	in      *decode.Input
 	out     *encode.Output
 	unwatch func() // ends untilStop
+	rest    func() // ends reports of progress to the parent; may be nil
 	meters  pipeline.Meters
 	noise   noiseSeen
 	copied  atomic.Int64 // frames copied from parts
@@ -66,6 +68,9 @@ func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.
 		work = j.join
 	}
 	err := work(ctx)
+	if j.rest != nil {
+		j.rest()
+	}
 	if j.stopped() && (o.Join != "" || o.Part != nil) {
 		err = cli.Interruption{} // a partial result is of no use
 	}
@@ -102,10 +107,7 @@ func (j *job) close() {
 	if j.backend != nil {
 		_ = j.backend.Close()
 	}
-	for _, t := range []*encode.Target{j.target, j.grainTable} {
-		if t == nil {
-			continue
-		}
+	for _, t := range j.targets() {
 		if err := t.Discard(); err != nil {
 			j.ui.Warn(err.Error())
 		}
@@ -118,6 +120,10 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
+	inputs, unprepared := j.prepareTargets()
+	if err := j.enter(inputs); err != nil {
+		return err
+	}
 	watched, unwatch := untilStop(ctx, j.stop)
 	j.unwatch = unwatch
 	if j.in, err = decode.Open(watched, j.o.Input, j.frames, j.o.DecodeOptions(j.ui)); err != nil {
@@ -127,20 +133,18 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.settleCodec()
-	path := "-"
-	if j.o.Format != "null" {
-		inputs, err := j.inputs()
-		if err != nil {
-			return err
-		}
-		if j.target, err = encode.OpenTarget(j.o.Output, j.o.OverwritePolicy(j.ui, j.stop), inputs); err != nil {
-			return err
-		}
-		path = j.target.Path()
-		j.ui.OnAbandon(j.target.Abandon)
+	if unprepared != nil {
+		return unprepared
 	}
-	if err := j.openGrainTable(); err != nil {
+	if err := j.openTargets(); err != nil {
+		if j.stopped() {
+			return cli.Interruption{} // in place of an answer
+		}
 		return err
+	}
+	path := "-"
+	if j.target != nil {
+		path = j.target.Path()
 	}
 	url := "file:" + path
 	if path == "-" {
@@ -156,6 +160,39 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	tell()
 	return nil
+}
+
+// prepareTargets makes the temporary files, and returns all inputs. Its error is for after the
+// input's.
+func (j *job) prepareTargets() (inputs []string, err error) {
+	if inputs, err = j.inputs(); err != nil {
+		return inputs, err
+	}
+	policy := j.o.OverwritePolicy(j.ui, j.stop)
+	if j.o.Format != "null" {
+		if j.target, err = encode.PrepareTarget(j.o.Output, policy, inputs); err != nil {
+			return inputs, err
+		}
+		j.ui.OnAbandon(j.target.Abandon)
+	}
+	if j.o.GrainTable != "" { // which must be none of the job's other files
+		j.grainTable, err = encode.PrepareTarget(j.o.GrainTable, policy, []string{j.o.Input, j.o.Output})
+	}
+	return inputs, err
+}
+
+func (j *job) openTargets() error {
+	for _, t := range j.targets() {
+		if err := t.Open(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// targets are the job's outputs.
+func (j *job) targets() []*encode.Target {
+	return slices.DeleteFunc([]*encode.Target{j.target, j.grainTable}, func(t *encode.Target) bool { return t == nil })
 }
 
 // outputSize is the size that the encoder gets, as far as the input's header says.

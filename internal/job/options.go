@@ -63,6 +63,7 @@ type Options struct {
 	MaxErrorRate float64 // 0 to 1
 	MaxPixels    int64
 	AllowNetwork bool
+	Sandbox      string // of SandboxModes
 
 	Overwrite, NoOverwrite bool
 	Progress               string // auto, bar, plain, json, none

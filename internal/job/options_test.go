@@ -118,6 +118,7 @@ var goodFlags = []struct {
 	{"overwrite", "true", func(o *Options) any { return o.Overwrite }, true},
 	{"no-overwrite", "true", func(o *Options) any { return o.NoOverwrite }, true},
 	{"progress", "json", func(o *Options) any { return o.Progress }, "json"},
+	{"sandbox", "off", func(o *Options) any { return o.Sandbox }, "off"},
 	{"quiet", "true", func(o *Options) any { return o.Quiet }, true},
 	{"verbose", "true", func(o *Options) any { return o.Verbose }, true},
 }
@@ -229,6 +230,7 @@ var badValues = map[string][]string{
 	"max-error-rate":   {"-0.1", "1.1", "66%", "x"},
 	"max-pixels":       {"0", "-1", "x", "100M*", "*", "1e9*1e9", "4k*x"},
 	"progress":         {"fancy"},
+	"sandbox":          {"no"},
 	"format":           {"avi"},
 	"codec":            {"vp9", "H264", "libx264"},
 	"film-grain":       {"Keep", "off"},

@@ -3,6 +3,7 @@ package job
 import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/sandbox"
 )
 
 // OpenUI returns the UI of a job.
@@ -32,6 +33,8 @@ func (o *Options) OverwritePolicy(u *cli.UI, stop <-chan struct{}) encode.Overwr
 		return encode.Replace
 	case !u.CanAsk:
 		return encode.Refuse
+	case sandbox.Inside() != nil:
+		return encode.AskParent
 	}
 	return func(path string) error { return u.Confirm(path, stop) }
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/site"
 )
 
@@ -59,14 +60,22 @@ func hostName() string {
 	return name
 }
 
-// openBrowser lets the desktop open the page. The URL holds a token for one use, since other
-// users can see arguments of programs.
+// openBrowser has the page opened. The URL holds a token for one use, since other users can see
+// arguments of programs.
 func (l *liveRun) openBrowser(url string) bool {
+	if box := sandbox.Inside(); box != nil {
+		return box.Ask(browse, url, nil) == nil
+	}
+	return openBrowser(l.env, url)
+}
+
+// openBrowser lets the desktop open a page.
+func openBrowser(env []string, url string) bool {
 	program := "xdg-open"
 	switch {
 	case runtime.GOOS == "darwin":
 		program = "open"
-	case cli.Lookup(l.env, "DISPLAY") == "" && cli.Lookup(l.env, "WAYLAND_DISPLAY") == "":
+	case cli.Lookup(env, "DISPLAY") == "" && cli.Lookup(env, "WAYLAND_DISPLAY") == "":
 		return false
 	}
 	c := exec.Command(program, url)

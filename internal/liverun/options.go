@@ -75,6 +75,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
 	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
+	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
 	t.Flag(&o.Verbose, "verbose", "v", "print more")
 	return fs

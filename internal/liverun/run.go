@@ -190,6 +190,18 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if err != nil {
 		return err
 	}
+	if l.rtc != nil {
+		if err := l.rtc.Listen(bound); err != nil {
+			cancel(err)
+		}
+	}
+	page := ""
+	if l.server != nil {
+		page = site.URL(bound, at.secure, at.hosts)
+	}
+	if err := l.enter(page); err != nil {
+		cancel(err)
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(l.session.Run(ctx)) })
 	wg.Go(func() { l.follow(ctx) })
@@ -199,14 +211,8 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.window != nil {
 		wg.Go(func() { cancel(l.look(ctx)) })
 	}
-	if l.rtc != nil {
-		if err := l.rtc.Listen(bound); err != nil {
-			cancel(err)
-		}
-	}
 	l.begun(ctx)
 	if ctx.Err() == nil && l.server != nil {
-		page := site.URL(bound, at.secure, at.hosts)
 		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
 			cancel(err)
 		}

@@ -16,7 +16,7 @@ func (r *Recorder) reserve() error {
 		name := r.target.Beside("recording", ".mp4", n)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
-			r.file = f
+			r.file, r.number = f, n
 			_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 			return nil
 		}
@@ -27,6 +27,12 @@ func (r *Recorder) reserve() error {
 	}
 	return encode.Refusal("remove or rename those that are not needed", "there are %d unfinished recordings of %q", encode.MaxBeside, r.target.Name())
 }
+
+// remove removes the recording file.
+func (r *Recorder) remove() error { return r.target.RemoveBeside("recording", ".mp4", r.number) }
+
+// Files are the files that are written: the recording file, and the one that gets the name.
+func (r *Recorder) Files() []string { return []string{r.file.Name(), r.target.Path()} }
 
 // tellOf warns of a recording file that exists.
 func (r *Recorder) tellOf(name string) {

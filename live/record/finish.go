@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/asticode/go-astiav"
 
@@ -37,8 +36,8 @@ func (r *Recorder) Finish(ctx context.Context) error {
 		r.err = r.leave(r.target.Explain(err))
 		return r.err
 	}
-	if err := os.Remove(r.file.Name()); err != nil {
-		r.opts.Log.Warn(encode.OutputError("remove", r.file.Name(), err).Error())
+	if err := r.remove(); err != nil {
+		r.opts.Log.Warn(err.Error())
 	}
 	return nil
 }

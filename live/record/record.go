@@ -48,6 +48,7 @@ type Recorder struct {
 	format string
 	target *encode.Target
 	file   *os.File // the recording file, locked while it grows; FFmpeg writes it by name
+	number int      // in its name
 
 	in     *astiav.FormatContext // stands in for an input, with the frames' time base
 	out    *encode.Output
@@ -274,7 +275,7 @@ func (r *Recorder) Close() {
 	r.placer.Close()
 	_ = r.target.Discard()
 	if r.bytes.Load() == 0 {
-		_ = os.Remove(r.file.Name())
+		_ = r.remove()
 	}
 	_ = r.file.Close()
 }

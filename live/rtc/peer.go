@@ -39,7 +39,7 @@ func codecOf(f format) webrtc.RTPCodecParameters {
 // newPeer returns a connection for H.264 in some formats. equip adds the interceptors.
 func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *interceptor.Registry) error) (*peer, error) {
 	s.mu.Lock()
-	mux, loopback := s.mux, s.loopback
+	mux, settings := s.mux, s.settings()
 	s.mu.Unlock()
 	if mux == nil {
 		return nil, refuse(http.StatusServiceUnavailable, "vidfilter is starting or ending")
@@ -54,7 +54,7 @@ func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *inte
 	if err := equip(&media, &registry); err != nil {
 		return nil, err
 	}
-	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(settings(mux, loopback)))
+	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(settings))
 	pc, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
 		return nil, err
@@ -71,10 +71,12 @@ func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *inte
 	return p, nil
 }
 
-func settings(mux ice.UDPMux, loopback bool) webrtc.SettingEngine {
+// settings must be called with mu held.
+func (s *Server) settings() webrtc.SettingEngine {
 	e := webrtc.SettingEngine{LoggerFactory: silence}
-	e.SetICEUDPMux(mux)
-	e.SetIncludeLoopbackCandidate(loopback)
+	e.SetNet(s.net)
+	e.SetICEUDPMux(s.mux)
+	e.SetIncludeLoopbackCandidate(s.loopback)
 	// Other machines' mDNS names cannot be resolved here.
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6})

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/pion/ice/v4"
+	"github.com/pion/transport/v4/stdnet"
 
 	"vidfilter/live"
 )
@@ -42,7 +43,8 @@ type Server struct {
 	active sync.WaitGroup
 
 	mu       sync.Mutex
-	mux      ice.UDPMux // nil before Listen
+	mux      ice.UDPMux  // nil before Listen
+	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session
 }
@@ -61,6 +63,10 @@ func (s *Server) Listen(page net.Addr) error {
 	if !ok {
 		return errors.New("rtc: the page is not served over TCP")
 	}
+	interfaces, err := stdnet.NewNet() // once: a sandbox does not show them
+	if err != nil {
+		return err
+	}
 	mux, err := listen(addr)
 	if err != nil {
 		return err
@@ -71,7 +77,7 @@ func (s *Server) Listen(page net.Addr) error {
 		_ = mux.Close()
 		return nil
 	}
-	s.mux, s.loopback = mux, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
+	s.mux, s.net, s.loopback = mux, interfaces, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
 	return nil
 }
 

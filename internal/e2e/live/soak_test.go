@@ -1,8 +1,6 @@
 package live
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -10,55 +8,33 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestSoak watches the page for as long as VIDFILTER_SOAK says: neither memory nor latency may
-// grow.
+// TestSoak watches the page for as long as VIDFILTER_SOAK says: neither memory, descriptors and
+// threads nor latency may grow.
 func TestSoak(t *testing.T) {
-	length, err := time.ParseDuration(os.Getenv("VIDFILTER_SOAK"))
-	if err != nil {
-		t.Skip("a soak: make test-soak, or VIDFILTER_SOAK=10m")
-	}
+	length := e2e.SoakLength(t)
 	s := serve(t, "-i", "test", "--size", "640x360")
 	p := blank(t, length+2*time.Minute)
 	p.navigate(s.url)
 	p.until("vidfilter.drawn > 150") // pools and caches are full
-	first := state{s.memory(), eval[float64](p, "performance.memory.usedJSHeapSize / 1e6"), median(p)}
-	drawn := eval[int](p, "vidfilter.drawn")
-	var worst state
+	series := []*e2e.Series{
+		{Name: "memory", Unit: "MB", Limit: 10}, {Name: "descriptors", Limit: 2}, {Name: "threads", Limit: 2},
+		{Name: "page", Unit: "MB", Limit: 30}, {Name: "latency", Unit: "ms", Limit: 30},
+	}
+	drawn, begun := eval[int](p, "vidfilter.drawn"), time.Now()
 	e2e.During(length, 5*time.Second, func() {
-		worst.server, worst.page = max(worst.server, s.memory()), max(worst.page, eval[float64](p, "performance.memory.usedJSHeapSize / 1e6"))
+		u := e2e.UseOf(s.PID(), true)
+		for i, v := range []float64{u.Memory, u.Files, u.Threads, eval[float64](p, "performance.memory.usedJSHeapSize / 1e6"), median(p)} {
+			series[i].Add(time.Since(begun), v)
+		}
 	})
-	worst.latency = median(p)
+	for _, each := range series {
+		each.Check(t, length)
+	}
 	shown := float64(eval[int](p, "vidfilter.drawn")-drawn) / length.Seconds()
-	t.Logf("after %v: %s at the start, at worst %s, %.1f pictures a second", length, first, worst, shown)
-	if worst.server > first.server+40 || worst.page > first.page+100 {
-		t.Errorf("memory grows: %s at the start, at worst %s", first, worst)
-	}
-	if worst.latency > max(2*first.latency+200, 500) {
-		t.Errorf("latency grows from %.0f to %.0f ms", first.latency, worst.latency)
-	}
+	t.Logf("%.1f pictures a second", shown)
 	if shown < 5 {
 		t.Errorf("%.1f pictures a second were shown", shown)
 	}
-}
-
-type state struct{ server, page, latency float64 } // MB, MB, ms
-
-func (s state) String() string {
-	return fmt.Sprintf("server %.0f MB, page %.0f MB, latency %.0f ms", s.server, s.page, s.latency)
-}
-
-// memory returns the program's private memory in MB.
-func (s *serving) memory() float64 {
-	s.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.PID()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var size, resident, shared float64
-	if _, err := fmt.Sscan(string(b), &size, &resident, &shared); err != nil {
-		s.t.Fatal(err)
-	}
-	return (resident - shared) * float64(os.Getpagesize()) / 1e6
 }
 
 // median of the latencies of late.

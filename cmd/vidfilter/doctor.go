@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"vidfilter/decode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
+	"vidfilter/internal/text"
+)
+
+// findings is the report of vidfilter doctor.
+type findings struct {
+	System  string         `json:"system"`
+	Kernel  sandbox.Kernel `json:"kernel"`
+	Missing []string       `json:"missing"` // that stays open
+	Doors   []sandbox.Door `json:"doors"`
+	OK      bool           `json:"ok"`
+}
+
+func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
+	var asJSON bool
+	var mode string
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	t := cli.NewTable(fs, "Options")
+	t.Flag(&asJSON, "json", "", "print JSON")
+	job.SandboxFlag(t, &mode)
+	return withFlags(&cobra.Command{
+		Use: "doctor [options]", Short: "Check what protects this machine from files",
+		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
+			"of a job tries to read, write, connect, run programs and reach other processes.\n"+
+			"The exit code is 1 if something is open that such a process does not need.",
+			contract.ExitFailed, contract.ExitOutput),
+		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if sandbox.Inside() != nil {
+				return tryDoors()
+			}
+			found, err := a.examine(a.guards(cmd))
+			if err != nil {
+				return err
+			}
+			return found.report(s.Out, asJSON)
+		},
+	}, fs, nil)
+}
+
+// tryDoors is the child of doctor.
+func tryDoors() error {
+	box := sandbox.Inside()
+	var bait sandbox.Bait
+	if err := box.Ask("bait", nil, &bait); err != nil {
+		return err
+	}
+	also := sandbox.Policy{Write: []string{bait.Output}}
+	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, bait.Input); err != nil {
+		return err
+	}
+	return box.Ask("doors", sandbox.Try(bait), nil)
+}
+
+// examine lays out the bait and has a child try to take it; without a sandbox this process tries.
+func (a *app) examine(guarded bool) (findings, error) {
+	dir, err := os.MkdirTemp("", "vidfilter-doctor-")
+	if err != nil {
+		return findings{}, fmt.Errorf("doctor: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	bait, closeServers, err := sandbox.Lay(dir)
+	if err != nil {
+		return findings{}, fmt.Errorf("doctor: %w", err)
+	}
+	defer closeServers()
+	e := &experiment{bait: bait}
+	found := findings{System: sandbox.System(), Kernel: sandbox.Offered(), OK: true}
+	found.Missing = found.Kernel.Missing()
+	if !guarded {
+		found.Missing = []string{"--sandbox off: all of it"}
+		e.doors = sandbox.Try(e.bait)
+	} else if code, err := a.runWard(&ward{about: "doctor", service: e}); err != nil {
+		return findings{}, err
+	} else if code != 0 {
+		return findings{}, fmt.Errorf("doctor: the process in the sandbox ended with code %d", code)
+	}
+	found.Doors = e.doors
+	for _, d := range found.Doors {
+		found.OK = found.OK && !d.Wrong()
+	}
+	return found, nil
+}
+
+// experiment is the parent's part of an examination: a sandbox.Service.
+type experiment struct {
+	bait  sandbox.Bait
+	doors []sandbox.Door
+}
+
+func (e *experiment) Kinds() map[string]error { return nil }
+func (e *experiment) Close()                  {}
+
+func (e *experiment) Do(op string, body json.RawMessage) (any, error) {
+	switch op {
+	case "bait":
+		return e.bait, nil
+	case "doors":
+		return nil, json.Unmarshal(body, &e.doors)
+	case sandbox.Sealed:
+		return nil, nil
+	}
+	return nil, errors.New("unknown operation " + op)
+}
+
+// report prints what was found. An open door is an error.
+func (f findings) report(w io.Writer, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = text.JSON(w, f)
+	} else {
+		_, err = io.WriteString(w, f.String())
+	}
+	if err == nil && !f.OK {
+		err = hint.Says("a door is open that should be closed, or closed that should be open", "docs/trust.md says what the kernel must offer")
+	}
+	return err
+}
+
+func (f findings) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %v\n", f.System, f.Kernel)
+	if f.Kernel.Landlock > 0 && f.Kernel.Landlock < sandbox.WantedABI {
+		fmt.Fprintf(&b, "Landlock %d would close all that seccomp closes once more\n", sandbox.WantedABI)
+	}
+	for _, m := range f.Missing {
+		fmt.Fprintf(&b, "not closed: %s\n", m)
+	}
+	t := text.NewTable(4, "", "a job's process tries to", "", "")
+	t.Empty, t.Indent = "", 0
+	for _, d := range f.Doors {
+		mark, result := "", "refused"
+		if d.Open {
+			result = "allowed"
+		}
+		if d.Wrong() {
+			mark = "!"
+		}
+		t.Add(mark, d.Name, result, text.OneLine(d.Says))
+	}
+	return b.String() + t.String()
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vidfilter/encode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/internal/sandbox"
+)
+
+// ward is a command that runs as a child in the sandbox. This process then keeps the rights on
+// the output's folder, passes signals on and reports a crash.
+type ward struct {
+	about   string          // names the input in messages
+	ui      *cli.UI         // asks and reports for a job; nil: plain errors
+	verbose bool            // print the last words of a crash
+	signals bool            // the child ends cleanly by them
+	keeper  encode.Keeper   // of its outputs
+	service sandbox.Service // nil: the keeper
+	idle    time.Duration   // the longest that it may make no progress; 0: for ever
+	stalled atomic.Bool     // it made none
+}
+
+// guards reports whether a command must run as a child. Only the program itself has children: in a
+// test, this process is another one.
+func (a *app) guards(cmd *cobra.Command) bool {
+	if !a.program || sandbox.Inside() != nil {
+		return false
+	}
+	mode := ""
+	if f := cmd.Flags().Lookup("sandbox"); f != nil {
+		mode = f.Value.String()
+	}
+	return job.SandboxMode(mode, a.Env) != "off"
+}
+
+// guard makes a command run as a child.
+func (a *app) guard(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if !a.guards(cmd) {
+			return run(cmd, args)
+		}
+		about := strings.Join(args, ", ")
+		if in := cmd.Flags().Lookup("input"); in != nil {
+			about = in.Value.String()
+		}
+		a.code, err = a.runWard(&ward{about: about, signals: cmd.Name() == "cut"})
+		return err
+	}
+	return cmd
+}
+
+// runWard runs this command line as a child, and returns its exit code.
+func (a *app) runWard(w *ward) (code int, err error) {
+	stop := make(chan struct{})
+	if w.ui != nil {
+		w.keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
+	}
+	if w.service == nil {
+		w.service = &w.keeper
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = a.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = named(os.Args[1:])
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	g, err := sandbox.Prepare(cmd, w.service, w.signals)
+	if err != nil {
+		return 0, err
+	}
+	var signals chan os.Signal
+	if w.signals {
+		signals = make(chan os.Signal, 3)
+		signal.Notify(signals, cli.WantedSignals()...)
+		defer signal.Stop(signals)
+	}
+	runtime.LockOSThread() // Pdeathsig is of the thread
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		g.Abort()
+		return 0, hint.Wrap(fmt.Errorf("start a process for the sandbox: %w", err), "--sandbox off does without")
+	}
+	g.Started()
+	ended, passed := make(chan struct{}), make(chan syscall.Signal)
+	go func() { passed <- pass(signals, g, cmd.Process, stop, ended) }()
+	alive := w.watch(g, cmd.Process)
+	err = cmd.Wait()
+	alive()
+	close(ended)
+	killed := <-passed
+	words, crash := g.End(cmd.ProcessState)
+	return a.endWard(w, cmd, killed, words, crash, err)
+}
+
+// watch kills a child without progress, until the returned function is called.
+func (w *ward) watch(g *sandbox.Guard, p *os.Process) (stop func()) {
+	if w.idle == 0 {
+		return func() {}
+	}
+	return g.Idle(w.idle, func() {
+		w.stalled.Store(true)
+		_ = p.Kill()
+	})
+}
+
+// pass passes signals on. A child that does not react to two is killed; then it returns the last.
+func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended chan struct{}) (killed syscall.Signal) {
+	var late <-chan time.Time
+	var last syscall.Signal
+	for n := 1; ; n++ {
+		select {
+		case s := <-signals:
+			last = s.(syscall.Signal)
+			g.Signal(last)
+			if n == 1 {
+				close(stop)
+			}
+			if n > 1 || last == syscall.SIGQUIT {
+				late = time.After(2 * cli.Patience)
+			}
+		case <-late:
+			_ = p.Kill()
+			<-ended
+			return last
+		case <-ended:
+			return 0
+		}
+	}
+}
+
+// endWard reports an end that the child has not reported itself.
+func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words string, crash, waited error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case waited != nil && !errors.As(waited, &exit):
+		return 0, fmt.Errorf("wait for the process in the sandbox: %w", waited)
+	case crash == nil:
+		_, _ = io.WriteString(a.Err, words) // of libraries
+		return cmd.ProcessState.ExitCode(), nil
+	case killed != 0:
+		crash = cli.Interruption{Signal: killed}
+	case w.stalled.Load():
+		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", w.about, w.idle), "its decoder or its disk hangs; -v prints what it did last")
+	default:
+		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), "a crash is a fault of the program, whatever the file holds: please report it; --verbose prints where it was")
+		if w.verbose {
+			_, _ = io.WriteString(a.Err, words)
+		}
+	}
+	if w.ui != nil {
+		return w.ui.Finish(cli.Result{}, crash), nil
+	}
+	cli.PrintError(a.Err, crash)
+	return job.ExitCode(crash), nil
+}
+
+var descriptors = regexp.MustCompile(`(?:/dev/fd|/proc/self/fd)/([0-9]{1,4})\b`)
+
+// named returns the descriptors that arguments name, as <(command) of a shell does, each at its
+// place behind the first three.
+func named(args []string) (files []*os.File) {
+	for _, arg := range args {
+		for _, m := range descriptors.FindAllStringSubmatch(arg, -1) {
+			fd, _ := strconv.Atoi(m[1])
+			if fd < 3 {
+				continue
+			}
+			for len(files) <= fd-3 {
+				files = append(files, nil)
+			}
+			if files[fd-3] == nil {
+				files[fd-3] = os.NewFile(uintptr(fd), arg)
+			}
+		}
+	}
+	return files
+}

@@ -1,0 +1,138 @@
+package encode
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"vidfilter/internal/sandbox"
+)
+
+// A process in a sandbox writes the temporary files of its targets, and its parent's Keeper does
+// what needs rights on their folders. The process names its targets before it enters the sandbox.
+// Later ones are refused: all that it can then do is to put what it has written where it was told
+// to, or to leave it.
+
+// request is a process's to its Keeper.
+type request struct {
+	Target int    `json:"target,omitempty"` // as prepare numbered it, from 1
+	Word   string `json:"word,omitempty"`   // of keep, and of remove
+	Ending string `json:"ending,omitempty"` // of remove
+	N      int    `json:"n,omitempty"`      // likewise
+
+	// of prepare
+	Name      string   `json:"name,omitempty"`
+	Inputs    []string `json:"inputs,omitempty"`
+	Overwrite string   `json:"overwrite,omitempty"` // replace, refuse, ask
+}
+
+// preparation is the answer to prepare.
+type preparation struct {
+	Target int    `json:"target"`
+	Path   string `json:"path"`
+	Temp   string `json:"temp,omitempty"`
+	Direct bool   `json:"direct,omitempty"`
+}
+
+// Keeper keeps the targets of a process in a sandbox. It is a sandbox.Service.
+type Keeper struct {
+	Ask OverwritePolicy // for a process that may ask; nil refuses
+
+	targets []*Target
+	sealed  bool
+}
+
+var faultKinds = map[string]error{"output": ErrOutput, "exists": errExists}
+
+// Kinds returns the errors that Target's methods wrap.
+func (k *Keeper) Kinds() map[string]error { return faultKinds }
+
+// Do does a request.
+func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
+	var r request
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, err
+	}
+	switch op {
+	case sandbox.Sealed:
+		k.sealed = true
+		return nil, nil
+	case "prepare":
+		return k.prepare(r)
+	}
+	if r.Target < 1 || r.Target > len(k.targets) {
+		return nil, fmt.Errorf("%s of target %d, of %d", op, r.Target, len(k.targets))
+	}
+	t := k.targets[r.Target-1]
+	switch op {
+	case "open":
+		return nil, t.Open()
+	case "commit":
+		return nil, t.Commit()
+	case "keep":
+		if r.Word != "unverified" && r.Word != "interrupted" {
+			return nil, fmt.Errorf("keep as %q", r.Word)
+		}
+		return t.Keep(r.Word)
+	case "remove":
+		if r.Word != "recording" || r.Ending != ".mp4" || r.N < 1 || r.N > MaxBeside {
+			return nil, fmt.Errorf("remove %s%s, number %d", r.Word, r.Ending, r.N)
+		}
+		return nil, t.RemoveBeside(r.Word, r.Ending, r.N)
+	case "discard":
+		return nil, t.Discard()
+	}
+	return nil, fmt.Errorf("unknown operation %q", op)
+}
+
+func (k *Keeper) prepare(r request) (any, error) {
+	if k.sealed {
+		return nil, fmt.Errorf("a new target %q from inside the sandbox", r.Name)
+	}
+	policy := map[string]OverwritePolicy{"replace": Replace, "ask": k.Ask}[r.Overwrite]
+	if policy == nil {
+		policy = Refuse
+	}
+	t, err := PrepareTarget(r.Name, policy, r.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	k.targets = append(k.targets, t)
+	return preparation{Target: len(k.targets), Path: t.path, Temp: t.temp, Direct: t.direct}, nil
+}
+
+// Close removes what the process has neither committed nor discarded.
+func (k *Keeper) Close() {
+	for _, t := range k.targets {
+		_ = t.Discard()
+	}
+}
+
+// remote is a target's place, kept by the parent.
+type remote struct {
+	box    *sandbox.Box
+	target int
+}
+
+func (r *remote) ask(op, word string, out any) error {
+	return r.do(op, request{Word: word}, out)
+}
+
+func (r *remote) do(op string, about request, out any) error {
+	about.Target = r.target
+	return sandbox.Restore(r.box.Ask(op, about, out), faultKinds)
+}
+
+func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs []string) (*Target, error) {
+	r := request{Name: name, Inputs: inputs, Overwrite: "refuse"}
+	switch policy(name) {
+	case nil:
+		r.Overwrite = "replace"
+	case errAsk:
+		r.Overwrite = "ask"
+	}
+	var p preparation
+	if err := sandbox.Restore(box.Ask("prepare", r, &p), faultKinds); err != nil {
+		return nil, err
+	}
+	return &Target{name: name, path: p.Path, temp: p.Temp, direct: p.Direct, distant: &remote{box, p.Target}}, nil
+}

@@ -1,0 +1,100 @@
+package job
+
+import (
+	"cmp"
+	"os"
+
+	"vidfilter/decode"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/sandbox"
+)
+
+// SandboxModes are the values of --sandbox: on keeps out of the way of a GPU's driver, which gpu
+// shuts in as well.
+var SandboxModes = []string{"on", "off", "gpu"}
+
+// SandboxFlag adds --sandbox to a command; SandboxMode reads it.
+func SandboxFlag(t cli.Table, mode *string) {
+	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) gpu (also around its driver) off")
+}
+
+// SandboxMode returns what --sandbox says, or else the environment; it may be empty.
+func SandboxMode(flag string, env []string) string {
+	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
+}
+
+// EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
+// than reading inputs and what also allows. Nothing of an input may have been read before.
+func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inputs ...string) error {
+	if sandbox.Inside() == nil {
+		return nil
+	}
+	k, err := sandbox.Enter(PolicyOf(o, inputs...).With(also))
+	if err != nil {
+		return hint.Wrap(err, "--sandbox off does without, and decodes with all rights of this user")
+	}
+	tell("sandbox: " + k.String())
+	for _, open := range k.Missing() {
+		tell("sandbox: " + open)
+	}
+	return nil
+}
+
+// EnterSandbox does the same for a process that may have a GPU, as far as --sandbox wants it.
+func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string) error {
+	if o.Sandbox == "off" {
+		u.Info("--sandbox off: the input is decoded with all rights of this user")
+		return nil
+	}
+	if driver := sandbox.CUDA(os.Getenv); len(driver.Read) > 0 {
+		if o.Sandbox != "gpu" {
+			u.Debug("sandbox: none around a GPU's driver; --sandbox gpu tries it")
+			return nil
+		}
+		also = also.With(driver)
+	}
+	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)
+}
+
+// PolicyOf allows to read inputs.
+func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
+	p := sandbox.Policy{Memory: decode.MachineMemory()}
+	for _, in := range inputs {
+		r := decode.ReachOf(in, o)
+		p.Read, p.Devices = append(p.Read, r.Files...), append(p.Devices, r.Devices...)
+		if r.Peer {
+			p.Network = max(p.Network, sandbox.Peer)
+		}
+		for _, port := range r.Ports {
+			p.Network = sandbox.Client
+			p.Ports = append(p.Ports, uint16(port))
+		}
+	}
+	return p
+}
+
+// enter leaves the job its inputs and its outputs.
+func (j *job) enter(inputs []string) error {
+	var also sandbox.Policy
+	for _, t := range j.targets() {
+		if t.Path() != "-" {
+			also.Write = append(also.Write, t.Path())
+		}
+	}
+	if box := sandbox.Inside(); box != nil {
+		m := &j.meters
+		j.rest = box.Watch(func() int64 { return m.Decode.Frames() + m.Filter.Frames() + m.Encode.Frames() + j.copied.Load() })
+	}
+	return j.o.EnterSandbox(j.ui, also, inputs...)
+}
+
+// MayStall reports whether a job may wait for as long as it likes: for a pipe, a network or a user.
+func (o *Options) MayStall() bool {
+	in, err := os.Stat(o.Input)
+	if err != nil || !in.Mode().IsRegular() {
+		return true
+	}
+	out, err := os.Stat(o.Output)
+	return o.Output == "-" || err == nil && !out.Mode().IsRegular()
+}

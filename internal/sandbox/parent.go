@@ -1,0 +1,241 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Service does what a child asks for. Calls come one after the other.
+type Service interface {
+	// Do does an operation. body and the result are JSON.
+	Do(op string, body json.RawMessage) (any, error)
+	// Kinds names the errors that the child must recognize.
+	Kinds() map[string]error
+	// Close undoes what the child has left unfinished; it has ended.
+	Close()
+}
+
+// Guard is the parent's side of the line to a child. A nil Guard is of a process that is none.
+type Guard struct {
+	service Service
+	line    *os.File // our end
+	words   *os.File
+	theirs  []*os.File
+
+	count   atomic.Int64 // the child's progress; below 0 while it is not watched
+	serving sync.WaitGroup
+	mu      sync.Mutex // of line
+	bye     bool
+	last    lastWords
+}
+
+// Prepare adds to a command of this program what makes it a child that service serves. With
+// signals it gets those that Signal passes on, and no others. Start or Abort follows.
+func Prepare(cmd *exec.Cmd, service Service, signals bool) (*Guard, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("prepare a child: %w", err)
+	}
+	g := &Guard{service: service, line: os.NewFile(uintptr(pair[0]), "child")}
+	g.count.Store(-1)
+	g.theirs = append(g.theirs, os.NewFile(uintptr(pair[1]), "parent"))
+	read, write, err := os.Pipe()
+	if err != nil {
+		g.close()
+		return nil, fmt.Errorf("prepare a child: %w", err)
+	}
+	g.words, g.theirs = read, append(g.theirs, write)
+	value := fmt.Sprintf("%d,%d", 3+len(cmd.ExtraFiles), 4+len(cmd.ExtraFiles))
+	if signals {
+		value += ",signals"
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, g.theirs...)
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, variable+"="+value)
+	return g, nil
+}
+
+func (g *Guard) close() {
+	for _, f := range append(g.theirs, g.line, g.words) {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	g.theirs = nil
+}
+
+// Abort gives up a child that could not be started.
+func (g *Guard) Abort() {
+	if g == nil {
+		return
+	}
+	g.close()
+	g.service.Close()
+}
+
+// Started begins to serve a child that has been started.
+func (g *Guard) Started() {
+	if g == nil {
+		return
+	}
+	for _, f := range g.theirs {
+		_ = f.Close()
+	}
+	g.theirs = nil
+	g.serving.Go(g.serve)
+	g.serving.Go(func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := g.words.Read(b)
+			g.last.add(b[:n])
+			if err != nil {
+				return
+			}
+		}
+	})
+}
+
+// longestMessage has room for many names of files.
+const longestMessage = 1 << 24
+
+// serve answers requests until the child ends, or says something that is no message: then it
+// learns that it is alone.
+func (g *Guard) serve() {
+	defer g.line.Close()
+	in := bufio.NewScanner(g.line)
+	in.Buffer(nil, longestMessage)
+	for in.Scan() {
+		var m message
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			return
+		}
+		switch {
+		case m.Bye:
+			g.bye = true
+			continue
+		case m.Watch != nil:
+			g.count.Store(*m.Watch)
+			continue
+		}
+		answer := message{ID: m.ID}
+		result, err := g.service.Do(m.Op, m.Body)
+		if err == nil {
+			answer.Body, err = json.Marshal(result)
+		}
+		if err != nil {
+			answer.Body, answer.Error = nil, faultOf(err, g.service.Kinds())
+		}
+		g.send(answer)
+	}
+}
+
+func (g *Guard) send(m message) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, _ = g.line.Write(append(text, '\n')) // a child that is gone needs no answer
+}
+
+// Idle calls stalled once the child has reported no progress for so long, until the returned
+// function is called. Time in which this process is stopped does not count.
+func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
+	quit := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(limit / 20)
+		defer ticks.Stop()
+		for was, idle := int64(-1), 0; ; {
+			select {
+			case <-ticks.C:
+			case <-quit:
+				return
+			}
+			now := g.count.Load()
+			if idle++; now != was || now < 0 {
+				was, idle = now, 0
+			}
+			if idle >= 20 {
+				stalled()
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		watching.Wait()
+	}
+}
+
+// Signal passes a signal on.
+func (g *Guard) Signal(s syscall.Signal) { g.send(message{Signal: s}) }
+
+// End returns what the child has left, after it has ended and been waited for: nil if it ended as
+// it meant to, or else a *CrashError. What it wrote to descriptor 2 is in words.
+func (g *Guard) End(state *os.ProcessState) (words string, err error) {
+	if g == nil {
+		return "", nil
+	}
+	if state == nil { // it was never started
+		return "", nil
+	}
+	g.serving.Wait()
+	g.close()
+	g.service.Close()
+	words = g.last.String()
+	if g.bye {
+		return words, nil
+	}
+	return words, &CrashError{crashOf(state, words)}
+}
+
+// CrashError is the error of a child that did not end as it meant to.
+type CrashError struct{ how string }
+
+func (e *CrashError) Error() string { return "the process that reads it crashed: " + e.how }
+
+// crashOf says in a line how a process has ended.
+func crashOf(state *os.ProcessState, words string) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("killed by signal %d (%v)", status.Signal(), status.Signal())
+	}
+	for line := range strings.Lines(words) {
+		line = strings.TrimSpace(line)
+		for _, begins := range []string{"SIG", "fatal error: ", "panic: ", "runtime: out of memory"} {
+			if strings.HasPrefix(line, begins) {
+				return line
+			}
+		}
+	}
+	return state.String()
+}
+
+// lastWords keeps the beginning and the end of a text.
+type lastWords struct{ head, tail []byte }
+
+const wordsKept = 32 << 10
+
+func (l *lastWords) add(b []byte) {
+	n := min(len(b), wordsKept-len(l.head))
+	l.head = append(l.head, b[:n]...)
+	l.tail = append(l.tail, b[n:]...)
+	if over := len(l.tail) - wordsKept; over > 0 {
+		l.tail = append(l.tail[:0], l.tail[over:]...)
+	}
+}
+
+func (l *lastWords) String() string { return string(l.head) + string(l.tail) }
