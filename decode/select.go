@@ -220,7 +220,9 @@ func (in *Input) seek() error {
 // FFmpeg may land between two key frames: then it tries further back.
 func (in *Input) seekTo(target int64) bool {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	seek := func(at int64) bool { return C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(at), C.int64_t(at), 0) >= 0 }
+	seek := func(at int64) bool {
+		return C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(at), C.int64_t(at), 0) >= 0
+	}
 	if in.container().cuttable {
 		return seek(target)
 	}
