@@ -2,6 +2,7 @@ package encode
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,8 +16,8 @@ import (
 var errDiscarded = errors.New("the target was discarded")
 
 // Commit makes the output durable and gives it its name. It may wait for the disk to write cached
-// data. After an error the target is as before: it can be discarded. A second call after success
-// does nothing.
+// data. After an error the target is as before, and can be discarded, unless only its folder could
+// not be synced, which the error says. A second call after success does nothing.
 func (t *Target) Commit() error { return t.settle(t.rename) }
 
 // Keep commits an output that is less than was asked for. It never replaces a file: if there is
@@ -80,7 +81,11 @@ func (t *Target) settle(rename func() error) error {
 	}
 	t.state = committed
 	_ = t.temp.Close() // nothing was written through it
-	return OutputError("finish", t.name, durable.SyncDir(filepath.Dir(t.path)))
+	if err := durable.SyncDir(filepath.Dir(t.path)); err != nil {
+		return fmt.Errorf("%w; the file is complete, but a power cut may still take it away",
+			OutputError("sync the folder of", t.name, err))
+	}
+	return nil
 }
 
 // rename replaces a file only if the policy agrees to it, also one that appeared in the meantime.
