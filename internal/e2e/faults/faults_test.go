@@ -18,7 +18,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-func TestMain(m *testing.M) { e2e.Main(m, 1) }
+func TestMain(m *testing.M) { e2e.Main(m, 4) }
 
 // launcher builds the program that makes calls fail.
 func launcher(t *testing.T) string {
@@ -81,28 +81,41 @@ func files(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// positions returns those of the calls that fail in turn, from 1: with VIDFILTER_FAULTS=1 all, else
-// at least so many, evenly spread, with the first and the last of each kind.
-func positions(calls []string, some int) (all []int) {
-	step := max(1, len(calls)/some)
-	if os.Getenv("VIDFILTER_FAULTS") != "" {
-		step = 1
-	}
-	kind := func(call string) string { kind, _, _ := strings.Cut(call, " "); return kind }
+// every has all calls fail, and with each error. Without it they take turns.
+var every = os.Getenv("VIDFILTER_FAULTS") != ""
+
+// some returns the positions, from 1, of the calls that fail in turn: so many, evenly spread, with
+// the first and the last. Most of a batch are its queue's; of them a few are enough.
+func some(calls []string, most int) (all []int) {
+	var queue, others []int
 	for i, call := range calls {
-		like := func(other string) bool { return kind(other) == kind(call) }
-		if i%step == 0 || slices.IndexFunc(calls, like) == i || !slices.ContainsFunc(calls[i+1:], like) {
-			all = append(all, i+1)
+		if all = append(all, i+1); strings.Contains(call, " .vidfilter/queue/") {
+			queue = append(queue, i+1)
+		} else {
+			others = append(others, i+1)
 		}
 	}
-	return all
+	if every {
+		return all
+	}
+	return append(spread(others, most), spread(queue, 2)...)
 }
 
-// faults are the errors that calls fail with, and words of the message that tells of them.
-var faults = map[syscall.Errno]string{
-	syscall.EIO:    "input/output error",
-	syscall.ENOSPC: "disk full",
+func spread(all []int, most int) (few []int) {
+	if len(all) <= most {
+		return all
+	}
+	for i := range most {
+		few = append(few, all[i*(len(all)-1)/(most-1)])
+	}
+	return few
 }
+
+// faults are the errors that calls fail with.
+var faults = []syscall.Errno{syscall.EIO, syscall.ENOSPC}
+
+// says has words of the message that tells of a fault.
+var says = map[syscall.Errno]string{syscall.EIO: "input/output error", syscall.ENOSPC: "disk full"}
 
 // TestOneFile: where a call fails, the program says so and leaves nothing; where that does no harm,
 // the file is complete. A file that exists stays as it was until it is replaced.
@@ -135,12 +148,15 @@ func TestOneFile(t *testing.T) {
 			if clean.code != 0 || len(clean.files) != 1 {
 				t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
 			}
-			all := positions(clean.calls, 10)
+			all := some(clean.calls, 20)
 			t.Logf("%d of %d calls fail", len(all), len(clean.calls))
-			for _, at := range all {
-				for errno, words := range faults {
+			for i, at := range all {
+				for k, errno := range faults {
+					if !every && i%2 != k {
+						continue
+					}
 					e := begin(at, errno)
-					if wrong := e.wrong(clean, old, words); wrong != "" {
+					if wrong := e.wrong(clean, old, says[errno]); wrong != "" {
 						t.Errorf("call %d (%s), %v: exit code %d, %s: %s", at, clean.calls[at-1], errno, e.code, wrong, e.said)
 					}
 				}
@@ -180,41 +196,44 @@ func TestBatch(t *testing.T) {
 	for _, name := range []string{"a.mp4", "b.mp4"} {
 		e2e.Put(t, filepath.Join(in, name), e2e.Read(t, clip(t)))
 	}
-	begin := func(out string, position int, errno syscall.Errno) ended {
+	begin := func(t *testing.T, out string, position int, errno syscall.Errno) ended {
 		e2e.Must(t, os.MkdirAll(out, 0o777))
 		return run(t, out, position, errno, "batch", in, "-o", out, "-r", "1", "--threads", "1", "--segment", "1s", "--jobs", "1")
 	}
-	clean := begin(filepath.Join(t.TempDir(), "out"), 0, 0)
+	clean := begin(t, filepath.Join(t.TempDir(), "out"), 0, 0)
 	if clean.code != 0 || len(clean.files) != 2 {
 		t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
 	}
-	all := positions(clean.calls, 8)
+	all := some(clean.calls, 8)
 	t.Logf("%d of %d calls fail", len(all), len(clean.calls))
 	for i, at := range all {
-		errno := []syscall.Errno{syscall.EIO, syscall.ENOSPC}[i%2]
-		out := filepath.Join(t.TempDir(), "out")
-		began := time.Now()
-		first := begin(out, at, errno)
-		call := "none"
-		if at <= len(first.calls) {
-			call = first.calls[at-1]
-		}
-		t.Logf("call %d (%s), %v: exit code %d after %.1f s", at, call, errno, first.code, time.Since(began).Seconds())
-		for name, data := range first.files {
-			if data != clean.files[name] {
-				t.Errorf("call %d (%s), %v: %s is not complete: %s", at, call, errno, name, first.said)
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel() // a batch that tries again waits first
+			out, began := filepath.Join(t.TempDir(), "out"), time.Now()
+			first := begin(t, out, at, faults[i%2])
+			call := "none"
+			if at <= len(first.calls) {
+				call = first.calls[at-1]
 			}
-		}
-		if first.code == 0 && !maps.Equal(first.files, clean.files) {
-			t.Errorf("call %d (%s), %v: exit code 0 with %d files: %s", at, call, errno, len(first.files), first.said)
-		}
-		second := begin(out, 0, 0)
-		if second.code != 0 || !maps.Equal(second.files, clean.files) {
-			t.Errorf("call %d (%s), %v: exit code %d: %s; the second run ends with %d: %s",
-				at, call, errno, first.code, first.said, second.code, second.said)
-		}
-		if left, err := os.ReadDir(filepath.Join(out, ".vidfilter", "work")); err == nil && len(left) > 0 {
-			t.Errorf("call %d (%s), %v: left: %v", at, call, errno, left)
-		}
+			t.Logf("%s, %v: exit code %d after %.1f s", call, faults[i%2], first.code, time.Since(began).Seconds())
+			for name, data := range first.files {
+				if data != clean.files[name] {
+					t.Errorf("%s is not complete: %s", name, first.said)
+				}
+			}
+			if first.code == 0 && !maps.Equal(first.files, clean.files) {
+				t.Errorf("exit code 0 with %d files: %s", len(first.files), first.said)
+			}
+			if first.code != 0 && !strings.Contains(first.said, "vidfilter: ") {
+				t.Errorf("it does not say why: %s", first.said)
+			}
+			second := begin(t, out, 0, 0)
+			if second.code != 0 || !maps.Equal(second.files, clean.files) {
+				t.Errorf("the second run ends with %d: %s; the first with %d: %s", second.code, second.said, first.code, first.said)
+			}
+			if left, err := os.ReadDir(filepath.Join(out, ".vidfilter", "work")); err == nil && len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
 	}
 }
