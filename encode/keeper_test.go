@@ -75,6 +75,14 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
+// Without a temporary file there is no name to replace in a message.
+func TestExplainWithoutTemp(t *testing.T) {
+	err := errors.New("disk full")
+	if got := (&Target{name: "out.mp4"}).Explain(err); got != err {
+		t.Error(got)
+	}
+}
+
 // What a process asks for after it has entered its sandbox touches nothing but its target.
 func TestKeeperRefuses(t *testing.T) {
 	dir := t.TempDir()
