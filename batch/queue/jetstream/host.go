@@ -82,12 +82,12 @@ func (h *host) isLow() bool {
 	return err == nil && free < healRoom
 }
 
-// isFull reports whether the server cannot write: the disk was full when it logged an error, a write
-// has failed, or it has shut JetStream down.
+// isFull reports whether the server cannot write: the disk was full when it logged an error, a
+// write has failed, or it has shut JetStream down.
 func (h *host) isFull() bool { return h.log.low.Load() || !h.ns.Load().JetStreamEnabled() }
 
-// heal restarts the server after its disk was full or failed, once there is room, until ctx ends: it
-// never writes again to a file that has failed.
+// heal restarts the server after its disk was full or failed, once there is room, until ctx ends:
+// it never writes again to a file that has failed.
 func (h *host) heal(ctx context.Context) {
 	for range wake.Every(ctx, healEvery) {
 		if !h.isFull() || h.isLow() {
