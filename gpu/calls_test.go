@@ -93,7 +93,7 @@ func TestEachCall(t *testing.T) {
 			}
 			calls := callsOf(t, log)
 			t.Logf("%d calls of %d functions", len(calls), len(slices.Compact(slices.Sorted(slices.Values(calls)))))
-			all, step := os.Getenv("VIDFILTER_FAULTS") != "", max(1, len(calls)/4)
+			all, step := os.Getenv("VIDFILTER_FAULTS") != "", max(1, len(calls)/2)
 			for i, function := range calls {
 				first := slices.Index(calls, function) == i && (name == "two devices" || name == "denoise")
 				if all || first || i%step == 0 {
