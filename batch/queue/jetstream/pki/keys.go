@@ -127,7 +127,7 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	// Nobody else has accounts: the answer to an unknown one must come before the first ping, at 2 s.
+	// Nobody else has accounts: an unknown one must be refused before the first ping, at 2 s.
 	accounts, err := server.NewDirAccResolver(k.accounts(), 16, 0, server.NoDelete, server.FetchTimeout(time.Second/4))
 	if err != nil {
 		return nil, err
