@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak test-damage test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak test-damage test-faults test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -33,6 +33,9 @@ test-soak: build setup-test ## an hour of live pictures, then of a batch: nothin
 
 test-damage: build setup-test ## 3,600 damaged files: none may crash the program, hang it, or lose frames in silence
 	@$(RUN) VIDFILTER_DAMAGE=3600 go test -count=1 -v -timeout 60m -run TestRandomDamage ./internal/e2e/media
+
+test-faults: build setup-test ## each CUDA call, and each call that changes a file, fails once (half an hour)
+	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers

@@ -236,6 +236,8 @@ var rules = []rule{
 		why: "the tests below share it: sharing code with the program would hide the program's mistakes"},
 	{folder: "internal/e2e/batch", what: "tests of batches, killed, stopped and with full disks",
 		why: "tests of the built program"},
+	{folder: "internal/e2e/faults", what: "tests in which one call that changes a file fails",
+		why: "tests of the built program; a filter of system calls is in C, beside them"},
 	{folder: "internal/e2e/fleet", what: "tests of serve, workers and batches together, and of deploy/",
 		tests: []string{nats, yaml},
 		why:   "tests of the built program; they look at the queue as any client could"},

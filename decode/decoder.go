@@ -73,7 +73,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	d.dec.SetThreadCount(min(threads, mostThreads))
 	d.handle = cgo.NewHandle(d)
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
-	if err := d.tooLarge(d.dec.Width(), d.dec.Height()); err != nil {
+	if err := d.tooLarge(d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
 		return err
 	}
 	if err := d.dec.Open(d.codec, nil); err != nil {

@@ -24,7 +24,7 @@ var errPastEnd = errors.New("past the end of the part asked for")
 // start.
 func (in *Input) convert() (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(in.frame.UnsafePointer())
-	if err := in.tooLarge(int(c.width), int(c.height)); err != nil {
+	if err := in.tooLarge(int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
@@ -222,7 +222,7 @@ func (d *decoder) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error)
 
 // current makes a frame of the picture's own format, which may change in mid-stream.
 func (d *decoder) current(c *C.AVFrame) (*pipeline.Frame, error) {
-	if err := d.tooLarge(int(c.width), int(c.height)); err != nil {
+	if err := d.tooLarge(int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
 		return nil, err
 	}
 	src, native := d.describe(c)

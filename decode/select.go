@@ -210,10 +210,49 @@ func (in *Input) seek() error {
 	if fc.iformat.flags&C.AVFMT_SEEK_TO_PTS == 0 && in.stream(in.video.Index()).codecpar.video_delay > 0 {
 		target -= 3 * second / 23
 	}
-	if C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(target), C.int64_t(target), 0) < 0 {
+	if !in.seekTo(target) {
 		in.warn("the input cannot be seeked; it is read from its beginning up to --start")
 	}
 	return nil
+}
+
+// seekTo seeks to a key frame at or before a time, in microseconds. Where a container has no index,
+// FFmpeg may land between two key frames: then it tries further back.
+func (in *Input) seekTo(target int64) bool {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	seek := func(at int64) bool {
+		return C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(at), C.int64_t(at), 0) >= 0
+	}
+	if in.container().cuttable {
+		return seek(target)
+	}
+	at := target
+	for back := int64(second / 2); back < farBack && seek(at) && !in.keyBefore(target); back *= 2 {
+		at = target - back
+	}
+	return seek(at) || seek(target)
+}
+
+// farBack is further than key frames are apart.
+const farBack = 200 * second
+
+// keyBefore reads on to the next key frame, and reports whether it is shown at a time or before.
+func (in *Input) keyBefore(target int64) bool {
+	tb := in.video.TimeBase()
+	for in.fc.ReadFrame(in.pkt) == nil {
+		ours, key, at := in.pkt.StreamIndex() == in.video.Index(), in.pkt.Flags().Has(astiav.PacketFlagKey), in.pkt.Pts()
+		if at == av.NoPTS {
+			at = in.pkt.Dts()
+		}
+		in.pkt.Unref()
+		if at == av.NoPTS || !ours {
+			continue
+		}
+		if late := toMicros(at, tb) > target; key || late {
+			return key && !late
+		}
+	}
+	return false
 }
 
 // ownClock removes an arbitrary start. If the output has the same kind of clock, it only undoes

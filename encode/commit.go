@@ -12,8 +12,8 @@ import (
 var errDiscarded = errors.New("the target was discarded")
 
 // Commit makes the output durable and gives it its name. It may wait for the disk to write cached
-// data. After an error the target is as before: it can be discarded. A second call after success
-// does nothing.
+// data. After an error the target is as before, and can be discarded, unless only its folder could
+// not be synced, which the error says. A second call after success does nothing.
 func (t *Target) Commit() error {
 	return t.settle(func() error {
 		if t.distant != nil {

@@ -86,7 +86,8 @@ func (p *place) checkDirect(info fs.FileInfo) error {
 	return OutputError("write", p.name, unix.Access(p.path, unix.W_OK))
 }
 
-// commit makes the output durable and calls rename. After an error the place is as before.
+// commit makes the output durable and calls rename. After an error the place is as before, unless
+// only its folder could not be synced.
 func (p *place) commit(rename func() error) error {
 	if p.temp == nil {
 		return OutputError("finish", p.name, errDiscarded)
@@ -99,7 +100,11 @@ func (p *place) commit(rename func() error) error {
 	}
 	_ = p.temp.Close() // nothing was written through it
 	p.temp = nil
-	return OutputError("finish", p.name, durable.SyncDir(filepath.Dir(p.path)))
+	if err := durable.SyncDir(filepath.Dir(p.path)); err != nil {
+		return fmt.Errorf("%w; the file is complete, but a power cut may still take it away",
+			OutputError("sync the folder of", p.name, err))
+	}
+	return nil
 }
 
 // rename replaces a file only if the policy agrees to it, also one that appeared in the meantime.

@@ -126,7 +126,7 @@ func (t *Target) Direct() bool { return t.direct }
 
 // Explain replaces the temporary name in an error's message by the user's.
 func (t *Target) Explain(err error) error {
-	if t.direct || err == nil {
+	if t.direct || t.temp == "" || err == nil {
 		return err
 	}
 	quoted := func(s string) string { s = strconv.Quote(s); return s[1 : len(s)-1] }

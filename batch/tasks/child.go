@@ -55,23 +55,9 @@ func (e *StallError) Error() string { return fmt.Sprintf("no progress for %v", e
 // is no error; see Done.ExitCode. A process without progress for Stall is killed, with a
 // StallError. When ctx ends, the process is killed, and the error is the cause.
 func (p Program) Media(ctx context.Context, args []string, report func(queue.Progress)) (contract.Done, error) {
-	var done contract.Done
-	var last atomic.Int64
-	seen := func(line []byte) {
-		var o contract.Progress
-		if json.Unmarshal(line, &o) != nil {
-			return
-		}
-		switch o.Type {
-		case contract.TypeDone:
-			_ = json.Unmarshal(line, &done)
-		case contract.TypeProgress:
-			// an encoder with lookahead writes before it counts
-			last.Store(max(last.Load(), o.Frame+o.Size))
-			report(progressOf(o))
-		}
-	}
-	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), seen, func(int) int64 { return last.Load() })
+	f := &follower{report: report}
+	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), f.line, func(int) int64 { return f.last.Load() })
+	done := f.done
 	var exit *ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Code == contract.ExitDamaged && done.ExitCode == contract.ExitDamaged:
@@ -82,10 +68,33 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 	return done, err
 }
 
+// follower reads what a job says of itself.
+type follower struct {
+	report func(queue.Progress)
+	last   atomic.Int64 // grows as long as the job does
+	done   contract.Done
+}
+
+func (f *follower) line(b []byte) {
+	var o contract.Progress
+	if json.Unmarshal(b, &o) != nil {
+		return
+	}
+	switch o.Type {
+	case contract.TypeDone:
+		_ = json.Unmarshal(b, &f.done)
+	case contract.TypeProgress:
+		// an encoder with lookahead writes before it counts
+		f.last.Store(max(f.last.Load(), o.Frame+o.Size))
+		f.report(progressOf(o))
+	}
+}
+
+// progressOf takes no negative count from a child, which may be out of order.
 func progressOf(o contract.Progress) queue.Progress {
-	p := queue.Progress{Frames: o.Frame, FPS: o.FPS, Bytes: o.Size}
+	p := queue.Progress{Frames: max(o.Frame, 0), FPS: max(o.FPS, 0), Bytes: max(o.Size, 0)}
 	if o.Total != nil {
-		p.Total = *o.Total
+		p.Total = max(*o.Total, 0)
 	}
 	return p
 }

@@ -273,3 +273,12 @@ func TestErrorTexts(t *testing.T) {
 	}
 	c.want(1, "cuGetErrorString", 12345, at)
 }
+
+// One call fails, whichever it is; cuInit does not count.
+func TestOneCall(t *testing.T) {
+	c := launch(t, "call=2")
+	c.must("cuInit", 0)
+	c.must("cuDeviceGetCount", c.alloc(4))
+	c.want(999, "cuDeviceGet", c.alloc(4), 0)
+	c.must("cuDeviceGet", c.alloc(4), 0)
+}

@@ -20,6 +20,8 @@
 //	lost=7           the device is lost at the seventh copy, launch, event record or stream wait
 //	ecc=7            the same, by an uncorrectable memory error
 //	hang=2           the second kernel never ends
+//	call=9           the ninth call fails and does nothing; cuInit and the queries of errors and
+//	                 of the version do not count
 //	slow=20ms        minimum duration of each kernel
 //	order=7          seed for the order of threads, warps and streams; 0: in sequence
 //	leaks=1          report leaks on stderr when the last reference to a device is released

@@ -53,7 +53,7 @@ func (o *SegmentOptions) inputFlags() (*pflag.FlagSet, cli.Table) {
 	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video to read")
 	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
 	t.Add(cli.NewSpecs(&o.Map), "map", "", "streams as in the job")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 160 B of memory)")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
 	return fs, t
 }

@@ -55,7 +55,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
 	t.Flag(&o.Loop, "loop", "", "repeat a file")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 128 B of memory)")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 160 B of memory)")
 	t.Group = "Filter"
 	o.PictureFlags(t)
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")

@@ -17,7 +17,7 @@ var (
 	// on descriptors and names, within Landlock's rules
 	fileCalls = []string{
 		"open", "openat", "openat2", "close", "close_range", "read", "readv", "pread64", "preadv", "preadv2",
-		"write", "writev", "pwrite64", "pwritev", "pwritev2", "lseek", "fcntl", "ioctl", "flock", "dup", "dup2", "dup3", "pipe", "pipe2",
+		"write", "writev", "pwrite64", "pwritev", "pwritev2", "lseek", "flock", "dup", "dup2", "dup3", "pipe", "pipe2",
 		"stat", "fstat", "lstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat", "faccessat2",
 		"readlink", "readlinkat", "getdents", "getdents64", "getcwd", "ftruncate", "fallocate", "fadvise64", "fsync", "fdatasync",
 		"sync_file_range", "sendfile", "copy_file_range", "splice", "memfd_create", "umask",
@@ -57,6 +57,21 @@ var (
 	peerCalls = []string{"bind", "connect"}
 )
 
+// Commands of fcntl and ioctl. Others have the kernel send signals (F_SETOWN), or type into the
+// user's terminal (TIOCSTI).
+var (
+	fcntlCommands = []uint64{
+		unix.F_DUPFD, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW,
+		unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, unix.F_DUPFD_CLOEXEC, unix.F_SETPIPE_SZ, unix.F_GETPIPE_SZ,
+		unix.F_ADD_SEALS, unix.F_GET_SEALS,
+	}
+	ioctlCommands = []uint64{unix.TCGETS, unix.TCGETS2, unix.TIOCGWINSZ, unix.TIOCINQ}
+)
+
+// deviceBit is set in the commands of cameras ('V'), NVIDIA's driver ('F') and Windows' ('G'), and
+// in none of a terminal ('T').
+const deviceBit = 0x200
+
 // absent are calls for which programs have another way if the kernel says that it lacks them.
 var absent = []string{"clone3"}
 
@@ -94,6 +109,18 @@ func callsOf(p Policy) (seccomp.Policy, error) {
 		{Name: "clone", Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}}},
 		{Name: "tgkill", Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}},
 		{Name: "prlimit64", Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.Equal, Value: 0}}}, // its own
+	}
+	for name, commands := range map[string][]uint64{"fcntl": fcntlCommands, "ioctl": ioctlCommands} {
+		for _, command := range commands {
+			conditional = append(conditional, seccomp.NameWithConditions{
+				Name: name, Conditions: []seccomp.Condition{{Argument: 1, Operation: seccomp.Equal, Value: command}},
+			})
+		}
+	}
+	if len(p.Devices) > 0 {
+		conditional = append(conditional, seccomp.NameWithConditions{
+			Name: "ioctl", Conditions: []seccomp.Condition{{Argument: 1, Operation: seccomp.BitsSet, Value: deviceBit}},
+		})
 	}
 	for _, family := range []uint64{unix.AF_INET, unix.AF_INET6} {
 		socket := []seccomp.Condition{{Argument: 0, Operation: seccomp.Equal, Value: family}}

@@ -141,6 +141,9 @@ func (g *Guard) serve() {
 	}
 }
 
+// patience is how long a child may take to read a message.
+const patience = time.Second
+
 func (g *Guard) send(m message) {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -148,7 +151,8 @@ func (g *Guard) send(m message) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, _ = g.line.Write(append(text, '\n')) // a child that is gone needs no answer
+	_ = g.line.SetWriteDeadline(time.Now().Add(patience))
+	_, _ = g.line.Write(append(text, '\n')) // a child that is gone, or does not listen, needs no answer
 }
 
 // Idle calls stalled once the child has reported no progress for so long, until the returned

@@ -97,6 +97,8 @@ var attempts = []struct {
 	{"start a program", false, startProgram},
 	{"fork", false, fork},
 	{"signal another process", false, func(b Bait) error { return syscall.Kill(b.PID, 0) }},
+	{"have the kernel signal another process", false, signalByKernel},
+	{"type into the terminal", false, func(Bait) error { return command(unix.SYS_IOCTL, unix.TIOCSTI) }},
 	{"read another process's memory", false, readMemory},
 	{"trace another process", false, trace},
 	{"change another process's limits", false, limits},
@@ -245,10 +247,32 @@ func limits(b Bait) error {
 	return unix.Prlimit(b.PID, unix.RLIMIT_NOFILE, nil, &now)
 }
 
+// signalByKernel makes another process the one that hears of a pipe.
+func signalByKernel(b Bait) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	defer write.Close()
+	_, err = unix.FcntlInt(read.Fd(), unix.F_SETOWN, b.PID)
+	return err
+}
+
 // call makes a system call that cannot succeed here. EPERM means that the door is closed; with
 // another error the kernel has looked at the arguments.
-func call(number, arg uintptr) error {
-	_, _, no := unix.Syscall(number, arg, 0, 0)
+func call(number, arg uintptr) error { return attempt(number, arg, 0) }
+
+// command does the same with a command for stdin. Upper bits do not hide it.
+func command(number, command uintptr) error {
+	if err := attempt(number, 0, 1<<40|command); err == nil {
+		return nil
+	}
+	return attempt(number, 0, command)
+}
+
+func attempt(number, first, second uintptr) error {
+	_, _, no := unix.Syscall(number, first, second, 0)
 	if no == unix.EPERM || no == unix.ENOSYS {
 		return no
 	}

@@ -13,6 +13,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -687,6 +688,55 @@ func FuzzMessages(f *testing.F) {
 		}
 		if p, err := parsePicture(b); err == nil && (len(p.data) == 0 || !(p.stamp >= 0)) {
 			t.Errorf("%+v", p)
+		}
+	})
+}
+
+// FuzzRequests sends anything to the page: without the token or a cookie nobody sees a picture or
+// gets a cookie, and names and pages of elsewhere are refused.
+func FuzzRequests(f *testing.F) {
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})}
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := New(session, Options{Version: "1", Input: in, Token: testToken, MaxViewers: 4})
+	s.Handle("/extra/", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+		w.Header().Set("X-Secret", "seen")
+	}))
+	h := s.Handler()
+	for _, target := range []string{"/", "/app.js", "/login", "/ws", "/mjpeg?view=filtered", "/healthz", "/extra/x", "/nothing", "//", "/%2e%2e/app.js"} {
+		for _, method := range []string{"GET", "POST", "HEAD"} {
+			f.Add(method, target, "localhost:8765", "Origin", "http://localhost:8765", "text/plain", []byte(nil))
+			f.Add(method, target, "127.0.0.1", "Cookie", "vidfilter-default=x", "application/json", []byte(`{"token":"x"}`))
+			f.Add(method, target, "evil.example", "Authorization", "Bearer x", "application/x-www-form-urlencoded", []byte("token=%23x"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, method, target, host, name, value, kind string, body []byte) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || method == "" || bytes.Contains(body, []byte(testToken)) || strings.Contains(value, testToken) {
+			return
+		}
+		r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
+		r.Method, r.URL, r.RequestURI, r.Host = method, u, target, host
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set(name, value)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		switch {
+		case w.Code < 200 || w.Code > 599 || w.Header().Get("Content-Security-Policy") == "":
+			t.Errorf("status %d, headers %v", w.Code, w.Header())
+		case w.Header().Get("Set-Cookie") != "":
+			t.Errorf("%s %s gets a cookie", method, target)
+		case w.Code < 300 && (strings.HasPrefix(u.Path, "/extra/") || u.Path == "/ws" || u.Path == "/mjpeg"):
+			t.Errorf("%s %s: %d without the token", method, target, w.Code)
+		case w.Code < 300 && strings.Contains(strings.ToLower(host), "evil"):
+			t.Errorf("host %q: %d", host, w.Code)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func start(dir string, o Options, so *server.Options, accounts resolver, auth ..
 			_ = unlock()
 		}
 	}()
-	own, err := newHost(dir, o.Log, so, accounts)
+	own, err := newHost(dir, o, so, accounts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"sync/atomic"
 	"time"
@@ -27,9 +26,9 @@ type host struct {
 type resolver func() (server.AccountResolver, error)
 
 // newHost starts a server with its state in dir.
-func newHost(dir string, log *slog.Logger, so *server.Options, accounts resolver) (*host, error) {
+func newHost(dir string, o Options, so *server.Options, accounts resolver) (*host, error) {
 	h := &host{dir: dir, o: so, accounts: accounts}
-	h.log = &logger{Logger: log, isLow: h.isLow}
+	h.log = &logger{Logger: o.Log, isLow: h.isLow, failing: o.Failing}
 	return h, h.start()
 }
 
@@ -83,18 +82,18 @@ func (h *host) isLow() bool {
 	return err == nil && free < healRoom
 }
 
-// isFull reports whether the server cannot write: the disk was full when it last logged an error,
-// or it has shut JetStream down.
+// isFull reports whether the server cannot write: the disk was full when it logged an error, a
+// write has failed, or it has shut JetStream down.
 func (h *host) isFull() bool { return h.log.low.Load() || !h.ns.Load().JetStreamEnabled() }
 
-// heal restarts the server after its disk was full, once there is room, until ctx ends: it never
-// writes again to a file that has failed.
+// heal restarts the server after its disk was full or failed, once there is room, until ctx ends:
+// it never writes again to a file that has failed.
 func (h *host) heal(ctx context.Context) {
 	for range wake.Every(ctx, healEvery) {
 		if !h.isFull() || h.isLow() {
 			continue
 		}
-		h.log.Logger.Warn("queue: the disk has room again: restarting the server")
+		h.log.Logger.Warn("queue: a write failed, and the disk has room now: restarting the server")
 		if err := h.restart(); err != nil {
 			h.log.Logger.Warn(fmt.Sprintf("queue: %v: will try again", err))
 		}

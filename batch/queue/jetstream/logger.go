@@ -12,11 +12,12 @@ import (
 // logger passes on the server's errors and warnings, and drops the rest.
 type logger struct {
 	*slog.Logger
-	isLow func() bool // whether the disk is full
+	isLow   func() bool // whether the disk is full
+	failing func()      // see Options.Failing; may be nil
 
 	last  atomic.Pointer[error]
 	fatal atomic.Bool
-	low   atomic.Bool // isLow was true at an error
+	low   atomic.Bool // at an error isLow was true, or a stream takes no more
 }
 
 // complain logs an error. It keeps the error value among the arguments, if there is one.
@@ -24,6 +25,13 @@ func (l *logger) complain(format string, v ...any) {
 	s := oneLine(fmt.Sprintf(format, v...))
 	if l.isLow() {
 		l.low.Store(true)
+	}
+	// The server stores nothing more in this stream, and does not announce what it had stored.
+	if strings.Contains(strings.ToLower(s), "critical write error") {
+		l.low.Store(true)
+		if l.failing != nil {
+			go l.failing() // the server holds locks
+		}
 	}
 	l.last.Store(new(hint.Says(s, "", errorIn(v))))
 	l.Warn("queue: server: " + s)

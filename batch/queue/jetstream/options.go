@@ -25,8 +25,8 @@ type Options struct {
 	// an embedded queue
 	Deaths int
 	Log    *slog.Logger // of trouble that the queue handles by itself; nil: none
-	// called, from any goroutine, when a write has failed for a while and is tried again; may be
-	// nil
+	// called, from any goroutine, when a write has failed for a while and is tried again, or an
+	// embedded server takes no more of them; may be nil
 	Failing func()
 	// of all names on the server, so that several queues can share an account; "" is vf
 	Prefix   string

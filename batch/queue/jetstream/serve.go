@@ -131,6 +131,9 @@ func (s *Server) Health() error {
 	if !s.host.isFull() {
 		return nil
 	}
+	if !s.host.isLow() {
+		return fmt.Errorf("a write in %s has failed: the server restarts", s.host.dir)
+	}
 	free, _, _ := durable.Space(s.host.dir)
 	return fmt.Errorf("the disk of %s is full: %d bytes free, %d needed to continue", s.host.dir, free, healRoom)
 }

@@ -55,7 +55,7 @@ void set(Config &c, const char *name, const char *value) {
 		const char *name;
 		Fault *to;
 	} faults[] = {{"alloc", &c.alloc}, {"hostalloc", &c.hostalloc}, {"launch", &c.launch},
-	              {"lost", &c.lost},   {"ecc", &c.ecc},             {"hang", &c.hang}};
+	              {"lost", &c.lost},   {"ecc", &c.ecc},             {"hang", &c.hang},     {"call", &c.call}};
 	for (auto &n : numbers)
 		if (!strcmp(name, n.name)) return (void)(*n.to = (long)quantity(value));
 	for (auto &f : faults)

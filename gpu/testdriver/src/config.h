@@ -19,7 +19,7 @@ struct Config {
 	int compute[8] = {90, 90, 90, 90, 90, 90, 90, 90}; // of each device
 	size_t memory = (size_t)2 << 30;                   // of each device
 	int64_t slow = 0;                                  // nanoseconds per kernel
-	Fault alloc = {}, hostalloc = {}, launch = {}, lost = {}, ecc = {}, hang = {};
+	Fault alloc = {}, hostalloc = {}, launch = {}, lost = {}, ecc = {}, hang = {}, call = {};
 	const char *log = nullptr;
 };
 

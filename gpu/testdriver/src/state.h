@@ -70,10 +70,13 @@ void close_context(Context *context);
 // context programs cannot free anything.
 void report_leak(const Context &context, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// refused counts a call and returns whether it fails without doing anything.
+bool refused(const char *name);
+
 // in_driver runs the body of an API function.
 template <class Body> CUresult in_driver(const char *name, Body body) {
 	std::lock_guard<std::mutex> guard(driver_lock);
-	CUresult result = devices().empty() ? CUDA_ERROR_NOT_INITIALIZED : body();
+	CUresult result = refused(name) ? CUDA_ERROR_UNKNOWN : devices().empty() ? CUDA_ERROR_NOT_INITIALIZED : body();
 	log_call(name, result);
 	return result;
 }

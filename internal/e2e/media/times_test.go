@@ -146,6 +146,21 @@ func soundBeside(t *testing.T, file string) float64 {
 	return packets[len(packets)-1].seconds(t, audio) - pictures[len(pictures)-1]
 }
 
+// A start between two key frames, in containers without an index, is found exactly.
+func TestStartBetweenKeys(t *testing.T) {
+	const args = "-f lavfi -i testsrc2=s=96x64:r=25:d=4 -c:v mpeg2video -bf 2 -g 12 "
+	e2e.Start(t, true)
+	for _, ending := range []string{"mpg", "ts"} {
+		src := clip(t, "between."+ending, args)
+		for start, want := range map[string]int{"0.2": 95, "1.0": 75, "2.04": 49, "3.96": 1} {
+			out, said := filter(t, src, "mkv", "--start "+start)
+			if n := len(times(t, out)); n != want {
+				t.Errorf("%s from %s: %d frames instead of %d: %s", ending, start, n, want, said)
+			}
+		}
+	}
+}
+
 // --start, --duration and --frames keep the frames that ffmpeg keeps, and their sound.
 func TestParts(t *testing.T) {
 	const args = "-f lavfi -i testsrc2=s=96x64:r=25:d=2 -f lavfi -i sine=r=48000:d=2 " + bframes + yuv

@@ -127,7 +127,8 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := server.NewDirAccResolver(k.accounts(), 16, 0, server.NoDelete)
+	// Nobody else has accounts: an unknown one must be refused before the first ping, at 2 s.
+	accounts, err := server.NewDirAccResolver(k.accounts(), 16, 0, server.NoDelete, server.FetchTimeout(time.Second/4))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,143 @@
+package encode
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/sandbox"
+)
+
+// asked has a keeper do a request of a process, given as JSON.
+func asked(k *Keeper, op, body string) (any, error) { return k.Do(op, json.RawMessage(body)) }
+
+// kept makes a keeper with one target in a folder, out.mp4, and returns its number and the
+// temporary file.
+func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp string) {
+	t.Helper()
+	k = &Keeper{}
+	body, err := json.Marshal(request{Name: filepath.Join(dir, "out.mp4"), Overwrite: overwrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := k.Do("prepare", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := answer.(preparation)
+	if _, err := asked(k, sandbox.Sealed, "null"); err != nil {
+		t.Fatal(err)
+	}
+	return k, p.Target, p.Temp
+}
+
+func fileNames(t testing.TB, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func TestKeeper(t *testing.T) {
+	dir := t.TempDir()
+	k, _, temp := kept(t, dir, "refuse")
+	if err := os.WriteFile(temp, []byte("video"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asked(k, "commit", `{"target":1}`); err != nil {
+		t.Fatal(err)
+	}
+	k.Close()
+	if b, err := os.ReadFile(filepath.Join(dir, "out.mp4")); err != nil || string(b) != "video" || fileNames(t, dir) != "out.mp4" {
+		t.Errorf("%q, %v: %s", b, err, fileNames(t, dir))
+	}
+	k, _, temp = kept(t, dir, "refuse")
+	_, err := asked(k, "commit", `{"target":1}`)
+	if !errors.Is(err, ErrOutput) || !errors.Is(err, errExists) {
+		t.Errorf("a file that exists: %v", err)
+	}
+	if name, err := asked(k, "keep", `{"target":1,"word":"interrupted"}`); err == nil {
+		t.Errorf("kept as %v", name) // it was refused, which opens nothing
+	}
+	k.Close()
+	if _, err := os.Stat(temp); err == nil || fileNames(t, dir) != "out.mp4" {
+		t.Errorf("left: %s", fileNames(t, dir))
+	}
+}
+
+// Without a temporary file there is no name to replace in a message.
+func TestExplainWithoutTemp(t *testing.T) {
+	err := errors.New("disk full")
+	if got := (&Target{name: "out.mp4"}).Explain(err); got != err {
+		t.Error(got)
+	}
+}
+
+// What a process asks for after it has entered its sandbox touches nothing but its target.
+func TestKeeperRefuses(t *testing.T) {
+	dir := t.TempDir()
+	k, _, _ := kept(t, dir, "replace")
+	defer k.Close()
+	for _, r := range []struct{ op, body string }{
+		{"prepare", `{"name":"` + dir + `/other.mp4","overwrite":"replace"}`},
+		{"commit", `{"target":0}`}, {"commit", `{"target":2}`}, {"commit", `{"target":-1}`}, {"commit", `[`},
+		{"keep", `{"target":1,"word":"../other"}`}, {"keep", `{"target":1}`},
+		{"remove", `{"target":1,"word":"recording","ending":"/../other.mp4","n":1}`},
+		{"remove", `{"target":1,"word":"recording","ending":".mp4","n":0}`},
+		{"remove", `{"target":1,"word":"","ending":".mp4","n":1}`},
+		{"listen", `{"target":1}`}, {"", `{"target":1}`},
+	} {
+		if answer, err := asked(k, r.op, r.body); err == nil {
+			t.Errorf("%s %s: %v", r.op, r.body, answer)
+		}
+	}
+}
+
+// FuzzKeeper has a captured process ask for anything: lines of an operation and its JSON.
+func FuzzKeeper(f *testing.F) {
+	f.Add("commit {\"target\":1}\n", true)
+	f.Add("open {\"target\":1}\nkeep {\"target\":1,\"word\":\"unverified\"}\ndiscard {\"target\":1}", false)
+	f.Add("remove {\"target\":1,\"word\":\"recording\",\"ending\":\".mp4\",\"n\":1}\nkeep {\"target\":1,\"word\":\"interrupted\"}", false)
+	f.Add("prepare {\"name\":\"/tmp/x\",\"overwrite\":\"replace\"}\nsealed {}", true)
+	own := regexp.MustCompile(`^out(\.(unverified|interrupted|recording)(-\d+)?)?\.mp4$`)
+	f.Fuzz(func(t *testing.T, text string, exists bool) {
+		dir := t.TempDir()
+		for _, name := range []string{"secret.mp4", "out.recording.mp4"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if exists {
+			if err := os.WriteFile(filepath.Join(dir, "out.mp4"), []byte("theirs"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k, _, _ := kept(t, dir, "refuse")
+		for line := range strings.Lines(text) {
+			op, body, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			_, _ = asked(k, op, body)
+		}
+		k.Close()
+		if b, err := os.ReadFile(filepath.Join(dir, "secret.mp4")); err != nil || string(b) != "secret.mp4" {
+			t.Errorf("another file: %q, %v", b, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "out.mp4")); exists && (err != nil || string(b) != "theirs") {
+			t.Errorf("a file that must not be replaced: %q, %v", b, err)
+		}
+		for _, name := range strings.Fields(fileNames(t, dir)) {
+			if name != "secret.mp4" && !own.MatchString(name) {
+				t.Errorf("made %q", name)
+			}
+		}
+	})
+}

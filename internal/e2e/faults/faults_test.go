@@ -1,0 +1,250 @@
+// Package faults tests what becomes of the built program when one call that changes its files
+// fails.
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vidfilter/internal/e2e"
+)
+
+func TestMain(m *testing.M) {
+	_ = os.Unsetenv("VIDFILTER_FAULTS") // the program would warn that it is no option
+	e2e.Main(m, 4)
+}
+
+// launcher builds the program that makes calls fail.
+func launcher(t *testing.T) string {
+	t.Helper()
+	source, err := filepath.Abs("testdata/faults.c")
+	e2e.Must(t, err)
+	return e2e.Make(t, "faults", func(path string) error {
+		if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", path, source).CombinedOutput(); err != nil {
+			return fmt.Errorf("cc: %w: %s", err, out)
+		}
+		return nil
+	})
+}
+
+func clip(t *testing.T) string {
+	t.Helper()
+	return e2e.Clip(t, "clip.mp4", "-f lavfi -i testsrc2=s=96x64:r=25 -f lavfi -i sine=300 -t 2 -c:v libx264 -g 12 -bf 2 -pix_fmt yuv420p -c:a aac")
+}
+
+// ended is how a run with a fault came out.
+type ended struct {
+	code  int
+	said  string
+	files map[string]string // below the folder, by name; without a batch's own
+	calls []string          // "write NAME"
+}
+
+// run runs the program with arguments that name files below folder; the call at position fails.
+func run(t *testing.T, folder string, position int, errno syscall.Errno, args ...string) (e ended) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	list := append([]string{folder, log, strconv.Itoa(position), strconv.Itoa(int(errno)), e2e.Program}, args...)
+	p := e2e.Begin(t, exec.Command(launcher(t), list...))
+	e.code = p.Wait()
+	e.said = p.Said()
+	e.calls = strings.Split(strings.TrimSpace(string(e2e.Read(t, log))), "\n")
+	e.files = files(t, folder)
+	if e.code == 99 {
+		t.Fatalf("the kernel or its settings do not let calls be watched: %s", e.said)
+	}
+	return e
+}
+
+func files(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	e2e.Must(t, filepath.WalkDir(folder, func(name string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".vidfilter" {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() {
+			rel, _ := filepath.Rel(folder, name)
+			all[rel] = string(e2e.Read(t, name))
+		}
+		return nil
+	}))
+	return all
+}
+
+// every has all calls fail, and with each error. Without it they take turns.
+var every = os.Getenv("VIDFILTER_FAULTS") != ""
+
+// some returns the positions, from 1, of the calls that fail in turn: so many, evenly spread, with
+// the first and the last. Most of a batch are its queue's; of them a few are enough.
+func some(calls []string, most int) (all []int) {
+	var queue, others []int
+	for i, call := range calls {
+		if all = append(all, i+1); strings.Contains(call, " .vidfilter/queue/") {
+			queue = append(queue, i+1)
+		} else {
+			others = append(others, i+1)
+		}
+	}
+	if every {
+		return all
+	}
+	jobs := func(at int) bool {
+		return strings.HasPrefix(calls[at-1], "fsync") && strings.Contains(calls[at-1], "KV_vf-jobs/msgs")
+	}
+	for _, at := range slices.Backward(queue) { // the end of the last job, for which the batch waits
+		if jobs(at) {
+			return slices.Concat(spread(others, most), spread(queue, 2), []int{at})
+		}
+	}
+	return spread(others, most)
+}
+
+func spread(all []int, most int) (few []int) {
+	if len(all) <= most {
+		return all
+	}
+	for i := range most {
+		few = append(few, all[i*(len(all)-1)/(most-1)])
+	}
+	return few
+}
+
+// faults are the errors that calls fail with.
+var faults = []syscall.Errno{syscall.EIO, syscall.ENOSPC}
+
+// says has words of the message that tells of a fault.
+var says = map[syscall.Errno]string{syscall.EIO: "input/output error", syscall.ENOSPC: "disk full"}
+
+// TestOneFile: where a call fails, the program says so and leaves nothing; where that does no harm,
+// the file is complete. A file that exists stays as it was until it is replaced.
+func TestOneFile(t *testing.T) {
+	e2e.Start(t, true)
+	in, part := clip(t), "--part=18432:25089:14:16896:25089:17"
+	job := []string{"-i", in, "-r", "1", "--progress", "none", "--threads", "1"}
+	for name, args := range map[string][]string{
+		"job":     append(job, "-o"),
+		"replace": append(job, "-y", "-o"),
+		"mkv":     append(job, "--format", "mkv", "-o"),
+		"part":    append(job, part, "-o"),
+		"cut":     {"cut", "-i", in, part, "-o"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old := map[string]string{}
+			if name == "replace" {
+				old["out.mp4"] = "old"
+			}
+			begin := func(position int, errno syscall.Errno) ended {
+				folder := filepath.Join(t.TempDir(), "out")
+				e2e.Must(t, os.Mkdir(folder, 0o777))
+				for name, text := range old {
+					e2e.Put(t, filepath.Join(folder, name), []byte(text))
+				}
+				return run(t, folder, position, errno, append(slices.Clone(args), filepath.Join(folder, "out.mp4"))...)
+			}
+			clean := begin(0, 0)
+			if clean.code != 0 || len(clean.files) != 1 {
+				t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
+			}
+			all := some(clean.calls, 20)
+			t.Logf("%d of %d calls fail", len(all), len(clean.calls))
+			for i, at := range all {
+				for k, errno := range faults {
+					if !every && i%2 != k {
+						continue
+					}
+					e := begin(at, errno)
+					if wrong := e.wrong(clean, old, says[errno]); wrong != "" {
+						t.Errorf("call %d (%s), %v: exit code %d, %s: %s", at, clean.calls[at-1], errno, e.code, wrong, e.said)
+					}
+				}
+			}
+		})
+	}
+}
+
+// wrong says what is wrong with the end of a job, whose folder had old files.
+func (e ended) wrong(clean ended, old map[string]string, words string) string {
+	done := maps.EqualFunc(e.files, clean.files, sameFile)
+	switch {
+	case e.code == 0 && done:
+		return ""
+	case e.code == 0:
+		return "and the output is not complete"
+	case !strings.Contains(e.said, words):
+		return "and the error does not say why"
+	case done && strings.Contains(e.said, "the file is complete"): // its folder could not be synced
+		return ""
+	case !maps.Equal(e.files, old):
+		return fmt.Sprintf("and there are %v", slices.Collect(maps.Keys(e.files)))
+	}
+	return ""
+}
+
+// sameFile compares two files but for the random identifiers of Matroska.
+func sameFile(a, b string) bool {
+	return a == b || strings.HasPrefix(a, "\x1a\x45\xdf\xa3") && len(a) == len(b)
+}
+
+// TestBatch: after any fault a second run finishes the work. Before, no file is there that is not
+// complete, and none is missing that the first run calls done.
+func TestBatch(t *testing.T) {
+	e2e.Start(t, true)
+	in := filepath.Join(t.TempDir(), "in")
+	for _, name := range []string{"a.mp4", "b.mp4"} {
+		e2e.Put(t, filepath.Join(in, name), e2e.Read(t, clip(t)))
+	}
+	begin := func(t *testing.T, out string, position int, errno syscall.Errno) ended {
+		e2e.Must(t, os.MkdirAll(out, 0o777))
+		return run(t, out, position, errno, "batch", in, "-o", out, "-r", "1", "--threads", "1", "--segment", "1s", "--jobs", "1")
+	}
+	clean := begin(t, filepath.Join(t.TempDir(), "out"), 0, 0)
+	if clean.code != 0 || len(clean.files) != 2 {
+		t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
+	}
+	all := some(clean.calls, 6)
+	t.Logf("%d of %d calls fail", len(all), len(clean.calls))
+	for i, at := range all {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel() // a batch that tries again waits first
+			out, began := filepath.Join(t.TempDir(), "out"), time.Now()
+			first := begin(t, out, at, faults[i%2])
+			call := "none"
+			if at <= len(first.calls) {
+				call = first.calls[at-1]
+			}
+			t.Logf("%s, %v: exit code %d after %.1f s", call, faults[i%2], first.code, time.Since(began).Seconds())
+			for name, data := range first.files {
+				if data != clean.files[name] {
+					t.Errorf("%s is not complete: %s", name, first.said)
+				}
+			}
+			if first.code == 0 && !maps.Equal(first.files, clean.files) {
+				t.Errorf("exit code 0 with %d files: %s", len(first.files), first.said)
+			}
+			if first.code != 0 && !strings.Contains(first.said, "vidfilter: ") {
+				t.Errorf("it does not say why: %s", first.said)
+			}
+			second := begin(t, out, 0, 0)
+			if second.code != 0 || !maps.Equal(second.files, clean.files) {
+				t.Errorf("the second run ends with %d: %s; the first with %d: %s", second.code, second.said, first.code, first.said)
+			}
+			if left, err := os.ReadDir(filepath.Join(out, ".vidfilter", "work")); err == nil && len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
