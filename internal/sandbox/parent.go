@@ -33,6 +33,7 @@ type Guard struct {
 	theirs  []*os.File
 
 	count   atomic.Int64 // the child's progress; below 0 while it is not watched
+	busy    atomic.Bool  // the child waits for this process
 	serving sync.WaitGroup
 	mu      sync.Mutex // of line
 	bye     bool
@@ -130,7 +131,9 @@ func (g *Guard) serve() {
 			continue
 		}
 		answer := message{ID: m.ID}
+		g.busy.Store(true)
 		result, err := g.service.Do(m.Op, m.Body)
+		g.busy.Store(false)
 		if err == nil {
 			answer.Body, err = json.Marshal(result)
 		}
@@ -156,7 +159,8 @@ func (g *Guard) send(m message) {
 }
 
 // Idle calls stalled once the child has reported no progress for so long, until the returned
-// function is called. Time in which this process is stopped does not count.
+// function is called. Time does not count in which this process is stopped, or does what the child
+// has asked for, such as to ask the user.
 func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
 	quit := make(chan struct{})
 	var watching sync.WaitGroup
@@ -170,7 +174,7 @@ func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
 				return
 			}
 			now := g.count.Load()
-			if idle++; now != was || now < 0 {
+			if idle++; now != was || now < 0 || g.busy.Load() {
 				was, idle = now, 0
 			}
 			if idle >= 20 {

@@ -110,6 +110,10 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 		defer box.Watch(func() int64 { return 5 })()
 		select {}
 	},
+	"asks": func(box *sandbox.Box, _ errand) error {
+		defer box.Watch(func() int64 { return 5 })()
+		return box.Ask("question", nil, nil)
+	},
 	"unwatched": func(box *sandbox.Box, _ errand) error {
 		box.Watch(func() int64 { return 5 })()
 		time.Sleep(400 * time.Millisecond)
@@ -400,12 +404,15 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A child without progress is noticed, and one that is not watched is left alone.
+// A child without progress is noticed. One that is not watched, or waits for an answer, is left
+// alone.
 func TestIdle(t *testing.T) {
-	for name, want := range map[string]bool{"idle": true, "unwatched": false} {
+	for name, want := range map[string]bool{"idle": true, "unwatched": false, "asks": false} {
 		var stalled atomic.Bool
 		var stop func()
-		e := send(t, &parent{errand: errand{Name: name}}, false, func(g *child) {
+		p := &parent{errand: errand{Name: name}}
+		p.do = func(string, json.RawMessage) error { time.Sleep(600 * time.Millisecond); return nil }
+		e := send(t, p, false, func(g *child) {
 			stop = g.Idle(200*time.Millisecond, func() {
 				stalled.Store(true)
 				_ = g.Process.Kill()
