@@ -23,7 +23,8 @@ const deepestTile = 4
 
 // tileVariant is for samples of so many bytes; of two, a pixel takes three or four times the memory
 // and taps more registers. It sizes the blocks: taller ones amortise the halo of a large radius.
-// Small windows are fully unrolled, which keeps their constants out of registers.
+// Small windows are fully unrolled, which keeps their constants out of registers, unless the taps
+// need these anyway.
 func tileVariant(radius, bytes int, r RangeWeight) Variant {
 	height, blocks, unroll := 8, 4, 2*radius+1
 	switch {
@@ -41,7 +42,7 @@ func tileVariant(radius, bytes int, r RangeWeight) Variant {
 	case bytes > 1 && radius < 2:
 		height, blocks, tone = 8, 4, 12
 	case bytes > 1:
-		blocks, tone = 3, 16
+		blocks, unroll, tone = 3, 1, 16
 	}
 	return Variant{
 		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,

@@ -45,30 +45,32 @@ DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.w
 // Samples are four pixels as read, including alpha; for planes x, y, z are four each of Y, U, V,
 // the first pixel lowest.
 
-// load_vector only reads, so other work can overlap the loads; spread then turns subsampled chroma
+// load_vector only reads, so other work can overlap the loads; spread then lowers samples of two
+// bytes, and turns subsampled chroma
 // into one sample a pixel.
 DEVICE samples load_vector(const vf_args &args, int x, int y) {
 #if VF_GBR
 	x *= BYTES;
-	return samples{load4(args, source(args, 0, y) + x), load4(args, source(args, 1, y) + x), load4(args, source(args, 2, y) + x), 0};
+	return samples{load4(source(args, 0, y) + x), load4(source(args, 1, y) + x), load4(source(args, 2, y) + x), 0};
 #endif
 	const uint8_t *row = source(args, 0, y);
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) return load_u128(row + 4 * x);
 #endif
 	int cy = chroma_row(args, y);
-	lanes y4 = load4(args, row + BYTES * x);
+	lanes y4 = load4(row + BYTES * x);
 #if VF_BYTES == 2
 	if (in_pairs(args) && !args.sub_x) {
 		const uint8_t *at = source(args, 1, cy) + 2 * BYTES * x;
-		return samples{y4, load4(args, at), load4(args, at + 4 * BYTES), 0};
+		return samples{y4, load4(at), load4(at + 4 * BYTES), 0};
 	}
 #endif
-	if (in_pairs(args)) return samples{y4, load4(args, source(args, 1, cy) + BYTES * x), 0, 0};
-	if (args.sub_x) return samples{y4, load2(args, source(args, 1, cy) + BYTES * x / 2), load2(args, source(args, 2, cy) + BYTES * x / 2), 0};
-	return samples{y4, load4(args, source(args, 1, cy) + BYTES * x), load4(args, source(args, 2, cy) + BYTES * x), 0};
+	if (in_pairs(args)) return samples{y4, load4(source(args, 1, cy) + BYTES * x), 0, 0};
+	if (args.sub_x) return samples{y4, load2(source(args, 1, cy) + BYTES * x / 2), load2(source(args, 2, cy) + BYTES * x / 2), 0};
+	return samples{y4, load4(source(args, 1, cy) + BYTES * x), load4(source(args, 2, cy) + BYTES * x), 0};
 }
-DEVICE samples spread(const vf_args &args, const samples &s) {
+DEVICE samples spread(const vf_args &args, const samples &read) {
+	const samples &s = lowered(args, read);
 #if VF_BYTES == 2
 	if (in_pairs(args) && !args.sub_x) return samples{s.x, lanes{firsts(s.y.x, s.y.y), firsts(s.z.x, s.z.y)}, lanes{seconds(s.y.x, s.y.y), seconds(s.z.x, s.z.y)}, 0};
 #endif
@@ -82,7 +84,7 @@ DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
 	bool black = x < 0 || y < 0;
 #if VF_GBR
 	uint32_t sample[3] = {};
-	for (int p = 0; p < 3 && !black; p++) sample[p] = load1(args, source(args, p, y) + BYTES * x);
+	for (int p = 0; p < 3 && !black; p++) sample[p] = load1(source(args, p, y) + BYTES * x);
 	return samples{in_lane(sample[0], k), in_lane(sample[1], k), in_lane(sample[2], k), 0};
 #endif
 #if VF_BYTES == 1
@@ -92,13 +94,13 @@ DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
 		return samples{k == 0 ? word : 0, k == 1 ? word : 0, k == 2 ? word : 0, k == 3 ? word : 0};
 	}
 #endif
-	uint32_t luma = 0, u = middle_of(args), v = u;
+	uint32_t luma = 0, u = middle_of(args) << shift_of(args), v = u;
 	if (!black) {
 		int cx = x >> args.sub_x, cy = chroma_row(args, y);
 		bool pairs = in_pairs(args);
 		const uint8_t *at = source(args, 1, cy) + BYTES * (cx << pairs);
-		luma = load1(args, source(args, 0, y) + BYTES * x), u = load1(args, at);
-		v = load1(args, pairs ? at + BYTES : source(args, 2, cy) + BYTES * cx);
+		luma = load1(source(args, 0, y) + BYTES * x), u = load1(at);
+		v = load1(pairs ? at + BYTES : source(args, 2, cy) + BYTES * cx);
 	}
 	return samples{in_lane(luma, k), in_lane(u, k), in_lane(v, k), 0};
 }
@@ -110,7 +112,7 @@ DEVICE samples load_samples(const vf_args &args, int x, int y) {
 	samples all = {0, 0, 0, 0};
 	NO_UNROLL
 	for (int k = 0; k < 4; k++) all |= load_pixel(args, border_index(x + k, args.width, args.border), y, k);
-	return all;
+	return lowered(args, all);
 }
 
 // The contribution of U and V to the colours of a pixel, 0 to 1.
@@ -187,7 +189,7 @@ DEVICE void fill_pairs(const vf_args &args, int x, changes &c) {
 // sample_of adds part of a change, converted by k of vf_color, to one of four samples; the result
 // has ROUND added.
 DEVICE float sample_of(const vf_args &args, lanes samples, int lane, const float *k, const change &c, float part) {
-	float most = most_of(args), in = fma(lane_float(samples, lane), 1 / most, TIE_UP / most);
+	float most = most_of(args), inverse = inverse_of(args), in = fma(lane_float(samples, lane), inverse, TIE_UP * inverse);
 	if (part == 1) return fma(fma_unit(c.r, k[0], fma(c.g, k[1], fma(c.b, k[2], in))), most, ROUND);
 	return fma(fma_unit(fma(c.r, k[0], fma(c.g, k[1], c.b * k[2])), part, in), most, ROUND);
 }
@@ -287,14 +289,14 @@ DEVICE void store_gbr(const vf_args &args, int x, int y, const word4 &w) {
 // them before anything is stored, since the compiler moves no load past a store.
 struct rows {
 	samples top; // not spread where the vector is inside
-	lanes below; // luma of the second row
+	lanes below; // luma of the second row, likewise
 };
 template <bool WHOLE = false>
 DEVICE rows load_rows(const vf_args &args, int x, int y) {
 	if (!WHOLE && (args.layout == VF_RGBA || x < 0 || x >= args.width || y >= args.height)) return {};
 	bool whole = WHOLE || inside(args, x);
 	rows r = {whole ? load_vector(args, x, y) : load_samples(args, x, y), 0};
-	if (args.sub_y && (WHOLE || y + 1 < args.height)) r.below = whole ? load4(args, source(args, 0, y + 1) + BYTES * x) : load_samples(args, x, y + 1).x;
+	if (args.sub_y && (WHOLE || y + 1 < args.height)) r.below = whole ? load4(source(args, 0, y + 1) + BYTES * x) : load_samples(args, x, y + 1).x;
 	return r;
 }
 
@@ -316,6 +318,7 @@ DEVICE void store_rows(const vf_args &args, int x, int y, word4 top, word4 botto
 	store_luma<WHOLE>(args, x, y, s, c);
 	if (args.sub_y && (WHOLE || y + 1 < args.height)) {
 		samples below = {was.below, s.y, s.z, 0};
+		if (whole) below.x = lowered(args, samples{was.below, 0, 0, 0}).x;
 		changes d = changes_of(levels_of(args, below, whole), bottom);
 		store_luma<WHOLE>(args, x, y + 1, below, d);
 		total = sum(c, d);

@@ -46,15 +46,18 @@ DEVICE lanes word_of(const word4 &w, int k) { return w[k]; }
 DEVICE word4 read_words(const lanes *p) { return *(const uint4 *)p; }
 DEVICE void write_words(lanes *p, word4 w) { *(uint4 *)p = w; }
 
-// The largest sample, that of chroma without colour, and whether chroma is in pairs.
+// The largest sample, its inverse, and that of chroma without colour; whether chroma is in pairs.
 DEVICE float most_of(const vf_args &) { return 255; }
+DEVICE float inverse_of(const vf_args &) { return 1 / 255.0f; }
 DEVICE uint32_t middle_of(const vf_args &) { return 128; }
 #define in_pairs(args) ((args).layout == VF_NV12)
 
 // One, two and four adjacent samples of a plane.
-DEVICE uint32_t load1(const vf_args &, const uint8_t *p) { return load_u8(p); }
-DEVICE lanes load2(const vf_args &, const uint8_t *p) { return load_u16(p); }
-DEVICE lanes load4(const vf_args &, const uint8_t *p) { return load_u32(p); }
+DEVICE uint32_t load1(const uint8_t *p) { return load_u8(p); }
+DEVICE lanes load2(const uint8_t *p) { return load_u16(p); }
+DEVICE lanes load4(const uint8_t *p) { return load_u32(p); }
+DEVICE int shift_of(const vf_args &) { return 0; }
+DEVICE const samples &lowered(const vf_args &, const samples &s) { return s; }
 DEVICE void store1(const vf_args &, uint8_t *p, uint32_t v) { store_u8(p, v & 255); }
 DEVICE void store2(const vf_args &, uint8_t *p, uint32_t v) { store_u16(p, v); }
 DEVICE void store4(const vf_args &, uint8_t *p, lanes v) { store_u32(p, v); }
@@ -102,6 +105,11 @@ DEVICE void write_words(lanes *p, const word4 &w) {
 DEVICE int beyond8(const vf_args &args) { return args.layout >> 8; }
 DEVICE uint32_t largest(const vf_args &args) { return (256 << beyond8(args)) - 1; }
 DEVICE float most_of(const vf_args &args) { return bits_float(float_bits(ROUND) | largest(args)) - ROUND; }
+// One Newton step makes the reciprocal that of a division, which takes far more instructions.
+DEVICE float inverse_of(const vf_args &args) {
+	float most = most_of(args), inverse = reciprocal(most);
+	return fma(fma(-most, inverse, 1), inverse, inverse);
+}
 DEVICE uint32_t middle_of(const vf_args &args) { return 128 << beyond8(args); }
 DEVICE bool in_pairs(const vf_args &args) {
 	int arrangement = args.layout & 255;
@@ -109,21 +117,30 @@ DEVICE bool in_pairs(const vf_args &args) {
 }
 
 // Samples of layouts with pairs have their lowest bits, which are 0, below them. Others may hold
-// more than the depth allows, which becomes the largest sample.
+// more than the depth allows, which becomes the largest sample. Loads leave both to lowered, which
+// asks for all samples at once: a branch for each would have each load wait for the one before.
 DEVICE int shift_of(const vf_args &args) { return in_pairs(args) ? 8 - beyond8(args) : 0; }
-DEVICE uint32_t lowered1(const vf_args &args, uint32_t v) {
-	v >>= shift_of(args);
-	return v < largest(args) ? v : largest(args);
+DEVICE lanes shifted(const vf_args &args, lanes v) {
+	int shift = shift_of(args);
+	uint32_t mask = (0xffffu >> shift) * 0x10001u;
+	return lanes{v.x >> shift & mask, v.y >> shift & mask};
 }
-DEVICE uint32_t lowered(const vf_args &args, uint32_t v) {
-	uint32_t low = v >> shift_of(args) & (0xffffu >> shift_of(args)) * 0x10001u;
-	if (low & ~(largest(args) * 0x10001u)) return lowered1(args, v & 0xffff) | lowered1(args, v >> 16) << 16; // hardly ever
-	return low;
+DEVICE lanes clamped(const vf_args &args, lanes v) {
+	auto both = [=](uint32_t v) {
+		uint32_t most = largest(args), low = v & 0xffff, high = v >> 16;
+		return (low < most ? low : most) | (high < most ? high : most) << 16;
+	};
+	return lanes{both(v.x), both(v.y)};
 }
-DEVICE lanes lowered(const vf_args &args, lanes v) { return lanes{lowered(args, v.x), lowered(args, v.y)}; }
-DEVICE uint32_t load1(const vf_args &args, const uint8_t *p) { return lowered1(args, load_u16(p)); }
-DEVICE lanes load2(const vf_args &args, const uint8_t *p) { return lanes{lowered(args, load_u32(p)), 0}; }
-DEVICE lanes load4(const vf_args &args, const uint8_t *p) { return lowered(args, load_u64(p)); }
+DEVICE samples lowered(const vf_args &args, const samples &s) {
+	samples low = {shifted(args, s.x), shifted(args, s.y), shifted(args, s.z), 0};
+	lanes any = low.x | low.y | low.z;
+	if (!((any.x | any.y) & ~(largest(args) * 0x10001u))) return low; // nearly always
+	return {clamped(args, low.x), clamped(args, low.y), clamped(args, low.z), 0};
+}
+DEVICE uint32_t load1(const uint8_t *p) { return load_u16(p); }
+DEVICE lanes load2(const uint8_t *p) { return lanes{load_u32(p), 0}; }
+DEVICE lanes load4(const uint8_t *p) { return load_u64(p); }
 DEVICE void store1(const vf_args &args, uint8_t *p, uint32_t v) { store_u16(p, (v & 0xffff) << shift_of(args)); }
 DEVICE void store2(const vf_args &args, uint8_t *p, uint32_t v) { store_u32(p, v << shift_of(args)); }
 DEVICE void store4(const vf_args &args, uint8_t *p, lanes v) { store_u64(p, lanes{v.x << shift_of(args), v.y << shift_of(args)}); }

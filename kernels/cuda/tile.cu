@@ -93,13 +93,15 @@ DEVICE void store_halved(const vf_args &args, int x, int y, const samples &s, co
 DEVICE void store_inside(const vf_args &args, int x, int y, const tone4 &own, const quad &m) {
 	bool lower = y & 1, pairs = in_pairs(args);
 	int cx = x / 2 + lower, cy = y >> 1;
-	lanes luma = load4(args, source(args, 0, y) + BYTES * x), u, v;
-	if (pairs) u = load2(args, source(args, 1, chroma_row(args, y)) + 2 * BYTES * cx), v = second(u);
-	else u = load1(args, source(args, 1, chroma_row(args, y)) + BYTES * cx), v = load1(args, source(args, 2, chroma_row(args, y)) + BYTES * cx);
+	samples s = {load4(source(args, 0, y) + BYTES * x), 0, 0, 0};
+	if (pairs) s.y = load2(source(args, 1, chroma_row(args, y)) + 2 * BYTES * cx);
+	else s.y = in_lane(load1(source(args, 1, chroma_row(args, y)) + BYTES * cx), 0), s.z = in_lane(load1(source(args, 2, chroma_row(args, y)) + BYTES * cx), 0);
+	s = lowered(args, s);
+	if (pairs) s.z = second(s.y);
 	changes c = changes_of(args, own, m);
 	meeting met = meet(c, lower);
-	store4(args, target(args, 0, y) + BYTES * x, sample4_of(args, luma, args.color.y, c, 1));
-	if (cy < args.chroma_write) store_pair(args, cx, cy, chroma_pair(args, samples{0, u, v, 0}, 0, sum(met.mine, met.yours)));
+	store4(args, target(args, 0, y) + BYTES * x, sample4_of(args, s.x, args.color.y, c, 1));
+	if (cy < args.chroma_write) store_pair(args, cx, cy, chroma_pair(args, s, 0, sum(met.mine, met.yours)));
 }
 
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
