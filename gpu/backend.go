@@ -28,8 +28,8 @@ type Options struct {
 // MaxStreams is the maximum number of streams per device.
 const MaxStreams = 8
 
-// autoStreams lets one frame be copied while the kernel processes another.
-const autoStreams = 2
+// autoStreams has one frame copied in, one filtered and one copied back at a time.
+const autoStreams = 3
 
 // Backend filters on one or more GPUs. It distributes frames round-robin to the devices and their
 // streams, and returns them in order. It may be used from any goroutine.

@@ -107,7 +107,7 @@ func TestShortageOfAll(t *testing.T) {
 	var said []string
 	log := cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })
 	n, err := runFault(t, Options{All: true, Log: log})
-	if n != 8 || err != nil || len(said) != 1 || !strings.Contains(said[0], "going on with 1 of 2 streams") {
+	if n != 8 || err != nil || len(said) != 1 || !strings.Contains(said[0], "going on with 1 of 3 streams") {
 		t.Errorf("%d frames, %v, said %q", n, err, said)
 	}
 }

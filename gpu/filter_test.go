@@ -242,7 +242,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	b := open(t, Options{All: true})
-	if want := "cuda:0 (vidfilter test device, 2 streams)"; b.Name() != want {
+	if want := "cuda:0 (vidfilter test device, 3 streams)"; b.Name() != want {
 		t.Errorf("all devices that can be used are %q, want %q", b.Name(), want)
 	}
 	if _, err := b.Filter(kernels.DefaultParams(16), nil); err == nil {

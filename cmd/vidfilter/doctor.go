@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +13,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/pipeline"
 )
 
 // findings is the report of vidfilter doctor.
@@ -63,11 +68,29 @@ func tryDoors() error {
 	if err := box.Ask("bait", nil, &bait); err != nil {
 		return err
 	}
+	device, err := gpu.Open(gpu.Options{})
+	if err == nil {
+		defer device.Close()
+	}
 	also := sandbox.Policy{Write: []string{bait.Output}}
 	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, bait.Input); err != nil {
 		return err
 	}
-	return box.Ask("doors", sandbox.Try(bait), nil)
+	doors := sandbox.Try(bait)
+	if device != nil {
+		doors = append([]sandbox.Door{filterOn(device)}, doors...)
+	}
+	return box.Ask("doors", doors, nil)
+}
+
+// filterOn filters a picture on a GPU, whose driver must work in the sandbox.
+func filterOn(b *gpu.Backend) sandbox.Door {
+	d := sandbox.Door{Name: "filter on " + b.Name(), Wanted: true, Open: true}
+	src := measure.Picture(measure.FormatOf(pipeline.NV12, measure.Size{Width: 640, Height: 360}))
+	if _, err := measure.FilterTime(context.Background(), b, kernels.DefaultParams(1), src, gpu.Repeat{Batches: 1, Runs: 8}); err != nil {
+		d.Open, d.Says = false, err.Error()
+	}
+	return d
 }
 
 // examine lays out the bait and has a child try to take it; without a sandbox this process tries.

@@ -339,6 +339,7 @@ func (j *job) snapshot() cli.Snapshot {
 
 // explain replaces the temporary name in an error by the real one.
 func (j *job) explain(err error) error {
+	err = j.o.ofSandbox(err)
 	if j.target == nil {
 		return err
 	}

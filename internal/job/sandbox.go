@@ -2,21 +2,22 @@ package job
 
 import (
 	"cmp"
+	"errors"
 	"os"
 
 	"vidfilter/decode"
+	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/sandbox"
 )
 
-// SandboxModes are the values of --sandbox: on keeps out of the way of a GPU's driver, which gpu
-// shuts in as well.
-var SandboxModes = []string{"on", "off", "gpu"}
+// SandboxModes are the values of --sandbox.
+var SandboxModes = []string{"on", "off"}
 
 // SandboxFlag adds --sandbox to a command; SandboxMode reads it.
 func SandboxFlag(t cli.Table, mode *string) {
-	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) gpu (also around its driver) off")
+	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off")
 }
 
 // SandboxMode returns what --sandbox says, or else the environment; it may be empty.
@@ -25,12 +26,13 @@ func SandboxMode(flag string, env []string) string {
 }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
-// than reading inputs and what also allows. Nothing of an input may have been read before.
+// than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded.
+// Nothing of an input may have been read before.
 func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inputs ...string) error {
 	if sandbox.Inside() == nil {
 		return nil
 	}
-	k, err := sandbox.Enter(PolicyOf(o, inputs...).With(also))
+	k, err := sandbox.Enter(PolicyOf(o, inputs...).With(also).With(sandbox.CUDA(os.Getenv)))
 	if err != nil {
 		return hint.Wrap(err, "--sandbox off does without, and decodes with all rights of this user")
 	}
@@ -41,20 +43,21 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 	return nil
 }
 
-// EnterSandbox does the same for a process that may have a GPU, as far as --sandbox wants it.
+// EnterSandbox does the same for a job or a session, unless --sandbox is off, which it says.
 func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string) error {
 	if o.Sandbox == "off" {
 		u.Info("--sandbox off: the input is decoded with all rights of this user")
 		return nil
 	}
-	if driver := sandbox.CUDA(os.Getenv); len(driver.Read) > 0 {
-		if o.Sandbox != "gpu" {
-			u.Debug("sandbox: none around a GPU's driver; --sandbox gpu tries it")
-			return nil
-		}
-		also = also.With(driver)
-	}
 	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)
+}
+
+// ofSandbox adds advice to an error of a GPU in a sandbox, which its driver may not expect.
+func (o *Options) ofSandbox(err error) error {
+	if o.Sandbox == "off" || sandbox.Inside() == nil || !errors.Is(err, gpu.ErrDevice) {
+		return err
+	}
+	return hint.Add(err, "--sandbox off shows whether the sandbox is in the driver's way")
 }
 
 // PolicyOf allows to read inputs.

@@ -44,9 +44,9 @@ var (
 		"getpid", "getppid", "gettid", "getpgrp", "getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid",
 		"uname", "sysinfo", "getrusage", "getrlimit", "getrandom", "capget",
 	}
-	// with Policy.Folders
+	// with Policy.Folders; Landlock has no rules for modes and times, so these stay as they are
 	folderCalls = []string{
-		"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "chmod", "fchmod", "fchmodat", "utimensat",
+		"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir",
 	}
 	// with Accept, on sockets that are open
 	socketCalls = []string{
@@ -71,6 +71,9 @@ var (
 // deviceBit is set in the commands of cameras ('V'), NVIDIA's driver ('F') and Windows' ('G'), and
 // in none of a terminal ('T').
 const deviceBit = 0x200
+
+// plainBits are not set in the commands of NVIDIA's unified memory, numbers from 1 on.
+const plainBits = 0xffffff00
 
 // absent are calls for which programs have another way if the kernel says that it lacks them.
 var absent = []string{"clone3"}
@@ -120,6 +123,8 @@ func callsOf(p Policy) (seccomp.Policy, error) {
 	if len(p.Devices) > 0 {
 		conditional = append(conditional, seccomp.NameWithConditions{
 			Name: "ioctl", Conditions: []seccomp.Condition{{Argument: 1, Operation: seccomp.BitsSet, Value: deviceBit}},
+		}, seccomp.NameWithConditions{
+			Name: "ioctl", Conditions: []seccomp.Condition{{Argument: 1, Operation: seccomp.BitsNotSet, Value: plainBits}},
 		})
 	}
 	for _, family := range []uint64{unix.AF_INET, unix.AF_INET6} {

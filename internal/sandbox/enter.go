@@ -102,12 +102,28 @@ func Enter(p Policy) (Kernel, error) {
 // Go and of the C library.
 const stacks = 1 << 30
 
-// limit forbids core dumps, which would hold pictures, and bounds the memory.
+// limit forbids core dumps, which would hold pictures, and bounds the memory beyond the data that
+// the process has: the driver of a GPU maps far more than it uses.
 func limit(memory int64) error {
 	if err := lower(unix.RLIMIT_CORE, 0); err != nil || memory <= 0 {
 		return err
 	}
-	return lower(unix.RLIMIT_DATA, uint64(memory)+stacks)
+	pages, err := dataPages()
+	if err != nil {
+		return err
+	}
+	return lower(unix.RLIMIT_DATA, pages*uint64(os.Getpagesize())+uint64(memory)+stacks)
+}
+
+// dataPages returns the size of the data that RLIMIT_DATA counts.
+func dataPages() (pages uint64, err error) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	var other uint64 // size, resident, shared, text, lib, data
+	_, err = fmt.Sscan(string(text), &other, &other, &other, &other, &other, &pages)
+	return pages, err
 }
 
 // lower lowers a limit, also for good.
