@@ -24,6 +24,7 @@ for group in "$@"; do
 		need xz xz-utils
 		need flock util-linux
 		need nasm nasm
+		need yasm yasm
 		need meson meson
 		need ninja ninja-build
 		need cmake cmake

@@ -52,9 +52,11 @@ func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string)
 	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)
 }
 
-// ofSandbox adds advice to an error of a GPU in a sandbox, which its driver may not expect.
+// ofSandbox adds advice to an error of a GPU's driver that may come of the sandbox.
 func (o *Options) ofSandbox(err error) error {
-	if o.Sandbox == "off" || sandbox.Inside() == nil || !errors.Is(err, gpu.ErrDevice) {
+	const operatingSystem, notPermitted = 304, 800 // of CUresult
+	device, ok := errors.AsType[*gpu.Error](err)
+	if !ok || device.Code != operatingSystem && device.Code != notPermitted || o.Sandbox == "off" || sandbox.Inside() == nil {
 		return err
 	}
 	return hint.Add(err, "--sandbox off shows whether the sandbox is in the driver's way")
