@@ -26,7 +26,7 @@ var jobs = map[string]func(t *testing.T) error{
 	},
 	"recursive": func(t *testing.T) error { return runFilter(t, Options{}, kernels.DefaultRecursive()) },
 	"two devices": func(t *testing.T) error {
-		return runFilter(t, Options{All: true}, kernels.DefaultParams(9))
+		return runFilter(t, Options{All: true}, kernels.DefaultParams(5))
 	},
 	"denoise": func(t *testing.T) error {
 		return runDenoise(t, Options{}, func(b *Backend, o denoise.Options, c noisyClip) ([][]byte, error) { return onDevice(b, o, c) })
