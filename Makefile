@@ -31,8 +31,8 @@ SOAK ?= 1h
 test-soak: build setup-test ## an hour of live pictures, then of a batch: nothing may grow (SOAK=10m is shorter)
 	@$(RUN) VIDFILTER_SOAK=$(SOAK) go test -count=1 -v -timeout 3h -p 1 -run TestSoak ./internal/e2e/live ./internal/e2e/batch
 
-test-damage: build setup-test ## 3,600 damaged files: none may crash the program, hang it, or lose frames in silence
-	@$(RUN) VIDFILTER_DAMAGE=3600 go test -count=1 -v -timeout 60m -run TestRandomDamage ./internal/e2e/media
+test-damage: build setup-test ## 10,000 damaged files: none may crash the program, hang it, or lose frames in silence
+	@$(RUN) VIDFILTER_DAMAGE=10000 go test -count=1 -v -timeout 60m -run TestRandomDamage ./internal/e2e/media
 
 test-faults: build setup-test ## each CUDA call, and each call that changes a file, fails once (half an hour)
 	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults

@@ -23,31 +23,47 @@ type container struct {
 	// that the file ends properly. FFmpeg reads on or stops without an error.
 	end func(f *os.File, size int64) (breaks int64, ended bool)
 
-	packed    bool  // there are packets to the last byte
-	indexLast bool  // packets are followed by an index at most, far smaller than they are
-	indexed   bool  // an index lists all packets
-	readIndex bool  // and is read on opening
-	untimed   bool  // frames have no times, so there are no gaps
-	strict    bool  // gaps are damage even if sound goes on: FFmpeg is silent about damage
-	framed    bool  // a packet of H.264 is a frame, never a field
-	lastTime  int64 // precision, in microseconds, of the last frame's time in the index
+	packed    bool    // there are packets to the last byte
+	indexLast bool    // packets are followed by an index at most, far smaller than they are
+	indexed   bool    // an index lists all packets
+	readIndex bool    // and is read on opening
+	untimed   bool    // frames have no times, so there are no gaps
+	strict    bool    // gaps are damage even if sound goes on: FFmpeg is silent about damage
+	framed    bool    // a packet of H.264 is a frame, never a field
+	samples   bool    // a packet of H.264 is a frame unless that is interlaced
+	keyed     bool    // begins with a key frame, and FFmpeg is silent about a damaged beginning
+	dense     bool    // FFmpeg skips damaged data in silence, and headers between packets are short
+	pictures  bool    // one picture behind the other, and nothing else
+	lastTime  int64   // precision, in microseconds, of the last frame's time in the index
+	lastEnd   float64 // precision, in frames, of the length
 }
 
 // containers lists the formats with rules of their own.
 var containers = []container{
-	{name: "mov", common: true, cuttable: true, end: movEnd, indexed: true, readIndex: true},
-	{name: "matroska", common: true, cuttable: true},
+	{name: "mov", common: true, cuttable: true, samples: true, end: movEnd, indexed: true, readIndex: true},
+	{name: "matroska", common: true, cuttable: true, samples: true, end: matroskaEnd},
 	{name: "mpegts", common: true, end: tsEnd},
-	{name: "avi", common: true, indexLast: true, indexed: true, untimed: true},
+	{name: "avi", common: true, samples: true, end: aviEnd, indexLast: true, indexed: true, untimed: true},
 	{name: "yuv4mpegpipe", common: true, packed: true},
 	{name: "png_pipe", common: true, end: apngEnd}, // an animation may pass for one
 	{name: "apng", end: apngEnd},
+	{name: "asf", keyed: true, lastEnd: 5},
 	{name: "dv", packed: true},
 	{name: "flv", framed: true},
 	{name: "gif", end: gifEnd},
-	{name: "mxf", end: mxfEnd, strict: true},
-	{name: "nut", end: nutEnd, strict: true, lastTime: second / 100},
+	{name: "mxf", end: mxfEnd, strict: true, lastEnd: 0.75},
+	{name: "nut", end: nutEnd, strict: true, samples: true, dense: true, lastTime: second / 100},
 	{name: "ogg", end: oggEnd},
+	{name: "obu", end: obuEnd},
+	{name: "ivf", lastEnd: 1.25},
+	{name: "gxf", end: gxfEnd, strict: true},
+	{name: "wtv", strict: true},
+	{name: "rm", end: rmEnd},
+	{name: "bmp_pipe", pictures: true},
+	{name: "pgm_pipe", pictures: true},
+	{name: "pgmyuv_pipe", pictures: true},
+	{name: "ppm_pipe", pictures: true},
+	{name: "qoi_pipe", pictures: true},
 
 	{name: "concat", refers: true},
 	{name: "dash", refers: true},

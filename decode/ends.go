@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math/bits"
 	"os"
 	"slices"
 )
@@ -19,6 +20,12 @@ func (in *Input) checkEnding(c container) {
 	}
 	if c.packed || c.indexLast && in.bytes < st.Size()/2 {
 		in.damage.UnreadBytes = max(0, st.Size()-in.bytes)
+	}
+	if c.packed && in.bytes > st.Size() { // FFmpeg fills a frame of DV up with the one before
+		in.damage.MissingBytes = in.bytes - st.Size()
+	}
+	if c.pictures {
+		in.damage.UnreadBytes = max(0, st.Size()-in.payload)
 	}
 	if c.end == nil {
 		return
@@ -48,6 +55,7 @@ func bytesAt(f io.ReaderAt, at int64, n int) []byte {
 // apngEnd follows the chunks to the last one, and counts wrong checksums: PNG specification, 5.3.
 func apngEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	const signature, frame, most = 8, 12, 1 << 28
+	animated, next := false, uint32(0)
 	for at := int64(signature); at+frame <= size; {
 		head := bytesAt(f, at, 8)
 		length := int64(binary.BigEndian.Uint32(head))
@@ -58,8 +66,16 @@ func apngEnd(f *os.File, size int64) (breaks int64, ended bool) {
 		if crc32.ChecksumIEEE(chunk[:4+length]) != binary.BigEndian.Uint32(chunk[4+length:]) {
 			breaks++
 		}
-		if string(head[4:]) == "IEND" {
+		switch string(head[4:]) {
+		case "IEND":
 			return breaks, true
+		case "acTL":
+			animated = length == 8
+		case "fcTL", "fdAT": // numbered from 0
+			if !animated || len(chunk) < 8 || binary.BigEndian.Uint32(chunk[4:]) != next {
+				breaks++ // FFmpeg then shows fewer pictures
+			}
+			next++
 		}
 		at += frame + length
 	}
@@ -108,11 +124,137 @@ func movEnd(f *os.File, size int64) (breaks int64, ended bool) {
 		if length < 8 {
 			return 1, true
 		}
+		const most = 1 << 24
+		if string(head[4:8]) == "moof" && length > 8 && length < most && !wholeFragment(bytesAt(f, at+8, int(length)-8), "mfhd") {
+			breaks++ // its frames are skipped
+		}
 		if at += length; at > size {
-			return 0, false
+			return breaks, false
 		}
 	}
-	return 0, true
+	return breaks, true
+}
+
+// wholeFragment reports whether there are boxes to the end of b, the right one first.
+func wholeFragment(b []byte, first string) bool {
+	for i := 0; len(b) > 0; i++ {
+		if len(b) < 8 {
+			return false
+		}
+		length, kind := int64(binary.BigEndian.Uint32(b)), string(b[4:8])
+		if length < 8 || length > int64(len(b)) || i == 0 && kind != first || kind == "traf" && !wholeFragment(b[8:length], "tfhd") {
+			return false
+		}
+		b = b[length:]
+	}
+	return true
+}
+
+// matroskaEnd follows the elements of a file to its end or to one of unknown size. An unknown
+// element may once have been frames, which FFmpeg skips in silence.
+func matroskaEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	const header, segment = 0x1a45dfa3, 0x18538067
+	known := []uint32{0x114d9b74, 0x1549a966, 0x1654ae6b, 0x1f43b675, 0x1c53bb6b, 0x1941a469, 0x1043a770, 0x1254c367, 0xec, 0xbf}
+	for at := int64(0); at < size; {
+		head := bytesAt(f, at, 12)
+		if len(head) < 2 || head[0]>>4 == 0 {
+			return breaks, true
+		}
+		wide := bits.LeadingZeros8(head[0]) + 1
+		if wide >= len(head) || head[wide] == 0 {
+			return breaks, true
+		}
+		var id uint32
+		for _, b := range head[:wide] {
+			id = id<<8 | uint32(b)
+		}
+		width := bits.LeadingZeros8(head[wide]) + 1
+		length, unknown := int64(head[wide])&(1<<(8-width)-1), int64(1)<<(7*width)-1
+		for _, b := range head[wide+1 : min(wide+width, len(head))] {
+			length = length<<8 | int64(b)
+		}
+		switch {
+		case id == segment:
+			length = 0 // its elements follow
+		case length == unknown:
+			return breaks, true
+		case id != header && !slices.Contains(known, id):
+			breaks++
+		}
+		at += int64(wide+width) + length
+	}
+	return breaks, true
+}
+
+// aviEnd follows the chunks of a file to its end, and looks for frames in the index that are not
+// among them.
+func aviEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	const list, entry = 12, 16
+	var movi, end int64
+	for at := int64(list); at+8 <= size; {
+		head := bytesAt(f, at, list)
+		length := int64(binary.LittleEndian.Uint32(head[4:]))
+		switch {
+		case at+8+length > size:
+			return breaks, false
+		case len(head) == list && string(head[:4]) == "LIST" && string(head[8:]) == "movi" && length > list: // not of a stream
+			movi, end = at+8, at+8+length
+		case string(head[:4]) == "idx1" && movi > 0 && length >= entry && at+8+length <= size:
+			place := func(at int64) (from, to int64) {
+				b := bytesAt(f, at, entry)
+				from = int64(binary.LittleEndian.Uint32(b[8:]))
+				return from, from + 8 + int64(binary.LittleEndian.Uint32(b[12:]))
+			}
+			_, last := place(at + 8 + length - entry)
+			if first, _ := place(at + 8); first < movi { // counted from there
+				last += movi
+			}
+			if last > end {
+				breaks++
+			}
+			return breaks, true
+		case string(head[:4]) == "RIFF":
+			return breaks, true
+		}
+		at += 8 + length + length%2
+	}
+	return breaks, true
+}
+
+// gxfEnd follows the packets to the one that ends the stream: SMPTE 360M, 5.
+func gxfEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	const header, last = 16, 0xfb
+	for at := int64(0); at+header <= size; {
+		head := bytesAt(f, at, header)
+		length := int64(binary.BigEndian.Uint32(head[6:]))
+		if !bytes.HasPrefix(head, []byte{0, 0, 0, 0, 1}) || length < header {
+			return breaks + 1, true
+		}
+		if head[5] == last {
+			return breaks, true
+		}
+		at += length
+	}
+	return breaks, false
+}
+
+// rmEnd follows the chunks of RealMedia to the end of the file.
+func rmEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	known := []string{".RMF", "PROP", "MDPR", "CONT", "DATA", "INDX", "RMMD", "RJMD", "RMJE"}
+	for at := int64(0); at+8 <= size; {
+		head := bytesAt(f, at, 8)
+		length := int64(binary.BigEndian.Uint32(head[4:]))
+		if string(head[:4]) == "DATA" && length == 0 { // of a stream
+			return breaks, true
+		}
+		if !slices.Contains(known, string(head[:4])) || length < 8 {
+			return breaks + 1, true
+		}
+		if at += length; at > size {
+			return breaks, false
+		}
+	}
+	return breaks, true
 }
 
 // mxfEnd looks for the footer at the place that the header gives.
@@ -145,10 +287,10 @@ func nutEnd(f *os.File, size int64) (int64, bool) {
 	return 0, length < uint64(size) && string(bytesAt(f, size-int64(length), len(mark))) == mark
 }
 
-// oggEnd follows the numbered pages to the one that ends a stream.
+// oggEnd follows the numbered pages to those that end the streams.
 func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	const first, last = 2, 4
-	next := map[uint32]uint32{}
+	next, open := map[uint32]uint32{}, map[uint32]bool{}
 	for at := int64(0); at < size; {
 		head := bytesAt(f, at, 27+255)
 		if len(head) < 27 || string(head[:4]) != "OggS" || len(head) < 27+int(head[26]) {
@@ -158,7 +300,10 @@ func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 		if want, known := next[stream]; known && number != want && head[5]&first == 0 {
 			breaks++
 		}
-		next[stream], ended = number+1, head[5]&last != 0
+		next[stream] = number + 1
+		if open[stream] = true; head[5]&last != 0 {
+			delete(open, stream)
+		}
 		at += 27 + int64(head[26])
 		for _, n := range head[27 : 27+int(head[26])] {
 			at += int64(n)
@@ -167,7 +312,58 @@ func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 			return breaks + 1, false
 		}
 	}
-	return breaks, ended
+	return breaks, len(open) == 0
+}
+
+// obuEnd follows the units of AV1 to the end of the file: AV1 specification, 5.3.
+func obuEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	const extension, sized, most = 4, 2, 10
+	at := int64(0)
+	for at < size {
+		head := bytesAt(f, at, most)
+		if len(head) < 2 || head[0]&sized == 0 {
+			return 0, false
+		}
+		body := 1
+		if head[0]&extension != 0 {
+			body++
+		}
+		n, width := binary.Uvarint(head[body:])
+		if width <= 0 || n > uint64(size) {
+			return 0, false
+		}
+		at += int64(body+width) + int64(n)
+	}
+	return 0, at == size
+}
+
+// countHole counts the data before the packet just read if it is more than headers, which may
+// repeat those of all streams.
+func (in *Input) countHole() {
+	if in.bytes == 0 || in.pkt.Pos() < 0 {
+		return
+	}
+	most := int64(4096)
+	for i := range in.fc.Streams() {
+		most += 2 * int64(in.stream(i).codecpar.extradata_size)
+	}
+	if in.pkt.Pos()-in.bytes > most {
+		in.holes++
+	}
+}
+
+// excess counts the pictures in a packet beyond the first, whose own beginnings or ends are damaged
+// so that FFmpeg does not find them.
+func excess(packet []byte) (n int64) {
+	switch {
+	case bytes.HasPrefix(packet, []byte("qoif")):
+		n = int64(bytes.Count(packet[4:], []byte("qoif")))
+	case bytes.HasPrefix(packet, []byte("BM")) && len(packet) > 6:
+		if size := int64(binary.LittleEndian.Uint32(packet[2:])); size > 0 && int64(len(packet)) > size+size/2 {
+			n = 1
+		}
+	}
+	return n
 }
 
 // gifEnd follows the blocks to the one that ends the file.

@@ -29,10 +29,16 @@ func notCuttable(par *astiav.CodecParameters) string {
 	case astiav.CodecIDHevc, astiav.CodecIDMpeg1Video, astiav.CodecIDMpeg2Video, astiav.CodecIDVp8, astiav.CodecIDVp9, astiav.CodecIDAv1:
 		return ""
 	}
-	if d := C.avcodec_descriptor_get(C.enum_AVCodecID(id)); d != nil && d.props&C.AV_CODEC_PROP_INTRA_ONLY != 0 {
+	if intraOnly(id) {
 		return ""
 	}
 	return fmt.Sprintf("not every key frame of %s can be relied on", id)
+}
+
+// intraOnly reports whether no picture of a codec needs another.
+func intraOnly(id astiav.CodecID) bool {
+	d := C.avcodec_descriptor_get(C.enum_AVCodecID(id))
+	return d != nil && d.props&C.AV_CODEC_PROP_INTRA_ONLY != 0
 }
 
 // isEntry reports whether decoding can begin at a packet that is marked as a key frame: from its

@@ -37,6 +37,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if damaged(c) {
 		in.damage.DamagedFrames++
 	}
+	in.interlaced = in.interlaced || c.flags&C.AV_FRAME_FLAG_INTERLACED != 0
 	in.gaps.video(pts)
 	start := ""
 	if !in.times.started {
@@ -54,7 +55,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if src != in.format {
 		in.damage.FormatChanges++
 		if in.damage.FormatChanges == 1 {
-			in.warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", src, in.format)
+			in.warnChange(src)
 		}
 	}
 	f, err := in.build(c, src, native && src == in.format)
@@ -70,6 +71,14 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
 	}
 	return f, nil
+}
+
+func (in *Input) warnChange(to pipeline.Format) {
+	if from := in.format; to.Layout == from.Layout && to.Width == from.Width && to.Height == from.Height {
+		in.warn("the colour matrix or range changes in mid-stream; pictures are converted to those at the start")
+		return
+	}
+	in.warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", to, in.format)
 }
 
 // damaged reports whether the decoder concealed errors.

@@ -148,9 +148,11 @@ func (in *Input) checkComplete() {
 	in.damage.MissingBytes = missingBytes(in.path)
 	in.checkEnding(c)
 	in.checkTimes(c)
-	// Elsewhere a packet may be a field, or a frame left out where a video was cut.
-	if c.framed && in.video.CodecParameters().CodecID() == astiav.CodecIDH264 && !in.skipping {
+	if in.framed(c) && !in.skipping {
 		in.damage.LostFrames = max(0, in.due-in.decoded)
+	}
+	if c.dense && !in.leavesOut() {
+		in.damage.Breaks += in.holes
 	}
 	if in.leavesOut() || fc.duration <= 0 || fc.duration_estimation_method != C.AVFMT_DURATION_FROM_STREAM && fc.duration_estimation_method != C.AVFMT_DURATION_FROM_PTS ||
 		in.clock.end == av.NoPTS {
@@ -161,6 +163,8 @@ func (in *Input) checkComplete() {
 	promised, slack := int64(fc.duration), max(second, int64(fc.duration)/50)
 	if c.lastTime > 0 {
 		slack = c.lastTime
+	} else if c.lastEnd > 0 && in.frames(1) > 0 {
+		slack = in.frames(c.lastEnd)
 	} else if fc.duration_estimation_method == C.AVFMT_DURATION_FROM_PTS && fc.start_time != C.AV_NOPTS_VALUE {
 		promised += int64(fc.start_time)
 	}
@@ -168,6 +172,27 @@ func (in *Input) checkComplete() {
 	if missing > slack {
 		in.damage.MissingSeconds = float64(missing) / float64(second)
 	}
+}
+
+// frames returns the length of n frames, 0 if the rate is unknown.
+func (in *Input) frames(n float64) int64 {
+	if rate := in.FrameRate().Float64(); rate > 0 {
+		return int64(n / rate * float64(second))
+	}
+	return 0
+}
+
+// framed reports whether each packet of the video makes one frame. Elsewhere a packet may be a
+// field, or a frame left out where a video was cut.
+func (in *Input) framed(c container) bool {
+	id := in.video.CodecParameters().CodecID()
+	switch id {
+	case astiav.CodecIDH264:
+		return c.framed || c.samples && !in.interlaced
+	case astiav.CodecIDMpeg4, astiav.CodecIDH263, astiav.CodecIDFlv1, astiav.CodecIDMsmpeg4V2, astiav.CodecIDMsmpeg4V3, astiav.CodecIDDirac:
+		return c.framed || c.samples
+	}
+	return !in.clock.jumpy && intraOnly(id)
 }
 
 // checkTimes looks for gaps. They are no damage if the container has a length for each frame, or

@@ -27,6 +27,7 @@ type Input struct {
 	decoder
 	opts     Options
 	fc       *astiav.FormatContext
+	form     container
 	opened   bool
 	forwards bool       // it can be read only once, in order
 	mu       sync.Mutex // guards stop, which Close frees
@@ -47,6 +48,9 @@ type Input struct {
 	due, decoded    int64 // frames that the decoder took, and returned
 	known           int64 // its packets in the index on opening, -1 if unknown
 	bytes           int64 // to the end of the last packet of any stream
+	payload         int64 // bytes of packets of the video
+	holes           int64 // places between packets with more than headers
+	interlaced      bool  // some picture is
 	starved         int64 // packets since the last frame that had no memory
 	emitted         int64
 	context         int64 // frames handed out for their neighbours only
@@ -189,12 +193,14 @@ func (in *Input) openVideo() error {
 		return err
 	}
 	in.reports.watchDecoder(&in.decoder)
+	in.reports.listening.Store(intraOnly(s.CodecParameters().CodecID())) // else after the first packets
 	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
 	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.clock = newClock(in.fc)
 	in.known = in.indexed()
+	in.form = in.container()
 	return nil
 }
 
@@ -278,6 +284,9 @@ func (in *Input) accept() bool {
 	in.tries = 0
 	i := in.pkt.StreamIndex()
 	in.clock.end = max(in.clock.end, packetEnd(in.pkt, in.stream(i)))
+	if in.form.dense {
+		in.countHole()
+	}
 	in.bytes = max(in.bytes, in.pkt.Pos()+int64(in.pkt.Size()))
 	if i != in.video.Index() && !in.selected[i] {
 		return false
@@ -316,8 +325,15 @@ func (in *Input) stream(i int) *C.AVStream {
 func (in *Input) send() error {
 	if in.packets == 0 {
 		in.begin = in.pkt.Pts()
+		if in.form.keyed && in.opts.Start == 0 && in.opts.Part == nil && !in.pkt.Flags().Has(astiav.PacketFlagKey) {
+			in.damage.Breaks++
+		}
 	}
 	in.packets++
+	in.payload += int64(in.pkt.Size())
+	if in.form.pictures {
+		in.damage.Breaks += excess(payload(in.pkt))
+	}
 	in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
 	in.track()
 	switch {

@@ -58,8 +58,11 @@ func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
 	}
 }
 
-// whole reports whether the decoder can make a frame of the packet recorded last: it does not come
-// before the first key frame, nor refer to data before that.
+// whole reports whether the decoder must make a frame of the packet recorded last: it is more than
+// the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
+// key frame, nor refer to data before that, nor is hidden by an edit list.
 func (r *reports) whole(p *astiav.Packet) bool {
-	return r.keyed && p.Size() > 0 && (p.Pts() == av.NoPTS || r.firstKey == av.NoPTS || p.Pts() >= r.firstKey)
+	const mark = 16
+	hidden := p.Flags().Has(astiav.PacketFlagDiscard)
+	return r.keyed && p.Size() > mark && !hidden && (p.Pts() == av.NoPTS || r.firstKey == av.NoPTS || p.Pts() >= r.firstKey)
 }

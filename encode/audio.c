@@ -159,8 +159,12 @@ static int take(vf_audio *a, const AVFrame *f)
 	if (at == AV_NOPTS_VALUE)
 		at = a->due;
 	int64_t jitter = (int64_t)a->enc->sample_rate * JITTER_MS / 1000, gap = at - a->due;
-	const int64_t longest = 3600 * (int64_t)a->enc->sample_rate;
-	if (gap > jitter && gap < longest) {
+	// Wrong times must not become days of silence.
+	const int64_t longest = 1200 * (int64_t)a->enc->sample_rate, most = 3 * longest;
+	if (gap >= longest || (gap > jitter && a->silence + gap > most)) {
+		a->errors++;
+	} else if (gap > jitter) {
+		a->silence += gap;
 		int64_t silence = av_rescale(gap, a->rate, a->enc->sample_rate);
 		while (silence > 0) { // in steps, so that a long pause does not fill the memory at once
 			int n = silence > 1 << 16 ? 1 << 16 : (int)silence;

@@ -58,7 +58,8 @@ typedef struct {
 	int samples; // of a packet
 	int64_t next;   // when the next sample of the fifo is heard, in samples of the encoder
 	int64_t due;    // when the next sample of the decoder is, likewise
-	int64_t errors; // packets that could not be decoded
+	int64_t errors; // packets that could not be decoded, and gaps that are too long
+	int64_t silence; // samples put into gaps
 	int ended;
 } vf_audio;
 // On an error there is nothing left to close.

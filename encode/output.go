@@ -102,25 +102,26 @@ type Output struct {
 	shift      int64           // subtracted from the video's times, in the input's unit
 	first      int64           // time of the first frame, likewise
 
-	mu       sync.Mutex // guards the fields below: frames and packets come from two goroutines
-	oc       *C.AVFormatContext
-	video    *C.AVStream
-	lanes    map[int]*lane   // by input stream
-	given    map[int]*digest // input of the muxer, by stream of the output
-	mapped   bool            // streams exist; until then, first packets wait in early
-	early    []*astiav.Packet
-	header   bool
-	failed   error
-	written  int64 // video packets
-	repeated int64 // of those: see step
-	fixed    int64
-	refused  int64          // packets that the muxer rejected
-	inARow   int            // of those, since the last one that it accepted
-	leftOut  int64          // streams that the muxer rejected for their data
-	begin    int64          // earliest time of a video packet, in the stream's unit
-	end      int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest   *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
-	decoded  int64          // DTS of the first
+	mu         sync.Mutex // guards the fields below: frames and packets come from two goroutines
+	oc         *C.AVFormatContext
+	video      *C.AVStream
+	lanes      map[int]*lane   // by input stream
+	given      map[int]*digest // input of the muxer, by stream of the output
+	mapped     bool            // streams exist; until then, first packets wait in early
+	early      []*astiav.Packet
+	header     bool
+	failed     error
+	written    int64 // video packets
+	repeated   int64 // of those: see step
+	fixed      int64
+	refused    int64          // packets that the muxer rejected
+	otherSound int64          // packets of AAC that are not as their track says
+	inARow     int            // of those, since the last one that it accepted
+	leftOut    int64          // streams that the muxer rejected for their data
+	begin      int64          // earliest time of a video packet, in the stream's unit
+	end        int64          // latest time; in MP4, which stores the last frame's duration, its end
+	latest     *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
+	decoded    int64          // DTS of the first
 
 	bytes atomic.Int64
 	from  atomic.Int64 // time of the first frame, microseconds
@@ -134,7 +135,8 @@ type lane struct {
 	last  int64 // dts
 	subs  *C.vf_subs
 	aud   *audioConverter
-	sound *sound // in MXF
+	sound *sound     // in MXF
+	adts  adtsHeader // of AAC that is copied
 }
 
 // Create prepares an output at path; "pipe:1" and the like mean the same as for FFmpeg. The first
@@ -199,6 +201,9 @@ func (o *Output) Damage() map[string]int64 {
 	}
 	if o.refused > 0 {
 		m["packets that "+o.opts.Format+" refused"] = o.refused
+	}
+	if o.otherSound > 0 {
+		m["packets of sound that changed"] = o.otherSound
 	}
 	return m
 }
@@ -457,7 +462,8 @@ func (o *Output) took(code C.int) (ok bool, _ error) {
 	case err == nil:
 		o.inARow = 0
 		return true, nil
-	case (errors.Is(err, astiav.ErrInvaliddata) || av.Errno(err) == int(syscall.EINVAL)) && o.inARow < maxRefused:
+	case o.inARow < maxRefused && (errors.Is(err, astiav.ErrInvaliddata) || av.Errno(err) == int(syscall.EINVAL) ||
+		errors.Is(err, astiav.ErrPatchwelcome)): // the last by libavcodec/bsf/aac_adtstoasc.c
 		o.inARow++
 		o.refused++
 		return false, nil
@@ -515,6 +521,7 @@ func (o *Output) carry(own *astiav.Packet) error {
 			return nil
 		}
 	}
+	o.checkSound(l, p)
 	return o.carryTo(l, p, l.from)
 }
 

@@ -145,3 +145,26 @@ func TestPauseInConvertedAudio(t *testing.T) {
 		t.Errorf("%d samples late, likeness %.3f", d, likeness)
 	}
 }
+
+// Sound that changes in mid-stream is said to, where its track cannot say it, and costs no frame.
+func TestSoundChanges(t *testing.T) {
+	for _, c := range []struct{ to, change, says string }{
+		{"mkv", "-ar 32000 -c:a aac ", "sound that changed"},
+		{"mp4", "-ac 2 -c:a aac ", "sound that changed"},
+		{"ts", "-ar 32000 -c:a aac ", ""},
+		{"mp4", "-c:a mp2 ", "packets that mp4 refused"},
+	} {
+		t.Run(c.to+strings.ReplaceAll(c.change, " ", ""), func(t *testing.T) {
+			e2e.Start(t, c.to == "mkv")
+			name := "sound-changes" + strings.ReplaceAll(strings.ReplaceAll(c.change, " ", ""), ":", "") + ".ts"
+			first := e2e.Read(t, clip(t, "first-"+name, both+h264+yuv+"-c:a aac -output_ts_offset 5 -muxdelay 0"))
+			second := e2e.Read(t, clip(t, "second-"+name, both+h264+yuv+c.change+"-output_ts_offset 5.8 -muxdelay 0"))
+			put(t, "joined-"+name, append(first, second...))
+			src := clip(t, name, "-i @joined-"+name+" -c copy") // numbers the packets anew
+			out, said, code := attempt(t, src, c.to, "")
+			if n := len(frames(t, out)); n != 40 || (code == 0) != (c.says == "") || !strings.Contains(said, c.says) {
+				t.Errorf("%d frames of 40, exit code %d: %s", n, code, said)
+			}
+		})
+	}
+}
