@@ -21,8 +21,8 @@ demo: build ## filter a sample and say where the result is
 test: build setup-test ## every test that this machine can run
 	@$(RUN) go test -vet=off -timeout 30m $$(go list ./... | grep -v /e2e/live) && go test -vet=off -timeout 30m ./internal/e2e/live
 
-# Packages with goroutines. Tests from outside run a program built without the detector, and would find nothing.
-RACE = ./batch/... ./cmd/... ./decode/... ./encode/... ./gpu ./internal/site ./kernels ./live/... ./pipeline/...
+# Packages with goroutines; encode runs in the jobs of cmd. Tests from outside run a program built without the detector.
+RACE = ./batch/... ./cmd/... ./decode/... ./gpu ./internal/site ./kernels ./live/... ./pipeline/...
 
 test-race: build setup-test ## the tests of concurrent code, under the race detector
 	@$(RUN) go test -vet=off -timeout 30m -race -short $(RACE)
