@@ -117,7 +117,7 @@ func withUnits(t *testing.T, name, pixels string, list func(n int) []units.Unit)
 func TestFidelityMatrix(t *testing.T) {
 	e2e.Note(t)
 	e2e.NeedsFFmpeg(t)
-	const each = 4 // targets of a base
+	const each = 3 // targets of a base
 	inputs := 0
 	for i, base := range bases(t) {
 		if testing.Short() && i%9 != 0 {
