@@ -335,6 +335,9 @@ func TestDenoiseBits(t *testing.T) {
 
 // TestDenoiseVectors: the vectors are the reference's.
 func TestDenoiseVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and shares nothing")
+	}
 	if !onDriver(t, "") {
 		return
 	}

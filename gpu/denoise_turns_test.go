@@ -227,6 +227,9 @@ func freeOn(t *testing.T, u *unit) int64 {
 //
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestDenoiseTurnsTimes -v
 func TestDenoiseTurnsTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and shares nothing")
+	}
 	if !onDriver(t, "") {
 		return
 	}

@@ -45,6 +45,9 @@ func idleParams() (all []Params) {
 
 // TestNoChangeKeepsBits: samples of any value come out bit-identical where no word changes.
 func TestNoChangeKeepsBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and shares nothing")
+	}
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for i, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {64, 16}, {131, 33}} {
