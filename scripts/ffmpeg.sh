@@ -81,11 +81,11 @@ failed() {
 jobs=$(nproc)
 
 # nasm looks for the shortest jumps in many rounds, which is most of its time and gains nothing here. yasm takes a third
-# of the rest, but knows no AVX-512.
+# of the rest, but knows no AVX-512, and by -MD it writes dependencies instead of code.
 mkdir -p "$work/bin"
 cat >"$work/bin/nasm" <<EOF
 #!/bin/sh
-case \$* in *libav*/x86/*.asm | *libsw*/x86/*.asm) yasm "\$@" 2>/dev/null && exit ;; esac
+case \$* in *libav*/x86/*.asm | *libsw*/x86/*.asm) yasm \$(echo "\$@" | sed 's/ -MD [^ ]*//') 2>/dev/null && exit ;; esac
 exec $(command -v nasm) -O1 "\$@"
 EOF
 chmod +x "$work/bin/nasm"
