@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"math"
+	"slices"
 
 	"github.com/asticode/go-astiav"
 
@@ -201,50 +202,77 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 	return pts, duration
 }
 
-// packetQueue keeps packets of other streams until the video is as far.
+// packetQueue keeps packets of other streams until the video is as far. A call takes time by the
+// number of streams, not by that of packets, of which a file can have any number at one time.
 type packetQueue struct {
-	packets []pendingPacket
+	streams []*streamQueue
+	added   int
 	bytes   int
 }
 
-// pendingPacket is due at a time, in microseconds, never later than the next of its stream.
+// streamQueue has the packets of a stream in their order.
+type streamQueue struct {
+	index   int
+	packets []pendingPacket
+	due     []due
+}
+
 type pendingPacket struct {
-	p    *astiav.Packet
-	time int64
+	p      *astiav.Packet
+	number int // among all that were added
+}
+
+// due is the time, in microseconds, of the next packets of a stream, which is never later than that
+// of those behind them. Times ascend.
+type due struct {
+	time    int64
+	packets int
 }
 
 // Streams that lie far apart in a file must not fill the memory: beyond this the oldest packets go
 // on early.
-const maxHeldBytes = 64 << 20
+const (
+	maxHeldBytes = 64 << 20
+	packetBytes  = 512 // of a packet beside its data
+)
 
 func (q *packetQueue) add(p *astiav.Packet, time int64, out func(*astiav.Packet) error) error {
 	c := p.Clone()
-	for i := len(q.packets) - 1; i >= 0; i-- {
-		if h := &q.packets[i]; h.p.StreamIndex() == c.StreamIndex() {
-			if h.time <= time {
-				break
-			}
-			h.time = time
-		}
+	i := slices.IndexFunc(q.streams, func(s *streamQueue) bool { return s.index == c.StreamIndex() })
+	if i < 0 {
+		i, q.streams = len(q.streams), append(q.streams, &streamQueue{index: c.StreamIndex()})
 	}
-	q.packets = append(q.packets, pendingPacket{c, time})
-	q.bytes += c.Size()
+	s, same := q.streams[i], 1
+	for ; len(s.due) > 0 && s.due[len(s.due)-1].time > time; s.due = s.due[:len(s.due)-1] {
+		same += s.due[len(s.due)-1].packets
+	}
+	s.due = append(s.due, due{time, same})
+	s.packets = append(s.packets, pendingPacket{c, q.added})
+	q.added++
+	q.bytes += c.Size() + packetBytes
 	for q.bytes > maxHeldBytes {
-		if err := q.pop(0, out); err != nil {
+		if err := q.pop(q.oldest(math.MaxInt64), out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// oldest returns the stream with the packet that was added first of those due by t, nil if there is
+// none.
+func (q *packetQueue) oldest(t int64) (first *streamQueue) {
+	for _, s := range q.streams {
+		if len(s.packets) > 0 && s.due[0].time <= t && (first == nil || s.packets[0].number < first.packets[0].number) {
+			first = s
+		}
+	}
+	return first
+}
+
 // release passes on, in order, the packets that are due by t.
 func (q *packetQueue) release(t int64, out func(*astiav.Packet) error) error {
-	for i := 0; i < len(q.packets); {
-		if q.packets[i].time > t {
-			i++
-			continue
-		}
-		if err := q.pop(i, out); err != nil {
+	for s := q.oldest(t); s != nil; s = q.oldest(t) {
+		if err := q.pop(s, out); err != nil {
 			return err
 		}
 	}
@@ -252,18 +280,17 @@ func (q *packetQueue) release(t int64, out func(*astiav.Packet) error) error {
 }
 
 func (q *packetQueue) flush(out func(*astiav.Packet) error) error {
-	for len(q.packets) > 0 {
-		if err := q.pop(0, out); err != nil {
-			return err
-		}
-	}
-	return nil
+	return q.release(math.MaxInt64, out)
 }
 
-func (q *packetQueue) pop(i int, out func(*astiav.Packet) error) error {
-	p := q.packets[i].p
-	q.packets = append(q.packets[:i], q.packets[i+1:]...)
-	q.bytes -= p.Size()
+// pop passes on the next packet of a stream.
+func (q *packetQueue) pop(s *streamQueue, out func(*astiav.Packet) error) error {
+	p := s.packets[0].p
+	s.packets = s.packets[1:]
+	if s.due[0].packets--; s.due[0].packets == 0 {
+		s.due = s.due[1:]
+	}
+	q.bytes -= p.Size() + packetBytes
 	defer p.Free()
 	if out == nil {
 		return nil
@@ -272,8 +299,10 @@ func (q *packetQueue) pop(i int, out func(*astiav.Packet) error) error {
 }
 
 func (q *packetQueue) drop() {
-	for _, h := range q.packets {
-		h.p.Free()
+	for _, s := range q.streams {
+		for _, h := range s.packets {
+			h.p.Free()
+		}
 	}
 	*q = packetQueue{}
 }
