@@ -235,9 +235,15 @@ func (in *Input) openContainer(url, protocols string) error {
 		return in.openError(url, protocols, err)
 	}
 	in.opened = true
+	if err := in.checkLimits(); err != nil {
+		return err
+	}
 	said := in.containerColours()
 	if err := in.fc.FindStreamInfo(nil); err != nil {
 		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
+	}
+	if err := in.checkLimits(); err != nil { // streams of broadcasts appear only now
+		return err
 	}
 	in.keepColours(said)
 	return nil

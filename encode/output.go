@@ -22,6 +22,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/text"
 	"vidfilter/pipeline"
 )
 
@@ -118,6 +119,7 @@ type Output struct {
 	otherSound int64          // packets of AAC that are not as their track says
 	inARow     int            // of those, since the last one that it accepted
 	leftOut    int64          // streams that the muxer rejected for their data
+	subsLost   int64          // subtitles that could not be converted
 	begin      int64          // earliest time of a video packet, in the stream's unit
 	end        int64          // latest time; in MP4, which stores the last frame's duration, its end
 	latest     *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
@@ -198,6 +200,9 @@ func (o *Output) Damage() map[string]int64 {
 	}
 	if o.leftOut > 0 {
 		m["streams left out"] = o.leftOut
+	}
+	if o.subsLost > 0 {
+		m["subtitles left out"] = o.subsLost
 	}
 	if o.refused > 0 {
 		m["packets that "+o.opts.Format+" refused"] = o.refused
@@ -514,8 +519,14 @@ func (o *Output) carry(own *astiav.Packet) error {
 		return l.aud.push(o, l, own)
 	}
 	if l.subs != nil {
+		if p.size > maxSubtitle {
+			o.subsLost++
+			o.warn("a subtitle of %s is left out: those up to %s are converted", text.Size(int64(p.size)), text.Size(maxSubtitle))
+			return nil
+		}
 		if n := C.vf_subs_convert(l.subs, p); n <= 0 {
 			if n < 0 {
+				o.subsLost++
 				o.warn("a subtitle could not be converted: %v", av.Error(int(n)))
 			}
 			return nil
@@ -524,6 +535,10 @@ func (o *Output) carry(own *astiav.Packet) error {
 	o.checkSound(l, p)
 	return o.carryTo(l, p, l.from)
 }
+
+// maxSubtitle is the largest subtitle, in bytes, that is converted: MP4 counts them in 16 bits, and
+// FFmpeg's converters take time by the square of the length.
+const maxSubtitle = 1<<16 - 1
 
 // carryTo writes a packet whose times are in the given unit.
 func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {

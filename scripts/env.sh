@@ -8,7 +8,9 @@ prefix=$("$here/ffmpeg.sh" --path)
 echo "export PKG_CONFIG_PATH='$prefix/lib/pkgconfig'"
 cuda=$("$here/libcuda.sh")
 # Go's build cache does not see the folders that pkg-config names. Naming FFmpeg's here makes another FFmpeg another build.
-echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$cuda/include -I$prefix/include' CGO_LDFLAGS='-O2 -static-libgcc -L$cuda -L$prefix/lib'"
+sanitize=${VIDFILTER_SANITIZE:+ -g1 -fno-omit-frame-pointer -fsanitize=address,undefined}
+echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$cuda/include -I$prefix/include$sanitize'"
+echo "export CGO_LDFLAGS='-O2 -static-libgcc -L$cuda -L$prefix/lib$sanitize'"
 # With the same flags, builds, tests and vet share what they compile.
 echo "case \" \${GOFLAGS:-} \" in *' -trimpath '*) ;; *) export GOFLAGS=\"-trimpath \${GOFLAGS:-}\" ;; esac"
 bin=$("$here/go.sh")

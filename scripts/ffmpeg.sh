@@ -5,6 +5,8 @@
 #   ffmpeg.sh         build if needed, print the folder
 #   ffmpeg.sh --path  print the folder only
 #   ffmpeg.sh --cache print the cache that holds it
+# With VIDFILTER_SANITIZE, dav1d and FFmpeg look for mistakes with memory and undefined behaviour as they run (make
+# test-asan). They are compiled without assembly then, into which the sanitizers cannot look.
 set -eu
 
 ffmpeg=7.1.5
@@ -23,7 +25,8 @@ if [ "${1:-}" = --cache ]; then
 fi
 key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libnuma.a" "$lib/libz.a" 2>/dev/null |
 	sha256sum | cut -c1-12)
-prefix=$cache/ffmpeg-$ffmpeg-$key
+sanitize=${VIDFILTER_SANITIZE:+address,undefined}
+prefix=$cache/ffmpeg-$ffmpeg-$key${sanitize:+-sanitized}
 
 if [ "${1:-}" = --path ] || [ -f "$prefix/done" ]; then
 	echo "$prefix"
@@ -106,7 +109,8 @@ sed -i '/_avx512\.asm/d' "$work/dav1d/src/meson.build"
 sed -i 's/^    if (!(flags & DAV1D_X86_CPU_FLAG_AVX512ICL))/    if (1)/' "$work/dav1d/src/x86/"*.h
 {
 	meson setup "$work/dav1d/out" "$work/dav1d" --prefix="$prefix" --libdir=lib --buildtype=release \
-		--default-library=static -Denable_tools=false -Denable_tests=false &&
+		--default-library=static -Denable_tools=false -Denable_tests=false \
+		${sanitize:+"-Db_sanitize=$sanitize" -Db_lundef=false -Denable_asm=false} &&
 		ninja -C "$work/dav1d/out" -j "$jobs" install
 } >"$log" 2>&1 9>&- &
 decoder=$!
@@ -170,6 +174,15 @@ hand_out() { # FILE ANCHOR TYPE MULTIPLIER: before the line that begins with the
 copy='par = av_video_enc_params_create_side_data(f, AV_VIDEO_ENC_PARAMS'
 hand_out libavcodec/h264dec.c "${copy}_H264" AV_VIDEO_ENC_PARAMS_H264 1
 hand_out libavcodec/mpegvideo_dec.c "${copy}_MPEG2" AV_VIDEO_ENC_PARAMS_MPEG2 mult
+# Limits, beyond which a small file takes gigabytes or hours. Messages beside a picture take 3 kB for 19 bytes. Lists of
+# tags and chapters take time by the square of their length; decode/limits.go refuses files with half as many.
+limit() { # FILE LINE LIMIT: before the line that begins so
+	sed -i "/^    $2/i $3" "$1"
+	[ "$(grep -cF "$3" "$1")" = 1 ] || failed "FFmpeg's $1"
+}
+limit libavcodec/h2645_sei.c 'tmp = av_realloc_array(h->buf_ref, h->nb_buf_ref + 1' 'if (h->nb_buf_ref >= 1000) return 0;'
+limit libavformat/demux_utils.c 'if (end != AV_NOPTS_VALUE && start > end)' 'if (s->nb_chapters >= 20000) return NULL;'
+limit libavutil/dict.c 'if (flags & AV_DICT_DONT_STRDUP_VAL)' 'if (value && m && m->count >= 20000) return AVERROR(ENOMEM);'
 # Containers, sound and headers take no time to speak of, and the files of "vectors" only what a processor runs that
 # has none: compiled with little optimisation, they take a third of the time.
 plain='libavformat/%.o libavdevice/%.o libavfilter/%.o libavutil/tx_int32.o libavutil/tx_double.o'
@@ -191,6 +204,7 @@ plain="$plain: CFLAGS += -O1"
 		--enable-gpl --enable-pic --enable-pthreads --enable-network \
 		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d \
 		--extra-ldflags="-L$prefix/lib" \
+		${sanitize:+--disable-asm --optflags=-O1 "--extra-cflags=-g1 -fno-omit-frame-pointer -fsanitize=$sanitize" "--extra-ldflags=-fsanitize=$sanitize"} \
 		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \
 		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&

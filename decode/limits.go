@@ -1,0 +1,45 @@
+package decode
+
+//#cgo pkg-config: libavformat libavutil
+//#include <libavformat/avformat.h>
+import "C"
+
+import (
+	"fmt"
+
+	"vidfilter/internal/av"
+)
+
+// The most that a file may hold. Films come nowhere near. FFmpeg reads no more streams; its lists
+// of tags and chapters, and comparing those of two files, take time by the square of their length.
+const (
+	maxStreams  = 1000
+	maxChapters = 10_000
+	maxTags     = 10_000
+)
+
+// checkLimits returns an error for a container that holds more than the limits.
+func (in *Input) checkLimits() error {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	tags := int(C.av_dict_count(fc.metadata))
+	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+		tags += int(C.av_dict_count(st.metadata))
+	}
+	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+		tags += int(C.av_dict_count(p.metadata))
+	}
+	for _, l := range []struct {
+		what    string
+		n, most int
+	}{
+		{"streams", int(fc.nb_streams), maxStreams - 1}, // at FFmpeg's limit, some may be missing
+		{"chapters", int(fc.nb_chapters), maxChapters},
+		{"tags", tags, maxTags},
+	} {
+		if l.n > l.most {
+			return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("it has more than %d %s", l.most, l.what),
+				hint: "copy what you need of it into another file, for example with ffmpeg -map"}
+		}
+	}
+	return nil
+}
