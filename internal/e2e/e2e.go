@@ -24,6 +24,10 @@ var (
 	Program string // the binary under test
 )
 
+// Sanitized tells that the program is built with the address and undefined-behaviour sanitizers.
+// They keep a map of all memory, which the sandbox does not allow.
+var Sanitized = os.Getenv("VIDFILTER_SANITIZE") != ""
+
 // Main builds the program with flags of the go command and runs the tests of a package; TestMain
 // calls it. perCore tests run at a time on each core; use more than one for tests that mostly
 // wait.
@@ -59,6 +63,9 @@ func Build(flags ...string) (string, error) {
 		return "", err
 	}
 	defer unlock()
+	if Sanitized {
+		flags = append(flags, "-asan")
+	}
 	args := slices.Concat([]string{"run"}, flags, []string{"-exec", "echo", "vidfilter/cmd/vidfilter"})
 	for range 2 { // a fresh link runs from a temporary folder, and only then from the cache
 		cmd := exec.Command("go", args...)

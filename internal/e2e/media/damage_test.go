@@ -150,11 +150,16 @@ func (d damageTry) run(dir string) (outcome, said string, err error) {
 	if err := os.WriteFile(in, d.damaged(), 0o600); err != nil {
 		return "", "", err
 	}
-	const hang = 60 * time.Second
+	hang := 60 * time.Second
+	args := []string{"-i", in, "-o", filepath.Join(dir, result), "--progress", "json", "-r", "0", "--threads", "1", "--preset", "ultrafast"}
+	if e2e.Sanitized {
+		hang *= 10
+		args = append(args, "--sandbox", "off")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, e2e.Program, "-i", in, "-o", filepath.Join(dir, result), "--progress", "json", "-r", "0", "--threads", "1",
-		"--preset", "ultrafast")
+	cmd := exec.CommandContext(ctx, e2e.Program, args...)
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS=print_stacktrace=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	_ = cmd.Run()
@@ -162,7 +167,7 @@ func (d damageTry) run(dir string) (outcome, said string, err error) {
 	switch left := leftBehind(dir); {
 	case ctx.Err() != nil:
 		return outcomeHang, said, nil
-	case !slices.Contains([]int{0, 3, 4, 6}, code), strings.Contains(said, "goroutine "):
+	case !slices.Contains([]int{0, 3, 4, 6}, code), strings.Contains(said, "goroutine "), strings.Contains(said, "ERROR: AddressSanitizer"):
 		return outcomeCrash, said, nil
 	case (code == 0 || code == 6) && !slices.Equal(left, []string{result}), (code == 3 || code == 4) && len(left) > 0:
 		return outcomeLeft, fmt.Sprintf("%v: %s", left, said), nil
@@ -328,7 +333,9 @@ func TestRandomDamage(t *testing.T) {
 	work, ways := damageTries(t, tries)
 	made := time.Since(began).Seconds()
 	began = time.Now()
-	outcomes := runDamaged(t, work)
+	var odd undefined
+	outcomes := runDamaged(t, work, &odd)
+	odd.report(t)
 	took := time.Since(began).Seconds()
 	t.Logf("%d tries of %d kinds of damage, %.1f s for 100, after %.1f s", len(work), ways, took*100/float64(len(work)), made)
 	for _, o := range []string{outcomeWhole, outcomeUnseen, outcomeDamaged, outcomeRefused, outcomeSilent, outcomeCrash, outcomeHang, outcomeLeft} {
@@ -405,7 +412,7 @@ func oneTry(t *testing.T, message string) {
 }
 
 // runDamaged makes the tries and counts the outcomes. Bad ones are errors.
-func runDamaged(t *testing.T, work []damageTry) map[string]int {
+func runDamaged(t *testing.T, work []damageTry, odd *undefined) map[string]int {
 	t.Helper()
 	outcomes := map[string]int{}
 	var mu sync.Mutex
@@ -415,6 +422,7 @@ func runDamaged(t *testing.T, work []damageTry) map[string]int {
 		all.Go(func() {
 			for i := range next {
 				outcome, said, err := work[i].run(filepath.Join(t.TempDir(), strconv.Itoa(i)))
+				odd.add(work[i], said)
 				mu.Lock()
 				if outcomes[outcome]++; err != nil || slices.Contains(badOutcomes, outcome) {
 					t.Errorf("%v: %s: %v %s", work[i], outcome, err, said)
