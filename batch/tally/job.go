@@ -110,6 +110,13 @@ func (j *job) rest(g gain) gain {
 	return g
 }
 
+// forget drops what only work under way needs: a batch has many jobs that are done.
+func (j *job) forget() {
+	j.s.Job.Spec, j.s.Job.First, j.s.Result = nil, queue.Task{}, nil
+	anew := newJob()
+	j.tasks, j.released, j.earned = anew.tasks, anew.released, anew.earned
+}
+
 // followTask returns the frames that a task has done since the last status, the frames it found
 // done, and the bytes it wrote.
 func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes int64) {

@@ -68,6 +68,9 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	got := j.follow(now, s, ok)
 	j.weigh(t.o)
 	got = j.rest(got)
+	if s.State == queue.Done {
+		j.forget()
+	}
 	t.seen[byFrames] += float64(got.frames)
 	t.seen[byBytes] += got.part * float64(j.weight)
 	t.seen[byJobs] += got.part

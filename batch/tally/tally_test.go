@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -430,5 +431,37 @@ func TestShortTasks(t *testing.T) {
 	v := a.Totals(second(40), false)
 	if c := a.Counters(); v.Frames != 1200 || v.Bytes != 80000 || c.Frames != 1200 || c.Bytes != 80000 || v.FPS < 25 || v.FPS > 35 {
 		t.Errorf("%s, %+v", show(v), c)
+	}
+}
+
+// A batch that watches a folder has ever more jobs that are done.
+func TestDoneJobsAreSmall(t *testing.T) {
+	const jobs, most = 2000, 2000 // bytes each
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	a, before := New(Options{}), heap()
+	for i := range jobs {
+		described := func(s queue.Status) queue.Status {
+			s.Job.Spec, s.Result = make([]byte, 2000), make([]byte, 1000)
+			return s
+		}
+		id := fmt.Sprint(i)
+		a.Update(second(0), described(status(id, queue.Queued, 4, 0)))
+		a.Update(second(1), described(status(id, queue.Running, 4, 1, at("part-0000", 10, 100, 5), at("part-0001", 20, 100, 5))))
+		a.Update(second(2), described(status(id, queue.Done, 4, 4)))
+	}
+	if each := (heap() - before) / jobs; each > most {
+		t.Errorf("%d bytes each, at most %d are allowed", each, most)
+	}
+	if j, _ := a.Job("7", second(3)); j.Frames != 200 || *j.Part != 1 {
+		t.Error(show(j))
+	}
+	a.Update(second(4), status("7", queue.Running, 4, 1, at("part-0000", 50, 100, 5)))
+	if j, _ := a.Job("7", second(4)); j.Frames != 50 || len(j.Active) != 1 {
+		t.Error(show(j))
 	}
 }

@@ -37,7 +37,7 @@ func again(s queue.Status) queue.Job {
 	j := s.Job
 	if s.State == queue.Cancelled {
 		digest, _, _ := strings.Cut(j.Digest, redoMark)
-		j.Digest = redo(s, digest)
+		j.Digest = redo(knownOf(s), digest)
 	}
 	return j
 }

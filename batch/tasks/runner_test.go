@@ -187,10 +187,10 @@ func must(t *testing.T, err error) {
 }
 
 func TestRedo(t *testing.T) {
-	known := func(state queue.State, digest string) queue.Status {
-		return queue.Status{State: state, Job: queue.Job{Digest: digest}}
+	known := func(state queue.State, digest string) known {
+		return knownOf(queue.Status{State: state, Job: queue.Job{Digest: digest}})
 	}
-	if d := redo(queue.Status{}, "a"); d != "a" {
+	if d := redo(knownOf(queue.Status{}), "a"); d != "a" {
 		t.Errorf("a new job: %s", d)
 	}
 	if d := redo(known(queue.Running, "a"), "a"); d != "a" {

@@ -54,10 +54,10 @@ type Session struct {
 
 	mu      sync.Mutex
 	open    map[string]*entry    // by job
-	jobs    map[string]queue.Job // as submitted
+	jobs    map[string]queue.Job // as submitted, without those that are done
 	ended   map[string]*entry    // failed or cancelled: somebody may retry them
-	known   map[string]queue.Status
-	changed chan struct{} // an item has ended
+	known   map[string]known     // by job
+	changed chan struct{}        // an item has ended
 	rows    []batch.Row
 
 	beside sync.WaitGroup // the goroutines of Run
@@ -73,12 +73,23 @@ type entry struct {
 	renewed atomic.Bool // being started over: news of the old job is ignored
 }
 
+// known is what a batch keeps of each job in the queue.
+type known struct {
+	digest string
+	state  queue.State
+	gone   bool // its parts, which were in the store
+}
+
+func knownOf(s queue.Status) known {
+	return known{s.Job.Digest, s.State, s.State == queue.Cancelled && SpecOf(s.Job).Remote}
+}
+
 // Run submits the items that next returns until it has no more, waits for their jobs to end, and
 // returns their rows. Workers must serve the queue meanwhile. When ctx ends, Run returns its
 // cause, and unfinished jobs stay in the queue.
 func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
 	s.mu.Lock()
-	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]queue.Status{}
+	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]known{}
 	s.changed = make(chan struct{}, 1)
 	s.mu.Unlock()
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
@@ -287,12 +298,13 @@ const redoMark = "/redo-"
 // redo returns a new digest for a job that the queue has as done but whose output is gone, and
 // for a cancelled one whose parts are no longer in the store. Otherwise the queue would skip the
 // work.
-func redo(known queue.Status, digest string) string {
-	if before, _, ok := strings.Cut(known.Job.Digest, redoMark); ok && before == digest && !known.State.Ended() {
-		return known.Job.Digest
-	}
-	anew := known.State == queue.Done || known.State == queue.Cancelled && SpecOf(known.Job).Remote
-	if before, _, _ := strings.Cut(known.Job.Digest, redoMark); before == digest && anew {
+func redo(k known, digest string) string {
+	before, _, marked := strings.Cut(k.digest, redoMark)
+	switch {
+	case before != digest:
+	case marked && !k.state.Ended():
+		return k.digest
+	case k.state == queue.Done || k.gone:
 		return digest + redoMark + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
 	return digest
@@ -305,7 +317,7 @@ const maxRenewals = 5
 // follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.mu.Lock()
-	s.known[st.Job.ID] = st
+	s.known[st.Job.ID] = knownOf(st)
 	s.reopen(st)
 	e := s.open[st.Job.ID]
 	s.mu.Unlock()
@@ -347,11 +359,13 @@ func (s *Session) reopen(st queue.Status) {
 
 // close ends a job.
 func (s *Session) close(e *entry, st queue.Status) {
-	if st.State != queue.Done {
-		s.mu.Lock()
+	s.mu.Lock()
+	if st.State == queue.Done {
+		delete(s.jobs, st.Job.ID)
+	} else {
 		s.ended[st.Job.ID] = e
-		s.mu.Unlock()
 	}
+	s.mu.Unlock()
 	s.end(e.item, s.closed(e, st))
 }
 

@@ -30,7 +30,7 @@ func newWatcher(l *link, f func(queue.Status), live func()) *watcher {
 }
 
 type watched struct {
-	r      *record
+	r      *record         // nil once the job has ended: a batch has many of those
 	at     uint64          // revision
 	active map[string]seen // by task
 }
@@ -128,7 +128,7 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	r := decodeRecord(key, value)
 	j := w.jobs[key]
 	if j == nil {
-		j = &watched{active: map[string]seen{}}
+		j = &watched{}
 		w.jobs[key] = j
 	}
 	if j.at >= at {
@@ -140,6 +140,9 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	}
 	j.r = r
 	w.emit(j)
+	if !r.live() {
+		*j = watched{at: at}
+	}
 }
 
 // told handles an event.
@@ -151,7 +154,7 @@ func (w *watcher) told(m *nats.Msg) {
 	}
 	j := w.jobs[c.job]
 	var a queue.Active
-	if err != nil || j == nil || j.r.Epoch != c.epoch || !j.r.live() || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
+	if err != nil || j == nil || j.r == nil || j.r.Epoch != c.epoch || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
 		return
 	}
 	was, there := j.active[c.task]
@@ -164,6 +167,9 @@ func (w *watcher) told(m *nats.Msg) {
 	case there && was.Attempt > a.Attempt: // from a worker that was taken for dead
 		return
 	default:
+		if j.active == nil {
+			j.active = map[string]seen{}
+		}
 		j.active[c.task] = seen{a, time.Now()}
 	}
 	w.emit(j)
