@@ -373,11 +373,15 @@ func (b *batchJob) openQueue() (err error) {
 		// recovers.
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
-				fmt.Errorf("%w: the queue in %s cannot be written; is its disk full?", encode.ErrOutput, state),
+				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", encode.ErrOutput, state),
 				"make room; the same command goes on where this one stopped",
 			))
 		}
-		b.engine, err = jetstream.Embedded(filepath.Join(state, "queue"), options)
+		dir := filepath.Join(state, "queue")
+		b.engine, err = jetstream.Embedded(dir, options)
+		if err != nil && !errors.As(err, new(*jetstream.Error)) {
+			err = encode.OutputError("open the queue in", dir, err)
+		}
 	}
 	if err != nil {
 		return err
