@@ -143,6 +143,18 @@ func TestNoFolder(t *testing.T) {
 	contains(t, b.Err.String(), file)
 }
 
+// What stands in the place of the queue's folder is named, with the exit code for the disk.
+func TestNoQueue(t *testing.T) {
+	e2e.Start(t, true)
+	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
+	if err := os.MkdirAll(filepath.Join(out, ".vidfilter"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	queue := filepath.Join(out, ".vidfilter", "queue")
+	e2e.Put(t, queue, nil)
+	contains(t, run(t, 4, in, "-o", out), queue, "not a directory")
+}
+
 // Lists of names come from files and from stdin; missing files do not stop the rest.
 func TestLists(t *testing.T) {
 	e2e.Start(t, true)
