@@ -81,6 +81,10 @@ failed() {
 	say "$1 did not build; the whole log is $log"
 	exit 1
 }
+unknown() { # NAME: its source is not as expected
+	say "$1 is not the version that this script changes"
+	exit 1
+}
 jobs=$(nproc)
 
 # nasm looks for the shortest jumps in many rounds, which is most of its time and gains nothing here. yasm takes a third
@@ -100,10 +104,7 @@ tar -C "$work/dav1d" --strip-components=1 -xf "$cache/dav1d-$dav1d.tar.xz"
 # and keep the frame: what is missing decodes as zeros, as it does for other damage.
 tile='    if (ts->msac.cnt <= -15)'
 sed -i "s|^$tile return 1;\$|$tile dav1d_log((Dav1dContext *)c, \"a tile ends too early\\\\n\");|" "$work/dav1d/src/decode.c"
-if ! grep -q "^$tile dav1d_log" "$work/dav1d/src/decode.c"; then
-	say "dav1d $dav1d is not the version that this script changes"
-	exit 1
-fi
+grep -q "^$tile dav1d_log" "$work/dav1d/src/decode.c" || unknown "dav1d $dav1d"
 # Its kernels for AVX-512 take half of the time of its build, and are little faster than those for AVX2.
 sed -i '/_avx512\.asm/d' "$work/dav1d/src/meson.build"
 sed -i 's/^    if (!(flags & DAV1D_X86_CPU_FLAG_AVX512ICL))/    if (1)/' "$work/dav1d/src/x86/"*.h
@@ -121,10 +122,7 @@ tar -C "$work/svtav1" --strip-components=1 -xf "$cache/svt-av1-$svtav1.tar.xz"
 # As root it takes the highest real-time priority, and starves the machine. Its threads are like any others here.
 for f in Codec/svt_threads.c Globals/enc_handle.c; do
 	sed -i -e 's/geteuid() != 0/1/' -e 's/!geteuid()/0/' "$work/svtav1/Source/Lib/$f"
-	if ! grep -Eq '^ *if \((EB_THREAD_SANITIZER_ENABLED \|\| 1|0)\)' "$work/svtav1/Source/Lib/$f"; then
-		say "SVT-AV1 $svtav1 is not the version that this script changes"
-		exit 1
-	fi
+	grep -Eq '^ *if \((EB_THREAD_SANITIZER_ENABLED \|\| 1|0)\)' "$work/svtav1/Source/Lib/$f" || unknown "SVT-AV1 $svtav1"
 done
 echo 'set_source_files_properties(aom_dsp_rtcd.c common_dsp_rtcd.c PROPERTIES COMPILE_OPTIONS -O0)' \
 	>>"$work/svtav1/Source/Lib/Codec/CMakeLists.txt"
