@@ -50,11 +50,13 @@ static const struct {
 	{"linkat", SYS_linkat, 3, AT},
 	{"renameat", SYS_renameat, 3, AT},
 	{"renameat2", SYS_renameat2, 3, AT},
+	{"unlinkat", SYS_unlinkat, 1, AT},
 #ifdef SYS_open
 	{"open", SYS_open, 0, OPEN},
 	{"mkdir", SYS_mkdir, 0, PATH},
 	{"link", SYS_link, 1, PATH},
 	{"rename", SYS_rename, 1, PATH},
+	{"unlink", SYS_unlink, 0, PATH},
 #endif
 };
 enum { COUNT = sizeof calls / sizeof *calls };
