@@ -38,8 +38,8 @@ type jobEntry struct {
 
 // jobReader reads a job file, strictly.
 type jobReader struct {
-	name       string // of the file, for errors
-	flags, own flagTable
+	name       string    // of the file, for errors
+	flags, own flagTable // own may be empty: the batch's options are not read
 }
 
 func (r *jobReader) parse(data []byte) (*jobFile, error) {
@@ -53,8 +53,13 @@ func (r *jobReader) parse(data []byte) (*jobFile, error) {
 		"output":   func(n *node) (err error) { f.output, err = r.text(n); return err },
 		"name":     func(n *node) (err error) { f.name, err = r.template(n); return err },
 		"defaults": func(n *node) (err error) { f.defaults, err = r.settings(r.flags, n); return err },
-		"batch":    func(n *node) (err error) { f.batch, err = r.settings(r.own, n); return err },
-		"jobs":     func(n *node) (err error) { f.jobs, err = r.jobs(n); return err },
+		"batch": func(n *node) (err error) {
+			if r.own.FlagSet != nil {
+				f.batch, err = r.settings(r.own, n)
+			}
+			return err
+		},
+		"jobs": func(n *node) (err error) { f.jobs, err = r.jobs(n); return err },
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,7 @@ import (
 type Filter struct {
 	kernels.Params
 	FieldOrder string // one of FieldOrder's names
+	Off        bool   // pictures are left as they are, until an option is set
 }
 
 // FieldOrder overrides the interlacing of the input. It is not in kernels.Options because it
@@ -31,8 +33,11 @@ func FilterOf(p kernels.Params, fieldOrder string) Filter {
 			o.Clear(&p)
 		}
 	}
-	return Filter{p, fieldOrder}
+	return Filter{Params: p, FieldOrder: fieldOrder}
 }
+
+// unfiltered are the parameters of a filter that is off: every sample stays as it is.
+func unfiltered() kernels.Params { return kernels.DefaultParams(0) }
 
 // Resolved returns the parameters to filter with, or an error if one is out of its range.
 func (f Filter) Resolved() (kernels.Params, error) {
@@ -40,7 +45,13 @@ func (f Filter) Resolved() (kernels.Params, error) {
 		return kernels.Params{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
 	}
 	p := f.WithAutomatic()
-	return p, p.Validate()
+	if err := p.Validate(); err != nil {
+		return p, err
+	}
+	if f.Off {
+		p = unfiltered()
+	}
+	return p, nil
 }
 
 // Choose switches to another filter. Options whose meaning differs get their defaults.
@@ -55,24 +66,35 @@ func (f *Filter) Choose(to kernels.Filter) {
 		}
 	}
 	f.Filter = to
-	*f = FilterOf(f.WithDefaults(), f.FieldOrder)
+	f.Params = FilterOf(f.WithDefaults(), f.FieldOrder).Params
 }
 
 // MarshalJSON writes all options under their names in JSON.
 func (f Filter) MarshalJSON() ([]byte, error) {
-	all := map[string]any{FieldOrder.JSON(): f.FieldOrder}
+	all := map[string]any{FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
 	for _, o := range kernels.Options() {
 		all[o.JSON()] = o.Value(f.Params)
 	}
 	return json.Marshal(all)
 }
 
-// Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result.
+// Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result. An
+// option switches the filter on, unless "off" says otherwise.
 func (f *Filter) Apply(changes map[string]any) error {
+	if off, given := changes["off"]; given {
+		on, ok := off.(bool)
+		if !ok {
+			return errors.New("off: must be true or false")
+		}
+		f.Off = on
+	}
 	for _, o := range kernels.Options() {
 		value, given := changes[o.JSON()]
 		if !given {
 			continue
+		}
+		if _, given := changes["off"]; !given {
+			f.Off = false
 		}
 		p := f.Params
 		if value == 0.0 && o.Kind != kernels.Name {
@@ -103,6 +125,7 @@ type Control struct {
 	Whole  bool     `json:"whole,omitempty"` // of a number, which it is otherwise
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
+	Main   bool     `json:"main,omitempty"` // the one that says how much is filtered
 	Auto   bool     `json:"auto,omitempty"` // 0 follows other options, or what is measured
 }
 
@@ -112,7 +135,7 @@ func (f Filter) Controls() (all []Control) {
 		if d, ok := o.In(f.Filter); ok {
 			all = append(all, Control{
 				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
-				d.Slider[0], d.Slider[1], d.Auto != nil || d.Zero != "",
+				d.Slider[0], d.Slider[1], d.Keys == kernels.UpDown, d.Auto != nil || d.Zero != "",
 			})
 		}
 	}
@@ -130,22 +153,41 @@ func (f Filter) Automatic() map[string]float64 {
 	return all
 }
 
-// Args returns the flags that give a file the same filter. Defaults are left out.
-func (f Filter) Args() (args []string) {
+// Setting is an option with its value.
+type Setting struct {
+	Option kernels.Option
+	Value  any    // a float64, an int, a name or a bool
+	Text   string // the same in the syntax of flags
+}
+
+// Settings are the options that give a file the same filter. Defaults are left out.
+func (f Filter) Settings() (all []Setting) {
 	p := f.WithAutomatic()
+	if f.Off {
+		p = unfiltered()
+	}
 	for _, o := range kernels.Options() {
-		switch _, ok := o.In(p.Filter); {
-		case !ok || o.IsDefault(p):
-		case o.Kind == kernels.Switch:
-			args = append(args, "--"+o.Name)
-		case o.Short != "":
-			args = append(args, "-"+o.Short, o.Text(p))
-		default:
-			args = append(args, "--"+o.Name, o.Text(p))
+		if _, ok := o.In(p.Filter); ok && !o.IsDefault(p) {
+			all = append(all, Setting{o, o.Value(p), o.Text(p)})
 		}
 	}
 	if f.FieldOrder != FieldOrder.Names[0] {
-		args = append(args, "--"+FieldOrder.Name, f.FieldOrder)
+		all = append(all, Setting{FieldOrder, f.FieldOrder, f.FieldOrder})
+	}
+	return all
+}
+
+// Args returns Settings as flags.
+func (f Filter) Args() (args []string) {
+	for _, s := range f.Settings() {
+		switch o := s.Option; {
+		case o.Kind == kernels.Switch:
+			args = append(args, "--"+o.Name)
+		case o.Short != "":
+			args = append(args, "-"+o.Short, s.Text)
+		default:
+			args = append(args, "--"+o.Name, s.Text)
+		}
 	}
 	return args
 }
@@ -154,6 +196,7 @@ func (f Filter) Args() (args []string) {
 func (f *Filter) Step(keys kernels.Keys, direction float64) error {
 	for _, o := range kernels.Options() {
 		if d, ok := o.In(f.Filter); ok && d.Keys == keys {
+			f.Off = false
 			return o.Set(&f.Params, stepped(o, o.Get(f.WithAutomatic()), d.Slider, direction))
 		}
 	}

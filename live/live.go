@@ -246,7 +246,7 @@ func (s *Session) Set(change func(*Filter) error) error {
 	if f == s.filter {
 		return nil
 	}
-	s.filter = f
+	s.filter, s.state.Touched = f, true
 	s.announce()
 	wake.Up(s.wanted)
 	return nil

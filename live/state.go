@@ -28,8 +28,9 @@ type State struct {
 	FrameRate float64 `json:"fps"` // 0 unknown
 	Display
 
-	Frozen bool   `json:"frozen"`
-	Filter Filter `json:"filter"`
+	Frozen  bool   `json:"frozen"`
+	Filter  Filter `json:"filter"`
+	Touched bool   `json:"touched"` // somebody has set the filter
 }
 
 // State returns the current state, and a channel that is closed when it changes.

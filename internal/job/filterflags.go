@@ -59,6 +59,15 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 	return p, err
 }
 
+// FilterGiven reports whether an option of a filter has been given.
+func FilterGiven(fs *pflag.FlagSet) (given bool) {
+	fs.Visit(func(f *pflag.Flag) {
+		_, some := kernels.OptionNamed(f.Name)
+		given = given || some || f.Name == live.FieldOrder.Name
+	})
+	return given
+}
+
 // CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
 // The environment may hold those of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {

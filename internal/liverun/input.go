@@ -2,7 +2,6 @@ package liverun
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"vidfilter/decode"
@@ -78,7 +77,7 @@ func (o *Options) firstCamera(u *cli.UI) string {
 // liveCommand returns the command that filters a file as set on the page.
 func (o *Options) liveCommand(f live.Filter) string {
 	in, out := "in.mp4", "out.mp4"
-	if _, err := os.Stat(o.Input); err == nil && !strings.HasPrefix(o.Input, "/dev/") && o.Input != "-" {
+	if o.isFile() {
 		in, out = o.Input, filteredName(o.Input)
 	}
 	args := append([]string{"vidfilter", "-i", in, "-o", out}, f.Args()...)

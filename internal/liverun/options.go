@@ -35,6 +35,8 @@ type Options struct {
 
 	Window bool
 	Page   bool // the page is served
+
+	filterGiven bool // by an option or the environment
 }
 
 // size of a picture, zero if not given.

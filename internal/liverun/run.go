@@ -33,6 +33,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	if err := o.CheckFilter(fs); err != nil {
 		return err
 	}
+	o.filterGiven = job.FilterGiven(fs)
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -125,6 +126,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	o := web.Options{
 		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Token: token, Once: once, Hosts: at.hosts, TLS: at.secure != nil,
 		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 	}
 	if l.record != nil {
 		o.Recording = l.record.state

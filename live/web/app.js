@@ -7,6 +7,7 @@ import { Mp4Player, mp4Possible } from "./mp4.js";
 import { Picture } from "./picture.js";
 import { Gestures } from "./gestures.js";
 import { Controls } from "./controls.js";
+import { Settings } from "./settings.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { listen } from "./keys.js";
@@ -21,7 +22,14 @@ const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, m
 const picture = new Picture($("canvas"), { laid });
 const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
-const controls = new Controls($("filter"), { change: (filter) => link.send({ type: "set", filter }) });
+const setFilter = (filter) => link.send({ type: "set", filter });
+const settings = new Settings({ change: setFilter, warn });
+const controls = new Controls($("filter"), {
+  change: (filter) => {
+    settings.changed();
+    setFilter(filter);
+  },
+});
 const camera = new Camera(link, () => drawCamera());
 
 // ---- the connection
@@ -169,12 +177,13 @@ function newState(s) {
   state = s;
   start = s.start ?? start ?? s.filter;
   controls.update(s);
+  settings.update(s);
   picture.setDisplay(s.turn, s.aspect || 1);
   if (!picture.empty) shape(picture.size);
   const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
   set($("what"), facts.filter(Boolean).join(" · "));
   $("what").title = s.version;
-  $("command").value = s.command;
+  drawCommand(s.command);
   $("freeze").setAttribute("aria-pressed", String(s.frozen));
   set($("viewers"), s.viewers > 1 ? `${s.viewers} of ${s.max_viewers} viewers` : "");
   drawRecording(s.recording);
@@ -182,6 +191,12 @@ function newState(s) {
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
   newCameraState(s);
+}
+
+// Lines break between words: behind the dash of an option they would mislead.
+function drawCommand(command) {
+  if ($("command").textContent === command) return;
+  $("command").replaceChildren(...command.split(" ").flatMap((word, i) => [i > 0 ? " " : "", element("span", "", word)]));
 }
 
 const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
@@ -309,7 +324,11 @@ function swap() {
   drawTools();
 }
 const freeze = () => link.send({ type: "freeze", on: !state?.frozen });
-const reset = () => start && link.send({ type: "set", filter: start });
+function reset() {
+  if (!start) return;
+  settings.changed();
+  setFilter(start);
+}
 
 async function fullScreen() {
   try {
@@ -340,10 +359,9 @@ function save() {
 async function copy() {
   const field = $("command");
   try {
-    await navigator.clipboard.writeText(field.value);
+    await navigator.clipboard.writeText(field.textContent);
   } catch { // not in an insecure context: select for copying by hand, and try the old API
-    field.focus();
-    field.select();
+    getSelection().selectAllChildren(field);
     if (!document.execCommand("copy")) {
       speak("The command is selected");
       return;
@@ -388,20 +406,20 @@ const keys = [
   ["3", "filtered", () => setMode("filtered")],
   ["4", "difference", () => setMode("difference")],
   ["s", "swap the sides", swap],
-  ["Space", "freeze, and on", freeze],
+  ["Space", "freeze or resume", freeze],
   ["+", "zoom in", () => picture.zoom(1.25)],
   ["-", "zoom out", () => picture.zoom(0.8)],
-  ["0", "the whole picture", () => picture.fit()],
-  ["ArrowLeft", "the line, or the picture when zoomed, left", () => pan(60, 0)],
-  ["ArrowRight", "right", () => pan(-60, 0)],
-  ["ArrowUp", "the picture when zoomed, up", () => pan(0, 60)],
-  ["ArrowDown", "down", () => pan(0, -60)],
+  ["0", "fit the picture to the page", () => picture.fit()],
+  ["ArrowLeft", "move the line, or a zoomed picture, left", () => pan(60, 0)],
+  ["ArrowRight", "move it right", () => pan(-60, 0)],
+  ["ArrowUp", "move a zoomed picture up", () => pan(0, 60)],
+  ["ArrowDown", "move it down", () => pan(0, -60)],
   ["f", "full screen", fullScreen],
-  ["p", "save a PNG of both", save],
+  ["p", "save both pictures as PNG", save],
   ["c", "copy the command", copy],
-  ["r", "reset the filter", reset],
+  ["r", "reset the settings", reset],
   ["a", "play again, at the end", () => { if (state?.status === "ended") playAgain(); }],
-  ["?", "this list", () => $("help").showModal()],
+  ["?", "show this list", () => $("help").showModal()],
 ];
 
 // ---- this browser's camera

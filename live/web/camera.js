@@ -18,7 +18,7 @@ const words = {
   SecurityError: "The browser forbids cameras on this page.",
   ended: "The camera was unplugged or switched off. It is used again when it is back.",
 };
-export const inWords = (name) => words[name] || "The camera cannot be had: " + name;
+export const inWords = (name) => words[name] || "The camera does not work: " + name;
 const comesBack = new Set(["NotFoundError", "NotReadableError", "AbortError", "ended"]);
 
 // H.264 levels, each with the macroblocks that a picture and a second may have.

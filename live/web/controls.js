@@ -1,6 +1,6 @@
 // The filter's options: a slider and a number, or a list, for each. Changes are sent at once; the
 // server's state is shown.
-import { $, clamp, element } from "./util.js";
+import { $, clamp, element, sentence } from "./util.js";
 
 const hold = 700; // ms after a change during which the server's value is ignored
 const notches = 200; // of a slider whose range spans orders of magnitude
@@ -52,13 +52,15 @@ export class Controls {
     if (now === this.#built) return;
     this.#built = now;
     this.#fields.clear();
-    const rows = [], focus = document.activeElement?.id;
+    const rows = [], main = [], more = [], focus = document.activeElement?.id;
     for (const option of options) {
       const field = option.names ? this.#list(option) : option.switch ? this.#switch(option) : this.#number(option);
       this.#fields.set(option.name, field);
       rows.push(field.row);
+      (option.main ? main : more).push(field.row);
     }
-    $("fields").replaceChildren(...rows);
+    $("main-fields").replaceChildren(...main);
+    $("more-fields").replaceChildren(...more);
     if (focus && document.activeElement?.id !== focus) rows.find((row) => row.querySelector("#" + focus))?.querySelector("#" + focus).focus();
   }
 
@@ -88,28 +90,28 @@ export class Controls {
     this.#pending[name] = value;
   }
 
-  #row({ name, title, help }) {
-    const row = element("div", "field"), label = element("label", "", title);
+  #row({ name, title, unit, help }, ...inputs) {
+    const row = element("div", "field"), label = element("label", "", title), words = element("p", "help", sentence(help) + ".");
     label.htmlFor = "f-" + name;
-    label.title = help;
-    row.append(label);
+    if (unit) label.append(" ", element("span", "unit", "(" + unit + ")"));
+    words.id = "f-" + name + "-help";
+    for (const input of inputs) input.setAttribute("aria-describedby", words.id);
+    row.append(label, ...inputs, words);
     return row;
   }
 
   #list(option) {
-    const row = this.#row(option), select = element("select");
+    const select = element("select"), row = this.#row(option, select);
     select.id = "f-" + option.name;
     for (const value of option.names) select.append(new Option(value, value));
-    row.append(select);
     row.classList.add("list");
     select.addEventListener("change", () => this.#change(option.name, select.value));
     return { row, touched: -Infinity, held: false, show: (value) => { select.value = value; } };
   }
 
   #switch(option) {
-    const row = this.#row(option), box = element("input");
+    const box = element("input"), row = this.#row(option, box);
     Object.assign(box, { type: "checkbox", id: "f-" + option.name });
-    row.append(box);
     row.classList.add("list");
     box.addEventListener("change", () => this.#change(option.name, box.checked));
     return { row, touched: -Infinity, held: false, show: (value) => { box.checked = value; } };
@@ -117,11 +119,10 @@ export class Controls {
 
   #number(option) {
     const { name, title, unit, whole, min, max } = option, map = scale(option);
-    const row = this.#row(option), slider = element("input"), number = element("input");
+    const slider = element("input"), number = element("input"), row = this.#row(option, slider, number);
     Object.assign(slider, { type: "range", id: "f-" + name, min: map.min, max: map.max, step: map.step });
     Object.assign(number, { type: "number", id: "f-" + name + "-number", min, max, step: whole ? 1 : "any" });
     number.setAttribute("aria-label", title + ", number");
-    row.append(slider, number);
     const auto = option.auto ? this.#auto(row, name) : null;
     const field = { row, touched: -Infinity, held: false };
     const draw = (value, from) => {

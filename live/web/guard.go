@@ -53,6 +53,9 @@ func (s *Server) largest(path string) int64 {
 			return x.largest
 		}
 	}
+	if path == "/job" {
+		return maxJobFile
+	}
 	return 4 << 10 // a token is the largest
 }
 

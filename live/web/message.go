@@ -115,7 +115,9 @@ type stateMessage struct {
 	Source  live.Kind `json:"source"`
 	live.State
 	Backend      string             `json:"backend"`
-	Start        live.Filter        `json:"start"` // the initial filter, for the reset
+	Start        live.Filter        `json:"start"`   // the initial filter, for the reset
+	Presets      []live.Preset      `json:"presets"` // the same for all inputs
+	Restore      bool               `json:"restore"` // the page may set the filter of an earlier visit
 	Options      []live.Control     `json:"options"`
 	Automatic    map[string]float64 `json:"automatic"`
 	Command      string             `json:"command"`

@@ -30,6 +30,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("GET /ws", s.socket)
 	mux.HandleFunc("GET /mjpeg", s.mjpeg)
+	mux.Handle("GET /job", s.known(http.HandlerFunc(s.exportJob)))
+	mux.Handle("POST /job", s.known(http.HandlerFunc(s.importJob)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")

@@ -7,6 +7,7 @@
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
 //	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one
 //	GET  /healthz      200
 //
 // Errors are a sentence of plain text.
@@ -35,9 +36,14 @@ type Options struct {
 	MaxViewers int
 	Threads    int // of each viewer's encoder, 0 for the program's choice
 
-	Command   func(live.Filter) string // the command that filters a file alike
-	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
-	Remote    *live.Remote             // the browser camera, nil for other inputs
+	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
+
+	Command func(live.Filter) string // the command that filters a file alike
+	JobFile func(live.Filter) ([]byte, error)
+	// ReadJobFile returns the filter of a job file, and the names of options of others.
+	ReadJobFile func([]byte) (f live.Filter, others []string, err error)
+	Recording   func() *Recording // nil, or returns nil, when nothing is recorded
+	Remote      *live.Remote      // the browser camera, nil for other inputs
 }
 
 // Recording is how a recording does.

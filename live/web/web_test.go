@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -58,6 +59,13 @@ func open(t *testing.T, o Options) *page {
 	}
 	o.Version, o.Backend, o.Input, o.Token = "1.2.3", cpu.Name(), in, testToken
 	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
+	o.JobFile = func(f live.Filter) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
+	o.ReadJobFile = func(b []byte) (f live.Filter, others []string, err error) {
+		if len(b) == 0 {
+			return f, nil, errors.New("empty")
+		}
+		return live.FilterOf(kernels.DefaultParams(len(b)), "auto"), []string{"crf"}, nil
+	}
 	if o.MaxViewers == 0 {
 		o.MaxViewers = 4
 	}
@@ -739,4 +747,44 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("host %q: %d", host, w.Code)
 		}
 	})
+}
+
+// A job file is for whoever is logged in. A bad one changes nothing.
+func TestJobFile(t *testing.T) {
+	p := open(t, Options{Restore: true})
+	for _, method := range []string{"GET", "POST"} {
+		if got := p.do(method, "/job", "").StatusCode; got != http.StatusUnauthorized {
+			t.Errorf("%s without a cookie: %d", method, got)
+		}
+	}
+	cookie := p.cookie(testToken)
+	c := p.dial(cookie)
+	if m := c.message("state"); m["restore"] != true || m["presets"].([]any)[0].(map[string]any)["name"] != "off" {
+		t.Errorf("restore %v, presets %v", m["restore"], m["presets"])
+	}
+	body := func(method, text string, status int) string {
+		t.Helper()
+		resp := p.do(method, "/job", text, "Cookie", cookie)
+		b, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != status {
+			t.Errorf("%s %.10q: %s, %q, %v", method, text, resp.Status, b, err)
+		}
+		return string(b)
+	}
+	if got := body("GET", "", 200); got != "[--filter bilateral -r 1]" {
+		t.Errorf("the file is %q", got)
+	}
+	body("POST", "", 400)
+	body("POST", strings.Repeat("x", 16), 400) // a radius that no filter has
+	body("POST", strings.Repeat("x", maxJobFile+1), 413)
+	if got := body("POST", "xxxx", 200); got != "{\"others\":[\"crf\"]}\n" {
+		t.Errorf("the answer is %q", got)
+	}
+	m := c.until("state", func(m any) bool {
+		s, ok := m.(map[string]any)
+		return ok && s["type"] == "state" && s["touched"] == true
+	}).(map[string]any)
+	if m["filter"].(map[string]any)["radius"] != 4.0 || m["restore"] != false {
+		t.Errorf("%v, restore %v", m["filter"], m["restore"])
+	}
 }

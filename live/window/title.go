@@ -36,6 +36,9 @@ func heading(name string, st live.State, v view) string {
 
 // summary lists the options with keys, and names other than the default.
 func summary(f live.Filter) string {
+	if f.Off {
+		return "off"
+	}
 	var all []string
 	for _, o := range kernels.Options() {
 		switch d, ok := o.In(f.Filter); {

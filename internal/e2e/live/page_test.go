@@ -3,6 +3,8 @@ package live
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +109,7 @@ func TestFreezeAndSlider(t *testing.T) {
 	if now := at("filtered"); noise(now, 96) > 0.7*noise(filtered, 96) {
 		t.Errorf("texture %.2f with radius 0 and %.2f with radius 8", noise(filtered, 96), noise(now, 96))
 	}
-	if got := eval[string](p, "document.getElementById('command').value"); got != "vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 8 --sigma-r 250 --range gaussian" {
+	if got := eval[string](p, "document.getElementById('command').textContent"); got != "vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 8 --sigma-r 250 --range gaussian" {
 		t.Errorf("the command is %s", got)
 	}
 	p.run("document.getElementById('freeze').click()")
@@ -121,6 +123,7 @@ func TestFilter(t *testing.T) {
 	p.until("vidfilter.drawn > 5")
 	choose := func(name string) {
 		p.run(`(() => {
+			document.getElementById("advanced").open = true;
 			const list = document.getElementById("f-filter");
 			list.focus();
 			list.value = %q;
@@ -133,7 +136,7 @@ func TestFilter(t *testing.T) {
 	}
 	before := shown()
 	choose("recursive")
-	if got := shown(); got != "f-filter f-sigma_s f-sigma_r f-iterations f-field_order" {
+	if got := shown(); got != "f-sigma_s f-filter f-sigma_r f-iterations f-field_order" {
 		t.Errorf("the recursive filter has %s", got)
 	}
 	if got := eval[string](p, "document.activeElement.id"); got != "f-filter" {
@@ -141,12 +144,12 @@ func TestFilter(t *testing.T) {
 	}
 	p.until("document.getElementById('f-sigma_s-number').value === '10'")
 	slide(p, "iterations", 3)
-	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 --filter recursive --iterations 3'")
+	p.until("document.getElementById('command').textContent === 'vidfilter -i in.mp4 -o out.mp4 --filter recursive --iterations 3'")
 	choose("bilateral")
 	if got := shown(); got != before {
 		t.Errorf("back again there is %s, before there was %s", got, before)
 	}
-	p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 1'")
+	p.until("document.getElementById('command').textContent === 'vidfilter -i in.mp4 -o out.mp4 --filter bilateral -r 1'")
 }
 
 // After a change of the filter only pictures already on their way show the old one.
@@ -266,7 +269,7 @@ func TestDenoiserOptions(t *testing.T) {
 	}
 	command := func(want string) {
 		t.Helper()
-		p.until("document.getElementById('command').value === 'vidfilter -i in.mp4 -o out.mp4%s'", want)
+		p.until("document.getElementById('command').textContent === 'vidfilter -i in.mp4 -o out.mp4%s'", want)
 	}
 	command("")
 	slide(p, "strength", 1.5)
@@ -332,4 +335,91 @@ func screenshot(t *testing.T, p *page, name string) {
 	if err := os.WriteFile(name, png, 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestPresets: four buttons set how much is filtered; off leaves every pixel as it is. The settings
+// are kept for the next visit, but not against options of the command line.
+func TestPresets(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 5")
+	press := func(name string) {
+		t.Helper()
+		p.run("[...document.querySelectorAll('#presets button')].find((b) => b.textContent === %q).click()", name)
+		p.until("[...document.querySelectorAll('#presets [aria-pressed=true]')].map((b) => b.textContent).join() === %q", name)
+	}
+	command := func(want string) {
+		t.Helper()
+		p.until("document.getElementById('command').textContent === %q", "vidfilter -i in.mp4 -o out.mp4"+want)
+	}
+	press("Strong")
+	command(" --strength 1.5")
+	press("Off")
+	command(" --filter bilateral -r 0")
+	p.run("document.getElementById('freeze').click()")
+	p.until("vidfilter.state.frozen")
+	e2e.Settled(t, 300*time.Millisecond, "the frozen picture", func() int { return eval[int](p, "vidfilter.id") })
+	if a, b := p.pixels("original", 60, 60, 64, 32), p.pixels("filtered", 60, 60, 64, 32); noise(a, 64) > 1.3*noise(b, 64) {
+		t.Errorf("texture %.2f, and %.2f with the filter off", noise(a, 64), noise(b, 64))
+	}
+	p.run("document.getElementById('freeze').click()")
+	slide(p, "strength", 1.2) // switches it on
+	command(" --strength 1.2")
+	p.until("document.querySelectorAll('#presets [aria-pressed=true]').length === 0")
+	press("Light")
+	p.until("JSON.parse(localStorage['vidfilter.filter']).strength === 0.7")
+
+	again := func(more ...string) *page {
+		port := strings.TrimSuffix(s.url[strings.LastIndex(s.url, ":")+1:], "\n")
+		port, _, _ = strings.Cut(port, "/")
+		s.stop()
+		s = serve(t, append([]string{"-i", "test", "--size", "320x180", "--listen", "127.0.0.1:" + port}, more...)...)
+		p.navigate("about:blank")
+		p.navigate(s.url)
+		p.until("vidfilter.drawn > 5")
+		return p
+	}
+	again()
+	p.until("vidfilter.state.filter.strength === 0.7")
+	command(" --strength 0.7")
+	p.run("document.getElementById('reset').click()")
+	command("")
+	press("Strong")
+	again("--strength", "1.1")
+	p.drawn(10)
+	command(" --strength 1.1")
+}
+
+// TestJobFile: the settings leave as a file for batch, and come back.
+func TestJobFile(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180", "--strength", "1.3", "--luma-only")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 5")
+	p.run("fetch(document.getElementById('export').href).then((r) => r.text()).then((t) => { window.job = t; })")
+	p.until("window.job")
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(file, []byte(eval[string](p, "job")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	e2e.Note(t)
+	out, err := exec.Command(e2e.Program, "batch", file, "--dry-run").CombinedOutput()
+	if !strings.Contains(string(out), "in.mp4") || strings.Contains(string(out), "job.yaml:1:") {
+		t.Errorf("batch with the exported file: %v: %s\n%s", err, out, eval[string](p, "job"))
+	}
+	p.run("document.getElementById('reset').click()")
+	send := func(text string) {
+		p.run(`{
+			const files = new DataTransfer(), input = document.getElementById("import-file");
+			files.items.add(new File([%q], "night.yaml"));
+			input.files = files.files;
+			input.dispatchEvent(new Event("change"));
+		}`, text)
+	}
+	send("defaults: {radius: 4, crf: 20}\njobs: [a.mp4]\n")
+	p.until("document.getElementById('command').textContent.endsWith(' --filter bilateral -r 4')")
+	p.until("document.getElementById('settings-note').textContent.endsWith(': crf')")
+	send(eval[string](p, "job"))
+	p.until("document.getElementById('command').textContent.endsWith(' --strength 1.3 --luma-only')")
+	send("defaults: {radus: 4}\njobs: [a.mp4]\n")
+	p.until("document.getElementById('alert').textContent.includes('job file:1: unknown option \"radus\"')")
 }

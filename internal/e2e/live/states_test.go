@@ -1,0 +1,161 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// screen is a size of the window, and how the page looks there.
+type screen struct {
+	name          string
+	width, height int64
+	touch, dark   bool
+}
+
+var screens = []screen{
+	{"desktop", 1280, 800, false, false},
+	{"desktop-dark", 1280, 800, false, true},
+	{"large", 2560, 1440, false, false},
+	{"zoomed", 640, 400, false, false}, // 1280x800 at 200 %
+	{"phone", 390, 844, true, false},
+	{"phone-dark", 390, 844, true, true},
+	{"phone-side", 844, 390, true, false},
+}
+
+func (p *page) setScreen(s screen) {
+	p.t.Helper()
+	scheme := "light"
+	if s.dark {
+		scheme = "dark"
+	}
+	p.do(chromedp.EmulateViewport(s.width, s.height, func(m *emulation.SetDeviceMetricsOverrideParams, touch *emulation.SetTouchEmulationEnabledParams) {
+		m.Mobile, touch.Enabled = s.touch, s.touch
+	}))
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// axe installs axe-core by npm for a test, and returns its source; "" with a reason if it cannot be
+// had.
+func axe(t *testing.T) (source, why string) {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", "needs npm"
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err.Error()
+	}
+	folder := filepath.Join(cache, "vidfilter", "axe-4.10.2")
+	file := filepath.Join(folder, "node_modules", "axe-core", "axe.min.js")
+	if b, err := os.ReadFile(file); err == nil {
+		return string(b), ""
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return "", err.Error()
+	}
+	cmd := exec.Command(npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "0", "axe-core@4.10.2")
+	cmd.WaitDelay = time.Second
+	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Sprintf("npm cannot install axe-core: %v: %.200s", err, out)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err.Error()
+	}
+	return string(b), ""
+}
+
+// accessible fails for what axe finds.
+func (p *page) accessible(name string) {
+	p.t.Helper()
+	p.run(`window.found = null; axe.run(document, { resultTypes: ["violations"] }).then(
+		(r) => { found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])); }, (e) => { found = JSON.stringify([String(e)]); })`)
+	p.until("found !== null")
+	var all []any
+	if err := json.Unmarshal([]byte(eval[string](p, "found")), &all); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range all {
+		p.t.Errorf("%s: axe: %v", name, v)
+	}
+}
+
+// shoot writes a picture of the page into the folder of VIDFILTER_SCREENSHOTS, if it is set.
+func (p *page) shoot(name string) {
+	p.t.Helper()
+	folder := os.Getenv("VIDFILTER_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o666); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestScreens: on every screen the page fits, has no fault that axe knows, shows the whole
+// command, and keeps the picture in sight while the last of the sliders moves.
+func TestScreens(t *testing.T) {
+	source, why := axe(t)
+	s := serve(t, "-i", "test", "--size", "640x360")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 5")
+	if source == "" {
+		t.Log("without axe: " + why)
+	} else {
+		p.run("%s; 0", source)
+	}
+	slide(p, "strength", 1.5)
+	for _, screen := range screens {
+		p.setScreen(screen)
+		if screen.touch { // a window of before is zoomed, not laid out anew
+			p.navigate(strings.Split(s.url, "#")[0])
+			p.until("vidfilter.drawn > 5")
+			p.run("%s; 0", source)
+		}
+		p.run("{ document.getElementById('advanced').open = false; scrollTo(0, 0) }")
+		p.drawn(5)
+		p.shoot(screen.name)
+		p.run("document.getElementById('advanced').open = true")
+		if wide := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+			t.Errorf("%s: the page is %d pixels too wide", screen.name, wide)
+		}
+		if !eval[bool](p, "(() => { const c = document.getElementById('command'); return c.scrollWidth <= c.clientWidth && c.textContent.includes('--strength 1.5'); })()") {
+			t.Errorf("%s: the command is cut off", screen.name)
+		}
+		if source != "" && screen.name != "large" {
+			p.accessible(screen.name)
+		}
+		// The last slider, moved by keys, and the picture with it.
+		p.run("document.getElementById('f-noise').focus(); document.getElementById('f-noise').scrollIntoView({ block: 'nearest' })")
+		p.drawn(2)
+		inSight := `((e) => { const b = document.getElementById(e).getBoundingClientRect();
+			const at = document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2);
+			return b.height > 0 && b.top > -b.height / 4 && b.bottom <= innerHeight && (at === document.getElementById(e) || document.getElementById(e).contains(at)); })`
+		for _, id := range []string{"stage", "f-noise"} {
+			if !eval[bool](p, "%s(%q)", inSight, id) {
+				t.Errorf("%s: %s is out of sight", screen.name, id)
+			}
+		}
+		p.shoot(screen.name + "-advanced")
+	}
+}

@@ -1,0 +1,72 @@
+package liverun
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"vidfilter/batch"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/job"
+	"vidfilter/kernels"
+	"vidfilter/live"
+)
+
+// jobFile returns a job file that gives the input, or a file to be named, the filter f.
+func (o *Options) jobFile(f live.Filter) ([]byte, error) {
+	j := batch.OneJob{
+		Comment: "Settings of vidfilter live, for: vidfilter batch THIS-FILE. More files can be added to jobs.",
+		Output:  ".", Name: "{stem}-filtered{ext}", Input: "in.mp4",
+	}
+	if o.isFile() {
+		path, err := filepath.Abs(o.Input)
+		if err != nil {
+			return nil, err
+		}
+		j.Output, j.Input = filepath.Dir(path), path
+	}
+	for _, s := range f.Settings() {
+		j.Options = append(j.Options, batch.Option{Name: s.Option.Name, Value: s.Value})
+	}
+	return j.YAML()
+}
+
+// readJobFile returns the filter of the first job in a job file, and the names of its options that
+// are not the filter's.
+func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err error) {
+	own := job.NewOptions()
+	fs := own.Flags()
+	all, err := batch.FirstOptions("the job file", data, fs)
+	if err != nil {
+		return f, nil, withHint(err)
+	}
+	own = job.NewOptions() // reading has set values to check them
+	fs = own.Flags()
+	for _, s := range all {
+		if _, some := kernels.OptionNamed(s.Name); !some && s.Name != live.FieldOrder.Name {
+			others = append(others, s.Name)
+			continue
+		}
+		if err := fs.Set(s.Name, s.Value); err != nil {
+			return f, nil, withHint(err)
+		}
+	}
+	if err := own.CheckFilter(fs); err != nil {
+		return f, nil, withHint(err)
+	}
+	return live.FilterOf(own.Params, own.FieldOrder), others, nil
+}
+
+// withHint returns an error whose text has its hint.
+func withHint(err error) error {
+	if h := hint.Of(err); h != "" {
+		return fmt.Errorf("%w (%s)", err, h)
+	}
+	return err
+}
+
+// isFile reports whether the input is a file that a job can read.
+func (o *Options) isFile() bool {
+	info, err := os.Stat(o.Input)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,50 @@
+package liverun
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/kernels"
+	"vidfilter/live"
+)
+
+// TestJobFile: what is written is read as the same filter.
+func TestJobFile(t *testing.T) {
+	o := NewOptions()
+	o.Input = filepath.Join(t.TempDir(), "it's: a.mp4")
+	if err := os.WriteFile(o.Input, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	denoise := live.FilterOf(kernels.DefaultDenoise(), "tff")
+	denoise.Strength, denoise.Grain, denoise.LumaOnly, denoise.Noise = 0.85, 0.25, true, 4
+	for _, f := range []live.Filter{
+		denoise, live.FilterOf(kernels.DefaultDenoise(), "auto"),
+		live.FilterOf(kernels.DefaultParams(0), "auto"), live.FilterOf(kernels.DefaultRecursive(), "bff"),
+	} {
+		b, err := o.jobFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, others, err := o.readJobFile(b)
+		if err != nil || !slices.Equal(got.Args(), f.Args()) || len(others) > 0 || !strings.Contains(string(b), o.Input) {
+			t.Errorf("%s\nis read as %+v, not %+v; %v, %v", b, got, f, others, err)
+		}
+	}
+	_, others, err := o.readJobFile([]byte("jobs:\n- {input: a, options: {crf: 3, strength: 1.5}}\nbatch: {jobs: 2}"))
+	if err != nil || !slices.Equal(others, []string{"crf"}) {
+		t.Errorf("%v, %v", others, err)
+	}
+	for text, want := range map[string]string{
+		"":                                   "is empty",
+		"jobs: [a]\ndefaults: {strength: 9}": "job file:2: strength",
+		"jobs: [a]\ndefaults: {radus: 9}":    `did you mean "radius"?`,
+		"jobs: [a]\ndefaults: {radius: 3, iterations: 2}": "filter",
+	} {
+		if _, _, err := o.readJobFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package live
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"vidfilter/kernels"
+)
+
+// TestPresets: each is a valid filter, its command says the same, and off is left by any option.
+func TestPresets(t *testing.T) {
+	want := []string{"--filter bilateral -r 0", "--strength 0.7", "", "--strength 1.5"}
+	for i, p := range Presets() {
+		f := FilterOf(kernels.DefaultParams(7), "auto")
+		if err := f.Apply(p.Filter); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Resolved(); err != nil || strings.Join(f.Args(), " ") != want[i] {
+			t.Errorf("%s: %v, %v", p.Name, f.Args(), err)
+		}
+	}
+	f := FilterOf(kernels.DefaultDenoise(), "auto")
+	f.Off = true
+	if p, err := f.Resolved(); err != nil || !reflect.DeepEqual(p, kernels.DefaultParams(0)) {
+		t.Errorf("off is %+v, %v", p, err)
+	}
+	if err := f.Apply(map[string]any{"off": 1.0}); err == nil {
+		t.Error("off takes a number")
+	}
+	for name, on := range map[string]func(*Filter) error{
+		"option": func(f *Filter) error { return f.Apply(map[string]any{"grain": 0.5}) },
+		"key":    func(f *Filter) error { return f.Step(kernels.UpDown, 1) },
+	} {
+		g := f
+		if err := on(&g); err != nil || g.Off {
+			t.Errorf("after an %s it is off: %v, %v", name, g.Off, err)
+		}
+	}
+}
