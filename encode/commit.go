@@ -2,6 +2,7 @@ package encode
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -80,6 +81,23 @@ func (t *Target) Abandon() {
 // then out.WORD-2.mp4.
 func (t *Target) Beside(word, ending string, n int) string {
 	return asNamed(t.name, t.path, aside(t.path, word, ending, n))
+}
+
+// CreateBeside makes the file of that name, empty, unless there is one.
+func (t *Target) CreateBeside(word, ending string, n int) (made bool, err error) {
+	if t.distant != nil {
+		err = t.distant.do("create", request{Word: word, Ending: ending, N: n}, &made)
+		return made, err
+	}
+	name := aside(t.path, word, ending, n)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, OutputError("create", asNamed(t.name, t.path, name), bare(err))
+	}
+	return true, f.Close()
 }
 
 // RemoveBeside removes the file of that name.

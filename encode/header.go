@@ -49,6 +49,7 @@ func (o *Output) setISO(d **C.AVDictionary, _ int64) error {
 	set(d, "movflags", strings.Join(o.movFlags(), "+"))
 	if o.opts.Fragment > 0 {
 		set(d, "frag_duration", strconv.FormatInt(o.opts.Fragment.Microseconds(), 10))
+		set(d, "flush_packets", "1") // or quiet video would stay in a buffer for seconds
 		o.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
 	}
 	if o.in.Part {

@@ -9,17 +9,17 @@ import (
 
 // A process in a sandbox writes the temporary files of its targets, and its parent's Keeper does
 // what needs rights on their folders. The process names its targets before it enters the sandbox.
-// Later ones are refused: all that it can then do is to put what it has written where it was told
-// to, or to leave it.
+// Later ones are refused, but for those in the working folder of a Folder: all that it can then do
+// is to put what it has written where it was told to, or to leave it.
 
 // request is a process's to its Keeper.
 type request struct {
 	Target int    `json:"target,omitempty"` // as prepare numbered it, from 1
-	Word   string `json:"word,omitempty"`   // of keep, and of remove
-	Ending string `json:"ending,omitempty"` // of remove
+	Word   string `json:"word,omitempty"`   // of keep, create and remove
+	Ending string `json:"ending,omitempty"` // of create and remove
 	N      int    `json:"n,omitempty"`      // likewise
 
-	// of prepare
+	// of prepare; the name of folder and publish, too
 	Name      string   `json:"name,omitempty"`
 	Inputs    []string `json:"inputs,omitempty"`
 	Overwrite string   `json:"overwrite,omitempty"` // replace, refuse, ask
@@ -38,6 +38,7 @@ type Keeper struct {
 	Ask OverwritePolicy // for a process that may ask; nil refuses
 
 	targets []*Target
+	folder  *Folder // or nil
 	sealed  bool
 }
 
@@ -58,6 +59,10 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 		return nil, nil
 	case "prepare":
 		return k.prepare(r)
+	case "folder":
+		return k.openFolder(r)
+	case "publish":
+		return k.publish(r)
 	}
 	if r.Target < 1 || r.Target > len(k.targets) {
 		return nil, fmt.Errorf("%s of target %d, of %d", op, r.Target, len(k.targets))
@@ -73,9 +78,12 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("keep as %q", r.Word)
 		}
 		return t.Keep(r.Word)
-	case "remove":
+	case "remove", "create":
 		if r.Word != "recording" || r.Ending != ".mp4" || r.N < 1 || r.N > MaxBeside {
-			return nil, fmt.Errorf("remove %s%s, number %d", r.Word, r.Ending, r.N)
+			return nil, fmt.Errorf("%s %s%s, number %d", op, r.Word, r.Ending, r.N)
+		}
+		if op == "create" {
+			return t.CreateBeside(r.Word, r.Ending, r.N)
 		}
 		return nil, t.RemoveBeside(r.Word, r.Ending, r.N)
 	case "discard":
@@ -85,11 +93,11 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 }
 
 func (k *Keeper) prepare(r request) (any, error) {
-	if k.sealed {
+	if k.sealed && !k.mayName(r.Name) {
 		return nil, fmt.Errorf("a new target %q from inside the sandbox", r.Name)
 	}
 	policy := map[string]OverwritePolicy{"replace": Replace, "ask": k.Ask}[r.Overwrite]
-	if policy == nil {
+	if policy == nil || k.sealed {
 		policy = Refuse
 	}
 	t, err := PrepareTarget(r.Name, policy, r.Inputs)
@@ -104,6 +112,9 @@ func (k *Keeper) prepare(r request) (any, error) {
 func (k *Keeper) Close() {
 	for _, t := range k.targets {
 		_ = t.Discard()
+	}
+	if k.folder != nil {
+		k.folder.Close()
 	}
 }
 

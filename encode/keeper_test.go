@@ -95,6 +95,8 @@ func TestKeeperRefuses(t *testing.T) {
 		{"remove", `{"target":1,"word":"recording","ending":"/../other.mp4","n":1}`},
 		{"remove", `{"target":1,"word":"recording","ending":".mp4","n":0}`},
 		{"remove", `{"target":1,"word":"","ending":".mp4","n":1}`},
+		{"create", `{"target":1,"word":"recording","ending":"/../other.mp4","n":1}`}, {"create", `{"target":1,"word":"","ending":".mp4","n":1}`},
+		{"folder", `{"name":"` + dir + `"}`}, {"publish", `{"name":"out.mp4"}`},
 		{"listen", `{"target":1}`}, {"", `{"target":1}`},
 	} {
 		if answer, err := asked(k, r.op, r.body); err == nil {
@@ -109,6 +111,7 @@ func FuzzKeeper(f *testing.F) {
 	f.Add("open {\"target\":1}\nkeep {\"target\":1,\"word\":\"unverified\"}\ndiscard {\"target\":1}", false)
 	f.Add("remove {\"target\":1,\"word\":\"recording\",\"ending\":\".mp4\",\"n\":1}\nkeep {\"target\":1,\"word\":\"interrupted\"}", false)
 	f.Add("prepare {\"name\":\"/tmp/x\",\"overwrite\":\"replace\"}\nsealed {}", true)
+	f.Add("create {\"target\":1,\"word\":\"recording\",\"ending\":\".mp4\",\"n\":2}\nfolder {\"name\":\".\"}\npublish {\"name\":\"x\"}", false)
 	own := regexp.MustCompile(`^out(\.(unverified|interrupted|recording)(-\d+)?)?\.mp4$`)
 	f.Fuzz(func(t *testing.T, text string, exists bool) {
 		dir := t.TempDir()

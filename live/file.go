@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"io"
 	"math"
 	"time"
 
@@ -20,14 +21,26 @@ func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Poo
 		if err != nil {
 			return nil, err
 		}
-		return &file{in: in, clock: clock{end: &played}}, nil
+		f := &file{in: in, clock: clock{end: &played}, path: path, options: o, pool: pool}
+		if canSeek(path) {
+			_, f.length = in.Estimate()
+		}
+		return f, nil
 	}
 }
 
 type file struct {
-	in    *decode.Input
+	in    *decode.Input // nil after a failed seek
 	pace  pace
 	clock clock
+
+	path    string
+	options decode.Options
+	pool    *pipeline.Pool
+	length  time.Duration // 0 if it cannot seek
+	start   time.Duration // where it was opened
+	place   time.Duration // of the latest picture
+	ahead   *Shot         // read too far by a seek
 }
 
 // clock counts a file's time from its first picture, on from where it was played before.
@@ -47,18 +60,45 @@ func (c *clock) at(t, length time.Duration) time.Duration {
 }
 
 func (f *file) Next(ctx context.Context) (Shot, error) {
+	shot, err := f.read(ctx)
+	if err != nil {
+		return Shot{}, err
+	}
+	if err := f.pace.wait(ctx, f.time(shot.Frame.PTS)); err != nil {
+		shot.release()
+		return Shot{}, err
+	}
+	return f.dated(shot), nil
+}
+
+// read returns the next picture with its place.
+func (f *file) read(ctx context.Context) (Shot, error) {
+	if shot := f.ahead; shot != nil {
+		f.ahead = nil
+		return *shot, nil
+	}
+	if f.in == nil {
+		return Shot{}, io.EOF
+	}
 	frame, err := f.in.Next(ctx)
 	if err != nil {
 		return Shot{}, err
 	}
-	at := f.time(frame.PTS)
-	if err := f.pace.wait(ctx, at); err != nil {
-		frame.Release()
-		return Shot{}, err
+	zero := time.Duration(0)
+	if f.start == 0 {
+		first, _ := f.in.Part()
+		zero = time.Duration(first) * time.Microsecond
 	}
-	shot := shotAt(frame, time.Now())
-	shot.At = f.clock.at(at, f.time(frame.Duration))
-	return shot, nil
+	return Shot{Frame: frame, Place: f.start + f.time(frame.PTS) - zero}, nil
+}
+
+// dated gives a picture the times at which it is shown.
+func (f *file) dated(shot Shot) Shot {
+	now := time.Now()
+	f.place = shot.Place
+	shot.Taken, shot.Stamp = now, Milliseconds(now)
+	shot.At = f.clock.at(f.time(shot.Frame.PTS), f.time(shot.Frame.Duration))
+	return shot
 }
 
 func (f *file) time(t int64) time.Duration {
@@ -66,6 +106,9 @@ func (f *file) time(t int64) time.Duration {
 }
 
 func (f *file) FrameRate() float64 {
+	if f.in == nil {
+		return 0
+	}
 	r := f.in.FrameRate()
 	if r.Num() <= 0 {
 		return 0
@@ -73,7 +116,15 @@ func (f *file) FrameRate() float64 {
 	return r.Float64()
 }
 
-func (f *file) Close() { f.in.Close() }
+func (f *file) Close() {
+	if f.ahead != nil {
+		f.ahead.release()
+		f.ahead = nil
+	}
+	if f.in != nil {
+		f.in.Close()
+	}
+}
 
 // pace makes pictures wait for their time.
 type pace struct {

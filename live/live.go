@@ -48,6 +48,7 @@ type Session struct {
 
 	results *pipeline.Pool
 	restart chan struct{}
+	moved   chan struct{} // a place is wanted
 
 	mu       sync.Mutex
 	filter   Filter // as the person set it
@@ -58,6 +59,8 @@ type Session struct {
 	watchers map[*Watcher]struct{}
 	last     *Pair // the latest pair, for new watchers
 	ids      int64
+
+	wantedPlace *seek // nil: none
 
 	wanted chan struct{} // the filter has been set
 	tuned  chan struct{} // the filter in force has changed
@@ -79,7 +82,7 @@ func New(o Options) (*Session, error) {
 		frames:  pipeline.NewPool(o.Backend.Input(), 1),
 		results: pipeline.NewPool(o.Backend, mostPairs),
 		shots:   newMailbox(1, Shot.release),
-		restart: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
+		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
 		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{},
 		state: State{Status: Starting},
 	}
@@ -142,7 +145,7 @@ func (s *Session) capture(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, io.EOF) && s.o.Input.Loop:
+		case errors.Is(err, io.EOF) && (s.o.Input.Loop || s.repeats()):
 			continue
 		case errors.Is(err, io.EOF):
 			s.setStatus(Ended, "the video has ended", "")
@@ -161,6 +164,7 @@ func (s *Session) capture(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.restart:
+		case <-s.moved:
 		case <-again:
 		}
 	}
@@ -173,14 +177,22 @@ func (s *Session) play(ctx context.Context) error {
 		return err
 	}
 	defer src.Close()
+	var at time.Duration
 	for {
 		if err := s.whileFrozen(ctx); err != nil {
 			return err
+		}
+		if err := s.jump(ctx, src, at); err != nil {
+			return err
+		}
+		if at = 0; s.holds() {
+			continue
 		}
 		shot, err := src.Next(ctx)
 		if err != nil {
 			return err
 		}
+		at = shot.Place
 		s.figures.take(shot)
 		s.setFormat(shot, src)
 		if err := s.pass(ctx, shot); err != nil {
@@ -191,7 +203,7 @@ func (s *Session) play(ctx context.Context) error {
 
 // pass hands a picture to the filter.
 func (s *Session) pass(ctx context.Context, shot Shot) error {
-	if s.o.Input.Whole {
+	if s.needsAll() {
 		return s.shots.wait(ctx, shot)
 	}
 	if s.shots.put(shot) {
@@ -224,11 +236,28 @@ func (s *Session) whileFrozen(ctx context.Context) error {
 		}
 		select {
 		case <-changed:
+		case <-s.moved:
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+// holds reports whether a file is frozen, and has shown a picture.
+func (s *Session) holds() bool {
+	return s.o.Input.Kind == File && s.isFrozen() && s.figures.taken() > 0
+}
+
+// repeats reports whether a part of a file repeats: the file's end is the part's, too.
+func (s *Session) repeats() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.RepeatTo > 0 {
+		s.wantedPlace = &seek{to: seconds(s.state.RepeatFrom)}
+	}
+	return s.state.RepeatTo > 0
 }
 
 // Set changes the filter from the next picture on. If the GPU has to compile a kernel, the old

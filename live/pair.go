@@ -19,7 +19,7 @@ type Pair struct {
 	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine's clock
 
-	At time.Duration // of a file's picture: see Shot
+	At, Place time.Duration // of a file's picture: see Shot
 
 	Repeated bool // the same picture with another filter
 
@@ -53,7 +53,8 @@ type Watcher struct {
 // latest pair, if any. The caller closes it.
 func (s *Session) Watch(depth int) *Watcher { return s.watch(depth, false) }
 
-// WatchAll is Watch without loss: the filter waits while depth pairs are pending.
+// WatchAll is Watch without loss: the filter waits while depth pairs are pending, and a file as
+// source waits for the filter.
 func (s *Session) WatchAll(depth int) *Watcher { return s.watch(depth, true) }
 
 func (s *Session) watch(depth int, all bool) *Watcher {
@@ -94,6 +95,31 @@ func (w *Watcher) Close() {
 		w.s.mu.Unlock()
 		w.box.close()
 	})
+}
+
+// Latest returns the latest pair, which is the caller's to release, or nil.
+func (s *Session) Latest() *Pair {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		return nil
+	}
+	return s.last.Retain()
+}
+
+// needsAll reports whether a watcher needs every picture of a source that can wait.
+func (s *Session) needsAll() bool {
+	if s.o.Input.Kind != File {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		if w.all {
+			return true
+		}
+	}
+	return false
 }
 
 // publish hands a pair to all watchers. It takes p.

@@ -52,7 +52,7 @@ type loop struct {
 	filter pipeline.Filter // nil before the first
 }
 
-// take replaces a picture that waits by the newest, unless frozen. With Input.Whole, pictures read
+// take replaces a picture that waits by the newest, unless frozen. If all are needed, pictures read
 // before the freeze still come.
 func (l *loop) take(ctx context.Context) error {
 	shot, ok, _ := l.s.shots.try()
@@ -64,7 +64,7 @@ func (l *loop) take(ctx context.Context) error {
 		close(shot.end)
 		return err
 	}
-	if l.s.isFrozen() && l.held != nil && !l.s.o.Input.Whole {
+	if l.s.isFrozen() && l.held != nil && !shot.sought && !l.s.needsAll() {
 		shot.release()
 		return nil
 	}
@@ -102,6 +102,11 @@ func (l *loop) step(ctx context.Context) error {
 	if l.fresh == nil {
 		return l.publish(ctx, true, l.again)
 	}
+	if l.fresh.begins {
+		if err := l.anew(ctx); err != nil {
+			return err
+		}
+	}
 	l.sent, l.fresh = append(l.sent, l.fresh), nil
 	return l.publish(ctx, false, l.process(l.sent[len(l.sent)-1]))
 }
@@ -123,6 +128,15 @@ func (l *loop) change(ctx context.Context, f Filter) error {
 	l.discard()
 	l.filter, err = l.s.o.Backend.Filter(p, l.s.results)
 	return err
+}
+
+// anew replaces the filter by one that knows no pictures.
+func (l *loop) anew(ctx context.Context) error {
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	l.discard()
+	return l.change(ctx, l.by)
 }
 
 // flush publishes the pictures that wait for one more.
@@ -190,9 +204,13 @@ func (l *loop) publish(ctx context.Context, repeated bool, call filtering) error
 			}
 			l.held, l.sent = l.sent[0], l.sent[1:]
 		}
+		if l.held.silent {
+			out.Release()
+			continue
+		}
 		err = l.s.publish(ctx, &Pair{
 			Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign,
-			At: l.held.At, Repeated: repeated,
+			At: l.held.At, Place: l.held.Place, Repeated: repeated,
 		})
 	}
 	return err

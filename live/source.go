@@ -25,10 +25,6 @@ type Input struct {
 	Loop  bool // reopened at its end
 	Again bool // it may come back after a failure: a camera
 
-	// Whole has every picture filtered and handed to the watchers of WatchAll; the source, a file,
-	// waits.
-	Whole bool
-
 	// Open starts to take pictures, into memory of pool by its Take. It may report its status
 	// until it is closed.
 	Open func(ctx context.Context, pool *pipeline.Pool, tell Tell) (Source, error)
@@ -57,6 +53,12 @@ type Shot struct {
 
 	// At is the time by the file's own clock; it keeps rising when the file is played again.
 	At time.Duration
+
+	Place time.Duration // of a file's picture, from the file's start
+
+	// After a seek: it is shown though the session is frozen, the filter forgets the pictures
+	// before, it only gets to know the picture.
+	sought, begins, silent bool
 
 	end chan struct{} // not a picture: a marker, closed when it arrives
 }

@@ -28,6 +28,12 @@ type State struct {
 	FrameRate float64 `json:"fps"` // 0 unknown
 	Display
 
+	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
+	// repeats, which is empty if none does.
+	Length     float64 `json:"length"`
+	RepeatFrom float64 `json:"repeat_from"`
+	RepeatTo   float64 `json:"repeat_to"`
+
 	Frozen  bool   `json:"frozen"`
 	Filter  Filter `json:"filter"`
 	Touched bool   `json:"touched"` // somebody has set the filter
@@ -95,5 +101,8 @@ func (s *Session) setFormat(shot Shot, src Source) {
 		st.Status, st.Message, st.Hint = Live, "", ""
 		st.Width, st.Height, st.FrameRate = shot.Frame.Width, shot.Frame.Height, rate
 		st.Display = display
+		if can, ok := src.(seekable); ok {
+			st.Length = can.Length().Seconds()
+		}
 	})
 }

@@ -9,9 +9,7 @@ import (
 
 // wholeInput is a file of which every picture is needed.
 func wholeInput(h *hand) Input {
-	in := h.input(File)
-	in.Whole = true
-	return in
+	return h.input(File)
 }
 
 // WatchAll delivers every picture in order, however slow the watcher, and all of them by the end

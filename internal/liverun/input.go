@@ -34,7 +34,7 @@ func (o *Options) liveInput(u *cli.UI, changed func()) (live.Input, *live.Remote
 			Width: o.Size.Width, Height: o.Size.Height, FPS: o.FPS, Format: o.InputFormat, MaxPixels: o.MaxPixels, Threads: o.Threads, Log: u.Logger,
 		})
 	default:
-		in.Kind, in.Whole = live.File, o.Record != ""
+		in.Kind = live.File
 		d := o.DecodeOptions(u)
 		d.FieldOrder = decode.FieldAuto // set on the page
 		in.Open = live.OpenFile(o.Input, d)

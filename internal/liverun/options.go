@@ -23,6 +23,7 @@ type Options struct {
 	LookAhead int
 
 	Record       string
+	RecordDir    string
 	RecordCRF    float64
 	RecordPreset string
 
@@ -57,7 +58,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
 	t.Flag(&o.Loop, "loop", "", "repeat a file")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 160 B of memory)")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)")
 	t.Group = "Filter"
 	o.PictureFlags(t)
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
@@ -65,6 +66,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Group = "Recording"
 	t.Add(cli.Once(cli.String(&o.Record, "FILE")), "record", "", "record the filtered video: mp4 mov mkv")
+	t.Add(cli.Once(cli.String(&o.RecordDir, "FOLDER")), "record-dir", "", "let viewers record into this folder")
 	t.Add(cli.NewValue(&o.RecordCRF, "X", job.ParseCRF), "crf", "", "quality of the recording, 0 to 51 (default 18)")
 	t.Add(cli.OneOf(&o.RecordPreset, job.DefaultCodec.Presets), "preset", "", "encoding speed of the recording (default veryfast)")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing FILE")

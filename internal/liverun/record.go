@@ -1,12 +1,15 @@
 package liverun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 	"vidfilter/live"
@@ -16,39 +19,47 @@ import (
 
 // recording writes filtered pictures to a file.
 type recording struct {
-	ui   *cli.UI
-	name string
-	rec  *record.Recorder
+	ui     *cli.UI
+	name   string
+	folder *encode.Folder // that the finished file is moved into; nil if it has its name
+	rec    *record.Recorder
+	stop   context.CancelFunc // set by recorder.run
 
 	session *live.Session
 	watch   *live.Watcher
-	whole   bool // every picture of a file, at the file's times
+	whole   bool  // every picture of a file, at the file's times
+	before  int64 // pictures that the session had dropped at the start
 
 	mu      sync.Mutex
 	err     error
 	done    bool // recording has ended
+	paused  bool
+	resumed bool // the next picture follows a pause
 	started time.Time
-	at      time.Duration // time of the last picture
+	at      time.Duration // time of the last picture in the recording
+	step    time.Duration // from the one before to it
+	skipped time.Duration // in pauses
 }
 
 // recordDepth is how many pictures may wait for the encoder. Then the oldest are dropped or,
 // with a file as input, reading waits.
 const recordDepth = 8
 
-func startRecording(o *Options, u *cli.UI) (*recording, error) {
-	rec, err := record.New(o.Record, record.Options{
+func openRecording(o *Options, u *cli.UI, path string, policy encode.OverwritePolicy) (*recording, error) {
+	rec, err := record.New(path, record.Options{
 		CRF: o.RecordCRF, Preset: o.RecordPreset, FrameRate: o.FPS, Threads: o.Threads, Software: "vidfilter " + cli.Version(),
-		Inputs: []string{o.Input}, Policy: o.OverwritePolicy(u, nil), Log: u.Logger,
+		Inputs: []string{o.Input}, Policy: policy, Log: u.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &recording{ui: u, name: o.Record, rec: rec}, nil
+	return &recording{ui: u, name: path, rec: rec}, nil
 }
 
-// attach subscribes to a session, from its first picture on.
+// attach subscribes to a session, from its next picture on.
 func (r *recording) attach(s *live.Session, in live.Input) {
-	r.session, r.whole = s, in.Whole
+	r.session, r.whole = s, in.Kind == live.File
+	r.before = r.dropped()
 	if r.whole {
 		r.watch = s.WatchAll(recordDepth)
 	} else {
@@ -64,11 +75,16 @@ func (r *recording) run(ctx context.Context, changed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ending.Go(func() { r.untilEnded(ctx, cancel) })
-	last := time.Now()
+	last, first := time.Now(), true
 	for {
 		pair, err := r.watch.Next(ctx)
 		if err != nil {
 			break
+		}
+		if first {
+			st, _ := r.session.State()
+			r.rec.Expect(st.FrameRate)
+			first = false
 		}
 		err = r.put(ctx, pair)
 		pair.Release()
@@ -80,11 +96,14 @@ func (r *recording) run(ctx context.Context, changed func()) {
 		if time.Since(last) > time.Second {
 			last = time.Now()
 			changed()
+			if err := enoughSpace(filepath.Dir(r.rec.Files()[0]), r.rec.Bytes()); err != nil {
+				r.ui.Warn("the recording is ended", "error", err)
+				r.full(err)
+				break
+			}
 		}
 	}
-	if err := r.finish(); err == nil {
-		changed()
-	}
+	_ = r.finish()
 }
 
 // untilEnded ends the recording when the video ends.
@@ -106,40 +125,88 @@ func (r *recording) untilEnded(ctx context.Context, end func()) {
 // put records a picture. A file's picture gets the file's time and is recorded once, with the
 // filter in force when it came.
 func (r *recording) put(ctx context.Context, p *live.Pair) error {
-	at := p.At
-	switch {
-	case !r.whole:
-		at = r.clock(p)
-	case p.Repeated:
+	at, wanted := r.clock(p)
+	if !wanted {
 		return nil
 	}
 	return r.rec.Put(ctx, p.Filtered.Retain(), at)
 }
 
-// clock returns the time a picture was taken or, if repeated, filtered again.
-func (r *recording) clock(p *live.Pair) time.Duration {
+// clock returns a picture's time in the recording: by the file, or when it was taken or, if
+// repeated, filtered again. A pause takes no time.
+func (r *recording) clock(p *live.Pair) (at time.Duration, wanted bool) {
+	if r.whole && p.Repeated {
+		return 0, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.paused {
+		return 0, false
+	}
 	t := p.Taken
 	if p.Repeated {
 		t = time.Now()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.started.IsZero() {
+	first := r.started.IsZero()
+	if first {
 		r.started = t
 	}
-	at := t.Sub(r.started)
-	if at <= r.at && at != 0 {
+	at = p.At
+	if !r.whole {
+		at = t.Sub(r.started)
+	}
+	at -= r.skipped
+	if r.resumed && !first {
+		r.skipped += at - r.at - r.step
+		at = r.at + r.step
+	}
+	r.resumed = false
+	if !first && at <= r.at {
 		at = r.at + time.Millisecond
 	}
+	if !first {
+		r.step = min(at-r.at, time.Second)
+	}
 	r.at = at
-	return at
+	return at, true
+}
+
+// pause leaves pictures out until it is called again.
+func (r *recording) pause(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.resumed = r.resumed || r.paused && !on
+	r.paused = on
 }
 
 // dropped counts pictures missing from the recording: dropped by the input, the filter or the
 // encoder.
 func (r *recording) dropped() int64 {
-	f := r.session.Figures()
-	return r.watch.Dropped() + f.DroppedSource + f.DroppedFilter
+	f, n := r.session.Figures(), -r.before
+	if r.watch != nil {
+		n += r.watch.Dropped()
+	}
+	return n + f.DroppedSource + f.DroppedFilter
+}
+
+// full notes the reason why a recording is finished early.
+func (r *recording) full(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+// ended reports whether the file is there, or never will be.
+func (r *recording) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done
+}
+
+func (r *recording) outcome() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }
 
 func (r *recording) fail(err error) {
@@ -151,24 +218,38 @@ func (r *recording) fail(err error) {
 
 // finish names the recording. Later calls return the same error.
 func (r *recording) finish() error {
+	if r.ended() {
+		return r.outcome()
+	}
+	name, err := r.complete()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.done {
-		return r.err
-	}
-	r.done = true
-	if r.rec.Seconds() == 0 {
-		r.err = errors.New("nothing was recorded: no picture came")
-		return r.err
-	}
-	if r.err = r.rec.Finish(context.Background()); r.err == nil {
-		lost := ""
-		if n := r.dropped(); n > 0 {
-			lost = ", " + text.Count(n, "picture") + " left out"
-		}
-		r.ui.Info(fmt.Sprintf("recorded %s: %s%s", r.name, text.Seconds(r.rec.Seconds()), lost))
-	}
+	r.name, r.err, r.done = name, cmp.Or(err, r.err), true
 	return r.err
+}
+
+// complete writes the file and returns its name.
+func (r *recording) complete() (name string, err error) {
+	name = r.name
+	if r.rec.Seconds() == 0 {
+		return name, errors.New("nothing was recorded: no picture came")
+	}
+	if err := r.rec.Finish(context.Background()); err != nil {
+		return name, err
+	}
+	if r.folder != nil {
+		base, err := r.folder.Publish(filepath.Base(name))
+		if err != nil {
+			return name, err
+		}
+		name = r.folder.Name(base)
+	}
+	lost := ""
+	if n := r.dropped(); n > 0 {
+		lost = ", " + text.Count(n, "picture") + " left out"
+	}
+	r.ui.Info(fmt.Sprintf("recorded %s: %s%s", name, text.Seconds(r.rec.Seconds()), lost))
+	return name, nil
 }
 
 func (r *recording) close() { r.rec.Close() }
@@ -177,7 +258,7 @@ func (r *recording) close() { r.rec.Close() }
 func (r *recording) state() *web.Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := &web.Recording{File: r.name, Seconds: r.rec.Seconds(), Dropped: r.dropped()}
+	w := &web.Recording{File: r.name, Seconds: r.rec.Seconds(), Dropped: r.dropped(), Paused: r.paused, Ended: r.done}
 	if r.err != nil {
 		w.Error = r.err.Error()
 	}

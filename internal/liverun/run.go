@@ -71,7 +71,7 @@ type liveRun struct {
 	rtc     *rtc.Server    // nil without --webrtc
 	window  *window.Window // nil without --window
 	input   live.Input
-	record  *recording // nil without --record
+	record  *recorder
 }
 
 func (l *liveRun) close() {
@@ -94,10 +94,8 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if err := l.openWindow(); err != nil {
 		return err
 	}
-	if l.o.Record != "" {
-		if l.record, err = startRecording(l.o, l.ui); err != nil {
-			return err
-		}
+	if l.record, err = openRecorder(l.o, l.ui); err != nil {
+		return err
 	}
 	l.o.Streams = 1 // one picture at a time: nothing overlaps
 	var tell func()
@@ -116,9 +114,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	tell()
-	if l.record != nil {
-		l.record.attach(l.session, l.input)
-	}
+	l.record.attach(l.session, l.input, l.changed)
 	token, once := rand.Text(), rand.Text()
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
@@ -128,9 +124,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 	}
-	if l.record != nil {
-		o.Recording = l.record.state
-	}
+	o.Recording, o.Record = l.record.state, l.record.do
 	l.server = web.New(l.session, o)
 	l.addWebRTC(remote)
 	return l.serve(ctx, at, token, once)
@@ -207,9 +201,7 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(l.session.Run(ctx)) })
 	wg.Go(func() { l.follow(ctx) })
-	if l.record != nil {
-		wg.Go(func() { l.record.run(ctx, l.changed) })
-	}
+	l.record.begin(ctx)
 	if l.window != nil {
 		wg.Go(func() { cancel(l.look(ctx)) })
 	}
@@ -268,10 +260,7 @@ func (l *liveRun) begun(ctx context.Context) {
 
 // outcome picks the error of a run. A failed recording outweighs an interruption.
 func (l *liveRun) outcome(cause, served error) error {
-	recorded := error(nil)
-	if l.record != nil {
-		recorded = l.record.finish()
-	}
+	recorded := l.record.finish()
 	switch {
 	case !errors.As(cause, new(cli.Interruption)):
 		return errors.Join(cause, recorded)

@@ -68,9 +68,7 @@ func (l *liveRun) enter(page string) error {
 		return err
 	}
 	also := sandbox.Policy{Network: sandbox.Accept}
-	if l.record != nil {
-		also.Write = l.record.rec.Files()
-	}
+	also.Write = l.record.files()
 	var inputs []string
 	if l.input.Kind != live.Test && l.input.Kind != live.Browser {
 		inputs = append(inputs, l.o.Input)

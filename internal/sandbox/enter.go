@@ -173,7 +173,7 @@ func closeFiles(p Policy) error {
 		read = append(read, resolving...)
 	}
 	err := errors.Join(
-		add(readFile, readAll, read), add(writeFile, 0, p.Write), add(device, device|readAll, p.Devices), add(writeFile, makeFiles, p.Folders),
+		add(readFile, readAll, read), add(writeFile, writeFile, p.Write), add(device, device|readAll, p.Devices), add(writeFile, makeFiles, p.Folders),
 	)
 	if err != nil {
 		return err

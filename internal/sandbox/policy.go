@@ -20,7 +20,7 @@ import (
 // descriptors that it has.
 type Policy struct {
 	Read    []string // files to read, and folders with all below them
-	Write   []string // files to write and read; they exist
+	Write   []string // files to write and read, and folders whose files may be; all exist
 	Devices []string // device nodes to use, and folders with all below them
 	Folders []string // in which files are made, replaced and removed
 

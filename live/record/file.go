@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -14,16 +13,21 @@ import (
 func (r *Recorder) reserve() error {
 	for n := 1; n <= encode.MaxBeside; n++ {
 		name := r.target.Beside("recording", ".mp4", n)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			r.file, r.number = f, n
-			_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-			return nil
+		made, err := r.target.CreateBeside("recording", ".mp4", n)
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, os.ErrExist) {
+		if !made {
+			r.tellOf(name)
+			continue
+		}
+		if r.file, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
+			_ = r.target.RemoveBeside("recording", ".mp4", n)
 			return encode.OutputError("create", name, err)
 		}
-		r.tellOf(name)
+		r.number = n
+		_ = unix.Flock(int(r.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		return nil
 	}
 	return encode.Refusal("remove or rename those that are not needed", "there are %d unfinished recordings of %q", encode.MaxBeside, r.target.Name())
 }

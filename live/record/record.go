@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,12 +38,18 @@ const (
 	second      = 90000 // units of a recording's times
 )
 
-// fragmentLength is the most that a killed program loses beside frames in the encoder.
-const fragmentLength = time.Second
+// A killed program loses the last fragment and the frames in the encoder: together less than a
+// second. At low rates the encoder must hold none.
+const (
+	fragmentLength = time.Second / 2
+	lookAhead      = "rc-lookahead=5:sync-lookahead=0"
+	mostThreads    = 4  // each holds a frame back
+	lowRate        = 24 // frames a second
+)
 
 // Recorder writes frames to a file as they come. Until Finish they are in a recording file beside
-// it, out.recording.mp4 for out.mp4, which is playable at any time except for the last second or
-// two. Finish turns it into the file itself. Apart from Seconds and Bytes it is for one goroutine.
+// it, out.recording.mp4 for out.mp4, which is playable at any time except for the last second.
+// Finish turns it into the file itself. Apart from Seconds and Bytes it is for one goroutine.
 type Recorder struct {
 	opts   Options
 	format string
@@ -61,6 +68,8 @@ type Recorder struct {
 	err    error           // ended the recording
 	done   bool            // finished
 	closed bool
+
+	flusher flusher
 
 	length atomic.Int64 // nanoseconds
 	bytes  atomic.Int64
@@ -103,6 +112,16 @@ func (o Options) withDefaults() Options {
 
 // Seconds returns the length of the recording; safe from any goroutine.
 func (r *Recorder) Seconds() float64 { return time.Duration(r.length.Load()).Seconds() }
+
+// Bytes returns the size of the recording file; safe from any goroutine.
+func (r *Recorder) Bytes() int64 { return r.bytes.Load() }
+
+// Expect tells the frames to expect a second, before the first Put. Below 1 it is ignored.
+func (r *Recorder) Expect(rate float64) {
+	if rate >= 1 {
+		r.opts.FrameRate = rate
+	}
+}
 
 // Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
 // are moved to the next possible one. The first frame fixes size and format; others are converted.
@@ -167,6 +186,7 @@ func (r *Recorder) release(ctx context.Context, next int64) error {
 		return err
 	}
 	r.bytes.Store(r.out.Bytes())
+	r.flusher.flush(r.file)
 	return nil
 }
 
@@ -203,10 +223,18 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	video.CodecParameters().SetPixelFormat(av.PixelFormat(f.Layout))
 	o := r.options(formats.MP4)
 	o.Fragment = fragmentLength
+	if o.Threads = cmp.Or(o.Threads, runtime.NumCPU()); o.Threads > mostThreads {
+		o.Threads = mostThreads
+	}
+	var err error
+	if r.opts.FrameRate < lowRate {
+		o.Tune = "zerolatency"
+	} else if o.EncoderParams, err = encode.CodecOf(encode.X264).ParseParams(lookAhead); err != nil {
+		return err
+	}
 	if f.Layout == pipeline.RGBA && (f.Width|f.Height)&1 == 0 {
 		o.PixelFormat = "yuv420p" // every player takes it
 	}
-	var err error
 	r.first = f.Format
 	r.out, err = encode.Create("file:"+r.file.Name(), encode.Template{
 		Context: r.in, Video: video, FrameRate: astiav.NewRational(int(r.opts.FrameRate*1000+0.5), 1000),

@@ -8,6 +8,9 @@ import { Picture } from "./picture.js";
 import { Gestures } from "./gestures.js";
 import { Controls } from "./controls.js";
 import { Settings } from "./settings.js";
+import { Recording } from "./recording.js";
+import { Place } from "./place.js";
+import { Samples } from "./samples.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { listen } from "./keys.js";
@@ -23,6 +26,12 @@ const picture = new Picture($("canvas"), { laid });
 const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
 const setFilter = (filter) => link.send({ type: "set", filter });
+const recording = new Recording((what) => link.send({ type: "record", do: what }));
+const place = new Place((m) => link.send(m));
+const samples = new Samples((m) => link.send(m), $("stage"), (e) => {
+  const box = $("canvas").getBoundingClientRect();
+  return picture.spot(e.clientX - box.left, e.clientY - box.top);
+});
 const settings = new Settings({ change: setFilter, warn });
 const controls = new Controls($("filter"), {
   change: (filter) => {
@@ -161,7 +170,8 @@ addEventListener("hashchange", () => {
 
 function message(m) {
   const known = {
-    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
+    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), place: () => place.set(m.at),
+    samples: () => samples.show(m), refused: () => refused(m.reason),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
@@ -186,7 +196,8 @@ function newState(s) {
   drawCommand(s.command);
   $("freeze").setAttribute("aria-pressed", String(s.frozen));
   set($("viewers"), s.viewers > 1 ? `${s.viewers} of ${s.max_viewers} viewers` : "");
-  drawRecording(s.recording);
+  recording.update(s);
+  place.update(s);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
@@ -201,17 +212,6 @@ function drawCommand(command) {
 
 const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
 const statusWords = (s) => (s.frozen && s.status === "live" ? "Frozen" : sentence(s.message) || plain[s.status] || clean(s.status));
-
-function drawRecording(r) {
-  if (!r) {
-    say($("recording"), "");
-    return;
-  }
-  const time = `${Math.floor(r.seconds / 60)}:${String(Math.floor(r.seconds % 60)).padStart(2, "0")}`;
-  const dropped = r.dropped > 0 ? `, ${r.dropped} dropped` : "";
-  say($("recording"), r.error ? "Recording failed: " + clean(r.error) : `Recording ${clean(r.file)}, ${time}${dropped}`);
-  $("recording").classList.toggle("trouble", Boolean(r.error));
-}
 
 const lostWords = () => (lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
 
@@ -306,6 +306,9 @@ function laid(l, ratio) {
 function drawTools() {
   for (const b of document.querySelectorAll("[data-mode]")) b.setAttribute("aria-pressed", String(b.dataset.mode === picture.mode));
   $("amplify").hidden = picture.mode !== "difference";
+  const alone = picture.mode === "original" || picture.mode === "filtered";
+  $("save").href = "snapshot?view=" + (alone ? picture.mode : "split");
+  $("save").title = `Save ${alone ? "this picture" : "both pictures"} at full size, not coded for the page`;
   $("swap").setAttribute("aria-pressed", String(picture.swapped));
   const [left, right] = sides(), words = { split: [left, right], original: ["Original", ""], filtered: ["Filtered", ""], difference: ["Difference", ""] };
   const [a, b] = words[picture.mode];
@@ -339,22 +342,7 @@ async function fullScreen() {
   }
 }
 
-const two = (n) => String(n).padStart(2, "0");
-function fileName() {
-  const d = new Date();
-  return `vidfilter-${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}-${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}.png`;
-}
-
-function save() {
-  if (picture.empty) return;
-  picture.side().toBlob((blob) => {
-    const a = element("a");
-    a.href = URL.createObjectURL(blob);
-    a.download = fileName();
-    a.click();
-    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
-  }, "image/png");
-}
+const save = () => $("save").click();
 
 async function copy() {
   const field = $("command");
@@ -375,7 +363,7 @@ async function copy() {
 function wireTools() {
   for (const b of document.querySelectorAll("[data-mode]")) b.addEventListener("click", () => setMode(b.dataset.mode));
   const clicks = {
-    swap, freeze, full: fullScreen, save, copy, reset, "zoom-in": () => picture.zoom(1.25), "zoom-out": () => picture.zoom(0.8),
+    swap, freeze, full: fullScreen, copy, reset, "zoom-in": () => picture.zoom(1.25), "zoom-out": () => picture.zoom(0.8),
     "zoom-fit": () => picture.fit(), "help-open": () => $("help").showModal(), "insecure-close": () => { $("insecure").hidden = true; },
     "camera-start": () => camera.start(), "camera-stop": () => camera.stop(),
   };
@@ -414,8 +402,10 @@ const keys = [
   ["ArrowRight", "move it right", () => pan(-60, 0)],
   ["ArrowUp", "move a zoomed picture up", () => pan(0, 60)],
   ["ArrowDown", "move it down", () => pan(0, -60)],
+  [",", "show the previous picture of a file", () => place.step(-1)],
+  [".", "show the next picture of a file", () => place.step(1)],
   ["f", "full screen", fullScreen],
-  ["p", "save both pictures as PNG", save],
+  ["p", "save as PNG: both pictures, or the one shown", save],
   ["c", "copy the command", copy],
   ["r", "reset the settings", reset],
   ["a", "play again, at the end", () => { if (state?.status === "ended") playAgain(); }],
@@ -508,7 +498,6 @@ Object.defineProperty(window, "vidfilter", {
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
     get split() { return picture.split; },
-    get side() { return picture.side().toDataURL(); },
     get layout() { return picture.layout(); },
     get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
     pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),

@@ -34,6 +34,12 @@ type message struct {
 	Filter  map[string]any `json:"filter"`  // set: the options to change
 	On      bool           `json:"on"`      // freeze, camera
 	T       float64        `json:"t"`       // ping
+	Do      string         `json:"do"`      // record: start, pause, resume or stop
+	At      float64        `json:"at"`      // seek: seconds; step: its direction
+	From    float64        `json:"from"`    // repeat: seconds
+	To      float64        `json:"to"`      // repeat
+	X       float64        `json:"x"`       // measure: part of the width of the picture as it is stored
+	Y       float64        `json:"y"`       // measure
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
 	Error   string         `json:"error"`   // camera
@@ -124,6 +130,7 @@ type stateMessage struct {
 	Viewers      int                `json:"viewers"`
 	MaxViewers   int                `json:"max_viewers"`
 	Recording    *Recording         `json:"recording"`
+	RecordWhy    string             `json:"record_why"` // viewers cannot record, and why; or ""
 	CameraWanted bool               `json:"camera_wanted"`
 }
 
@@ -170,6 +177,15 @@ type (
 	refusedMessage struct { // refused, camera_refused
 		Type   string `json:"type"`
 		Reason string `json:"reason"`
+	}
+	placeMessage struct {
+		Type string  `json:"type"`
+		At   float64 `json:"at"` // seconds from the file's start
+	}
+	samplesMessage struct {
+		Type string `json:"type"`
+		ID   int64  `json:"id"` // of the pair
+		live.Measure
 	}
 	cameraMessage struct { // camera_ack, camera_key, camera_rate
 		Type string `json:"type"`

@@ -117,6 +117,15 @@ export class Picture {
     this.setSplit((x * this.ratio - l.left) / Math.max(1, l.right - l.left));
   }
 
+  // The place of a point of the canvas, in CSS pixels, as parts of the picture as it is stored;
+  // null outside of it.
+  spot(x, y) {
+    const l = this.layout(), u = (x * this.ratio - l.x) / l.width, v = (y * this.ratio - l.y) / l.height;
+    if (!this.#config || u < 0 || u >= 1 || v < 0 || v >= 1) return null;
+    const [sx, sy] = { 0: [u, v], 90: [v, 1 - u], 180: [1 - u, 1 - v], 270: [1 - v, u] }[this.#turn] ?? [u, v];
+    return { x: sx, y: sy };
+  }
+
   // Zooms by a factor around (x, y), in CSS pixels from the canvas's corner.
   zoom(factor, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2) {
     this.#zoomTo(this.layout().scale * factor, x, y);
@@ -224,21 +233,6 @@ export class Picture {
     c.fillStyle = `rgb(${grey} ${grey} ${grey})`;
     c.fillRect(l.left, l.top, l.right - l.left, l.bottom - l.top);
     c.globalCompositeOperation = "source-over";
-  }
-
-  // Both pictures whole, side by side, as they are shown.
-  side() {
-    const { width: w, height: h } = this.size;
-    const canvas = document.createElement("canvas");
-    canvas.width = 2 * w;
-    canvas.height = h;
-    const c = canvas.getContext("2d", { alpha: false });
-    for (const [x, sy] of [[0, 0], [w, this.#config.filtered_y]]) {
-      c.save();
-      this.#turned(c, { x, y: 0, width: w, height: h }, sy);
-      c.restore();
-    }
-    return canvas;
   }
 
   // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own

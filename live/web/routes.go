@@ -30,6 +30,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("GET /ws", s.socket)
 	mux.HandleFunc("GET /mjpeg", s.mjpeg)
+	mux.Handle("GET /snapshot", s.known(http.HandlerFunc(s.snapshot)))
 	mux.Handle("GET /job", s.known(http.HandlerFunc(s.exportJob)))
 	mux.Handle("POST /job", s.known(http.HandlerFunc(s.importJob)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

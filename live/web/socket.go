@@ -60,6 +60,8 @@ type viewer struct {
 	kind   chan string   // the video format of the page, from its hello
 	credit chan struct{} // an acknowledgement has come
 
+	measured time.Time // for the receiving goroutine
+
 	feed   *live.Feed // of the page's camera, or nil; for the receiving goroutine, as is uplink
 	uplink uplink
 
@@ -80,7 +82,7 @@ func (v *viewer) run() {
 	v.watch = v.server.session.Watch(1)
 	defer v.watch.Close()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive} {
+	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()
@@ -162,9 +164,7 @@ func (s *Server) stateMessage(st live.State) stateMessage {
 		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
 		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
-	if s.o.Recording != nil {
-		m.Recording = s.o.Recording()
-	}
+	m.Recording, m.RecordWhy = s.o.Recording()
 	return m
 }
 

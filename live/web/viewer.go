@@ -56,6 +56,14 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		session.Freeze(m.On)
 	case "restart":
 		session.Restart()
+	case "record":
+		if err := v.server.o.Record(m.Do); err != nil {
+			return v.say(ctx, refusedMessage{"refused", err.Error()})
+		}
+	case "seek", "step", "repeat":
+		v.move(m)
+	case "measure":
+		return v.measureAt(ctx, m)
 	case "ping":
 		return v.say(ctx, pongMessage{"pong", m.T, live.Milliseconds(time.Now())})
 	case "camera":

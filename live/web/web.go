@@ -7,6 +7,7 @@
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
 //	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /snapshot     ?view= likewise: the latest picture as PNG
 //	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one
 //	GET  /healthz      200
 //
@@ -42,8 +43,11 @@ type Options struct {
 	JobFile func(live.Filter) ([]byte, error)
 	// ReadJobFile returns the filter of a job file, and the names of options of others.
 	ReadJobFile func([]byte) (f live.Filter, others []string, err error)
-	Recording   func() *Recording // nil, or returns nil, when nothing is recorded
-	Remote      *live.Remote      // the browser camera, nil for other inputs
+	// Recording returns the recording that is running or was last, or nil, and the reason why
+	// viewers cannot record, or "".
+	Recording func() (latest *Recording, why string)
+	Record    func(do string) error // start, pause, resume or stop
+	Remote    *live.Remote          // the browser camera, nil for other inputs
 }
 
 // Recording is how a recording does.
@@ -51,6 +55,8 @@ type Recording struct {
 	File    string  `json:"file"`
 	Seconds float64 `json:"seconds"`
 	Dropped int64   `json:"dropped"`
+	Paused  bool    `json:"paused"`
+	Ended   bool    `json:"ended"`
 	Error   string  `json:"error"`
 }
 

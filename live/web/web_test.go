@@ -66,6 +66,9 @@ func open(t *testing.T, o Options) *page {
 		}
 		return live.FilterOf(kernels.DefaultParams(len(b)), "auto"), []string{"crf"}, nil
 	}
+	if o.Recording == nil {
+		o.Recording = func() (*Recording, string) { return nil, "not here" }
+	}
 	if o.MaxViewers == 0 {
 		o.MaxViewers = 4
 	}
@@ -470,7 +473,7 @@ func TestControl(t *testing.T) {
 	}
 	c.say(`{"type":"freeze","on":true}`)
 	c.until("frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == true })
-	c.say(`{"type":"something new","x":[1]}`)
+	c.say(`{"type":"something new","z":[1]}`)
 	c.say(`{"type":"set"}`)
 	c.say(`{"type":"freeze","on":false}`)
 	c.until("not frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == false })

@@ -62,7 +62,7 @@ func TestDisplay(t *testing.T) {
 				t.Errorf("shown %.0fx%.0f", l.Width, l.Height)
 			}
 			on := func(at point) []byte { return p.pixels("screen", int(l.X+l.Width*at.x), int(l.Y+l.Height*at.y), 1, 1) }
-			p.run(`window.saved = new Image(); saved.src = vidfilter.side`)
+			p.run(`window.saved = new Image(); saved.src = "snapshot?view=split"`)
 			p.until("saved.complete && saved.naturalWidth > 0")
 			if shape := eval[float64](p, "saved.naturalWidth / 2 / saved.naturalHeight"); shape < 0.97*c.shape || shape > 1.03*c.shape {
 				t.Errorf("saved in a shape of %.2f", shape)

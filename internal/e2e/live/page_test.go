@@ -423,3 +423,59 @@ func TestJobFile(t *testing.T) {
 	send("defaults: {radus: 4}\njobs: [a.mp4]\n")
 	p.until("document.getElementById('alert').textContent.includes('job file:1: unknown option \"radus\"')")
 }
+
+// TestRecordFromThePage: viewers begin, pause and end recordings, each gets a name of its own, and
+// the sandbox keeps them from nothing. After a kill the recording is in the folder at the next
+// start.
+func TestRecordFromThePage(t *testing.T) {
+	e2e.NeedsFFmpeg(t)
+	dir := t.TempDir()
+	clip := flag(t, "null", 0) // 2 seconds, 10 a second
+	s := serve(t, "-i", clip, "--loop", "--record-dir", dir)
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 3")
+	press := func(id string) { p.run("document.getElementById('record-%s').click()", id) }
+	press("start")
+	p.until("vidfilter.state.recording?.seconds > 1")
+	other := p.tab(strings.Split(s.url, "#")[0])
+	other.until("document.getElementById('recording').textContent.startsWith('Recording 0:0')")
+	press("pause")
+	p.until("vidfilter.state.recording.paused && document.getElementById('record-pause').textContent === 'Resume'")
+	at := e2e.Settled(t, 500*time.Millisecond, "the paused recording", func() float64 {
+		p.until("vidfilter.state")
+		return eval[float64](p, "vidfilter.state.recording.seconds")
+	})
+	press("pause")
+	p.until("vidfilter.state.recording.seconds > %g", at+0.5)
+	press("stop")
+	p.until("vidfilter.state.recording.ended && !document.getElementById('record-start').hidden")
+	other.until("document.getElementById('recording').hidden && document.getElementById('record-note').textContent.startsWith('Recorded ')")
+	name := eval[string](p, "vidfilter.state.recording.file")
+	length := eval[float64](p, "vidfilter.state.recording.seconds")
+	if filepath.Dir(name) != dir || !strings.HasPrefix(filepath.Base(name), "live-") {
+		t.Errorf("recorded as %q", name)
+	}
+	// 10 a second by the file's own times, and no gap where the pause was.
+	if n := count(t, name); n < int(length*10) || n > int(length*10)+2 {
+		t.Errorf("%d pictures in %.2f s", n, length)
+	}
+	press("start") // perhaps in the same second
+	p.until("vidfilter.state.recording.file !== %q && vidfilter.state.recording.seconds > 1.5", name)
+	s.Kill()
+	s.Wait()
+	s = serve(t, "-i", clip, "--loop", "--record-dir", dir)
+	left, _ := filepath.Glob(filepath.Join(dir, "*.recording.mp4"))
+	if len(left) != 1 || count(t, left[0]) < 5 {
+		t.Errorf("after a kill there is %q", left)
+	}
+	p = look(t, s.url)
+	p.until("vidfilter.drawn > 3")
+	press("start")
+	p.until("vidfilter.state.recording?.seconds > 0.3")
+	s.stop() // ends and names it
+	all, _ := filepath.Glob(filepath.Join(dir, "*"))
+	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	if len(all) != 3 || len(hidden) != 0 {
+		t.Errorf("in the end there are %q and %q", all, hidden)
+	}
+}

@@ -1,0 +1,85 @@
+package live
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// stairs makes a clip of 3 seconds, 10 pictures a second, each with another grey: 50 + 6 n.
+func stairs(t *testing.T) string {
+	t.Helper()
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("needs ffmpeg")
+	}
+	path := filepath.Join(t.TempDir(), "stairs.mp4")
+	source := "color=black:s=160x90:r=10:d=3,format=yuv420p,geq=lum='50+6*N':cb=128:cr=128"
+	args := strings.Fields("-v error -nostdin -filter_complex " + source + " -c:v libx264 -g 12 -qp 0 -pix_fmt yuv420p")
+	if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg: %v: %s", err, out)
+	}
+	return path
+}
+
+// TestPlace: a file is frozen, sought, stepped and repeated, to the picture. The samples are the
+// true ones.
+func TestPlace(t *testing.T) {
+	s := serve(t, "-i", stairs(t), "-r", "0", "--loop")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 3 && !document.getElementById('file').hidden")
+	p.run("document.getElementById('samples').open = true; document.getElementById('freeze').click()")
+	p.until("vidfilter.state.frozen")
+	at := func(n int) {
+		t.Helper()
+		p.until("document.getElementById('samples-original').textContent === 'Y %d  U 128  V 128'", 50+6*n)
+		p.until("Math.abs(document.getElementById('place').value - %g) < 0.02", float64(n)/10)
+	}
+	seek := func(to float64) {
+		t.Helper()
+		p.run("{ const e = document.getElementById('place'); e.value = %g; e.dispatchEvent(new Event('input')) }", to)
+	}
+	seek(1.5)
+	at(15)
+	p.until("document.getElementById('samples-filtered').textContent === 'Y 140  U 128  V 128' && document.getElementById('samples-psnr').textContent === 'equal'")
+	for _, n := range []int{14, 13, 12, 11} {
+		p.run("document.getElementById('step-back').click()")
+		at(n)
+	}
+	p.run("document.getElementById('step-on').click()")
+	at(12)
+	seek(0)
+	at(0)
+	p.run("document.getElementById('step-back').click()") // there is none
+	at(0)
+	seek(2.95)
+	at(29)
+
+	// The part from 0.5 to 1 plays over and over.
+	seek(0.5)
+	at(5)
+	p.run("document.getElementById('repeat').click()")
+	seek(1)
+	at(10)
+	p.run("document.getElementById('repeat').click()")
+	p.until("vidfilter.state.repeat_to > 0.9")
+	p.run("document.getElementById('freeze').click()")
+	p.until("!vidfilter.state.frozen && document.getElementById('place').value < 0.9")
+	p.run("window.places = []; setInterval(() => places.push(Number(document.getElementById('place').value)), 50)")
+	if !e2e.Within(e2e.Patience, func() bool { return eval[int](p, "places.length") > 40 }) {
+		t.Fatal("no places")
+	}
+	if got := eval[string](p, "`${Math.min(...places)} ${Math.max(...places)}`"); !inside(got, 0.39, 1.01) {
+		t.Errorf("the part from 0.5 to 1 is at %s", got)
+	}
+}
+
+func inside(text string, low, high float64) bool {
+	var a, b float64
+	_, err := fmt.Sscan(text, &a, &b)
+	return err == nil && a >= low && b <= high && a < b
+}

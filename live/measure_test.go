@@ -1,0 +1,59 @@
+package live
+
+import (
+	"math"
+	"testing"
+
+	"vidfilter/pipeline"
+)
+
+// TestMeasure: components in order, of every arrangement and depth; PSNR of the window and of the
+// whole; a histogram of all samples.
+func TestMeasure(t *testing.T) {
+	for _, layout := range pipeline.Layouts() {
+		f := pipeline.Format{Layout: layout, Width: 100, Height: 80}
+		info := layout.Info()
+		frame := func(value int) *pipeline.Frame {
+			var planes [4]pipeline.Plane
+			size := 1 + (info.Depth-1)/8
+			for i := range f.NumPlanes() {
+				w, h := f.PlaneSize(i)
+				planes[i] = pipeline.Plane{Data: make([]byte, 4*size*w*h), Pitch: 4 * size * w}
+				for n := 0; n < len(planes[i].Data); n += size {
+					v := (value + i*3) << info.Shift
+					if info.Samples > 1 {
+						v += n % 4
+					}
+					planes[i].Data[n] = byte(v)
+					if size == 2 {
+						planes[i].Data[n+1] = byte(v >> 8)
+					}
+				}
+			}
+			return pipeline.NewFrame(f, planes, nil, nil)
+		}
+		m := MeasureAt(&Pair{Original: frame(20), Filtered: frame(24)}, 0.5, 2, 16)
+		peak := float64(int(1)<<info.Depth - 1)
+		if want := 20 * math.Log10(peak/4); math.Abs(m.PSNR-want) > 1e-9 || math.Abs(m.Whole-want) > 1e-9 {
+			t.Errorf("%v: PSNR %g and %g, not %g", layout, m.PSNR, m.Whole, want)
+		}
+		if m.X != 50 || m.Y != 79 || m.Depth != info.Depth || len(m.Original) != len(m.Names) || len(m.Filtered) != len(m.Names) {
+			t.Errorf("%v: %+v", layout, m)
+		}
+		sum := 0
+		for _, n := range m.Bars[0] {
+			sum += n
+		}
+		if sum != 8000 {
+			t.Errorf("%v: the histogram has %d samples", layout, sum)
+		}
+		for i, v := range m.Filtered {
+			if v != m.Original[i]+4 {
+				t.Errorf("%v: component %s is %d, not %d", layout, m.Names[i], v, m.Original[i]+4)
+			}
+		}
+		if e := MeasureAt(&Pair{Original: frame(20), Filtered: frame(20)}, math.NaN(), -1, 16); e.PSNR != -1 || e.X != 0 || e.Y != 0 {
+			t.Errorf("%v: equal pictures have %+v", layout, e)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/internal/wake"
+)
+
+// Seek continues a file at a time from its start, with the first picture from there on. It has no
+// effect on sources that cannot be played from any place.
+func (s *Session) Seek(to time.Duration) { s.move(seek{to: max(0, to)}) }
+
+// Step freezes a file and shows the next picture (+1) or the one before (-1).
+func (s *Session) Step(n int) {
+	s.Freeze(true)
+	s.move(seek{step: n})
+}
+
+// Repeat plays a part of a file over and over; an empty part is none.
+func (s *Session) Repeat(from, to time.Duration) {
+	if from < 0 || to <= from {
+		from, to = 0, 0
+	}
+	s.setState(func(st *State) { st.RepeatFrom, st.RepeatTo = from.Seconds(), to.Seconds() })
+}
+
+// seek is a move within a file: to a time or, if step is not 0, to a neighbour.
+type seek struct {
+	to   time.Duration
+	step int
+}
+
+func (s *Session) move(to seek) {
+	s.mu.Lock()
+	s.wantedPlace = &to
+	s.mu.Unlock()
+	wake.Up(s.moved)
+}
+
+func (s *Session) takeMove() *seek {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to := s.wantedPlace
+	s.wantedPlace = nil
+	return to
+}
+
+// seekable is a source that can be played from any place.
+type seekable interface {
+	// Length is that of the whole, 0 if it is unknown or the source cannot seek after all.
+	Length() time.Duration
+	// Seek returns the picture at a place, which is shown, and before it some that the filter needs
+	// to know. Next continues behind it.
+	Seek(ctx context.Context, to seek) ([]Shot, error)
+}
+
+// jump moves a source to where a viewer wants it, or back to the start of the part that repeats if
+// it has left it. at is the place of the latest picture.
+func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error {
+	to := s.takeMove()
+	st, _ := s.State()
+	if to == nil && st.RepeatTo > 0 && at >= seconds(st.RepeatTo) {
+		to = &seek{to: seconds(st.RepeatFrom)}
+	}
+	can, ok := src.(seekable)
+	if to == nil || !ok || can.Length() == 0 {
+		return nil
+	}
+	shots, err := can.Seek(ctx, *to)
+	for i, shot := range shots {
+		if err != nil {
+			shot.release()
+			continue
+		}
+		shot.sought, shot.begins, shot.silent = true, i == 0 && to.step <= 0, i < len(shots)-1
+		s.figures.take(shot)
+		s.setFormat(shot, src)
+		err = s.shots.wait(ctx, shot)
+	}
+	return err
+}
+
+func seconds(x float64) time.Duration { return time.Duration(math.Round(x * float64(time.Second))) }
+
+// known is how many pictures before the shown one the filter gets after a seek.
+const known = 4
+
+// Length implements seekable.
+func (f *file) Length() time.Duration { return f.length }
+
+// canSeek reports whether a file can be opened again at another place.
+func canSeek(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// slip is more than the rounding of times, and less than a picture lasts.
+const slip = 500 * time.Microsecond
+
+// Seek implements seekable.
+func (f *file) Seek(ctx context.Context, to seek) ([]Shot, error) {
+	f.pace.began = false
+	switch {
+	case to.step > 0:
+		shot, err := f.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []Shot{f.dated(shot)}, nil
+	case to.step < 0:
+		// Nobody knows where the picture before is, until it has been read.
+		for _, back := range []time.Duration{time.Second, 10 * time.Second, f.place} {
+			shots, err := f.before(ctx, f.place-back, f.place-slip, true)
+			if err != nil || len(shots) > 0 {
+				return shots, err
+			}
+		}
+		to.to = 0 // this is the first
+	}
+	return f.before(ctx, to.to-time.Second/3, to.to-slip, false)
+}
+
+// before opens the file at from, and returns the last pictures up to the first that is not before
+// to: without it if less, which then comes next.
+func (f *file) before(ctx context.Context, from, to time.Duration, less bool) (last []Shot, err error) {
+	if err := f.reopen(ctx, max(0, from)); err != nil {
+		return nil, err
+	}
+	for {
+		shot, err := f.read(ctx)
+		if errors.Is(err, io.EOF) && len(last) > 0 {
+			break // the last picture of all
+		}
+		if err != nil {
+			releaseAll(last)
+			return nil, err
+		}
+		if shot.Place >= to && less {
+			f.ahead = &shot
+			break
+		}
+		last = append(last, shot)
+		if len(last) > known+1 {
+			last[0].release()
+			last = last[1:]
+		}
+		if shot.Place >= to {
+			break
+		}
+	}
+	if n := len(last); n > 0 {
+		last[n-1] = f.dated(last[n-1])
+	}
+	return last, nil
+}
+
+func releaseAll(shots []Shot) {
+	for _, shot := range shots {
+		shot.release()
+	}
+}
+
+// reopen begins anew at a time from the file's start.
+func (f *file) reopen(ctx context.Context, at time.Duration) error {
+	f.Close()
+	f.in = nil
+	o := f.options
+	o.Start = at
+	in, err := decode.Open(ctx, f.path, f.pool, o)
+	if err != nil {
+		return err
+	}
+	f.in, f.start, f.clock.began = in, at, false
+	return nil
+}

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"vidfilter/internal/site"
+	"vidfilter/live"
+	"vidfilter/live/preview"
+	"vidfilter/pipeline"
+)
+
+// snapshot sends the latest picture as PNG, at full size, upright and with square pixels.
+func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
+	view, known := views[r.URL.Query().Get("view")]
+	if !known {
+		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
+		return
+	}
+	pair := s.session.Latest()
+	if pair == nil {
+		site.Refuse(w, http.StatusNotFound, "there is no picture yet")
+		return
+	}
+	defer pair.Release()
+	frames := map[preview.View][]*pipeline.Frame{
+		preview.ViewOriginal: {pair.Original}, preview.ViewFiltered: {pair.Filtered}, preview.ViewSplit: {pair.Original, pair.Filtered},
+	}[view]
+	st, _ := s.session.State()
+	stored := live.Display{Aspect: st.Aspect} // the size before it is turned
+	width, height := stored.Size(pair.Original.Width, pair.Original.Height)
+	b, err := preview.PNG(width, height, st.Turn, frames...)
+	if err != nil {
+		site.Refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "image/png")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="vidfilter-%s.png"`, time.Now().Format("20060102-150405")))
+	_, _ = w.Write(b)
+}
