@@ -139,7 +139,9 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 	if !l.o.WebRTC {
 		return
 	}
-	l.rtc = rtc.New(rtc.Options{Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Enter: l.server.Enter})
+	l.rtc = rtc.New(rtc.Options{
+		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.server.Enter,
+	})
 	h := l.rtc.Handler()
 	for _, path := range rtc.Paths() {
 		l.server.Handle(path, rtc.MaxOffer, h)
@@ -236,9 +238,13 @@ func (l *liveRun) bind(ctx context.Context, at address) (bound net.Addr, wait fu
 	if l.server == nil {
 		return nil, func() error { return nil }, nil
 	}
-	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure)
+	var aside site.Aside
+	if l.rtc != nil {
+		aside = l.rtc.Aside
+	}
+	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure, aside)
 	if err != nil && at.any {
-		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure)
+		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure, aside)
 	}
 	if err != nil {
 		return nil, nil, cli.Usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)

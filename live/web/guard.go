@@ -37,7 +37,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		site.Harden(w.Header(), s.policy(r))
 		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
-		if !s.sameOrigin(r) {
+		if !s.sameOrigin(r) && s.shared(r.URL.Path) {
+			shareHeaders(w.Header())
+			if preflight(w, r) {
+				return
+			}
+		} else if !s.sameOrigin(r) {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return
 		}
@@ -48,19 +53,27 @@ func (s *Server) guard(next http.Handler) http.Handler {
 
 // largest is how long a body may be.
 func (s *Server) largest(path string) int64 {
-	for _, x := range s.more {
-		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
-			return x.largest
-		}
+	if x, ok := s.extra(path); ok {
+		return x.largest
 	}
 	return 4 << 10 // a token is the largest
 }
 
-// known lets requests with access through: pages by their cookie, programs by the token.
+// extra returns what Handle has added for a path.
+func (s *Server) extra(path string) (x extra, ok bool) {
+	for _, x := range s.more {
+		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
+			return x, true
+		}
+	}
+	return extra{}, false
+}
+
+// known lets requests with access through: our page by its cookie, programs and other sites' pages
+// by the token.
 func (s *Server) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !s.loggedIn(r) && !(strings.EqualFold(scheme, "Bearer") && s.keys.isToken(strings.TrimSpace(token))) {
+		if !s.hasToken(r) && !(s.sameOrigin(r) && s.loggedIn(r)) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			site.Refuse(w, http.StatusUnauthorized, "send the token, which vidfilter live printed behind the # of its address, as Authorization: Bearer TOKEN")
 			return

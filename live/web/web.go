@@ -134,8 +134,8 @@ type extra struct {
 }
 
 // Handle adds a handler for a path, and for all below it if it ends in a slash. Requests need the
-// cookie or the token as Authorization: Bearer, and bodies are cut after largest bytes. Call it
-// before Handler.
+// cookie or the token as Authorization: Bearer, with which pages of other sites may come, too.
+// Bodies are cut after largest bytes. Call it before Handler.
 func (s *Server) Handle(path string, largest int64, h http.Handler) {
 	s.more = append(s.more, extra{path, largest, h})
 }
