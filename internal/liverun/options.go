@@ -11,6 +11,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
+	"vidfilter/live/rtc"
 )
 
 // Options are the options of vidfilter live, and those it shares with jobs.
@@ -32,6 +33,7 @@ type Options struct {
 	Token      string // a file or, from the environment, the token itself
 	MaxViewers int
 	WebRTC     bool
+	ICE        []string
 	NoOpen     bool
 
 	Window bool
@@ -75,6 +77,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Token, "FILE"), "token", "", "keep the token there; VIDFILTER_TOKEN is one itself")
 	t.Add(cli.NewValue(&o.MaxViewers, "N", cli.IntIn(1, 64)), "max-viewers", "", "maximum of viewers (default 4)")
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
+	t.Add(cli.NewChecked(&o.ICE, "URL", checkICE), "ice-server", "", "stun:HOST:PORT, turn:USER:PASS@HOST:PORT; repeatable")
 	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
 	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
 	job.SandboxFlag(t, &o.Sandbox)
@@ -98,11 +101,28 @@ func parsePictureSize(s string) (size, error) {
 	return size{w, h}, nil
 }
 
+// iceServers returns the servers of --ice-server, which have been checked.
+func (o *Options) iceServers() (all []rtc.ICEServer) {
+	for _, s := range o.ICE {
+		if x, err := rtc.ParseICEServer(s); err == nil {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+func checkICE(s string) error {
+	_, err := rtc.ParseICEServer(s)
+	return err
+}
+
 // check finds conflicting options.
 func (o *Options) check() error {
 	switch {
 	case (o.Cert == "") != (o.Key == ""):
 		return cli.Usagef("give both", "--cert and --key go together")
+	case len(o.ICE) > 0 && !o.WebRTC:
+		return cli.Usagef("add --webrtc", "--ice-server is for WHEP and WHIP")
 	case o.Quiet && o.Verbose:
 		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
 	case len(o.Device.Indexes) > 1 || o.Device.All:

@@ -148,7 +148,9 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 	if !l.o.WebRTC {
 		return
 	}
-	l.rtc = rtc.New(rtc.Options{Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Enter: l.enterWHEP})
+	l.rtc = rtc.New(rtc.Options{
+		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+	})
 	h := l.rtc.Handler()
 	for path, needs := range rtc.Paths() {
 		l.server.Handle(path, needs, rtc.MaxOffer, h)
@@ -250,9 +252,13 @@ func (l *liveRun) bind(ctx context.Context, at address) (bound net.Addr, wait fu
 	if l.server == nil {
 		return nil, func() error { return nil }, nil
 	}
-	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure)
+	var aside site.Aside
+	if l.rtc != nil {
+		aside = l.rtc.Aside
+	}
+	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure, aside)
 	if err != nil && at.any {
-		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure)
+		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure, aside)
 	}
 	if err != nil {
 		return nil, nil, cli.Usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)

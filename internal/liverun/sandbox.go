@@ -68,6 +68,9 @@ func (l *liveRun) enter(page string) error {
 		return err
 	}
 	also := sandbox.Policy{Network: sandbox.Accept}
+	if len(l.o.ICE) > 0 {
+		also.Network = sandbox.Peer // each session asks the servers from a socket of its own
+	}
 	if l.record != nil {
 		also.Write = l.record.rec.Files()
 	}

@@ -1,12 +1,14 @@
 // Package rtc serves a live session to WHEP players and takes the pictures of WHIP senders:
-// WebRTC, negotiated over HTTP, with media over UDP.
+// WebRTC, negotiated over HTTP, with media over UDP, or over TCP on the page's own port.
 //
 //	POST   /whep       an offer (application/sdp): 201, the answer, and the session in
 //	                   Location; the filtered picture as H.264, no sound
 //	POST   /whip       the same for a camera, where the session's input is a browser's
+//	PATCH  /whep/ID, /whip/ID    more of its candidates (application/trickle-ice-sdpfrag),
+//	                   with its ETag as If-Match; ICE does not restart
 //	DELETE /whep/ID, /whip/ID    ends it
 //
-// Answers hold all candidates, so there is no PATCH, and neither STUN nor TURN is used. Errors are
+// Answers hold all candidates of this side. STUN and TURN servers stand in Link headers. Errors are
 // a sentence of plain text. The caller checks access and limits the length of requests.
 package rtc
 
@@ -31,6 +33,7 @@ type Options struct {
 	Remote  *live.Remote // the browser camera, nil for other inputs
 	Input   string       // its name, for people
 	Threads int          // of each viewer's encoder, 0 for the program's choice
+	Servers []ICEServer  // for peers and for this side
 
 	// Enter counts the viewer of a request in, if there is room for one more.
 	Enter func(ctx context.Context) (*access.Guest, bool)
@@ -44,7 +47,9 @@ type Server struct {
 	active sync.WaitGroup
 
 	mu       sync.Mutex
-	mux      ice.UDPMux  // nil before Listen
+	mux      ice.UDPMux // nil before Listen, as is tcp
+	tcp      ice.TCPMux
+	door     *door
 	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session
@@ -54,8 +59,11 @@ type Server struct {
 // ends.
 func New(o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{o: o, ctx: ctx, cancel: cancel, sessions: map[string]*session{}}
+	return &Server{o: o, ctx: ctx, cancel: cancel, door: newDoor(), sessions: map[string]*session{}}
 }
+
+// Aside takes ICE's connections from the page's port: a site.Aside.
+func (s *Server) Aside(first byte, c net.Conn) bool { return s.door.take(first, c) }
 
 // Listen opens a UDP port at the page's address, with the same number if it is free; at all
 // addresses of this machine if that is unspecified. It is called once.
@@ -78,6 +86,8 @@ func (s *Server) Listen(page net.Addr) error {
 		_ = mux.Close()
 		return nil
 	}
+	s.door.addr = addr
+	s.tcp = listenTCP(s.door)
 	s.mux, s.net, s.loopback = mux, interfaces, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
 	return nil
 }
@@ -90,7 +100,8 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	if s.mux != nil {
 		_ = s.mux.Close()
-		s.mux = nil
+		_ = s.tcp.Close()
+		s.mux, s.tcp = nil, nil
 	}
 }
 
@@ -104,6 +115,7 @@ const (
 // session is one peer.
 type session struct {
 	kind, id string
+	tag      string // its ETag
 	peer     *peer
 	end      context.CancelCauseFunc
 	done     chan struct{} // closed after its end
@@ -122,7 +134,7 @@ var (
 // then calls after.
 func (s *Server) start(kind string, p *peer, run func(ctx context.Context), after func(cause error)) (*session, bool) {
 	ctx, end := context.WithCancelCause(s.ctx)
-	x := &session{kind: kind, id: rand.Text(), peer: p, end: end, done: make(chan struct{})}
+	x := &session{kind: kind, id: rand.Text(), tag: `"` + rand.Text() + `"`, peer: p, end: end, done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -156,12 +168,20 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 	return x, true
 }
 
+// session returns a session, or nil.
+func (s *Server) session(kind, id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.sessions[id]; x != nil && x.kind == kind {
+		return x
+	}
+	return nil
+}
+
 // remove ends a session and waits for its end, for a limited time.
 func (s *Server) remove(kind, id string) bool {
-	s.mu.Lock()
-	x := s.sessions[id]
-	s.mu.Unlock()
-	if x == nil || x.kind != kind {
+	x := s.session(kind, id)
+	if x == nil {
 		return false
 	}
 	x.end(errDeleted)

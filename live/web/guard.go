@@ -35,7 +35,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		site.Harden(w.Header(), s.policy(r))
 		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
-		if !s.sameOrigin(r) {
+		if !s.sameOrigin(r) && s.shared(r.URL.Path) {
+			shareHeaders(w.Header())
+			if preflight(w, r) {
+				return
+			}
+		} else if !s.sameOrigin(r) {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return
 		}
@@ -46,19 +51,27 @@ func (s *Server) guard(next http.Handler) http.Handler {
 
 // largest is how long a body may be.
 func (s *Server) largest(path string) int64 {
-	for _, x := range s.more {
-		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
-			return x.largest
-		}
+	if x, ok := s.extra(path); ok {
+		return x.largest
 	}
 	return 4 << 10 // a token is the largest
 }
 
-// who returns the visitor of a request: a page by its cookie, a program by the token as
-// Authorization: Bearer or, where the path allows it, as ?token=.
+// extra returns what Handle has added for a path.
+func (s *Server) extra(path string) (x extra, ok bool) {
+	for _, x := range s.more {
+		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
+			return x, true
+		}
+	}
+	return extra{}, false
+}
+
+// who returns the visitor of a request: our page by its cookie, programs and other sites' pages by
+// the token as Authorization: Bearer or, where the path allows it, as ?token=.
 func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
 	v.Address = access.Address(r.RemoteAddr)
-	if c, err := r.Cookie(cookieName(r)); err == nil {
+	if c, err := r.Cookie(cookieName(r)); err == nil && s.sameOrigin(r) {
 		if v.Rights = s.o.Door.Cookie(c.Value); v.Rights > access.None {
 			v.Cookie = c.Value
 			return v, false

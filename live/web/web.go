@@ -107,8 +107,8 @@ type extra struct {
 }
 
 // Handle adds a handler for a path, and for all below it if it ends in a slash. Requests need a
-// cookie or a token, as Authorization: Bearer, with these rights, and bodies are cut after largest
-// bytes. Call it before Handler.
+// cookie or a token with these rights; with a token, as Authorization: Bearer, pages of other sites
+// may come, too. Bodies are cut after largest bytes. Call it before Handler.
 func (s *Server) Handle(path string, needs access.Rights, largest int64, h http.Handler) {
 	s.more = append(s.more, extra{path, needs, largest, h})
 }
