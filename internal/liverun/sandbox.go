@@ -68,6 +68,9 @@ func (l *liveRun) enter(page string) error {
 		return err
 	}
 	also := sandbox.Policy{Network: sandbox.Accept}
+	if l.device != nil {
+		also.Devices = append(also.Devices, l.o.Target)
+	}
 	if l.record != nil {
 		also.Write = l.record.rec.Files()
 	}
