@@ -72,7 +72,7 @@ type reader struct {
 func readers(t *testing.T, format, from string) (all []reader) {
 	t.Helper()
 	e2e.NeedsFFmpeg(t)
-	args := []string{"-v", "error", "-nostdin"}
+	args := []string{"-v", "error", "-nostdin", "-analyzeduration", "500000"}
 	switch format {
 	case "rtsp":
 		args = append(args, "-rtsp_transport", "tcp")
