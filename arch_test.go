@@ -30,6 +30,8 @@ const (
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
 	pion   = "github.com/pion"
+	mpegts = "github.com/bluenviron/mediacommon"
+	rtsp   = "github.com/bluenviron/gortsplib"
 
 	chromedp = "github.com/chromedp"
 )
@@ -175,6 +177,16 @@ var rules = []rule{
 	{folder: "live/access", what: "who may look at a session or control it, and who does",
 		imports: []string{"internal/wake"},
 		why:     "every transport asks it: it knows none of them"},
+	{folder: "live/coded", what: "the filtered picture as one H.264 stream for any number of readers",
+		imports: []string{"internal/units", "internal/wake", "live", "live/preview", mpegts},
+		why:     "one encoder for all outputs: it knows none of them"},
+	{folder: "live/output", what: "the filtered picture for other programs: y4m through a pipe, a virtual camera",
+		imports: []string{"internal/av", "live", "pipeline", "C"},
+		why:     "writes what a session shows to descriptors that it is given"},
+	{folder: "live/rtsp", what: "an RTSP server for players",
+		imports: []string{"internal/site", "live/access", "live/coded", rtsp},
+		tests:   []string{pion},
+		why:     "the only importer of the library, which takes strangers' requests: it runs with --rtsp only"},
 	{folder: "live/preview", what: "encodes pictures for viewers: H.264, JPEG, MP4",
 		imports: []string{"encode", "encode/formats", "internal/av", "internal/units", "pipeline", "C", astiav},
 		why:     "knows neither the source of a picture nor its transport"},
@@ -185,7 +197,7 @@ var rules = []rule{
 		imports: []string{"kernels", "kernels/kerneltest", "pipeline"},
 		why:     "imports none of the packages under test"},
 	{folder: "live/web", what: "the page of a session and its socket",
-		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/preview", socket},
+		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/coded", "live/preview", socket},
 		why:     "strangers can reach it: it shows a session, and touches no file, camera or device"},
 	{folder: "live/rtc", what: "WebRTC: WHEP for players, WHIP for cameras",
 		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/preview", pion},
@@ -227,7 +239,7 @@ var rules = []rule{
 		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "internal/wake", "pipeline", pflag},
 		why:     "other processes filter the files"},
 	{folder: "internal/liverun", what: "connects a session with its source and viewers",
-		imports: []string{"decode", "encode", "gpu", "internal/cli", "internal/durable", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "kernels", "live", "live/access", "live/record", "live/rtc", "live/web", "live/window", pflag},
+		imports: []string{"decode", "encode", "gpu", "internal/cli", "internal/durable", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "kernels", "live", "live/access", "live/coded", "live/output", "live/record", "live/rtc", "live/rtsp", "live/web", "live/window", pflag},
 		why:     "knows no batch and no queue"},
 	{folder: "cmd/vidfilter", what: "the commands: options, terminal, signals, exit codes",
 		imports: []string{"...", cobra, pflag},

@@ -27,6 +27,10 @@ type Options struct {
 	RecordCRF    float64
 	RecordPreset string
 
+	Target       string // of the picture: a device, "-" for stdout, "" for none
+	TargetFormat string
+	RTSP         string // address, "" for none
+
 	Listen     string
 	Cert, Key  string
 	Hosts      []string
@@ -36,6 +40,7 @@ type Options struct {
 	ICE        []string
 	NoOpen     bool
 
+	NoPage bool
 	Window bool
 	Page   bool // the page is served
 }
@@ -46,7 +51,7 @@ type size struct{ Width, Height int }
 const defaultListen = "127.0.0.1:8765"
 
 func NewOptions() *Options {
-	return &Options{Options: job.NewOptions(), RecordCRF: 18, RecordPreset: "veryfast", Listen: defaultListen, MaxViewers: 4}
+	return &Options{Options: job.NewOptions(), RecordCRF: 18, RecordPreset: "veryfast", TargetFormat: formatY4M, Listen: defaultListen, MaxViewers: 4}
 }
 
 func (o *Options) Flags() *pflag.FlagSet {
@@ -64,7 +69,10 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
 	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
-	t.Group = "Recording"
+	t.Group = "Output"
+	t.Add(cli.Once(cli.String(&o.Target, "TARGET")), "output", "", "picture to /dev/videoN (v4l2loopback) or stdout (-)")
+	t.Add(cli.OneOf(&o.TargetFormat, []string{formatY4M, formatTS}), "format", "", "of --output -: y4m (default) mpegts")
+	t.Add(cli.String(&o.RTSP, "ADDR"), "rtsp", "", "RTSP for players at a port here, or at ADDR").NoOptDefVal = defaultRTSP
 	t.Add(cli.Once(cli.String(&o.Record, "FILE")), "record", "", "record the filtered video: mp4 mov mkv")
 	t.Add(cli.NewValue(&o.RecordCRF, "X", job.ParseCRF), "crf", "", "quality of the recording, 0 to 51 (default 18)")
 	t.Add(cli.OneOf(&o.RecordPreset, job.DefaultCodec.Presets), "preset", "", "encoding speed of the recording (default veryfast)")
@@ -79,6 +87,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.Add(cli.NewChecked(&o.ICE, "URL", checkICE), "ice-server", "", "stun:HOST:PORT, turn:USER:PASS@HOST:PORT; repeatable")
 	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
+	t.Flag(&o.NoPage, "no-page", "", "no page: for --output, --rtsp, --record, --window")
 	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
 	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
@@ -116,6 +125,11 @@ func checkICE(s string) error {
 	return err
 }
 
+func isAddress(s string) bool {
+	_, _, err := net.SplitHostPort(s)
+	return err == nil
+}
+
 // check finds conflicting options.
 func (o *Options) check() error {
 	switch {
@@ -128,7 +142,7 @@ func (o *Options) check() error {
 	case len(o.Device.Indexes) > 1 || o.Device.All:
 		return cli.Usagef("one GPU is enough for a camera: --device cuda:0", "live filters on one device")
 	}
-	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+	if !isAddress(o.Listen) {
 		return cli.Usagef("as 127.0.0.1:8765", "--listen %q is not an address and a port", o.Listen)
 	}
 	if site.Beyond(o.Listen) && o.Cert == "" {

@@ -21,7 +21,10 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
+	"vidfilter/live/output"
 	"vidfilter/live/rtc"
+	"vidfilter/live/rtsp"
 	"vidfilter/live/web"
 	"vidfilter/live/window"
 )
@@ -37,10 +40,13 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.checkOutputs(fs); err != nil {
+		return err
+	}
 	if err := o.choosePage(fs); err != nil {
 		return err
 	}
-	if err := job.CheckPipes(&job.Options{Input: o.Input, Format: "null"}, s); err != nil {
+	if err := o.checkPipes(s); err != nil {
 		return err
 	}
 	ctx, stop := cli.UntilSignal()
@@ -69,7 +75,10 @@ type liveRun struct {
 
 	backend kernels.Backend
 	session *live.Session
-	door    *access.Door   // nil without a page
+	door    *access.Door
+	stream  *coded.Stream
+	device  *output.Device // nil unless --output is one
+	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
 	rtc     *rtc.Server    // nil without --webrtc
 	window  *window.Window // nil without --window
@@ -83,6 +92,9 @@ func (l *liveRun) close() {
 	}
 	if l.record != nil {
 		l.record.close()
+	}
+	if l.device != nil {
+		l.device.Close()
 	}
 	if l.backend != nil {
 		_ = l.backend.Close()
@@ -99,6 +111,9 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := l.openWindow(); err != nil {
+		return err
+	}
+	if err := l.openDevice(); err != nil {
 		return err
 	}
 	if l.o.Record != "" {
@@ -127,12 +142,13 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		l.record.attach(l.session, l.input)
 	}
 	once := rand.Text()
+	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
+	l.stream = coded.New(l.session, l.o.Threads)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
-	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Hosts: at.hosts, TLS: at.secure != nil,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Hosts: at.hosts, TLS: at.secure != nil,
 		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
 	}
 	if l.record != nil {
@@ -210,6 +226,9 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 			cancel(err)
 		}
 	}
+	if err := l.listenRTSP(at, token); err != nil {
+		cancel(err)
+	}
 	page := ""
 	if l.server != nil {
 		page = site.URL(bound, at.secure, at.hosts)
@@ -220,15 +239,27 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(l.session.Run(ctx)) })
 	wg.Go(func() { l.follow(ctx) })
-	if l.record != nil {
-		wg.Go(func() { l.record.run(ctx, l.changed) })
+	recorded := make(chan struct{})
+	wg.Go(func() {
+		defer close(recorded)
+		if l.record != nil {
+			l.record.run(ctx, l.changed)
+		}
+	})
+	if l.o.Target != "" {
+		wg.Go(func() { cancel(l.write(ctx)) })
+	}
+	if l.server == nil && l.window == nil {
+		wg.Go(func() { cancel(l.untilInputEnds(ctx, recorded)) })
 	}
 	if l.window != nil {
 		wg.Go(func() { cancel(l.look(ctx)) })
 	}
 	l.begun(ctx)
 	if ctx.Err() == nil && l.server != nil {
-		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
+		if l.o.toStdout() { // which is for the picture
+			l.ui.Notice(page + "#" + token)
+		} else if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
 			cancel(err)
 		}
 		l.ui.Info(fmt.Sprintf("for those who may only look: %s#%s", page, access.ViewToken(token)))
@@ -237,6 +268,9 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	<-ctx.Done()
 	if l.rtc != nil {
 		l.rtc.Close()
+	}
+	if l.rtsp != nil {
+		l.rtsp.Close()
 	}
 	if l.server != nil {
 		l.server.Close()

@@ -71,6 +71,9 @@ func (l *liveRun) enter(page string) error {
 	if len(l.o.ICE) > 0 {
 		also.Network = sandbox.Peer // each session asks the servers from a socket of its own
 	}
+	if l.device != nil {
+		also.Devices = append(also.Devices, l.o.Target)
+	}
 	if l.record != nil {
 		also.Write = l.record.rec.Files()
 	}

@@ -37,7 +37,7 @@ func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config,
 		ErrorLog:    log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends streams
 	}
-	l = &limited{l, make(chan struct{}, maxConnections)}
+	l = Limit(l, maxConnections)
 	if aside != nil {
 		l = sortOut(l, aside)
 	}
@@ -72,7 +72,9 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 	return nil
 }
 
-// limited is a listener with a limit on connections: further ones are closed.
+// Limit returns a listener with a limit on connections: further ones are closed.
+func Limit(l net.Listener, most int) net.Listener { return &limited{l, make(chan struct{}, most)} }
+
 type limited struct {
 	net.Listener
 	slots chan struct{}

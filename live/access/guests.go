@@ -23,6 +23,7 @@ type Guest struct {
 
 	door   *Door
 	kicked chan struct{}
+	left   chan struct{}
 	leave  sync.Once
 }
 
@@ -34,7 +35,7 @@ func (d *Door) Enter(v Visitor, transport string) (*Guest, bool) {
 		return nil, false
 	}
 	d.ids++
-	g := &Guest{Visitor: v, ID: d.ids, Since: time.Now(), Transport: transport, door: d, kicked: make(chan struct{})}
+	g := &Guest{Visitor: v, ID: d.ids, Since: time.Now(), Transport: transport, door: d, kicked: make(chan struct{}), left: make(chan struct{})}
 	d.guests = append(d.guests, g)
 	changed := d.changed
 	d.mu.Unlock()
@@ -45,9 +46,13 @@ func (d *Door) Enter(v Visitor, transport string) (*Guest, bool) {
 // Kicked is closed when the guest has to go.
 func (g *Guest) Kicked() <-chan struct{} { return g.kicked }
 
+// Left is closed by Leave.
+func (g *Guest) Left() <-chan struct{} { return g.left }
+
 // Leave gives the place up. It may be called twice.
 func (g *Guest) Leave() {
 	g.leave.Do(func() {
+		close(g.left)
 		d := g.door
 		d.mu.Lock()
 		d.guests = slices.DeleteFunc(d.guests, func(x *Guest) bool { return x == g })

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -142,6 +143,34 @@ func TestPlayerTokens(t *testing.T) {
 	if n := len(p.door.Guests()); n != 0 {
 		t.Errorf("%d got in by it", n)
 	}
+}
+
+// /stream.ts is a stream for players, who count and can be sent away.
+func TestStream(t *testing.T) {
+	p := open(t, Options{Door: door(1, nil)})
+	if got := p.do("GET", "/stream.ts", "").StatusCode; got != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", got)
+	}
+	resp := p.do("GET", "/stream.ts?token="+viewToken, "")
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "video/mp2t" {
+		t.Fatalf("%s, %v", resp.Status, resp.Header)
+	}
+	packet := make([]byte, 188)
+	for range 50 {
+		if _, err := io.ReadFull(resp.Body, packet); err != nil || packet[0] != 0x47 {
+			t.Fatalf("%d, %v", packet[0], err)
+		}
+	}
+	if got := p.do("GET", "/stream.ts", "", "Authorization", "Bearer "+testToken).StatusCode; got != http.StatusServiceUnavailable {
+		t.Errorf("one more than may: %d", got)
+	}
+	all := p.door.Guests()
+	if len(all) != 1 || all[0].Transport != "MPEG-TS" || all[0].Rights != access.View {
+		t.Fatalf("%+v", all)
+	}
+	p.door.Kick(all[0].ID, all[0])
+	_, _ = io.Copy(io.Discard, resp.Body)
+	p.leave(0)
 }
 
 // Wrong tokens are answered late, and told.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,17 +24,11 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
 		return
 	}
-	if !s.begin() {
-		site.Refuse(w, http.StatusServiceUnavailable, "vidfilter has ended")
+	ctx, done := s.enter(w, r, "MJPEG")
+	if done == nil {
 		return
 	}
-	defer s.viewing.Done()
-	guest, ok := s.o.Door.Enter(VisitorOf(r.Context()), "MJPEG")
-	if !ok {
-		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
-		return
-	}
-	defer guest.Leave()
+	defer done()
 	p, err := preview.New(preview.Options{
 		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
 	})
@@ -47,16 +40,6 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	watch := s.session.Watch(1)
 	defer watch.Close()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	go func() {
-		select {
-		case <-guest.Kicked():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, begin: true}
 	for {
 		pair, err := watch.Next(ctx)

@@ -31,6 +31,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("GET /ws", s.socket)
 	mux.Handle("GET /mjpeg", s.known(access.View, true, http.HandlerFunc(s.mjpeg)))
+	mux.Handle("GET /stream.ts", s.known(access.View, true, http.HandlerFunc(s.ts)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")

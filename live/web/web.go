@@ -7,7 +7,10 @@
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
 //	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /stream.ts    the filtered picture as H.264 in MPEG-TS, for players
 //	GET  /healthz      200
+//
+// Players bring a token to /mjpeg and /stream.ts as Authorization: Bearer or ?token=.
 //
 // Errors are a sentence of plain text.
 package web
@@ -20,6 +23,7 @@ import (
 
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // Options of New.
@@ -28,9 +32,10 @@ type Options struct {
 	Backend string // name of the filtering device, for display
 	Input   live.Input
 
-	Door  *access.Door
-	Hosts []string // host names of the page beside those of this machine
-	TLS   bool     // the pages go out over TLS
+	Door   *access.Door
+	Stream *coded.Stream
+	Hosts  []string // host names of the page beside those of this machine
+	TLS    bool     // the pages go out over TLS
 
 	Threads int // of each viewer's encoder, 0 for the program's choice
 

@@ -24,6 +24,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // page is a session and its server.
@@ -68,7 +69,7 @@ func open(t *testing.T, o Options) *page {
 	if o.Door == nil {
 		o.Door = door(4, nil)
 	}
-	p.door = o.Door
+	p.door, o.Stream = o.Door, coded.New(p.session, 1)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -718,7 +719,7 @@ func FuzzRequests(f *testing.F) {
 		w.Header().Set("X-Secret", "seen")
 	}))
 	h := s.Handler()
-	for _, target := range []string{"/", "/app.js", "/login", "/ws", "/mjpeg?view=filtered", "/healthz", "/extra/x", "/nothing", "//", "/%2e%2e/app.js"} {
+	for _, target := range []string{"/", "/app.js", "/login", "/ws", "/mjpeg?view=filtered", "/stream.ts?token=x", "/healthz", "/extra/x", "/nothing", "//", "/%2e%2e/app.js"} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			f.Add(method, target, "localhost:8765", "Origin", "http://localhost:8765", "text/plain", []byte(nil))
 			f.Add(method, target, "127.0.0.1", "Cookie", "vidfilter-default=x", "application/json", []byte(`{"token":"x"}`))
@@ -743,7 +744,7 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("status %d, headers %v", w.Code, w.Header())
 		case w.Header().Get("Set-Cookie") != "":
 			t.Errorf("%s %s gets a cookie", method, target)
-		case w.Code < 300 && (strings.HasPrefix(u.Path, "/extra/") || u.Path == "/ws" || u.Path == "/mjpeg"):
+		case w.Code < 300 && (strings.HasPrefix(u.Path, "/extra/") || u.Path == "/ws" || u.Path == "/stream.ts" || u.Path == "/mjpeg"):
 			t.Errorf("%s %s: %d without the token", method, target, w.Code)
 		case w.Code < 300 && strings.Contains(strings.ToLower(host), "evil"):
 			t.Errorf("host %q: %d", host, w.Code)
