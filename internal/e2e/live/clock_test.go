@@ -167,7 +167,7 @@ func clockGo2RTC(t *testing.T, path, size string) (*e2e.Process, *page) {
 		}
 		return err == nil
 	})
-	return s, clockPlayer(t, base, "/api/webrtc?src=clock", "", size)
+	return s, clockPlayer(t, base+"api", "/api/webrtc?src=clock", "", size)
 }
 
 func freePort(t *testing.T) int {
