@@ -33,7 +33,7 @@ type Options struct {
 	TLS   bool     // the pages go out over TLS
 
 	MaxViewers int
-	Threads    int // of each viewer's encoder, 0 for the program's choice
+	Threads    int // of each encoder, 0 for the program's choice
 
 	Command   func(live.Filter) string // the command that filters a file alike
 	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
@@ -57,6 +57,7 @@ type Server struct {
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
 	more    []extra
+	studio  *studio
 
 	mu      sync.Mutex
 	viewers int
@@ -66,7 +67,9 @@ type Server struct {
 // New returns the page of a session. The caller closes it before the session ends.
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{session: s, o: o, keys: newKeys(o.Token, o.Once), ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+	server := &Server{session: s, o: o, keys: newKeys(o.Token, o.Once), ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+	server.studio = &studio{server: server}
+	return server
 }
 
 // Changed sends the state to all viewers again, after a change outside the session.
