@@ -15,6 +15,7 @@ import { JpegPlayer } from "./jpeg.js";
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
 let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+let saving = false; // as soon as a picture has both sides
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
 const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
@@ -153,10 +154,19 @@ addEventListener("hashchange", () => {
 
 function message(m) {
   const known = {
-    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
+    state: () => newState(m), config: () => configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
+}
+
+const smallerWords = {
+  rate: "the line carries no more", coder: "the server cannot encode larger ones in time", viewer: "this browser does not keep up with larger ones",
+};
+function configure(config) {
+  player?.configure(config);
+  const words = smallerWords[config.smaller];
+  say($("smaller"), words ? `Sent at 1/${config.scale} of the size: ${words}.` : "");
 }
 
 function refused(reason) {
@@ -248,6 +258,7 @@ function show(p) {
   p.image.close?.();
   shape(picture.size);
   if (first) drawOver();
+  if (saving && picture.has("both")) savePicture();
 }
 
 // The stamp is by the server's clock, or by ours if our camera took the picture. A still picture
@@ -302,6 +313,7 @@ function drawTools() {
 
 function setMode(mode) {
   picture.setMode(mode);
+  link.look(picture.view);
   drawTools();
 }
 function swap() {
@@ -326,8 +338,17 @@ function fileName() {
   return `vidfilter-${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}-${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}.png`;
 }
 
+// Both pictures, even if one is shown: then the other one must come first.
 function save() {
   if (picture.empty) return;
+  saving = true;
+  if (picture.has("both")) savePicture();
+  else link.look("both");
+}
+
+function savePicture() {
+  saving = false;
+  link.look(picture.view);
   picture.side().toBlob((blob) => {
     const a = element("a");
     a.href = URL.createObjectURL(blob);
@@ -489,6 +510,7 @@ Object.defineProperty(window, "vidfilter", {
     get state() { return structuredClone(state); },
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
+    has: (view) => picture.has(view),
     get split() { return picture.split; },
     get side() { return picture.side().toDataURL(); },
     get layout() { return picture.layout(); },
@@ -501,6 +523,7 @@ $("help-open").hidden = false;
 wireTools();
 wireCamera();
 listen(keys, $("keys"), $("shortcuts"));
+link.look(picture.view);
 drawTools();
 explainInsecure();
 enter(takeToken());
