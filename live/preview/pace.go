@@ -22,7 +22,7 @@ var paceSteps = [...]paceStep{
 	{"superfast", 1, 0, 1. / 2, 0},
 	{"ultrafast", 1, 0, 0.9, 1. / 6},
 	{"ultrafast", 0.5, 0, 0.9, 1. / 2},
-	{"ultrafast", 0.5, 1, 0.9, 1. / 6},
+	{"ultrafast", 0.5, 1, 0.9, 1. / 3},
 	{"ultrafast", 0.5, 2, math.Inf(1), 1. / 3},
 }
 
@@ -76,7 +76,7 @@ const (
 type sizing struct {
 	view   View
 	fps    float64
-	scale  int // 0 before the first picture
+	scale  float64 // 0 before the first picture
 	steps  steps
 	wrong  int // pictures in a row that another scale would suit better
 	enough int // of those, to change it

@@ -97,10 +97,10 @@ func TestMediaClock(t *testing.T) {
 func TestSizing(t *testing.T) {
 	z := newSizing(ViewStack, 30)
 	const w, h = 1920, 1080
-	begin := func(bits int64, want int) {
+	begin := func(bits int64, want float64) {
 		t.Helper()
 		if s := z.begin(w, h, bits, steps{}); s.scale != want {
-			t.Errorf("scale %d at %d bits a second, want %d", s.scale, bits, want)
+			t.Errorf("scale %g at %d bits a second, want %g", s.scale, bits, want)
 		}
 	}
 	// number of pictures until the size is found unfit, 0 for never
@@ -121,7 +121,7 @@ func TestSizing(t *testing.T) {
 	begin(4e6, 1)
 	unfit(2.5e6, 0)
 	unfit(2e6, 60)
-	begin(2e6, 2)
+	begin(2e6, 1.5)
 	unfit(3e6, 0)
 	unfit(5e6, 60)
 	begin(5e6, 1)
@@ -163,21 +163,22 @@ func TestSizingOfTheLate(t *testing.T) {
 		w, h  int
 		bits  int64
 		by    steps
-		scale int
+		scale float64
 		why   Smaller
 	}{
-		{1920, 1080, ample, steps{}, 1, ""}, {1920, 1080, ample, steps{coder: 1}, 2, ForCoder},
-		{1920, 1080, ample, steps{viewer: 1}, 2, ForViewer}, {1920, 1080, ample, steps{1, 1}, 3, ForViewer},
-		{1920, 1080, ample, steps{2, 2}, 3, ForCoder}, {1920, 1080, 2e6, steps{}, 2, ForRate}, {1920, 1080, 2e6, steps{coder: 1}, 3, ForCoder},
-		{1280, 720, ample, steps{coder: 2}, 2, ForCoder}, {640, 360, ample, steps{2, 2}, 1, ""}, {9000, 16, ample, steps{}, 2, ""},
+		{1920, 1080, ample, steps{}, 1, ""}, {1920, 1080, ample, steps{coder: 1}, 1.5, ForCoder},
+		{1920, 1080, ample, steps{viewer: 1}, 1.5, ForViewer}, {1920, 1080, ample, steps{1, 1}, 2, ForViewer},
+		{1920, 1080, ample, steps{2, 2}, 3, ForViewer}, {1920, 1080, 2e6, steps{}, 1.5, ForRate}, {1920, 1080, 2e6, steps{coder: 1}, 2, ForCoder},
+		{1280, 720, ample, steps{coder: 2}, 2, ForCoder}, {1280, 720, ample, steps{2, 2}, 2, ForCoder},
+		{640, 360, ample, steps{2, 2}, 1, ""}, {9000, 16, ample, steps{}, 1.5, ""},
 	} {
 		z := newSizing(ViewStack, 30)
 		z.begin(c.w, c.h, c.bits, steps{})
 		if before := z.scale; z.unfit(c.w, c.h, c.bits, c.by) != (before != c.scale) {
-			t.Errorf("%+v: from scale %d", c, before)
+			t.Errorf("%+v: from scale %g", c, before)
 		}
 		if s := z.begin(c.w, c.h, c.bits, c.by); s.scale != c.scale || s.smaller != c.why {
-			t.Errorf("%+v: scale %d for %q", c, s.scale, s.smaller)
+			t.Errorf("%+v: scale %g for %q", c, s.scale, s.smaller)
 		}
 	}
 }

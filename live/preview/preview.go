@@ -62,13 +62,13 @@ type Config struct {
 	Init        []byte   `json:"-"`                     // MP4: ftyp and moov
 	Sets        [][]byte `json:"-"`                     // AVC: the parameter sets of Description
 
-	Width       int `json:"width"` // of each picture as encoded: scaled, without padding
-	Height      int `json:"height"`
-	CodedWidth  int `json:"coded_width"` // of the whole
-	CodedHeight int `json:"coded_height"`
-	FilteredY   int `json:"filtered_y"` // first rows of luma of these parts; 0 without a stack
-	StampY      int `json:"stamp_y"`
-	Scale       int `json:"scale"` // divisor of the pictures' size
+	Width       int     `json:"width"` // of each picture as encoded: scaled, without padding
+	Height      int     `json:"height"`
+	CodedWidth  int     `json:"coded_width"` // of the whole
+	CodedHeight int     `json:"coded_height"`
+	FilteredY   int     `json:"filtered_y"` // first rows of luma of these parts; 0 without a stack
+	StampY      int     `json:"stamp_y"`
+	Scale       float64 `json:"scale"` // divisor of the pictures' size: 1, 1.5, 2 and so on
 
 	Single  string  `json:"single,omitempty"`  // the only picture of a stack: "original" or "filtered"
 	Smaller Smaller `json:"smaller,omitempty"` // why Scale is not 1, unless no decoder takes the size

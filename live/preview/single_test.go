@@ -34,7 +34,7 @@ func (v *viewer) checkAlone(c *camera, view preview.View, n int, shown *pipeline
 	v.t.Helper()
 	g := v.config
 	if g.FilteredY != 0 || g.StampY != 0 || g.CodedWidth != shown.Width || g.CodedHeight != shown.Height ||
-		g.CodedHeight != (g.Height+1)&^1 || g.CodedWidth != max(64, (g.Width+1)&^1) || g.Scale != 1+c.Format.Width/8193 {
+		g.CodedHeight != (g.Height+1)&^1 || g.CodedWidth != max(64, (g.Width+1)&^1) || g.Scale != 1+float64(c.Format.Width/8193)/2 {
 		v.t.Errorf("a picture of %dx%d is described as %+v", shown.Width, shown.Height, g)
 	}
 	original, filtered := c.Pair(n)

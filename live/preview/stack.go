@@ -16,8 +16,8 @@ const (
 type stack struct {
 	view          View
 	smaller       Smaller
-	scale         int // divisor of the pictures' size
-	width, height int // of each picture in the stack
+	scale         float64 // divisor of the pictures' size
+	width, height int     // of each picture in the stack
 	codedWidth    int
 	codedHeight   int
 	filteredY     int // first row of luma of the filtered picture
@@ -29,13 +29,13 @@ type stack struct {
 // samples, and medium ones not by steps.
 func planStack(view View, width, height, samples, smaller int) stack {
 	const small, medium = 320 * 180, 640 * 360
-	for scale := 1; ; scale++ {
-		s := stackOf(view, scaled(width, scale), scaled(height, scale))
-		s.scale = scale
+	for halves := 2; ; halves++ {
+		s := stackOf(view, scaled(width, halves), scaled(height, halves))
+		s.scale = float64(halves) / 2
 		if !decodable(s.codedWidth, s.codedHeight) || s.codedWidth*s.codedHeight > samples && s.width*s.height > small {
 			continue
 		}
-		if smaller == 0 || scaled(width, scale+1)*scaled(height, scale+1) < medium {
+		if smaller == 0 || scaled(width, halves+1)*scaled(height, halves+1) < medium {
 			return s
 		}
 		smaller--
@@ -43,15 +43,16 @@ func planStack(view View, width, height, samples, smaller int) stack {
 }
 
 // planPicture returns the smallest scale at which decoders accept a single picture.
-func planPicture(width, height int) (scale, w, h int) {
-	for scale = 1; ; scale++ {
-		if w, h = scaled(width, scale), scaled(height, scale); decodable(w, h) {
-			return scale, w, h
+func planPicture(width, height int) (scale float64, w, h int) {
+	for halves := 2; ; halves++ {
+		if w, h = scaled(width, halves), scaled(height, halves); decodable(w, h) {
+			return float64(halves) / 2, w, h
 		}
 	}
 }
 
-func scaled(n, scale int) int { return (n + scale - 1) / scale }
+// scaled divides n by a number of halves.
+func scaled(n, halves int) int { return (2*n + halves - 1) / halves }
 
 func decodable(w, h int) bool { return w*h <= maxStackSamples && max(w, h) <= maxStackSide }
 

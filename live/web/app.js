@@ -166,7 +166,7 @@ const smallerWords = {
 function configure(config) {
   player?.configure(config);
   const words = smallerWords[config.smaller];
-  say($("smaller"), words ? `Sent at 1/${config.scale} of the size: ${words}.` : "");
+  say($("smaller"), words ? `Sent at ${Math.round(100 / config.scale)} % of the width and height: ${words}.` : "");
 }
 
 function refused(reason) {
@@ -510,6 +510,7 @@ Object.defineProperty(window, "vidfilter", {
     get state() { return structuredClone(state); },
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
+    get scale() { return picture.scale; },
     has: (view) => picture.has(view),
     get split() { return picture.split; },
     get side() { return picture.side().toDataURL(); },

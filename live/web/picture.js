@@ -57,6 +57,9 @@ export class Picture {
 
   get empty() { return this.#config === null; }
 
+  // The size of a picture as it came, by its configuration.
+  get scale() { return this.#config?.scale ?? 1; }
+
   // The pictures that the mode shows, as the socket's "view".
   get view() { return this.mode === "original" || this.mode === "filtered" ? this.mode : "both"; }
 

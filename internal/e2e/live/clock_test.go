@@ -21,7 +21,7 @@ import (
 // TestClock measures the delay from a picture's making to the screen by a clock in the picture,
 // which a generator draws and the page's canvas or video shows. Ways, programs and sizes take
 // turns, so that other work on the machine meets all of them. VIDFILTER_CLOCK is the number of
-// rounds. VIDFILTER_BEFORE may name an older vidfilter, to compare with; go2rtc is measured if it
+// rounds, VIDFILTER_CLOCK_ONLY a part of the names of the ways. VIDFILTER_BEFORE may name an older vidfilter, to compare with; go2rtc is measured if it
 // is installed.
 func TestClock(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("VIDFILTER_CLOCK"))
@@ -71,7 +71,8 @@ func contenders(t *testing.T) (all []contender) {
 	} else {
 		t.Log("go2rtc is not installed")
 	}
-	return all
+	only := os.Getenv("VIDFILTER_CLOCK_ONLY")
+	return slices.DeleteFunc(all, func(c contender) bool { return !strings.Contains(c.name, only) })
 }
 
 // clockSource is the command of the generator.
@@ -215,6 +216,7 @@ type clockRow struct {
 	ages            []float64
 	seconds         float64
 	server, browser float64 // seconds of CPU
+	scale           float64 // divisor of the size, at the end of a run
 	loads           []string
 }
 
@@ -238,12 +240,29 @@ func (r *clockRow) measure(t *testing.T, size string) {
 	load, _ := os.ReadFile("/proc/loadavg")
 	r.loads = append(r.loads, strings.Fields(string(load) + " ?")[0])
 	slices.Sort(ages)
+	r.look(t, p)
 	t.Logf("%.1f fps, %.0f ms, 95 of 100 within %.0f, load %s", float64(len(ages))/took, ages[len(ages)/2], ages[len(ages)*95/100], r.loads[len(r.loads)-1])
+}
+
+// look notes at which scale a page got its pictures, and logs its own figures.
+func (r *clockRow) look(t *testing.T, p *page) {
+	if !eval[bool](p, "Boolean(window.vidfilter?.stats)") {
+		return
+	}
+	f := eval[struct {
+		Filter, Encode, Arrival_to_sent, Sent_bitrate, RTT, Latency, Scale float64
+	}](p, "({...vidfilter.stats, latency: vidfilter.arrivalToScreen, scale: vidfilter.scale ?? 1})")
+	r.scale = max(r.scale, f.Scale)
+	t.Logf("by the page itself: filter %.1f ms, encode %.1f, arrival to sent %.1f, round trip %.1f, arrival to screen %.1f, %.1f Mbit/s, 1/%g of the size",
+		f.Filter, f.Encode, f.Arrival_to_sent, f.RTT, f.Latency, f.Sent_bitrate/1e6, f.Scale)
 }
 
 func (r *clockRow) String() string {
 	if len(r.ages) == 0 {
 		return fmt.Sprintf("| %s | – | – | – | – | – | – |", r.name)
+	}
+	if r.scale > 1 {
+		r.name += fmt.Sprintf(" (at 1/%g of the size)", r.scale)
 	}
 	slices.Sort(r.ages)
 	n := float64(len(r.ages))
