@@ -93,8 +93,9 @@ const (
 )
 
 // Encoder encodes pictures for viewers of the same, each at once. Apart from SetBitRate and
-// SetSmaller it is for one goroutine. It takes frames of any layout and size, which may change: each new format begins with
-// a new configuration and a key frame. Further key frames come only on request.
+// SetSmaller it is for one goroutine. It takes frames of any layout and size, which may change:
+// each new format begins with a new configuration and a key frame. Further key frames come only on
+// request.
 type Encoder struct {
 	opts    Options
 	bitRate atomic.Int64

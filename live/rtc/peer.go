@@ -18,8 +18,9 @@ import (
 // peer is one connection.
 type peer struct {
 	pc        *webrtc.PeerConnection
-	connected chan struct{} // holds an element once it is connected
-	over      chan struct{} // holds one once it has failed for good
+	connected chan struct{}   // holds an element once it is connected
+	over      chan struct{}   // holds one once it has failed for good
+	kicked    <-chan struct{} // closed when it has to go; nil for a camera
 }
 
 // feedback lists the RTCP feedback that peers may send.

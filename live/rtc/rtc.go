@@ -22,6 +22,7 @@ import (
 	"github.com/pion/transport/v4/stdnet"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Options of New.
@@ -31,8 +32,8 @@ type Options struct {
 	Input   string       // its name, for people
 	Threads int          // of each viewer's encoder, 0 for the program's choice
 
-	// Enter counts a viewer in until leave is called, if there is room for one more.
-	Enter func() (leave func(), ok bool)
+	// Enter counts the viewer of a request in, if there is room for one more.
+	Enter func(ctx context.Context) (*access.Guest, bool)
 }
 
 // Server answers offers. It is safe for concurrent use.
@@ -114,6 +115,7 @@ var (
 	errLost    = errors.New("the connection is lost")
 	errNever   = errors.New("the peer did not connect")
 	errEnded   = errors.New("there are no more pictures")
+	errKicked  = errors.New("it was sent away")
 )
 
 // start runs a session in the background: run until its context ends, then closes the connection,
@@ -132,6 +134,8 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 		select {
 		case <-p.over:
 			end(errLost)
+		case <-p.kicked:
+			end(errKicked)
 		case <-ctx.Done():
 		}
 	})

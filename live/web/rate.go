@@ -202,7 +202,8 @@ func (f *flow) judge(now time.Time) {
 	f.grow(now, mean.wait)
 }
 
-// tire is for a viewer that decodes and draws too slowly: it gets fewer bits, then smaller pictures.
+// tire is for a viewer that decodes and draws too slowly: it gets fewer bits, then smaller
+// pictures.
 func (f *flow) tire(now time.Time) {
 	f.tired, f.before.rate = now, 0
 	const enough = 4 // the highest rate by this still shows the picture

@@ -36,13 +36,14 @@ const (
 	unlike     = 3 * time.Second        // for which another ratio is borne
 	mayMiss    = 3                      // key frames in a period for one viewer, which cost all others bits
 	period     = 10 * time.Second       // for which misses count
-	apart      = 30 * time.Second       // how long a viewer that missed too often stays alone
 	keyPause   = 300 * time.Millisecond // from one key frame to the next
 	mostQueued = 32                     // pictures to be written; more than can be in flight
 )
 
-// reunion is from one look for an encoder to share to the next.
-var reunion = 5 * time.Second
+var (
+	apart   = 30 * time.Second // how long a viewer that missed too often stays alone
+	reunion = 5 * time.Second  // from one look for an encoder to share to the next
+)
 
 // coder encodes for its members.
 type coder struct {

@@ -43,6 +43,7 @@ func (p *page) grouped(want []int, all ...*client) {
 		for _, c := range all {
 			c.next()
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -218,13 +219,15 @@ func (c *client) keepGoing() *pictures {
 // A viewer whose line takes less than half of the rate gets an encoder of its own, and shares one
 // again later.
 func TestAViewerWithAThinLine(t *testing.T) {
-	defer func(d time.Duration) { reunion = d }(reunion)
-	reunion = 100 * time.Millisecond
+	defer func(a, r time.Duration) { apart, reunion = a, r }(apart, reunion)
+	apart, reunion = 100*time.Millisecond, 100*time.Millisecond
 	p := open(t, Options{})
 	a, b := p.watcher(""), p.watcher("")
 	a.keyFrame()
 	b.keyFrame()
-	p.grouped([]int{2}, a, b)
+	a.keepGoing()
+	b.keepGoing()
+	p.grouped([]int{2})
 	s := p.server.studio
 	s.mu.Lock()
 	thin := s.coders[0].members[1].viewer
@@ -235,10 +238,9 @@ func TestAViewerWithAThinLine(t *testing.T) {
 		thin.flow.most, thin.flow.rate = bits, bits
 	}
 	line(200e3)
-	p.grouped([]int{1, 1}, a, b)
-	other, _ := s.coders[0].members[0].needs()
-	line(other)
-	p.grouped([]int{2}, a, b)
+	p.grouped([]int{1, 1})
+	line(2.4e6)
+	p.grouped([]int{2})
 }
 
 // All of it ends with the server, with viewers or without.

@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Close codes beside the standard ones.
@@ -20,6 +21,7 @@ const (
 	closedNoLogin websocket.StatusCode = 4001
 	closedFull    websocket.StatusCode = 4002
 	closedEnd     websocket.StatusCode = 4003
+	closedKicked  websocket.StatusCode = 4004
 )
 
 // socket is GET /ws. It refuses over the socket, since a page cannot read the status of a failed
@@ -32,7 +34,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxBinary + cameraHeader)
-	if !s.loggedIn(r) {
+	visitor, _ := s.who(r, false)
+	if visitor.Rights == access.None {
 		_ = c.Close(closedNoLogin, "log in first")
 		return
 	}
@@ -41,13 +44,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	leave, ok := s.Enter()
+	guest, ok := s.o.Door.Enter(visitor, "page")
 	if !ok {
 		_ = c.Close(closedFull, errFull.Error())
 		return
 	}
-	defer leave()
-	v := &viewer{server: s, conn: c, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
+	defer guest.Leave()
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -56,6 +59,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 type viewer struct {
 	server *Server
 	conn   *websocket.Conn
+	guest  *access.Guest
 
 	kind  chan string // the video format of the page, from its hello
 	queue chan any    // pictures and messages to be sent
@@ -84,7 +88,7 @@ func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive} {
+	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()
@@ -100,6 +104,16 @@ func (v *viewer) run() {
 	cancel()
 	wg.Wait()
 	v.endFeed("")
+}
+
+// untilKicked ends a viewer who is sent away.
+func (v *viewer) untilKicked(ctx context.Context) error {
+	select {
+	case <-v.guest.Kicked():
+		return v.conn.Close(closedKicked, "somebody with control has ended this view")
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // beat is how often the line is tried.
@@ -143,7 +157,7 @@ func (v *viewer) tell(ctx context.Context) error {
 		v.server.mu.Lock()
 		also := v.server.changed
 		v.server.mu.Unlock()
-		if err := v.say(ctx, v.server.stateMessage(state)); err != nil {
+		if err := v.say(ctx, v.stateMessage(state)); err != nil {
 			return err
 		}
 		select {
@@ -158,15 +172,25 @@ func (v *viewer) tell(ctx context.Context) error {
 	}
 }
 
-func (s *Server) stateMessage(st live.State) stateMessage {
+func (v *viewer) stateMessage(st live.State) stateMessage {
+	s := v.server
+	all := s.o.Door.Guests()
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
 		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
-		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
-		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
+		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {
 		m.Recording = s.o.Recording()
+	}
+	if v.guest.Rights < access.Control {
+		return m
+	}
+	for _, g := range all {
+		m.Guests = append(m.Guests, guestMessage{
+			ID: g.ID, Address: g.Address.String(), Since: live.Milliseconds(g.Since), Transport: g.Transport, Rights: g.Rights, You: g == v.guest,
+		})
 	}
 	return m
 }

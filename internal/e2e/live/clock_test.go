@@ -21,8 +21,8 @@ import (
 // TestClock measures the delay from a picture's making to the screen by a clock in the picture,
 // which a generator draws and the page's canvas or video shows. Ways, programs and sizes take
 // turns, so that other work on the machine meets all of them. VIDFILTER_CLOCK is the number of
-// rounds, VIDFILTER_CLOCK_ONLY a part of the names of the ways. VIDFILTER_BEFORE may name an older vidfilter, to compare with; go2rtc is measured if it
-// is installed.
+// rounds, VIDFILTER_CLOCK_ONLY a part of the names of the ways. VIDFILTER_BEFORE may name an older
+// vidfilter, to compare with; go2rtc is measured if it is installed.
 func TestClock(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("VIDFILTER_CLOCK"))
 	if err != nil || rounds < 1 {
