@@ -165,6 +165,20 @@ function message(m) {
   if (Object.hasOwn(known, m.type)) known[m.type]();
 }
 
+// What the delay covers, as far as it can be known.
+const delayWords = {
+  browser: ["from this camera to vidfilter and back to the screen",
+    "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],
+  camera: ["from the camera to the screen", "From the time that the camera's driver gives a picture to when it is drawn. The exposure before is not known."],
+  file: ["from arrival here to the screen", "From when vidfilter has read and decoded a picture to when it is drawn. The time before, within a camera and on the way from it, is not known."],
+  test: ["from its making to the screen", "From the time at which a test picture is made, which its clock shows, to when it is drawn."],
+};
+function explainDelay(source) {
+  const [words, more] = delayWords[source] ?? delayWords.file;
+  set($("latency-of"), words);
+  $("delay-text").title = more;
+}
+
 const smallerWords = {
   rate: "the line carries no more", coder: "the server cannot encode larger ones in time", viewer: "this browser does not keep up with larger ones",
 };
@@ -195,6 +209,7 @@ function newState(s) {
   document.body.classList.toggle("looking", !mayControl());
   guests.update(s.guests);
   drawRecording(s.recording);
+  explainDelay(s.source);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
