@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"vidfilter/decode"
@@ -11,7 +12,8 @@ import (
 )
 
 // OpenFile returns the function that opens a file, a pipe or a network stream. It plays at its own
-// speed, or more slowly if the filter cannot keep up.
+// speed, or more slowly if the filter cannot keep up. Pictures of a pipe or a stream that come at
+// their own speed are not held back.
 func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
 	o.VideoOnly = true
 	var played time.Duration
@@ -20,7 +22,11 @@ func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Poo
 		if err != nil {
 			return nil, err
 		}
-		return &file{in: in, clock: clock{end: &played}}, nil
+		f := &file{in: in, clock: clock{end: &played}}
+		if path == "-" || strings.Contains(path, "://") {
+			f.pace.most = spare
+		}
+		return f, nil
 	}
 }
 
@@ -79,7 +85,16 @@ func (f *file) Close() { f.in.Close() }
 type pace struct {
 	began bool
 	zero  time.Time // of the clock on which pictures have their times
+
+	// A source that sends at its own speed, as a camera behind a pipe, may have begun slowly: its
+	// pictures then come before their time. The clock is set forward for them by up to spare, which
+	// grows slowly up to most, since clocks differ.
+	most, spare time.Duration
+	last        time.Duration
 }
+
+// spare is at the start; a piped file skips ahead by it, unseen.
+const spare = time.Second
 
 // late is the delay after which the clock is reset: reading stalled, or the video was frozen.
 const late = time.Second / 2
@@ -89,8 +104,14 @@ func (p *pace) wait(ctx context.Context, at time.Duration) error {
 	now := time.Now()
 	d := p.zero.Add(at).Sub(now)
 	if !p.began || d < -late || d > 10*time.Second { // a jump of the video's own clock
-		p.began, p.zero = true, now.Add(-at)
+		p.began, p.zero, p.spare, p.last = true, now.Add(-at), p.most, at
 		return nil
+	}
+	const drift = 1000
+	p.spare = min(p.spare+(at-p.last)/drift, p.most)
+	p.last = at
+	if early := min(d, p.spare); early > 0 {
+		p.zero, p.spare, d = p.zero.Add(-early), p.spare-early, d-early
 	}
 	if d <= 0 {
 		return nil

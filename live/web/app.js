@@ -16,6 +16,7 @@ import { Guests } from "./guests.js";
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
 let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+let saving = false; // as soon as a picture has both sides
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
 const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
@@ -158,10 +159,33 @@ addEventListener("hashchange", () => {
 
 function message(m) {
   const known = {
-    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
+    state: () => newState(m), config: () => configure(m), stats: () => figures.show(m, link.clock), refused: () => refused(m.reason),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
+}
+
+// What the delay covers, as far as it can be known.
+const delayWords = {
+  browser: ["from this camera to vidfilter and back to the screen",
+    "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],
+  camera: ["from the camera to the screen", "From the time that the camera's driver gives a picture to when it is drawn. The exposure before is not known."],
+  file: ["from arrival here to the screen", "From when vidfilter has read and decoded a picture to when it is drawn. The time before, within a camera and on the way from it, is not known."],
+  test: ["from its making to the screen", "From the time at which a test picture is made, which its clock shows, to when it is drawn."],
+};
+function explainDelay(source) {
+  const [words, more] = delayWords[source] ?? delayWords.file;
+  set($("latency-of"), words);
+  $("delay-text").title = more;
+}
+
+const smallerWords = {
+  rate: "the line carries no more", coder: "the server cannot encode larger ones in time", viewer: "this browser does not keep up with larger ones",
+};
+function configure(config) {
+  player?.configure(config);
+  const words = smallerWords[config.smaller];
+  say($("smaller"), words ? `Sent at ${Math.round(100 / config.scale)} % of the width and height: ${words}.` : "");
 }
 
 function refused(reason) {
@@ -185,6 +209,7 @@ function newState(s) {
   document.body.classList.toggle("looking", !mayControl());
   guests.update(s.guests);
   drawRecording(s.recording);
+  explainDelay(s.source);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
@@ -257,6 +282,7 @@ function show(p) {
   p.image.close?.();
   shape(picture.size);
   if (first) drawOver();
+  if (saving && picture.has("both")) savePicture();
 }
 
 // The stamp is by the server's clock, or by ours if our camera took the picture. A still picture
@@ -311,6 +337,7 @@ function drawTools() {
 
 function setMode(mode) {
   picture.setMode(mode);
+  link.look(picture.view);
   drawTools();
 }
 function swap() {
@@ -335,8 +362,17 @@ function fileName() {
   return `vidfilter-${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}-${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}.png`;
 }
 
+// Both pictures, even if one is shown: then the other one must come first.
 function save() {
   if (picture.empty) return;
+  saving = true;
+  if (picture.has("both")) savePicture();
+  else link.look("both");
+}
+
+function savePicture() {
+  saving = false;
+  link.look(picture.view);
   picture.side().toBlob((blob) => {
     const a = element("a");
     a.href = URL.createObjectURL(blob);
@@ -498,6 +534,8 @@ Object.defineProperty(window, "vidfilter", {
     get state() { return structuredClone(state); },
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
+    get scale() { return picture.scale; },
+    has: (view) => picture.has(view),
     get split() { return picture.split; },
     get side() { return picture.side().toDataURL(); },
     get layout() { return picture.layout(); },
@@ -510,6 +548,7 @@ $("help-open").hidden = false;
 wireTools();
 wireCamera();
 listen(keys, $("keys"), $("shortcuts"));
+link.look(picture.view);
 drawTools();
 explainInsecure();
 enter(takeToken());

@@ -33,6 +33,7 @@ export const login = async (token) => {
 export class Link {
   clock = new Clock();
   video = "";
+  #view = "both";
   #socket = null;
   #open = false;
   #wait = firstWait;
@@ -68,6 +69,13 @@ export class Link {
     socket.onclose = (e) => { if (this.#socket === socket) this.#closed(e); };
   }
 
+  // The pictures of the pair that are shown: "both", "original" or "filtered".
+  look(view) {
+    if (view === this.#view) return;
+    this.#view = view;
+    this.send({ type: "view", view });
+  }
+
   // At once, whatever there was.
   again() { this.open(this.video); }
 
@@ -99,7 +107,7 @@ export class Link {
     this.#ended = false;
     this.#heard = performance.now();
     this.clock.reset();
-    this.send({ type: "hello", version: 1, video: this.video }); // without it no pictures are sent
+    this.send({ type: "hello", version: 1, video: this.video, view: this.#view }); // without it no pictures are sent
     this.#beat = setInterval(() => this.#tick(), 1000);
     for (const delay of [0, 50, 100, 200, 400]) setTimeout(() => this.#ping(), delay);
     this.#on.opened();

@@ -15,10 +15,11 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may set the filter, freeze the picture, ask for a key frame, and send its own
-// camera, whose pictures are acknowledged in turn; it may send viewers away. Those who only look
-// may do none of this but ask for key frames. The server sends its state when it changes, a
-// configuration before the first picture that needs it, pictures, and figures every second.
+// in flight. It may ask for one picture of the pair, set the filter, freeze the picture, ask for a
+// key frame, and send its own camera, whose pictures are acknowledged in turn; it may send viewers
+// away. Those who only look may do none of this but choose pictures and ask for key frames. The
+// server sends its state when it changes, a configuration before the first picture that needs it,
+// pictures, and figures every second.
 const version = 1
 
 const (
@@ -31,6 +32,7 @@ type message struct {
 	Type    string         `json:"type"`
 	Version int            `json:"version"` // hello
 	Video   string         `json:"video"`   // hello: avc, mp4 or jpeg
+	View    string         `json:"view"`    // hello, view: both, original or filtered
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
 	Filter  map[string]any `json:"filter"`  // set: the options to change

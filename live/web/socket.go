@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -49,7 +50,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -59,17 +60,22 @@ type viewer struct {
 	server *Server
 	conn   *websocket.Conn
 	guest  *access.Guest
-	watch  *live.Watcher
 
-	kind   chan string   // the video format of the page, from its hello
-	credit chan struct{} // an acknowledgement has come
+	kind  chan string // the video format of the page, from its hello
+	queue chan any    // pictures and messages to be sent
+
+	at      atomic.Pointer[coder] // changed with studio.mu held
+	left    bool                  // guarded by studio.mu
+	wantKey atomic.Bool
+	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
 
 	feed   *live.Feed // of the page's camera, or nil; for the receiving goroutine, as is uplink
 	uplink uplink
 
 	mu      sync.Mutex // guards the fields below
 	flow    *flow
-	wantKey bool
+	want    want
+	alone   time.Time   // until then it shares no coder
 	sent    live.Window // bytes of pictures, of the last second
 	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
@@ -81,8 +87,6 @@ type viewer struct {
 func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	v.watch = v.server.session.Watch(1)
-	defer v.watch.Close()
 	var wg sync.WaitGroup
 	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive, v.untilKicked} {
 		wg.Go(func() {
@@ -212,7 +216,7 @@ func (v *viewer) stats() statsMessage {
 	now := time.Now()
 	m := statsMessage{
 		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
-		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.watch.Dropped()},
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.server.studio.dropped(v)},
 	}
 	if f.GPU {
 		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)

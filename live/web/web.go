@@ -37,7 +37,7 @@ type Options struct {
 	Hosts  []string // host names of the page beside those of this machine
 	TLS    bool     // the pages go out over TLS
 
-	Threads int // of each viewer's encoder, 0 for the program's choice
+	Threads int // of each encoder, 0 for the program's choice
 
 	Command   func(live.Filter) string // the command that filters a file alike
 	Recording func() *Recording        // nil, or returns nil, when nothing is recorded
@@ -60,6 +60,7 @@ type Server struct {
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
 	more    []extra
+	studio  *studio
 
 	mu      sync.Mutex
 	changed chan struct{} // closed by Changed
@@ -69,6 +70,7 @@ type Server struct {
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &Server{session: s, o: o, ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+	x.studio = &studio{server: x}
 	o.Door.OnChange(x.Changed)
 	return x
 }
