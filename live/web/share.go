@@ -73,8 +73,8 @@ type member struct {
 	thin   time.Time // since when its line takes too little for the others; zero if it does not
 }
 
-// coded is a picture for one viewer.
-type coded struct {
+// encoded is a picture for one viewer.
+type encoded struct {
 	kind    string
 	config  *preview.Config // to be sent before, or nil
 	packet  preview.Packet
@@ -287,7 +287,7 @@ func (c *coder) picture(pair *live.Pair) error {
 			continue // it waits for the key frame
 		}
 		m.lost = false
-		out := coded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, foreign: pair.Foreign, again: again}
+		out := encoded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, foreign: pair.Foreign, again: again}
 		if m.config != c.config {
 			m.config, out.config = c.config, c.config
 			m.sized(c.config)

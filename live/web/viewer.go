@@ -168,7 +168,7 @@ func (v *viewer) send(ctx context.Context) error {
 		var err error
 		select {
 		case x := <-v.queue:
-			if p, ok := x.(coded); ok {
+			if p, ok := x.(encoded); ok {
 				err = v.picture(ctx, p)
 			} else {
 				err = v.say(ctx, x)
@@ -227,7 +227,7 @@ func (v *viewer) sized(c *preview.Config) {
 }
 
 // fly queues a picture, which counts as sent.
-func (v *viewer) fly(p coded) {
+func (v *viewer) fly(p encoded) {
 	now, bytes := time.Now(), pictureHeader+len(p.packet.Data)
 	v.mu.Lock()
 	v.flow.send(now, uint32(p.pair), bytes)
@@ -247,7 +247,7 @@ func (v *viewer) post(x any) {
 }
 
 // picture writes a picture.
-func (v *viewer) picture(ctx context.Context, p coded) error {
+func (v *viewer) picture(ctx context.Context, p encoded) error {
 	if p.config != nil {
 		if err := v.configure(ctx, p.kind, p.config); err != nil {
 			return err
