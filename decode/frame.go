@@ -31,6 +31,9 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if in.opts.Part != nil {
 		pts = int64(c.pts)
 	}
+	if !in.times.started {
+		in.groups.decoded(c, pts)
+	}
 	if wanted, err := in.wanted(pts); !wanted {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	start := ""
 	if !in.times.started {
 		start = in.groups.timecode(pts, in.video.TimeBase(), in.FrameRate())
-		in.groups = nil
+		in.groups = groups{}
 	}
 	in.extras.AddFrame(unsafe.Pointer(c))
 	in.tagPicture(c)

@@ -13,33 +13,52 @@ import (
 	"vidfilter/internal/units"
 )
 
-// groups holds the timecodes of MPEG-1 and MPEG-2, by the time of the picture that begins a group,
-// until there is a frame.
-type groups map[int64]units.GroupTime
+// groups holds the timecodes of MPEG-1 and MPEG-2 until there is a frame: by the time of the first
+// picture of the group, or by the number of its packet if that has no time, as in program streams.
+type groups struct {
+	at      map[int64]units.GroupTime
+	untimed map[uintptr]units.GroupTime
+}
 
 // note reads a packet that is decoded next.
 func (g *groups) note(p *C.AVPacket, codec C.enum_AVCodecID) {
-	if codec != C.AV_CODEC_ID_MPEG1VIDEO && codec != C.AV_CODEC_ID_MPEG2VIDEO || p.pts == C.AV_NOPTS_VALUE {
+	if codec != C.AV_CODEC_ID_MPEG1VIDEO && codec != C.AV_CODEC_ID_MPEG2VIDEO {
 		return
 	}
-	if *g == nil {
-		*g = groups{}
+	t, ok := units.GroupTimeOf(av.Slice((*byte)(p.data), int(p.size)))
+	switch {
+	case !ok:
+	case p.pts != C.AV_NOPTS_VALUE:
+		put(&g.at, int64(p.pts), t)
+	default:
+		put(&g.untimed, uintptr(p.opaque), t)
 	}
-	if t, ok := units.GroupTimeOf(av.Slice((*byte)(p.data), int(p.size))); ok {
-		(*g)[int64(p.pts)] = t
+}
+
+// decoded gives the group that a picture begins the picture's time.
+func (g *groups) decoded(c *C.AVFrame, pts int64) {
+	if t, ok := g.untimed[uintptr(C.vf_number_of(c))]; ok && pts != av.NoPTS {
+		put(&g.at, pts, t)
 	}
+}
+
+func put[K comparable](m *map[K]units.GroupTime, key K, t units.GroupTime) {
+	if *m == nil {
+		*m = map[K]units.GroupTime{}
+	}
+	(*m)[key] = t
 }
 
 // timecode returns that of the picture at a time: by the group that begins closest to it, in the
 // form of FFmpeg. It is empty for clocks that begin at 0, which say nothing.
 func (g groups) timecode(pts int64, unit, rate astiav.Rational) string {
 	closest := int64(math.MaxInt64)
-	for at := range g {
+	for at := range g.at {
 		if d := at - pts; max(d, -d) < max(closest, -closest) {
 			closest = d
 		}
 	}
-	t, ok := g[pts+closest]
+	t, ok := g.at[pts+closest]
 	if !ok || pts == av.NoPTS || t.Hours|t.Minutes|t.Seconds|t.Pictures == 0 || rate.Num() <= 0 {
 		return ""
 	}

@@ -55,6 +55,8 @@ func (u *found) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Last
 func (u *found) packet(p *C.AVPacket) {
 	const held = 256 // more than pictures that a decoder holds
 	if u.stream == (units.Stream{}) {
+		u.packets++
+		C.vf_number(p, C.uintptr_t(u.packets))
 		return
 	}
 	data := av.Slice((*byte)(p.data), int(p.size))

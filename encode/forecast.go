@@ -121,7 +121,7 @@ func (o *Output) lacks(i fidelity.Item, key string) bool {
 	if i.Kind == fidelity.Tag && key == "" && o.mp4() && o.hasCover() && !slices.Contains(plain, i.Name) {
 		return true // see movFlags
 	}
-	if key == "language" && !o.form.HasLanguage(i.Values[key]) {
+	if key == "language" && o.form.LanguageCode(i.Values[key]) == "" {
 		return true
 	}
 	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && o.form.Family != formats.Matroska && o.opts.codec().Name != "libx265" {

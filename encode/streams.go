@@ -211,7 +211,7 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return st, err
 	}
-	if to := formats.QuickTimeLanguages[metadata(st.metadata, "language")]; to != "" && o.form.Languages {
+	if to := o.form.LanguageCode(metadata(st.metadata, "language")); to != "" {
 		set(&st.metadata, "language", to)
 	}
 	o.keepNames(&st.metadata, "encoding_tool")

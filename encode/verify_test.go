@@ -276,6 +276,8 @@ func TestFoundKnowsWhatIsKept(t *testing.T) {
 		{"in.mp4", "language=und", "matroska"}, // nothing, there
 		{"in.mkv", "creation_time=2020-02-02T02:02:02Z", "mp4"},
 		{"in.mp4", "language=fre", "mov"}, // fra, there
+		{"in.mkv", "language=de", "mp4"},  // deu, there
+		{"in.mkv", "language=de", "mov"},  // ger, there
 	} {
 		r := film(t, c.input, "-c:a", "aac", "-metadata", c.said, "-metadata:s:a", c.said)
 		out := finished(t, r, c.format)

@@ -3,8 +3,11 @@
 package formats
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/language"
 )
 
 // FFmpeg's names of the formats that need a name in code.
@@ -168,12 +171,39 @@ func Endings(match func(Format) bool) (endings []string) {
 	return endings
 }
 
-// HasLanguage reports whether streams can have a language, by its code.
-func (f Format) HasLanguage(code string) bool {
-	if f.Languages {
-		return slices.Contains(quickTimeCodes, code)
+// LanguageCode returns the code by which a format has a language, or "" if it has no place for it.
+func (f Format) LanguageCode(code string) string {
+	if !f.ThreeLetters && !f.Languages {
+		return code
 	}
-	return !f.ThreeLetters || len(code) == len("eng")
+	code = threeLetters(code)
+	if f.Languages {
+		code = cmp.Or(quickTimeLanguages[code], code)
+		if !slices.Contains(quickTimeCodes, code) {
+			return ""
+		}
+	}
+	if len(code) != len("eng") {
+		return ""
+	}
+	return code
+}
+
+// OneLanguage is a code for all codes of a language.
+func OneLanguage(code string) string {
+	code = threeLetters(code)
+	return cmp.Or(quickTimeLanguages[code], code)
+}
+
+// threeLetters returns the code of ISO 639-2 for one of two letters; others stay.
+func threeLetters(code string) string {
+	if len(code) != len("en") {
+		return code
+	}
+	if l, err := language.ParseBase(code); err == nil {
+		return l.ISO3()
+	}
+	return code
 }
 
 // quickTimeCodes lists the languages of QuickTime (QuickTime File Format, language code values), by
@@ -183,9 +213,9 @@ var quickTimeCodes = words(`alb amh ara arm asm aym aze baq bel ben bul bur cat 
 	nya ori orm per pol por pus que ron run rus san sin slk slv smi snd som spa sve swa tam tat tel tgk tgl tha tib tir tuk tur uig ukr
 	urd uzb vie wel yid`)
 
-// QuickTimeLanguages lists languages with two codes, of which FFmpeg's list for QuickTime has the
-// other.
-var QuickTimeLanguages = map[string]string{
+// quickTimeLanguages lists languages with two codes of three letters, of which FFmpeg's list for
+// QuickTime has the other.
+var quickTimeLanguages = map[string]string{
 	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",
 	"rum": "ron", "cze": "ces", "slo": "slk", "mkd": "mac", "hye": "arm", "kat": "geo",
 }

@@ -51,3 +51,23 @@ func TestLookup(t *testing.T) {
 }
 
 func name(f Format, _ bool) string { return f.Name }
+
+func TestLanguageCode(t *testing.T) {
+	for _, c := range []struct{ format, code, want string }{
+		{MKV, "de", "de"}, {MKV, "pt-BR", "pt-BR"}, {MKV, "", ""},
+		{MP4, "de", "deu"}, {MP4, "ger", "ger"}, {MP4, "gsw", "gsw"}, {MP4, "pt-BR", ""}, {MP4, "q9", ""}, {MP4, "", ""},
+		{TS, "fr", "fra"}, {MOV, "de", "ger"}, {MOV, "nl", "dut"}, {MOV, "fre", "fra"}, {MOV, "gsw", ""}, {MOV, "en", "eng"},
+	} {
+		f := Of(c.format)
+		if got := f.LanguageCode(c.code); got != c.want {
+			t.Errorf("%s: %q becomes %q instead of %q", c.format, c.code, got, c.want)
+		}
+	}
+	for _, same := range [][]string{{"de", "deu", "ger"}, {"fr", "fra", "fre"}, {"en", "eng"}, {"pt-BR"}} {
+		for _, code := range same {
+			if got := OneLanguage(code); got != OneLanguage(same[0]) {
+				t.Errorf("%q is %q, %q is %q", code, got, same[0], OneLanguage(same[0]))
+			}
+		}
+	}
+}

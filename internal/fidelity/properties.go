@@ -279,13 +279,13 @@ func (s *subject) chosen() bool {
 	return kind == C.AVMEDIA_TYPE_AUDIO || kind == C.AVMEDIA_TYPE_SUBTITLE
 }
 
-// language is one of the two codes of a language, for either.
+// language is one code of a language for all of them.
 func (s *subject) language() string {
 	l := metadata(s.st.metadata, "language")
 	if l == "und" || !s.chosen() {
 		return ""
 	}
-	return cmp.Or(formats.QuickTimeLanguages[l], l)
+	return formats.OneLanguage(l)
 }
 
 // disposition is the list of marks by which players choose.

@@ -30,6 +30,7 @@ type Options struct {
 	Listen     string
 	Cert, Key  string
 	Hosts      []string
+	Token      string // a file or, from the environment, the token itself
 	MaxViewers int
 	WebRTC     bool
 	ICE        []string
@@ -57,7 +58,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
 	t.Flag(&o.Loop, "loop", "", "repeat a file")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 160 B of memory)")
+	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "largest picture (default 1 per 160 B of memory)")
 	t.Group = "Filter"
 	o.PictureFlags(t)
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
@@ -73,6 +74,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Cert, "FILE"), "cert", "", "certificate, for access from other machines")
 	t.Add(cli.String(&o.Key, "FILE"), "key", "", "key of --cert")
 	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "allow-host", "", "further host name, as of a proxy; repeatable")
+	t.Add(cli.String(&o.Token, "FILE"), "token", "", "keep the token there; VIDFILTER_TOKEN is one itself")
 	t.Add(cli.NewValue(&o.MaxViewers, "N", cli.IntIn(1, 64)), "max-viewers", "", "maximum of viewers (default 4)")
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.Add(cli.NewChecked(&o.ICE, "URL", checkICE), "ice-server", "", "stun:HOST:PORT, turn:USER:PASS@HOST:PORT; repeatable")

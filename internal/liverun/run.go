@@ -20,6 +20,7 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/rtc"
 	"vidfilter/live/web"
 	"vidfilter/live/window"
@@ -44,7 +45,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env}
+	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
 	job.LogTo(l.ui)
 	for _, line := range unknown {
 		l.ui.Warn(line)
@@ -64,8 +65,11 @@ type liveRun struct {
 	out interface{ Write([]byte) (int, error) }
 	env []string
 
+	tokenGiven bool // Options.Token is the token itself
+
 	backend kernels.Backend
 	session *live.Session
+	door    *access.Door   // nil without a page
 	server  *web.Server    // nil without a page
 	rtc     *rtc.Server    // nil without --webrtc
 	window  *window.Window // nil without --window
@@ -87,6 +91,10 @@ func (l *liveRun) close() {
 
 func (l *liveRun) run(ctx context.Context) (err error) {
 	at, err := l.o.address()
+	if err != nil {
+		return err
+	}
+	token, err := l.o.token(l.tokenGiven, l.ui)
 	if err != nil {
 		return err
 	}
@@ -118,13 +126,14 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if l.record != nil {
 		l.record.attach(l.session, l.input)
 	}
-	token, once := rand.Text(), rand.Text()
+	once := rand.Text()
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
+	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Token: token, Once: once, Hosts: at.hosts, TLS: at.secure != nil,
-		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Hosts: at.hosts, TLS: at.secure != nil,
+		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
 	}
 	if l.record != nil {
 		o.Recording = l.record.state
@@ -140,12 +149,16 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 		return
 	}
 	l.rtc = rtc.New(rtc.Options{
-		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.server.Enter,
+		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.enterWHEP,
 	})
 	h := l.rtc.Handler()
-	for _, path := range rtc.Paths() {
-		l.server.Handle(path, rtc.MaxOffer, h)
+	for path, needs := range rtc.Paths() {
+		l.server.Handle(path, needs, rtc.MaxOffer, h)
 	}
+}
+
+func (l *liveRun) enterWHEP(ctx context.Context) (*access.Guest, bool) {
+	return l.door.Enter(web.VisitorOf(ctx), "WHEP")
 }
 
 // changed notifies the page, if there is one.
@@ -218,6 +231,7 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
 			cancel(err)
 		}
+		l.ui.Info(fmt.Sprintf("for those who may only look: %s#%s", page, access.ViewToken(token)))
 		l.announce(page, once, bound)
 	}
 	<-ctx.Done()

@@ -13,7 +13,7 @@ import (
 // choosePage serves the page beside a window only with --listen.
 func (o *Options) choosePage(fs *pflag.FlagSet) error {
 	o.Page = !o.Window || fs.Changed("listen")
-	for _, name := range []string{"cert", "key", "allow-host", "max-viewers", "webrtc"} {
+	for _, name := range []string{"cert", "key", "allow-host", "token", "max-viewers", "webrtc"} {
 		if !o.Page && fs.Changed(name) {
 			return cli.Usagef("add --listen ADDR to serve the page as well", "%s is for the page, which is not served beside --window", cli.Source(fs, name))
 		}

@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"vidfilter/internal/site"
+	"vidfilter/live/access"
 )
 
 // MaxOffer is how many bytes an offer may have.
 const MaxOffer = 64 << 10
 
-// Paths returns the paths that Handler answers; one that ends in a slash includes those below it.
-func Paths() []string { return []string{"/whep", "/whep/", "/whip", "/whip/"} }
+// Paths returns the paths that Handler answers, and the rights that they need; one that ends in a
+// slash includes those below it.
+func Paths() map[string]access.Rights {
+	return map[string]access.Rights{"/whep": access.View, "/whep/": access.View, "/whip": access.Control, "/whip/": access.Control}
+}
 
 // Handler answers /whep, /whip and the paths below them.
 func (s *Server) Handler() http.Handler {
@@ -126,20 +130,21 @@ func (s *Server) negotiate(r *http.Request, open opener) (*session, string, erro
 
 // view begins a player's session.
 func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, err error) {
-	leave, ok := s.o.Enter()
+	guest, ok := s.o.Enter(ctx)
 	if !ok {
 		return nil, "", errFull
 	}
 	defer func() {
 		if err != nil {
-			leave()
+			guest.Leave()
 		}
 	}()
 	v, err := s.newViewer(o)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { leave() })
+	v.peer.kicked = guest.Kicked()
+	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { guest.Leave() })
 }
 
 // film begins a camera's session.

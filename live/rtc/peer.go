@@ -19,9 +19,10 @@ import (
 // peer is one connection.
 type peer struct {
 	pc        *webrtc.PeerConnection
-	connected chan struct{} // holds an element once it is connected
-	over      chan struct{} // holds one once it has failed for good
-	ufrags    []string      // of its offer
+	connected chan struct{}   // holds an element once it is connected
+	over      chan struct{}   // holds one once it has failed for good
+	kicked    <-chan struct{} // closed when it has to go; nil for a camera
+	ufrags    []string        // of its offer
 
 	mu         sync.Mutex
 	candidates int // that it has told of

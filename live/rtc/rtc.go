@@ -24,6 +24,7 @@ import (
 	"github.com/pion/transport/v4/stdnet"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Options of New.
@@ -34,8 +35,8 @@ type Options struct {
 	Threads int          // of each viewer's encoder, 0 for the program's choice
 	Servers []ICEServer  // for peers and for this side
 
-	// Enter counts a viewer in until leave is called, if there is room for one more.
-	Enter func() (leave func(), ok bool)
+	// Enter counts the viewer of a request in, if there is room for one more.
+	Enter func(ctx context.Context) (*access.Guest, bool)
 }
 
 // Server answers offers. It is safe for concurrent use.
@@ -126,6 +127,7 @@ var (
 	errLost    = errors.New("the connection is lost")
 	errNever   = errors.New("the peer did not connect")
 	errEnded   = errors.New("there are no more pictures")
+	errKicked  = errors.New("it was sent away")
 )
 
 // start runs a session in the background: run until its context ends, then closes the connection,
@@ -144,6 +146,8 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 		select {
 		case <-p.over:
 			end(errLost)
+		case <-p.kicked:
+			end(errKicked)
 		case <-ctx.Done():
 		}
 	})

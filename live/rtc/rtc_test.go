@@ -18,6 +18,7 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/web"
 )
 
@@ -30,6 +31,7 @@ type rig struct {
 	url     string
 	cpu     *kernels.CPU
 	session *live.Session
+	door    *access.Door
 	web     *web.Server
 	rtc     *Server
 }
@@ -49,13 +51,17 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
 		t.Fatal(err)
 	}
+	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	r.web = web.New(r.session, web.Options{
-		Input: in, Token: token, MaxViewers: viewers, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Door: door, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
-	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Servers: servers, Enter: r.web.Enter})
-	for _, path := range Paths() {
-		r.web.Handle(path, MaxOffer, r.rtc.Handler())
+	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+		return door.Enter(web.VisitorOf(ctx), "WHEP")
+	}})
+	for path, needs := range Paths() {
+		r.web.Handle(path, needs, MaxOffer, r.rtc.Handler())
 	}
+	r.door = door
 	serving, shut := context.WithCancel(context.Background())
 	at, wait, err := site.Serve(serving, "127.0.0.1:0", r.web.Handler(), nil, r.rtc.Aside)
 	if err != nil {
@@ -139,11 +145,11 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	for r.web.Viewers() != n {
+	for len(r.door.Guests()) != n {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-r.ctx.Done():
-			r.t.Fatalf("%d viewers, not %d", r.web.Viewers(), n)
+			r.t.Fatalf("%d viewers, not %d", len(r.door.Guests()), n)
 		}
 	}
 }

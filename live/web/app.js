@@ -11,6 +11,7 @@ import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { listen } from "./keys.js";
 import { JpegPlayer } from "./jpeg.js";
+import { Guests } from "./guests.js";
 
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
@@ -23,6 +24,10 @@ const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
 const controls = new Controls($("filter"), { change: (filter) => link.send({ type: "set", filter }) });
 const camera = new Camera(link, () => drawCamera());
+const guests = new Guests($("guests"), $("guest-list"), (id) => link.send({ type: "kick", guest: id }));
+
+// Whether this page may do more than look.
+const mayControl = () => state?.rights !== "view";
 
 // ---- the connection
 
@@ -95,7 +100,7 @@ function disconnected(l) {
   player = null;
   camera.disconnected();
   controls.enabled = false;
-  speak(lostWords() + (l.ended ? "" : ". Trying again"));
+  speak(lostWords() + (l.ended || l.kicked ? "" : ". Trying again"));
   drawOver();
 }
 
@@ -124,7 +129,7 @@ async function enter(token) {
     byProgram ||= answer.opened === true;
     if (!answer.ok) {
       askLogin();
-      say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another.");
+      say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another, unless --token keeps it.");
       return;
     }
   } catch {
@@ -171,12 +176,14 @@ function newState(s) {
   controls.update(s);
   picture.setDisplay(s.turn, s.aspect || 1);
   if (!picture.empty) shape(picture.size);
-  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
+  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend), mayControl() ? "" : "view only"];
   set($("what"), facts.filter(Boolean).join(" · "));
   $("what").title = s.version;
   $("command").value = s.command;
   $("freeze").setAttribute("aria-pressed", String(s.frozen));
   set($("viewers"), s.viewers > 1 ? `${s.viewers} of ${s.max_viewers} viewers` : "");
+  document.body.classList.toggle("looking", !mayControl());
+  guests.update(s.guests);
   drawRecording(s.recording);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
@@ -198,16 +205,18 @@ function drawRecording(r) {
   $("recording").classList.toggle("trouble", Boolean(r.error));
 }
 
-const lostWords = () => (lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
+const lostWords = () => (lost.kicked ? "You were removed" : lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
 
 // The message over the picture: {text, hint, button, does}, or null.
 function overWords() {
   if (lost) {
+    if (lost.kicked) return { text: lostWords(), hint: sentence(lost.reason), button: "Log in again", does: () => link.again() };
     if (lost.ended) return { text: lostWords(), hint: "Start vidfilter live again, and open the address that it prints.", button: "Try again", does: () => link.again() };
     return { text: lostWords(), hint: [sentence(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
   }
   if (!state) return { text: "Connecting" };
   const words = { text: statusWords(state), hint: sentence(state.hint) };
+  if (!mayControl()) return state.status !== "live" ? words : picture.empty ? { text: "Waiting for the first picture" } : null;
   if (state.status === "ended") return { ...words, text: statusWords(state), button: "Play again", does: playAgain };
   if (state.camera_wanted && !camera.announced) return cameraWords(words);
   if (state.status !== "live") return words;
@@ -235,7 +244,7 @@ function drawOver() {
 $("over-do").addEventListener("click", () => overDoes?.());
 
 function playAgain() {
-  link.send({ type: "restart" });
+  if (mayControl()) link.send({ type: "restart" });
 }
 
 // ---- pictures
@@ -308,8 +317,8 @@ function swap() {
   picture.setSwapped(!picture.swapped);
   drawTools();
 }
-const freeze = () => link.send({ type: "freeze", on: !state?.frozen });
-const reset = () => start && link.send({ type: "set", filter: start });
+const freeze = () => mayControl() && link.send({ type: "freeze", on: !state?.frozen });
+const reset = () => start && mayControl() && link.send({ type: "set", filter: start });
 
 async function fullScreen() {
   try {
@@ -407,7 +416,7 @@ const keys = [
 // ---- this browser's camera
 
 async function newCameraState(s) {
-  const theirs = s.source === "browser";
+  const theirs = s.source === "browser" && mayControl();
   $("camera").hidden = !theirs;
   if (!theirs) return;
   const first = byProgram;

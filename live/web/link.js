@@ -4,7 +4,7 @@ import { now, median } from "./util.js";
 
 const firstWait = 500, longestWait = 5000; // between attempts, ms
 const silence = 6000; // stats come every second: this long a silence is a dead line
-const codes = { login: 4001, full: 4002, down: 4003 };
+const codes = { login: 4001, full: 4002, down: 4003, kicked: 4004 };
 
 // Clock estimates the server's time from pings; the shortest round trip of the last minute is the
 // most accurate.
@@ -42,7 +42,8 @@ export class Link {
   #ended = false; // the server has said that it ends
   #on;
 
-  // on: opened(), lost({full, ended, reason}), login(), message(object), picture(header, data)
+  // on: opened(), lost({full, ended, kicked, reason}), login(), message(object),
+  // picture(header, data)
   constructor(on) {
     this.#on = on;
     addEventListener("online", () => this.retry());
@@ -142,6 +143,10 @@ export class Link {
     this.#drop();
     if (e.code === codes.login) {
       this.#on.login();
+      return;
+    }
+    if (e.code === codes.kicked) {
+      this.#on.lost({ kicked: true, reason: e.reason });
       return;
     }
     this.#ended ||= e.code === codes.down;

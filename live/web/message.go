@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/preview"
 )
 
@@ -15,7 +16,8 @@ import (
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
 // in flight. It may set the filter, freeze the picture, ask for a key frame, and send its own
-// camera, whose pictures are acknowledged in turn. The server sends its state when it changes, a
+// camera, whose pictures are acknowledged in turn; it may send viewers away. Those who only look
+// may do none of this but ask for key frames. The server sends its state when it changes, a
 // configuration before the first picture that needs it, pictures, and figures every second.
 const version = 1
 
@@ -33,6 +35,7 @@ type message struct {
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
 	Filter  map[string]any `json:"filter"`  // set: the options to change
 	On      bool           `json:"on"`      // freeze, camera
+	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
@@ -121,8 +124,20 @@ type stateMessage struct {
 	Command      string             `json:"command"`
 	Viewers      int                `json:"viewers"`
 	MaxViewers   int                `json:"max_viewers"`
+	Rights       access.Rights      `json:"rights"` // of this viewer
+	Guests       []guestMessage     `json:"guests"` // for those with control
 	Recording    *Recording         `json:"recording"`
 	CameraWanted bool               `json:"camera_wanted"`
+}
+
+// guestMessage is somebody who looks on.
+type guestMessage struct {
+	ID        int64         `json:"id"`
+	Address   string        `json:"address"`
+	Since     float64       `json:"since"`
+	Transport string        `json:"transport"`
+	Rights    access.Rights `json:"rights"`
+	You       bool          `json:"you"`
 }
 
 // configMessage describes the pictures that follow.

@@ -21,10 +21,6 @@ const boundary = "picture"
 // mjpeg sends JPEGs until the client leaves; each replaces the one before.
 func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
-	if !s.loggedIn(r) {
-		site.Refuse(w, http.StatusUnauthorized, "log in on the page first")
-		return
-	}
 	if !known {
 		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
 		return
@@ -34,12 +30,12 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	leave, ok := s.Enter()
+	guest, ok := s.o.Door.Enter(VisitorOf(r.Context()), "MJPEG")
 	if !ok {
 		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
 		return
 	}
-	defer leave()
+	defer guest.Leave()
 	p, err := preview.New(preview.Options{
 		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
 	})
@@ -54,6 +50,13 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
+	go func() {
+		select {
+		case <-guest.Kicked():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, begin: true}
 	for {
 		pair, err := watch.Next(ctx)

@@ -1,9 +1,6 @@
 package web
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // Pages of other sites may use the paths added by Handle if their requests hold the token. A
 // cookie, which the browser would add by itself, gives them nothing, so any site may try.
@@ -32,10 +29,4 @@ func preflight(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
-}
-
-// hasToken reports whether a program's request holds the token.
-func (s *Server) hasToken(r *http.Request) bool {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && s.keys.isToken(strings.TrimSpace(token))
 }

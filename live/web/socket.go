@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Close codes beside the standard ones.
@@ -19,6 +20,7 @@ const (
 	closedNoLogin websocket.StatusCode = 4001
 	closedFull    websocket.StatusCode = 4002
 	closedEnd     websocket.StatusCode = 4003
+	closedKicked  websocket.StatusCode = 4004
 )
 
 // socket is GET /ws. It refuses over the socket, since a page cannot read the status of a failed
@@ -31,7 +33,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxBinary + cameraHeader)
-	if !s.loggedIn(r) {
+	visitor, _ := s.who(r, false)
+	if visitor.Rights == access.None {
 		_ = c.Close(closedNoLogin, "log in first")
 		return
 	}
@@ -40,13 +43,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	leave, ok := s.Enter()
+	guest, ok := s.o.Door.Enter(visitor, "page")
 	if !ok {
 		_ = c.Close(closedFull, errFull.Error())
 		return
 	}
-	defer leave()
-	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
+	defer guest.Leave()
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -55,6 +58,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 type viewer struct {
 	server *Server
 	conn   *websocket.Conn
+	guest  *access.Guest
 	watch  *live.Watcher
 
 	kind   chan string   // the video format of the page, from its hello
@@ -80,7 +84,7 @@ func (v *viewer) run() {
 	v.watch = v.server.session.Watch(1)
 	defer v.watch.Close()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive} {
+	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()
@@ -96,6 +100,16 @@ func (v *viewer) run() {
 	cancel()
 	wg.Wait()
 	v.endFeed("")
+}
+
+// untilKicked ends a viewer who is sent away.
+func (v *viewer) untilKicked(ctx context.Context) error {
+	select {
+	case <-v.guest.Kicked():
+		return v.conn.Close(closedKicked, "somebody with control has ended this view")
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // beat is how often the line is tried.
@@ -139,7 +153,7 @@ func (v *viewer) tell(ctx context.Context) error {
 		v.server.mu.Lock()
 		also := v.server.changed
 		v.server.mu.Unlock()
-		if err := v.say(ctx, v.server.stateMessage(state)); err != nil {
+		if err := v.say(ctx, v.stateMessage(state)); err != nil {
 			return err
 		}
 		select {
@@ -154,15 +168,25 @@ func (v *viewer) tell(ctx context.Context) error {
 	}
 }
 
-func (s *Server) stateMessage(st live.State) stateMessage {
+func (v *viewer) stateMessage(st live.State) stateMessage {
+	s := v.server
+	all := s.o.Door.Guests()
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
 		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
-		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
-		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
+		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	if s.o.Recording != nil {
 		m.Recording = s.o.Recording()
+	}
+	if v.guest.Rights < access.Control {
+		return m
+	}
+	for _, g := range all {
+		m.Guests = append(m.Guests, guestMessage{
+			ID: g.ID, Address: g.Address.String(), Since: live.Milliseconds(g.Since), Transport: g.Transport, Rights: g.Rights, You: g == v.guest,
+		})
 	}
 	return m
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/preview"
 )
 
@@ -33,8 +35,14 @@ func (v *viewer) receive(ctx context.Context) error {
 	}
 }
 
+// lookers are the messages of those who only look.
+var lookers = []string{"hello", "ack", "key", "ping"}
+
 func (v *viewer) handle(ctx context.Context, m message) error {
 	session := v.server.session
+	if v.guest.Rights < access.Control && !slices.Contains(lookers, m.Type) {
+		return v.say(ctx, refusedMessage{"refused", "you can only look on here"})
+	}
 	switch m.Type {
 	case "hello":
 		return v.hello(m)
@@ -60,6 +68,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		return v.say(ctx, pongMessage{"pong", m.T, live.Milliseconds(time.Now())})
 	case "camera":
 		return v.camera(ctx, m)
+	case "kick":
+		v.server.o.Door.Kick(m.Guest, v.guest)
 	}
 	return nil
 }
@@ -88,7 +98,7 @@ func (v *viewer) ack(m message) {
 }
 
 // patience limits the wait for a page's hello: a silent one would occupy a viewer's place.
-var patience = silent
+var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
 var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP4, "jpeg": preview.JPEG}

@@ -23,6 +23,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // page is a session and its server.
@@ -32,7 +33,12 @@ type page struct {
 	url     string
 	session *live.Session
 	server  *Server
+	door    *access.Door
 	remote  *live.Remote
+}
+
+func door(viewers int, tell func(string)) *access.Door {
+	return access.New(access.Options{Token: testToken, Once: testOnce, MaxViewers: viewers, Tell: tell})
 }
 
 const (
@@ -40,6 +46,7 @@ const (
 	testOnce  = "once-only"
 )
 
+// open starts a session and its page, for four viewers unless o has a door.
 func open(t *testing.T, o Options) *page {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
@@ -56,11 +63,12 @@ func open(t *testing.T, o Options) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Version, o.Backend, o.Input, o.Token = "1.2.3", cpu.Name(), in, testToken
+	o.Version, o.Backend, o.Input = "1.2.3", cpu.Name(), in
 	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
-	if o.MaxViewers == 0 {
-		o.MaxViewers = 4
+	if o.Door == nil {
+		o.Door = door(4, nil)
 	}
+	p.door = o.Door
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -137,9 +145,9 @@ func (p *page) dial(cookie string) *client {
 // leave waits until n viewers are left: a socket's end is seen before its place is free.
 func (p *page) leave(n int) {
 	p.t.Helper()
-	for p.server.Viewers() > n {
+	for len(p.door.Guests()) > n {
 		if p.ctx.Err() != nil {
-			p.t.Fatalf("%d viewers are left, not %d", p.server.Viewers(), n)
+			p.t.Fatalf("%d viewers are left, not %d", len(p.door.Guests()), n)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -283,7 +291,7 @@ func TestGuard(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	p := open(t, Options{Once: testOnce})
+	p := open(t, Options{})
 	for _, body := range []string{`{"token":"wrong"}`, `{"token":""}`, `{}`} {
 		if got := p.do("POST", "/login", body); got.StatusCode != http.StatusUnauthorized || len(got.Cookies()) > 0 {
 			t.Errorf("%s: %s", body, got.Status)
@@ -314,7 +322,7 @@ func TestLogin(t *testing.T) {
 }
 
 func TestTooManyViewers(t *testing.T) {
-	p := open(t, Options{MaxViewers: 2})
+	p := open(t, Options{Door: door(2, nil)})
 	cookie := p.cookie(testToken)
 	view := func() *client {
 		c := p.dial(cookie)
@@ -511,7 +519,7 @@ func TestBadMessages(t *testing.T) {
 func TestNoHello(t *testing.T) {
 	patience = 200 * time.Millisecond
 	defer func() { patience = silent }()
-	p := open(t, Options{MaxViewers: 1})
+	p := open(t, Options{Door: door(1, nil)})
 	cookie := p.cookie(testToken)
 	c := p.dial(cookie)
 	for {
@@ -704,8 +712,8 @@ func FuzzRequests(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := New(session, Options{Version: "1", Input: in, Token: testToken, MaxViewers: 4})
-	s.Handle("/extra/", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
+	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 		w.Header().Set("X-Secret", "seen")
 	}))
@@ -722,7 +730,9 @@ func FuzzRequests(f *testing.F) {
 		if err != nil || method == "" || bytes.Contains(body, []byte(testToken)) || strings.Contains(value, testToken) {
 			return
 		}
-		r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
+		gone, cancel := context.WithCancel(t.Context())
+		cancel() // wrong tokens are answered late
+		r := httptest.NewRequest("POST", "/", bytes.NewReader(body)).WithContext(gone)
 		r.Method, r.URL, r.RequestURI, r.Host = method, u, target, host
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set(name, value)

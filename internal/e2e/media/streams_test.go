@@ -378,6 +378,19 @@ func TestTimecode(t *testing.T) {
 	}
 }
 
+// A part of a program stream begins with its first picture's timecode, though few pictures have a
+// time there.
+func TestTimecodeOfGroups(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "timecode-parts.mpg", "-f lavfi -i testsrc2=s=96x64:r=25:d=3 -c:v mpeg2video -bf 2 -timecode 01:02:03:04")
+	for start, want := range map[string]string{"0.96": "01:02:04:03", "1": "01:02:04:04", "1.3": "01:02:04:12", "2.52": "01:02:05:17"} {
+		out, said := filter(t, src, "mkv", "--start "+start)
+		if got := probe(t, out).Format.Tags["TIMECODE"]; got != want {
+			t.Errorf("from %s: timecode %q instead of %s: %s", start, got, want, said)
+		}
+	}
+}
+
 // pgs is a Blu-ray subtitle stream of two cues: a small square that comes, goes and comes again.
 func pgs() []byte {
 	var b []byte
