@@ -6,8 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/asticode/go-astiav"
+
 	"vidfilter/decode"
 	"vidfilter/internal/wake"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -15,7 +18,7 @@ import (
 // speed, or more slowly if the filter cannot keep up. Pictures of a pipe or a stream that come at
 // their own speed are not held back.
 func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
-	o.VideoOnly = true
+	o.NoSubs = true
 	var played time.Duration
 	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
 		in, err := decode.Open(ctx, path, pool, o)
@@ -26,7 +29,7 @@ func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Poo
 		if path == "-" || strings.Contains(path, "://") {
 			f.pace.most = spare
 		}
-		return f, nil
+		return f, f.listen()
 	}
 }
 
@@ -34,19 +37,52 @@ type file struct {
 	in    *decode.Input
 	pace  pace
 	clock clock
+
+	track *sound.Track
+	heard []sound.Packet // since the last picture, on the file's clock
 }
+
+// listen takes the file's first sound.
+func (f *file) listen() (err error) {
+	var from *astiav.Stream
+	for _, s := range f.in.Others() {
+		if par := s.CodecParameters(); from == nil && par.MediaType() == astiav.MediaTypeAudio && par.SampleRate() > 0 {
+			from = s
+		}
+	}
+	if from == nil {
+		return nil
+	}
+	if f.track, err = sound.TrackOf(from); err != nil {
+		f.in.Close()
+		return err
+	}
+	f.in.OnPacket(func(p *astiav.Packet) error {
+		if p.StreamIndex() == from.Index() {
+			if x, ok := sound.PacketOf(p, from); ok {
+				f.heard = append(f.heard, x)
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// Track describes the file's sound.
+func (f *file) Track() *sound.Track { return f.track }
 
 // clock counts a file's time from its first picture, on from where it was played before.
 type clock struct {
 	end    *time.Duration // of all pictures so far
 	began  bool
 	offset time.Duration
+	first  time.Duration // of this round
 }
 
 // at returns when to show the picture with timestamp t and the given duration.
 func (c *clock) at(t, length time.Duration) time.Duration {
 	if !c.began {
-		c.began, c.offset = true, *c.end-t
+		c.began, c.offset, c.first = true, *c.end-t, *c.end
 	}
 	*c.end = max(*c.end, c.offset+t+length)
 	return c.offset + t
@@ -55,7 +91,7 @@ func (c *clock) at(t, length time.Duration) time.Duration {
 func (f *file) Next(ctx context.Context) (Shot, error) {
 	frame, err := f.in.Next(ctx)
 	if err != nil {
-		return Shot{}, err
+		return Shot{Sound: f.sound()}, err
 	}
 	at := f.time(frame.PTS)
 	if err := f.pace.wait(ctx, at); err != nil {
@@ -64,7 +100,26 @@ func (f *file) Next(ctx context.Context) (Shot, error) {
 	}
 	shot := shotAt(frame, time.Now())
 	shot.At = f.clock.at(at, f.time(frame.Duration))
+	shot.Sound = f.sound()
 	return shot, nil
+}
+
+// sound returns what was heard beside the pictures so far. What codecs put in front of the first
+// and behind the last would overlap where the file is played again.
+func (f *file) sound() (all []sound.Packet) {
+	var later []sound.Packet
+	for _, x := range f.heard {
+		at := x.At + f.clock.offset
+		switch {
+		case !f.clock.began || at+x.Length/2 >= *f.clock.end:
+			later = append(later, x)
+		case at >= f.clock.first:
+			x.At = at
+			all = append(all, x)
+		}
+	}
+	f.heard = later
+	return all
 }
 
 func (f *file) time(t int64) time.Duration {

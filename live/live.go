@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/internal/wake"
 	"vidfilter/kernels"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -57,6 +58,8 @@ type Session struct {
 	changed  chan struct{} // closed at the next change of state
 	watchers map[*Watcher]struct{}
 	last     *Pair // the latest pair, for new watchers
+	track    *sound.Track
+	sounds   []sound.Packet // whose pictures are not shown yet
 	ids      int64
 
 	wanted chan struct{} // the filter has been set
@@ -179,10 +182,12 @@ func (s *Session) play(ctx context.Context) error {
 		}
 		shot, err := src.Next(ctx)
 		if err != nil {
+			s.hear(src, shot.Sound) // the last of it
 			return err
 		}
 		s.figures.take(shot)
 		s.setFormat(shot, src)
+		s.hear(src, shot.Sound)
 		if err := s.pass(ctx, shot); err != nil {
 			return err
 		}
@@ -208,6 +213,9 @@ func (s *Session) settle(ctx context.Context) {
 	}
 	select {
 	case <-end:
+		s.mu.Lock()
+		s.soundUntil(nil)
+		s.mu.Unlock()
 	case <-ctx.Done():
 	}
 }

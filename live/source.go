@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -57,6 +58,8 @@ type Shot struct {
 
 	// At is the time by the file's own clock; it keeps rising when the file is played again.
 	At time.Duration
+
+	Sound []sound.Packet // that came with it, on the clock of At
 
 	end chan struct{} // not a picture: a marker, closed when it arrives
 }

@@ -22,7 +22,8 @@ type recording struct {
 
 	session *live.Session
 	watch   *live.Watcher
-	whole   bool // every picture of a file, at the file's times
+	whole   bool          // every picture of a file, at the file's times
+	offset  time.Duration // from the file's clock to that of the recording
 
 	mu      sync.Mutex
 	err     error
@@ -51,6 +52,7 @@ func (r *recording) attach(s *live.Session, in live.Input) {
 	r.session, r.whole = s, in.Whole
 	if r.whole {
 		r.watch = s.WatchAll(recordDepth)
+		r.watch.Listen()
 	} else {
 		r.watch = s.Watch(recordDepth)
 	}
@@ -81,6 +83,9 @@ func (r *recording) run(ctx context.Context, changed func()) {
 			last = time.Now()
 			changed()
 		}
+	}
+	if err := r.hear(nil); err != nil {
+		r.fail(err)
 	}
 	if err := r.finish(); err == nil {
 		changed()
@@ -113,7 +118,22 @@ func (r *recording) put(ctx context.Context, p *live.Pair) error {
 	case p.Repeated:
 		return nil
 	}
-	return r.rec.Put(ctx, p.Filtered.Retain(), at)
+	r.rec.Sound(r.session.Track())
+	if err := r.rec.Put(ctx, p.Filtered.Retain(), at); err != nil {
+		return err
+	}
+	r.offset = at - p.At
+	return r.hear(p)
+}
+
+// hear records the sound up to that of a picture, or all that is left.
+func (r *recording) hear(p *live.Pair) error {
+	for _, x := range r.watch.Sound(p) {
+		if err := r.rec.PutSound(x, x.At+r.offset); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clock returns the time a picture was taken or, if repeated, filtered again.

@@ -67,7 +67,7 @@ func (s *Server) extra(path string) (x extra, ok bool) {
 	return extra{}, false
 }
 
-// who returns the visitor of a request: our page by its cookie, programs and other sites' pages by
+// who returns the visitor of a request: our page by its cookie, a program or another site's page by
 // the token as Authorization: Bearer or, where the path allows it, as ?token=.
 func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
 	v.Address = access.Address(r.RemoteAddr)
