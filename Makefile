@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak test-damage test-asan test-faults test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak latency test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -31,6 +31,10 @@ SOAK ?= 1h
 test-soak: build setup-test ## an hour of live pictures, then of a batch: nothing may grow (SOAK=10m is shorter)
 	@$(RUN) VIDFILTER_SOAK=$(SOAK) go test -count=1 -v -timeout 3h -p 1 -run TestSoak ./internal/e2e/live ./internal/e2e/batch
 
+ROUNDS ?= 3
+latency: build setup-test ## live's delay to Chromium's screen by a clock in the picture, beside go2rtc if it is installed
+	@$(RUN) VIDFILTER_CLOCK=$(ROUNDS) go test -count=1 -v -timeout 2h -run TestClock ./internal/e2e/live
+
 TRIES ?= 10000
 test-damage: build setup-test ## 10,000 damaged files: none may crash the program, hang it, or lose frames in silence
 	@$(RUN) VIDFILTER_DAMAGE=$(TRIES) go test -count=1 -v -timeout 60m -run TestRandomDamage ./internal/e2e/media
@@ -41,6 +45,10 @@ test-asan: setup setup-test ## the same, with FFmpeg and all C code under the ad
 
 test-faults: build setup-test ## each CUDA call, and each call that changes a file, fails once (half an hour)
 	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults
+
+FUZZ ?= 1h
+test-fuzz: build setup-test ## each fuzz target for an hour (FUZZ=5m is shorter)
+	@$(RUN) scripts/fuzz.sh $(FUZZ)
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers

@@ -46,6 +46,9 @@ type Options struct {
 	// up to the last fragment of about this length. 0 makes an ordinary file.
 	Fragment time.Duration
 
+	// CodeSound codes uncompressed sound, which a recording of packets would not keep in step.
+	CodeSound bool
+
 	// FilmGrain makes room for the grain of frames in AV1. That of a source in AV1 has it anyway.
 	FilmGrain bool
 

@@ -151,6 +151,8 @@ func (o *Output) silent(par *C.AVCodecParameters) bool {
 // that stream alone, since the lists of codecs that muxers publish promise too much.
 func (o *Output) holds(in *C.AVStream) bool {
 	switch {
+	case o.opts.CodeSound && C.av_get_exact_bits_per_sample(in.codecpar.codec_id) > 0:
+		return false
 	case o.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
 		return slices.Contains(o.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
 			in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && in.codecpar.sample_rate == 48000

@@ -4,17 +4,22 @@ import (
 	"context"
 	"io"
 	"math"
+	"strings"
 	"time"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/decode"
 	"vidfilter/internal/wake"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
 // OpenFile returns the function that opens a file, a pipe or a network stream. It plays at its own
-// speed, or more slowly if the filter cannot keep up.
+// speed, or more slowly if the filter cannot keep up. Pictures of a pipe or a stream that come at
+// their own speed are not held back.
 func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
-	o.VideoOnly = true
+	o.NoSubs = true
 	var played time.Duration
 	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
 		in, err := decode.Open(ctx, path, pool, o)
@@ -22,10 +27,13 @@ func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Poo
 			return nil, err
 		}
 		f := &file{in: in, clock: clock{end: &played}, path: path, options: o, pool: pool}
+		if path == "-" || strings.Contains(path, "://") {
+			f.pace.most = spare
+		}
 		if canSeek(path) {
 			_, f.length = in.Estimate()
 		}
-		return f, nil
+		return f, f.listen()
 	}
 }
 
@@ -41,19 +49,52 @@ type file struct {
 	start   time.Duration // where it was opened
 	place   time.Duration // of the latest picture
 	ahead   *Shot         // read too far by a seek
+
+	track *sound.Track
+	heard []sound.Packet // since the last picture, on the file's clock
 }
+
+// listen takes the file's first sound.
+func (f *file) listen() (err error) {
+	var from *astiav.Stream
+	for _, s := range f.in.Others() {
+		if par := s.CodecParameters(); from == nil && par.MediaType() == astiav.MediaTypeAudio && par.SampleRate() > 0 {
+			from = s
+		}
+	}
+	if from == nil {
+		return nil
+	}
+	if f.track, err = sound.TrackOf(from); err != nil {
+		f.in.Close()
+		return err
+	}
+	f.in.OnPacket(func(p *astiav.Packet) error {
+		if p.StreamIndex() == from.Index() {
+			if x, ok := sound.PacketOf(p, from); ok {
+				f.heard = append(f.heard, x)
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// Track describes the file's sound.
+func (f *file) Track() *sound.Track { return f.track }
 
 // clock counts a file's time from its first picture, on from where it was played before.
 type clock struct {
 	end    *time.Duration // of all pictures so far
 	began  bool
 	offset time.Duration
+	first  time.Duration // of this round
 }
 
 // at returns when to show the picture with timestamp t and the given duration.
 func (c *clock) at(t, length time.Duration) time.Duration {
 	if !c.began {
-		c.began, c.offset = true, *c.end-t
+		c.began, c.offset, c.first = true, *c.end-t, *c.end
 	}
 	*c.end = max(*c.end, c.offset+t+length)
 	return c.offset + t
@@ -82,7 +123,7 @@ func (f *file) read(ctx context.Context) (Shot, error) {
 	}
 	frame, err := f.in.Next(ctx)
 	if err != nil {
-		return Shot{}, err
+		return Shot{Sound: f.sound()}, err
 	}
 	zero := time.Duration(0)
 	if f.start == 0 {
@@ -92,13 +133,32 @@ func (f *file) read(ctx context.Context) (Shot, error) {
 	return Shot{Frame: frame, Place: f.start + f.time(frame.PTS) - zero}, nil
 }
 
-// dated gives a picture the times at which it is shown.
+// dated gives a picture the times at which it is shown, and the sound that came with it.
 func (f *file) dated(shot Shot) Shot {
 	now := time.Now()
 	f.place = shot.Place
 	shot.Taken, shot.Stamp = now, Milliseconds(now)
 	shot.At = f.clock.at(f.time(shot.Frame.PTS), f.time(shot.Frame.Duration))
+	shot.Sound = f.sound()
 	return shot
+}
+
+// sound returns what was heard beside the pictures so far. What codecs put in front of the first
+// and behind the last would overlap where the file is played again.
+func (f *file) sound() (all []sound.Packet) {
+	var later []sound.Packet
+	for _, x := range f.heard {
+		at := x.At + f.clock.offset
+		switch {
+		case !f.clock.began || at+x.Length/2 >= *f.clock.end:
+			later = append(later, x)
+		case at >= f.clock.first:
+			x.At = at
+			all = append(all, x)
+		}
+	}
+	f.heard = later
+	return all
 }
 
 func (f *file) time(t int64) time.Duration {
@@ -130,7 +190,16 @@ func (f *file) Close() {
 type pace struct {
 	began bool
 	zero  time.Time // of the clock on which pictures have their times
+
+	// A source that sends at its own speed, as a camera behind a pipe, may have begun slowly: its
+	// pictures then come before their time. The clock is set forward for them by up to spare, which
+	// grows slowly up to most, since clocks differ.
+	most, spare time.Duration
+	last        time.Duration
 }
+
+// spare is at the start; a piped file skips ahead by it, unseen.
+const spare = time.Second
 
 // late is the delay after which the clock is reset: reading stalled, or the video was frozen.
 const late = time.Second / 2
@@ -140,8 +209,14 @@ func (p *pace) wait(ctx context.Context, at time.Duration) error {
 	now := time.Now()
 	d := p.zero.Add(at).Sub(now)
 	if !p.began || d < -late || d > 10*time.Second { // a jump of the video's own clock
-		p.began, p.zero = true, now.Add(-at)
+		p.began, p.zero, p.spare, p.last = true, now.Add(-at), p.most, at
 		return nil
+	}
+	const drift = 1000
+	p.spare = min(p.spare+(at-p.last)/drift, p.most)
+	p.last = at
+	if early := min(d, p.spare); early > 0 {
+		p.zero, p.spare, d = p.zero.Add(-early), p.spare-early, d-early
 	}
 	if d <= 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/internal/wake"
 	"vidfilter/kernels"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -58,6 +59,8 @@ type Session struct {
 	changed  chan struct{} // closed at the next change of state
 	watchers map[*Watcher]struct{}
 	last     *Pair // the latest pair, for new watchers
+	track    *sound.Track
+	sounds   []sound.Packet // whose pictures are not shown yet
 	ids      int64
 
 	wantedPlace *seek // nil: none
@@ -190,11 +193,13 @@ func (s *Session) play(ctx context.Context) error {
 		}
 		shot, err := src.Next(ctx)
 		if err != nil {
+			s.hear(src, shot.Sound) // the last of it
 			return err
 		}
 		at = shot.Place
 		s.figures.take(shot)
 		s.setFormat(shot, src)
+		s.hear(src, shot.Sound)
 		if err := s.pass(ctx, shot); err != nil {
 			return err
 		}
@@ -220,6 +225,9 @@ func (s *Session) settle(ctx context.Context) {
 	}
 	select {
 	case <-end:
+		s.mu.Lock()
+		s.soundUntil(nil)
+		s.mu.Unlock()
 	case <-ctx.Done():
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -45,6 +46,8 @@ type Watcher struct {
 	s       *Session
 	box     *mailbox[*Pair]
 	all     bool
+	listens bool           // as is sounds, under s.mu
+	sounds  []sound.Packet // not yet taken
 	dropped atomic.Int64
 	once    sync.Once
 }
@@ -142,6 +145,7 @@ func (s *Session) show(p *Pair) (all []*Watcher) {
 	defer s.mu.Unlock()
 	s.ids++
 	p.ID = s.ids
+	s.soundUntil(p)
 	for w := range s.watchers {
 		if w.all {
 			all = append(all, w)

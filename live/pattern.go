@@ -32,7 +32,8 @@ func (o PatternOptions) complete() PatternOptions {
 }
 
 // OpenPattern returns the function that opens the test picture: a landscape that drifts to and fro
-// under a swinging bar, with new noise in every picture. Width and Height are 16 to 8192.
+// under a swinging bar and a running clock, with new noise in every picture. Width and Height are
+// 16 to 8192.
 func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
 	o = o.complete()
 	return func(_ context.Context, pool *pipeline.Pool, _ Tell) (Source, error) { return newPattern(o, pool) }
@@ -53,7 +54,7 @@ type pattern struct {
 func newPattern(o PatternOptions, pool *pipeline.Pool) (*pattern, error) {
 	p := &pattern{o: o, pool: pool, drift: o.Width / 4 &^ 1}
 	wide := o.Width&^1 + 2 + p.drift
-	r, err := scene.New(scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1})
+	r, err := scene.New(scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1, Bare: true})
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +93,12 @@ func (p *pattern) Next(ctx context.Context) (Shot, error) {
 	if err != nil {
 		return Shot{}, err
 	}
-	p.draw(f)
+	p.draw(f, taken)
 	p.n++
 	return shotAt(f, taken), nil
 }
 
-func (p *pattern) draw(f *pipeline.Frame) {
+func (p *pattern) draw(f *pipeline.Frame, now time.Time) {
 	seconds := float64(p.n) / p.o.FPS
 	shift := int((0.5-0.5*math.Cos(seconds/2))*float64(p.drift)) &^ 1
 	for i, still := range p.still {
@@ -113,6 +114,7 @@ func (p *pattern) draw(f *pipeline.Frame) {
 		}
 	}
 	p.bar(f, seconds)
+	drawClock(f, now)
 }
 
 // grain adds noise to a row; chroma gets half of it.
@@ -144,6 +146,33 @@ func (p *pattern) bar(f *pipeline.Frame, seconds float64) {
 		row := f.Row(0, y)[x:][:wide]
 		for i := range row {
 			row[i] = 235
+		}
+	}
+}
+
+// drawClock writes the time of day into the upper left corner, as far as there is room.
+func drawClock(f *pipeline.Frame, now time.Time) {
+	const paper, ink, margin = 40, 220, 2 // levels; dots
+	side := max(2, f.Height/180&^1)       // of a dot, even because of chroma
+	dots := scene.Dots(now.Format("15:04:05.000"))
+	wide, high := (len(dots[0])+2*margin)*side, (len(dots)+2*margin)*side
+	left, top := 4*side, 4*side
+	for i := range 3 {
+		w, rows := f.PlaneSize(i)
+		shift := min(i, 1)
+		right := min((left+wide)>>shift, w)
+		for y := top >> shift; y < min((top+high)>>shift, rows); y++ {
+			row := f.Row(i, y)
+			for x := left >> shift; x < right; x++ {
+				switch u, v := (x-left)/side-margin, (y-top)/side-margin; {
+				case i > 0:
+					row[x] = 128
+				case v >= 0 && v < len(dots) && u >= 0 && u < len(dots[0]) && dots[v][u] == 1:
+					row[x] = ink
+				default:
+					row[x] = paper
+				}
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 		shot.sought, shot.begins, shot.silent = true, i == 0 && to.step <= 0, i < len(shots)-1
 		s.figures.take(shot)
 		s.setFormat(shot, src)
+		s.hear(src, shot.Sound)
 		err = s.shots.wait(ctx, shot)
 	}
 	return err
@@ -169,7 +170,7 @@ func releaseAll(shots []Shot) {
 // reopen begins anew at a time from the file's start.
 func (f *file) reopen(ctx context.Context, at time.Duration) error {
 	f.Close()
-	f.in = nil
+	f.in, f.heard = nil, nil
 	o := f.options
 	o.Start = at
 	in, err := decode.Open(ctx, f.path, f.pool, o)
@@ -177,5 +178,9 @@ func (f *file) reopen(ctx context.Context, at time.Duration) error {
 		return err
 	}
 	f.in, f.start, f.clock.began = in, at, false
+	if err := f.listen(); err != nil {
+		f.in = nil // it is closed
+		return err
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -54,7 +55,8 @@ type Shot struct {
 	// At is the time by the file's own clock; it keeps rising when the file is played again.
 	At time.Duration
 
-	Place time.Duration // of a file's picture, from the file's start
+	Place time.Duration  // of a file's picture, from the file's start
+	Sound []sound.Packet // that came with it, on the clock of At
 
 	// After a seek: it is shown though the session is frozen, the filter forgets the pictures
 	// before, it only gets to know the picture.

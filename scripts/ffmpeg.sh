@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds FFmpeg 7.1 (with dav1d, SVT-AV1, x264 and x265) as static libraries into a cache outside the tree and
+# Builds FFmpeg 7.1 (with dav1d, SVT-AV1, x264, x265 and Opus) as static libraries into a cache outside the tree and
 # prints the folder. Its last act is to write the file "done", and nothing is used without it, so an interrupted
 # build is redone; the name carries a hash of all that goes in, so a changed recipe builds anew.
 #   ffmpeg.sh         build if needed, print the folder
@@ -23,7 +23,7 @@ if [ "${1:-}" = --cache ]; then
 	echo "$cache"
 	exit
 fi
-key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libnuma.a" "$lib/libz.a" 2>/dev/null |
+key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" 2>/dev/null |
 	sha256sum | cut -c1-12)
 sanitize=${VIDFILTER_SANITIZE:+address,undefined}
 prefix=$cache/ffmpeg-$ffmpeg-$key${sanitize:+-sanitized}
@@ -139,11 +139,11 @@ encoder=$!
 wait $decoder || failed dav1d
 wait $encoder || { log=$log.svtav1 && failed SVT-AV1; }
 
-# x264, x265 (for 8, 10 and 12 bits), zlib and what x265 needs are Debian's static libraries. They stand in a folder
+# x264, x265 (for 8, 10 and 12 bits), Opus, zlib and what x265 needs are Debian's static libraries. They stand in a folder
 # with no shared twin, first on the link path, so that the linker cannot prefer the shared ones.
-cp "$lib/libx264.a" "$lib/libx265.a" "$lib/libnuma.a" "$lib/libz.a" "$(gcc -print-file-name=libstdc++.a)" "$prefix/lib/"
+cp "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$(gcc -print-file-name=libstdc++.a)" "$prefix/lib/"
 pc=$prefix/lib/pkgconfig
-for p in x264 x265 zlib; do
+for p in x264 x265 opus zlib; do
 	# shellcheck disable=SC2016 # pkg-config's own variable
 	sed -e "s|^libdir=.*|libdir=$prefix/lib|" -e 's|-L[^ ]*|-L${libdir}|' -e 's|-lgcc_s|-lgcc_eh|g' \
 		"$lib/pkgconfig/$p.pc" >"$pc/$p.pc"
@@ -164,7 +164,7 @@ demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
 # By these a transport stream tells what its private streams are; without them DTS passes for MP3.
 demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,mxf,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
-encoders=libx264,libx265,libsvtav1,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
+encoders=libx264,libx265,libsvtav1,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,libopus,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
 protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
@@ -189,6 +189,9 @@ limit() { # FILE LINE LIMIT: before the line that begins so
 limit libavcodec/h2645_sei.c 'tmp = av_realloc_array(h->buf_ref, h->nb_buf_ref + 1' 'if (h->nb_buf_ref >= 1000) return 0;'
 limit libavformat/demux_utils.c 'if (end != AV_NOPTS_VALUE && start > end)' 'if (s->nb_chapters >= 20000) return NULL;'
 limit libavutil/dict.c 'if (flags & AV_DICT_DONT_STRDUP_VAL)' 'if (value && m && m->count >= 20000) return AVERROR(ENOMEM);'
+# A run of zeros to the end of a block counts one coefficient too many, beyond its table.
+sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/; s/zero_run = 64 - coeff_index;/zero_run = 63 - coeff_index;/' libavcodec/vp3.c
+[ "$(grep -c '63 - coeff_index;' libavcodec/vp3.c)" = 1 ] || failed "FFmpeg's libavcodec/vp3.c"
 # Containers, sound and headers take no time to speak of, and the files of "vectors" only what a processor runs that
 # has none: compiled with little optimisation, they take a third of the time.
 plain='libavformat/%.o libavdevice/%.o libavfilter/%.o libavutil/tx_int32.o libavutil/tx_double.o'
@@ -208,7 +211,7 @@ plain="$plain: CFLAGS += -O1"
 		--disable-everything --disable-autodetect --disable-programs --disable-doc --disable-debug \
 		--disable-postproc \
 		--enable-gpl --enable-pic --enable-pthreads --enable-network \
-		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d \
+		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d --enable-libopus \
 		--extra-ldflags="-L$prefix/lib" \
 		${sanitize:+--disable-asm --optflags=-O1 "--extra-cflags=-g1 -fno-omit-frame-pointer -fsanitize=$sanitize" "--extra-ldflags=-fsanitize=$sanitize"} \
 		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \

@@ -31,6 +31,7 @@ for group in "$@"; do
 		need "/etc/ssl/certs/ca-certificates.crt" ca-certificates
 		need "$lib/libx264.a" libx264-dev
 		need "$lib/libx265.a" libx265-dev
+		need "$lib/libopus.a" libopus-dev
 		need "$lib/libnuma.a" libnuma-dev
 		need "$lib/libz.a" zlib1g-dev
 		command -v go >/dev/null 2>&1 || [ -x /usr/local/go/bin/go ] || need go golang-go

@@ -265,7 +265,7 @@ func TestTrouble(t *testing.T) {
 
 func serve(t *testing.T, h http.Handler) *host {
 	ctx, cancel := context.WithCancel(context.Background())
-	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
+	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil, nil)
 	e2e.Must(t, err)
 	t.Cleanup(func() {
 		cancel()
@@ -416,9 +416,9 @@ func TestServe(t *testing.T) {
 	h, stop := Handler(f, Options{})
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
-	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil)
+	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil, nil)
 	e2e.Must(t, err)
-	if _, _, err := site.Serve(ctx, addr.String(), h, nil); err == nil || !strings.Contains(err.Error(), addr.String()) {
+	if _, _, err := site.Serve(ctx, addr.String(), h, nil, nil); err == nil || !strings.Contains(err.Error(), addr.String()) {
 		t.Errorf("a second one: %v", err)
 	}
 	s := &host{"http://" + addr.String(), f, t}

@@ -133,7 +133,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 	for _, cmd := range allCommands() {
 		if cmd.HasParent() {
 			_, help, _ := try(nil, cmd.Name(), "--help")
-			fits(t, help, 62)
+			fits(t, help, 68)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (a *app) newLiveCommand(s cli.Stdio) *cobra.Command {
 camera (/dev/video0), a file, a pipe (-), "test" (a test picture) or "browser"
 (the camera of the viewer). The page's address is printed on stdout.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice),
 		Example: `  vidfilter live
-  vidfilter live -i in.mp4 --loop
+  vidfilter live --output /dev/video9
   vidfilter live -i /dev/video2 --size 1280x720 --record out.mp4`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if a.guards(cmd) {
@@ -32,6 +32,9 @@ camera (/dev/video0), a file, a pipe (-), "test" (a test picture) or "browser"
 			return liverun.Run(o, cmd.Flags(), s, unknownEnvironment(s.Env))
 		},
 	}, o.Flags(), func(args []string) error {
+		if len(args) > 0 && o.RTSP != "" {
+			return cli.Usagef("an address follows --rtsp with =, as --rtsp="+args[0], "unexpected argument %q", args[0])
+		}
 		if len(args) > 0 {
 			return cli.Usagef("the input goes behind -i: vidfilter live -i "+liverun.ShellQuote(args[0]), "unexpected argument %q", args[0])
 		}

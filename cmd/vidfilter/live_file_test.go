@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,88 @@ func pictureTimes(t *testing.T, file string) (times []float64) {
 	slices.Sort(times)
 	for i := range times {
 		times[len(times)-1-i] -= times[0]
+	}
+	return times
+}
+
+// TestRecordSound: the sound of a file is in its recording, in time with the filtered picture, also
+// when it is played twice. The clip flashes and beeps at once, each second.
+func TestRecordSound(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("no ffmpeg to make a clip")
+	}
+	dir := t.TempDir()
+	clip := []string{
+		"-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=black:s=160x90:r=25:d=2",
+		"-f", "lavfi", "-i", "aevalsrc='if(between(mod(t,1),0.4,0.6),0.5*sin(2*PI*1000*t),0)':s=44100:d=2",
+		"-vf", "drawbox=color=white:t=fill:enable='between(mod(t,1),0.399,0.599)'", "-pix_fmt", "yuv420p",
+	}
+	for _, c := range []struct{ in, sound, out, codec string }{
+		{"in.mp4", "aac", "out.mp4", "aac"}, {"in.mkv", "aac", "out.mkv", "aac"}, {"in.mkv", "pcm_s16le", "out.mp4", "aac"}, {"in.mkv", "wmav2", "out.mkv", "aac"}, {"in.mkv", "libopus", "out.mkv", "opus"},
+	} {
+		in := c.sound + c.in
+		made := slices.Concat(clip, []string{"-c:v", "libx264", "-preset", "ultrafast", "-c:a", c.sound, filepath.Join(dir, in)})
+		if out, err := exec.Command("ffmpeg", made...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		out := c.sound + "-" + c.out
+		p := vidfilterIn(t, dir, "live", "--no-open", "--listen", "127.0.0.1:0", "-i", in, "--record", out, "-r", "1", "--device", "cpu", "--loop").start()
+		p.awaitTimes(in+": ", 3)
+		p.signal(syscall.SIGINT)
+		p.wantExit(0)
+		got := filepath.Join(dir, out)
+		if codec := strings.TrimSpace(ffprobe(t, "-select_streams", "a", "-show_entries", "stream=codec_name", got)); codec != c.codec {
+			t.Errorf("%s: the sound is %q", out, codec)
+		}
+		flashes, beeps := flashTimes(t, got), beepTimes(t, got)
+		if len(flashes) < 4 || len(beeps) < len(flashes)-1 {
+			t.Fatalf("%s: flashes at %v, beeps at %v", out, flashes, beeps)
+		}
+		for i, at := range beeps[:min(len(beeps), len(flashes))] {
+			if d := at - flashes[i]; d < -0.04 || d > 0.04 {
+				t.Errorf("%s: a flash at %.3f, and its beep at %.3f", out, flashes[i], at)
+			}
+		}
+	}
+}
+
+// flashTimes returns when a file's pictures turn white.
+func flashTimes(t *testing.T, file string) (times []float64) {
+	t.Helper()
+	start := wantFloat(t, ffprobe(t, "-select_streams", "v", "-show_entries", "stream=start_time", file))
+	luma, err := exec.Command("ffmpeg", "-v", "error", "-i", file, "-an", "-fps_mode", "passthrough", "-vf", "scale=1:1", "-pix_fmt", "gray", "-f", "rawvideo", "-").Output()
+	at := pictureTimes(t, file)
+	if err != nil || len(luma) != len(at) {
+		t.Fatalf("%d pictures at %d times, %v", len(luma), len(at), err)
+	}
+	for i := 1; i < len(luma); i++ {
+		if luma[i] > 128 && luma[i-1] <= 128 {
+			times = append(times, start+at[i])
+		}
+	}
+	return times
+}
+
+// beepTimes returns when a file's sound begins after silence.
+func beepTimes(t *testing.T, file string) (times []float64) {
+	t.Helper()
+	const rate = 8000
+	pcm, err := exec.Command("ffmpeg", "-v", "error", "-i", file, "-vn", "-af", "aresample=async=1:first_pts=0", "-ac", "1", "-ar", "8000", "-f", "s16le", "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := rate
+	for i := 0; i+1 < len(pcm); i += 2 {
+		if s := int16(binary.LittleEndian.Uint16(pcm[i:])); s > 3000 || s < -3000 {
+			if quiet > rate/4 {
+				times = append(times, float64(i/2)/rate)
+			}
+			quiet = 0
+		} else {
+			quiet++
+		}
 	}
 	return times
 }

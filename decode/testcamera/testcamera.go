@@ -75,6 +75,10 @@ type Device struct {
 	// errors such as "EBUSY" of opening, choosing a format, starting, and taking a picture
 	OpenError, FormatError, StreamError, DequeueError string
 
+	// Takes makes it the device of a virtual camera, which takes pictures of these formats, "YU12
+	// YUYV", and of the size Keeps, "640x480", or any. They go to the file NAME-FORMAT-SIZE.
+	Takes, Keeps string
+
 	NoCapture bool   // a node without pictures, as every webcam has one
 	Silent    bool   // no picture comes
 	Damage    int    // every nth picture is damaged
@@ -144,7 +148,7 @@ func (d Device) text(plug int64) []byte {
 	for _, m := range d.Modes {
 		fmt.Fprintln(&b, "mode", m)
 	}
-	for _, s := range [][2]string{{"name", d.Name}, {"open", d.OpenError}, {"format", d.FormatError}, {"stream", d.StreamError},
+	for _, s := range [][2]string{{"name", d.Name}, {"takes", d.Takes}, {"keeps", d.Keeps}, {"open", d.OpenError}, {"format", d.FormatError}, {"stream", d.StreamError},
 		{"dequeue", d.DequeueError}, {"rates", d.Rates}, {"colour", d.Colour}, {"clock", d.Clock}} {
 		if s[1] != "" {
 			fmt.Fprintln(&b, s[0], s[1])

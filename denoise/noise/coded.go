@@ -68,10 +68,12 @@ func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64
 	step := float64(q.Step)
 	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
 	coding := 0.14 * ramp(f.luma50, 0.5, 1)
-	seen := ramp(f.chroma50, 1.2, 2.5)
+	seen := ramp(f.chroma50, 1.2, 1.8)
 	alone := 0.18 * ramp(still, 0.8, 1.3)
 	if q.Smoothed { // noise that is left is where the picture has little else
-		coding *= ramp(f.luma50/(f.within10+0.3), 2, 3.5)
+		left := f.luma50 / (f.within10 + 0.3)
+		moves := ramp(f.luma50/step, 0.15, 0.25) // more than noise that was coded can be
+		coding *= ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves)
 		alone = 0
 	}
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may

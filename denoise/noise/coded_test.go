@@ -69,7 +69,8 @@ func TestSmoothedNoise(t *testing.T) {
 		least, most float64
 	}{
 		"dark":           {features{0.36, 4.02, 0.33, 2.95}, 4, 10},
-		"low contrast":   {features{0.27, 3.13, 0.27, 0.32}, 3, 6},
+		"low contrast":   {features{0.27, 3.13, 0.27, 0.32}, 6, 8},
+		"clean water":    {features{0, 11.86, 0.38, 0.80}, 3, 4},
 		"clean grass":    {features{1.69, 2.70, 6.88, 0.51}, 0.3, 0.3},
 		"clean rotation": {features{0.99, 3.81, 2.01, 0.79}, 0.3, 0.3},
 		"clean text":     {features{8.85, 18.3, 19.8, 0.70}, 0.3, 0.3},

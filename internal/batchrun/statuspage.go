@@ -59,7 +59,7 @@ func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.O
 	page.Token, page.Private = o.Token, page.Private || o.beyond()
 	h, stop := status.Handler(e, page)
 	ctx, cancel := context.WithCancel(ctx)
-	at, wait, err := site.Serve(ctx, o.Status, h, secure)
+	at, wait, err := site.Serve(ctx, o.Status, h, secure, nil)
 	if err != nil {
 		cancel()
 		stop()

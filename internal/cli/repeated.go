@@ -39,12 +39,17 @@ func (r *Repeated) Set(s string) error {
 
 // NewRepeated returns a flag that appends names to p. kind stands for a name in help.
 func NewRepeated(p *[]string, kind string) *Repeated {
-	return &Repeated{p, kind, func(item string) error {
+	return NewChecked(p, kind, func(item string) error {
 		if item == "" || strings.ContainsAny(item, " /?#\\") {
 			return errors.New("not a name")
 		}
 		return nil
-	}}
+	})
+}
+
+// NewChecked returns a flag that appends to p what check has no error for.
+func NewChecked(p *[]string, kind string, check func(item string) error) *Repeated {
+	return &Repeated{p, kind, check}
 }
 
 // NewSpecs returns a flag that appends stream specifiers to p.

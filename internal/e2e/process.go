@@ -39,11 +39,14 @@ type Process struct {
 	t        testing.TB
 }
 
-// Begin starts a command in a process group of its own, and kills it at the end of the test.
+// Begin starts a command in a process group of its own, and kills it at the end of the test. Its
+// stdout goes to Out, unless it goes elsewhere already.
 func Begin(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{Cmd: cmd, Out: new(Log), Err: new(Log), Done: make(chan struct{}), t: t}
-	cmd.Stdout, cmd.Stderr = p.Out, p.Err
+	if cmd.Stderr = p.Err; cmd.Stdout == nil {
+		cmd.Stdout = p.Out
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second
 	Must(t, cmd.Start())

@@ -112,3 +112,6 @@ func family(pid int, all bool) []int {
 	}
 	return pids
 }
+
+// Family returns a process and its children and theirs.
+func Family(pid int) []int { return family(pid, true) }

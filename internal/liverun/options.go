@@ -11,6 +11,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
+	"vidfilter/live/rtc"
 )
 
 // Options are the options of vidfilter live, and those it shares with jobs.
@@ -27,13 +28,20 @@ type Options struct {
 	RecordCRF    float64
 	RecordPreset string
 
+	Target       string // of the picture: a device, "-" for stdout, "" for none
+	TargetFormat string
+	RTSP         string // address, "" for none
+
 	Listen     string
 	Cert, Key  string
 	Hosts      []string
+	Token      string // a file or, from the environment, the token itself
 	MaxViewers int
 	WebRTC     bool
+	ICE        []string
 	NoOpen     bool
 
+	NoPage bool
 	Window bool
 	Page   bool // the page is served
 
@@ -46,7 +54,7 @@ type size struct{ Width, Height int }
 const defaultListen = "127.0.0.1:8765"
 
 func NewOptions() *Options {
-	return &Options{Options: job.NewOptions(), RecordCRF: 18, RecordPreset: "veryfast", Listen: defaultListen, MaxViewers: 4}
+	return &Options{Options: job.NewOptions(), RecordCRF: 18, RecordPreset: "veryfast", TargetFormat: formatY4M, Listen: defaultListen, MaxViewers: 4}
 }
 
 func (o *Options) Flags() *pflag.FlagSet {
@@ -64,7 +72,10 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
 	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
-	t.Group = "Recording"
+	t.Group = "Output"
+	t.Add(cli.Once(cli.String(&o.Target, "TARGET")), "output", "", "picture to /dev/videoN (v4l2loopback) or stdout (-)")
+	t.Add(cli.OneOf(&o.TargetFormat, []string{formatY4M, formatTS}), "format", "", "of --output -: y4m (default) mpegts")
+	t.Add(cli.String(&o.RTSP, "ADDR"), "rtsp", "", "RTSP for players at a port here, or at ADDR").NoOptDefVal = defaultRTSP
 	t.Add(cli.Once(cli.String(&o.Record, "FILE")), "record", "", "record the filtered video: mp4 mov mkv")
 	t.Add(cli.Once(cli.String(&o.RecordDir, "FOLDER")), "record-dir", "", "let viewers record into this folder")
 	t.Add(cli.NewValue(&o.RecordCRF, "X", job.ParseCRF), "crf", "", "quality of the recording, 0 to 51 (default 18)")
@@ -75,9 +86,12 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Cert, "FILE"), "cert", "", "certificate, for access from other machines")
 	t.Add(cli.String(&o.Key, "FILE"), "key", "", "key of --cert")
 	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "allow-host", "", "further host name, as of a proxy; repeatable")
+	t.Add(cli.String(&o.Token, "FILE"), "token", "", "keep the token there; VIDFILTER_TOKEN is one itself")
 	t.Add(cli.NewValue(&o.MaxViewers, "N", cli.IntIn(1, 64)), "max-viewers", "", "maximum of viewers (default 4)")
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
+	t.Add(cli.NewChecked(&o.ICE, "URL", checkICE), "ice-server", "", "stun:HOST:PORT, turn:USER:PASS@HOST:PORT; repeatable")
 	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
+	t.Flag(&o.NoPage, "no-page", "", "no page: for --output, --rtsp, --record, --window")
 	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
 	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
@@ -100,17 +114,39 @@ func parsePictureSize(s string) (size, error) {
 	return size{w, h}, nil
 }
 
+// iceServers returns the servers of --ice-server, which have been checked.
+func (o *Options) iceServers() (all []rtc.ICEServer) {
+	for _, s := range o.ICE {
+		if x, err := rtc.ParseICEServer(s); err == nil {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+func checkICE(s string) error {
+	_, err := rtc.ParseICEServer(s)
+	return err
+}
+
+func isAddress(s string) bool {
+	_, _, err := net.SplitHostPort(s)
+	return err == nil
+}
+
 // check finds conflicting options.
 func (o *Options) check() error {
 	switch {
 	case (o.Cert == "") != (o.Key == ""):
 		return cli.Usagef("give both", "--cert and --key go together")
+	case len(o.ICE) > 0 && !o.WebRTC:
+		return cli.Usagef("add --webrtc", "--ice-server is for WHEP and WHIP")
 	case o.Quiet && o.Verbose:
 		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
 	case len(o.Device.Indexes) > 1 || o.Device.All:
 		return cli.Usagef("one GPU is enough for a camera: --device cuda:0", "live filters on one device")
 	}
-	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+	if !isAddress(o.Listen) {
 		return cli.Usagef("as 127.0.0.1:8765", "--listen %q is not an address and a port", o.Listen)
 	}
 	if site.Beyond(o.Listen) && o.Cert == "" {

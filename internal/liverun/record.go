@@ -27,8 +27,9 @@ type recording struct {
 
 	session *live.Session
 	watch   *live.Watcher
-	whole   bool  // every picture of a file, at the file's times
-	before  int64 // pictures that the session had dropped at the start
+	whole   bool          // every picture of a file, at the file's times
+	offset  time.Duration // from the file's clock to that of the recording
+	before  int64         // pictures that the session had dropped at the start
 
 	mu      sync.Mutex
 	err     error
@@ -62,6 +63,7 @@ func (r *recording) attach(s *live.Session, in live.Input) {
 	r.before = r.dropped()
 	if r.whole {
 		r.watch = s.WatchAll(recordDepth)
+		r.watch.Listen()
 	} else {
 		r.watch = s.Watch(recordDepth)
 	}
@@ -103,6 +105,10 @@ func (r *recording) run(ctx context.Context, changed func()) {
 			}
 		}
 	}
+	if err := r.hear(nil); err != nil {
+		r.fail(err)
+		return
+	}
 	_ = r.finish()
 }
 
@@ -127,9 +133,27 @@ func (r *recording) untilEnded(ctx context.Context, end func()) {
 func (r *recording) put(ctx context.Context, p *live.Pair) error {
 	at, wanted := r.clock(p)
 	if !wanted {
+		if !p.Repeated {
+			r.watch.Sound(p) // a pause is without its sound
+		}
 		return nil
 	}
-	return r.rec.Put(ctx, p.Filtered.Retain(), at)
+	r.rec.Sound(r.session.Track())
+	if err := r.rec.Put(ctx, p.Filtered.Retain(), at); err != nil {
+		return err
+	}
+	r.offset = at - p.At
+	return r.hear(p)
+}
+
+// hear records the sound up to that of a picture, or all that is left.
+func (r *recording) hear(p *live.Pair) error {
+	for _, x := range r.watch.Sound(p) {
+		if err := r.rec.PutSound(x, x.At+r.offset); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clock returns a picture's time in the recording: by the file, or when it was taken or, if

@@ -1,7 +1,6 @@
 package liverun
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,15 +54,10 @@ func openRecorder(o *Options, u *cli.UI) (*recorder, error) {
 }
 
 func (r *recorder) openFolder() (err error) {
-	name := cmp.Or(r.o.RecordDir, filepath.Dir(r.o.Record))
-	if r.o.RecordDir == "" && r.o.Record == "" || !r.o.Page {
+	if r.o.RecordDir == "" {
 		return nil
 	}
-	if r.folder, err = encode.OpenFolder(name); err != nil {
-		if r.o.RecordDir == "" { // the one file may still be written
-			r.why = err.Error()
-			return nil
-		}
+	if r.folder, err = encode.OpenFolder(r.o.RecordDir); err != nil {
 		return err
 	}
 	r.why = ""
@@ -92,21 +86,27 @@ func (r *recorder) attach(s *live.Session, in live.Input, changed func()) {
 	}
 }
 
-// begin runs the recording of --record, and lets viewers begin others until ctx ends.
-func (r *recorder) begin(ctx context.Context) {
+// begin runs the recording of --record, and lets viewers begin others until ctx ends. over is
+// closed when that recording has ended, or at once if there is none.
+func (r *recorder) begin(ctx context.Context) (over <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ctx = ctx
 	if r.latest != nil {
-		r.run(r.latest)
+		return r.run(r.latest)
 	}
+	none := make(chan struct{})
+	close(none)
+	return none
 }
 
-// run runs a recording to its end; r.mu is held.
-func (r *recorder) run(rec *recording) {
+// run runs a recording to its end, at which it closes over; r.mu is held.
+func (r *recorder) run(rec *recording) (over <-chan struct{}) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	rec.stop = cancel
+	end := make(chan struct{})
 	r.running.Go(func() {
+		defer close(end)
 		defer cancel()
 		rec.run(ctx, r.changed)
 		if err := rec.outcome(); err != nil {
@@ -116,6 +116,7 @@ func (r *recorder) run(rec *recording) {
 		}
 		r.changed()
 	})
+	return end
 }
 
 // do does what a viewer asks for: start, pause, resume or stop.

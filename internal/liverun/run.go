@@ -20,7 +20,11 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
+	"vidfilter/live/coded"
+	"vidfilter/live/output"
 	"vidfilter/live/rtc"
+	"vidfilter/live/rtsp"
 	"vidfilter/live/web"
 	"vidfilter/live/window"
 )
@@ -37,15 +41,18 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.checkOutputs(fs); err != nil {
+		return err
+	}
 	if err := o.choosePage(fs); err != nil {
 		return err
 	}
-	if err := job.CheckPipes(&job.Options{Input: o.Input, Format: "null"}, s); err != nil {
+	if err := o.checkPipes(s); err != nil {
 		return err
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env}
+	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
 	job.LogTo(l.ui)
 	for _, line := range unknown {
 		l.ui.Warn(line)
@@ -65,8 +72,14 @@ type liveRun struct {
 	out interface{ Write([]byte) (int, error) }
 	env []string
 
+	tokenGiven bool // Options.Token is the token itself
+
 	backend kernels.Backend
 	session *live.Session
+	door    *access.Door
+	stream  *coded.Stream
+	device  *output.Device // nil unless --output is one
+	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
 	rtc     *rtc.Server    // nil without --webrtc
 	window  *window.Window // nil without --window
@@ -81,6 +94,9 @@ func (l *liveRun) close() {
 	if l.record != nil {
 		l.record.close()
 	}
+	if l.device != nil {
+		l.device.Close()
+	}
 	if l.backend != nil {
 		_ = l.backend.Close()
 	}
@@ -91,7 +107,14 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	token, err := l.o.token(l.tokenGiven, l.ui)
+	if err != nil {
+		return err
+	}
 	if err := l.openWindow(); err != nil {
+		return err
+	}
+	if err := l.openDevice(); err != nil {
 		return err
 	}
 	if l.record, err = openRecorder(l.o, l.ui); err != nil {
@@ -115,16 +138,18 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	}
 	tell()
 	l.record.attach(l.session, l.input, l.changed)
-	token, once := rand.Text(), rand.Text()
+	once := rand.Text()
+	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
+	l.stream = coded.New(l.session, l.o.Threads)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Token: token, Once: once, Hosts: at.hosts, TLS: at.secure != nil,
-		MaxViewers: l.o.MaxViewers, Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Hosts: at.hosts, TLS: at.secure != nil,
+		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
+		Recording: l.record.state, Record: l.record.do,
 	}
-	o.Recording, o.Record = l.record.state, l.record.do
 	l.server = web.New(l.session, o)
 	l.addWebRTC(remote)
 	return l.serve(ctx, at, token, once)
@@ -135,11 +160,17 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 	if !l.o.WebRTC {
 		return
 	}
-	l.rtc = rtc.New(rtc.Options{Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Enter: l.server.Enter})
+	l.rtc = rtc.New(rtc.Options{
+		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+	})
 	h := l.rtc.Handler()
-	for _, path := range rtc.Paths() {
-		l.server.Handle(path, rtc.MaxOffer, h)
+	for path, needs := range rtc.Paths() {
+		l.server.Handle(path, needs, rtc.MaxOffer, h)
 	}
+}
+
+func (l *liveRun) enterWHEP(ctx context.Context) (*access.Guest, bool) {
+	return l.door.Enter(web.VisitorOf(ctx), "WHEP")
 }
 
 // changed notifies the page, if there is one.
@@ -191,6 +222,9 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 			cancel(err)
 		}
 	}
+	if err := l.listenRTSP(at, token); err != nil {
+		cancel(err)
+	}
 	page := ""
 	if l.server != nil {
 		page = site.URL(bound, at.secure, at.hosts)
@@ -201,20 +235,32 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(l.session.Run(ctx)) })
 	wg.Go(func() { l.follow(ctx) })
-	l.record.begin(ctx)
+	recorded := l.record.begin(ctx)
+	if l.o.Target != "" {
+		wg.Go(func() { cancel(l.write(ctx)) })
+	}
+	if l.server == nil && l.window == nil {
+		wg.Go(func() { cancel(l.untilInputEnds(ctx, recorded)) })
+	}
 	if l.window != nil {
 		wg.Go(func() { cancel(l.look(ctx)) })
 	}
 	l.begun(ctx)
 	if ctx.Err() == nil && l.server != nil {
-		if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
+		if l.o.toStdout() { // which is for the picture
+			l.ui.Notice(page + "#" + token)
+		} else if _, err := fmt.Fprintf(l.out, "%s#%s\n", page, token); err != nil {
 			cancel(err)
 		}
+		l.ui.Info(fmt.Sprintf("for those who may only look: %s#%s", page, access.ViewToken(token)))
 		l.announce(page, once, bound)
 	}
 	<-ctx.Done()
 	if l.rtc != nil {
 		l.rtc.Close()
+	}
+	if l.rtsp != nil {
+		l.rtsp.Close()
 	}
 	if l.server != nil {
 		l.server.Close()
@@ -230,9 +276,13 @@ func (l *liveRun) bind(ctx context.Context, at address) (bound net.Addr, wait fu
 	if l.server == nil {
 		return nil, func() error { return nil }, nil
 	}
-	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure)
+	var aside site.Aside
+	if l.rtc != nil {
+		aside = l.rtc.Aside
+	}
+	bound, wait, err = site.Serve(ctx, at.listen, l.server.Handler(), at.secure, aside)
 	if err != nil && at.any {
-		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure)
+		bound, wait, err = site.Serve(ctx, at.anyPort(), l.server.Handler(), at.secure, aside)
 	}
 	if err != nil {
 		return nil, nil, cli.Usagef("give another one, as --listen 127.0.0.1:8766", "%v", err)

@@ -68,6 +68,12 @@ func (l *liveRun) enter(page string) error {
 		return err
 	}
 	also := sandbox.Policy{Network: sandbox.Accept}
+	if len(l.o.ICE) > 0 {
+		also.Network = sandbox.Peer // each session asks the servers from a socket of its own
+	}
+	if l.device != nil {
+		also.Devices = append(also.Devices, l.o.Target)
+	}
 	also.Write = l.record.files()
 	var inputs []string
 	if l.input.Kind != live.Test && l.input.Kind != live.Browser {

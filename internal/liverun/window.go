@@ -10,16 +10,24 @@ import (
 	"vidfilter/live/window"
 )
 
-// choosePage serves the page beside a window only with --listen.
+// choosePage serves the page beside a window only with --listen, and not with --no-page.
 func (o *Options) choosePage(fs *pflag.FlagSet) error {
-	o.Page = !o.Window || fs.Changed("listen")
-	for _, name := range []string{"cert", "key", "allow-host", "max-viewers", "webrtc"} {
+	o.Page = !o.NoPage && (!o.Window || fs.Changed("listen"))
+	advice, without := "add --listen ADDR to serve the page as well", "beside --window"
+	if o.NoPage {
+		advice, without = "leave "+cli.Source(fs, "no-page")+" out", "with "+cli.Source(fs, "no-page")
+	}
+	only := []string{"allow-host", "record-dir", "webrtc"}
+	if o.RTSP == "" {
+		only = append(only, "cert", "key", "token", "max-viewers")
+	}
+	for _, name := range only {
 		if !o.Page && fs.Changed(name) {
-			return cli.Usagef("add --listen ADDR to serve the page as well", "%s is for the page, which is not served beside --window", cli.Source(fs, name))
+			return cli.Usagef(advice, "%s is for the page, which is not served %s", cli.Source(fs, name), without)
 		}
 	}
 	if o.Input == "browser" && !o.Page {
-		return cli.Usagef("add --listen "+defaultListen, "a browser's camera is asked for on the page, which is not served beside --window")
+		return cli.Usagef(advice, "a browser's camera is asked for on the page, which is not served %s", without)
 	}
 	return nil
 }

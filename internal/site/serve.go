@@ -16,27 +16,31 @@ import (
 const (
 	maxConnections  = 256
 	shutdownTimeout = 3 * time.Second // for pending requests
+	headerTimeout   = 5 * time.Second
 )
 
 // Serve answers requests to addr, "HOST:PORT", until ctx ends; then pending requests have a few
 // seconds to finish. It returns the bound address at once, and a function that waits for the end
 // and returns nil if ctx ended. With a TLS configuration it speaks nothing else. A request must
 // arrive within ten seconds, and an answer leave within half a minute; event streams have no
-// limit.
-func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config) (net.Addr, func() error, error) {
+// limit. aside may be nil.
+func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config, aside Aside) (net.Addr, func() error, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		// requests from outside do not belong on the terminal
 		ErrorLog:    log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends streams
 	}
-	l = &limited{l, make(chan struct{}, maxConnections)}
+	l = Limit(l, maxConnections)
+	if aside != nil {
+		l = sortOut(l, aside)
+	}
 	if secure != nil {
 		l = tls.NewListener(l, secure)
 	}
@@ -68,7 +72,9 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 	return nil
 }
 
-// limited is a listener with a limit on connections: further ones are closed.
+// Limit returns a listener with a limit on connections: further ones are closed.
+func Limit(l net.Listener, most int) net.Listener { return &limited{l, make(chan struct{}, most)} }
+
 type limited struct {
 	net.Listener
 	slots chan struct{}

@@ -48,10 +48,11 @@ func Kinds() []Kind {
 	}
 }
 
-// Options of ffmpeg.
+// Options of ffmpeg. At a constant rate x264 makes another stream on every run unless it has one
+// thread.
 var (
 	x264Groups   = []string{"-c:v", "libx264", "-crf", "28", "-g", "5"}
-	x264Constant = []string{"-c:v", "libx264", "-b:v", "600k", "-maxrate", "600k", "-bufsize", "300k"}
+	x264Constant = []string{"-c:v", "libx264", "-b:v", "600k", "-maxrate", "600k", "-bufsize", "300k", "-threads", "1"}
 	mpeg2        = []string{"-c:v", "mpeg2video", "-q:v", "6", "-bf", "2", "-g", "6"}
 	vp9          = []string{"-c:v", "libvpx-vp9", "-crf", "36", "-b:v", "0", "-cpu-used", "4", "-row-mt", "0"}
 	av1          = []string{"-c:v", "libsvtav1", "-crf", "36", "-preset", "8"}

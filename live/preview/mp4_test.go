@@ -178,11 +178,14 @@ func checkJPEG(t *testing.T, c *camera, n int, view preview.View, got *pipeline.
 }
 
 func TestPreviewJPEGSizes(t *testing.T) {
-	for _, s := range []struct{ w, h, scale int }{{1, 1, 1}, {2, 2, 1}, {15, 33, 1}, {9000, 16, 2}} {
+	for _, s := range []struct {
+		w, h  int
+		scale float64
+	}{{1, 1, 1}, {2, 2, 1}, {15, 33, 1}, {9000, 16, 1.5}} {
 		c, v := newCamera(t, livetest.YUV420(s.w, s.h)), &viewer{t: t}
 		p := newPreview(t, preview.Options{Kind: preview.JPEG, View: preview.ViewSplit})
 		got := v.show(c.encode(p, 0, false))
-		if v.config.Scale != s.scale || got.Width != (s.w+s.scale-1)/s.scale || got.Height != v.config.Height {
+		if v.config.Scale != s.scale || got.Width != int(math.Ceil(float64(s.w)/s.scale)) || got.Height != v.config.Height {
 			t.Errorf("%dx%d: %v, %+v", s.w, s.h, got, v.config)
 		}
 	}

@@ -5,46 +5,64 @@ import (
 	"time"
 )
 
-// presets of x264, from the best picture for its bits to the fastest, which is 1 to 3 dB worse at
-// the same rate. veryfast took half as long again as superfast and was within 0.5 dB of it.
-var presets = [...]string{"superfast", "ultrafast"}
+// paceStep is how to encode, from the best picture to the fastest.
+type paceStep struct {
+	preset  string  // of x264
+	bits    float64 // share of the bits that the line takes
+	smaller int     // steps by which pictures are scaled down
 
-// pace chooses the preset by encoding time: a faster one after a second of pictures over their
-// time, a better one after half a minute of pictures so fast that the better one will be in time.
+	// Shares of the time between two pictures: encoding that takes longer is too slow, and one that
+	// takes less has time for the step before.
+	slow, quick float64
+}
+
+// ultrafast is 1 to 3 dB worse than superfast at the same rate. veryfast took half as long again as
+// superfast and was within 0.5 dB of it.
+var paceSteps = [...]paceStep{
+	{"superfast", 1, 0, 1. / 2, 0},
+	{"ultrafast", 1, 0, 0.9, 1. / 6},
+	{"ultrafast", 0.5, 0, 0.9, 1. / 2},
+	{"ultrafast", 0.5, 1, 0.9, 1. / 3},
+	{"ultrafast", 0.5, 2, math.Inf(1), 1. / 3},
+}
+
+// pace chooses the step by encoding time: a faster one after a second of pictures over their time,
+// a better one after half a minute of pictures so fast that the better one will be in time.
 type pace struct {
-	fps    float64
-	budget time.Duration // for a picture
-	at     int           // index of presets
-	slow   int           // pictures over the budget, less those within it
-	quick  int           // fast pictures in a row
+	fps      float64
+	interval time.Duration // between pictures
+	at       int           // index of paceSteps
+	slow     int           // slow pictures, less those that were in time
+	quick    int           // fast pictures in a row
 }
 
 func newPace(fps float64) pace {
-	return pace{fps: fps, budget: time.Duration(float64(time.Second) / fps / 2)}
+	return pace{fps: fps, interval: time.Duration(float64(time.Second) / fps)}
 }
 
-func (p *pace) preset() string { return presets[p.at] }
+func (p *pace) step() paceStep { return paceSteps[p.at] }
+func (p *pace) preset() string { return p.step().preset }
 
 // changes takes the encoding time of one more picture and reports whether the preset has changed.
 func (p *pace) changes(took time.Duration) bool {
-	before := p.at
-	if took <= p.budget {
+	before, share := p.step(), took.Seconds()/p.interval.Seconds()
+	if share <= before.slow {
 		p.slow = max(0, p.slow-1)
 	} else {
 		p.slow++
 	}
-	if p.quick++; took > p.budget/3 {
+	if p.quick++; share > before.quick {
 		p.quick = 0
 	}
 	switch {
 	case p.slow >= max(5, int(p.fps)):
-		p.at = min(p.at+1, len(presets)-1)
+		p.at = min(p.at+1, len(paceSteps)-1)
 		p.slow = 0
 	case p.quick >= int(30*p.fps):
 		p.at = max(p.at-1, 0)
 		p.quick = 0
 	}
-	return p.at != before
+	return p.preset() != before.preset
 }
 
 // Bits per sample of the stack. Below thinBits half the size looks better, and at some point the
@@ -54,30 +72,50 @@ const (
 	ampleBits = 0.03
 )
 
-// sizing chooses the scale of the stack by the bit rate.
+// sizing chooses the scale of the stack: by the bit rate, and by whether coder and viewer keep up.
 type sizing struct {
+	view   View
 	fps    float64
-	scale  int // 0 before the first picture
+	scale  float64 // 0 before the first picture
+	steps  steps
 	wrong  int // pictures in a row that another scale would suit better
 	enough int // of those, to change it
 }
 
-func newSizing(fps float64) sizing { return sizing{fps: fps, enough: max(5, int(2*fps))} }
+func newSizing(view View, fps float64) sizing {
+	return sizing{view: view, fps: fps, enough: max(5, int(2*fps))}
+}
 
-func (z *sizing) plan(width, height int, bits int64, perSample float64) stack {
-	return planStack(width, height, int(float64(bits)/z.fps/perSample))
+// steps ask for smaller pictures because the coder, or a viewer, does not keep up.
+type steps struct{ coder, viewer int }
+
+func (z *sizing) plan(width, height int, bits int64, perSample float64, smaller int) stack {
+	return planStack(z.view, width, height, int(float64(bits)/z.fps/perSample), smaller)
 }
 
 // begin returns the stack for a new size of pictures.
-func (z *sizing) begin(width, height int, bits int64) stack {
-	s := z.plan(width, height, bits, thinBits)
-	z.scale, z.wrong = s.scale, 0
+func (z *sizing) begin(width, height int, bits int64, by steps) stack {
+	s := z.plan(width, height, bits, thinBits, by.coder+by.viewer)
+	switch s.scale {
+	case planStack(z.view, width, height, math.MaxInt, 0).scale:
+	case z.plan(width, height, bits, thinBits, 0).scale:
+		s.smaller = ForRate
+	case z.plan(width, height, bits, thinBits, by.coder).scale:
+		s.smaller = ForCoder
+	default:
+		s.smaller = ForViewer
+	}
+	z.scale, z.steps, z.wrong = s.scale, by, 0
 	return s
 }
 
 // unfit takes the rate of one more picture and reports whether to restart.
-func (z *sizing) unfit(width, height int, bits int64) bool {
-	least, most := z.plan(width, height, bits, thinBits).scale, z.plan(width, height, bits, ampleBits).scale
+func (z *sizing) unfit(width, height int, bits int64, by steps) bool {
+	smaller := by.coder + by.viewer
+	least, most := z.plan(width, height, bits, thinBits, smaller).scale, z.plan(width, height, bits, ampleBits, smaller).scale
+	if by != z.steps && least != z.scale {
+		return true
+	}
 	if least <= z.scale && z.scale <= most {
 		z.wrong = 0
 		return false

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -17,7 +18,7 @@ func TestPace(t *testing.T) {
 	}{
 		// slow, but for less than a second
 		{within, 1000, 0, "superfast"}, {slow, 29, 0, "superfast"}, {within, 10, 0, "superfast"}, {slow, 9, 0, "superfast"},
-		{slow, 40, 1, "ultrafast"}, {slow, 1000, 0, "ultrafast"}, // there is nothing faster
+		{slow, 40, 1, "ultrafast"}, {slow, 1000, 0, "ultrafast"}, // in time with it
 		{within, 2000, 0, "ultrafast"}, {quick, 890, 0, "ultrafast"}, {within, 1, 0, "ultrafast"}, {quick, 899, 0, "ultrafast"},
 		{quick, 1, 1, "superfast"}, {quick, 2000, 0, "superfast"},
 	} {
@@ -94,19 +95,19 @@ func TestMediaClock(t *testing.T) {
 }
 
 func TestSizing(t *testing.T) {
-	z := newSizing(30)
+	z := newSizing(ViewStack, 30)
 	const w, h = 1920, 1080
-	begin := func(bits int64, want int) {
+	begin := func(bits int64, want float64) {
 		t.Helper()
-		if s := z.begin(w, h, bits); s.scale != want {
-			t.Errorf("scale %d at %d bits a second, want %d", s.scale, bits, want)
+		if s := z.begin(w, h, bits, steps{}); s.scale != want {
+			t.Errorf("scale %g at %d bits a second, want %g", s.scale, bits, want)
 		}
 	}
 	// number of pictures until the size is found unfit, 0 for never
 	unfit := func(bits int64, want int) {
 		t.Helper()
 		for n := 1; n <= 200; n++ {
-			if z.unfit(w, h, bits) {
+			if z.unfit(w, h, bits, steps{}) {
 				if n != want {
 					t.Errorf("unfit after %d pictures at %d bits a second, want %d", n, bits, want)
 				}
@@ -120,9 +121,64 @@ func TestSizing(t *testing.T) {
 	begin(4e6, 1)
 	unfit(2.5e6, 0)
 	unfit(2e6, 60)
-	begin(2e6, 2)
+	begin(2e6, 1.5)
 	unfit(3e6, 0)
 	unfit(5e6, 60)
 	begin(5e6, 1)
 	begin(50_000, 6) // no smaller than 320x180
+}
+
+// A coder that stays late gets fewer bits, then a smaller picture, and both back when it has time.
+func TestPaceOfALateCoder(t *testing.T) {
+	p := newPace(30)
+	const late, quick = 40 * time.Millisecond, 5 * time.Millisecond
+	feed := func(took time.Duration, pictures int) (all []paceStep) {
+		for range pictures {
+			before := p.step()
+			p.changes(took)
+			if p.step() != before {
+				all = append(all, p.step())
+			}
+		}
+		return all
+	}
+	if got := feed(late, 1000); !slices.Equal(got, paceSteps[1:]) {
+		t.Errorf("late: %v", got)
+	}
+	for i := 1; i < len(paceSteps); i++ {
+		last, step := paceSteps[i-1], paceSteps[i]
+		if step.bits > last.bits || step.smaller > last.smaller && step.bits == last.bits && last.bits == 1 {
+			t.Errorf("step %d: fewer bits come before a smaller picture", i)
+		}
+	}
+	if got := feed(quick, 3700); len(got) != len(paceSteps)-1 || got[len(got)-1] != paceSteps[0] {
+		t.Errorf("quick again: %v", got)
+	}
+}
+
+// Steps make large pictures smaller at once and say why, but leave those of 640x360 alone.
+func TestSizingOfTheLate(t *testing.T) {
+	const ample = 1e9
+	for _, c := range []struct {
+		w, h  int
+		bits  int64
+		by    steps
+		scale float64
+		why   Smaller
+	}{
+		{1920, 1080, ample, steps{}, 1, ""}, {1920, 1080, ample, steps{coder: 1}, 1.5, ForCoder},
+		{1920, 1080, ample, steps{viewer: 1}, 1.5, ForViewer}, {1920, 1080, ample, steps{1, 1}, 2, ForViewer},
+		{1920, 1080, ample, steps{2, 2}, 3, ForViewer}, {1920, 1080, 2e6, steps{}, 1.5, ForRate}, {1920, 1080, 2e6, steps{coder: 1}, 2, ForCoder},
+		{1280, 720, ample, steps{coder: 2}, 2, ForCoder}, {1280, 720, ample, steps{2, 2}, 2, ForCoder},
+		{640, 360, ample, steps{2, 2}, 1, ""}, {9000, 16, ample, steps{}, 1.5, ""},
+	} {
+		z := newSizing(ViewStack, 30)
+		z.begin(c.w, c.h, c.bits, steps{})
+		if before := z.scale; z.unfit(c.w, c.h, c.bits, c.by) != (before != c.scale) {
+			t.Errorf("%+v: from scale %g", c, before)
+		}
+		if s := z.begin(c.w, c.h, c.bits, c.by); s.scale != c.scale || s.smaller != c.why {
+			t.Errorf("%+v: scale %g for %q", c, s.scale, s.smaller)
+		}
+	}
 }

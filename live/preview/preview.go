@@ -27,7 +27,7 @@ const (
 type View uint8
 
 const (
-	// ViewStack shows both pictures and the stamp, from top to bottom; see Config.
+	// ViewStack shows both pictures, from top to bottom, and the stamp below; see Config.
 	ViewStack View = iota + 1
 	// ViewSplit shows the left half of the original and the right half of the filtered picture,
 	// with a white line between.
@@ -40,7 +40,8 @@ const (
 // Options of New.
 type Options struct {
 	Kind      Kind
-	View      View    // ViewStack for MP4, any for the others
+	View      View
+	Stamp     bool    // below ViewOriginal or ViewFiltered, too; MP4 has it always
 	Baseline  bool    // H.264's Constrained Baseline profile: more bits, for simple decoders
 	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
 	FrameRate float64 // expected pictures a second, 0 for 30
@@ -61,14 +62,27 @@ type Config struct {
 	Init        []byte   `json:"-"`                     // MP4: ftyp and moov
 	Sets        [][]byte `json:"-"`                     // AVC: the parameter sets of Description
 
-	Width       int `json:"width"` // of each picture as encoded: scaled, without padding
-	Height      int `json:"height"`
-	CodedWidth  int `json:"coded_width"` // of the whole
-	CodedHeight int `json:"coded_height"`
-	FilteredY   int `json:"filtered_y"` // first rows of luma of these parts; 0 without a stack
-	StampY      int `json:"stamp_y"`
-	Scale       int `json:"scale"` // divisor of the pictures' size, for decoders or the bit rate
+	Width       int     `json:"width"` // of each picture as encoded: scaled, without padding
+	Height      int     `json:"height"`
+	CodedWidth  int     `json:"coded_width"` // of the whole
+	CodedHeight int     `json:"coded_height"`
+	FilteredY   int     `json:"filtered_y"` // first rows of luma of these parts; 0 without a stack
+	StampY      int     `json:"stamp_y"`
+	Scale       float64 `json:"scale"` // divisor of the pictures' size: 1, 1.5, 2 and so on
+
+	Single  string  `json:"single,omitempty"`  // the only picture of a stack: "original" or "filtered"
+	Smaller Smaller `json:"smaller,omitempty"` // why Scale is not 1, unless no decoder takes the size
 }
+
+// Smaller is why pictures are scaled down.
+type Smaller string
+
+// The reasons.
+const (
+	ForRate   Smaller = "rate"   // too few bits for the size
+	ForCoder  Smaller = "coder"  // encoding is too slow
+	ForViewer Smaller = "viewer" // SetSmaller asks for it
+)
 
 // Limits of the bit rate.
 const (
@@ -78,12 +92,14 @@ const (
 	maxThreads  = 8 // slices cost bits
 )
 
-// Encoder encodes pictures for one viewer, each at once. Apart from SetBitRate it is for one
-// goroutine. It takes frames of any layout and size, which may change: each new format begins with
-// a new configuration and a key frame. Further key frames come only on request.
+// Encoder encodes pictures for viewers of the same, each at once. Apart from SetBitRate and
+// SetSmaller it is for one goroutine. It takes frames of any layout and size, which may change:
+// each new format begins with a new configuration and a key frame. Further key frames come only on
+// request.
 type Encoder struct {
 	opts    Options
 	bitRate atomic.Int64
+	smaller atomic.Int32
 	format  pipeline.Format // of the frames
 	tags    colourTags      // of the frames
 	coder   coder           // nil before the first picture
@@ -108,12 +124,12 @@ type slot struct {
 	at, duration int64         // in units of 1/90000 s
 }
 
-// New returns an encoder for one viewer, which Close frees.
+// New returns an encoder, which Close frees.
 func New(o Options) (*Encoder, error) {
 	switch {
 	case o.Kind < AVC || o.Kind > JPEG:
 		return nil, fmt.Errorf("preview: unknown kind %d", o.Kind)
-	case o.View < ViewStack || o.View > ViewFiltered || o.Kind == MP4 && o.View != ViewStack:
+	case o.View < ViewStack || o.View > ViewFiltered || o.View == ViewSplit && (o.Stamp || o.Kind == MP4):
 		return nil, fmt.Errorf("preview: kind %d has no view %d", o.Kind, o.View)
 	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
 		return nil, fmt.Errorf("preview: %g pictures a second", o.FrameRate)
@@ -121,7 +137,8 @@ func New(o Options) (*Encoder, error) {
 	if o.FrameRate == 0 {
 		o.FrameRate = defaultFPS
 	}
-	p := &Encoder{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.FrameRate), rhythm: newRhythm(o.FrameRate)}
+	o.Stamp = o.Stamp || o.View == ViewStack || o.Kind == MP4
+	p := &Encoder{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.View, o.FrameRate), rhythm: newRhythm(o.FrameRate)}
 	p.SetBitRate(o.BitRate)
 	return p, nil
 }
@@ -136,6 +153,10 @@ func (p *Encoder) SetBitRate(bits int64) {
 	}
 	p.bitRate.Store(max(bits, minRate))
 }
+
+// SetSmaller scales stamped pictures down by so many more steps, as far as they stay large enough
+// to judge. It may be called from any goroutine.
+func (p *Encoder) SetSmaller(steps int) { p.smaller.Store(int32(steps)) }
 
 // Encode encodes a pair of frames of the same format, both of which it borrows. key asks for a
 // picture that can be decoded without those before.
@@ -164,14 +185,23 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 
 // unfit reports whether the next pictures like f need another coder. The last one took so long.
 func (p *Encoder) unfit(f *pipeline.Frame, took time.Duration) bool {
-	return p.opts.Kind != JPEG && p.pace.changes(took) ||
-		p.opts.View == ViewStack && p.sizing.unfit(f.Width, f.Height, p.bitRate.Load())
+	again := p.opts.Kind != JPEG && p.pace.changes(took)
+	return again || p.opts.Stamp && p.sizing.unfit(f.Width, f.Height, p.bits(), p.steps())
+}
+
+// bits returns the bit rate: a slow coder gets fewer than the line takes.
+func (p *Encoder) bits() int64 {
+	return max(int64(float64(p.bitRate.Load())*p.pace.step().bits), minRate)
+}
+
+func (p *Encoder) steps() steps {
+	return steps{coder: p.pace.step().smaller, viewer: int(p.smaller.Load())}
 }
 
 func (p *Encoder) slot(s Stamp) slot {
 	interval := p.rhythm.next(s.Time)
 	at, duration := p.clock.next(s.Time, interval)
-	return slot{p.bitRate.Load(), interval, at, duration}
+	return slot{p.bits(), interval, at, duration}
 }
 
 // prepare makes a coder for frames like f unless there is one; fresh means that it is new.
@@ -194,9 +224,11 @@ func (p *Encoder) prepare(f *pipeline.Frame) (fresh bool, err error) {
 }
 
 func (p *Encoder) open(f *pipeline.Frame) (coder, error) {
-	bits := p.bitRate.Load()
-	var c composer = &stacker{stack: p.sizing.begin(f.Width, f.Height, bits)}
-	if p.opts.View != ViewStack {
+	bits := p.bits()
+	var c composer
+	if p.opts.Stamp {
+		c = &stacker{stack: p.sizing.begin(f.Width, f.Height, bits, p.steps())}
+	} else {
 		var err error
 		if c, err = newSingle(p.opts, f.Format); err != nil {
 			return nil, err

@@ -252,8 +252,11 @@ func TestPreviewLayouts(t *testing.T) {
 }
 
 func TestPreviewSizes(t *testing.T) {
-	for _, c := range []struct{ w, h, scale int }{
-		{1, 1, 1}, {2, 2, 1}, {63, 17, 1}, {65, 33, 1}, {641, 361, 1}, {4096, 1148, 1}, {4096, 1150, 2}, {4, 9000, 3},
+	for _, c := range []struct {
+		w, h  int
+		scale float64
+	}{
+		{1, 1, 1}, {2, 2, 1}, {63, 17, 1}, {65, 33, 1}, {641, 361, 1}, {4096, 1148, 1}, {4096, 1150, 1.5}, {4, 9000, 2.5},
 	} {
 		t.Run(fmt.Sprintf("%dx%d", c.w, c.h), func(t *testing.T) {
 			if testing.Short() && c.w > 1000 {
@@ -266,7 +269,7 @@ func TestPreviewSizes(t *testing.T) {
 				if v.config.Scale != c.scale || v.config.CodedWidth != shown.Width || v.config.CodedHeight != shown.Height {
 					t.Fatalf("%+v, and %v is shown", v.config, shown)
 				}
-				if v.config.Width != (c.w+c.scale-1)/c.scale || v.config.Height != (c.h+c.scale-1)/c.scale {
+				if v.config.Width != int(math.Ceil(float64(c.w)/c.scale)) || v.config.Height != int(math.Ceil(float64(c.h)/c.scale)) {
 					t.Errorf("%+v", v.config)
 				}
 				v.check(camera, n, 28, shown) // a single sample off by 10 is already far off
@@ -400,8 +403,8 @@ func TestStampAtLowRate(t *testing.T) {
 func TestPreviewScalesByRate(t *testing.T) {
 	c, v := newCamera(t, livetest.YUV420(640, 360)), &viewer{t: t}
 	p := newPreview(t, preview.Options{Threads: 1})
-	n, scale := 0, 0
-	scales := func(pictures int) (list []int) {
+	n, scale := 0, 0.
+	scales := func(pictures int) (list []float64) {
 		for range pictures {
 			packet := c.encode(p, n, false)
 			v.checkStamp(n, v.show(packet))
@@ -416,8 +419,8 @@ func TestPreviewScalesByRate(t *testing.T) {
 	for i, s := range []struct {
 		rate     int64
 		pictures int
-		want     []int
-	}{{4_000_000, 65, []int{1}}, {100_000, 40, nil}, {4_000_000, 10, nil}, {100_000, 65, []int{2}}, {200_000, 65, nil}, {4_000_000, 65, []int{1}}} {
+		want     []float64
+	}{{4_000_000, 65, []float64{1}}, {100_000, 40, nil}, {4_000_000, 10, nil}, {100_000, 65, []float64{2}}, {150_000, 65, nil}, {4_000_000, 65, []float64{1}}} {
 		p.SetBitRate(s.rate)
 		if got := scales(s.pictures); !slices.Equal(got, s.want) {
 			t.Errorf("step %d, at %d bits a second: %v instead of %v", i, s.rate, got, s.want)

@@ -12,7 +12,8 @@ type single struct {
 	split  *av.Canvas // both halves in the frames' format, if they must be converted; else nil
 	placer av.Placer
 
-	scale, width, height    int
+	scale                   float64
+	width, height           int
 	codedWidth, codedHeight int
 }
 

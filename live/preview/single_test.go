@@ -34,7 +34,7 @@ func (v *viewer) checkAlone(c *camera, view preview.View, n int, shown *pipeline
 	v.t.Helper()
 	g := v.config
 	if g.FilteredY != 0 || g.StampY != 0 || g.CodedWidth != shown.Width || g.CodedHeight != shown.Height ||
-		g.CodedHeight != (g.Height+1)&^1 || g.CodedWidth != max(64, (g.Width+1)&^1) || g.Scale != 1+c.Format.Width/8193 {
+		g.CodedHeight != (g.Height+1)&^1 || g.CodedWidth != max(64, (g.Width+1)&^1) || g.Scale != 1+float64(c.Format.Width/8193)/2 {
 		v.t.Errorf("a picture of %dx%d is described as %+v", shown.Width, shown.Height, g)
 	}
 	original, filtered := c.Pair(n)
@@ -71,6 +71,35 @@ func TestPreviewBaseline(t *testing.T) {
 		}
 		if kind.Kind == preview.AVC {
 			v.show(packet)
+		}
+	}
+}
+
+// A stamped single view has the same layout as a stack, with one picture.
+func TestPreviewAloneWithStamp(t *testing.T) {
+	for _, kind := range []preview.Kind{preview.AVC, preview.JPEG} {
+		for name, view := range map[string]preview.View{"original": preview.ViewOriginal, "filtered": preview.ViewFiltered} {
+			c, v := newCamera(t, livetest.YUV420(161, 91)), &viewer{t: t}
+			p := newPreview(t, preview.Options{Kind: kind, View: view, Stamp: true, Threads: 1, BitRate: 20e6})
+			for n := range 2 {
+				packet := c.encode(p, n, n == 0)
+				if g := packet.Config; g != nil && (g.Single != name || g.FilteredY != 0 || g.StampY != 92 || g.CodedHeight != 92+preview.StampHeight(g.CodedWidth)) {
+					t.Errorf("%s is described as %+v", name, g)
+				}
+				if kind == preview.JPEG {
+					continue
+				}
+				shown := v.show(packet)
+				v.checkStamp(n, shown)
+				original, filtered := c.Pair(n)
+				want := map[preview.View]*pipeline.Frame{preview.ViewOriginal: original, preview.ViewFiltered: filtered}[view]
+				got := window(shown, 0, v.config.Width, v.config.Height)
+				if score, err := quality.Compare(got, convert(t, want, got.Format)); err != nil || score.PSNR() < 32 {
+					t.Errorf("picture %d: %v, %v", n, score, err)
+				}
+				original.Release()
+				filtered.Release()
+			}
 		}
 	}
 }

@@ -12,10 +12,12 @@ const (
 	minCodedWidth   = 64 // keeps a stamp within 9 rows of blocks; encoders take this width
 )
 
-// stack is the layout of both pictures and the stamp in the picture for a viewer.
+// stack is the layout of one picture or both, and the stamp, in the picture for a viewer.
 type stack struct {
-	scale         int // divisor of the pictures' size
-	width, height int // of each picture in the stack
+	view          View
+	smaller       Smaller
+	scale         float64 // divisor of the pictures' size
+	width, height int     // of each picture in the stack
 	codedWidth    int
 	codedHeight   int
 	filteredY     int // first row of luma of the filtered picture
@@ -23,34 +25,42 @@ type stack struct {
 }
 
 // planStack returns the stack of the smallest scale that decoders accept, with at most the given
-// number of samples. Small pictures are not scaled down for the latter.
-func planStack(width, height, samples int) stack {
-	const small = 320 * 180
-	for scale := 1; ; scale++ {
-		s := stackOf(scaled(width, scale), scaled(height, scale))
-		s.scale = scale
-		if decodable(s.codedWidth, s.codedHeight) && (s.codedWidth*s.codedHeight <= samples || s.width*s.height <= small) {
+// number of samples, or of that many steps smaller. Small pictures are not scaled down for the
+// samples, and medium ones not by steps.
+func planStack(view View, width, height, samples, smaller int) stack {
+	const small, medium = 320 * 180, 640 * 360
+	for halves := 2; ; halves++ {
+		s := stackOf(view, scaled(width, halves), scaled(height, halves))
+		s.scale = float64(halves) / 2
+		if !decodable(s.codedWidth, s.codedHeight) || s.codedWidth*s.codedHeight > samples && s.width*s.height > small {
+			continue
+		}
+		if smaller == 0 || scaled(width, halves+1)*scaled(height, halves+1) < medium {
 			return s
 		}
+		smaller--
 	}
 }
 
 // planPicture returns the smallest scale at which decoders accept a single picture.
-func planPicture(width, height int) (scale, w, h int) {
-	for scale = 1; ; scale++ {
-		if w, h = scaled(width, scale), scaled(height, scale); decodable(w, h) {
-			return scale, w, h
+func planPicture(width, height int) (scale float64, w, h int) {
+	for halves := 2; ; halves++ {
+		if w, h = scaled(width, halves), scaled(height, halves); decodable(w, h) {
+			return float64(halves) / 2, w, h
 		}
 	}
 }
 
-func scaled(n, scale int) int { return (n + scale - 1) / scale }
+// scaled divides n by a number of halves.
+func scaled(n, halves int) int { return (2*n + halves - 1) / halves }
 
 func decodable(w, h int) bool { return w*h <= maxStackSamples && max(w, h) <= maxStackSide }
 
-func stackOf(width, height int) stack {
-	s := stack{width: width, height: height, codedWidth: max(minCodedWidth, even(width)), filteredY: even(height)}
-	s.stampY = 2 * s.filteredY
+func stackOf(view View, width, height int) stack {
+	s := stack{view: view, width: width, height: height, codedWidth: max(minCodedWidth, even(width)), stampY: even(height)}
+	if view == ViewStack {
+		s.filteredY, s.stampY = s.stampY, 2*s.stampY
+	}
 	s.codedHeight = s.stampY + StampHeight(s.codedWidth)
 	return s
 }
@@ -66,7 +76,8 @@ type stacker struct {
 func (s *stacker) size() (width, height int) { return s.codedWidth, s.codedHeight }
 
 func (s *stacker) describe(c *Config) {
-	c.Width, c.Height, c.FilteredY, c.StampY, c.Scale = s.width, s.height, s.filteredY, s.stampY, s.scale
+	c.Width, c.Height, c.FilteredY, c.StampY, c.Scale, c.Smaller = s.width, s.height, s.filteredY, s.stampY, s.scale, s.smaller
+	c.Single = map[View]string{ViewOriginal: "original", ViewFiltered: "filtered"}[s.view]
 }
 
 func (s *stacker) close() {
@@ -76,12 +87,7 @@ func (s *stacker) close() {
 }
 
 func (s *stacker) compose(c *av.Canvas, original, filtered *pipeline.Frame, stamp Stamp) error {
-	done := make(chan error, 1)
-	go func() { done <- s.place(c, 0, original, &s.placers[0]) }()
-	err := s.place(c, s.filteredY, filtered, &s.placers[1])
-	if other := <-done; err == nil {
-		err = other
-	}
+	err := s.pictures(c, original, filtered)
 	f := c.View
 	luma := f.Planes[0]
 	luma.Data = luma.Data[s.stampY*luma.Pitch:]
@@ -90,6 +96,22 @@ func (s *stacker) compose(c *av.Canvas, original, filtered *pipeline.Frame, stam
 		for y := s.stampY / 2; y < f.Height/2; y++ {
 			clearChroma(p.Data[y*p.Pitch:][:f.Width/2])
 		}
+	}
+	return err
+}
+
+func (s *stacker) pictures(c *av.Canvas, original, filtered *pipeline.Frame) error {
+	switch s.view {
+	case ViewOriginal:
+		return s.place(c, 0, original, &s.placers[0])
+	case ViewFiltered:
+		return s.place(c, 0, filtered, &s.placers[1])
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.place(c, 0, original, &s.placers[0]) }()
+	err := s.place(c, s.filteredY, filtered, &s.placers[1])
+	if other := <-done; err == nil {
+		err = other
 	}
 	return err
 }
@@ -106,7 +128,7 @@ func (s stack) place(c *av.Canvas, top int, f *pipeline.Frame, p *av.Placer) err
 	if err := p.Put(part, f); err != nil {
 		return err
 	}
-	extendAll(part, s.codedWidth, s.filteredY)
+	extendAll(part, s.codedWidth, even(s.height))
 	return nil
 }
 

@@ -56,12 +56,12 @@ func (r *Recorder) copy(ctx context.Context, frames int64) error {
 	if err := in.FindStreamInfo(nil); err != nil {
 		return fmt.Errorf("%w: read the recording: %w", encode.ErrOutput, err)
 	}
-	out, err := encode.Create("file:"+r.target.Path(), encode.Template{Context: in, Video: in.Streams()[0]}, r.options(r.format))
+	out, err := encode.Create("file:"+r.target.Path(), encode.Template{Context: in, Video: in.Streams()[0], Others: in.Streams()[1:]}, r.options(r.format))
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	if err := r.copyVideo(ctx, in, out); err != nil {
+	if err := r.copyPackets(ctx, in, out); err != nil {
 		return err
 	}
 	if out.Frames() != frames {
@@ -76,16 +76,16 @@ func (r *Recorder) copy(ctx context.Context, frames int64) error {
 	return r.target.Commit()
 }
 
-// copyVideo writes all packets of in, which has only the video. If pictures are reordered, MP4
-// lacks the duration of the last one shown, on which the end of the file depends.
-func (r *Recorder) copyVideo(ctx context.Context, in *astiav.FormatContext, out *encode.Output) error {
+// copyPackets writes all packets of in, whose first stream is the video. If pictures are
+// reordered, MP4 lacks the duration of the last one shown, on which the end of the file depends.
+func (r *Recorder) copyPackets(ctx context.Context, in *astiav.FormatContext, out *encode.Output) error {
 	p := astiav.AllocPacket()
 	if p == nil {
 		return errors.New("record: out of memory")
 	}
 	defer p.Free()
 	var first int64
-	for n := 0; ; n++ {
+	for begun := false; ; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -96,8 +96,16 @@ func (r *Recorder) copyVideo(ctx context.Context, in *astiav.FormatContext, out 
 		if err != nil {
 			return fmt.Errorf("%w: read the recording: %w", encode.ErrOutput, err)
 		}
-		if n == 0 {
-			first = p.Pts()
+		if p.StreamIndex() != 0 {
+			err = out.WritePacket(p)
+			p.Unref()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if !begun {
+			begun, first = true, p.Pts()
 			err = out.BeginCopy(first)
 		}
 		if p.Pts()-first == r.last {

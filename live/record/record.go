@@ -18,6 +18,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -61,6 +62,9 @@ type Recorder struct {
 	out    *encode.Output
 	first  pipeline.Format // format of all frames written
 	placer av.Placer
+	track  *sound.Track    // nil: no sound
+	sound  *astiav.Stream  // of in
+	packet *astiav.Packet  // for sound
 	begin  time.Duration   // of the first frame
 	last   int64           // time of the latest, in 1/90000 s from the first
 	gap    int64           // between the two latest
@@ -221,12 +225,16 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	video.SetTimeBase(astiav.NewRational(1, second))
 	video.CodecParameters().SetMediaType(astiav.MediaTypeVideo)
 	video.CodecParameters().SetPixelFormat(av.PixelFormat(f.Layout))
+	others, err := r.addSound()
+	if err != nil {
+		return err
+	}
 	o := r.options(formats.MP4)
 	o.Fragment = fragmentLength
+	o.CodeSound = true
 	if o.Threads = cmp.Or(o.Threads, runtime.NumCPU()); o.Threads > mostThreads {
 		o.Threads = mostThreads
 	}
-	var err error
 	if r.opts.FrameRate < lowRate {
 		o.Tune = "zerolatency"
 	} else if o.EncoderParams, err = encode.CodecOf(encode.X264).ParseParams(lookAhead); err != nil {
@@ -237,7 +245,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	}
 	r.first = f.Format
 	r.out, err = encode.Create("file:"+r.file.Name(), encode.Template{
-		Context: r.in, Video: video, FrameRate: astiav.NewRational(int(r.opts.FrameRate*1000+0.5), 1000),
+		Context: r.in, Video: video, Others: others, FrameRate: astiav.NewRational(int(r.opts.FrameRate*1000+0.5), 1000),
 	}, o)
 	return err
 }
@@ -299,6 +307,9 @@ func (r *Recorder) Close() {
 	r.closed = true
 	if r.in != nil {
 		r.in.Free()
+	}
+	if r.packet != nil {
+		r.packet.Free()
 	}
 	r.placer.Close()
 	_ = r.target.Discard()

@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"vidfilter/internal/site"
+	"vidfilter/live/access"
 )
 
 // MaxOffer is how many bytes an offer may have.
 const MaxOffer = 64 << 10
 
-// Paths returns the paths that Handler answers; one that ends in a slash includes those below it.
-func Paths() []string { return []string{"/whep", "/whep/", "/whip", "/whip/"} }
+// Paths returns the paths that Handler answers, and the rights that they need; one that ends in a
+// slash includes those below it.
+func Paths() map[string]access.Rights {
+	return map[string]access.Rights{"/whep": access.View, "/whep/": access.View, "/whip": access.Control, "/whip/": access.Control}
+}
 
 // Handler answers /whep, /whip and the paths below them.
 func (s *Server) Handler() http.Handler {
@@ -25,11 +29,18 @@ func (s *Server) Handler() http.Handler {
 		mux.HandleFunc("POST "+at, func(w http.ResponseWriter, r *http.Request) { s.endpoint(w, r, kind, open) })
 		mux.HandleFunc("DELETE "+of, func(w http.ResponseWriter, r *http.Request) {
 			if !s.remove(kind, r.PathValue("id")) {
-				site.Refuse(w, http.StatusNotFound, "there is no such session; it may have ended")
+				answerError(w, errNoSession)
 			}
 		})
-		allow(mux, at, "OPTIONS, POST", "POST an offer here")
-		allow(mux, of, "DELETE, OPTIONS", "a session can only be ended, by DELETE: candidates do not trickle here")
+		mux.HandleFunc("PATCH "+of, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.trickle(r, kind); err != nil {
+				answerError(w, err)
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		})
+		s.allow(mux, at, "OPTIONS, POST", "POST an offer here")
+		s.allow(mux, of, "DELETE, OPTIONS, PATCH", "PATCH a session to add candidates, or DELETE it")
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
@@ -39,11 +50,13 @@ func (s *Server) Handler() http.Handler {
 
 const offered = "application/sdp"
 
+var errNoSession = refuse(http.StatusNotFound, "there is no such session; it may have ended")
+
 // opener begins a session.
 type opener func(ctx context.Context, o offer) (x *session, answer string, err error)
 
 // allow answers OPTIONS, and refuses all methods of a path that have no handler.
-func allow(mux *http.ServeMux, path, methods, refusal string) {
+func (s *Server) allow(mux *http.ServeMux, path, methods, refusal string) {
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", methods)
 		if r.Method != http.MethodOptions {
@@ -52,6 +65,9 @@ func allow(mux *http.ServeMux, path, methods, refusal string) {
 		}
 		if strings.Contains(methods, http.MethodPost) {
 			w.Header().Set("Accept-Post", offered)
+			w.Header()["Link"] = s.links()
+		} else {
+			w.Header().Set("Accept-Patch", trickled)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
@@ -61,32 +77,49 @@ func allow(mux *http.ServeMux, path, methods, refusal string) {
 func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, open opener) {
 	x, answer, err := s.negotiate(r, open)
 	if err != nil {
-		var no refusal
-		if !errors.As(err, &no) {
-			no = refusal{http.StatusInternalServerError, printable(err.Error())}
-		}
-		if no.code == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", "5")
-		}
-		site.Refuse(w, no.code, no.sentence)
+		answerError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", offered)
 	w.Header().Set("Location", "/"+kind+"/"+x.id)
+	w.Header().Set("ETag", x.tag)
+	w.Header().Set("Accept-Patch", trickled)
+	w.Header()["Link"] = s.links()
 	w.WriteHeader(http.StatusCreated)
 	_, _ = io.WriteString(w, answer)
 }
 
-func (s *Server) negotiate(r *http.Request, open opener) (*session, string, error) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(kind, offered) {
-		return nil, "", refuse(http.StatusUnsupportedMediaType, "send an offer as Content-Type: "+offered)
+// answerError answers a request that cannot be met.
+func answerError(w http.ResponseWriter, err error) {
+	var no refusal
+	if !errors.As(err, &no) {
+		no = refusal{http.StatusInternalServerError, printable(err.Error())}
+	}
+	if no.code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	site.Refuse(w, no.code, no.sentence)
+}
+
+// read returns the body of a request, which has a media type and holds the thing named.
+func read(r *http.Request, kind, thing string) ([]byte, error) {
+	if given, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(given, kind) {
+		return nil, refuse(http.StatusUnsupportedMediaType, "send %s as Content-Type: %s", thing, kind)
 	}
 	body, err := io.ReadAll(r.Body)
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, "", refuse(http.StatusRequestEntityTooLarge, "that is too long for an offer")
+		return nil, refuse(http.StatusRequestEntityTooLarge, "that is too long for %s", thing)
 	case err != nil:
-		return nil, "", refuse(http.StatusBadRequest, "the offer did not come in whole")
+		return nil, refuse(http.StatusBadRequest, "%s did not come in whole", thing)
+	}
+	return body, nil
+}
+
+func (s *Server) negotiate(r *http.Request, open opener) (*session, string, error) {
+	body, err := read(r, offered, "an offer")
+	if err != nil {
+		return nil, "", err
 	}
 	o, err := parseOffer(body)
 	if err != nil {
@@ -97,20 +130,21 @@ func (s *Server) negotiate(r *http.Request, open opener) (*session, string, erro
 
 // view begins a player's session.
 func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, err error) {
-	leave, ok := s.o.Enter()
+	guest, ok := s.o.Enter(ctx)
 	if !ok {
 		return nil, "", errFull
 	}
 	defer func() {
 		if err != nil {
-			leave()
+			guest.Leave()
 		}
 	}()
 	v, err := s.newViewer(o)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { leave() })
+	v.peer.kicked = guest.Kicked()
+	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { guest.Leave() })
 }
 
 // film begins a camera's session.

@@ -18,7 +18,7 @@ func TestWhoMay(t *testing.T) {
 		for _, given := range []string{"", "Bearer", "Bearer wrong", "Basic " + token, "Bearer " + token + "x"} {
 			r.refused(http.StatusUnauthorized, "Bearer TOKEN", "POST", path, "v=0", "Authorization", given)
 		}
-		r.refused(http.StatusForbidden, "another site", "POST", path, "v=0", "Origin", "https://example.org")
+		r.refused(http.StatusUnauthorized, "Bearer TOKEN", "POST", path, "v=0", "Origin", "https://example.org", "Authorization", "")
 	}
 	login := r.do("POST", "/login", fmt.Sprintf(`{"token":%q}`, token), "Content-Type", "application/json")
 	if len(login.Cookies()) != 1 {
@@ -30,6 +30,8 @@ func TestWhoMay(t *testing.T) {
 	if resp.StatusCode != http.StatusCreated {
 		t.Errorf("a page that is logged in: %s", resp.Status)
 	}
+	r.refused(http.StatusUnauthorized, "Bearer TOKEN", "POST", "/whep", "v=0", "Authorization", "", "Cookie", cookie.Name+"="+cookie.Value, "Origin", "https://example.org")
+	r.refused(http.StatusForbidden, "another site", "POST", "/login", "{}", "Origin", "https://example.org")
 }
 
 func TestMethods(t *testing.T) {
@@ -39,9 +41,9 @@ func TestMethods(t *testing.T) {
 		code         int
 		allow        string
 	}{
-		{"OPTIONS", "/whep", 204, "OPTIONS, POST"}, {"OPTIONS", "/whip", 204, "OPTIONS, POST"}, {"OPTIONS", "/whep/x", 204, "DELETE, OPTIONS"},
-		{"GET", "/whep", 405, "OPTIONS, POST"}, {"PUT", "/whip", 405, "OPTIONS, POST"}, {"PATCH", "/whep/x", 405, "DELETE, OPTIONS"},
-		{"DELETE", "/whep/x", 404, ""}, {"DELETE", "/whip/x", 404, ""}, {"DELETE", "/whep/x/y", 404, ""},
+		{"OPTIONS", "/whep", 204, "OPTIONS, POST"}, {"OPTIONS", "/whip", 204, "OPTIONS, POST"}, {"OPTIONS", "/whep/x", 204, "DELETE, OPTIONS, PATCH"},
+		{"GET", "/whep", 405, "OPTIONS, POST"}, {"PUT", "/whip", 405, "OPTIONS, POST"}, {"GET", "/whep/x", 405, "DELETE, OPTIONS, PATCH"},
+		{"PATCH", "/whep", 405, "OPTIONS, POST"}, {"PATCH", "/whep/x", 404, ""}, {"DELETE", "/whep/x", 404, ""}, {"DELETE", "/whip/x", 404, ""}, {"DELETE", "/whep/x/y", 404, ""},
 	} {
 		resp := r.do(c.method, c.path, "")
 		if resp.StatusCode != c.code || resp.Header.Get("Allow") != c.allow {
@@ -79,7 +81,7 @@ func TestBadOffers(t *testing.T) {
 	}
 	r.refused(http.StatusUnsupportedMediaType, "application/sdp", "POST", "/whep", offer, "Content-Type", "text/plain")
 	r.refused(http.StatusConflict, "-i browser", "POST", "/whip", swap("recvonly", "sendonly"))
-	if n := r.web.Viewers(); n != 0 {
+	if n := len(r.door.Guests()); n != 0 {
 		t.Errorf("%d viewers of what was refused", n)
 	}
 	c := r.player("", false)
@@ -121,7 +123,7 @@ func TestAnswerToOBS(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, answer)
 		}
 	}
-	if strings.Contains(audio, "candidate") || strings.Contains(answer, ".local") || strings.Contains(answer, " tcp ") || !strings.Contains(audio, "a=group:BUNDLE 1\r\n") {
+	if strings.Contains(audio, "candidate") || strings.Contains(answer, ".local") || !strings.Contains(video, " tcp ") || !strings.Contains(audio, "a=group:BUNDLE 1\r\n") {
 		t.Errorf("the answer is\n%s", answer)
 	}
 }
@@ -180,7 +182,7 @@ func FuzzOffer(f *testing.F) {
 		case w.Code < 400 || w.Code >= 500:
 			t.Errorf("%d: %s", w.Code, w.Body)
 		}
-		if n := r.web.Viewers(); n != 0 {
+		if n := len(r.door.Guests()); n != 0 {
 			t.Errorf("%d viewers", n)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
+	"time"
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/logging"
@@ -45,4 +47,60 @@ func listenOn(ip net.IP, zone string, port int) (ice.UDPMux, error) {
 	_ = c.SetReadBuffer(buffer) // the kernel has limits of its own
 	_ = c.SetWriteBuffer(buffer)
 	return ice.NewUDPMuxDefault(ice.UDPMuxParams{Logger: log, UDPConn: c}), nil
+}
+
+// door is the listener of ICE over TCP. Its connections come from the page's port.
+type door struct {
+	addr  net.Addr
+	conns chan net.Conn
+	ended chan struct{}
+	end   func()
+}
+
+func newDoor() *door {
+	const waiting = 16
+	d := &door{conns: make(chan net.Conn, waiting), ended: make(chan struct{})}
+	d.end = sync.OnceFunc(func() { close(d.ended) })
+	return d
+}
+
+// take takes a connection that begins as ICE does: with the length of a packet, which is short.
+func (d *door) take(first byte, c net.Conn) bool {
+	if first > 1 {
+		return false
+	}
+	select {
+	case d.conns <- c:
+	default: // too many, or before Listen
+		_ = c.Close()
+	}
+	return true
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.conns:
+		return c, nil
+	case <-d.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (d *door) Addr() net.Addr { return d.addr }
+
+func (d *door) Close() error {
+	d.end()
+	return nil
+}
+
+// listenTCP serves peers that no UDP reaches, as through a tunnel.
+func listenTCP(d *door) ice.TCPMux {
+	const (
+		backlog = 512 << 10       // bytes to a slow peer, before packets are dropped
+		unknown = 2 * time.Second // for a connection to name its session
+	)
+	return ice.NewTCPMuxDefault(ice.TCPMuxParams{
+		Listener: d, Logger: silence.NewLogger("ice"), ReadBufferSize: 64, WriteBufferSize: backlog,
+		FirstStunBindTimeout: unknown, AliveDurationForConnFromStun: unknown,
+	})
 }

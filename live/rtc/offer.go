@@ -34,6 +34,9 @@ type offer struct {
 	video  []format // H.264, in the peer's order
 	sends  bool     // it sends video
 	accept bool     // it takes video
+
+	ufrags     []string // of ICE
+	candidates int
 }
 
 // format is one way to send H.264.
@@ -56,13 +59,10 @@ func parseOffer(body []byte) (offer, error) {
 	if n := len(d.MediaDescriptions); n == 0 || n > mostMedia {
 		return o, refuse(http.StatusBadRequest, "an offer with %d media sections", n)
 	}
-	candidates, video, mid := 0, false, ""
+	video, mid := false, ""
+	o.credentials(d.Attributes)
 	for _, m := range d.MediaDescriptions {
-		for _, a := range m.Attributes {
-			if a.Key == "candidate" {
-				candidates++
-			}
-		}
+		o.credentials(m.Attributes)
 		switch m.MediaName.Media {
 		case "audio":
 		case "video":
@@ -77,8 +77,8 @@ func parseOffer(body []byte) (offer, error) {
 		}
 	}
 	switch {
-	case candidates > mostCandidates:
-		return o, refuse(http.StatusBadRequest, "an offer with %d candidates", candidates)
+	case o.candidates > mostCandidates:
+		return o, refuse(http.StatusBadRequest, "an offer with %d candidates", o.candidates)
 	case !video:
 		return o, refuse(http.StatusNotAcceptable, "the offer has no video")
 	case len(o.video) == 0:
@@ -88,6 +88,18 @@ func parseOffer(body []byte) (offer, error) {
 	b, err := d.Marshal()
 	o.sdp = string(b)
 	return o, err
+}
+
+// credentials notes what ICE needs to know of a session or a section.
+func (o *offer) credentials(all []sdp.Attribute) {
+	for _, a := range all {
+		switch a.Key {
+		case "candidate":
+			o.candidates++
+		case "ice-ufrag":
+			o.ufrags = append(o.ufrags, a.Value)
+		}
+	}
 }
 
 // bundle reduces an offer's bundles to that of the one section in use, and reports whether there

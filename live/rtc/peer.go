@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pion/ice/v4"
@@ -18,8 +19,13 @@ import (
 // peer is one connection.
 type peer struct {
 	pc        *webrtc.PeerConnection
-	connected chan struct{} // holds an element once it is connected
-	over      chan struct{} // holds one once it has failed for good
+	connected chan struct{}   // holds an element once it is connected
+	over      chan struct{}   // holds one once it has failed for good
+	kicked    <-chan struct{} // closed when it has to go; nil for a camera
+	ufrags    []string        // of its offer
+
+	mu         sync.Mutex
+	candidates int // that it has told of
 }
 
 // feedback lists the RTCP feedback that peers may send.
@@ -55,7 +61,7 @@ func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *inte
 		return nil, err
 	}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(settings))
-	pc, err := api.NewPeerConnection(webrtc.Configuration{})
+	pc, err := api.NewPeerConnection(s.configuration())
 	if err != nil {
 		return nil, err
 	}
@@ -76,17 +82,23 @@ func (s *Server) settings() webrtc.SettingEngine {
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetNet(s.net)
 	e.SetICEUDPMux(s.mux)
+	e.SetICETCPMux(s.tcp)
+	e.SetSTUNGatherTimeout(gathering)
 	e.SetIncludeLoopbackCandidate(s.loopback)
 	// Other machines' mDNS names cannot be resolved here.
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6})
+	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6, webrtc.NetworkTypeTCP4, webrtc.NetworkTypeTCP6})
 	e.DisableActiveTCP(true)
 	e.SetICETimeouts(silent, gone, beat)
 	return e
 }
 
+// gathering is how long an answer waits for candidates by STUN and TURN servers.
+const gathering = 2 * time.Second
+
 // answer takes an offer and returns the answer, with all candidates.
 func (p *peer) answer(ctx context.Context, o offer) (string, error) {
+	p.ufrags, p.candidates = o.ufrags, o.candidates
 	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: o.sdp}); err != nil {
 		return "", refuse(http.StatusBadRequest, "the offer cannot be used: %s", printable(err.Error()))
 	}
@@ -100,6 +112,7 @@ func (p *peer) answer(ctx context.Context, o offer) (string, error) {
 	}
 	select {
 	case <-gathered:
+	case <-time.After(gathering + time.Second): // a TURN server is silent
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}

@@ -1,12 +1,14 @@
 // Package rtc serves a live session to WHEP players and takes the pictures of WHIP senders:
-// WebRTC, negotiated over HTTP, with media over UDP.
+// WebRTC, negotiated over HTTP, with media over UDP, or over TCP on the page's own port.
 //
 //	POST   /whep       an offer (application/sdp): 201, the answer, and the session in
 //	                   Location; the filtered picture as H.264, no sound
 //	POST   /whip       the same for a camera, where the session's input is a browser's
+//	PATCH  /whep/ID, /whip/ID    more of its candidates (application/trickle-ice-sdpfrag),
+//	                   with its ETag as If-Match; ICE does not restart
 //	DELETE /whep/ID, /whip/ID    ends it
 //
-// Answers hold all candidates, so there is no PATCH, and neither STUN nor TURN is used. Errors are
+// Answers hold all candidates of this side. STUN and TURN servers stand in Link headers. Errors are
 // a sentence of plain text. The caller checks access and limits the length of requests.
 package rtc
 
@@ -22,6 +24,7 @@ import (
 	"github.com/pion/transport/v4/stdnet"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Options of New.
@@ -30,9 +33,10 @@ type Options struct {
 	Remote  *live.Remote // the browser camera, nil for other inputs
 	Input   string       // its name, for people
 	Threads int          // of each viewer's encoder, 0 for the program's choice
+	Servers []ICEServer  // for peers and for this side
 
-	// Enter counts a viewer in until leave is called, if there is room for one more.
-	Enter func() (leave func(), ok bool)
+	// Enter counts the viewer of a request in, if there is room for one more.
+	Enter func(ctx context.Context) (*access.Guest, bool)
 }
 
 // Server answers offers. It is safe for concurrent use.
@@ -43,7 +47,9 @@ type Server struct {
 	active sync.WaitGroup
 
 	mu       sync.Mutex
-	mux      ice.UDPMux  // nil before Listen
+	mux      ice.UDPMux // nil before Listen, as is tcp
+	tcp      ice.TCPMux
+	door     *door
 	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session
@@ -53,8 +59,11 @@ type Server struct {
 // ends.
 func New(o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{o: o, ctx: ctx, cancel: cancel, sessions: map[string]*session{}}
+	return &Server{o: o, ctx: ctx, cancel: cancel, door: newDoor(), sessions: map[string]*session{}}
 }
+
+// Aside takes ICE's connections from the page's port: a site.Aside.
+func (s *Server) Aside(first byte, c net.Conn) bool { return s.door.take(first, c) }
 
 // Listen opens a UDP port at the page's address, with the same number if it is free; at all
 // addresses of this machine if that is unspecified. It is called once.
@@ -77,6 +86,8 @@ func (s *Server) Listen(page net.Addr) error {
 		_ = mux.Close()
 		return nil
 	}
+	s.door.addr = addr
+	s.tcp = listenTCP(s.door)
 	s.mux, s.net, s.loopback = mux, interfaces, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
 	return nil
 }
@@ -89,7 +100,8 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	if s.mux != nil {
 		_ = s.mux.Close()
-		s.mux = nil
+		_ = s.tcp.Close()
+		s.mux, s.tcp = nil, nil
 	}
 }
 
@@ -103,6 +115,7 @@ const (
 // session is one peer.
 type session struct {
 	kind, id string
+	tag      string // its ETag
 	peer     *peer
 	end      context.CancelCauseFunc
 	done     chan struct{} // closed after its end
@@ -114,13 +127,14 @@ var (
 	errLost    = errors.New("the connection is lost")
 	errNever   = errors.New("the peer did not connect")
 	errEnded   = errors.New("there are no more pictures")
+	errKicked  = errors.New("it was sent away")
 )
 
 // start runs a session in the background: run until its context ends, then closes the connection,
 // then calls after.
 func (s *Server) start(kind string, p *peer, run func(ctx context.Context), after func(cause error)) (*session, bool) {
 	ctx, end := context.WithCancelCause(s.ctx)
-	x := &session{kind: kind, id: rand.Text(), peer: p, end: end, done: make(chan struct{})}
+	x := &session{kind: kind, id: rand.Text(), tag: `"` + rand.Text() + `"`, peer: p, end: end, done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -132,6 +146,8 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 		select {
 		case <-p.over:
 			end(errLost)
+		case <-p.kicked:
+			end(errKicked)
 		case <-ctx.Done():
 		}
 	})
@@ -152,12 +168,20 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 	return x, true
 }
 
+// session returns a session, or nil.
+func (s *Server) session(kind, id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.sessions[id]; x != nil && x.kind == kind {
+		return x
+	}
+	return nil
+}
+
 // remove ends a session and waits for its end, for a limited time.
 func (s *Server) remove(kind, id string) bool {
-	s.mu.Lock()
-	x := s.sessions[id]
-	s.mu.Unlock()
-	if x == nil || x.kind != kind {
+	x := s.session(kind, id)
+	if x == nil {
 		return false
 	}
 	x.end(errDeleted)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +15,10 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/decode"
+	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/web"
 )
 
@@ -30,12 +31,13 @@ type rig struct {
 	url     string
 	cpu     *kernels.CPU
 	session *live.Session
+	door    *access.Door
 	web     *web.Server
 	rtc     *Server
 }
 
 // open starts a session, of the test picture unless remote is given.
-func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions) *rig {
+func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions, servers ...ICEServer) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
@@ -49,16 +51,24 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
 		t.Fatal(err)
 	}
+	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	r.web = web.New(r.session, web.Options{
-		Input: in, Token: token, MaxViewers: viewers, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Door: door, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
-	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Enter: r.web.Enter})
-	for _, path := range Paths() {
-		r.web.Handle(path, MaxOffer, r.rtc.Handler())
+	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+		return door.Enter(web.VisitorOf(ctx), "WHEP")
+	}})
+	for path, needs := range Paths() {
+		r.web.Handle(path, needs, MaxOffer, r.rtc.Handler())
 	}
-	h := httptest.NewServer(r.web.Handler())
-	r.url = h.URL
-	if err := r.rtc.Listen(h.Listener.Addr()); err != nil {
+	r.door = door
+	serving, shut := context.WithCancel(context.Background())
+	at, wait, err := site.Serve(serving, "127.0.0.1:0", r.web.Handler(), nil, r.rtc.Aside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.url = "http://" + at.String()
+	if err := r.rtc.Listen(at); err != nil {
 		t.Fatal(err)
 	}
 	running, cancel := context.WithCancel(context.Background())
@@ -68,7 +78,8 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
 		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close() })
-		h.Close()
+		shut()
+		_ = wait()
 		cancel()
 		<-done
 		stop()
@@ -134,11 +145,11 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	for r.web.Viewers() != n {
+	for len(r.door.Guests()) != n {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-r.ctx.Done():
-			r.t.Fatalf("%d viewers, not %d", r.web.Viewers(), n)
+			r.t.Fatalf("%d viewers, not %d", len(r.door.Guests()), n)
 		}
 	}
 }
@@ -148,11 +159,18 @@ type client struct {
 	*rig
 	pc       *webrtc.PeerConnection
 	location string
+	tag      string // its ETag
 	tracks   chan *webrtc.TrackRemote
 }
 
 // newClient returns a client with pion's formats, or with one H.264 profile alone.
 func (r *rig) newClient(profile string) *client {
+	r.t.Helper()
+	return r.newClientBy(profile, func(*webrtc.SettingEngine) {}, webrtc.Configuration{})
+}
+
+// newClientBy returns one with settings of its own.
+func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), servers webrtc.Configuration) *client {
 	r.t.Helper()
 	var media webrtc.MediaEngine
 	var err error
@@ -176,9 +194,10 @@ func (r *rig) newClient(profile string) *client {
 	e.SetIPFilter(net.IP.IsLoopback)
 	e.DisableSRTPReplayProtection(true) // so that the test sees retransmissions
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	set(&e)
 	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
-	if c.pc, err = api.NewPeerConnection(webrtc.Configuration{}); err != nil {
+	if c.pc, err = api.NewPeerConnection(servers); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.pc.Close() })
@@ -209,7 +228,7 @@ func (c *client) connect(path string) {
 	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Content-Type") != "application/sdp" {
 		c.t.Fatalf("%s: %s", resp.Status, answer)
 	}
-	c.location = resp.Header.Get("Location")
+	c.location, c.tag = resp.Header.Get("Location"), resp.Header.Get("ETag")
 	if !strings.HasPrefix(c.location, path+"/") {
 		c.t.Fatalf("a session at %q", c.location)
 	}
@@ -222,16 +241,22 @@ func (c *client) connect(path string) {
 func (r *rig) player(profile string, sound bool) *client {
 	r.t.Helper()
 	c := r.newClient(profile)
+	c.watch(sound)
+	return c
+}
+
+// watch offers to receive.
+func (c *client) watch(sound bool) {
+	c.t.Helper()
 	down := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
 	if sound {
 		if _, err := c.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeAudio, down); err != nil {
-			r.t.Fatal(err)
+			c.t.Fatal(err)
 		}
 	}
 	if _, err := c.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo, down); err != nil {
-		r.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	return c
 }
 
 // track waits for the server's track.

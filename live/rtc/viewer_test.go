@@ -13,6 +13,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/pipeline"
 )
 
@@ -93,7 +94,7 @@ func TestPlay(t *testing.T) {
 				if resp := r.do("DELETE", c.location, ""); resp.StatusCode != http.StatusOK {
 					t.Errorf("DELETE: %s", resp.Status)
 				}
-				if n := r.web.Viewers(); n != 0 {
+				if n := len(r.door.Guests()); n != 0 {
 					t.Errorf("%d viewers behind DELETE", n)
 				}
 				r.refused(http.StatusNotFound, "no such session", "DELETE", c.location, "")
@@ -155,10 +156,35 @@ func TestClose(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	within(t, "Close hangs", r.rtc.Close)
-	if n := r.web.Viewers(); n != 0 {
+	if n := len(r.door.Guests()); n != 0 {
 		t.Errorf("%d viewers behind Close", n)
 	}
 	r.refused(http.StatusServiceUnavailable, "ending", "POST", "/whep", r.player("", false).offer())
+}
+
+// A player that is sent away is cut off.
+func TestKicked(t *testing.T) {
+	r := open(t, 1, nil, small)
+	c := r.player("", false)
+	c.connect("/whep")
+	c.screen().next()
+	g := r.door.Guests()[0]
+	if g.Transport != "WHEP" || g.Rights != access.Control || !g.Address.IsLoopback() {
+		t.Errorf("%+v", g)
+	}
+	r.door.Kick(g.ID, g)
+	r.viewers(0)
+}
+
+// The token of those who only look is enough for a player, and not for a camera.
+func TestLookOnly(t *testing.T) {
+	r := open(t, 1, remote(), small)
+	bearer := "Bearer " + access.ViewToken(token)
+	r.refused(http.StatusForbidden, "look on only", "POST", "/whip", "v=0", "Authorization", bearer)
+	r.refused(http.StatusForbidden, "look on only", "DELETE", "/whip/x", "", "Authorization", bearer)
+	if resp := r.do("POST", "/whep", r.player("", false).offer(), "Authorization", bearer); resp.StatusCode != http.StatusCreated {
+		t.Errorf("the player: %s", resp.Status)
+	}
 }
 
 // BenchmarkLatency measures from the capture of a picture to the end of its decoding by the peer.

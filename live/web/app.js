@@ -15,6 +15,7 @@ import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { listen } from "./keys.js";
 import { JpegPlayer } from "./jpeg.js";
+import { Guests } from "./guests.js";
 
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
@@ -27,7 +28,7 @@ const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
 const setFilter = (filter) => link.send({ type: "set", filter });
 const recording = new Recording((what) => link.send({ type: "record", do: what }));
-const place = new Place((m) => link.send(m));
+const place = new Place((m) => mayControl() && link.send(m));
 const samples = new Samples((m) => link.send(m), $("stage"), (e) => {
   const box = $("canvas").getBoundingClientRect();
   return picture.spot(e.clientX - box.left, e.clientY - box.top);
@@ -40,6 +41,10 @@ const controls = new Controls($("filter"), {
   },
 });
 const camera = new Camera(link, () => drawCamera());
+const guests = new Guests($("guests"), $("guest-list"), (id) => link.send({ type: "kick", guest: id }));
+
+// Whether this page may do more than look.
+const mayControl = () => state?.rights !== "view";
 
 // ---- the connection
 
@@ -112,7 +117,7 @@ function disconnected(l) {
   player = null;
   camera.disconnected();
   controls.enabled = false;
-  speak(lostWords() + (l.ended ? "" : ". Trying again"));
+  speak(lostWords() + (l.ended || l.kicked ? "" : ". Trying again"));
   drawOver();
 }
 
@@ -141,7 +146,7 @@ async function enter(token) {
     byProgram ||= answer.opened === true;
     if (!answer.ok) {
       askLogin();
-      say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another.");
+      say($("login-trouble"), "This token is not the right one. Each start of vidfilter live has another, unless --token keeps it.");
       return;
     }
   } catch {
@@ -170,11 +175,34 @@ addEventListener("hashchange", () => {
 
 function message(m) {
   const known = {
-    state: () => newState(m), config: () => player?.configure(m), stats: () => figures.show(m, link.clock), place: () => place.set(m.at),
+    state: () => newState(m), config: () => configure(m), stats: () => figures.show(m, link.clock), place: () => place.set(m.at),
     samples: () => samples.show(m), refused: () => refused(m.reason),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
+}
+
+// What the delay covers, as far as it can be known.
+const delayWords = {
+  browser: ["from this camera to vidfilter and back to the screen",
+    "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],
+  camera: ["from the camera to the screen", "From the time that the camera's driver gives a picture to when it is drawn. The exposure before is not known."],
+  file: ["from arrival here to the screen", "From when vidfilter has read and decoded a picture to when it is drawn. The time before, within a camera and on the way from it, is not known."],
+  test: ["from its making to the screen", "From the time at which a test picture is made, which its clock shows, to when it is drawn."],
+};
+function explainDelay(source) {
+  const [words, more] = delayWords[source] ?? delayWords.file;
+  set($("latency-of"), words);
+  $("delay-text").title = more;
+}
+
+const smallerWords = {
+  rate: "the line carries no more", coder: "the server cannot encode larger ones in time", viewer: "this browser does not keep up with larger ones",
+};
+function configure(config) {
+  player?.configure(config);
+  const words = smallerWords[config.smaller];
+  say($("smaller"), words ? `Sent at ${Math.round(100 / config.scale)} % of the width and height: ${words}.` : "");
 }
 
 function refused(reason) {
@@ -190,14 +218,17 @@ function newState(s) {
   settings.update(s);
   picture.setDisplay(s.turn, s.aspect || 1);
   if (!picture.empty) shape(picture.size);
-  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend)];
+  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend), mayControl() ? "" : "view only"];
   set($("what"), facts.filter(Boolean).join(" · "));
   $("what").title = s.version;
   drawCommand(s.command);
   $("freeze").setAttribute("aria-pressed", String(s.frozen));
   set($("viewers"), s.viewers > 1 ? `${s.viewers} of ${s.max_viewers} viewers` : "");
+  document.body.classList.toggle("looking", !mayControl());
+  guests.update(s.guests);
   recording.update(s);
   place.update(s);
+  explainDelay(s.source);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   drawOver();
@@ -213,16 +244,18 @@ function drawCommand(command) {
 const plain = { starting: "Starting", live: "Live", waiting: "Waiting for the source", ended: "The end", failed: "The source failed" };
 const statusWords = (s) => (s.frozen && s.status === "live" ? "Frozen" : sentence(s.message) || plain[s.status] || clean(s.status));
 
-const lostWords = () => (lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
+const lostWords = () => (lost.kicked ? "You were removed" : lost.full ? "Too many viewers" : lost.ended ? "vidfilter has ended" : "Connection lost");
 
 // The message over the picture: {text, hint, button, does}, or null.
 function overWords() {
   if (lost) {
+    if (lost.kicked) return { text: lostWords(), hint: sentence(lost.reason), button: "Log in again", does: () => link.again() };
     if (lost.ended) return { text: lostWords(), hint: "Start vidfilter live again, and open the address that it prints.", button: "Try again", does: () => link.again() };
     return { text: lostWords(), hint: [sentence(lost.reason), "Trying again."].filter(Boolean).join(". "), button: "Try now", does: () => link.retry() };
   }
   if (!state) return { text: "Connecting" };
   const words = { text: statusWords(state), hint: sentence(state.hint) };
+  if (!mayControl()) return state.status !== "live" ? words : picture.empty ? { text: "Waiting for the first picture" } : null;
   if (state.status === "ended") return { ...words, text: statusWords(state), button: "Play again", does: playAgain };
   if (state.camera_wanted && !camera.announced) return cameraWords(words);
   if (state.status !== "live") return words;
@@ -250,7 +283,7 @@ function drawOver() {
 $("over-do").addEventListener("click", () => overDoes?.());
 
 function playAgain() {
-  link.send({ type: "restart" });
+  if (mayControl()) link.send({ type: "restart" });
 }
 
 // ---- pictures
@@ -320,15 +353,16 @@ function drawTools() {
 
 function setMode(mode) {
   picture.setMode(mode);
+  link.look(picture.view);
   drawTools();
 }
 function swap() {
   picture.setSwapped(!picture.swapped);
   drawTools();
 }
-const freeze = () => link.send({ type: "freeze", on: !state?.frozen });
+const freeze = () => mayControl() && link.send({ type: "freeze", on: !state?.frozen });
 function reset() {
-  if (!start) return;
+  if (!start || !mayControl()) return;
   settings.changed();
   setFilter(start);
 }
@@ -415,7 +449,7 @@ const keys = [
 // ---- this browser's camera
 
 async function newCameraState(s) {
-  const theirs = s.source === "browser";
+  const theirs = s.source === "browser" && mayControl();
   $("camera").hidden = !theirs;
   if (!theirs) return;
   const first = byProgram;
@@ -497,6 +531,8 @@ Object.defineProperty(window, "vidfilter", {
     get state() { return structuredClone(state); },
     get stats() { return structuredClone(figures.stats); },
     get mode() { return picture.mode; },
+    get scale() { return picture.scale; },
+    has: (view) => picture.has(view),
     get split() { return picture.split; },
     get layout() { return picture.layout(); },
     get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
@@ -508,6 +544,7 @@ $("help-open").hidden = false;
 wireTools();
 wireCamera();
 listen(keys, $("keys"), $("shortcuts"));
+link.look(picture.view);
 drawTools();
 explainInsecure();
 enter(takeToken());

@@ -1,9 +1,15 @@
 // Sends this browser's camera to the server. At most a few pictures are in flight; others are
 // dropped before they are encoded.
-import { now } from "./util.js";
+import { median, now } from "./util.js";
 
 const inFlight = 3;
 const patience = 1000; // ms until an unacknowledged picture counts as lost
+// An encoder may keep many pictures back, even in realtime mode. The first ones of each are timed.
+const trial = 6; // pictures that an encoder gets before its first comes out
+const stuck = 1000; // ms without any: it is too slow
+const timed = 10; // pictures
+const quick = 200; // ms: the median that is good enough; else the next encoder is tried
+const hopeless = 2000; // ms: JPEGs are better
 const header = 16; // bytes in front of each picture
 const resumable = 15000; // ms that the camera stays on without a connection
 const again = 2000; // ms between attempts to get a camera that went away
@@ -29,7 +35,7 @@ const h264 = (width, height, fps) => {
   return "avc1.42e0" + level.toString(16);
 };
 
-// The encoders to be tried, the best first. JPEG is every browser's.
+// The encoders, the best first. JPEG is every browser's.
 const encodings = (size) => {
   const common = { width: size.width & ~1, height: size.height & ~1, framerate: size.fps, bitrate: size.bits, latencyMode: "realtime" };
   return [
@@ -71,14 +77,16 @@ export class Camera {
   #encoder = null;
   #encoding = null;
   #size = null;
-  #failures = 0; // of encoders; each failure of one moves on to the next
+  #failed = new Set(); // names of encoders
+  #lags = new Map(); // ms from a picture's way into an encoder to its way out, by the encoder's name
+  #timing = null; // of the present encoder: {began, given, lags}; null: it is known
   #clock = new CaptureClock();
   #flight = new Map(); // id: when it was handed to the encoder
   #next = 0;
   #key = true;
   #busy = false; // a JPEG is being made
   #canvas = null; // that JPEGs are made of
-  #captures = new Map(); // by id, of the pictures in the encoder
+  #captures = new Map(); // {at, given} by id, of the pictures in the encoder
   #retry = 0;
   #resuming = 0; // a timer: after a lost connection the server's camera may be this one
   announced = false; // the server was told
@@ -148,7 +156,7 @@ export class Camera {
     this.#stream = stream;
     this.#track = stream.getVideoTracks()[0];
     this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("ended"); });
-    this.#failures = 0;
+    this.#failed.clear();
     this.#clock = new CaptureClock();
     this.#size = null; // known with the first frame
     this.#stopFrames = this.#frames(stream);
@@ -185,6 +193,8 @@ export class Camera {
   }
 
   #closeEncoder() {
+    this.#timing = null;
+    this.#captures.clear();
     if (this.#encoder && this.#encoder.state !== "closed") this.#encoder.close();
     this.#encoder = null;
     this.#encoding = null;
@@ -298,6 +308,7 @@ export class Camera {
   #frame(image, width, height, timestamp, told) {
     const capture = this.#clock.at(timestamp, told);
     if (!this.#size || this.#size.width !== width || this.#size.height !== height) this.#resize(width, height);
+    if (this.#timing) this.#time(null);
     if (!this.announced || !this.#encoding || !this.#room()) {
       if (this.announced && this.#encoding) this.dropped++;
       image.close?.();
@@ -310,6 +321,7 @@ export class Camera {
 
   // Whether one more picture may be in flight. A long overdue answer is not waited for.
   #room() {
+    if (this.#timing?.lags.length === 0) return this.#timing.given < trial;
     const [oldest] = this.#flight.values();
     if (oldest !== undefined && performance.now() - oldest > patience) {
       this.#flight.clear();
@@ -323,19 +335,37 @@ export class Camera {
     const size = this.#size = { width, height, fps, bits: Math.round(width * height * fps * 0.1) };
     this.#closeEncoder();
     this.announced = false;
-    const all = encodings(size).slice(this.#failures);
-    for (const encoding of all) {
-      const can = await possible(encoding);
+    const able = [];
+    for (const encoding of encodings(size)) {
+      if (this.#failed.has(encoding.name)) continue;
+      if (await possible(encoding)) able.push(encoding);
       if (this.#size !== size || this.#stream !== stream) return;
-      if (!can) continue;
-      this.#encoding = encoding;
-      if (encoding.config) this.#openEncoder();
-      this.#announce();
-      return;
     }
+    this.#encoding = this.#choose(able);
+    if (this.#encoding.config) this.#openEncoder();
+    this.#announce();
+  }
+
+  // The first that is quick, or not known; otherwise the quickest.
+  #choose(able) {
+    const lag = ({ name, config }) => this.#lags.get(name) ?? (config ? 0 : hopeless);
+    return able.find((e) => lag(e) <= quick) ?? able.reduce((a, b) => (lag(b) < lag(a) ? b : a));
+  }
+
+  // Notes when a picture came out of the encoder, null if none does, and tries the next encoder if
+  // this one is slow.
+  #time(given) {
+    const t = this.#timing;
+    if (given !== null) t.lags.push(performance.now() - given);
+    else if (t.lags.length > 0 || t.given < trial || performance.now() - t.began < stuck) return;
+    if (given !== null && t.lags.length < timed) return;
+    this.#lags.set(this.#encoding.name, given === null ? performance.now() - t.began : median(t.lags));
+    this.#timing = null;
+    if (this.#lags.get(this.#encoding.name) > quick) this.#anew();
   }
 
   #openEncoder() {
+    this.#timing = this.#lags.has(this.#encoding.name) ? null : { began: performance.now(), given: 0, lags: [] };
     const encoder = this.#encoder = new VideoEncoder({
       output: (chunk) => { if (this.#encoder === encoder) this.#encoded(chunk); },
       error: () => { if (this.#encoder === encoder) this.#encoderFailed(); },
@@ -346,7 +376,11 @@ export class Camera {
   // The next kind of encoder is tried.
   #encoderFailed() {
     this.#encoder = null;
-    this.#failures = Math.min(this.#failures + 1, 2);
+    this.#failed.add(this.#encoding.name);
+    this.#anew();
+  }
+
+  #anew() {
     this.#link.send({ type: "camera", on: false });
     this.#resize(this.#size.width, this.#size.height);
   }
@@ -357,7 +391,8 @@ export class Camera {
     const frame = new VideoFrame(image, { timestamp: id * 1000 });
     image.close();
     this.#flight.set(id, performance.now());
-    this.#captures.set(id, capture);
+    this.#captures.set(id, { at: capture, given: performance.now() });
+    if (this.#timing) this.#timing.given++;
     try {
       this.#encoder.encode(frame, { keyFrame: this.#key });
       this.#key = false;
@@ -369,11 +404,12 @@ export class Camera {
   }
 
   #encoded(chunk) {
-    const id = Math.round(chunk.timestamp / 1000), capture = this.#captures.get(id);
+    const id = Math.round(chunk.timestamp / 1000), { at: capture, given } = this.#captures.get(id) ?? { at: now(), given: performance.now() };
     for (const old of this.#captures.keys()) if (old <= id) this.#captures.delete(old);
     const message = new ArrayBuffer(header + chunk.byteLength);
     chunk.copyTo(new Uint8Array(message, header));
     this.#post(message, id, capture, chunk.type === "key");
+    if (this.#timing) this.#time(given);
   }
 
   #jpeg(image, width, height, capture) {

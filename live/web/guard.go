@@ -1,9 +1,7 @@
 package web
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
 	"encoding/json"
 	"io"
 	"mime"
@@ -11,9 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"vidfilter/internal/site"
+	"vidfilter/live/access"
 )
 
 // policy allows content from this server and pictures made by the page, and nothing else. Some
@@ -37,7 +35,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		site.Harden(w.Header(), s.policy(r))
 		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
-		if !s.sameOrigin(r) {
+		if !s.sameOrigin(r) && s.shared(r.URL.Path) {
+			shareHeaders(w.Header())
+			if preflight(w, r) {
+				return
+			}
+		} else if !s.sameOrigin(r) {
 			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 			return
 		}
@@ -48,10 +51,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 
 // largest is how long a body may be.
 func (s *Server) largest(path string) int64 {
-	for _, x := range s.more {
-		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
-			return x.largest
-		}
+	if x, ok := s.extra(path); ok {
+		return x.largest
 	}
 	if path == "/job" {
 		return maxJobFile
@@ -59,17 +60,67 @@ func (s *Server) largest(path string) int64 {
 	return 4 << 10 // a token is the largest
 }
 
-// known lets requests with access through: pages by their cookie, programs by the token.
-func (s *Server) known(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !s.loggedIn(r) && !(strings.EqualFold(scheme, "Bearer") && s.keys.isToken(strings.TrimSpace(token))) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			site.Refuse(w, http.StatusUnauthorized, "send the token, which vidfilter live printed behind the # of its address, as Authorization: Bearer TOKEN")
-			return
+// extra returns what Handle has added for a path.
+func (s *Server) extra(path string) (x extra, ok bool) {
+	for _, x := range s.more {
+		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
+			return x, true
 		}
-		next.ServeHTTP(w, r)
+	}
+	return extra{}, false
+}
+
+// who returns the visitor of a request: our page by its cookie, a program or another site's page by
+// the token as Authorization: Bearer or, where the path allows it, as ?token=.
+func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
+	v.Address = access.Address(r.RemoteAddr)
+	if c, err := r.Cookie(cookieName(r)); err == nil && s.sameOrigin(r) {
+		if v.Rights = s.o.Door.Cookie(c.Value); v.Rights > access.None {
+			v.Cookie = c.Value
+			return v, false
+		}
+	}
+	scheme, token, given := strings.Cut(r.Header.Get("Authorization"), " ")
+	given = given && strings.EqualFold(scheme, "Bearer")
+	if !given && inQuery && r.URL.Query().Has("token") {
+		token, given = r.URL.Query().Get("token"), true
+	}
+	if !given {
+		return v, false
+	}
+	v.Rights = s.o.Door.Token(strings.TrimSpace(token))
+	return v, v.Rights == access.None
+}
+
+// known lets requests with these rights through; VisitorOf finds the visitor in their contexts.
+func (s *Server) known(needed access.Rights, inQuery bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, wrong := s.who(r, inQuery)
+		switch {
+		case wrong && !s.o.Door.Wrong(r.Context(), v.Address):
+			w.Header().Set("Connection", "close")
+			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
+		case v.Rights == access.None:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			hint := "as Authorization: Bearer TOKEN"
+			if inQuery {
+				hint += ", or as ?token=TOKEN"
+			}
+			site.Refuse(w, http.StatusUnauthorized, "send the token, which vidfilter live printed behind the # of its address, "+hint)
+		case v.Rights < needed:
+			site.Refuse(w, http.StatusForbidden, "this token is for those who look on only")
+		default:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
+		}
 	})
+}
+
+type visitorKey struct{}
+
+// VisitorOf returns the visitor of a request to a handler given to Handle.
+func VisitorOf(ctx context.Context) access.Visitor {
+	v, _ := ctx.Value(visitorKey{}).(access.Visitor)
+	return v
 }
 
 // shown removes characters that do not belong in a name, which is untrusted.
@@ -103,59 +154,6 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 	return from == "" || from == "same-origin" || from == "none" || top
 }
 
-// keys are the tokens and cookies that give access.
-type keys struct {
-	token, once [sha256.Size]byte
-
-	mu      sync.Mutex
-	used    bool // once
-	cookies [][sha256.Size]byte
-}
-
-// mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
-const mostCookies = 64
-
-func newKeys(token, once string) *keys {
-	return &keys{token: sha256.Sum256([]byte(token)), once: sha256.Sum256([]byte(once)), used: once == ""}
-}
-
-func same(a, b [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
-
-// isToken checks the token for programs, which may be used any number of times.
-func (k *keys) isToken(given string) bool { return same(sha256.Sum256([]byte(given)), k.token) }
-
-// login returns a cookie for a valid token. opened means that it is the token of the page opened
-// by the program itself.
-func (k *keys) login(token string) (cookie string, opened, ok bool) {
-	given := sha256.Sum256([]byte(token))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case same(given, k.token):
-	case !k.used && same(given, k.once):
-		k.used, opened = true, true
-	default:
-		return "", false, false
-	}
-	cookie = rand.Text()
-	k.cookies = append(k.cookies, sha256.Sum256([]byte(cookie)))
-	if n := len(k.cookies); n > mostCookies {
-		k.cookies = k.cookies[n-mostCookies:]
-	}
-	return cookie, opened, true
-}
-
-func (k *keys) knows(cookie string) bool {
-	given := sha256.Sum256([]byte(cookie))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	found := 0
-	for _, c := range k.cookies {
-		found |= subtle.ConstantTimeCompare(given[:], c[:])
-	}
-	return found == 1
-}
-
 // cookieName contains the port, since browsers send cookies to all ports of a host.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
@@ -163,11 +161,6 @@ func cookieName(r *http.Request) string {
 		port = "default"
 	}
 	return "vidfilter-" + port
-}
-
-func (s *Server) loggedIn(r *http.Request) bool {
-	c, err := r.Cookie(cookieName(r))
-	return err == nil && s.keys.knows(c.Value)
 }
 
 // login takes the token from the page's script, or from its form if there is no script.
@@ -190,8 +183,13 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	// People copy the part after the # of the address.
 	token = token[strings.LastIndexByte(token, '#')+1:]
-	cookie, opened, ok := s.keys.login(token)
-	if !ok {
+	cookie, opened, rights := s.o.Door.Login(token)
+	if rights == access.None {
+		if token != "" && !s.o.Door.Wrong(r.Context(), access.Address(r.RemoteAddr)) {
+			w.Header().Set("Connection", "close")
+			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
+			return
+		}
 		site.Refuse(w, http.StatusUnauthorized, "that is not the token: open the address that vidfilter live printed")
 		return
 	}

@@ -4,7 +4,7 @@ import { now, median } from "./util.js";
 
 const firstWait = 500, longestWait = 5000; // between attempts, ms
 const silence = 6000; // stats come every second: this long a silence is a dead line
-const codes = { login: 4001, full: 4002, down: 4003 };
+const codes = { login: 4001, full: 4002, down: 4003, kicked: 4004 };
 
 // Clock estimates the server's time from pings; the shortest round trip of the last minute is the
 // most accurate.
@@ -33,6 +33,7 @@ export const login = async (token) => {
 export class Link {
   clock = new Clock();
   video = "";
+  #view = "both";
   #socket = null;
   #open = false;
   #wait = firstWait;
@@ -42,7 +43,8 @@ export class Link {
   #ended = false; // the server has said that it ends
   #on;
 
-  // on: opened(), lost({full, ended, reason}), login(), message(object), picture(header, data)
+  // on: opened(), lost({full, ended, kicked, reason}), login(), message(object),
+  // picture(header, data)
   constructor(on) {
     this.#on = on;
     addEventListener("online", () => this.retry());
@@ -65,6 +67,13 @@ export class Link {
     socket.onopen = () => this.#opened();
     socket.onmessage = (e) => { if (this.#socket === socket) this.#message(e.data); };
     socket.onclose = (e) => { if (this.#socket === socket) this.#closed(e); };
+  }
+
+  // The pictures of the pair that are shown: "both", "original" or "filtered".
+  look(view) {
+    if (view === this.#view) return;
+    this.#view = view;
+    this.send({ type: "view", view });
   }
 
   // At once, whatever there was.
@@ -98,7 +107,7 @@ export class Link {
     this.#ended = false;
     this.#heard = performance.now();
     this.clock.reset();
-    this.send({ type: "hello", version: 1, video: this.video }); // without it no pictures are sent
+    this.send({ type: "hello", version: 1, video: this.video, view: this.#view }); // without it no pictures are sent
     this.#beat = setInterval(() => this.#tick(), 1000);
     for (const delay of [0, 50, 100, 200, 400]) setTimeout(() => this.#ping(), delay);
     this.#on.opened();
@@ -142,6 +151,10 @@ export class Link {
     this.#drop();
     if (e.code === codes.login) {
       this.#on.login();
+      return;
+    }
+    if (e.code === codes.kicked) {
+      this.#on.lost({ kicked: true, reason: e.reason });
       return;
     }
     this.#ended ||= e.code === codes.down;

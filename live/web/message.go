@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/preview"
 )
 
@@ -14,9 +16,12 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may set the filter, freeze the picture, ask for a key frame, and send its own
-// camera, whose pictures are acknowledged in turn. The server sends its state when it changes, a
-// configuration before the first picture that needs it, pictures, and figures every second.
+// in flight. It may ask for one picture of the pair, set the filter, freeze the picture, ask for a
+// key frame, and send its own camera, whose pictures are acknowledged in turn; it may measure
+// pictures, move in a file, record, and send viewers away. Those who only look may choose pictures,
+// ask for key frames and measure. The
+// server sends its state when it changes, a configuration before the first picture that needs it,
+// pictures, and figures every second.
 const version = 1
 
 const (
@@ -29,10 +34,12 @@ type message struct {
 	Type    string         `json:"type"`
 	Version int            `json:"version"` // hello
 	Video   string         `json:"video"`   // hello: avc, mp4 or jpeg
+	View    string         `json:"view"`    // hello, view: both, original or filtered
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
 	Filter  map[string]any `json:"filter"`  // set: the options to change
 	On      bool           `json:"on"`      // freeze, camera
+	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
 	Do      string         `json:"do"`      // record: start, pause, resume or stop
 	At      float64        `json:"at"`      // seek: seconds; step: its direction
@@ -45,14 +52,30 @@ type message struct {
 	Error   string         `json:"error"`   // camera
 }
 
+// The messages of all pages, and those that need control.
+var (
+	looking     = []string{"hello", "ack", "key", "ping", "view", "measure"}
+	controlling = []string{"set", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
+)
+
 var errTooLong = errors.New("a message is too long")
 
 // badMessage is an error in a message that no page sends.
 type badMessage struct{ error }
 
+// parseMessage returns no type for a message of an unknown one, whose fields may be anything.
 func parseMessage(b []byte) (m message, err error) {
 	if len(b) > maxText {
 		return m, errTooLong
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return m, badMessage{err}
+	}
+	if !slices.Contains(looking, head.Type) && !slices.Contains(controlling, head.Type) {
+		return m, nil
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
 		return m, badMessage{err}
@@ -129,9 +152,21 @@ type stateMessage struct {
 	Command      string             `json:"command"`
 	Viewers      int                `json:"viewers"`
 	MaxViewers   int                `json:"max_viewers"`
+	Rights       access.Rights      `json:"rights"` // of this viewer
+	Guests       []guestMessage     `json:"guests"` // for those with control
 	Recording    *Recording         `json:"recording"`
 	RecordWhy    string             `json:"record_why"` // viewers cannot record, and why; or ""
 	CameraWanted bool               `json:"camera_wanted"`
+}
+
+// guestMessage is somebody who looks on.
+type guestMessage struct {
+	ID        int64         `json:"id"`
+	Address   string        `json:"address"`
+	Since     float64       `json:"since"`
+	Transport string        `json:"transport"`
+	Rights    access.Rights `json:"rights"`
+	You       bool          `json:"you"`
 }
 
 // configMessage describes the pictures that follow.

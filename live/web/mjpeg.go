@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,25 +20,15 @@ const boundary = "picture"
 // mjpeg sends JPEGs until the client leaves; each replaces the one before.
 func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
-	if !s.loggedIn(r) {
-		site.Refuse(w, http.StatusUnauthorized, "log in on the page first")
-		return
-	}
 	if !known {
 		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
 		return
 	}
-	if !s.begin() {
-		site.Refuse(w, http.StatusServiceUnavailable, "vidfilter has ended")
+	ctx, done := s.enter(w, r, "MJPEG")
+	if done == nil {
 		return
 	}
-	defer s.viewing.Done()
-	leave, ok := s.Enter()
-	if !ok {
-		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
-		return
-	}
-	defer leave()
+	defer done()
 	p, err := preview.New(preview.Options{
 		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
 	})
@@ -51,9 +40,6 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	watch := s.session.Watch(1)
 	defer watch.Close()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
 	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, begin: true}
 	for {
 		pair, err := watch.Next(ctx)

@@ -53,6 +53,7 @@ export class Mp4Player {
   #appending = null;
   #pending = []; // {header, config, time, given}, oldest first
   #newest = 0; // time of the last appended picture
+  #latest = 0; // time of the last picture that came
   #keys = []; // times of the key frames in the buffer
   #asked = -Infinity;
   #scale = 0;
@@ -135,6 +136,12 @@ export class Mp4Player {
     }
     this.#needKey = false;
     const picture = { header, config: this.#config, time: time / this.#scale, given: false };
+    if (picture.time < this.#latest) { // another encoder, with another clock
+      this.#ackUntil(Infinity);
+      this.#begin();
+      this.#needKey = false;
+    }
+    this.#latest = picture.time;
     this.#pending.push(picture);
     this.#append(data, { picture });
   }

@@ -56,6 +56,15 @@ export class Picture {
   }
 
   get empty() { return this.#config === null; }
+
+  // The size of a picture as it came, by its configuration.
+  get scale() { return this.#config?.scale ?? 1; }
+
+  // The pictures that the mode shows, as the socket's "view".
+  get view() { return this.mode === "original" || this.mode === "filtered" ? this.mode : "both"; }
+
+  // Whether the last picture holds them. After a change of mode it may not, yet.
+  has(view) { return this.#config !== null && (!this.#config.single || this.#config.single === view); }
   get zoomed() { return this.#scale !== null; }
 
   // Borrows the image. Drawn at once: the next animation frame would only add delay. It is copied
@@ -168,7 +177,9 @@ export class Picture {
     this.#centre = { x: centre(this.#canvas.width, x, width * scale), y: centre(this.#canvas.height, y, height * scale) };
   }
 
+  // What is on the canvas stays until the pictures for the mode have come.
   draw() {
+    if (this.#config && !this.has(this.view)) return;
     const c = this.#context, l = this.layout();
     const covered = l.left === 0 && l.top === 0 && l.right === this.#canvas.width && l.bottom === this.#canvas.height;
     if (!covered || !this.#config) {
@@ -193,10 +204,12 @@ export class Picture {
     }
   }
 
+  #top(which) { return which === "filtered" ? this.#config.filtered_y : 0; }
+
   // The visible part of one of the two pictures, between two columns of the canvas.
   #part(c, l, which, from, to) {
     if (to <= from) return;
-    const sy = which === "filtered" ? this.#config.filtered_y : 0;
+    const sy = this.#top(which);
     c.save();
     c.beginPath();
     c.rect(from, l.top, to - from, l.bottom - l.top);
@@ -238,13 +251,13 @@ export class Picture {
   // The pixels (RGBA) of a part of "original", "filtered" or "screen" (the canvas, in its own
   // pixels).
   pixels(which, x, y, w, h) {
-    if (!this.#config) return [];
+    if (!this.#config || (which !== "screen" && !this.has(which))) return [];
     const canvas = document.createElement("canvas");
     canvas.width = w;
     canvas.height = h;
     const c = canvas.getContext("2d", { willReadFrequently: true });
     const image = which === "screen" ? this.#canvas : this.#stack;
-    c.drawImage(image, x, y + (which === "filtered" ? this.#config.filtered_y : 0), w, h, 0, 0, w, h);
+    c.drawImage(image, x, y + this.#top(which), w, h, 0, 0, w, h);
     return Array.from(c.getImageData(0, 0, w, h).data);
   }
 

@@ -62,7 +62,7 @@ func (v *viewer) measureAt(ctx context.Context, m message) error {
 	if math.IsNaN(m.X) || math.IsNaN(m.Y) || time.Since(v.measured) < soonest {
 		return nil
 	}
-	v.measured = time.Now()
+	defer func() { v.measured = time.Now() }() // the answer may have taken longer
 	pair := v.server.session.Latest()
 	if pair == nil {
 		return nil

@@ -13,7 +13,9 @@ import (
 // The delay of a picture is the time from sending it to its acknowledgement, less its wait in the
 // page. While that stays near its recent minimum, the rate rises. When it grows, pictures queue on
 // the way, and the rate falls below the throughput. If that does not help, the viewer's computer
-// is slow, not the line: the rate returns to its old value and stays there for a while.
+// is slow, not the line: the rate returns to its old value and stays there for a while, and the
+// pictures become smaller. So they do when a picture waits long in the page: first it gets fewer
+// bits, which its decoder takes less time for.
 type flow struct {
 	rate     float64     // bits a second
 	flying   []sent      // the oldest first
@@ -30,6 +32,14 @@ type flow struct {
 		delays
 	}
 	blameless time.Time // until then delays are not blamed on the line
+
+	most    float64       // the highest rate for the size of the pictures
+	period  time.Duration // of the source's pictures
+	smaller int           // steps by which pictures are to be smaller
+	resized time.Time     // when that changed
+	tired   time.Time     // when pictures last waited too long
+	busy    time.Time     // when they last waited too long for larger ones
+	growth  time.Duration // time without long waits before larger pictures are tried
 }
 
 type sent struct {
@@ -42,19 +52,29 @@ type sent struct {
 type delay struct {
 	at           time.Time // when it was acknowledged
 	d            time.Duration
+	wait         time.Duration // in the page
 	bytes, ahead int
 }
 
 // delays is the mean of some.
 type delays struct {
-	d     time.Duration
-	ahead int
+	d, wait time.Duration
+	ahead   int
 }
 
 const (
 	firstRate = 8e6
 	minRate   = 150e3
-	maxRate   = 60e6
+	jpegMost  = 60e6
+
+	// Beyond it more bits show nothing new, and only coder and decoder take longer.
+	ampleBits = 0.2  // per sample
+	leastMost = 4e6  // of small pictures
+	mostMost  = 20e6 // of large ones
+
+	mostSmaller = 2
+	tireless    = 5 * time.Second // after a long wait the rate does not rise
+	mostGrowth  = 10 * time.Minute
 
 	pinged    = time.Minute            // window of the shortest round trip
 	remember  = 30 * time.Second       // the least delay is of this time
@@ -68,7 +88,20 @@ const (
 	fewest, most = 2, 12 // pictures on their way
 )
 
-func newFlow() *flow { return &flow{rate: firstRate, interval: time.Second / 30} }
+func newFlow() *flow {
+	return &flow{rate: firstRate, most: jpegMost, interval: time.Second / 30, period: time.Second / 30, growth: pardon}
+}
+
+// size notes how many samples the pictures have. The first rate is near the highest: noise that it
+// does not show would look filtered.
+func (f *flow) size(samples int) {
+	first := f.most == jpegMost
+	f.most = min(max(ampleBits*float64(samples)/f.period.Seconds(), leastMost), mostMost)
+	if first && f.rate == firstRate {
+		f.rate = 0.6 * f.most
+	}
+	f.rate = min(f.rate, f.most)
+}
 
 // room reports whether another picture may go.
 func (f *flow) room() bool { return len(f.flying) < f.limit() }
@@ -112,7 +145,7 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 		f.flying = f.flying[1:]
 		f.acked.Add(now, float64(8*p.bytes))
 		if p.id == id {
-			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), p.bytes, p.ahead})
+			f.past = append(f.past, delay{now, max(now.Sub(p.at)-wait, 0), wait, p.bytes, p.ahead})
 		}
 	}
 	f.past = since(f.past, now.Add(-remember))
@@ -141,11 +174,13 @@ func (f *flow) recent(now time.Time) (mean delays) {
 	for _, d := range f.past {
 		if now.Sub(d.at) <= judgement {
 			mean.d += d.d
+			mean.wait += d.wait
 			mean.ahead += d.ahead
 			n++
 		}
 	}
-	return delays{mean.d / time.Duration(max(n, 1)), mean.ahead / max(n, 1)}
+	n = max(n, 1)
+	return delays{mean.d / time.Duration(n), mean.wait / time.Duration(n), mean.ahead / n}
 }
 
 func (f *flow) judge(now time.Time) {
@@ -154,13 +189,51 @@ func (f *flow) judge(now time.Time) {
 	case now.Before(f.blameless):
 	case mean.d > f.least()+slack:
 		f.fall(now, through, mean)
+	case f.held == 0 && mean.wait > max(f.period*3/2, slack):
+		f.tire(now)
+	case now.Sub(f.tired) < tireless:
 	case through > f.rate*0.6: // an unused rate does not measure the line
 		f.rate *= 1.08
 		f.before.rate = 0
 	default:
 		f.before.rate = 0
 	}
-	f.rate = min(max(f.rate, minRate), maxRate)
+	f.rate = min(max(f.rate, minRate), f.most)
+	f.grow(now, mean.wait)
+}
+
+// tire is for a viewer that decodes and draws too slowly: it gets fewer bits, then smaller
+// pictures.
+func (f *flow) tire(now time.Time) {
+	f.tired, f.before.rate = now, 0
+	const enough = 4 // the highest rate by this still shows the picture
+	if f.rate > f.most/enough {
+		f.rate = max(f.rate*0.8, f.most/enough)
+		return
+	}
+	f.shrink(now)
+}
+
+// shrink makes pictures smaller, unless they have just become so.
+func (f *flow) shrink(now time.Time) {
+	const effect = 2 * time.Second
+	if f.smaller == mostSmaller || now.Sub(f.resized) < effect {
+		return
+	}
+	if f.smaller == 0 && !f.resized.IsZero() && now.Sub(f.resized) < pardon {
+		f.growth = min(2*f.growth, mostGrowth) // larger ones were tried in vain
+	}
+	f.smaller, f.resized = f.smaller+1, now
+}
+
+// grow makes pictures larger again when the viewer has had ample time for a while.
+func (f *flow) grow(now time.Time, wait time.Duration) {
+	if wait > f.period/2 {
+		f.busy = now
+	}
+	if f.smaller > 0 && now.Sub(f.busy) > f.growth && now.Sub(f.resized) > f.growth {
+		f.smaller, f.resized = f.smaller-1, now
+	}
 }
 
 // fall lowers the rate, or finds that fewer bits do not come sooner.
@@ -171,6 +244,7 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 	if f.rate <= max(f.before.rate/trial, minRate) && mean.ahead <= f.before.ahead/trial && mean.d > f.before.d*2/3 {
 		f.rate, f.before.rate = f.before.rate, 0
 		f.blameless = now.Add(pardon)
+		f.shrink(now)
 		return
 	}
 	f.rate = max(min(f.rate, max(through, f.rate/2))*0.85, min(f.rate, f.shown(now)/2))

@@ -76,7 +76,7 @@ func play(f *flow, l *line, seconds int) (worst time.Duration, sent int) {
 func TestFlowFillsAFastLine(t *testing.T) {
 	f := newFlow()
 	worst, sent := play(f, &line{way: time.Millisecond}, 20)
-	if f.rate != maxRate || worst > 5*time.Millisecond || sent < 298 {
+	if f.rate != jpegMost || worst > 5*time.Millisecond || sent < 298 {
 		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
 	}
 }
@@ -151,5 +151,71 @@ func TestUplink(t *testing.T) {
 	}
 	if u.rate > 3e6 || u.rate < 0.5e6 {
 		t.Errorf("a line that is full: %.0f", u.rate)
+	}
+}
+
+// The size of the pictures bounds the rate, and chooses the first one.
+func TestFlowIsBoundedBySize(t *testing.T) {
+	for _, c := range []struct {
+		samples int
+		most    float64
+	}{{640 * 720, 4e6}, {1280 * 1440, 11.06e6}, {1920 * 2160, 20e6}} {
+		f := newFlow()
+		f.size(c.samples)
+		if f.rate < c.most/2 || f.rate > c.most {
+			t.Errorf("%d samples: the first rate is %.0f", c.samples, f.rate)
+		}
+		if play(f, &line{way: time.Millisecond}, 20); f.rate < 0.99*c.most || f.rate > 1.01*c.most {
+			t.Errorf("%d samples: rate %.0f, not %.0f", c.samples, f.rate, c.most)
+		}
+	}
+}
+
+// decoding acknowledges 30 pictures a second for some seconds. A picture waits a part for its
+// samples, which get fewer with smaller pictures, and a part for its bits.
+func decoding(f *flow, now time.Time, seconds int, samples, bits time.Duration) time.Time {
+	for range 30 * seconds {
+		part := time.Duration((1 + f.smaller) * (1 + f.smaller))
+		wait := samples/part + time.Duration(float64(bits)*f.rate/mostMost)
+		now = now.Add(time.Second / 30)
+		id := uint32(now.UnixMilli())
+		f.send(now, id, int(f.rate/8/30))
+		f.ack(now.Add(wait), id, wait)
+	}
+	return now
+}
+
+// A late decoder gets fewer bits first, then smaller pictures; both come back when it has time.
+func TestFlowToALateDecoder(t *testing.T) {
+	const ms = time.Millisecond
+	now, full := time.Unix(1000, 0), 1920*2160
+	f := newFlow()
+	f.size(full)
+	now = decoding(f, now, 60, 30*ms, 40*ms)
+	if f.smaller != 0 || f.rate > 15e6 || f.rate < 5e6 {
+		t.Errorf("fewer bits would do: rate %.0f, %d steps smaller", f.rate, f.smaller)
+	}
+	now = decoding(f, now, 20, 70*ms, 10*ms)
+	if f.smaller != 1 {
+		t.Errorf("a smaller picture would do: rate %.0f, %d steps smaller", f.rate, f.smaller)
+	}
+	now = decoding(f, now, 20, 400*ms, 10*ms)
+	if f.smaller != mostSmaller {
+		t.Errorf("%d steps smaller", f.smaller)
+	}
+	now = decoding(f, now, 120, 10*ms, 5*ms)
+	if f.smaller != 0 || f.rate < 19e6 {
+		t.Errorf("it has time again: rate %.0f, %d steps smaller", f.rate, f.smaller)
+	}
+	// Larger pictures are tried again, but ever more rarely.
+	changes, before := 0, 0
+	for range 600 {
+		if now = decoding(f, now, 1, 70*ms, 10*ms); f.smaller != before {
+			changes++
+			before = f.smaller
+		}
+	}
+	if changes > 13 || f.smaller > 1 {
+		t.Errorf("the size changes %d times in ten minutes, to %d steps smaller", changes, f.smaller)
 	}
 }

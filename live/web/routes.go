@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"vidfilter/internal/site"
+	"vidfilter/live/access"
 )
 
 //go:embed *.html *.js *.css *.svg
@@ -29,16 +30,17 @@ func (s *Server) routes() http.Handler {
 	}
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("GET /ws", s.socket)
-	mux.HandleFunc("GET /mjpeg", s.mjpeg)
-	mux.Handle("GET /snapshot", s.known(http.HandlerFunc(s.snapshot)))
-	mux.Handle("GET /job", s.known(http.HandlerFunc(s.exportJob)))
-	mux.Handle("POST /job", s.known(http.HandlerFunc(s.importJob)))
+	mux.Handle("GET /mjpeg", s.known(access.View, true, http.HandlerFunc(s.mjpeg)))
+	mux.Handle("GET /stream.ts", s.known(access.View, true, http.HandlerFunc(s.ts)))
+	mux.Handle("GET /snapshot", s.known(access.View, false, http.HandlerFunc(s.snapshot)))
+	mux.Handle("GET /job", s.known(access.Control, false, http.HandlerFunc(s.exportJob))) // it has the input's path
+	mux.Handle("POST /job", s.known(access.Control, false, http.HandlerFunc(s.importJob)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	})
 	for _, x := range s.more {
-		mux.Handle(x.path, s.known(x.handler))
+		mux.Handle(x.path, s.known(x.needs, false, x.handler))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")

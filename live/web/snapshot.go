@@ -31,7 +31,9 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 	st, _ := s.session.State()
 	stored := live.Display{Aspect: st.Aspect} // the size before it is turned
 	width, height := stored.Size(pair.Original.Width, pair.Original.Height)
+	s.saving.Lock() // a large picture takes hundreds of megabytes
 	b, err := preview.PNG(width, height, st.Turn, frames...)
+	s.saving.Unlock()
 	if err != nil {
 		site.Refuse(w, http.StatusInternalServerError, err.Error())
 		return

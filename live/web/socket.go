@@ -6,12 +6,14 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/access"
 )
 
 // Close codes beside the standard ones.
@@ -19,6 +21,7 @@ const (
 	closedNoLogin websocket.StatusCode = 4001
 	closedFull    websocket.StatusCode = 4002
 	closedEnd     websocket.StatusCode = 4003
+	closedKicked  websocket.StatusCode = 4004
 )
 
 // socket is GET /ws. It refuses over the socket, since a page cannot read the status of a failed
@@ -31,7 +34,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxBinary + cameraHeader)
-	if !s.loggedIn(r) {
+	visitor, _ := s.who(r, false)
+	if visitor.Rights == access.None {
 		_ = c.Close(closedNoLogin, "log in first")
 		return
 	}
@@ -40,13 +44,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	leave, ok := s.Enter()
+	guest, ok := s.o.Door.Enter(visitor, "page")
 	if !ok {
 		_ = c.Close(closedFull, errFull.Error())
 		return
 	}
-	defer leave()
-	v := &viewer{server: s, conn: c, flow: newFlow(), credit: make(chan struct{}, 1), kind: make(chan string, 1)}
+	defer guest.Leave()
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -55,10 +59,15 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 type viewer struct {
 	server *Server
 	conn   *websocket.Conn
-	watch  *live.Watcher
+	guest  *access.Guest
 
-	kind   chan string   // the video format of the page, from its hello
-	credit chan struct{} // an acknowledgement has come
+	kind  chan string // the video format of the page, from its hello
+	queue chan any    // pictures and messages to be sent
+
+	at      atomic.Pointer[coder] // changed with studio.mu held
+	left    bool                  // guarded by studio.mu
+	wantKey atomic.Bool
+	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
 
 	measured time.Time // for the receiving goroutine
 
@@ -67,7 +76,8 @@ type viewer struct {
 
 	mu      sync.Mutex // guards the fields below
 	flow    *flow
-	wantKey bool
+	want    want
+	alone   time.Time   // until then it shares no coder
 	sent    live.Window // bytes of pictures, of the last second
 	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
@@ -79,10 +89,8 @@ type viewer struct {
 func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	v.watch = v.server.session.Watch(1)
-	defer v.watch.Close()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive} {
+	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()
@@ -98,6 +106,16 @@ func (v *viewer) run() {
 	cancel()
 	wg.Wait()
 	v.endFeed("")
+}
+
+// untilKicked ends a viewer who is sent away.
+func (v *viewer) untilKicked(ctx context.Context) error {
+	select {
+	case <-v.guest.Kicked():
+		return v.conn.Close(closedKicked, "somebody with control has ended this view")
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // beat is how often the line is tried.
@@ -141,7 +159,7 @@ func (v *viewer) tell(ctx context.Context) error {
 		v.server.mu.Lock()
 		also := v.server.changed
 		v.server.mu.Unlock()
-		if err := v.say(ctx, v.server.stateMessage(state)); err != nil {
+		if err := v.say(ctx, v.stateMessage(state)); err != nil {
 			return err
 		}
 		select {
@@ -156,15 +174,25 @@ func (v *viewer) tell(ctx context.Context) error {
 	}
 }
 
-func (s *Server) stateMessage(st live.State) stateMessage {
+func (v *viewer) stateMessage(st live.State) stateMessage {
+	s := v.server
+	all := s.o.Door.Guests()
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
 		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
-		Presets: live.Presets(), Restore: s.o.Restore && !st.Touched,
-		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: s.Viewers(),
-		MaxViewers: s.o.MaxViewers, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		Presets: live.Presets(), Restore: s.o.Restore && !st.Touched && v.guest.Rights >= access.Control,
+		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
+		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	m.Recording, m.RecordWhy = s.o.Recording()
+	if v.guest.Rights < access.Control {
+		return m
+	}
+	for _, g := range all {
+		m.Guests = append(m.Guests, guestMessage{
+			ID: g.ID, Address: g.Address.String(), Since: live.Milliseconds(g.Since), Transport: g.Transport, Rights: g.Rights, You: g == v.guest,
+		})
+	}
 	return m
 }
 
@@ -189,7 +217,7 @@ func (v *viewer) stats() statsMessage {
 	now := time.Now()
 	m := statsMessage{
 		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
-		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.watch.Dropped()},
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.server.studio.dropped(v)},
 	}
 	if f.GPU {
 		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)

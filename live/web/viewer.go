@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/access"
 	"vidfilter/live/preview"
 )
 
@@ -35,16 +37,21 @@ func (v *viewer) receive(ctx context.Context) error {
 
 func (v *viewer) handle(ctx context.Context, m message) error {
 	session := v.server.session
+	if v.guest.Rights < access.Control && slices.Contains(controlling, m.Type) {
+		return v.say(ctx, refusedMessage{"refused", "you can only look on here"})
+	}
 	switch m.Type {
 	case "hello":
 		return v.hello(m)
 	case "ack":
 		v.ack(m)
 	case "key":
-		v.mu.Lock()
-		v.wantKey = true
-		v.mu.Unlock()
-		v.watch.Again() // a still picture is not sent again otherwise
+		v.wantKey.Store(true)
+		if c := v.at.Load(); c != nil {
+			c.watch.Again() // a still picture is not sent again otherwise
+		}
+	case "view":
+		return v.look(m.View)
 	case "set":
 		if m.Filter == nil {
 			return nil
@@ -68,6 +75,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		return v.say(ctx, pongMessage{"pong", m.T, live.Milliseconds(time.Now())})
 	case "camera":
 		return v.camera(ctx, m)
+	case "kick":
+		v.server.o.Door.Kick(m.Guest, v.guest)
 	}
 	return nil
 }
@@ -77,11 +86,33 @@ func (v *viewer) hello(m message) error {
 	if m.Version != version || !known {
 		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
+	if err := v.look(m.View); err != nil {
+		return err
+	}
 	select {
 	case v.kind <- m.Video:
 	default: // it has said so
 	}
 	return nil
+}
+
+// pageViews are the parts of a pair that a page may ask for.
+var pageViews = map[string]preview.View{"": preview.ViewStack, "both": preview.ViewStack, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered}
+
+// look changes what the page sees of a pair.
+func (v *viewer) look(view string) error {
+	to, known := pageViews[view]
+	if !known {
+		return badMessage{fmt.Errorf("no view %q", view)}
+	}
+	v.mu.Lock()
+	changed := v.want.view != to
+	v.want.view = to
+	v.mu.Unlock()
+	if c := v.at.Load(); c == nil || !changed {
+		return nil // it has not begun, or shows it
+	}
+	return v.server.studio.move(v, nil)
 }
 
 var errFull = errors.New("as many viewers as are allowed are looking already")
@@ -92,11 +123,14 @@ func (v *viewer) ack(m message) {
 	wait := time.Duration(m.Wait * float64(time.Millisecond))
 	v.flow.ack(time.Now(), m.ID, wait)
 	v.rtt = milliseconds(v.flow.least())
-	wake.Up(v.credit)
+	v.want.smaller = v.flow.smaller
+	if c := v.at.Load(); c != nil {
+		wake.Up(c.credit)
+	}
 }
 
 // patience limits the wait for a page's hello: a silent one would occupy a viewer's place.
-var patience = silent
+var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
 var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP4, "jpeg": preview.JPEG}
@@ -104,7 +138,7 @@ var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP
 // heldByVideo is how many pictures a video element buffers while it plays.
 const heldByVideo = 6
 
-// send sends the newest picture each time the page has room for one.
+// send begins with the page's hello, and sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
 	var kind string
 	select {
@@ -115,32 +149,38 @@ func (v *viewer) send(ctx context.Context) error {
 		return nil
 	}
 	v.mu.Lock()
+	v.want.kind = kind
+	st, _ := v.server.session.State()
+	v.flow.period = time.Duration(float64(time.Second) / v.server.frameRate())
 	switch kind {
 	case "mp4":
 		v.flow.held = heldByVideo
 	case "jpeg":
 		v.flow.rate = jpegRate
 	}
-	o := preview.Options{
-		Kind: previewKinds[kind], View: preview.ViewStack, BitRate: int64(v.flow.rate), FrameRate: v.frameRate(), Threads: v.server.o.Threads,
+	if samples := st.Width * st.Height; samples > 0 && kind != "jpeg" {
+		if v.want.view == preview.ViewStack {
+			samples *= 2
+		}
+		v.flow.size(samples)
 	}
 	v.mu.Unlock()
-	p, err := preview.New(o)
-	if err != nil {
+	if err := v.server.studio.move(v, nil); err != nil {
 		return err
 	}
-	defer p.Close()
-	out := &sender{viewer: v, preview: p, kind: kind}
+	defer v.server.studio.leave(v)
 	for {
-		if err := v.waitForRoom(ctx); err != nil {
+		var err error
+		select {
+		case x := <-v.queue:
+			if p, ok := x.(encoded); ok {
+				err = v.picture(ctx, p)
+			} else {
+				err = v.say(ctx, x)
+			}
+		case <-ctx.Done():
 			return nil
 		}
-		pair, err := v.watch.Next(ctx)
-		if err != nil {
-			return nil
-		}
-		err = out.picture(ctx, pair)
-		pair.Release()
 		if err != nil {
 			return err
 		}
@@ -148,101 +188,100 @@ func (v *viewer) send(ctx context.Context) error {
 }
 
 // frameRate is the encoder's rate for distributing its bits.
-func (v *viewer) frameRate() float64 {
-	st, _ := v.server.session.State()
+func (s *Server) frameRate() float64 {
+	st, _ := s.session.State()
 	if st.FrameRate > 0 {
 		return st.FrameRate
 	}
 	return 30
 }
 
-func (v *viewer) waitForRoom(ctx context.Context) error {
-	for {
-		v.mu.Lock()
-		room := v.flow.room()
-		v.mu.Unlock()
-		if room {
-			return nil
-		}
-		select {
-		case <-v.credit:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+// wants returns what a coder for this viewer must make.
+func (v *viewer) wants() want {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.want
+}
+
+// needs returns the bit rate of the viewer's line, and whether it must have a coder of its own.
+func (v *viewer) needs() (rate float64, alone bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.flow.rate, time.Now().Before(v.alone)
+}
+
+func (v *viewer) beAlone(until time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.alone = until
+}
+
+func (v *viewer) room() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.flow.room()
+}
+
+// sized notes the size of the pictures that follow, which limits their rate.
+func (v *viewer) sized(c *preview.Config) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.want.kind != "jpeg" {
+		v.flow.size(c.CodedWidth * c.CodedHeight)
 	}
 }
 
-// sender encodes for a viewer.
-type sender struct {
-	*viewer
-	preview *preview.Encoder
-	kind    string
-	before  int64 // the pair that was sent last
-	buffer  []byte
+// fly queues a picture, which counts as sent.
+func (v *viewer) fly(p encoded) {
+	now, bytes := time.Now(), pictureHeader+len(p.packet.Data)
+	v.mu.Lock()
+	v.flow.send(now, uint32(p.pair), bytes)
+	v.sent.Add(now, float64(bytes))
+	v.encode.Add(now, milliseconds(p.took))
+	v.mu.Unlock()
+	v.post(p)
 }
 
-func (s *sender) picture(ctx context.Context, pair *live.Pair) error {
-	s.mu.Lock()
-	rate, key := int64(s.flow.rate), s.wantKey
-	s.wantKey = false
-	s.mu.Unlock()
-	s.preview.SetBitRate(rate)
-	start := time.Now()
-	packet, err := s.preview.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
-	if err != nil {
-		return s.cannot(ctx, err)
+// post queues a picture or a message.
+func (v *viewer) post(x any) {
+	select {
+	case v.queue <- x:
+	default: // there is room for more pictures than may be in flight
+		_ = v.conn.CloseNow()
 	}
-	encoded := time.Since(start)
-	if packet.Config != nil {
-		if err := s.configure(ctx, packet.Config); err != nil {
+}
+
+// picture writes a picture.
+func (v *viewer) picture(ctx context.Context, p encoded) error {
+	if p.config != nil {
+		if err := v.configure(ctx, p.kind, p.config); err != nil {
 			return err
 		}
 	}
 	kind, flags := byte(kindPicture), byte(0)
-	if s.kind == "mp4" {
+	if p.kind == "mp4" {
 		kind = kindFragment
 	}
-	if packet.Key {
-		flags |= flagKey
+	for flag, on := range map[byte]bool{flagKey: p.packet.Key, flagForeign: p.foreign, flagRepeated: p.again} {
+		if on {
+			flags |= flag
+		}
 	}
-	if pair.Foreign {
-		flags |= flagForeign
-	}
-	repeated := pair.Repeated || s.before == 0 || s.before == pair.ID
-	if repeated {
-		flags |= flagRepeated
-	}
-	s.before = pair.ID
-	now := time.Now()
-	s.buffer = appendHeader(s.buffer[:0], kind, flags, uint32(pair.ID), pair.Stamp, live.Milliseconds(now))
-	s.buffer = append(s.buffer, packet.Data...)
-	s.mu.Lock()
-	s.flow.send(now, uint32(pair.ID), len(s.buffer))
-	s.sent.Add(now, float64(len(s.buffer)))
-	s.encode.Add(now, milliseconds(encoded))
-	s.mu.Unlock()
-	if err := s.write(ctx, websocket.MessageBinary, s.buffer); err != nil {
+	b := appendHeader(make([]byte, 0, pictureHeader+len(p.packet.Data)), kind, flags, uint32(p.pair), p.stamp, live.Milliseconds(time.Now()))
+	if err := v.write(ctx, websocket.MessageBinary, append(b, p.packet.Data...)); err != nil {
 		return err
 	}
-	if !repeated {
-		s.mu.Lock()
-		s.latency.Add(time.Now(), milliseconds(time.Since(pair.Taken)))
-		s.mu.Unlock()
+	if !p.again {
+		v.mu.Lock()
+		v.latency.Add(time.Now(), milliseconds(time.Since(p.taken)))
+		v.mu.Unlock()
 	}
 	return nil
 }
 
-// cannot reports a picture that cannot be encoded to the page, and continues with the next.
-func (s *sender) cannot(ctx context.Context, err error) error {
-	if wake.Sleep(ctx, time.Second) != nil { // not for each of them
-		return nil
-	}
-	return s.say(ctx, refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
-}
-
-func (s *sender) configure(ctx context.Context, c *preview.Config) error {
-	if err := s.say(ctx, configMessage{"config", s.kind, c}); err != nil || s.kind != "mp4" {
+func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) error {
+	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
 		return err
 	}
-	return s.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
+	return v.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
 }

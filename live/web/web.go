@@ -7,9 +7,13 @@
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
 //	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /stream.ts    the filtered picture as H.264 in MPEG-TS, for players
 //	GET  /snapshot     ?view= likewise: the latest picture as PNG
-//	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one
+//	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one;
+//	                   both for those with control
 //	GET  /healthz      200
+//
+// Players bring a token to /mjpeg and /stream.ts as Authorization: Bearer or ?token=.
 //
 // Errors are a sentence of plain text.
 package web
@@ -21,6 +25,8 @@ import (
 	"time"
 
 	"vidfilter/live"
+	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // Options of New.
@@ -29,13 +35,12 @@ type Options struct {
 	Backend string // name of the filtering device, for display
 	Input   live.Input
 
-	Token string   // gives access to the page
-	Once  string   // replaces Token, once; "" for none
-	Hosts []string // host names of the page beside those of this machine
-	TLS   bool     // the pages go out over TLS
+	Door   *access.Door
+	Stream *coded.Stream
+	Hosts  []string // host names of the page beside those of this machine
+	TLS    bool     // the pages go out over TLS
 
-	MaxViewers int
-	Threads    int // of each viewer's encoder, 0 for the program's choice
+	Threads int // of each encoder, 0 for the program's choice
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
@@ -64,21 +69,24 @@ type Recording struct {
 type Server struct {
 	session *live.Session
 	o       Options
-	keys    *keys
 	ctx     context.Context
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
 	more    []extra
+	studio  *studio
+	saving  sync.Mutex // one picture at a time
 
 	mu      sync.Mutex
-	viewers int
 	changed chan struct{} // closed by Changed
 }
 
 // New returns the page of a session. The caller closes it before the session ends.
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{session: s, o: o, keys: newKeys(o.Token, o.Once), ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+	x := &Server{session: s, o: o, ctx: ctx, cancel: cancel, changed: make(chan struct{})}
+	x.studio = &studio{server: x}
+	o.Door.OnChange(x.Changed)
+	return x
 }
 
 // Changed sends the state to all viewers again, after a change outside the session.
@@ -87,13 +95,6 @@ func (s *Server) Changed() {
 	defer s.mu.Unlock()
 	close(s.changed)
 	s.changed = make(chan struct{})
-}
-
-// Viewers returns how many there are.
-func (s *Server) Viewers() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.viewers
 }
 
 // Close sends all viewers away and returns when they are gone.
@@ -115,41 +116,22 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// Enter counts a viewer in until leave is called, if there is room.
-func (s *Server) Enter() (leave func(), ok bool) {
-	s.mu.Lock()
-	ok = s.viewers < s.o.MaxViewers
-	if ok {
-		s.viewers++
-	}
-	s.mu.Unlock()
-	if !ok {
-		return nil, false
-	}
-	s.Changed()
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		s.viewers--
-		s.mu.Unlock()
-		s.Changed()
-	}), true
-}
-
 // silent is the longest time for a viewer to take a message before it counts as gone.
 const silent = 10 * time.Second
 
 // extra is a path of somebody else's.
 type extra struct {
 	path    string // with all below it if it ends in a slash
-	largest int64  // bytes of a body
+	needs   access.Rights
+	largest int64 // bytes of a body
 	handler http.Handler
 }
 
-// Handle adds a handler for a path, and for all below it if it ends in a slash. Requests need the
-// cookie or the token as Authorization: Bearer, and bodies are cut after largest bytes. Call it
-// before Handler.
-func (s *Server) Handle(path string, largest int64, h http.Handler) {
-	s.more = append(s.more, extra{path, largest, h})
+// Handle adds a handler for a path, and for all below it if it ends in a slash. Requests need a
+// cookie or a token with these rights; with a token, as Authorization: Bearer, pages of other sites
+// may come, too. Bodies are cut after largest bytes. Call it before Handler.
+func (s *Server) Handle(path string, needs access.Rights, largest int64, h http.Handler) {
+	s.more = append(s.more, extra{path, needs, largest, h})
 }
 
 // Handler returns the handler of the page and its socket.

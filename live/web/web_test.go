@@ -24,6 +24,8 @@ import (
 	"vidfilter/decode"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // page is a session and its server.
@@ -33,7 +35,12 @@ type page struct {
 	url     string
 	session *live.Session
 	server  *Server
+	door    *access.Door
 	remote  *live.Remote
+}
+
+func door(viewers int, tell func(string)) *access.Door {
+	return access.New(access.Options{Token: testToken, Once: testOnce, MaxViewers: viewers, Tell: tell})
 }
 
 const (
@@ -41,6 +48,7 @@ const (
 	testOnce  = "once-only"
 )
 
+// open starts a session and its page, for four viewers unless o has a door.
 func open(t *testing.T, o Options) *page {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
@@ -57,7 +65,7 @@ func open(t *testing.T, o Options) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Version, o.Backend, o.Input, o.Token = "1.2.3", cpu.Name(), in, testToken
+	o.Version, o.Backend, o.Input = "1.2.3", cpu.Name(), in
 	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
 	o.JobFile = func(f live.Filter) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
 	o.ReadJobFile = func(b []byte) (f live.Filter, others []string, err error) {
@@ -69,9 +77,10 @@ func open(t *testing.T, o Options) *page {
 	if o.Recording == nil {
 		o.Recording = func() (*Recording, string) { return nil, "not here" }
 	}
-	if o.MaxViewers == 0 {
-		o.MaxViewers = 4
+	if o.Door == nil {
+		o.Door = door(4, nil)
 	}
+	p.door, o.Stream = o.Door, coded.New(p.session, 1)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -148,9 +157,9 @@ func (p *page) dial(cookie string) *client {
 // leave waits until n viewers are left: a socket's end is seen before its place is free.
 func (p *page) leave(n int) {
 	p.t.Helper()
-	for p.server.Viewers() > n {
+	for len(p.door.Guests()) > n {
 		if p.ctx.Err() != nil {
-			p.t.Fatalf("%d viewers are left, not %d", p.server.Viewers(), n)
+			p.t.Fatalf("%d viewers are left, not %d", len(p.door.Guests()), n)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -294,7 +303,7 @@ func TestGuard(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	p := open(t, Options{Once: testOnce})
+	p := open(t, Options{})
 	for _, body := range []string{`{"token":"wrong"}`, `{"token":""}`, `{}`} {
 		if got := p.do("POST", "/login", body); got.StatusCode != http.StatusUnauthorized || len(got.Cookies()) > 0 {
 			t.Errorf("%s: %s", body, got.Status)
@@ -325,7 +334,7 @@ func TestLogin(t *testing.T) {
 }
 
 func TestTooManyViewers(t *testing.T) {
-	p := open(t, Options{MaxViewers: 2})
+	p := open(t, Options{Door: door(2, nil)})
 	cookie := p.cookie(testToken)
 	view := func() *client {
 		c := p.dial(cookie)
@@ -473,7 +482,7 @@ func TestControl(t *testing.T) {
 	}
 	c.say(`{"type":"freeze","on":true}`)
 	c.until("frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == true })
-	c.say(`{"type":"something new","z":[1]}`)
+	c.say(`{"type":"something new","x":[1],"id":"a","at":{},"filter":1}`)
 	c.say(`{"type":"set"}`)
 	c.say(`{"type":"freeze","on":false}`)
 	c.until("not frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == false })
@@ -522,7 +531,7 @@ func TestBadMessages(t *testing.T) {
 func TestNoHello(t *testing.T) {
 	patience = 200 * time.Millisecond
 	defer func() { patience = silent }()
-	p := open(t, Options{MaxViewers: 1})
+	p := open(t, Options{Door: door(1, nil)})
 	cookie := p.cookie(testToken)
 	c := p.dial(cookie)
 	for {
@@ -715,13 +724,13 @@ func FuzzRequests(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := New(session, Options{Version: "1", Input: in, Token: testToken, MaxViewers: 4})
-	s.Handle("/extra/", 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
+	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 		w.Header().Set("X-Secret", "seen")
 	}))
 	h := s.Handler()
-	for _, target := range []string{"/", "/app.js", "/login", "/ws", "/mjpeg?view=filtered", "/healthz", "/extra/x", "/nothing", "//", "/%2e%2e/app.js"} {
+	for _, target := range []string{"/", "/app.js", "/login", "/ws", "/mjpeg?view=filtered", "/stream.ts?token=x", "/healthz", "/extra/x", "/nothing", "//", "/%2e%2e/app.js"} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			f.Add(method, target, "localhost:8765", "Origin", "http://localhost:8765", "text/plain", []byte(nil))
 			f.Add(method, target, "127.0.0.1", "Cookie", "vidfilter-default=x", "application/json", []byte(`{"token":"x"}`))
@@ -733,7 +742,9 @@ func FuzzRequests(f *testing.F) {
 		if err != nil || method == "" || bytes.Contains(body, []byte(testToken)) || strings.Contains(value, testToken) {
 			return
 		}
-		r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
+		gone, cancel := context.WithCancel(t.Context())
+		cancel() // wrong tokens are answered late
+		r := httptest.NewRequest("POST", "/", bytes.NewReader(body)).WithContext(gone)
 		r.Method, r.URL, r.RequestURI, r.Host = method, u, target, host
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set(name, value)
@@ -744,7 +755,7 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("status %d, headers %v", w.Code, w.Header())
 		case w.Header().Get("Set-Cookie") != "":
 			t.Errorf("%s %s gets a cookie", method, target)
-		case w.Code < 300 && (strings.HasPrefix(u.Path, "/extra/") || u.Path == "/ws" || u.Path == "/mjpeg"):
+		case w.Code < 300 && (strings.HasPrefix(u.Path, "/extra/") || u.Path == "/ws" || u.Path == "/stream.ts" || u.Path == "/mjpeg"):
 			t.Errorf("%s %s: %d without the token", method, target, w.Code)
 		case w.Code < 300 && strings.Contains(strings.ToLower(host), "evil"):
 			t.Errorf("host %q: %d", host, w.Code)

@@ -51,6 +51,16 @@ func newLabel(text string) *label {
 	return l
 }
 
+// Dots returns a line of digits, points, colons and spaces as rows of dots, 1 where there is ink.
+func Dots(text string) [][]uint8 {
+	l := newLabel(text)
+	rows := make([][]uint8, capital)
+	for y := range rows {
+		rows[y] = l.dots[y][:l.wide]
+	}
+	return rows
+}
+
 func (l *label) dot(x, y int) int {
 	if x < 0 || x >= l.wide || y < 0 || y >= capital {
 		return 0

@@ -44,6 +44,9 @@ func newStage(cfg Config, n int) *stage {
 	s.woods = s.newRidge(s.pan/4, woodsHeight)
 	s.bank = s.newRidge(s.pan, func(x int) int { return bankHeight(x) - s.blades(x) })
 	s.place(n)
+	if !cfg.Bare {
+		s.caption(n)
+	}
 	return s
 }
 

@@ -20,6 +20,7 @@ type Config struct {
 	Noise            int    // deviation of mid-tone grain, in 1/256 code value; 0 to 64*256
 	Seed             uint64 // of the grain; the scene does not depend on it
 	Threads          int    // 0: one per processor
+	Bare             bool   // without the caption of frame number and time
 }
 
 func (c Config) check() error {

@@ -19,7 +19,6 @@ func (s *stage) place(n int) {
 	s.windmill(point{-206*one - s.pan, 262 * one})
 	s.pinwheel(point{248*one - s.pan*5/4, 262 * one}, 34*one)
 	s.fence()
-	s.caption(n)
 }
 
 // box makes a thing of the scene's rectangle, cut to the frame.

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_MODES = 64, MOST_RATES = 8, MOST_BUFFERS = 8, MOST_OPEN = 32, PATH_LENGTH = 32 };
+enum { MOST_MODES = 64, MOST_RATES = 8, MOST_BUFFERS = 8, MOST_OPEN = 32, MOST_TAKEN = 4, PATH_LENGTH = 32 };
 
 // A format in one size, or in all sizes from size to largest in even steps.
 typedef struct {
@@ -25,6 +25,9 @@ typedef struct {
 	int count;
 	int open_error, format_error, stream_error, dequeue_error;
 	int no_capture, silent, damage;
+	uint32_t takes[MOST_TAKEN]; // formats of an output device
+	int takes_count;
+	int keeps_width, keeps_height; // its size, which cannot be changed; 0: any
 	int fixed_rate, no_rates; // the rate cannot be chosen; is not told
 	uint32_t colourspace, quantization;
 	int clock; // of the times: 0 monotonic, 1 the wall's, 2 none
@@ -56,6 +59,10 @@ int wait_for(handle *h, int timeout);
 int control(handle *h, unsigned long request, void *argument);
 handle *find(int fd);
 void close_camera(handle *h);
+
+// The device of a virtual camera: what is written to it goes to a file beside its description.
+int set_output(handle *h, const device *d, struct v4l2_format *f);
+long write_output(handle *h, const void *picture, size_t size);
 
 // Takes in the camera's pictures so far. Returns ns to its next picture, or a long time.
 int64_t advance(handle *h, const device *d);

@@ -89,6 +89,11 @@ static int capability(const device *d, struct v4l2_capability *c)
 	strcpy((char *)c->card, d->name);
 	strcpy((char *)c->bus_info, "usb-test-1");
 	c->capabilities = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_META_CAPTURE | V4L2_CAP_STREAMING | V4L2_CAP_DEVICE_CAPS;
+	if (d->takes_count) {
+		c->device_caps = V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_READWRITE;
+		c->capabilities = c->device_caps | V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_DEVICE_CAPS;
+		return 0;
+	}
 	c->device_caps = V4L2_CAP_STREAMING | (d->no_capture ? V4L2_CAP_META_CAPTURE : V4L2_CAP_VIDEO_CAPTURE);
 	return 0;
 }
@@ -173,6 +178,8 @@ static int set_format(handle *h, const device *d, struct v4l2_format *f)
 {
 	if (d->format_error)
 		return fail(d->format_error);
+	if (d->takes_count)
+		return set_output(h, d, f);
 	if (h->buffers || taken(h))
 		return fail(EBUSY);
 	const mode *m = mode_of(d, f->fmt.pix.pixelformat, (int)f->fmt.pix.width, (int)f->fmt.pix.height);

@@ -96,6 +96,11 @@ static void set(device *d, const char *key, char *value)
 		d->no_capture = !strcmp(value, "no");
 	else if (!strcmp(key, "silent"))
 		d->silent = 1;
+	else if (!strcmp(key, "takes")) {
+		for (char *next, *word = strtok_r(value, " ", &next); word && d->takes_count < MOST_TAKEN; word = strtok_r(NULL, " ", &next))
+			d->takes[d->takes_count++] = v4l2_fourcc(word[0], word[1], word[2], word[3]);
+	} else if (!strcmp(key, "keeps"))
+		sscanf(value, "%dx%d", &d->keeps_width, &d->keeps_height);
 	else if (!strcmp(key, "damage"))
 		d->damage = atoi(value);
 	else if (!strcmp(key, "rates")) {

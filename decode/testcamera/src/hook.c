@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -70,6 +71,14 @@ int ioctl(int fd, unsigned long request, ...)
 	if (h)
 		return control(h, request & 0xffffffff, argument);
 	return NEXT(ioctl)(fd, request, argument);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+	handle *h = find(fd);
+	if (h)
+		return write_output(h, data, size);
+	return syscall(SYS_write, fd, data, size);
 }
 
 // A program that waits for a camera waits for nothing else.

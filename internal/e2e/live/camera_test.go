@@ -96,3 +96,37 @@ func TestCameraStartsByClick(t *testing.T) {
 		t.Error("loaded again, the page that the program opened starts its camera by itself")
 	}
 }
+
+// An encoder that keeps pictures back is found out, and the next one is taken. Firefox's H.264
+// keeps 40.
+func TestCameraLeavesSlowEncoders(t *testing.T) {
+	s := serve(t, "-i", "browser", "-r", "1")
+	p := look(t, s.url)
+	p.until("vidfilter.state?.camera_wanted")
+	p.run(`window.VideoEncoder = class extends VideoEncoder {
+		constructor(init) {
+			const held = [];
+			super({ ...init, output: (chunk, meta) => {
+				held.push([chunk, meta]);
+				if (!this.slow || held.length > 40) init.output(...held.shift());
+			} });
+		}
+		configure(config) {
+			this.slow = config.codec.startsWith("avc1");
+			super.configure(config);
+		}
+	}`)
+	p.run("document.getElementById('camera-start').click()")
+	p.until("vidfilter.camera.announced && vidfilter.camera.what.includes('vp8') && vidfilter.drawn > 20")
+	if st := eval[string](p, "vidfilter.state.status"); st != "live" {
+		t.Errorf("the source is %s", st)
+	}
+	// It is remembered, and not tried again.
+	p.run("document.getElementById('camera-stop').click()")
+	p.until("vidfilter.state.camera_wanted")
+	p.run("document.getElementById('camera-start').click()")
+	p.until("vidfilter.camera.announced")
+	if got := eval[string](p, "vidfilter.camera.what"); !strings.Contains(got, "vp8") {
+		t.Errorf("the second time it sends %s", got)
+	}
+}

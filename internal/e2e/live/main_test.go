@@ -19,8 +19,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-func TestMain(m *testing.M) { e2e.Main(m, 1) }
-
 // browser is the path of Chromium, "" where there is none.
 var browser = func() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

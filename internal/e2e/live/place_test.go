@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/internal/e2e"
+	"vidfilter/live/access"
 )
 
 // stairs makes a clip of 3 seconds, 10 pictures a second, each with another grey: 50 + 6 n.
@@ -75,6 +76,16 @@ func TestPlace(t *testing.T) {
 	}
 	if got := eval[string](p, "`${Math.min(...places)} ${Math.max(...places)}`"); !inside(got, 0.39, 1.01) {
 		t.Errorf("the part from 0.5 to 1 is at %s", got)
+	}
+
+	// Those who only look see samples, and move nothing.
+	base, token, _ := strings.Cut(s.url, "#")
+	looker := look(t, base+"#"+access.ViewToken(token))
+	looker.until("vidfilter.drawn > 3")
+	looker.run("document.getElementById('samples').open = true")
+	looker.until("document.getElementById('samples-psnr').textContent === 'equal'")
+	if eval[bool](looker, "document.getElementById('file').checkVisibility()") {
+		t.Error("the bar is there for those who only look")
 	}
 }
 

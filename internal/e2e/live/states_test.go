@@ -12,6 +12,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"vidfilter/internal/e2e"
 )
 
 // screen is a size of the window, and how the page looks there.
@@ -116,7 +118,9 @@ func (p *page) shoot(name string) {
 // command, and keeps the picture in sight while the last of the sliders moves.
 func TestScreens(t *testing.T) {
 	source, why := axe(t)
-	s := serve(t, "-i", "test", "--size", "640x360")
+	e2e.NeedsFFmpeg(t)
+	clip := e2e.Clip(t, "in.mp4", "-f lavfi -i testsrc2=s=640x360:r=15:d=4 -pix_fmt yuv420p")
+	s := serve(t, "-i", clip, "--loop", "--record-dir", t.TempDir())
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
 	if source == "" {
@@ -132,10 +136,10 @@ func TestScreens(t *testing.T) {
 			p.until("vidfilter.drawn > 5")
 			p.run("%s; 0", source)
 		}
-		p.run("{ document.getElementById('advanced').open = false; scrollTo(0, 0) }")
+		p.run("{ document.getElementById('advanced').open = document.getElementById('samples').open = false; scrollTo(0, 0) }")
 		p.drawn(5)
 		p.shoot(screen.name)
-		p.run("document.getElementById('advanced').open = true")
+		p.run("document.getElementById('advanced').open = document.getElementById('samples').open = true")
 		if wide := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 			t.Errorf("%s: the page is %d pixels too wide", screen.name, wide)
 		}
@@ -157,5 +161,8 @@ func TestScreens(t *testing.T) {
 			}
 		}
 		p.shoot(screen.name + "-advanced")
+		p.run("document.getElementById('samples').scrollIntoView({ block: 'end' })")
+		p.until("document.getElementById('samples-whole').textContent")
+		p.shoot(screen.name + "-samples")
 	}
 }

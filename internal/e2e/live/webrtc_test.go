@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -91,4 +92,59 @@ func TestNoWebRTC(t *testing.T) {
 			t.Errorf("/%s: %s", path, resp.Status)
 		}
 	}
+}
+
+// A page of another site plays with the token alone, over TCP alone, and adds its candidates later.
+func TestPlayerOfAnotherSite(t *testing.T) {
+	s := serve(t, "-i", "test", "--size", "320x180", "--webrtc", "--ice-server", "stun:127.0.0.1:9", "--ice-server", "turn:ann:secret@127.0.0.1:9")
+	base, token, _ := strings.Cut(s.url, "#")
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a player")) }))
+	defer other.Close()
+	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p.navigate(other.URL)
+	p.run(`window.rtc = {}; (async (base, token) => {
+		const bearer = {"Authorization": "Bearer " + token};
+		const pc = rtc.pc = new RTCPeerConnection();
+		pc.addTransceiver("video", {direction: "recvonly"});
+		const v = document.createElement("video");
+		v.muted = true;
+		pc.ontrack = (e) => { v.srcObject = new MediaStream([e.track]); v.play(); };
+		rtc.shown = 0;
+		const count = () => { rtc.shown++; v.requestVideoFrameCallback(count); };
+		v.requestVideoFrameCallback(count);
+		const mine = [];
+		const all = new Promise((done) => { pc.onicecandidate = (e) => {
+			if (!e.candidate) return done();
+			if (e.candidate.protocol === "tcp") mine.push("a=" + e.candidate.candidate); // over UDP the server would try them
+		}; });
+		const offer = await pc.createOffer();
+		await pc.setLocalDescription(offer);
+		const r = await fetch(base + "whep", {method: "POST", body: offer.sdp, headers: {...bearer, "Content-Type": "application/sdp"}});
+		const answer = await r.text();
+		if (r.status !== 201) throw answer;
+		rtc.links = r.headers.get("Link");
+		await pc.setRemoteDescription({type: "answer", sdp: answer.replace(/a=candidate:.* udp .*\r\n/g, "")});
+		await all;
+		const at = new URL(r.headers.get("Location"), base);
+		const more = await fetch(at, {method: "PATCH", body: mine.join("\r\n") + "\r\n",
+			headers: {...bearer, "Content-Type": "application/trickle-ice-sdpfrag", "If-Match": r.headers.get("ETag")}});
+		if (more.status !== 204) throw await more.text();
+		rtc.end = () => fetch(at, {method: "DELETE", headers: bearer});
+	})(%q, %q).catch((e) => { rtc.error = String(e); })`, base, token)
+	p.until("rtc.shown > 20 || rtc.error")
+	if got := eval[string](p, `rtc.error || ""`); got != "" {
+		t.Fatal(got)
+	}
+	if got, want := eval[string](p, "rtc.links"), `<turn:127.0.0.1:9>; rel="ice-server"; username="ann"; credential="secret"`; !strings.Contains(got, want) {
+		t.Errorf("links: %s", got)
+	}
+	p.run(`rtc.pc.getStats().then((all) => all.forEach((s) => {
+		if (s.type === "candidate-pair" && s.nominated) { const c = all.get(s.remoteCandidateId); rtc.way = c.protocol + c.port; }
+	}))`)
+	p.until("rtc.way")
+	if got := eval[string](p, "rtc.way"); got != "tcp"+base[strings.LastIndex(base, ":")+1:len(base)-1] {
+		t.Errorf("it plays over %s, not by TCP on the port of %s", got, base)
+	}
+	p.run(`rtc.end().then((r) => { rtc.ended = r.status; })`)
+	p.until("rtc.ended === 200")
 }

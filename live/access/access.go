@@ -1,0 +1,156 @@
+// Package access decides who may look at a live session and who may control it, counts those who
+// look, and sends them away. Pages, players and cameras of every transport come through one Door.
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"net/netip"
+	"sync"
+)
+
+// Rights are what somebody may do. Each value allows what those before it do.
+type Rights uint8
+
+// The values of Rights.
+const (
+	None    Rights = iota
+	View           // look
+	Control        // change settings, record, restart, be the camera, send others away
+)
+
+func (r Rights) String() string {
+	return [...]string{"none", "view", "control"}[r]
+}
+
+// MarshalText returns the name.
+func (r Rights) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// ViewToken derives the token of those who only look from the one that controls, so that one
+// secret is enough. It does not lead back.
+func ViewToken(token string) string {
+	h := hmac.New(sha256.New, []byte(token))
+	h.Write([]byte("vidfilter live: look only"))
+	const length = 26 // characters of 5 bits, as those of rand.Text
+	return base32.StdEncoding.EncodeToString(h.Sum(nil))[:length]
+}
+
+// Options of New.
+type Options struct {
+	Token string // gives control
+	Once  string // replaces Token, once; "" for none
+
+	MaxViewers int
+
+	Tell func(line string) // tells the person at the terminal of wrong tokens; nil for nobody
+}
+
+// Door is the one way to a session. It is safe for concurrent use.
+type Door struct {
+	control, view, once digest
+	most                int
+	wrong               wrongs
+
+	mu      sync.Mutex
+	used    bool // once
+	cookies []cookie
+	guests  []*Guest // in the order of their coming
+	ids     int64
+	changed func()
+}
+
+type digest = [sha256.Size]byte
+
+type cookie struct {
+	digest digest
+	rights Rights
+}
+
+// mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
+const mostCookies = 64
+
+// New returns a door.
+func New(o Options) *Door {
+	return &Door{
+		control: sum(o.Token), view: sum(ViewToken(o.Token)), once: sum(o.Once), used: o.Once == "",
+		most: o.MaxViewers, wrong: newWrongs(o.Tell), changed: func() {},
+	}
+}
+
+// OnChange sets the function to call when a guest has come or gone.
+func (d *Door) OnChange(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changed = f
+}
+
+func sum(s string) digest { return sha256.Sum256([]byte(s)) }
+
+func same(a, b digest) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
+
+// Token returns the rights that a program's token gives. It may be used any number of times.
+func (d *Door) Token(token string) Rights {
+	given := sum(token)
+	switch {
+	case same(given, d.control):
+		return Control
+	case same(given, d.view):
+		return View
+	}
+	return None
+}
+
+// Login returns a cookie for a token, with the same rights. opened means that it is the token of
+// the page opened by the program itself.
+func (d *Door) Login(token string) (value string, opened bool, r Rights) {
+	r = d.Token(token)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r == None && !d.used && same(sum(token), d.once) {
+		d.used, opened, r = true, true, Control
+	}
+	if r == None {
+		return "", false, None
+	}
+	value = rand.Text()
+	d.cookies = append(d.cookies, cookie{sum(value), r})
+	if n := len(d.cookies); n > mostCookies {
+		d.cookies = d.cookies[n-mostCookies:]
+	}
+	return value, opened, r
+}
+
+// Cookie returns the rights of a cookie that Login gave.
+func (d *Door) Cookie(value string) (r Rights) {
+	given := sum(value)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.cookies {
+		if same(given, c.digest) {
+			r = c.rights
+		}
+	}
+	return r
+}
+
+// forget logs a cookie's browser out; d.mu is held.
+func (d *Door) forget(value string) {
+	for i, c := range d.cookies {
+		if same(sum(value), c.digest) {
+			d.cookies = append(d.cookies[:i:i], d.cookies[i+1:]...)
+			return
+		}
+	}
+}
+
+// Address returns the address in "HOST:PORT", for display and to tell people apart.
+func Address(hostPort string) netip.Addr {
+	a, err := netip.ParseAddrPort(hostPort)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
+}

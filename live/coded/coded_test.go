@@ -1,0 +1,151 @@
+package coded
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/pipeline"
+)
+
+// open runs a session of the test picture until the test or the returned function ends it.
+func open(t *testing.T) (*Stream, kernels.Backend, func()) {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = session.Run(ctx) }()
+	end := func() { cancel(); <-done }
+	t.Cleanup(func() { end(); _ = cpu.Close() })
+	return New(session, 1), cpu, end
+}
+
+func next(t *testing.T, r *Reader) *Picture {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	p, err := r.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Each reader begins with a key frame, and its pictures can be decoded.
+func TestReaders(t *testing.T) {
+	s, cpu, end := open(t)
+	pool := pipeline.NewPool(cpu, 8)
+	defer pool.Close()
+	for range 2 {
+		r := s.Join()
+		d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Duration(-1)
+		for i := range 10 {
+			p := next(t, r)
+			if p.Key != (i == 0) && time.Since(p.Taken) < keyInterval/2 || p.At <= at {
+				t.Errorf("picture %d: key %v, at %v after %v", i, p.Key, p.At, at)
+			}
+			at = p.At
+			var b []byte
+			for _, u := range p.Units {
+				b = append(append(b, 0, 0, 0, 1), u...)
+			}
+			f, err := d.Decode(b, 0)
+			if err != nil || f.Width != 160 || f.Height != 90 {
+				t.Fatalf("picture %d: %v, %v", i, f, err)
+			}
+			f.Release()
+		}
+		d.Close()
+		other := s.Join()
+		if !next(t, other).Key {
+			t.Error("the other begins in the middle")
+		}
+		r.Close()
+		r.Close()
+		next(t, other)
+		other.Close()
+		if s.current != nil {
+			t.Error("it encodes for nobody")
+		}
+	}
+	r := s.Join()
+	next(t, r)
+	end()
+	for {
+		if _, err := r.Next(t.Context()); err != nil {
+			if !errors.Is(err, ErrEnded) {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	r.Close()
+}
+
+// A reader that stands goes on with a key frame, and others miss nothing for it.
+func TestSlowReader(t *testing.T) {
+	s, _, _ := open(t)
+	slow, quick := s.Join(), s.Join()
+	defer slow.Close()
+	defer quick.Close()
+	next(t, slow)
+	begin := next(t, quick).At
+	for next(t, quick).At < begin+2*time.Second {
+	}
+	if n := len(slow.queue); n > most {
+		t.Errorf("%d pictures wait", n)
+	}
+	now := next(t, quick).At
+	for {
+		p := next(t, slow)
+		if p.At >= now-time.Second {
+			break
+		}
+	}
+	slow.Key()
+	for !next(t, slow).Key {
+	}
+}
+
+// Somebody who joins while the picture is frozen sees it at once.
+func TestStill(t *testing.T) {
+	s, _, _ := open(t)
+	first := s.Join()
+	defer first.Close()
+	next(t, first)
+	s.session.Freeze(true)
+	time.Sleep(2 * keyPause)
+	r := s.Join()
+	defer r.Close()
+	if p := next(t, r); !p.Key {
+		t.Error("no key frame")
+	}
+}
+
+func TestBitRate(t *testing.T) {
+	for _, c := range []struct {
+		width, height int
+		fps           float64
+		want          int64
+	}{{160, 90, 30, 1e6}, {1280, 720, 30, 4147200}, {1920, 1080, 0, 9331200}, {3840, 2160, 60, 20e6}} {
+		if got := bitRate(c.width, c.height, c.fps); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package rtc
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pion/turn/v5"
+	"github.com/pion/webrtc/v4"
+)
+
+// A player on another site's page: its preflight needs no token, and it can read the answer.
+func TestOtherSites(t *testing.T) {
+	r := open(t, 2, nil, small)
+	const site = "https://player.example"
+	for _, path := range []string{"/whep", "/whip", "/whep/x"} {
+		resp := r.do("OPTIONS", path, "", "Authorization", "", "Origin", site, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
+		h := resp.Header
+		if resp.StatusCode != http.StatusNoContent || h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: %s, %v", path, resp.Status, h)
+		}
+		for header, words := range map[string][]string{"Allow-Methods": {"DELETE", "PATCH", "POST"}, "Allow-Headers": {"Authorization", "Content-Type", "If-Match"}} {
+			for _, w := range words {
+				if got := h.Get("Access-Control-" + header); !slices.Contains(strings.Split(got, ", "), w) {
+					t.Errorf("%s: %s is %q, without %s", path, header, got, w)
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/login", "/", "/ws", "/mjpeg"} {
+		if resp := r.do("OPTIONS", path, "", "Origin", site, "Access-Control-Request-Method", "POST"); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+	}
+	for _, origin := range []string{site, "null"} {
+		resp := r.do("POST", "/whep", r.player("", false).offer(), "Origin", origin, "Sec-Fetch-Site", "cross-site")
+		exposed := strings.Split(resp.Header.Get("Access-Control-Expose-Headers"), ", ")
+		if resp.StatusCode != http.StatusCreated || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Fatalf("%s: %s: %s", origin, resp.Status, said(t, resp))
+		}
+		for _, h := range []string{"Location", "ETag", "Link"} {
+			if !slices.Contains(exposed, h) {
+				t.Errorf("%s is not exposed, but %q", h, exposed)
+			}
+		}
+	}
+	resp := r.do("POST", "/whep", "v=0", "Origin", site, "Authorization", "Bearer wrong")
+	if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("a wrong token: %s", resp.Status)
+	}
+}
+
+// A client that no UDP reaches plays by TCP, on the page's port.
+func TestPlayOverTCP(t *testing.T) {
+	r := open(t, 1, nil, small)
+	c := r.newClientBy("", func(e *webrtc.SettingEngine) {
+		e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeTCP4})
+	}, webrtc.Configuration{})
+	c.watch(false)
+	c.connect("/whep")
+	s, show := c.screen(), newShower(t, r.cpu)
+	for range 20 {
+		show.luma(s.next())
+	}
+	pair, err := c.pc.SCTP().Transport().ICETransport().GetSelectedCandidatePair()
+	if err != nil || pair == nil || pair.Remote.Protocol != webrtc.ICEProtocolTCP {
+		t.Fatalf("it plays over %v, %v", pair, err)
+	}
+	if !strings.HasSuffix(r.url, ":"+strconv.Itoa(int(pair.Remote.Port))) {
+		t.Errorf("port %d is not that of %s", pair.Remote.Port, r.url)
+	}
+	// what begins like ICE, and is not, does not stay
+	raw, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write([]byte("\x00\x04abcd"))
+	_ = raw.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := raw.Read(make([]byte, 1)); n != 0 || err == nil || strings.Contains(err.Error(), "timeout") {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// Candidates may come after the offer, with the session's ETag.
+func TestTrickle(t *testing.T) {
+	r := open(t, 2, nil, small)
+	c := r.player("", false)
+	full := c.offer()
+	var lines, kept []string
+	for line := range strings.SplitSeq(full, "\r\n") {
+		switch {
+		case strings.HasPrefix(line, "a=candidate"), line == "a=end-of-candidates":
+			lines = append(lines, line)
+			continue
+		case strings.HasPrefix(line, "a=ice-ufrag"), strings.HasPrefix(line, "a=ice-pwd"):
+			lines = append([]string{line}, lines...)
+		}
+		kept = append(kept, line)
+	}
+	resp := r.do("POST", "/whep", strings.Join(kept, "\r\n"))
+	answer, at, tag := said(t, resp), resp.Header.Get("Location"), resp.Header.Get("ETag")
+	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Accept-Patch") != trickled || len(tag) < 3 || tag[0] != '"' {
+		t.Fatalf("%s, ETag %s: %s", resp.Status, tag, answer)
+	}
+	// this side's candidates are left out, so that only those of the client can connect the two
+	var blind []string
+	for line := range strings.SplitSeq(answer, "\r\n") {
+		if !strings.HasPrefix(line, "a=candidate") && line != "a=end-of-candidates" {
+			blind = append(blind, line)
+		}
+	}
+	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}); err != nil {
+		t.Fatal(err)
+	}
+	const kind = "Content-Type"
+	f := strings.Join(lines, "\r\n") + "\r\n"
+	r.refused(http.StatusPreconditionRequired, "If-Match", "PATCH", at, f, kind, trickled)
+	r.refused(http.StatusPreconditionFailed, "ETag", "PATCH", at, f, kind, trickled, "If-Match", `"other"`)
+	r.refused(http.StatusUnsupportedMediaType, trickled, "PATCH", at, f, "If-Match", tag)
+	r.refused(http.StatusUnprocessableEntity, "restart", "PATCH", at, "a=ice-ufrag:other\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\n", kind, trickled, "If-Match", "*")
+	r.refused(http.StatusBadRequest, "no fragment", "PATCH", at, "hello", kind, trickled, "If-Match", tag)
+	r.refused(http.StatusBadRequest, "no candidate", "PATCH", at, "a=candidate:x y z\r\n", kind, trickled, "If-Match", tag)
+	r.refused(http.StatusBadRequest, "candidates", "PATCH", at, strings.Repeat("a=candidate:1 1 udp 1 192.0.2.1 9 typ host\r\n", 65), kind, trickled, "If-Match", tag)
+	r.refused(http.StatusNotFound, "no such session", "PATCH", strings.Replace(at, "whep", "whip", 1), f, kind, trickled, "If-Match", tag)
+	// the last refusal of candidates has used the session's share of them
+	if resp := r.do("DELETE", at, ""); resp.StatusCode != http.StatusOK {
+		t.Error(resp.Status)
+	}
+}
+
+// A player whose candidates come by PATCH alone connects.
+func TestTrickledPlayer(t *testing.T) {
+	r := open(t, 1, nil, small)
+	c := r.player("", false)
+	var mine []string
+	var bare []string
+	for line := range strings.SplitSeq(c.offer(), "\r\n") {
+		if strings.HasPrefix(line, "a=candidate") {
+			mine = append(mine, line)
+		} else if line != "a=end-of-candidates" {
+			bare = append(bare, line)
+		}
+	}
+	resp := r.do("POST", "/whep", strings.Join(bare, "\r\n"))
+	answer := said(t, resp)
+	var blind []string
+	for line := range strings.SplitSeq(answer, "\r\n") {
+		if !strings.HasPrefix(line, "a=candidate") && line != "a=end-of-candidates" {
+			blind = append(blind, line)
+		}
+	}
+	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}); err != nil {
+		t.Fatal(err)
+	}
+	f := "m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n" + strings.Join(mine, "\r\n") + "\r\na=end-of-candidates\r\n"
+	if resp := r.do("PATCH", resp.Header.Get("Location"), f, "Content-Type", trickled, "If-Match", resp.Header.Get("ETag")); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("%s: %s", resp.Status, said(t, resp))
+	}
+	newShower(t, r.cpu).luma(c.screen().next())
+}
+
+func TestParseICEServer(t *testing.T) {
+	for s, want := range map[string]string{
+		"stun:stun.example":               "stun.example:3478",
+		"STUN:192.0.2.1:19302":            "192.0.2.1:19302",
+		"stun:[2001:db8::1]:3478":         "2001:db8::1:3478",
+		"turn:u:p@turn.example:3479":      "turn.example:3479 u p",
+		"turn:a%3Ab:p%40@h?transport=tcp": "h:3478 a:b p@",
+		"turns:u:p@turn.example":          "turn.example:5349 u p",
+		"turn:u:p:q@h":                    "h:3478 u p:q",
+		"":                                "-", "stun:": "-", "http://x": "-", "stun:u:p@h": "-", "turn:h:3478": "-", "turn:u@h": "-", "turn::p@h": "-", "turn:u:@h": "-",
+		"turn:u:p@h?x=y": "-", "stun:h:port": "-", "turn:u:%zz@h": "-", "turn:u%0a:p@h": "-", "turn:u:%22@h": "-",
+	} {
+		x, err := ParseICEServer(s)
+		got := "-"
+		if err == nil {
+			got = strings.TrimSpace(x.uri.Host + ":" + strconv.Itoa(x.uri.Port) + " " + x.user + " " + x.pass)
+		}
+		if got != want {
+			t.Errorf("%s: %s, not %s (%v)", s, got, want, err)
+		}
+	}
+}
+
+// turnServer starts a STUN and TURN server on the loopback interface.
+func turnServer(t *testing.T) (s *turn.Server, at string) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo := net.IPv4(127, 0, 0, 1)
+	s, err = turn.NewServer(turn.ServerConfig{
+		Realm: "test", LoggerFactory: silence,
+		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
+			return a.Username, turn.GenerateAuthKey(a.Username, "test", "secret"), a.Username == "ann"
+		},
+		PacketConnConfigs: []turn.PacketConnConfig{{
+			PacketConn: conn, RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: lo, Address: "127.0.0.1"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, conn.LocalAddr().String()
+}
+
+// The server gathers by STUN and TURN, tells peers of the servers, and plays through a relay.
+func TestServers(t *testing.T) {
+	relay, at := turnServer(t)
+	var servers []ICEServer
+	for _, s := range []string{"stun:" + at, "turn:ann:secret@" + at, "turn:ann:secret@" + at + "?transport=tcp"} {
+		x, err := ParseICEServer(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, x)
+	}
+	r := open(t, 1, nil, small, servers...)
+	c := r.newClientBy("", func(*webrtc.SettingEngine) {}, webrtc.Configuration{
+		ICETransportPolicy: webrtc.ICETransportPolicyRelay,
+		ICEServers:         []webrtc.ICEServer{{URLs: []string{"turn:" + at}, Username: "ann", Credential: "secret"}},
+	})
+	c.watch(false)
+	links := []string{
+		"<stun:" + at + `>; rel="ice-server"`,
+		"<turn:" + at + `>; rel="ice-server"; username="ann"; credential="secret"; credential-type="password"`,
+		"<turn:" + at + `?transport=tcp>; rel="ice-server"; username="ann"; credential="secret"; credential-type="password"`,
+	}
+	if got := r.do("OPTIONS", "/whep", "").Header["Link"]; !slices.Equal(got, links) {
+		t.Errorf("links: %q", got)
+	}
+	if got := r.do("OPTIONS", "/whep", "", "Authorization", "", "Origin", "https://x.example", "Access-Control-Request-Method", "POST").Header["Link"]; got != nil {
+		t.Errorf("links without the token: %q", got)
+	}
+	resp := r.do("POST", "/whep", c.offer())
+	answer := said(t, resp)
+	if resp.StatusCode != http.StatusCreated || !slices.Equal(resp.Header["Link"], links) {
+		t.Fatalf("%s, %q: %s", resp.Status, resp.Header["Link"], answer)
+	}
+	if !strings.Contains(answer, " typ relay ") || strings.Contains(answer, " typ relay tcptype") {
+		t.Errorf("no candidate by the relay in\n%s", answer)
+	}
+	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
+		t.Fatal(err)
+	}
+	s, show := c.screen(), newShower(t, r.cpu)
+	for range 5 {
+		show.luma(s.next())
+	}
+	if n := relay.AllocationCount(); n != 2 {
+		t.Errorf("%d allocations, not one of each side", n)
+	}
+	r.do("DELETE", resp.Header.Get("Location"), "")
+	_ = c.pc.Close()
+	for end := time.Now().Add(10 * time.Second); relay.AllocationCount() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d allocations are left", relay.AllocationCount())
+		}
+	}
+}
+
+// Servers that do not answer delay the answer a little, and no more.
+func TestSilentServers(t *testing.T) {
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	x, err := ParseICEServer("stun:" + conn.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, 1, nil, small, x)
+	c := r.player("", false)
+	c.connect("/whep")
+	c.screen().next()
+}

@@ -1,0 +1,320 @@
+// Package rtsp serves the filtered picture of a session to RTSP players: H.264 without sound, over
+// the players' TCP connections only, so that TLS and forwarded ports carry all of it.
+package rtsp
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bluenviron/gortsplib/v5"
+	"github.com/bluenviron/gortsplib/v5/pkg/auth"
+	"github.com/bluenviron/gortsplib/v5/pkg/base"
+	"github.com/bluenviron/gortsplib/v5/pkg/description"
+	"github.com/bluenviron/gortsplib/v5/pkg/format"
+	"github.com/bluenviron/gortsplib/v5/pkg/headers"
+	"github.com/bluenviron/gortsplib/v5/pkg/liberrors"
+
+	"vidfilter/internal/site"
+	"vidfilter/live/access"
+	"vidfilter/live/coded"
+)
+
+// Path is where the picture is.
+const Path = "/live"
+
+const (
+	mostConnections = 64
+	// queue is how many packets wait for a player, more than a key frame has. Those beyond are
+	// lost, and the next key frame comes soon.
+	queue = 1024
+	// firstPicture is how long a player waits to be told the format.
+	firstPicture = 5 * time.Second
+)
+
+// Options of Listen.
+type Options struct {
+	Stream *coded.Stream
+	Door   *access.Door
+	Secure *tls.Config // nil for plain RTSP
+}
+
+// Server is an RTSP server.
+type Server struct {
+	o        Options
+	ctx      context.Context
+	cancel   context.CancelFunc
+	server   *gortsplib.Server
+	listener net.Listener
+
+	mu    sync.Mutex
+	show  *show // nil without players
+	holds map[*gortsplib.ServerConn]struct{}
+}
+
+// Listen starts a server at an address. The caller closes it before the session ends.
+func Listen(addr string, o Options) (*Server, error) {
+	s := &Server{o: o, holds: map[*gortsplib.ServerConn]struct{}{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.server = &gortsplib.Server{
+		Handler: (*handler)(s), RTSPAddress: addr, WriteQueueSize: queue, Listen: s.listen,
+		// a digest would need the tokens in clear; plain RTSP is for this machine only
+		AuthMethods: []auth.VerifyMethod{auth.VerifyMethodBasic},
+	}
+	if err := s.server.Start(); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	return s, nil
+}
+
+// listen adds TLS under the library, whose own would add SRTP, which few players know.
+func (s *Server) listen(network, addr string) (net.Listener, error) {
+	l, err := net.Listen(network, addr)
+	if err != nil {
+		return nil, err
+	}
+	s.listener = l
+	l = site.Limit(l, mostConnections)
+	if s.o.Secure != nil {
+		l = tls.NewListener(l, s.o.Secure)
+	}
+	return l, nil
+}
+
+// Addr returns the address of the server.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close sends all players away.
+func (s *Server) Close() {
+	s.cancel()
+	s.server.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.show != nil {
+		s.show.end()
+		s.show = nil
+	}
+}
+
+// show is one run of the picture, from the first player to the last.
+type show struct {
+	stream *gortsplib.ServerStream
+	format *format.H264
+	reader *coded.Reader
+	ready  chan struct{} // closed when the format is known
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+func (s *Server) begin() (*show, error) {
+	x := &show{format: &format.H264{PayloadTyp: 96, PacketizationMode: 1}, ready: make(chan struct{}), ended: make(chan struct{})}
+	media := &description.Media{Type: description.MediaTypeVideo, Formats: []format.Format{x.format}}
+	x.stream = &gortsplib.ServerStream{Server: s.server, Desc: &description.Session{Title: "vidfilter live", Medias: []*description.Media{media}}}
+	if err := x.stream.Initialize(); err != nil {
+		return nil, err
+	}
+	encoder, err := x.format.CreateEncoder()
+	if err != nil {
+		x.stream.Close()
+		return nil, err
+	}
+	var ctx context.Context
+	ctx, x.stop = context.WithCancel(s.ctx)
+	x.reader = s.o.Stream.Join()
+	told := sync.OnceFunc(func() { close(x.ready) })
+	go func() {
+		defer close(x.ended)
+		for {
+			p, err := x.reader.Next(ctx)
+			if err != nil {
+				return
+			}
+			if p.Key {
+				x.setParams(p.Units)
+				told()
+			}
+			packets, err := encoder.Encode(p.Units)
+			if err != nil {
+				continue
+			}
+			for _, packet := range packets {
+				packet.Timestamp += uint32(p.At * 9 / 100_000)
+				_ = x.stream.WritePacketRTPWithNTP(media, packet, p.Taken)
+			}
+		}
+	}()
+	return x, nil
+}
+
+// setParams puts a key frame's parameter sets into the description.
+func (x *show) setParams(units [][]byte) {
+	var sps, pps []byte
+	for _, u := range units {
+		switch u[0] & 31 {
+		case 7:
+			sps = u
+		case 8:
+			pps = u
+		}
+	}
+	x.format.SafeSetParams(sps, pps)
+}
+
+// end ends the show; its players have gone.
+func (x *show) end() {
+	x.stop()
+	x.reader.Close()
+	<-x.ended
+	x.stream.Close()
+}
+
+// hold keeps the show on for a connection, and returns it.
+func (s *Server) hold(c *gortsplib.ServerConn) (x *show, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, s.ctx.Err()
+	}
+	if s.show == nil {
+		if s.show, err = s.begin(); err != nil {
+			return nil, err
+		}
+	}
+	s.holds[c] = struct{}{}
+	return s.show, nil
+}
+
+// release ends the show after the last connection.
+func (s *Server) release(c *gortsplib.ServerConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holds, c)
+	if len(s.holds) == 0 && s.show != nil {
+		s.show.end()
+		s.show = nil
+	}
+}
+
+// handler answers requests.
+type handler Server
+
+func answer(code base.StatusCode) *base.Response { return &base.Response{StatusCode: code} }
+
+// who lets a request with a token through: as the password of any user, or as ?token=. Later
+// requests of the connection need none.
+func (h *handler) who(c *gortsplib.ServerConn, r *base.Request, query string) (access.Visitor, bool) {
+	if v, known := c.UserData().(access.Visitor); known {
+		return v, true
+	}
+	token, given := tokenOf(r, query)
+	if !given {
+		return access.Visitor{}, false
+	}
+	v := access.Visitor{Address: access.Address(c.NetConn().RemoteAddr().String()), Rights: h.o.Door.Token(token)}
+	if v.Rights == access.None {
+		h.o.Door.Wrong(h.ctx, v.Address)
+		return v, false
+	}
+	c.SetUserData(v)
+	return v, true
+}
+
+func tokenOf(r *base.Request, query string) (token string, given bool) {
+	var a headers.Authorization
+	if a.Unmarshal(r.Header["Authorization"]) == nil && a.Method == headers.AuthMethodBasic {
+		return a.BasicPass, true
+	}
+	q, err := url.ParseQuery(query)
+	if err != nil || !q.Has("token") {
+		return "", false
+	}
+	token, _, _ = strings.Cut(q.Get("token"), "/") // of a track's address
+	return token, true
+}
+
+// admit answers a request that may not go on, or returns nil.
+func (h *handler) admit(c *gortsplib.ServerConn, r *base.Request, path, query string) (*base.Response, error) {
+	if _, ok := h.who(c, r, query); !ok {
+		return answer(base.StatusUnauthorized), liberrors.ErrServerAuth{}
+	}
+	if strings.TrimSuffix(path, "/") != Path {
+		return answer(base.StatusNotFound), nil
+	}
+	return nil, nil
+}
+
+// OnDescribe waits until the format is known.
+func (h *handler) OnDescribe(ctx *gortsplib.ServerHandlerOnDescribeCtx) (*base.Response, *gortsplib.ServerStream, error) {
+	if no, err := h.admit(ctx.Conn, ctx.Request, ctx.Path, ctx.Query); no != nil {
+		return no, nil, err
+	}
+	x, err := (*Server)(h).hold(ctx.Conn)
+	if err != nil {
+		return answer(base.StatusServiceUnavailable), nil, nil
+	}
+	select {
+	case <-x.ready:
+	case <-x.ended:
+	case <-time.After(firstPicture):
+	}
+	return answer(base.StatusOK), x.stream, nil
+}
+
+// OnSetup chooses the stream.
+func (h *handler) OnSetup(ctx *gortsplib.ServerHandlerOnSetupCtx) (*base.Response, *gortsplib.ServerStream, error) {
+	if no, err := h.admit(ctx.Conn, ctx.Request, ctx.Path, ctx.Query); no != nil {
+		return no, nil, err
+	}
+	x, err := (*Server)(h).hold(ctx.Conn)
+	if err != nil {
+		return answer(base.StatusServiceUnavailable), nil, nil
+	}
+	return answer(base.StatusOK), x.stream, nil
+}
+
+// OnPlay counts the player.
+func (h *handler) OnPlay(ctx *gortsplib.ServerHandlerOnPlayCtx) (*base.Response, error) {
+	if _, playing := ctx.Session.UserData().(*access.Guest); playing {
+		return answer(base.StatusOK), nil
+	}
+	v, ok := h.who(ctx.Conn, ctx.Request, ctx.Query)
+	if !ok {
+		return answer(base.StatusUnauthorized), liberrors.ErrServerAuth{}
+	}
+	guest, ok := h.o.Door.Enter(v, "RTSP")
+	if !ok {
+		return answer(base.StatusServiceUnavailable), nil
+	}
+	ctx.Session.SetUserData(guest)
+	go func(s *gortsplib.ServerSession) {
+		select {
+		case <-guest.Kicked():
+			s.Close()
+		case <-guest.Left():
+		}
+	}(ctx.Session)
+	if x, err := (*Server)(h).hold(ctx.Conn); err == nil {
+		x.reader.Key()
+	}
+	return answer(base.StatusOK), nil
+}
+
+// OnSessionClose gives the player's place up.
+func (h *handler) OnSessionClose(ctx *gortsplib.ServerHandlerOnSessionCloseCtx) {
+	if guest, playing := ctx.Session.UserData().(*access.Guest); playing {
+		guest.Leave()
+	}
+}
+
+// OnConnClose ends the show after the last connection.
+func (h *handler) OnConnClose(ctx *gortsplib.ServerHandlerOnConnCloseCtx) {
+	(*Server)(h).release(ctx.Conn)
+}
+
+// OnStreamWriteError keeps the library from printing that a player is slow.
+func (h *handler) OnStreamWriteError(*gortsplib.ServerHandlerOnStreamWriteErrorCtx) {}

@@ -1,0 +1,177 @@
+package rtsp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bluenviron/gortsplib/v5"
+	"github.com/bluenviron/gortsplib/v5/pkg/base"
+	"github.com/bluenviron/gortsplib/v5/pkg/format"
+	"github.com/pion/rtp"
+
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/live/access"
+	"vidfilter/live/coded"
+)
+
+const token = "a-token-of-the-test"
+
+// open serves the test picture until the test ends.
+func open(t *testing.T, viewers int) (*Server, *access.Door) {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30})}
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	s, err := Listen("127.0.0.1:0", Options{Stream: coded.New(session, 1), Door: door})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = session.Run(ctx) }()
+	t.Cleanup(func() { s.Close(); cancel(); <-done; _ = cpu.Close() })
+	return s, door
+}
+
+// player is a client that counts pictures.
+type player struct {
+	*gortsplib.Client
+	pictures atomic.Int64
+}
+
+// play looks on; user is "" or "USER:PASSWORD@".
+func play(t *testing.T, s *Server, user, path string) (p *player, err error) {
+	t.Helper()
+	u, err := base.ParseURL(fmt.Sprintf("rtsp://%s%s%s", user, s.Addr(), path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp := gortsplib.ProtocolTCP
+	p = &player{Client: &gortsplib.Client{Scheme: u.Scheme, Host: u.Host, Protocol: &tcp}}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	client := p
+	t.Cleanup(client.Close)
+	defer func() {
+		if err != nil {
+			client.Close()
+		}
+	}()
+	desc, _, err := p.Describe(u)
+	if err != nil {
+		return nil, err
+	}
+	var h264 *format.H264
+	media := desc.FindFormat(&h264)
+	if sps, pps := h264.SafeParams(); len(sps) == 0 || len(pps) == 0 {
+		t.Error("the description lacks the parameter sets")
+	}
+	decoder, err := h264.CreateDecoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Setup(desc.BaseURL, media, 0, 0); err != nil {
+		return nil, err
+	}
+	p.OnPacketRTP(media, h264, func(packet *rtp.Packet) {
+		units, err := decoder.Decode(packet)
+		if err != nil || len(units) == 0 {
+			return
+		}
+		p.pictures.Add(1)
+	})
+	_, err = p.Play(nil)
+	return p, err
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestPlayers(t *testing.T) {
+	s, door := open(t, 2)
+	view := access.ViewToken(token)
+	first, err := play(t, s, "", "/live?token="+view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no pictures", func() bool { return first.pictures.Load() > 5 })
+	second, err := play(t, s, "anybody:"+token+"@", "/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no pictures for the second", func() bool { return second.pictures.Load() > 5 })
+	all := door.Guests()
+	if len(all) != 2 || all[0].Rights != access.View || all[1].Rights != access.Control || all[0].Transport != "RTSP" || !all[0].Address.IsLoopback() {
+		t.Errorf("%+v", all)
+	}
+	if _, err := play(t, s, "", "/live?token="+view); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("one more than may: %v", err)
+	}
+	door.Kick(all[0].ID, all[1])
+	if err := first.Wait(); err == nil {
+		t.Error("it goes on")
+	}
+	until(t, "the place is taken", func() bool { return len(door.Guests()) == 1 })
+	second.Close()
+	until(t, "it encodes for nobody", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.holds) == 0 && s.show == nil
+	})
+	again, err := play(t, s, "", "/live/?token="+view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no pictures later", func() bool { return again.pictures.Load() > 5 })
+}
+
+func TestRefusals(t *testing.T) {
+	s, door := open(t, 2)
+	for address, want := range map[string]string{
+		"/live": "401", "/live?token=wrong": "401", "/live?token=": "401", "/other?token=" + token: "404", "/?token=" + token: "404",
+	} {
+		if _, err := play(t, s, "", address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := play(t, s, "user:wrong@", "/live"); err == nil {
+		t.Error("a wrong password")
+	}
+	if n := len(door.Guests()); n != 0 || s.show != nil {
+		t.Errorf("%d got in", n)
+	}
+}
+
+// Close ends with players there.
+func TestClose(t *testing.T) {
+	s, door := open(t, 2)
+	p, err := play(t, s, "", "/live?token="+token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no pictures", func() bool { return p.pictures.Load() > 2 })
+	s.Close()
+	if err := p.Wait(); err == nil {
+		t.Error("it goes on")
+	}
+	until(t, "the place is taken", func() bool { return len(door.Guests()) == 0 })
+}

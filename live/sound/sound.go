@@ -1,0 +1,75 @@
+// Package sound describes the sound beside live pictures: coded packets, on the clock of the
+// pictures.
+package sound
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Track describes how the packets of a source are coded. It does not change.
+type Track struct {
+	par *astiav.CodecParameters
+}
+
+// TrackOf copies the description of a stream.
+func TrackOf(s *astiav.Stream) (*Track, error) {
+	par := astiav.AllocCodecParameters()
+	if par == nil {
+		return nil, errors.New("sound: out of memory")
+	}
+	if err := s.CodecParameters().Copy(par); err != nil {
+		par.Free()
+		return nil, err
+	}
+	t := &Track{par}
+	runtime.AddCleanup(t, func(par *astiav.CodecParameters) { par.Free() }, par)
+	return t, nil
+}
+
+// Describe makes a stream that takes the track's packets.
+func (t *Track) Describe(s *astiav.Stream) error {
+	s.SetTimeBase(astiav.NewRational(1, t.par.SampleRate()))
+	err := t.par.Copy(s.CodecParameters())
+	runtime.KeepAlive(t)
+	return err
+}
+
+// Packet is a piece of coded sound. It is shared and read-only.
+type Packet struct {
+	Data   []byte
+	At     time.Duration // on the clock of the pictures
+	Length time.Duration
+}
+
+// PacketOf copies a packet of a stream, with At by the stream's own clock. It is false for one
+// without a time or data.
+func PacketOf(p *astiav.Packet, s *astiav.Stream) (Packet, bool) {
+	if p.Pts() == av.NoPTS || p.Size() == 0 {
+		return Packet{}, false
+	}
+	length := func(t int64) time.Duration {
+		return time.Duration(math.Round(float64(t) * s.TimeBase().Float64() * float64(time.Second)))
+	}
+	return Packet{append([]byte(nil), p.Data()...), length(p.Pts()), length(p.Duration())}, true
+}
+
+// To fills a packet for a stream made by Describe, to be heard at a time of the stream.
+func (p Packet) To(out *astiav.Packet, s *astiav.Stream, at time.Duration) error {
+	if err := out.FromData(p.Data); err != nil {
+		return err
+	}
+	ticks := func(d time.Duration) int64 { return int64(math.Round(d.Seconds() / s.TimeBase().Float64())) }
+	out.SetStreamIndex(s.Index())
+	out.SetPts(ticks(at))
+	out.SetDts(ticks(at))
+	out.SetDuration(ticks(p.Length))
+	out.SetFlags(astiav.NewPacketFlags(astiav.PacketFlagKey))
+	return nil
+}
