@@ -439,6 +439,7 @@ func TestRecordFromThePage(t *testing.T) {
 	p.until("vidfilter.state.recording?.seconds > 1")
 	other := p.tab(strings.Split(s.url, "#")[0])
 	other.until("document.getElementById('recording').textContent.startsWith('Recording 0:0')")
+	p.shoot("recording")
 	press("pause")
 	p.until("vidfilter.state.recording.paused && document.getElementById('record-pause').textContent === 'Resume'")
 	at := e2e.Settled(t, 500*time.Millisecond, "the paused recording", func() float64 {
@@ -450,6 +451,7 @@ func TestRecordFromThePage(t *testing.T) {
 	press("stop")
 	p.until("vidfilter.state.recording.ended && !document.getElementById('record-start').hidden")
 	other.until("document.getElementById('recording').hidden && document.getElementById('record-note').textContent.startsWith('Recorded ')")
+	p.shoot("recorded")
 	name := eval[string](p, "vidfilter.state.recording.file")
 	length := eval[float64](p, "vidfilter.state.recording.seconds")
 	if filepath.Dir(name) != dir || !strings.HasPrefix(filepath.Base(name), "live-") {
