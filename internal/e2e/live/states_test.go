@@ -98,10 +98,10 @@ func (p *page) accessible(name string) {
 	}
 }
 
-// shoot writes a picture of the page into the folder of VIDFILTER_SCREENSHOTS, if it is set.
+// shoot writes a picture of the page into the folder of VIDFILTER_TEST_SCREENSHOTS, if it is set.
 func (p *page) shoot(name string) {
 	p.t.Helper()
-	folder := os.Getenv("VIDFILTER_SCREENSHOTS")
+	folder := os.Getenv("VIDFILTER_TEST_SCREENSHOTS")
 	if folder == "" {
 		return
 	}
