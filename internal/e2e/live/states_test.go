@@ -119,7 +119,7 @@ func (p *page) shoot(name string) {
 func TestScreens(t *testing.T) {
 	source, why := axe(t)
 	e2e.NeedsFFmpeg(t)
-	clip := e2e.Clip(t, "in.mp4", "-f lavfi -i testsrc2=s=640x360:r=15:d=4 -pix_fmt yuv420p")
+	clip := e2e.Clip(t, "screens.mp4", "-f lavfi -i testsrc2=s=640x360:r=15:d=4 -pix_fmt yuv420p")
 	s := serve(t, "-i", clip, "--loop", "--record-dir", t.TempDir())
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -138,6 +138,7 @@ func TestScreens(t *testing.T) {
 		}
 		p.run("{ document.getElementById('advanced').open = document.getElementById('samples').open = false; scrollTo(0, 0) }")
 		p.drawn(5)
+		p.until("document.getElementById('stats').childElementCount > 0") // they take room
 		p.shoot(screen.name)
 		p.run("document.getElementById('advanced').open = document.getElementById('samples').open = true")
 		if wide := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
