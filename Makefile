@@ -43,7 +43,8 @@ test-faults: build setup-test ## each CUDA call, and each call that changes a fi
 	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
-	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers
+	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/job
+	@VIDFILTER_TEST_CLIPS=$(CURDIR)/bin/clips bin/job.test -test.run TestDeviceClips
 	@scripts/test-gpu.sh
 
 lab: build ## run the papers' experiments here and keep the report in docs/measurements
