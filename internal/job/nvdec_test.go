@@ -328,7 +328,6 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "compare", clip: "crop.mkv", args: "-r 1 --compare side", says: "decoding hevc on the GPU"},
 		{name: "start", clip: "hevc.mp4", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"},
 		{name: "quantisers", clip: "h264.mp4", args: "--quality fast --frames 4", says: "decoding h264 on the CPU: only decoders on the CPU tell the quantisers"},
-		{name: "none", clip: "h264.mp4", args: "-r 0 --filter bilateral", says: ""},
 		{name: "create", clip: "h264.mp4", decoder: "create=1", args: "-r 1", says: "the GPU does not begin to decode the video: decoding on the CPU from here on"},
 		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the video seems to be damaged"},
 		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "decoding on the CPU from here on"},
@@ -336,26 +335,20 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "last", clip: "vp9.webm", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "none" {
-				c.args = "--filter bilateral -r 1 --hwaccel none"
-			}
 			clip, ok := onNVDEC(t, folder, c.clip, withStart(c.decoder, c.name))
 			if !ok {
 				return
 			}
 			dir := t.TempDir()
 			args := append([]string{"-i", clip, "--codec", "ffv1", "-v", "--sandbox", "off", "--progress", "none", "--no-audio"}, strings.Fields(c.args)...)
-			code, said := runJob(t, append(args, "-o", filepath.Join(dir, "auto.mkv"))...)
+			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
 			if code != c.code || !strings.Contains(said, c.says) {
 				t.Fatalf("exit code %d, want %d; it says\n%s\nwithout %q", code, c.code, said, c.says)
 			}
 			if n := strings.Count(said, "from here on"); n > 1 {
 				t.Errorf("it says %d times that it goes on without:\n%s", n, said)
 			}
-			if c.name != "none" {
-				args = append(args, "--hwaccel", "none")
-			}
-			if code, said := runJob(t, append(args, "-o", filepath.Join(dir, "none.mkv"))...); code != c.code {
+			if code, said := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...); code != c.code {
 				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
 			}
 			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
@@ -389,7 +382,7 @@ func TestDamageWithNVDEC(t *testing.T) {
 			e2e.Put(t, bad, b)
 			args := []string{"-i", bad, "-r", "1", "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}
 			want, _ := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...)
-			code, said := runJob(t, append(args, "-o", filepath.Join(dir, "auto.mkv"))...)
+			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
 			if code != want || name == "h264.mp4" && code != contract.ExitDamaged { // HEVC's decoder finds nothing wrong
 				t.Errorf("exit code %d, without NVDEC %d:\n%s", code, want, said)
 			}

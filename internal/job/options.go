@@ -82,7 +82,7 @@ func NewOptions() *Options {
 	return &Options{
 		Params:       kernels.NewParams(),
 		Device:       Device{Kind: "auto"},
-		HWAccel:      "auto",
+		HWAccel:      "none",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,
