@@ -51,7 +51,8 @@ test-fuzz: build setup-test ## each fuzz target for an hour (FUZZ=5m is shorter)
 	@$(RUN) scripts/fuzz.sh $(FUZZ)
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
-	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers
+	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/job
+	@VIDFILTER_TEST_CLIPS=$(CURDIR)/bin/clips bin/job.test -test.run TestDeviceClips
 	@scripts/test-gpu.sh
 
 lab: build ## run the papers' experiments here and keep the report in docs/measurements

@@ -27,12 +27,14 @@ type decoder struct {
 	codec  *astiav.Codec
 	dec    *astiav.CodecContext
 	handle cgo.Handle
+	device *onDevice // decodes; nil: the CPU does
 	pkt    *astiav.Packet
 	frame  *astiav.Frame
 
 	format pipeline.Format // of every frame so far; zero before the first
 	scaler av.Scaler
 	found  found
+	taken  *pipeline.Frame    // from the device, for the picture at hand
 	seen   astiav.PixelFormat // the last source format that was reported
 	told   fidelity.Told      // losses of which warnings tell
 
@@ -71,24 +73,39 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
 	const mostThreads = 16
 	d.dec.SetThreadCount(min(threads, mostThreads))
-	d.handle = cgo.NewHandle(d)
+	if d.handle == 0 {
+		d.handle = cgo.NewHandle(d)
+	}
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
 	if err := d.tooLarge(d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
 		return err
 	}
+	if err := d.device.setup(d.dec); err != nil {
+		return &Error{Op: "decode", Path: d.path, Err: err}
+	}
 	if err := d.dec.Open(d.codec, nil); err != nil {
 		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("open the %s decoder: %w", d.codec.Name(), err)}
 	}
-	d.pkt, d.frame = astiav.AllocPacket(), astiav.AllocFrame()
+	if d.pkt == nil {
+		d.pkt, d.frame = astiav.AllocPacket(), astiav.AllocFrame()
+	}
 	return nil
 }
 
-// close frees the decoder; its frames stay valid. It may be called twice, and alloc after it.
-func (d *decoder) close() {
+// closeCodec frees the codec alone, as before another.
+func (d *decoder) closeCodec() {
 	if d.dec != nil {
 		d.dec.Free()
 		d.dec = nil
 	}
+	d.device.close()
+	d.device = nil
+}
+
+// close frees the decoder; its frames stay valid. It may be called twice, and alloc after it.
+func (d *decoder) close() {
+	d.closeCodec()
+	d.untake()
 	if d.handle != 0 {
 		d.handle.Delete()
 		d.handle = 0

@@ -24,7 +24,11 @@ var errPastEnd = errors.New("past the end of the part asked for")
 // start.
 func (in *Input) convert() (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(in.frame.UnsafePointer())
-	if err := in.tooLarge(int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
+	format := astiav.PixelFormat(c.format)
+	if in.device != nil {
+		format = in.device.format
+	}
+	if err := in.tooLarge(int(c.width), int(c.height), format); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
@@ -36,6 +40,11 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	}
 	if wanted, err := in.wanted(pts); !wanted {
 		return nil, err
+	}
+	if in.device != nil {
+		if err := in.takeSurface(c); err != nil {
+			return nil, err
+		}
 	}
 	if damaged(c) {
 		in.damage.DamagedFrames++
@@ -188,6 +197,11 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 			props.Release()
 			return nil, fmt.Errorf("decode %s: alpha: %w", d.path, err)
 		}
+	}
+	if f := d.taken; f != nil {
+		d.taken = nil
+		f.SetProps(props)
+		return f, nil
 	}
 	if native && C.vf_is_direct(c) != 0 {
 		return d.direct(c, props)

@@ -1,5 +1,7 @@
 #include "glue.h"
 #include "_cgo_export.h"
+#include <libavutil/hwcontext.h>
+#include <libavutil/hwcontext_cuda.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
@@ -114,6 +116,87 @@ void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels
 	// Film grain that the stream only describes is not synthesized, since the filter would remove
 	// it.
 	c->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN | AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS;
+}
+
+// Called before the first picture and at each change. Without a format the decoder fails.
+static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFormat *offered)
+{
+	struct vf_on_device *d = c->hwaccel_context;
+	if (d->width && (d->format != c->sw_pix_fmt || d->width != c->coded_width || d->height != c->coded_height)) {
+		d->refused = 1;
+		return AV_PIX_FMT_NONE;
+	}
+	d->format = c->sw_pix_fmt;
+	d->width = c->coded_width;
+	d->height = c->coded_height;
+	for (; *offered != AV_PIX_FMT_NONE; offered++)
+		if (*offered == AV_PIX_FMT_CUDA)
+			return AV_PIX_FMT_CUDA;
+	d->refused = 1;
+	return AV_PIX_FMT_NONE;
+}
+
+struct vf_on_device *vf_decoder_on_device(AVCodecContext *c, void *context, void *stream, int *err)
+{
+	struct vf_on_device *d = av_mallocz(sizeof *d);
+	*err = AVERROR(ENOMEM);
+	if (!d || !(d->device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA))) {
+		vf_device_free(d);
+		return NULL;
+	}
+	AVCUDADeviceContext *cuda = ((AVHWDeviceContext *)d->device->data)->hwctx;
+	cuda->cuda_ctx = context;
+	cuda->stream = stream;
+	*err = av_hwdevice_ctx_init(d->device);
+	if (*err >= 0 && !(c->hw_device_ctx = av_buffer_ref(d->device)))
+		*err = AVERROR(ENOMEM);
+	if (*err < 0) {
+		vf_device_free(d);
+		return NULL;
+	}
+	c->hwaccel_context = d; // NVDEC has no use for it
+	c->get_format = choose_format;
+	c->apply_cropping = 0; // vf_surface_of crops, at the left and the top, too
+	c->thread_count = 1;
+	c->export_side_data &= ~AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; // of blocks, which only the device reads
+	return d;
+}
+
+void vf_device_free(struct vf_on_device *d)
+{
+	if (d)
+		av_buffer_unref(&d->device);
+	av_free(d);
+}
+
+int vf_surface_of(AVFrame *f, int format, struct vf_surface *s)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+	if (f->format != AV_PIX_FMT_CUDA || !d)
+		return 0;
+	int bytes = (d->comp[0].depth + 7) / 8;
+	for (int i = 0; i < 3 && f->data[i]; i++) {
+		int across = i ? d->log2_chroma_w : 0, down = i ? d->log2_chroma_h : 0;
+		int pairs = i && d->log2_chroma_w ? 2 : 1;
+		s->address[i] = (uint64_t)(uintptr_t)f->data[i] + (f->crop_top >> down) * (uint64_t)f->linesize[i] +
+		                (f->crop_left >> across) * (uint64_t)(pairs * bytes);
+		s->pitch[i] = f->linesize[i];
+	}
+	f->width -= (int)(f->crop_left + f->crop_right);
+	f->height -= (int)(f->crop_top + f->crop_bottom);
+	f->crop_left = f->crop_right = f->crop_top = f->crop_bottom = 0;
+	f->format = format;
+	return 1;
+}
+
+void vf_strip(AVFrame *f)
+{
+	for (int i = 0; i < AV_NUM_DATA_POINTERS; i++) {
+		av_buffer_unref(&f->buf[i]);
+		f->data[i] = NULL;
+		f->linesize[i] = 0;
+	}
+	av_buffer_unref(&f->hw_frames_ctx);
 }
 
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts)

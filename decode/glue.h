@@ -15,6 +15,27 @@ const char *vf_probe(const char *url, const char *protocols);
 // Sets up a decoder: frames in memory from vfTake(decoder) where vfWanted, a limit of pixels, exact
 // cropping. The handle decoder must stay valid until the decoder is freed.
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t decoder);
+// A device that a decoder works on, and what it was opened for.
+struct vf_on_device {
+	AVBufferRef *device;
+	int refused; // the decoder met what the device does not decode, or another format or size
+	enum AVPixelFormat format;
+	int width, height; // coded, 0 before the first picture
+};
+// Has the decoder work on a device, in a CUcontext and CUstream. Returns NULL and *err if not.
+// The result must outlive the decoder.
+struct vf_on_device *vf_decoder_on_device(AVCodecContext *c, void *context, void *stream, int *err);
+void vf_device_free(struct vf_on_device *d);
+// A picture in the device's memory: its visible planes, as addresses and pitches.
+struct vf_surface {
+	uint64_t address[3];
+	int pitch[3];
+};
+// Crops a picture on the device, and gives it the pixel format that its samples stand for. Returns
+// 0 if it is none.
+int vf_surface_of(AVFrame *f, int format, struct vf_surface *s);
+// Leaves only the properties of a picture.
+void vf_strip(AVFrame *f);
 // Fills p with a copy of data, padded for decoders, which read past the end. The caller
 // unreferences p.
 int vf_packet(AVPacket *p, const void *data, size_t size, int64_t pts);

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"sync"
 	"time"
@@ -67,6 +68,9 @@ type Input struct {
 	reached  int64           // the latest PTS in tracked
 	untimed  bool            // a frame cannot be followed, since it has no PTS
 	skipping bool            // the decoder gets no more packets
+
+	again []*astiav.Packet     // to be decoded once more, on the CPU
+	come  map[uintptr]struct{} // their pictures that have been handed out
 
 	onPacket func(*astiav.Packet) error
 	pending  packetQueue
@@ -134,6 +138,10 @@ func (in *Input) Close() {
 		in.unwatch()
 	}
 	in.decoder.close()
+	for _, p := range in.again {
+		p.Free()
+	}
+	in.again = nil
 	in.reports.close()
 	in.pictured.Close()
 	in.pending.drop()
@@ -183,13 +191,16 @@ func (in *Input) openVideo() error {
 	if in.cutFrom != nil {
 		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
 	}
-	if err := in.alloc(s.CodecParameters().CodecID()); err != nil {
+	if err := in.chooseDevice((*C.AVStream)(av.StreamPtr(s)).codecpar); err != nil {
 		return err
 	}
-	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
-		return &Error{Op: "decode", Path: in.path, Err: err}
+	err = in.openCodec()
+	if err != nil && in.device != nil && !in.opts.MustDevice {
+		in.tell(slog.LevelDebug, fmt.Sprintf("decoding on the CPU: %v", err))
+		in.closeCodec()
+		err = in.openCodec()
 	}
-	if err := in.start(in.opts.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base); err != nil {
+	if err != nil {
 		return err
 	}
 	in.reports.watchDecoder(&in.decoder)
@@ -202,6 +213,18 @@ func (in *Input) openVideo() error {
 	in.known = in.indexed()
 	in.form = in.container()
 	return nil
+}
+
+// openCodec makes the decoder of the video and opens it.
+func (in *Input) openCodec() error {
+	s := in.video
+	if err := in.alloc(s.CodecParameters().CodecID()); err != nil {
+		return err
+	}
+	if err := s.CodecParameters().ToCodecContext(in.dec); err != nil {
+		return &Error{Op: "decode", Path: in.path, Err: err}
+	}
+	return in.start(in.opts.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
 }
 
 // Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the
@@ -224,7 +247,7 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 			return nil, err
 		case f != nil:
 			return in.emit(f)
-		case in.eof:
+		case in.eof && len(in.again) == 0:
 			return nil, in.finish()
 		}
 		if err := in.feed(ctx); err != nil {
@@ -236,27 +259,53 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 // receive returns a frame, or nil if the decoder wants more packets or is empty.
 func (in *Input) receive() (*pipeline.Frame, error) {
 	for {
-		err := in.dec.ReceiveFrame(in.frame)
-		switch {
-		case errors.Is(err, astiav.ErrEof), errors.Is(err, astiav.ErrEagain):
-			return nil, nil
-		case err != nil:
-			if err := in.decodeError(err); err != nil {
-				return nil, err
-			}
-			continue
+		f, more, err := in.receiveOne()
+		if why, ok := errors.AsType[doubt](err); ok {
+			in.frame.Unref()
+			return nil, in.toCPU(why)
 		}
-		in.decoded++
-		f, err := in.convert()
-		in.frame.Unref()
-		if f != nil || err != nil {
+		if f != nil || err != nil || !more {
 			return f, err
 		}
 	}
 }
 
+// receiveOne returns a frame if the decoder has one that is wanted, and whether it may have more.
+func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
+	err = in.dec.ReceiveFrame(in.frame)
+	none := errors.Is(err, astiav.ErrEof) || errors.Is(err, astiav.ErrEagain)
+	if none {
+		err = nil
+	}
+	if why := in.doubt(err); why != nil {
+		return nil, true, why
+	}
+	switch {
+	case none:
+		return nil, false, nil
+	case err != nil:
+		return nil, true, in.decodeError(err)
+	}
+	defer in.frame.Unref()
+	number := in.number()
+	if _, repeated := in.come[number]; repeated {
+		delete(in.come, number)
+		return nil, true, nil
+	}
+	f, err = in.convert()
+	if errors.As(err, new(doubt)) {
+		return nil, true, err
+	}
+	in.decoded++
+	in.device.came(number)
+	return f, true, err
+}
+
 // feed reads a packet and passes it to the decoder or to the others.
 func (in *Input) feed(ctx context.Context) error {
+	if len(in.again) > 0 {
+		return in.resend()
+	}
 	err := in.fc.ReadFrame(in.pkt)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -350,9 +399,13 @@ func (in *Input) send() error {
 	if !in.times.started {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
+	in.device.keep(in.pkt)
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil
+	}
+	if why, ok := errors.AsType[doubt](in.doubt(err)); ok {
+		return in.toCPU(why)
 	}
 	return in.decodeError(err)
 }
@@ -384,6 +437,11 @@ func (in *Input) drain() error {
 	if in.skipping || in.opts.onVideo != nil {
 		return nil
 	}
+	return in.endDecoder()
+}
+
+// endDecoder tells the decoder that no more packets come.
+func (in *Input) endDecoder() error {
 	if err := in.dec.SendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return in.decodeError(err)
 	}

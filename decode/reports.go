@@ -58,6 +58,14 @@ func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
 	}
 }
 
+// again forgets the errors of a decoder that another replaces. That one begins at a key frame, so
+// it is listened to at once only if there was damage.
+func (r *reports) again(damage bool) {
+	r.listening.Store(damage)
+	r.decoder.Store(0)
+	r.keyed, r.calm = false, 0
+}
+
 // whole reports whether the decoder must make a frame of the packet recorded last: it is more than
 // the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
 // key frame, nor refer to data before that, nor is hidden by an edit list.

@@ -140,6 +140,9 @@ func (b *Backend) Name() string {
 	return fmt.Sprintf("%s (%s, %d %s)", strings.Join(names, " and "), strings.Join(models, ", "), b.streams, unit)
 }
 
+// Devices returns how many devices share the work.
+func (b *Backend) Devices() int { return len(b.units) }
+
 // Held returns how many results the filter for p keeps between calls. The pool of results needs
 // room for as many in addition to those held by others, or the streams and devices wait for each
 // other.

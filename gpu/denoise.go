@@ -128,7 +128,7 @@ func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.F
 			return nil, d.failed(err, "prepare a picture on")
 		}
 	}
-	part := d.backend.partOf(f, field)
+	part := d.backend.partOf(f, d.unit, field)
 	p := &cudaPicture{}
 	part.pin(f, &p.pins)
 	if err := d.unit.work.do(func() error { return d.prepare(p, part) }); err != nil {
@@ -335,7 +335,7 @@ func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &denoised{engine: d, part: d.backend.partOf(j.Out, j.Field).written(), centre: j.Centre, field: j.Field}
+	r := &denoised{engine: d, part: d.backend.partOf(j.Out, d.unit, j.Field).written(), centre: j.Centre, field: j.Field}
 	for _, p := range j.Window {
 		r.window = append(r.window, p.(*cudaPicture))
 	}

@@ -122,7 +122,7 @@ func timeKernels(b *Backend, frames []*pipeline.Frame, centre int, o denoise.Opt
 		window = append(window, uint64(pictures[len(pictures)-1].memory.address))
 	}
 	layout, work := pictures[0].kind.layout, pictures[0].kind.work
-	part := b.partOf(frames[0], plane.Whole)
+	part := b.partOf(frames[0], nil, plane.Whole)
 	var source, result *stage
 	err := d.unit.work.do(func() (err error) {
 		for _, p := range pictures {

@@ -71,7 +71,7 @@ func (f *filter) room(ctx context.Context, in *pipeline.Frame, emit pipeline.Emi
 func (f *filter) send(in, out *pipeline.Frame) error {
 	s := f.slots[f.next]
 	f.next = (f.next + 1) % len(f.slots)
-	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in), dst: f.backend.placeOf(out)}
+	fl := &flight{slot: s, marks: s.next(), in: in, out: out, src: f.backend.placeOf(in, s.unit), dst: f.backend.placeOf(out, s.unit)}
 	fl.pin()
 	before := f.on(s.unit)
 	f.flights = append(f.flights, fl)
@@ -111,7 +111,7 @@ func (f *filter) change(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	f.plan = plan
 	_, _, size := in.Format.PlanLayout(pipeline.PitchAlign)
 	f.backend.using(f, true)
-	if err := f.makeSlots(max(size, f.backend.placeOf(in).size)); err != nil {
+	if err := f.makeSlots(max(size, f.backend.placeOf(in, f.backend.units[0]).size)); err != nil {
 		f.freeSlots()
 		return err
 	}

@@ -35,3 +35,13 @@ CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pi
 	};
 	return cuMemcpy2DAsync(&c, stream);
 }
+
+CUresult vf_rows_within(CUdeviceptr dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream)
+{
+	CUDA_MEMCPY2D c = {
+		.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcPitch = src_pitch,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstPitch = dst_pitch,
+		.WidthInBytes = width, .Height = rows,
+	};
+	return cuMemcpy2DAsync(&c, stream);
+}

@@ -45,9 +45,10 @@ func allowShared(f cu.Function, bytes int) error {
 	return result(C.vf_allow_shared(functionHandle(f), C.int(bytes)))
 }
 
-// rows are rows of bytes in host and device memory.
+// rows are rows of bytes in host and device memory, or in two places of the device's.
 type rows struct {
 	host                   unsafe.Pointer
+	source                 cu.DevicePtr // in the host's place, with its pitch; 0: none
 	device                 cu.DevicePtr
 	hostPitch, devicePitch int
 	width, count           int // bytes, rows
@@ -55,6 +56,13 @@ type rows struct {
 
 // in queues the copy to the device, as one contiguous copy if the pitches match.
 func (r rows) in(s cu.Stream) error {
+	if r.source != 0 && r.hostPitch == r.devicePitch {
+		return cu.MemcpyDtoDAsync(r.device, r.source, r.span(), s)
+	}
+	if r.source != 0 {
+		return result(C.vf_rows_within(C.CUdeviceptr(r.device), C.size_t(r.devicePitch), C.CUdeviceptr(r.source), C.size_t(r.hostPitch),
+			C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
+	}
 	if r.hostPitch == r.devicePitch {
 		return cu.MemcpyHtoDAsync(r.device, r.host, r.span(), s)
 	}

@@ -24,6 +24,7 @@ CUresult vf_allow_shared(CUfunction f, int bytes);
 
 // Queue a copy of rows of width bytes, with different pitches (also in bytes).
 CUresult vf_rows_in(CUdeviceptr dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
+CUresult vf_rows_within(CUdeviceptr dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
 CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
 
 #endif

@@ -20,27 +20,34 @@ type part struct {
 }
 
 // partOf determines where the samples of a frame or a field are and go.
-func (b *Backend) partOf(f *pipeline.Frame, field plane.Field) part {
+func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 	p := part{format: f.Format}
 	if field == plane.Whole {
-		p.place = b.placeOf(f)
+		p.place = b.placeOf(f, u)
 		for i := range f.NumPlanes() {
 			_, p.rows[i] = f.PlaneSize(i)
 			p.own[i] = true
 		}
 		return p
 	}
-	whole, _ := spanOf(f)
-	p.place.pinned = b.blocks.hold(whole)
+	here := f.Device.Owner == any(u)
+	offsets, pitches, _ := f.PlanLayout(pipeline.PitchAlign)
+	if p.place.pinned = here; !here {
+		whole, _ := spanOf(f)
+		p.place.pinned = b.blocks.hold(whole)
+	}
 	for i := range f.NumPlanes() {
 		width, height := f.PlaneSize(i)
 		first, step, n, own := field.Rows(height)
 		pitch := roundUp(width, pipeline.PitchAlign)
 		p.place.offset[i], p.place.pitch[i], p.rows[i], p.own[i] = p.place.size, pitch, n, own
-		p.place.copies = append(p.place.copies, rows{
-			host: unsafe.Pointer(&f.Row(i, first)[0]), hostPitch: f.Planes[i].Pitch * step,
-			device: cu.DevicePtr(p.place.size), devicePitch: pitch, width: width, count: n,
-		})
+		r := rows{device: cu.DevicePtr(p.place.size), devicePitch: pitch, width: width, count: n}
+		if here {
+			r.source, r.hostPitch = cu.DevicePtr(f.Device.Address)+cu.DevicePtr(offsets[i]+pitches[i]*first), pitches[i]*step
+		} else {
+			r.host, r.hostPitch = unsafe.Pointer(&f.Row(i, first)[0]), f.Planes[i].Pitch*step
+		}
+		p.place.copies = append(p.place.copies, r)
 		p.place.size += pitch * n
 	}
 	return p

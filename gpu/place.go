@@ -20,8 +20,12 @@ type place struct {
 	pinned bool // otherwise the samples may be Go's and must be pinned for the garbage collector
 }
 
-// placeOf determines the layout of a frame. Its samples must not move until the copies are done.
-func (b *Backend) placeOf(f *pipeline.Frame) place {
+// placeOf determines the layout of a frame for a device, which may have its samples already. Those
+// of the host must not move until the copies are done.
+func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
+	if f.Device.Owner == any(u) {
+		return resident(f)
+	}
 	whole, gaps := spanOf(f)
 	pinned := b.blocks.hold(whole)
 	if pinned && gaps < int(whole.end-whole.start)/2 && even(f, whole) {
@@ -61,6 +65,16 @@ func planeSpan(f *pipeline.Frame, i int) span {
 	w, count := f.PlaneSize(i)
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(f.Planes[i].Data)))
 	return span{start, start + uintptr(f.Planes[i].Pitch*(count-1)+w)}
+}
+
+// resident is the place of a frame whose samples are in a block of the device.
+func resident(f *pipeline.Frame) place {
+	offsets, pitches, size := f.PlanLayout(pipeline.PitchAlign)
+	p := place{size: size, pinned: true}
+	copy(p.offset[:], offsets[:])
+	copy(p.pitch[:], pitches[:])
+	p.copies = []rows{{source: cu.DevicePtr(f.Device.Address), width: size, count: 1}}
+	return p
 }
 
 func inOneGo(f *pipeline.Frame, whole span) place {

@@ -37,6 +37,21 @@ func (s *sharedProps) release() {
 	}
 }
 
+// DeviceSamples are a frame's samples in the memory of a device, in a block that is laid out by
+// PlanLayout(PitchAlign). They stay until the frame is released.
+type DeviceSamples struct {
+	Owner   any    // which its backend recognizes; nil: there are none
+	Address uint64 // of the block
+}
+
+// Surface is a picture in the memory of a device as a hardware decoder makes it: the planes of a
+// layout of 4:4:4, or luma and pairs of chroma for one of 4:2:0. Samples of more than 8 bits are at
+// the high end of 16.
+type Surface struct {
+	Address [3]uint64 // of the first visible sample of each plane
+	Pitch   [3]int    // bytes
+}
+
 // Quantiser says how coarsely a picture was coded.
 type Quantiser struct {
 	Step     float32 // in 8-bit levels, as the root of the mean square over the blocks; 0 if unknown
@@ -48,6 +63,10 @@ type Quantiser struct {
 type Frame struct {
 	Format
 	Planes [4]Plane
+
+	// Device has the samples, too, or alone: without Planes only a filter on that device can read
+	// the frame.
+	Device DeviceSamples
 
 	PTS      int64 // presentation time, in the source's time base
 	Duration int64 // in the same unit; 0 when unknown
@@ -75,10 +94,7 @@ type Frame struct {
 func NewFrame(format Format, planes [4]Plane, props Props, release func()) *Frame {
 	f := &Frame{Format: format, Planes: planes, release: release}
 	f.refs.Store(1)
-	if props != nil {
-		f.props = &sharedProps{Props: props}
-		f.props.refs.Store(1)
-	}
+	f.SetProps(props)
 	return f
 }
 
@@ -89,6 +105,14 @@ func (f *Frame) Props() Props {
 		return nil
 	}
 	return f.props.Props
+}
+
+// SetProps gives properties to a frame that has none and that nobody else sees yet.
+func (f *Frame) SetProps(props Props) {
+	if props != nil {
+		f.props = &sharedProps{Props: props}
+		f.props.refs.Store(1)
+	}
 }
 
 // Retain adds an owner.

@@ -15,6 +15,8 @@ dav1d=1.5.1
 dav1d_sha=401813f1f89fa8fd4295805aa5284d9aed9bc7fc1fdbe554af4292f64cbabe21
 svtav1=2.3.0
 svtav1_sha=815e88cc539c41b8ebd1a6f362f82ab510147635fc6c3edfa35edcfbed302cd8
+nvcodec=12.1.14.0 # headers of NVDEC, MIT; the library comes with the driver
+nvcodec_sha=0ca1a0c85b149646fa6ce4d600584507fdccf5a23d58e668d8701e89cee0c3fb
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${VIDFILTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vidfilter}
@@ -71,6 +73,7 @@ fetch "dav1d-$dav1d.tar.xz" $dav1d_sha \
 	"pool/main/d/dav1d/dav1d_$dav1d.orig.tar.xz"
 # Debian's copy lacks a bundled library, and the project publishes no archive of its own that stays the same.
 fetch "svt-av1-$svtav1.tar.xz" $svtav1_sha "" "pool/main/s/svt-av1/svt-av1_$svtav1+dfsg.orig.tar.xz"
+fetch "nv-codec-headers-$nvcodec.tar.xz" $nvcodec_sha "" "pool/main/n/nv-codec-headers/nv-codec-headers_$nvcodec.orig.tar.xz"
 
 work=$prefix.build
 rm -rf "$work" "$prefix"
@@ -192,6 +195,14 @@ limit libavutil/dict.c 'if (flags & AV_DICT_DONT_STRDUP_VAL)' 'if (value && m &&
 # A run of zeros to the end of a block counts one coefficient too many, beyond its table.
 sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/; s/zero_run = 64 - coeff_index;/zero_run = 63 - coeff_index;/' libavcodec/vp3.c
 [ "$(grep -c '63 - coeff_index;' libavcodec/vp3.c)" = 1 ] || failed "FFmpeg's libavcodec/vp3.c"
+# NVDEC conceals damage in silence. Ask it of each picture.
+status='CUVIDGETDECODESTATUS status = { 0 };'
+sed -i "/^    unmap_data = av_mallocz/i if (decoder->cvdl->cuvidGetDecodeStatus) { $status if (!decoder->cvdl->cuvidGetDecodeStatus(decoder->decoder, cf->idx, \\&status) \\&\\& status.decodeStatus >= cuvidDecodeStatus_Error) frame->flags |= AV_FRAME_FLAG_CORRUPT; }" libavcodec/nvdec.c
+[ "$(grep -c "$status" libavcodec/nvdec.c)" = 1 ] || failed "FFmpeg's libavcodec/nvdec.c"
+mkdir -p "$work/nvcodec"
+tar -C "$work/nvcodec" --strip-components=1 -xf "$cache/nv-codec-headers-$nvcodec.tar.xz"
+cp -r "$work/nvcodec/include/ffnvcodec" "$prefix/include/"
+sed "s|@@PREFIX@@|$prefix|" "$work/nvcodec/ffnvcodec.pc.in" >"$pc/ffnvcodec.pc"
 # Containers, sound and headers take no time to speak of, and the files of "vectors" only what a processor runs that
 # has none: compiled with little optimisation, they take a third of the time.
 plain='libavformat/%.o libavdevice/%.o libavfilter/%.o libavutil/tx_int32.o libavutil/tx_double.o'
@@ -214,6 +225,7 @@ plain="$plain: CFLAGS += -O1"
 		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d --enable-libopus \
 		--extra-ldflags="-L$prefix/lib" \
 		${sanitize:+--disable-asm --optflags=-O1 "--extra-cflags=-g1 -fno-omit-frame-pointer -fsanitize=$sanitize" "--extra-ldflags=-fsanitize=$sanitize"} \
+		--enable-ffnvcodec --enable-nvdec --enable-hwaccel=h264_nvdec,hevc_nvdec,vp9_nvdec,mpeg2_nvdec \
 		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \
 		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&

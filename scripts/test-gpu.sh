@@ -1,12 +1,12 @@
 #!/bin/sh
-# Tests and measures the GPU path on a real device: the tests of gpu and lab/papers, the first on small pictures under
-# compute-sanitizer's memcheck and racecheck, and vidfilter bench. It runs the programs built by `make test-gpu`, so
-# it also works on a machine without Go. The report is kept under docs/measurements.
+# Tests and measures the GPU path on a real device: the tests of gpu, lab/papers and NVDEC, the first on small pictures
+# under compute-sanitizer's memcheck and racecheck, and vidfilter bench. It runs the programs built by `make test-gpu`,
+# so it also works on a machine without Go. The report is kept under docs/measurements.
 #   test-gpu.sh [BENCH-OPTION...]
 set -eu
 cd "$(dirname "$0")/.."
-for f in bin/vidfilter bin/gpu.test bin/papers.test; do
-	[ -x $f ] || { echo "test-gpu.sh: $f is missing: make test-gpu builds it" >&2; exit 1; }
+for f in bin/vidfilter bin/gpu.test bin/papers.test bin/job.test bin/clips/h264.mp4; do
+	[ -s $f ] || { echo "test-gpu.sh: $f is missing: make test-gpu builds it" >&2; exit 1; }
 done
 PATH=$PATH:/usr/local/cuda/bin
 if ! bin/vidfilter devices | grep '^cuda:0' >/dev/null; then
@@ -34,7 +34,8 @@ step() { # step NAME COMMAND...: output goes to the report; a failure does not s
 # Tests may be skipped only because they need the test driver.
 conformance() {
 	(export VIDFILTER_TEST_GPU=1
-		cd gpu && ../bin/gpu.test -test.v -test.count=1 && cd ../lab/papers && ../../bin/papers.test -test.v -test.count=1) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
+		cd gpu && ../bin/gpu.test -test.v -test.count=1 && cd ../lab/papers && ../../bin/papers.test -test.v -test.count=1 &&
+		cd ../../internal/job && VIDFILTER_TEST_CLIPS=$PWD/../../bin/clips ../../bin/job.test -test.v -test.count=1 -test.run NVDEC) >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
 	grep -E '^(---|PASS|ok)' "$out.tests" | grep -v SKIP
 	skipped=$(grep -c -- '--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
 	echo "$skipped tests need faults, which only the test driver has"

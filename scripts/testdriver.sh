@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU) into the cache and prints
+# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU, a libnvcuvid.so.1) into the cache and prints
 # the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
 #   testdriver.sh       with the project's kernels
 #   testdriver.sh LIST  with those of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
@@ -34,10 +34,10 @@ if [ "${1:-}" = compile ]; then
 fi
 
 list=${1:-}
-if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go lab/papers/*.go); fi
+if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go gpu/surface/*.go lab/papers/*.go); fi
 # shellcheck disable=SC2086
-key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/libcuda/include/cuda.h \
-	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
+key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/testdriver/nvcuvid/* gpu/libcuda/include/cuda.h \
+	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* gpu/surface/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then
 	echo "$prefix"
@@ -49,11 +49,15 @@ work=$(mktemp -d "$cache/testdriver.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/kernels" "$work/driver"
 compile_all() { xargs -P "$(nproc)" -L 1 "$here/testdriver.sh" compile; } # an output, a source and flags a line
-for file in "$src"/*.cc; do
-	echo "$work/driver/$(basename "$file" .cc).o $file -c"
-done | compile_all
+{
+	for file in "$src"/*.cc; do
+		echo "$work/driver/$(basename "$file" .cc).o $file -c"
+	done
+	echo "$work/nvcuvid.o gpu/testdriver/nvcuvid/nvcuvid.cc -c -Wno-missing-prototypes -isystem $("$here/ffmpeg.sh" --path)/include"
+} | compile_all
 $cc -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o "$work/libcuda.so.1" "$work"/driver/*.o -lstdc++ -lpthread -ldl
-rm -r "$work/driver"
+$cc -shared -Wl,-soname,libnvcuvid.so.1 -o "$work/libnvcuvid.so.1" "$work/nvcuvid.o" -L "$work" -l:libcuda.so.1 -lstdc++
+rm -r "$work/driver" "$work/nvcuvid.o"
 if [ -n "$list" ]; then
 	cat "$list"
 else

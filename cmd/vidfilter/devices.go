@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func printDevices(w io.Writer) error {
 	devices, err := gpu.Devices()
 	for _, d := range devices {
 		lines = append(lines, describeGPU(d))
+		if d.Usable() == nil {
+			lines = append(lines, describeDecoding(d))
+		}
 	}
 	if err != nil {
 		lines = append(lines, "no GPU: "+cli.WithHint(err))
@@ -75,6 +79,44 @@ func describeGPU(d gpu.Device) string {
 		return fmt.Sprintf("%s%s): cannot be used: %s", what, text.Size(d.Total), cli.WithHint(err))
 	}
 	return fmt.Sprintf("%s%s free of %s)", what, text.Size(free), text.Size(d.Total))
+}
+
+// describeDecoding returns a line such as "cuda:0 decodes with 7 engines: H.264 (8 bits, 4:2:0) to
+// 4096x4096, HEVC (8, 10, 12 bits, 4:2:0, 4:4:4) to 8192x8192".
+func describeDecoding(d gpu.Device) string {
+	all, err := d.Decodes()
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s decodes nothing: %s", d, cli.WithHint(err))
+	case len(all) == 0:
+		return fmt.Sprintf("%s decodes nothing", d)
+	}
+	names := map[string]string{"h264": "H.264", "hevc": "HEVC", "vp9": "VP9", "mpeg2video": "MPEG-2"}
+	engines := ""
+	if n := all[0].Engines; n > 1 {
+		engines = fmt.Sprintf(" with %d engines", n)
+	}
+	var codecs []string
+	for len(all) > 0 {
+		first := all[0]
+		n := slices.IndexFunc(all, func(x gpu.Decoded) bool { return x.Codec != first.Codec })
+		if n < 0 {
+			n = len(all)
+		}
+		var depths, chromas []string
+		for _, x := range all[:n] {
+			if depth := fmt.Sprint(x.Depth); !slices.Contains(depths, depth) {
+				depths = append(depths, depth)
+			}
+			if chroma := fmt.Sprintf("4:%d:%d", x.Chroma/10%10, x.Chroma%10); !slices.Contains(chromas, chroma) {
+				chromas = append(chromas, chroma)
+			}
+		}
+		codecs = append(codecs, fmt.Sprintf("%s (%s bits, %s) to %dx%d", names[first.Codec], strings.Join(depths, ", "), strings.Join(chromas, ", "),
+			first.Width, first.Height))
+		all = all[n:]
+	}
+	return fmt.Sprintf("%s decodes%s: %s", d, engines, strings.Join(codecs, ", "))
 }
 
 // cpuDescription names the CPU's instruction set and threads.

@@ -26,11 +26,23 @@
 //	order=7          seed for the order of threads, warps and streams; 0: in sequence
 //	leaks=1          report leaks on stderr when the last reference to a device is released
 //	log=FILE         append a line per call, NAME RESULT DETAILS, and "run KERNEL" when one runs
+//
+// Beside it is a libnvcuvid.so.1 that FFmpeg may decode with. It returns the pictures of a file
+// that Surfaces writes. VIDFILTER_TESTDECODER configures it:
+//
+//	frames=FILE      the pictures, in the order of output; without it nothing is decoded
+//	first=9          the first picture to come is number 9 of them, counted from 0
+//	create=1         a decoder cannot be made
+//	decode=5         the fifth picture cannot be decoded
+//	map=5            the fifth picture to come does not
+//	corrupt=5        the fifth picture to come is damaged, and says so
 package testdriver
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +56,16 @@ import (
 
 // Variable is the environment variable that configures the driver.
 const Variable = "VIDFILTER_TESTDRIVER"
+
+// DecoderVariable is the environment variable that configures its libnvcuvid.
+const DecoderVariable = "VIDFILTER_TESTDECODER"
+
+// Surfaces begins a file of pictures for the driver's libnvcuvid: their visible size, where it
+// begins in what is coded, the bytes of a sample, and 2 planes for 4:2:0 or 3 for 4:4:4. The
+// samples of each picture follow, plane by plane, without padding.
+func Surfaces(w io.Writer, width, height, left, top, bytes, planes int) error {
+	return binary.Write(w, binary.LittleEndian, []int32{int32(width), int32(height), int32(left), int32(top), int32(bytes), int32(planes)})
+}
 
 // Folder builds the driver if necessary and returns the folder for LD_LIBRARY_PATH.
 var Folder = sync.OnceValues(func() (string, error) { return Build("") })
@@ -71,7 +93,7 @@ func Build(list string) (string, error) {
 }
 
 // sources are the driver's sources, relative to the folder with go.mod.
-var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "lab/papers/cuda"}
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/testdriver/nvcuvid", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "gpu/surface/cuda", "lab/papers/cuda"}
 
 // look accesses the sources, so that the go command does not reuse cached test results when they
 // change.

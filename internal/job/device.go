@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"vidfilter/decode"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -37,6 +38,42 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	}
 	u.Debug("filtering on " + cpu.Name())
 	return cpu, tell, nil
+}
+
+// decodeOptions are those of --hwaccel, too, for which it prepares the GPU.
+func (j *job) decodeOptions() (decode.Options, error) {
+	o := j.o.DecodeOptions(j.ui)
+	must := j.o.HWAccel == "nvdec"
+	b, onGPU := j.backend.(*gpu.Backend)
+	onGPU = onGPU && j.o.System == nil
+	switch {
+	case j.o.HWAccel == "none", !must && (!onGPU || j.o.passes() || j.o.Join != ""):
+		return o, nil
+	case j.o.Join != "":
+		return o, nil // nothing is decoded
+	case !onGPU:
+		return o, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
+	}
+	host := j.frames
+	if j.o.onlyDevice(b) {
+		host = nil
+	}
+	var err error
+	if j.decoding, err = b.Decoding(host); err != nil {
+		if must {
+			return o, hint.Add(err, "--hwaccel auto does without")
+		}
+		j.ui.Debugf("decoding on the CPU: %v", err)
+		return o, nil
+	}
+	o.Device, o.MustDevice = j.decoding, must
+	o.Quantisers = j.o.Params.Filter == kernels.Denoise && j.o.Params.Noise == 0
+	return o, nil
+}
+
+// onlyDevice reports whether nothing but the filter on the GPU reads the samples of the input.
+func (o *Options) onlyDevice(b *gpu.Backend) bool {
+	return o.Params.Filter != kernels.Denoise && !o.passes() && o.Compare == "" && o.GrainTable == "" && !o.keepsGrain() && b.Devices() == 1
 }
 
 // openGPU opens GPUs that support the parameters.

@@ -35,6 +35,9 @@ type job struct {
 	backend kernels.Backend
 	target  *encode.Target // nil if nothing is written
 	frames  *pipeline.Pool // for decoders
+
+	decoding *gpu.Decoding // nil: on the CPU
+
 	results *pipeline.Pool // for the filter
 	halves  *pipeline.Pool // for --compare
 
@@ -99,6 +102,9 @@ func (j *job) close() {
 	if j.unwatch != nil {
 		j.unwatch()
 	}
+	if j.decoding != nil {
+		j.decoding.Close()
+	}
 	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
 		if p != nil {
 			p.Close()
@@ -120,13 +126,17 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
+	options, err := j.decodeOptions()
+	if err != nil {
+		return err
+	}
 	inputs, unprepared := j.prepareTargets()
 	if err := j.enter(inputs); err != nil {
 		return err
 	}
 	watched, unwatch := untilStop(ctx, j.stop)
 	j.unwatch = unwatch
-	if j.in, err = decode.Open(watched, j.o.Input, j.frames, j.o.DecodeOptions(j.ui)); err != nil {
+	if j.in, err = decode.Open(watched, j.o.Input, j.frames, options); err != nil {
 		if j.stopped() {
 			return cli.Interruption{} // there is nothing to keep
 		}

@@ -26,9 +26,10 @@ type Options struct {
 	System System // filters; nil: the program chooses
 
 	Device         Device
-	Threads        int // 0: all cores
-	Streams        int // of each GPU; 0: the program chooses
-	FramesInFlight int // 0: the program chooses
+	HWAccel        string // auto, nvdec, none
+	Threads        int    // 0: all cores
+	Streams        int    // of each GPU; 0: the program chooses
+	FramesInFlight int    // 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
 	openCodec  bool    // the source may choose another codec
@@ -81,6 +82,7 @@ func NewOptions() *Options {
 	return &Options{
 		Params:       kernels.NewParams(),
 		Device:       Device{Kind: "auto"},
+		HWAccel:      "none",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,

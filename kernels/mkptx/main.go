@@ -26,11 +26,12 @@ import (
 	"sync"
 
 	"vidfilter/denoise/device"
+	"vidfilter/gpu/surface"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
 )
 
-var libraries = []*kernels.Library{kernels.Builtin, device.Library, papers.Library}
+var libraries = []*kernels.Library{kernels.Builtin, device.Library, surface.Library, papers.Library}
 
 func main() {
 	list := flag.Bool("list", false, "print the variants, and compile nothing")

@@ -13,4 +13,15 @@ struct vf_cuda_state {
  * and is never freed. Any other driver call does the same first. */
 const struct vf_cuda_state *vf_cuda_state(void);
 
+typedef CUresult vf_decoder_caps(void *caps); /* CUVIDDECODECAPS; of the current context */
+
+/* The driver's library for video, libnvcuvid. FFmpeg, which uses it, finds it loaded. */
+struct vf_nvcuvid {
+	const char *load_error; /* the loader's error; NULL if it was loaded */
+	vf_decoder_caps *decoder_caps;
+};
+
+/* Loads the library at the first call, from any thread; the result never changes. */
+const struct vf_nvcuvid *vf_nvcuvid(void);
+
 #endif

@@ -70,3 +70,24 @@ const struct vf_cuda_state *vf_cuda_state(void)
 	vf_cuda_load();
 	return &state;
 }
+
+static struct vf_nvcuvid nvcuvid;
+static pthread_once_t nvcuvid_once = PTHREAD_ONCE_INIT;
+
+static void load_nvcuvid(void)
+{
+	static char error[512];
+	void *lib = dlopen("libnvcuvid.so.1", RTLD_NOW | RTLD_LOCAL);
+	nvcuvid.decoder_caps = lib ? (vf_decoder_caps *)dlsym(lib, "cuvidGetDecoderCaps") : NULL;
+	if (nvcuvid.decoder_caps)
+		return;
+	const char *why = dlerror();
+	strncpy(error, why ? why : "unknown", sizeof error - 1);
+	nvcuvid.load_error = error;
+}
+
+const struct vf_nvcuvid *vf_nvcuvid(void)
+{
+	pthread_once(&nvcuvid_once, load_nvcuvid);
+	return &nvcuvid;
+}

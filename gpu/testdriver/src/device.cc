@@ -26,6 +26,7 @@ int attribute_of(const Device &d, int attribute) {
 	case MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return (int)largest_shared(d) + 1024;
 	case CU_DEVICE_ATTRIBUTE_WARP_SIZE: return 32;
 	case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: return 65536;
+	case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: return 512;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1500000;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 16;
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return 2048;
@@ -106,6 +107,10 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 		return CUDA_SUCCESS;
 	});
 }
+
+// Not in our cuda.h; FFmpeg asks for it.
+extern "C" __attribute__((visibility("default"))) CUresult cuGetErrorName(CUresult code, const char **text);
+CUresult cuGetErrorName(CUresult code, const char **text) { return cuGetErrorString(code, text); }
 
 CUresult cuGetErrorString(CUresult code, const char **text) {
 	for (auto &e : errors)

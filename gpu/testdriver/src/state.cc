@@ -14,6 +14,7 @@ std::condition_variable_any work_done;
 namespace {
 Handles<Context, CUcontext, 0x51> contexts;
 thread_local Context *current;
+thread_local std::vector<Context *> pushed; // those below it
 } // namespace
 
 std::vector<Device> &devices() {
@@ -106,6 +107,33 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 		Context *context = contexts.find(handle);
 		if (handle && !context) return CUDA_ERROR_INVALID_CONTEXT;
 		current = context;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuCtxGetCurrent(CUcontext *handle) {
+	return in_driver("cuCtxGetCurrent", [&] {
+		*handle = current ? current->handle : nullptr;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuCtxPushCurrent(CUcontext handle) {
+	return in_driver("cuCtxPushCurrent", [&] {
+		Context *context = contexts.find(handle);
+		if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+		pushed.push_back(current);
+		current = context;
+		return CUDA_SUCCESS;
+	});
+}
+
+CUresult cuCtxPopCurrent(CUcontext *handle) {
+	return in_driver("cuCtxPopCurrent", [&] {
+		if (pushed.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+		*handle = current ? current->handle : nullptr;
+		current = pushed.back();
+		pushed.pop_back();
 		return CUDA_SUCCESS;
 	});
 }

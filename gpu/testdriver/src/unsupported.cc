@@ -12,3 +12,20 @@ static int unsupported(const char *name) {
 	extern "C" __attribute__((weak, visibility("default"))) int name(); \
 	int name() { return unsupported(#name); }
 #include "symbols.h"
+
+// FFmpeg looks for these, too.
+SYMBOL(cuDeviceComputeCapability)
+SYMBOL(cuStreamAddCallback)
+SYMBOL(cuGLGetDevices_v2)
+SYMBOL(cuGraphicsGLRegisterImage)
+SYMBOL(cuGraphicsUnregisterResource)
+SYMBOL(cuGraphicsMapResources)
+SYMBOL(cuGraphicsUnmapResources)
+SYMBOL(cuGraphicsSubResourceGetMappedArray)
+SYMBOL(cuGraphicsResourceGetMappedPointer_v2)
+SYMBOL(cuDevicePrimaryCtxRelease)
+SYMBOL(cuDevicePrimaryCtxReset)
+SYMBOL(cuDevicePrimaryCtxSetFlags)
+SYMBOL(cuLinkAddData)
+SYMBOL(cuLinkCreate)
+SYMBOL(cuModuleGetGlobal)

@@ -1,0 +1,272 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// Device decodes in hardware, and keeps the pictures in its memory. It is for one input.
+type Device interface {
+	// Supports returns nil, or the reason why the device does not decode video of such a codec, by
+	// FFmpeg's name, into frames of the layout.
+	Supports(codec string, l pipeline.Layout, width, height int) error
+
+	// Handles returns a CUcontext and a CUstream for FFmpeg.
+	Handles() (context, stream unsafe.Pointer)
+
+	// Take makes a frame of a picture that is ready in the stream. It returns when the picture is
+	// not needed any more.
+	Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error)
+}
+
+// onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
+// bit: at the first sign of anything else, be it damage or a change of the format, the pictures
+// since the last key frame are decoded again, on the CPU, which goes on alone. A nil onDevice does
+// nothing.
+type onDevice struct {
+	Device
+	format astiav.PixelFormat // of pictures that the CPU decodes
+	c      *C.struct_vf_on_device
+
+	kept    []*astiav.Packet     // from the last key frame on whose picture has come, or from the start
+	size    int                  // bytes in kept
+	last    uintptr              // number of the last packet
+	come    map[uintptr]struct{} // numbers of kept packets whose picture has come
+	problem error                // for which the device is left at the next chance
+}
+
+// doubt is why the device is left.
+type doubt struct{ error }
+
+// Reasons to decode on the CPU what the device could.
+var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
+var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
+
+// chooseDevice has the video decoded on the device, if there is one that can.
+func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
+	if in.opts.Device == nil {
+		return nil
+	}
+	codec := C.GoString(C.avcodec_get_name(par.codec_id))
+	format := astiav.PixelFormat(par.format)
+	err := in.deviceDecodes(codec, format, int(par.width), int(par.height))
+	switch {
+	case err == nil:
+		in.device = &onDevice{Device: in.opts.Device, format: format, come: map[uintptr]struct{}{}}
+		in.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
+	case in.opts.MustDevice:
+		return &Error{Op: "decode", Path: in.path, Err: optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)),
+			hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
+	default:
+		in.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
+	}
+	return nil
+}
+
+func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
+	if !slices.Contains([]string{"h264", "hevc", "vp9", "mpeg2video"}, codec) {
+		return errors.New("the GPU does not decode it")
+	}
+	if !in.opts.MustDevice {
+		switch {
+		case codec == "mpeg2video":
+			return errRounds
+		case codec == "h264" && in.opts.Quantisers:
+			return errQuantisers
+		}
+	}
+	l, _, native := av.LayoutOf(format)
+	if !native || !in.takes(l) {
+		return fmt.Errorf("pictures of %s are not filtered as they are", format)
+	}
+	return in.opts.Device.Supports(codec, l, width, height)
+}
+
+func (d *decoder) tell(level slog.Level, msg string) {
+	if d.log != nil {
+		d.log.Log(context.Background(), level, msg)
+	}
+}
+
+// setup has a decoder work on the device.
+func (o *onDevice) setup(dec *astiav.CodecContext) error {
+	if o == nil {
+		return nil
+	}
+	context, stream := o.Handles()
+	var err C.int
+	if o.c = C.vf_decoder_on_device((*C.AVCodecContext)(dec.UnsafePointer()), context, stream, &err); o.c == nil {
+		return fmt.Errorf("decode on the GPU: %w", av.Error(int(err)))
+	}
+	return nil
+}
+
+func (o *onDevice) close() {
+	if o == nil {
+		return
+	}
+	C.vf_device_free(o.c)
+	o.c = nil
+	o.drop(len(o.kept))
+}
+
+// drop forgets the first n packets.
+func (o *onDevice) drop(n int) {
+	for _, p := range o.kept[:n] {
+		o.size -= p.Size()
+		delete(o.come, numberOf(p))
+		p.Free()
+	}
+	o.kept = o.kept[n:]
+}
+
+func numberOf(p *astiav.Packet) uintptr { return uintptr((*C.AVPacket)(av.PacketPtr(p)).opaque) }
+
+// mostKept is how many bytes of packets are kept to be decoded again. Where key frames are further
+// apart, the CPU decodes.
+const mostKept = 256 << 20
+
+// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
+func (o *onDevice) keep(p *astiav.Packet) {
+	if o == nil {
+		return
+	}
+	if numberOf(p) == 0 {
+		C.vf_number((*C.AVPacket)(av.PacketPtr(p)), C.uintptr_t(o.last+1))
+	}
+	o.last = numberOf(p)
+	own := p.Clone()
+	if own == nil {
+		o.problem = errors.New("out of memory")
+		return
+	}
+	o.kept = append(o.kept, own)
+	if o.size += own.Size(); o.size > mostKept {
+		o.problem = errors.New("key frames are far apart")
+	}
+}
+
+// came records that the picture of a packet is there. Packets before a key frame whose picture is
+// there are not needed again: those after it refer to no picture before.
+func (o *onDevice) came(number uintptr) {
+	if o == nil {
+		return
+	}
+	o.come[number] = struct{}{}
+	for i, p := range o.kept {
+		if numberOf(p) == number && p.Flags().Has(astiav.PacketFlagKey) {
+			o.drop(i)
+			return
+		}
+	}
+}
+
+// doubt returns what is wrong with what the decoder returned last, a picture or an error other than
+// that there is none yet; nil for nothing.
+func (in *Input) doubt(err error) error {
+	o := in.device
+	switch {
+	case o == nil:
+	case o.problem != nil:
+		return doubt{o.problem}
+	case o.c.refused != 0 && in.decoded == 0:
+		return doubt{errors.New("the GPU does not begin to decode the video")}
+	case o.c.refused != 0:
+		return doubt{errors.New("the video changes to what the GPU was not opened for")}
+	case err != nil && (in.opts.Part == nil || in.emitted+in.context > 0):
+		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
+	case in.reports.decoder.Load() > 0:
+		return doubt{errDamage}
+	}
+	return nil
+}
+
+var errDamage = errors.New("the video seems to be damaged")
+
+// toCPU goes on without the device, from the last key frame on.
+func (in *Input) toCPU(why doubt) error {
+	in.tell(slog.LevelInfo, fmt.Sprintf("%v: decoding on the CPU from here on", why))
+	o := in.device
+	in.again, in.come = o.kept, o.come
+	o.kept, o.size = nil, 0
+	in.closeCodec()
+	if err := in.openCodec(); err != nil {
+		return err
+	}
+	in.reports.again(errors.Is(why.error, errDamage))
+	return in.afterAgain()
+}
+
+// resend sends the next of the packets that the decoder on the device had, too.
+func (in *Input) resend() error {
+	p := in.again[0]
+	in.again = in.again[1:]
+	defer p.Free()
+	in.reports.sending(p, in.dec.ThreadCount(), in.clock.jumpy || in.times.untimed)
+	if err := in.dec.SendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
+		if err := in.decodeError(err); err != nil {
+			return err
+		}
+	}
+	return in.afterAgain()
+}
+
+// afterAgain ends the decoder's input again, if that is where the packets end.
+func (in *Input) afterAgain() error {
+	if len(in.again) > 0 || !in.eof {
+		return nil
+	}
+	return in.endDecoder()
+}
+
+// number returns that of the packet of the decoder's picture.
+func (in *Input) number() uintptr {
+	return uintptr(C.vf_number_of((*C.AVFrame)(in.frame.UnsafePointer())))
+}
+
+// takeSurface makes a frame of a picture on the device, in in.taken, and leaves only the picture's
+// properties. Its error is a doubt.
+func (in *Input) takeSurface(c *C.AVFrame) error {
+	var s C.struct_vf_surface
+	if damaged(c) {
+		return doubt{errDamage}
+	}
+	if C.vf_surface_of(c, C.int(in.device.format), &s) == 0 {
+		return doubt{errors.New("the decoder left the GPU")}
+	}
+	src, native := in.describe(c)
+	if !native || in.format != (pipeline.Format{}) && src != in.format {
+		return doubt{errors.New("the format of the pictures changes")}
+	}
+	var from pipeline.Surface
+	for i := range from.Address {
+		from.Address[i], from.Pitch[i] = uint64(s.address[i]), int(s.pitch[i])
+	}
+	f, err := in.device.Take(from, src)
+	if err != nil {
+		return doubt{err}
+	}
+	C.vf_strip(c)
+	in.taken = f
+	return nil
+}
+
+// untake releases a frame that was taken and not handed out.
+func (d *decoder) untake() {
+	if d.taken != nil {
+		d.taken.Release()
+		d.taken = nil
+	}
+}

@@ -1,0 +1,261 @@
+// A libnvcuvid for tests, beside the test driver's libcuda. It decodes nothing: the pictures that it
+// maps are those of a file, in the order in which they are mapped, which is that of their output. It
+// checks that its user follows the API, and complains as the test driver does. Options are in
+// VIDFILTER_TESTDECODER; testdriver.go lists them.
+#include <cuda.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mutex>
+#include <vector>
+
+#define CUDAAPI
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#include <ffnvcodec/dynlink_cuviddec.h>
+#include <ffnvcodec/dynlink_nvcuvid.h>
+
+namespace {
+
+void complain(const char *format, ...) {
+	char text[1000];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	fprintf(stderr, "vidfilter test driver: nvcuvid: %s\n", text);
+}
+
+struct Config {
+	char frames[900] = "";
+	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0;
+	Config() {
+		const char *text = getenv("VIDFILTER_TESTDECODER");
+		char *copy = strdup(text ? text : ""), *rest;
+		for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
+			char *value = strchr(word, '=');
+			if (value) *value++ = 0;
+			const struct {
+				const char *name;
+				long *to;
+			} numbers[] = {{"first", &first}, {"corrupt", &corrupt}, {"decode", &decode}, {"map", &map}, {"create", &create}};
+			bool known = false;
+			for (auto &n : numbers)
+				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
+			if (value && !strcmp(word, "frames")) known = true, snprintf(frames, sizeof frames, "%s", value);
+			if (!known) complain("unknown option %s", word);
+		}
+		free(copy);
+	}
+};
+
+Config &config() {
+	static Config c;
+	return c;
+}
+
+// The header of the file. Pictures follow: the planes of a surface, without padding.
+struct Header {
+	int32_t width, height, left, top; // visible, and where it begins in what is coded
+	int32_t bytes, planes;            // of a sample; 2: luma, pairs of chroma; 3: 4:4:4
+};
+
+std::mutex lock;
+long decoded, mapped; // by all decoders of the process
+
+struct Surface {
+	bool decoded = false;
+};
+
+struct Decoder {
+	CUVIDDECODECREATEINFO info;
+	CUcontext context;
+	CUdeviceptr memory = 0;
+	size_t pitch = 0;
+	bool is_mapped = false;
+	std::vector<Surface> surfaces;
+	int last = -1; // the index that was mapped last
+	bool bad = false;
+
+	int bytes() const { return info.OutputFormat == cudaVideoSurfaceFormat_P016 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit ? 2 : 1; }
+	bool is_444() const { return info.OutputFormat == cudaVideoSurfaceFormat_YUV444 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit; }
+	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : info.ulTargetHeight / 2); }
+};
+
+bool in_context(const Decoder *d, const char *call) {
+	CUcontext now = nullptr;
+	if (cuCtxGetCurrent(&now) == CUDA_SUCCESS && now && (!d || now == d->context)) return true;
+	complain("%s without the context", call);
+	return false;
+}
+
+bool supported(const CUVIDDECODECAPS &c) {
+	bool deep = c.nBitDepthMinus8 == 0 || c.nBitDepthMinus8 == 2 || c.nBitDepthMinus8 == 4;
+	bool is_420 = c.eChromaFormat == cudaVideoChromaFormat_420;
+	switch (*config().frames ? c.eCodecType : cudaVideoCodec_NumCodecs) {
+	case cudaVideoCodec_MPEG2:
+	case cudaVideoCodec_H264: return is_420 && c.nBitDepthMinus8 == 0;
+	case cudaVideoCodec_HEVC: return deep && (is_420 || c.eChromaFormat == cudaVideoChromaFormat_444);
+	case cudaVideoCodec_VP9: return deep && is_420;
+	case cudaVideoCodec_AV1: return is_420 && c.nBitDepthMinus8 <= 2;
+	default: return false;
+	}
+}
+
+// Lays picture n of the file out as the decoder's surface. What is not visible is not black.
+bool read_picture(const Decoder &d, long n, std::vector<uint8_t> &to) {
+	FILE *f = fopen(config().frames, "rb");
+	if (!f) return complain("no file %s", config().frames), false;
+	Header h;
+	bool ok = fread(&h, sizeof h, 1, f) == 1 && h.bytes == d.bytes() && (h.planes == 3) == d.is_444() &&
+	          (size_t)(h.left + h.width) <= d.info.ulTargetWidth && (size_t)(h.top + h.height) <= d.info.ulTargetHeight;
+	if (!ok) {
+		complain("the file's pictures do not fit a surface of %lux%lu, %d bytes", d.info.ulTargetWidth, d.info.ulTargetHeight, d.bytes());
+		fclose(f);
+		return false;
+	}
+	struct Part {
+		size_t row, x, y, width, height;
+	};
+	std::vector<Part> parts;
+	size_t w = (size_t)h.width * (size_t)h.bytes, x = (size_t)h.left * (size_t)h.bytes, lines = d.info.ulTargetHeight;
+	size_t height = (size_t)h.height, y = (size_t)h.top;
+	parts.push_back({0, x, y, w, height});
+	if (h.planes == 3) {
+		parts.push_back({lines, x, y, w, height});
+		parts.push_back({2 * lines, x, y, w, height});
+	} else {
+		size_t pairs = ((size_t)h.width + 1) / 2 * 2 * (size_t)h.bytes;
+		parts.push_back({lines, (size_t)h.left / 2 * 2 * (size_t)h.bytes, y / 2, pairs, (height + 1) / 2});
+	}
+	size_t size = 0;
+	for (auto &p : parts) size += p.width * p.height;
+	to.assign(d.pitch * d.rows(), 0x5a);
+	ok = fseek(f, (long)(sizeof h + size * (size_t)n), SEEK_SET) == 0;
+	for (auto &p : parts)
+		for (size_t row = 0; ok && row < p.height; row++)
+			ok = fread(&to[(p.row + p.y + row) * d.pitch + p.x], p.width, 1, f) == 1;
+	fclose(f);
+	if (!ok) complain("picture %ld is not in the file", n);
+	return ok;
+}
+
+} // namespace
+
+EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *c) {
+	if (!in_context(nullptr, "cuvidGetDecoderCaps")) return CUDA_ERROR_INVALID_CONTEXT;
+	c->bIsSupported = supported(*c);
+	if (!c->bIsSupported) return CUDA_SUCCESS;
+	c->nNumNVDECs = 7;
+	c->nMinWidth = c->nMinHeight = 48;
+	c->nMaxWidth = c->nMaxHeight = c->eCodecType == cudaVideoCodec_H264 || c->eCodecType == cudaVideoCodec_MPEG2 ? 4096 : 8192;
+	c->nMaxMBCount = c->nMaxWidth * c->nMaxHeight / 256;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info) {
+	std::lock_guard<std::mutex> guard(lock);
+	if (!in_context(nullptr, "cuvidCreateDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
+	if (config().create) return CUDA_ERROR_OUT_OF_MEMORY;
+	if (info->ulNumDecodeSurfaces < 1 || info->ulNumDecodeSurfaces > 32) {
+		complain("%lu surfaces", info->ulNumDecodeSurfaces);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	auto *d = new Decoder{};
+	d->info = *info;
+	d->surfaces.resize(info->ulNumDecodeSurfaces);
+	cuCtxGetCurrent(&d->context);
+	d->pitch = (info->ulTargetWidth * (size_t)d->bytes() + 511) / 512 * 512;
+	if (CUresult err = cuMemAlloc(&d->memory, d->pitch * d->rows())) {
+		delete d;
+		return err;
+	}
+	*handle = d;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
+	std::lock_guard<std::mutex> guard(lock);
+	auto *d = (Decoder *)handle;
+	if (!in_context(d, "cuvidDestroyDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
+	if (d->is_mapped) complain("a decoder ends with a picture mapped");
+	cuMemFree(d->memory);
+	delete d;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
+	std::lock_guard<std::mutex> guard(lock);
+	auto *d = (Decoder *)handle;
+	if (!in_context(d, "cuvidDecodePicture")) return CUDA_ERROR_INVALID_CONTEXT;
+	if (p->CurrPicIdx < 0 || (size_t)p->CurrPicIdx >= d->surfaces.size()) {
+		complain("surface %d of %zu", p->CurrPicIdx, d->surfaces.size());
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (!p->nBitstreamDataLen || !p->pBitstreamData || !p->nNumSlices) complain("a picture without data");
+	for (unsigned i = 0; i < p->nNumSlices; i++)
+		if (p->pSliceDataOffsets[i] >= p->nBitstreamDataLen) complain("slice %u begins behind the data", i);
+	if (++decoded == config().decode) return CUDA_ERROR_UNKNOWN;
+	d->surfaces[(size_t)p->CurrPicIdx].decoded = true;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned long long *address, unsigned int *pitch, CUVIDPROCPARAMS *vpp) {
+	std::lock_guard<std::mutex> guard(lock);
+	auto *d = (Decoder *)handle;
+	if (!in_context(d, "cuvidMapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
+	if (index < 0 || (size_t)index >= d->surfaces.size() || !d->surfaces[(size_t)index].decoded) {
+		complain("surface %d is mapped, which was not decoded", index);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (d->is_mapped) return CUDA_ERROR_OUT_OF_MEMORY; // there is one output surface
+	long n = ++mapped;
+	if (n == config().map) return CUDA_ERROR_UNKNOWN;
+	std::vector<uint8_t> picture;
+	if (!read_picture(*d, config().first + n - 1, picture)) return CUDA_ERROR_INVALID_VALUE;
+	if (CUresult err = cuMemcpyHtoDAsync(d->memory, picture.data(), picture.size(), vpp->output_stream)) return err;
+	d->is_mapped = true;
+	d->last = index;
+	d->bad = n == config().corrupt;
+	*address = d->memory;
+	*pitch = (unsigned)d->pitch;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long address) {
+	std::lock_guard<std::mutex> guard(lock);
+	auto *d = (Decoder *)handle;
+	if (!in_context(d, "cuvidUnmapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
+	if (!d->is_mapped || address != d->memory) complain("a picture is unmapped that is not mapped");
+	d->is_mapped = false;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuvidGetDecodeStatus(CUvideodecoder handle, int index, CUVIDGETDECODESTATUS *status) {
+	std::lock_guard<std::mutex> guard(lock);
+	auto *d = (Decoder *)handle;
+	if (index != d->last) complain("the status of surface %d is asked for after %d", index, d->last);
+	status->decodeStatus = d->bad ? cuvidDecodeStatus_Error_Concealed : cuvidDecodeStatus_Success;
+	return CUDA_SUCCESS;
+}
+
+// FFmpeg looks for these and does not call them.
+#define UNUSED(name) \
+	EXPORT CUresult name(void) { return CUDA_ERROR_NOT_SUPPORTED; }
+UNUSED(cuvidReconfigureDecoder)
+UNUSED(cuvidCtxLockCreate)
+UNUSED(cuvidCtxLockDestroy)
+UNUSED(cuvidCtxLock)
+UNUSED(cuvidCtxUnlock)
+UNUSED(cuvidCreateVideoSource)
+UNUSED(cuvidCreateVideoSourceW)
+UNUSED(cuvidDestroyVideoSource)
+UNUSED(cuvidSetVideoSourceState)
+UNUSED(cuvidGetVideoSourceState)
+UNUSED(cuvidGetSourceVideoFormat)
+UNUSED(cuvidGetSourceAudioFormat)
+UNUSED(cuvidCreateVideoParser)
+UNUSED(cuvidParseVideoData)
+UNUSED(cuvidDestroyVideoParser)

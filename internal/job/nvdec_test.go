@@ -1,0 +1,395 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/decode"
+	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// deviceClip is a video that NVDEC decodes.
+type deviceClip struct {
+	args      string // of ffmpeg
+	left, top int    // that are cropped
+}
+
+const pattern = "-f lavfi -i testsrc2=s=318x180:r=25:d=1.2,noise=alls=20:allf=t "
+
+// deviceClips are kinds of video: codecs, depths, orders of pictures, fields, cropping, odd sizes.
+var deviceClips = map[string]deviceClip{
+	"h264.mp4":      {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 12"},
+	"h264-full.mkv": {args: pattern + "-c:v libx264 -pix_fmt yuvj420p -preset fast -g 12 -colorspace bt709 -color_trc bt709 -color_primaries bt709"},
+	"fields.ts":     {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -x264-params tff=1 -flags +ildct+ilme"},
+	"open.mp4":      {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 12 -x264-params open-gop=1"},
+	"crop.mp4": {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -bsf:v h264_metadata=crop_left=12:crop_top=6:crop_right=4:crop_bottom=2",
+		left: 12, top: 6},
+	"hevc.mp4":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
+	"hevc10.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
+	"hevc12.mkv":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p12le -x265-params log-level=error:keyint=12:pools=1"},
+	"hevc444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p -x265-params log-level=error:keyint=12:pools=1"},
+	"deep444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p10le -x265-params log-level=error:keyint=12:pools=1"},
+	"crop.mkv":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1 -bsf:v hevc_metadata=crop_left=8:crop_top=4:crop_right=2:crop_bottom=2", left: 8, top: 4},
+	"vp9.webm":     {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p -deadline realtime -cpu-used 8 -g 12 -auto-alt-ref 1 -lag-in-frames 10"},
+	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
+}
+
+// clipFolder is the environment variable of a folder with these clips, for machines without ffmpeg.
+const clipFolder = "VIDFILTER_TEST_CLIPS"
+
+// nvdecFile is the environment variable that tells a child its clip.
+const nvdecFile = "VIDFILTER_TEST_NVDEC"
+
+// TestDeviceClips makes the clips where VIDFILTER_TEST_CLIPS says, for TestNVDEC elsewhere.
+func TestDeviceClips(t *testing.T) {
+	folder := os.Getenv(clipFolder)
+	if folder == "" || os.Getenv(testdriver.RealDevice) == "1" {
+		t.Skip("asks for what only the test driver has: ffmpeg")
+	}
+	for name, c := range deviceClips {
+		makeClip(t, folder, name, c)
+	}
+}
+
+// makeClip returns the path of a clip in a folder, and makes it if it is not there.
+func makeClip(t *testing.T, folder, name string, c deviceClip) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if e2e.Exists(path) {
+		return path
+	}
+	e2e.Must(t, os.MkdirAll(folder, 0o777))
+	args := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, e2e.Fields(c.args)...)
+	if out, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg: %v\n%s", err, out)
+	}
+	return path
+}
+
+// onNVDEC runs the rest of a test with a clip where NVDEC is: on this machine's GPU, or in a child
+// with the test driver, whose pictures are those that the CPU decodes.
+func onNVDEC(t *testing.T, folder, name string, options string) (clip string, ok bool) {
+	t.Helper()
+	c := deviceClips[name]
+	if clip = os.Getenv(nvdecFile); clip == "" {
+		if given := os.Getenv(clipFolder); given != "" {
+			clip = filepath.Join(given, name)
+		} else {
+			e2e.NeedsFFmpeg(t)
+			clip = makeClip(t, folder, name, c)
+		}
+		t.Setenv(nvdecFile, clip)
+		if os.Getenv(testdriver.RealDevice) != "1" {
+			file := filepath.Join(t.TempDir(), "surfaces")
+			writeSurfaces(t, clip, file, c)
+			t.Setenv(testdriver.DecoderVariable, strings.TrimSuffix("frames="+file+","+options, ","))
+		}
+	}
+	if os.Getenv(testdriver.RealDevice) == "1" && options != "" && !strings.HasPrefix(options, "corrupt=5") {
+		t.Skip("asks for what only the test driver has: faults, or several devices")
+	}
+	return clip, testdriver.OnDevice(t, "")
+}
+
+// openClip decodes a clip, on a device unless that is nil.
+func openClip(t *testing.T, clip string, d decode.Device, pool *pipeline.Pool, log *slog.Logger) *decode.Input {
+	t.Helper()
+	in, err := decode.Open(context.Background(), clip, pool, decode.Options{
+		Layouts: pipeline.Layout.Valid, Device: d, MustDevice: d != nil, MaxErrorRate: 1, Log: log,
+	})
+	e2e.Must(t, err)
+	t.Cleanup(in.Close)
+	return in
+}
+
+func hostPool(t *testing.T) *pipeline.Pool {
+	cpu, err := kernels.NewCPU(1, "")
+	e2e.Must(t, err)
+	pool := pipeline.NewPool(cpu, 1)
+	t.Cleanup(func() { pool.Close(); _ = cpu.Close() })
+	return pool
+}
+
+// next returns a frame, nil at the end.
+func next(t *testing.T, in *decode.Input) *pipeline.Frame {
+	t.Helper()
+	f, err := in.Next(context.Background())
+	if !errors.Is(err, io.EOF) {
+		e2e.Must(t, err)
+	}
+	return f
+}
+
+// writeSurfaces writes a clip's pictures as a decoder's surfaces.
+func writeSurfaces(t *testing.T, clip, file string, c deviceClip) {
+	t.Helper()
+	in := openClip(t, clip, nil, hostPool(t), nil)
+	out, err := os.Create(file)
+	e2e.Must(t, err)
+	defer out.Close()
+	for first := true; ; first = false {
+		f := next(t, in)
+		if f == nil {
+			return
+		}
+		info := f.Layout.Info()
+		planes, size := 2, info.SampleBytes()
+		if info.SubX == 0 {
+			planes = 3
+		}
+		if first {
+			e2e.Must(t, testdriver.Surfaces(out, f.Width, f.Height, c.left, c.top, size, planes))
+		}
+		for i := range planes {
+			_, rows := f.PlaneSize(i)
+			for y := range rows {
+				row := slices.Clone(f.Row(i, y))
+				if planes == 2 && i == 1 {
+					row = pairs(f.Row(1, y), f.Row(2, y), size)
+				}
+				_, err := out.Write(highEnd(row, info.Depth))
+				e2e.Must(t, err)
+			}
+		}
+		f.Release()
+	}
+}
+
+func pairs(u, v []byte, size int) (row []byte) {
+	for x := 0; x < len(u); x += size {
+		row = append(append(row, u[x:x+size]...), v[x:x+size]...)
+	}
+	return row
+}
+
+// highEnd moves samples of more than 8 bits to the high end of their two bytes.
+func highEnd(row []byte, depth int) []byte {
+	for x := 0; depth > 8 && x < len(row); x += 2 {
+		v := (uint16(row[x]) | uint16(row[x+1])<<8) << (16 - depth)
+		row[x], row[x+1] = byte(v), byte(v>>8)
+	}
+	return row
+}
+
+// What NVDEC decodes is bit for bit what the CPU does, with the same times, fields and properties.
+func TestNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for name := range deviceClips {
+		t.Run(name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, name, "")
+			if !ok {
+				return
+			}
+			b, err := gpu.Open(gpu.Options{})
+			e2e.Must(t, err)
+			t.Cleanup(func() { e2e.Must(t, b.Close()) })
+			pool := pipeline.NewPool(b.Input(), 1)
+			t.Cleanup(pool.Close)
+			d, err := b.Decoding(pool)
+			e2e.Must(t, err)
+			t.Cleanup(d.Close)
+			if kind := kindOfClip(t, clip); d.Supports(kind.codec, kind.layout, kind.width, kind.height) != nil {
+				t.Skipf("this GPU does not decode %s %s", kind.codec, kind.layout)
+			}
+			var said []string
+			log := cli.LogTo(slog.LevelInfo, func(_ slog.Level, msg string) { said = append(said, msg) })
+			want, got := openClip(t, clip, nil, hostPool(t), nil), openClip(t, clip, d, pool, log)
+			n := 0
+			for ; ; n++ {
+				f, g := next(t, want), next(t, got)
+				if f == nil && g == nil {
+					break
+				}
+				if f == nil || g == nil {
+					t.Fatalf("the CPU decodes %d pictures or more, NVDEC %v", n, g)
+				}
+				if g.Device.Owner == nil {
+					t.Fatalf("picture %d is not on the device: %v", n, said)
+				}
+				if s := frameDifference(f, g); s != "" {
+					t.Fatalf("picture %d: %s", n, s)
+				}
+				f.Release()
+				g.Release()
+			}
+			if n != 30 || len(said) > 0 || len(got.Damage().Counts()) > 0 {
+				t.Errorf("%d pictures, %v, %v", n, said, got.Damage().Counts())
+			}
+			if a, b := want.Extras(), got.Extras(); !reflect.DeepEqual(a, b) {
+				t.Errorf("extras %v, want %v", b, a)
+			}
+			got.Close()
+			want.Close()
+		})
+	}
+}
+
+type clipKind struct {
+	codec         string
+	layout        pipeline.Layout
+	width, height int
+}
+
+func kindOfClip(t *testing.T, clip string) clipKind {
+	in := openClip(t, clip, nil, hostPool(t), nil)
+	defer in.Close()
+	par := in.Video().CodecParameters()
+	f := next(t, in)
+	defer f.Release()
+	return clipKind{par.CodecID().Name(), f.Layout, f.Width, f.Height}
+}
+
+// frameDifference tells how g differs from f in samples or properties; "" for not at all.
+func frameDifference(f, g *pipeline.Frame) string {
+	switch {
+	case f.Format != g.Format:
+		return fmt.Sprintf("format %v, want %v", g.Format, f.Format)
+	case f.PTS != g.PTS || f.Duration != g.Duration:
+		return fmt.Sprintf("time %d+%d, want %d+%d", g.PTS, g.Duration, f.PTS, f.Duration)
+	case f.Interlaced != g.Interlaced || f.TopFieldFirst != g.TopFieldFirst:
+		return "fields differ"
+	case !reflect.DeepEqual(f.Grain, g.Grain) || f.GrainSeed != g.GrainSeed:
+		return "grain differs"
+	case f.Quantiser != g.Quantiser && g.Quantiser != (pipeline.Quantiser{}):
+		return fmt.Sprintf("quantiser %v, want %v", g.Quantiser, f.Quantiser)
+	}
+	for i, y := range f.Rows() {
+		if !slices.Equal(f.Row(i, y), g.Row(i, y)) {
+			return fmt.Sprintf("plane %d, row %d differ", i, y)
+		}
+	}
+	return ""
+}
+
+// runJob runs a job and returns its exit code and what it said.
+func runJob(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	o, err := Parse(args, nil)
+	e2e.Must(t, err)
+	var stderr strings.Builder
+	u := o.OpenUI(cli.Stdio{Err: &stderr, Out: io.Discard})
+	_, err = Run(context.Background(), o, u, nil)
+	u.Close("")
+	if err != nil {
+		fmt.Fprintln(&stderr, err)
+	}
+	return ExitCode(err), stderr.String()
+}
+
+// sameVideos compares the frames of two files.
+func sameVideos(t *testing.T, a, b string) {
+	t.Helper()
+	pool := hostPool(t)
+	x, y := openClip(t, a, nil, pool, nil), openClip(t, b, nil, pool, nil)
+	for n := 0; ; n++ {
+		f, g := next(t, x), next(t, y)
+		if f == nil && g == nil {
+			return
+		}
+		if f == nil || g == nil {
+			t.Fatalf("%s has another number of pictures than %s: they differ after %d", b, a, n)
+		}
+		if s := frameDifference(f, g); s != "" {
+			t.Fatalf("%s, picture %d: %s", b, n, s)
+		}
+		f.Release()
+		g.Release()
+	}
+}
+
+// A job with NVDEC gives what one without gives, whatever becomes of NVDEC.
+func TestJobWithNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, clip, decoder string
+		args                string
+		code                int
+		says                string // with -v
+	}{
+		{name: "bilateral", clip: "h264.mp4", args: "-r 1", says: "decoding h264 on the GPU"},
+		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
+		{name: "denoiser", clip: "hevc.mp4", args: "--quality fast --frames 5", says: "decoding hevc on the GPU"},
+		{name: "compare", clip: "crop.mkv", args: "-r 1 --compare side", says: "decoding hevc on the GPU"},
+		{name: "start", clip: "hevc.mp4", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"},
+		{name: "quantisers", clip: "h264.mp4", args: "--quality fast --frames 4", says: "decoding h264 on the CPU: only decoders on the CPU tell the quantisers"},
+		{name: "create", clip: "h264.mp4", decoder: "create=1", args: "-r 1", says: "the GPU does not begin to decode the video: decoding on the CPU from here on"},
+		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the video seems to be damaged"},
+		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "decoding on the CPU from here on"},
+		{name: "corrupt", clip: "h264.mp4", decoder: "corrupt=17", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "last", clip: "vp9.webm", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, c.clip, withStart(c.decoder, c.name))
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			args := append([]string{"-i", clip, "--codec", "ffv1", "-v", "--sandbox", "off", "--progress", "none", "--no-audio"}, strings.Fields(c.args)...)
+			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
+			if code != c.code || !strings.Contains(said, c.says) {
+				t.Fatalf("exit code %d, want %d; it says\n%s\nwithout %q", code, c.code, said, c.says)
+			}
+			if n := strings.Count(said, "from here on"); n > 1 {
+				t.Errorf("it says %d times that it goes on without:\n%s", n, said)
+			}
+			if code, said := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...); code != c.code {
+				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
+			}
+			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
+		})
+	}
+}
+
+// withStart adds where a clip begins to the options of the test decoder.
+func withStart(options, name string) string {
+	if name == "start" {
+		return "first=12" // the key frame before the start
+	}
+	return options
+}
+
+// Damage is found with NVDEC as without, and ends with the same exit code.
+func TestDamageWithNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"h264.mp4", "hevc.mp4"} {
+		t.Run(name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, name, "corrupt=5")
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			bad := filepath.Join(dir, "bad"+filepath.Ext(name))
+			b := e2e.Read(t, clip)
+			for i := len(b) / 2; i < len(b)/2+200; i++ {
+				b[i] ^= 0x55
+			}
+			e2e.Put(t, bad, b)
+			args := []string{"-i", bad, "-r", "1", "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}
+			want, _ := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...)
+			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
+			if code != want || name == "h264.mp4" && code != contract.ExitDamaged { // HEVC's decoder finds nothing wrong
+				t.Errorf("exit code %d, without NVDEC %d:\n%s", code, want, said)
+			}
+			if name == "hevc.mp4" && os.Getenv("VIDFILTER_TEST_GPU") != "" {
+				return // the chip conceals a picture unmarked before one that it marks
+			}
+			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
+		})
+	}
+}
