@@ -24,7 +24,7 @@ func (s *Session) Step(n int) {
 
 // Repeat plays a part of a file over and over; an empty part is none.
 func (s *Session) Repeat(from, to time.Duration) {
-	if from < 0 || to <= from {
+	if from < 0 || to <= from+slip {
 		from, to = 0, 0
 	}
 	s.setState(func(st *State) { st.RepeatFrom, st.RepeatTo = from.Seconds(), to.Seconds() })
@@ -65,7 +65,10 @@ type seekable interface {
 func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error {
 	to := s.takeMove()
 	st, _ := s.State()
-	if to == nil && st.RepeatTo > 0 && at >= seconds(st.RepeatTo) {
+	if to == nil && st.RepeatTo > 0 && at >= seconds(st.RepeatTo)-slip {
+		if err := lastPicture(ctx, src); err != nil {
+			return err
+		}
 		to = &seek{to: seconds(st.RepeatFrom)}
 	}
 	can, ok := src.(seekable)
@@ -85,6 +88,14 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 		err = s.shots.wait(ctx, shot)
 	}
 	return err
+}
+
+// lastPicture gives the last picture of a part its time before the first is shown again.
+func lastPicture(ctx context.Context, src Source) error {
+	if rate := src.FrameRate(); rate > 1 {
+		return wake.Sleep(ctx, time.Duration(float64(time.Second)/rate))
+	}
+	return nil
 }
 
 func seconds(x float64) time.Duration { return time.Duration(math.Round(x * float64(time.Second))) }
@@ -113,7 +124,7 @@ func (f *file) Seek(ctx context.Context, to seek) ([]Shot, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []Shot{f.dated(shot)}, nil
+		return []Shot{f.sought(ctx, shot)}, nil
 	case to.step < 0:
 		// Nobody knows where the picture before is, until it has been read.
 		for _, back := range []time.Duration{time.Second, 10 * time.Second, f.place} {
@@ -156,9 +167,15 @@ func (f *file) before(ctx context.Context, from, to time.Duration, less bool) (l
 		}
 	}
 	if n := len(last); n > 0 {
-		last[n-1] = f.dated(last[n-1])
+		last[n-1] = f.sought(ctx, last[n-1])
 	}
 	return last, nil
+}
+
+// sought is dated for the picture at which a file goes on.
+func (f *file) sought(ctx context.Context, shot Shot) Shot {
+	_ = f.pace.wait(ctx, f.time(shot.Frame.PTS)) // the clock begins anew: there is no wait
+	return f.dated(shot)
 }
 
 func releaseAll(shots []Shot) {

@@ -33,6 +33,7 @@ export class Place {
 
   #seek(at) {
     this.#asked = performance.now();
+    this.#at = at;
     this.#send({ type: "seek", at });
     this.#draw(at);
   }
@@ -64,11 +65,14 @@ export class Place {
 
   // The picture shown is at this time.
   set(at) {
-    this.#at = at;
     clearTimeout(this.#later);
     const left = this.#asked + settle - performance.now();
-    if (left > 0) this.#later = setTimeout(() => this.set(this.#at), left);
-    else if (!this.#held) this.#draw(at);
+    if (left > 0) {
+      this.#later = setTimeout(() => this.set(at), left);
+      return;
+    }
+    this.#at = at;
+    if (!this.#held) this.#draw(at);
   }
 
   #draw(at) {

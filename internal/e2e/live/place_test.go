@@ -74,7 +74,7 @@ func TestPlace(t *testing.T) {
 	if !e2e.Within(e2e.Patience, func() bool { return eval[int](p, "places.length") > 40 }) {
 		t.Fatal("no places")
 	}
-	if got := eval[string](p, "`${Math.min(...places)} ${Math.max(...places)}`"); !inside(got, 0.39, 1.01) {
+	if got := eval[string](p, "`${Math.min(...places)} ${Math.max(...places)}`"); !inside(got, 0.49, 1.01) {
 		t.Errorf("the part from 0.5 to 1 is at %s", got)
 	}
 
