@@ -14,7 +14,7 @@ import (
 const (
 	longVideo = "-f lavfi -i testsrc2=s=96x64:r=10:d=26,noise=alls=20:allf=t "
 	longClip  = longVideo + "-f lavfi -i sine=r=48000:d=26 "
-	longKeys  = "-c:v libx264 -preset veryfast -bf 3 -g 50 -pix_fmt yuv420p "
+	longKeys  = "-c:v libx264 -preset veryfast -bf 3 -g 50 -sc_threshold 0 -pix_fmt yuv420p "
 )
 
 // A video that is coded in parts side by side equals one coded as one stream, with all other
@@ -42,8 +42,8 @@ func TestSideBySide(t *testing.T) {
 			if !strings.Contains(said, "encoding 3 parts, 2 side by side") {
 				t.Errorf("no parts: %s", said)
 			}
-			if !bytes.Equal(e2e.Read(t, two), e2e.Read(t, three)) {
-				t.Error("the number of parts at a time changes the file")
+			if !bytes.Equal(raw(t, two, "yuv420p10le"), raw(t, three, "yuv420p10le")) {
+				t.Error("the number of parts at a time changes the pictures")
 			}
 			sameVideoTimes(t, src, two, c.to)
 			sameBesidePictures(t, two, whole)
@@ -60,8 +60,8 @@ func TestSideBySide(t *testing.T) {
 func TestSideBySideDamaged(t *testing.T) {
 	e2e.Start(t, false)
 	data := bytes.Clone(e2e.Read(t, clip(t, "beside-closed.mp4", longClip+longKeys+"-c:a aac")))
-	for i := range 200 {
-		data[len(data)*3/4+i] ^= 0x5a
+	for i := range 20_000 {
+		data[len(data)*3/4+i] ^= byte(i * i >> 3)
 	}
 	src := put(t, "beside-damaged.mp4", data)
 	whole, _, code := attempt(t, src, "mp4", "--parts 1")
