@@ -33,7 +33,7 @@ type Codec struct {
 	evenSides bool   // sides must be even
 	// progressive means that interlaced frames cannot be coded as such.
 	progressive bool
-	threaded    bool // one encoder uses all cores
+	linesACore  int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
 	ownPreset   bool // configure sets --preset
 	ownTune     bool // likewise --tune
 	fullRange   bool // samples always mean full-range BT.601
@@ -122,8 +122,13 @@ func (c Codec) Lacks(option string) string {
 // Joins reports whether parts that were encoded apart can be joined.
 func (c Codec) Joins() bool { return c.headers != nil }
 
-// Threaded reports whether one encoder uses all cores, so that several side by side gain nothing.
-func (c Codec) Threaded() bool { return c.threaded }
+// Cores returns how many cores one encoder keeps busy with pictures of a height; 0 for all.
+func (c Codec) Cores(height int) int {
+	if c.linesACore == 0 {
+		return 0
+	}
+	return max(1, height/c.linesACore)
+}
 
 // Joinable lists the encoders whose parts can be joined, by both their names.
 func Joinable() (encoders []string) {

@@ -26,7 +26,6 @@ var svtAV1 = Codec{
 	evenSides:   true,
 	progressive: true,
 	ownTune:     true,
-	threaded:    true,
 	formats:     map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
 	configure:   configureSVTAV1,
 	headers:     headersAV1,

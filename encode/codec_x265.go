@@ -25,6 +25,7 @@ var x265 = Codec{
 
 	minSide:     16,
 	progressive: true,
+	linesACore:  70,
 	formats: map[int][]string{
 		8:  {"yuv420p", "yuv422p", "yuv444p", "gray", "gbrp", "yuvj420p", "yuvj422p", "yuvj444p"},
 		10: {"yuv420p10le", "yuv422p10le", "yuv444p10le", "gray10le", "gbrp10le"},

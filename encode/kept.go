@@ -25,8 +25,8 @@ func (o *Output) NotKept(extras []string) []string {
 	return lost
 }
 
-// Join takes over from a coder, whose packets the output has, what it could not keep. It fails if the
-// coder has described its part in another way than the output.
+// Join takes over from a coder, whose packets the output has, what it could not keep. It fails if
+// the coder has described its part in another way than the output.
 func (o *Output) Join(c *Coder) error {
 	for _, name := range c.carrier.lost {
 		o.carrier.lose(name)

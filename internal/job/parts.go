@@ -74,6 +74,8 @@ func (j *job) workers() (n int, why string) {
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
 	}
+	v := j.in.Video().CodecParameters()
+	alone := codec.Cores(v.Height())
 	switch n = o.Parts; {
 	case n == 1:
 		return 1, "--parts 1"
@@ -83,19 +85,19 @@ func (j *job) workers() (n int, why string) {
 		return 1, "the output is not a file"
 	case n > 1:
 		return n, ""
-	case codec.Threaded():
-		return 1, codec.Name + " uses all cores by itself"
+	case 2*cores < 3*alone || alone == 0:
+		return 1, fmt.Sprintf("%s uses most of %d cores by itself", codec.Name, cores)
 	case onCPU && !o.passes():
 		return 1, "the filter uses all cores"
 	}
-	v := j.in.Video().CodecParameters()
 	// Frames of 8 bits in 4:2:0: some 60 in the encoder with its references, as many in the decoder
 	// and the filter.
 	const perPixel = 120 * 3 / 2
 	room := pipeline.FreeMemory() / 2 / (perPixel*int64(v.Width())*int64(v.Height()) + 1)
-	n = int(min(int64(cores/partThreads), room, MaxParts))
+	// Half as many again as have a core for each thread, since none uses all of its threads.
+	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
-		return 1, fmt.Sprintf("%d threads, and memory for %d encoders", cores, room)
+		return 1, fmt.Sprintf("there are %d cores, and memory for %d encoders", cores, room)
 	}
 	return n, ""
 }

@@ -26,6 +26,7 @@ type DecodeRow struct {
 	Device  string  `json:"device"`  // that filters: gpu or cpu
 	Decoder string  `json:"decoder"` // cpu or nvdec
 	Inputs  int     `json:"inputs"`
+	GPUs    int     `json:"gpus"`
 	Frames  int64   `json:"frames"`
 	Time    Stat    `json:"time"`
 	FPS     float64 `json:"fps"`
@@ -35,16 +36,16 @@ type DecodeRow struct {
 
 // decodeWay is one way to decode and filter a clip.
 type decodeWay struct {
-	row     DecodeRow
-	backend kernels.Backend
-	params  kernels.Params
-	parts   []decode.Range
-	times   []time.Duration
-	cpu     time.Duration
+	row      DecodeRow
+	backends []kernels.Backend // of the inputs, in turn
+	params   kernels.Params
+	parts    []decode.Range
+	times    []time.Duration
+	cpu      time.Duration
 }
 
-// shortestPart is the least length of a part that an input decodes.
-const shortestPart = 2 * time.Second
+// inputsPerGPU are enough for the engines of one: an H100 has 7.
+const inputsPerGPU = 8
 
 // decodeClip measures the ways to decode and filter a clip, in turn.
 func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error {
@@ -52,37 +53,48 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	if err != nil {
 		return err
 	}
-	cuts, err := decode.Scan(ctx, clip, decode.Options{}, shortestPart, decode.Window{})
+	devices := []kernels.Backend{r.CPU}
+	if r.GPU != nil {
+		others, closeOthers, err := r.otherGPUs()
+		if err != nil {
+			return err
+		}
+		defer closeOthers()
+		devices = append([]kernels.Backend{r.GPU}, others...)
+	}
+	parts, err := cutEvenly(ctx, clip, inputsPerGPU*len(devices))
 	if err != nil {
 		return err
 	}
-	parts := cuts.Parts
-	if len(parts) == 0 { // one that lasts as long as there are frames
-		parts = []decode.Range{{}}
-	}
 	radius := r.radii([]int{1}, []int{1})[0]
 	var ways []*decodeWay
-	add := func(device, decoder string, b kernels.Backend, inputs int, skipped string) {
+	add := func(decoder string, gpus, inputs int, skipped string) {
 		if inputs > 1 && len(parts) < 2 {
 			return
 		}
+		device := "gpu"
+		if gpus == 0 {
+			device = "cpu"
+		}
 		ways = append(ways, &decodeWay{
 			row: DecodeRow{Clip: filepath.Base(clip), Size: Size{Width: format.Width, Height: format.Height}, Radius: radius,
-				Device: device, Decoder: decoder, Inputs: inputs, Skipped: skipped},
-			backend: b, params: kernels.DefaultParams(radius), parts: parts,
+				Device: device, Decoder: decoder, GPUs: gpus, Inputs: min(inputs, len(parts)), Skipped: skipped},
+			backends: devices[:max(gpus, 1)], params: kernels.DefaultParams(radius), parts: parts,
 		})
 	}
 	if r.GPU == nil {
-		add("cpu", "cpu", r.CPU, 1, "")
+		add("cpu", 0, 1, "")
 	} else {
-		several := min(runtime.GOMAXPROCS(0), len(parts))
 		nvdec := ""
 		if err := tryNVDEC(ctx, r.GPU, clip); err != nil {
 			nvdec = err.Error()
 		}
-		for _, inputs := range []int{1, several} {
-			add("gpu", "cpu", r.GPU, inputs, "")
-			add("gpu", "nvdec", r.GPU, inputs, nvdec)
+		for _, inputs := range []int{1, inputsPerGPU} {
+			add("cpu", 1, inputs, "")
+			add("nvdec", 1, inputs, nvdec)
+		}
+		if n := len(devices); n > 1 {
+			add("nvdec", n, n*inputsPerGPU, nvdec)
 		}
 	}
 	for turn := range r.turns() {
@@ -100,6 +112,46 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 		s.Decoded = append(s.Decoded, w.result())
 	}
 	return nil
+}
+
+// otherGPUs opens the GPUs beside the one that is measured.
+func (r *run) otherGPUs() (others []kernels.Backend, closeAll func(), err error) {
+	closeAll = func() {
+		for _, b := range others {
+			_ = b.Close()
+		}
+	}
+	all, err := gpu.Devices()
+	if err != nil {
+		return nil, closeAll, err
+	}
+	for _, d := range all {
+		if d.Index == r.GPU.Device().Index || d.Usable() != nil {
+			continue
+		}
+		b, err := gpu.Open(gpu.Options{Indexes: []int{d.Index}, Log: r.o.Log})
+		if err != nil {
+			closeAll()
+			return nil, func() {}, err
+		}
+		others = append(others, b)
+	}
+	return others, closeAll, nil
+}
+
+// cutEvenly returns so many parts of a clip, as far as its key frames allow; one without limits if
+// it cannot be cut.
+func cutEvenly(ctx context.Context, clip string, n int) ([]decode.Range, error) {
+	whole, err := decode.Scan(ctx, clip, decode.Options{}, time.Hour, decode.Window{})
+	if err != nil {
+		return nil, err
+	}
+	length := time.Duration(whole.Seconds / float64(n) * float64(time.Second))
+	cuts, err := decode.Scan(ctx, clip, decode.Options{}, max(length*9/10, time.Millisecond), decode.Window{})
+	if err != nil || len(cuts.Parts) == 0 {
+		return []decode.Range{{}}, err
+	}
+	return cuts.Parts, nil
 }
 
 // tryNVDEC returns why NVDEC cannot decode a clip.
@@ -139,10 +191,11 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 		parts = []decode.Range{{}}
 	}
 	var wg sync.WaitGroup
-	for range w.row.Inputs {
+	for i := range w.row.Inputs {
 		wg.Go(func() {
+			b := w.backends[i%len(w.backends)]
 			for k := next.Add(1) - 1; k < int64(len(parts)) && ctx.Err() == nil; k = next.Add(1) - 1 {
-				n, err := w.part(ctx, clip, parts[k])
+				n, err := w.part(ctx, b, clip, parts[k])
 				if err != nil {
 					cancel(err)
 				}
@@ -164,11 +217,11 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 }
 
 // part decodes and filters one part, or all of the clip, and returns the number of frames.
-func (w *decodeWay) part(ctx context.Context, clip string, part decode.Range) (int64, error) {
-	b, onGPU := w.backend.(*gpu.Backend)
-	var memory pipeline.Allocator = w.backend
+func (w *decodeWay) part(ctx context.Context, b kernels.Backend, clip string, part decode.Range) (int64, error) {
+	var memory pipeline.Allocator = b
+	device, onGPU := b.(*gpu.Backend)
 	if onGPU {
-		memory = b.Input()
+		memory = device.Input()
 	}
 	pool := pipeline.NewPool(memory, 1)
 	defer pool.Close()
@@ -180,7 +233,7 @@ func (w *decodeWay) part(ctx context.Context, clip string, part decode.Range) (i
 		o.Threads = max(1, runtime.GOMAXPROCS(0)/w.row.Inputs)
 	}
 	if w.row.Decoder == "nvdec" {
-		d, err := b.Decoding(nil)
+		d, err := device.Decoding(nil)
 		if err != nil {
 			return 0, err
 		}
@@ -192,9 +245,9 @@ func (w *decodeWay) part(ctx context.Context, clip string, part decode.Range) (i
 		return 0, err
 	}
 	defer in.Close()
-	results := pipeline.NewPool(w.backend, 2*endDepth+w.backend.Held(w.params))
+	results := pipeline.NewPool(b, 2*endDepth+b.Held(w.params))
 	defer results.Close()
-	f, err := w.backend.Filter(w.params, results)
+	f, err := b.Filter(w.params, results)
 	if err != nil {
 		return 0, err
 	}

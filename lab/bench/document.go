@@ -101,10 +101,17 @@ func (s *EndSection) decodedSection() report.Section {
 			skipped = append(skipped, fmt.Sprintf("decoding by %s is left out: %s", row.Decoder, row.Skipped))
 			continue
 		}
-		t.Add(text.Cut(row.Clip, 24), row.Size.String(), fmt.Sprint(row.Radius), row.Device, row.Decoder, fmt.Sprint(row.Inputs), fmt.Sprint(row.Frames),
+		t.Add(text.Cut(row.Clip, 24), row.Size.String(), fmt.Sprint(row.Radius), on(row), row.Decoder, fmt.Sprint(row.Inputs), fmt.Sprint(row.Frames),
 			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.1f", row.FPS), fmt.Sprintf("%.1f", row.CPU))
 	}
 	return report.Section{Title: "Decoded and filtered, without an encoder; inputs decode parts side by side", Table: t, Notes: skipped}
+}
+
+func on(row DecodeRow) string {
+	if row.GPUs > 1 {
+		return fmt.Sprintf("%d GPUs", row.GPUs)
+	}
+	return row.Device
 }
 
 func (s *CPUSection) section() report.Section {
