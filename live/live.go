@@ -52,8 +52,8 @@ type Session struct {
 	moved   chan struct{} // a place is wanted
 
 	mu       sync.Mutex
-	filter   Filter // as the person set it
-	inForce  Filter // the filter of the next picture, once the backend is ready
+	set      settings // as the person set them
+	inForce  settings // those of the next picture, once the backend is ready
 	frozen   bool
 	state    State
 	changed  chan struct{} // closed at the next change of state
@@ -71,9 +71,9 @@ type Session struct {
 	figures figures
 }
 
-// mostPairs limits the pairs in use. All mailboxes together hold fewer, so the filter never waits
-// for a watcher.
-const mostPairs = 128
+// mostResults limits the filtered pictures in use, of which a pair has two at most. All mailboxes
+// together hold fewer, so the filter never waits for a watcher.
+const mostResults = 256
 
 // New prepares a session; Run runs it. Errors are the filter's.
 func New(o Options) (*Session, error) {
@@ -81,9 +81,9 @@ func New(o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		o: o, filter: o.Filter, inForce: o.Filter,
+		o: o, set: settings{filter: o.Filter}, inForce: settings{filter: o.Filter},
 		frames:  pipeline.NewPool(o.Backend.Input(), 1),
-		results: pipeline.NewPool(o.Backend, mostPairs),
+		results: pipeline.NewPool(o.Backend, mostResults),
 		shots:   newMailbox(1, Shot.release),
 		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
 		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{},
@@ -143,7 +143,7 @@ func (s *Session) capture(ctx context.Context) error {
 		s.setStatus(Starting, "", "")
 		err := s.play(ctx)
 		if errors.Is(err, io.EOF) {
-			s.settle(ctx) // the last picture counts
+			s.finish(ctx) // the last picture counts
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -217,8 +217,8 @@ func (s *Session) pass(ctx context.Context, shot Shot) error {
 	return nil
 }
 
-// settle waits until all pictures passed on have been filtered and handed to the watchers.
-func (s *Session) settle(ctx context.Context) {
+// finish waits until all pictures passed on have been filtered and handed to the watchers.
+func (s *Session) finish(ctx context.Context) {
 	end := make(chan struct{})
 	if s.shots.wait(ctx, Shot{end: end}) != nil {
 		return
@@ -268,25 +268,30 @@ func (s *Session) repeats() bool {
 	return s.state.RepeatTo > 0
 }
 
-// Set changes the filter from the next picture on. If the GPU has to compile a kernel, the old
-// filter applies meanwhile.
+// Set changes the filter from the next picture on; of two that are compared, the chosen one. If the
+// GPU has to compile a kernel, the old filter applies meanwhile.
 func (s *Session) Set(change func(*Filter) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.filter
-	if err := change(&f); err != nil {
+	to := s.set
+	if err := change(&to.filter); err != nil {
 		return err
 	}
-	if err := s.can(f); err != nil {
+	if err := s.can(to.filter); err != nil {
 		return err
 	}
-	if f == s.filter {
-		return nil
+	if to != s.set {
+		s.state.Touched = true
+		s.settle(to)
 	}
-	s.filter, s.state.Touched = f, true
+	return nil
+}
+
+// settle makes settings those of the pictures to come; s.mu is held.
+func (s *Session) settle(to settings) {
+	s.set = to
 	s.announce()
 	wake.Up(s.wanted)
-	return nil
 }
 
 // can reports an invalid filter, or one that the backend lacks.

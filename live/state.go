@@ -37,6 +37,11 @@ type State struct {
 	Frozen  bool   `json:"frozen"`
 	Filter  Filter `json:"filter"`
 	Touched bool   `json:"touched"` // somebody has set the filter
+
+	// While two settings are compared, the side whose settings Filter are, and the other side's; ""
+	// and nil otherwise.
+	Side  Side    `json:"side"`
+	Other *Filter `json:"other"`
 }
 
 // State returns the current state, and a channel that is closed when it changes.
@@ -44,7 +49,10 @@ func (s *Session) State() (State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state
-	st.Frozen, st.Filter = s.frozen, s.filter
+	st.Frozen, st.Filter, st.Side = s.frozen, s.set.filter, s.set.side
+	if other := s.set.other; st.Side != "" {
+		st.Other = &other
+	}
 	return st, s.changed
 }
 

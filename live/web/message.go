@@ -16,12 +16,14 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may ask for one picture of the pair, set the filter, freeze the picture, ask for a
-// key frame, and send its own camera, whose pictures are acknowledged in turn; it may measure
-// pictures, move in a file, record, and send viewers away. Those who only look may choose pictures,
-// ask for key frames and measure. The
-// server sends its state when it changes, a configuration before the first picture that needs it,
-// pictures, and figures every second.
+// in flight. It may ask for one picture of the pair, set the filter, compare two settings, freeze
+// the picture, ask for a key frame, and send its own camera, whose pictures are acknowledged in
+// turn; it may measure pictures, move in a file, record, and send viewers away. Those who only look
+// may choose pictures, ask for key frames and measure. The server sends its state when it changes, a
+// configuration before the first picture that needs it, pictures, and figures every second.
+//
+// While two settings are compared, the original is the picture of side A, and the filtered one that
+// of side B.
 const version = 1
 
 const (
@@ -41,7 +43,7 @@ type message struct {
 	On      bool           `json:"on"`      // freeze, camera
 	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
-	Do      string         `json:"do"`      // record: start, pause, resume or stop
+	Do      string         `json:"do"`      // record: start, pause, resume or stop; compare: on, off, a, b or copy
 	At      float64        `json:"at"`      // seek: seconds; step: its direction
 	From    float64        `json:"from"`    // repeat: seconds
 	To      float64        `json:"to"`      // repeat
@@ -55,7 +57,7 @@ type message struct {
 // The messages of all pages, and those that need control.
 var (
 	looking     = []string{"hello", "ack", "key", "ping", "view", "measure"}
-	controlling = []string{"set", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
+	controlling = []string{"set", "compare", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
 )
 
 var errTooLong = errors.New("a message is too long")
@@ -124,6 +126,7 @@ const (
 	flagKey      = 1
 	flagForeign  = 2 // the stamp is by the page's own clock
 	flagRepeated = 4 // not a new picture: its stamp does not measure latency
+	flagCompared = 8 // the pictures are those of two settings
 )
 
 const pictureHeader = 24
@@ -143,6 +146,8 @@ type stateMessage struct {
 	Input   string    `json:"input"`
 	Source  live.Kind `json:"source"`
 	live.State
+	Words        string             `json:"words"` // for Filter
+	OtherWords   string             `json:"other_words"`
 	Backend      string             `json:"backend"`
 	Start        live.Filter        `json:"start"`   // the initial filter, for the reset
 	Presets      []live.Preset      `json:"presets"` // the same for all inputs

@@ -9,10 +9,27 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/live"
 	"vidfilter/live/preview"
+	"vidfilter/pipeline"
 )
 
-var views = map[string]preview.View{
-	"": preview.ViewSplit, "split": preview.ViewSplit, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered,
+// plainView is a view of a pair or, with sides, of what viewers compare.
+type plainView struct {
+	preview.View
+	sides bool
+}
+
+var views = map[string]plainView{
+	"": {preview.ViewSplit, true}, "split": {preview.ViewSplit, true}, "original": {preview.ViewOriginal, false}, "filtered": {preview.ViewFiltered, false},
+	"left": {preview.ViewOriginal, true}, "right": {preview.ViewFiltered, true},
+}
+
+const noView = "view is split, original, filtered, left or right"
+
+func (v plainView) of(p *live.Pair) (left, right *pipeline.Frame) {
+	if v.sides {
+		return p.Sides()
+	}
+	return p.Original, p.Filtered
 }
 
 const boundary = "picture"
@@ -21,7 +38,7 @@ const boundary = "picture"
 func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
 	if !known {
-		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
+		site.Refuse(w, http.StatusBadRequest, noView)
 		return
 	}
 	ctx, done := s.enter(w, r, "MJPEG")
@@ -30,7 +47,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	}
 	defer done()
 	p, err := preview.New(preview.Options{
-		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
+		Kind: preview.JPEG, View: view.View, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
 	})
 	if err != nil {
 		site.Refuse(w, http.StatusInternalServerError, err.Error())
@@ -40,7 +57,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	watch := s.session.Watch(1)
 	defer watch.Close()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
-	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, begin: true}
+	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, view: view, begin: true}
 	for {
 		pair, err := watch.Next(ctx)
 		if err != nil {
@@ -62,13 +79,15 @@ type jpegs struct {
 	rc *http.ResponseController
 	p  *preview.Encoder
 
+	view  plainView
 	begin bool // the first boundary is still to come
 }
 
 // send writes one picture with the boundary behind it, since browsers wait for that before they
 // show the picture.
 func (j *jpegs) send(pair *live.Pair) error {
-	packet, err := j.p.Encode(pair.Original, pair.Filtered, preview.Stamp{}, true)
+	left, right := j.view.of(pair)
+	packet, err := j.p.Encode(left, right, preview.Stamp{}, true)
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,8 @@ type encoded struct {
 	stamp   float64
 	foreign bool
 	again   bool // repeated
+
+	compared bool
 }
 
 // move takes a viewer from its coder, if it has one, to another that is as the viewer wants: a new
@@ -268,7 +270,8 @@ func (c *coder) picture(pair *live.Pair) error {
 		time.AfterFunc(keyPause, c.watch.Again)
 	}
 	c.frames.SetBitRate(int64(rate))
-	packet, err := c.frames.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
+	left, right := pair.Sides()
+	packet, err := c.frames.Encode(left, right, preview.Stamp{Time: pair.Stamp, Seq: uint16(pair.ID)}, key)
 	if err != nil {
 		return err
 	}
@@ -287,7 +290,7 @@ func (c *coder) picture(pair *live.Pair) error {
 			continue // it waits for the key frame
 		}
 		m.lost = false
-		out := encoded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, foreign: pair.Foreign, again: again}
+		out := encoded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, foreign: pair.Foreign, again: again, compared: pair.Side != ""}
 		if m.config != c.config {
 			m.config, out.config = c.config, c.config
 			m.sized(c.config)

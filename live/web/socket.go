@@ -184,6 +184,10 @@ func (v *viewer) stateMessage(st live.State) stateMessage {
 		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
 		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
+	m.Words = st.Filter.Words()
+	if st.Other != nil {
+		m.OtherWords = st.Other.Words()
+	}
 	m.Recording, m.RecordWhy = s.o.Recording()
 	if v.guest.Rights < access.Control {
 		return m

@@ -59,6 +59,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		if err := session.Set(func(f *live.Filter) error { return f.Apply(m.Filter) }); err != nil {
 			return v.say(ctx, refusedMessage{"refused", err.Error()})
 		}
+	case "compare":
+		v.compare(m.Do)
 	case "freeze":
 		session.Freeze(m.On)
 	case "restart":
@@ -79,6 +81,18 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		v.server.o.Door.Kick(m.Guest, v.guest)
 	}
 	return nil
+}
+
+func (v *viewer) compare(do string) {
+	session := v.server.session
+	switch do {
+	case "on", "off":
+		session.Compare(do == "on")
+	case string(live.SideA), string(live.SideB):
+		session.Choose(live.Side(do))
+	case "copy":
+		session.CopyToOther()
+	}
 }
 
 func (v *viewer) hello(m message) error {
@@ -262,7 +276,7 @@ func (v *viewer) picture(ctx context.Context, p encoded) error {
 	if p.kind == "mp4" {
 		kind = kindFragment
 	}
-	for flag, on := range map[byte]bool{flagKey: p.packet.Key, flagForeign: p.foreign, flagRepeated: p.again} {
+	for flag, on := range map[byte]bool{flagKey: p.packet.Key, flagForeign: p.foreign, flagRepeated: p.again, flagCompared: p.compared} {
 		if on {
 			flags |= flag
 		}

@@ -6,7 +6,8 @@
 //	                   token. 200 and {"opened":true} for the token of the page that the
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
-//	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /mjpeg        ?view=split|original|filtered|left|right, for viewers without
+//	                   script; the sides are original and filtered, or two settings
 //	GET  /stream.ts    the filtered picture as H.264 in MPEG-TS, for players
 //	GET  /snapshot     ?view= likewise: the latest picture as PNG
 //	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one;
