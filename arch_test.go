@@ -175,7 +175,7 @@ var rules = []rule{
 		imports: []string{"internal/contract", "internal/hint", "internal/sandbox", "internal/text", "internal/wake", "golang.org/x/term", pflag, sys},
 		why:     "no codec, device or queue, so that every command can use it"},
 	{folder: "live", what: "sessions: newest picture in, original and filtered pair out",
-		imports: []string{"decode", "internal/hint", "internal/wake", "kernels", "live/sound", "pipeline", "samples/scene", astiav},
+		imports: []string{"decode", "internal/hint", "internal/wake", "kernels", "live/sound", "pipeline", "pipeline/quality", "samples/scene", astiav},
 		why:     "takes and filters pictures on any backend, and knows neither viewers nor transports"},
 	{folder: "live/sound", what: "the sound beside live pictures: tracks and packets",
 		imports: []string{"internal/av", astiav},

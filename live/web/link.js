@@ -141,7 +141,7 @@ export class Link {
     if (buffer.byteLength < 24) return;
     const view = new DataView(buffer), flags = view.getUint8(1);
     this.#on.picture({
-      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0,
+      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0, compared: (flags & 8) !== 0,
       id: view.getUint32(4, true),
       capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), arrived: performance.now(),
     }, new Uint8Array(buffer, 24));

@@ -306,6 +306,7 @@ func (m *member) ready(now time.Time) bool {
 		return true
 	}
 	m.missed.Add(1)
+	m.behind.Store(true)
 	if !m.lost {
 		m.misses = append(m.misses, now)
 	}

@@ -68,6 +68,7 @@ type viewer struct {
 	left    bool                  // guarded by studio.mu
 	wantKey atomic.Bool
 	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
+	behind  atomic.Bool  // it has missed the latest
 
 	measured time.Time // for the receiving goroutine
 

@@ -140,6 +140,9 @@ func (v *viewer) ack(m message) {
 	v.want.smaller = v.flow.smaller
 	if c := v.at.Load(); c != nil {
 		wake.Up(c.credit)
+		if v.behind.Swap(false) {
+			c.watch.Again() // no other picture may come
+		}
 	}
 }
 
