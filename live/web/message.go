@@ -19,8 +19,8 @@ import (
 // in flight. It may ask for one picture of the pair, set the filter, compare two settings, freeze
 // the picture, ask for a key frame, and send its own camera, whose pictures are acknowledged in
 // turn; it may measure pictures, move in a file, record, and send viewers away. Those who only look
-// may choose pictures, ask for key frames and measure. The server sends its state when it changes, a
-// configuration before the first picture that needs it, pictures, and figures every second.
+// may choose pictures, ask for key frames and measure. The server sends its state when it changes,
+// a configuration before the first picture that needs it, pictures, and figures every second.
 //
 // While two settings are compared, the original is the picture of side A, and the filtered one that
 // of side B.
