@@ -77,7 +77,7 @@ type liveRun struct {
 	backend kernels.Backend
 	session *live.Session
 	door    *access.Door
-	stream  *coded.Stream
+	studio  *coded.Studio
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
@@ -140,13 +140,13 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	l.record.attach(l.session, l.input, l.changed)
 	once := rand.Text()
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
-	l.stream = coded.New(l.session, l.o.Threads)
+	l.studio = coded.New(l.session, l.o.Threads)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Hosts: at.hosts, TLS: at.secure != nil,
-		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Studio: l.studio, Hosts: at.hosts, TLS: at.secure != nil,
+		Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,
 	}
@@ -161,7 +161,7 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 		return
 	}
 	l.rtc = rtc.New(rtc.Options{
-		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+		Studio: l.studio, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
 	})
 	h := l.rtc.Handler()
 	for path, needs := range rtc.Paths() {
@@ -265,6 +265,7 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.server != nil {
 		l.server.Close()
 	}
+	l.studio.Close()
 	end()
 	err = errors.Join(wait())
 	wg.Wait()

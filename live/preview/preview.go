@@ -48,6 +48,13 @@ type Options struct {
 	Threads   int     // 0 for one per core, 8 at most
 }
 
+// Ample returns the bits a second of H.264 beyond which pictures of so many samples show nothing
+// new, and only coder and decoder take longer.
+func Ample(samples int, fps float64) float64 {
+	const perSample, least, most = 0.2, 4e6, 20e6
+	return min(max(perSample*float64(samples)*fps, least), most)
+}
+
 // Packet is an encoded picture.
 type Packet struct {
 	Data   []byte  // valid until the next call

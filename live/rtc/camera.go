@@ -142,6 +142,10 @@ func (c *camera) decode(track *webrtc.TrackRemote, units <-chan unit) {
 	}
 }
 
+// keyPause is the least time between requests for key frames: more of them would only worsen a
+// lossy line.
+const keyPause = 300 * time.Millisecond
+
 // askKey asks for a key frame, unless one is on its way.
 func (c *camera) askKey(track *webrtc.TrackRemote) {
 	c.mu.Lock()

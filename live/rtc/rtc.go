@@ -25,14 +25,14 @@ import (
 
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // Options of New.
 type Options struct {
-	Session *live.Session
+	Studio  *coded.Studio
 	Remote  *live.Remote // the browser camera, nil for other inputs
 	Input   string       // its name, for people
-	Threads int          // of each viewer's encoder, 0 for the program's choice
 	Servers []ICEServer  // for peers and for this side
 
 	// Enter counts the viewer of a request in, if there is room for one more.

@@ -19,6 +19,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 	"vidfilter/live/web"
 )
 
@@ -52,10 +53,11 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	studio := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Door: door, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Door: door, Studio: studio, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
-	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+	r.rtc = New(Options{Studio: studio, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
 		return door.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
@@ -77,7 +79,7 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
-		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close() })
+		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); studio.Close() })
 		shut()
 		_ = wait()
 		cancel()

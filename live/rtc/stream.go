@@ -13,6 +13,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/internal/wake"
+	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
 
@@ -37,7 +38,6 @@ type stream struct {
 	sequence uint16
 	clock    mediaClock
 	pace     pace
-	id       int64 // the pair that was sent last
 }
 
 func (v *viewer) newStream() *stream {
@@ -72,7 +72,7 @@ func annexB(dst, units []byte) []byte {
 }
 
 // picture sends a picture with its capture time, at a few times the line's bitrate.
-func (s *stream) picture(ctx context.Context, p preview.Packet, taken time.Time, bits float64) error {
+func (s *stream) picture(ctx context.Context, p coded.Picture, taken time.Time, bits float64) error {
 	s.unit = s.unit[:0]
 	if p.Key {
 		s.unit = append(s.unit, s.sets...)

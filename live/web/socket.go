@@ -14,6 +14,7 @@ import (
 	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // Close codes beside the standard ones.
@@ -64,11 +65,7 @@ type viewer struct {
 	kind  chan string // the video format of the page, from its hello
 	queue chan any    // pictures and messages to be sent
 
-	at      atomic.Pointer[coder] // changed with studio.mu held
-	left    bool                  // guarded by studio.mu
-	wantKey atomic.Bool
-	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
-	behind  atomic.Bool  // it has missed the latest
+	member atomic.Pointer[coded.Member] // nil before its hello
 
 	measured time.Time // for the receiving goroutine
 
@@ -77,8 +74,7 @@ type viewer struct {
 
 	mu      sync.Mutex // guards the fields below
 	flow    *flow
-	want    want
-	alone   time.Time   // until then it shares no coder
+	want    coded.Want
 	sent    live.Window // bytes of pictures, of the last second
 	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
@@ -222,7 +218,7 @@ func (v *viewer) stats() statsMessage {
 	now := time.Now()
 	m := statsMessage{
 		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
-		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.server.studio.dropped(v)},
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.dropped()},
 	}
 	if f.GPU {
 		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)
@@ -234,6 +230,14 @@ func (v *viewer) stats() statsMessage {
 	m.Encode, m.Arrived = v.encode.Median(now), v.latency.Median(now)
 	m.BitRate, m.InFlight, m.RTT = int64(v.flow.rate), len(v.flow.flying), v.rtt
 	return m
+}
+
+// dropped returns how many pictures the viewer has missed.
+func (v *viewer) dropped() int64 {
+	if m := v.member.Load(); m != nil {
+		return m.Dropped()
+	}
+	return 0
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -37,11 +37,9 @@ type Options struct {
 	Input   live.Input
 
 	Door   *access.Door
-	Stream *coded.Stream
+	Studio *coded.Studio
 	Hosts  []string // host names of the page beside those of this machine
 	TLS    bool     // the pages go out over TLS
-
-	Threads int // of each encoder, 0 for the program's choice
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
@@ -74,7 +72,6 @@ type Server struct {
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
 	more    []extra
-	studio  *studio
 	saving  sync.Mutex // one picture at a time
 
 	mu      sync.Mutex
@@ -85,7 +82,6 @@ type Server struct {
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &Server{session: s, o: o, ctx: ctx, cancel: cancel, changed: make(chan struct{})}
-	x.studio = &studio{server: x}
 	o.Door.OnChange(x.Changed)
 	return x
 }

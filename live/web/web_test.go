@@ -80,7 +80,7 @@ func open(t *testing.T, o Options) *page {
 	if o.Door == nil {
 		o.Door = door(4, nil)
 	}
-	p.door, o.Stream = o.Door, coded.New(p.session, 1)
+	p.door, o.Studio = o.Door, coded.New(p.session, 1)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -91,6 +91,7 @@ func open(t *testing.T, o Options) *page {
 	p.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(func() {
 		p.server.Close()
+		o.Studio.Close()
 		h.Close()
 		cancel()
 		<-done
