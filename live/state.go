@@ -3,6 +3,7 @@ package live
 import (
 	"vidfilter/decode"
 	"vidfilter/internal/hint"
+	"vidfilter/pipeline"
 )
 
 // Status is how a source does.
@@ -26,7 +27,7 @@ type State struct {
 	Width     int     `json:"width"`
 	Height    int     `json:"height"`
 	FrameRate float64 `json:"fps"` // 0 unknown
-	Display
+	pipeline.Display
 
 	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
 	// repeats, which is empty if none does.
@@ -100,7 +101,7 @@ func (s *Session) setError(status Status, err error) {
 
 // setFormat records that pictures come, and their format.
 func (s *Session) setFormat(shot Shot, src Source) {
-	var display Display
+	var display pipeline.Display
 	if d, ok := src.(displayed); ok {
 		display = d.Display()
 	}

@@ -58,7 +58,7 @@ func (c *coder) list() []*Member {
 func (c *coder) run(ctx context.Context, rate float64) (err error) {
 	w := c.want
 	c.frames, err = preview.New(preview.Options{
-		Kind: w.Kind, View: w.View, Stamp: w.Stamp, Baseline: w.Baseline, BitRate: int64(rate),
+		Kind: w.Kind, View: w.View, Stamp: w.Stamp, Display: w.Display, Baseline: w.Baseline, BitRate: int64(rate),
 		FrameRate: c.studio.FrameRate(), Threads: c.studio.threads,
 	})
 	if err != nil {
@@ -71,6 +71,7 @@ func (c *coder) run(ctx context.Context, rate float64) (err error) {
 		if err != nil {
 			break
 		}
+		c.sort()
 		err = c.picture(pair)
 		pair.Release()
 		if err != nil {
@@ -81,7 +82,6 @@ func (c *coder) run(ctx context.Context, rate float64) (err error) {
 				break
 			}
 		}
-		c.sort()
 	}
 	return nil
 }

@@ -91,7 +91,9 @@ func (r *Reader) Close() {
 // readerClient is a reader for its studio.
 type readerClient Reader
 
-func (r *readerClient) Want() Want { return Want{Kind: preview.AVC, View: preview.ViewFiltered} }
+func (r *readerClient) Want() Want {
+	return Want{Kind: preview.AVC, View: preview.ViewFiltered, Display: r.studio.Display()}
+}
 
 func (r *readerClient) Rate() float64 { return r.studio.Ample() }
 
@@ -134,10 +136,4 @@ func (r *readerClient) End() {
 	defer r.mu.Unlock()
 	r.err = ErrEnded
 	wake.Up(r.full)
-}
-
-// Ample returns the bits a second beyond which the filtered picture shows nothing new.
-func (s *Studio) Ample() float64 {
-	st, _ := s.session.State()
-	return preview.Ample(st.Width*st.Height, s.FrameRate())
 }

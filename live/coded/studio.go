@@ -12,6 +12,7 @@ import (
 	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/preview"
+	"vidfilter/pipeline"
 )
 
 // Want is what viewers that share an encoder have in common.
@@ -22,6 +23,9 @@ type Want struct {
 	Stamp    bool
 	Baseline bool // see preview.Options
 	Smaller  int  // steps, for viewers that do not keep up
+
+	// Display is that of the session for viewers that do not turn and stretch pictures themselves.
+	Display pipeline.Display
 }
 
 // Client is a viewer. Its methods may be called from any goroutine, and return at once.
@@ -106,6 +110,22 @@ func (s *Studio) FrameRate() float64 {
 		return min(st.FrameRate, 1000)
 	}
 	return 30
+}
+
+// Display is how pictures are meant to be shown now.
+func (s *Studio) Display() pipeline.Display {
+	st, _ := s.session.State()
+	if st.Aspect == 1 {
+		st.Aspect = 0 // which counts as 1
+	}
+	return st.Display
+}
+
+// Ample returns the bits a second beyond which the filtered picture shows nothing new.
+func (s *Studio) Ample() float64 {
+	st, _ := s.session.State()
+	w, h := st.Display.Size(st.Width, st.Height)
+	return preview.Ample(w*h, s.FrameRate())
 }
 
 // Member is a client's place at an encoder. It is safe for concurrent use.

@@ -41,11 +41,12 @@ const (
 type Options struct {
 	Kind      Kind
 	View      View
-	Stamp     bool    // below ViewOriginal or ViewFiltered, too; MP4 has it always
-	Baseline  bool    // H.264's Constrained Baseline profile: more bits, for simple decoders
-	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
-	FrameRate float64 // expected pictures a second, 0 for 30
-	Threads   int     // 0 for one per core, 8 at most
+	Stamp     bool             // below ViewOriginal or ViewFiltered, too; MP4 has it always
+	Display   pipeline.Display // which is applied to single pictures without a stamp
+	Baseline  bool             // H.264's Constrained Baseline profile: more bits, for simple decoders
+	BitRate   int64            // bits a second at most, 0 for 4 million; see SetBitRate
+	FrameRate float64          // expected pictures a second, 0 for 30
+	Threads   int              // 0 for one per core, 8 at most
 }
 
 // Ample returns the bits a second of H.264 beyond which pictures of so many samples show nothing

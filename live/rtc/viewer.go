@@ -136,7 +136,7 @@ func (s *stream) send(ctx context.Context, p coded.Picture, bits float64) error 
 
 // Want implements coded.Client, as do the methods below.
 func (v *viewer) Want() coded.Want {
-	return coded.Want{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline}
+	return coded.Want{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, Display: v.s.o.Studio.Display()}
 }
 
 func (v *viewer) Rate() float64           { return min(v.rate.target(), v.s.o.Studio.Ample()) }

@@ -50,7 +50,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	j := &jpegs{view: view, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
+	j := &jpegs{view: view, studio: s.o.Studio, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
 	member := s.o.Studio.Join(j)
 	defer member.Leave()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
@@ -62,9 +62,10 @@ const jpegRate = 30e6
 
 // jpegs is a client of the studio with room for one picture.
 type jpegs struct {
-	view  plainView
-	next  chan []byte
-	ended chan struct{}
+	view   plainView
+	studio *coded.Studio
+	next   chan []byte
+	ended  chan struct{}
 }
 
 // send writes pictures with a boundary behind each, since browsers wait for that before they show
@@ -89,7 +90,7 @@ func (j *jpegs) send(ctx context.Context, m *coded.Member, w *patient) error {
 }
 
 func (j *jpegs) Want() coded.Want {
-	return coded.Want{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides}
+	return coded.Want{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides, Display: j.studio.Display()}
 }
 func (j *jpegs) Rate() float64           { return jpegRate }
 func (j *jpegs) Interval() time.Duration { return 0 }

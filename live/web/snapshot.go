@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"vidfilter/internal/site"
-	"vidfilter/live"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
 )
@@ -30,7 +29,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 		preview.ViewOriginal: {left}, preview.ViewFiltered: {right}, preview.ViewSplit: {left, right},
 	}[view.View]
 	st, _ := s.session.State()
-	stored := live.Display{Aspect: st.Aspect} // the size before it is turned
+	stored := pipeline.Display{Aspect: st.Aspect} // the size before it is turned
 	width, height := stored.Size(pair.Original.Width, pair.Original.Height)
 	s.saving.Lock() // a large picture takes hundreds of megabytes
 	b, err := preview.PNG(width, height, st.Turn, frames...)
