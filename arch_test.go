@@ -184,7 +184,7 @@ var rules = []rule{
 		imports: []string{"internal/wake"},
 		why:     "every transport asks it: it knows none of them"},
 	{folder: "live/coded", what: "encodes each picture once for all viewers that want the same",
-		imports: []string{"internal/units", "internal/wake", "live", "live/preview", mpegts},
+		imports: []string{"internal/units", "internal/wake", "live", "live/preview", "pipeline", mpegts},
 		why:     "one encoder for all outputs: it knows none of them"},
 	{folder: "live/output", what: "the filtered picture for other programs: y4m through a pipe, a virtual camera",
 		imports: []string{"internal/av", "live", "pipeline", "C"},

@@ -82,8 +82,8 @@ func (c *Canvas) Close() {
 // Placer draws frames on canvases, converted, scaled and turned where needed. The zero value is
 // ready.
 type Placer struct {
-	// Turn is by how many degrees pictures are turned clockwise, by quarter turns. Canvases then have
-	// 8 bits.
+	// Turn is by how many degrees pictures are turned clockwise, by quarter turns. Canvases then
+	// have 8 bits.
 	Turn int
 
 	scaler Scaler

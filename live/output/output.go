@@ -13,9 +13,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// newest calls put with each picture of a session and how it is meant to be shown, unless put is still busy with one before, and
-// again with the last one when none has come for so long. It returns when ctx or the session ends
-// or put fails.
+// newest calls put with each picture of a session and the session's state, unless put is still busy
+// with one before, and again with the last one when none has come for so long. It returns when ctx
+// or the session ends or put fails.
 func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*pipeline.Frame, live.State) error) error {
 	watch := s.Watch(1)
 	defer watch.Close()
@@ -66,7 +66,8 @@ func newShaper(f pipeline.Format) (*shaper, error) {
 	return &shaper{canvas: c}, nil
 }
 
-// shape returns f in the shaper's format, turned and stretched as d says, valid until the next call.
+// shape returns f in the shaper's format, turned and stretched as d says, valid until the next
+// call.
 func (s *shaper) shape(f *pipeline.Frame, d pipeline.Display) (*pipeline.Frame, error) {
 	if f.Format != s.from || d != s.shown {
 		s.placer.Turn = d.Turn

@@ -63,8 +63,8 @@ int control(handle *h, unsigned long request, void *argument);
 handle *find(int fd);
 void close_camera(handle *h);
 
-// The device of a virtual camera: what is written to it goes to a file beside its description, after
-// a line with the format.
+// The device of a virtual camera: what is written to it goes to a file beside its description,
+// after a line with the format.
 void open_output(handle *h);
 int set_output(handle *h, const device *d, struct v4l2_format *f);
 long write_output(handle *h, const void *picture, size_t size);

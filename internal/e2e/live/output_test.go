@@ -201,8 +201,8 @@ func TestPlayers(t *testing.T) {
 	}
 }
 
-// Programs get rotated videos upright, and each picture in its shape: y4m says the shape of a pixel,
-// all others get square ones.
+// Programs get rotated videos upright, and each picture in its shape: y4m says the shape of a
+// pixel, all others get square ones.
 func TestOutputsAreUpright(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	library := testcamera.Build(t)
