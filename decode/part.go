@@ -287,8 +287,12 @@ func (in *Input) Rest(ctx context.Context) error {
 	return in.finish()
 }
 
-// Track keeps the video's times for Follow. It must be called before the first frame is read.
-func (in *Input) Track() { in.tracks = true }
+// Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
+// called before the first frame is read.
+func (in *Input) Track() {
+	in.tracks = true
+	in.unwatch()
+}
 
 // track records the frame of a video packet just read.
 func (in *Input) track() {

@@ -37,32 +37,35 @@ const (
 // to code it as one stream. Neither the machine nor the number of workers changes the parts.
 func (j *job) divide(ctx context.Context) (parts []decode.Range, workers int) {
 	workers, why := j.workers()
-	if workers < 2 {
-		j.ui.Debug("encoding one stream: " + why)
-		return nil, 0
+	if why == "" {
+		parts, why = j.scan(ctx)
 	}
+	if why == "" {
+		workers = min(workers, len(parts))
+		j.ui.Debugf("encoding %d parts, %d side by side", len(parts), workers)
+		return parts, workers
+	}
+	tell := j.ui.Debug
+	if j.o.Parts > 1 {
+		tell = j.ui.Info
+	}
+	tell("encoding the video as one stream: " + why)
+	return nil, 0
+}
+
+// scan returns the parts of the video, or why it has none.
+func (j *job) scan(ctx context.Context) (parts []decode.Range, whole string) {
 	_, length := j.in.Estimate()
 	o := j.o.DecodeOptions(j.ui)
 	o.Log = nil
 	cuts, err := decode.Scan(ctx, j.o.Input, o, min(max(length/12, shortestPart), longestPart), j.o.window())
-	switch {
-	case err != nil:
-		why = err.Error()
-	case len(cuts.Parts) < 2:
-		why = cuts.Whole
-	default:
-		j.ui.Debugf("encoding %d parts, %d side by side", len(cuts.Parts), min(workers, len(cuts.Parts)))
-		return cuts.Parts, min(workers, len(cuts.Parts))
+	if err != nil {
+		return nil, err.Error()
 	}
-	if j.o.Parts > 1 {
-		j.ui.Info("encoding the video as one stream: " + why)
-	} else {
-		j.ui.Debug("encoding one stream: " + why)
-	}
-	return nil, 0
+	return cuts.Parts, cuts.Whole
 }
 
-// workers returns how many encoders the job may have, and why it is one.
+// workers returns how many encoders the job may have, or why it has one.
 func (j *job) workers() (n int, why string) {
 	o := j.o
 	codec := encode.CodecOf(o.Encoder)
@@ -161,7 +164,7 @@ func (j *job) runParts(ctx context.Context, parts []decode.Range, workers int) e
 	if err != nil {
 		return err
 	}
-	defer j.ui.Track(j.snapshot)()
+	untrack := j.ui.Track(j.snapshot)
 	s := newSequence(len(parts), pipeline.FreeMemory()/8)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })()
@@ -179,6 +182,7 @@ func (j *job) runParts(ctx context.Context, parts []decode.Range, workers int) e
 	err = j.writeParts(ctx, s)
 	cancel(err)
 	wg.Wait()
+	untrack()
 	j.tellGPU()
 	j.tellNoise()
 	j.extras = s.extras
