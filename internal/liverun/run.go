@@ -16,6 +16,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
@@ -341,17 +342,13 @@ func (l *liveRun) follow(ctx context.Context) {
 }
 
 func (l *liveRun) tell(st, before live.State) {
-	hint := ""
-	if st.Hint != "" {
-		hint = " (" + st.Hint + ")"
-	}
 	switch st.Status {
 	case live.Live:
 		if before.Status != live.Live {
 			l.ui.Info(fmt.Sprintf("%s: %dx%d, %.4g pictures a second", l.input.Name, st.Width, st.Height, st.FrameRate))
 		}
 	case live.Waiting, live.Failed:
-		l.ui.Warn(st.Message + hint)
+		l.ui.Warn(withHint(hint.Says(st.Message, st.Hint)).Error())
 	case live.Ended:
 		l.ui.Info(st.Message)
 	}
