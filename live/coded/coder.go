@@ -171,19 +171,18 @@ func (c *coder) ready(now time.Time) (ready []*Member, rate float64) {
 
 // key reports whether the picture must be a key frame.
 func (c *coder) key(ready []*Member, now time.Time) bool {
-	asked, since := false, now.Sub(c.lastKey)
+	asked, due, since := false, false, now.Sub(c.lastKey)
 	for _, m := range ready {
 		m.lost = m.wantKey.Swap(false) || m.lost
-		if every := m.client.Interval(); every > 0 && since > every {
-			return true
-		}
 		asked = asked || m.lost
+		every := m.client.Interval()
+		due = due || every > 0 && since > every
 	}
 	if asked && since < keyPause {
 		time.AfterFunc(keyPause-since, c.watch.Again) // no other picture may come
 		return false
 	}
-	return asked
+	return asked || due
 }
 
 // take hands a picture to the client.

@@ -24,8 +24,8 @@ const (
 	// keyInterval is the longest time from one key frame to the next: players begin anywhere, and
 	// recorders cut there.
 	keyInterval = 2 * time.Second
-	// waiting is how many pictures wait for a reader.
-	waiting = 4
+	// waiting is how many pictures wait for a reader: a recorder may be held up by a disk.
+	waiting = 16
 )
 
 // Reader takes the filtered picture as H.264. One that falls behind misses pictures, and goes on
