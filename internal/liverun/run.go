@@ -22,6 +22,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 	"vidfilter/live/output"
 	"vidfilter/live/rtc"
 	"vidfilter/live/rtsp"
@@ -78,6 +79,7 @@ type liveRun struct {
 	session *live.Session
 	door    *access.Door
 	stream  *coded.Stream
+	sound   *opus.Stream
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
@@ -141,11 +143,12 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	once := rand.Text()
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
 	l.stream = coded.New(l.session, l.o.Threads)
+	l.sound = opus.New(l.session)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Hosts: at.hosts, TLS: at.secure != nil,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
 		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,

@@ -55,7 +55,7 @@ func (s *Server) newCamera(o offer) (c *camera, err error) {
 	if _, err = c.peer.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo, down); err != nil {
 		return nil, err
 	}
-	if c.feed, err = s.o.Remote.Connect("h264", 0); errors.Is(err, live.ErrTaken) {
+	if c.feed, err = s.o.Remote.Connect("h264", 0, false); errors.Is(err, live.ErrTaken) {
 		err = refuse(http.StatusConflict, "%v", err)
 	}
 	return c, err

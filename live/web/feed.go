@@ -24,11 +24,12 @@ func (v *viewer) camera(ctx context.Context, m message) error {
 		return nil
 	}
 	v.endFeed("")
-	feed, err := remote.Connect(m.Codec, m.FPS)
+	feed, err := remote.Connect(m.Codec, m.FPS, false)
 	if err != nil {
 		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
 	v.feed = feed
+	v.speaks.Store(true)
 	v.uplink = uplink{rate: firstRate, least: math.Inf(1)}
 	return v.say(ctx, cameraMessage{Type: "camera_rate", Bits: int64(v.uplink.rate)})
 }
@@ -60,6 +61,7 @@ func (v *viewer) endFeed(reason string) {
 	if v.feed != nil {
 		v.feed.Close(reason)
 		v.feed = nil
+		v.speaks.Store(false)
 	}
 }
 
@@ -73,6 +75,7 @@ func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
 	err = v.feed.Push(p.data, p.stamp)
 	if errors.Is(err, live.ErrTooLarge) {
 		v.feed = nil // it has ended itself
+		v.speaks.Store(false)
 		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
 	if err != nil {

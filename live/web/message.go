@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -16,12 +17,12 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may ask for one picture of the pair, set the filter, freeze the picture, ask for a
-// key frame, and send its own camera, whose pictures are acknowledged in turn; it may measure
-// pictures, move in a file, record, and send viewers away. Those who only look may choose pictures,
-// ask for key frames and measure. The
-// server sends its state when it changes, a configuration before the first picture that needs it,
-// pictures, and figures every second.
+// in flight. It may ask for one picture of the pair, for the sound, set the filter, freeze the
+// picture, ask for a key frame, and send its own camera, whose pictures are acknowledged in turn;
+// it may measure pictures, move in a file, record, and send viewers away. Those who only look may
+// choose pictures, hear, ask for key frames and measure. The server sends its state when it
+// changes, a configuration before the first picture that needs it, pictures, sound, and figures
+// every second.
 const version = 1
 
 const (
@@ -38,7 +39,7 @@ type message struct {
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
 	Filter  map[string]any `json:"filter"`  // set: the options to change
-	On      bool           `json:"on"`      // freeze, camera
+	On      bool           `json:"on"`      // freeze, sound, camera
 	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
 	Do      string         `json:"do"`      // record: start, pause, resume or stop
@@ -54,7 +55,7 @@ type message struct {
 
 // The messages of all pages, and those that need control.
 var (
-	looking     = []string{"hello", "ack", "key", "ping", "view", "measure"}
+	looking     = []string{"hello", "ack", "key", "ping", "view", "sound", "measure"}
 	controlling = []string{"set", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
 )
 
@@ -120,20 +121,33 @@ const (
 	kindPicture  = 1
 	kindInit     = 2
 	kindFragment = 3
+	kindSound    = 4 // a packet of Opus, or none with flagBegins
+
+	flagBegins = 1 // of sound: what has not been played is not to be played
 
 	flagKey      = 1
 	flagForeign  = 2 // the stamp is by the page's own clock
 	flagRepeated = 4 // not a new picture: its stamp does not measure latency
 )
 
-const pictureHeader = 24
+const binaryHeader = 32
 
-// appendHeader appends the header of a binary message.
-func appendHeader(b []byte, kind, flags byte, id uint32, stamp, sent float64) []byte {
-	b = append(b, kind, flags, 0, 0)
-	b = binary.LittleEndian.AppendUint32(b, id)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(stamp))
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(sent))
+// header begins a binary message.
+type header struct {
+	kind, flags byte
+	id          uint32
+	stamp       float64       // of a picture: milliseconds of Unix time
+	at          time.Duration // on the clock of the sound
+}
+
+// append appends the header, with the time of sending.
+func (h header) append(b []byte) []byte {
+	b = append(b, h.kind, h.flags, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, h.id)
+	for _, x := range []float64{h.stamp, live.Milliseconds(time.Now()), milliseconds(h.at)} {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
 }
 
 // stateMessage is how the session is.

@@ -82,6 +82,7 @@ type encoded struct {
 	pair    int64
 	taken   time.Time
 	stamp   float64
+	at      time.Duration
 	foreign bool
 	again   bool // repeated
 }
@@ -287,7 +288,7 @@ func (c *coder) picture(pair *live.Pair) error {
 			continue // it waits for the key frame
 		}
 		m.lost = false
-		out := encoded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, foreign: pair.Foreign, again: again}
+		out := encoded{kind: c.want.kind, packet: packet, took: took, pair: pair.ID, taken: pair.Taken, stamp: pair.Stamp, at: pair.At, foreign: pair.Foreign, again: again}
 		if m.config != c.config {
 			m.config, out.config = c.config, c.config
 			m.sized(c.config)

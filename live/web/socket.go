@@ -50,7 +50,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1), ear: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -68,6 +68,10 @@ type viewer struct {
 	left    bool                  // guarded by studio.mu
 	wantKey atomic.Bool
 	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
+
+	hears  atomic.Bool   // the page plays sound
+	ear    chan struct{} // holds an element when that may have changed
+	speaks atomic.Bool   // its own camera is shown
 
 	measured time.Time // for the receiving goroutine
 
@@ -90,7 +94,7 @@ func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
+	for _, part := range []func(context.Context) error{v.send, v.hear, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()

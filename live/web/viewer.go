@@ -52,6 +52,9 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		}
 	case "view":
 		return v.look(m.View)
+	case "sound":
+		v.hears.Store(m.On)
+		wake.Up(v.ear)
 	case "set":
 		if m.Filter == nil {
 			return nil
@@ -233,7 +236,7 @@ func (v *viewer) sized(c *preview.Config) {
 
 // fly queues a picture, which counts as sent.
 func (v *viewer) fly(p encoded) {
-	now, bytes := time.Now(), pictureHeader+len(p.packet.Data)
+	now, bytes := time.Now(), binaryHeader+len(p.packet.Data)
 	v.mu.Lock()
 	v.flow.send(now, uint32(p.pair), bytes)
 	v.sent.Add(now, float64(bytes))
@@ -267,7 +270,8 @@ func (v *viewer) picture(ctx context.Context, p encoded) error {
 			flags |= flag
 		}
 	}
-	b := appendHeader(make([]byte, 0, pictureHeader+len(p.packet.Data)), kind, flags, uint32(p.pair), p.stamp, live.Milliseconds(time.Now()))
+	h := header{kind: kind, flags: flags, id: uint32(p.pair), stamp: p.stamp, at: p.at}
+	b := h.append(make([]byte, 0, binaryHeader+len(p.packet.Data)))
 	if err := v.write(ctx, websocket.MessageBinary, append(b, p.packet.Data...)); err != nil {
 		return err
 	}
@@ -283,5 +287,5 @@ func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) 
 	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
 		return err
 	}
-	return v.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
+	return v.write(ctx, websocket.MessageBinary, append(header{kind: kindInit}.append(nil), c.Init...))
 }

@@ -27,6 +27,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // Options of New.
@@ -37,6 +38,7 @@ type Options struct {
 
 	Door   *access.Door
 	Stream *coded.Stream
+	Sound  *opus.Stream
 	Hosts  []string // host names of the page beside those of this machine
 	TLS    bool     // the pages go out over TLS
 

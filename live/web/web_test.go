@@ -26,6 +26,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // page is a session and its server.
@@ -80,7 +81,7 @@ func open(t *testing.T, o Options) *page {
 	if o.Door == nil {
 		o.Door = door(4, nil)
 	}
-	p.door, o.Stream = o.Door, coded.New(p.session, 1)
+	p.door, o.Stream, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -195,11 +196,11 @@ func (c *client) read(ctx context.Context) (any, error) {
 		m := map[string]any{}
 		return m, json.Unmarshal(b, &m)
 	}
-	if len(b) < pictureHeader {
+	if len(b) < binaryHeader {
 		return nil, fmt.Errorf("%d bytes", len(b))
 	}
 	number := func(at int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[at:])) }
-	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), b[pictureHeader:]}, nil
+	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), b[binaryHeader:]}, nil
 }
 
 // until reads on to a message that ok accepts.
