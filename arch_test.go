@@ -209,7 +209,7 @@ var rules = []rule{
 		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/coded", "live/opus", "live/preview", "pipeline", socket},
 		why:     "strangers can reach it: it shows a session, and touches no file, camera or device"},
 	{folder: "live/rtc", what: "WebRTC: WHEP for players, WHIP for cameras",
-		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/preview", pion},
+		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/opus", "live/preview", pion},
 		why:     "the only importer of pion, which is large and takes strangers' packets: it runs with --webrtc only"},
 	{folder: "live/window", what: "a session in a desktop window, by SDL 2",
 		imports: []string{"kernels", "live", "pipeline", "C"},

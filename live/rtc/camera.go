@@ -37,7 +37,7 @@ func (s *Server) newCamera(o offer) (c *camera, err error) {
 		return nil, err
 	}
 	c = &camera{tracks: make(chan *webrtc.TrackRemote, 1)}
-	if c.peer, err = s.newPeer(formats, equipCamera); err != nil {
+	if c.peer, err = s.newPeer(formats, o.used, equipCamera); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -139,12 +139,22 @@ func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, 
 			guest.Leave()
 		}
 	}()
+	if err := o.use(o.audio != nil && o.audio.accept && s.hears()); err != nil {
+		return nil, "", err
+	}
 	v, err := s.newViewer(o)
 	if err != nil {
 		return nil, "", err
 	}
 	v.peer.kicked = guest.Kicked()
 	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { guest.Leave() })
+}
+
+// hears reports whether there is sound, or may be with the next camera. A track on which nothing
+// comes would hold up some players.
+func (s *Server) hears() bool {
+	st, _ := s.o.Session.State()
+	return s.o.Sound != nil && (st.Sound || s.o.Remote != nil)
 }
 
 // film begins a camera's session.

@@ -13,7 +13,6 @@ import (
 	"github.com/pion/interceptor/pkg/cc"
 	"github.com/pion/interceptor/pkg/gcc"
 	"github.com/pion/interceptor/pkg/nack"
-	"github.com/pion/interceptor/pkg/report"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
@@ -28,6 +27,7 @@ type viewer struct {
 	peer     *peer
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
+	sound    *voice // nil: the player gets none
 	baseline bool
 	rate     *rate
 	wantKey  atomic.Bool
@@ -40,10 +40,14 @@ func (s *Server) newViewer(o offer) (v *viewer, err error) {
 		return nil, err
 	}
 	v = &viewer{s: s, baseline: baseline, rate: newRate()}
-	if v.peer, err = s.newPeer([]format{chosen}, v.equip); err != nil {
+	if v.peer, err = s.newPeer([]format{chosen}, o.used, v.equip); err != nil {
 		return nil, err
 	}
-	if err := v.addTrack(chosen); err != nil {
+	err = v.addTrack(chosen)
+	if err == nil && o.used != nil {
+		v.sound, err = newVoice(v.peer.pc, o.used)
+	}
+	if err != nil {
 		_ = v.peer.pc.Close()
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (v *viewer) addTrack(f format) (err error) {
 const resend = 1024
 
 // equip adds, from the network inwards: the bandwidth estimator, the sequence numbers that it
-// needs, reports, and retransmission.
+// needs, and retransmission.
 func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
 	estimate, err := cc.NewInterceptor(func() (cc.BandwidthEstimator, error) {
 		return gcc.NewSendSideBWE(gcc.SendSideBWEInitialBitrate(firstRate), gcc.SendSideBWEMinBitrate(minRate), gcc.SendSideBWEMaxBitrate(maxRate),
@@ -80,11 +84,6 @@ func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry
 	if err := webrtc.ConfigureTWCCHeaderExtensionSender(media, registry); err != nil {
 		return err
 	}
-	reports, err := report.NewSenderInterceptor(report.WithSenderLoggerFactory(silence))
-	if err != nil {
-		return err
-	}
-	registry.Add(reports)
 	again, err := nack.NewResponderInterceptor(nack.ResponderSize(resend), nack.WithResponderLoggerFactory(silence))
 	if err != nil {
 		return err
@@ -104,6 +103,11 @@ func (v *viewer) run(ctx context.Context) {
 	defer wg.Wait()
 	defer v.sender.Stop() // ends listen
 	wg.Go(func() { v.listen(ctx, watch) })
+	out := v.newStream()
+	wg.Go(func() { v.report(ctx, out) })
+	if v.sound != nil {
+		wg.Go(func() { v.sound.run(ctx, v.s.o.Sound) })
+	}
 	st, _ := v.s.o.Session.State()
 	p, err := preview.New(preview.Options{
 		Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, BitRate: firstRate, FrameRate: min(st.FrameRate, 1000), Threads: v.s.o.Threads,
@@ -112,7 +116,6 @@ func (v *viewer) run(ctx context.Context) {
 		return
 	}
 	defer p.Close()
-	out := v.newStream()
 	last := time.Time{} // key frame
 	for {
 		pair, err := watch.Next(ctx)
