@@ -88,9 +88,10 @@ func (s *Session) hear(src Source, shot Shot) {
 	if !ok {
 		return
 	}
+	track := l.Track() // before the lock: a source may hold its own when it tells its status
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.track = l.Track()
+	s.track = track
 	if shot.Frame != nil {
 		s.zero = shot.Taken.Add(-shot.At)
 	}

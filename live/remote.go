@@ -83,13 +83,14 @@ type Feed struct {
 	fps   float64
 	track *sound.Track // nil: it sends no sound
 
-	mu    sync.Mutex // guards the two below: sound may come from another goroutine
-	clock steady
-	heard allowance
-
 	decoder *decode.Stream // made with the first picture
 	skipped int64
 	refused error // the feed has ended for it
+
+	mu    sync.Mutex // guards what follows: sound may come from another goroutine
+	clock steady
+	heard allowance
+	said  time.Duration // time of the latest sound
 }
 
 // Connect starts to accept a page's pictures, in one of the codecs of decode.OpenStream. fps is

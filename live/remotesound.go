@@ -11,8 +11,8 @@ import (
 const mostSound = 1500 // bytes
 
 // PushSound hands a packet of Opus to the session, taken at stamp by the clock of the pictures'
-// stamps. It is dropped before the first picture, if its time is far from theirs, and if it is
-// longer than Opus allows or more comes than can be played.
+// stamps. It is dropped before the first picture, if its time is far from theirs or does not rise,
+// and if it is longer than Opus allows or more comes than can be played.
 func (f *Feed) PushSound(data []byte, stamp float64) {
 	now := time.Now()
 	length := sound.OpusLength(data)
@@ -21,7 +21,9 @@ func (f *Feed) PushSound(data []byte, stamp float64) {
 	}
 	f.mu.Lock()
 	at, ok := f.clock.sound(stamp, now)
-	ok = ok && f.heard.take(now, length)
+	if ok = ok && at > f.said && f.heard.take(now, length); ok {
+		f.said = at
+	}
 	f.mu.Unlock()
 	f.r.mu.Lock()
 	source := f.r.source

@@ -9,6 +9,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
+	"vidfilter/live/sound"
 )
 
 // play runs a session of a file until the test ends.
@@ -127,4 +128,33 @@ func TestReaders(t *testing.T) {
 	}
 	s.Freeze(false)
 	next(t, r)
+}
+
+// FuzzSound decodes what browsers might send.
+func FuzzSound(f *testing.F) {
+	f.Add([]byte{0xfc, 0xff, 0xfe}, []byte{0xff, 3, 1, 2, 3, 4, 5, 6})
+	f.Add([]byte{0x78, 0, 1, 2, 3}, []byte{0x0b, 0x83, 200, 1, 1})
+	track, err := sound.OpusTrack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var c coder
+		defer c.close()
+		at := time.Duration(0)
+		for range 3 {
+			for _, data := range [][]byte{a, b} {
+				length := sound.OpusLength(data)
+				if length == 0 {
+					continue // live.Feed drops it
+				}
+				c.code(live.Heard{Packet: sound.Packet{Data: data, At: at, Length: length}, Track: track}, func(out []byte, _ time.Duration) {
+					if got := sound.OpusLength(out); got != 20*time.Millisecond {
+						t.Errorf("a packet of %v", got)
+					}
+				})
+				at += length
+			}
+		}
+	})
 }

@@ -159,6 +159,9 @@ func (s *Server) hears() bool {
 
 // film begins a camera's session.
 func (s *Server) film(ctx context.Context, o offer) (x *session, answer string, err error) {
+	if err := o.use(o.audio != nil && o.audio.sends); err != nil {
+		return nil, "", err
+	}
 	c, err := s.newCamera(o)
 	if err != nil {
 		return nil, "", err

@@ -13,6 +13,7 @@ import { Place } from "./place.js";
 import { Samples } from "./samples.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
+import { Microphone } from "./microphone.js";
 import { listen } from "./keys.js";
 import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
@@ -480,6 +481,7 @@ async function drawCamera() {
         : free ? "The server waits for a camera." : "Another page sends its camera.";
   set($("camera-text"), text);
   $("camera-text").classList.toggle("trouble", camera.error !== "");
+  say($("camera-silence"), camera.silence);
   drawOver();
   if (Camera.possible) await listDevices();
 }
@@ -506,6 +508,11 @@ function wireCamera() {
   take();
   $("camera-size").addEventListener("change", () => {
     take();
+    if (camera.on) camera.start();
+  });
+  $("camera-sound-row").hidden = !Microphone.possible;
+  $("camera-sound").addEventListener("change", (e) => {
+    camera.choice.sound = e.target.checked;
     if (camera.on) camera.start();
   });
   $("camera-device").addEventListener("change", (e) => {
@@ -542,7 +549,7 @@ Object.defineProperty(window, "vidfilter", {
     get split() { return picture.split; },
     get sound() { return sound.figures; },
     get layout() { return picture.layout(); },
-    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
+    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, heard: camera.heard, dropped: camera.dropped, what: camera.what }; },
     pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),
   }),
 });

@@ -24,7 +24,7 @@ func (v *viewer) camera(ctx context.Context, m message) error {
 		return nil
 	}
 	v.endFeed("")
-	feed, err := remote.Connect(m.Codec, m.FPS, false)
+	feed, err := remote.Connect(m.Codec, m.FPS, m.Sound)
 	if err != nil {
 		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
@@ -65,12 +65,16 @@ func (v *viewer) endFeed(reason string) {
 	}
 }
 
-// cameraPicture accepts a picture of the page's camera. If it is damaged, the page is asked for a
-// key frame.
-func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
-	p, err := parsePicture(b)
+// fromCamera accepts a picture of the page's camera, or sound. If a picture is damaged, the page is
+// asked for a key frame.
+func (v *viewer) fromCamera(ctx context.Context, b []byte) error {
+	p, err := parsePart(b)
 	if err != nil || v.feed == nil {
 		return err // pictures may still come after the end
+	}
+	if p.kind == partSound {
+		v.feed.PushSound(p.data, p.stamp)
+		return nil
 	}
 	err = v.feed.Push(p.data, p.stamp)
 	if errors.Is(err, live.ErrTooLarge) {

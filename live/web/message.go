@@ -50,6 +50,7 @@ type message struct {
 	Y       float64        `json:"y"`       // measure
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
+	Sound   bool           `json:"sound"`   // camera: Opus comes, too
 	Error   string         `json:"error"`   // camera
 }
 
@@ -93,25 +94,33 @@ func within(x, low, high float64) float64 {
 	return min(max(x, low), high)
 }
 
-// cameraPicture is a picture of a page's camera.
-type cameraPicture struct {
+// cameraPart is a picture of a page's camera, or a packet of its sound.
+type cameraPart struct {
+	kind  byte
 	id    uint32
 	stamp float64
 	data  []byte
 }
 
+// The kinds of a page's binary messages.
+const (
+	partPicture = 1
+	partSound   = 2
+)
+
 const cameraHeader = 16 // kind, flags, 2 bytes of 0, id, time of capture
 
-func parsePicture(b []byte) (p cameraPicture, err error) {
-	if len(b) <= cameraHeader || b[0] != 1 {
-		return p, badMessage{errors.New("a binary message that is no picture")}
+func parsePart(b []byte) (p cameraPart, err error) {
+	if len(b) <= cameraHeader || b[0] != partPicture && b[0] != partSound {
+		return p, badMessage{errors.New("a binary message that is neither picture nor sound")}
 	}
+	p.kind = b[0]
 	p.id = binary.LittleEndian.Uint32(b[4:])
 	p.stamp = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 	p.data = b[cameraHeader:]
 	const soon = 1e14 // the year 5138
 	if !(p.stamp >= 0 && p.stamp < soon) {
-		return p, badMessage{errors.New("a picture of no time")}
+		return p, badMessage{errors.New("a picture or sound of no time")}
 	}
 	return p, nil
 }

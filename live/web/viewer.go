@@ -23,7 +23,7 @@ func (v *viewer) receive(ctx context.Context) error {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			err = v.cameraPicture(ctx, b)
+			err = v.fromCamera(ctx, b)
 		} else if m, bad := parseMessage(b); bad != nil {
 			err = bad
 		} else {

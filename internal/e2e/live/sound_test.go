@@ -138,3 +138,41 @@ func TestSound(t *testing.T) {
 		t.Errorf("sound of %g at no volume", got)
 	}
 }
+
+// TestMicrophone: a page sends its microphone beside its camera where its user wants that. Another
+// page hears it, the recording has it, and the page itself does not play it.
+func TestMicrophone(t *testing.T) {
+	ffprobe, err := exec.LookPath("ffprobe")
+	if err != nil {
+		t.Skip("needs ffprobe")
+	}
+	out := filepath.Join(t.TempDir(), "out.mkv")
+	s := serve(t, "-i", "browser", "-r", "1", "--record", out)
+	own := look(t, s.url)
+	own.until("vidfilter.state && document.getElementById('camera-start').checkVisibility()")
+	own.run("document.getElementById('camera-size').value = '640x480'; document.getElementById('camera-size').dispatchEvent(new Event('change'))")
+	if eval[bool](own, "document.getElementById('camera-sound').checked") {
+		t.Error("the microphone is on at first")
+	}
+	own.do(chromedp.Click("#camera-sound"))
+	own.do(chromedp.Click("#camera-start"))
+	own.until("vidfilter.camera.heard > 10 && vidfilter.drawn > 5 && vidfilter.state.sound")
+	own.do(chromedp.Click("#sound-on"))
+
+	other := look(t, s.url)
+	other.until("vidfilter.drawn > 3 && document.getElementById('sound').checkVisibility()")
+	other.run(eavesdrop)
+	other.do(chromedp.Click("#sound-on"))
+	other.until("peak > 0.05") // the fake microphone beeps
+	if n := eval[int](own, "vidfilter.sound.packets"); n > 0 {
+		t.Errorf("the page gets %d packets of its own microphone", n)
+	}
+	if code := s.stop(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, s.Err)
+	}
+	b, err := exec.Command(ffprobe, "-v", "error", "-show_entries", "stream=codec_name", "-count_packets", "-show_entries", "stream=nb_read_packets",
+		"-of", "csv=p=0", out).CombinedOutput()
+	if got := strings.Fields(string(b)); err != nil || len(got) != 2 || !strings.HasPrefix(got[1], "opus,") || len(got[1]) < len("opus,10") {
+		t.Errorf("the recording: %v %s", err, b)
+	}
+}
