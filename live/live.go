@@ -61,6 +61,8 @@ type Session struct {
 	last     *Pair // the latest pair, for new watchers
 	track    *sound.Track
 	sounds   []sound.Packet // whose pictures are not shown yet
+	ears     map[*Ear]struct{}
+	zero     time.Time // when a picture at 0 by the sound's clock would have been taken
 	ids      int64
 
 	wantedPlace *seek // nil: none
@@ -86,7 +88,7 @@ func New(o Options) (*Session, error) {
 		results: pipeline.NewPool(o.Backend, mostResults),
 		shots:   newMailbox(1, Shot.release),
 		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
-		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{},
+		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, ears: map[*Ear]struct{}{},
 		state: State{Status: Starting},
 	}
 	s.figures.times = o.Times
@@ -115,9 +117,12 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) close() {
 	s.shots.close()
 	s.mu.Lock()
-	last, all := s.last, s.watchers
-	s.last, s.watchers = nil, nil
+	last, all, ears := s.last, s.watchers, s.ears
+	s.last, s.watchers, s.ears = nil, nil, nil
 	s.mu.Unlock()
+	for e := range ears {
+		e.box.close()
+	}
 	for w := range all {
 		w.box.close()
 	}
@@ -180,6 +185,7 @@ func (s *Session) play(ctx context.Context) error {
 		return err
 	}
 	defer src.Close()
+	s.overhear(src)
 	var at time.Duration
 	for {
 		if err := s.whileFrozen(ctx); err != nil {
@@ -193,13 +199,13 @@ func (s *Session) play(ctx context.Context) error {
 		}
 		shot, err := src.Next(ctx)
 		if err != nil {
-			s.hear(src, shot.Sound) // the last of it
+			s.hear(src, shot) // the last of the sound
 			return err
 		}
 		at = shot.Place
 		s.figures.take(shot)
 		s.setFormat(shot, src)
-		s.hear(src, shot.Sound)
+		s.hear(src, shot)
 		if err := s.pass(ctx, shot); err != nil {
 			return err
 		}

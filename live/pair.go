@@ -25,7 +25,7 @@ type Pair struct {
 	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine's clock
 
-	At, Place time.Duration // of a file's picture: see Shot
+	At, Place time.Duration // see Shot
 
 	Repeated bool // the same picture with another filter
 

@@ -28,6 +28,7 @@ type State struct {
 	Height    int     `json:"height"`
 	FrameRate float64 `json:"fps"` // 0 unknown
 	pipeline.Display
+	Sound bool `json:"sound"` // there is some that can be heard
 
 	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
 	// repeats, which is empty if none does.
@@ -106,10 +107,14 @@ func (s *Session) setFormat(shot Shot, src Source) {
 		display = d.Display()
 	}
 	rate := src.FrameRate()
+	heard := false
+	if l, ok := src.(listener); ok && l.Track() != nil {
+		heard = l.Track().Decodable()
+	}
 	s.setState(func(st *State) {
 		st.Status, st.Message, st.Hint = Live, "", ""
 		st.Width, st.Height, st.FrameRate = shot.Frame.Width, shot.Frame.Height, rate
-		st.Display = display
+		st.Display, st.Sound = display, heard
 		if can, ok := src.(seekable); ok {
 			st.Length = can.Length().Seconds()
 		}

@@ -23,6 +23,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 	"vidfilter/live/output"
 	"vidfilter/live/rtc"
 	"vidfilter/live/rtsp"
@@ -79,6 +80,7 @@ type liveRun struct {
 	session *live.Session
 	door    *access.Door
 	studio  *coded.Studio
+	sound   *opus.Stream
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
@@ -142,11 +144,12 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	once := rand.Text()
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
 	l.studio = coded.New(l.session, l.o.Threads)
+	l.sound = opus.New(l.session)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Studio: l.studio, Hosts: at.hosts, TLS: at.secure != nil,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Studio: l.studio, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
 		Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,
@@ -162,7 +165,7 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 		return
 	}
 	l.rtc = rtc.New(rtc.Options{
-		Studio: l.studio, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+		Session: l.session, Studio: l.studio, Sound: l.sound, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
 	})
 	h := l.rtc.Handler()
 	for path, needs := range rtc.Paths() {

@@ -138,7 +138,7 @@ func (c *coder) picture(pair *live.Pair) error {
 	again := pair.Repeated || c.before == 0 || c.before == pair.ID
 	c.before = pair.ID
 	out := Picture{
-		Packet: packet, ID: pair.ID, Taken: pair.Taken, Stamp: pair.Stamp, Foreign: pair.Foreign, Compared: c.want.Sides && pair.Side != "",
+		Packet: packet, ID: pair.ID, At: pair.At, Taken: pair.Taken, Stamp: pair.Stamp, Foreign: pair.Foreign, Compared: c.want.Sides && pair.Side != "",
 		Again: again, Took: time.Since(now),
 	}
 	for _, m := range ready {

@@ -50,7 +50,8 @@ type Client interface {
 type Picture struct {
 	preview.Packet // its Config is that of the picture, if the client does not have it yet
 
-	ID       int64 // of the pair
+	ID       int64         // of the pair
+	At       time.Duration // on the clock of the sound
 	Taken    time.Time
 	Stamp    float64
 	Foreign  bool

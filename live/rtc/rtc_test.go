@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
+	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/decode"
@@ -20,6 +22,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 	"vidfilter/live/web"
 )
 
@@ -32,6 +35,7 @@ type rig struct {
 	url     string
 	cpu     *kernels.CPU
 	session *live.Session
+	sound   *opus.Stream
 	door    *access.Door
 	web     *web.Server
 	rtc     *Server
@@ -40,13 +44,19 @@ type rig struct {
 // open starts a session, of the test picture unless remote is given.
 func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions, servers ...ICEServer) *rig {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(size)}
 	if remote != nil {
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: remote.Open}
+	}
+	return openInput(t, viewers, in, remote, servers...)
+}
+
+// openInput starts a session of an input.
+func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, servers ...ICEServer) *rig {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
 	}
 	r := &rig{t: t, cpu: cpu}
 	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
@@ -57,7 +67,8 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	r.web = web.New(r.session, web.Options{
 		Input: in, Door: door, Studio: studio, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
-	r.rtc = New(Options{Studio: studio, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+	r.sound = opus.New(r.session)
+	r.rtc = New(Options{Session: r.session, Studio: studio, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
 		return door.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
@@ -163,6 +174,7 @@ type client struct {
 	location string
 	tag      string // its ETag
 	tracks   chan *webrtc.TrackRemote
+	reports  sync.Map // the latest *rtcp.SenderReport by SSRC
 }
 
 // newClient returns a client with pion's formats, or with one H.264 profile alone.
@@ -203,7 +215,20 @@ func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), serve
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.pc.Close() })
-	c.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { c.tracks <- t })
+	c.pc.OnTrack(func(t *webrtc.TrackRemote, from *webrtc.RTPReceiver) {
+		c.tracks <- t
+		for {
+			all, _, err := from.ReadRTCP()
+			if err != nil {
+				return
+			}
+			for _, p := range all {
+				if x, ok := p.(*rtcp.SenderReport); ok {
+					c.reports.Store(x.SSRC, x)
+				}
+			}
+		}
+	})
 	return c
 }
 

@@ -37,6 +37,7 @@ type stream struct {
 	unit     []byte
 	sequence uint16
 	clock    mediaClock
+	tally    tally
 	pace     pace
 }
 
@@ -92,6 +93,7 @@ func (s *stream) picture(ctx context.Context, p coded.Picture, taken time.Time, 
 			}
 		}
 		s.sequence++
+		s.tally.add(len(b), s.clock.offset)
 		err := s.track.WriteRTP(&rtp.Packet{Header: h, Payload: b})
 		if errors.Is(err, io.ErrClosedPipe) {
 			return err

@@ -12,7 +12,6 @@ import (
 	"github.com/pion/interceptor/pkg/cc"
 	"github.com/pion/interceptor/pkg/gcc"
 	"github.com/pion/interceptor/pkg/nack"
-	"github.com/pion/interceptor/pkg/report"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
@@ -27,6 +26,7 @@ type viewer struct {
 	peer     *peer
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
+	sound    *voice // nil: the player gets none
 	baseline bool
 	rate     *rate
 	queue    chan coded.Picture
@@ -40,10 +40,14 @@ func (s *Server) newViewer(o offer) (v *viewer, err error) {
 		return nil, err
 	}
 	v = &viewer{s: s, baseline: baseline, rate: newRate(), queue: make(chan coded.Picture, ahead), ended: make(chan struct{}, 1)}
-	if v.peer, err = s.newPeer([]format{chosen}, v.equip); err != nil {
+	if v.peer, err = s.newPeer([]format{chosen}, o.used, v.equip); err != nil {
 		return nil, err
 	}
-	if err := v.addTrack(chosen); err != nil {
+	err = v.addTrack(chosen)
+	if err == nil && o.used != nil {
+		v.sound, err = newVoice(v.peer.pc, o.used)
+	}
+	if err != nil {
 		_ = v.peer.pc.Close()
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (v *viewer) addTrack(f format) (err error) {
 const resend = 1024
 
 // equip adds, from the network inwards: the bandwidth estimator, the sequence numbers that it
-// needs, reports, and retransmission.
+// needs, and retransmission.
 func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
 	estimate, err := cc.NewInterceptor(func() (cc.BandwidthEstimator, error) {
 		return gcc.NewSendSideBWE(gcc.SendSideBWEInitialBitrate(firstRate), gcc.SendSideBWEMinBitrate(minRate), gcc.SendSideBWEMaxBitrate(maxRate),
@@ -80,11 +84,6 @@ func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry
 	if err := webrtc.ConfigureTWCCHeaderExtensionSender(media, registry); err != nil {
 		return err
 	}
-	reports, err := report.NewSenderInterceptor(report.WithSenderLoggerFactory(silence))
-	if err != nil {
-		return err
-	}
-	registry.Add(reports)
 	again, err := nack.NewResponderInterceptor(nack.ResponderSize(resend), nack.WithResponderLoggerFactory(silence))
 	if err != nil {
 		return err
@@ -107,6 +106,10 @@ func (v *viewer) run(ctx context.Context) {
 	defer v.sender.Stop() // ends listen
 	wg.Go(func() { v.listen(ctx, member) })
 	out := v.newStream()
+	wg.Go(func() { v.report(ctx, out) })
+	if v.sound != nil {
+		wg.Go(func() { v.sound.run(ctx, v.s.o.Sound) })
+	}
 	for {
 		select {
 		case p := <-v.queue:

@@ -14,16 +14,18 @@ import { Place } from "./place.js";
 import { Samples } from "./samples.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
+import { Microphone } from "./microphone.js";
 import { listen } from "./keys.js";
 import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
+import { Sound } from "./sound.js";
 
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
 let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
-const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
+const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d), sound: (h, d) => sound.packet(h, d) });
 const picture = new Picture($("canvas"), { laid });
 const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
@@ -49,6 +51,7 @@ const compare = new Compare({
   },
 });
 const camera = new Camera(link, () => drawCamera());
+const sound = new Sound((m) => link.send(m));
 const guests = new Guests($("guests"), $("guest-list"), (id) => link.send({ type: "kick", guest: id }));
 
 // Whether this page may do more than look.
@@ -113,6 +116,7 @@ function opened() {
   $("login").hidden = true;
   $("main").hidden = false;
   openPlayer();
+  sound.opened();
   controls.enabled = true;
   speak("Connected");
   drawOver();
@@ -238,6 +242,7 @@ function newState(s) {
   guests.update(s.guests);
   recording.update(s);
   place.update(s);
+  sound.update(s, camera.announced);
   explainDelay(s.source);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
@@ -304,6 +309,7 @@ function show(p) {
   picture.show(p);
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
+  sound.shown(p.header);
   p.image.close?.();
   shape(picture.size);
   if (compare.show(p.header.compared)) drawTools();
@@ -461,6 +467,7 @@ const keys = [
   ["ArrowDown", "move it down", () => pan(0, -60)],
   [",", "show the previous picture of a file", () => place.step(-1)],
   [".", "show the next picture of a file", () => place.step(1)],
+  ["m", "sound on or off", () => sound.toggle()],
   ["f", "full screen", fullScreen],
   ["p", "save as PNG: both pictures, or the one shown", save],
   ["c", "copy the command", copy],
@@ -497,6 +504,7 @@ async function drawCamera() {
         : free ? "The server waits for a camera." : "Another page sends its camera.";
   set($("camera-text"), text);
   $("camera-text").classList.toggle("trouble", camera.error !== "");
+  say($("camera-silence"), camera.silence);
   drawOver();
   if (Camera.possible) await listDevices();
 }
@@ -523,6 +531,11 @@ function wireCamera() {
   take();
   $("camera-size").addEventListener("change", () => {
     take();
+    if (camera.on) camera.start();
+  });
+  $("camera-sound-row").hidden = !Microphone.possible;
+  $("camera-sound").addEventListener("change", (e) => {
+    camera.choice.sound = e.target.checked;
     if (camera.on) camera.start();
   });
   $("camera-device").addEventListener("change", (e) => {
@@ -557,8 +570,9 @@ Object.defineProperty(window, "vidfilter", {
     get scale() { return picture.scale; },
     has: (view) => picture.has(view),
     get split() { return picture.split; },
+    get sound() { return sound.figures; },
     get layout() { return picture.layout(); },
-    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
+    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, heard: camera.heard, dropped: camera.dropped, what: camera.what }; },
     pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),
   }),
 });

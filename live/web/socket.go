@@ -51,7 +51,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1), ear: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -66,6 +66,10 @@ type viewer struct {
 	queue chan any    // pictures and messages to be sent
 
 	member atomic.Pointer[coded.Member] // nil before its hello
+
+	hears  atomic.Bool   // the page plays sound
+	ear    chan struct{} // holds an element when that may have changed
+	speaks atomic.Bool   // its own camera is shown
 
 	measured time.Time // for the receiving goroutine
 
@@ -87,7 +91,7 @@ func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
+	for _, part := range []func(context.Context) error{v.send, v.hear, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
@@ -23,7 +24,7 @@ func (v *viewer) receive(ctx context.Context) error {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			err = v.cameraPicture(ctx, b)
+			err = v.fromCamera(ctx, b)
 		} else if m, bad := parseMessage(b); bad != nil {
 			err = bad
 		} else {
@@ -51,6 +52,9 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		}
 	case "view":
 		return v.look(m.View)
+	case "sound":
+		v.hears.Store(m.On)
+		wake.Up(v.ear)
 	case "set":
 		if m.Filter == nil {
 			return nil
@@ -224,7 +228,7 @@ func (v *pageClient) Interval() time.Duration { return 0 }
 
 // Take queues a picture, which counts as sent.
 func (v *pageClient) Take(p coded.Picture) {
-	now, bytes := time.Now(), pictureHeader+len(p.Data)
+	now, bytes := time.Now(), binaryHeader+len(p.Data)
 	v.mu.Lock()
 	if c := p.Config; c != nil && v.want.Kind != preview.JPEG {
 		v.flow.size(c.CodedWidth * c.CodedHeight) // which limits the rate
@@ -270,7 +274,8 @@ func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) err
 			flags |= flag
 		}
 	}
-	b := appendHeader(make([]byte, 0, pictureHeader+len(p.Data)), kind, flags, uint32(p.ID), p.Stamp, live.Milliseconds(time.Now()))
+	h := header{kind: kind, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
+	b := h.append(make([]byte, 0, binaryHeader+len(p.Data)))
 	if err := v.write(ctx, websocket.MessageBinary, append(b, p.Data...)); err != nil {
 		return err
 	}
@@ -286,5 +291,5 @@ func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) 
 	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
 		return err
 	}
-	return v.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
+	return v.write(ctx, websocket.MessageBinary, append(header{kind: kindInit}.append(nil), c.Init...))
 }

@@ -28,6 +28,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // Options of New.
@@ -38,6 +39,7 @@ type Options struct {
 
 	Door   *access.Door
 	Studio *coded.Studio
+	Sound  *opus.Stream
 	Hosts  []string // host names of the page beside those of this machine
 	TLS    bool     // the pages go out over TLS
 

@@ -33,6 +33,9 @@ func TestPlace(t *testing.T) {
 	s := serve(t, "-i", stairs(t), "-r", "0", "--loop")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3 && !document.getElementById('file').hidden")
+	if eval[bool](p, "document.getElementById('sound').checkVisibility()") {
+		t.Error("a file without sound has a control for it")
+	}
 	p.run("document.getElementById('samples').open = true; document.getElementById('freeze').click()")
 	p.until("vidfilter.state.frozen")
 	at := func(n int) {
