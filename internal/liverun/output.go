@@ -149,5 +149,8 @@ func (o *Options) checkPipes(s cli.Stdio) error {
 	if o.toStdout() {
 		pipes.Output, pipes.Format = "-", ""
 	}
+	if o.Sound != "" && cli.IsTerminal(s.In) {
+		return cli.Usagef("pipe it in: arecord -t raw -f dat | vidfilter live --sound -", "--sound: stdin is a terminal")
+	}
 	return job.CheckPipes(pipes, s)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -54,7 +55,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
+	l := &liveRun{o: o, ui: o.OpenUI(s), in: s.In, out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
 	job.LogTo(l.ui)
 	for _, line := range unknown {
 		l.ui.Warn(line)
@@ -71,6 +72,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 type liveRun struct {
 	o   *Options
 	ui  *cli.UI
+	in  io.Reader
 	out interface{ Write([]byte) (int, error) }
 	env []string
 
@@ -129,7 +131,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	var remote *live.Remote
-	l.input, remote, err = l.o.liveInput(l.ui, l.changed)
+	l.input, remote, err = l.o.liveInput(l.ui, l.in, l.changed)
 	if err != nil {
 		return err
 	}

@@ -11,19 +11,26 @@ import (
 var opusHead = []byte{'O', 'p', 'u', 's', 'H', 'e', 'a', 'd', 1, 2, 0, 0, 0x80, 0xbb, 0, 0, 0, 0, 0}
 
 // OpusTrack describes Opus as browsers send it.
-func OpusTrack() (*Track, error) {
+func OpusTrack() (*Track, error) { return stereo(astiav.CodecIDOpus, 48000, 960, opusHead) }
+
+// PCMTrack describes 16-bit samples, little endian, of two channels.
+func PCMTrack(rate int) (*Track, error) { return stereo(astiav.CodecIDPcmS16Le, rate, 0, nil) }
+
+func stereo(codec astiav.CodecID, rate, frame int, header []byte) (*Track, error) {
 	par := astiav.AllocCodecParameters()
 	if par == nil {
 		return nil, errors.New("sound: out of memory")
 	}
 	par.SetMediaType(astiav.MediaTypeAudio)
-	par.SetCodecID(astiav.CodecIDOpus)
-	par.SetSampleRate(48000)
+	par.SetCodecID(codec)
+	par.SetSampleRate(rate)
 	par.SetChannelLayout(astiav.ChannelLayoutStereo)
-	par.SetFrameSize(960)
-	if err := par.SetExtraData(opusHead); err != nil {
-		par.Free()
-		return nil, err
+	par.SetFrameSize(frame)
+	if header != nil {
+		if err := par.SetExtraData(header); err != nil {
+			par.Free()
+			return nil, err
+		}
 	}
 	return newTrack(par), nil
 }
