@@ -77,6 +77,17 @@ func (f *Filter) Again(ctx context.Context, emit pipeline.Emit) error {
 	return f.start(ctx, emit)
 }
 
+// Known returns the frames of the window, oldest first, which become the caller's. A filter that
+// looks far ahead may have forgotten their samples.
+func (f *Filter) Known() (all []*pipeline.Frame) {
+	for _, e := range f.window {
+		if !e.forgotten {
+			all = append(all, e.frame.Retain())
+		}
+	}
+	return all
+}
+
 // measured is how many frames each way the measurement reads.
 const measured = 3
 

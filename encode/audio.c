@@ -4,8 +4,8 @@
 #include <libavutil/opt.h>
 #include <string.h>
 
-// Few people can tell stereo at 192 kb/s from the original.
-enum { BITS_PER_CHANNEL = 96000, MOST_BITS_PER_SAMPLE = 6 };
+// Few people can tell stereo at 192 kb/s from the original; of Opus, at half of that.
+enum { BITS_PER_CHANNEL = 96000, OPUS_BITS_PER_CHANNEL = 48000, MOST_BITS_PER_SAMPLE = 6 };
 
 // A pause or overlap beyond this is real; below it, it is the container's rounding of times.
 enum { JITTER_MS = 50 };
@@ -42,46 +42,50 @@ static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout
 	a->enc = avcodec_alloc_context3(codec);
 	if (!a->enc)
 		return AVERROR(ENOMEM);
-	a->enc->sample_rate = supported_rate(codec, a->dec->sample_rate);
+	AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
+	int opus = codec->id == AV_CODEC_ID_OPUS;
+	a->enc->sample_rate = opus ? 48000 : supported_rate(codec, a->dec->sample_rate);
 	a->enc->sample_fmt = codec->id == AV_CODEC_ID_AAC ? AV_SAMPLE_FMT_FLTP : AV_SAMPLE_FMT_S16;
 	a->enc->time_base = (AVRational){1, a->enc->sample_rate};
-	if ((err = set_layout(&a->enc->ch_layout, layout)) < 0)
+	if ((err = set_layout(&a->enc->ch_layout, opus ? &stereo : layout)) < 0)
 		return err;
-	int bits = BITS_PER_CHANNEL < MOST_BITS_PER_SAMPLE * a->enc->sample_rate
-	               ? BITS_PER_CHANNEL
-	               : MOST_BITS_PER_SAMPLE * a->enc->sample_rate;
+	int bits = opus ? OPUS_BITS_PER_CHANNEL : BITS_PER_CHANNEL;
+	if (bits > MOST_BITS_PER_SAMPLE * a->enc->sample_rate)
+		bits = MOST_BITS_PER_SAMPLE * a->enc->sample_rate;
 	a->enc->bit_rate = (int64_t)bits * a->enc->ch_layout.nb_channels;
 	if (global_header)
 		a->enc->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+	if (opus && (err = av_opt_set(a->enc->priv_data, "application", "lowdelay", 0)) < 0)
+		return err;
 	err = avcodec_open2(a->enc, codec, NULL);
 	a->samples = a->enc->frame_size ? a->enc->frame_size : a->enc->sample_rate / 25; // PCM takes any number
 	return err;
 }
 
-int vf_audio_open(vf_audio *a, const AVStream *from, enum AVCodecID to, int global_header)
+int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, enum AVCodecID to, int global_header)
 {
-	const AVCodec *decoder = avcodec_find_decoder(from->codecpar->codec_id);
+	const AVCodec *decoder = avcodec_find_decoder(from->codec_id);
 	const AVCodec *encoder = avcodec_find_encoder(to);
 	int err = AVERROR(ENOMEM);
 	memset(a, 0, sizeof *a); // for vf_audio_close after a failure
 	a->next = a->due = AV_NOPTS_VALUE;
 	if (!decoder || !encoder)
 		return AVERROR_DECODER_NOT_FOUND;
-	if (from->codecpar->sample_rate <= 0 || from->codecpar->ch_layout.nb_channels <= 0)
+	if (from->sample_rate <= 0 || from->ch_layout.nb_channels <= 0)
 		return AVERROR_INVALIDDATA;
 	a->dec = avcodec_alloc_context3(decoder);
 	a->decoded = av_frame_alloc();
 	a->frame = av_frame_alloc();
 	if (!a->dec || !a->decoded || !a->frame)
 		goto fail;
-	if ((err = avcodec_parameters_to_context(a->dec, from->codecpar)) < 0)
+	if ((err = avcodec_parameters_to_context(a->dec, from)) < 0)
 		goto fail;
-	a->dec->pkt_timebase = from->time_base;
+	a->dec->pkt_timebase = unit;
 	if ((err = avcodec_open2(a->dec, decoder, NULL)) < 0)
 		goto fail;
-	err = open_encoder(a, encoder, &from->codecpar->ch_layout, global_header);
+	err = open_encoder(a, encoder, &from->ch_layout, global_header);
 	// AAC has no code for this layout.
-	if (err == AVERROR(EINVAL) && from->codecpar->ch_layout.nb_channels > 2) {
+	if (err == AVERROR(EINVAL) && from->ch_layout.nb_channels > 2) {
 		AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
 		avcodec_free_context(&a->enc);
 		err = open_encoder(a, encoder, &stereo, global_header);

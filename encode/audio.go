@@ -18,19 +18,20 @@ import (
 	"vidfilter/internal/fidelity"
 )
 
-// audioConverter turns an audio stream into AAC, which most containers take, or into PCM.
+// audioConverter turns audio into AAC, which most containers take, PCM or Opus.
 type audioConverter struct {
 	c   *C.vf_audio
 	pkt *astiav.Packet // output of the encoder
 }
 
-func newAudioConverter(s *C.AVStream, to C.enum_AVCodecID, globalHeader bool) (*audioConverter, error) {
+// newAudioConverter is for packets with times in a unit.
+func newAudioConverter(from *C.AVCodecParameters, unit C.AVRational, to C.enum_AVCodecID, globalHeader bool) (*audioConverter, error) {
 	a := &audioConverter{c: (*C.vf_audio)(C.calloc(1, C.sizeof_vf_audio))}
 	global := C.int(0)
 	if globalHeader {
 		global = 1
 	}
-	if err := av.Error(int(C.vf_audio_open(a.c, s, to, global))); err != nil {
+	if err := av.Error(int(C.vf_audio_open(a.c, from, unit, to, global))); err != nil {
 		C.free(unsafe.Pointer(a.c))
 		return nil, err
 	}
@@ -56,8 +57,9 @@ func (a *audioConverter) close() {
 // padding returns how many samples of silence the encoder puts in front.
 func (a *audioConverter) padding() C.int { return a.c.enc.initial_padding }
 
-// push takes a packet in, nil for the end, and writes the packets that are ready. It borrows p.
-func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
+// push takes a packet in, nil for the end, and hands on those that are ready, which it lends. It
+// borrows p.
+func (a *audioConverter) push(p *astiav.Packet, ready func(*C.AVPacket) error) error {
 	var in *C.AVPacket
 	if p != nil {
 		in = (*C.AVPacket)(av.PacketPtr(p))
@@ -74,7 +76,7 @@ func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
 			}
 			return nil
 		}
-		err := o.carryTo(l, out, a.c.enc.time_base)
+		err := ready(out)
 		a.pkt.Unref()
 		if err != nil {
 			return err
@@ -82,10 +84,15 @@ func (a *audioConverter) push(o *Output, l *lane, p *astiav.Packet) error {
 	}
 }
 
+// pushAudio converts a packet of a lane, nil for the end, and writes the packets that are ready.
+func (o *Output) pushAudio(l *lane, p *astiav.Packet) error {
+	return l.aud.push(p, func(out *C.AVPacket) error { return o.carryTo(l, out, l.aud.c.enc.time_base) })
+}
+
 // convertAudio makes a stream that the container holds from one that it cannot hold.
 func (o *Output) convertAudio(s *astiav.Stream) error {
 	in := inputStream(s)
-	a, err := newAudioConverter(in, codecNamed(cmp.Or(o.form.Audio, "aac")).id, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
+	a, err := newAudioConverter(in.codecpar, in.time_base, codecNamed(cmp.Or(o.form.Audio, "aac")).id, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
 	if err != nil {
 		return err
 	}

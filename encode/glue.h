@@ -46,8 +46,9 @@ int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to);
 int vf_subs_convert(vf_subs *s, AVPacket *p);
 void vf_subs_close(vf_subs *s);
 
-// A converter of audio to AAC or 16-bit PCM. Times are those of its stream; pauses become
-// silence. The caller frees the struct itself, after vf_audio_close.
+// A converter of audio to AAC, 16-bit PCM or Opus, which is stereo at 48 kHz in packets of 20 ms.
+// Times are those of its stream; pauses become silence. The caller frees the struct itself, after
+// vf_audio_close.
 typedef struct {
 	AVCodecContext *dec, *enc;
 	SwrContext *swr;
@@ -63,7 +64,7 @@ typedef struct {
 	int ended;
 } vf_audio;
 // On an error there is nothing left to close.
-int vf_audio_open(vf_audio *a, const AVStream *from, enum AVCodecID to, int global_header);
+int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, enum AVCodecID to, int global_header);
 // Decodes a packet, which it borrows; NULL for the end. Damaged packets are counted, not errors.
 int vf_audio_send(vf_audio *a, const AVPacket *p);
 // Fills p with the next packet, which the caller unreferences, with times in 1/sample_rate of the

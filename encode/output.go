@@ -400,7 +400,7 @@ func (o *Output) carry(own *astiav.Packet) error {
 		return nil
 	}
 	if l.aud != nil {
-		return l.aud.push(o, l, own)
+		return o.pushAudio(l, own)
 	}
 	if l.subs != nil {
 		if p.size > maxSubtitle {
@@ -473,7 +473,7 @@ func (o *Output) Finish(context.Context) error {
 	defer o.mu.Unlock()
 	for _, l := range o.lanes {
 		if l.aud != nil {
-			if err := l.aud.push(o, l, nil); err != nil {
+			if err := o.pushAudio(l, nil); err != nil {
 				return err
 			}
 		}

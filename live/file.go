@@ -48,7 +48,8 @@ type file struct {
 	length  time.Duration // 0 if it cannot seek
 	start   time.Duration // where it was opened
 	place   time.Duration // of the latest picture
-	ahead   *Shot         // read too far by a seek
+	ahead   []Shot        // read before their time
+	end     error         // behind them
 
 	track *sound.Track
 	heard []sound.Packet // since the last picture, on the file's clock
@@ -100,30 +101,72 @@ func (c *clock) at(t, length time.Duration) time.Duration {
 	return c.offset + t
 }
 
+// A file is read ahead by this, for its sound: coding it takes longer than filtering a picture.
+const (
+	soundAhead = 200 * time.Millisecond
+	mostAhead  = 8 // pictures
+)
+
 func (f *file) Next(ctx context.Context) (Shot, error) {
-	shot, err := f.read(ctx)
+	for range 2 { // not all at once: the first picture would wait for them
+		if f.early() {
+			f.readAhead(ctx)
+		}
+	}
+	shot, err := f.following(ctx)
 	if err != nil {
-		return Shot{}, err
+		return Shot{Sound: f.sound()}, err
 	}
 	if err := f.pace.wait(ctx, f.time(shot.Frame.PTS)); err != nil {
 		shot.release()
 		return Shot{}, err
 	}
+	return f.shown(shot), nil
+}
+
+// early reports whether one more picture is to be read before its time.
+func (f *file) early() bool {
+	if f.track == nil || f.length == 0 || f.end != nil {
+		return false
+	}
+	n := len(f.ahead)
+	return n == 0 || n < mostAhead && f.ahead[n-1].At-f.ahead[0].At < soundAhead
+}
+
+// readAhead reads a picture before its time.
+func (f *file) readAhead(ctx context.Context) {
+	shot, err := f.read(ctx)
+	if err != nil {
+		f.end = err
+		return
+	}
+	f.ahead = append(f.ahead, f.dated(shot))
+}
+
+// following returns the next picture with its place and time.
+func (f *file) following(ctx context.Context) (shot Shot, err error) {
+	switch {
+	case len(f.ahead) > 0:
+		shot = f.ahead[0]
+		f.ahead = f.ahead[1:]
+		return shot, nil
+	case f.end != nil:
+		return Shot{}, f.end
+	}
+	if shot, err = f.read(ctx); err != nil {
+		return Shot{}, err
+	}
 	return f.dated(shot), nil
 }
 
-// read returns the next picture with its place.
+// read decodes a picture, with its place.
 func (f *file) read(ctx context.Context) (Shot, error) {
-	if shot := f.ahead; shot != nil {
-		f.ahead = nil
-		return *shot, nil
-	}
 	if f.in == nil {
 		return Shot{}, io.EOF
 	}
 	frame, err := f.in.Next(ctx)
 	if err != nil {
-		return Shot{Sound: f.sound()}, err
+		return Shot{}, err
 	}
 	zero := time.Duration(0)
 	if f.start == 0 {
@@ -133,12 +176,17 @@ func (f *file) read(ctx context.Context) (Shot, error) {
 	return Shot{Frame: frame, Place: f.start + f.time(frame.PTS) - zero}, nil
 }
 
-// dated gives a picture the times at which it is shown, and the sound that came with it.
+// dated gives a picture its time by the file's clock.
 func (f *file) dated(shot Shot) Shot {
+	shot.At = f.clock.at(f.time(shot.Frame.PTS), f.time(shot.Frame.Duration))
+	return shot
+}
+
+// shown gives a picture the time at which it is shown, and the sound that has come.
+func (f *file) shown(shot Shot) Shot {
 	now := time.Now()
 	f.place = shot.Place
 	shot.Taken, shot.Stamp = now, Milliseconds(now)
-	shot.At = f.clock.at(f.time(shot.Frame.PTS), f.time(shot.Frame.Duration))
 	shot.Sound = f.sound()
 	return shot
 }
@@ -177,10 +225,8 @@ func (f *file) FrameRate() float64 {
 }
 
 func (f *file) Close() {
-	if f.ahead != nil {
-		f.ahead.release()
-		f.ahead = nil
-	}
+	releaseAll(f.ahead)
+	f.ahead = nil
 	if f.in != nil {
 		f.in.Close()
 	}

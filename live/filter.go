@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -190,6 +191,33 @@ func (f Filter) Args() (args []string) {
 		}
 	}
 	return args
+}
+
+// Words lists the options with keys, and the others that are not at their default, for people.
+func (f Filter) Words() string {
+	if f.Off {
+		return "off"
+	}
+	var all []string
+	p := f.WithAutomatic()
+	for _, o := range kernels.Options() {
+		d, ok := o.In(f.Filter)
+		if !ok || d.Keys == kernels.NoKeys && o.IsDefault(p) {
+			continue
+		}
+		switch o.Kind {
+		case kernels.Name:
+			all = append(all, o.Text(p))
+		case kernels.Switch:
+			all = append(all, o.Name)
+		default:
+			all = append(all, fmt.Sprintf("%s %.3g", o.Name, o.Get(p)))
+		}
+	}
+	if slices.Contains(FieldOrder.Names[1:], f.FieldOrder) {
+		all = append(all, f.FieldOrder)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Step moves the option of a key pair one step up (+1) or down (-1), within its slider.

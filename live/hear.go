@@ -1,18 +1,33 @@
 package live
 
 import (
+	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"vidfilter/live/sound"
 )
 
-// mostHeld limits the packets of sound that wait for their picture or for a watcher: a minute.
-const mostHeld = 3000
+const (
+	// mostHeld limits the packets of sound that wait for their picture or for a watcher: a minute.
+	mostHeld = 3000
+	// mostUnheard limits those that wait for an ear.
+	mostUnheard = 256
+)
 
 // listener is a Source with sound.
 type listener interface {
 	// Track describes the sound of all shots; nil if there is none.
 	Track() *sound.Track
+}
+
+// speaker is a listener whose sound comes by itself, on the clock of Shot.At, which counts from
+// 1970.
+type speaker interface {
+	listener
+	// Speak has the source hand its sound to a function, from any goroutine.
+	Speak(to func(sound.Packet))
 }
 
 // Track describes the session's sound; nil before the first picture, and if there is none.
@@ -22,16 +37,104 @@ func (s *Session) Track() *sound.Track {
 	return s.track
 }
 
-// hear takes the sound that came with a picture. It waits for that picture to be shown.
-func (s *Session) hear(src Source, heard []sound.Packet) {
+// Heard is sound as it comes: mostly before the filter has done with the pictures of its time.
+type Heard struct {
+	sound.Packet
+	Track *sound.Track
+	Taken time.Time // when a picture of its time is taken
+
+	// Begins is a mark without data: the source goes on at another place, and sound from before
+	// that has not been played is not to be played.
+	Begins bool
+}
+
+// Ear receives the sound of a session from its creation on. Next is for one goroutine.
+type Ear struct {
+	s    *Session
+	box  *mailbox[Heard]
+	once sync.Once
+}
+
+// Hear returns an ear, which the caller closes. Sound that it does not take in time is lost.
+func (s *Session) Hear() *Ear {
+	e := &Ear{s: s, box: newMailbox(mostUnheard, func(Heard) {})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers == nil {
+		e.box.close()
+	} else {
+		s.ears[e] = struct{}{}
+	}
+	return e
+}
+
+// Next waits for sound. It fails when ctx or the session ends.
+func (e *Ear) Next(ctx context.Context) (Heard, error) { return e.box.get(ctx) }
+
+// Close ends the ear. It may be called twice.
+func (e *Ear) Close() {
+	e.once.Do(func() {
+		e.s.mu.Lock()
+		delete(e.s.ears, e)
+		e.s.mu.Unlock()
+		e.box.close()
+	})
+}
+
+// hear takes the sound that came with a picture: ears get it at once, watchers when that picture is
+// shown. The sound of the source's end comes with no picture.
+func (s *Session) hear(src Source, shot Shot) {
 	l, ok := src.(listener)
 	if !ok {
 		return
 	}
+	track := l.Track() // before the lock: a source may hold its own when it tells its status
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.track = l.Track()
+	s.track = track
+	if shot.Frame != nil {
+		s.zero = shot.Taken.Add(-shot.At)
+	}
+	s.hand(shot.Sound)
+}
+
+// overhear takes the sound of a source that speaks.
+func (s *Session) overhear(src Source) {
+	sp, ok := src.(speaker)
+	if !ok {
+		return
+	}
+	sp.Speak(func(x sound.Packet) {
+		track := sp.Track()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.track, s.zero = track, time.Unix(0, 0)
+		s.hand([]sound.Packet{x})
+	})
+}
+
+// hand passes sound on; s.mu is held. A frozen picture is silent.
+func (s *Session) hand(heard []sound.Packet) {
 	s.sounds = keep(append(s.sounds, heard...))
+	if s.frozen && s.o.Input.Kind != File {
+		return
+	}
+	for e := range s.ears {
+		for _, x := range heard {
+			e.box.put(Heard{Packet: x, Track: s.track, Taken: s.zero.Add(x.At)})
+		}
+	}
+}
+
+// moveEars tells of another place, whose first picture is at a time. Sound that was read ahead of
+// the pictures is forgotten.
+func (s *Session) moveEars(at time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sounds = slices.DeleteFunc(s.sounds, func(x sound.Packet) bool { return x.At >= at })
+	for e := range s.ears {
+		e.box.put(Heard{Begins: true})
+	}
 }
 
 // soundUntil hands the sound up to that of a picture, or all if p is nil, to the watchers that

@@ -52,8 +52,8 @@ type Session struct {
 	moved   chan struct{} // a place is wanted
 
 	mu       sync.Mutex
-	filter   Filter // as the person set it
-	inForce  Filter // the filter of the next picture, once the backend is ready
+	set      settings // as the person set them
+	inForce  settings // those of the next picture, once the backend is ready
 	frozen   bool
 	state    State
 	changed  chan struct{} // closed at the next change of state
@@ -61,6 +61,8 @@ type Session struct {
 	last     *Pair // the latest pair, for new watchers
 	track    *sound.Track
 	sounds   []sound.Packet // whose pictures are not shown yet
+	ears     map[*Ear]struct{}
+	zero     time.Time // when a picture at 0 by the sound's clock would have been taken
 	ids      int64
 
 	wantedPlace *seek // nil: none
@@ -71,9 +73,9 @@ type Session struct {
 	figures figures
 }
 
-// mostPairs limits the pairs in use. All mailboxes together hold fewer, so the filter never waits
-// for a watcher.
-const mostPairs = 128
+// mostResults limits the filtered pictures in use, of which a pair has two at most. All mailboxes
+// together hold fewer, so the filter never waits for a watcher.
+const mostResults = 256
 
 // New prepares a session; Run runs it. Errors are the filter's.
 func New(o Options) (*Session, error) {
@@ -81,12 +83,12 @@ func New(o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		o: o, filter: o.Filter, inForce: o.Filter,
+		o: o, set: settings{filter: o.Filter}, inForce: settings{filter: o.Filter},
 		frames:  pipeline.NewPool(o.Backend.Input(), 1),
-		results: pipeline.NewPool(o.Backend, mostPairs),
+		results: pipeline.NewPool(o.Backend, mostResults),
 		shots:   newMailbox(1, Shot.release),
 		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
-		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{},
+		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, ears: map[*Ear]struct{}{},
 		state: State{Status: Starting},
 	}
 	s.figures.times = o.Times
@@ -115,9 +117,12 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) close() {
 	s.shots.close()
 	s.mu.Lock()
-	last, all := s.last, s.watchers
-	s.last, s.watchers = nil, nil
+	last, all, ears := s.last, s.watchers, s.ears
+	s.last, s.watchers, s.ears = nil, nil, nil
 	s.mu.Unlock()
+	for e := range ears {
+		e.box.close()
+	}
 	for w := range all {
 		w.box.close()
 	}
@@ -143,7 +148,7 @@ func (s *Session) capture(ctx context.Context) error {
 		s.setStatus(Starting, "", "")
 		err := s.play(ctx)
 		if errors.Is(err, io.EOF) {
-			s.settle(ctx) // the last picture counts
+			s.finish(ctx) // the last picture counts
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -180,6 +185,7 @@ func (s *Session) play(ctx context.Context) error {
 		return err
 	}
 	defer src.Close()
+	s.overhear(src)
 	var at time.Duration
 	for {
 		if err := s.whileFrozen(ctx); err != nil {
@@ -193,13 +199,13 @@ func (s *Session) play(ctx context.Context) error {
 		}
 		shot, err := src.Next(ctx)
 		if err != nil {
-			s.hear(src, shot.Sound) // the last of it
+			s.hear(src, shot) // the last of the sound
 			return err
 		}
 		at = shot.Place
 		s.figures.take(shot)
 		s.setFormat(shot, src)
-		s.hear(src, shot.Sound)
+		s.hear(src, shot)
 		if err := s.pass(ctx, shot); err != nil {
 			return err
 		}
@@ -217,8 +223,8 @@ func (s *Session) pass(ctx context.Context, shot Shot) error {
 	return nil
 }
 
-// settle waits until all pictures passed on have been filtered and handed to the watchers.
-func (s *Session) settle(ctx context.Context) {
+// finish waits until all pictures passed on have been filtered and handed to the watchers.
+func (s *Session) finish(ctx context.Context) {
 	end := make(chan struct{})
 	if s.shots.wait(ctx, Shot{end: end}) != nil {
 		return
@@ -268,25 +274,30 @@ func (s *Session) repeats() bool {
 	return s.state.RepeatTo > 0
 }
 
-// Set changes the filter from the next picture on. If the GPU has to compile a kernel, the old
-// filter applies meanwhile.
+// Set changes the filter from the next picture on; of two that are compared, the chosen one. If the
+// GPU has to compile a kernel, the old filter applies meanwhile.
 func (s *Session) Set(change func(*Filter) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.filter
-	if err := change(&f); err != nil {
+	to := s.set
+	if err := change(&to.filter); err != nil {
 		return err
 	}
-	if err := s.can(f); err != nil {
+	if err := s.can(to.filter); err != nil {
 		return err
 	}
-	if f == s.filter {
-		return nil
+	if to != s.set {
+		s.state.Touched = true
+		s.settle(to)
 	}
-	s.filter, s.state.Touched = f, true
+	return nil
+}
+
+// settle makes settings those of the pictures to come; s.mu is held.
+func (s *Session) settle(to settings) {
+	s.set = to
 	s.announce()
 	wake.Up(s.wanted)
-	return nil
 }
 
 // can reports an invalid filter, or one that the backend lacks.

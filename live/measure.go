@@ -1,17 +1,18 @@
 package live
 
 import (
-	"math"
-
 	"vidfilter/pipeline"
+	"vidfilter/pipeline/quality"
 )
 
 // Bars is the number of classes of a histogram.
 const Bars = 64
 
-// Measure is what the samples of a picture say around a point: those of the first plane, luma or,
-// of RGB, green, unless said otherwise.
+// Measure is what the samples of both sides of a pair say around a point: those of the first plane,
+// luma or, of RGB, green, unless said otherwise.
 type Measure struct {
+	Compared bool `json:"compared"` // the sides are those of two settings
+
 	X    int `json:"x"` // of the point, in the picture as it is stored
 	Y    int `json:"y"`
 	Size int `json:"size"` // of the window around it, which is smaller at the border
@@ -19,21 +20,21 @@ type Measure struct {
 	PSNR  float64 `json:"psnr"`  // dB of the window, between both sides; -1: they are equal
 	Whole float64 `json:"whole"` // of the picture, likewise
 
-	Names    []string     `json:"names"` // of the components
-	Depth    int          `json:"depth"` // bits of a sample
-	Original []int        `json:"original"`
-	Filtered []int        `json:"filtered"`
-	Bars     [2][Bars]int `json:"bars"` // histograms of the whole picture
+	Names []string     `json:"names"` // of the components
+	Depth int          `json:"depth"` // bits of a sample
+	Left  []int        `json:"left"`
+	Right []int        `json:"right"`
+	Bars  [2][Bars]int `json:"bars"` // histograms of the whole picture
 }
 
 // MeasureAt measures a pair at a point, given as parts of its width and height.
 func MeasureAt(p *Pair, x, y float64, size int) Measure {
-	f := p.Original
-	m := Measure{X: place(x, f.Width), Y: place(y, f.Height), Size: size}
-	a, b := reader{f}, reader{p.Filtered}
+	f, right := p.Sides()
+	m := Measure{Compared: p.Side != "", X: place(x, f.Width), Y: place(y, f.Height), Size: size}
+	a, b := reader{f}, reader{right}
 	m.Names, m.Depth = a.names(), f.Layout.Info().Depth
-	m.Original, m.Filtered = a.at(m.X, m.Y), b.at(m.X, m.Y)
-	if p.Filtered.Width != f.Width || p.Filtered.Height != f.Height || p.Filtered.Layout != f.Layout {
+	m.Left, m.Right = a.at(m.X, m.Y), b.at(m.X, m.Y)
+	if right.Width != f.Width || right.Height != f.Height || right.Layout != f.Layout {
 		m.PSNR, m.Whole = -1, -1
 		return m
 	}
@@ -67,15 +68,7 @@ func (r reader) sample(plane, n, y int) int {
 	return (int(row[2*n]) | int(row[2*n+1])<<8) >> i.Shift
 }
 
-// main returns the sample of luma or green.
-func (r reader) main(x, y int) int {
-	if n := r.Layout.Info().Samples; n > 1 {
-		return r.sample(0, n*x+1, y)
-	}
-	return r.sample(0, x, y)
-}
-
-// row reads the samples of main from column x of a row on.
+// row reads the samples of luma or green from column x of a row on.
 func (r reader) row(x, y int, to []int32) {
 	i := r.Layout.Info()
 	row := r.Planes[0].Data[y*r.Planes[0].Pitch:]
@@ -137,8 +130,8 @@ func psnr(a, b reader, x0, y0, x1, y1 int) float64 {
 	if sum == 0 {
 		return -1
 	}
-	peak := float64(int(1)<<max(8, a.Layout.Info().Depth) - 1)
-	return 10 * math.Log10(peak*peak*float64((x1-x0)*(y1-y0))/float64(sum))
+	step := 255 / float64(int(1)<<max(8, a.Layout.Info().Depth)-1)
+	return quality.PSNR(float64(sum) * step * step / float64((x1-x0)*(y1-y0)))
 }
 
 // count adds the frame's samples to a histogram. Of large pictures it takes one in a few.
@@ -149,9 +142,11 @@ func (r reader) count(bars *[Bars]int) {
 	for r.Width/step*(r.Height/step) > enough {
 		step++
 	}
+	row := make([]int32, r.Width)
 	for y := 0; y < r.Height; y += step {
+		r.row(0, y, row)
 		for x := 0; x < r.Width; x += step {
-			bars[min(Bars-1, r.main(x, y)>>shift)]++
+			bars[min(Bars-1, int(row[x]>>shift))]++
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestMeasure(t *testing.T) {
 		if want := 20 * math.Log10(peak/4); math.Abs(m.PSNR-want) > 1e-9 || math.Abs(m.Whole-want) > 1e-9 {
 			t.Errorf("%v: PSNR %g and %g, not %g", layout, m.PSNR, m.Whole, want)
 		}
-		if m.X != 50 || m.Y != 79 || m.Depth != info.Depth || len(m.Original) != len(m.Names) || len(m.Filtered) != len(m.Names) {
+		if m.X != 50 || m.Y != 79 || m.Depth != info.Depth || len(m.Left) != len(m.Names) || len(m.Right) != len(m.Names) {
 			t.Errorf("%v: %+v", layout, m)
 		}
 		sum := 0
@@ -47,9 +47,9 @@ func TestMeasure(t *testing.T) {
 		if sum != 8000 {
 			t.Errorf("%v: the histogram has %d samples", layout, sum)
 		}
-		for i, v := range m.Filtered {
-			if v != m.Original[i]+4 {
-				t.Errorf("%v: component %s is %d, not %d", layout, m.Names[i], v, m.Original[i]+4)
+		for i, v := range m.Right {
+			if v != m.Left[i]+4 {
+				t.Errorf("%v: component %s is %d, not %d", layout, m.Names[i], v, m.Left[i]+4)
 			}
 		}
 		if e := MeasureAt(&Pair{Original: frame(20), Filtered: frame(20)}, math.NaN(), -1, 16); e.PSNR != -1 || e.X != 0 || e.Y != 0 {

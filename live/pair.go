@@ -16,15 +16,32 @@ type Pair struct {
 	ID                 int64 // increasing; refiltering assigns a new one
 	Original, Filtered *pipeline.Frame
 
+	// While two settings are compared, the side of Filtered, and the picture by the settings of the
+	// other side; "" and nil otherwise.
+	Side  Side
+	Other *pipeline.Frame
+
 	Taken   time.Time // capture or arrival time by this machine's clock
 	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine's clock
 
-	At, Place time.Duration // of a file's picture: see Shot
+	At, Place time.Duration // see Shot
 
 	Repeated bool // the same picture with another filter
 
 	refs atomic.Int32
+}
+
+// Sides returns what viewers compare: the original and the filtered picture, or those of sides A
+// and B. They belong to the pair.
+func (p *Pair) Sides() (left, right *pipeline.Frame) {
+	switch p.Side {
+	case SideA:
+		return p.Filtered, p.Other
+	case SideB:
+		return p.Other, p.Filtered
+	}
+	return p.Original, p.Filtered
 }
 
 // Retain adds an owner.
@@ -38,6 +55,9 @@ func (p *Pair) Release() {
 	if p.refs.Add(-1) == 0 {
 		p.Original.Release()
 		p.Filtered.Release()
+		if p.Other != nil {
+			p.Other.Release()
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
 
@@ -80,16 +81,22 @@ type Feed struct {
 	r     *Remote
 	codec string
 	fps   float64
+	track *sound.Track // nil: it sends no sound
 
 	decoder *decode.Stream // made with the first picture
 	skipped int64
 	refused error // the feed has ended for it
+
+	mu    sync.Mutex // guards what follows: sound may come from another goroutine
+	clock steady
+	heard allowance
+	said  time.Duration // time of the latest sound
 }
 
 // Connect starts to accept a page's pictures, in one of the codecs of decode.OpenStream. fps is
-// the rate of its camera, 0 if unknown. The error is ErrTaken while another page sends. The caller
-// closes the feed; its methods are for one goroutine.
-func (r *Remote) Connect(codec string, fps float64) (*Feed, error) {
+// the rate of its camera, 0 if unknown. With hears, Opus comes as well. The error is ErrTaken while
+// another page sends. The caller closes the feed; its methods but PushSound are for one goroutine.
+func (r *Remote) Connect(codec string, fps float64, hears bool) (*Feed, error) {
 	switch codec {
 	case "h264", "vp8", "jpeg":
 	default:
@@ -101,7 +108,15 @@ func (r *Remote) Connect(codec string, fps float64) (*Feed, error) {
 	if r.feed != nil {
 		return nil, ErrTaken
 	}
-	r.feed = &Feed{r: r, codec: codec, fps: min(max(fps, 0), 1000)}
+	feed := &Feed{r: r, codec: codec, fps: min(max(fps, 0), 1000)}
+	if hears {
+		track, err := sound.OpusTrack()
+		if err != nil {
+			return nil, err
+		}
+		feed.track = track
+	}
+	r.feed = feed
 	r.explain()
 	return r.feed, nil
 }
@@ -145,7 +160,10 @@ func (f *Feed) Push(data []byte, stamp float64) error {
 	if frame == nil || err != nil {
 		return err
 	}
-	shot := Shot{Frame: frame, Taken: came, Stamp: stamp, Foreign: true, Skipped: f.skipped}
+	f.mu.Lock()
+	at := f.clock.picture(stamp, came)
+	f.mu.Unlock()
+	shot := Shot{Frame: frame, Taken: time.Unix(0, int64(at)), Stamp: stamp, Foreign: true, Skipped: f.skipped, At: at}
 	f.skipped = 0
 	if source.shots.put(shot) {
 		f.skipped = 1
@@ -174,6 +192,24 @@ type remote struct {
 	pool  *pipeline.Pool
 	tell  Tell
 	shots *mailbox[Shot]
+	speak func(sound.Packet) // guarded by r.mu
+}
+
+// Track implements listener.
+func (s *remote) Track() *sound.Track {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	if s.r.feed == nil {
+		return nil
+	}
+	return s.r.feed.track
+}
+
+// Speak implements speaker.
+func (s *remote) Speak(to func(sound.Packet)) {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	s.speak = to
 }
 
 func (s *remote) Next(ctx context.Context) (Shot, error) {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"vidfilter/kernels"
@@ -16,7 +17,7 @@ type drainer interface {
 // filterAll filters the newest picture as soon as there is one, and the held picture again when
 // the filter changes and no other comes.
 func (s *Session) filterAll(ctx context.Context) error {
-	l := &loop{s: s}
+	l := &loop{s: s, lanes: [2]*lane{{}, {}}}
 	defer l.close()
 	for {
 		select {
@@ -44,12 +45,13 @@ func ended(ctx context.Context, err error) error {
 
 // loop is the state of filterAll.
 type loop struct {
-	s      *Session
-	fresh  *Shot           // not yet filtered
-	sent   []*Shot         // whose results wait for the next picture
-	held   *Shot           // the picture on show
-	by     Filter          // that is in use
-	filter pipeline.Filter // nil before the first
+	s     *Session
+	fresh *Shot   // not yet filtered
+	sent  []*Shot // whose results have not come from all lanes
+	held  *Shot   // the picture on show
+	by    settings
+	lanes [2]*lane // of the filters of by.all()
+	took  time.Duration
 }
 
 // take replaces a picture that waits by the newest, unless frozen. If all are needed, pictures read
@@ -78,65 +80,131 @@ func (l *loop) close() {
 			shot.release()
 		}
 	}
-	l.discard()
+	for _, n := range l.lanes {
+		n.stop()
+	}
 }
 
-func (l *loop) discard() {
-	pipeline.Discard(l.filter)
-	l.filter = nil
-}
+// active returns the lanes in use.
+func (l *loop) active() []*lane { return l.lanes[:len(l.by.all())] }
 
 // step filters a new picture, or the shown one if the filter has changed.
 func (l *loop) step(ctx context.Context) error {
 	l.s.mu.Lock()
-	f := l.s.inForce
+	want := l.s.inForce
 	l.s.mu.Unlock()
-	if l.fresh == nil && (l.held == nil || f == l.by) {
+	if l.fresh == nil && (l.held == nil || want == l.by) {
 		return nil
 	}
-	if l.filter == nil || f != l.by {
-		if err := l.change(ctx, f); err != nil {
+	if l.lanes[0].filter == nil || want != l.by {
+		if err := l.adopt(ctx, want); err != nil {
 			return err
 		}
 	}
 	if l.fresh == nil {
-		return l.publish(ctx, true, l.again)
+		return l.repeat(ctx)
 	}
 	if l.fresh.begins {
 		if err := l.anew(ctx); err != nil {
 			return err
 		}
 	}
-	l.sent, l.fresh = append(l.sent, l.fresh), nil
-	return l.publish(ctx, false, l.process(l.sent[len(l.sent)-1]))
+	shot := l.fresh
+	l.sent, l.fresh = append(l.sent, shot), nil
+	for _, n := range l.active() {
+		if err := l.run(ctx, n, n.process(shot)); err != nil {
+			return err
+		}
+	}
+	return l.emit(ctx)
 }
 
-func (l *loop) change(ctx context.Context, f Filter) error {
-	p, err := f.Resolved()
+// adopt changes to other settings. Filters that are new are told the pictures before, as far as
+// one in use knows them: denoised pictures are then as they would be in passing.
+func (l *loop) adopt(ctx context.Context, want settings) error {
+	if l.by.side != "" && want.side != "" && l.by.side != want.side {
+		l.lanes[0], l.lanes[1] = l.lanes[1], l.lanes[0]
+		l.by = settings{filter: l.by.other, side: want.side, other: l.by.filter}
+	}
+	known := l.known()
+	defer releaseFrames(known)
+	var fresh []*lane
+	for i, f := range want.all() {
+		if n := l.lanes[i]; !n.retune(f, l.s.o.LookAhead) {
+			fresh = append(fresh, n)
+		}
+	}
+	if len(fresh) > 0 && len(l.sent) > 0 {
+		if err := l.flush(ctx); err != nil {
+			return err
+		}
+		fresh = l.lanes[:len(want.all())] // those that were flushed know nothing any more
+	}
+	l.by = want
+	for i, f := range want.all() {
+		if n := l.lanes[i]; slices.Contains(fresh, n) {
+			if err := l.begin(ctx, n, f, known); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range l.lanes[len(want.all()):] {
+		n.stop()
+	}
+	return nil
+}
+
+// known returns the pictures that a denoiser in use knows, oldest first, which are the caller's.
+func (l *loop) known() []*pipeline.Frame {
+	for _, n := range l.lanes {
+		if d, ok := n.filter.(*kernels.Denoiser); ok {
+			return d.Known()
+		}
+	}
+	return nil
+}
+
+// begin gives a lane a new filter, which gets to know some pictures. The last of them is the one on
+// show, which it is to filter if no other comes.
+func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.Frame) error {
+	p, err := resolved(f, l.s.o.LookAhead)
 	if err != nil {
 		return err
 	}
-	p.Causal, p.LookAhead = true, l.s.o.LookAhead
-	if d, ok := l.filter.(*kernels.Denoiser); ok && p.Filter == kernels.Denoise && d.Retune(p) {
-		l.by = f
-		return nil // what it knows of the pictures before stays
-	}
-	if err := l.flush(ctx); err != nil {
+	pipeline.Discard(n.filter)
+	n.by, n.stale = f, true
+	if n.filter, err = l.s.o.Backend.Filter(p, l.s.results); err != nil || p.Filter != kernels.Denoise {
 		return err
 	}
-	l.by = f
-	l.discard()
-	l.filter, err = l.s.o.Backend.Filter(p, l.s.results)
-	return err
+	if l.fresh == nil && len(known) > 0 {
+		known = known[:len(known)-1]
+	}
+	for _, f := range known {
+		if err := l.run(ctx, n, n.learn(f)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// anew replaces the filter by one that knows no pictures.
+// resolved returns the parameters of a live filter.
+func resolved(f Filter, ahead int) (kernels.Params, error) {
+	p, err := f.Resolved()
+	p.Causal, p.LookAhead = true, ahead
+	return p, err
+}
+
+// anew replaces the filters by such that know no pictures.
 func (l *loop) anew(ctx context.Context) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	l.discard()
-	return l.change(ctx, l.by)
+	for i, f := range l.by.all() {
+		if err := l.begin(ctx, l.lanes[i], f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flush publishes the pictures that wait for one more.
@@ -144,74 +212,77 @@ func (l *loop) flush(ctx context.Context) error {
 	if len(l.sent) == 0 {
 		return nil
 	}
-	return l.publish(ctx, false, l.filter.Flush)
-}
-
-// filtering is a call of a filter.
-type filtering func(ctx context.Context, emit pipeline.Emit) error
-
-// process filters a picture, at once: nothing overlaps, since the next has not been taken yet.
-func (l *loop) process(shot *Shot) filtering {
-	return func(ctx context.Context, emit pipeline.Emit) error {
-		err := l.filter.Process(ctx, l.by.fields(shot.Frame.Retain()), emit)
-		if d, ok := l.filter.(drainer); ok && err == nil {
-			err = d.Drain(ctx, emit)
-		}
-		return err
-	}
-}
-
-// again filters the shown picture once more.
-func (l *loop) again(ctx context.Context, emit pipeline.Emit) error {
-	some := false
-	seen := func(out *pipeline.Frame) error {
-		some = true
-		return emit(out)
-	}
-	if d, ok := l.filter.(*kernels.Denoiser); ok {
-		if err := d.Again(ctx, seen); err != nil {
-			return err
-		}
-		if err := d.Drain(ctx, seen); err != nil || some {
+	for _, n := range l.active() {
+		if err := l.run(ctx, n, n.filter.Flush); err != nil {
 			return err
 		}
 	}
-	if err := l.process(l.held)(ctx, seen); err != nil || some {
-		return err
-	}
-	return l.filter.Flush(ctx, emit)
+	return l.emit(ctx)
 }
 
-// publish publishes what a call of the filter emits: the shown picture again, or those sent.
-func (l *loop) publish(ctx context.Context, repeated bool, call filtering) error {
-	var results []*pipeline.Frame
+// run calls a lane's filter, and keeps its results.
+func (l *loop) run(ctx context.Context, n *lane, call filtering) error {
 	start := time.Now()
 	err := call(ctx, func(out *pipeline.Frame) error {
-		results = append(results, out)
+		n.out = append(n.out, out)
 		return nil
 	})
-	if err == nil && len(results) > 0 {
-		l.s.figures.filtered(time.Since(start))
-	}
-	for _, out := range results {
-		if err != nil {
-			out.Release()
-			continue
-		}
-		if !repeated {
-			if l.held != nil {
-				l.held.release()
-			}
-			l.held, l.sent = l.sent[0], l.sent[1:]
-		}
-		if l.held.silent {
-			out.Release()
-			continue
-		}
-		err = l.s.publish(ctx, &Pair{
-			Original: l.held.Frame.Retain(), Filtered: out, Taken: l.held.Taken, Stamp: l.held.Stamp, Foreign: l.held.Foreign,
-			At: l.held.At, Place: l.held.Place, Repeated: repeated,
-		})
-	}
+	l.took += time.Since(start)
 	return err
+}
+
+// emit publishes the pictures whose results have come from all lanes.
+func (l *loop) emit(ctx context.Context) error {
+	all := l.active()
+	for len(l.sent) > 0 && !slices.ContainsFunc(all, func(n *lane) bool { return len(n.out) == 0 }) {
+		if l.held != nil {
+			l.held.release()
+		}
+		l.held, l.sent = l.sent[0], l.sent[1:]
+		for _, n := range all {
+			n.show()
+		}
+		if err := l.publish(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat publishes the shown picture by other settings.
+func (l *loop) repeat(ctx context.Context) error {
+	for _, n := range l.active() {
+		if !n.stale {
+			continue
+		}
+		late := n.out // by what the filter was
+		n.out = nil
+		if err := l.run(ctx, n, n.again(l.held)); err != nil {
+			releaseFrames(late)
+			return err
+		}
+		for len(n.out) > 0 {
+			n.show()
+		}
+		n.out = late
+	}
+	return l.publish(ctx, true)
+}
+
+// publish publishes the picture on show.
+func (l *loop) publish(ctx context.Context, repeated bool) error {
+	l.s.figures.filtered(l.took)
+	l.took = 0
+	all := l.active()
+	if l.held.silent || slices.ContainsFunc(all, func(n *lane) bool { return n.shown == nil }) {
+		return nil
+	}
+	p := &Pair{
+		Original: l.held.Frame.Retain(), Filtered: all[0].shown.Retain(), Side: l.by.side, Taken: l.held.Taken, Stamp: l.held.Stamp,
+		Foreign: l.held.Foreign, At: l.held.At, Place: l.held.Place, Repeated: repeated,
+	}
+	if len(all) > 1 {
+		p.Other = all[1].shown.Retain()
+	}
+	return l.s.publish(ctx, p)
 }

@@ -84,7 +84,12 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 		shot.sought, shot.begins, shot.silent = true, i == 0 && to.step <= 0, i < len(shots)-1
 		s.figures.take(shot)
 		s.setFormat(shot, src)
-		s.hear(src, shot.Sound)
+		if !shot.silent {
+			if to.step <= 0 {
+				s.moveEars(shot.At)
+			}
+			s.hear(src, shot)
+		}
 		err = s.shots.wait(ctx, shot)
 	}
 	return err
@@ -120,7 +125,7 @@ func (f *file) Seek(ctx context.Context, to seek) ([]Shot, error) {
 	f.pace.began = false
 	switch {
 	case to.step > 0:
-		shot, err := f.read(ctx)
+		shot, err := f.following(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -144,6 +149,7 @@ func (f *file) before(ctx context.Context, from, to time.Duration, less bool) (l
 	if err := f.reopen(ctx, max(0, from)); err != nil {
 		return nil, err
 	}
+	var next *Shot
 	for {
 		shot, err := f.read(ctx)
 		if errors.Is(err, io.EOF) && len(last) > 0 {
@@ -154,7 +160,7 @@ func (f *file) before(ctx context.Context, from, to time.Duration, less bool) (l
 			return nil, err
 		}
 		if shot.Place >= to && less {
-			f.ahead = &shot
+			next = &shot
 			break
 		}
 		last = append(last, shot)
@@ -167,15 +173,18 @@ func (f *file) before(ctx context.Context, from, to time.Duration, less bool) (l
 		}
 	}
 	if n := len(last); n > 0 {
-		last[n-1] = f.sought(ctx, last[n-1])
+		last[n-1] = f.sought(ctx, f.dated(last[n-1]))
+	}
+	if next != nil {
+		f.ahead = append(f.ahead, f.dated(*next))
 	}
 	return last, nil
 }
 
-// sought is dated for the picture at which a file goes on.
+// sought is shown for the picture at which a file goes on.
 func (f *file) sought(ctx context.Context, shot Shot) Shot {
 	_ = f.pace.wait(ctx, f.time(shot.Frame.PTS)) // the clock begins anew: there is no wait
-	return f.dated(shot)
+	return f.shown(shot)
 }
 
 func releaseAll(shots []Shot) {
@@ -186,8 +195,11 @@ func releaseAll(shots []Shot) {
 
 // reopen begins anew at a time from the file's start.
 func (f *file) reopen(ctx context.Context, at time.Duration) error {
+	if len(f.ahead) > 0 {
+		*f.clock.end = f.ahead[0].At // its time is another picture's now
+	}
 	f.Close()
-	f.in, f.heard = nil, nil
+	f.in, f.heard, f.end = nil, nil, nil
 	o := f.options
 	o.Start = at
 	in, err := decode.Open(ctx, f.path, f.pool, o)

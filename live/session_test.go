@@ -49,7 +49,7 @@ func start(t *testing.T, in Input) *rig {
 	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.DefaultParams(2), "auto")})
 }
 
-// startWith starts a session on the CPU.
+// startWith starts a session, on the CPU unless o has a backend.
 func startWith(t *testing.T, o Options) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
@@ -57,7 +57,9 @@ func startWith(t *testing.T, o Options) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, memory: &counting{CPU: cpu}}
-	o.Backend = r.memory
+	if o.Backend == nil {
+		o.Backend = r.memory
+	}
 	if r.Session, err = New(o); err != nil {
 		t.Fatal(err)
 	}

@@ -47,12 +47,13 @@ type Source interface {
 // Shot is a picture that was taken.
 type Shot struct {
 	Frame   *pipeline.Frame
-	Taken   time.Time // capture time by this machine's clock; arrival time if the camera is remote
+	Taken   time.Time // capture time by this machine's clock; if the camera is remote, when it came or could have come
 	Stamp   float64   // Unix time of capture in milliseconds, by the camera machine's clock
 	Foreign bool      // that is another machine
 	Skipped int64     // pictures dropped by the source before this one
 
-	// At is the time by the file's own clock; it keeps rising when the file is played again.
+	// At is the time on the clock of the sound: the file's own, which keeps rising when the file is
+	// played again; of a remote camera, Taken since 1970.
 	At time.Duration
 
 	Place time.Duration  // of a file's picture, from the file's start

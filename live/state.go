@@ -3,6 +3,7 @@ package live
 import (
 	"vidfilter/decode"
 	"vidfilter/internal/hint"
+	"vidfilter/pipeline"
 )
 
 // Status is how a source does.
@@ -26,7 +27,8 @@ type State struct {
 	Width     int     `json:"width"`
 	Height    int     `json:"height"`
 	FrameRate float64 `json:"fps"` // 0 unknown
-	Display
+	pipeline.Display
+	Sound bool `json:"sound"` // there is some that can be heard
 
 	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
 	// repeats, which is empty if none does.
@@ -37,6 +39,11 @@ type State struct {
 	Frozen  bool   `json:"frozen"`
 	Filter  Filter `json:"filter"`
 	Touched bool   `json:"touched"` // somebody has set the filter
+
+	// While two settings are compared, the side whose settings Filter are, and the other side's; ""
+	// and nil otherwise.
+	Side  Side    `json:"side"`
+	Other *Filter `json:"other"`
 }
 
 // State returns the current state, and a channel that is closed when it changes.
@@ -44,7 +51,10 @@ func (s *Session) State() (State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state
-	st.Frozen, st.Filter = s.frozen, s.filter
+	st.Frozen, st.Filter, st.Side = s.frozen, s.set.filter, s.set.side
+	if other := s.set.other; st.Side != "" {
+		st.Other = &other
+	}
 	return st, s.changed
 }
 
@@ -92,15 +102,19 @@ func (s *Session) setError(status Status, err error) {
 
 // setFormat records that pictures come, and their format.
 func (s *Session) setFormat(shot Shot, src Source) {
-	var display Display
+	var display pipeline.Display
 	if d, ok := src.(displayed); ok {
 		display = d.Display()
 	}
 	rate := src.FrameRate()
+	heard := false
+	if l, ok := src.(listener); ok && l.Track() != nil {
+		heard = l.Track().Decodable()
+	}
 	s.setState(func(st *State) {
 		st.Status, st.Message, st.Hint = Live, "", ""
 		st.Width, st.Height, st.FrameRate = shot.Frame.Width, shot.Frame.Height, rate
-		st.Display = display
+		st.Display, st.Sound = display, heard
 		if can, ok := src.(seekable); ok {
 			st.Length = can.Length().Seconds()
 		}

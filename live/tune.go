@@ -22,13 +22,15 @@ func (s *Session) tune(ctx context.Context) error {
 		case <-s.wanted:
 		}
 		s.mu.Lock()
-		f := s.filter
+		to := s.set
 		s.mu.Unlock()
-		if err := s.ready(ctx, f); err != nil {
-			return err
+		for _, f := range to.all() {
+			if err := s.ready(ctx, f); err != nil {
+				return err
+			}
 		}
 		s.mu.Lock()
-		s.inForce = f
+		s.inForce = to
 		s.mu.Unlock()
 		wake.Up(s.tuned)
 	}
@@ -62,7 +64,7 @@ func (s *Session) tuneAhead(ctx context.Context) error {
 	}
 	for r := 0; r <= kernels.MaxRadius && ctx.Err() == nil; r++ {
 		s.mu.Lock()
-		f := s.filter
+		f := s.set.filter
 		s.mu.Unlock()
 		f.Choose(kernels.Bilateral)
 		f.Radius = r

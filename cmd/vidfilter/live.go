@@ -13,9 +13,8 @@ func (a *app) newLiveCommand(s cli.Stdio) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use:   "live [-i INPUT] [options]",
 		Short: "Filter a camera and watch it in a browser",
-		Long: withExits(`Show a camera in the browser, original beside filtered, until Ctrl-C. INPUT is a
-camera (/dev/video0), a file, a pipe (-), "test" (a test picture) or "browser"
-(the camera of the viewer). The page's address is printed on stdout.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice),
+		Long: withExits(`Show a camera in the browser, original beside filtered, until Ctrl-C. "browser"
+is the camera of the viewer. The page's address is printed on stdout.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice),
 		Example: `  vidfilter live
   vidfilter live --output /dev/video9
   vidfilter live -i /dev/video2 --size 1280x720 --record out.mp4`,

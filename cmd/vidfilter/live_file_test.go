@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/binary"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestRecordFile: a recording of a file has all its pictures at their times, however slow the
@@ -112,6 +114,50 @@ func TestRecordSound(t *testing.T) {
 			if d := at - flashes[i]; d < -0.04 || d > 0.04 {
 				t.Errorf("%s: a flash at %.3f, and its beep at %.3f", out, flashes[i], at)
 			}
+		}
+	}
+}
+
+// TestRecordStdinSound: the sound that a program writes beside a camera is recorded at its times.
+func TestRecordStdinSound(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	dir := t.TempDir()
+	p := vidfilterIn(t, dir, "live", "-i", "test", "--size", "160x90", "--sound", "-", "--no-page", "--record", "out.mp4", "-r", "1", "--device", "cpu")
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	p.await("test: 160x90")
+	const rate = 48000
+	begin := time.Now()
+	piece := make([]byte, rate/50*4)
+	for n := range 100 { // 2 s in pieces of 20 ms, of which every 25th begins a beep of 5
+		time.Sleep(time.Until(begin.Add(time.Duration(n+1) * 20 * time.Millisecond)))
+		for i := range rate / 50 {
+			x := int16(0)
+			if n%25 < 5 {
+				x = int16(12000 * math.Sin(2*math.Pi*1000*float64(i)/rate))
+			}
+			binary.LittleEndian.PutUint16(piece[4*i:], uint16(x))
+			binary.LittleEndian.PutUint16(piece[4*i+2:], uint16(x))
+		}
+		if _, err := in.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Close()
+	p.await("the sound has ended")
+	p.signal(syscall.SIGINT)
+	p.wantExit(0)
+	beeps := beepTimes(t, filepath.Join(dir, "out.mp4"))
+	if len(beeps) < 3 {
+		t.Fatalf("beeps at %v", beeps)
+	}
+	for i := 1; i < len(beeps); i++ {
+		if d := beeps[i] - beeps[i-1]; d < 0.47 || d > 0.53 {
+			t.Errorf("beeps at %v", beeps)
 		}
 	}
 }

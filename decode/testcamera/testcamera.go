@@ -76,7 +76,8 @@ type Device struct {
 	OpenError, FormatError, StreamError, DequeueError string
 
 	// Takes makes it the device of a virtual camera, which takes pictures of these formats, "YU12
-	// YUYV", and of the size Keeps, "640x480", or any. They go to the file NAME-FORMAT-SIZE.
+	// YUYV", and of the size Keeps, "640x480", or any. They go to the file NAME-pictures, behind a
+	// line with format and size; a sandbox may hide the folder once the device is open.
 	Takes, Keeps string
 
 	NoCapture bool   // a node without pictures, as every webcam has one

@@ -32,6 +32,11 @@ func StreamPtr(s *astiav.Stream) unsafe.Pointer { return *(*unsafe.Pointer)(unsa
 // PacketPtr returns the AVPacket behind p.
 func PacketPtr(p *astiav.Packet) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(p)) }
 
+// ParametersPtr returns the AVCodecParameters behind p.
+func ParametersPtr(p *astiav.CodecParameters) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(p))
+}
+
 // Slice returns the n elements of a C array, which is often NULL when it is empty.
 func Slice[T any](p *T, n int) []T {
 	if n == 0 {

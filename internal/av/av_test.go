@@ -9,8 +9,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestPointers checks go-astiav against the layout that FormatPtr, StreamPtr and PacketPtr rely
-// on: values written through one side are read through the other.
+// TestPointers checks go-astiav against the layout that FormatPtr and the others rely on: values
+// written through one side are read through the other.
 func TestPointers(t *testing.T) {
 	p := astiav.AllocPacket()
 	defer p.Free()
@@ -30,6 +30,11 @@ func TestPointers(t *testing.T) {
 	}
 	if got := *(*int32)(unsafe.Add(first, 12)); got != 77 {
 		t.Errorf("the stream has ID %d", got)
+	}
+	par := s.CodecParameters()
+	par.SetMediaType(astiav.MediaTypeSubtitle)
+	if got := *(*int32)(ParametersPtr(par)); got != int32(astiav.MediaTypeSubtitle) {
+		t.Errorf("the parameters have type %d", got)
 	}
 }
 

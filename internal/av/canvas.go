@@ -79,11 +79,24 @@ func (c *Canvas) Close() {
 	}
 }
 
-// Placer draws frames on canvases, converted and scaled where needed. The zero value is ready.
-type Placer struct{ scaler Scaler }
+// Placer draws frames on canvases, converted, scaled and turned where needed. The zero value is
+// ready.
+type Placer struct {
+	// Turn is by how many degrees pictures are turned clockwise, by quarter turns. Canvases then
+	// have 8 bits.
+	Turn int
+
+	scaler Scaler
+	before *Canvas // the picture before it is turned
+	after  *Canvas // and after it, if the canvas has another layout
+	last   Scaler
+}
 
 // Put fills dst with f, which it borrows.
 func (p *Placer) Put(dst, f *pipeline.Frame) error {
+	if p.Turn != 0 {
+		return p.putTurned(dst, f)
+	}
 	if dst.Format == f.Format {
 		dst.CopySamples(f)
 		return nil
@@ -96,5 +109,45 @@ func (p *Placer) Put(dst, f *pipeline.Frame) error {
 	return p.scaler.Convert(dst, src, f.Matrix, f.FullRange)
 }
 
+// putTurned turns the picture in 4:2:0.
+func (p *Placer) putTurned(dst, f *pipeline.Frame) error {
+	to := dst.Format
+	to.Layout = pipeline.YUV420P
+	from := to
+	from.Width, from.Height = pipeline.Display{Turn: p.Turn}.Size(to.Width, to.Height)
+	if err := renew(&p.before, from); err != nil {
+		return err
+	}
+	straight := Placer{scaler: p.scaler}
+	err := straight.Put(p.before.View, f)
+	if p.scaler = straight.scaler; err != nil {
+		return err
+	}
+	if dst.Layout == pipeline.YUV420P {
+		pipeline.DrawTurned(dst, p.before.View, p.Turn)
+		return nil
+	}
+	if err := renew(&p.after, to); err != nil {
+		return err
+	}
+	pipeline.DrawTurned(p.after.View, p.before.View, p.Turn)
+	return p.last.Convert(dst, p.after.Frame, to.Matrix, to.FullRange)
+}
+
+// renew makes a canvas one of a format.
+func renew(c **Canvas, f pipeline.Format) (err error) {
+	if *c != nil && (*c).View.Format == f {
+		return nil
+	}
+	(*c).Close()
+	*c, err = NewCanvas(f)
+	return err
+}
+
 // Close frees the conversion tables.
-func (p *Placer) Close() { p.scaler.Close() }
+func (p *Placer) Close() {
+	p.scaler.Close()
+	p.last.Close()
+	p.before.Close()
+	p.after.Close()
+}

@@ -2,6 +2,7 @@ package liverun
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"vidfilter/decode"
@@ -10,8 +11,32 @@ import (
 	"vidfilter/live"
 )
 
-// liveInput opens the input of -i. The remote is nil unless the input is a browser's camera.
-func (o *Options) liveInput(u *cli.UI, changed func()) (live.Input, *live.Remote, error) {
+// liveInput opens the input of -i, and the sound of --sound. The remote is nil unless the input is
+// a browser's camera.
+func (o *Options) liveInput(u *cli.UI, stdin io.Reader, changed func()) (live.Input, *live.Remote, error) {
+	in, remote, err := o.pictures(u, changed)
+	if err != nil || o.Sound == "" {
+		return in, remote, err
+	}
+	if in.Kind != live.Camera && in.Kind != live.Test {
+		return in, nil, cli.Usagef("a file has its own, and the page sends its microphone", "--sound is for cameras of this machine and the test picture")
+	}
+	m, err := live.NewMicrophone(stdin, func(err error) {
+		if err != nil {
+			u.Warn("the sound has ended", "error", err)
+			return
+		}
+		u.Info("the sound has ended")
+	})
+	if err != nil {
+		return in, nil, err
+	}
+	in.Open = m.Beside(in.Open)
+	return in, nil, nil
+}
+
+// pictures opens the input of -i.
+func (o *Options) pictures(u *cli.UI, changed func()) (live.Input, *live.Remote, error) {
 	if o.Input == "" {
 		o.Input = o.firstCamera(u)
 	}

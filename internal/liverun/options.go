@@ -21,6 +21,8 @@ type Options struct {
 	FPS  float64
 	Loop bool
 
+	Sound string // "-": a camera's comes by stdin
+
 	LookAhead int
 
 	Record       string
@@ -64,6 +66,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Size, "WxH", parsePictureSize), "size", "", "picture size of a camera or test")
 	t.Add(cli.NewValue(&o.FPS, "X", cli.NumberIn(1, 1000)), "fps", "", "frame rate of a camera or test")
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
+	t.Add(cli.NewValue(&o.Sound, "-", parseSound), "sound", "", "a camera's sound by stdin: s16le, 48 kHz, stereo")
 	t.Flag(&o.Loop, "loop", "", "repeat a file")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
 	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)")
@@ -112,6 +115,13 @@ func parsePictureSize(s string) (size, error) {
 		return size{}, errors.New("must be 16 to 8192 each way")
 	}
 	return size{w, h}, nil
+}
+
+func parseSound(s string) (string, error) {
+	if s != "-" {
+		return "", cli.Usagef("as in: arecord -t raw -f dat | vidfilter live --sound -", "sound comes by stdin only: give -")
+	}
+	return s, nil
 }
 
 // iceServers returns the servers of --ice-server, which have been checked.

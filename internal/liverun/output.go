@@ -83,7 +83,7 @@ func (l *liveRun) write(ctx context.Context) error {
 	case l.device != nil:
 		err = l.device.Run(ctx, l.session, say)
 	case l.o.TargetFormat == formatTS:
-		r := l.stream.Join()
+		r := l.studio.Read()
 		defer r.Close()
 		err = coded.WriteTS(ctx, r, output.NewPipe(ctx, l.out))
 	default:
@@ -109,7 +109,7 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 	if l.o.RTSP == "" {
 		return nil
 	}
-	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{Stream: l.stream, Door: l.door, Secure: at.secure})
+	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{Studio: l.studio, Door: l.door, Secure: at.secure})
 	if err != nil {
 		return cli.Usagef("give another one, as --rtsp=127.0.0.1:8555", "%v", err)
 	}
@@ -148,6 +148,9 @@ func (o *Options) checkPipes(s cli.Stdio) error {
 	pipes := &job.Options{Input: o.Input, Format: "null"}
 	if o.toStdout() {
 		pipes.Output, pipes.Format = "-", ""
+	}
+	if o.Sound != "" && cli.IsTerminal(s.In) {
+		return cli.Usagef("pipe it in: arecord -t raw -f dat | vidfilter live --sound -", "--sound: stdin is a terminal")
 	}
 	return job.CheckPipes(pipes, s)
 }

@@ -28,7 +28,7 @@ type recording struct {
 	session *live.Session
 	watch   *live.Watcher
 	whole   bool          // every picture of a file, at the file's times
-	offset  time.Duration // from the file's clock to that of the recording
+	offset  time.Duration // from the clock of the sound to that of the recording
 	before  int64         // pictures that the session had dropped at the start
 
 	mu      sync.Mutex
@@ -63,10 +63,10 @@ func (r *recording) attach(s *live.Session, in live.Input) {
 	r.before = r.dropped()
 	if r.whole {
 		r.watch = s.WatchAll(recordDepth)
-		r.watch.Listen()
 	} else {
 		r.watch = s.Watch(recordDepth)
 	}
+	r.watch.Listen()
 }
 
 // run records until ctx or the input ends, or writing fails.
@@ -142,7 +142,9 @@ func (r *recording) put(ctx context.Context, p *live.Pair) error {
 	if err := r.rec.Put(ctx, p.Filtered.Retain(), at); err != nil {
 		return err
 	}
-	r.offset = at - p.At
+	if !p.Repeated { // it has the time of its making
+		r.offset = at - p.At
+	}
 	return r.hear(p)
 }
 

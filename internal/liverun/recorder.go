@@ -11,7 +11,6 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
-	"vidfilter/internal/hint"
 	"vidfilter/internal/text"
 	"vidfilter/live"
 	"vidfilter/live/web"
@@ -153,7 +152,7 @@ func (r *recorder) start(busy bool) error {
 	base := "live-" + time.Now().Format("20060102-150405") + ".mp4"
 	rec, err := openRecording(r.o, r.ui, filepath.Join(r.folder.Work(), base), encode.Refuse)
 	if err != nil {
-		return fmt.Errorf("%w%s", err, parenthesized(hint.Of(err)))
+		return withHint(err)
 	}
 	if r.latest != nil {
 		r.latest.close()
@@ -202,11 +201,4 @@ func enoughSpace(folder string, recorded int64) error {
 		return fmt.Errorf("%w: the disk is nearly full: %s left", encode.ErrOutput, text.Size(free))
 	}
 	return nil
-}
-
-func parenthesized(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + s + ")"
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,12 +17,14 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 	"vidfilter/live/output"
 	"vidfilter/live/rtc"
 	"vidfilter/live/rtsp"
@@ -52,7 +55,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	l := &liveRun{o: o, ui: o.OpenUI(s), out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
+	l := &liveRun{o: o, ui: o.OpenUI(s), in: s.In, out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
 	job.LogTo(l.ui)
 	for _, line := range unknown {
 		l.ui.Warn(line)
@@ -69,6 +72,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 type liveRun struct {
 	o   *Options
 	ui  *cli.UI
+	in  io.Reader
 	out interface{ Write([]byte) (int, error) }
 	env []string
 
@@ -77,7 +81,8 @@ type liveRun struct {
 	backend kernels.Backend
 	session *live.Session
 	door    *access.Door
-	stream  *coded.Stream
+	studio  *coded.Studio
+	sound   *opus.Stream
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
@@ -126,7 +131,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	var remote *live.Remote
-	l.input, remote, err = l.o.liveInput(l.ui, l.changed)
+	l.input, remote, err = l.o.liveInput(l.ui, l.in, l.changed)
 	if err != nil {
 		return err
 	}
@@ -140,13 +145,14 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	l.record.attach(l.session, l.input, l.changed)
 	once := rand.Text()
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
-	l.stream = coded.New(l.session, l.o.Threads)
+	l.studio = coded.New(l.session, l.o.Threads)
+	l.sound = opus.New(l.session)
 	if !l.o.Page {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Stream: l.stream, Hosts: at.hosts, TLS: at.secure != nil,
-		Threads: l.o.Threads, Command: l.o.liveCommand, Remote: remote,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Studio: l.studio, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
+		Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,
 	}
@@ -161,7 +167,7 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 		return
 	}
 	l.rtc = rtc.New(rtc.Options{
-		Session: l.session, Remote: remote, Input: l.input.Name, Threads: l.o.Threads, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+		Session: l.session, Studio: l.studio, Sound: l.sound, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
 	})
 	h := l.rtc.Handler()
 	for path, needs := range rtc.Paths() {
@@ -265,6 +271,7 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.server != nil {
 		l.server.Close()
 	}
+	l.studio.Close()
 	end()
 	err = errors.Join(wait())
 	wg.Wait()
@@ -340,17 +347,13 @@ func (l *liveRun) follow(ctx context.Context) {
 }
 
 func (l *liveRun) tell(st, before live.State) {
-	hint := ""
-	if st.Hint != "" {
-		hint = " (" + st.Hint + ")"
-	}
 	switch st.Status {
 	case live.Live:
 		if before.Status != live.Live {
 			l.ui.Info(fmt.Sprintf("%s: %dx%d, %.4g pictures a second", l.input.Name, st.Width, st.Height, st.FrameRate))
 		}
 	case live.Waiting, live.Failed:
-		l.ui.Warn(st.Message + hint)
+		l.ui.Warn(withHint(hint.Says(st.Message, st.Hint)).Error())
 	case live.Ended:
 		l.ui.Info(st.Message)
 	}

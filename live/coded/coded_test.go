@@ -13,7 +13,7 @@ import (
 )
 
 // open runs a session of the test picture until the test or the returned function ends it.
-func open(t *testing.T) (*Stream, kernels.Backend, func()) {
+func open(t *testing.T) (*Studio, kernels.Backend, func()) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
@@ -27,12 +27,13 @@ func open(t *testing.T) (*Stream, kernels.Backend, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
+	s := New(session, 1)
 	end := func() { cancel(); <-done }
-	t.Cleanup(func() { end(); _ = cpu.Close() })
-	return New(session, 1), cpu, end
+	t.Cleanup(func() { s.Close(); end(); _ = cpu.Close() })
+	return s, cpu, end
 }
 
-func next(t *testing.T, r *Reader) *Picture {
+func next(t *testing.T, r *Reader) *Unit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -49,7 +50,7 @@ func TestReaders(t *testing.T) {
 	pool := pipeline.NewPool(cpu, 8)
 	defer pool.Close()
 	for range 2 {
-		r := s.Join()
+		r := s.Read()
 		d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,7 @@ func TestReaders(t *testing.T) {
 			f.Release()
 		}
 		d.Close()
-		other := s.Join()
+		other := s.Read()
 		if !next(t, other).Key {
 			t.Error("the other begins in the middle")
 		}
@@ -80,11 +81,11 @@ func TestReaders(t *testing.T) {
 		r.Close()
 		next(t, other)
 		other.Close()
-		if s.current != nil {
-			t.Error("it encodes for nobody")
+		if got := s.groups(); len(got) > 0 {
+			t.Errorf("without readers the encoders have %v", got)
 		}
 	}
-	r := s.Join()
+	r := s.Read()
 	next(t, r)
 	end()
 	for {
@@ -101,14 +102,14 @@ func TestReaders(t *testing.T) {
 // A reader that stands goes on with a key frame, and others miss nothing for it.
 func TestSlowReader(t *testing.T) {
 	s, _, _ := open(t)
-	slow, quick := s.Join(), s.Join()
+	slow, quick := s.Read(), s.Read()
 	defer slow.Close()
 	defer quick.Close()
 	next(t, slow)
 	begin := next(t, quick).At
 	for next(t, quick).At < begin+2*time.Second {
 	}
-	if n := len(slow.queue); n > most {
+	if n := len(slow.queue); n > waiting {
 		t.Errorf("%d pictures wait", n)
 	}
 	now := next(t, quick).At
@@ -126,26 +127,14 @@ func TestSlowReader(t *testing.T) {
 // Somebody who joins while the picture is frozen sees it at once.
 func TestStill(t *testing.T) {
 	s, _, _ := open(t)
-	first := s.Join()
+	first := s.Read()
 	defer first.Close()
 	next(t, first)
 	s.session.Freeze(true)
 	time.Sleep(2 * keyPause)
-	r := s.Join()
+	r := s.Read()
 	defer r.Close()
 	if p := next(t, r); !p.Key {
 		t.Error("no key frame")
-	}
-}
-
-func TestBitRate(t *testing.T) {
-	for _, c := range []struct {
-		width, height int
-		fps           float64
-		want          int64
-	}{{160, 90, 30, 1e6}, {1280, 720, 30, 4147200}, {1920, 1080, 0, 9331200}, {3840, 2160, 60, 20e6}} {
-		if got := bitRate(c.width, c.height, c.fps); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
 	}
 }

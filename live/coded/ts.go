@@ -23,12 +23,12 @@ func WriteTS(ctx context.Context, r *Reader, w io.Writer) error {
 		return err
 	}
 	for {
-		p, err := r.Next(ctx)
+		u, err := r.Next(ctx)
 		if err != nil {
 			return err
 		}
-		at := ticks(p.At)
-		if err := mux.WriteH264(track, at, at, p.Units); err != nil {
+		at := ticks(u.At)
+		if err := mux.WriteH264(track, at, at, u.Units); err != nil {
 			return err
 		}
 		if _, err := w.Write(b.Bytes()); err != nil {

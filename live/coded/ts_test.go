@@ -26,7 +26,7 @@ func (f *few) Write(b []byte) (int, error) {
 
 func TestTS(t *testing.T) {
 	s, _, _ := open(t)
-	r := s.Join()
+	r := s.Read()
 	defer r.Close()
 	out := &few{left: 20}
 	if err := WriteTS(t.Context(), r, out); !errors.Is(err, errEnough) {

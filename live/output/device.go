@@ -85,28 +85,28 @@ func (w way) bytes(width, height int) (size, pitch int) {
 const still = 100 * time.Millisecond
 
 // Run writes the newest picture of a session until ctx or the session ends or the device fails.
-// The device has the size of the first picture, unless it was given another; other sizes are
-// scaled to it, which say tells.
+// The device has the size of the first picture, upright and with square pixels, unless it was given
+// another; other sizes are scaled to it, which say tells.
 func (d *Device) Run(ctx context.Context, s *live.Session, say func(string)) error {
 	var last pipeline.Format
-	return newest(ctx, s, still, func(f *pipeline.Frame) error {
+	return newest(ctx, s, still, func(f *pipeline.Frame, st live.State) error {
 		if d.canvas == nil {
-			if err := d.begin(f); err != nil {
+			if err := d.begin(st.Display.Size(f.Width, f.Height)); err != nil {
 				return err
 			}
 			last = d.canvas.View.Format
 		}
-		if f.Format != last {
-			tellScaled(say, last, f.Format, d.canvas.View.Format)
-			last = f.Format
-		}
-		return d.put(f)
+		now := f.Format
+		now.Width, now.Height = st.Display.Size(f.Width, f.Height)
+		tellScaled(say, last, now, d.canvas.View.Format)
+		last = now
+		return d.put(f, st.Display)
 	})
 }
 
-// begin agrees with the device on a format.
-func (d *Device) begin(f *pipeline.Frame) error {
-	width, height := f.Width&^1, f.Height&^1
+// begin agrees with the device on a format for pictures of a size.
+func (d *Device) begin(width, height int) error {
+	width, height = width&^1, height&^1
 	err := error(syscall.EINVAL)
 	for _, w := range ways {
 		var got way
@@ -148,8 +148,8 @@ func (d *Device) ask(w way, width, height int) (got way, gotWidth, gotHeight int
 	return got, 0, 0, syscall.EINVAL
 }
 
-func (d *Device) put(f *pipeline.Frame) error {
-	own, err := d.shape(f)
+func (d *Device) put(f *pipeline.Frame, shown pipeline.Display) error {
+	own, err := d.shape(f, shown)
 	if err != nil {
 		return err
 	}

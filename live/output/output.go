@@ -13,10 +13,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// newest calls put with each picture of a session, unless put is still busy with one before, and
-// again with the last one when none has come for so long. It returns when ctx or the session ends
-// or put fails.
-func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*pipeline.Frame) error) error {
+// newest calls put with each picture of a session and the session's state, unless put is still busy
+// with one before, and again with the last one when none has come for so long. It returns when ctx
+// or the session ends or put fails.
+func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*pipeline.Frame, live.State) error) error {
 	watch := s.Watch(1)
 	defer watch.Close()
 	var last *live.Pair
@@ -41,18 +41,20 @@ func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return err
 		}
-		if err := put(last.Filtered); err != nil {
+		st, _ := s.State()
+		if err := put(last.Filtered, st); err != nil {
 			return err
 		}
 	}
 }
 
-// shaper turns pictures of any size and layout into those of one format. Other shapes get black
-// bars.
+// shaper makes pictures of any size, layout and display into those of one format. Other shapes get
+// black bars.
 type shaper struct {
 	canvas *av.Canvas // the whole
 	inner  *av.Canvas // the picture between bars, nil without
 	from   pipeline.Format
+	shown  pipeline.Display
 	placer av.Placer
 }
 
@@ -64,13 +66,15 @@ func newShaper(f pipeline.Format) (*shaper, error) {
 	return &shaper{canvas: c}, nil
 }
 
-// shape returns f in the shaper's format, valid until the next call.
-func (s *shaper) shape(f *pipeline.Frame) (*pipeline.Frame, error) {
-	if f.Format != s.from {
-		if err := s.plan(f.Format); err != nil {
+// shape returns f in the shaper's format, turned and stretched as d says, valid until the next
+// call.
+func (s *shaper) shape(f *pipeline.Frame, d pipeline.Display) (*pipeline.Frame, error) {
+	if f.Format != s.from || d != s.shown {
+		s.placer.Turn = d.Turn
+		if err := s.plan(d.Size(f.Width, f.Height)); err != nil {
 			return nil, err
 		}
-		s.from = f.Format
+		s.from, s.shown = f.Format, d
 	}
 	whole := s.canvas.View
 	if s.inner == nil {
@@ -83,13 +87,13 @@ func (s *shaper) shape(f *pipeline.Frame) (*pipeline.Frame, error) {
 	return whole, nil
 }
 
-// plan prepares for pictures of a format.
-func (s *shaper) plan(f pipeline.Format) error {
+// plan prepares for pictures of a size.
+func (s *shaper) plan(width, height int) error {
 	s.inner.Close()
 	s.inner = nil
 	whole := s.canvas.View.Format
 	inner := whole
-	inner.Width, inner.Height = fit(f.Width, f.Height, whole.Width, whole.Height)
+	inner.Width, inner.Height = fit(width, height, whole.Width, whole.Height)
 	if inner == whole {
 		return nil
 	}

@@ -87,7 +87,7 @@ func TestShape(t *testing.T) {
 		defer s.close()
 		for _, c := range []struct{ width, height, left, top int }{{64, 32, 0, 0}, {32, 32, 16, 0}, {128, 32, 0, 8}, {16, 16, 16, 0}, {64, 32, 0, 0}} {
 			in := gray(t, pipeline.YUV420P, c.width, c.height, 200)
-			f, err := s.shape(in)
+			f, err := s.shape(in, pipeline.Display{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,11 +213,12 @@ func TestY4MOtherSize(t *testing.T) {
 	for st, _ := s.State(); st.FrameRate == 0; st, _ = s.State() {
 		time.Sleep(time.Millisecond)
 	}
+	st, _ := s.State()
 	now := time.Now()
 	for i, f := range []*pipeline.Frame{
 		gray(t, pipeline.YUV420P, 64, 48, 100), gray(t, pipeline.YUV422P, 64, 48, 100), gray(t, pipeline.YUV420P, 48, 64, 100), gray(t, pipeline.YUV420P, 64, 48, 100),
 	} {
-		if err := y.put(f, s, now.Add(time.Duration(i)*20*time.Millisecond)); err != nil {
+		if err := y.put(f, st, now.Add(time.Duration(i)*20*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 
 // WriteY4M writes the pictures of a session as YUV4MPEG2, 8 bits of 4:2:0, each by one call of w,
 // until ctx or the session ends or w fails. The format has no times, only a rate, so a picture is
-// written again where the next one is late, and left out where it is early or w too slow. The
-// first picture's size stays; others are scaled to it, which say tells.
+// written again where the next one is late, and left out where it is early or w too slow. Pictures
+// are upright; the header has the shape of their pixels. The first picture's size stays; others are
+// scaled to it, which say tells.
 func WriteY4M(ctx context.Context, s *live.Session, w io.Writer, say func(string)) error {
 	y := &y4m{w: w, say: say}
 	defer func() {
@@ -23,7 +24,7 @@ func WriteY4M(ctx context.Context, s *live.Session, w io.Writer, say func(string
 		}
 	}()
 	const idle = 20 * time.Millisecond // from the last picture until it is tried whether one is due
-	return newest(ctx, s, idle, func(f *pipeline.Frame) error { return y.put(f, s, time.Now()) })
+	return newest(ctx, s, idle, func(f *pipeline.Frame, st live.State) error { return y.put(f, st, time.Now()) })
 }
 
 type y4m struct {
@@ -49,9 +50,9 @@ func (y *y4m) due(now time.Time) int64 {
 	return n
 }
 
-func (y *y4m) put(f *pipeline.Frame, s *live.Session, now time.Time) error {
+func (y *y4m) put(f *pipeline.Frame, st live.State, now time.Time) error {
 	if y.shaper == nil {
-		if err := y.begin(f, s, now); err != nil {
+		if err := y.begin(f, st, now); err != nil {
 			return err
 		}
 	}
@@ -63,7 +64,7 @@ func (y *y4m) put(f *pipeline.Frame, s *live.Session, now time.Time) error {
 		tellScaled(y.say, y.last, f.Format, y.shaper.canvas.View.Format)
 		y.last = f.Format
 	}
-	own, err := y.shaper.shape(f)
+	own, err := y.shaper.shape(f, pipeline.Display{Turn: st.Turn})
 	if err != nil {
 		return err
 	}
@@ -78,21 +79,25 @@ func (y *y4m) put(f *pipeline.Frame, s *live.Session, now time.Time) error {
 }
 
 // begin writes the header.
-func (y *y4m) begin(f *pipeline.Frame, s *live.Session, now time.Time) (err error) {
-	st, _ := s.State()
+func (y *y4m) begin(f *pipeline.Frame, st live.State, now time.Time) (err error) {
 	num, den := rational(st.FrameRate)
 	y.rate = float64(num) / float64(den)
 	y.start = now.Add(-time.Duration(float64(time.Second) / y.rate / 2))
 	y.last = f.Format
-	if y.shaper, err = newShaper(limited(pipeline.YUV420P, f.Width, f.Height)); err != nil {
+	width, height := pipeline.Display{Turn: st.Turn}.Size(f.Width, f.Height)
+	if y.shaper, err = newShaper(limited(pipeline.YUV420P, width, height)); err != nil {
 		return err
 	}
 	aspect := "1:1"
 	if st.Aspect > 0 && st.Aspect != 1 {
 		const fine = 10000
-		aspect = fmt.Sprintf("%d:%d", int(math.Round(st.Aspect*fine)), fine)
+		wide, high := int(math.Round(st.Aspect*fine)), fine
+		if st.Turn%180 != 0 {
+			wide, high = high, wide
+		}
+		aspect = fmt.Sprintf("%d:%d", wide, high)
 	}
-	_, err = fmt.Fprintf(y.w, "YUV4MPEG2 W%d H%d F%d:%d Ip A%s C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED\n", f.Width, f.Height, num, den, aspect)
+	_, err = fmt.Fprintf(y.w, "YUV4MPEG2 W%d H%d F%d:%d Ip A%s C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED\n", width, height, num, den, aspect)
 	return err
 }
 

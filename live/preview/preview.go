@@ -41,11 +41,19 @@ const (
 type Options struct {
 	Kind      Kind
 	View      View
-	Stamp     bool    // below ViewOriginal or ViewFiltered, too; MP4 has it always
-	Baseline  bool    // H.264's Constrained Baseline profile: more bits, for simple decoders
-	BitRate   int64   // bits a second at most, 0 for 4 million; see SetBitRate
-	FrameRate float64 // expected pictures a second, 0 for 30
-	Threads   int     // 0 for one per core, 8 at most
+	Stamp     bool             // below ViewOriginal or ViewFiltered, too; MP4 has it always
+	Display   pipeline.Display // which is applied to single pictures without a stamp
+	Baseline  bool             // H.264's Constrained Baseline profile: more bits, for simple decoders
+	BitRate   int64            // bits a second at most, 0 for 4 million; see SetBitRate
+	FrameRate float64          // expected pictures a second, 0 for 30
+	Threads   int              // 0 for one per core, 8 at most
+}
+
+// Ample returns the bits a second of H.264 beyond which pictures of so many samples show nothing
+// new, and only coder and decoder take longer.
+func Ample(samples int, fps float64) float64 {
+	const perSample, least, most = 0.2, 4e6, 20e6
+	return min(max(perSample*float64(samples)*fps, least), most)
 }
 
 // Packet is an encoded picture.

@@ -10,6 +10,7 @@ import (
 type single struct {
 	view   View
 	split  *av.Canvas // both halves in the frames' format, if they must be converted; else nil
+	right  *av.Canvas // the right half, if they are turned
 	placer av.Placer
 
 	scale                   float64
@@ -20,7 +21,8 @@ type single struct {
 // newSingle draws frames like f.
 func newSingle(o Options, f pipeline.Format) (s *single, err error) {
 	s = &single{view: o.View}
-	s.scale, s.width, s.height = planPicture(f.Width, f.Height)
+	s.placer.Turn = o.Display.Turn
+	s.scale, s.width, s.height = planPicture(o.Display.Size(f.Width, f.Height))
 	s.codedWidth, s.codedHeight = s.width, s.height
 	to := jpegFormat
 	if o.Kind != JPEG {
@@ -29,7 +31,11 @@ func newSingle(o Options, f pipeline.Format) (s *single, err error) {
 		to.Layout = pipeline.YUV420P
 	}
 	to.Width, to.Height = s.width, s.height
-	if s.view == ViewSplit && f != to {
+	switch {
+	case s.view != ViewSplit:
+	case o.Display.Turn != 0:
+		s.right, err = av.NewCanvas(to)
+	case f != to:
 		s.split, err = av.NewCanvas(f)
 	}
 	return s, err
@@ -54,6 +60,15 @@ func (s *single) draw(to, original, filtered *pipeline.Frame) error {
 		return s.placer.Put(to, original)
 	case s.view == ViewFiltered:
 		return s.placer.Put(to, filtered)
+	case s.right != nil:
+		if err := s.placer.Put(to, original); err != nil {
+			return err
+		}
+		if err := s.placer.Put(s.right.View, filtered); err != nil {
+			return err
+		}
+		pipeline.DrawSplit(to, to, s.right.View)
+		return nil
 	case s.split == nil:
 		pipeline.DrawSplit(to, original, filtered)
 		return nil
@@ -64,5 +79,6 @@ func (s *single) draw(to, original, filtered *pipeline.Frame) error {
 
 func (s *single) close() {
 	s.split.Close()
+	s.right.Close()
 	s.placer.Close()
 }

@@ -37,8 +37,9 @@ func (r *Recorder) PutSound(p sound.Packet, at time.Duration) error {
 	if r.sound == nil || at < r.begin {
 		return nil
 	}
-	err := p.To(r.packet, r.sound, at-r.begin)
+	err := p.To(r.packet, r.sound.TimeBase(), at-r.begin)
 	if err == nil {
+		r.packet.SetStreamIndex(r.sound.Index())
 		err = r.out.WritePacket(r.packet)
 	}
 	r.packet.Unref()

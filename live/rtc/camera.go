@@ -22,7 +22,9 @@ import (
 type camera struct {
 	peer   *peer
 	feed   *live.Feed
-	tracks chan *webrtc.TrackRemote
+	tracks chan *webrtc.TrackRemote // the first of pictures
+	voices chan *webrtc.TrackRemote // the first of sound
+	sync   lipSync
 	asked  time.Time // for a key frame
 	mu     sync.Mutex
 }
@@ -36,8 +38,8 @@ func (s *Server) newCamera(o offer) (c *camera, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = &camera{tracks: make(chan *webrtc.TrackRemote, 1)}
-	if c.peer, err = s.newPeer(formats, equipCamera); err != nil {
+	c = &camera{tracks: make(chan *webrtc.TrackRemote, 1), voices: make(chan *webrtc.TrackRemote, 1)}
+	if c.peer, err = s.newPeer(formats, o.used, equipCamera); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -45,20 +47,44 @@ func (s *Server) newCamera(o offer) (c *camera, err error) {
 			_ = c.peer.pc.Close()
 		}
 	}()
-	c.peer.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
-		select {
-		case c.tracks <- t:
-		default: // one camera is enough
-		}
-	})
-	down := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
-	if _, err = c.peer.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo, down); err != nil {
-		return nil, err
+	c.peer.pc.OnTrack(c.arrived)
+	kinds := []webrtc.RTPCodecType{webrtc.RTPCodecTypeVideo}
+	if o.used != nil {
+		kinds = append(kinds, webrtc.RTPCodecTypeAudio)
 	}
-	if c.feed, err = s.o.Remote.Connect("h264", 0); errors.Is(err, live.ErrTaken) {
+	for _, kind := range kinds {
+		if _, err = c.peer.pc.AddTransceiverFromKind(kind, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}); err != nil {
+			return nil, err
+		}
+	}
+	if c.feed, err = s.o.Remote.Connect("h264", 0, o.used != nil); errors.Is(err, live.ErrTaken) {
 		err = refuse(http.StatusConflict, "%v", err)
 	}
 	return c, err
+}
+
+// arrived takes a track and, until its end, the sender's reports on it. One of each kind is enough.
+func (c *camera) arrived(t *webrtc.TrackRemote, from *webrtc.RTPReceiver) {
+	tracks, clock := c.tracks, &c.sync.pictures
+	if t.Kind() == webrtc.RTPCodecTypeAudio {
+		tracks, clock = c.voices, &c.sync.sound
+	}
+	select {
+	case tracks <- t:
+	default:
+		return
+	}
+	for {
+		all, _, err := from.ReadRTCP()
+		if err != nil {
+			return
+		}
+		for _, p := range all {
+			if r, ok := p.(*rtcp.SenderReport); ok && r.SSRC == uint32(t.SSRC()) {
+				c.sync.report(clock, r)
+			}
+		}
+	}
 }
 
 // equipCamera adds reports, bandwidth feedback, and requests for lost packets.
@@ -101,6 +127,9 @@ func (c *camera) run(ctx context.Context) {
 	defer wg.Wait()
 	defer close(units)
 	wg.Go(func() { c.decode(track, units) })
+	listening, end := context.WithCancel(ctx)
+	wg.Go(func() { c.listen(listening) })
+	defer end()
 	c.read(ctx, track, units)
 }
 
@@ -131,9 +160,8 @@ func (c *camera) read(ctx context.Context, track *webrtc.TrackRemote, units chan
 
 // decode hands pictures to the session.
 func (c *camera) decode(track *webrtc.TrackRemote, units <-chan unit) {
-	var clock senderClock
 	for u := range units {
-		err := c.feed.Push(u.data, clock.at(u))
+		err := c.feed.Push(u.data, c.sync.picture(u))
 		if errors.Is(err, live.ErrTooLarge) {
 			wake.Up(c.peer.over)
 		} else if err != nil {
@@ -141,6 +169,10 @@ func (c *camera) decode(track *webrtc.TrackRemote, units <-chan unit) {
 		}
 	}
 }
+
+// keyPause is the least time between requests for key frames: more of them would only worsen a
+// lossy line.
+const keyPause = 300 * time.Millisecond
 
 // askKey asks for a key frame, unless one is on its way.
 func (c *camera) askKey(track *webrtc.TrackRemote) {
@@ -163,22 +195,4 @@ func (c *camera) close(cause error) {
 		}
 	}
 	c.feed.Close(reason)
-}
-
-// senderClock estimates capture times. RTP's timestamps start at a random value, so the first
-// picture counts from its arrival.
-type senderClock struct {
-	began bool
-	last  uint32
-	time  float64 // milliseconds of Unix time
-}
-
-func (c *senderClock) at(u unit) float64 {
-	if !c.began {
-		c.began, c.time = true, live.Milliseconds(u.came)
-	} else {
-		c.time += float64(int32(u.time-c.last)) / (clockRate / 1000)
-	}
-	c.last = u.time
-	return c.time
 }

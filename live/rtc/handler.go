@@ -139,6 +139,9 @@ func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, 
 			guest.Leave()
 		}
 	}()
+	if err := o.use(o.audio != nil && o.audio.accept && s.hears()); err != nil {
+		return nil, "", err
+	}
 	v, err := s.newViewer(o)
 	if err != nil {
 		return nil, "", err
@@ -147,8 +150,18 @@ func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, 
 	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { guest.Leave() })
 }
 
+// hears reports whether there is sound, or may be with the next camera. A track on which nothing
+// comes would hold up some players.
+func (s *Server) hears() bool {
+	st, _ := s.o.Session.State()
+	return s.o.Sound != nil && (st.Sound || s.o.Remote != nil)
+}
+
 // film begins a camera's session.
 func (s *Server) film(ctx context.Context, o offer) (x *session, answer string, err error) {
+	if err := o.use(o.audio != nil && o.audio.sends); err != nil {
+		return nil, "", err
+	}
 	c, err := s.newCamera(o)
 	if err != nil {
 		return nil, "", err

@@ -3,6 +3,7 @@ package rtc
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,22 +30,34 @@ const (
 
 // offer is a peer's parsed SDP offer.
 type offer struct {
-	sdp    string
+	sdp    string   // as pion gets it
 	loose  bool     // its sections are not bundled
 	video  []format // H.264, in the peer's order
 	sends  bool     // it sends video
 	accept bool     // it takes video
+	audio  *audio   // nil: none that can be had with the video
+	used   *audio   // nil: none is had
+
+	description sdp.SessionDescription
+	mid         string // of the video
 
 	ufrags     []string // of ICE
 	candidates int
 }
 
-// format is one way to send H.264.
+// format is one way to send H.264, or Opus.
 type format struct {
 	payload webrtc.PayloadType
 	fmtp    string // as the peer gave it
-	profile byte   // profile_idc, 66 by default
-	mode    string // packetization-mode, "" if absent
+	profile byte   // of H.264: profile_idc, 66 by default
+	mode    string // of H.264: packetization-mode, "" if absent
+}
+
+// audio is a section of Opus.
+type audio struct {
+	format
+	mid           string
+	sends, accept bool
 }
 
 // highProfile is the default profile_idc of preview.Encoder.
@@ -59,18 +72,22 @@ func parseOffer(body []byte) (offer, error) {
 	if n := len(d.MediaDescriptions); n == 0 || n > mostMedia {
 		return o, refuse(http.StatusBadRequest, "an offer with %d media sections", n)
 	}
-	video, mid := false, ""
+	video := false
+	var sound *audio
 	o.credentials(d.Attributes)
 	for _, m := range d.MediaDescriptions {
 		o.credentials(m.Attributes)
 		switch m.MediaName.Media {
 		case "audio":
+			if sound == nil {
+				sound = opusSection(m, &d)
+			}
 		case "video":
 			video = true
 			if found := h264Formats(m); len(o.video) == 0 && len(found) > 0 {
 				o.video = found
 				o.sends, o.accept = directions(m, &d)
-				mid, _ = m.Attribute("mid")
+				o.mid, _ = m.Attribute("mid")
 			}
 		default:
 			return o, refuse(http.StatusNotAcceptable, "only video is here: leave data channels out of the offer")
@@ -84,10 +101,47 @@ func parseOffer(body []byte) (offer, error) {
 	case len(o.video) == 0:
 		return o, refuse(http.StatusNotAcceptable, "the offer has no H.264, which is all that is spoken here")
 	}
-	o.loose = bundle(&d, mid)
+	o.description = d
+	if sound != nil && bundled(&d, o.mid, sound.mid) {
+		o.audio = sound
+	}
+	return o, o.use(false)
+}
+
+// use prepares the offer for pion, with the video and perhaps the audio.
+func (o *offer) use(sound bool) error {
+	d := o.description
+	mids := o.mid
+	if o.used = nil; sound {
+		o.used = o.audio
+		mids = inOrder(&d, o.mid, o.audio.mid)
+	}
+	o.loose = bundle(&d, mids)
 	b, err := d.Marshal()
 	o.sdp = string(b)
-	return o, err
+	return err
+}
+
+// bundled reports whether two sections are to go over one connection.
+func bundled(d *sdp.SessionDescription, a, b string) bool {
+	for _, x := range d.Attributes {
+		if all := strings.Fields(x.Value); x.Key == "group" && len(all) > 0 && all[0] == "BUNDLE" {
+			return a != b && slices.Contains(all[1:], a) && slices.Contains(all[1:], b)
+		}
+	}
+	return false
+}
+
+// inOrder names two sections as they come.
+func inOrder(d *sdp.SessionDescription, a, b string) string {
+	for _, m := range d.MediaDescriptions {
+		if mid, _ := m.Attribute("mid"); mid == b {
+			return b + " " + a
+		} else if mid == a {
+			break
+		}
+	}
+	return a + " " + b
 }
 
 // credentials notes what ICE needs to know of a session or a section.
@@ -102,11 +156,11 @@ func (o *offer) credentials(all []sdp.Attribute) {
 	}
 }
 
-// bundle reduces an offer's bundles to that of the one section in use, and reports whether there
+// bundle reduces an offer's bundles to that of the sections in use, and reports whether there
 // was none. pion refuses sections outside of bundles, sees the first group only, and takes the
 // credentials of the first section, which may be a refused one.
-func bundle(d *sdp.SessionDescription, mid string) (loose bool) {
-	kept := []sdp.Attribute{{Key: "group", Value: "BUNDLE " + mid}}
+func bundle(d *sdp.SessionDescription, mids string) (loose bool) {
+	kept := []sdp.Attribute{{Key: "group", Value: "BUNDLE " + mids}}
 	loose = true
 	for _, a := range d.Attributes {
 		switch {
@@ -151,7 +205,8 @@ func directions(m *sdp.MediaDescription, d *sdp.SessionDescription) (sends, acce
 	return true, true
 }
 
-func h264Formats(m *sdp.MediaDescription) (all []format) {
+// payloads returns the formats of a section with a codec.
+func payloads(m *sdp.MediaDescription, codec string) (all []format) {
 	fmtps := map[string]string{}
 	for _, a := range m.Attributes {
 		if pt, line, ok := strings.Cut(a.Value, " "); ok && a.Key == "fmtp" {
@@ -159,12 +214,20 @@ func h264Formats(m *sdp.MediaDescription) (all []format) {
 		}
 	}
 	for _, a := range m.Attributes {
-		pt, codec, _ := strings.Cut(a.Value, " ")
+		pt, name, _ := strings.Cut(a.Value, " ")
 		n, err := strconv.ParseUint(pt, 10, 7)
-		if a.Key != "rtpmap" || err != nil || !strings.EqualFold(strings.TrimSpace(codec), "H264/90000") {
-			continue
+		if a.Key == "rtpmap" && err == nil && strings.EqualFold(strings.TrimSpace(name), codec) {
+			all = append(all, format{payload: webrtc.PayloadType(n), fmtp: fmtps[pt]})
 		}
-		f := format{payload: webrtc.PayloadType(n), fmtp: fmtps[pt], profile: 66}
+	}
+	return all
+}
+
+func h264Formats(m *sdp.MediaDescription) []format {
+	all := payloads(m, "H264/90000")
+	for i := range all {
+		f := &all[i]
+		f.profile = 66
 		for p := range strings.SplitSeq(f.fmtp, ";") {
 			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 			switch strings.ToLower(key) {
@@ -176,9 +239,20 @@ func h264Formats(m *sdp.MediaDescription) (all []format) {
 				}
 			}
 		}
-		all = append(all, f)
 	}
 	return all
+}
+
+// opusSection returns a section of Opus, or nil.
+func opusSection(m *sdp.MediaDescription, d *sdp.SessionDescription) *audio {
+	found := payloads(m, "opus/48000/2")
+	if len(found) == 0 {
+		return nil
+	}
+	a := &audio{format: found[0]}
+	a.mid, _ = m.Attribute("mid")
+	a.sends, a.accept = directions(m, d)
+	return a
 }
 
 // toSend chooses the player's format: the profile that needs fewest bits, else the one that all

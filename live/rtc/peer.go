@@ -42,8 +42,17 @@ func codecOf(f format) webrtc.RTPCodecParameters {
 	}
 }
 
-// newPeer returns a connection for H.264 in some formats. equip adds the interceptors.
-func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *interceptor.Registry) error) (*peer, error) {
+// soundOf describes Opus as pion does.
+func soundOf(a *audio) webrtc.RTPCodecParameters {
+	return webrtc.RTPCodecParameters{
+		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: soundRate, Channels: 2, SDPFmtpLine: a.fmtp},
+		PayloadType:        a.payload,
+	}
+}
+
+// newPeer returns a connection for H.264 in some formats and, unless sound is nil, Opus. equip adds
+// the interceptors.
+func (s *Server) newPeer(formats []format, sound *audio, equip func(*webrtc.MediaEngine, *interceptor.Registry) error) (*peer, error) {
 	s.mu.Lock()
 	mux, settings := s.mux, s.settings()
 	s.mu.Unlock()
@@ -53,6 +62,11 @@ func (s *Server) newPeer(formats []format, equip func(*webrtc.MediaEngine, *inte
 	var media webrtc.MediaEngine
 	for _, f := range formats {
 		if err := media.RegisterCodec(codecOf(f), webrtc.RTPCodecTypeVideo); err != nil {
+			return nil, refuse(http.StatusBadRequest, "a payload type is offered twice")
+		}
+	}
+	if sound != nil {
+		if err := media.RegisterCodec(soundOf(sound), webrtc.RTPCodecTypeAudio); err != nil {
 			return nil, refuse(http.StatusBadRequest, "a payload type is offered twice")
 		}
 	}
@@ -119,9 +133,9 @@ func (p *peer) answer(ctx context.Context, o offer) (string, error) {
 	return mend(p.pc.LocalDescription().SDP, o.loose)
 }
 
-// mend moves the candidates to the accepted section. pion puts them in the first one, which may be
-// a refused audio section, where players do not look. Without a bundle in the offer the answer
-// gets none.
+// mend moves the candidates to the first accepted section. pion puts them in the first of all,
+// which may be a refused audio section, where players do not look. Without a bundle in the offer
+// the answer gets none.
 func mend(answer string, loose bool) (string, error) {
 	var d sdp.SessionDescription
 	if err := d.UnmarshalString(answer); err != nil {

@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/pion/interceptor/pkg/cc"
+
+	"vidfilter/live/opus"
 )
 
 const (
-	clockRate = 90000 // of RTP's times
+	clockRate = 90000     // of RTP's times of pictures
+	soundRate = opus.Rate // of those of sound
 
 	firstRate = 4_000_000
 	minRate   = 200_000

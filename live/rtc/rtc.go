@@ -2,7 +2,8 @@
 // WebRTC, negotiated over HTTP, with media over UDP, or over TCP on the page's own port.
 //
 //	POST   /whep       an offer (application/sdp): 201, the answer, and the session in
-//	                   Location; the filtered picture as H.264, no sound
+//	                   Location; the filtered picture as H.264 and, if the player takes
+//	                   it, the sound as Opus
 //	POST   /whip       the same for a camera, where the session's input is a browser's
 //	PATCH  /whep/ID, /whip/ID    more of its candidates (application/trickle-ice-sdpfrag),
 //	                   with its ETag as If-Match; ICE does not restart
@@ -25,14 +26,17 @@ import (
 
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // Options of New.
 type Options struct {
 	Session *live.Session
+	Studio  *coded.Studio
+	Sound   *opus.Stream // nil: players get none
 	Remote  *live.Remote // the browser camera, nil for other inputs
 	Input   string       // its name, for people
-	Threads int          // of each viewer's encoder, 0 for the program's choice
 	Servers []ICEServer  // for peers and for this side
 
 	// Enter counts the viewer of a request in, if there is room for one more.

@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
+	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/decode"
@@ -19,6 +21,8 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 	"vidfilter/live/web"
 )
 
@@ -31,6 +35,7 @@ type rig struct {
 	url     string
 	cpu     *kernels.CPU
 	session *live.Session
+	sound   *opus.Stream
 	door    *access.Door
 	web     *web.Server
 	rtc     *Server
@@ -39,23 +44,31 @@ type rig struct {
 // open starts a session, of the test picture unless remote is given.
 func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions, servers ...ICEServer) *rig {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(size)}
 	if remote != nil {
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: remote.Open}
+	}
+	return openInput(t, viewers, in, remote, servers...)
+}
+
+// openInput starts a session of an input.
+func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, servers ...ICEServer) *rig {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
 	}
 	r := &rig{t: t, cpu: cpu}
 	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	studio := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Door: door, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Door: door, Studio: studio, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
-	r.rtc = New(Options{Session: r.session, Remote: remote, Input: in.Name, Threads: 1, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+	r.sound = opus.New(r.session)
+	r.rtc = New(Options{Session: r.session, Studio: studio, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
 		return door.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
@@ -77,7 +90,7 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
-		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close() })
+		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); studio.Close() })
 		shut()
 		_ = wait()
 		cancel()
@@ -161,6 +174,7 @@ type client struct {
 	location string
 	tag      string // its ETag
 	tracks   chan *webrtc.TrackRemote
+	reports  sync.Map // the latest *rtcp.SenderReport by SSRC
 }
 
 // newClient returns a client with pion's formats, or with one H.264 profile alone.
@@ -201,7 +215,20 @@ func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), serve
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.pc.Close() })
-	c.pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { c.tracks <- t })
+	c.pc.OnTrack(func(t *webrtc.TrackRemote, from *webrtc.RTPReceiver) {
+		c.tracks <- t
+		for {
+			all, _, err := from.ReadRTCP()
+			if err != nil {
+				return
+			}
+			for _, p := range all {
+				if x, ok := p.(*rtcp.SenderReport); ok {
+					c.reports.Store(x.SSRC, x)
+				}
+			}
+		}
+	})
 	return c
 }
 

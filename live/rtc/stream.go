@@ -13,6 +13,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/internal/wake"
+	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
 
@@ -36,8 +37,8 @@ type stream struct {
 	unit     []byte
 	sequence uint16
 	clock    mediaClock
+	tally    tally
 	pace     pace
-	id       int64 // the pair that was sent last
 }
 
 func (v *viewer) newStream() *stream {
@@ -72,7 +73,7 @@ func annexB(dst, units []byte) []byte {
 }
 
 // picture sends a picture with its capture time, at a few times the line's bitrate.
-func (s *stream) picture(ctx context.Context, p preview.Packet, taken time.Time, bits float64) error {
+func (s *stream) picture(ctx context.Context, p coded.Picture, taken time.Time, bits float64) error {
 	s.unit = s.unit[:0]
 	if p.Key {
 		s.unit = append(s.unit, s.sets...)
@@ -92,6 +93,7 @@ func (s *stream) picture(ctx context.Context, p preview.Packet, taken time.Time,
 			}
 		}
 		s.sequence++
+		s.tally.add(len(b), s.clock.offset)
 		err := s.track.WriteRTP(&rtp.Packet{Header: h, Payload: b})
 		if errors.Is(err, io.ErrClosedPipe) {
 			return err

@@ -6,19 +6,17 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pion/interceptor"
 	"github.com/pion/interceptor/pkg/cc"
 	"github.com/pion/interceptor/pkg/gcc"
 	"github.com/pion/interceptor/pkg/nack"
-	"github.com/pion/interceptor/pkg/report"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/internal/wake"
-	"vidfilter/live"
+	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
 
@@ -28,9 +26,11 @@ type viewer struct {
 	peer     *peer
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
+	sound    *voice // nil: the player gets none
 	baseline bool
 	rate     *rate
-	wantKey  atomic.Bool
+	queue    chan coded.Picture
+	ended    chan struct{} // holds an element when the session has ended
 }
 
 // newViewer prepares the answer to a player's offer.
@@ -39,11 +39,15 @@ func (s *Server) newViewer(o offer) (v *viewer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	v = &viewer{s: s, baseline: baseline, rate: newRate()}
-	if v.peer, err = s.newPeer([]format{chosen}, v.equip); err != nil {
+	v = &viewer{s: s, baseline: baseline, rate: newRate(), queue: make(chan coded.Picture, ahead), ended: make(chan struct{}, 1)}
+	if v.peer, err = s.newPeer([]format{chosen}, o.used, v.equip); err != nil {
 		return nil, err
 	}
-	if err := v.addTrack(chosen); err != nil {
+	err = v.addTrack(chosen)
+	if err == nil && o.used != nil {
+		v.sound, err = newVoice(v.peer.pc, o.used)
+	}
+	if err != nil {
 		_ = v.peer.pc.Close()
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (v *viewer) addTrack(f format) (err error) {
 const resend = 1024
 
 // equip adds, from the network inwards: the bandwidth estimator, the sequence numbers that it
-// needs, reports, and retransmission.
+// needs, and retransmission.
 func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry) error {
 	estimate, err := cc.NewInterceptor(func() (cc.BandwidthEstimator, error) {
 		return gcc.NewSendSideBWE(gcc.SendSideBWEInitialBitrate(firstRate), gcc.SendSideBWEMinBitrate(minRate), gcc.SendSideBWEMaxBitrate(maxRate),
@@ -80,11 +84,6 @@ func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry
 	if err := webrtc.ConfigureTWCCHeaderExtensionSender(media, registry); err != nil {
 		return err
 	}
-	reports, err := report.NewSenderInterceptor(report.WithSenderLoggerFactory(silence))
-	if err != nil {
-		return err
-	}
-	registry.Add(reports)
 	again, err := nack.NewResponderInterceptor(nack.ResponderSize(resend), nack.WithResponderLoggerFactory(silence))
 	if err != nil {
 		return err
@@ -93,72 +92,71 @@ func (v *viewer) equip(media *webrtc.MediaEngine, registry *interceptor.Registry
 	return media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo)
 }
 
-// keyPause is the minimum time between key frames: more of them would only worsen a lossy line.
-const keyPause = 300 * time.Millisecond
+// ahead is how many pictures may wait: as many as come while a key frame is sent.
+const ahead = 3
 
-// run sends pictures, the newest each time, until ctx ends.
+// run sends pictures until ctx or the session ends.
 func (v *viewer) run(ctx context.Context) {
-	watch := v.s.o.Session.Watch(1)
-	defer watch.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	member := v.s.o.Studio.Join(v)
+	defer member.Leave()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer v.sender.Stop() // ends listen
-	wg.Go(func() { v.listen(ctx, watch) })
-	st, _ := v.s.o.Session.State()
-	p, err := preview.New(preview.Options{
-		Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, BitRate: firstRate, FrameRate: min(st.FrameRate, 1000), Threads: v.s.o.Threads,
-	})
-	if err != nil {
-		return
-	}
-	defer p.Close()
+	wg.Go(func() { v.listen(ctx, member) })
 	out := v.newStream()
-	last := time.Time{} // key frame
+	wg.Go(func() { v.report(ctx, out) })
+	if v.sound != nil {
+		wg.Go(func() { v.sound.run(ctx, v.s.o.Sound) })
+	}
 	for {
-		pair, err := watch.Next(ctx)
-		if err != nil {
+		select {
+		case p := <-v.queue:
+			member.Ready()
+			if out.send(ctx, p, v.rate.target()) != nil {
+				return
+			}
+		case <-v.ended:
 			return
-		}
-		key := v.wantKey.Load()
-		if early := keyPause - time.Since(last); key && early > 0 {
-			key = false
-			time.AfterFunc(early, watch.Again) // no other picture may come
-		}
-		if key {
-			v.wantKey.Store(false)
-		}
-		key, err = v.send(ctx, p, out, pair, key)
-		pair.Release()
-		if key {
-			last = time.Now()
-		}
-		if err != nil {
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// send encodes and sends a picture, and reports whether it was a key frame.
-func (v *viewer) send(ctx context.Context, p *preview.Encoder, out *stream, pair *live.Pair, key bool) (bool, error) {
-	taken := pair.Taken
-	if pair.Repeated || pair.ID == out.id {
+// send sends a picture.
+func (s *stream) send(ctx context.Context, p coded.Picture, bits float64) error {
+	if p.Config != nil {
+		s.configure(p.Config)
+	}
+	taken := p.Taken
+	if p.Again {
 		taken = time.Now() // it is shown anew
 	}
-	out.id = pair.ID
-	bits := v.rate.target()
-	p.SetBitRate(int64(bits))
-	packet, err := p.Encode(pair.Original, pair.Filtered, preview.Stamp{Time: live.Milliseconds(taken)}, key)
-	if err != nil { // cannot be encoded; the next one may have another format
-		return false, wake.Sleep(ctx, time.Second)
+	return s.picture(ctx, p, taken, bits)
+}
+
+// Want implements coded.Client, as do the methods below.
+func (v *viewer) Want() coded.Want {
+	return coded.Want{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, Display: v.s.o.Studio.Display()}
+}
+
+func (v *viewer) Rate() float64           { return min(v.rate.target(), v.s.o.Studio.Ample()) }
+func (v *viewer) Interval() time.Duration { return 0 }
+func (v *viewer) Room() bool              { return len(v.queue) < ahead }
+func (v *viewer) Refuse(error)            {} // the next picture may have another format
+func (v *viewer) End()                    { wake.Up(v.ended) }
+
+func (v *viewer) Take(p coded.Picture) {
+	select {
+	case v.queue <- p:
+	default: // only the studio puts pictures in, when there is room
 	}
-	if packet.Config != nil {
-		out.configure(packet.Config)
-	}
-	return packet.Key, out.picture(ctx, packet, taken, bits)
 }
 
 // listen handles the player's feedback.
-func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
+func (v *viewer) listen(ctx context.Context, m *coded.Member) {
 	for {
 		all, _, err := v.sender.ReadRTCP()
 		if err != nil {
@@ -171,8 +169,7 @@ func (v *viewer) listen(ctx context.Context, watch *live.Watcher) {
 		for _, p := range all {
 			switch p := p.(type) {
 			case *rtcp.PictureLossIndication, *rtcp.FullIntraRequest:
-				v.wantKey.Store(true)
-				watch.Again() // a still picture is not sent again otherwise
+				m.Key()
 			case *rtcp.ReceiverEstimatedMaximumBitrate:
 				v.rate.limit(float64(p.Bitrate))
 			case *rtcp.ReceiverReport:

@@ -127,6 +127,42 @@ func TestPlayFrozen(t *testing.T) {
 	}
 }
 
+// Players get the same bytes, one with another profile others. One that leaves takes nothing along.
+func TestPlayersShare(t *testing.T) {
+	r := open(t, 4, nil, small)
+	a, b, other := r.player("", false), r.player("", false), r.player("42e01f", false)
+	var came [3]map[string]bool
+	var screens [3]*screen
+	for i, c := range []*client{a, b, other} {
+		c.connect("/whep")
+		screens[i], came[i] = c.screen(), map[string]bool{}
+	}
+	common := func(x, y map[string]bool) (n int) {
+		for data := range x {
+			if y[data] {
+				n++
+			}
+		}
+		return n
+	}
+	for n := 0; common(came[0], came[1]) < 20; n++ {
+		if n == 300 {
+			t.Fatalf("%d pictures in common", common(came[0], came[1]))
+		}
+		for i, s := range screens {
+			came[i][string(s.next().data)] = true
+		}
+	}
+	if n := common(came[0], came[2]); n > 0 {
+		t.Errorf("%d pictures of another profile in common", n)
+	}
+	_ = a.pc.Close()
+	r.viewers(2)
+	for range 5 {
+		screens[1].next()
+	}
+}
+
 // No more players than --max-viewers; one that leaves makes room.
 func TestPlayersAreCounted(t *testing.T) {
 	r := open(t, 2, nil, small)

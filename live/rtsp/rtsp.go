@@ -38,7 +38,7 @@ const (
 
 // Options of Listen.
 type Options struct {
-	Stream *coded.Stream
+	Studio *coded.Studio
 	Door   *access.Door
 	Secure *tls.Config // nil for plain RTSP
 }
@@ -125,7 +125,7 @@ func (s *Server) begin() (*show, error) {
 	}
 	var ctx context.Context
 	ctx, x.stop = context.WithCancel(s.ctx)
-	x.reader = s.o.Stream.Join()
+	x.reader = s.o.Studio.Read()
 	told := sync.OnceFunc(func() { close(x.ready) })
 	go func() {
 		defer close(x.ended)

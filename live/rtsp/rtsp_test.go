@@ -34,14 +34,15 @@ func open(t *testing.T, viewers int) (*Server, *access.Door) {
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
-	s, err := Listen("127.0.0.1:0", Options{Stream: coded.New(session, 1), Door: door})
+	studio := coded.New(session, 1)
+	s, err := Listen("127.0.0.1:0", Options{Studio: studio, Door: door})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
-	t.Cleanup(func() { s.Close(); cancel(); <-done; _ = cpu.Close() })
+	t.Cleanup(func() { s.Close(); studio.Close(); cancel(); <-done; _ = cpu.Close() })
 	return s, door
 }
 

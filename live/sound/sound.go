@@ -28,10 +28,21 @@ func TrackOf(s *astiav.Stream) (*Track, error) {
 		par.Free()
 		return nil, err
 	}
+	return newTrack(par), nil
+}
+
+// newTrack takes par.
+func newTrack(par *astiav.CodecParameters) *Track {
 	t := &Track{par}
 	runtime.AddCleanup(t, func(par *astiav.CodecParameters) { par.Free() }, par)
-	return t, nil
+	return t
 }
+
+// Decodable reports whether the track can be heard, not only copied.
+func (t *Track) Decodable() bool { return astiav.FindDecoder(t.par.CodecID()) != nil }
+
+// Parameters returns the description, which stays the track's.
+func (t *Track) Parameters() *astiav.CodecParameters { return t.par }
 
 // Describe makes a stream that takes the track's packets.
 func (t *Track) Describe(s *astiav.Stream) error {
@@ -60,13 +71,12 @@ func PacketOf(p *astiav.Packet, s *astiav.Stream) (Packet, bool) {
 	return Packet{append([]byte(nil), p.Data()...), length(p.Pts()), length(p.Duration())}, true
 }
 
-// To fills a packet for a stream made by Describe, to be heard at a time of the stream.
-func (p Packet) To(out *astiav.Packet, s *astiav.Stream, at time.Duration) error {
+// To fills a packet for FFmpeg, to be heard at a time, with times in a unit.
+func (p Packet) To(out *astiav.Packet, unit astiav.Rational, at time.Duration) error {
 	if err := out.FromData(p.Data); err != nil {
 		return err
 	}
-	ticks := func(d time.Duration) int64 { return int64(math.Round(d.Seconds() / s.TimeBase().Float64())) }
-	out.SetStreamIndex(s.Index())
+	ticks := func(d time.Duration) int64 { return int64(math.Round(d.Seconds() / unit.Float64())) }
 	out.SetPts(ticks(at))
 	out.SetDts(ticks(at))
 	out.SetDuration(ticks(p.Length))

@@ -37,6 +37,7 @@ func TestLookOnly(t *testing.T) {
 		`{"type":"set","filter":{"radius":7}}`, `{"type":"freeze","on":true}`, `{"type":"restart"}`, `{"type":"camera","on":true,"codec":"jpeg"}`,
 		`{"type":"camera","on":false,"error":"NotAllowedError"}`, fmt.Sprintf(`{"type":"kick","guest":%d}`, guest.ID), `{"type":"record","do":"start"}`,
 		`{"type":"record","do":"stop"}`, `{"type":"seek","at":1}`, `{"type":"step","at":1}`, `{"type":"repeat","from":1,"to":2}`,
+		`{"type":"compare","do":"on"}`,
 	} {
 		c.say("%s", m)
 		if r := c.message("refused"); !strings.Contains(fmt.Sprint(r["reason"]), "only look") {
@@ -49,7 +50,7 @@ func TestLookOnly(t *testing.T) {
 	c.say(`{"type":"ping","t":1}`)
 	c.message("pong") // it is still there
 	after, _ := p.session.State()
-	if after.Filter != before.Filter || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.door.Guests()) != 1 {
+	if after.Filter != before.Filter || after.Side != "" || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.door.Guests()) != 1 {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	c.say(`{"type":"hello","version":1,"video":"avc"}`)

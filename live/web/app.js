@@ -8,21 +8,24 @@ import { Picture } from "./picture.js";
 import { Gestures } from "./gestures.js";
 import { Controls } from "./controls.js";
 import { Settings } from "./settings.js";
+import { Compare } from "./compare.js";
 import { Recording } from "./recording.js";
 import { Place } from "./place.js";
 import { Samples } from "./samples.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
+import { Microphone } from "./microphone.js";
 import { listen } from "./keys.js";
 import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
+import { Sound } from "./sound.js";
 
 const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
 const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
 let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
-const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d) });
+const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d), sound: (h, d) => sound.packet(h, d) });
 const picture = new Picture($("canvas"), { laid });
 const gestures = new Gestures($("stage"), $("line"), picture);
 const figures = new Figures($("graph"));
@@ -40,7 +43,15 @@ const controls = new Controls($("filter"), {
     setFilter(filter);
   },
 });
+const compare = new Compare({
+  ask: (what) => {
+    if (!mayControl()) return;
+    controls.leave();
+    link.send({ type: "compare", do: what });
+  },
+});
 const camera = new Camera(link, () => drawCamera());
+const sound = new Sound((m) => link.send(m));
 const guests = new Guests($("guests"), $("guest-list"), (id) => link.send({ type: "kick", guest: id }));
 
 // Whether this page may do more than look.
@@ -105,6 +116,7 @@ function opened() {
   $("login").hidden = true;
   $("main").hidden = false;
   openPlayer();
+  sound.opened();
   controls.enabled = true;
   speak("Connected");
   drawOver();
@@ -214,8 +226,10 @@ function newState(s) {
   const before = state;
   state = s;
   start = s.start ?? start ?? s.filter;
+  const turned = compare.update(s);
   controls.update(s);
   settings.update(s);
+  drawTools();
   picture.setDisplay(s.turn, s.aspect || 1);
   if (!picture.empty) shape(picture.size);
   const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend), mayControl() ? "" : "view only"];
@@ -228,9 +242,11 @@ function newState(s) {
   guests.update(s.guests);
   recording.update(s);
   place.update(s);
+  sound.update(s, camera.announced);
   explainDelay(s.source);
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
+  else if (turned) speak(compare.chosen === "" ? "Original and filtered" : `Settings ${compare.chosen}`);
   drawOver();
   newCameraState(s);
 }
@@ -293,8 +309,10 @@ function show(p) {
   picture.show(p);
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
+  sound.shown(p.header);
   p.image.close?.();
   shape(picture.size);
+  if (compare.show(p.header.compared)) drawTools();
   if (first) drawOver();
 }
 
@@ -313,7 +331,8 @@ function shape({ width, height }) {
   drawTools();
 }
 
-const sides = () => (picture.swapped ? ["Filtered", "Original"] : ["Original", "Filtered"]);
+const sides = () => (picture.swapped ? compare.names.reverse() : compare.names);
+const inText = (name) => (name.length > 1 ? name.toLowerCase() : name); // but for A and B
 
 // The line and the words on the picture, where the canvas has it.
 function laid(l, ratio) {
@@ -325,7 +344,7 @@ function laid(l, ratio) {
     line.style.height = (l.bottom - l.top) / ratio + "px";
     const part = Math.round(picture.split * 100);
     line.setAttribute("aria-valuenow", part);
-    line.setAttribute("aria-valuetext", `${part} % ${sides()[0].toLowerCase()}`);
+    line.setAttribute("aria-valuetext", `${part} % ${inText(sides()[0])}`);
   }
   const zoomed = picture.zoomed ? Math.round(l.scale * 100) + " %" : "";
   if ($("zoomed").textContent !== zoomed) {
@@ -340,15 +359,22 @@ function drawTools() {
   for (const b of document.querySelectorAll("[data-mode]")) b.setAttribute("aria-pressed", String(b.dataset.mode === picture.mode));
   $("amplify").hidden = picture.mode !== "difference";
   const alone = picture.mode === "original" || picture.mode === "filtered";
-  $("save").href = "snapshot?view=" + (alone ? picture.mode : "split");
+  const [first, second] = compare.names;
+  set(document.querySelector("[data-mode=original]"), first);
+  set(document.querySelector("[data-mode=filtered]"), second);
+  $("save").href = "snapshot?view=" + (alone ? { original: "left", filtered: "right" }[picture.mode] : "split");
   $("save").title = `Save ${alone ? "this picture" : "both pictures"} at full size, not coded for the page`;
   $("swap").setAttribute("aria-pressed", String(picture.swapped));
-  const [left, right] = sides(), words = { split: [left, right], original: ["Original", ""], filtered: ["Filtered", ""], difference: ["Difference", ""] };
-  const [a, b] = words[picture.mode];
-  say($("left"), !picture.empty ? a : "");
-  say($("right"), !picture.empty ? b : "");
-  const said = { split: `The picture: ${left.toLowerCase()} left of the line, ${right.toLowerCase()} right of it`, difference: "The difference between original and filtered" };
-  $("canvas").setAttribute("aria-label", !picture.empty ? said[picture.mode] || `The picture, ${picture.mode}` : "No picture yet");
+  const [left, right] = sides(), words = { split: [left, right], original: [first, ""], filtered: [second, ""], difference: [compare.shown ? "Difference of A and B" : "Difference", ""] };
+  const [a, b] = picture.empty ? ["", ""] : words[picture.mode];
+  compare.label($("left"), a);
+  compare.label($("right"), b);
+  $("line").setAttribute("aria-label", `Line between ${inText(first)} and ${inText(second)}`);
+  const said = {
+    split: `The picture: ${inText(left)} left of the line, ${inText(right)} right of it`, difference: `The difference between ${inText(first)} and ${inText(second)}`,
+    original: `The picture, ${inText(first)}`, filtered: `The picture, ${inText(second)}`,
+  };
+  $("canvas").setAttribute("aria-label", picture.empty ? "No picture yet" : said[picture.mode]);
 }
 
 function setMode(mode) {
@@ -424,10 +450,13 @@ const pan = (dx, dy) => {
 };
 const keys = [
   ["1", "split", () => setMode("split")],
-  ["2", "original", () => setMode("original")],
-  ["3", "filtered", () => setMode("filtered")],
+  ["2", "original, or A", () => setMode("original")],
+  ["3", "filtered, or B", () => setMode("filtered")],
   ["4", "difference", () => setMode("difference")],
   ["s", "swap the sides", swap],
+  ["b", "compare settings A and B, or original and filtered", () => compare.toggle()],
+  ["x", "change the other of A and B", () => compare.other()],
+  ["o", "copy the settings to the other of A and B", () => compare.copy()],
   ["Space", "freeze or resume", freeze],
   ["+", "zoom in", () => picture.zoom(1.25)],
   ["-", "zoom out", () => picture.zoom(0.8)],
@@ -438,6 +467,7 @@ const keys = [
   ["ArrowDown", "move it down", () => pan(0, -60)],
   [",", "show the previous picture of a file", () => place.step(-1)],
   [".", "show the next picture of a file", () => place.step(1)],
+  ["m", "sound on or off", () => sound.toggle()],
   ["f", "full screen", fullScreen],
   ["p", "save as PNG: both pictures, or the one shown", save],
   ["c", "copy the command", copy],
@@ -474,6 +504,7 @@ async function drawCamera() {
         : free ? "The server waits for a camera." : "Another page sends its camera.";
   set($("camera-text"), text);
   $("camera-text").classList.toggle("trouble", camera.error !== "");
+  say($("camera-silence"), camera.silence);
   drawOver();
   if (Camera.possible) await listDevices();
 }
@@ -500,6 +531,11 @@ function wireCamera() {
   take();
   $("camera-size").addEventListener("change", () => {
     take();
+    if (camera.on) camera.start();
+  });
+  $("camera-sound-row").hidden = !Microphone.possible;
+  $("camera-sound").addEventListener("change", (e) => {
+    camera.choice.sound = e.target.checked;
     if (camera.on) camera.start();
   });
   $("camera-device").addEventListener("change", (e) => {
@@ -534,8 +570,9 @@ Object.defineProperty(window, "vidfilter", {
     get scale() { return picture.scale; },
     has: (view) => picture.has(view),
     get split() { return picture.split; },
+    get sound() { return sound.figures; },
     get layout() { return picture.layout(); },
-    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, dropped: camera.dropped, what: camera.what }; },
+    get camera() { return { on: camera.on, announced: camera.announced, error: camera.error, sent: camera.sent, heard: camera.heard, dropped: camera.dropped, what: camera.what }; },
     pixels: (which, x, y, w, h) => picture.pixels(which, x, y, w, h),
   }),
 });

@@ -1,6 +1,7 @@
 // Sends this browser's camera to the server. At most a few pictures are in flight; others are
 // dropped before they are encoded.
-import { median, now } from "./util.js";
+import { CaptureClock, clean, median, now } from "./util.js";
+import { Microphone } from "./microphone.js";
 
 const inFlight = 3;
 const patience = 1000; // ms until an unacknowledged picture counts as lost
@@ -55,18 +56,6 @@ const possible = async (encoding) => {
   }
 };
 
-// Capture times by the page's clock. If the browser does not report them, the recent frame with
-// the least delay is assumed to have had none.
-class CaptureClock {
-  #offsets = [];
-  at(timestamp, told) {
-    if (typeof told === "number" && told > 0) return performance.timeOrigin + told;
-    this.#offsets.push(now() - timestamp / 1000);
-    if (this.#offsets.length > 300) this.#offsets.shift();
-    return timestamp / 1000 + Math.min(...this.#offsets);
-  }
-}
-
 export class Camera {
   #link;
   #changed;
@@ -89,11 +78,14 @@ export class Camera {
   #captures = new Map(); // {at, given} by id, of the pictures in the encoder
   #retry = 0;
   #resuming = 0; // a timer: after a lost connection the server's camera may be this one
+  #microphone = null;
   announced = false; // the server was told
   error = "";
+  silence = ""; // why there is no sound, though it is wanted
   sent = 0;
+  heard = 0; // packets of sound that were sent
   dropped = 0;
-  choice = { device: "", width: 1280, height: 720 };
+  choice = { device: "", width: 1280, height: 720, sound: false };
 
   constructor(link, changed) {
     this.#link = link;
@@ -110,7 +102,7 @@ export class Camera {
   get what() {
     if (!this.#track || !this.#size) return "";
     const { width, height, fps } = this.#size;
-    return `${this.#track.label || "camera"}, ${width}x${height}, ${fps} fps, ${this.#encoding?.name ?? ""}`;
+    return `${this.#track.label || "camera"}, ${width}x${height}, ${fps} fps, ${this.#encoding?.name ?? ""}${this.#microphone ? ", with sound" : ""}`;
   }
 
   async devices() {
@@ -135,7 +127,7 @@ export class Camera {
     const video = { width: { ideal: width, max: 1920 }, height: { ideal: height, max: 1080 }, frameRate: { ideal: 30 } };
     if (device) video.deviceId = { exact: device };
     try {
-      const stream = await navigator.mediaDevices.getUserMedia({ video, audio: false });
+      const stream = await this.#take(video);
       if (attempt !== this.#starting) {
         for (const t of stream.getTracks()) t.stop();
         return;
@@ -144,6 +136,19 @@ export class Camera {
     } catch (e) {
       if (attempt === this.#starting) this.#fail(e.name === "OverconstrainedError" && device ? this.#forgetDevice() : e.name);
     }
+  }
+
+  // A microphone that cannot be had does not keep the camera away.
+  async #take(video) {
+    this.silence = "";
+    if (this.choice.sound) {
+      try {
+        return await navigator.mediaDevices.getUserMedia({ video, audio: true });
+      } catch (e) {
+        this.silence = "No sound: " + (e.name === "NotAllowedError" ? "the browser may not use the microphone." : "there is no microphone, or it does not work.");
+      }
+    }
+    return navigator.mediaDevices.getUserMedia({ video, audio: false });
   }
 
   #forgetDevice() { // the chosen camera is gone
@@ -159,8 +164,30 @@ export class Camera {
     this.#failed.clear();
     this.#clock = new CaptureClock();
     this.#size = null; // known with the first frame
+    if (stream.getAudioTracks().length > 0) this.#listen(stream);
     this.#stopFrames = this.#frames(stream);
     this.#changed();
+  }
+
+  #listen(stream) {
+    const silent = (why) => {
+      this.#microphone?.close();
+      this.#microphone = null;
+      this.silence = "No sound: " + why;
+      this.#changed();
+    };
+    stream.getAudioTracks()[0].addEventListener("ended", () => { if (this.#stream === stream) silent("the microphone was unplugged or switched off."); });
+    this.#microphone = new Microphone(stream, { sound: (data, capture) => this.#sound(data, capture), unable: (why) => silent(clean(why)) });
+  }
+
+  #sound(data, capture) {
+    if (!this.announced) return;
+    const message = new ArrayBuffer(header + data.length), view = new DataView(message);
+    view.setUint8(0, 2);
+    view.setFloat64(8, capture, true);
+    new Uint8Array(message, header).set(data);
+    this.#link.send(message);
+    this.heard++;
   }
 
   stop() {
@@ -185,6 +212,8 @@ export class Camera {
     this.#stopFrames = null;
     for (const t of this.#stream?.getTracks() ?? []) t.stop();
     this.#stream = this.#track = null;
+    this.#microphone?.close();
+    this.#microphone = null;
     this.#closeEncoder();
     this.announced = false;
     this.#flight.clear();
@@ -246,7 +275,7 @@ export class Camera {
     this.announced = true;
     this.#key = true;
     this.#flight.clear();
-    this.#link.send({ type: "camera", on: true, width, height, fps, codec: this.#encoding.name });
+    this.#link.send({ type: "camera", on: true, width, height, fps, codec: this.#encoding.name, sound: this.#microphone !== null });
     this.#changed();
   }
 
@@ -306,7 +335,7 @@ export class Camera {
 
   // Takes the image.
   #frame(image, width, height, timestamp, told) {
-    const capture = this.#clock.at(timestamp, told);
+    const capture = this.#captured(timestamp, told);
     if (!this.#size || this.#size.width !== width || this.#size.height !== height) this.#resize(width, height);
     if (this.#timing) this.#time(null);
     if (!this.announced || !this.#encoding || !this.#room()) {
@@ -317,6 +346,12 @@ export class Camera {
     } else {
       this.#encode(image, capture);
     }
+  }
+
+  #captured(timestamp, told) {
+    if (typeof told === "number" && told > 0) return performance.timeOrigin + told;
+    this.#clock.note(timestamp);
+    return this.#clock.time(timestamp);
   }
 
   // Whether one more picture may be in flight. A long overdue answer is not waited for.

@@ -45,6 +45,12 @@ export class Controls {
     this.#settle();
   }
 
+  // The values of other settings follow: what was changed last is sent before, and shown no more.
+  leave() {
+    this.#send();
+    for (const field of this.#fields.values()) field.touched = -Infinity;
+  }
+
   set enabled(on) { this.#set.disabled = !on; }
 
   #build(options) {
@@ -81,13 +87,15 @@ export class Controls {
     this.#filter = { ...this.#filter, [name]: value };
     if (!this.#pending) {
       this.#pending = {};
-      requestAnimationFrame(() => {
-        const all = this.#pending;
-        this.#pending = null;
-        this.#on.change(all);
-      });
+      requestAnimationFrame(() => this.#send());
     }
     this.#pending[name] = value;
+  }
+
+  #send() {
+    const all = this.#pending;
+    this.#pending = null;
+    if (all) this.#on.change(all);
   }
 
   #row({ name, title, unit, help }, ...inputs) {

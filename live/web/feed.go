@@ -24,11 +24,12 @@ func (v *viewer) camera(ctx context.Context, m message) error {
 		return nil
 	}
 	v.endFeed("")
-	feed, err := remote.Connect(m.Codec, m.FPS)
+	feed, err := remote.Connect(m.Codec, m.FPS, m.Sound)
 	if err != nil {
 		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
 	v.feed = feed
+	v.speaks.Store(true)
 	v.uplink = uplink{rate: firstRate, least: math.Inf(1)}
 	return v.say(ctx, cameraMessage{Type: "camera_rate", Bits: int64(v.uplink.rate)})
 }
@@ -60,19 +61,25 @@ func (v *viewer) endFeed(reason string) {
 	if v.feed != nil {
 		v.feed.Close(reason)
 		v.feed = nil
+		v.speaks.Store(false)
 	}
 }
 
-// cameraPicture accepts a picture of the page's camera. If it is damaged, the page is asked for a
-// key frame.
-func (v *viewer) cameraPicture(ctx context.Context, b []byte) error {
-	p, err := parsePicture(b)
+// fromCamera accepts a picture of the page's camera, or sound. If a picture is damaged, the page is
+// asked for a key frame.
+func (v *viewer) fromCamera(ctx context.Context, b []byte) error {
+	p, err := parsePart(b)
 	if err != nil || v.feed == nil {
 		return err // pictures may still come after the end
+	}
+	if p.kind == partSound {
+		v.feed.PushSound(p.data, p.stamp)
+		return nil
 	}
 	err = v.feed.Push(p.data, p.stamp)
 	if errors.Is(err, live.ErrTooLarge) {
 		v.feed = nil // it has ended itself
+		v.speaks.Store(false)
 		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import { now, median } from "./util.js";
 
 const firstWait = 500, longestWait = 5000; // between attempts, ms
 const silence = 6000; // stats come every second: this long a silence is a dead line
+const header = 32, sound = 4; // of binary messages: bytes in front, the kind that is sound
 const codes = { login: 4001, full: 4002, down: 4003, kicked: 4004 };
 
 // Clock estimates the server's time from pings; the shortest round trip of the last minute is the
@@ -44,7 +45,7 @@ export class Link {
   #on;
 
   // on: opened(), lost({full, ended, kicked, reason}), login(), message(object),
-  // picture(header, data)
+  // picture(header, data), sound(header, data)
   constructor(on) {
     this.#on = on;
     addEventListener("online", () => this.retry());
@@ -138,13 +139,17 @@ export class Link {
   }
 
   #binary(buffer) {
-    if (buffer.byteLength < 24) return;
-    const view = new DataView(buffer), flags = view.getUint8(1);
+    if (buffer.byteLength < header) return;
+    const view = new DataView(buffer), kind = view.getUint8(0), flags = view.getUint8(1), data = new Uint8Array(buffer, header);
+    const at = view.getFloat64(24, true); // on the clock of the sound, ms
+    if (kind === sound) {
+      this.#on.sound({ at, begins: (flags & 1) !== 0 }, data);
+      return;
+    }
     this.#on.picture({
-      kind: view.getUint8(0), key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0,
-      id: view.getUint32(4, true),
-      capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), arrived: performance.now(),
-    }, new Uint8Array(buffer, 24));
+      kind, key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0, compared: (flags & 8) !== 0, id: view.getUint32(4, true),
+      capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), at, arrived: performance.now(),
+    }, data);
   }
 
   #closed(e) {

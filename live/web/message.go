@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -16,12 +17,15 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may ask for one picture of the pair, set the filter, freeze the picture, ask for a
-// key frame, and send its own camera, whose pictures are acknowledged in turn; it may measure
-// pictures, move in a file, record, and send viewers away. Those who only look may choose pictures,
-// ask for key frames and measure. The
-// server sends its state when it changes, a configuration before the first picture that needs it,
-// pictures, and figures every second.
+// in flight. It may ask for one picture of the pair, for the sound, set the filter, compare two
+// settings, freeze the picture, ask for a key frame, and send its own camera, whose pictures are
+// acknowledged in turn; it may measure pictures, move in a file, record, and send viewers away.
+// Those who only look may choose pictures, hear, ask for key frames and measure. The server sends
+// its state when it changes, a configuration before the first picture that needs it, pictures,
+// sound, and figures every second.
+//
+// While two settings are compared, the original is the picture of side A, and the filtered one that
+// of side B.
 const version = 1
 
 const (
@@ -38,10 +42,10 @@ type message struct {
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
 	Filter  map[string]any `json:"filter"`  // set: the options to change
-	On      bool           `json:"on"`      // freeze, camera
+	On      bool           `json:"on"`      // freeze, sound, camera
 	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
-	Do      string         `json:"do"`      // record: start, pause, resume or stop
+	Do      string         `json:"do"`      // record: start, pause, resume or stop; compare: on, off, a, b or copy
 	At      float64        `json:"at"`      // seek: seconds; step: its direction
 	From    float64        `json:"from"`    // repeat: seconds
 	To      float64        `json:"to"`      // repeat
@@ -49,13 +53,14 @@ type message struct {
 	Y       float64        `json:"y"`       // measure
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
+	Sound   bool           `json:"sound"`   // camera: Opus comes, too
 	Error   string         `json:"error"`   // camera
 }
 
 // The messages of all pages, and those that need control.
 var (
-	looking     = []string{"hello", "ack", "key", "ping", "view", "measure"}
-	controlling = []string{"set", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
+	looking     = []string{"hello", "ack", "key", "ping", "view", "sound", "measure"}
+	controlling = []string{"set", "compare", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
 )
 
 var errTooLong = errors.New("a message is too long")
@@ -92,25 +97,33 @@ func within(x, low, high float64) float64 {
 	return min(max(x, low), high)
 }
 
-// cameraPicture is a picture of a page's camera.
-type cameraPicture struct {
+// cameraPart is a picture of a page's camera, or a packet of its sound.
+type cameraPart struct {
+	kind  byte
 	id    uint32
 	stamp float64
 	data  []byte
 }
 
+// The kinds of a page's binary messages.
+const (
+	partPicture = 1
+	partSound   = 2
+)
+
 const cameraHeader = 16 // kind, flags, 2 bytes of 0, id, time of capture
 
-func parsePicture(b []byte) (p cameraPicture, err error) {
-	if len(b) <= cameraHeader || b[0] != 1 {
-		return p, badMessage{errors.New("a binary message that is no picture")}
+func parsePart(b []byte) (p cameraPart, err error) {
+	if len(b) <= cameraHeader || b[0] != partPicture && b[0] != partSound {
+		return p, badMessage{errors.New("a binary message that is neither picture nor sound")}
 	}
+	p.kind = b[0]
 	p.id = binary.LittleEndian.Uint32(b[4:])
 	p.stamp = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 	p.data = b[cameraHeader:]
 	const soon = 1e14 // the year 5138
 	if !(p.stamp >= 0 && p.stamp < soon) {
-		return p, badMessage{errors.New("a picture of no time")}
+		return p, badMessage{errors.New("a picture or sound of no time")}
 	}
 	return p, nil
 }
@@ -120,20 +133,34 @@ const (
 	kindPicture  = 1
 	kindInit     = 2
 	kindFragment = 3
+	kindSound    = 4 // a packet of Opus, or none with flagBegins
+
+	flagBegins = 1 // of sound: what has not been played is not to be played
 
 	flagKey      = 1
 	flagForeign  = 2 // the stamp is by the page's own clock
 	flagRepeated = 4 // not a new picture: its stamp does not measure latency
+	flagCompared = 8 // the pictures are those of two settings
 )
 
-const pictureHeader = 24
+const binaryHeader = 32
 
-// appendHeader appends the header of a binary message.
-func appendHeader(b []byte, kind, flags byte, id uint32, stamp, sent float64) []byte {
-	b = append(b, kind, flags, 0, 0)
-	b = binary.LittleEndian.AppendUint32(b, id)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(stamp))
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(sent))
+// header begins a binary message.
+type header struct {
+	kind, flags byte
+	id          uint32
+	stamp       float64       // of a picture: milliseconds of Unix time
+	at          time.Duration // on the clock of the sound
+}
+
+// append appends the header, with the time of sending.
+func (h header) append(b []byte) []byte {
+	b = append(b, h.kind, h.flags, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, h.id)
+	for _, x := range []float64{h.stamp, live.Milliseconds(time.Now()), milliseconds(h.at)} {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
 }
 
 // stateMessage is how the session is.
@@ -143,6 +170,8 @@ type stateMessage struct {
 	Input   string    `json:"input"`
 	Source  live.Kind `json:"source"`
 	live.State
+	Words        string             `json:"words"` // for Filter
+	OtherWords   string             `json:"other_words"`
 	Backend      string             `json:"backend"`
 	Start        live.Filter        `json:"start"`   // the initial filter, for the reset
 	Presets      []live.Preset      `json:"presets"` // the same for all inputs

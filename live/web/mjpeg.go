@@ -1,18 +1,39 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"vidfilter/internal/site"
+	"vidfilter/internal/wake"
 	"vidfilter/live"
+	"vidfilter/live/coded"
 	"vidfilter/live/preview"
+	"vidfilter/pipeline"
 )
 
-var views = map[string]preview.View{
-	"": preview.ViewSplit, "split": preview.ViewSplit, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered,
+// plainView is a view of a pair or, with sides, of what viewers compare.
+type plainView struct {
+	preview.View
+	sides bool
+}
+
+var views = map[string]plainView{
+	"": {preview.ViewSplit, true}, "split": {preview.ViewSplit, true}, "original": {preview.ViewOriginal, false}, "filtered": {preview.ViewFiltered, false},
+	"left": {preview.ViewOriginal, true}, "right": {preview.ViewFiltered, true},
+}
+
+const noView = "view is split, original, filtered, left or right"
+
+func (v plainView) of(p *live.Pair) (left, right *pipeline.Frame) {
+	if v.sides {
+		return p.Sides()
+	}
+	return p.Original, p.Filtered
 }
 
 const boundary = "picture"
@@ -21,7 +42,7 @@ const boundary = "picture"
 func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
 	if !known {
-		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
+		site.Refuse(w, http.StatusBadRequest, noView)
 		return
 	}
 	ctx, done := s.enter(w, r, "MJPEG")
@@ -29,66 +50,57 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	p, err := preview.New(preview.Options{
-		Kind: preview.JPEG, View: view, BitRate: jpegRate, FrameRate: 30, Threads: s.o.Threads,
-	})
-	if err != nil {
-		site.Refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	defer p.Close()
-	watch := s.session.Watch(1)
-	defer watch.Close()
+	j := &jpegs{view: view, studio: s.o.Studio, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
+	member := s.o.Studio.Join(j)
+	defer member.Leave()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
-	j := jpegs{w: w, rc: http.NewResponseController(w), p: p, begin: true}
-	for {
-		pair, err := watch.Next(ctx)
-		if err != nil {
-			return
-		}
-		err = j.send(pair)
-		pair.Release()
-		if err != nil {
-			return
-		}
-	}
+	_ = j.send(ctx, member, &patient{w, http.NewResponseController(w)})
 }
 
 // jpegRate is for pictures that are whole each time.
 const jpegRate = 30e6
 
+// jpegs is a client of the studio with room for one picture.
 type jpegs struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-	p  *preview.Encoder
-
-	begin bool // the first boundary is still to come
+	view   plainView
+	studio *coded.Studio
+	next   chan []byte
+	ended  chan struct{}
 }
 
-// send writes one picture with the boundary behind it, since browsers wait for that before they
-// show the picture.
-func (j *jpegs) send(pair *live.Pair) error {
-	packet, err := j.p.Encode(pair.Original, pair.Filtered, preview.Stamp{}, true)
-	if err != nil {
-		return err
-	}
-	if err := j.rc.SetWriteDeadline(time.Now().Add(silent)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if j.begin {
-		if _, err := fmt.Fprintf(j.w, "--%s\r\n", boundary); err != nil {
-			return err
+// send writes pictures with a boundary behind each, since browsers wait for that before they show
+// the picture.
+func (j *jpegs) send(ctx context.Context, m *coded.Member, w *patient) error {
+	begin := "--" + boundary + "\r\n"
+	for {
+		select {
+		case b := <-j.next:
+			m.Ready()
+			head := fmt.Sprintf("%sContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n", begin, len(b))
+			if _, err := w.Write(slices.Concat([]byte(head), b, []byte("\r\n--"+boundary+"\r\n"))); err != nil {
+				return err
+			}
+			begin = ""
+		case <-j.ended:
+			return errors.New("the session has ended")
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		j.begin = false
 	}
-	if _, err := fmt.Fprintf(j.w, "Content-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n", len(packet.Data)); err != nil {
-		return err
+}
+
+func (j *jpegs) Want() coded.Want {
+	return coded.Want{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides, Display: j.studio.Display()}
+}
+func (j *jpegs) Rate() float64           { return jpegRate }
+func (j *jpegs) Interval() time.Duration { return 0 }
+func (j *jpegs) Room() bool              { return len(j.next) == 0 }
+func (j *jpegs) Refuse(error)            {}
+func (j *jpegs) End()                    { wake.Up(j.ended) }
+
+func (j *jpegs) Take(p coded.Picture) {
+	select {
+	case j.next <- p.Data:
+	default: // only the studio puts pictures in, when there is room
 	}
-	if _, err := j.w.Write(packet.Data); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(j.w, "\r\n--%s\r\n", boundary); err != nil {
-		return err
-	}
-	return j.rc.Flush()
 }

@@ -22,7 +22,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 	names, bars := m["names"].([]any), m["bars"].([]any)
-	if len(names) != 3 || len(m["original"].([]any)) != 3 || len(m["filtered"].([]any)) != 3 || len(bars) != 2 {
+	if len(names) != 3 || len(m["left"].([]any)) != 3 || len(m["right"].([]any)) != 3 || len(bars) != 2 {
 		t.Errorf("%v", m)
 	}
 	for view, width := range map[string]int{"original": 160, "filtered": 160, "split": 320} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vidfilter/live"
+	"vidfilter/live/preview"
 )
 
 // flow limits one viewer's pictures in flight and bitrate. It goes by the acknowledgements, and is
@@ -67,11 +68,6 @@ const (
 	minRate   = 150e3
 	jpegMost  = 60e6
 
-	// Beyond it more bits show nothing new, and only coder and decoder take longer.
-	ampleBits = 0.2  // per sample
-	leastMost = 4e6  // of small pictures
-	mostMost  = 20e6 // of large ones
-
 	mostSmaller = 2
 	tireless    = 5 * time.Second // after a long wait the rate does not rise
 	mostGrowth  = 10 * time.Minute
@@ -96,7 +92,7 @@ func newFlow() *flow {
 // does not show would look filtered.
 func (f *flow) size(samples int) {
 	first := f.most == jpegMost
-	f.most = min(max(ampleBits*float64(samples)/f.period.Seconds(), leastMost), mostMost)
+	f.most = preview.Ample(samples, 1/f.period.Seconds())
 	if first && f.rate == firstRate {
 		f.rate = 0.6 * f.most
 	}

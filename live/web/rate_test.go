@@ -176,7 +176,7 @@ func TestFlowIsBoundedBySize(t *testing.T) {
 func decoding(f *flow, now time.Time, seconds int, samples, bits time.Duration) time.Time {
 	for range 30 * seconds {
 		part := time.Duration((1 + f.smaller) * (1 + f.smaller))
-		wait := samples/part + time.Duration(float64(bits)*f.rate/mostMost)
+		wait := samples/part + time.Duration(float64(bits)*f.rate/20e6)
 		now = now.Add(time.Second / 30)
 		id := uint32(now.UnixMilli())
 		f.send(now, id, int(f.rate/8/30))

@@ -28,28 +28,35 @@ export class Samples {
 
   show(m) {
     set($("samples-place"), `(${m.x}, ${m.y})`);
-    for (const which of ["original", "filtered"]) set($("samples-" + which), m[which].map((v, i) => m.names[i] + " " + v).join("  "));
+    const names = m.compared ? ["A", "B"] : ["Original", "Filtered"];
+    ["left", "right"].forEach((side, n) => {
+      set($(`samples-${side}-of`), names[n]);
+      set($("samples-" + side), m[side].map((v, i) => m.names[i] + " " + v).join("  "));
+    });
+    const [left, right] = m.compared ? names : ["original", "filtered"];
+    set($("histogram-of"), `area: ${left}, line: ${right}`);
+    $("histogram").setAttribute("aria-label", `Histogram of ${left} and ${right}`);
     set($("samples-psnr"), decibel(m.psnr));
     set($("samples-whole"), decibel(m.whole));
     set($("samples-size"), `${m.size}x${m.size} around`);
     this.#draw(m.bars);
   }
 
-  // Both histograms, on one scale: the original as an area, the filtered as a line.
-  #draw([original, filtered]) {
+  // Both histograms, on one scale: the left side as an area, the right one as a line.
+  #draw([left, right]) {
     const g = $("histogram"), c = g.getContext("2d"), ratio = devicePixelRatio;
     const width = Math.round(g.clientWidth * ratio), height = Math.round(g.clientHeight * ratio);
     if (width === 0) return;
     Object.assign(g, { width, height });
     // one bar that towers over all, such as a black border, must not flatten the rest
-    const sorted = [...original, ...filtered].sort((a, b) => b - a), top = Math.max(1, sorted[3]);
-    const step = width / original.length, y = (n) => height - Math.min(1, n / top) * height, style = getComputedStyle(g);
+    const sorted = [...left, ...right].sort((a, b) => b - a), top = Math.max(1, sorted[3]);
+    const step = width / left.length, y = (n) => height - Math.min(1, n / top) * height, style = getComputedStyle(g);
     c.fillStyle = style.borderBottomColor;
-    original.forEach((n, i) => c.fillRect(i * step, y(n), Math.ceil(step), height - y(n)));
+    left.forEach((n, i) => c.fillRect(i * step, y(n), Math.ceil(step), height - y(n)));
     c.strokeStyle = style.color;
     c.lineWidth = 1.5 * ratio;
     c.beginPath();
-    filtered.forEach((n, i) => {
+    right.forEach((n, i) => {
       c.lineTo(i * step, y(n));
       c.lineTo((i + 1) * step, y(n));
     });

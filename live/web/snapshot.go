@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"vidfilter/internal/site"
-	"vidfilter/live"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
 )
@@ -16,7 +15,7 @@ import (
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 	view, known := views[r.URL.Query().Get("view")]
 	if !known {
-		site.Refuse(w, http.StatusBadRequest, "view is split, original or filtered")
+		site.Refuse(w, http.StatusBadRequest, noView)
 		return
 	}
 	pair := s.session.Latest()
@@ -25,11 +24,12 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer pair.Release()
+	left, right := view.of(pair)
 	frames := map[preview.View][]*pipeline.Frame{
-		preview.ViewOriginal: {pair.Original}, preview.ViewFiltered: {pair.Filtered}, preview.ViewSplit: {pair.Original, pair.Filtered},
-	}[view]
+		preview.ViewOriginal: {left}, preview.ViewFiltered: {right}, preview.ViewSplit: {left, right},
+	}[view.View]
 	st, _ := s.session.State()
-	stored := live.Display{Aspect: st.Aspect} // the size before it is turned
+	stored := pipeline.Display{Aspect: st.Aspect} // the size before it is turned
 	width, height := stored.Size(pair.Original.Width, pair.Original.Height)
 	s.saving.Lock() // a large picture takes hundreds of megabytes
 	b, err := preview.PNG(width, height, st.Turn, frames...)

@@ -14,6 +14,7 @@ import (
 	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 )
 
 // Close codes beside the standard ones.
@@ -50,7 +51,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1), ear: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -64,10 +65,11 @@ type viewer struct {
 	kind  chan string // the video format of the page, from its hello
 	queue chan any    // pictures and messages to be sent
 
-	at      atomic.Pointer[coder] // changed with studio.mu held
-	left    bool                  // guarded by studio.mu
-	wantKey atomic.Bool
-	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
+	member atomic.Pointer[coded.Member] // nil before its hello
+
+	hears  atomic.Bool   // the page plays sound
+	ear    chan struct{} // holds an element when that may have changed
+	speaks atomic.Bool   // its own camera is shown
 
 	measured time.Time // for the receiving goroutine
 
@@ -76,8 +78,7 @@ type viewer struct {
 
 	mu      sync.Mutex // guards the fields below
 	flow    *flow
-	want    want
-	alone   time.Time   // until then it shares no coder
+	want    coded.Want
 	sent    live.Window // bytes of pictures, of the last second
 	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
@@ -90,7 +91,7 @@ func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, part := range []func(context.Context) error{v.send, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
+	for _, part := range []func(context.Context) error{v.send, v.hear, v.tell, v.measure, v.follow, v.alive, v.untilKicked} {
 		wg.Go(func() {
 			if part(ctx) != nil {
 				_ = v.conn.CloseNow()
@@ -184,6 +185,10 @@ func (v *viewer) stateMessage(st live.State) stateMessage {
 		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
 		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
+	m.Words = st.Filter.Words()
+	if st.Other != nil {
+		m.OtherWords = st.Other.Words()
+	}
 	m.Recording, m.RecordWhy = s.o.Recording()
 	if v.guest.Rights < access.Control {
 		return m
@@ -217,7 +222,7 @@ func (v *viewer) stats() statsMessage {
 	now := time.Now()
 	m := statsMessage{
 		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
-		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.server.studio.dropped(v)},
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.dropped()},
 	}
 	if f.GPU {
 		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)
@@ -229,6 +234,14 @@ func (v *viewer) stats() statsMessage {
 	m.Encode, m.Arrived = v.encode.Median(now), v.latency.Median(now)
 	m.BitRate, m.InFlight, m.RTT = int64(v.flow.rate), len(v.flow.flying), v.rtt
 	return m
+}
+
+// dropped returns how many pictures the viewer has missed.
+func (v *viewer) dropped() int64 {
+	if m := v.member.Load(); m != nil {
+		return m.Dropped()
+	}
+	return 0
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

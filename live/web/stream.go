@@ -49,7 +49,7 @@ func (s *Server) ts(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	reader := s.o.Stream.Join()
+	reader := s.o.Studio.Read()
 	defer reader.Close()
 	w.Header().Set("Content-Type", "video/mp2t")
 	_ = coded.WriteTS(ctx, reader, &patient{w, http.NewResponseController(w)})

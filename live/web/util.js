@@ -29,6 +29,18 @@ export const median = (values) => {
   return all.length % 2 ? all[half] : (all[half - 1] + all[half]) / 2;
 };
 
+// CaptureClock tells times of capture by the page's clock. The recent piece with the least delay is
+// assumed to have had none. Time stamps are in microseconds.
+export class CaptureClock {
+  #offsets = [];
+  // What ended at a time stamp is there now.
+  note(timestamp) {
+    this.#offsets.push(now() - timestamp / 1000);
+    if (this.#offsets.length > 300) this.#offsets.shift();
+  }
+  time(timestamp) { return timestamp / 1000 + Math.min(...this.#offsets); }
+}
+
 // Choices of an earlier visit. Storage may be switched off.
 export const remembered = (name, otherwise) => {
   try { return JSON.parse(localStorage.getItem("vidfilter." + name)) ?? otherwise; } catch { return otherwise; }

@@ -12,6 +12,7 @@ import (
 	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/access"
+	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
 
@@ -23,7 +24,7 @@ func (v *viewer) receive(ctx context.Context) error {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			err = v.cameraPicture(ctx, b)
+			err = v.fromCamera(ctx, b)
 		} else if m, bad := parseMessage(b); bad != nil {
 			err = bad
 		} else {
@@ -46,12 +47,14 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 	case "ack":
 		v.ack(m)
 	case "key":
-		v.wantKey.Store(true)
-		if c := v.at.Load(); c != nil {
-			c.watch.Again() // a still picture is not sent again otherwise
+		if m := v.member.Load(); m != nil {
+			m.Key()
 		}
 	case "view":
 		return v.look(m.View)
+	case "sound":
+		v.hears.Store(m.On)
+		wake.Up(v.ear)
 	case "set":
 		if m.Filter == nil {
 			return nil
@@ -59,6 +62,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		if err := session.Set(func(f *live.Filter) error { return f.Apply(m.Filter) }); err != nil {
 			return v.say(ctx, refusedMessage{"refused", err.Error()})
 		}
+	case "compare":
+		v.compare(m.Do)
 	case "freeze":
 		session.Freeze(m.On)
 	case "restart":
@@ -79,6 +84,18 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		v.server.o.Door.Kick(m.Guest, v.guest)
 	}
 	return nil
+}
+
+func (v *viewer) compare(do string) {
+	session := v.server.session
+	switch do {
+	case "on", "off":
+		session.Compare(do == "on")
+	case string(live.SideA), string(live.SideB):
+		session.Choose(live.Side(do))
+	case "copy":
+		session.CopyToOther()
+	}
 }
 
 func (v *viewer) hello(m message) error {
@@ -106,26 +123,26 @@ func (v *viewer) look(view string) error {
 		return badMessage{fmt.Errorf("no view %q", view)}
 	}
 	v.mu.Lock()
-	changed := v.want.view != to
-	v.want.view = to
+	changed := v.want.View != to
+	v.want.View = to
 	v.mu.Unlock()
-	if c := v.at.Load(); c == nil || !changed {
-		return nil // it has not begun, or shows it
+	if m := v.member.Load(); m != nil && changed {
+		m.Changed()
 	}
-	return v.server.studio.move(v, nil)
+	return nil
 }
 
 var errFull = errors.New("as many viewers as are allowed are looking already")
 
 func (v *viewer) ack(m message) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	wait := time.Duration(m.Wait * float64(time.Millisecond))
 	v.flow.ack(time.Now(), m.ID, wait)
 	v.rtt = milliseconds(v.flow.least())
-	v.want.smaller = v.flow.smaller
-	if c := v.at.Load(); c != nil {
-		wake.Up(c.credit)
+	v.want.Smaller = v.flow.smaller
+	v.mu.Unlock()
+	if m := v.member.Load(); m != nil {
+		m.Ready()
 	}
 }
 
@@ -149,9 +166,9 @@ func (v *viewer) send(ctx context.Context) error {
 		return nil
 	}
 	v.mu.Lock()
-	v.want.kind = kind
+	v.want.Kind, v.want.Sides, v.want.Stamp = previewKinds[kind], true, true
 	st, _ := v.server.session.State()
-	v.flow.period = time.Duration(float64(time.Second) / v.server.frameRate())
+	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Studio.FrameRate())
 	switch kind {
 	case "mp4":
 		v.flow.held = heldByVideo
@@ -159,22 +176,21 @@ func (v *viewer) send(ctx context.Context) error {
 		v.flow.rate = jpegRate
 	}
 	if samples := st.Width * st.Height; samples > 0 && kind != "jpeg" {
-		if v.want.view == preview.ViewStack {
+		if v.want.View == preview.ViewStack {
 			samples *= 2
 		}
 		v.flow.size(samples)
 	}
 	v.mu.Unlock()
-	if err := v.server.studio.move(v, nil); err != nil {
-		return err
-	}
-	defer v.server.studio.leave(v)
+	member := v.server.o.Studio.Join((*pageClient)(v))
+	v.member.Store(member)
+	defer member.Leave()
 	for {
 		var err error
 		select {
 		case x := <-v.queue:
-			if p, ok := x.(encoded); ok {
-				err = v.picture(ctx, p)
+			if p, ok := x.(coded.Picture); ok {
+				err = v.picture(ctx, kind, p)
 			} else {
 				err = v.say(ctx, x)
 			}
@@ -187,60 +203,51 @@ func (v *viewer) send(ctx context.Context) error {
 	}
 }
 
-// frameRate is the encoder's rate for distributing its bits.
-func (s *Server) frameRate() float64 {
-	st, _ := s.session.State()
-	if st.FrameRate > 0 {
-		return st.FrameRate
-	}
-	return 30
-}
+// pageClient is a page for the studio.
+type pageClient viewer
 
-// wants returns what a coder for this viewer must make.
-func (v *viewer) wants() want {
+func (v *pageClient) Want() coded.Want {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.want
 }
 
-// needs returns the bit rate of the viewer's line, and whether it must have a coder of its own.
-func (v *viewer) needs() (rate float64, alone bool) {
+func (v *pageClient) Rate() float64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.flow.rate, time.Now().Before(v.alone)
+	return v.flow.rate
 }
 
-func (v *viewer) beAlone(until time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.alone = until
-}
-
-func (v *viewer) room() bool {
+func (v *pageClient) Room() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.flow.room()
 }
 
-// sized notes the size of the pictures that follow, which limits their rate.
-func (v *viewer) sized(c *preview.Config) {
+func (v *pageClient) Interval() time.Duration { return 0 }
+
+// Take queues a picture, which counts as sent.
+func (v *pageClient) Take(p coded.Picture) {
+	now, bytes := time.Now(), binaryHeader+len(p.Data)
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.want.kind != "jpeg" {
-		v.flow.size(c.CodedWidth * c.CodedHeight)
+	if c := p.Config; c != nil && v.want.Kind != preview.JPEG {
+		v.flow.size(c.CodedWidth * c.CodedHeight) // which limits the rate
 	}
+	v.flow.send(now, uint32(p.ID), bytes)
+	v.sent.Add(now, float64(bytes))
+	v.encode.Add(now, milliseconds(p.Took))
+	v.mu.Unlock()
+	(*viewer)(v).post(p)
 }
 
-// fly queues a picture, which counts as sent.
-func (v *viewer) fly(p encoded) {
-	now, bytes := time.Now(), pictureHeader+len(p.packet.Data)
-	v.mu.Lock()
-	v.flow.send(now, uint32(p.pair), bytes)
-	v.sent.Add(now, float64(bytes))
-	v.encode.Add(now, milliseconds(p.took))
-	v.mu.Unlock()
-	v.post(p)
+func (v *pageClient) Refuse(err error) {
+	(*viewer)(v).post(refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
 }
+
+func (v *pageClient) End() {} // the server ends all pages before
+
+// mostQueued is how many pictures and messages wait to be written; more than can be in flight.
+const mostQueued = 32
 
 // post queues a picture or a message.
 func (v *viewer) post(x any) {
@@ -252,28 +259,29 @@ func (v *viewer) post(x any) {
 }
 
 // picture writes a picture.
-func (v *viewer) picture(ctx context.Context, p encoded) error {
-	if p.config != nil {
-		if err := v.configure(ctx, p.kind, p.config); err != nil {
+func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) error {
+	if p.Config != nil {
+		if err := v.configure(ctx, video, p.Config); err != nil {
 			return err
 		}
 	}
 	kind, flags := byte(kindPicture), byte(0)
-	if p.kind == "mp4" {
+	if video == "mp4" {
 		kind = kindFragment
 	}
-	for flag, on := range map[byte]bool{flagKey: p.packet.Key, flagForeign: p.foreign, flagRepeated: p.again} {
+	for flag, on := range map[byte]bool{flagKey: p.Key, flagForeign: p.Foreign, flagRepeated: p.Again, flagCompared: p.Compared} {
 		if on {
 			flags |= flag
 		}
 	}
-	b := appendHeader(make([]byte, 0, pictureHeader+len(p.packet.Data)), kind, flags, uint32(p.pair), p.stamp, live.Milliseconds(time.Now()))
-	if err := v.write(ctx, websocket.MessageBinary, append(b, p.packet.Data...)); err != nil {
+	h := header{kind: kind, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
+	b := h.append(make([]byte, 0, binaryHeader+len(p.Data)))
+	if err := v.write(ctx, websocket.MessageBinary, append(b, p.Data...)); err != nil {
 		return err
 	}
-	if !p.again {
+	if !p.Again {
 		v.mu.Lock()
-		v.latency.Add(time.Now(), milliseconds(time.Since(p.taken)))
+		v.latency.Add(time.Now(), milliseconds(time.Since(p.Taken)))
 		v.mu.Unlock()
 	}
 	return nil
@@ -283,5 +291,5 @@ func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) 
 	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
 		return err
 	}
-	return v.write(ctx, websocket.MessageBinary, append(appendHeader(nil, kindInit, 0, 0, 0, 0), c.Init...))
+	return v.write(ctx, websocket.MessageBinary, append(header{kind: kindInit}.append(nil), c.Init...))
 }

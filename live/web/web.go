@@ -6,7 +6,8 @@
 //	                   token. 200 and {"opened":true} for the token of the page that the
 //	                   program itself opens, else 204
 //	GET  /ws           the socket, see message.go
-//	GET  /mjpeg        ?view=split|original|filtered, for viewers without script
+//	GET  /mjpeg        ?view=split|original|filtered|left|right, for viewers without
+//	                   script; the sides are original and filtered, or two settings
 //	GET  /stream.ts    the filtered picture as H.264 in MPEG-TS, for players
 //	GET  /snapshot     ?view= likewise: the latest picture as PNG
 //	GET  /job          the filter as a job file for vidfilter batch; POST sets that of one;
@@ -27,6 +28,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // Options of New.
@@ -36,11 +38,10 @@ type Options struct {
 	Input   live.Input
 
 	Door   *access.Door
-	Stream *coded.Stream
+	Studio *coded.Studio
+	Sound  *opus.Stream
 	Hosts  []string // host names of the page beside those of this machine
 	TLS    bool     // the pages go out over TLS
-
-	Threads int // of each encoder, 0 for the program's choice
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
@@ -73,7 +74,6 @@ type Server struct {
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
 	more    []extra
-	studio  *studio
 	saving  sync.Mutex // one picture at a time
 
 	mu      sync.Mutex
@@ -84,7 +84,6 @@ type Server struct {
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &Server{session: s, o: o, ctx: ctx, cancel: cancel, changed: make(chan struct{})}
-	x.studio = &studio{server: x}
 	o.Door.OnChange(x.Changed)
 	return x
 }

@@ -26,6 +26,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // page is a session and its server.
@@ -80,7 +81,7 @@ func open(t *testing.T, o Options) *page {
 	if o.Door == nil {
 		o.Door = door(4, nil)
 	}
-	p.door, o.Stream = o.Door, coded.New(p.session, 1)
+	p.door, o.Studio, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -91,6 +92,7 @@ func open(t *testing.T, o Options) *page {
 	p.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(func() {
 		p.server.Close()
+		o.Studio.Close()
 		h.Close()
 		cancel()
 		<-done
@@ -177,12 +179,12 @@ func (c *client) say(format string, args ...any) {
 	}
 }
 
-// picture is a picture message as the page receives it.
+// picture is a picture message, or one of sound, as the page receives it.
 type picture struct {
-	kind, flags byte
-	id          uint32
-	stamp, sent float64
-	data        []byte
+	kind, flags     byte
+	id              uint32
+	stamp, sent, at float64
+	data            []byte
 }
 
 // read returns the next message, a map or a picture.
@@ -195,11 +197,11 @@ func (c *client) read(ctx context.Context) (any, error) {
 		m := map[string]any{}
 		return m, json.Unmarshal(b, &m)
 	}
-	if len(b) < pictureHeader {
+	if len(b) < binaryHeader {
 		return nil, fmt.Errorf("%d bytes", len(b))
 	}
 	number := func(at int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[at:])) }
-	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), b[pictureHeader:]}, nil
+	return picture{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), number(8), number(16), number(24), b[binaryHeader:]}, nil
 }
 
 // until reads on to a message that ok accepts.
@@ -638,6 +640,59 @@ func TestCamera(t *testing.T) {
 	})
 }
 
+// Sound of a page's microphone reaches the pages that play it, but not its own.
+func TestMicrophone(t *testing.T) {
+	p := open(t, Options{Remote: live.NewRemote(decode.StreamOptions{}, nil)})
+	own, other := p.dial(p.cookie(testToken)), p.dial(p.cookie(testToken))
+	for _, c := range []*client{own, other} {
+		c.say(`{"type":"hello","version":1,"video":"jpeg"}`)
+		c.say(`{"type":"sound","on":true}`)
+	}
+	own.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30,"sound":true}`)
+	own.message("camera_rate")
+	var shot bytes.Buffer
+	if err := jpeg.Encode(&shot, image.NewGray(image.Rect(0, 0, 64, 48)), nil); err != nil {
+		t.Fatal(err)
+	}
+	begin := live.Milliseconds(time.Now())
+	send := func(kind byte, n int, data []byte) {
+		b := append([]byte{kind, 1}, make([]byte, 14)...)
+		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(begin+float64(20*n)))
+		if err := own.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 40 {
+		send(1, n, shot.Bytes())
+		send(2, n, []byte{0xfc, 0xff, 0xfe})
+		time.Sleep(10 * time.Millisecond)
+	}
+	heard := 0
+	for last := math.Inf(-1); heard < 5; heard++ {
+		x := other.until("sound", isSound).(picture)
+		if d := x.at - begin; d < -1000 || d > 2000 || x.at <= last || len(x.data) == 0 {
+			t.Errorf("sound of %d bytes, %g ms after the begin", len(x.data), d)
+		}
+		last = x.at
+	}
+	if st, _ := p.session.State(); !st.Sound {
+		t.Error("the state has no sound")
+	}
+	own.say(`{"type":"ping","t":1}`)
+	own.until("pong", func(m any) bool {
+		if isSound(m) {
+			t.Error("the page hears itself")
+		}
+		text, ok := m.(map[string]any)
+		return ok && text["type"] == "pong"
+	})
+}
+
+func isSound(m any) bool {
+	p, ok := m.(picture)
+	return ok && p.kind == kindSound
+}
+
 // A camera's pictures have a limit of their own; a page that exceeds it is disconnected before
 // memory is allocated.
 func TestCameraTooLarge(t *testing.T) {
@@ -706,7 +761,7 @@ func FuzzMessages(f *testing.F) {
 				}
 			}
 		}
-		if p, err := parsePicture(b); err == nil && (len(p.data) == 0 || !(p.stamp >= 0)) {
+		if p, err := parsePart(b); err == nil && (len(p.data) == 0 || !(p.stamp >= 0)) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -2,9 +2,7 @@ package window
 
 import (
 	"fmt"
-	"strings"
 
-	"vidfilter/kernels"
 	"vidfilter/live"
 )
 
@@ -14,7 +12,7 @@ func heading(name string, st live.State, v view) string {
 	if st.Width > 0 {
 		head += fmt.Sprintf(" %dx%d", st.Width, st.Height)
 	}
-	head += " - " + summary(st.Filter)
+	head += " - " + st.Filter.Words()
 	switch v.mode {
 	case original:
 		head += " - original"
@@ -32,22 +30,4 @@ func heading(name string, st live.State, v view) string {
 		head += " - frozen"
 	}
 	return head
-}
-
-// summary lists the options with keys, and names other than the default.
-func summary(f live.Filter) string {
-	if f.Off {
-		return "off"
-	}
-	var all []string
-	for _, o := range kernels.Options() {
-		switch d, ok := o.In(f.Filter); {
-		case !ok:
-		case d.Keys != kernels.NoKeys:
-			all = append(all, fmt.Sprintf("%s %.3g", o.Name, o.Get(f.Params)))
-		case o.Kind == kernels.Name && !o.IsDefault(f.Params):
-			all = append(all, o.Text(f.Params))
-		}
-	}
-	return strings.Join(all, ", ")
 }

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"vidfilter/live"
+	"vidfilter/pipeline"
 )
 
 // Options of Open.
@@ -47,7 +48,7 @@ type Window struct {
 	over     bool   // the person has ended it
 
 	pair     *live.Pair // the newest; nil before the first
-	display  live.Display
+	display  pipeline.Display
 	fresh    bool       // it has not been shown yet
 	pictures [3]picture // original, filtered, difference
 	buffers  [2][]byte

@@ -443,12 +443,12 @@ func TestDisplay(t *testing.T) {
 	var released atomic.Int32
 	pair := (&live.Pair{Original: frame(f, before, &released), Filtered: frame(f, after, &released)}).Retain()
 	for _, c := range []struct {
-		display live.Display
+		display pipeline.Display
 		ratio   float64 // width for height
 		at      [4]int  // stored quarter shown at top left, top right, bottom left, bottom right
 	}{
-		{live.Display{}, 2, [4]int{0, 1, 2, 3}}, {live.Display{Turn: 90}, 0.5, [4]int{2, 0, 3, 1}},
-		{live.Display{Turn: 180}, 2, [4]int{3, 2, 1, 0}}, {live.Display{Turn: 270}, 0.5, [4]int{1, 3, 0, 2}}, {live.Display{Aspect: 1.5}, 3, [4]int{0, 1, 2, 3}},
+		{pipeline.Display{}, 2, [4]int{0, 1, 2, 3}}, {pipeline.Display{Turn: 90}, 0.5, [4]int{2, 0, 3, 1}},
+		{pipeline.Display{Turn: 180}, 2, [4]int{3, 2, 1, 0}}, {pipeline.Display{Turn: 270}, 0.5, [4]int{1, 3, 0, 2}}, {pipeline.Display{Aspect: 1.5}, 3, [4]int{0, 1, 2, 3}},
 	} {
 		var pixels []byte
 		var width int

@@ -35,6 +35,7 @@ typedef struct {
 
 typedef struct {
 	int used, fd;
+	int description, output; // files of an output device, open before a sandbox hides them; else -1
 	char path[PATH_LENGTH];
 	int nonblock;
 	long plug;
@@ -52,6 +53,8 @@ typedef struct {
 
 // Reads the file of a path into d; 0 if there is no such device.
 int describe(const char *path, device *d);
+// Likewise the file of an open camera; 0 if it was unplugged.
+int describe_open(const handle *h, device *d);
 
 int open_camera(const char *path, int flags);
 // Waits for the events that poll reports, for at most a time in ms.
@@ -60,7 +63,9 @@ int control(handle *h, unsigned long request, void *argument);
 handle *find(int fd);
 void close_camera(handle *h);
 
-// The device of a virtual camera: what is written to it goes to a file beside its description.
+// The device of a virtual camera: what is written to it goes to a file beside its description,
+// after a line with the format.
+void open_output(handle *h);
 int set_output(handle *h, const device *d, struct v4l2_format *f);
 long write_output(handle *h, const void *picture, size_t size);
 

@@ -44,8 +44,10 @@ int open_camera(const char *path, int flags)
 		pthread_mutex_unlock(&lock);
 		return fail(EMFILE);
 	}
-	*h = (handle){.used = 1, .fd = fd, .nonblock = flags & O_NONBLOCK, .plug = d.plug};
+	*h = (handle){.used = 1, .fd = fd, .nonblock = flags & O_NONBLOCK, .plug = d.plug, .description = -1, .output = -1};
 	strncpy(h->path, path, sizeof h->path - 1);
+	if (d.takes_count)
+		open_output(h);
 	if (d.count) {
 		h->format = d.modes[0].format;
 		h->width = d.modes[0].width;
@@ -61,6 +63,10 @@ void close_camera(handle *h)
 	pthread_mutex_lock(&lock);
 	if (h->memory)
 		munmap(h->memory, h->size * (size_t)h->buffers);
+	if (h->output >= 0) {
+		syscall(SYS_close, h->output);
+		syscall(SYS_close, h->description);
+	}
 	h->used = 0;
 	pthread_mutex_unlock(&lock);
 }
@@ -347,7 +353,7 @@ int control(handle *h, unsigned long request, void *argument)
 {
 	for (;;) {
 		device d;
-		if (!describe(h->path, &d) || d.plug != h->plug)
+		if (!describe_open(h, &d))
 			return fail(ENODEV);
 		pthread_mutex_lock(&lock);
 		int r = answer(h, &d, request, argument);
@@ -362,7 +368,7 @@ int wait_for(handle *h, int timeout)
 {
 	for (int64_t until = nanoseconds(0) + timeout * INT64_C(1000000);;) {
 		device d;
-		if (!describe(h->path, &d) || d.plug != h->plug || !h->streaming)
+		if (!describe_open(h, &d) || !h->streaming)
 			return POLLERR;
 		pthread_mutex_lock(&lock);
 		advance(h, &d);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -117,13 +118,11 @@ static void set(device *d, const char *key, char *value)
 	}
 }
 
-int describe(const char *path, device *d)
+static void parse(char *text, device *d)
 {
-	char text[8192], *next;
+	char *next;
 	memset(d, 0, sizeof *d);
 	strcpy(d->name, "Test Camera");
-	if (!load(path, text, sizeof text))
-		return 0;
 	for (char *line = strtok_r(text, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
 		char *value = strchr(line, ' ');
 		if (value) {
@@ -131,5 +130,27 @@ int describe(const char *path, device *d)
 			set(d, line, value + 1);
 		}
 	}
+}
+
+int describe(const char *path, device *d)
+{
+	char text[8192];
+	if (!load(path, text, sizeof text))
+		return 0;
+	parse(text, d);
+	return 1;
+}
+
+int describe_open(const handle *h, device *d)
+{
+	if (h->description < 0)
+		return describe(h->path, d) && d->plug == h->plug;
+	struct stat s;
+	char text[8192];
+	ssize_t n = pread(h->description, text, sizeof text - 1, 0);
+	if (n < 0 || fstat(h->description, &s) < 0 || s.st_nlink == 0)
+		return 0;
+	text[n] = 0;
+	parse(text, d);
 	return 1;
 }

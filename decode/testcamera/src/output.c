@@ -35,13 +35,24 @@ int set_output(handle *h, const device *d, struct v4l2_format *f)
 	h->height = (int)p->height;
 	p->bytesperline = p->width * (p->pixelformat == V4L2_PIX_FMT_YUYV ? 2 : 1);
 	p->sizeimage = (uint32_t)output_size(h->format, h->width, h->height);
-	return 0;
+	char line[64];
+	int n = snprintf(line, sizeof line, "%.4s %dx%d\n", (const char *)&h->format, h->width, h->height);
+	return syscall(SYS_write, h->output, line, n) == n ? 0 : -1;
+}
+
+void open_output(handle *h)
+{
+	char name[4096];
+	int n = snprintf(name, sizeof name, "%s/%s", getenv("VIDFILTER_TESTCAMERA"), h->path + 5);
+	h->description = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
+	snprintf(name + n, sizeof name - (size_t)n, "-pictures");
+	h->output = (int)syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 }
 
 long write_output(handle *h, const void *picture, size_t size)
 {
 	device d;
-	if (!describe(h->path, &d) || d.plug != h->plug) {
+	if (!describe_open(h, &d)) {
 		errno = ENODEV;
 		return -1;
 	}
@@ -49,10 +60,5 @@ long write_output(handle *h, const void *picture, size_t size)
 		errno = EINVAL;
 		return -1;
 	}
-	char name[4096];
-	snprintf(name, sizeof name, "%s/%s-%.4s-%dx%d", getenv("VIDFILTER_TESTCAMERA"), h->path + 5, (const char *)&h->format, h->width, h->height);
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	long n = syscall(SYS_write, fd, picture, size);
-	syscall(SYS_close, fd);
-	return n;
+	return syscall(SYS_write, h->output, picture, size);
 }

@@ -1,10 +1,11 @@
-// Package live tests the live mode of the built program, with its page in a headless Chromium over
-// the real transport. Without Chromium the tests of the page are skipped.
+// Package live tests the live mode of the built program, with its page in a headless Chromium and
+// Firefox over the real transport. Without a browser the tests of the page are skipped.
 package live
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -85,6 +86,8 @@ func (s *serving) stop() int {
 type page struct {
 	t   *testing.T
 	ctx context.Context
+
+	evaluate func(script string) (string, error) // in another browser than Chromium, or nil
 }
 
 // look opens an address in a browser of its own. Errors on its console fail the test.
@@ -104,7 +107,7 @@ func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOpti
 	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	ctx, stop := context.WithTimeout(ctx, most)
-	p := &page{t, ctx}
+	p := &page{t: t, ctx: ctx}
 	p.do(chromedp.Navigate("about:blank"))
 	messages := chromedp.Console(ctx)
 	watched := make(chan struct{})
@@ -129,7 +132,7 @@ func (p *page) tab(url string) *page {
 	p.t.Helper()
 	ctx, cancel := chromedp.NewContext(p.ctx)
 	p.t.Cleanup(cancel)
-	other := &page{p.t, ctx}
+	other := &page{t: p.t, ctx: ctx}
 	other.navigate(url)
 	return other
 }
@@ -149,17 +152,33 @@ func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
 // eval returns the value of an expression.
 func eval[T any](p *page, expression string, args ...any) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](fmt.Sprintf(expression, args...)))
+	expression = fmt.Sprintf(expression, args...)
+	v, err := valueOf[T](p, expression)
 	if err != nil {
-		p.t.Fatalf("%s: %v", fmt.Sprintf(expression, args...), err)
+		p.t.Fatalf("%s: %v", expression, err)
 	}
 	return v
+}
+
+func valueOf[T any](p *page, expression string) (v T, err error) {
+	if p.evaluate == nil {
+		return chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	}
+	text, err := p.evaluate("JSON.stringify(" + expression + ")")
+	if err != nil {
+		return v, err
+	}
+	return v, json.Unmarshal([]byte(text), &v)
 }
 
 // run evaluates an expression for its side effects.
 func (p *page) run(expression string, args ...any) {
 	p.t.Helper()
-	p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(expression, args...)))
+	if p.evaluate == nil {
+		p.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(expression, args...)))
+	} else if _, err := p.evaluate(fmt.Sprintf(expression, args...)); err != nil {
+		p.t.Fatalf("%.200s: %v", expression, err)
+	}
 }
 
 // until waits for an expression to be true.

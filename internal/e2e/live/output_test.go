@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -26,33 +27,46 @@ func begin(t *testing.T, env []string, out io.Writer, args ...string) *e2e.Proce
 	return e2e.Begin(t, cmd)
 }
 
-// A virtual camera gets pictures in a format and size that it takes, beside a camera.
+// A virtual camera gets pictures in a format and size that it takes, beside a camera, and from
+// within the sandbox.
 func TestVirtualCamera(t *testing.T) {
 	library, cameras := testcamera.Build(t), testcamera.Folder(t.TempDir())
 	cameras.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 160x120 30"}})
 	for _, c := range []struct {
-		takes, keeps, file string
-		size               int
+		takes, keeps, gets, sandbox string
+		size                        int
 	}{
-		{"YU12 YUYV", "", "YU12-160x120", 160 * 120 * 3 / 2}, {"NV12", "", "NV12-160x120", 160 * 120 * 3 / 2},
-		{"YUYV", "320x120", "YUYV-320x120", 320 * 120 * 2},
+		{"YU12 YUYV", "", "YU12 160x120", "off", 160 * 120 * 3 / 2}, {"NV12", "", "NV12 160x120", "off", 160 * 120 * 3 / 2},
+		{"YUYV", "320x120", "YUYV 320x120", "off", 320 * 120 * 2}, {"YU12", "", "YU12 160x120", "on", 160 * 120 * 3 / 2},
 	} {
 		cameras.Plug(t, "video9", testcamera.Device{Takes: c.takes, Keeps: c.keeps})
-		p := begin(t, cameras.Environ(library), nil, "-i", "/dev/video0", "--output", "/dev/video9")
-		name := filepath.Join(string(cameras), "video9-"+c.file)
-		written := func() (b []byte) { b, _ = os.ReadFile(name); return b }
-		p.Until("pictures in "+name, func() bool { return len(written()) >= 5*c.size })
-		b := written()
+		env, input := append(cameras.Environ(library), "VIDFILTER_SANDBOX="+c.sandbox), "-i /dev/video0"
+		if c.sandbox == "on" {
+			input = "-i test --size 160x120" // the fake camera is a file
+		}
+		p := begin(t, env, nil, append(strings.Fields(input), "-v", "--output", "/dev/video9")...)
+		name := filepath.Join(string(cameras), "video9-pictures")
+		written := func() (format string, b []byte) {
+			b, _ = os.ReadFile(name)
+			line, b, _ := bytes.Cut(b, []byte("\n"))
+			return string(line), b
+		}
+		p.Until("pictures in "+name, func() bool { _, b := written(); return len(b) >= 5*c.size })
+		format, b := written()
 		first, later := b[:c.size], b[4*c.size:5*c.size]
-		if bytes.Equal(first, later) {
-			t.Errorf("%s: the picture stands", c.file)
+		if format != c.gets || bytes.Equal(first, later) {
+			t.Errorf("%s, not %s, or the picture stands", format, c.gets)
 		}
 		if bar := first[320*20 : 320*20+60]; c.keeps != "" && (bar[0] != 16 || bar[1] != 128 || !bytes.Equal(bar[:2], bar[58:])) {
-			t.Errorf("%s: no bars beside a picture of another shape: %d", c.file, bar)
+			t.Errorf("%s: no bars beside a picture of another shape: %d", c.gets, bar)
 		}
 		cameras.Unplug(t, "video9")
+		_ = os.Remove(name)
 		if code := p.Wait(); code != 4 || !strings.Contains(p.Err.String(), "/dev/video9") {
-			t.Errorf("%s: the device goes away: exit code %d: %s", c.file, code, p.Err)
+			t.Errorf("%s: the device goes away: exit code %d: %s", c.gets, code, p.Err)
+		}
+		if inside := strings.Contains(p.Err.String(), "sandbox: no_new_privs"); inside != (c.sandbox == "on") {
+			t.Errorf("in the sandbox: %v: %s", inside, p.Err)
 		}
 	}
 	// A usual camera takes no pictures.
@@ -184,6 +198,76 @@ func TestPlayers(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "401") {
 			t.Errorf("%s: %v: %s", wrong, err, out)
 		}
+	}
+}
+
+// Programs get rotated videos upright, and each picture in its shape: y4m says the shape of a
+// pixel, all others get square ones.
+func TestOutputsAreUpright(t *testing.T) {
+	e2e.NeedsFFmpeg(t)
+	library := testcamera.Build(t)
+	for name, c := range map[string]struct {
+		clip  string
+		shape float64
+		red   [2]float64 // a point; the picture's other side is blue
+	}{
+		"turned": {flag(t, "null", 90), 90.0 / 160, [2]float64{0.5, 0.25}}, "wide": {flag(t, "setsar=2", 0), 320.0 / 90, [2]float64{0.25, 0.5}}, "both": {flag(t, "setsar=2", 90), 90.0 / 320, [2]float64{0.5, 0.25}},
+	} {
+		check := func(by string, width, height int, aspect float64, rgb []byte) {
+			t.Helper()
+			if shape := float64(width) / float64(height) * aspect; shape < 0.97*c.shape || shape > 1.03*c.shape {
+				t.Errorf("%s, %s: %dx%d of %g", name, by, width, height, aspect)
+			}
+			at := func(x, y float64) []byte { return rgb[3*(int(y*float64(height))*width+int(x*float64(width))):][:3] }
+			red, blue := at(c.red[0], c.red[1]), at(1-c.red[0], 1-c.red[1])
+			if red[0] < 150 || red[2] > 100 || blue[2] < 150 || blue[0] > 100 {
+				t.Errorf("%s, %s: %v and %v instead of red and blue", name, by, red, blue)
+			}
+		}
+		for _, format := range []string{"y4m", "mpegts"} {
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := begin(t, nil, out, "-i", c.clip, "--output", "-", "--format", format)
+			out.Close()
+			cmd := exec.Command("ffmpeg", "-v", "info", "-nostdin", "-analyzeduration", "300000", "-i", "-", "-vf", "showinfo", "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+			var said bytes.Buffer
+			cmd.Stdin, cmd.Stderr = in, &said
+			rgb, err := cmd.Output()
+			in.Close()
+			if err != nil {
+				t.Fatalf("%v: %s", err, &said)
+			}
+			var aspect [2]int
+			var width, height int
+			_, line, _ := strings.Cut(said.String(), " sar:")
+			if _, err := fmt.Sscanf(line, "%d/%d s:%dx%d", &aspect[0], &aspect[1], &width, &height); err != nil {
+				t.Fatalf("%v: %s", err, &said)
+			}
+			check(format, width, height, float64(max(aspect[0], 1))/float64(aspect[1]), rgb)
+			p.Wait()
+		}
+		cameras := testcamera.Folder(t.TempDir())
+		cameras.Plug(t, "video9", testcamera.Device{Takes: "NV12"})
+		p := begin(t, cameras.Environ(library), nil, "-i", c.clip, "--output", "/dev/video9")
+		var width, height int
+		var line, b []byte
+		p.Until("a picture", func() bool {
+			b, _ = os.ReadFile(filepath.Join(string(cameras), "video9-pictures"))
+			line, b, _ = bytes.Cut(b, []byte("\n"))
+			_, err := fmt.Sscanf(string(line), "NV12 %dx%d", &width, &height)
+			return err == nil && len(b) >= width*height*3/2
+		})
+		cmd := exec.Command("ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "nv12", "-s", fmt.Sprintf("%dx%d", width, height), "-i", "-", "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+		cmd.Stdin = bytes.NewReader(b[:width*height*3/2])
+		rgb, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("camera", width, height, 1, rgb)
+		cameras.Unplug(t, "video9")
+		p.Wait()
 	}
 }
 

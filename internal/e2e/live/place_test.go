@@ -33,11 +33,14 @@ func TestPlace(t *testing.T) {
 	s := serve(t, "-i", stairs(t), "-r", "0", "--loop")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3 && !document.getElementById('file').hidden")
+	if eval[bool](p, "document.getElementById('sound').checkVisibility()") {
+		t.Error("a file without sound has a control for it")
+	}
 	p.run("document.getElementById('samples').open = true; document.getElementById('freeze').click()")
 	p.until("vidfilter.state.frozen")
 	at := func(n int) {
 		t.Helper()
-		p.until("document.getElementById('samples-original').textContent === 'Y %d  U 128  V 128'", 50+6*n)
+		p.until("document.getElementById('samples-left').textContent === 'Y %d  U 128  V 128'", 50+6*n)
 		p.until("Math.abs(document.getElementById('place').value - %g) < 0.02", float64(n)/10)
 	}
 	seek := func(to float64) {
@@ -46,7 +49,7 @@ func TestPlace(t *testing.T) {
 	}
 	seek(1.5)
 	at(15)
-	p.until("document.getElementById('samples-filtered').textContent === 'Y 140  U 128  V 128' && document.getElementById('samples-psnr').textContent === 'equal'")
+	p.until("document.getElementById('samples-right').textContent === 'Y 140  U 128  V 128' && document.getElementById('samples-psnr').textContent === 'equal'")
 	for _, n := range []int{14, 13, 12, 11} {
 		p.run("document.getElementById('step-back').click()")
 		at(n)

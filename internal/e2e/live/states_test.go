@@ -165,5 +165,19 @@ func TestScreens(t *testing.T) {
 		p.run("document.getElementById('samples').scrollIntoView({ block: 'end' })")
 		p.until("document.getElementById('samples-whole').textContent")
 		p.shoot(screen.name + "-samples")
+		p.run("document.getElementById('compare-on').click()")
+		p.until("document.getElementById('left').textContent.startsWith('A: strength')")
+		p.run("document.getElementById('compare-off').scrollIntoView({ block: 'center' })")
+		slide(p, "strength", 0.7)
+		p.until("document.getElementById('right').textContent.startsWith('B: strength 0.7') && document.getAnimations().length === 0")
+		p.shoot(screen.name + "-compare")
+		if wide := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+			t.Errorf("%s: two settings are %d pixels too wide", screen.name, wide)
+		}
+		if source != "" && !screen.dark && screen.name != "large" {
+			p.accessible(screen.name + ", two settings")
+		}
+		p.run("document.querySelector('[data-side=a]').click(); document.getElementById('compare-off').click()")
+		p.until("document.getElementById('left').textContent === 'Original'")
 	}
 }

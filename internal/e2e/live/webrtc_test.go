@@ -38,15 +38,22 @@ const (
 		}
 		const v = rtc.video = document.createElement("video");
 		v.muted = true;
-		pc.ontrack = (e) => { v.srcObject = new MediaStream([e.track]); v.play(); };
+		v.autoplay = true;
+		pc.ontrack = (e) => { v.srcObject = e.streams[0]; };
 		rtc.shown = 0;
 		const count = () => { rtc.shown++; v.requestVideoFrameCallback(count); };
 		v.requestVideoFrameCallback(count);
+		rtc.loud = 0;
+		rtc.listen = () => {
+			const context = new AudioContext(), analyser = context.createAnalyser(), data = new Float32Array(analyser.fftSize);
+			context.createMediaStreamSource(v.srcObject).connect(analyser);
+			setInterval(() => { analyser.getFloatTimeDomainData(data); rtc.loud = Math.max(rtc.loud, ...data); }, 20);
+		};
 		rtc.endPlayer = await negotiate("/whep", pc, token);
 	})(%q).catch((e) => { rtc.error = String(e); })`
 )
 
-// A browser sends its camera by WHIP and plays the filtered picture by WHEP.
+// A browser sends its camera by WHIP and plays the filtered picture by WHEP, both with sound.
 func TestWebRTC(t *testing.T) {
 	s := serve(t, "-i", "browser", "--webrtc")
 	base, token, _ := strings.Cut(s.url, "#")
@@ -63,6 +70,8 @@ func TestWebRTC(t *testing.T) {
 	if got := eval[string](p, `rtc.error || ""`); got != "" {
 		t.Fatal(got)
 	}
+	p.run("rtc.listen()")
+	p.until("rtc.loud > 0.01") // the fake microphone beeps
 	if got := eval[string](p, "`${rtc.video.videoWidth}/${rtc.video.videoHeight}`"); got == "0/0" {
 		t.Error("the picture has no size")
 	}

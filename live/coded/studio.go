@@ -1,0 +1,283 @@
+// Package coded encodes each picture of a session once for all viewers that want the same: pages,
+// players and other programs.
+package coded
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"vidfilter/internal/wake"
+	"vidfilter/live"
+	"vidfilter/live/preview"
+	"vidfilter/pipeline"
+)
+
+// Want is what viewers that share an encoder have in common.
+type Want struct {
+	Kind     preview.Kind
+	View     preview.View
+	Sides    bool // the original and filtered pictures are those of Pair.Sides
+	Stamp    bool
+	Baseline bool // see preview.Options
+	Smaller  int  // steps, for viewers that do not keep up
+
+	// Display is that of the session for viewers that do not turn and stretch pictures themselves.
+	Display pipeline.Display
+}
+
+// Client is a viewer. Its methods may be called from any goroutine, and return at once.
+type Client interface {
+	// Want returns what it shows.
+	Want() Want
+	// Rate returns the bits a second that its line takes.
+	Rate() float64
+	// Interval returns the longest time from one key frame to the next, 0 for any.
+	Interval() time.Duration
+	// Room reports whether another picture may come.
+	Room() bool
+	// Take takes a picture.
+	Take(p Picture)
+	// Refuse says that a picture cannot be encoded.
+	Refuse(err error)
+	// End says that the session has ended.
+	End()
+}
+
+// Picture is an encoded picture, which is shared and read-only.
+type Picture struct {
+	preview.Packet // its Config is that of the picture, if the client does not have it yet
+
+	ID       int64         // of the pair
+	At       time.Duration // on the clock of the sound
+	Taken    time.Time
+	Stamp    float64
+	Foreign  bool
+	Compared bool // the sides are those of two settings
+	Again    bool // it was shown before
+	Took     time.Duration
+}
+
+// Studio has the encoders of a session.
+//
+// A picture waits for the slowest of an encoder's viewers, but not long: one without room then
+// misses it, and gets a key frame next. Who misses often, or needs less than half of the bits that
+// another takes, gets an encoder of its own for a while.
+type Studio struct {
+	session *live.Session
+	threads int
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	coders []*coder
+}
+
+const (
+	alike    = 2                      // lines of up to this ratio of rates share an encoder
+	unlike   = 3 * time.Second        // for which another ratio is borne
+	mayMiss  = 3                      // key frames in a period for one viewer, which cost all others bits
+	period   = 10 * time.Second       // for which misses count
+	keyPause = 300 * time.Millisecond // from one key frame to the next
+)
+
+var (
+	apart   = 30 * time.Second // how long a viewer that missed too often stays alone
+	reunion = 5 * time.Second  // from one look for an encoder to share to the next
+)
+
+// New returns a studio, whose encoders have so many threads each, 0 for the program's choice. The
+// caller closes it before the session.
+func New(s *live.Session, threads int) *Studio {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Studio{session: s, threads: threads, ctx: ctx, cancel: cancel}
+}
+
+// Close ends all encoders.
+func (s *Studio) Close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// FrameRate is the rate of pictures by which bits are distributed.
+func (s *Studio) FrameRate() float64 {
+	st, _ := s.session.State()
+	if st.FrameRate > 0 {
+		return min(st.FrameRate, 1000)
+	}
+	return 30
+}
+
+// Display is how pictures are meant to be shown now.
+func (s *Studio) Display() pipeline.Display {
+	st, _ := s.session.State()
+	if st.Aspect == 1 {
+		st.Aspect = 0 // which counts as 1
+	}
+	return st.Display
+}
+
+// Ample returns the bits a second beyond which the filtered picture shows nothing new.
+func (s *Studio) Ample() float64 {
+	st, _ := s.session.State()
+	w, h := st.Display.Size(st.Width, st.Height)
+	return preview.Ample(w*h, s.FrameRate())
+}
+
+// Member is a client's place at an encoder. It is safe for concurrent use.
+type Member struct {
+	client Client
+	studio *Studio
+
+	at      atomic.Pointer[coder] // changed with studio.mu held
+	left    bool                  // guarded by studio.mu
+	wantKey atomic.Bool
+	behind  atomic.Bool  // it has missed the latest picture
+	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
+	alone   atomic.Int64 // until this time, in Unix nanoseconds, it shares no coder
+
+	since int64 // what the coder's watch had dropped before it came; guarded by studio.mu
+
+	// for the coder's goroutine
+	config *preview.Config // that it has
+	lost   bool            // it needs a key frame
+	misses []time.Time
+	thin   time.Time // since when its line takes too little for the others; zero if it does not
+}
+
+// Join finds an encoder for a client, which gets a key frame first. The caller ends it by Leave.
+func (s *Studio) Join(c Client) *Member {
+	m := &Member{client: c, studio: s}
+	s.move(m, nil)
+	return m
+}
+
+// Changed says that the client wants something else.
+func (m *Member) Changed() { m.studio.move(m, nil) }
+
+// Key asks for a key frame.
+func (m *Member) Key() {
+	m.wantKey.Store(true)
+	m.again()
+}
+
+// again has a still picture encoded again.
+func (m *Member) again() {
+	if c := m.at.Load(); c != nil {
+		c.watch.Again()
+	}
+}
+
+// Ready says that the client may have room again.
+func (m *Member) Ready() {
+	if c := m.at.Load(); c != nil {
+		wake.Up(c.credit)
+	}
+	if m.behind.Swap(false) {
+		m.again()
+	}
+}
+
+// Dropped returns how many pictures the client has missed.
+func (m *Member) Dropped() int64 {
+	m.studio.mu.Lock()
+	defer m.studio.mu.Unlock()
+	n := m.missed.Load()
+	if c := m.at.Load(); c != nil {
+		n += c.watch.Dropped() - m.since
+	}
+	return n
+}
+
+// Leave ends it. It may be called twice.
+func (m *Member) Leave() {
+	m.studio.mu.Lock()
+	defer m.studio.mu.Unlock()
+	m.left = true
+	m.part()
+}
+
+// isAlone reports whether it must have an encoder of its own.
+func (m *Member) isAlone() bool { return time.Now().UnixNano() < m.alone.Load() }
+
+// move takes a member from its coder, if it has one, to another that is as it wants: a new one if
+// there is none. With from, a member that has left it stays where it is.
+func (s *Studio) move(m *Member, from *coder) {
+	w, rate := m.client.Want(), m.client.Rate()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := m.at.Load()
+	if m.left || from != nil && at != from {
+		return
+	}
+	m.part()
+	if !m.isAlone() {
+		for _, c := range s.coders {
+			if c != at && c.want == w && c.takes(rate) {
+				c.add(m)
+				return
+			}
+		}
+	}
+	if s.ctx.Err() == nil {
+		s.begin(w, rate).add(m)
+	}
+}
+
+// begin starts a coder; s.mu is held.
+func (s *Studio) begin(w Want, rate float64) *coder {
+	c := &coder{studio: s, want: w, watch: s.session.Watch(1), credit: make(chan struct{}, 1), looked: time.Now()}
+	ctx, cancel := context.WithCancel(s.ctx)
+	c.cancel = cancel
+	s.coders = append(s.coders, c)
+	s.running.Go(func() {
+		defer c.watch.Close()
+		err := c.run(ctx, rate)
+		for _, m := range s.end(c) {
+			if err != nil {
+				m.client.Refuse(err)
+			}
+			m.client.End()
+		}
+	})
+	return c
+}
+
+// end lets nobody join a coder any more, and returns its members.
+func (s *Studio) end(c *coder) []*Member {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.coders = slices.DeleteFunc(s.coders, func(x *coder) bool { return x == c })
+	return c.members
+}
+
+// part takes a member from its coder, which ends with its last one; studio.mu is held.
+func (m *Member) part() {
+	c := m.at.Swap(nil)
+	if c == nil {
+		return
+	}
+	m.missed.Add(c.watch.Dropped() - m.since)
+	c.members = slices.DeleteFunc(slices.Clone(c.members), func(x *Member) bool { return x == m })
+	if len(c.members) == 0 {
+		c.cancel()
+		m.studio.coders = slices.DeleteFunc(m.studio.coders, func(x *coder) bool { return x == c })
+	}
+	wake.Up(c.credit)
+}
+
+// another reports whether the only member of a coder could share another one.
+func (s *Studio) another(c *coder) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(c.members) != 1 || c.members[0].isAlone() {
+		return false
+	}
+	rate := c.members[0].client.Rate()
+	return slices.ContainsFunc(s.coders, func(x *coder) bool { return x != c && x.want == c.want && x.takes(rate) })
+}

@@ -1,0 +1,66 @@
+package live
+
+// Side is one of two settings that are compared. Viewers see A left and B right.
+type Side string
+
+// The sides.
+const (
+	SideA Side = "a"
+	SideB Side = "b"
+)
+
+// settings are the filters of a session.
+type settings struct {
+	filter Filter // in force for recordings and outputs, and changed by Set
+	side   Side   // that it is on; "" while nothing is compared
+	other  Filter // of the other side; zero while nothing is compared
+}
+
+// all returns the filters that pictures go through: that of the chosen side first.
+func (s settings) all() []Filter {
+	if s.side == "" {
+		return []Filter{s.filter}
+	}
+	return []Filter{s.filter, s.other}
+}
+
+// Compare has viewers compare two settings instead of original and filtered picture, or ends that.
+// At first both are the current ones, and B is chosen. At the end the chosen ones remain.
+func (s *Session) Compare(on bool) {
+	s.change(func(set *settings) {
+		switch {
+		case !on:
+			*set = settings{filter: set.filter}
+		case set.side == "":
+			*set = settings{filter: set.filter, side: SideB, other: set.filter}
+		}
+	})
+}
+
+// Choose makes the settings of a side those that Set changes, and that recordings and outputs have.
+// It has no effect while nothing is compared.
+func (s *Session) Choose(side Side) {
+	s.change(func(set *settings) {
+		if set.side != "" && set.side != side {
+			*set = settings{filter: set.other, side: side, other: set.filter}
+		}
+	})
+}
+
+// CopyToOther gives the other side the settings of the chosen one.
+func (s *Session) CopyToOther() {
+	s.change(func(set *settings) {
+		if set.side != "" {
+			set.other = set.filter
+		}
+	})
+}
+
+func (s *Session) change(to func(*settings)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := s.set
+	if to(&set); set != s.set {
+		s.settle(set)
+	}
+}

@@ -1,0 +1,71 @@
+package live
+
+import (
+	"bytes"
+	"testing"
+
+	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
+	"vidfilter/kernels"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// Two filters on one GPU, of one kind and of two, do not mix up their pictures.
+func TestCompareOnGPU(t *testing.T) {
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	b, err := gpu.Open(gpu.Options{Streams: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	h := newHand()
+	first := FilterOf(kernels.DefaultParams(2), "auto")
+	r := startWith(t, Options{Input: h.input(Camera), Filter: first, Backend: b})
+	defer func() { _ = r.end() }()
+	w := r.Watch(1)
+	defer w.Close()
+	h.take(r, 0)
+	r.next(w).Release()
+	r.Compare(true)
+	r.next(w).Release()
+	for n, change := range []func(*Filter){
+		func(f *Filter) { f.Radius = 1 },
+		func(f *Filter) { *f = FilterOf(kernels.DefaultRecursive(), "auto") },
+		func(f *Filter) { *f = FilterOf(kernels.DefaultDenoise(), "auto") },
+	} {
+		if err := r.Set(func(f *Filter) error { change(f); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		r.next(w).Release()
+		h.take(r, n+1)
+		p := r.next(w)
+		left, right := p.Sides()
+		if !near(t, left, p.Original, first) {
+			t.Errorf("change %d: A is not as before", n)
+		}
+		if f := p.Filtered; f != right || bytes.Equal(samples(f), samples(left)) {
+			t.Errorf("change %d: B is not another picture", n)
+		}
+		if st, _ := r.State(); st.Filter.Filter != kernels.Denoise && !near(t, right, p.Original, st.Filter) {
+			t.Errorf("change %d: B is not by its settings", n)
+		}
+		p.Release()
+	}
+}
+
+// near compares a frame of a GPU with the reference.
+func near(t *testing.T, got, in *pipeline.Frame, f Filter) bool {
+	t.Helper()
+	p, err := f.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := kerneltest.Frame(in.Format)
+	if err := kernels.Reference(want, in, p); err != nil {
+		t.Fatal(err)
+	}
+	return kerneltest.Compare(got, want).Largest <= 1
+}

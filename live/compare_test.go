@@ -1,0 +1,255 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// wantSides checks that a pair shows two settings, chosen and other, each on its side, and that
+// recordings and outputs have the chosen ones.
+func (r *rig) wantSides(p *Pair, side Side, chosen, other Filter) {
+	r.t.Helper()
+	left, right := p.Sides()
+	a, b := chosen, other
+	if side == SideB {
+		a, b = other, chosen
+	}
+	switch {
+	case p.Side != side || p.Other == nil:
+		r.t.Errorf("side %q, not %q", p.Side, side)
+	case !bytes.Equal(samples(left), filtered(r.t, p.Original, a)) || !bytes.Equal(samples(right), filtered(r.t, p.Original, b)):
+		r.t.Errorf("the sides are not filtered by %s and %s", a.Words(), b.Words())
+	case !bytes.Equal(samples(p.Filtered), filtered(r.t, p.Original, chosen)):
+		r.t.Errorf("the filtered picture is not by %s", chosen.Words())
+	}
+}
+
+// Two settings are compared: live, frozen and back to the original.
+func TestCompare(t *testing.T) {
+	h := newHand()
+	r := start(t, h.input(Camera))
+	w := r.Watch(1)
+	defer w.Close()
+	first := FilterOf(kernels.DefaultParams(2), "auto")
+	second, third := first, first
+	second.Radius, third.Radius = 5, 1
+	radius := func(n int) {
+		t.Helper()
+		if err := r.Set(func(f *Filter) error { f.Radius = n; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func(repeated bool, side Side, chosen, other Filter) {
+		t.Helper()
+		p := r.next(w)
+		defer p.Release()
+		if p.Repeated != repeated {
+			t.Errorf("repeated: %v", p.Repeated)
+		}
+		if side != "" {
+			r.wantSides(p, side, chosen, other)
+			return
+		}
+		left, right := p.Sides()
+		if p.Other != nil || left != p.Original || !bytes.Equal(samples(right), filtered(t, p.Original, chosen)) {
+			t.Errorf("not original and filtered by %s: %+v", chosen.Words(), p)
+		}
+	}
+	h.take(r, 0)
+	shown(false, "", first, first)
+	r.Choose(SideA) // nothing is compared
+	r.CopyToOther()
+	r.Compare(true)
+	shown(true, SideB, first, first)
+	radius(5)
+	shown(true, SideB, second, first)
+	h.take(r, 1)
+	shown(false, SideB, second, first)
+	r.Freeze(true)
+	r.Choose(SideA)
+	shown(true, SideA, first, second)
+	radius(1)
+	shown(true, SideA, third, second)
+	r.Compare(true) // changes nothing
+	r.CopyToOther()
+	shown(true, SideA, third, third)
+	radius(2)
+	shown(true, SideA, first, third)
+	r.Freeze(false)
+	h.take(r, 2)
+	shown(false, SideA, first, third)
+	if st, _ := r.State(); st.Side != SideA || *st.Other != third || st.Filter != first {
+		t.Errorf("%+v", st)
+	}
+	r.Compare(false)
+	shown(true, "", first, first)
+	h.take(r, 3)
+	shown(false, "", first, first)
+	if st, _ := r.State(); st.Side != "" || st.Other != nil || st.Filter != first {
+		t.Errorf("%+v", st)
+	}
+}
+
+// One side may filter and the other not; both may be denoised, and each has its own memory of the
+// pictures before: it is as if it were alone, also if it was switched on while the picture stands.
+func TestCompareDenoised(t *testing.T) {
+	plain := FilterOf(kernels.DefaultDenoise(), "auto")
+	plain.Noise = 4
+	strong, off := plain, plain
+	strong.Strength = 2
+	off.Off = true
+	const pictures = 7
+	for ahead := range 2 {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			alone := func(f Filter) []byte {
+				h := newHand()
+				r := startWith(t, Options{Input: wholeInput(h), Filter: f, LookAhead: ahead})
+				w := r.WatchAll(pictures)
+				defer w.Close()
+				return lastOf(r, h, w, pictures, ahead)
+			}
+			want, wantStrong := alone(plain), alone(strong)
+			if bytes.Equal(want, wantStrong) {
+				t.Fatal("the strength does nothing: the test shows nothing")
+			}
+			h := newHand()
+			r := startWith(t, Options{Input: wholeInput(h), Filter: plain, LookAhead: ahead})
+			w := r.WatchAll(pictures)
+			defer w.Close()
+			r.Compare(true)
+			if err := r.Set(func(f *Filter) error { *f = strong; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			r.reachInForce(strong)
+			if got := lastOf(r, h, w, pictures, ahead); !bytes.Equal(got, wantStrong) {
+				t.Error("B is not as if it were alone")
+			}
+			last := r.Latest()
+			left, _ := last.Sides()
+			if !bytes.Equal(samples(left), want) {
+				t.Error("A is not as if it were alone")
+			}
+			last.Release()
+			if ahead > 0 {
+				return // the next picture is under way
+			}
+			// A is off, then on again: it gets to know what B knows, which was always on.
+			r.Choose(SideA)
+			r.next(w).Release()
+			for _, f := range []Filter{off, plain} {
+				if err := r.Set(func(to *Filter) error { *to = f; return nil }); err != nil {
+					t.Fatal(err)
+				}
+				p := r.next(w)
+				left, _ := p.Sides()
+				if f == off && !bytes.Equal(samples(left), samples(p.Original)) {
+					t.Error("off is not the original")
+				}
+				p.Release()
+			}
+			r.CopyToOther()
+			p := r.next(w)
+			defer p.Release()
+			if left, right := p.Sides(); !bytes.Equal(samples(left), samples(right)) || bytes.Equal(samples(left), r.denoisedAlone(p.Original, plain)) {
+				t.Error("a side that was switched on while the picture stands knows nothing of those before")
+			}
+		})
+	}
+}
+
+// denoisedAlone returns a picture denoised without others.
+func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
+	p, err := resolved(f, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n := &lane{by: f}
+	if n.filter, err = r.o.Backend.Filter(p, r.results); err != nil {
+		r.t.Fatal(err)
+	}
+	defer n.stop()
+	shot := shotAt(in, time.Now())
+	err = n.process(&shot)(r.ctx, func(out *pipeline.Frame) error {
+		all = samples(out)
+		out.Release()
+		return nil
+	})
+	if err != nil || all == nil {
+		r.t.Fatalf("%d bytes, %v", len(all), err)
+	}
+	return all
+}
+
+// lastOf takes pictures, and returns the filtered one that is shown last.
+func lastOf(r *rig, h *hand, w *Watcher, pictures, ahead int) (last []byte) {
+	for n := range pictures {
+		h.take(r, n)
+		if n < ahead {
+			continue
+		}
+		p := r.next(w)
+		if p.Taken != time.Unix(1000, int64(n-ahead)) {
+			r.t.Errorf("picture %d, not %d", p.Taken.Nanosecond(), n-ahead)
+		}
+		last = samples(p.Filtered)
+		p.Release()
+	}
+	return last
+}
+
+// reachInForce waits until the pictures to come are filtered so.
+func (r *rig) reachInForce(f Filter) {
+	r.t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		now := r.inForce.filter
+		r.mu.Unlock()
+		if now == f {
+			return
+		}
+		if time.Now().After(end) {
+			r.t.Fatalf("%s is never in force", f.Words())
+		}
+	}
+}
+
+// Nothing is filtered twice while nothing is compared, and what was for it is given back.
+func TestCompareCostsNothingWhenOff(t *testing.T) {
+	h := newHand()
+	r := start(t, h.input(Camera))
+	w := r.Watch(1)
+	defer w.Close()
+	h.take(r, 0)
+	r.next(w).Release()
+	before := r.results.InUse()
+	r.Compare(true)
+	r.next(w).Release()
+	if n := r.results.InUse(); n != before+1 {
+		t.Errorf("%d results in use, not one more than %d", n, before)
+	}
+	r.Compare(false)
+	p := r.next(w)
+	defer p.Release()
+	if n := r.results.InUse(); n != before || p.Other != nil {
+		t.Errorf("%d results in use after the end, not %d", n, before)
+	}
+}
+
+func TestWords(t *testing.T) {
+	f := FilterOf(kernels.DefaultDenoise(), "auto")
+	f.LumaOnly, f.Noise, f.FieldOrder = true, 5, "tff"
+	off := f
+	off.Off = true
+	for want, f := range map[string]Filter{
+		"strength 1, grain 0, luma-only, noise 5, tff": f, "off": off, "bilateral, radius 3, sigma-r 20": FilterOf(kernels.DefaultParams(3), "auto"),
+	} {
+		if got := f.Words(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

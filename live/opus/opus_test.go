@@ -1,0 +1,160 @@
+package opus
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/kernels"
+	"vidfilter/live"
+	"vidfilter/live/livetest"
+	"vidfilter/live/sound"
+)
+
+// play runs a session of a file until the test ends.
+func play(t *testing.T, path string) *live.Session {
+	t.Helper()
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})}
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = session.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = cpu.Close() })
+	return session
+}
+
+// next returns the next packet.
+func next(t *testing.T, r *Reader) Packet {
+	t.Helper()
+	select {
+	case p := <-r.Packets():
+		return p
+	case <-time.After(20 * time.Second):
+		t.Fatal("no sound comes")
+		panic("unreachable")
+	}
+}
+
+// TestSync: beeps are at the times of their flashes, by both clocks, in whole packets without gaps;
+// they come before their time. After a move in the file, sound that is not over is called off.
+func TestSync(t *testing.T) {
+	s := play(t, livetest.Flashing(t))
+	stream := New(s)
+	w := s.Watch(64)
+	defer w.Close()
+	r := stream.Join()
+	defer r.Close()
+	heard := livetest.NewBeeps(t)
+	type moment struct {
+		at    time.Duration
+		taken time.Time
+	}
+	var beeps, flashes []moment
+	for last := (Packet{}); len(beeps) < 5; {
+		p := next(t, r)
+		if d := p.At - last.At; last.Data != nil && p.At < time.Second && d != 20*time.Millisecond {
+			t.Errorf("a packet at %v follows one at %v", p.At, last.At)
+		}
+		last = p
+		for _, at := range heard.Add(p.Data, p.At) {
+			beeps = append(beeps, moment{at, p.Taken.Add(at - p.At)})
+			if late := time.Since(p.Taken); late > 100*time.Millisecond {
+				t.Errorf("a beep comes %v after the picture of its time", late)
+			}
+		}
+	}
+	for dark := false; len(flashes) < 5; {
+		pair, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bright := livetest.Bright(pair.Filtered)
+		if bright && dark {
+			flashes = append(flashes, moment{pair.At, pair.Taken})
+		}
+		dark = !bright
+		pair.Release()
+	}
+	for i, f := range flashes {
+		b := beeps[i]
+		if d := b.at - f.at; d.Abs() > 25*time.Millisecond {
+			t.Errorf("a flash at %v, and its beep at %v", f.at, b.at)
+		}
+		if d := b.taken.Sub(f.taken); d.Abs() > 100*time.Millisecond {
+			t.Errorf("a flash is taken %v before its beep", d)
+		}
+	}
+	s.Seek(time.Second)
+	for range 100 {
+		if next(t, r).Begins {
+			return
+		}
+	}
+	t.Error("sound of the place that was left is not called off")
+}
+
+// TestReaders: the coder runs while there are readers, and a frozen file is silent.
+func TestReaders(t *testing.T) {
+	s := play(t, livetest.Flashing(t))
+	stream := New(s)
+	for range 2 {
+		a, b := stream.Join(), stream.Join()
+		next(t, a)
+		next(t, b)
+		a.Close()
+		b.Close()
+		if stream.end != nil {
+			t.Error("it codes for nobody")
+		}
+	}
+	r := stream.Join()
+	defer r.Close()
+	next(t, r)
+	s.Freeze(true)
+	for silent := false; !silent; {
+		select {
+		case <-r.Packets(): // read before
+		case <-time.After(300 * time.Millisecond):
+			silent = true
+		}
+	}
+	s.Freeze(false)
+	next(t, r)
+}
+
+// FuzzSound decodes what browsers might send.
+func FuzzSound(f *testing.F) {
+	f.Add([]byte{0xfc, 0xff, 0xfe}, []byte{0xff, 3, 1, 2, 3, 4, 5, 6})
+	f.Add([]byte{0x78, 0, 1, 2, 3}, []byte{0x0b, 0x83, 200, 1, 1})
+	track, err := sound.OpusTrack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var c coder
+		defer c.close()
+		at := time.Duration(0)
+		for range 3 {
+			for _, data := range [][]byte{a, b} {
+				length := sound.OpusLength(data)
+				if length == 0 {
+					continue // live.Feed drops it
+				}
+				c.code(live.Heard{Packet: sound.Packet{Data: data, At: at, Length: length}, Track: track}, func(out []byte, _ time.Duration) {
+					if got := sound.OpusLength(out); got != 20*time.Millisecond {
+						t.Errorf("a packet of %v", got)
+					}
+				})
+				at += length
+			}
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package rtc
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4"
+
+	"vidfilter/live/opus"
+)
+
+// voice is the sound for a player.
+type voice struct {
+	track    *webrtc.TrackLocalStaticRTP
+	sender   *webrtc.RTPSender
+	sequence uint16
+	clock    soundClock
+	tally    tally
+	gap      bool // the next packet follows silence
+}
+
+// newVoice adds a track, of the stream that the pictures belong to.
+func newVoice(pc *webrtc.PeerConnection, a *audio) (*voice, error) {
+	track, err := webrtc.NewTrackLocalStaticRTP(soundOf(a).RTPCodecCapability, "audio", "vidfilter")
+	if err != nil {
+		return nil, err
+	}
+	t, err := pc.AddTransceiverFromTrack(track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+	if err != nil {
+		return nil, err
+	}
+	return &voice{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32()), gap: true}, nil
+}
+
+// run sends sound until ctx ends. What comes early waits for its time: it may be called off.
+func (v *voice) run(ctx context.Context, from *opus.Stream) {
+	defer v.sender.Stop() // ends drain
+	go v.drain()
+	r := from.Join()
+	defer r.Close()
+	var early []opus.Packet
+	for {
+		var due <-chan time.Time
+		if len(early) > 0 {
+			due = time.After(time.Until(early[0].Taken))
+		}
+		select {
+		case p := <-r.Packets():
+			early = append(early, p)
+			if p.Begins {
+				early, v.gap = nil, true
+			}
+		case <-due:
+			v.send(early[0])
+			early = early[1:]
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// drain reads the player's reports, of which nothing follows.
+func (v *voice) drain() {
+	for {
+		if _, _, err := v.sender.ReadRTCP(); err != nil {
+			return
+		}
+	}
+}
+
+func (v *voice) send(p opus.Packet) {
+	at, ok := v.clock.at(p)
+	if !ok {
+		return
+	}
+	h := rtp.Header{Version: 2, Marker: v.gap, SequenceNumber: v.sequence, Timestamp: uint32(at)}
+	v.gap = false
+	v.sequence++
+	v.tally.add(len(p.Data), 0)
+	_ = v.track.WriteRTP(&rtp.Packet{Header: h, Payload: p.Data}) // a closed connection ends ctx
+}
+
+// soundClock maps the times of packets to RTP timestamps, in samples of Unix time. They follow the
+// sound's own clock, not the varying times at which pictures are taken.
+type soundClock struct {
+	began bool
+	zero  time.Duration // Unix time at 0 by the sound's clock
+	last  int64
+}
+
+// at is false for a packet that would be heard before others that were sent.
+func (c *soundClock) at(p opus.Packet) (int64, bool) {
+	const slip = 20 * time.Millisecond
+	zero := time.Duration(p.Taken.UnixNano()) - p.At
+	if d := zero - c.zero; !c.began || d.Abs() > slip {
+		c.zero = zero
+	}
+	t := samples(c.zero+p.At, soundRate)
+	if c.began && t <= c.last {
+		return 0, false
+	}
+	c.began, c.last = true, t
+	return t, true
+}
+
+// samples returns a time in units of a rate, which is a multiple of 1000.
+func samples(d time.Duration, rate int64) int64 { return d.Microseconds() * (rate / 1000) / 1000 }
+
+// tally counts what was sent of a track, for reports.
+type tally struct {
+	mu              sync.Mutex
+	packets, octets uint32
+	offset          int64 // from Unix time to RTP timestamps
+}
+
+func (t *tally) add(octets int, offset int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.packets++
+	t.octets += uint32(octets)
+	t.offset = offset
+}
+
+// report tells which RTP timestamp is that of the present; nil before the first packet.
+func (t *tally) report(now time.Time, ssrc webrtc.SSRC, rate int64) *rtcp.SenderReport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.packets == 0 {
+		return nil
+	}
+	at := samples(time.Duration(now.UnixNano()), rate) + t.offset
+	return &rtcp.SenderReport{SSRC: uint32(ssrc), NTPTime: ntp(now), RTPTime: uint32(at), PacketCount: t.packets, OctetCount: t.octets}
+}
+
+// ntp returns a time in 2^-32 seconds since 1900.
+func ntp(t time.Time) uint64 {
+	const since1900 = 2208988800
+	return uint64(t.Unix()+since1900)<<32 | uint64(t.Nanosecond())<<32/1_000_000_000
+}
+
+// report sends the reports by which the player brings sound and pictures together: both have
+// timestamps of Unix time, as they were taken.
+func (v *viewer) report(ctx context.Context, out *stream) {
+	const first, later = 100 * time.Millisecond, time.Second
+	timer := time.NewTimer(first)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			timer.Reset(later)
+		case <-ctx.Done():
+			return
+		}
+		var all []rtcp.Packet
+		if x := out.tally.report(time.Now(), ssrcOf(v.sender), clockRate); x != nil {
+			all = append(all, x)
+		}
+		if v.sound != nil {
+			if x := v.sound.tally.report(time.Now(), ssrcOf(v.sound.sender), soundRate); x != nil {
+				all = append(all, x)
+			}
+		}
+		if len(all) == 0 {
+			timer.Reset(first)
+		}
+		for _, x := range all {
+			_ = v.peer.pc.WriteRTCP([]rtcp.Packet{x}) // the next one repeats it
+		}
+	}
+}
+
+func ssrcOf(s *webrtc.RTPSender) webrtc.SSRC {
+	for _, e := range s.GetParameters().Encodings {
+		return e.SSRC
+	}
+	return 0
+}
