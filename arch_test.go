@@ -193,7 +193,7 @@ var rules = []rule{
 		imports: []string{"internal/av", "live", "pipeline", "C"},
 		why:     "writes what a session shows to descriptors that it is given"},
 	{folder: "live/rtsp", what: "an RTSP server for players",
-		imports: []string{"internal/site", "live/access", "live/coded", rtsp},
+		imports: []string{"internal/site", "live/access", "live/coded", "live/opus", rtsp},
 		tests:   []string{pion},
 		why:     "the only importer of the library, which takes strangers' requests: it runs with --rtsp only"},
 	{folder: "live/preview", what: "encodes pictures for viewers: H.264, JPEG, MP4",

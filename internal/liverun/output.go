@@ -109,7 +109,13 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 	if l.o.RTSP == "" {
 		return nil
 	}
-	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{Studio: l.studio, Door: l.door, Secure: at.secure})
+	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{
+		Studio: l.studio, Sound: l.sound, Door: l.door, Secure: at.secure,
+		Hears: func() bool {
+			st, _ := l.session.State()
+			return st.Sound
+		},
+	})
 	if err != nil {
 		return cli.Usagef("give another one, as --rtsp=127.0.0.1:8555", "%v", err)
 	}

@@ -130,6 +130,24 @@ func TestReaders(t *testing.T) {
 	next(t, r)
 }
 
+// TestClock: timestamps follow the sound while pictures vary, and never go back.
+func TestClock(t *testing.T) {
+	var c clock
+	const ms = time.Millisecond
+	zero := time.Unix(1000, 0)
+	for _, x := range []struct {
+		at, taken time.Duration
+		want      int64 // samples after zero, -1: none
+	}{
+		{0, 0, 0}, {20 * ms, 30 * ms, 960}, {40 * ms, 25 * ms, 1920}, {60 * ms, 100 * ms, 4800}, {80 * ms, 60 * ms, -1}, {100 * ms, 105 * ms, 5040},
+	} {
+		at, ok := c.at(Packet{At: x.at, Taken: zero.Add(x.taken)})
+		if want := x.want + 1000*Rate; ok != (x.want >= 0) || ok && at != want {
+			t.Errorf("%v, of %v: %d instead of %d, %v", x.at, x.taken, at-1000*Rate, x.want, ok)
+		}
+	}
+}
+
 // FuzzSound decodes what browsers might send.
 func FuzzSound(f *testing.F) {
 	f.Add([]byte{0xfc, 0xff, 0xfe}, []byte{0xff, 3, 1, 2, 3, 4, 5, 6})

@@ -122,7 +122,7 @@ func TestFilmSound(t *testing.T) {
 	defer w.Close()
 	defer from.Close()
 	heard := livetest.NewBeeps(t)
-	const most = 8 // the first ones come before the reports
+	const most = 6 // the first ones come before the reports
 	var flashes, beeps []time.Duration
 	for dark := false; len(flashes) < most; {
 		pair, err := w.Next(r.ctx)

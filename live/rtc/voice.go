@@ -18,9 +18,7 @@ type voice struct {
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
 	sequence uint16
-	clock    soundClock
 	tally    tally
-	gap      bool // the next packet follows silence
 }
 
 // newVoice adds a track, of the stream that the pictures belong to.
@@ -33,34 +31,16 @@ func newVoice(pc *webrtc.PeerConnection, a *audio) (*voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &voice{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32()), gap: true}, nil
+	return &voice{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32())}, nil
 }
 
-// run sends sound until ctx ends. What comes early waits for its time: it may be called off.
+// run sends sound until ctx ends.
 func (v *voice) run(ctx context.Context, from *opus.Stream) {
 	defer v.sender.Stop() // ends drain
 	go v.drain()
 	r := from.Join()
 	defer r.Close()
-	var early []opus.Packet
-	for {
-		var due <-chan time.Time
-		if len(early) > 0 {
-			due = time.After(time.Until(early[0].Taken))
-		}
-		select {
-		case p := <-r.Packets():
-			early = append(early, p)
-			if p.Begins {
-				early, v.gap = nil, true
-			}
-		case <-due:
-			v.send(early[0])
-			early = early[1:]
-		case <-ctx.Done():
-			return
-		}
-	}
+	r.Play(ctx, v.send)
 }
 
 // drain reads the player's reports, of which nothing follows.
@@ -72,39 +52,11 @@ func (v *voice) drain() {
 	}
 }
 
-func (v *voice) send(p opus.Packet) {
-	at, ok := v.clock.at(p)
-	if !ok {
-		return
-	}
-	h := rtp.Header{Version: 2, Marker: v.gap, SequenceNumber: v.sequence, Timestamp: uint32(at)}
-	v.gap = false
+func (v *voice) send(p opus.Packet, at int64, gap bool) {
+	h := rtp.Header{Version: 2, Marker: gap, SequenceNumber: v.sequence, Timestamp: uint32(at)}
 	v.sequence++
 	v.tally.add(len(p.Data), 0)
 	_ = v.track.WriteRTP(&rtp.Packet{Header: h, Payload: p.Data}) // a closed connection ends ctx
-}
-
-// soundClock maps the times of packets to RTP timestamps, in samples of Unix time. They follow the
-// sound's own clock, not the varying times at which pictures are taken.
-type soundClock struct {
-	began bool
-	zero  time.Duration // Unix time at 0 by the sound's clock
-	last  int64
-}
-
-// at is false for a packet that would be heard before others that were sent.
-func (c *soundClock) at(p opus.Packet) (int64, bool) {
-	const slip = 20 * time.Millisecond
-	zero := time.Duration(p.Taken.UnixNano()) - p.At
-	if d := zero - c.zero; !c.began || d.Abs() > slip {
-		c.zero = zero
-	}
-	t := samples(c.zero+p.At, soundRate)
-	if c.began && t <= c.last {
-		return 0, false
-	}
-	c.began, c.last = true, t
-	return t, true
 }
 
 // samples returns a time in units of a rate, which is a multiple of 1000.

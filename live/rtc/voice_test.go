@@ -13,7 +13,6 @@ import (
 	"vidfilter/decode"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
-	"vidfilter/live/opus"
 )
 
 // hearing receives a track of sound in the background.
@@ -155,23 +154,5 @@ func TestAudioAnswers(t *testing.T) {
 			t.Errorf("%s: %s\n%s", name, resp.Status, answer)
 		}
 		r.do("DELETE", resp.Header.Get("Location"), "")
-	}
-}
-
-// TestSoundClock: timestamps follow the sound while pictures vary, and never go back.
-func TestSoundClock(t *testing.T) {
-	var c soundClock
-	const ms = time.Millisecond
-	zero := time.Unix(1000, 0)
-	for _, x := range []struct {
-		at, taken time.Duration
-		want      int64 // samples after zero, -1: none
-	}{
-		{0, 0, 0}, {20 * ms, 30 * ms, 960}, {40 * ms, 25 * ms, 1920}, {60 * ms, 100 * ms, 4800}, {80 * ms, 60 * ms, -1}, {100 * ms, 105 * ms, 5040},
-	} {
-		at, ok := c.at(opus.Packet{At: x.at, Taken: zero.Add(x.taken)})
-		if want := x.want + 1000*soundRate; ok != (x.want >= 0) || ok && at != want {
-			t.Errorf("%v, of %v: %d instead of %d, %v", x.at, x.taken, at-1000*soundRate, x.want, ok)
-		}
 	}
 }

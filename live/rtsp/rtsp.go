@@ -1,5 +1,6 @@
-// Package rtsp serves the filtered picture of a session to RTSP players: H.264 without sound, over
-// the players' TCP connections only, so that TLS and forwarded ports carry all of it.
+// Package rtsp serves the filtered picture of a session to RTSP players: H.264 and, if there is
+// sound, Opus, over the players' TCP connections only, so that TLS and forwarded ports carry all of
+// it.
 package rtsp
 
 import (
@@ -22,6 +23,7 @@ import (
 	"vidfilter/internal/site"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/opus"
 )
 
 // Path is where the picture is.
@@ -39,6 +41,8 @@ const (
 // Options of Listen.
 type Options struct {
 	Studio *coded.Studio
+	Sound  *opus.Stream
+	Hears  func() bool // there is sound now; asked when the first player comes
 	Door   *access.Door
 	Secure *tls.Config // nil for plain RTSP
 }
@@ -109,12 +113,18 @@ type show struct {
 	ready  chan struct{} // closed when the format is known
 	stop   context.CancelFunc
 	ended  chan struct{}
+	sound  sync.WaitGroup
 }
 
 func (s *Server) begin() (*show, error) {
 	x := &show{format: &format.H264{PayloadTyp: 96, PacketizationMode: 1}, ready: make(chan struct{}), ended: make(chan struct{})}
 	media := &description.Media{Type: description.MediaTypeVideo, Formats: []format.Format{x.format}}
-	x.stream = &gortsplib.ServerStream{Server: s.server, Desc: &description.Session{Title: "vidfilter live", Medias: []*description.Media{media}}}
+	all := []*description.Media{media}
+	voice := &format.Opus{PayloadTyp: 97, ChannelCount: 2}
+	if s.o.Hears() {
+		all = append(all, &description.Media{Type: description.MediaTypeAudio, Formats: []format.Format{voice}})
+	}
+	x.stream = &gortsplib.ServerStream{Server: s.server, Desc: &description.Session{Title: "vidfilter live", Medias: all}}
 	if err := x.stream.Initialize(); err != nil {
 		return nil, err
 	}
@@ -126,6 +136,14 @@ func (s *Server) begin() (*show, error) {
 	var ctx context.Context
 	ctx, x.stop = context.WithCancel(s.ctx)
 	x.reader = s.o.Studio.Read()
+	if len(all) > 1 {
+		if err := x.speak(ctx, s.o.Sound, all[1], voice); err != nil {
+			x.stop()
+			x.reader.Close()
+			x.stream.Close()
+			return nil, err
+		}
+	}
 	told := sync.OnceFunc(func() { close(x.ready) })
 	go func() {
 		defer close(x.ended)
@@ -151,6 +169,28 @@ func (s *Server) begin() (*show, error) {
 	return x, nil
 }
 
+// speak sends the sound until ctx ends. The reports of the library bring it together with the
+// pictures, by the times at which they were taken.
+func (x *show) speak(ctx context.Context, from *opus.Stream, media *description.Media, f *format.Opus) error {
+	encoder, err := f.CreateEncoder()
+	if err != nil {
+		return err
+	}
+	x.sound.Go(func() {
+		r := from.Join()
+		defer r.Close()
+		r.Play(ctx, func(p opus.Packet, at int64, _ bool) {
+			packet, err := encoder.Encode(p.Data)
+			if err != nil {
+				return
+			}
+			packet.Timestamp = uint32(at)
+			_ = x.stream.WritePacketRTPWithNTP(media, packet, p.Taken)
+		})
+	})
+	return nil
+}
+
 // setParams puts a key frame's parameter sets into the description.
 func (x *show) setParams(units [][]byte) {
 	var sps, pps []byte
@@ -170,6 +210,7 @@ func (x *show) end() {
 	x.stop()
 	x.reader.Close()
 	<-x.ended
+	x.sound.Wait()
 	x.stream.Close()
 }
 

@@ -3,6 +3,7 @@ package rtsp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,10 +14,14 @@ import (
 	"github.com/bluenviron/gortsplib/v5/pkg/format"
 	"github.com/pion/rtp"
 
+	"vidfilter/decode"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/livetest"
+	"vidfilter/live/opus"
+	"vidfilter/pipeline"
 )
 
 const token = "a-token-of-the-test"
@@ -24,18 +29,28 @@ const token = "a-token-of-the-test"
 // open serves the test picture until the test ends.
 func open(t *testing.T, viewers int) (*Server, *access.Door) {
 	t.Helper()
+	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30})}
+	s, door, _ := openInput(t, viewers, in)
+	return s, door
+}
+
+// openInput serves an input.
+func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door, *live.Session) {
+	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30})}
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	studio := coded.New(session, 1)
-	s, err := Listen("127.0.0.1:0", Options{Studio: studio, Door: door})
+	s, err := Listen("127.0.0.1:0", Options{
+		Studio: studio, Sound: opus.New(session), Door: door,
+		Hears: func() bool { st, _ := session.State(); return st.Sound },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +58,7 @@ func open(t *testing.T, viewers int) (*Server, *access.Door) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
 	t.Cleanup(func() { s.Close(); studio.Close(); cancel(); <-done; _ = cpu.Close() })
-	return s, door
+	return s, door, session
 }
 
 // player is a client that counts pictures.
@@ -175,4 +190,105 @@ func TestClose(t *testing.T) {
 		t.Error("it goes on")
 	}
 	until(t, "the place is taken", func() bool { return len(door.Guests()) == 0 })
+}
+
+// TestSound: a player of a file gets beeps when it gets their flashes. The library's reports, which
+// bring them together exactly, come every ten seconds only.
+func TestSound(t *testing.T) {
+	path := livetest.Flashing(t)
+	s, _, session := openInput(t, 2, live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})})
+	until(t, "no sound", func() bool { st, _ := session.State(); return st.Sound })
+	u, err := base.ParseURL(fmt.Sprintf("rtsp://%s/live?token=%s", s.Addr(), token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp := gortsplib.ProtocolTCP
+	c := &gortsplib.Client{Scheme: u.Scheme, Host: u.Host, Protocol: &tcp}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	desc, _, err := c.Describe(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h264 *format.H264
+	var voice *format.Opus
+	pictures, sound := desc.FindFormat(&h264), desc.FindFormat(&voice)
+	if pictures == nil || sound == nil {
+		t.Fatalf("%d media", len(desc.Medias))
+	}
+	if err := c.SetupAll(desc.BaseURL, desc.Medias); err != nil {
+		t.Fatal(err)
+	}
+	decoder, err := h264.CreateDecoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cpu.Close() })
+	pool := pipeline.NewPool(cpu, 4)
+	t.Cleanup(pool.Close)
+	shown, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(shown.Close)
+	heard := livetest.NewBeeps(t)
+	flashes, beeps := make(chan time.Time, 100), make(chan time.Time, 100)
+	dark := false
+	c.OnPacketRTP(pictures, h264, func(packet *rtp.Packet) {
+		units, err := decoder.Decode(packet)
+		if err != nil || len(units) == 0 {
+			return
+		}
+		var data []byte
+		for _, u := range units {
+			data = append(append(data, 0, 0, 0, 1), u...)
+		}
+		f, err := shown.Decode(data, 0)
+		if f == nil || err != nil {
+			return
+		}
+		bright := livetest.Bright(f)
+		f.Release()
+		if bright && dark {
+			flashes <- time.Now()
+		}
+		dark = !bright
+	})
+	c.OnPacketRTP(sound, voice, func(packet *rtp.Packet) {
+		for _, at := range heard.Add(packet.Payload, 0) {
+			beeps <- time.Now().Add(at)
+		}
+	})
+	if _, err := c.Play(nil); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no flashes and beeps", func() bool { return len(flashes) > 3 && len(beeps) > 3 })
+	c.Close()
+	close(flashes)
+	close(beeps)
+	var all []time.Time
+	for f := range flashes {
+		all = append(all, f)
+	}
+	var apart []time.Duration
+	for b := range beeps {
+		near := time.Hour
+		for _, f := range all {
+			if d := b.Sub(f); d.Abs() < near.Abs() {
+				near = d
+			}
+		}
+		apart = append(apart, near)
+	}
+	slices.Sort(apart)
+	t.Logf("beeps after their flashes by %v", apart)
+	if d := apart[len(apart)/2]; d.Abs() > 80*time.Millisecond {
+		t.Errorf("beeps come %v after their flashes", d)
+	}
 }
