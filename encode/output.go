@@ -40,7 +40,9 @@ type Options struct {
 	// EncoderParams are further parameters of the encoder, by its own names.
 	EncoderParams Params
 	PixelFormat   string // "" keeps the frames' own
-	Threads       int    // 0: one per core
+	// Device is for encoders that work on one, as CodecOnDevice says; nil: there is none.
+	Device  Device
+	Threads int // 0: one per core
 
 	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
 	// up to the last fragment of about this length. 0 makes an ordinary file.
@@ -89,6 +91,7 @@ type Output struct {
 	pkt       *astiav.Packet
 	scaler    av.Scaler
 	to        *encoderInput // conversion for the encoder, nil for none
+	onDevice  *onDevice
 	frames    int64
 	exif      []byte    // a segment that goes into a JPEG
 	precoded  *precoded // for packets that are already encoded, nil for frames
@@ -224,6 +227,7 @@ func (o *Output) Close() {
 		o.enc.Free()
 		o.enc = nil
 	}
+	o.onDevice.close()
 	if o.pkt != nil {
 		o.pkt.Free()
 		o.pkt = nil
@@ -295,13 +299,21 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	o.frames++
 	o.time.Store(end)
 	if err := o.enc.SendFrame(frame); err != nil {
-		return fmt.Errorf("encode frame %d: %w", o.frames, err)
+		return o.encodeFailed(err, "encode frame %d", o.frames)
 	}
 	return o.drain()
 }
 
 // picture returns a frame, which it takes, as the encoder gets it.
 func (o *Output) picture(f *pipeline.Frame) (*astiav.Frame, error) {
+	if o.onDevice != nil {
+		return o.surface(f)
+	}
+	return o.converted(f)
+}
+
+// converted returns a frame, which it takes, in the encoder's format.
+func (o *Output) converted(f *pipeline.Frame) (*astiav.Frame, error) {
 	f.Retain() // for its alpha
 	defer f.Release()
 	frame, err := av.Wrap(f) // takes f
@@ -318,7 +330,7 @@ func (o *Output) picture(f *pipeline.Frame) (*astiav.Frame, error) {
 		converted, err := o.to.convert(frame)
 		frame.Free()
 		if err != nil {
-			return nil, fmt.Errorf("convert to %s: %w", o.enc.PixelFormat(), err)
+			return nil, fmt.Errorf("convert to %s: %w", o.to.to.pixelFormat, err)
 		}
 		frame = converted
 	}
@@ -338,7 +350,7 @@ func (o *Output) drain() error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("encode: %w", err)
+			return o.encodeFailed(err, "encode")
 		}
 		if o.pkt.Duration() == 0 {
 			o.pkt.SetDuration(o.lasting[o.pkt.Pts()])
@@ -583,7 +595,7 @@ func (o *Output) flush() error {
 		return nil
 	}
 	if err := o.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
-		return fmt.Errorf("encode: flush: %w", err)
+		return o.encodeFailed(err, "encode the last frames")
 	}
 	return o.drain()
 }

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/hint"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
@@ -112,11 +114,17 @@ func (o *Output) openEncoder(f *pipeline.Frame) error {
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
 	o.setFields(c, f)
-	if err := o.opts.open(enc, codec); err != nil {
+	if o.onDevice, err = o.onDeviceOf(c, to.pixelFormat, f.Width, f.Height); err != nil {
 		enc.Free()
 		return err
 	}
 	o.enc = enc
+	if err := o.opts.open(enc, codec); err != nil {
+		if refused, ok := errors.AsType[*encoderError](err); ok && o.onDevice != nil {
+			return o.encodeFailed(refused.err, "open the encoder")
+		}
+		return err
+	}
 	if o.keepsGrain(name) {
 		if o.grain, err = newGrainer(c); err != nil {
 			return err
@@ -230,6 +238,11 @@ func (o *Output) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pi
 		return own, nil
 	case takes(astiav.PixelFormatRgb24) && o.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
+	}
+	if info := f.Layout.Info(); o.opts.codec().OnDevice != "" && o.opts.Device != nil && !info.RGB && !info.Gray() {
+		if err := o.opts.Device.Supports(o.opts.codec().OnDevice, f.Layout, f.Width, f.Height); err != nil {
+			return astiav.PixelFormatNone, hint.Add(err, fmt.Sprintf("--pixel-format %s converts", offered[0]))
+		}
 	}
 	alpha := C.int(0)
 	if o.alpha() || av.HasAlpha(f) {
