@@ -51,13 +51,13 @@ func needsDevice(encoder string) error {
 
 // onDeviceOf has an encoder that is about to be opened take frames of a pixel format from the
 // options' device.
-func (o *Output) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, height int) (*onDevice, error) {
-	if o.opts.codec().OnDevice == "" {
+func (e *coder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, height int) (*onDevice, error) {
+	if e.opts.codec().OnDevice == "" {
 		return nil, nil
 	}
-	d := &onDevice{Device: o.opts.Device, said: new(atomic.Value)}
+	d := &onDevice{Device: e.opts.Device, said: new(atomic.Value)}
 	if d.Device == nil {
-		return nil, needsDevice(o.opts.codec().Name)
+		return nil, needsDevice(e.opts.codec().Name)
 	}
 	d.layout, _, _ = av.LayoutOf(pf)
 	if err := d.Supports(C.GoString(C.avcodec_get_name(c.codec_id)), d.layout, width, height); err != nil {
@@ -78,45 +78,45 @@ func (d *onDevice) close() {
 }
 
 // failed describes an error of the encoder, wherever it works.
-func (o *Output) encodeFailed(err error, op string, args ...any) error {
+func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	op = fmt.Sprintf(op, args...)
-	if o.onDevice == nil {
+	if e.onDevice == nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	said, _ := o.onDevice.said.Load().(string)
-	return o.onDevice.Failed(err, op, said)
+	said, _ := e.onDevice.said.Load().(string)
+	return e.onDevice.Failed(err, op, said)
 }
 
 // surface returns a picture of the encoder's on the device with a frame, which it takes.
-func (o *Output) surface(f *pipeline.Frame) (*astiav.Frame, error) {
+func (e *coder) surface(f *pipeline.Frame) (*astiav.Frame, error) {
 	defer f.Release()
 	from := f
-	if o.to != nil || o.colourless {
-		host, err := o.onDevice.Host(f)
+	if e.to != nil || e.colourless {
+		host, err := e.onDevice.Host(f)
 		if err != nil {
 			return nil, err
 		}
-		converted, err := o.converted(host)
+		converted, err := e.converted(host)
 		if err != nil {
 			return nil, err
 		}
 		defer converted.Free()
-		from = av.View(converted, o.onDevice.layout)
+		from = av.View(converted, e.onDevice.layout)
 	}
 	picture := astiav.AllocFrame()
 	if picture == nil {
 		return nil, errors.New("out of memory")
 	}
 	var s C.struct_vf_surface
-	if err := av.Error(int(C.vf_encoder_surface((*C.AVCodecContext)(o.enc.UnsafePointer()), (*C.AVFrame)(picture.UnsafePointer()), &s))); err != nil {
+	if err := av.Error(int(C.vf_encoder_surface((*C.AVCodecContext)(e.enc.UnsafePointer()), (*C.AVFrame)(picture.UnsafePointer()), &s))); err != nil {
 		picture.Free()
-		return nil, o.encodeFailed(err, "take memory for a picture")
+		return nil, e.encodeFailed(err, "take memory for a picture")
 	}
 	var to pipeline.Surface
 	for i := range to.Address {
 		to.Address[i], to.Pitch[i] = uint64(s.address[i]), int(s.pitch[i])
 	}
-	err := o.onDevice.Give(from, to)
+	err := e.onDevice.Give(from, to)
 	if err == nil {
 		err = av.Describe(picture, f)
 	}

@@ -12,8 +12,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// A surface for the encoder has the frame's samples at the high end of its words, chroma of 4:2:0 in
-// pairs, wherever the samples are: in memory of the device, or of the host.
+// A surface for the encoder has the frame's samples at the high end of its words, chroma of 4:2:0
+// in pairs, wherever the samples are: in memory of the device, or of the host.
 func TestGive(t *testing.T) {
 	if !onDriver(t, "") {
 		return
