@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,13 +13,17 @@ import (
 	"testing"
 
 	"vidfilter/decode"
+	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/units"
+	"vidfilter/internal/units/unitstest"
 	"vidfilter/pipeline"
 )
 
@@ -198,6 +203,72 @@ func TestNVENC(t *testing.T) {
 	}
 }
 
+// NVENC's pictures carry what pictures of other encoders do: HDR10+, Dolby Vision, captions and so
+// on, or it is named.
+func TestNVENCUnits(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: NVENC on any machine")
+	}
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	b, err := gpu.Open(gpu.Options{})
+	e2e.Must(t, err)
+	t.Cleanup(func() { e2e.Must(t, b.Close()) })
+	clip := drawn(t, "clip.y4m", "420p10", 192, 144, 6)
+	for _, c := range []struct {
+		codec, format, lost string
+	}{
+		{"h264", "mp4", "[Dolby Vision timecodes of pictures]"},
+		{"hevc", "mp4", "[]"},
+		{"hevc", "mpegts", "[]"},
+		{"av1", "matroska", "[alternative transfer ambient viewing film grain parameters]"},
+	} {
+		e, err := b.Encoding()
+		e2e.Must(t, err)
+		pixelFormat := "yuv420p10le"
+		if c.codec == "h264" {
+			pixelFormat = "yuv420p"
+		}
+		in := openClip(t, clip, nil, hostPool(t), nil)
+		path := filepath.Join(t.TempDir(), "out")
+		out, err := encode.Create("file:"+path, encode.Template{Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Facts: in.Facts},
+			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 4, CRF: 20, PixelFormat: pixelFormat, Device: e})
+		e2e.Must(t, err)
+		n := 0
+		for f := next(t, in); f != nil; f = next(t, in) {
+			f.Props().(*av.Props).Units = unitstest.All(n)
+			e2e.Must(t, out.Put(context.Background(), f))
+			n++
+		}
+		e2e.Must(t, out.Finish(context.Background()))
+		e2e.Must(t, out.Verify())
+		if got := fmt.Sprint(out.NotKept(nil)); got != c.lost {
+			t.Errorf("%s in %s: not kept: %s instead of %s", c.codec, c.format, got, c.lost)
+		}
+		out.Close()
+		in.Close()
+		e.Close()
+		stream := units.StreamOf(c.codec, nil)
+		back := openClip(t, path, nil, hostPool(t), nil)
+		for k := range n {
+			f := next(t, back)
+			if f == nil {
+				t.Fatalf("%s in %s: %d frames", c.codec, c.format, k)
+			}
+			for _, want := range unitstest.All(k) {
+				kept := stream.Carries(want.Kind) && (c.codec != "h264" || want.Kind != units.Timecode)
+				has := slices.ContainsFunc(av.Units(f), func(u units.Unit) bool { return u.Kind == want.Kind && bytes.Equal(u.Payload, want.Payload) })
+				if has != kept {
+					t.Errorf("%s in %s, picture %d: %v: %v, want %v", c.codec, c.format, k, want.Kind, has, kept)
+				}
+			}
+			f.Release()
+		}
+		back.Close()
+	}
+}
+
 // NVDEC's pictures go to NVENC, filtered or not, and the host sees none.
 func TestNVENCAfterNVDEC(t *testing.T) {
 	folder := t.TempDir()
@@ -343,6 +414,11 @@ func TestNVENCOfThisGPU(t *testing.T) {
 	e2e.Must(t, err)
 	all, refused := devices[0].Encodes()
 	t.Logf("%s: %v, %v", devices[0].Name, all, refused)
+	if name := devices[0].Name; strings.Contains(name, "H100") || strings.Contains(name, "H200") || strings.Contains(name, "A100") {
+		if refused == nil || !strings.Contains(refused.Error(), "has no NVENC") {
+			t.Errorf("%s is a chip without NVENC, and says %v", name, refused)
+		}
+	}
 	has := func(codec string, chroma, depth int) bool {
 		return slices.ContainsFunc(all, func(c gpu.Coding) bool { return c.Codec == codec && c.Chroma == chroma && c.Depth == depth })
 	}
