@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -31,8 +32,8 @@ type Device interface {
 	// Host returns a frame with f's samples in the host's memory: f with one more owner, or a copy.
 	Host(f *pipeline.Frame) (*pipeline.Frame, error)
 
-	// Failed returns the error of an operation in which FFmpeg's encoder failed. said is why, by
-	// its log; it may be empty.
+	// Failed returns the error of an operation in which FFmpeg's encoder failed with its own error
+	// or the system's. said is why, by its log; it may be empty.
 	Failed(err error, op, said string) error
 }
 
@@ -82,6 +83,9 @@ func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	op = fmt.Sprintf(op, args...)
 	if e.onDevice == nil {
 		return fmt.Errorf("%s: %w", op, err)
+	}
+	if no := av.Errno(err); no != 0 {
+		err = syscall.Errno(no)
 	}
 	said, _ := e.onDevice.said.Load().(string)
 	return e.onDevice.Failed(err, op, said)

@@ -41,8 +41,8 @@ type Options struct {
 	EncoderParams Params
 	PixelFormat   string // "" keeps the frames' own
 	// Device is for encoders that work on one, as Codec.OnDevice says; nil: there is none.
-	Device Device
-	Threads       int    // 0: one per core
+	Device  Device
+	Threads int // 0: one per core
 
 	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
 	// up to the last fragment of about this length. 0 makes an ordinary file.

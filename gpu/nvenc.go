@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -205,12 +206,16 @@ func (e *Encoding) refuse(text string) error {
 	return &Error{Text: text, hint: hintSoftware, nvenc: true}
 }
 
-// Failed describes an error of the encoder, in an operation with a frame: FFmpeg's and the reason
-// that it gave in its log, which may be empty. Where a session cannot be opened that is the reason.
+// Failed describes an error of the encoder, in an operation with a frame: FFmpeg's, or the
+// system's, and the reason that it gave in its log, which may be empty. Where a session cannot be
+// opened that is the reason.
 func (e *Encoding) Failed(err error, op, said string) error {
 	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: true}
 	if said != "" {
 		failed.Text = "NVENC: " + strings.TrimSuffix(said, ": (no details)")
+	}
+	if errors.Is(err, syscall.ENOMEM) {
+		failed.Text, failed.hint = "out of memory", hintMemory+"; "+hintSoftware
 	}
 	if strings.HasPrefix(said, "OpenEncodeSessionEx") {
 		if why := e.thread.do(func() error { return e.unit.session(func(*C.struct_vf_session) C.int { return 0 }) }); errors.As(why, new(*Error)) {

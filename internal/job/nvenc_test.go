@@ -402,6 +402,33 @@ func TestNVENCFaults(t *testing.T) {
 	}
 }
 
+// Where the device's memory is used up, a job says so, and leaves nothing.
+func TestNVENCWithoutMemory(t *testing.T) {
+	for _, at := range []string{"1", "18", "20", "22", "24", "20+"} {
+		t.Run(at, func(t *testing.T) {
+			if !testdriver.OnDevice(t, "alloc="+at) {
+				return
+			}
+			out := filepath.Join(t.TempDir(), "out.mp4")
+			o, err := Parse(append(quiet, "-i", drawn(t, "clip.y4m", "420", 160, 96, 6), "-o", out, "-r", "1", "--hwaccel", "nvenc"), nil)
+			e2e.Must(t, err)
+			u := o.OpenUI(nowhere)
+			_, err = Run(context.Background(), o, u, nil)
+			u.Close("")
+			t.Log(err)
+			if err != nil && (ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
+				t.Errorf("exit code %d: %v, hint %q", ExitCode(err), err, hint.Of(err))
+			}
+			if err == nil && whatIsIn(t, out).frames != 6 {
+				t.Error("frames are missing")
+			}
+			if err == nil && (at == "1" || at == "20+") {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
 // A GPU with NVENC encodes; one without is refused by its name. This is the test for real devices.
 func TestNVENCOfThisGPU(t *testing.T) {
 	if !testdriver.OnDevice(t, "") {
