@@ -47,7 +47,7 @@ type onDevice struct {
 
 // needsDevice is the error of an encoder on a device without one.
 func needsDevice(encoder string) error {
-	return misused("leave --encoder out, or give --hwaccel nvenc, too", "the encoder %s needs a GPU", encoder)
+	return misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", encoder)
 }
 
 // onDeviceOf has an encoder that is about to be opened take frames of a pixel format from the
@@ -78,7 +78,7 @@ func (d *onDevice) close() {
 	}
 }
 
-// failed describes an error of the encoder, wherever it works.
+// encodeFailed describes an error of the encoder, wherever it works.
 func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	op = fmt.Sprintf(op, args...)
 	if e.onDevice == nil {
