@@ -266,6 +266,11 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 		f.seen(model)
 	}
 	if scaled := model.Scale(f.opts.Strength); scaled.Clean() && !e.forgotten {
+		if r.out.Planes[0].Data == nil { // it is on a device
+			r.out.Release()
+			r.out = e.frame.Retain()
+			return nil
+		}
 		r.out.CopySamples(e.frame)
 		return nil
 	}

@@ -2,6 +2,7 @@ package encode
 
 //#include <libavcodec/avcodec.h>
 //#include <libavformat/avformat.h>
+//#include <libavutil/opt.h>
 //#include <stdlib.h>
 //#include "glue.h"
 import "C"
@@ -21,6 +22,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/text"
+	"vidfilter/pipeline"
 )
 
 // Check reports whether an output can be made with these options, as far as that does not depend
@@ -47,6 +49,28 @@ func Check(o Options) error {
 	if err != nil {
 		return err
 	}
+	if of := o.codec().OnDevice; of != "" { // its headers come with its device: those of another will do
+		return o.checkFormatOf(codec, of)
+	}
+	return o.checkFormat(codec, enc)
+}
+
+// checkFormatOf is checkFormat with the encoder that codes the same on the CPU, by its common name.
+func (o *Options) checkFormatOf(codec *astiav.Codec, common string) error {
+	about, _ := CodecNamed(common)
+	other := Options{Encoder: about.Name, Preset: about.Preset, CRF: about.CRF}
+	stand, err := findEncoder(about.Name)
+	if err != nil {
+		return err
+	}
+	enc := astiav.AllocCodecContext(stand)
+	if enc == nil {
+		return errors.New("encode: out of memory")
+	}
+	defer enc.Free()
+	if err := other.try(enc, stand); err != nil {
+		return err
+	}
 	return o.checkFormat(codec, enc)
 }
 
@@ -71,7 +95,36 @@ func (o *Options) try(enc *astiav.CodecContext, codec *astiav.Codec) error {
 		c.color_range = C.AVCOL_RANGE_JPEG
 	}
 	c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
+	if o.codec().OnDevice != "" {
+		return o.tryOptions(c, codec)
+	}
 	return o.open(enc, codec)
+}
+
+// tryOptions gives the options to an encoder that cannot be opened here, for want of its device.
+func (o *Options) tryOptions(c *C.AVCodecContext, codec *astiav.Codec) error {
+	dict := o.dictionary(c)
+	defer dict.Free()
+	var e *astiav.DictionaryEntry
+	for {
+		if e = dict.Get("", e, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e == nil {
+			return nil
+		}
+		key, value := C.CString(e.Key()), C.CString(e.Value())
+		code := C.av_opt_set(unsafe.Pointer(c), key, value, C.AV_OPT_SEARCH_CHILDREN)
+		C.free(unsafe.Pointer(key))
+		C.free(unsafe.Pointer(value))
+		switch {
+		case code == C.AVERROR_OPTION_NOT_FOUND:
+			return lacksOption(codec, e.Key())
+		case code < 0:
+			return &encoderError{codec.Name(), "", av.Error(int(code)), nil}
+		}
+	}
+}
+
+func lacksOption(codec *astiav.Codec, name string) error {
+	return misused("leave it out; it is an option of other encoders", "the encoder %s has no option --%s", codec.Name(), name)
 }
 
 // checkFormat asks the muxer whether it takes the encoder's video.
@@ -117,10 +170,10 @@ func findEncoder(name string) (*astiav.Codec, error) {
 		return astiav.FindEncoderByName(name), nil
 	}
 	hint := DefaultEncoder + " is the default; this build has " + strings.Join(videos, " ")
-	if near := text.Closest(name, videos); near != "" {
-		hint = fmt.Sprintf("did you mean %s?", near)
-	} else if of := encoderOf(name); slices.Contains(videos, of) {
+	if of := encoderOf(name); slices.Contains(videos, of) {
 		hint = fmt.Sprintf("that is a codec; its encoder is %s", of)
+	} else if near := text.Closest(name, videos); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	if astiav.FindEncoderByName(name) != nil {
 		return nil, misused(hint, "the encoder %q is not for video", name)
@@ -174,7 +227,7 @@ func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 		var list []astiav.PixelFormat
 		for _, name := range about.formats[d] {
 			pf := astiav.FindPixelFormatByName(name)
-			if (only == nil || slices.Contains(only, name)) && slices.Contains(all, pf) {
+			if (only == nil || slices.Contains(only, name)) && (about.OnDevice != "" || slices.Contains(all, pf)) {
 				list = append(list, pf)
 			}
 		}
@@ -188,7 +241,11 @@ func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 // takes reports whether the encoder and its preset take a pixel format of any depth.
 func (o *Options) takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
 	all := codec.PixelFormats()
-	only := o.codec().presetFormats[o.Preset]
+	about := o.codec()
+	if about.OnDevice != "" { // which FFmpeg's list is not about
+		return slices.ContainsFunc(slices.Collect(maps.Values(about.formats)), func(some []string) bool { return slices.Contains(some, pf.Name()) })
+	}
+	only := about.presetFormats[o.Preset]
 	return (len(all) == 0 || slices.Contains(all, pf)) && (only == nil || slices.Contains(only, pf.Name()))
 }
 
@@ -220,10 +277,13 @@ func (e *coder) Fits(width, height int) error {
 	case min(width, height) < least || width < about.minWidth:
 		return Refusal(advice, "%s cannot encode %dx%d: pictures are at least %dx%d", about.Name, width, height, max(least, about.minWidth), least)
 	case about.evenSides && (width|height)&1 != 0:
-		return Refusal("--codec h264 and hevc take it in 4:4:4", "%s cannot encode %dx%d: its sides must be even", about.Name, width, height)
+		return Refusal("--codec h264 and hevc take it in 4:4:4, on the CPU", "%s cannot encode %dx%d: its sides must be even", about.Name, width, height)
 	}
 	if e.opts.PixelFormat != "" {
 		_, err = e.opts.namedFormat(codec, width, height)
+	}
+	if err == nil && about.OnDevice != "" && e.opts.Device != nil {
+		return e.opts.Device.Supports(about.OnDevice, pipeline.YUV420P, width, height)
 	}
 	return err
 }
@@ -237,7 +297,7 @@ func (o *Options) open(enc *astiav.CodecContext, codec *astiav.Codec) error {
 		return &encoderError{codec.Name(), picture, err, nil}
 	}
 	if e := dict.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e != nil {
-		return misused("leave it out; it is an option of other encoders", "the encoder %s has no option --%s", codec.Name(), e.Key())
+		return lacksOption(codec, e.Key())
 	}
 	return nil
 }

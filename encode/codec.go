@@ -22,6 +22,8 @@ type Codec struct {
 	Preset  string   // default of --preset
 	CRF     float64  // default of --crf; below 0 if the encoder has none
 	Quality Quality  // values of --crf
+	// OnDevice is the common name of what the encoder codes on a device; "" if it works on the CPU.
+	OnDevice string
 
 	noBitrate string // why it has no --bitrate; "" if it has
 	noGOP     string // likewise of --gop
@@ -70,7 +72,7 @@ type Quality struct {
 }
 
 // codecs lists the encoders that are described. The first one is the default.
-var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg}
+var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
 
 // DefaultEncoder is the encoder of videos for which no other is asked.
 var DefaultEncoder = codecs[0].Name
@@ -87,6 +89,16 @@ func CodecOf(encoder string) Codec {
 // CodecNamed returns the description of a codec by a value of --codec.
 func CodecNamed(common string) (Codec, bool) {
 	i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Common == common && common != "" })
+	if i < 0 {
+		return Codec{}, false
+	}
+	return codecs[i], true
+}
+
+// CodecOnDevice returns the description of the encoder that codes on a device what another does on
+// the CPU.
+func CodecOnDevice(c Codec) (Codec, bool) {
+	i := slices.IndexFunc(codecs, func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
 	if i < 0 {
 		return Codec{}, false
 	}

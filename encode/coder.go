@@ -19,6 +19,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/hint"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
@@ -38,6 +39,7 @@ type coder struct {
 	pkt       *astiav.Packet
 	scaler    av.Scaler
 	to        *encoderInput // conversion for the encoder, nil for none
+	onDevice  *onDevice
 	frames    int64
 	alphaKept bool
 	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
@@ -111,7 +113,7 @@ func (e *coder) put(f *pipeline.Frame) error {
 	defer frame.Free()
 	e.frames++
 	if err := e.enc.SendFrame(frame); err != nil {
-		return fmt.Errorf("encode frame %d: %w", e.frames, err)
+		return e.encodeFailed(err, "encode frame %d", e.frames)
 	}
 	return e.drain()
 }
@@ -122,6 +124,8 @@ func (e *coder) closeEncoder() {
 		e.enc.Free()
 		e.enc = nil
 	}
+	e.onDevice.close()
+	e.onDevice = nil
 }
 
 func (e *coder) close() {
@@ -180,7 +184,14 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
 	e.setFields(c, f)
+	if e.onDevice, err = e.onDeviceOf(c, to.pixelFormat, f.Width, f.Height); err != nil {
+		enc.Free()
+		return err
+	}
 	if err := e.opts.open(enc, codec); err != nil {
+		if refused, ok := errors.AsType[*encoderError](err); ok && e.onDevice != nil {
+			err = e.encodeFailed(refused.err, "open the encoder")
+		}
 		enc.Free()
 		return err
 	}
@@ -299,6 +310,11 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 	case takes(astiav.PixelFormatRgb24) && e.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
 	}
+	if info := f.Layout.Info(); e.opts.codec().OnDevice != "" && e.opts.Device != nil && !info.RGB && !info.Gray() {
+		if err := e.opts.Device.Supports(e.opts.codec().OnDevice, f.Layout, f.Width, f.Height); err != nil {
+			return astiav.PixelFormatNone, hint.Add(err, fmt.Sprintf("--pixel-format %s converts", offered[0]))
+		}
+	}
 	alpha := C.int(0)
 	if e.alpha() || av.HasAlpha(f) {
 		alpha = 1
@@ -414,6 +430,14 @@ func (e *encoderInput) convert(src *astiav.Frame) (*astiav.Frame, error) {
 
 // picture returns a frame, which it takes, as the encoder gets it.
 func (e *coder) picture(f *pipeline.Frame) (*astiav.Frame, error) {
+	if e.onDevice != nil {
+		return e.surface(f)
+	}
+	return e.converted(f)
+}
+
+// converted returns a frame, which it takes, in the encoder's format.
+func (e *coder) converted(f *pipeline.Frame) (*astiav.Frame, error) {
 	f.Retain() // for its alpha
 	defer f.Release()
 	frame, err := av.Wrap(f) // takes f
@@ -430,7 +454,7 @@ func (e *coder) picture(f *pipeline.Frame) (*astiav.Frame, error) {
 		converted, err := e.to.convert(frame)
 		frame.Free()
 		if err != nil {
-			return nil, fmt.Errorf("convert to %s: %w", e.enc.PixelFormat(), err)
+			return nil, fmt.Errorf("convert to %s: %w", e.to.to.pixelFormat, err)
 		}
 		frame = converted
 	}
@@ -450,7 +474,7 @@ func (e *coder) drain() error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("encode: %w", err)
+			return e.encodeFailed(err, "encode")
 		}
 		if e.pkt.Duration() == 0 {
 			e.pkt.SetDuration(e.lasting[e.pkt.Pts()])
@@ -492,7 +516,7 @@ func (e *coder) complete() error {
 // flush drains the encoder.
 func (e *coder) flush() error {
 	if err := e.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
-		return fmt.Errorf("encode: flush: %w", err)
+		return e.encodeFailed(err, "encode the last frames")
 	}
 	return e.drain()
 }

@@ -71,4 +71,16 @@ int vf_audio_send(vf_audio *a, const AVPacket *p);
 // encoder: 1 when there is one, 0 when not.
 int vf_audio_receive(vf_audio *a, AVPacket *p);
 void vf_audio_close(vf_audio *a);
+// A picture in a device's memory: its planes, as addresses and pitches.
+struct vf_surface {
+	uint64_t address[3];
+	int pitch[3];
+};
+// Has an encoder that is not open yet take pictures of the pixel format, in planes or with pairs
+// of chroma, as surfaces in a CUcontext, in order with a CUstream. Its field opaque is then its
+// address.
+int vf_encoder_on_device(AVCodecContext *c, void *context, void *stream, int format);
+// Gives f, which is empty, a surface of the encoder's.
+int vf_encoder_surface(AVCodecContext *c, AVFrame *f, struct vf_surface *s);
+
 #endif

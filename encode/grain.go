@@ -27,7 +27,7 @@ type params struct {
 
 // keepsGrain reports whether coded pictures have room for grain.
 func (e *coder) keepsGrain(codec string) bool {
-	return codec == "av1" && (e.opts.FilmGrain || C.vf_has_grain(inputStream(e.in.Video).codecpar) != 0)
+	return codec == "av1" && e.opts.codec().OnDevice == "" && (e.opts.FilmGrain || C.vf_has_grain(inputStream(e.in.Video).codecpar) != 0)
 }
 
 // newGrainer announces grain in the header of an open encoder.

@@ -40,7 +40,9 @@ type Options struct {
 	// EncoderParams are further parameters of the encoder, by its own names.
 	EncoderParams Params
 	PixelFormat   string // "" keeps the frames' own
-	Threads       int    // 0: one per core
+	// Device is for encoders that work on one, as Codec.OnDevice says; nil: there is none.
+	Device  Device
+	Threads int // 0: one per core
 
 	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
 	// up to the last fragment of about this length. 0 makes an ordinary file.

@@ -288,6 +288,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if err := av.Error(int(C.avcodec_parameters_from_context(st.codecpar, (*C.AVCodecContext)(o.enc.UnsafePointer())))); err != nil {
 		return err
 	}
+	if o.onDevice != nil {
+		st.codecpar.format = C.int(av.PixelFormat(o.onDevice.layout))
+	}
 	if name := o.opts.codec().tags[o.form.Family]; name != "" {
 		st.codecpar.codec_tag = tag(name)
 	}

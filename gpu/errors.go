@@ -13,12 +13,17 @@ import (
 // job.
 var ErrDevice = errors.New("device not available")
 
+// ErrNVENC is wrapped, too, by those caused by NVENC: the CPU can encode without it.
+var ErrNVENC = errors.New("NVENC not available")
+
 // Error is a failure of a device or its driver. It wraps ErrDevice.
 type Error struct {
 	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" if Text says it all
 	Code int    // the driver's CUresult; 0 if the error is not the driver's
 	Text string // the cause
 	hint string
+
+	nvenc bool // it wraps ErrNVENC
 }
 
 func (e *Error) Error() string {
@@ -29,6 +34,9 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return ErrDevice }
+
+// Is adds ErrNVENC to what the error is.
+func (e *Error) Is(target error) bool { return e.nvenc && target == ErrNVENC }
 
 // Hint suggests a remedy to the user; "" if there is none.
 func (e *Error) Hint() string { return e.hint }

@@ -48,7 +48,7 @@ func allowShared(f cu.Function, bytes int) error {
 // rows are rows of bytes in host and device memory, or in two places of the device's.
 type rows struct {
 	host                   unsafe.Pointer
-	source                 cu.DevicePtr // in the host's place, with its pitch; 0: none
+	source                 cu.DevicePtr // or target, in the host's place, with its pitch; 0: none
 	device                 cu.DevicePtr
 	hostPitch, devicePitch int
 	width, count           int // bytes, rows
@@ -70,8 +70,15 @@ func (r rows) in(s cu.Stream) error {
 		C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
 }
 
-// out queues the copy to the host.
+// out queues the copy to the host, or to the target.
 func (r rows) out(s cu.Stream) error {
+	if r.source != 0 && r.hostPitch == r.devicePitch {
+		return cu.MemcpyDtoDAsync(r.source, r.device, r.span(), s)
+	}
+	if r.source != 0 {
+		return result(C.vf_rows_within(C.CUdeviceptr(r.source), C.size_t(r.hostPitch), C.CUdeviceptr(r.device), C.size_t(r.devicePitch),
+			C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
+	}
 	if r.hostPitch == r.devicePitch {
 		return cu.MemcpyDtoHAsync(r.host, r.device, r.span(), s)
 	}

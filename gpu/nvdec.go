@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,27 +16,6 @@ import (
 	"vidfilter/gpu/surface"
 	"vidfilter/pipeline"
 )
-
-// Caps is what NVDEC decodes of one codec, chroma format and depth. The zero value is nothing.
-type Caps struct {
-	Engines             int
-	MinWidth, MinHeight int
-	Width, Height       int // of the largest picture
-	macroblocks         int // of 256 samples
-}
-
-// Allows returns nil for a size that can be decoded.
-func (c Caps) Allows(width, height int) error {
-	switch {
-	case c.Width == 0:
-		return errors.New("this GPU does not decode it")
-	case width > c.Width || height > c.Height || width*height/256 > c.macroblocks:
-		return fmt.Errorf("this GPU decodes up to %dx%d", c.Width, c.Height)
-	case width < c.MinWidth || height < c.MinHeight:
-		return fmt.Errorf("this GPU decodes from %dx%d on", c.MinWidth, c.MinHeight)
-	}
-	return nil
-}
 
 // hintVideo is for containers, which are given the driver's libraries one by one.
 const hintVideo = "containers need it passed in: NVIDIA_DRIVER_CAPABILITIES=compute,video"
@@ -73,22 +51,15 @@ func (u *unit) decodes(codec string, chroma, depth int) (Caps, error) {
 	return Caps{int(c.engines), int(c.min_width), int(c.min_height), int(c.width), int(c.height), int(c.macroblocks)}, nil
 }
 
-// Decoded is a kind of video, and what NVDEC decodes of it.
-type Decoded struct {
-	Codec         string // FFmpeg's name
-	Chroma, Depth int    // 420, 444
-	Caps
-}
-
 // Decodes lists the kinds of video that jobs can give to NVDEC and this device decodes. It opens
 // the device briefly.
-func (d Device) Decodes() (all []Decoded, err error) {
+func (d Device) Decodes() (all []Coding, err error) {
 	u, err := openUnit(d, defaultPatience)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = u.close() }()
-	return call(context.Background(), u.work, func() (all []Decoded, err error) {
+	return call(context.Background(), u.work, func() (all []Coding, err error) {
 		for _, codec := range []string{"h264", "hevc", "vp9", "mpeg2video"} {
 			for _, chroma := range []int{420, 444} {
 				for _, depth := range []int{8, 10, 12} {
@@ -97,7 +68,7 @@ func (d Device) Decodes() (all []Decoded, err error) {
 						return nil, err
 					}
 					if c.Width > 0 {
-						all = append(all, Decoded{codec, chroma, depth, c})
+						all = append(all, Coding{codec, chroma, depth, c})
 					}
 				}
 			}
@@ -109,13 +80,9 @@ func (d Device) Decodes() (all []Decoded, err error) {
 // Decoding lets a decoder leave its pictures in the memory of a device, from where the backend's
 // filters read them. It is for one decoder, which must be freed before it is closed.
 type Decoding struct {
+	*courier
 	backend *Backend
-	unit    *unit
-	thread  *thread // of its own: it waits for pictures
 	host    *pipeline.Pool
-	context C.CUcontext
-	stream  cu.Stream
-	done    cu.Event
 
 	mu     sync.Mutex
 	size   int
@@ -132,42 +99,13 @@ func (b *Backend) Decoding(host *pipeline.Pool) (*Decoding, error) {
 		return nil, err
 	}
 	u := b.units[0]
-	d := &Decoding{backend: b, unit: u, host: host, thread: newThread(u.work.patience, u.alive, u.giveUp)}
-	if err := d.thread.do(d.open); err != nil {
-		d.thread.close()
+	c, err := newCourier(u)
+	if err != nil {
 		return nil, u.failed(err, "prepare to decode on %s", u)
 	}
+	d := &Decoding{courier: c, backend: b, host: host}
 	b.using(d, true)
 	return d, nil
-}
-
-func (d *Decoding) open() (err error) {
-	if err := enter(d.unit.device); err != nil {
-		return err
-	}
-	if err = result(C.cuCtxGetCurrent(&d.context)); err == nil {
-		d.stream, err = cu.MakeStream(cu.NonBlocking)
-	}
-	if err == nil {
-		d.done, err = cu.MakeEvent(cu.BlockingSyncEvent)
-	}
-	if err != nil {
-		d.end()
-	}
-	return err
-}
-
-func (d *Decoding) end() {
-	freeEvent(&d.done)
-	if d.stream != (cu.Stream{}) {
-		_ = d.stream.Destroy()
-	}
-	_ = d.unit.leave()
-}
-
-// Handles returns the CUcontext and the CUstream of the decoder.
-func (d *Decoding) Handles() (context, stream unsafe.Pointer) {
-	return unsafe.Pointer(d.context), unsafe.Pointer(streamHandle(d.stream))
 }
 
 // Supports returns nil if the device decodes such video to frames of the layout, or the reason why
@@ -184,7 +122,7 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	if err != nil {
 		return err
 	}
-	return c.Allows(width, height)
+	return c.allows(width, height, "decode")
 }
 
 // Take makes a frame of a surface that the decoder's stream has, and returns when it is done. The
@@ -230,24 +168,15 @@ func (d *Decoding) take(s pipeline.Surface, f pipeline.Format, size int, memory 
 }
 
 func (d *Decoding) queue(s pipeline.Surface, f pipeline.Format, b buffer, memory []byte) error {
-	k, err := d.unit.load(surface.Kernel(f.Layout.Info().SampleBytes()))
-	if err != nil {
+	if err := d.run(f.Layout.Info().SampleBytes(), surface.Split(s, f, uint64(b.address))); err != nil {
 		return err
-	}
-	for _, l := range surface.Split(s, f, uint64(b.address)) {
-		if err := run(k.kernel, l, d.stream); err != nil {
-			return err
-		}
 	}
 	if memory != nil {
 		if err := cu.MemcpyDtoHAsync(unsafe.Pointer(&memory[0]), b.address, int64(len(memory)), d.stream); err != nil {
 			return err
 		}
 	}
-	if err := d.done.Record(d.stream); err != nil {
-		return err
-	}
-	return d.done.Synchronize()
+	return d.wait()
 }
 
 // block returns a block of a frame that was released, or a new one.
@@ -307,15 +236,7 @@ func (d *Decoding) Discard() {
 	closed := d.closed
 	d.closed = true
 	d.mu.Unlock()
-	if closed {
-		return
-	}
-	_ = d.thread.do(func() error {
-		d.freeAll()
-		d.end()
-		return nil
-	})
-	if d.unit.alive.Err() == nil {
-		d.thread.close()
+	if !closed {
+		d.close(d.freeAll)
 	}
 }

@@ -9,10 +9,19 @@ import (
 )
 
 // Memory is a block of host memory outside the Go heap, to which C code and devices may keep
-// pointers.
+// pointers, or of a device's memory.
 type Memory struct {
-	Bytes []byte // at least as many as asked for
-	Free  func() // gives the block back to the allocator; called once
+	Bytes  []byte // at least as many as asked for; nil in a device's memory
+	Device DeviceSamples
+	Free   func() // gives the block back to the allocator; called once
+}
+
+// bytes returns the first of the block's bytes.
+func (m Memory) bytes(size int) []byte {
+	if m.Bytes == nil {
+		return nil
+	}
+	return m.Bytes[:size:size]
 }
 
 // Allocator is the part of a backend that allocates the memory of frames: aligned to PitchAlign
@@ -32,13 +41,22 @@ type Pool struct {
 	slots chan struct{} // one element per block that Get may still hand out
 	done  chan struct{} // closed by Close
 
+	device   Allocator // for frames of layouts that onDevice takes; nil for none
+	onDevice func(Layout) bool
+
 	mu     sync.Mutex // not held during alloc: a device's allocator may wait for a put
-	size   int
-	free   []Memory // all of them of this size
+	kind   kind
+	free   []Memory // all of them of this kind
 	out    int
 	closed bool
 
 	dropped int // how far the limit has fallen for lack of memory
+}
+
+// kind is what blocks must have in common to be used one for another.
+type kind struct {
+	size   int
+	device bool
 }
 
 // NewPool returns a pool from which Get hands out at most limit blocks at a time. Take is not
@@ -57,29 +75,34 @@ func NewPool(alloc Allocator, limit int) *Pool {
 // out, for good; with none out, Get fails. It returns the cause when ctx ends, and ErrClosed when
 // the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
+	m, put, err := p.get(ctx, kind{size: size})
+	return m.bytes(size), put, err
+}
+
+func (p *Pool) get(ctx context.Context, k kind) (Memory, func(), error) {
 	for {
 		if err := p.acquire(ctx); err != nil {
-			return nil, nil, err
+			return Memory{}, nil, err
 		}
-		if b, put, err := p.takeLimited(size); put != nil || err != nil {
-			return b, put, err
+		if m, put, err := p.takeLimited(k); put != nil || err != nil {
+			return m, put, err
 		}
 	}
 }
 
 // takeLimited is take for a caller that has acquired a slot. Without memory it returns nothing at
 // all, and the limit has fallen by one, in place of an error.
-func (p *Pool) takeLimited(size int) ([]byte, func(), error) {
+func (p *Pool) takeLimited(k kind) (Memory, func(), error) {
 	release := func() { p.slots <- struct{}{} }
-	b, put, err := p.take(size, release)
+	m, put, err := p.take(k, release)
 	if err == nil {
-		return b, put, nil
+		return m, put, nil
 	}
 	if errors.Is(err, ErrClosed) || !p.shrink() {
 		release()
-		return nil, nil, err
+		return Memory{}, nil, err
 	}
-	return nil, nil, nil
+	return Memory{}, nil, nil
 }
 
 // shrink lowers the limit by the caller's slot if another is left.
@@ -116,34 +139,37 @@ func (p *Pool) acquire(ctx context.Context) error {
 // Take is Get without the limit: it never waits for a block. Decoders need it, since they hold
 // reference frames by their own rules and would wait for themselves. They are bounded by the
 // number of frames that they may pass on.
-func (p *Pool) Take(size int) ([]byte, func(), error) { return p.take(size, func() {}) }
+func (p *Pool) Take(size int) ([]byte, func(), error) {
+	m, put, err := p.take(kind{size: size}, func() {})
+	return m.bytes(size), put, err
+}
 
 // take returns a block; after runs once the block has come back.
-func (p *Pool) take(size int, after func()) ([]byte, func(), error) {
-	m, err := p.find(size)
+func (p *Pool) take(k kind, after func()) (Memory, func(), error) {
+	m, err := p.find(k)
 	if err != nil {
-		return nil, nil, err
+		return Memory{}, nil, err
 	}
 	var once sync.Once
 	put := func() {
 		once.Do(func() {
-			p.put(m, size)
+			p.put(m, k)
 			after()
 		})
 	}
-	return m.Bytes[:size:size], put, nil
+	return m, put, nil
 }
 
 // find reuses a free block or allocates one, and counts it as out.
-func (p *Pool) find(size int) (Memory, error) {
+func (p *Pool) find(k kind) (Memory, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return Memory{}, ErrClosed
 	}
 	var old []Memory
-	if size != p.size {
-		old, p.free, p.size = p.free, nil, size
+	if k != p.kind {
+		old, p.free, p.kind = p.free, nil, k
 	}
 	if n := len(p.free); n > 0 {
 		m := p.free[n-1]
@@ -155,20 +181,24 @@ func (p *Pool) find(size int) (Memory, error) {
 	p.mu.Unlock()
 
 	freeAll(old) // before allocating: both may not fit
-	m, err := p.alloc.Alloc(size)
+	from := p.alloc
+	if k.device {
+		from = p.device
+	}
+	m, err := from.Alloc(k.size)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		return Memory{}, fmt.Errorf("pipeline: allocate a frame of %d bytes, %d in use: %w", size, p.out, err)
+		return Memory{}, fmt.Errorf("pipeline: allocate a frame of %d bytes, %d in use: %w", k.size, p.out, err)
 	}
 	p.out++ // after a Close in the meantime, put frees it
 	return m, nil
 }
 
-func (p *Pool) put(m Memory, size int) {
+func (p *Pool) put(m Memory, k kind) {
 	p.mu.Lock()
 	p.out--
-	keep := !p.closed && size == p.size
+	keep := !p.closed && k == p.kind
 	if keep {
 		p.free = append(p.free, m)
 	}
@@ -188,7 +218,7 @@ func freeAll(blocks []Memory) {
 func (p *Pool) Trim() {
 	p.mu.Lock()
 	idle := p.free
-	p.free, p.size = nil, -1 // no block has this size
+	p.free, p.kind = nil, kind{size: -1} // no block has this size
 	p.mu.Unlock()
 	freeAll(idle)
 }
@@ -214,13 +244,23 @@ func (p *Pool) Close() {
 	freeAll(idle)
 }
 
+// OnDevice has the pool's frames of some layouts be in the memory of a device, which alloc returns.
+// They have no Planes. It must come before the first frame.
+func (p *Pool) OnDevice(alloc Allocator, takes func(Layout) bool) {
+	p.device, p.onDevice = alloc, takes
+}
+
+func (p *Pool) kindOf(format Format) kind {
+	return kind{format.bytes(), p.device != nil && p.onDevice(format.Layout)}
+}
+
 // NewFrame returns a frame in memory of the pool, and blocks like Get. Its samples are undefined.
 func (p *Pool) NewFrame(ctx context.Context, format Format) (*Frame, error) {
-	b, put, err := p.Get(ctx, format.bytes())
+	m, put, err := p.get(ctx, p.kindOf(format))
 	if err != nil {
 		return nil, err
 	}
-	return FrameIn(b, format, nil, put), nil
+	return m.frame(format, nil, put), nil
 }
 
 // TryFrame is NewFrame without waiting: it returns nil if all blocks are out.
@@ -230,21 +270,30 @@ func (p *Pool) TryFrame(format Format) (*Frame, error) {
 	default:
 		return nil, nil
 	}
-	b, put, err := p.takeLimited(format.bytes())
+	m, put, err := p.takeLimited(p.kindOf(format))
 	if put == nil {
 		return nil, err
 	}
-	return FrameIn(b, format, nil, put), nil
+	return m.frame(format, nil, put), nil
 }
 
 // TakeFrame is NewFrame without the limit, like Take. The frame takes props, but not if there is
 // an error.
 func (p *Pool) TakeFrame(format Format, props Props) (*Frame, error) {
-	b, put, err := p.Take(format.bytes())
+	m, put, err := p.take(p.kindOf(format), func() {})
 	if err != nil {
 		return nil, err
 	}
-	return FrameIn(b, format, props, put), nil
+	return m.frame(format, props, put), nil
+}
+
+func (m Memory) frame(format Format, props Props, put func()) *Frame {
+	if m.Bytes == nil {
+		f := NewFrame(format, [4]Plane{}, props, put)
+		f.Device = m.Device
+		return f
+	}
+	return FrameIn(m.bytes(format.bytes()), format, props, put)
 }
 
 func (f Format) bytes() int {

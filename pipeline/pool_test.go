@@ -305,7 +305,7 @@ func TestPoolShrinks(t *testing.T) {
 		}
 		put2()
 		for range 4 { // until the limit has fallen to one, whose failure is final
-			p.size = 0 // as if nothing could be used again
+			p.kind = kind{} // as if nothing could be used again
 			p.free = nil
 			if _, _, err := p.Get(t.Context(), 10); !errors.Is(err, errFull) {
 				t.Errorf("with no memory at all: %v", err)

@@ -15,7 +15,7 @@ dav1d=1.5.1
 dav1d_sha=401813f1f89fa8fd4295805aa5284d9aed9bc7fc1fdbe554af4292f64cbabe21
 svtav1=2.3.0
 svtav1_sha=815e88cc539c41b8ebd1a6f362f82ab510147635fc6c3edfa35edcfbed302cd8
-nvcodec=12.1.14.0 # headers of NVDEC, MIT; the library comes with the driver
+nvcodec=12.1.14.0 # headers of NVDEC and NVENC, MIT; the libraries come with the driver
 nvcodec_sha=0ca1a0c85b149646fa6ce4d600584507fdccf5a23d58e668d8701e89cee0c3fb
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -167,7 +167,7 @@ demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
 # By these a transport stream tells what its private streams are; without them DTS passes for MP3.
 demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,mxf,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
-encoders=libx264,libx265,libsvtav1,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,libopus,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
+encoders=libx264,libx265,libsvtav1,h264_nvenc,hevc_nvenc,av1_nvenc,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,libopus,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
 protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
@@ -199,6 +199,12 @@ sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/
 status='CUVIDGETDECODESTATUS status = { 0 };'
 sed -i "/^    unmap_data = av_mallocz/i if (decoder->cvdl->cuvidGetDecodeStatus) { $status if (!decoder->cvdl->cuvidGetDecodeStatus(decoder->decoder, cf->idx, \\&status) \\&\\& status.decodeStatus >= cuvidDecodeStatus_Error) frame->flags |= AV_FRAME_FLAG_CORRUPT; }" libavcodec/nvdec.c
 [ "$(grep -c "$status" libavcodec/nvdec.c)" = 1 ] || failed "FFmpeg's libavcodec/nvdec.c"
+# NVENC's video is tagged with what the others tell of it, and not with a format of analogue television.
+tags='vui->videoFormat = NV_ENC_VUI_VIDEO_FORMAT_UNSPECIFIED; vui->chromaSampleLocationFlag = avctx->chroma_sample_location > 0 \&\& !IS_YUV444(ctx->data_pix_fmt);'
+tags="$tags vui->chromaSampleLocationTop = vui->chromaSampleLocationBot = FFMAX(avctx->chroma_sample_location - 1, 0);"
+sed -i -e "s/^    vui->colourDescriptionPresentFlag =\$/    $tags\n&/" \
+	-e 's/^    av1->outputAnnexBFormat = 0;/    av1->chromaSamplePosition = avctx->chroma_sample_location == AVCHROMA_LOC_LEFT ? 1 : avctx->chroma_sample_location == AVCHROMA_LOC_TOPLEFT ? 2 : 0;\n&/' libavcodec/nvenc.c
+[ "$(grep -c 'vui->chromaSampleLocationTop\|av1->chromaSamplePosition' libavcodec/nvenc.c)" = 3 ] || failed "FFmpeg's libavcodec/nvenc.c"
 mkdir -p "$work/nvcodec"
 tar -C "$work/nvcodec" --strip-components=1 -xf "$cache/nv-codec-headers-$nvcodec.tar.xz"
 cp -r "$work/nvcodec/include/ffnvcodec" "$prefix/include/"
@@ -225,7 +231,7 @@ plain="$plain: CFLAGS += -O1"
 		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d --enable-libopus \
 		--extra-ldflags="-L$prefix/lib" \
 		${sanitize:+--disable-asm --optflags=-O1 "--extra-cflags=-g1 -fno-omit-frame-pointer -fsanitize=$sanitize" "--extra-ldflags=-fsanitize=$sanitize"} \
-		--enable-ffnvcodec --enable-nvdec --enable-hwaccel=h264_nvdec,hevc_nvdec,vp9_nvdec,mpeg2_nvdec \
+		--enable-ffnvcodec --enable-nvdec --enable-nvenc --enable-hwaccel=h264_nvdec,hevc_nvdec,vp9_nvdec,mpeg2_nvdec \
 		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \
 		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU, a libnvcuvid.so.1) into the cache and prints
-# the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
+# Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU, a libnvcuvid.so.1, a libnvidia-encode.so.1)
+# into the cache and prints the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
 #   testdriver.sh       with the project's kernels
 #   testdriver.sh LIST  with those of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
 set -eu
@@ -33,10 +33,11 @@ if [ "${1:-}" = compile ]; then
 	exit
 fi
 
+ffmpeg=$("$here/ffmpeg.sh" --path)
 list=${1:-}
 if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go gpu/surface/*.go lab/papers/*.go); fi
 # shellcheck disable=SC2086
-key=$({ $cc --version && echo "$flags ${CPPFLAGS:-}" && cat "$here/testdriver.sh" $src/* gpu/testdriver/nvcuvid/* gpu/libcuda/include/cuda.h \
+key=$({ $cc --version && echo "$flags ${CPPFLAGS:-} $ffmpeg" && cat "$here/testdriver.sh" $src/* gpu/testdriver/nvcuvid/* gpu/testdriver/nvenc/* gpu/libcuda/include/cuda.h \
 	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* gpu/surface/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then
@@ -53,11 +54,17 @@ compile_all() { xargs -P "$(nproc)" -L 1 "$here/testdriver.sh" compile; } # an o
 	for file in "$src"/*.cc; do
 		echo "$work/driver/$(basename "$file" .cc).o $file -c"
 	done
-	echo "$work/nvcuvid.o gpu/testdriver/nvcuvid/nvcuvid.cc -c -Wno-missing-prototypes -isystem $("$here/ffmpeg.sh" --path)/include"
+	for name in nvcuvid nvenc; do
+		echo "$work/$name.o gpu/testdriver/$name/$name.cc -c -Wno-missing-prototypes -isystem $ffmpeg/include"
+	done
 } | compile_all
 $cc -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o "$work/libcuda.so.1" "$work"/driver/*.o -lstdc++ -lpthread -ldl
 $cc -shared -Wl,-soname,libnvcuvid.so.1 -o "$work/libnvcuvid.so.1" "$work/nvcuvid.o" -L "$work" -l:libcuda.so.1 -lstdc++
-rm -r "$work/driver" "$work/nvcuvid.o"
+# Its codecs are its own, whichever the program has. The static libnuma is not for shared libraries.
+# shellcheck disable=SC2046
+$cc -shared -Wl,-soname,libnvidia-encode.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--gc-sections -o "$work/libnvidia-encode.so.1" \
+	"$work/nvenc.o" -L "$work" -l:libcuda.so.1 $(PKG_CONFIG_PATH=$ffmpeg/lib/pkgconfig pkg-config --libs libavcodec libavutil | sed "s/-lnuma/-l:libnuma.so.1/") -lstdc++
+rm -r "$work/driver" "$work/nvcuvid.o" "$work/nvenc.o"
 if [ -n "$list" ]; then
 	cat "$list"
 else

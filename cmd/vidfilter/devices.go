@@ -55,7 +55,7 @@ func printDevices(w io.Writer) error {
 	for _, d := range devices {
 		lines = append(lines, describeGPU(d))
 		if d.Usable() == nil {
-			lines = append(lines, describeDecoding(d))
+			lines = append(lines, describeDecoding(d), describeEncoding(d))
 		}
 	}
 	if err != nil {
@@ -85,13 +85,23 @@ func describeGPU(d gpu.Device) string {
 // 4096x4096, HEVC (8, 10, 12 bits, 4:2:0, 4:4:4) to 8192x8192".
 func describeDecoding(d gpu.Device) string {
 	all, err := d.Decodes()
+	return describeCoding(d, "decodes", all, err)
+}
+
+// describeEncoding returns the same for what the device encodes.
+func describeEncoding(d gpu.Device) string {
+	all, err := d.Encodes()
+	return describeCoding(d, "encodes", all, err)
+}
+
+func describeCoding(d gpu.Device, verb string, all []gpu.Coding, err error) string {
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s decodes nothing: %s", d, cli.WithHint(err))
+		return fmt.Sprintf("%s %s nothing: %s", d, verb, cli.WithHint(err))
 	case len(all) == 0:
-		return fmt.Sprintf("%s decodes nothing", d)
+		return fmt.Sprintf("%s %s nothing", d, verb)
 	}
-	names := map[string]string{"h264": "H.264", "hevc": "HEVC", "vp9": "VP9", "mpeg2video": "MPEG-2"}
+	names := map[string]string{"h264": "H.264", "hevc": "HEVC", "vp9": "VP9", "mpeg2video": "MPEG-2", "av1": "AV1"}
 	engines := ""
 	if n := all[0].Engines; n > 1 {
 		engines = fmt.Sprintf(" with %d engines", n)
@@ -99,7 +109,7 @@ func describeDecoding(d gpu.Device) string {
 	var codecs []string
 	for len(all) > 0 {
 		first := all[0]
-		n := slices.IndexFunc(all, func(x gpu.Decoded) bool { return x.Codec != first.Codec })
+		n := slices.IndexFunc(all, func(x gpu.Coding) bool { return x.Codec != first.Codec })
 		if n < 0 {
 			n = len(all)
 		}
@@ -116,7 +126,7 @@ func describeDecoding(d gpu.Device) string {
 			first.Width, first.Height))
 		all = all[n:]
 	}
-	return fmt.Sprintf("%s decodes%s: %s", d, engines, strings.Join(codecs, ", "))
+	return fmt.Sprintf("%s %s%s: %s", d, verb, engines, strings.Join(codecs, ", "))
 }
 
 // cpuDescription names the CPU's instruction set and threads.

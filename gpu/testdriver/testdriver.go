@@ -36,6 +36,20 @@
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
 //	corrupt=5        the fifth picture to come is damaged, and says so
+//
+// And there is a libnvidia-encode, which codes with x264, x265 and SVT-AV1. VIDFILTER_TESTENCODER
+// configures it; a process may change it as it runs, and calls then count anew:
+//
+//	none=1           the device has no NVENC
+//	version=111      of the API that the driver knows: 11.1
+//	sessions=2       so many sessions may be open at once
+//	opens=1          so many sessions can be opened in all
+//	av1=0            there is no AV1
+//	deep=0           there are no 10 bits
+//	full=0           there is no 4:4:4
+//	side=4096        the longest side of a picture
+//	call=9           the ninth call fails and does nothing
+//	log=FILE         append the name of each call
 package testdriver
 
 import (
@@ -59,6 +73,9 @@ const Variable = "VIDFILTER_TESTDRIVER"
 
 // DecoderVariable is the environment variable that configures its libnvcuvid.
 const DecoderVariable = "VIDFILTER_TESTDECODER"
+
+// EncoderVariable is the environment variable that configures its libnvidia-encode.
+const EncoderVariable = "VIDFILTER_TESTENCODER"
 
 // Surfaces begins a file of pictures for the driver's libnvcuvid: their visible size, where it
 // begins in what is coded, the bytes of a sample, and 2 planes for 4:2:0 or 3 for 4:4:4. The
@@ -93,7 +110,7 @@ func Build(list string) (string, error) {
 }
 
 // sources are the driver's sources, relative to the folder with go.mod.
-var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/testdriver/nvcuvid", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "gpu/surface/cuda", "lab/papers/cuda"}
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/testdriver/nvcuvid", "gpu/testdriver/nvenc", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "gpu/surface/cuda", "lab/papers/cuda"}
 
 // look accesses the sources, so that the go command does not reuse cached test results when they
 // change.

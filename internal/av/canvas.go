@@ -38,14 +38,18 @@ func NewCanvas(f pipeline.Format) (*Canvas, error) {
 
 // look points View at the memory that the frame has now.
 func (c *Canvas) look(f pipeline.Format) {
-	frame := (*C.AVFrame)(c.Frame.UnsafePointer())
-	var planes [4]pipeline.Plane
-	for i := range f.NumPlanes() {
-		_, rows := f.PlaneSize(i)
+	c.View = pipeline.NewFrame(f, planesOf(c.Frame, f), nil, nil)
+}
+
+// planesOf returns the planes of an FFmpeg frame of a format.
+func planesOf(f *astiav.Frame, format pipeline.Format) (planes [4]pipeline.Plane) {
+	frame := (*C.AVFrame)(f.UnsafePointer())
+	for i := range format.NumPlanes() {
+		_, rows := format.PlaneSize(i)
 		pitch := int(frame.linesize[i])
 		planes[i] = pipeline.Plane{Data: unsafe.Slice((*byte)(frame.data[i]), pitch*rows), Pitch: pitch}
 	}
-	c.View = pipeline.NewFrame(f, planes, nil, nil)
+	return planes
 }
 
 // MakeWritable gives the canvas memory of its own while an encoder still reads the old; the

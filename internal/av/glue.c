@@ -269,13 +269,16 @@ static uintptr_t owner(const void *ctx)
 // FFmpeg logs on any of its threads. Longer lines are cut.
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
-	if ((level & 0xff) <= AV_LOG_ERROR && owner(ctx))
-		vfLogError(owner(ctx));
-	if ((level & 0xff) > atomic_load(&threshold))
+	uintptr_t who = (level & 0xff) <= AV_LOG_ERROR ? owner(ctx) : 0;
+	int show = (level & 0xff) <= atomic_load(&threshold);
+	if (!who && !show)
 		return;
-	char line[1024];
+	char line[1024] = "";
 	int prefix = 1;
-	if (av_log_format_line2(ctx, level, format, args, line, sizeof line, &prefix) >= 0)
+	int length = av_log_format_line2(ctx, level, format, args, line, sizeof line, &prefix);
+	if (who)
+		vfLogError(who, line);
+	if (show && length >= 0)
 		vfLog(level & 0xff, line);
 }
 

@@ -33,11 +33,19 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := Describe(frame, f); err != nil {
+		frame.Free()
+		return nil, err
+	}
+	return frame, nil
+}
+
+// Describe gives an FFmpeg frame the properties, times and field order of f, for an encoder.
+func Describe(frame *astiav.Frame, f *pipeline.Frame) error {
 	c := (*C.AVFrame)(frame.UnsafePointer())
 	if p, ok := f.Props().(*Props); ok && p != nil {
 		if err := Error(int(C.av_frame_copy_props(c, p.frame))); err != nil {
-			frame.Free()
-			return nil, err
+			return err
 		}
 	}
 	c.pts, c.duration = C.int64_t(f.PTS), C.int64_t(f.Duration)
@@ -51,7 +59,14 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 			c.flags |= C.AV_FRAME_FLAG_TOP_FIELD_FIRST
 		}
 	}
-	return frame, nil
+	return nil
+}
+
+// View returns a frame over the memory of an FFmpeg frame of the layout's pixel format, which must
+// outlive it.
+func View(frame *astiav.Frame, l pipeline.Layout) *pipeline.Frame {
+	f := pipeline.Format{Layout: l, Width: frame.Width(), Height: frame.Height()}
+	return pipeline.NewFrame(f, planesOf(frame, f), nil, nil)
 }
 
 // Colourless returns the layout that gray frames of a layout become with planes of chroma.
@@ -159,7 +174,7 @@ type LogFunc func(level astiav.LogLevel, line string)
 
 var (
 	logger   atomic.Pointer[LogFunc]
-	watchers sync.Map // owner (uintptr) -> func()
+	watchers sync.Map // owner (uintptr) -> func(line string)
 )
 
 // SetLog sends FFmpeg's messages of level and above (lower numbers) to f. FFmpeg has one log for
@@ -174,6 +189,11 @@ func SetLog(level astiav.LogLevel, f LogFunc) {
 // stop is called. Owner is the address of an AVFormatContext, or the field opaque of an
 // AVCodecContext.
 func WatchErrors(owner uintptr, f func()) (stop func()) {
+	return WatchMessages(owner, func(string) { f() })
+}
+
+// WatchMessages is WatchErrors with the messages, without the names of FFmpeg's parts.
+func WatchMessages(owner uintptr, f func(line string)) (stop func()) {
 	watchers.Store(owner, f)
 	C.vf_log_watch()
 	return func() { watchers.Delete(owner) }
@@ -187,10 +207,7 @@ func Overhear(level astiav.LogLevel, do func()) []string {
 	var listen LogFunc = func(_ astiav.LogLevel, line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {
-			line = words
-		}
-		lines = append(lines, strings.TrimRight(line, ". "))
+		lines = append(lines, words(line))
 	}
 	before := logger.Swap(&listen)
 	threshold := C.vf_log_start(C.int(level))
@@ -202,6 +219,14 @@ func Overhear(level astiav.LogLevel, do func()) []string {
 	return lines
 }
 
+// words returns a line of the log without the names of FFmpeg's parts.
+func words(line string) string {
+	if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {
+		line = words
+	}
+	return strings.TrimRight(line, ". \n")
+}
+
 //export vfLog
 func vfLog(level C.int, line *C.char) {
 	if f := logger.Load(); f != nil && *f != nil {
@@ -210,8 +235,8 @@ func vfLog(level C.int, line *C.char) {
 }
 
 //export vfLogError
-func vfLogError(owner C.uintptr_t) {
+func vfLogError(owner C.uintptr_t, line *C.char) {
 	if f, ok := watchers.Load(uintptr(owner)); ok {
-		f.(func())()
+		f.(func(string))(words(C.GoString(line)))
 	}
 }

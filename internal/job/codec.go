@@ -24,12 +24,21 @@ func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
 			return false
 		}
 	}
+	deep := o.deepCodec()
 	for _, tune := range splitTune(o.Tune) {
-		if !slices.Contains(deepCodec.Tunes, tune) {
+		if !slices.Contains(deep.Tunes, tune) {
 			return false
 		}
 	}
-	return o.Encoder == encode.DefaultEncoder
+	codec := encode.CodecOf(o.Encoder)
+	return codec.Name == encode.DefaultEncoder || codec.OnDevice == DefaultCodec.Common
+}
+
+func (o *Options) deepCodec() encode.Codec {
+	if deep, ok := encode.CodecOnDevice(deepCodec); ok && o.usesNVENC() {
+		return deep
+	}
+	return deepCodec
 }
 
 // settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few
@@ -43,9 +52,10 @@ func (j *job) settleCodec() {
 		return
 	}
 	o := *j.o
-	o.Encoder = deepCodec.Name
+	deep := o.deepCodec()
+	o.Encoder = deep.Name
 	if !o.ownCRF {
-		o.CRF = deepCodec.CRF
+		o.CRF = deep.CRF
 	}
 	if depth <= 8 { // bands of HDR are wide
 		o.PixelFormat = deeper(pf, source.Width(), source.Height())

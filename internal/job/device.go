@@ -2,9 +2,12 @@ package job
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -44,11 +47,12 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 // there is one, is to be closed after its input.
 func (j *job) decodeOptions() (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
-	must := j.o.HWAccel == "nvdec"
+	how, _, _ := strings.Cut(j.o.HWAccel, ",")
+	must := how == "nvdec"
 	b, onGPU := j.backend.(*gpu.Backend)
 	onGPU = onGPU && j.o.System == nil
 	switch {
-	case j.o.HWAccel == "none", !must && (!onGPU || j.o.passes() || j.o.Join != ""):
+	case how != "auto" && !must, !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
 		return o, nil, nil
 	case j.o.Join != "":
 		return o, nil, nil // nothing is decoded
@@ -56,7 +60,7 @@ func (j *job) decodeOptions() (o decode.Options, d *gpu.Decoding, err error) {
 		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}
 	host := j.frames
-	if j.o.onlyDevice(b) {
+	if j.onlyDevice(b) {
 		host = nil
 	}
 	if d, err = b.Decoding(host); err != nil {
@@ -71,9 +75,60 @@ func (j *job) decodeOptions() (o decode.Options, d *gpu.Decoding, err error) {
 	return o, d, nil
 }
 
-// onlyDevice reports whether nothing but the filter on the GPU reads the samples of the input.
-func (o *Options) onlyDevice(b *gpu.Backend) bool {
-	return o.Params.Filter != kernels.Denoise && !o.passes() && o.Compare == "" && o.GrainTable == "" && !o.keepsGrain() && b.Devices() == 1
+// onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
+// input.
+func (j *job) onlyDevice(b *gpu.Backend) bool {
+	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || j.encoding != nil) && !j.looksOnHost() && b.Devices() == 1
+}
+
+// looksOnHost reports whether the CPU reads the samples of frames beside the filter.
+func (j *job) looksOnHost() bool {
+	return j.o.Compare != "" || j.o.GrainTable != "" || j.o.keepsGrain()
+}
+
+// chooseNVENC has NVENC encode what the chosen encoder would, if --hwaccel says so.
+func (o *Options) chooseNVENC(named bool) error {
+	codec := encode.CodecOf(o.Encoder)
+	if !strings.HasSuffix(o.HWAccel, "nvenc") || codec.OnDevice != "" {
+		return nil
+	}
+	format, _ := OutputFormat(o.Output, o.Format) // checkFiles tells what is wrong with it
+	if f := formats.Of(format); f.Family == formats.Picture {
+		return cli.Usagef("leave nvenc out", "NVENC encodes video, and %s is a format of pictures", f.Name)
+	}
+	twin, ok := encode.CodecOnDevice(codec)
+	switch {
+	case !ok:
+		return cli.Usagef("choose --codec h264, hevc or av1, or leave nvenc out", "NVENC does not encode what the encoder %s does", codec.Name)
+	case named:
+		return cli.Usagef("give --encoder "+twin.Name+", or leave nvenc out", "the encoder %s works on the CPU, and --hwaccel names NVENC", codec.Name)
+	}
+	o.Encoder = twin.Name
+	return nil
+}
+
+// usesNVENC reports whether the encoder is NVENC's.
+func (o *Options) usesNVENC() bool { return encode.CodecOf(o.Encoder).OnDevice != "" }
+
+// openEncoding prepares the GPU for NVENC: the one that filters or, if the CPU does, one for it
+// alone.
+func (j *job) openEncoding() (err error) {
+	if !j.o.usesNVENC() || j.o.Join != "" {
+		return nil
+	}
+	b, ok := j.backend.(*gpu.Backend)
+	if !ok {
+		o := j.o.gpuOptions(j.ui)
+		if o.All = false; len(o.Indexes) > 1 {
+			o.Indexes = o.Indexes[:1]
+		}
+		if b, err = gpu.Open(o); err != nil {
+			return hint.Add(err, "NVENC needs an NVIDIA GPU; without it the CPU encodes")
+		}
+		j.encoder = b
+	}
+	j.encoding, err = b.Encoding()
+	return err
 }
 
 // openGPU opens GPUs that support the parameters.

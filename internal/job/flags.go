@@ -21,7 +21,7 @@ var Groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running
 // Names that flags take. Those of the kernels are in package kernels.
 var (
 	DeviceNames     = []string{"auto", "cpu", "cuda", "cuda:all"}
-	HWAccelNames    = []string{"auto", "nvdec", "none"}
+	HWAccelNames    = []string{"auto", "nvdec", "nvenc", "auto,nvenc", "nvdec,nvenc", "none"}
 	CompareNames    = []string{"side", "split"}
 	FilmGrainNames  = []string{"source", "keep"}
 	ProgressNames   = []string{"auto", "bar", "plain", "json", "none"}
@@ -78,7 +78,7 @@ func (o *Options) streamFlags(t cli.Table) {
 
 func (o *Options) runFlags(t cli.Table) {
 	t.Add(NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:0,2 cuda:all")
-	t.Add(cli.OneOf(&o.HWAccel, HWAccelNames), "hwaccel", "", "decode on the GPU: none (default) auto nvdec")
+	t.Add(cli.OneOf(&o.HWAccel, HWAccelNames), "hwaccel", "", "GPU codecs: auto nvdec nvenc; none (default)")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Add(cli.NewValue(&o.Parts, "N", cli.IntIn(0, MaxParts)), "parts", "", "parts to encode side by side; 0 (default) chooses")
 	t.Add(cli.NewValue(&o.Streams, "N", cli.IntIn(0, gpu.MaxStreams)), "streams", "", "CUDA streams per GPU, up to 8; 0 (default) chooses")

@@ -25,6 +25,8 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)
 	case o.Compare != "":
 		return cli.Usagef("give one of them", "%s and --compare exclude each other", option)
+	case o.keepsGrain() && codec.OnDevice == "av1":
+		return cli.Usagef("leave nvenc out", "--film-grain keep is for AV1 that the CPU encodes")
 	case o.keepsGrain() && codec.Common != "av1":
 		return cli.Usagef("add --codec av1", "--film-grain keep is for AV1: %s has no film grain", codec.Name)
 	case o.GrainTable != "" && filepath.Clean(o.GrainTable) == filepath.Clean(o.Output):

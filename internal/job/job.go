@@ -37,6 +37,8 @@ type job struct {
 	frames  *pipeline.Pool // for decoders
 
 	decoding *gpu.Decoding // nil: on the CPU
+	encoding *gpu.Encoding // likewise
+	encoder  *gpu.Backend  // of encoding, if the backend is none; nil: it is
 
 	results *pipeline.Pool // for the filter
 	halves  *pipeline.Pool // for --compare
@@ -124,10 +126,16 @@ func (j *job) close() {
 	if j.decoding != nil {
 		j.decoding.Close()
 	}
+	if j.encoding != nil {
+		j.encoding.Close()
+	}
 	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
 		if p != nil {
 			p.Close()
 		}
+	}
+	if j.encoder != nil {
+		_ = j.encoder.Close()
 	}
 	if j.backend != nil {
 		_ = j.backend.Close()
@@ -145,6 +153,9 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
+	if err := j.openEncoding(); err != nil {
+		return err
+	}
 	inputs, unprepared := j.prepareTargets()
 	if err := j.enter(inputs); err != nil {
 		return err
@@ -192,7 +203,11 @@ func (j *job) openOutput() (err error) {
 	if path == "-" {
 		url = "pipe:1"
 	}
-	if j.out, err = encode.Create(url, j.template(), j.o.encodeOptions(j.ui.Logger)); err != nil {
+	to := j.o.encodeOptions(j.ui.Logger)
+	if j.encoding != nil {
+		to.Device = j.encoding
+	}
+	if j.out, err = encode.Create(url, j.template(), to); err != nil {
 		return err
 	}
 	j.in.OnPacket(j.out.WritePacket)
@@ -302,6 +317,9 @@ func (j *job) openPools() {
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
 	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
+	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil && j.o.System == nil && !j.looksOnHost() {
+		b.KeepResults(j.results)
+	}
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 }
 
@@ -351,7 +369,7 @@ func (j *job) run(ctx context.Context) error {
 	switch {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return cli.Interruption{} // there is nothing to keep
-	case errors.Is(err, gpu.ErrDevice):
+	case errors.Is(err, gpu.ErrDevice) && !errors.Is(err, gpu.ErrNVENC):
 		return j.o.otherwise(err)
 	}
 	j.written.Store(err == nil && !j.stopped())

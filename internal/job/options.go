@@ -26,7 +26,7 @@ type Options struct {
 	System System // filters; nil: the program chooses
 
 	Device         Device
-	HWAccel        string // auto, nvdec, none
+	HWAccel        string // of HWAccelNames
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
 	FramesInFlight int    // 0: the program chooses
@@ -146,6 +146,9 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	} else if !fs.Changed("encoder") {
 		format, _ := OutputFormat(o.Output, o.Format) // checkFiles tells what is wrong with it
 		o.Encoder = encode.DefaultFor(formats.Of(format)).Name
+	}
+	if err := o.chooseNVENC(fs.Changed("encoder")); err != nil {
+		return err
 	}
 	codec := encode.CodecOf(o.Encoder)
 	if !fs.Changed("preset") {

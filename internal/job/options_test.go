@@ -424,8 +424,50 @@ func TestFilesFromEnvironment(t *testing.T) {
 }
 
 func TestOtherEncodersHaveOtherPresets(t *testing.T) {
-	_, err := Parse(base("--encoder", "h264_nvenc", "--preset", "p4", "--tune", "hq"), nil)
-	wantUsage(t, err, `this build has no encoder "h264_nvenc"`) // no error about its preset
+	_, err := Parse(base("--encoder", "h264_qsv", "--preset", "p4", "--tune", "hq"), nil)
+	wantUsage(t, err, `this build has no encoder "h264_qsv"`) // no error about its preset
+}
+
+// NVENC's encoders are chosen by their names, or by what they do.
+func TestNVENCOptions(t *testing.T) {
+	for args, want := range map[string]string{
+		"--encoder hevc_nvenc --preset p4 --tune hq": "hevc_nvenc p4 20",
+		"--hwaccel nvenc": "h264_nvenc medium 18",
+		"--hwaccel auto,nvenc --codec av1 --preset slow":    "av1_nvenc slow 24",
+		"--hwaccel nvdec,nvenc --codec hevc --crf 30":       "hevc_nvenc medium 30",
+		"--hwaccel auto --codec hevc":                       "libx265 medium 20",
+		"--hwaccel nvenc --encoder-params spatial-aq=1":     "h264_nvenc medium 18",
+		"--hwaccel nvenc --pixel-format yuv444p":            "h264_nvenc medium 18",
+		"--encoder av1_nvenc --pixel-format p010le --gop 9": "av1_nvenc medium 24",
+	} {
+		o, err := Parse(base(strings.Fields(args)...), nil)
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if got := fmt.Sprintf("%s %s %g", o.Encoder, o.Preset, o.CRF); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+	for args, want := range map[string][]string{
+		"--hwaccel nvenc --encoder libx265":                         {"the encoder libx265 works on the CPU", "--encoder hevc_nvenc"},
+		"--hwaccel nvenc --codec prores":                            {"NVENC does not encode what the encoder prores_ks does", "--codec h264, hevc or av1"},
+		"--hwaccel nvenc --format png":                              {"NVENC encodes video", "leave nvenc out"},
+		"--hwaccel nvenc --format webm --codec hevc":                {"webm cannot hold the video of the encoder hevc_nvenc"},
+		"--hwaccel nvenc --preset placebo":                          {"placebo", "p7"},
+		"--hwaccel nvenc --tune film":                               {"film", "hq"},
+		"--hwaccel nvenc --crf 0":                                   {"must be 1 to 51", "--tune lossless"},
+		"--hwaccel nvenc --encoder-params gpu=1":                    {"no parameter \"gpu\"", "spatial-aq"},
+		"--hwaccel nvenc --encoder-params rc-lookahead=x":           {"the encoder h264_nvenc does not take"},
+		"--hwaccel nvenc --codec hevc --encoder-params coder=cabac": {"the encoder hevc_nvenc has no option --coder"},
+		"--hwaccel nvenc --codec hevc --x264-params ref=2":          {"the encoder hevc_nvenc has no option --x264-params"},
+		"--hwaccel nvenc --pixel-format yuv422p":                    {"the encoder h264_nvenc does not take yuv422p"},
+		"--hwaccel nvenc --codec av1 --film-grain keep":             {"AV1 that the CPU encodes"},
+		"--hwaccel nvenc,nvdec":                                     {"nvdec,nvenc"},
+	} {
+		_, err := Parse(base(strings.Fields(args)...), nil)
+		wantUsage(t, err, want...)
+	}
 }
 
 func TestNullNeedsNoName(t *testing.T) {

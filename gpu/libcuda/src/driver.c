@@ -72,22 +72,42 @@ const struct vf_cuda_state *vf_cuda_state(void)
 }
 
 static struct vf_nvcuvid nvcuvid;
-static pthread_once_t nvcuvid_once = PTHREAD_ONCE_INIT;
+static struct vf_nvenc nvenc;
+static pthread_once_t nvcuvid_once = PTHREAD_ONCE_INIT, nvenc_once = PTHREAD_ONCE_INIT;
+
+static const char *loader_error(char text[512])
+{
+	const char *why = dlerror();
+	return strncpy(text, why ? why : "unknown", 511);
+}
 
 static void load_nvcuvid(void)
 {
 	static char error[512];
 	void *lib = dlopen("libnvcuvid.so.1", RTLD_NOW | RTLD_LOCAL);
 	nvcuvid.decoder_caps = lib ? (vf_decoder_caps *)dlsym(lib, "cuvidGetDecoderCaps") : NULL;
-	if (nvcuvid.decoder_caps)
-		return;
-	const char *why = dlerror();
-	strncpy(error, why ? why : "unknown", sizeof error - 1);
-	nvcuvid.load_error = error;
+	if (!nvcuvid.decoder_caps)
+		nvcuvid.load_error = loader_error(error);
+}
+
+static void load_nvenc(void)
+{
+	static char error[512];
+	void *lib = dlopen("libnvidia-encode.so.1", RTLD_NOW | RTLD_LOCAL);
+	nvenc.version = lib ? (vf_encode_version *)dlsym(lib, "NvEncodeAPIGetMaxSupportedVersion") : NULL;
+	nvenc.instance = nvenc.version ? (vf_encode_instance *)dlsym(lib, "NvEncodeAPICreateInstance") : NULL;
+	if (!nvenc.instance)
+		nvenc.load_error = loader_error(error);
 }
 
 const struct vf_nvcuvid *vf_nvcuvid(void)
 {
 	pthread_once(&nvcuvid_once, load_nvcuvid);
 	return &nvcuvid;
+}
+
+const struct vf_nvenc *vf_nvenc(void)
+{
+	pthread_once(&nvenc_once, load_nvenc);
+	return &nvenc;
 }

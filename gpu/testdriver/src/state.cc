@@ -35,9 +35,16 @@ Context *open_context(Device &device) {
 	return context;
 }
 
+static int (*count_sessions)(CUcontext);
+
+// Used by the library for NVENC.
+extern "C" __attribute__((visibility("default"))) void vf_count_sessions(int (*of)(CUcontext));
+void vf_count_sessions(int (*of)(CUcontext)) { count_sessions = of; }
+
 // The object is not deleted, since it may still be current in some threads.
 void close_context(Context *context) {
 	run_all(*context);
+	if (int n = count_sessions ? count_sessions(context->handle) : 0) report_leak(*context, "leak: %d encoding sessions", n);
 	free_handles(*context);
 	free_modules(*context);
 	free_textures(*context);

@@ -104,7 +104,14 @@ func TestSandboxOfDriver(t *testing.T) {
 	if outcome["on"] != outcome["off"] {
 		t.Error("the pictures differ")
 	}
-	cmd := exec.Command(e2e.Program, "doctor")
+	out := output("mp4")
+	large := clip(t, "sandbox-nvenc.mp4", "-f lavfi -i testsrc2=s=192x128:r=25:d=0.2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
+	cmd := exec.Command(e2e.Program, "-i", large, "-o", out, "-r", "1", "--hwaccel", "nvenc", "-v")
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+folder)
+	if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "sandbox: no_new_privs") || len(raw(t, out, "yuv420p")) == 0 {
+		t.Errorf("NVENC inside: %v: %s", err, said)
+	}
+	cmd = exec.Command(e2e.Program, "doctor")
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+folder)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "filter on cuda:0") {
 		t.Errorf("%v: %s", err, out)

@@ -1,0 +1,98 @@
+package encode
+
+//#include <libavcodec/avcodec.h>
+import "C"
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// nvenc is what NVENC's encoders have in common. They get frames in planes, from which the device
+// makes pairs of chroma.
+var nvenc = Codec{
+	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow p1 p2 p3 p4 p5 p6 p7"),
+	Tunes:   strings.Fields("hq ll ull lossless"),
+	Preset:  "medium",
+	Quality: Quality{Min: 1, Max: 51, About: "NVENC's cq: 1 is best, 51 is worst; --tune lossless keeps all"},
+
+	quality:     "cq",
+	ownPreset:   true,
+	evenSides:   true,
+	progressive: true,
+	configure:   configureNVENC,
+	params: strings.Fields(`
+		aq-strength=1|2|3|4|5|6|7|8|9|10|11|12|13|14|15 b_adapt=0|1 b_ref_mode=disabled|each|middle bf bufsize coder=cabac|cavlc|ac|vlc
+		constrained-encoding=0|1 cq dpb_size init_qpB init_qpI init_qpP intra-refresh=0|1 ldkfs level max_slice_size maxrate
+		multipass=disabled|qres|fullres no-scenecut=0|1 nonref_p=0|1 profile qmax qmin qp qp_cb_offset qp_cr_offset
+		rc=constqp|vbr|cbr rc-lookahead refs single-slice-intra-refresh=0|1 spatial-aq=0|1 strict_gop=0|1 temporal-aq=0|1 tier=main|high
+		tile-columns tile-rows weighted_pred=0|1 zerolatency=0|1`),
+}
+
+var (
+	nvencH264 = nvencCodec("h264", 18, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}})
+	nvencHEVC = nvencCodec("hevc", 20, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}, 10: {"yuv420p10le", "yuv444p10le", "p010le"}})
+	nvencAV1  = nvencCodec("av1", 24, map[int][]string{8: {"yuv420p", "nv12"}, 10: {"yuv420p10le", "p010le"}})
+)
+
+func nvencCodec(of string, crf float64, pixelFormats map[int][]string) Codec {
+	c := nvenc
+	c.Name, c.OnDevice, c.CRF, c.formats = of+"_nvenc", of, crf, pixelFormats
+	if of == "hevc" {
+		c.tags = x265.tags
+	}
+	if full := pixelFormats[8]; slices.Contains(full, "yuv444p") {
+		c.choose = fullRGB(of, slices.Max(slices.Collect(maps.Keys(pixelFormats))))
+	}
+	return c
+}
+
+// nvencPresets maps the presets of x264 and x265 to those of NVENC, which are fewer.
+var nvencPresets = map[string]string{
+	"ultrafast": "p1", "superfast": "p1", "veryfast": "p1", "faster": "p2", "fast": "p3", "medium": "p4", "slow": "p5", "slower": "p6", "veryslow": "p7",
+}
+
+// nvencLookahead is how many frames the slower presets look ahead. NVENC takes up to 31, less its B
+// pictures.
+var nvencLookahead = map[string]int{"slow": 16, "slower": 20, "veryslow": 24}
+
+// fullRGB returns a codec's choose: RGB is coded as 4:4:4 with up to so many bits.
+func fullRGB(codec string, deepest int) func(pipeline.Format) (astiav.PixelFormat, string) {
+	return func(f pipeline.Format) (astiav.PixelFormat, string) {
+		if !f.Layout.Info().RGB {
+			return astiav.PixelFormatNone, ""
+		}
+		pf := astiav.PixelFormatYuv444P
+		if f.Layout.Info().Depth > 8 && deepest > 8 {
+			pf = astiav.PixelFormatYuv444P10Le
+		}
+		return pf, fmt.Sprintf("RGB is encoded as %s; for players that only take 4:2:0 add --pixel-format yuv420p", pf)
+	}
+}
+
+func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value string)) {
+	set("extra_sei", "0") // see carrier
+	set("rc", "vbr")
+	preset := o.Preset
+	if p, ok := nvencPresets[preset]; ok {
+		preset = p
+	}
+	set("preset", preset)
+	if n := nvencLookahead[o.Preset]; n > 0 && o.Tune != "ll" && o.Tune != "ull" {
+		set("rc-lookahead", strconv.Itoa(n))
+	}
+	if o.Tune == "lossless" {
+		set("cq", "0")
+	}
+	if o.GOP == 0 {
+		c.gop_size = 250 // as x264 does; NVENC has no limit of its own
+	}
+	o.EncoderParams.own(set)
+}

@@ -1,0 +1,132 @@
+package encode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// Device encodes in hardware, from pictures in its memory. It is for one output.
+type Device interface {
+	// Supports returns nil, or the reason why the device does not encode frames of the layout to
+	// video of a codec, by FFmpeg's name.
+	Supports(codec string, l pipeline.Layout, width, height int) error
+
+	// Handles returns a CUcontext and a CUstream for FFmpeg.
+	Handles() (context, stream unsafe.Pointer)
+
+	// Give fills a surface of the encoder's with a frame's samples, wherever they are, and returns
+	// when that is done.
+	Give(f *pipeline.Frame, to pipeline.Surface) error
+
+	// Host returns a frame with f's samples in the host's memory: f with one more owner, or a copy.
+	Host(f *pipeline.Frame) (*pipeline.Frame, error)
+
+	// Failed returns the error of an operation in which FFmpeg's encoder failed with its own error
+	// or the system's. said is why, by its log; it may be empty.
+	Failed(err error, op, said string) error
+}
+
+// onDevice is the work of an encoder on a device. A nil onDevice means that the CPU encodes.
+type onDevice struct {
+	Device
+	layout pipeline.Layout // of the frames that it is given
+	said   *atomic.Value   // the encoder's latest error in FFmpeg's log, a string
+	stop   func()
+}
+
+// needsDevice is the error of an encoder on a device without one.
+func needsDevice(encoder string) error {
+	return misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", encoder)
+}
+
+// onDeviceOf has an encoder that is about to be opened take frames of a pixel format from the
+// options' device.
+func (e *coder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, height int) (*onDevice, error) {
+	if e.opts.codec().OnDevice == "" {
+		return nil, nil
+	}
+	d := &onDevice{Device: e.opts.Device, said: new(atomic.Value)}
+	if d.Device == nil {
+		return nil, needsDevice(e.opts.codec().Name)
+	}
+	d.layout, _, _ = av.LayoutOf(pf)
+	if err := d.Supports(C.GoString(C.avcodec_get_name(c.codec_id)), d.layout, width, height); err != nil {
+		return nil, err
+	}
+	context, stream := d.Handles()
+	if err := av.Error(int(C.vf_encoder_on_device(c, context, stream, C.int(pf)))); err != nil {
+		return nil, d.Failed(err, "prepare the encoder", "")
+	}
+	d.stop = av.WatchMessages(uintptr(c.opaque), func(line string) { d.said.CompareAndSwap(nil, line) })
+	return d, nil
+}
+
+func (d *onDevice) close() {
+	if d != nil && d.stop != nil {
+		d.stop()
+	}
+}
+
+// encodeFailed describes an error of the encoder, wherever it works.
+func (e *coder) encodeFailed(err error, op string, args ...any) error {
+	op = fmt.Sprintf(op, args...)
+	if e.onDevice == nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if no := av.Errno(err); no != 0 {
+		err = syscall.Errno(no)
+	}
+	said, _ := e.onDevice.said.Load().(string)
+	return e.onDevice.Failed(err, op, said)
+}
+
+// surface returns a picture of the encoder's on the device with a frame, which it takes.
+func (e *coder) surface(f *pipeline.Frame) (*astiav.Frame, error) {
+	defer f.Release()
+	from := f
+	if e.to != nil || e.colourless {
+		host, err := e.onDevice.Host(f)
+		if err != nil {
+			return nil, err
+		}
+		converted, err := e.converted(host)
+		if err != nil {
+			return nil, err
+		}
+		defer converted.Free()
+		from = av.View(converted, e.onDevice.layout)
+	}
+	picture := astiav.AllocFrame()
+	if picture == nil {
+		return nil, errors.New("out of memory")
+	}
+	var s C.struct_vf_surface
+	if err := av.Error(int(C.vf_encoder_surface((*C.AVCodecContext)(e.enc.UnsafePointer()), (*C.AVFrame)(picture.UnsafePointer()), &s))); err != nil {
+		picture.Free()
+		return nil, e.encodeFailed(err, "take memory for a picture")
+	}
+	var to pipeline.Surface
+	for i := range to.Address {
+		to.Address[i], to.Pitch[i] = uint64(s.address[i]), int(s.pitch[i])
+	}
+	err := e.onDevice.Give(from, to)
+	if err == nil {
+		err = av.Describe(picture, f)
+	}
+	if err != nil {
+		picture.Free()
+		return nil, err
+	}
+	return picture, nil
+}
