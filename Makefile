@@ -48,7 +48,7 @@ test-faults: build setup-test ## each CUDA call, and each call that changes a fi
 
 FUZZ ?= 1h
 test-fuzz: build setup-test ## each fuzz target for an hour (FUZZ=5m is shorter)
-	@$(RUN) scripts/fuzz.sh $(FUZZ)
+	@$(RUN) scripts/fuzz.sh build && scripts/fuzz.sh $(FUZZ)
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/job
