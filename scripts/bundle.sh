@@ -8,6 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 [ $# = 2 ] || { echo "usage: bundle.sh fuzz|asan FILE.tar.xz" >&2; exit 2; }
 file=$2
+eval "$(scripts/env.sh)"
 
 case $1 in
 fuzz)
@@ -22,13 +23,11 @@ fuzz)
 asan)
 	rm -rf bin/asan
 	mkdir -p bin/asan/lib
-	go build -asan -o bin/asan/vidfilter ./cmd/vidfilter
+	VIDFILTER_SANITIZE=1 scripts/ffmpeg.sh >/dev/null
+	(eval "$(VIDFILTER_SANITIZE=1 scripts/env.sh)" && go build -asan -o bin/asan/vidfilter ./cmd/vidfilter)
 	strip --strip-debug bin/asan/vidfilter # the names of functions stay
 	go test -vet=off -c -ldflags '-s -w' -o bin/asan/media.test ./internal/e2e/media
-	for lib in libasan libubsan; do
-		cp -L "$(gcc -print-file-name=$lib.so)" bin/asan/lib/
-	done
-	(cd bin/asan/lib && mv libasan.so libasan.so.8 && mv libubsan.so libubsan.so.1)
+	ldd bin/asan/vidfilter | awk '/lib(a|ub)san/ { print $3 }' | xargs cp -L -t bin/asan/lib
 	VIDFILTER_PROGRAM=/bin/true VIDFILTER_SEEDS=$PWD/bin/asan/seeds bin/asan/media.test -test.run TestKeepSeeds
 	cat >bin/asan/run.sh <<'EOF'
 #!/bin/sh

@@ -53,12 +53,17 @@ type ended struct {
 type position [2]int
 
 // after returns the positions at which a second call may fail: those of the next few calls, and of
-// all that remove a file, by the run in which only the first one failed.
+// the next few that remove a file, by the run in which only the first one failed.
 func (e ended) after(at int) (all []position) {
 	const few = 4
-	for i := at; i < len(e.calls); i++ {
-		if i < at+few || strings.HasPrefix(e.calls[i], "unlink") {
+	removed := 0
+	for i := at; i < len(e.calls) && removed < few; i++ {
+		remove := strings.HasPrefix(e.calls[i], "unlink")
+		if i < at+few || remove {
 			all = append(all, position{at, i + 1})
+		}
+		if remove {
+			removed++
 		}
 	}
 	return all
