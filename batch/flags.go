@@ -31,6 +31,7 @@ var reserved = map[string]string{
 	"grain-table":   "a table is of one video: use vidfilter -i FILE",
 	"sandbox":       "the machine that does the job decides: vidfilter batch --sandbox off",
 	"part":          "a batch cuts videos into parts itself",
+	"parts":         "a batch cuts videos into parts itself",
 	"join":          "a batch joins parts itself",
 	"quiet":         "give it for the whole batch: vidfilter batch -q",
 	"verbose":       "give it for the whole batch: vidfilter batch -v",

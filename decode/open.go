@@ -65,7 +65,6 @@ type Options struct {
 	// CutTag. It excludes Start, Duration and Frames.
 	Part      *Range
 	VideoOnly bool // leave out every other stream
-	Track     bool // keep the video's times for Follow
 
 	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
 

@@ -237,8 +237,7 @@ func payload(p *astiav.Packet) []byte {
 
 // Follow reads on without decoding until the video reaches the frame with the given PTS, in the
 // stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
-// PartError means that the video has no such frame, or is past it. The input must have been opened
-// with Track.
+// PartError means that the video has no such frame, or is past it. Track must have been called.
 func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
 	in.skipping = true
 	for {
@@ -288,9 +287,16 @@ func (in *Input) Rest(ctx context.Context) error {
 	return in.finish()
 }
 
+// Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
+// called before the first frame is read.
+func (in *Input) Track() {
+	in.tracks = true
+	in.unwatch()
+}
+
 // track records the frame of a video packet just read.
 func (in *Input) track() {
-	if !in.opts.Track || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
+	if !in.tracks || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
 		return
 	}
 	pts := in.pkt.Pts()

@@ -207,8 +207,8 @@ func (o *Options) namedFormat(codec *astiav.Codec, width, height int) (astiav.Pi
 }
 
 // Fits reports whether a picture of this size can be encoded with the output's options.
-func (o *Output) Fits(width, height int) error {
-	about := o.opts.codec()
+func (e *coder) Fits(width, height int) error {
+	about := e.opts.codec()
 	codec, err := findEncoder(about.Name)
 	if err != nil {
 		return err
@@ -222,8 +222,8 @@ func (o *Output) Fits(width, height int) error {
 	case about.evenSides && (width|height)&1 != 0:
 		return Refusal("--codec h264 and hevc take it in 4:4:4", "%s cannot encode %dx%d: its sides must be even", about.Name, width, height)
 	}
-	if o.opts.PixelFormat != "" {
-		_, err = o.opts.namedFormat(codec, width, height)
+	if e.opts.PixelFormat != "" {
+		_, err = e.opts.namedFormat(codec, width, height)
 	}
 	return err
 }

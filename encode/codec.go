@@ -33,6 +33,7 @@ type Codec struct {
 	evenSides bool   // sides must be even
 	// progressive means that interlaced frames cannot be coded as such.
 	progressive bool
+	threaded    bool // one encoder uses all cores
 	ownPreset   bool // configure sets --preset
 	ownTune     bool // likewise --tune
 	fullRange   bool // samples always mean full-range BT.601
@@ -120,6 +121,9 @@ func (c Codec) Lacks(option string) string {
 
 // Joins reports whether parts that were encoded apart can be joined.
 func (c Codec) Joins() bool { return c.headers != nil }
+
+// Threaded reports whether one encoder uses all cores, so that several side by side gain nothing.
+func (c Codec) Threaded() bool { return c.threaded }
 
 // Joinable lists the encoders whose parts can be joined, by both their names.
 func Joinable() (encoders []string) {

@@ -26,6 +26,7 @@ var svtAV1 = Codec{
 	evenSides:   true,
 	progressive: true,
 	ownTune:     true,
+	threaded:    true,
 	formats:     map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
 	configure:   configureSVTAV1,
 	headers:     headersAV1,

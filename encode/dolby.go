@@ -34,8 +34,8 @@ const (
 
 // planDolby decides by the input's record, if it has one, and the first frame. f belongs to the
 // caller; the record to the input.
-func (o *Output) planDolby(f *pipeline.Frame, codec string, pixelFormat string) dolby {
-	par := inputStream(o.in.Video).codecpar
+func (e *coder) planDolby(f *pipeline.Frame, codec string, pixelFormat string) dolby {
+	par := inputStream(e.in.Video).codecpar
 	d := dolby{record: dolbyRecord(par)}
 	profile := 0
 	for _, u := range av.Units(f) {

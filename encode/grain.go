@@ -26,8 +26,8 @@ type params struct {
 }
 
 // keepsGrain reports whether coded pictures have room for grain.
-func (o *Output) keepsGrain(codec string) bool {
-	return codec == "av1" && (o.opts.FilmGrain || C.vf_has_grain(inputStream(o.in.Video).codecpar) != 0)
+func (e *coder) keepsGrain(codec string) bool {
+	return codec == "av1" && (e.opts.FilmGrain || C.vf_has_grain(inputStream(e.in.Video).codecpar) != 0)
 }
 
 // newGrainer announces grain in the header of an open encoder.

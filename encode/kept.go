@@ -1,6 +1,10 @@
 package encode
 
+//#include "glue.h"
+import "C"
+
 import (
+	"bytes"
 	"slices"
 
 	"vidfilter/internal/av"
@@ -19,4 +23,18 @@ func (o *Output) NotKept(extras []string) []string {
 		}
 	}
 	return lost
+}
+
+// Join takes over from a coder, whose packets the output has, what it could not keep. It fails if the
+// coder has described its part in another way than the output.
+func (o *Output) Join(c *Coder) error {
+	for _, name := range c.carrier.lost {
+		o.carrier.lose(name)
+	}
+	o.alphaKept = o.alphaKept || c.alphaKept
+	par := o.video.codecpar
+	if c.frames > 0 && !bytes.Equal(c.header, av.Slice((*byte)(par.extradata), int(par.extradata_size))) {
+		return PartsErrorf("parts of the video are described in different ways")
+	}
+	return nil
 }

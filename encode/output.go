@@ -80,31 +80,15 @@ type Template struct {
 
 // Output writes one file: a pipeline.Sink for frames, and WritePacket for the other streams.
 type Output struct {
+	coder
 	path string
-	opts Options
-	in   Template
-	form formats.Format
 
-	enc       *astiav.CodecContext
-	pkt       *astiav.Packet
-	scaler    av.Scaler
-	to        *encoderInput // conversion for the encoder, nil for none
-	frames    int64
-	exif      []byte    // a segment that goes into a JPEG
-	precoded  *precoded // for packets that are already encoded, nil for frames
-	alphaKept bool
-	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
-	alphaBeside bool
-	// colourless means that the encoder takes no gray: frames get chroma without colour.
-	colourless bool
-	timecode   string // of the first picture
-	carrier    carrier
-	grain      *grainer // nil: pictures have no film grain
-	told       fidelity.Told
-	found      fidelity.Facts  // in the finished file
-	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
-	shift      int64           // subtracted from the video's times, in the input's unit
-	first      int64           // time of the first frame, likewise
+	exif     []byte         // a segment that goes into a JPEG
+	precoded *precoded      // for packets that are already encoded, nil for frames
+	timecode string         // of the first picture
+	found    fidelity.Facts // in the finished file
+	shift    int64          // subtracted from the video's times, in the input's unit
+	first    int64          // time of the first frame, likewise
 
 	mu         sync.Mutex // guards the fields below: frames and packets come from two goroutines
 	oc         *C.AVFormatContext
@@ -148,7 +132,8 @@ type lane struct {
 // frame opens the file and writes its header. Close frees the output; only Finish completes the
 // file.
 func Create(path string, in Template, o Options) (*Output, error) {
-	out := &Output{path: path, opts: o, in: in, form: formats.Of(o.Format), lanes: map[int]*lane{}, lasting: map[int64]int64{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
+	out := &Output{path: path, coder: newCoder(in, o), lanes: map[int]*lane{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
+	out.give = out.giveVideo
 	name := C.CString(out.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	cpath := C.CString(path)
@@ -158,17 +143,8 @@ func Create(path string, in Template, o Options) (*Output, error) {
 	}
 	// Boxes of MP4 for Dolby Vision, stereo and spherical video count as unofficial.
 	out.oc.strict_std_compliance = C.FF_COMPLIANCE_UNOFFICIAL
-	out.pkt = astiav.AllocPacket()
 	return out, nil
 }
-
-func (o *Output) warn(format string, args ...any) {
-	if o.opts.Log != nil {
-		o.opts.Log.Warn(fmt.Sprintf(format, args...))
-	}
-}
-
-func (o *Output) isPicture() bool { return o.form.Family == formats.Picture }
 
 // mp4 reports whether the file is of the MP4 family.
 func (o *Output) mp4() bool { return o.form.Family == formats.ISO }
@@ -220,14 +196,7 @@ func (o *Output) Damage() map[string]int64 {
 func (o *Output) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.enc != nil {
-		o.enc.Free()
-		o.enc = nil
-	}
-	if o.pkt != nil {
-		o.pkt.Free()
-		o.pkt = nil
-	}
+	o.close()
 	if o.latest != nil {
 		o.latest.Free()
 		o.latest = nil
@@ -240,8 +209,6 @@ func (o *Output) Close() {
 		l.close()
 	}
 	o.lanes = nil
-	o.grain.close()
-	o.scaler.Close()
 	if o.oc != nil {
 		_ = o.closeFile()
 		C.avformat_free_context(o.oc)
@@ -282,101 +249,15 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 		return Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
 	}
 	end := o.micros(f.PTS + f.Duration)
-	o.lasting[f.PTS] = f.Duration
-	o.carrier.take(f)
-	if o.grain != nil {
-		o.grain.take(f)
-	}
-	frame, err := o.picture(f)
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	defer frame.Free()
-	o.frames++
 	o.time.Store(end)
-	if err := o.enc.SendFrame(frame); err != nil {
-		return fmt.Errorf("encode frame %d: %w", o.frames, err)
-	}
-	return o.drain()
+	return o.put(f)
 }
 
-// picture returns a frame, which it takes, as the encoder gets it.
-func (o *Output) picture(f *pipeline.Frame) (*astiav.Frame, error) {
-	f.Retain() // for its alpha
-	defer f.Release()
-	frame, err := av.Wrap(f) // takes f
-	if err != nil {
-		return nil, err
-	}
-	if o.colourless {
-		if err := av.AddColourless(frame, f.Layout); err != nil {
-			frame.Free()
-			return nil, err
-		}
-	}
-	if o.to != nil {
-		converted, err := o.to.convert(frame)
-		frame.Free()
-		if err != nil {
-			return nil, fmt.Errorf("convert to %s: %w", o.enc.PixelFormat(), err)
-		}
-		frame = converted
-	}
-	if o.alphaBeside {
-		if err := av.SetAlpha(frame, f, o.enc.PixelFormat()); err != nil {
-			frame.Free()
-			return nil, fmt.Errorf("alpha: %w", err)
-		}
-	}
-	return frame, nil
-}
-
-func (o *Output) drain() error {
-	for {
-		err := o.enc.ReceivePacket(o.pkt)
-		if errors.Is(err, astiav.ErrEagain) || errors.Is(err, astiav.ErrEof) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-		if o.pkt.Duration() == 0 {
-			o.pkt.SetDuration(o.lasting[o.pkt.Pts()])
-		}
-		delete(o.lasting, o.pkt.Pts())
-		if err := o.complete(); err != nil {
-			return err
-		}
-		if o.grain != nil {
-			if err := o.grain.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
-				return fmt.Errorf("encode: %w", err)
-			}
-		}
-		if err := o.carrier.give((*C.AVPacket)(av.PacketPtr(o.pkt))); err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-		o.mu.Lock()
-		err = o.writeVideo()
-		o.mu.Unlock()
-		o.pkt.Unref()
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// complete adds to the encoder's packet the fields that FFmpeg leaves out.
-func (o *Output) complete() error {
-	finish := o.opts.codec().finish
-	if finish == nil {
-		return nil
-	}
-	p := (*C.AVPacket)(av.PacketPtr(o.pkt))
-	if err := av.Error(int(C.av_packet_make_writable(p))); err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	finish((*C.AVCodecContext)(o.enc.UnsafePointer()), unsafe.Slice((*byte)(p.data), int(p.size)))
-	return nil
+// giveVideo writes the encoder's packet.
+func (o *Output) giveVideo() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writeVideo()
 }
 
 func (o *Output) writeVideo() error {
@@ -577,25 +458,16 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 	return o.write(p)
 }
 
-// flush drains the encoder, if there is one.
-func (o *Output) flush() error {
-	if o.precoded != nil {
-		return nil
-	}
-	if err := o.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
-		return fmt.Errorf("encode: flush: %w", err)
-	}
-	return o.drain()
-}
-
 // Finish flushes the encoder and writes the trailer. The file is then complete, under its present
 // name.
 func (o *Output) Finish(context.Context) error {
 	if !o.header {
 		return Refusal("", "there is no frame to write")
 	}
-	if err := o.flush(); err != nil {
-		return err
+	if o.precoded == nil {
+		if err := o.flush(); err != nil {
+			return err
+		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

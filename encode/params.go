@@ -23,6 +23,11 @@ func (all Params) String() string {
 	return strings.Join(parts, ":")
 }
 
+// Has reports whether a parameter is given.
+func (all Params) Has(name string) bool {
+	return slices.ContainsFunc(all.list, func(p param) bool { return p.name == name })
+}
+
 // ParseParams reads NAME=VALUE:NAME=VALUE, parameters by the encoder's own names. It takes those
 // that are listed, since others may open files.
 func (c Codec) ParseParams(s string) (all Params, err error) {

@@ -64,6 +64,7 @@ func (o *order) next(pts, dts int64) int64 {
 // avcC, hvcC or av1C. It fails if these options do not give such video.
 func (o *Output) Begin(f *pipeline.Frame, header []byte) error {
 	o.precoded = &precoded{joined: true}
+	o.globalHeader = true
 	return o.startWith(f, func() error {
 		o.from.Store(o.micros(f.PTS))
 		o.carrier.take(f) // for NotKept; the parts have their units
@@ -71,10 +72,20 @@ func (o *Output) Begin(f *pipeline.Frame, header []byte) error {
 	})
 }
 
+// BeginCoded starts an output of video whose parts Coders code with the same template and options.
+// It borrows f, the video's first frame. Coded gives each of its packets to WriteVideo.
+func (o *Output) BeginCoded(f *pipeline.Frame) error {
+	o.precoded = &precoded{joined: true}
+	return o.startWith(f, func() error {
+		o.from.Store(o.micros(f.PTS))
+		o.closeEncoder()
+		return nil
+	})
+}
+
 // takeHeaders replaces the encoder's header, which was only made for comparison, by the parts'.
 func (o *Output) takeHeaders(header []byte) error {
-	o.enc.Free()
-	o.enc = nil
+	o.closeEncoder()
 	par := o.video.codecpar
 	headers := o.opts.codec().headers
 	if headers == nil || !slices.EqualFunc(headers(av.Slice((*byte)(par.extradata), int(par.extradata_size))), headers(header), bytes.Equal) {

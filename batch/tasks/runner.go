@@ -395,7 +395,7 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	done, err := k.media(ctx, k.spec.Item.Source, temp)
+	done, err := k.media(ctx, k.spec.Item.Source, temp, "--parts=1") // tasks fill the machine
 	if err != nil {
 		return queue.Outcome{}, err
 	}

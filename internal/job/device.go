@@ -40,35 +40,35 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	return cpu, tell, nil
 }
 
-// decodeOptions are those of --hwaccel, too, for which it prepares the GPU.
-func (j *job) decodeOptions() (decode.Options, error) {
-	o := j.o.DecodeOptions(j.ui)
+// decodeOptions are those of --hwaccel, too, for which it prepares the GPU. The decoding, if
+// there is one, is to be closed after its input.
+func (j *job) decodeOptions() (o decode.Options, d *gpu.Decoding, err error) {
+	o = j.o.DecodeOptions(j.ui)
 	must := j.o.HWAccel == "nvdec"
 	b, onGPU := j.backend.(*gpu.Backend)
 	onGPU = onGPU && j.o.System == nil
 	switch {
 	case j.o.HWAccel == "none", !must && (!onGPU || j.o.passes() || j.o.Join != ""):
-		return o, nil
+		return o, nil, nil
 	case j.o.Join != "":
-		return o, nil // nothing is decoded
+		return o, nil, nil // nothing is decoded
 	case !onGPU:
-		return o, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
+		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}
 	host := j.frames
 	if j.o.onlyDevice(b) {
 		host = nil
 	}
-	var err error
-	if j.decoding, err = b.Decoding(host); err != nil {
+	if d, err = b.Decoding(host); err != nil {
 		if must {
-			return o, hint.Add(err, "--hwaccel auto does without")
+			return o, nil, hint.Add(err, "--hwaccel auto does without")
 		}
 		j.ui.Debugf("decoding on the CPU: %v", err)
-		return o, nil
+		return o, nil, nil
 	}
-	o.Device, o.MustDevice = j.decoding, must
+	o.Device, o.MustDevice = d, must
 	o.Quantisers = j.o.Params.Filter == kernels.Denoise && j.o.Params.Noise == 0
-	return o, nil
+	return o, d, nil
 }
 
 // onlyDevice reports whether nothing but the filter on the GPU reads the samples of the input.

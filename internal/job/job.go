@@ -44,7 +44,8 @@ type job struct {
 	grain      *grain.Filter  // nil: grain is not measured
 	grainTable *encode.Target // nil: none is written
 
-	inFlight int // frames that may wait for the encoder
+	extras   []string // see decode.Input.Extras, of parts
+	inFlight int      // frames that may wait for the encoder
 
 	in      *decode.Input
 	out     *encode.Output
@@ -53,6 +54,7 @@ type job struct {
 	meters  pipeline.Meters
 	noise   noiseSeen
 	copied  atomic.Int64 // frames copied from parts
+	vain    atomic.Int64 // frames coded that are not in the output
 	written atomic.Bool  // every frame is in the output
 	started time.Time
 }
@@ -66,11 +68,7 @@ func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.
 	if err := j.open(ctx); err != nil {
 		return j.result(), j.explain(err)
 	}
-	work := j.run
-	if o.Join != "" {
-		work = j.join
-	}
-	err := work(ctx)
+	err := j.write(ctx)
 	if j.rest != nil {
 		j.rest()
 	}
@@ -82,6 +80,27 @@ func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.
 		return res, j.explain(err)
 	}
 	return j.keep(ctx, res)
+}
+
+// write filters the video and writes the output, as far as it goes.
+func (j *job) write(ctx context.Context) error {
+	if j.o.Join != "" {
+		return j.join(ctx)
+	}
+	parts, workers := j.divide(ctx)
+	if len(parts) == 0 {
+		return j.run(ctx)
+	}
+	err := j.runParts(ctx, parts, workers)
+	if a, failed := errors.AsType[apart](err); failed && !j.stopped() && ctx.Err() == nil {
+		j.ui.Info(fmt.Sprintf("the video is no sum of its parts (%v): encoding it again as one stream", a))
+		j.vain.Store(j.meters.Encode.Frames())
+		if err := j.reopen(ctx); err != nil {
+			return err
+		}
+		return j.run(ctx)
+	}
+	return err
 }
 
 // QuietLibraries hides FFmpeg's own messages.
@@ -126,20 +145,13 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.frames = pipeline.NewPool(j.backend.Input(), 1) // decoders use Take, which has no limit
-	options, err := j.decodeOptions()
-	if err != nil {
-		return err
-	}
 	inputs, unprepared := j.prepareTargets()
 	if err := j.enter(inputs); err != nil {
 		return err
 	}
 	watched, unwatch := untilStop(ctx, j.stop)
 	j.unwatch = unwatch
-	if j.in, err = decode.Open(watched, j.o.Input, j.frames, options); err != nil {
-		if j.stopped() {
-			return cli.Interruption{} // there is nothing to keep
-		}
+	if err := j.openInput(watched); err != nil {
 		return err
 	}
 	j.settleCodec()
@@ -152,6 +164,26 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
+	if err := j.openOutput(); err != nil {
+		return err
+	}
+	tell()
+	return nil
+}
+
+func (j *job) openInput(ctx context.Context) error {
+	options, decoding, err := j.decodeOptions()
+	if err != nil {
+		return err
+	}
+	j.decoding = decoding
+	if j.in, err = decode.Open(ctx, j.o.Input, j.frames, options); err != nil && j.stopped() {
+		return cli.Interruption{} // there is nothing to keep
+	}
+	return err
+}
+
+func (j *job) openOutput() (err error) {
 	path := "-"
 	if j.target != nil {
 		path = j.target.Path()
@@ -165,11 +197,23 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	j.in.OnPacket(j.out.WritePacket)
 	width, height := j.outputSize()
-	if err := j.out.Fits(width, height); err != nil {
+	return j.out.Fits(width, height)
+}
+
+// reopen begins the input and the output again.
+func (j *job) reopen(ctx context.Context) error {
+	j.out.Close()
+	j.in.Close()
+	if j.decoding != nil {
+		j.decoding.Close()
+	}
+	j.unwatch()
+	watched, unwatch := untilStop(ctx, j.stop)
+	j.unwatch = unwatch
+	if err := j.openInput(watched); err != nil {
 		return err
 	}
-	tell()
-	return nil
+	return j.openOutput()
 }
 
 // prepareTargets makes the temporary files, and returns all inputs. Its error is for after the
@@ -222,7 +266,7 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 	return decode.Options{
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
-		Part: o.wantedPart(), Track: o.Join != "",
+		Part:    o.wantedPart(),
 		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
 	}
 }
@@ -261,15 +305,23 @@ func (j *job) openPools() {
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 }
 
+// filterInto returns the filter, with frames of a pool.
+func (j *job) filterInto(results *pipeline.Pool) (pipeline.Filter, error) {
+	if j.o.passes() {
+		return pipeline.Pass{}, nil
+	}
+	f, err := j.backend.Filter(j.o.Params, results)
+	if err == nil {
+		j.noise.watch(f)
+	}
+	return f, err
+}
+
 func (j *job) filter() (pipeline.Filter, error) {
 	j.openPools()
-	var f pipeline.Filter = pipeline.Pass{}
-	if !j.o.passes() {
-		var err error
-		if f, err = j.backend.Filter(j.o.Params, j.results); err != nil {
-			return nil, err
-		}
-		j.noise.watch(f)
+	f, err := j.filterInto(j.results)
+	if err != nil {
+		return nil, err
 	}
 	f = j.measureGrain(f)
 	switch j.o.Compare {
@@ -378,7 +430,7 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	if n := j.in.Copied + j.in.Converted; n > 0 {
 		j.ui.Debugf("%d frames were copied and %d converted before the filter", j.in.Copied, j.in.Converted)
 	}
-	if res.NotKept = j.out.NotKept(j.in.Extras()); len(res.NotKept) > 0 && j.o.Part == nil {
+	if res.NotKept = j.out.NotKept(append(j.in.Extras(), j.extras...)); len(res.NotKept) > 0 && j.o.Part == nil {
 		j.ui.Warn("not kept: " + strings.Join(res.NotKept, ", "))
 	}
 	var faults []error

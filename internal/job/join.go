@@ -92,7 +92,7 @@ func (j *job) partTag(first int64) (key, value string) {
 }
 
 // frameCount returns the frames written so far.
-func (j *job) frameCount() int64 { return j.meters.Encode.Frames() + j.copied.Load() }
+func (j *job) frameCount() int64 { return j.meters.Encode.Frames() + j.copied.Load() - j.vain.Load() }
 
 // join writes the video of filtered parts with everything else that the input holds. It follows
 // the input's video packets without decoding them, to keep the order of streams and to notice
@@ -104,6 +104,7 @@ func (j *job) join(ctx context.Context) error {
 		return err
 	}
 	defer parts.Close()
+	j.in.Track()
 	defer j.ui.Track(j.snapshot)()
 	first, err := j.in.Next(ctx)
 	if err != nil {
@@ -116,10 +117,15 @@ func (j *job) join(ctx context.Context) error {
 	}
 	first.Release()
 	for err == nil {
+		if j.stopped() {
+			return cli.Interruption{}
+		}
 		var p *astiav.Packet
 		switch p, err = parts.Next(); err {
 		case nil:
-			err = j.place(ctx, p)
+			if err = j.place(ctx, p); err == nil {
+				j.copied.Add(1)
+			}
 		case io.EOF:
 			return j.endJoin(ctx)
 		}
@@ -129,19 +135,12 @@ func (j *job) join(ctx context.Context) error {
 
 // place writes a packet of a part after other packets that are due.
 func (j *job) place(ctx context.Context, p *astiav.Packet) error {
-	if j.stopped() {
-		return cli.Interruption{}
-	}
 	duration, err := j.in.Follow(ctx, p.Pts())
 	if err != nil {
 		return err
 	}
 	p.SetDuration(duration)
-	if err := j.out.WriteVideo(p); err != nil {
-		return err
-	}
-	j.copied.Add(1)
-	return nil
+	return j.out.WriteVideo(p)
 }
 
 func (j *job) endJoin(ctx context.Context) error {

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/contract"
@@ -12,6 +13,7 @@ import (
 
 // noiseSeen sums up the noise of a job's frames.
 type noiseSeen struct {
+	mu            sync.Mutex // guards the other fields: several filters may add
 	frames, clean int
 	luma, chroma  float64 // sums
 	least, most   float64 // of luma
@@ -25,6 +27,8 @@ func (s *noiseSeen) watch(f pipeline.Filter) {
 }
 
 func (s *noiseSeen) add(m noise.Model) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.frames == 0 || m.Sigma[0] < s.least {
 		s.least = m.Sigma[0]
 	}

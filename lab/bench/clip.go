@@ -36,7 +36,7 @@ func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, f
 	defer like.Close()
 	name = filepath.Join(folder, size.String()+".mp4")
 	out, err := encode.Create("file:"+name, templateOf(like), encode.Options{
-		Format: "mp4", CRF: 26, Preset: "veryfast", Tune: "grain",
+		Format: "mp4", CRF: 26, Preset: "veryfast", Tune: "grain", GOP: 2 * clipRate,
 	})
 	if err != nil {
 		return "", err

@@ -21,6 +21,7 @@ func (r *Report) Document() report.Document {
 	add(r.Step != nil, func() report.Section { return r.Step.section() })
 	add(r.Step != nil && len(r.Step.Paper) > 0, func() report.Section { return r.Step.paperSection() })
 	add(r.End != nil, func() report.Section { return r.End.section() })
+	add(r.End != nil && len(r.End.Decoded) > 0, func() report.Section { return r.End.decodedSection() })
 	add(r.CPU != nil, func() report.Section { return r.CPU.section() })
 	add(r.Live != nil, func() report.Section { return r.Live.section() })
 	return d
@@ -90,6 +91,20 @@ func (s *EndSection) section() report.Section {
 			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
 	}
 	return report.Section{Title: "Whole jobs: decode, filter, encode (x264, medium, crf 18), nothing written", Table: t, Notes: skipped}
+}
+
+func (s *EndSection) decodedSection() report.Section {
+	t := text.NewTable(5, "clip", "size", "r", "on", "decoder", "inputs", "frames", "s", "+-%", "fps", "CPU ms a frame")
+	var skipped []string
+	for _, row := range s.Decoded {
+		if row.Skipped != "" {
+			skipped = append(skipped, fmt.Sprintf("decoding by %s is left out: %s", row.Decoder, row.Skipped))
+			continue
+		}
+		t.Add(text.Cut(row.Clip, 24), row.Size.String(), fmt.Sprint(row.Radius), row.Device, row.Decoder, fmt.Sprint(row.Inputs), fmt.Sprint(row.Frames),
+			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.1f", row.FPS), fmt.Sprintf("%.1f", row.CPU))
+	}
+	return report.Section{Title: "Decoded and filtered, without an encoder; inputs decode parts side by side", Table: t, Notes: skipped}
 }
 
 func (s *CPUSection) section() report.Section {

@@ -17,7 +17,8 @@ import (
 // EndSection has whole jobs: decode, filter, and encode by x264 with the program's defaults. They
 // write nothing, so times do not include the disk.
 type EndSection struct {
-	Rows []EndRow `json:"rows"`
+	Rows    []EndRow    `json:"rows"`
+	Decoded []DecodeRow `json:"decoded"` // without an encoder
 }
 
 // EndRow is one clip filtered in one way.
@@ -48,7 +49,10 @@ const longest = 30 * time.Second
 func (r *run) end(ctx context.Context) (*EndSection, error) {
 	s := &EndSection{}
 	if r.o.Input != "" {
-		return s, r.endClip(ctx, s, r.o.Input)
+		if err := r.endClip(ctx, s, r.o.Input); err != nil {
+			return s, err
+		}
+		return s, r.decodeClip(ctx, s, r.o.Input)
 	}
 	folder, err := os.MkdirTemp("", "vidfilter-bench-")
 	if err != nil {
@@ -62,6 +66,9 @@ func (r *run) end(ctx context.Context) (*EndSection, error) {
 			return s, err
 		}
 		if err := r.endClip(ctx, s, clip); err != nil {
+			return s, err
+		}
+		if err := r.decodeClip(ctx, s, clip); err != nil {
 			return s, err
 		}
 	}

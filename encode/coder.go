@@ -1,0 +1,498 @@
+package encode
+
+//#include <stdlib.h>
+//#include <libavutil/opt.h>
+//#include <libavutil/pixdesc.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
+	"vidfilter/pipeline"
+)
+
+// coder turns frames into coded packets, which hold all that goes with their pictures. It is for
+// one goroutine.
+type coder struct {
+	opts Options
+	in   Template
+	form formats.Format
+	// globalHeader means that the codec's header is not repeated in packets.
+	globalHeader bool
+	// give passes on the packet in pkt, which is the coder's.
+	give func() error
+
+	enc       *astiav.CodecContext
+	pkt       *astiav.Packet
+	scaler    av.Scaler
+	to        *encoderInput // conversion for the encoder, nil for none
+	frames    int64
+	alphaKept bool
+	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
+	alphaBeside bool
+	// colourless means that the encoder takes no gray: frames get chroma without colour.
+	colourless bool
+	carrier    carrier
+	grain      *grainer // nil: pictures have no film grain
+	told       fidelity.Told
+	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+}
+
+// Coder codes a part of a video while others code its other parts: a pipeline.Sink that passes on
+// packets instead of writing them. See Output.BeginCoded.
+type Coder struct {
+	coder
+	header []byte // of the codec
+}
+
+// NewCoder returns a coder for a part. give borrows each packet, in decode order, with times in the
+// unit of the template's video. The template and the options are those of the whole output.
+func NewCoder(in Template, o Options, give func(*astiav.Packet) error) *Coder {
+	c := &Coder{coder: newCoder(in, o)}
+	c.give = func() error { return give(c.pkt) }
+	return c
+}
+
+// Put codes a frame, which it takes. The first one fixes size, format and colour of the video.
+func (c *Coder) Put(_ context.Context, f *pipeline.Frame) error {
+	if c.enc == nil {
+		if err := c.openEncoder(f); err != nil {
+			f.Release()
+			return err
+		}
+		c.header = bytes.Clone(c.enc.ExtraData())
+	}
+	return c.put(f)
+}
+
+// Finish codes the frames that the encoder keeps back.
+func (c *Coder) Finish(context.Context) error {
+	if c.enc == nil {
+		return nil
+	}
+	return c.flush()
+}
+
+// Close frees the coder.
+func (c *Coder) Close() { c.close() }
+
+func newCoder(in Template, o Options) coder {
+	form := formats.Of(o.Format)
+	name := C.CString(form.Muxer())
+	defer C.free(unsafe.Pointer(name))
+	muxer := C.av_guess_format(name, nil, nil)
+	return coder{opts: o, in: in, form: form, globalHeader: muxer != nil && muxer.flags&C.AVFMT_GLOBALHEADER != 0,
+		pkt: astiav.AllocPacket(), lasting: map[int64]int64{}}
+}
+
+// put codes a frame, which it takes. The encoder must be open.
+func (e *coder) put(f *pipeline.Frame) error {
+	e.lasting[f.PTS] = f.Duration
+	e.carrier.take(f)
+	if e.grain != nil {
+		e.grain.take(f)
+	}
+	frame, err := e.picture(f)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	defer frame.Free()
+	e.frames++
+	if err := e.enc.SendFrame(frame); err != nil {
+		return fmt.Errorf("encode frame %d: %w", e.frames, err)
+	}
+	return e.drain()
+}
+
+// closeEncoder frees the encoder, which may be opened again.
+func (e *coder) closeEncoder() {
+	if e.enc != nil {
+		e.enc.Free()
+		e.enc = nil
+	}
+}
+
+func (e *coder) close() {
+	e.closeEncoder()
+	if e.pkt != nil {
+		e.pkt.Free()
+		e.pkt = nil
+	}
+	e.grain.close()
+	e.scaler.Close()
+}
+
+func (e *coder) warn(format string, args ...any) {
+	if e.opts.Log != nil {
+		e.opts.Log.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+func (e *coder) isPicture() bool { return e.form.Family == formats.Picture }
+
+func (e *coder) openEncoder(f *pipeline.Frame) error {
+	codec, err := findEncoder(e.opts.codec().Name)
+	if err != nil {
+		return err
+	}
+	if err := e.Fits(f.Width, f.Height); err != nil {
+		return err
+	}
+	to, err := e.encoderFormat(codec, f)
+	if err != nil {
+		return err
+	}
+	enc := astiav.AllocCodecContext(codec)
+	if enc == nil {
+		return errors.New("encode: out of memory")
+	}
+	c := (*C.AVCodecContext)(enc.UnsafePointer())
+	enc.SetWidth(f.Width)
+	enc.SetHeight(f.Height)
+	enc.SetPixelFormat(to.pixelFormat)
+	enc.SetTimeBase(e.in.Video.TimeBase())
+	if e.in.FrameRate.Num() > 0 {
+		enc.SetFramerate(e.in.FrameRate)
+	}
+	enc.SetThreadCount(e.opts.Threads)
+	e.setAspect(enc, f)
+	av.TagColour(enc, f, to.format, to.isYUV)
+	name := C.GoString(C.avcodec_get_name(c.codec_id))
+	e.opts.clocks = e.opts.needsClocks(f)
+	e.carrier = newCarrier(name, &e.opts, e.planDolby(f, name, to.pixelFormat.Name()))
+	if t := av.CodedTransfer(f); t > 0 && e.carrier.carries(units.AlternativeTransfer) {
+		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
+	}
+	if e.globalHeader {
+		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
+	}
+	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
+	e.setFields(c, f)
+	if err := e.opts.open(enc, codec); err != nil {
+		enc.Free()
+		return err
+	}
+	e.enc = enc
+	if e.keepsGrain(name) {
+		if e.grain, err = newGrainer(c); err != nil {
+			return err
+		}
+	}
+	e.carrier.stream = units.StreamOf(name, enc.ExtraData())
+	e.setInput(f, to)
+	return nil
+}
+
+// setInput sets how frames like f are converted for the encoder.
+func (e *coder) setInput(f *pipeline.Frame, to encoderFormat) {
+	alpha := hasAlpha(to.pixelFormat)
+	e.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
+	e.alphaBeside = alpha && f.Layout != pipeline.RGBA
+	e.colourless = f.Layout.Info().Gray() && !av.IsGray(to.pixelFormat)
+	layout := f.Layout
+	if e.colourless {
+		layout = av.Colourless(layout)
+	}
+	if own := to.pixelFormat == av.PixelFormat(layout) || to.pixelFormat == av.WithAlpha(layout); !own || to.isYUV && to.format != f.Format {
+		e.to = &encoderInput{scaler: &e.scaler, from: f.Format, to: to}
+	}
+}
+
+// setFields asks for interlaced coding if the first frame is interlaced. x264 needs whole
+// macroblock pairs of chroma rows for it.
+func (e *coder) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
+	if !f.Interlaced || e.isPicture() {
+		return
+	}
+	if codec := e.opts.codec(); codec.progressive {
+		e.told.Add(fidelity.Video, "", "field_order")
+		e.warn("the fields are filtered apart, but the encoder %s has none: the output is tagged progressive", codec.Name)
+		return
+	}
+	if f.Height%4 != 0 {
+		e.told.Add(fidelity.Video, "", "field_order")
+		e.warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
+		return
+	}
+	c.flags |= C.AV_CODEC_FLAG_INTERLACED_DCT | C.AV_CODEC_FLAG_INTERLACED_ME
+	c.field_order = C.AV_FIELD_BB
+	if f.TopFieldFirst {
+		c.field_order = C.AV_FIELD_TT
+	}
+}
+
+func propsFrame(f *pipeline.Frame) *C.AVFrame { return (*C.AVFrame)(av.FrameProps(f)) }
+
+func (e *coder) setAspect(enc *astiav.CodecContext, f *pipeline.Frame) {
+	st := (*C.AVStream)(av.StreamPtr(e.in.Video))
+	sar := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(e.in.Context)), st, propsFrame(f))
+	if sar.num > 0 {
+		enc.SetSampleAspectRatio(astiav.NewRational(int(sar.num), int(sar.den)))
+	}
+}
+
+// encoderFormat is the encoder's input.
+type encoderFormat struct {
+	pixelFormat astiav.PixelFormat
+	format      pipeline.Format // matrix and range; the layout is not used
+	isYUV       bool
+}
+
+// encoderFormat chooses the pixel format: the frames' own if the encoder takes it, else the one
+// that loses least.
+func (e *coder) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFormat, error) {
+	want, err := e.wantedFormat(codec, f)
+	if err != nil {
+		return encoderFormat{}, err
+	}
+	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && e.opts.PixelFormat == "" {
+		e.told.Add(fidelity.Video, "", "depth")
+		e.warn("%s takes no %v: %d bits become %d, dithered", codec.Name(), f.Layout, has, gets)
+	}
+	desc := want.Descriptor()
+	to := encoderFormat{pixelFormat: want, format: av.AsYUV(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}
+	if e.opts.codec().videoRange && f.FullRange && to.isYUV {
+		e.told.Add(fidelity.Video, "", "range")
+		e.warn("the encoder %s has limited range only: samples of full range are converted", codec.Name())
+		to.format.FullRange = false
+	}
+	if e.opts.codec().fullRange {
+		for _, key := range []string{"range", "matrix", "chroma_location"} {
+			e.told.Add(fidelity.Video, "", key)
+		}
+		to.format.FullRange, to.format.Matrix = true, pipeline.BT601
+	}
+	return to, nil
+}
+
+func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.PixelFormat, error) {
+	offered := e.opts.offered(codec, f.Layout.Info().Depth)
+	takes := func(pf astiav.PixelFormat) bool { return len(offered) == 0 || slices.Contains(offered, pf) }
+	if e.opts.PixelFormat != "" {
+		e.told.Add(fidelity.Video, "", "depth")
+		e.told.Add(fidelity.Video, "", "chroma")
+		return e.opts.namedFormat(codec, f.Width, f.Height)
+	}
+	if choose := e.opts.codec().choose; choose != nil {
+		if pf, warning := choose(f.Format); pf != astiav.PixelFormatNone {
+			e.warn("%s", warning)
+			return pf, nil
+		}
+	}
+	own := ownFormat(f, offered)
+	deep := f.Layout.Info().Depth > 8
+	switch {
+	case takes(own) && (f.Layout != pipeline.RGBA || e.alpha()):
+		return own, nil
+	case takes(astiav.PixelFormatRgb24) && e.isPicture() && !av.IsGray(own) && !deep:
+		return astiav.PixelFormatRgb24, nil
+	}
+	alpha := C.int(0)
+	if e.alpha() || av.HasAlpha(f) {
+		alpha = 1
+	}
+	list := make([]C.enum_AVPixelFormat, 0, len(offered)+1)
+	for _, pf := range offered {
+		list = append(list, C.enum_AVPixelFormat(pf))
+	}
+	list = append(list, C.AV_PIX_FMT_NONE)
+	best := C.avcodec_find_best_pix_fmt_of_list(&list[0], C.enum_AVPixelFormat(own), alpha, nil)
+	if best == C.AV_PIX_FMT_NONE {
+		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
+	}
+	less := !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
+	if less {
+		e.told.Add(fidelity.Video, "", "chroma")
+	}
+	rgb := astiav.PixelFormat(best).Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagRgb)
+	if less || f.Layout.Arrangement() == pipeline.GBRP && !rgb {
+		e.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
+	}
+	return astiav.PixelFormat(best), nil
+}
+
+// ownFormat returns the pixel format that is a frame's own, with its alpha if one that is offered
+// has alpha. Gray frames have chroma without colour where no gray keeps their depth as others do.
+func ownFormat(f *pipeline.Frame, offered []astiav.PixelFormat) astiav.PixelFormat {
+	layout, depth := f.Layout, f.Layout.Info().Depth
+	alpha := av.HasAlpha(f) && (len(offered) == 0 || slices.ContainsFunc(offered, hasAlpha))
+	if layout.Info().Gray() {
+		packed := astiav.PixelFormatYa8
+		if depth > 8 {
+			packed = astiav.PixelFormatYa16Le
+		}
+		deepest := func(match func(astiav.PixelFormat) bool) (most int) {
+			for _, pf := range offered {
+				if match(pf) {
+					most = max(most, av.Depth(pf))
+				}
+			}
+			return min(most, depth)
+		}
+		gray := func(pf astiav.PixelFormat) bool { return av.IsGray(pf) && hasAlpha(pf) == alpha }
+		switch {
+		case deepest(gray) < deepest(func(pf astiav.PixelFormat) bool { return hasAlpha(pf) == alpha }):
+			layout = av.Colourless(layout)
+		case alpha:
+			return packed
+		}
+	}
+	if pf := av.WithAlpha(layout); alpha && pf != astiav.PixelFormatNone {
+		return pf
+	}
+	return av.PixelFormat(layout)
+}
+
+// lessChroma reports whether a pixel format has less colour than another.
+func lessChroma(a, b C.enum_AVPixelFormat) bool {
+	x, y := C.av_pix_fmt_desc_get(a), C.av_pix_fmt_desc_get(b)
+	return x.log2_chroma_w > y.log2_chroma_w || x.log2_chroma_h > y.log2_chroma_h
+}
+
+// alpha reports whether the input has transparency.
+func (e *coder) alpha() bool {
+	return hasAlpha(e.in.Video.CodecParameters().PixelFormat())
+}
+
+func hasAlpha(pf astiav.PixelFormat) bool {
+	return pf.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
+}
+
+// odd reports whether the sides do not divide by the chroma subsampling of pf.
+func odd(width, height int, pf astiav.PixelFormat) bool {
+	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
+	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
+}
+
+// encoderInput converts frames for the encoder.
+type encoderInput struct {
+	scaler *av.Scaler
+	from   pipeline.Format
+	to     encoderFormat
+}
+
+func (e *encoderInput) convert(src *astiav.Frame) (*astiav.Frame, error) {
+	dst := astiav.AllocFrame()
+	if dst == nil {
+		return nil, errors.New("out of memory")
+	}
+	dst.SetWidth(e.from.Width)
+	dst.SetHeight(e.from.Height)
+	dst.SetPixelFormat(e.to.pixelFormat)
+	err := dst.AllocBuffer(0)
+	if err == nil {
+		err = e.scaler.ConvertTo(dst, src, e.from, e.to.format)
+	}
+	d, s := (*C.AVFrame)(dst.UnsafePointer()), (*C.AVFrame)(src.UnsafePointer())
+	if err == nil {
+		err = av.Error(int(C.av_frame_copy_props(d, s)))
+	}
+	if err != nil {
+		dst.Free()
+		return nil, err
+	}
+	switch {
+	case e.to.isYUV && e.to.format.FullRange:
+		d.color_range = C.AVCOL_RANGE_JPEG
+	case e.to.isYUV && e.from.FullRange:
+		d.color_range = C.AVCOL_RANGE_MPEG
+	}
+	return dst, nil
+}
+
+// picture returns a frame, which it takes, as the encoder gets it.
+func (e *coder) picture(f *pipeline.Frame) (*astiav.Frame, error) {
+	f.Retain() // for its alpha
+	defer f.Release()
+	frame, err := av.Wrap(f) // takes f
+	if err != nil {
+		return nil, err
+	}
+	if e.colourless {
+		if err := av.AddColourless(frame, f.Layout); err != nil {
+			frame.Free()
+			return nil, err
+		}
+	}
+	if e.to != nil {
+		converted, err := e.to.convert(frame)
+		frame.Free()
+		if err != nil {
+			return nil, fmt.Errorf("convert to %s: %w", e.enc.PixelFormat(), err)
+		}
+		frame = converted
+	}
+	if e.alphaBeside {
+		if err := av.SetAlpha(frame, f, e.enc.PixelFormat()); err != nil {
+			frame.Free()
+			return nil, fmt.Errorf("alpha: %w", err)
+		}
+	}
+	return frame, nil
+}
+
+func (e *coder) drain() error {
+	for {
+		err := e.enc.ReceivePacket(e.pkt)
+		if errors.Is(err, astiav.ErrEagain) || errors.Is(err, astiav.ErrEof) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		if e.pkt.Duration() == 0 {
+			e.pkt.SetDuration(e.lasting[e.pkt.Pts()])
+		}
+		delete(e.lasting, e.pkt.Pts())
+		if err := e.complete(); err != nil {
+			return err
+		}
+		if e.grain != nil {
+			if err := e.grain.give((*C.AVPacket)(av.PacketPtr(e.pkt))); err != nil {
+				return fmt.Errorf("encode: %w", err)
+			}
+		}
+		if err := e.carrier.give((*C.AVPacket)(av.PacketPtr(e.pkt))); err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		err = e.give()
+		e.pkt.Unref()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// complete adds to the encoder's packet the fields that FFmpeg leaves out.
+func (e *coder) complete() error {
+	finish := e.opts.codec().finish
+	if finish == nil {
+		return nil
+	}
+	p := (*C.AVPacket)(av.PacketPtr(e.pkt))
+	if err := av.Error(int(C.av_packet_make_writable(p))); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	finish((*C.AVCodecContext)(e.enc.UnsafePointer()), unsafe.Slice((*byte)(p.data), int(p.size)))
+	return nil
+}
+
+// flush drains the encoder.
+func (e *coder) flush() error {
+	if err := e.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
+		return fmt.Errorf("encode: flush: %w", err)
+	}
+	return e.drain()
+}
