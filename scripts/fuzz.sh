@@ -15,6 +15,7 @@ build)
 	mkdir -p "$fuzz"
 	grep -rEo '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed 's|^\./||; s|/[^/]*:func |:|' | sort >"$fuzz/targets.new"
 	cut -d: -f1 "$fuzz/targets.new" | uniq | while read -r folder; do
+		mkdir -p "$(dirname "$fuzz/$folder")"
 		go test -vet=off -fuzz . -c -ldflags '-s -w' -o "$fuzz/$folder.test" "./$folder"
 	done
 	mv "$fuzz/targets.new" "$fuzz/targets"
