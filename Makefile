@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak latency test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-race test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -46,9 +46,13 @@ test-asan: setup setup-test ## the same, with FFmpeg and all C code under the ad
 test-faults: build setup-test ## each CUDA call, and each call that changes a file, fails once (half an hour)
 	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults
 
+PAIRS ?= 20
+sandbox-cost: build setup-test ## time the sandbox: jobs with it and without, in turns
+	@$(RUN) VIDFILTER_COST=$(PAIRS) go test -count=1 -v -timeout 1h -run TestSandboxCost ./internal/e2e/media
+
 FUZZ ?= 1h
 test-fuzz: build setup-test ## each fuzz target for an hour (FUZZ=5m is shorter)
-	@$(RUN) scripts/fuzz.sh $(FUZZ)
+	@$(RUN) scripts/fuzz.sh build && scripts/fuzz.sh $(FUZZ)
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
 	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/job

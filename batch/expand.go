@@ -48,6 +48,7 @@ type Plan struct {
 	high  []Setting // the command line
 	index int       // of the last file
 
+	watched *order           // of the files that are added
 	checked map[string]error // results of Check, by the output's ending and the flags
 }
 
@@ -58,8 +59,6 @@ type Item struct {
 	Args     []string // flags of the main command, in the order of its table, as --name=value
 	Deciding []string // the Args that decide about the result
 	Priority int      // larger comes first
-
-	where string // of the job, for errors
 }
 
 func (i Item) OutputPath(root string) string {

@@ -27,9 +27,15 @@ type expansion struct {
 // order holds the settings of all files of a source.
 type order struct {
 	source
-	template       nameTemplate
+	template nameTemplate
+	*settings
+	format string
+}
+
+// settings are shared by the items of an order.
+type settings struct {
 	args, deciding []string
-	format         string
+	where          string
 }
 
 func (p *Plan) order(s source) (o order, err error) {
@@ -37,9 +43,10 @@ func (p *Plan) order(s source) (o order, err error) {
 	if o.template, err = parseTemplate(cmp.Or(s.name, p.base.name)); err != nil {
 		return o, err
 	}
-	settings := p.flags.merge(p.low, p.high, s.options)
-	o.args, o.deciding = p.flags.args(settings)
-	for _, f := range settings {
+	o.settings = &settings{where: s.where}
+	given := p.flags.merge(p.low, p.high, s.options)
+	o.args, o.deciding = p.flags.args(given)
+	for _, f := range given {
 		if f.Name == "format" {
 			o.format = f.Value
 		}
@@ -216,7 +223,7 @@ func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
 	if err != nil {
 		return o.located(err)
 	}
-	known, err := e.taken.add(item, i)
+	known, err := e.taken.add(item, o.settings, i)
 	if err == nil && !known {
 		e.Items = append(e.Items, item)
 	}
@@ -231,7 +238,7 @@ func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 	if err := checkPicture(name, output, o.format, o.args); err != nil {
 		return Item{}, err
 	}
-	return Item{name, output, o.args, o.deciding, o.priority, o.where}, p.check(output, o.args)
+	return Item{name, output, o.args, o.deciding, o.priority}, p.check(output, o.args)
 }
 
 // Add makes an item of a file that appeared later below the watched folder dir. The item is not
@@ -242,10 +249,14 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 	if err != nil {
 		return Item{}, missing(name, err)
 	}
-	o, err := p.order(source{lenient: true})
-	if err != nil {
-		return Item{}, err
+	if p.watched == nil {
+		o, err := p.order(source{lenient: true})
+		if err != nil {
+			return Item{}, err
+		}
+		p.watched = &o
 	}
+	o := *p.watched
 	rel, err := filepath.Rel(dir, filepath.Dir(name))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 		return Item{}, errorf("add what lies in the folder", "%q is not below %q", name, dir)
@@ -260,7 +271,7 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	if _, err := p.taken.add(item, i); err != nil {
+	if _, err := p.taken.add(item, o.settings, i); err != nil {
 		return Item{}, err
 	}
 	return item, p.taken.checkOne(p.Root, item)
@@ -268,31 +279,35 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 
 // taken holds the names that outputs cannot have: other outputs and sources.
 type taken struct {
-	outputs map[string]Item
-	sources map[string]bool
-	inodes  map[inode]string
+	outputs map[string]claim
+	inodes  map[inode]string // of the sources
 }
 
-func newTaken() taken { return taken{map[string]Item{}, map[string]bool{}, map[inode]string{}} }
+// claim is what is made of an output's name. A watched folder may see 100,000 files.
+type claim struct {
+	source string
+	*settings
+}
+
+func newTaken() taken { return taken{map[string]claim{}, map[inode]string{}} }
 
 // add reports whether the same item exists already.
-func (t *taken) add(item Item, i fs.FileInfo) (known bool, err error) {
+func (t *taken) add(item Item, by *settings, i fs.FileInfo) (known bool, err error) {
 	if old, ok := t.outputs[item.Output]; ok {
-		if old.Source == item.Source && strings.Join(old.Args, "\x00") == strings.Join(item.Args, "\x00") {
+		if old.source == item.Source && slices.Equal(old.args, item.Args) {
 			return true, nil
 		}
 		return false, collision(old, item)
 	}
-	t.outputs[item.Output] = item
-	t.sources[item.Source] = true
+	t.outputs[item.Output] = claim{item.Source, by}
 	t.inodes[inodeOf(i)] = item.Source
 	return false, nil
 }
 
-func collision(a, b Item) error {
-	from := fmt.Sprintf("%q and %q", a.Source, b.Source)
-	if a.Source == b.Source {
-		from = fmt.Sprintf("%q twice, with other options,", a.Source)
+func collision(a claim, b Item) error {
+	from := fmt.Sprintf("%q and %q", a.source, b.Source)
+	if a.source == b.Source {
+		from = fmt.Sprintf("%q twice, with other options,", a.source)
 	}
 	if a.where != "" {
 		from += fmt.Sprintf(" (the former in %s)", a.where)
@@ -304,7 +319,7 @@ func collision(a, b Item) error {
 // check finds outputs that would replace sources, and those below each other.
 func (t *taken) check(root string) error {
 	for _, name := range slices.Sorted(maps.Keys(t.outputs)) {
-		if err := t.checkOne(root, t.outputs[name]); err != nil {
+		if err := t.checkOne(root, Item{Source: t.outputs[name].source, Output: name}); err != nil {
 			return err
 		}
 	}
@@ -312,20 +327,17 @@ func (t *taken) check(root string) error {
 }
 
 func (t *taken) checkOne(root string, item Item) error {
-	where := item.OutputPath(root)
-	victim, same := where, t.sources[where]
-	if i, err := os.Stat(where); err == nil && !same {
-		victim = t.inodes[inodeOf(i)]
-		source, gone := os.Stat(victim) // once a source is removed, an output may get its inode
-		same = gone == nil && os.SameFile(i, source)
-	}
-	if same {
-		return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",
-			"the output of %q would replace the source %q", item.Source, victim)
+	if i, err := os.Stat(item.OutputPath(root)); err == nil {
+		victim := t.inodes[inodeOf(i)]
+		source, err := os.Stat(victim) // once a source is removed, an output may get its inode
+		if err == nil && os.SameFile(i, source) {
+			return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",
+				"the output of %q would replace the source %q", item.Source, victim)
+		}
 	}
 	for dir := path.Dir(item.Output); dir != "."; dir = path.Dir(dir) {
 		if other, ok := t.outputs[dir]; ok {
-			return errorf("give one of them another name", "%q is the output of %q, and a folder for that of %q", dir, other.Source, item.Source)
+			return errorf("give one of them another name", "%q is the output of %q, and a folder for that of %q", dir, other.source, item.Source)
 		}
 	}
 	return nil

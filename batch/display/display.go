@@ -54,6 +54,7 @@ func newDisplay(screen *cli.Screen, o Options) *Display {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Sums.Keep = 1 // nothing is shown of a job once it is done
 	d := &Display{
 		Screen: screen, o: o, start: o.Now(), last: o.Now(), stop: func() {}, t: tally.New(o.Sums),
 	}
@@ -67,7 +68,10 @@ func (d *Display) Update(s queue.Status) {
 	defer d.mu.Unlock()
 	now := d.o.Now()
 	before, ok := d.t.Update(now, s)
-	after, _ := d.t.Job(s.Job.ID, now)
+	after, there := d.t.Job(s.Job.ID, now)
+	if !there {
+		return
+	}
 	if d.Mode == "json" {
 		d.jobObject(before, after)
 		return
@@ -81,6 +85,13 @@ func (d *Display) Update(s queue.Status) {
 	for _, l := range d.events(before, after) {
 		d.say(l)
 	}
+}
+
+// Knows reports whether there was an Update of a job.
+func (d *Display) Knows(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.t.Knows(id)
 }
 
 // Note sets the reason for a delay, "" for none. While it is set no time left is shown.

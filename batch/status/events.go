@@ -57,7 +57,7 @@ func (s *server) follow(r *http.Request, st *stream) {
 			return
 		}
 		s.mu.Lock()
-		jobs, version = s.t.Since(version, s.o.Now())
+		jobs, version = s.t.Since(version, time.Now())
 		changed = s.changed
 		s.mu.Unlock()
 	}
@@ -66,7 +66,7 @@ func (s *server) follow(r *http.Request, st *stream) {
 func (s *server) first() (jobs []tally.Job, version uint64, changed chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.o.Now()
+	now := time.Now()
 	jobs = s.t.Jobs(now, nil)
 	return jobs[:min(defaultLimit, len(jobs))], s.t.Version(), s.changed
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/tally"
 )
 
 // fake is a queue controlled by the test. Methods that the page does not use panic.
@@ -96,13 +97,13 @@ var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 func newSite(t *testing.T, o Options) *host {
 	t.Helper()
 	f := &fake{say: make(chan queue.Status)}
-	h, stop := Handler(f, o)
-	server := httptest.NewUnstartedServer(h)
+	q := Follow(f, tally.Options{})
+	server := httptest.NewUnstartedServer(q.Handler(o))
 	server.Config.ReadTimeout = 400 * time.Millisecond // streams live longer
 	server.Start()
 	s := &host{server.URL, f, t}
 	t.Cleanup(func() {
-		stop()
+		q.Close()
 		server.Close() // waits for requests: a stream that does not end would hang here
 		f.watched.Wait()
 	})

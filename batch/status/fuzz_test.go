@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/tally"
 )
 
 // FuzzRequests sends anything to the page of a queue: no answer shows markup of a job's, JSON is
@@ -19,8 +20,9 @@ func FuzzRequests(f *testing.F) {
 	const token = "a token"
 	retried := 0
 	q := &fake{say: make(chan queue.Status)}
-	h, stop := Handler(q, Options{Token: token, Retry: func(context.Context, string) error { retried++; return nil }})
-	f.Cleanup(stop)
+	followed := Follow(q, tally.Options{})
+	f.Cleanup(followed.Close)
+	h := followed.Handler(Options{Token: token, Retry: func(context.Context, string) error { retried++; return nil }})
 	hostile := job("hostile", queue.Failed)
 	hostile.Job.Title, hostile.Reason = evil, evil
 	for _, j := range []queue.Status{hostile, job("runs", queue.Running, whole50()), job("ready", queue.Done), job("ready", queue.Done)} {

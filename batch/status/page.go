@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"time"
 
 	"vidfilter/batch/tally"
 	"vidfilter/internal/site"
@@ -31,10 +32,10 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	if !d.Locked {
 		d.Whole = s.whole()
 		s.mu.Lock()
-		d.Jobs = s.t.Jobs(s.o.Now(), nil)
+		d.Jobs = s.t.Jobs(time.Now(), nil)
 		s.mu.Unlock()
-		d.More = max(0, len(d.Jobs)-defaultLimit)
-		d.Jobs = d.Jobs[:len(d.Jobs)-d.More]
+		d.Jobs = d.Jobs[:min(len(d.Jobs), defaultLimit)]
+		d.More = max(0, d.Whole.Totals.Jobs-d.Whole.Totals.Waiting-len(d.Jobs))
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, d); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
@@ -75,7 +76,8 @@ func answer(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v) // the reader may have gone
 }
 
-// List is the answer of /api/jobs: some of the Count jobs that match.
+// List is the answer of /api/jobs: some of the Count jobs that match. Of the jobs that are done only
+// the latest are listed; the totals count all.
 type List struct {
 	Count  int          `json:"count"`
 	Jobs   []tally.Job  `json:"jobs"`
@@ -104,7 +106,7 @@ func (s *server) listJobs(w http.ResponseWriter, r *http.Request) {
 	_, ahead, _ := s.askWorkers() // the last known backlog
 	s.mu.Lock()
 	s.t.Ahead(ahead)
-	now := s.o.Now()
+	now := time.Now()
 	l := List{Jobs: s.t.Jobs(now, keep), Totals: s.t.Totals(now, note != ""), Note: note}
 	s.mu.Unlock()
 	l.Count = len(l.Jobs)
@@ -142,7 +144,7 @@ func wanted(text string) (func(queue.Status) bool, error) {
 // find returns a job, or answers 404.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) {
 	s.mu.Lock()
-	j, ok := s.t.Job(r.PathValue("id"), s.o.Now())
+	j, ok := s.t.Job(r.PathValue("id"), time.Now())
 	s.mu.Unlock()
 	if !ok {
 		site.Refuse(w, http.StatusNotFound, "there is no job with this ID")

@@ -23,7 +23,7 @@ import (
 	"vidfilter/batch/tally"
 )
 
-// Options of a Handler. The zero value is a read-only page without access control. The functions
+// Options of a page. The zero value is a read-only page without access control. The functions
 // are called from any goroutine and should not block for long.
 type Options struct {
 	Version string   // of the program
@@ -40,16 +40,14 @@ type Options struct {
 
 	// Store returns the bytes that the queue has stored, and may store; may be nil.
 	Store func() (used, limit int64, err error)
-
-	Sums tally.Options
-	Now  func() time.Time // nil is time.Now; must not go back
 }
 
-// server keeps a copy of the jobs, so that requests cost the queue nothing.
-type server struct {
-	engine queue.Engine
-	o      Options
-	ctx    context.Context
+// Queue keeps a copy of the jobs, so that requests cost the queue nothing. Pages share it.
+type Queue struct {
+	engine   queue.Engine
+	ctx      context.Context
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
 
 	mu      sync.Mutex
 	t       *tally.Tally
@@ -65,47 +63,61 @@ type server struct {
 	refused   error
 }
 
-// Handler returns the page of a queue, and a function that ends all streams and stops watching
-// the queue.
-func Handler(engine queue.Engine, o Options) (http.Handler, func()) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{
-		engine: engine, o: o, ctx: ctx, changed: make(chan struct{}), t: tally.New(o.Sums),
-		streams: make(chan struct{}, maxStreams),
-	}
-	var watching sync.WaitGroup
-	watching.Go(s.watch)
-	return s.guard(s.routes()), func() { cancel(); watching.Wait() }
+// keptDone is how many of the jobs that are done are listed; the others are counted.
+const keptDone = 1000
+
+// Follow watches a queue until Close.
+func Follow(engine queue.Engine, sums tally.Options) *Queue {
+	sums.Keep = keptDone
+	q := &Queue{engine: engine, changed: make(chan struct{}), t: tally.New(sums), streams: make(chan struct{}, maxStreams)}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	q.watching.Go(q.watch)
+	return q
+}
+
+// Close ends the watch and all streams of the pages.
+func (q *Queue) Close() {
+	q.cancel()
+	q.watching.Wait()
+}
+
+// server is a page.
+type server struct {
+	*Queue
+	o Options
+}
+
+// Handler returns a page.
+func (q *Queue) Handler(o Options) http.Handler {
+	s := &server{q, o}
+	return s.guard(s.routes())
 }
 
 // retryDelay is the time before the queue is watched again after an error.
 const retryDelay = 2 * time.Second
 
-func (s *server) watch() {
-	for s.ctx.Err() == nil {
-		err := s.engine.Watch(s.ctx, s.update, func() { s.change(func() { s.live, s.down = true, nil }) })
-		s.change(func() { s.live, s.down = false, err })
+func (q *Queue) watch() {
+	for q.ctx.Err() == nil {
+		err := q.engine.Watch(q.ctx, q.update, func() { q.change(func() { q.live, q.down = true, nil }) })
+		q.change(func() { q.live, q.down = false, err })
 		select {
-		case <-s.ctx.Done():
+		case <-q.ctx.Done():
 		case <-time.After(retryDelay):
 		}
 	}
 }
 
-func (s *server) update(st queue.Status) {
-	s.change(func() { s.t.Update(s.o.Now(), st) })
+func (q *Queue) update(s queue.Status) {
+	q.change(func() { q.t.Update(time.Now(), s) })
 }
 
 // change makes a change and wakes the streams, without waiting for them.
-func (s *server) change(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (q *Queue) change(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	f()
-	close(s.changed)
-	s.changed = make(chan struct{})
+	close(q.changed)
+	q.changed = make(chan struct{})
 }
 
 // whole is the state of the whole.
@@ -125,7 +137,7 @@ func (s *server) whole() whole {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Ahead(ahead)
-	w.Totals = s.t.Totals(s.o.Now(), w.Note != "")
+	w.Totals = s.t.Totals(time.Now(), w.Note != "")
 	if _, down := s.up(); down != nil {
 		err = down
 	}
@@ -166,19 +178,19 @@ type Worker struct {
 
 // askWorkers returns the live workers. It asks the queue once a second at most, and repeats the
 // last answer while the queue is away.
-func (s *server) askWorkers() ([]Worker, queue.Backlog, error) {
-	s.workersMu.Lock()
-	defer s.workersMu.Unlock()
-	if now := s.o.Now(); s.asked.IsZero() || now.Sub(s.asked) >= time.Second {
-		s.asked = now
-		ctx, cancel := context.WithTimeout(s.ctx, 2*time.Second)
+func (q *Queue) askWorkers() ([]Worker, queue.Backlog, error) {
+	q.workersMu.Lock()
+	defer q.workersMu.Unlock()
+	if now := time.Now(); q.asked.IsZero() || now.Sub(q.asked) >= time.Second {
+		q.asked = now
+		ctx, cancel := context.WithTimeout(q.ctx, 2*time.Second)
 		defer cancel()
-		all, err := s.engine.Workers(ctx)
-		if s.refused = err; err == nil {
-			s.workers, s.backlog = workerViews(all), queue.Backlogs(all)
+		all, err := q.engine.Workers(ctx)
+		if q.refused = err; err == nil {
+			q.workers, q.backlog = workerViews(all), queue.Backlogs(all)
 		}
 	}
-	return s.workers, s.backlog, s.refused
+	return q.workers, q.backlog, q.refused
 }
 
 func workerViews(all []queue.WorkerStatus) []Worker {

@@ -241,8 +241,9 @@ func TestManyJobs(t *testing.T) {
 
 func TestTrouble(t *testing.T) {
 	f := &fake{say: make(chan queue.Status), broken: errors.New("no route to <head>")}
-	h, stop := Handler(f, Options{})
-	defer stop()
+	q := Follow(f, tally.Options{})
+	defer q.Close()
+	h := q.Handler(Options{})
 	s := serve(t, h)
 	soon(t, "the trouble is told", func() bool {
 		code, body := s.ask("GET", "/healthz")
@@ -413,8 +414,9 @@ func TestSlowReaders(t *testing.T) {
 
 func TestServe(t *testing.T) {
 	f := &fake{say: make(chan queue.Status)}
-	h, stop := Handler(f, Options{})
-	defer stop()
+	q := Follow(f, tally.Options{})
+	defer q.Close()
+	h := q.Handler(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	addr, wait, err := site.Serve(ctx, "127.0.0.1:0", h, nil, nil)
 	e2e.Must(t, err)

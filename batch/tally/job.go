@@ -11,7 +11,9 @@ import (
 )
 
 type job struct {
-	s       queue.Status
+	s       queue.Status // without what handlers and results say
+	kept    bool         // among the done ones of the tally
+	gone    bool         // only counted
 	version uint64
 	tasks   map[string]*task // that workers are doing
 	weight  int64            // bytes of the source; 0 if unknown
@@ -34,10 +36,6 @@ type job struct {
 	credited gain  // everything observed so far
 
 	earned map[string]int64 // frames credited for each task: an attempt that repeats them earns none
-}
-
-func newJob() job {
-	return job{tasks: map[string]*task{}, released: map[string]*task{}, earned: map[string]int64{}}
 }
 
 type task struct {
@@ -65,9 +63,8 @@ func (j *job) follow(now time.Time, s queue.Status, again bool) gain {
 	}
 	retried := max(0, s.Retried-j.s.Retried)
 	if finished < 0 || j.s.State.Ended() && !s.State.Ended() { // submitted again
-		version, weight := j.version, j.weight
-		*j = newJob()
-		j.version, j.weight, again = version, weight, false
+		*j = job{version: j.version, weight: j.weight, kept: j.kept}
+		again = false
 	}
 	j.s = s
 	j.s.Active = slices.Clone(s.Active)
@@ -110,11 +107,13 @@ func (j *job) rest(g gain) gain {
 	return g
 }
 
-// forget drops what only work under way needs: a batch has many jobs that are done.
+// forget drops what is not shown, and what only work under way needs: a batch has many jobs that
+// wait, and many that are done.
 func (j *job) forget() {
 	j.s.Job.Spec, j.s.Job.First, j.s.Result = nil, queue.Task{}, nil
-	anew := newJob()
-	j.tasks, j.released, j.earned = anew.tasks, anew.released, anew.earned
+	if j.s.State == queue.Done {
+		j.tasks, j.released, j.earned = nil, nil, nil
+	}
 }
 
 // followTask returns the frames that a task has done since the last status, the frames it found
@@ -124,6 +123,9 @@ func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes in
 	// a task that was put back counts no attempt
 	if t == nil || t.attempt != a.Attempt || !t.taken.Equal(a.Since) {
 		t = &task{attempt: a.Attempt, taken: a.Since, since: now, filters: contract.Filters(a.Kind)}
+		if j.tasks == nil {
+			j.tasks, j.released, j.earned = map[string]*task{}, map[string]*task{}, map[string]int64{}
+		}
 		j.tasks[a.Task] = t
 		j.uncount(a.Task)
 	}

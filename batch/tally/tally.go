@@ -25,6 +25,10 @@ type Options struct {
 
 	// Bytes returns the size of the result of a job that is done, 0 if unknown.
 	Bytes func(queue.Status) int64
+
+	// Keep is how many of the jobs that are done are kept whole, the latest; 0 is all. The others
+	// are only counted: Job, Jobs and Since do not know them.
+	Keep int
 }
 
 // Tally follows the jobs of a queue. It is not safe for concurrent use.
@@ -33,6 +37,9 @@ type Tally struct {
 	jobs    map[string]*job
 	order   []*job
 	version uint64
+	done    []*job // kept whole, the earliest first
+	goners  int    // in order
+	past    past
 
 	seen    amounts // observed work
 	retries int64
@@ -45,32 +52,33 @@ type Tally struct {
 
 // New returns a tally without jobs.
 func New(o Options) *Tally {
-	return &Tally{o: o, jobs: map[string]*job{}}
+	return &Tally{o: o, jobs: map[string]*job{}, past: newPast()}
 }
 
 // Update takes a status of a job; the first one is its starting point. now must not go back. It
 // returns the job as it was before; ok is false if it is new or was started over.
 func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j := t.jobs[s.Job.ID]
-	if j != nil {
+	switch {
+	case j != nil:
 		before, ok = j.view(now), j.s.Job.Digest == s.Job.Digest
-	}
-	if j == nil {
+	case t.past.again(s): // heard before
+		return Job{State: queue.Done}, true
+	default:
 		j = &job{}
 		t.jobs[s.Job.ID] = j
 		t.order = append(t.order, j)
 	}
 	if !ok {
-		*j = newJob()
+		*j = job{kept: j.kept}
 	}
 	t.version++
 	j.version = t.version
 	got := j.follow(now, s, ok)
 	j.weigh(t.o)
 	got = j.rest(got)
-	if s.State == queue.Done {
-		j.forget()
-	}
+	j.forget()
+	t.keep(j)
 	t.seen[byFrames] += float64(got.frames)
 	t.seen[byBytes] += got.part * float64(j.weight)
 	t.seen[byJobs] += got.part
@@ -79,6 +87,32 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	t.rate.sample(now, t.seen)
 	return before, ok
 }
+
+// keep makes room for another job that is done.
+func (t *Tally) keep(j *job) {
+	if j.s.State != queue.Done || j.kept || t.o.Keep == 0 {
+		return
+	}
+	j.kept = true
+	if t.done = append(t.done, j); len(t.done) <= t.o.Keep {
+		return
+	}
+	old := t.done[0]
+	t.done = t.done[1:]
+	if old.kept = false; old.s.State != queue.Done { // submitted again
+		return
+	}
+	t.past.add(old)
+	delete(t.jobs, old.s.Job.ID)
+	old.gone = true
+	if t.goners++; t.goners > len(t.order)/8 {
+		t.order = slices.DeleteFunc(t.order, func(j *job) bool { return j.gone })
+		t.goners = 0
+	}
+}
+
+// Knows reports whether a job was ever seen.
+func (t *Tally) Knows(id string) bool { return t.jobs[id] != nil || t.past.knows(id) }
 
 // Ahead sets the backlog, which counts as waiting jobs.
 func (t *Tally) Ahead(b queue.Backlog) { t.backlog = b }
@@ -95,7 +129,7 @@ func (t *Tally) Job(id string, now time.Time) (Job, bool) {
 func (t *Tally) Jobs(now time.Time, keep func(queue.Status) bool) []Job {
 	var all []*job
 	for _, j := range t.order {
-		if keep == nil || keep(j.s) {
+		if !j.gone && (keep == nil || keep(j.s)) {
 			all = append(all, j)
 		}
 	}
@@ -116,7 +150,7 @@ func views(all []*job, now time.Time) []Job {
 func (t *Tally) Since(version uint64, now time.Time) ([]Job, uint64) {
 	var all []*job
 	for _, j := range t.order {
-		if j.version > version {
+		if j.version > version && !j.gone {
 			all = append(all, j)
 		}
 	}

@@ -465,3 +465,44 @@ func TestDoneJobsAreSmall(t *testing.T) {
 		t.Error(show(j))
 	}
 }
+
+// Jobs that are only counted count like the others, and come back if they are done again.
+func TestKeep(t *testing.T) {
+	all, some := New(Options{}), New(Options{Keep: 2})
+	now := 0.0
+	update := func(s queue.Status) {
+		t.Helper()
+		now++
+		all.Update(second(now), s)
+		some.Update(second(now), s)
+		a, b := all.Totals(second(now), false), some.Totals(second(now), false)
+		if show(a) != show(b) || all.Counters() != some.Counters() {
+			t.Errorf("after %s, %s:\n%s instead of\n%s", s.Job.ID, s.State, show(b), show(a))
+		}
+	}
+	run := func(id string, frames int64) {
+		update(status(id, queue.Queued, 2, 0))
+		update(status(id, queue.Running, 2, 1, at("whole", frames/2, frames, 1000)))
+		update(status(id, queue.Running, 2, 1, at("whole", frames, frames, 1000)))
+		done := status(id, queue.Done, 2, 2)
+		done.Retried = 1
+		update(done)
+		update(done) // as after a lost connection
+	}
+	update(status("waits", queue.Queued, 1, 0))
+	for i := range 20 {
+		run(fmt.Sprint(i), int64(100*(i+1)))
+	}
+	if n := len(some.Jobs(second(now), nil)); n != 3 || !some.Knows("3") || some.Knows("20") {
+		t.Errorf("%d jobs are kept", n)
+	}
+	if _, ok := some.Job("3", second(now)); ok || len(some.order) > 5 {
+		t.Errorf("%d jobs are kept", len(some.order))
+	}
+	run("5", 50)
+	run("waits", 10)
+	some.Update(second(now), status("3", queue.Failed, 2, 2)) // its output is gone
+	if v := some.Totals(second(now), false); v.Jobs != 21 || v.Done != 20 || v.Failed != 1 {
+		t.Error(show(v))
+	}
+}

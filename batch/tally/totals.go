@@ -81,25 +81,37 @@ func (t *Tally) Totals(now time.Time, blocked bool) Totals {
 // sum adds up all work and the work done in each unit, and returns the best unit in which every
 // job is known.
 func (t *Tally) sum() (v Totals, all, done amounts, best int) {
-	weighed, counted, number := 0, 0, 0
-	var size int64
+	p := &t.past
+	n := len(p.jobs)
+	v = Totals{Jobs: n, Done: n, Tasks: p.tasks, Finished: p.tasks, Retries: int64(p.retried), Frames: p.frames, Bytes: p.bytes}
+	weighed, counted, number := p.weighed, p.counted, n
+	size := p.weight
 	for _, j := range t.order {
+		if j.gone {
+			continue
+		}
 		v.count(j)
 		if j.weight > 0 {
 			size += j.weight
 			weighed++
 		}
 	}
-	var frames int64
+	average := 0.0 // is assumed where the weight is unknown
+	if weighed > 0 {
+		average = float64(size) / float64(weighed)
+	}
+	frames := p.frames
+	all = amounts{byJobs: float64(n), byBytes: float64(p.weight) + average*float64(n-p.weighed), byFrames: float64(frames)}
+	done = all
 	for _, j := range t.order {
-		if j.s.State.HasFailed() || j.s.State == queue.Cancelled {
+		if j.gone || j.s.State.HasFailed() || j.s.State == queue.Cancelled {
 			continue
 		}
 		number++
 		part := max(0, j.part())
 		weight := float64(j.weight)
-		if weight == 0 && weighed > 0 { // assume the average
-			weight = float64(size) / float64(weighed)
+		if weight == 0 {
+			weight = average
 		}
 		if j.total > 0 {
 			counted++

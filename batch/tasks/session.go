@@ -56,7 +56,6 @@ type Session struct {
 	open    map[string]*entry    // by job
 	jobs    map[string]queue.Job // as submitted, without those that are done
 	ended   map[string]*entry    // failed or cancelled: somebody may retry them
-	known   map[string]known     // by job
 	changed chan struct{}        // an item has ended
 	rows    []batch.Row
 
@@ -73,7 +72,7 @@ type entry struct {
 	renewed atomic.Bool // being started over: news of the old job is ignored
 }
 
-// known is what a batch keeps of each job in the queue.
+// known is what the queue knows of a job.
 type known struct {
 	digest string
 	state  queue.State
@@ -89,7 +88,7 @@ func knownOf(s queue.Status) known {
 // cause, and unfinished jobs stay in the queue.
 func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
 	s.mu.Lock()
-	s.open, s.ended, s.jobs, s.known = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}, map[string]known{}
+	s.open, s.ended, s.jobs = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}
 	s.changed = make(chan struct{}, 1)
 	s.mu.Unlock()
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
@@ -275,9 +274,14 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
 		First: about.First(site),
 	}
+	switch st, err := s.Engine.Get(ctx, id); {
+	case err == nil:
+		job.Digest = redo(knownOf(st), digest)
+	case !errors.Is(err, queue.ErrNoJob):
+		return err
+	}
 	s.mu.Lock()
 	s.open[id] = e
-	job.Digest = redo(s.known[id], digest)
 	s.jobs[id] = job
 	s.mu.Unlock()
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
@@ -317,7 +321,6 @@ const maxRenewals = 5
 // follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.mu.Lock()
-	s.known[st.Job.ID] = knownOf(st)
 	s.reopen(st)
 	e := s.open[st.Job.ID]
 	s.mu.Unlock()

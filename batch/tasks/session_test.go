@@ -41,6 +41,10 @@ func (f *fakeQueue) Submit(_ context.Context, j queue.Job, _ bool) error {
 	return nil
 }
 
+func (f *fakeQueue) Get(context.Context, string) (queue.Status, error) {
+	return queue.Status{}, queue.ErrNoJob
+}
+
 func (f *fakeQueue) Watch(ctx context.Context, tell func(queue.Status), live func()) error {
 	live()
 	for {

@@ -51,9 +51,8 @@ type batchJob struct {
 	giveUp  context.CancelCauseFunc // cancels the run
 
 	mu   sync.Mutex
-	note string          // reason for a pause
-	full string          // reason for putting tasks back
-	mine map[string]bool // IDs of our jobs
+	note string // reason for a pause
+	full string // reason for putting tasks back
 
 	ahead map[string]int64 // sizes of the sources that are not queued yet
 }
@@ -66,7 +65,7 @@ func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	b := &batchJob{o: o, s: s, unknown: unknown, began: time.Now(), mine: map[string]bool{}, ahead: map[string]int64{}}
+	b := &batchJob{o: o, s: s, unknown: unknown, began: time.Now(), ahead: map[string]int64{}}
 	if b.plan, err = o.expand(ctx, s); err != nil {
 		return err
 	}
@@ -562,12 +561,11 @@ func (b *batchJob) expect(item batch.Item) {
 	if i, err := os.Stat(item.Source); err == nil {
 		size = i.Size()
 	}
-	b.mu.Lock()
-	if !b.mine[id] {
+	if !b.isMine(id) {
+		b.mu.Lock()
 		b.ahead[id] = size
+		b.mu.Unlock()
 	}
-	b.mine[id] = true
-	b.mu.Unlock()
 	b.screen.Update(queue.Status{Job: queue.Job{ID: id, Title: item.Output}, State: queue.Queued, Tasks: 1, Submitted: b.began})
 }
 
@@ -619,12 +617,8 @@ func (b *batchJob) changed(s queue.Status) {
 	}
 }
 
-// isMine distinguishes our jobs from others in the same queue.
-func (b *batchJob) isMine(id string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.mine[id]
-}
+// isMine distinguishes our jobs from others in the same queue: the screen has seen them.
+func (b *batchJob) isMine(id string) bool { return b.screen.Knows(id) }
 
 // ended shows files that ended before they were queued.
 func (b *batchJob) ended(r batch.Row) {

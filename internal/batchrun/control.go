@@ -48,18 +48,17 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 	o := status.Options{
 		Version: cli.Version(), Token: rand.Text(), Retry: retry(b.engine), Note: b.blocked,
 		FreeDisk: func() (int64, error) { free, _, err := durable.Space(b.plan.Root); return free, err },
-		Sums:     sums,
 	}
+	q := status.Follow(b.engine, sums)
+	b.onClose(q.Close)
 	// Access to the socket grants all rights, so requests get the token.
-	h, stop := status.Handler(b.engine, o)
-	b.onClose(stop)
-	if err := b.listen(h, o.Token); err != nil {
+	if err := b.listen(q.Handler(o), o.Token); err != nil {
 		b.screen.Warn("vidfilter jobs cannot reach this batch", "error", err)
 	}
 	if b.o.Status == "" {
 		return nil
 	}
-	_, end, err := b.o.serve(ctx, b.engine, o, b.screen.Logger)
+	_, end, err := b.o.serve(ctx, q, o, b.screen.Logger)
 	if err == nil {
 		b.onClose(end)
 	}

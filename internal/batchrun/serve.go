@@ -95,10 +95,11 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		Creds: server.Creds(pki.Worker), Submitter: server.Creds(pki.Submitter), Prefix: o.Prefix, CA: o.CA, Cert: o.Cert}
 	if o.status.Status != "" {
 		var end func()
-		page := audited{server.Engine(), audit}
-		about.Status, end, err = o.status.serve(ctx, page, status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(page),
-			Sums: sums, Store: server.Store,
+		engine := audited{server.Engine(), audit}
+		q := status.Follow(engine, sums)
+		defer q.Close()
+		about.Status, end, err = o.status.serve(ctx, q, status.Options{
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(engine), Store: server.Store,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {

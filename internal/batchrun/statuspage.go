@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 
-	"vidfilter/batch/queue"
 	"vidfilter/batch/status"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/site"
@@ -48,7 +47,7 @@ func (o *statusOptions) check() error {
 }
 
 // serve serves the status page of a queue until end is called, and returns its address.
-func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.Options, log *slog.Logger) (url string, end func(), err error) {
+func (o *statusOptions) serve(ctx context.Context, q *status.Queue, page status.Options, log *slog.Logger) (url string, end func(), err error) {
 	var secure *tls.Config
 	if o.Cert != "" {
 		if secure, page.Hosts, err = site.Certificate(o.Cert, o.Key); err != nil {
@@ -57,15 +56,13 @@ func (o *statusOptions) serve(ctx context.Context, e queue.Engine, page status.O
 	}
 	page.Hosts = append(page.Hosts, o.Hosts...)
 	page.Token, page.Private = o.Token, page.Private || o.beyond()
-	h, stop := status.Handler(e, page)
 	ctx, cancel := context.WithCancel(ctx)
-	at, wait, err := site.Serve(ctx, o.Status, h, secure, nil)
+	at, wait, err := site.Serve(ctx, o.Status, q.Handler(page), secure, nil)
 	if err != nil {
 		cancel()
-		stop()
 		return "", nil, cli.Usagef("give another address, as 127.0.0.1:8081", "%v", err)
 	}
 	url = site.URL(at, secure, page.Hosts)
 	log.Info("status page: " + url)
-	return url, func() { cancel(); _ = wait(); stop() }, nil
+	return url, func() { cancel(); _ = wait() }, nil
 }

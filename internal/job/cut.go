@@ -110,7 +110,11 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struc
 	if err != nil {
 		return err
 	}
-	defer target.Discard()
+	defer func() {
+		if err := target.Discard(); err != nil {
+			u.Warn(err.Error())
+		}
+	}()
 	if target.Direct() {
 		return cli.Usagef("name a file", "cut writes to a file")
 	}

@@ -25,11 +25,20 @@ func OpenDocument(name string, inputs []string) (*Document, error) {
 	return &Document{t}, nil
 }
 
+// Write writes the document and gives it its name. After an error nothing is left, or the error
+// says what.
 func (d *Document) Write(write func(io.Writer) error) error {
 	if d == nil {
 		return nil
 	}
-	return WriteTarget(d.target, write)
+	err := WriteTarget(d.target, write)
+	if err == nil {
+		return nil
+	}
+	if left := d.target.Discard(); left != nil {
+		err = fmt.Errorf("%w; %w", err, left)
+	}
+	return err
 }
 
 // WriteTarget writes a file and gives it the target's name. After an error the caller discards

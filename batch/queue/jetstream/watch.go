@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -19,18 +20,22 @@ import (
 type watcher struct {
 	*link
 	f    func(queue.Status)
-	live func() // nil after the call
-	jobs map[string]*watched
+	live func()              // nil after the call
+	jobs map[string]*watched // that have not ended
+
+	// revisions of those that have ended, by the hash of the ID: a batch may have 100,000
+	ended map[uint64]uint64
+	seed  maphash.Seed
 
 	changes bool // a record has changed that was not read yet
 }
 
 func newWatcher(l *link, f func(queue.Status), live func()) *watcher {
-	return &watcher{link: l, f: f, live: live, jobs: map[string]*watched{}}
+	return &watcher{link: l, f: f, live: live, jobs: map[string]*watched{}, ended: map[uint64]uint64{}, seed: maphash.MakeSeed()}
 }
 
 type watched struct {
-	r      *record         // nil once the job has ended: a batch has many of those
+	r      *record
 	at     uint64          // revision
 	active map[string]seen // by task
 }
@@ -121,15 +126,16 @@ func (w *watcher) isLive() {
 
 // changed takes a record as stored at a revision, or its removal.
 func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
+	id := maphash.String(w.seed, key)
 	if gone {
 		delete(w.jobs, key)
+		delete(w.ended, id)
 		return
 	}
 	r := decodeRecord(key, value)
 	j := w.jobs[key]
 	if j == nil {
-		j = &watched{}
-		w.jobs[key] = j
+		j = &watched{at: w.ended[id]}
 	}
 	if j.at >= at {
 		return // seen before the connection was lost
@@ -140,8 +146,12 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	}
 	j.r = r
 	w.emit(j)
-	if !r.live() {
-		*j = watched{at: at}
+	if r.live() {
+		w.jobs[key] = j
+		delete(w.ended, id)
+	} else {
+		delete(w.jobs, key)
+		w.ended[id] = at
 	}
 }
 
@@ -154,7 +164,7 @@ func (w *watcher) told(m *nats.Msg) {
 	}
 	j := w.jobs[c.job]
 	var a queue.Active
-	if err != nil || j == nil || j.r == nil || j.r.Epoch != c.epoch || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
+	if err != nil || j == nil || j.r.Epoch != c.epoch || json.Unmarshal(m.Data, &a) != nil || !credible(c, a) {
 		return
 	}
 	was, there := j.active[c.task]

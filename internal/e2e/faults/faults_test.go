@@ -49,14 +49,44 @@ type ended struct {
 	calls []string          // "write NAME"
 }
 
-// run runs the program with arguments that name files below folder; the call at position fails.
-func run(t *testing.T, folder string, position int, errno syscall.Errno, args ...string) (e ended) {
+// position is that of the call that fails, and of a second one; 0 is none.
+type position [2]int
+
+// after returns the positions at which a second call may fail: those of the next few calls, and of
+// the next few that remove a file, by the run in which only the first one failed.
+func (e ended) after(at int) (all []position) {
+	const few = 4
+	removed := 0
+	for i := at; i < len(e.calls) && removed < few; i++ {
+		remove := strings.HasPrefix(e.calls[i], "unlink")
+		if i < at+few || remove {
+			all = append(all, position{at, i + 1})
+		}
+		if remove {
+			removed++
+		}
+	}
+	return all
+}
+
+// names returns the calls at a position, as far as the run has come.
+func (e ended) names(p position) (names []string) {
+	for _, at := range p {
+		if at > 0 && at <= len(e.calls) {
+			names = append(names, e.calls[at-1])
+		}
+	}
+	return names
+}
+
+// run runs the program with arguments that name files below folder; the calls at p fail.
+func run(t *testing.T, folder string, p position, errno syscall.Errno, args ...string) (e ended) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	list := append([]string{folder, log, strconv.Itoa(position), strconv.Itoa(int(errno)), e2e.Program}, args...)
-	p := e2e.Begin(t, exec.Command(launcher(t), list...))
-	e.code = p.Wait()
-	e.said = p.Said()
+	list := append([]string{folder, log, fmt.Sprintf("%d,%d", p[0], p[1]), strconv.Itoa(int(errno)), e2e.Program}, args...)
+	process := e2e.Begin(t, exec.Command(launcher(t), list...))
+	e.code = process.Wait()
+	e.said = process.Said()
 	e.calls = strings.Split(strings.TrimSpace(string(e2e.Read(t, log))), "\n")
 	e.files = files(t, folder)
 	if e.code == 99 {
@@ -122,6 +152,17 @@ func spread(all []int, most int) (few []int) {
 	return few
 }
 
+// sample leaves one pair of calls, if it is wanted, unless all are tried.
+func sample(all []position, wanted bool) []position {
+	switch {
+	case every || len(all) == 0:
+		return all
+	case wanted:
+		return all[len(all)-1:]
+	}
+	return nil
+}
+
 // faults are the errors that calls fail with.
 var faults = []syscall.Errno{syscall.EIO, syscall.ENOSPC}
 
@@ -147,40 +188,51 @@ func TestOneFile(t *testing.T) {
 			if name == "replace" {
 				old["out.mp4"] = "old"
 			}
-			begin := func(position int, errno syscall.Errno) ended {
+			begin := func(p position, errno syscall.Errno) ended {
 				folder := filepath.Join(t.TempDir(), "out")
 				e2e.Must(t, os.Mkdir(folder, 0o777))
 				for name, text := range old {
 					e2e.Put(t, filepath.Join(folder, name), []byte(text))
 				}
-				return run(t, folder, position, errno, append(slices.Clone(args), filepath.Join(folder, "out.mp4"))...)
+				return run(t, folder, p, errno, append(slices.Clone(args), filepath.Join(folder, "out.mp4"))...)
 			}
-			clean := begin(0, 0)
+			clean := begin(position{}, 0)
 			if clean.code != 0 || len(clean.files) != 1 {
 				t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
 			}
+			try := func(p position, errno syscall.Errno) ended {
+				e := begin(p, errno)
+				if wrong := e.wrong(clean, old, p, says[errno]); wrong != "" {
+					t.Errorf("calls %v (%q), %v: exit code %d, %s: %s", p, e.names(p), errno, e.code, wrong, e.said)
+				}
+				return e
+			}
 			all := some(clean.calls, 20)
-			t.Logf("%d of %d calls fail", len(all), len(clean.calls))
+			pairs := 0
 			for i, at := range all {
 				for k, errno := range faults {
 					if !every && i%2 != k {
 						continue
 					}
-					e := begin(at, errno)
-					if wrong := e.wrong(clean, old, at, says[errno]); wrong != "" {
-						t.Errorf("call %d (%s), %v: exit code %d, %s: %s", at, clean.calls[at-1], errno, e.code, wrong, e.said)
+					first := try(position{at}, errno)
+					for _, p := range sample(first.after(at), i%4 == 1) {
+						try(p, errno)
+						pairs++
 					}
 				}
 			}
+			t.Logf("%d of %d calls fail, and %d pairs", len(all), len(clean.calls), pairs)
 		})
 	}
 }
 
 // wrong says what is wrong with the end of a job, whose folder had old files. What it could not
 // remove may stay if it says so.
-func (e ended) wrong(clean ended, old map[string]string, at int, words string) string {
-	if call, left, _ := strings.Cut(e.calls[at-1], " "); strings.HasPrefix(call, "unlink") && strings.Contains(e.said, left) {
-		delete(e.files, left)
+func (e ended) wrong(clean ended, old map[string]string, p position, words string) string {
+	for _, name := range e.names(p) {
+		if call, left, _ := strings.Cut(name, " "); strings.HasPrefix(call, "unlink") && strings.Contains(e.said, left) {
+			delete(e.files, left)
+		}
 	}
 	done := maps.EqualFunc(e.files, clean.files, sameFile)
 	switch {
@@ -211,43 +263,49 @@ func TestBatch(t *testing.T) {
 	for _, name := range []string{"a.mp4", "b.mp4"} {
 		e2e.Put(t, filepath.Join(in, name), e2e.Read(t, clip(t)))
 	}
-	begin := func(t *testing.T, out string, position int, errno syscall.Errno) ended {
+	begin := func(t *testing.T, out string, p position, errno syscall.Errno) ended {
 		e2e.Must(t, os.MkdirAll(out, 0o777))
-		return run(t, out, position, errno, "batch", in, "-o", out, "-r", "1", "--threads", "1", "--segment", "1s", "--jobs", "1")
+		return run(t, out, p, errno, "batch", in, "-o", out, "-r", "1", "--threads", "1", "--segment", "1s", "--jobs", "1")
 	}
-	clean := begin(t, filepath.Join(t.TempDir(), "out"), 0, 0)
+	clean := begin(t, filepath.Join(t.TempDir(), "out"), position{}, 0)
 	if clean.code != 0 || len(clean.files) != 2 {
 		t.Fatalf("without a fault: exit code %d, %d files: %s", clean.code, len(clean.files), clean.said)
+	}
+	try := func(t *testing.T, p position, errno syscall.Errno) ended {
+		out, began := filepath.Join(t.TempDir(), "out"), time.Now()
+		first := begin(t, out, p, errno)
+		t.Logf("%q, %v: exit code %d after %.1f s", first.names(p), errno, first.code, time.Since(began).Seconds())
+		for name, data := range first.files {
+			if data != clean.files[name] {
+				t.Errorf("%s is not complete: %s", name, first.said)
+			}
+		}
+		if first.code == 0 && !maps.Equal(first.files, clean.files) {
+			t.Errorf("exit code 0 with %d files: %s", len(first.files), first.said)
+		}
+		if first.code != 0 && !strings.Contains(first.said, "vidfilter: ") {
+			t.Errorf("it does not say why: %s", first.said)
+		}
+		second := begin(t, out, position{}, 0)
+		if second.code != 0 || !maps.Equal(second.files, clean.files) {
+			t.Errorf("the second run ends with %d: %s; the first with %d: %s", second.code, second.said, first.code, first.said)
+		}
+		if left, err := os.ReadDir(filepath.Join(out, ".vidfilter", "work")); err == nil && len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		return first
 	}
 	all := some(clean.calls, 6)
 	t.Logf("%d of %d calls fail", len(all), len(clean.calls))
 	for i, at := range all {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			t.Parallel() // a batch that tries again waits first
-			out, began := filepath.Join(t.TempDir(), "out"), time.Now()
-			first := begin(t, out, at, faults[i%2])
-			call := "none"
-			if at <= len(first.calls) {
-				call = first.calls[at-1]
+			first := try(t, position{at}, faults[i%2])
+			if i%10 != 1 { // of the batches in which two fail, a tenth
+				return
 			}
-			t.Logf("%s, %v: exit code %d after %.1f s", call, faults[i%2], first.code, time.Since(began).Seconds())
-			for name, data := range first.files {
-				if data != clean.files[name] {
-					t.Errorf("%s is not complete: %s", name, first.said)
-				}
-			}
-			if first.code == 0 && !maps.Equal(first.files, clean.files) {
-				t.Errorf("exit code 0 with %d files: %s", len(first.files), first.said)
-			}
-			if first.code != 0 && !strings.Contains(first.said, "vidfilter: ") {
-				t.Errorf("it does not say why: %s", first.said)
-			}
-			second := begin(t, out, 0, 0)
-			if second.code != 0 || !maps.Equal(second.files, clean.files) {
-				t.Errorf("the second run ends with %d: %s; the first with %d: %s", second.code, second.said, first.code, first.said)
-			}
-			if left, err := os.ReadDir(filepath.Join(out, ".vidfilter", "work")); err == nil && len(left) > 0 {
-				t.Errorf("left: %v", left)
+			for _, p := range sample(first.after(at), true) {
+				t.Run(fmt.Sprint(p[1]), func(t *testing.T) { try(t, p, faults[i%2]) })
 			}
 		})
 	}

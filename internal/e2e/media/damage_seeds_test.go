@@ -1,6 +1,7 @@
 package media
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -175,8 +176,57 @@ type seedFile struct {
 
 type place struct{ at, end int }
 
-// wholeSeed makes a seed, and counts its frames.
+// seedsKept is a folder with seeds that were made before, for machines without the ffmpeg program.
+var seedsKept = os.Getenv("VIDFILTER_SEEDS")
+
+// keptSeed is what a seed's file does not say by itself.
+type keptSeed struct {
+	Frames   int
+	Pictures []string
+	Codec    string
+	Packets  [][2]int
+}
+
+// TestKeepSeeds makes the seeds for a machine without ffmpeg, in the folder VIDFILTER_SEEDS.
+func TestKeepSeeds(t *testing.T) {
+	if seedsKept == "" {
+		t.Skip("for scripts/bundle.sh")
+	}
+	e2e.NeedsFFmpeg(t)
+	for _, name := range damageSeeds {
+		w := makeSeed(t, name)
+		k := keptSeed{Frames: w.frames, Pictures: w.pictures, Codec: w.codec}
+		for _, p := range w.packets {
+			k.Packets = append(k.Packets, [2]int{p.at, p.end})
+		}
+		b, err := json.Marshal(k)
+		e2e.Must(t, err)
+		e2e.Put(t, filepath.Join(seedsKept, name), w.data)
+		e2e.Put(t, filepath.Join(seedsKept, name+".json"), b)
+	}
+}
+
+// wholeSeed returns a seed and the ways to damage it.
 func wholeSeed(t *testing.T, name string) *wholeFile {
+	t.Helper()
+	var w *wholeFile
+	if seedsKept == "" {
+		w = makeSeed(t, name)
+	} else {
+		var k keptSeed
+		path := filepath.Join(seedsKept, name)
+		e2e.Must(t, json.Unmarshal(e2e.Read(t, path+".json"), &k))
+		w = &wholeFile{seedFile: seedFile{name: name, data: e2e.Read(t, path), codec: k.Codec}, frames: k.Frames, pictures: k.Pictures}
+		for _, p := range k.Packets {
+			w.packets = append(w.packets, place{p[0], p[1]})
+		}
+	}
+	w.mutations = mutationsOf(w.seedFile)
+	return w
+}
+
+// makeSeed makes a seed, and counts its frames.
+func makeSeed(t *testing.T, name string) *wholeFile {
 	t.Helper()
 	path, parts := seedPath(t, name)
 	pictures, said := decodedHashes(path)
@@ -187,7 +237,6 @@ func wholeSeed(t *testing.T, name string) *wholeFile {
 		t.Fatalf("%s: %d pictures: %s", name, len(pictures), said)
 	}
 	w.codec, w.packets = findPackets(t, path, w.data)
-	w.mutations = mutationsOf(w.seedFile)
 	return w
 }
 

@@ -1,6 +1,6 @@
-// Runs a program one of whose calls that change a folder fails:
+// Runs a program one or two of whose calls that change a folder fail:
 //
-//	faults FOLDER LOG POSITION ERRNO PROGRAM ARGS...
+//	faults FOLDER LOG POSITION[,POSITION] ERRNO PROGRAM ARGS...
 //
 // Calls are counted from 1 over the program and all processes that it starts, whether libc makes
 // them or Go; position 0 fails none. LOG gets a line for each: its name and its path. The exit code
@@ -139,7 +139,8 @@ int main(int argc, char **argv) {
 	if (argc < 6) return 99;
 	const char *folder = argv[1];
 	int log = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), ends[2];
-	long position = atol(argv[3]), seen = 0;
+	const char *comma = strchr(argv[3], ',');
+	long position = atol(argv[3]), second = comma ? atol(comma + 1) : 0, seen = 0;
 	int error = atoi(argv[4]);
 	check(log >= 0, argv[2]);
 	check(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
@@ -169,7 +170,7 @@ int main(int argc, char **argv) {
 		size_t length = strlen(folder);
 		if (!strncmp(path, folder, length) && (!path[length] || path[length] == '/')) {
 			dprintf(log, "%s %s\n", calls[call].name, path[length] ? path + length + 1 : ".");
-			if (++seen == position) answer.flags = 0, answer.error = -error;
+			if (++seen == position || seen == second) answer.flags = 0, answer.error = -error;
 		}
 		ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 	}

@@ -1,0 +1,70 @@
+package tally
+
+import (
+	"hash/maphash"
+
+	"vidfilter/batch/queue"
+)
+
+// past counts jobs that are done and no longer kept whole.
+type past struct {
+	seed maphash.Seed
+	jobs map[uint64]figures // by the hash of the ID
+
+	frames, bytes, weight int64 // sums
+	tasks, retried        int
+
+	weighed, counted int // jobs whose weight and frames are known
+}
+
+// figures are what the totals need of a job that is done. 100,000 of them must be small.
+type figures struct {
+	frames, bytes, weight int64
+	tasks, digest         uint32 // digest: its hash
+}
+
+func newPast() past { return past{seed: maphash.MakeSeed(), jobs: map[uint64]figures{}} }
+
+func (p *past) hash(s string) uint64 { return maphash.String(p.seed, s) }
+
+func (p *past) knows(id string) bool {
+	_, ok := p.jobs[p.hash(id)]
+	return ok
+}
+
+// add takes a job that is done.
+func (p *past) add(j *job) {
+	f := figures{j.done(), j.written(), j.weight, uint32(j.s.Tasks), uint32(p.hash(j.s.Job.Digest))}
+	p.jobs[p.hash(j.s.Job.ID)] = f
+	p.retried += j.s.Retried
+	p.count(f, 1)
+}
+
+func (p *past) count(f figures, n int) {
+	p.frames += int64(n) * f.frames
+	p.bytes += int64(n) * f.bytes
+	p.weight += int64(n) * f.weight
+	p.tasks += n * int(f.tasks)
+	if f.weight > 0 {
+		p.weighed += n
+	}
+	if f.frames > 0 {
+		p.counted += n
+	}
+}
+
+// again reports whether a status says no more than what is counted. If it does, the job is no
+// longer of the past.
+func (p *past) again(s queue.Status) bool {
+	id := p.hash(s.Job.ID)
+	f, ok := p.jobs[id]
+	if !ok {
+		return false
+	}
+	if s.State == queue.Done && f.digest == uint32(p.hash(s.Job.Digest)) {
+		return true
+	}
+	delete(p.jobs, id)
+	p.count(f, -1)
+	return false
+}
