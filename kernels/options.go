@@ -435,7 +435,7 @@ func (o Option) Usage() string {
 		return o.Help
 	}
 	f := o.Filters()[0]
-	if f != DefaultFilter {
+	if f != DefaultFilter && len(o.Filters()) == 1 {
 		text += fmt.Sprintf(" of %s", f)
 	}
 	if o.Unit != "" {

@@ -76,8 +76,8 @@ func answer(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v) // the reader may have gone
 }
 
-// List is the answer of /api/jobs: some of the Count jobs that match. Of the jobs that are done only
-// the latest are listed; the totals count all.
+// List is the answer of /api/jobs: some of the Count jobs that match. Of the jobs that are done
+// only the latest are listed; the totals count all.
 type List struct {
 	Count  int          `json:"count"`
 	Jobs   []tally.Job  `json:"jobs"`
