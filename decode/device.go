@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -76,9 +75,6 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 }
 
 func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
-	if !slices.Contains([]string{"h264", "hevc", "vp9", "mpeg2video"}, codec) {
-		return errors.New("the GPU does not decode it")
-	}
 	if !in.opts.MustDevice {
 		switch {
 		case codec == "mpeg2video":

@@ -14,6 +14,11 @@ static const struct {
 	{"mpeg2video", cudaVideoCodec_MPEG2},
 };
 
+const char *vf_decoded_codec(int i)
+{
+	return i < (int)(sizeof codecs / sizeof *codecs) ? codecs[i].name : NULL;
+}
+
 CUresult vf_decodes(vf_decoder_caps *ask, const char *name, int chroma, int depth, struct vf_caps *to)
 {
 	*to = (struct vf_caps){0};

@@ -60,7 +60,8 @@ func (d Device) Decodes() (all []Coding, err error) {
 	}
 	defer func() { _ = u.close() }()
 	return call(context.Background(), u.work, func() (all []Coding, err error) {
-		for _, codec := range []string{"h264", "hevc", "vp9", "mpeg2video"} {
+		for i := 0; C.vf_decoded_codec(C.int(i)) != nil; i++ {
+			codec := C.GoString(C.vf_decoded_codec(C.int(i)))
 			for _, chroma := range []int{420, 444} {
 				for _, depth := range []int{8, 10, 12} {
 					c, err := u.decodes(codec, chroma, depth)

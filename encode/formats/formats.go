@@ -178,7 +178,7 @@ func (f Format) LanguageCode(code string) string {
 	}
 	code = threeLetters(code)
 	if f.Languages {
-		code = cmp.Or(quickTimeLanguages[code], code)
+		code = OneLanguage(code)
 		if !slices.Contains(quickTimeCodes, code) {
 			return ""
 		}
