@@ -8,7 +8,7 @@ import (
 )
 
 func TestPace(t *testing.T) {
-	const slow, within, quick = 20 * time.Millisecond, 10 * time.Millisecond, 3 * time.Millisecond
+	const slow, within, quick = 18 * time.Millisecond, 10 * time.Millisecond, 3 * time.Millisecond
 	p := newPace(30)
 	for i, s := range []struct {
 		took     time.Duration
