@@ -12,22 +12,30 @@ import (
 	"vidfilter/pipeline"
 )
 
+// openEncoding opens a backend and an encoding, which chips without NVENC have too, until the test
+// ends.
+func openEncoding(t *testing.T) (*Backend, *Encoding) {
+	t.Helper()
+	b, err := Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	e, err := b.newEncoding()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return b, e
+}
+
 // A surface for the encoder has the frame's samples at the high end of its words, chroma of 4:2:0
 // in pairs, wherever the samples are: in memory of the device, or of the host.
 func TestGive(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	b, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	e, err := b.newEncoding() // chips without NVENC can do this much
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	b, e := openEncoding(t)
 	for _, l := range pipeline.Layouts() {
 		if !surface.Joins(l) {
 			continue
@@ -170,20 +178,11 @@ func TestGiveFails(t *testing.T) {
 	if !onDriver(t, "launch=1") {
 		return
 	}
-	b, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	e, err := b.newEncoding() // chips without NVENC can do this much
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	_, e := openEncoding(t)
 	memory := e.alloc(t, 512*100)
 	f := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 70, Height: 46})
 	a := uint64(memory.address)
-	err = e.Give(f, pipeline.Surface{Address: [3]uint64{a, a + 46*512}, Pitch: [3]int{512, 512}})
+	err := e.Give(f, pipeline.Surface{Address: [3]uint64{a, a + 46*512}, Pitch: [3]int{512, 512}})
 	if !errors.Is(err, ErrDevice) {
 		t.Errorf("error %v", err)
 	}
