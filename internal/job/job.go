@@ -89,6 +89,8 @@ func (j *job) write(ctx context.Context) error {
 	if j.o.Join != "" {
 		return j.join(ctx)
 	}
+	v := j.in.Video().CodecParameters()
+	j.inFlight = j.o.inFlight(v.Width(), v.Height())
 	parts, workers := j.divide(ctx)
 	if len(parts) == 0 {
 		return j.run(ctx)
@@ -311,12 +313,15 @@ func (j *job) template() encode.Template {
 	}
 }
 
+// poolOfResults returns a pool for a filter, with room for frames that wait for the encoder.
+func (j *job) poolOfResults() *pipeline.Pool {
+	return pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
+}
+
 // openPools makes the pools behind the filter, with room for the frames it keeps, so that it
 // never waits for itself.
 func (j *job) openPools() {
-	v := j.in.Video().CodecParameters()
-	j.inFlight = j.o.inFlight(v.Width(), v.Height())
-	j.results = pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
+	j.results = j.poolOfResults()
 	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil && j.o.System == nil && !j.looksOnHost() {
 		b.KeepResults(j.results)
 	}

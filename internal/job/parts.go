@@ -155,8 +155,6 @@ func (j *job) runParts(ctx context.Context, parts []decode.Range, workers int) e
 	case err != nil:
 		return apart{err}
 	}
-	v := j.in.Video().CodecParameters()
-	j.inFlight = j.o.inFlight(v.Width(), v.Height())
 	if first.PTS != parts[0].Start {
 		err = apart{fmt.Errorf("the video begins at %d instead of %d", first.PTS, parts[0].Start)}
 	} else {
@@ -241,7 +239,7 @@ func (j *job) codePart(ctx context.Context, part decode.Range, s *sequence, k, w
 		return err
 	}
 	defer in.Close()
-	pool := pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
+	pool := j.poolOfResults()
 	defer pool.Close()
 	f, err := j.filterInto(pool)
 	if err != nil {
