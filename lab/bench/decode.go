@@ -49,7 +49,7 @@ const inputsPerGPU = 8
 
 // decodeClip measures the ways to decode and filter a clip, in turn.
 func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error {
-	format, _, err := inspect(ctx, r.CPU, clip, 0)
+	format, _, length, err := inspect(ctx, r.CPU, clip, 0)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 		defer closeOthers()
 		devices = append([]kernels.Backend{r.GPU}, others...)
 	}
-	parts, err := cutEvenly(ctx, clip, inputsPerGPU*len(devices))
+	parts, err := cutEvenly(ctx, clip, length/time.Duration(inputsPerGPU*len(devices)))
 	if err != nil {
 		return err
 	}
@@ -139,14 +139,9 @@ func (r *run) otherGPUs() (others []kernels.Backend, closeAll func(), err error)
 	return others, closeAll, nil
 }
 
-// cutEvenly returns so many parts of a clip, as far as its key frames allow; one without limits if
-// it cannot be cut.
-func cutEvenly(ctx context.Context, clip string, n int) ([]decode.Range, error) {
-	whole, err := decode.Scan(ctx, clip, decode.Options{}, time.Hour, decode.Window{})
-	if err != nil {
-		return nil, err
-	}
-	length := time.Duration(whole.Seconds / float64(n) * float64(time.Second))
+// cutEvenly returns parts of a clip of about a length, as far as its key frames allow; one without
+// limits if it cannot be cut.
+func cutEvenly(ctx context.Context, clip string, length time.Duration) ([]decode.Range, error) {
 	cuts, err := decode.Scan(ctx, clip, decode.Options{}, max(length*9/10, time.Millisecond), decode.Window{})
 	if err != nil || len(cuts.Parts) == 0 {
 		return []decode.Range{{}}, err

@@ -129,7 +129,7 @@ func (r *run) mostFrames() int64 {
 
 // jobs returns the jobs of a clip, first the one without a filter.
 func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
-	format, frames, err := inspect(ctx, r.CPU, clip, r.mostFrames())
+	format, frames, _, err := inspect(ctx, r.CPU, clip, r.mostFrames())
 	if err != nil {
 		return nil, err
 	}
@@ -167,25 +167,26 @@ func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, 
 	return "", nil
 }
 
-// inspect returns the format of a clip's frames and the container's estimate of their number.
-func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f pipeline.Format, frames int64, err error) {
+// inspect returns the format of a clip's frames and the container's estimate of their number and
+// the clip's length.
+func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f pipeline.Format, frames int64, length time.Duration, err error) {
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	in, err := decode.Open(ctx, clip, pool, decode.Options{Frames: most})
 	if err != nil {
-		return f, 0, err
+		return f, 0, 0, err
 	}
 	defer in.Close()
-	frames, _ = in.Estimate()
+	frames, length = in.Estimate()
 	if most > 0 {
 		frames = most
 	}
 	first, err := in.Next(ctx)
 	if err != nil {
-		return f, 0, fmt.Errorf("bench: read %s: %w", clip, err)
+		return f, 0, 0, fmt.Errorf("bench: read %s: %w", clip, err)
 	}
 	defer first.Release()
-	return first.Format, frames, nil
+	return first.Format, frames, length, nil
 }
 
 // endJob is one way of filtering a clip, and its times so far.
