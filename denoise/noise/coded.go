@@ -17,6 +17,8 @@ type features struct {
 	luma10, luma50 float64 // between frames, exceeded by all but 10 % and 50 % of the blocks
 	within10       float64 // within frames
 	chroma50       float64 // between frames, of U and V
+
+	chromaWithin10, chromaWithin50 float64 // within frames, of U and V
 }
 
 func (p *Pair) features() features {
@@ -26,6 +28,9 @@ func (p *Pair) features() features {
 		luma50:   math.Sqrt(y.between.quantile(0.50)),
 		within10: math.Sqrt(y.within.quantile(0.10)),
 		chroma50: math.Sqrt((u.between.quantile(0.50) + v.between.quantile(0.50)) / 2),
+
+		chromaWithin10: math.Sqrt((u.within.quantile(0.10) + v.within.quantile(0.10)) / 2),
+		chromaWithin50: math.Sqrt((u.within.quantile(0.50) + v.within.quantile(0.50)) / 2),
 	}
 }
 
@@ -68,7 +73,7 @@ func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64
 	step := float64(q.Step)
 	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
 	coding := 0.14 * ramp(f.luma50, 0.5, 1)
-	seen := ramp(f.chroma50, 1.2, 1.8)
+	seen, crushed := f.chroma(step, q.Smoothed)
 	alone := 0.18 * ramp(still, 0.8, 1.3)
 	if q.Smoothed { // noise that is left is where the picture has little else
 		left := f.luma50 / (f.within10 + 0.3)
@@ -79,8 +84,26 @@ func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
-	luma = math.Hypot(missed, step*max(coding, 0.28*seen, alone))
-	return luma, step * max(coding/2, 0.28*seen, alone)
+	luma = math.Hypot(missed, max(step*coding, seen*crushed, step*alone))
+	return luma, max(step*coding/2, seen*crushed, step*alone)
+}
+
+// chroma returns how far chroma shows noise that the codec has crushed, from 0 to 1, and its sigma
+// before.
+func (f features) chroma(step float64, smoothed bool) (seen, sigma float64) {
+	seen, sigma = ramp(f.chroma50, 1.2, 1.8), 0.28*step
+	if smoothed {
+		return seen, sigma
+	}
+	// A codec that lacks bits copies blocks with their noise, which then shows within frames alone.
+	// Clean chroma has texture only where luma has more.
+	within := ramp(f.chromaWithin10, 0.6, 0.9) * ramp(f.chromaWithin10/(f.within10+0.3), 0.2, 0.4)
+	seen = max(seen, within*ramp(step, 8, 16))
+	// Where luma differs less than the noise of chroma there is little else, and more of it can go.
+	// The step may be coarser than noise explains, for a constant rate runs out of bits.
+	smooth := 1 - ramp(f.luma50/max(f.chromaWithin50, 0.1), 0.7, 1.1)
+	sigma += 0.08 * smooth * (1 - ramp(step, 50, 100)) * step
+	return seen, min(sigma, 9*f.chromaWithin10)
 }
 
 // withoutStep returns what to add where only the pictures are known: where chroma is much noisier

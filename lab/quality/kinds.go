@@ -43,6 +43,7 @@ func Kinds() []Kind {
 		{Name: "v9", Title: "white, sigma 10, coded by libvpx as VP9 at crf 36", sigma: 7, add: white(10), coder: vp9},
 		{Name: "a1", Title: "white, sigma 10, coded by SVT-AV1 at crf 36", sigma: 7, add: white(10), coder: av1},
 		{Name: "cm2", Title: "none, coded as MPEG-2 of quantiser 6", sigma: 0.5, coder: mpeg2},
+		{Name: "cxb", Title: "none, coded by x264 at a constant rate of 150 kb/s", sigma: 0.5, coder: x264Starved},
 		{Name: "cv9", Title: "none, coded by libvpx as VP9 at crf 36", sigma: 0.5, coder: vp9},
 		{Name: "ca1", Title: "none, coded by SVT-AV1 at crf 36", sigma: 0.5, coder: av1},
 	}
@@ -53,6 +54,7 @@ func Kinds() []Kind {
 var (
 	x264Groups   = []string{"-c:v", "libx264", "-crf", "28", "-g", "5"}
 	x264Constant = []string{"-c:v", "libx264", "-b:v", "600k", "-maxrate", "600k", "-bufsize", "300k", "-threads", "1"}
+	x264Starved  = []string{"-c:v", "libx264", "-b:v", "150k", "-maxrate", "150k", "-bufsize", "75k", "-threads", "1"}
 	mpeg2        = []string{"-c:v", "mpeg2video", "-q:v", "6", "-bf", "2", "-g", "6"}
 	vp9          = []string{"-c:v", "libvpx-vp9", "-crf", "36", "-b:v", "0", "-cpu-used", "4", "-row-mt", "0"}
 	av1          = []string{"-c:v", "libsvtav1", "-crf", "36", "-preset", "8"}
