@@ -24,11 +24,13 @@ type Filter struct {
 
 	format     pipeline.Format // of the window's frames
 	interlaced bool
+	arrived    []*entry  // frames that are being measured, for the window, oldest first
 	window     []*entry  // oldest first
 	next       int       // index in the window of the next frame to begin
 	results    []*result // under way, oldest first
 	put        int       // frames that the meter has seen
 	meter      *noise.Meter
+	reading    *noise.Reading // of the latest frame
 }
 
 // entry is a frame of the window.
@@ -37,6 +39,7 @@ type entry struct {
 	yuv      *pipeline.Frame // the frame, or its samples as YUV
 	pictures []Picture       // of the frame, or of its fields
 	repeats  []bool          // those of the entry before, of each picture
+	reading  *noise.Reading  // nil if the noise is not measured
 	number   int             // for the meter
 	noise    noise.Model
 	measured bool
@@ -61,8 +64,11 @@ func (f *Filter) Retune(o Options) {
 	f.opts = o
 	switch {
 	case o.Sigma > 0:
-		f.meter = nil // what it saw last goes with the window
+		f.meter, f.reading = nil, nil // what they saw last goes with the window
 	case f.meter == nil:
+		for _, e := range f.window {
+			f.read(e)
+		}
 		f.see(f.window)
 	}
 }
@@ -94,7 +100,17 @@ const measured = 3
 // Held returns how many frames the filter keeps between calls.
 func (f *Filter) Held() int {
 	before, after := f.opts.Window()
-	return before + after + f.engine.Depth()
+	return before + after + f.engine.Depth() + f.arriving()
+}
+
+// arriving is how many frames may be measured side by side before they are denoised: a device takes
+// less time for a frame than that. A live picture does not wait.
+func (f *Filter) arriving() int {
+	const most = 3
+	if f.opts.Sigma > 0 || f.ahead() < measured {
+		return 0
+	}
+	return min(f.engine.Depth(), most)
 }
 
 func (f *Filter) ahead() int {
@@ -111,8 +127,38 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 		}
 		f.format, f.interlaced = in.Format, in.Interlaced
 	}
-	if err := f.add(ctx, in); err != nil {
-		in.Release()
+	f.arrive(in)
+	if len(f.arrived) <= f.arriving() {
+		return nil
+	}
+	return f.admit(ctx, emit)
+}
+
+// arrive takes a frame, and begins to measure it.
+func (f *Filter) arrive(in *pipeline.Frame) {
+	e := &entry{frame: in, yuv: in}
+	if in.Layout.Info().RGB {
+		e.yuv = ofRGB(in)
+	}
+	if f.opts.Sigma == 0 {
+		f.read(e)
+	}
+	f.arrived = append(f.arrived, e)
+}
+
+// read begins to measure a frame.
+func (f *Filter) read(e *entry) {
+	f.reading = noise.Read(f.reading, plane.ViewsOf(e.yuv, plane.Fields(e.frame)[0]))
+	e.reading = f.reading
+}
+
+// admit puts the next frame into the window, and emits the result of the one whose window it
+// completes.
+func (f *Filter) admit(ctx context.Context, emit pipeline.Emit) error {
+	e := f.arrived[0]
+	f.arrived = f.arrived[1:]
+	if err := f.add(ctx, e); err != nil {
+		e.release()
 		return err
 	}
 	if len(f.window)-f.next <= f.ahead() {
@@ -122,22 +168,17 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 }
 
 // add puts a frame into the window, which owns it unless there is an error.
-func (f *Filter) add(ctx context.Context, in *pipeline.Frame) error {
-	e := &entry{frame: in, yuv: in}
-	if in.Layout.Info().RGB {
-		e.yuv = ofRGB(in)
-	}
-	for _, field := range plane.Fields(in) {
+func (f *Filter) add(ctx context.Context, e *entry) error {
+	for _, field := range plane.Fields(e.frame) {
 		p, err := f.engine.Prepare(ctx, e.yuv, field)
 		if err != nil {
-			e.releasePictures()
 			return err
 		}
 		e.pictures = append(e.pictures, p)
 		e.repeats = append(e.repeats, len(f.window) > 0 && repeats(e.yuv, f.window[len(f.window)-1].yuv, field))
 	}
 	f.window = append(f.window, e)
-	if f.opts.Sigma == 0 {
+	if e.reading != nil {
 		f.see(f.window[len(f.window)-1:])
 	}
 	if n := len(f.window); n > 1 && f.engine.Copies() && f.ahead() >= measured {
@@ -157,7 +198,7 @@ func (f *Filter) see(entries []*entry) {
 	}
 	for _, e := range entries {
 		f.put++
-		f.meter.Put(plane.ViewsOf(e.yuv, plane.Fields(e.frame)[0]), e.frame.Quantiser)
+		f.meter.Add(e.reading, e.frame.Quantiser)
 		f.measure(e.number - after)
 	}
 }
@@ -324,6 +365,11 @@ func (f *Filter) job(out *pipeline.Frame, field plane.Field, i int, m noise.Mode
 
 // Flush emits the results of all frames, and forgets them.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	for len(f.arrived) > 0 {
+		if err := f.admit(ctx, emit); err != nil {
+			return err
+		}
+	}
 	if f.meter != nil {
 		f.measure(f.put - 1)
 	}
@@ -347,10 +393,13 @@ func (f *Filter) Discard() {
 		r.release()
 	}
 	f.results = nil
-	for _, e := range f.window {
+	if f.reading != nil {
+		f.reading.Wait() // and so for all before it
+	}
+	for _, e := range append(f.window, f.arrived...) {
 		e.release()
 	}
-	f.window, f.next, f.put, f.meter = nil, 0, 0, nil
+	f.window, f.arrived, f.next, f.put, f.meter, f.reading = nil, nil, 0, 0, nil, nil
 	f.engine.Idle()
 }
 
@@ -369,6 +418,9 @@ func (e *entry) forget() {
 }
 
 func (e *entry) release() {
+	if e.reading != nil {
+		e.reading.Wait()
+	}
 	e.releasePictures()
 	e.frame.Release()
 }

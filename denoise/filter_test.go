@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"vidfilter/denoise/noise"
@@ -242,15 +243,56 @@ func TestFilterForgets(t *testing.T) {
 	}
 }
 
+// deep is an engine with results under way, for which frames are measured side by side.
+type deep struct{ Plain }
+
+func (deep) Depth() int { return 2 }
+
+// Frames that are measured side by side have the noise and the bits of those measured one by one.
+func TestFilterMeasuresAhead(t *testing.T) {
+	run := func(e Engine) (f *film, noises []noise.Model) {
+		f = newFilm(t, options(Fast))
+		f.filter = NewFilter(e, f.pool, options(Fast))
+		f.filter.OnNoise(func(m noise.Model) { noises = append(noises, m) })
+		for n := range 12 {
+			format := small
+			if n >= 7 {
+				format.Width = 48
+			}
+			f.put(f.frame(n, format))
+			if held := f.live + f.pool.InUse(); held > f.filter.Held()+2 {
+				t.Errorf("%d frames are held, and not %d", held, f.filter.Held())
+			}
+		}
+		f.end()
+		return f, noises
+	}
+	one, noises := run(Plain{})
+	ahead, same := run(deep{})
+	if !slices.Equal(noises, same) || !slices.Equal(one.order, ahead.order) {
+		t.Error("the noise or the order differs")
+	}
+	for n, want := range one.got {
+		if !bytes.Equal(ahead.got[n], want) {
+			t.Errorf("frame %d differs", n)
+		}
+	}
+}
+
 // A run that fails leaves nothing behind.
 func TestFilterDiscard(t *testing.T) {
-	f := newFilm(t, options(Best))
-	for n := range 5 {
-		f.put(f.frame(n, small))
-	}
-	f.filter.Discard()
-	if f.live != 0 || f.pool.InUse() != 0 {
-		t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
+	for _, e := range []Engine{Plain{}, deep{}} {
+		for stop := range 8 {
+			f := newFilm(t, options(Best))
+			f.filter = NewFilter(e, f.pool, options(Best))
+			for n := range stop {
+				f.put(f.frame(n, small))
+			}
+			f.filter.Discard()
+			if f.live != 0 || f.pool.InUse() != 0 {
+				t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
+			}
+		}
 	}
 }
 

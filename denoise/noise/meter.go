@@ -7,12 +7,39 @@ import (
 	"vidfilter/pipeline"
 )
 
+// Reading is the measurement of a picture and the one before it, beside other work.
+type Reading struct {
+	frame *Frame
+	pair  *Pair
+	done  chan struct{}
+}
+
+// Read begins to measure a picture. Before is the reading of the picture before it, which is read
+// once; nil for the first. Neither picture may change until Wait has returned.
+func Read(before *Reading, pic plane.Views) *Reading {
+	r := &Reading{done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.frame = NewFrame(pic)
+		var last *Frame
+		if before != nil {
+			before.Wait()
+			last, before.frame = before.frame, nil
+		}
+		r.pair = NewPair(last, r.frame)
+	}()
+	return r
+}
+
+// Wait returns when the picture has been measured.
+func (r *Reading) Wait() { <-r.done }
+
 // Meter measures frames that come one after another. The model of a frame depends on those of its
 // window and on nothing else, so a meter that starts later finds the same.
 type Meter struct {
 	before, after int
 
-	last  *Frame
+	last  *Reading
 	first int                  // the number of the first frame that is kept
 	pairs []*Pair              // of the frames from first on
 	coded []pipeline.Quantiser // likewise
@@ -24,10 +51,15 @@ func NewMeter(before, after int) *Meter { return &Meter{before: before, after: a
 
 // Put adds the next frame. Its picture must not change until the next call.
 func (m *Meter) Put(pic plane.Views, q pipeline.Quantiser) {
-	f := NewFrame(pic)
-	m.pairs = append(m.pairs, NewPair(m.last, f))
+	m.last = Read(m.last, pic)
+	m.Add(m.last, q)
+}
+
+// Add adds the next frame by its reading, for which it waits.
+func (m *Meter) Add(r *Reading, q pipeline.Quantiser) {
+	r.Wait()
+	m.pairs = append(m.pairs, r.pair)
 	m.coded = append(m.coded, q)
-	m.last = f
 	for len(m.pairs) > m.before+m.after+1 {
 		m.pairs, m.coded = m.pairs[1:], m.coded[1:]
 		m.first++
