@@ -12,6 +12,10 @@ import (
 // video is smooth; the energy of still and flat blocks between frames beside that within them; and
 // the quantiser, without which only the first is safe.
 
+// mostStep is the coarsest step that counts for the noise of coding itself: beyond, it is not noise
+// that is left of a picture.
+const mostStep = 100
+
 // features are energies, as standard deviations, at some part of the blocks.
 type features struct {
 	luma10, luma50 float64 // between frames, exceeded by all but 10 % and 50 % of the blocks
@@ -84,6 +88,7 @@ func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
+	step = min(step, mostStep)
 	luma = math.Hypot(missed, max(step*coding, seen*crushed, step*alone))
 	return luma, max(step*coding/2, seen*crushed, step*alone)
 }
