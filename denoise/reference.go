@@ -23,11 +23,11 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) pl
 	near := f.near()
 	sums := f.first(near)
 	if !s.TwoPasses {
-		return f.finish(noisy, sums, 0)
+		return f.finish(noisy, sums)
 	}
 	f.pilot = planesOf(sums, min(noisy.Planes[0].Depth+pilotBits, 16))
 	sums = f.second(f.refined(near))
-	return f.finish(noisy, sums, s.Blend.Share(m.Sigma[0]))
+	return f.finish(noisy, sums)
 }
 
 // pilotBits are those that the pilot has more than the samples: rounded like them, it would cost
@@ -159,7 +159,8 @@ func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
 
 func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
 	for c := range f.count {
-		all = append(all, fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second))
+		share := f.Second.Blend.Share(f.noise.Sigma[0])
+		all = append(all, fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second, share))
 	}
 	return all
 }
@@ -197,9 +198,8 @@ func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
 	return all
 }
 
-// finish makes the picture: it gives the pilot its share of the result, puts grain back, and rounds
-// once.
-func (f *filter) finish(noisy plane.Picture, sums []*fusion.Sums, share float32) plane.Picture {
+// finish makes the picture: it puts grain back, and rounds once.
+func (f *filter) finish(noisy plane.Picture, sums []*fusion.Sums) plane.Picture {
 	out := noisy.Clone()
 	grain := float32(f.Grain)
 	for c := range sums {
@@ -208,10 +208,6 @@ func (f *filter) finish(noisy plane.Picture, sums []*fusion.Sums, share float32)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {
 				value := sums[c].Mean(x, y)
-				if share > 0 {
-					pilot := float32(f.pilot[c].At(x, y)) / float32(f.pilot[c].Unit())
-					value = (1-share)*value + share*pilot
-				}
 				value += grain * (float32(v)/unit - value)
 				p.Row(y)[x] = fusion.Sample(value, p)
 			}

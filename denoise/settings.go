@@ -31,15 +31,6 @@ type Settings struct {
 	FarReach  int  // longest vector to a far frame, in half-pels for each frame of distance
 	FrameGate bool // leave out neighbours that do not resemble the frame
 	ClipCurve bool // count on less noise near white
-	Blend     Blend
-}
-
-// Blend is the share of the pilot in the result of the second pass: it falls with the noise.
-type Blend struct{ Base, Fall, Most float32 }
-
-// Share is the share at a sigma.
-func (b Blend) Share(sigma float64) float32 {
-	return min(max(b.Base-b.Fall*float32(sigma), 0), b.Most)
 }
 
 // Default returns the settings of a tier, which docs/denoise.md explains.
@@ -74,12 +65,12 @@ func Default(tier Tier) Settings {
 				WeightUnit: 4096,
 			},
 			NoiseShare: 0.8,
+			Blend:      fusion.Blend{Base: 0.7, Fall: 0.04, Most: 0.5, From: 0.12, To: 0.17},
 		},
 		TwoPasses: true,
 		FarReach:  4,
 		FrameGate: true,
 		ClipCurve: true,
-		Blend:     Blend{Base: 0.7, Fall: 0.04, Most: 0.5},
 	}
 	switch tier {
 	case Fast:

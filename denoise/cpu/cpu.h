@@ -70,6 +70,7 @@ typedef struct {
 	float unit, limit;           // of weights; how far from the middle a value may be
 	float threshold, fall, least; // first pass
 	float share;                 // second pass: of the variance left
+	float blend, from, to;       // and of the pilot, by the variance left
 	float variance[256], inverse[256], window[256];
 	float curve[256], sigma;     // of the noise
 	int clip;                    // count on less noise near white
@@ -77,7 +78,7 @@ typedef struct {
 	// What becomes of the means:
 	vd_plane out;            // rounded to samples; in the first of two passes to 8 bits, or none
 	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
-	float blend, grain;      // shares of the pilot and of the noisy samples in the result
+	float grain;             // share of the noisy samples in the result
 } vd_pass;
 
 // The search is compiled for bytes alone, all else for samples of both sizes.

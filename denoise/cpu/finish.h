@@ -29,12 +29,10 @@ static void finish_result(const vd_pass *p, const int32_t *values, const int32_t
 {
 	sample *out = row_of(p->out, y);
 	const sample *noisy = row_of(p->noisy, y);
-	const uint16_t *pilot = p->pilot + y * p->noisy.pitch;
 	int most = most_of(p->noisy);
 	float level = level_of(p), unit = 1 / level;
 	for (int x = 0; x < p->noisy.width; x += VL) {
 		vf value = mean_at(values + x, weights + x);
-		if (p->blend > 0) value = (1 - p->blend) * value + p->blend * load_pilot(p, pilot + x);
 		value += p->grain * (load_wide(noisy + x) * level - value);
 		store_samples(out + x, to_whole(in_range(value * unit + 0.5f, most)));
 	}

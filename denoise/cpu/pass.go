@@ -337,6 +337,7 @@ func (f *filter) newSecond(c int, neighbours []*neighbour) (*pass, error) {
 	j := p.job
 	j.share = C.float(f.Second.NoiseShare)
 	j.pilot = f.pilot[c]
-	j.blend = C.float(f.Blend.Share(f.noise.Sigma[0]))
+	b := f.Second.Blend
+	j.blend, j.from, j.to = C.float(b.Share(f.noise.Sigma[0])), C.float(b.From), C.float(b.To)
 	return p, nil
 }

@@ -243,12 +243,12 @@ static void weigh_neighbours(const vd_pass *p, second_patch *b, const sample *co
 }
 
 // average_second puts the mean of all frames into mean, scaled by what part of the energy is the
-// pilot's, and returns the noise left.
+// pilot's and blended with the pilot, and returns the noise left.
 static float average_second(const vd_pass *p, const second_patch *b, float *mean)
 {
-	vf left = splat(0);
+	vf inverse[HALVES][GROUPS], variance[HALVES][GROUPS], total[HALVES];
 	for (int h = 0; h < HALVES; h++) {
-		vf inverse[GROUPS], variance[GROUPS];
+		vf *v = variance[h];
 		for (int g = 0; g < GROUPS; g++) {
 			vf weight = splat(1), squares = splat(1);
 			for (int k = 0; k < b->count; k++) {
@@ -256,9 +256,14 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 				weight += w;
 				squares = fmadd(w, w, squares);
 			}
-			inverse[g] = reciprocal(weight);
-			variance[g] = squares * inverse[g] * inverse[g];
+			inverse[h][g] = reciprocal(weight);
+			v[g] = squares * inverse[h][g] * inverse[h][g];
 		}
+		total[h] = v[0] + v[1] + 2 * v[2] + 4 * (v[3] + v[4] + v[5]);
+	}
+	vf part = (sum_all(total) * (1 / 256.f) - p->from) * (1 / (p->to - p->from));
+	vf share = p->blend * vmin(vmax(part, splat(0)), splat(1)), left = splat(0);
+	for (int h = 0; h < HALVES; h++) {
 #pragma GCC unroll 16
 		for (int i = 0; i < 16; i++) {
 			int k = 16 * i + VL * h, g = group_of(i);
@@ -268,10 +273,11 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 				sum = fmadd(b->near[u].weight[g][h], load(b->near[u].change + k), sum);
 			}
 			vf pilot = load(b->pilot + k), energy = pilot * pilot;
-			vf noise = p->share * load(p->variance + k) * b->noise * variance[g];
+			vf noise = p->share * load(p->variance + k) * b->noise * variance[h][g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
-			store(mean + k, fmadd(sum, inverse[g], pilot) * gain);
-			left = fmadd(gain * gain, variance[g], left);
+			vf own = fmadd(sum, inverse[h][g], pilot) * gain;
+			store(mean + k, fmadd(share, pilot - own, own));
+			left = fmadd(gain * gain, variance[h][g], left);
 		}
 	}
 	left = sum_rows(left);

@@ -264,7 +264,9 @@ func (w *work) first() {
 func (w *work) second() {
 	c := w.Settings.Second
 	w.args.noise_share = C.float(c.NoiseShare)
-	w.args.share = C.float(w.Settings.Blend.Share(w.Noise.Sigma[0]))
+	b := c.Blend
+	w.args.share, w.args.share_from = C.float(b.Share(w.Noise.Sigma[0])), C.float(b.From)
+	w.args.share_rise = C.float(1 / (b.To - b.From))
 	w.pass("denoise_second6", second6, c.Constants, 0, w.neighbours)
 }
 

@@ -60,7 +60,35 @@ func repeated(clean plane.Plane, sigma float64) Input {
 // both runs both passes.
 func both(in Input) plane.Plane {
 	pilot := First(in, firstPass).Plane(in.Noisy.Depth)
-	return Second(in, pilot, secondPass).Plane(in.Noisy.Depth)
+	return Second(in, pilot, secondPass, 0).Plane(in.Noisy.Depth)
+}
+
+// TestBlend: the pilot has its share in a patch without matches, and none where many frames agree.
+func TestBlend(t *testing.T) {
+	c := secondPass
+	c.Blend = Blend{Base: 0.7, Fall: 0.04, Most: 0.5, From: 0.12, To: 0.17}
+	in := repeated(denoisetest.Scene(rich).Draw(width, height, 8, 1, 1), 8)
+	share := c.Blend.Share(8)
+	if share < 0.37 || share > 0.39 {
+		t.Fatalf("a share of %v at sigma 8", share)
+	}
+	for i := range uint64(8) {
+		in.Neighbours = append(in.Neighbours, still(denoisetest.Noisy(denoisetest.Scene(rich).Draw(width, height, 8, 1, 1), 8, 8+i)))
+	}
+	pilot := First(in, firstPass).Plane(8)
+	alone, many := in, in
+	alone.Neighbours = nil
+	pure, blended := Second(alone, pilot, c, 0), Second(alone, pilot, c, share)
+	for i, q := range pilot.Pix {
+		x, y := i%width, i/width
+		want := (1-share)*pure.Mean(x, y) + share*float32(q)
+		if got := blended.Mean(x, y); got < want-0.5 || got > want+0.5 { // at a corner weights are small
+			t.Fatalf("(%d, %d): %v, not %v", x, y, got, want)
+		}
+	}
+	if a, b := Second(many, pilot, c, 0).Plane(8), Second(many, pilot, c, share).Plane(8); !slices.Equal(a.Pix, b.Pix) {
+		t.Error("fifteen frames agree, and the pilot counts")
+	}
 }
 
 // rich has strong detail at all frequencies: there is nothing to shrink.
@@ -203,9 +231,9 @@ func TestSameAtAnyDepth(t *testing.T) {
 func TestSameOnAnyNumberOfCores(t *testing.T) {
 	in := repeated(denoisetest.Texture(6).Draw(width, height, 8, 1, 1), 10)
 	pilot := in.Noisy
-	first, second := First(in, firstPass), Second(in, pilot, secondPass)
+	first, second := First(in, firstPass), Second(in, pilot, secondPass, 0)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if !First(in, firstPass).equal(first) || !Second(in, pilot, secondPass).equal(second) {
+	if !First(in, firstPass).equal(first) || !Second(in, pilot, secondPass, 0).equal(second) {
 		t.Error("other sums on one core")
 	}
 }

@@ -6,23 +6,48 @@ import "vidfilter/denoise/plane"
 type SecondConstants struct {
 	Constants
 	NoiseShare float32 // of the variance that is left, as the Wiener gain counts it
+	Blend      Blend
 }
 
-// Second fuses a plane with its neighbours again, in patches of 16x16, with the pilot to go by.
-func Second(in Input, pilot plane.Plane, c SecondConstants) *Sums {
+// Blend is the share of the pilot in a patch of the second pass. It falls with the noise, and where
+// many frames agree: the mean of those is better than the pilot.
+type Blend struct {
+	Base, Fall, Most float32 // Base less Fall for each level of the sigma of luma, Most at the most
+	From, To         float32 // none at a variance of From, in those of the noise, and all from To on
+}
+
+// Share is the share at a sigma of luma where few frames agree.
+func (b Blend) Share(sigma float64) float32 {
+	return min(max(b.Base-b.Fall*float32(sigma), 0), b.Most)
+}
+
+// Second fuses a plane with its neighbours again, in patches of 16x16, with the pilot to go by. The
+// share is that of [Blend.Share].
+func Second(in Input, pilot plane.Plane, c SecondConstants, share float32) *Sums {
 	p := newPass(in, c.Constants, dct16)
 	p.expected, p.pool = oneNoisy, poolGroups
 	p.pilot = &pilot
-	p.shrink = c.shrink
+	p.shrink = func(b *patch) float32 { return c.shrink(b, share) }
 	return p.run()
 }
 
-// shrink scales each coefficient by what part of its energy is the pilot's.
-func (c SecondConstants) shrink(b *patch) (left float32) {
+// shrink scales each coefficient by what part of its energy is the pilot's, and gives the pilot its
+// share.
+func (c SecondConstants) shrink(b *patch, share float32) (left float32) {
+	share *= c.Blend.part(b.variance)
 	for k, q := range b.pilot {
 		gain := q * q / (q*q + c.NoiseShare*b.local[k]*b.variance[k])
-		b.mean[k] *= gain
+		b.mean[k] = (1-share)*(gain*b.mean[k]) + share*q
 		left += gain * gain * b.variance[k]
 	}
 	return left
+}
+
+// part is how much of its share the pilot has in a patch, by the mean variance.
+func (b Blend) part(variance []float32) float32 {
+	var sum float32
+	for _, v := range variance {
+		sum += v
+	}
+	return min(max((sum/float32(len(variance))-b.From)/(b.To-b.From), 0), 1)
 }

@@ -10,23 +10,26 @@ import (
 // Reading is the measurement of a picture and the one before it, beside other work.
 type Reading struct {
 	frame *Frame
+	ready chan struct{} // the frame is
 	pair  *Pair
-	done  chan struct{}
+	done  chan struct{} // the pair is
 }
 
 // Read begins to measure a picture. Before is the reading of the picture before it, which is read
 // once; nil for the first. Neither picture may change until Wait has returned.
 func Read(before *Reading, pic plane.Views) *Reading {
-	r := &Reading{done: make(chan struct{})}
+	r := &Reading{ready: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		r.frame = NewFrame(pic)
+		f := NewFrame(pic)
+		r.frame = f
+		close(r.ready)
 		var last *Frame
 		if before != nil {
-			before.Wait()
+			<-before.ready
 			last, before.frame = before.frame, nil
 		}
-		r.pair = NewPair(last, r.frame)
+		r.pair = NewPair(last, f)
 	}()
 	return r
 }

@@ -66,10 +66,11 @@ typedef struct {
 	int32_t dc_gate;
 	float threshold, threshold_fall, least_threshold; // of the first pass
 	float noise_share;                                // of the second
+	float share, share_from, share_rise;              // of the pilot in it, by the variance left
 
 	uint64_t sums[3];                 // int32 values over uint32 weights, a sample, without padding
 	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma in bytes
 	int32_t pilot_pitch[3], pilot_bits;
-	float share, grain; // of the pilot and of the source in the result
+	float grain; // share of the source in the result
 } vd_args;
 #endif

@@ -1,7 +1,7 @@
 // The means of the sums, which it clears for the next pass. With VF_PILOT they become the pilot, of
-// pilot_bits a sample, and its luma in bytes; otherwise the result, to which the pilot gives its
-// share and the source its grain, or, in planes that are not filtered, the source itself. With
-// VF_PILOT 2 the sums are cleared, no more.
+// pilot_bits a sample, and its luma in bytes; otherwise the result, to which the source gives its
+// grain, or, in planes that are not filtered, the source itself. With VF_PILOT 2 the sums are
+// cleared, no more.
 //
 // A thread makes 8 samples of a column, and reads and clears 8 bytes for each.
 #include "picture.h"
@@ -17,7 +17,7 @@ DEVICE uint32_t rounded(float value, int bits) {
 // What a sample is made of.
 struct input {
 	uint2 sum;
-	uint32_t pilot, source;
+	uint32_t source;
 };
 DEVICE uint8_t *sum_at(const vd_args &args, int c, int x, int y) { return (uint8_t *)(args.sums[c] + 8 * ((uint64_t)y * args.noisy[c].width + x)); }
 DEVICE uint8_t *pilot_at(const vd_args &args, int c, int x, int y) { return (uint8_t *)(args.pilot[c] + (int64_t)y * args.pilot_pitch[c] + 2 * x); }
@@ -26,7 +26,6 @@ DEVICE input read(const vd_args &args, int c, int x, int y) {
 	input in = {};
 	if (VF_PILOT < 2 && c < args.planes) in.sum = read_u64(sum_at(args, c, x, y));
 	if (VF_PILOT) return in;
-	if (args.share > 0) in.pilot = load_u16(pilot_at(args, c, x, y));
 	in.source = load_sample(row_of(plane_of(args.noisy[c], args.centre, 0), y) + x * BYTES);
 	return in;
 }
@@ -49,7 +48,6 @@ DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 	uint32_t v = in.source;
 	if (filtered) {
 		float value = mean;
-		if (args.share > 0) value = (1 - args.share) * value + args.share * ((float)in.pilot / (float)(1 << (args.pilot_bits - 8)));
 		value += args.grain * ((float)v / (float)(1 << (args.depth - 8)) - value);
 		v = rounded(value, args.depth);
 	}

@@ -1,6 +1,6 @@
 // The second pass: patches of 16 x 16, STRIDE apart, are averaged with their matches in the
-// neighbours, weighted for each group of 4 x 4 frequencies by how they differ from the pilot, and
-// shrunk by how much of the energy is the pilot's. A warp has two patches: lane u of a patch holds
+// neighbours, weighted for each group of 4 x 4 frequencies by how they differ from the pilot,
+// shrunk by how much of the energy is the pilot's, and blended with the pilot. A warp has two patches: lane u of a patch holds
 // the coefficients of frequency u across.
 //
 // A patch reads 16 x 16 samples of each frame and of the pilot and spends on each some 460
@@ -70,7 +70,8 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
 }
 
-// shrink replaces the sums by the coefficients of the result and returns how much noise is left.
+// shrink replaces the sums by the coefficients of the result, of which the pilot has a share, and
+// returns how much noise is left.
 DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, fused &all) {
 	UNROLL
 	for (int i = 0; i < WEIGHTS; i++) {
@@ -78,12 +79,16 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, c
 		all.weight[i] = r;
 		all.square[i] *= r * r;
 	}
+	const float *s = all.square;
+	float total = in_square<N>((s[GROUPS] + s[GROUPS + 1]) + 2 * s[0] + 4 * (s[1] + s[2] + s[3]));
+	float share = args.share * unit_clamped((total * (1.0f / 256) - args.share_from) * args.share_rise);
 	float left = 0;
 	UNROLL
 	for (int v = 0; v < N; v++) {
 		float energy = pilot[v] * pilot[v] * f.inverse[v / 2], variance = all.square[weight_of(v)];
 		float gain = energy * reciprocal(fma(args.noise_share, variance, energy));
-		all.mean[v] *= gain * all.weight[weight_of(v)];
+		float own = all.mean[v] * (gain * all.weight[weight_of(v)]);
+		all.mean[v] = fma(share, pilot[v] - own, own);
 		left = fma(gain * gain, variance, left);
 	}
 	return in_square<N>(left);
