@@ -41,7 +41,7 @@
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
 //	corrupt=5        the fifth picture to come is damaged, and says so
-//	device=1         all these faults are of this device alone
+//	device=1         all these faults are of this device alone; with starts
 //
 // And there is a libnvidia-encode, which codes with x264, x265 and SVT-AV1. VIDFILTER_TESTENCODER
 // configures it; a process may change it as it runs, and calls then count anew:
