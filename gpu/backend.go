@@ -34,7 +34,13 @@ const autoStreams = 3
 // Backend filters on one or more GPUs. It distributes frames round-robin to the devices and their
 // streams, and returns them in order. It may be used from any goroutine.
 type Backend struct {
-	units   []*unit
+	*common
+	units []*unit // all, or the one of a share
+}
+
+// common is what a backend and its shares have in common.
+type common struct {
+	all     []*unit
 	streams int
 	log     *slog.Logger
 	blocks  blocks
@@ -56,10 +62,10 @@ var _ kernels.Backend = (*Backend)(nil)
 // Open opens devices until Close, which takes a few tenths of a second each. Errors wrap
 // ErrDevice. The caller must close the backend.
 func Open(o Options) (*Backend, error) {
-	b := &Backend{
+	b := &Backend{common: &common{
 		streams: cmp.Or(o.Streams, autoStreams), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		filters: map[pipeline.Discarder]struct{}{}, begun: time.Now(),
-	}
+	}}
 	if b.streams < 1 || b.streams > MaxStreams {
 		return nil, &Error{Text: fmt.Sprintf("gpu: %d streams: 1 to %d can be", o.Streams, MaxStreams)}
 	}
@@ -113,7 +119,8 @@ func (b *Backend) open(devices []Device, o Options) error {
 	for _, d := range devices {
 		u, err := openUnit(d, cmp.Or(o.Patience, defaultPatience))
 		if err == nil {
-			b.units = append(b.units, u)
+			b.all = append(b.all, u)
+			b.units = b.all
 		} else if first == nil {
 			first = err
 		}
@@ -122,6 +129,21 @@ func (b *Backend) open(devices []Device, o Options) error {
 		}
 	}
 	return first
+}
+
+// Share returns a backend of the device with the fewest shares, for one of several streams that are
+// filtered side by side: its frames stay on that device. Its results do not depend on the device,
+// since its limits are those of all. end gives the device back; only b itself may be closed.
+func (b *Backend) Share() (share *Backend, end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := slices.MinFunc(b.units, func(u, v *unit) int { return cmp.Compare(u.shares, v.shares) })
+	u.shares++
+	return &Backend{b.common, []*unit{u}}, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		u.shares--
+	}
 }
 
 // Name returns a description such as "cuda:0 (NVIDIA H200, 2 streams)".
@@ -158,11 +180,11 @@ func (b *Backend) held() int { return queued * b.streams * len(b.units) }
 // autoTier is the denoiser's automatic quality.
 const autoTier = denoise.Good
 
-// Limits returns limits that hold for all devices. Every frame is filtered by the same plan on
-// any device, since kernels for newer devices and larger pieces round differently.
+// Limits returns limits that hold for all devices, also of a share. Every frame is filtered by the
+// same plan on any device, since kernels for newer devices and larger pieces round differently.
 func (b *Backend) Limits() kernels.Limits {
-	all := b.units[0].limits.Limits
-	for _, u := range b.units {
+	all := b.all[0].limits.Limits
+	for _, u := range b.all {
 		all = all.Least(u.limits.Limits)
 	}
 	return all
@@ -281,7 +303,7 @@ func (b *Backend) Close() error {
 	}
 	b.closed = true
 	var first error
-	for _, u := range b.units {
+	for _, u := range b.all {
 		if err := u.close(); first == nil {
 			first = err
 		}

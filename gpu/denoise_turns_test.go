@@ -151,7 +151,7 @@ func TestDenoiseTurnsFaults(t *testing.T) {
 // their way.
 func deviceBytes(t *testing.T, f pipeline.Format, o denoise.Options) int {
 	t.Helper()
-	part := new(Backend).partOf(kerneltest.Frame(f), nil, plane.Whole)
+	part := (&Backend{common: &common{}}).partOf(kerneltest.Frame(f), nil, plane.Whole)
 	l, err := device.NewLayout(part.shape(o.Motion.Cell))
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func (b *Backend) ColdStart() ColdStart {
 	b.meter.mu.Lock()
 	defer b.meter.mu.Unlock()
 	c := b.meter.cold
-	for _, u := range b.units {
+	for _, u := range b.all {
 		c.Module = max(c.Module, time.Duration(u.compiling.Load()))
 	}
 	return c

@@ -25,6 +25,7 @@ type unit struct {
 	giveUp    context.CancelFunc
 	loaded    functions
 	compiling atomic.Int64 // nanoseconds for the first kernel
+	shares    int          // guarded by the backend's mu
 }
 
 // function is a loaded kernel.

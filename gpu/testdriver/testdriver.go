@@ -25,17 +25,23 @@
 //	slow=20ms        minimum duration of each kernel
 //	order=7          seed for the order of threads, warps and streams; 0: in sequence
 //	leaks=1          report leaks on stderr when the last reference to a device is released
-//	log=FILE         append a line per call, NAME RESULT DETAILS, and "run KERNEL" when one runs
+//	log=FILE         append a line per call, NAME RESULT DETAILS, and "run KERNEL DEVICE" when one
+//	                 runs
 //
 // Beside it is a libnvcuvid.so.1 that FFmpeg may decode with. It returns the pictures of a file
 // that Surfaces writes. VIDFILTER_TESTDECODER configures it:
 //
 //	frames=FILE      the pictures, in the order of output; without it nothing is decoded
 //	first=9          the first picture to come is number 9 of them, counted from 0
+//	starts=HASH:0/HASH:20
+//	                 for several decoders: one whose first slice has the hash (FNV-1a, of 32 bits,
+//	                 in hexadecimal) begins at the picture of this number
+//	none=1           nothing is decoded
 //	create=1         a decoder cannot be made
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
 //	corrupt=5        the fifth picture to come is damaged, and says so
+//	device=1         all these faults are of this device alone; with starts
 //
 // And there is a libnvidia-encode, which codes with x264, x265 and SVT-AV1. VIDFILTER_TESTENCODER
 // configures it; a process may change it as it runs, and calls then count anew:

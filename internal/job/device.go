@@ -43,13 +43,13 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	return cpu, tell, nil
 }
 
-// decodeOptions are those of --hwaccel, too, for which it prepares the GPU. The decoding, if
-// there is one, is to be closed after its input.
-func (j *job) decodeOptions() (o decode.Options, d *gpu.Decoding, err error) {
+// decodeOptions are those of --hwaccel, too, for which it prepares the GPU of the filter's backend.
+// The decoding, if there is one, is to be closed after its input.
+func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
 	how, _, _ := strings.Cut(j.o.HWAccel, ",")
 	must := how == "nvdec"
-	b, onGPU := j.backend.(*gpu.Backend)
+	b, onGPU := filters.(*gpu.Backend)
 	onGPU = onGPU && j.o.System == nil
 	switch {
 	case how != "auto" && !must, !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):

@@ -185,7 +185,7 @@ func (j *job) open(ctx context.Context) (err error) {
 }
 
 func (j *job) openInput(ctx context.Context) error {
-	options, decoding, err := j.decodeOptions()
+	options, decoding, err := j.decodeOptions(j.backend)
 	if err != nil {
 		return err
 	}
@@ -314,14 +314,14 @@ func (j *job) template() encode.Template {
 }
 
 // poolOfResults returns a pool for a filter, with room for frames that wait for the encoder.
-func (j *job) poolOfResults() *pipeline.Pool {
-	return pipeline.NewPool(j.backend, j.inFlight+j.backend.Held(j.o.Params))
+func (j *job) poolOfResults(b kernels.Backend) *pipeline.Pool {
+	return pipeline.NewPool(b, j.inFlight+b.Held(j.o.Params))
 }
 
 // openPools makes the pools behind the filter, with room for the frames it keeps, so that it
 // never waits for itself.
 func (j *job) openPools() {
-	j.results = j.poolOfResults()
+	j.results = j.poolOfResults(j.backend)
 	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil && j.o.System == nil && !j.looksOnHost() {
 		b.KeepResults(j.results)
 	}
@@ -329,11 +329,11 @@ func (j *job) openPools() {
 }
 
 // filterInto returns the filter, with frames of a pool.
-func (j *job) filterInto(results *pipeline.Pool) (pipeline.Filter, error) {
+func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Filter, error) {
 	if j.o.passes() {
 		return pipeline.Pass{}, nil
 	}
-	f, err := j.backend.Filter(j.o.Params, results)
+	f, err := b.Filter(j.o.Params, results)
 	if err == nil {
 		j.noise.watch(f)
 	}
@@ -342,7 +342,7 @@ func (j *job) filterInto(results *pipeline.Pool) (pipeline.Filter, error) {
 
 func (j *job) filter() (pipeline.Filter, error) {
 	j.openPools()
-	f, err := j.filterInto(j.results)
+	f, err := j.filterInto(j.backend, j.results)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package job
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"os"
@@ -13,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/decode"
 	"vidfilter/gpu"
@@ -28,6 +32,7 @@ import (
 type deviceClip struct {
 	args      string // of ffmpeg
 	left, top int    // that are cropped
+	keys      int    // frames from one key frame to the next, if decoders begin at each
 }
 
 const pattern = "-f lavfi -i testsrc2=s=318x180:r=25:d=1.2,noise=alls=20:allf=t "
@@ -48,6 +53,8 @@ var deviceClips = map[string]deviceClip{
 	"crop.mkv":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1 -bsf:v hevc_metadata=crop_left=8:crop_top=4:crop_right=2:crop_bottom=2", left: 8, top: 4},
 	"vp9.webm":     {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p -deadline realtime -cpu-used 8 -g 12 -auto-alt-ref 1 -lag-in-frames 10"},
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
+	"parts.mp4": {args: "-f lavfi -i testsrc2=s=96x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
+		keys: 5},
 }
 
 // clipFolder is the environment variable of a folder with these clips, for machines without ffmpeg.
@@ -86,6 +93,13 @@ func makeClip(t *testing.T, folder, name string, c deviceClip) string {
 // with the test driver, whose pictures are those that the CPU decodes.
 func onNVDEC(t *testing.T, folder, name string, options string) (clip string, ok bool) {
 	t.Helper()
+	clip = withNVDEC(t, folder, name, options)
+	return clip, testdriver.OnDevice(t, "")
+}
+
+// withNVDEC returns a clip, and configures NVDEC of the test driver for it.
+func withNVDEC(t *testing.T, folder, name string, options string) (clip string) {
+	t.Helper()
 	c := deviceClips[name]
 	if clip = os.Getenv(nvdecFile); clip == "" {
 		if given := os.Getenv(clipFolder); given != "" {
@@ -98,13 +112,42 @@ func onNVDEC(t *testing.T, folder, name string, options string) (clip string, ok
 		if os.Getenv(testdriver.RealDevice) != "1" {
 			file := filepath.Join(t.TempDir(), "surfaces")
 			writeSurfaces(t, clip, file, c)
-			t.Setenv(testdriver.DecoderVariable, strings.TrimSuffix("frames="+file+","+options, ","))
+			configured := strings.TrimSuffix("frames="+file+","+options, ",")
+			if c.keys > 0 {
+				configured += ",starts=" + startsOf(t, clip, c.keys)
+			}
+			t.Setenv(testdriver.DecoderVariable, configured)
 		}
 	}
 	if os.Getenv(testdriver.RealDevice) == "1" && options != "" && !strings.HasPrefix(options, "corrupt=5") {
 		t.Skip("asks for what only the test driver has: faults, or several devices")
 	}
-	return clip, testdriver.OnDevice(t, "")
+	return clip
+}
+
+// startsOf describes the key frames of an MP4 of H.264, of one slice each, for the test driver.
+func startsOf(t *testing.T, clip string, keys int) string {
+	t.Helper()
+	in := astiav.AllocFormatContext()
+	defer in.Free()
+	e2e.Must(t, in.OpenInput(clip, nil, nil))
+	defer in.CloseInput()
+	p := astiav.AllocPacket()
+	defer p.Free()
+	var starts []string
+	for in.ReadFrame(p) == nil {
+		if p.Flags().Has(astiav.PacketFlagKey) {
+			var slice []byte // the last unit
+			for rest := p.Data(); len(rest) > 4; rest = rest[4+len(slice):] {
+				slice = rest[4:][:binary.BigEndian.Uint32(rest)]
+			}
+			hash := fnv.New32a()
+			_, _ = hash.Write(slice)
+			starts = append(starts, fmt.Sprintf("%x:%d", hash.Sum32(), keys*len(starts)))
+		}
+		p.Unref()
+	}
+	return strings.Join(starts, "/")
 }
 
 // openClip decodes a clip, on a device unless that is nil.
@@ -282,9 +325,13 @@ func runJob(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	o, err := Parse(args, nil)
 	e2e.Must(t, err)
+	return runOptions(o)
+}
+
+func runOptions(o *Options) (code int, said string) {
 	var stderr strings.Builder
 	u := o.OpenUI(cli.Stdio{Err: &stderr, Out: io.Discard})
-	_, err = Run(context.Background(), o, u, nil)
+	_, err := Run(context.Background(), o, u, nil)
 	u.Close("")
 	if err != nil {
 		fmt.Fprintln(&stderr, err)

@@ -14,6 +14,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -221,9 +222,20 @@ func (j *job) work(ctx context.Context, parts []decode.Range, s *sequence, worke
 	}
 }
 
+// share returns the backend of a part: one of the GPUs that filter, or the CPU.
+func (j *job) share() (b kernels.Backend, end func()) {
+	if b, ok := j.backend.(*gpu.Backend); ok {
+		return b.Share()
+	}
+	return j.backend, func() {}
+}
+
 // codePart filters and codes one part.
 func (j *job) codePart(ctx context.Context, part decode.Range, s *sequence, k, workers int) error {
-	options, decoding, err := j.decodeOptions()
+	b, end := j.share()
+	defer end()
+	j.ui.Debugf("part %d: filtering on %s", k+1, b.Name())
+	options, decoding, err := j.decodeOptions(b)
 	if err != nil {
 		return err
 	}
@@ -239,9 +251,9 @@ func (j *job) codePart(ctx context.Context, part decode.Range, s *sequence, k, w
 		return err
 	}
 	defer in.Close()
-	pool := j.poolOfResults()
+	pool := j.poolOfResults(b)
 	defer pool.Close()
-	f, err := j.filterInto(pool)
+	f, err := j.filterInto(b, pool)
 	if err != nil {
 		return err
 	}

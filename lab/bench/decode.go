@@ -36,12 +36,12 @@ type DecodeRow struct {
 
 // decodeWay is one way to decode and filter a clip.
 type decodeWay struct {
-	row      DecodeRow
-	backends []kernels.Backend // of the inputs, in turn
-	params   kernels.Params
-	parts    []decode.Range
-	times    []time.Duration
-	cpu      time.Duration
+	row     DecodeRow
+	backend kernels.Backend
+	params  kernels.Params
+	parts   []decode.Range
+	times   []time.Duration
+	cpu     time.Duration
 }
 
 // inputsPerGPU are enough for the engines of one: an H100 has 7.
@@ -53,16 +53,16 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	if err != nil {
 		return err
 	}
-	devices := []kernels.Backend{r.CPU}
+	devices := 1
+	var all *gpu.Backend
 	if r.GPU != nil {
-		others, closeOthers, err := r.otherGPUs()
-		if err != nil {
+		if all, err = gpu.Open(gpu.Options{All: true, Log: r.o.Log}); err != nil {
 			return err
 		}
-		defer closeOthers()
-		devices = append([]kernels.Backend{r.GPU}, others...)
+		defer func() { _ = all.Close() }()
+		devices = all.Devices()
 	}
-	parts, err := cutEvenly(ctx, clip, length/time.Duration(inputsPerGPU*len(devices)))
+	parts, err := cutEvenly(ctx, clip, length/time.Duration(inputsPerGPU*devices))
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,17 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 		if inputs > 1 && len(parts) < 2 {
 			return
 		}
-		device := "gpu"
-		if gpus == 0 {
-			device = "cpu"
+		device, backend := "gpu", kernels.Backend(all)
+		switch gpus {
+		case 0:
+			device, backend = "cpu", r.CPU
+		case 1:
+			backend = r.GPU
 		}
 		ways = append(ways, &decodeWay{
 			row: DecodeRow{Clip: filepath.Base(clip), Size: Size{Width: format.Width, Height: format.Height}, Radius: radius,
 				Device: device, Decoder: decoder, GPUs: gpus, Inputs: min(inputs, len(parts)), Skipped: skipped},
-			backends: devices[:max(gpus, 1)], params: kernels.DefaultParams(radius), parts: parts,
+			backend: backend, params: kernels.DefaultParams(radius), parts: parts,
 		})
 	}
 	if r.GPU == nil {
@@ -93,8 +96,8 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 			add("cpu", 1, inputs, "")
 			add("nvdec", 1, inputs, nvdec)
 		}
-		if n := len(devices); n > 1 {
-			add("nvdec", n, n*inputsPerGPU, nvdec)
+		if devices > 1 {
+			add("nvdec", devices, devices*inputsPerGPU, nvdec)
 		}
 	}
 	for turn := range r.turns() {
@@ -112,31 +115,6 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 		s.Decoded = append(s.Decoded, w.result())
 	}
 	return nil
-}
-
-// otherGPUs opens the GPUs beside the one that is measured.
-func (r *run) otherGPUs() (others []kernels.Backend, closeAll func(), err error) {
-	closeAll = func() {
-		for _, b := range others {
-			_ = b.Close()
-		}
-	}
-	all, err := gpu.Devices()
-	if err != nil {
-		return nil, closeAll, err
-	}
-	for _, d := range all {
-		if d.Index == r.GPU.Device().Index || d.Usable() != nil {
-			continue
-		}
-		b, err := gpu.Open(gpu.Options{Indexes: []int{d.Index}, Log: r.o.Log})
-		if err != nil {
-			closeAll()
-			return nil, func() {}, err
-		}
-		others = append(others, b)
-	}
-	return others, closeAll, nil
 }
 
 // cutEvenly returns parts of a clip of about a length, as far as its key frames allow; one without
@@ -186,11 +164,10 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 		parts = []decode.Range{{}}
 	}
 	var wg sync.WaitGroup
-	for i := range w.row.Inputs {
+	for range w.row.Inputs {
 		wg.Go(func() {
-			b := w.backends[i%len(w.backends)]
 			for k := next.Add(1) - 1; k < int64(len(parts)) && ctx.Err() == nil; k = next.Add(1) - 1 {
-				n, err := w.part(ctx, b, clip, parts[k])
+				n, err := w.part(ctx, clip, parts[k])
 				if err != nil {
 					cancel(err)
 				}
@@ -212,11 +189,14 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 }
 
 // part decodes and filters one part, or all of the clip, and returns the number of frames.
-func (w *decodeWay) part(ctx context.Context, b kernels.Backend, clip string, part decode.Range) (int64, error) {
-	var memory pipeline.Allocator = b
+func (w *decodeWay) part(ctx context.Context, clip string, part decode.Range) (int64, error) {
+	b, memory := w.backend, pipeline.Allocator(w.backend)
 	device, onGPU := b.(*gpu.Backend)
 	if onGPU {
-		memory = device.Input()
+		var end func()
+		device, end = device.Share()
+		defer end()
+		b, memory = device, device.Input()
 	}
 	pool := pipeline.NewPool(memory, 1)
 	defer pool.Close()

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -30,7 +31,8 @@ void complain(const char *format, ...) {
 
 struct Config {
 	char frames[900] = "";
-	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0;
+	std::map<uint32_t, long> starts; // numbers of pictures, by the hash of their slices
+	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0, none = 0, device = -1;
 	Config() {
 		const char *text = getenv("VIDFILTER_TESTDECODER");
 		char *copy = strdup(text ? text : ""), *rest;
@@ -40,14 +42,21 @@ struct Config {
 			const struct {
 				const char *name;
 				long *to;
-			} numbers[] = {{"first", &first}, {"corrupt", &corrupt}, {"decode", &decode}, {"map", &map}, {"create", &create}};
+			} numbers[] = {{"first", &first}, {"corrupt", &corrupt}, {"decode", &decode}, {"map", &map}, {"create", &create}, {"none", &none}, {"device", &device}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "frames")) known = true, snprintf(frames, sizeof frames, "%s", value);
+			if (value && !strcmp(word, "starts")) known = read_starts(value);
 			if (!known) complain("unknown option %s", word);
 		}
 		free(copy);
+	}
+	bool read_starts(const char *value) {
+		uint32_t hash;
+		long number;
+		for (int n; sscanf(value, "%x:%ld%n", &hash, &number, &n) == 2; value += n + (value[n] == '/')) starts[hash] = number;
+		return !*value;
 	}
 };
 
@@ -63,7 +72,17 @@ struct Header {
 };
 
 std::mutex lock;
-long decoded, mapped; // by all decoders of the process
+long decoded, mapped; // by all decoders of the process, or of the device that faults are for
+
+// Reports whether faults are for the current context's device.
+bool faulty() {
+	CUdevice device = (CUdevice)config().device;
+	if (device < 0) return true;
+	CUcontext now = nullptr, own = nullptr;
+	cuCtxGetCurrent(&now);
+	if (cuDevicePrimaryCtxRetain(&own, device) == CUDA_SUCCESS) cuDevicePrimaryCtxRelease(device);
+	return now == own;
+}
 
 struct Surface {
 	bool decoded = false;
@@ -77,6 +96,7 @@ struct Decoder {
 	bool is_mapped = false;
 	std::vector<Surface> surfaces;
 	int last = -1; // the index that was mapped last
+	long next = -1; // number of the next picture to come, with starts
 	bool bad = false;
 
 	int bytes() const { return info.OutputFormat == cudaVideoSurfaceFormat_P016 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit ? 2 : 1; }
@@ -94,7 +114,7 @@ bool in_context(const Decoder *d, const char *call) {
 bool supported(const CUVIDDECODECAPS &c) {
 	bool deep = c.nBitDepthMinus8 == 0 || c.nBitDepthMinus8 == 2 || c.nBitDepthMinus8 == 4;
 	bool is_420 = c.eChromaFormat == cudaVideoChromaFormat_420;
-	switch (*config().frames ? c.eCodecType : cudaVideoCodec_NumCodecs) {
+	switch (*config().frames && !(config().none && faulty()) ? c.eCodecType : cudaVideoCodec_NumCodecs) {
 	case cudaVideoCodec_MPEG2:
 	case cudaVideoCodec_H264: return is_420 && c.nBitDepthMinus8 == 0;
 	case cudaVideoCodec_HEVC: return deep && (is_420 || c.eChromaFormat == cudaVideoChromaFormat_444);
@@ -102,6 +122,13 @@ bool supported(const CUVIDDECODECAPS &c) {
 	case cudaVideoCodec_AV1: return is_420 && c.nBitDepthMinus8 <= 2;
 	default: return false;
 	}
+}
+
+// FNV-1a of a slice, without its start code.
+uint32_t hash_of(const unsigned char *data, unsigned size) {
+	uint32_t hash = 2166136261;
+	for (unsigned i = 3; i < size; i++) hash = (hash ^ data[i]) * 16777619;
+	return hash;
 }
 
 // Lays picture n of the file out as the decoder's surface. What is not visible is not black.
@@ -158,7 +185,7 @@ EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *c) {
 EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info) {
 	std::lock_guard<std::mutex> guard(lock);
 	if (!in_context(nullptr, "cuvidCreateDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
-	if (config().create) return CUDA_ERROR_OUT_OF_MEMORY;
+	if (config().create && faulty()) return CUDA_ERROR_OUT_OF_MEMORY;
 	if (info->ulNumDecodeSurfaces < 1 || info->ulNumDecodeSurfaces > 32) {
 		complain("%lu surfaces", info->ulNumDecodeSurfaces);
 		return CUDA_ERROR_INVALID_VALUE;
@@ -197,7 +224,12 @@ EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
 	if (!p->nBitstreamDataLen || !p->pBitstreamData || !p->nNumSlices) complain("a picture without data");
 	for (unsigned i = 0; i < p->nNumSlices; i++)
 		if (p->pSliceDataOffsets[i] >= p->nBitstreamDataLen) complain("slice %u begins behind the data", i);
-	if (++decoded == config().decode) return CUDA_ERROR_UNKNOWN;
+	if (faulty() && ++decoded == config().decode) return CUDA_ERROR_UNKNOWN;
+	if (d->next < 0 && !config().starts.empty()) {
+		auto start = config().starts.find(hash_of(p->pBitstreamData, p->nBitstreamDataLen));
+		if (start == config().starts.end()) return complain("a decoder begins at a picture that is no start"), CUDA_ERROR_INVALID_VALUE;
+		d->next = start->second;
+	}
 	d->surfaces[(size_t)p->CurrPicIdx].decoded = true;
 	return CUDA_SUCCESS;
 }
@@ -211,14 +243,14 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned 
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	if (d->is_mapped) return CUDA_ERROR_OUT_OF_MEMORY; // there is one output surface
-	long n = ++mapped;
-	if (n == config().map) return CUDA_ERROR_UNKNOWN;
+	long n = faulty() ? ++mapped : 0;
+	if (n && n == config().map) return CUDA_ERROR_UNKNOWN;
 	std::vector<uint8_t> picture;
-	if (!read_picture(*d, config().first + n - 1, picture)) return CUDA_ERROR_INVALID_VALUE;
+	if (!read_picture(*d, d->next < 0 ? config().first + n - 1 : d->next++, picture)) return CUDA_ERROR_INVALID_VALUE;
 	if (CUresult err = cuMemcpyHtoDAsync(d->memory, picture.data(), picture.size(), vpp->output_stream)) return err;
 	d->is_mapped = true;
 	d->last = index;
-	d->bad = n == config().corrupt;
+	d->bad = n && n == config().corrupt;
 	*address = d->memory;
 	*pitch = (unsigned)d->pitch;
 	return CUDA_SUCCESS;

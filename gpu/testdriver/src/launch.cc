@@ -15,7 +15,7 @@ struct KernelRun : Work {
 	bool fails;
 
 	CUresult run() override {
-		log_work("run %s", name.c_str());
+		log_work("run %s device=%d", name.c_str(), launch.context->device->number);
 		if (fails) return CUDA_ERROR_LAUNCH_FAILED;
 		launch.name = name.c_str();
 		launch.args = args.data();
