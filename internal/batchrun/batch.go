@@ -202,7 +202,7 @@ func (b *batchJob) run(ctx context.Context) error {
 	for _, line := range b.unknown {
 		b.screen.Warn(line)
 	}
-	if isOpen(b.o.Sandbox, b.s.Env) {
+	if job.IsSandboxOff(b.o.Sandbox, b.s.Env) {
 		b.screen.Info(job.WithoutSandbox)
 	}
 	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.screen.Info(fmt.Sprintf("%v: waiting for it", err)) })
@@ -483,15 +483,12 @@ func programOf(mode string, env []string) tasks.Program {
 	if mode = job.SandboxMode(mode, env); mode != "" {
 		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
 	}
-	if isOpen(mode, env) {
+	if mode == "off" {
 		return p
 	}
 	p.Service = func() sandbox.Service { return new(encode.Keeper) }
 	return p
 }
-
-// isOpen reports whether tasks have no sandbox.
-func isOpen(mode string, env []string) bool { return job.SandboxMode(mode, env) == "off" }
 
 // withoutOptions removes options from an environment: they are in each job's own options
 // already.

@@ -107,7 +107,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	watching.Go(func() {
 		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
 	})
-	if isOpen(o.Sandbox, s.Env) {
+	if job.IsSandboxOff(o.Sandbox, s.Env) {
 		log.Info(job.WithoutSandbox)
 	}
 	log.Info(fmt.Sprintf("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), cli.Version()))

@@ -28,6 +28,9 @@ func SandboxMode(flag string, env []string) string {
 	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
 }
 
+// IsSandboxOff reports whether a command is told to do without the sandbox.
+func IsSandboxOff(flag string, env []string) bool { return SandboxMode(flag, env) == "off" }
+
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
 // than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded.
 // Nothing of an input may have been read before.
