@@ -26,7 +26,7 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 	e.metric("vidfilter_queue_up", gauge, "Whether the queue answers.", sample{"", truth(live)})
 	e.jobs(all.Totals)
 	e.counters(counters)
-	e.work(all)
+	e.work(all, live)
 	if s.o.FreeDisk != nil {
 		if n, err := s.o.FreeDisk(); err == nil {
 			e.metric("vidfilter_disk_free_bytes", gauge, "Bytes free where outputs are written.", sample{"", float64(n)})
@@ -66,7 +66,7 @@ func (e *exposition) counters(c tally.Counters) {
 	e.metric("vidfilter_retries_total", counter, "Tasks tried again since the program began.", sample{"", float64(c.Retries)})
 }
 
-func (e *exposition) work(all whole) {
+func (e *exposition) work(all whole, live bool) {
 	slots, busy, gpus := 0, 0, 0
 	for _, w := range all.Workers {
 		slots, busy, gpus = slots+w.Slots, busy+w.Busy, gpus+len(w.GPUs)
@@ -75,7 +75,7 @@ func (e *exposition) work(all whole) {
 	e.metric("vidfilter_worker_slots", gauge, "Tasks that they can do at once.", sample{"", float64(slots)})
 	e.metric("vidfilter_worker_slots_busy", gauge, "Tasks that they do.", sample{"", float64(busy)})
 	e.metric("vidfilter_worker_gpus", gauge, "GPUs that they have.", sample{"", float64(gpus)})
-	e.metric("vidfilter_held", gauge, "Whether something holds the whole up, such as a disk that is full.", sample{"", truth(all.Note != "")})
+	e.metric("vidfilter_held", gauge, "Whether something holds the whole up, such as a disk that is full.", sample{"", truth(all.Note != "" || !live)})
 }
 
 func truth(b bool) float64 {

@@ -472,8 +472,9 @@ func TestHealth(t *testing.T) {
 		if code, body := s.ask("GET", "/healthz"); code != c.code || c.ill && !strings.Contains(body, "the disk is full") {
 			t.Errorf("%v: %d %s", c.ill, code, body)
 		}
-		if _, body := s.ask("GET", "/metrics"); !strings.Contains(body, c.up+"\n") {
-			t.Errorf("%v: no %s in %s", c.ill, c.up, body)
+		held := map[bool]string{false: "vidfilter_held 0", true: "vidfilter_held 1"}[c.ill]
+		if _, body := s.ask("GET", "/metrics"); !strings.Contains(body, c.up+"\n") || !strings.Contains(body, held+"\n") {
+			t.Errorf("%v: no %s and %s in %s", c.ill, c.up, held, body)
 		}
 		if _, body := s.ask("GET", "/"); strings.Contains(body, "the disk is full") != c.ill {
 			t.Errorf("%v: %s", c.ill, body)

@@ -47,7 +47,14 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	if f := cmd.Flags().Lookup("sandbox"); f != nil {
 		mode = f.Value.String()
 	}
-	return job.SandboxMode(mode, a.Env) != "off"
+	return !job.IsSandboxOff(mode, a.Env)
+}
+
+// sayWithoutSandbox says that a command reads files without the sandbox, if so.
+func sayWithoutSandbox(mode string, s cli.Stdio) {
+	if job.IsSandboxOff(mode, s.Env) {
+		cli.NewLogger(s.Err, false).Info(job.WithoutSandbox)
+	}
 }
 
 // guard makes a command run as a child.

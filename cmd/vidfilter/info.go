@@ -36,7 +36,10 @@ func newInfoCommand(s cli.Stdio) *cobra.Command {
 		Use: "info FILE... [options]", Short: "Print what files hold",
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4",
-		RunE:    func(_ *cobra.Command, files []string) error { return runInfo(files, asJSON, measure, s.Out) },
+		RunE: func(_ *cobra.Command, files []string) error {
+			sayWithoutSandbox(mode, s)
+			return runInfo(files, asJSON, measure, s.Out)
+		},
 	}, fs, func(args []string) error {
 		if len(args) == 0 {
 			return cli.Usagef("vidfilter info [--json] [--noise] FILE...", "info needs a file")

@@ -202,6 +202,9 @@ func (b *batchJob) run(ctx context.Context) error {
 	for _, line := range b.unknown {
 		b.screen.Warn(line)
 	}
+	if job.IsSandboxOff(b.o.Sandbox, b.s.Env) {
+		b.screen.Info(job.WithoutSandbox)
+	}
 	lock, err := batch.WaitLock(ctx, b.plan.Root, func(err *batch.LockedError) { b.screen.Info(fmt.Sprintf("%v: waiting for it", err)) })
 	if err != nil {
 		return unwritable(err)

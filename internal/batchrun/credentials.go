@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -104,7 +105,11 @@ func (o *CredentialOptions) act(ctx context.Context, action string, a *jetstream
 	case "revoke":
 		err := a.Revoke(ctx, name, o.Older)
 		if err == nil {
-			log.Info(fmt.Sprintf("%q is shut out", name))
+			who := strconv.Quote(name) + " is shut out"
+			if o.Older {
+				who = fmt.Sprintf("earlier files of %q are shut out; the last one lets in", name)
+			}
+			log.Info(who)
 		}
 		return err
 	}

@@ -107,6 +107,9 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	watching.Go(func() {
 		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
 	})
+	if job.IsSandboxOff(o.Sandbox, s.Env) {
+		log.Info(job.WithoutSandbox)
+	}
 	log.Info(fmt.Sprintf("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), cli.Version()))
 	if err := e.Work(ctx, w, tellTasks(r.Handle, log)); err != nil || ctx.Err() != nil {
 		return err

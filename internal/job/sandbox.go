@@ -20,10 +20,16 @@ func SandboxFlag(t cli.Table, mode *string) {
 	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off")
 }
 
+// WithoutSandbox is what commands say where --sandbox is off.
+const WithoutSandbox = "--sandbox off: the input is decoded with all rights of this user"
+
 // SandboxMode returns what --sandbox says, or else the environment; it may be empty.
 func SandboxMode(flag string, env []string) string {
 	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
 }
+
+// IsSandboxOff reports whether a command is told to do without the sandbox.
+func IsSandboxOff(flag string, env []string) bool { return SandboxMode(flag, env) == "off" }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
 // than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded.
@@ -46,7 +52,7 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 // EnterSandbox does the same for a job or a session, unless --sandbox is off, which it says.
 func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string) error {
 	if o.Sandbox == "off" {
-		u.Info("--sandbox off: the input is decoded with all rights of this user")
+		u.Info(WithoutSandbox)
 		return nil
 	}
 	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)

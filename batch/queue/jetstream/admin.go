@@ -110,7 +110,10 @@ func (a *Admin) Engine(prefix string) (*Engine, error) {
 // Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
 func (a *Admin) Drain(name, prefix string) error {
 	if a.addr == "" {
-		return errors.New("queue: no server runs")
+		return errorf("there are no workers to drain before vidfilter serve runs", nil, "queue: no server runs on %s", a.dir)
+	}
+	if err := a.keys.Known(name); name != everyone && err != nil {
+		return &Error{err.Error(), err}
 	}
 	nc, err := a.keys.Dial(a.addr)
 	if err != nil {

@@ -45,7 +45,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	}
 	if role := cmp.Or(c.Role(), pki.Submitter); c.Served() && o.Roles != nil && !slices.Contains(o.Roles, role) {
 		return nil, errorf(fmt.Sprintf("vidfilter serve credentials issue NAME --role %s, on the machine of the queue", o.Roles[0]), nil,
-			"queue: %s is a credential of the role %s, and this needs a %s's", credsFile, role, o.Roles[0])
+			"queue: %s is a credential of the role %s, and this needs one of the role %s", credsFile, role, o.Roles[0])
 	}
 	conf, err := c.TLS(pki.Files{Cert: o.Cert, Key: o.Key, CA: o.CA})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +30,14 @@ func TestDiskFull(t *testing.T) {
 	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
 	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
+	e2e.Must(t, s.Health())
+	// Another program fills it while the queue writes nothing.
+	ballast := filepath.Join(dir, "ballast")
+	e2e.Must(t, os.WriteFile(ballast, make([]byte, 8<<20), 0o666))
+	if err := s.Health(); err == nil || !strings.Contains(err.Error(), "is full") {
+		t.Errorf("a disk that is full beside an idle queue: %v", err)
+	}
+	e2e.Must(t, os.Remove(ballast))
 	e2e.Must(t, s.Health())
 	ctx, cancel := context.WithCancel(t.Context())
 	stored := make(chan error, 1)

@@ -20,7 +20,7 @@ func inbox(name string) string { return "_INBOX." + name }
 func (n names) drain(name string) string { return string(n) + ".drain." + name }
 
 // everyone is the name for all workers.
-const everyone = "all"
+const everyone = pki.All
 
 // grants returns what the roles may do.
 func (n names) grants() pki.Grants {

@@ -126,12 +126,12 @@ func (s *Server) Engine() *Engine { return s.e }
 // Addr returns the bound address.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// Health returns an error while the queue cannot be written to.
+// Health returns an error while the queue cannot be written to, or has no room for it.
 func (s *Server) Health() error {
-	if !s.host.isFull() {
-		return nil
-	}
 	if !s.host.isLow() {
+		if !s.host.isFull() {
+			return nil
+		}
 		return fmt.Errorf("a write in %s has failed: the server restarts", s.host.dir)
 	}
 	free, _, _ := durable.Space(s.host.dir)

@@ -123,6 +123,13 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
+// A batch says that its tasks have no sandbox.
+func TestSandboxOff(t *testing.T) {
+	e2e.Start(t, true)
+	b := begin(t, job(folder(t, "short.mp4"), "-o", filepath.Join(t.TempDir(), "out"), "--sandbox", "off")...)
+	contains(t, b.end(0), "--sandbox off: the input is decoded with all rights", "1 done")
+}
+
 // --dry-run prints the plan and touches nothing.
 func TestDryRun(t *testing.T) {
 	e2e.Start(t, true)

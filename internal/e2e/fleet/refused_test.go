@@ -127,6 +127,9 @@ func TestCredentials(t *testing.T) {
 	cred(2, "issue", "x", "--role", "king")
 	cred(2, "issue", "x")
 	cred(7, "revoke", "nobody")
+	if said := run(t, "serve", "drain", "nobody", "--state", s.State).exit(7); !strings.Contains(said, `no credential "nobody"`) {
+		t.Errorf("draining nobody: %s", said)
+	}
 	file := filepath.Join(s.State, "render-07.creds")
 	w := worker(file)
 	for _, command := range [][]string{{"batch", in, "-o", out}, {"jobs"}} {
@@ -153,13 +156,19 @@ func TestCredentials(t *testing.T) {
 	if said := w.exit(7); !strings.Contains(said, "were revoked") {
 		t.Errorf("the worker with the old file: %s", said)
 	}
+	cred(0, "rotate", "render-07", "--keep-old")
+	if said := cred(0, "revoke", "render-07", "--older"); !strings.Contains(said, "the last one lets in") {
+		t.Errorf("revoke --older: %s", said)
+	}
 	w = worker(file)
 	cred(0, "revoke", "render-07")
 	w.exit(7)
 	run(t, "worker", "--work", dir, "--server", s.URL, "--creds", file).exit(7)
 	b.exit(0)
 	whole(t, out)
-	w = worker(s.Creds)
+	w = run(t, "worker", "--sandbox", "off", "--work", dir, "--server", s.URL, "--creds", s.Creds)
+	w.Says("--sandbox off: the input is decoded with all rights")
+	w.Says("at once")
 	run(t, "serve", "drain", "all", "--state", s.State).exit(0)
 	w.exit(0)
 	log, err := os.ReadFile(filepath.Join(s.State, "audit.log"))

@@ -65,6 +65,17 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// Commands that only read files say it, too.
+func TestSandboxOffSaid(t *testing.T) {
+	in := clip(t, "h264.mp4", inputArgs("h264.mp4"))
+	for _, args := range [][]string{{"info", in}, {"compare", in, in}} {
+		cmd := exec.Command(e2e.Program, append(args, "--sandbox", "off")...)
+		if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "--sandbox off: the input is decoded with all rights") {
+			t.Errorf("%s: %v: %s", args[0], err, said)
+		}
+	}
+}
+
 // The bits are the same with the sandbox and without it, around the CUDA test driver, too.
 func TestSandboxModes(t *testing.T) {
 	offered(t)

@@ -219,10 +219,23 @@ func (k *Keys) existing(name string, f func(c *Credential) error) error {
 	return change(k.dir, func(r *Registry) error {
 		i := r.find(name)
 		if i < 0 {
-			return hint.Errorf("vidfilter serve credentials list shows all", "queue: there is no credential %q", name)
+			return errUnknown(name)
 		}
 		return f(&(*r)[i])
 	})
+}
+
+func errUnknown(name string) error {
+	return hint.Errorf("vidfilter serve credentials list shows all", "queue: there is no credential %q", name)
+}
+
+// Known returns an error if there is no credential of a name.
+func (k *Keys) Known(name string) error {
+	r, err := readRegistry(k.dir)
+	if err == nil && r.find(name) < 0 {
+		err = errUnknown(name)
+	}
+	return err
 }
 
 // List returns all credentials.

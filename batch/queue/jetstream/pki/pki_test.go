@@ -123,7 +123,7 @@ func TestRegistry(t *testing.T) {
 	want()
 	for what, err := range map[string]error{
 		"twice": k.Revoke("node-7", false), "nobody": k.Revoke("nobody", false),
-		"a path": failure(k.Issue("../x", Worker)), "a token": failure(k.Issue("a.b", Worker)), "all": failure(k.Issue("*", Worker)), "server": failure(k.Issue("server", Worker)),
+		"a path": failure(k.Issue("../x", Worker)), "a token": failure(k.Issue("a.b", Worker)), "all": failure(k.Issue("*", Worker)), "the name of all": failure(k.Issue(All, Worker)), "server": failure(k.Issue("server", Worker)),
 		"a role": failure(k.Issue("b", "king")), "legacy": failure(k.Rotate(Legacy, false)),
 	} {
 		if err == nil {

@@ -116,9 +116,12 @@ func change(dir string, f func(r *Registry) error) error {
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
 
+// All stands for all names: a machine of this name could drain the workers of others.
+const All = "all"
+
 func checkName(name string) error {
-	if !credentialName.MatchString(name) || name == Legacy || name == "server" {
-		return hint.Errorf("letters, digits and dashes, as render-07; not legacy, not server", "queue: %q is no name for a credential", name)
+	if !credentialName.MatchString(name) || slices.Contains([]string{Legacy, "server", All}, name) {
+		return hint.Errorf("letters, digits and dashes, as render-07; not legacy, server or all", "queue: %q is no name for a credential", name)
 	}
 	return nil
 }
