@@ -1,7 +1,7 @@
 // The second pass: patches of 16 x 16, STRIDE apart, are averaged with their matches in the
 // neighbours, weighted for each group of 4 x 4 frequencies by how they differ from the pilot,
-// shrunk by how much of the energy is the pilot's, and blended with the pilot. A warp has two patches: lane u of a patch holds
-// the coefficients of frequency u across.
+// shrunk by how much of the energy is the pilot's, and blended with the pilot. A warp has two
+// patches: lane u of a patch holds the coefficients of frequency u across.
 //
 // A patch reads 16 x 16 samples of each frame and of the pilot and spends on each some 460
 // operations on transforms and as many on each 16 coefficients of the mean; its 256 results are
