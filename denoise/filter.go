@@ -158,6 +158,7 @@ func (f *Filter) admit(ctx context.Context, emit pipeline.Emit) error {
 	e := f.arrived[0]
 	f.arrived = f.arrived[1:]
 	if err := f.add(ctx, e); err != nil {
+		f.awaitReadings()
 		e.release()
 		return err
 	}
@@ -165,6 +166,19 @@ func (f *Filter) admit(ctx context.Context, emit pipeline.Emit) error {
 		return nil
 	}
 	return f.start(ctx, emit)
+}
+
+// awaitReadings waits until no frame is being measured: each is compared with the one before it.
+func (f *Filter) awaitReadings() {
+	for _, e := range f.arrived {
+		e.awaitReading()
+	}
+}
+
+func (e *entry) awaitReading() {
+	if e.reading != nil {
+		e.reading.Wait()
+	}
 }
 
 // add puts a frame into the window, which owns it unless there is an error.
@@ -393,9 +407,7 @@ func (f *Filter) Discard() {
 		r.release()
 	}
 	f.results = nil
-	if f.reading != nil {
-		f.reading.Wait() // and so for all before it
-	}
+	f.awaitReadings()
 	for _, e := range append(f.window, f.arrived...) {
 		e.release()
 	}
@@ -418,9 +430,7 @@ func (e *entry) forget() {
 }
 
 func (e *entry) release() {
-	if e.reading != nil {
-		e.reading.Wait()
-	}
+	e.awaitReading()
 	e.releasePictures()
 	e.frame.Release()
 }
