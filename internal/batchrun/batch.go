@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -192,8 +193,18 @@ func (b *batchJob) close() {
 
 func (b *batchJob) onClose(f func()) { b.closers = append(b.closers, f) }
 
+// collectEarly keeps memory near what a batch remembers, which grows with its files. The work is
+// that of its children, so that to collect garbage often costs little.
+func collectEarly(env []string) {
+	const percent = 40
+	if cli.Lookup(env, "GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
 // run does the batch and reports the result.
 func (b *batchJob) run(ctx context.Context) error {
+	collectEarly(b.s.Env)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	ctx, b.giveUp = context.WithCancelCause(ctx)
