@@ -112,8 +112,10 @@ func (a *Admin) Drain(name, prefix string) error {
 	if a.addr == "" {
 		return errorf("there are no workers to drain before vidfilter serve runs", nil, "queue: no server runs on %s", a.dir)
 	}
-	if err := a.keys.Known(name); name != everyone && err != nil {
-		return &Error{err.Error(), err}
+	if name != everyone {
+		if err := a.keys.Known(name); err != nil {
+			return &Error{err.Error(), err}
+		}
 	}
 	nc, err := a.keys.Dial(a.addr)
 	if err != nil {
