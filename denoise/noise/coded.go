@@ -27,14 +27,17 @@ type features struct {
 
 func (p *Pair) features() features {
 	y, u, v := &p.planes[0], &p.planes[1], &p.planes[2]
+	both := func(u, v *spectra, part float64) float64 {
+		return math.Sqrt((u.quantile(part) + v.quantile(part)) / 2)
+	}
 	return features{
 		luma10:   math.Sqrt(y.between.quantile(0.10)),
 		luma50:   math.Sqrt(y.between.quantile(0.50)),
 		within10: math.Sqrt(y.within.quantile(0.10)),
-		chroma50: math.Sqrt((u.between.quantile(0.50) + v.between.quantile(0.50)) / 2),
+		chroma50: both(&u.between, &v.between, 0.50),
 
-		chromaWithin10: math.Sqrt((u.within.quantile(0.10) + v.within.quantile(0.10)) / 2),
-		chromaWithin50: math.Sqrt((u.within.quantile(0.50) + v.within.quantile(0.50)) / 2),
+		chromaWithin10: both(&u.within, &v.within, 0.10),
+		chromaWithin50: both(&u.within, &v.within, 0.50),
 	}
 }
 
