@@ -73,6 +73,41 @@ func (t transform) yuv(r, g, b float64) (y, u, v float64) {
 // luma returns E, 0 to most.
 func (t transform) luma(r, g, b float64) float64 { return t.kr*r + t.kg*g + t.kb*b }
 
+// toWords is rgb in single precision, with colours of 0 to 1. Weights of a narrow sigma_r multiply
+// what one level of a word moves, so all devices have the same words, to the bit: by these numbers,
+// in this order, each product and its sum rounded once.
+type toWords struct {
+	gain, rv, gu, gv, bu, r0, g0, b0 float32
+	most                             float32
+}
+
+// toWords derives the map by feeding the transform zero and the unit vectors.
+func (t transform) toWords() toWords {
+	r0, g0, b0 := t.rgb(0, 0, 0)
+	_, gu, bu := t.rgb(0, 1, 0)
+	rv, gv, _ := t.rgb(0, 0, 1)
+	part := func(x float64) float32 { return float32(x / t.most) }
+	return toWords{part(t.yGain), part(rv - r0), part(gu - g0), part(gv - g0), part(bu - b0), part(r0), part(g0), part(b0), float32(t.most)}
+}
+
+// of returns the word of one sample of each plane. Ties round to even.
+func (m *toWords) of(y, u, v uint16) word {
+	level := func(chroma float32) uint16 {
+		colour := min(max(fused(m.gain, float32(y), chroma), 0), 1)
+		return uint16(math.RoundToEven(float64(colour) * float64(m.most)))
+	}
+	return word{
+		level(fused(m.rv, float32(v), m.r0)),
+		level(fused(m.gu, float32(u), fused(m.gv, float32(v), m.g0))),
+		level(fused(m.bu, float32(u), m.b0)),
+		uint16(m.most),
+	}
+}
+
+// fused returns a b + c, rounded once: the product of two floats is exact in float64, and so is the
+// sum for maps of samples.
+func fused(a, b, c float32) float32 { return float32(float64(a)*float64(b) + float64(c)) }
+
 // level rounds to nearest and clamps to the depth.
 func (t transform) level(x float64) uint16 { return uint16(min(max(nearest(x), 0), t.most)) }
 

@@ -12,10 +12,10 @@ enum { VF_DIST_RGB, VF_DIST_CHANNEL, VF_DIST_LAB, VF_DIST_LUMA };
 enum { VF_LORENTZIAN, VF_GAUSSIAN };
 enum { VF_REFLECT, VF_CLAMP, VF_ZERO, VF_SKIP };
 
-// The linear maps between samples and colours of 0 to 255.
+// The linear maps between samples and colours.
 typedef struct {
-	// R = y_gain Y + r_v V + r_0 and so on: from samples to colours of 0 to 255. r_0, g_0 and b_0
-	// are a hair larger than the formulas' (tieUp in cpu_job.go), so that ties round up.
+	// R = y_gain Y + r_v V + r_0 and so on: from samples to colours of 0 to 1. See toWords in
+	// color.go, which says in which order.
 	float y_gain, r_v, g_u, g_v, b_u, r_0, g_0, b_0;
 	// dY = y[0] dR + y[1] dG + y[2] dB: from changes of a colour to changes of samples. u and v
 	// the same.

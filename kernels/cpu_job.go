@@ -66,16 +66,12 @@ func rangeScale(p Params) float64 {
 	return min(max(s, 1e-6), 1e6)
 }
 
-// fillColour derives the linear maps between samples and colours by feeding the transform zero and
-// the unit vectors.
+// fillColour sets the linear maps between samples and colours. That from changes of colours is
+// derived by feeding the transform zero and the unit vectors.
 func fillColour(j *C.vf_color, t transform) {
-	r0, g0, b0 := t.rgb(0, 0, 0)
-	j.r_0, j.g_0, j.b_0 = C.float(r0+tieUp), C.float(g0+tieUp), C.float(b0+tieUp)
-	j.y_gain = C.float(t.yGain)
-	_, gu, bu := t.rgb(0, 1, 0)
-	j.g_u, j.b_u = C.float(gu-g0), C.float(bu-b0)
-	rv, gv, _ := t.rgb(0, 0, 1)
-	j.r_v, j.g_v = C.float(rv-r0), C.float(gv-g0)
+	w := t.toWords()
+	j.y_gain, j.r_v, j.g_u, j.g_v, j.b_u = C.float(w.gain), C.float(w.rv), C.float(w.gu), C.float(w.gv), C.float(w.bu)
+	j.r_0, j.g_0, j.b_0 = C.float(w.r0), C.float(w.g0), C.float(w.b0)
 
 	y0, u0, v0 := t.yuv(0, 0, 0)
 	for c := range 3 {

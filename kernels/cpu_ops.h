@@ -2,6 +2,8 @@
 // cpu_vectors.h.
 //
 //   fmadd, fnmadd   a b + c, c - a b
+//   fused           a b + c, rounded once
+//   whole           a b, rounded once, to nearest, ties to even, for 0 <= a b < 2^22
 //   reciprocal      1 / x to 12 bits or better
 //   round_near      to nearest, ties to even, for |x| < 2^22
 //   scale2          x 2^n for a whole n of -127 to 0
@@ -10,9 +12,13 @@
 //   load_u16, load_int_u16, store_u16   the same with 16 bits; store_u16 rounds and saturates
 //   add_pairs       a0+a1, a2+a3, ... b0+b1, ...: neighbours' sums of 2 VL columns
 
+#define MAGIC 12582912.0f // 1.5 * 2^23: floats are whole beyond 2^23
+
 #ifdef VF_ISA_AVX512
 
 INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vf fused(vf a, vf b, vf c) { return fmadd(a, b, c); }
+INLINE vf whole(vf a, vf b) { return fmadd(a, b, splat(MAGIC)) - MAGIC; }
 INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 INLINE vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
 INLINE vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
@@ -43,6 +49,8 @@ INLINE vf add_pairs(vf a, vf b)
 #elif defined VF_ISA_AVX2
 
 INLINE vf fmadd(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE vf fused(vf a, vf b, vf c) { return fmadd(a, b, c); }
+INLINE vf whole(vf a, vf b) { return fmadd(a, b, splat(MAGIC)) - MAGIC; }
 INLINE vf fnmadd(vf a, vf b, vf c) { return (vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
@@ -77,6 +85,17 @@ INLINE vf add_pairs(vf a, vf b)
 
 #else // any machine: left to the compiler
 
+typedef double vd __attribute__((vector_size(8 * VL))); // in which a product of floats is exact
+
+#define WIDE(x) __builtin_convertvector(x, vd)
+INLINE vf fused(vf a, vf b, vf c) { return __builtin_convertvector(WIDE(a) * WIDE(b) + WIDE(c), vf); }
+
+INLINE vf whole(vf a, vf b)
+{
+	const double magic = 6755399441055744; // 1.5 * 2^52
+	return __builtin_convertvector((WIDE(a) * WIDE(b) + magic) - magic, vf);
+}
+
 INLINE vf fmadd(vf a, vf b, vf c) { return a * b + c; }
 INLINE vf fnmadd(vf a, vf b, vf c) { return c - a * b; }
 INLINE vf either(vi which, vf a, vf b) { return (vf)((which & (vi)a) | (~which & (vi)b)); }
@@ -89,8 +108,7 @@ INLINE vf scale2(vf x, vf n) { return (vf)((vi)x + (to_int(n) << 23)); }
 
 INLINE vf round_near(vf x)
 {
-	const float magic = 12582912; // 1.5 * 2^23: floats are whole beyond 2^23
-	return (x + magic) - magic;
+	return (x + MAGIC) - MAGIC;
 }
 
 INLINE vf load_u8(const uint8_t *p)

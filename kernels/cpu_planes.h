@@ -66,7 +66,7 @@ INLINE void repeat(sample *restrict to, const sample *restrict from, int n, int 
 }
 
 // load_chroma computes the contribution of U and V of chroma row cy to the colours of columns c0
-// <= x < c1, c0 even. The constants hold TIE_UP.
+// <= x < c1, c0 even.
 static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 {
 	if (s->chroma_row == cy) return;
@@ -89,9 +89,9 @@ static void load_chroma(const vf_job *j, scratch *s, int cy, int c0, int c1)
 	vf r_0 = splat(j->color.r_0), g_0 = splat(j->color.g_0), b_0 = splat(j->color.b_0);
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf u = load_samples(j, s->us + i), v = load_samples(j, s->vs + i);
-		store(s->chroma[0] + i, fmadd(r_v, v, r_0));
-		store(s->chroma[1] + i, fmadd(g_u, u, fmadd(g_v, v, g_0)));
-		store(s->chroma[2] + i, fmadd(b_u, u, b_0));
+		store(s->chroma[0] + i, fused(r_v, v, r_0));
+		store(s->chroma[1] + i, fused(g_u, u, fused(g_v, v, g_0)));
+		store(s->chroma[2] + i, fused(b_u, u, b_0));
 	}
 }
 
@@ -133,8 +133,10 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 	vf gain = splat(j->color.y_gain), scale = splat(colour_scale(j));
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf yf = load_samples(j, ys + i);
-		for (int c = 0; c < 3; c++)
-			store(to + c * ROW + i, to_word(j, fmadd(gain, yf, load(s->chroma[c] + i))) * scale);
+		for (int c = 0; c < 3; c++) {
+			vf colour = vmin(vmax(fused(gain, yf, load(s->chroma[c] + i)), splat(0)), splat(1));
+			store(to + c * ROW + i, whole(colour, most_of(j)) * scale);
+		}
 	}
 }
 

@@ -177,6 +177,7 @@ func TestExtremeSigmas(t *testing.T) {
 func FuzzCPU(f *testing.F) {
 	f.Add(uint64(1), uint8(20), uint8(9), uint16(3), uint8(2), uint8(20))
 	f.Add(uint64(2), uint8(1), uint8(30), uint16(0x1234), uint8(9), uint8(3))
+	f.Add(uint64(61), uint8('^'), uint8(0x1f), uint16(4771), uint8('z'), uint8(3)) // a colour 1e-5 from a tie
 	f.Fuzz(func(t *testing.T, seed uint64, w, h uint8, options uint16, radius, sigma uint8) {
 		o := int(options)
 		c := conformCase{

@@ -17,7 +17,8 @@ import (
 // Details:
 //   - levels are those of the frame's depth d: 0 to 2^d-1. sigma_r is in levels of 8 bits, each
 //     (2^d-1)/255 of these.
-//   - words: every pixel's R, G, B rounded to whole levels and clamped, chroma replicated.
+//   - words: every pixel's R, G, B rounded to whole levels and clamped, chroma replicated; see
+//     toWords.
 //   - out(p) = sum w I(q) / sum w over the window, rounded to nearest into words.
 //   - planes: out = in + yuv(filtered word) - yuv(word), rounded once and clamped to the depth, not
 //     to the nominal range. U and V change by the mean difference over the pixels that the sample
@@ -131,12 +132,9 @@ func newPicture(width, height int) picture { return picture{width, height, make(
 
 func (p picture) at(x, y int) word { return p.words[y*p.width+x] }
 
-// nearest rounds to nearest, and up from a hair below a tie: single precision may have a tie of the
-// formulas there, and a word that is one level off moves weights of a narrow sigma_r by a third.
-func nearest(x float64) float64 { return math.Floor(x + 0.5 + tieUp) }
-
-// tieUp is that hair, in levels. Every device adds it before it rounds.
-const tieUp = 1.0 / 16384
+// nearest rounds to nearest, and up from a hair below a tie, where rounding has left many means of
+// two levels.
+func nearest(x float64) float64 { return math.Floor(x + 0.5 + 1.0/16384) }
 
 // channels returns R, G, B of a word.
 func channels(w word) [3]float64 { return [3]float64{float64(w[0]), float64(w[1]), float64(w[2])} }
@@ -149,17 +147,18 @@ func (t transform) wordOf(c [3]float64, alpha uint16) word {
 // wordsOf converts a field to words.
 func wordsOf(f field, t transform) picture {
 	p := newPicture(f.width, f.height)
+	m := t.toWords()
 	eachRow(f.height, func(y int) {
 		for x := range f.width {
-			p.words[y*p.width+x] = f.word(x, y, t)
+			p.words[y*p.width+x] = f.word(x, y, &m)
 		}
 	})
 	return p
 }
 
-func (f field) word(x, y int, t transform) word {
+func (f field) word(x, y int, m *toWords) word {
 	if f.info.RGB {
-		w := word{3: uint16(t.most)}
+		w := word{3: uint16(m.most)}
 		for i := range f.channels() {
 			plane, at := f.channel(i, x)
 			w[i] = f.sample(plane, at, y)
@@ -167,8 +166,7 @@ func (f field) word(x, y int, t transform) word {
 		return w
 	}
 	u, v := f.chroma(x, y)
-	r, g, b := t.rgb(float64(f.sample(0, x, y)), float64(u), float64(v))
-	return t.wordOf([3]float64{r, g, b}, uint16(t.most))
+	return m.of(f.sample(0, x, y), u, v)
 }
 
 // chroma returns U and V of the pixel x, y.

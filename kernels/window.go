@@ -52,12 +52,9 @@ func frameArgs(p Params, f pipeline.Format) (*C.vf_args, error) {
 	return a, nil
 }
 
-// fillDeviceColour is fillColour with results of 0 to 1, both colours and samples, at any depth.
+// fillDeviceColour is fillColour with changes of samples of 0 to 1, at any depth.
 func fillDeviceColour(c *C.vf_color, t transform) {
 	fillColour(c, t)
-	for _, x := range []*C.float{&c.y_gain, &c.r_v, &c.g_u, &c.g_v, &c.b_u, &c.r_0, &c.g_0, &c.b_0} {
-		*x /= C.float(t.most)
-	}
 	for k := range c.y {
 		c.y[k] /= C.float(t.most)
 		c.u[k] /= C.float(t.most)
