@@ -33,7 +33,7 @@ type Job struct {
 	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
 	Site    string          // location of its files; only workers of this site can use them
 	Retries int             // how often a task may be tried again
-	Deaths  int             // processes that may die at a task; 0 is DefaultDeaths
+	Deaths  int             // processes that may die at it; 0 is DefaultDeaths
 	Spec    json.RawMessage // for the handlers
 	First   Task            // first task; Submit fills in its Job
 }
@@ -262,7 +262,7 @@ type died struct{ error }
 func (d died) Unwrap() error { return d.error }
 
 // Died marks the error of a handler whose process died: by a signal, or without progress. The job
-// is quarantined after Job.Deaths of them at a task, workers that died with it included.
+// is quarantined after Job.Deaths of them, those of workers that died at the same task included.
 func Died(err error) error { return died{err} }
 
 // HasDied reports whether Died marked err.

@@ -366,3 +366,24 @@ func TestDied(t *testing.T) {
 		t.Errorf("%d tries, %+v", tries, s)
 	}
 }
+
+// The processes that die at the parts of a file count together.
+func TestDiedAtParts(t *testing.T) {
+	e := embedded(t, quick)
+	died := 0
+	work(t, e, queue.Worker{}, parts(e, 5, func(_ context.Context, task queue.Task) error {
+		if task.Name == "plan" {
+			return nil
+		}
+		died++
+		return queue.Died(errBusy)
+	}))
+	submit(t, e, queue.Job{ID: "a", Retries: 99}, false)
+	if s := awaitEnd(t, e, "a"); s.State != queue.Quarantined || died != 3 || !strings.Contains(s.Explain(), ": 3 processes died at it, at last: ") {
+		t.Errorf("%d died, %+v", died, s)
+	}
+	submit(t, e, queue.Job{ID: "a", Retries: 99}, true)
+	if s := awaitEnd(t, e, "a"); s.State != queue.Quarantined || died != 6 { // retried, it may cost as many again
+		t.Errorf("%d died, %+v", died, s)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +22,8 @@ type record struct {
 	Round int      `json:"round,omitempty"` // counts retries of the job
 	Open  []group  `json:"open,omitempty"`  // tasks to do, or being done
 	Old   []string `json:"old,omitempty"`   // epochs that may still have results
+
+	Crashes map[string]int `json:"crashes,omitempty"` // of this round's processes, by task
 }
 
 // group is the tasks named by one outcome.
@@ -154,7 +157,7 @@ func (r *record) check(key string) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return !isName(n) }); i >= 0 {
 		return fmt.Errorf("%q is no name of a job, a task or an epoch", names[i])
 	}
-	for _, n := range []int{r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts} {
+	for _, n := range append(slices.Collect(maps.Values(r.Crashes)), r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts) {
 		if n < 0 || n > mostCount {
 			return fmt.Errorf("%d is out of range", n)
 		}

@@ -184,16 +184,21 @@ func (a *attempt) putBack(ctx context.Context, delay time.Duration) {
 
 // failed counts an attempt that ended with an error.
 func (a *attempt) failed(ctx context.Context, end ending) {
-	n, dead := 0, 0
+	var now tries
+	dead := 0
 	err := a.leave(ctx, func(t *tries) {
 		t.Failed++
-		n = t.Failed
 		if end.How == endDied {
 			t.Crashes++
-			dead = t.Crashes + t.Deaths
 		}
+		now = *t
 	})
-	switch {
+	if err == nil && end.How == endDied {
+		dead, err = a.crashed(ctx, now)
+	}
+	switch n := now.Failed; {
+	case errors.Is(err, errGone):
+		a.drop(ctx)
 	case err != nil: // another worker has the task
 	case end.How == endPermanent:
 		a.giveUp(ctx, queue.Failed, 0, end)
@@ -205,6 +210,31 @@ func (a *attempt) failed(ctx context.Context, end ending) {
 	default:
 		a.nak(ctx, a.e.o.delay(n))
 	}
+}
+
+// crashed records that the task's process died, and returns how many died at the job's tasks. With
+// its worker only one's own task counts: workers come and go, and a long film outlives many.
+func (a *attempt) crashed(ctx context.Context, t tries) (dead int, err error) {
+	err = a.persist(ctx, func(ctx context.Context) error {
+		r, err := a.e.update(ctx, a.c.job, func(r *record) error {
+			if r.Epoch != a.c.epoch || r.Round != a.round || !r.live() {
+				return errGone
+			}
+			if r.Crashes == nil {
+				r.Crashes = map[string]int{}
+			}
+			r.Crashes[a.c.task] = t.Crashes
+			return nil
+		})
+		if err == nil {
+			dead = t.Deaths
+			for _, n := range r.Crashes {
+				dead += n
+			}
+		}
+		return err
+	})
+	return dead, err
 }
 
 // giveUp ends the job in a state of failure. attempts is 0 if retrying would not help.
