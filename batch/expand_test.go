@@ -244,6 +244,20 @@ func TestAdd(t *testing.T) {
 	put(t, "", in, "x/b.mkv")
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
 	wantError(t, err, "would both become")
+	first, err := p.Find(in, filepath.Join(in, "x/b.avi"))
+	must(t, err)
+	second, err := p.Find(in, filepath.Join(in, "x/b.mkv"))
+	must(t, err)
+	p.Drop(second) // never added
+	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
+	wantError(t, err, "would both become")
+	outputs, inodes := len(p.taken.outputs), len(p.taken.inodes)
+	p.Drop(first)
+	if len(p.taken.outputs) != outputs-1 || len(p.taken.inodes) != inodes-1 {
+		t.Errorf("%+v", p.taken)
+	}
+	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
+	must(t, err)
 }
 
 func TestCancelled(t *testing.T) {

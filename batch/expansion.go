@@ -249,32 +249,48 @@ func (p *Plan) Add(dir, name string) (Item, error) {
 	if err != nil {
 		return Item{}, missing(name, err)
 	}
+	item, by, err := p.below(dir, name)
+	if err != nil {
+		return Item{}, err
+	}
+	if _, err := p.taken.add(item, by, i); err != nil {
+		return Item{}, err
+	}
+	return item, p.taken.checkOne(p.Root, item)
+}
+
+// Find returns the item that Add has made of a file. It is not safe for concurrent use with Add.
+func (p *Plan) Find(dir, name string) (Item, error) {
+	item, _, err := p.below(dir, name)
+	return item, err
+}
+
+// Drop forgets an item that Add has made, so that its output may be another file's. It is not safe
+// for concurrent use with Add.
+func (p *Plan) Drop(item Item) { p.taken.drop(item) }
+
+// below returns the item of a file below the watched folder.
+func (p *Plan) below(dir, name string) (Item, *settings, error) {
 	if p.watched == nil {
 		o, err := p.order(source{lenient: true})
 		if err != nil {
-			return Item{}, err
+			return Item{}, nil, err
 		}
 		p.watched = &o
 	}
 	o := *p.watched
 	rel, err := filepath.Rel(dir, filepath.Dir(name))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return Item{}, errorf("add what lies in the folder", "%q is not below %q", name, dir)
+		return Item{}, nil, errorf("add what lies in the folder", "%q is not below %q", name, dir)
 	}
 	if rel == "." {
 		rel = ""
 	}
 	if !utf8.ValidString(name) {
-		return Item{}, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
+		return Item{}, nil, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
 	}
 	item, err := p.item(o, name, place{filepath.ToSlash(rel), true}, 0)
-	if err != nil {
-		return Item{}, err
-	}
-	if _, err := p.taken.add(item, o.settings, i); err != nil {
-		return Item{}, err
-	}
-	return item, p.taken.checkOne(p.Root, item)
+	return item, o.settings, err
 }
 
 // taken holds the names that outputs cannot have: other outputs and sources.
@@ -286,6 +302,7 @@ type taken struct {
 // claim is what is made of an output's name. A watched folder may see 100,000 files.
 type claim struct {
 	source string
+	inode  inode
 	*settings
 }
 
@@ -299,9 +316,21 @@ func (t *taken) add(item Item, by *settings, i fs.FileInfo) (known bool, err err
 		}
 		return false, collision(old, item)
 	}
-	t.outputs[item.Output] = claim{item.Source, by}
+	t.outputs[item.Output] = claim{item.Source, inodeOf(i), by}
 	t.inodes[inodeOf(i)] = item.Source
 	return false, nil
+}
+
+// drop undoes add.
+func (t *taken) drop(item Item) {
+	c, ok := t.outputs[item.Output]
+	if !ok || c.source != item.Source {
+		return
+	}
+	delete(t.outputs, item.Output)
+	if t.inodes[c.inode] == item.Source {
+		delete(t.inodes, c.inode)
+	}
 }
 
 func collision(a claim, b Item) error {

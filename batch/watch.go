@@ -18,6 +18,8 @@ type Watcher struct {
 	Root     string        // of the outputs: left out if it lies in Dir
 	// called at each look for unreadable files
 	Problem func(path string, err error)
+	// called at each look with a file that was yielded and is away, until it returns true
+	Left func(path string) bool
 
 	files map[string]*watched
 }
@@ -74,6 +76,11 @@ func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 		if !state.yielded && state.size > 0 && now.Sub(state.since) >= w.Settle {
 			state.yielded = true
 			settled = append(settled, f.path)
+		}
+	}
+	for path, f := range w.files {
+		if seen[path] == nil && f.yielded && !w.Left(path) {
+			seen[path] = f
 		}
 	}
 	w.files = seen

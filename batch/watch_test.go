@@ -17,11 +17,17 @@ type watching struct {
 	*Watcher
 	now      time.Time
 	problems int
+	left     []string
+	stay     bool // what Left answers
 }
 
 func newWatching(t *testing.T, dir string) *watching {
 	w := &watching{T: t, Watcher: &Watcher{Dir: dir, Settle: 10 * time.Second}, now: time.Unix(1000, 0)}
 	w.Watcher.Problem = func(string, error) { w.problems++ }
+	w.Watcher.Left = func(path string) bool {
+		w.left = append(w.left, filepath.Base(path))
+		return !w.stay
+	}
 	return w
 }
 
@@ -78,6 +84,30 @@ func TestWatch(t *testing.T) {
 	w.after(10*time.Second, "x.mkv")
 	if w.problems != 0 {
 		t.Errorf("%d problems", w.problems)
+	}
+}
+
+// Left hears of files that were yielded, at each look until it agrees.
+func TestWatchLeft(t *testing.T) {
+	dir := tree(t, "a.mkv", "b.mkv")
+	w := newWatching(t, dir)
+	w.after(0)
+	w.after(10*time.Second, "a.mkv", "b.mkv")
+	put(t, "too short a stay", dir, "c.mkv")
+	w.after(time.Second)
+	w.stay = true
+	for _, name := range []string{"a.mkv", "b.mkv", "c.mkv"} {
+		must(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".part")))
+	}
+	w.after(time.Second)
+	must(t, os.Rename(filepath.Join(dir, "b.mkv.part"), filepath.Join(dir, "b.mkv"))) // the same file
+	w.after(time.Hour)
+	w.stay = false
+	w.after(time.Second)
+	w.after(time.Second)
+	slices.Sort(w.left)
+	if want := []string{"a.mkv", "a.mkv", "a.mkv", "b.mkv"}; !slices.Equal(w.left, want) || len(w.files) != 1 {
+		t.Errorf("%q have left, want %q; %d files", w.left, want, len(w.files))
 	}
 }
 

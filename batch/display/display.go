@@ -94,6 +94,13 @@ func (d *Display) Knows(id string) bool {
 	return d.t.Knows(id)
 }
 
+// Forget drops what is kept of a job that is done; see tally.Tally.Forget.
+func (d *Display) Forget(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.t.Forget(id)
+}
+
 // Note sets the reason for a delay, "" for none. While it is set no time left is shown.
 func (d *Display) Note(s string) {
 	d.mu.Lock()

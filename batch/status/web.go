@@ -111,6 +111,13 @@ func (q *Queue) update(s queue.Status) {
 	q.change(func() { q.t.Update(time.Now(), s) })
 }
 
+// Forget drops what is kept of a job that is done; see tally.Tally.Forget.
+func (q *Queue) Forget(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.t.Forget(id)
+}
+
 // change makes a change and wakes the streams, without waiting for them.
 func (q *Queue) change(f func()) {
 	q.mu.Lock()

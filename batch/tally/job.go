@@ -33,6 +33,7 @@ type job struct {
 
 	size     int64 // of the result; 0 if unknown
 	fresh    bool  // queued and untouched when first seen
+	dropped  bool  // see Tally.Forget
 	credited gain  // everything observed so far
 
 	earned map[string]int64 // frames credited for each task: an attempt that repeats them earns none

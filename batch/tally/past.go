@@ -10,6 +10,7 @@ import (
 type past struct {
 	seed maphash.Seed
 	jobs map[uint64]figures // by the hash of the ID
+	n    int                // jobs, also those that are forgotten
 
 	frames, bytes, weight int64 // sums
 	tasks, retried        int
@@ -35,12 +36,15 @@ func (p *past) knows(id string) bool {
 // add takes a job that is done.
 func (p *past) add(j *job) {
 	f := figures{j.done(), j.written(), j.weight, uint32(j.s.Tasks), uint32(p.hash(j.s.Job.Digest))}
-	p.jobs[p.hash(j.s.Job.ID)] = f
+	if !j.dropped {
+		p.jobs[p.hash(j.s.Job.ID)] = f
+	}
 	p.retried += j.s.Retried
 	p.count(f, 1)
 }
 
 func (p *past) count(f figures, n int) {
+	p.n += n
 	p.frames += int64(n) * f.frames
 	p.bytes += int64(n) * f.bytes
 	p.weight += int64(n) * f.weight

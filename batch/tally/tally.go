@@ -73,7 +73,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		*j = job{kept: j.kept}
 	}
 	t.version++
-	j.version = t.version
+	j.version, j.dropped = t.version, false
 	got := j.follow(now, s, ok)
 	j.weigh(t.o)
 	got = j.rest(got)
@@ -113,6 +113,16 @@ func (t *Tally) keep(j *job) {
 
 // Knows reports whether a job was ever seen.
 func (t *Tally) Knows(id string) bool { return t.jobs[id] != nil || t.past.knows(id) }
+
+// Forget drops what is kept of a job that is done. The totals still count it; if it comes again, it
+// counts as another one.
+func (t *Tally) Forget(id string) {
+	if j := t.jobs[id]; j != nil {
+		j.dropped = true // among the latest ones
+		return
+	}
+	delete(t.past.jobs, t.past.hash(id))
+}
 
 // Ahead sets the backlog, which counts as waiting jobs.
 func (t *Tally) Ahead(b queue.Backlog) { t.backlog = b }

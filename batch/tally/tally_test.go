@@ -506,3 +506,37 @@ func TestKeep(t *testing.T) {
 		t.Error(show(v))
 	}
 }
+
+// Totals count jobs that are forgotten, of which nothing else is kept.
+func TestForget(t *testing.T) {
+	all, some := New(Options{Keep: 2}), New(Options{Keep: 2})
+	now := 0.0
+	run := func(id string) {
+		for _, s := range []queue.Status{
+			status(id, queue.Queued, 1, 0), status(id, queue.Running, 1, 0, at("whole", 50, 100, 1000)), status(id, queue.Done, 1, 1),
+		} {
+			now++
+			all.Update(second(now), s)
+			some.Update(second(now), s)
+		}
+	}
+	for i := range 9 {
+		run(fmt.Sprint(i))
+		if i > 0 {
+			some.Forget(fmt.Sprint(i - 1)) // one of the latest
+		}
+		if i > 3 {
+			some.Forget(fmt.Sprint(i - 4)) // once more
+		}
+	}
+	if a, b := all.Totals(second(now), false), some.Totals(second(now), false); show(a) != show(b) || b.Done != 9 {
+		t.Errorf("%s instead of\n%s", show(b), show(a))
+	}
+	if len(some.jobs) != 2 || len(some.past.jobs) != 0 || len(all.past.jobs) != 7 {
+		t.Errorf("%d and %d jobs are kept", len(some.jobs), len(some.past.jobs))
+	}
+	run("3")
+	if v := some.Totals(second(now), false); v.Done != 10 || !some.Knows("3") {
+		t.Errorf("it came again: %s", show(v))
+	}
+}

@@ -82,7 +82,7 @@ func (t *Tally) Totals(now time.Time, blocked bool) Totals {
 // job is known.
 func (t *Tally) sum() (v Totals, all, done amounts, best int) {
 	p := &t.past
-	n := len(p.jobs)
+	n := p.n
 	v = Totals{Jobs: n, Done: n, Tasks: p.tasks, Finished: p.tasks, Retries: int64(p.retried), Frames: p.frames, Bytes: p.bytes}
 	weighed, counted, number := p.weighed, p.counted, n
 	size := p.weight

@@ -21,6 +21,7 @@ import (
 	"vidfilter/batch/display"
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
+	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 	"vidfilter/decode"
@@ -43,6 +44,9 @@ type batchJob struct {
 	plan    *batch.Plan
 	screen  *display.Display
 	engine  queue.Engine
+	own     *jetstream.Engine // the same, unless it is another machine's
+	page    *status.Queue
+	session *tasks.Session
 	site    string
 	slots   int
 	gate    tasks.Gate
@@ -391,7 +395,8 @@ func (b *batchJob) openQueue() (err error) {
 			))
 		}
 		dir := filepath.Join(state, "queue")
-		b.engine, err = jetstream.Embedded(dir, options)
+		b.own, err = jetstream.Embedded(dir, options)
+		b.engine = b.own
 		if err != nil && !errors.As(err, new(*jetstream.Error)) {
 			err = encode.OutputError("open the queue in", dir, err)
 		}
@@ -412,14 +417,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop(nil)
-	next, err := b.source(worker, &working)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.leaveOthers(ctx); err != nil {
-		return nil, err
-	}
-	session := &tasks.Session{
+	b.session = &tasks.Session{
 		Settings: tasks.Settings{
 			Root: b.plan.Root, Segment: b.o.Segment.Seconds(), Remote: b.o.remote() && b.o.Shared == "",
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
@@ -428,8 +426,15 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
+	next, err := b.source(worker, &working)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.leaveOthers(ctx); err != nil {
+		return nil, err
+	}
 	runner := b.runner(devices)
-	runner.Own = func(id string) (queue.Job, bool) { return session.Job(id), b.isMine(id) }
+	runner.Own = func(id string) (queue.Job, bool) { return b.session.Job(id), b.isMine(id) }
 	failed := make(chan error, 1)
 	working.Go(func() {
 		err := b.engine.Work(worker, queue.Worker{
@@ -444,7 +449,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	if b.o.remote() {
 		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
 	}
-	rows, err := session.Run(worker, next)
+	rows, err := b.session.Run(worker, next)
 	b.sweepStore(ctx)
 	select {
 	case err = <-failed:
@@ -589,6 +594,7 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 	w := batch.Watcher{
 		Dir: dir, Settle: b.o.Settle, Interval: min(batch.DefaultInterval, max(b.o.Settle/4, 100*time.Millisecond)), Root: b.plan.Root,
 		Problem: func(path string, err error) { b.screen.Warn(err.Error()) },
+		Left:    func(path string) bool { return b.left(ctx, dir, path) },
 	}
 	b.screen.Info("watching " + dir + "; Ctrl-C ends it")
 	_ = w.Run(ctx, func(path string) error {
@@ -604,6 +610,26 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 		}
 		return nil
 	})
+}
+
+// left forgets a file that has left the watched folder, unless there is work for it: a folder may
+// see 100,000. What became of the file stays in its record, and what failed in the queue, too.
+func (b *batchJob) left(ctx context.Context, dir, path string) bool {
+	item, err := b.plan.Find(dir, path)
+	if err != nil {
+		return true
+	}
+	id := tasks.JobID(b.site, b.plan.Root, item)
+	if b.session.Job(id).ID != "" {
+		return false
+	}
+	if b.own != nil && b.own.Forget(ctx, id) != nil {
+		return false
+	}
+	b.plan.Drop(item)
+	b.screen.Forget(id)
+	b.page.Forget(id)
+	return true
 }
 
 // arrived notes that a job was queued, or never will be.

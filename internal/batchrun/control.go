@@ -50,6 +50,7 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 		FreeDisk: func() (int64, error) { free, _, err := durable.Space(b.plan.Root); return free, err },
 	}
 	q := status.Follow(b.engine, sums)
+	b.page = q
 	b.onClose(q.Close)
 	// Access to the socket grants all rights, so requests get the token.
 	if err := b.listen(q.Handler(o), o.Token); err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"vidfilter/batch/queue"
 	"vidfilter/internal/e2e"
 )
@@ -302,6 +304,61 @@ func TestWatch(t *testing.T) {
 	}))
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", seen, want)
+	}
+}
+
+// Of a job that is forgotten nothing is left, and it can be submitted as a new one.
+func TestForget(t *testing.T) {
+	e := embedded(t, quick)
+	if err := e.Forget(t.Context(), "none"); err != nil {
+		t.Error(err)
+	}
+	submit(t, e, queue.Job{ID: "a", Digest: "1"}, false)
+	if err := e.Forget(t.Context(), "a"); err == nil {
+		t.Error("a job that waits was forgotten")
+	}
+	stop := work(t, e, queue.Worker{}, parts(e, 3, nothing))
+	awaitEnd(t, e, "a")
+	submit(t, e, queue.Job{ID: "a", Digest: "2"}, false)
+	submit(t, e, queue.Job{ID: "b"}, false)
+	awaitEnd(t, e, "a")
+	awaitEnd(t, e, "b")
+	stop()
+	empty := func() bool {
+		left := 0
+		for _, bucket := range []string{e.names.jobs(), e.names.results()} {
+			s, err := e.js.Stream(t.Context(), "KV_"+bucket)
+			e2e.Must(t, err)
+			info, err := s.Info(t.Context(), jetstream.WithSubjectFilter("$KV.>"))
+			e2e.Must(t, err)
+			for subject := range info.State.Subjects {
+				if strings.Contains(subject, ".a") {
+					left++
+				}
+			}
+		}
+		return left == 0
+	}
+	if empty() {
+		t.Fatal("nothing to forget")
+	}
+	e2e.Must(t, e.Forget(t.Context(), "a"))
+	if _, err := e.Get(t.Context(), "a"); !errors.Is(err, queue.ErrNoJob) {
+		t.Error(err)
+	}
+	for start := time.Now(); !empty(); time.Sleep(e.o.AckWait / 4) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("something is left")
+		}
+		e2e.Must(t, e.Sweep(t.Context()))
+	}
+	if s, err := e.Get(t.Context(), "b"); err != nil || s.State != queue.Done {
+		t.Errorf("the other job: %+v, %v", s, err)
+	}
+	work(t, e, queue.Worker{}, parts(e, 3, nothing))
+	submit(t, e, queue.Job{ID: "a", Digest: "2"}, false)
+	if s := awaitEnd(t, e, "a"); s.State != queue.Done || s.Finished != 5 {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -114,6 +114,30 @@ func (e *Engine) forgetOld(ctx context.Context, r *record) error {
 	return err
 }
 
+// Forget removes a job that has ended. If it was submitted again meanwhile, nothing happens.
+func (e *Engine) Forget(ctx context.Context, id string) error {
+	r, revision, err := e.get(ctx, id)
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		return nil
+	case err != nil:
+		return err
+	case r.live():
+		return fmt.Errorf("queue: job %s has not ended", id)
+	}
+	for _, epoch := range append(r.Old, r.Epoch) {
+		if err := e.forget(ctx, id, epoch); err != nil {
+			return err
+		}
+	}
+	// Watches hear of it by a marker, which Sweep removes later.
+	err = e.jobs.Purge(ctx, id, jetstream.LastRevision(revision))
+	if conflict(err) {
+		return nil
+	}
+	return err
+}
+
 // forget stops an epoch and removes its messages and results.
 func (e *Engine) forget(ctx context.Context, job, epoch string) error {
 	e.tell(eventStop, claim{job, epoch, "job"}, nil)
