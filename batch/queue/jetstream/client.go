@@ -76,7 +76,7 @@ func (d *door) watch(nc *nats.Conn) {
 		}
 		before(nc, s, err)
 	})
-	lost := nc.Opts.DisconnectedErrCB
+	lost := nc.DisconnectErrHandler()
 	nc.SetDisconnectErrHandler(func(nc *nats.Conn, err error) {
 		if !d.shut.Load() { // else running tasks do not continue, as it says
 			lost(nc, err)
