@@ -47,6 +47,7 @@ type Input struct {
 	packets, failed int64 // of the video stream
 	begin           int64 // PTS of the first of them
 	due, decoded    int64 // frames that the decoder took, and returned
+	refused         size  // of a picture that FFmpeg refused on opening
 	known           int64 // its packets in the index on opening, -1 if unknown
 	bytes           int64 // to the end of the last packet of any stream
 	payload         int64 // bytes of packets of the video
@@ -219,6 +220,11 @@ func (in *Input) openVideo() error {
 // openCodec makes the decoder of the video and opens it.
 func (in *Input) openCodec() error {
 	s := in.video
+	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
+		if err := in.beyond(in.refused); err != nil {
+			return err
+		}
+	}
 	if err := in.alloc(s.CodecParameters().CodecID()); err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ package decode_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -257,6 +260,47 @@ func TestMaxPixels(t *testing.T) {
 	in, err := decode.Open(context.Background(), sample, pool, decode.Options{MaxPixels: 100})
 	if in != nil || !errors.Is(err, decode.ErrUnreadable) {
 		t.Errorf("%v, %v", in, err)
+	}
+}
+
+// TestAboveFFmpeg: a picture that FFmpeg refuses for its size is named with it, also where FFmpeg
+// tells the size in its log only.
+func TestAboveFFmpeg(t *testing.T) {
+	be, le := binary.BigEndian.AppendUint32, binary.LittleEndian.AppendUint32
+	chunk := func(kind string, data ...byte) string {
+		body := kind + string(data)
+		return string(be(nil, uint32(len(data)))) + body + string(be(nil, crc32.ChecksumIEEE([]byte(body))))
+	}
+	png := "\x89PNG\r\n\x1a\n" + chunk("IHDR", append(be(be(nil, 25000), 25000), 8, 2, 0, 0, 0)...) +
+		chunk("IDAT", 0x78, 0x9c, 3, 0, 0, 0, 0, 1) + chunk("IEND")
+	bmp := "BM" + string(le(le(le(nil, 1054), 0), 54)) + string(le(le(le(nil, 40), 60000), 60000)) + "\x01\x00\x18\x00" + strings.Repeat("\x00", 1024)
+	jpg := "\xff\xd8\xff\xdb\x00\x43\x00" + strings.Repeat("\x01", 64) + "\xff\xc0\x00\x0b\x08\xff\xdc\xff\xdc\x01\x01\x11\x00" +
+		"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00" + strings.Repeat("\x00", 100) + "\xff\xd9"
+	pgm := func(w, h int) string { return fmt.Sprintf("P5\n%d %d\n255\n%1000d", w, h, 0) }
+	for name, c := range map[string]struct{ content, size string }{
+		"large.png": {png, "25000x25000"}, "large.bmp": {bmp, "60000x60000"}, "large.jpg": {jpg, "65500x65500"},
+		"large.pgm": {pgm(60000, 60000), "60000x60000"}, "least.pgm": {pgm(16256, 16256), "16256x16256"},
+		"allowed.pgm": {pgm(16256, 16255), ""},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		in, err := decode.Open(t.Context(), path, newPool(t), decode.Options{})
+		if in != nil {
+			in.Close()
+		}
+		if c.size == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var e *decode.Error
+		if !errors.As(err, &e) || !errors.Is(err, decode.ErrTooLarge) || !errors.Is(err, decode.ErrUnreadable) ||
+			!strings.Contains(err.Error(), c.size+" is more than FFmpeg can decode: 268435455 pixels") || !strings.Contains(e.Hint(), "smaller") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -124,9 +124,25 @@ func (e errTooLarge) Error() string { return string(e) }
 // Is makes all of them equal.
 func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }
 
+type size struct{ w, h int64 }
+
+// beyond returns an error for a picture above FFmpeg's own limit: that of av_image_check_size.
+func (d *decoder) beyond(s size) error {
+	const margin, most = 128, math.MaxInt32 / 8
+	if s.w <= 0 || s.h <= 0 || s.w+margin <= most/(s.h+margin) {
+		return nil
+	}
+	what := fmt.Sprintf("%dx%d is more than FFmpeg can decode: %d pixels, with %d added to width and height", s.w, s.h, most, margin)
+	return &Error{Op: "decode", Path: d.path, Err: errTooLarge(what),
+		hint: "make the picture smaller or cut it up with another program; --max-pixels does not raise this limit"}
+}
+
 // tooLarge returns an error for a picture above the limit. Deep samples take twice the memory, and
 // so count twice.
 func (d *decoder) tooLarge(w, h int, format astiav.PixelFormat) error {
+	if err := d.beyond(size{int64(w), int64(h)}); err != nil {
+		return err
+	}
 	size := int64(w) * int64(h)
 	if av.Depth(format) > 8 {
 		size *= 2

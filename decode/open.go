@@ -244,7 +244,9 @@ func (in *Input) openContainer(url, protocols string) error {
 		return err
 	}
 	said := in.containerColours()
-	if err := in.fc.FindStreamInfo(nil); err != nil {
+	var err error
+	in.refused.w, in.refused.h = av.RefusedSize(func() { err = in.fc.FindStreamInfo(nil) })
+	if err != nil {
 		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
 	}
 	if err := in.checkLimits(); err != nil { // streams of broadcasts appear only now

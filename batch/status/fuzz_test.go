@@ -29,7 +29,7 @@ func FuzzRequests(f *testing.F) {
 		q.say <- j
 	}
 	for _, target := range []string{
-		"/", "/?state=failed&page=2", "/app.js", "/healthz", "/metrics", "/events", "/api/jobs?limit=1&offset=1&state=failed,running",
+		"/", "/?state=failed&page=2", "/app.js", "/healthz", "/livez", "/metrics", "/events", "/api/jobs?limit=1&offset=1&state=failed,running",
 		"/api/jobs/hostile", "/api/jobs/%2e%2e%2f", "/api/workers", "/api/jobs/runs/cancel", "/api/jobs/hostile/retry", "//x", "/api/jobs?limit=-1",
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {

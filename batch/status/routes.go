@@ -35,6 +35,7 @@ func (s *server) routes() http.Handler {
 	route("GET", "/style.css", file("style.css", "text/css; charset=utf-8"))
 	route("GET", "/icon.svg", file("icon.svg", "image/svg+xml"))
 	route("GET", "/healthz", s.health)
+	route("GET", "/livez", alive)
 	route("GET", "/events", s.read(s.events))
 	route("GET", "/metrics", s.read(s.metrics))
 	route("GET", "/api/jobs", s.read(s.listJobs))
@@ -56,14 +57,22 @@ func file(name, kind string) http.HandlerFunc {
 	}
 }
 
+func ok(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, "ok")
+}
+
+// alive is for supervisors that restart the process. It asks nothing of the queue, which recovers
+// by itself, and takes no lock that a slow disk may hold.
+func alive(w http.ResponseWriter, _ *http.Request) { ok(w) }
+
 func (s *server) health(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	live, down := s.up()
 	s.mu.Unlock()
 	switch {
 	case live:
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintln(w, "ok")
+		ok(w)
 	case down == nil, s.o.Private && !s.knowsToken(r):
 		site.Refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
 	default:

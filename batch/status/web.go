@@ -6,6 +6,7 @@
 //	GET  /api/jobs/ID            a job; see tally.Job
 //	GET  /api/workers            {"workers":[..]}; see Worker
 //	GET  /healthz                200 if the queue answers, else 503
+//	GET  /livez                  200: the process answers, whatever the queue does
 //	GET  /metrics                Prometheus's text format
 //	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN
 //	POST /api/jobs/ID/retry      likewise; for jobs that failed or were cancelled

@@ -96,7 +96,7 @@ func TestHeadersAndMethods(t *testing.T) {
 		code         int
 	}{
 		{"GET", "/", 200}, {"HEAD", "/", 200}, {"GET", "/app.js", 200}, {"GET", "/style.css", 200}, {"GET", "/icon.svg", 200}, {"HEAD", "/events", 200},
-		{"GET", "/healthz", 200}, {"GET", "/metrics", 200}, {"GET", "/api/jobs", 200}, {"GET", "/api/jobs/runs", 200}, {"GET", "/api/workers", 200},
+		{"GET", "/healthz", 200}, {"GET", "/livez", 200}, {"GET", "/metrics", 200}, {"GET", "/api/jobs", 200}, {"GET", "/api/jobs/runs", 200}, {"GET", "/api/workers", 200},
 		{"POST", "/", 405}, {"DELETE", "/api/jobs/runs", 405}, {"PUT", "/metrics", 405}, {"GET", "/api/jobs/runs/cancel", 405}, {"OPTIONS", "/api/jobs/runs/retry", 405},
 		{"GET", "/nothing", 404}, {"GET", "/api", 404}, {"GET", "/page.html", 404}, {"GET", "/api/jobs/none", 404}, {"POST", "/api/jobs/runs/delete", 404},
 		{"POST", "/api/jobs/runs/cancel", 403}, {"POST", "/api/jobs/runs/retry", 403},
@@ -249,6 +249,9 @@ func TestTrouble(t *testing.T) {
 		code, body := s.ask("GET", "/healthz")
 		return code == 503 && strings.Contains(body, "no route to")
 	})
+	if code, body := s.ask("GET", "/livez"); code != 200 {
+		t.Error(code, body)
+	}
 	if code, body := s.ask("GET", "/"); code != 200 || !strings.Contains(body, "no route to &lt;head&gt;") {
 		t.Error(code, body)
 	}
@@ -454,7 +457,7 @@ func TestWords(t *testing.T) {
 	wellFormed(t, b.String())
 }
 
-// A queue that accepts nothing is not healthy.
+// A queue that accepts nothing is not healthy, but its process is alive.
 func TestHealth(t *testing.T) {
 	var ill atomic.Bool
 	s := newSite(t, Options{Health: func() error {
@@ -471,6 +474,9 @@ func TestHealth(t *testing.T) {
 		ill.Store(c.ill)
 		if code, body := s.ask("GET", "/healthz"); code != c.code || c.ill && !strings.Contains(body, "the disk is full") {
 			t.Errorf("%v: %d %s", c.ill, code, body)
+		}
+		if code, body := s.ask("GET", "/livez"); code != 200 || body != "ok\n" {
+			t.Errorf("%v: alive: %d %s", c.ill, code, body)
 		}
 		held := map[bool]string{false: "vidfilter_held 0", true: "vidfilter_held 1"}[c.ill]
 		if _, body := s.ask("GET", "/metrics"); !strings.Contains(body, c.up+"\n") || !strings.Contains(body, held+"\n") {

@@ -16,6 +16,7 @@ func newSegmentsCommand(s cli.Stdio) *cobra.Command {
 		Long:    withExits("Print as JSON where a job with these options can cut a video into parts.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter segments -i in.mp4 --length 60",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			sayWithoutSandbox(o.Sandbox, s)
 			parts, err := job.SegmentsOf(o, cmd.Flags(), s.Env)
 			if err != nil {
 				return err

@@ -266,9 +266,31 @@ static uintptr_t owner(const void *ctx)
 	return 0;
 }
 
+static _Thread_local vf_size refused;
+
+// FFmpeg drops a size that it refuses, and tells it in its log only.
+static void note_refused(const char *format, va_list args)
+{
+	if (strcmp(format, "Picture size %ux%u is invalid\n"))
+		return;
+	va_list copy;
+	va_copy(copy, args);
+	refused.width = va_arg(copy, unsigned);
+	refused.height = va_arg(copy, unsigned);
+	va_end(copy);
+}
+
+vf_size vf_refused(void)
+{
+	vf_size last = refused;
+	refused = (vf_size){0, 0};
+	return last;
+}
+
 // FFmpeg logs on any of its threads. Longer lines are cut.
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
+	note_refused(format, args);
 	uintptr_t who = (level & 0xff) <= AV_LOG_ERROR ? owner(ctx) : 0;
 	int show = (level & 0xff) <= atomic_load(&threshold);
 	if (!who && !show)

@@ -219,6 +219,17 @@ func Overhear(level astiav.LogLevel, do func()) []string {
 	return lines
 }
 
+// RefusedSize calls do, and returns the last size of a picture that FFmpeg refused meanwhile on the
+// same thread; 0 if none. FFmpeg's log must be set or watched.
+func RefusedSize(do func()) (w, h int64) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	C.vf_refused()
+	do()
+	size := C.vf_refused()
+	return int64(size.width), int64(size.height)
+}
+
 // words returns a line of the log without the names of FFmpeg's parts.
 func words(line string) string {
 	if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {

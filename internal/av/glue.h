@@ -62,4 +62,10 @@ int vf_transparent(const AVFrame *f);
 int vf_log_start(int level);
 // Sends errors to vfLogError, whatever the level of vf_log_start.
 void vf_log_watch(void);
+
+typedef struct {
+	unsigned width, height;
+} vf_size;
+// Returns the last size that FFmpeg refused on this thread since the call before; 0 if none.
+vf_size vf_refused(void);
 #endif

@@ -89,7 +89,8 @@ func (e audited) Submit(ctx context.Context, j queue.Job, again bool) error {
 func (e audited) Cancel(ctx context.Context, id, reason string) error {
 	err := e.Engine.Cancel(ctx, id, reason)
 	if err == nil {
-		e.audit.job("status page", "token", "cancelled", id, "")
+		s, _ := e.Get(ctx, id) // the entry is worth writing without the title, too
+		e.audit.job("status page", "token", "cancelled", id, s.Job.Title)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package batchrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -74,7 +75,9 @@ func RunCredentials(action string, o *CredentialOptions, args []string, s cli.St
 		return listCredentials(ctx, a, s.Out)
 	}
 	name, log := args[0], cli.NewLogger(s.Err, false)
-	if err := o.act(ctx, action, a, name, about, log); err != nil {
+	if err := o.act(ctx, action, a, name, about, log); errors.Is(err, pki.ErrName) {
+		return cli.BadOption(err)
+	} else if err != nil {
 		return err
 	}
 	by := "this machine"

@@ -182,8 +182,15 @@ func (a *effort) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
+// errShutOut ends a task whose result the queue would not take. A connection that is only down is
+// not closed: its tasks go on.
+var errShutOut = errors.New("ended, since the queue lets this worker in no more")
+
 // wanted returns why the task is no longer wanted.
 func (a *effort) wanted(ctx context.Context) error {
+	if a.pool.l.nc.IsClosed() {
+		return errShutOut
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return a.pool.desk.wanted(ctx, a.attempt)

@@ -76,6 +76,12 @@ func (d *door) watch(nc *nats.Conn) {
 		}
 		before(nc, s, err)
 	})
+	lost := nc.DisconnectErrHandler()
+	nc.SetDisconnectErrHandler(func(nc *nats.Conn, err error) {
+		if !d.shut.Load() { // else running tasks do not continue, as it says
+			lost(nc, err)
+		}
+	})
 }
 
 // why replaces the error of a connection that was closed since the credentials were revoked.

@@ -378,6 +378,53 @@ func TestRevoke(t *testing.T) {
 	connect(t, f.url(), old)
 }
 
+// A worker that is shut out ends its task, whose result nobody would take; one whose server is away
+// goes on with it.
+func TestRevokeAtWork(t *testing.T) {
+	f := newFleet(t, ServeOptions{Options: Options{AckWait: time.Second}})
+	work := func(name string) (begun <-chan context.Context, ended <-chan error, stop func()) {
+		c := f.client(name, pki.Worker)
+		tasks, end := make(chan context.Context, 1), make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.task(f.Engine(), name)
+		go func() {
+			end <- c.Work(ctx, queue.Worker{Name: name, Sites: []string{"parts"}, Slots: 1},
+				func(ctx context.Context, _ queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+					tasks <- ctx
+					<-ctx.Done()
+					return queue.Outcome{}, context.Cause(ctx)
+				})
+		}()
+		return tasks, end, cancel
+	}
+	begun, ended, _ := work("lost")
+	task := <-begun
+	e2e.Must(t, f.admin.Revoke(t.Context(), "lost", false))
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), `the credentials of "lost" were revoked`) || !errors.Is(context.Cause(task), errShutOut) {
+			t.Errorf("the worker: %v; its task: %v", err, context.Cause(task))
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the task goes on")
+	}
+	e2e.Must(t, f.Engine().Cancel(t.Context(), "lost", ""))
+	begun, ended, stop := work("good")
+	task = <-begun
+	at := f.Addr().String()
+	e2e.Must(t, f.Close())
+	select {
+	case <-task.Done():
+		t.Errorf("the server is away, and the task ended: %v", context.Cause(task))
+	case <-time.After(2 * time.Second):
+	}
+	f.Server = served(t, ServeOptions{Dir: f.dir, Addr: at})
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // A file of a version without roles lets its holders in as submitters of one name, until that is
 // revoked.
 func TestLegacy(t *testing.T) {

@@ -38,6 +38,7 @@ type watched struct {
 	r      *record
 	at     uint64          // revision
 	active map[string]seen // by task
+	begun  bool            // there was an event of a task in this round
 }
 
 type seen struct {
@@ -144,6 +145,9 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	if !r.live() || j.r != nil && j.r.Epoch != r.Epoch {
 		clear(j.active)
 	}
+	if j.r != nil && (j.r.Epoch != r.Epoch || j.r.Round != r.Round) {
+		j.begun = false
+	}
 	j.r = r
 	w.emit(j)
 	if r.live() {
@@ -212,8 +216,9 @@ func (w *watcher) emit(j *watched) {
 	for _, a := range j.active {
 		s.Active = append(s.Active, a.Active)
 	}
-	if s.State == queue.Queued && len(s.Active) > 0 {
-		s.State = queue.Running // the event was quicker than the record
+	j.begun = j.begun || len(s.Active) > 0
+	if s.State == queue.Queued && j.begun {
+		s.State = queue.Running // the events are quicker than the record; the task may be over by now
 	}
 	slices.SortFunc(s.Active, func(a, b queue.Active) int { return cmp.Compare(a.Task, b.Task) })
 	w.f(s)

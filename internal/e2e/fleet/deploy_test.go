@@ -146,9 +146,10 @@ func TestDeployStatus(t *testing.T) {
 	if strings.Contains(options, "--token") || len(c.Env) != 1 || c.Env[0].Name != "VIDFILTER_TOKEN" || c.Env[0].ValueFrom.Secret.Key == "" {
 		t.Errorf("the token: %s, %+v", options, c.Env)
 	}
-	for _, p := range []probe{c.Ready, c.Live} {
-		if p.Get.Scheme != "HTTPS" || p.Get.Path != "/healthz" || p.Get.Port != 8080 {
-			t.Errorf("a probe: %+v", p)
+	// A full disk must not restart the queue, so that it is not asked for its health to live.
+	for path, p := range map[string]probe{"/healthz": c.Ready, "/livez": c.Live} {
+		if p.Get.Scheme != "HTTPS" || p.Get.Path != path || p.Get.Port != 8080 {
+			t.Errorf("the probe of %s: %+v", path, p)
 		}
 	}
 	policy := all["NetworkPolicy"].Spec

@@ -22,8 +22,8 @@ func (s *server) fetch(path string) (int, string) {
 	return r.StatusCode, string(check(s.t, b, err))
 }
 
-// A full disk under serve shows in /healthz and the metrics, and once it has room all go on by
-// themselves.
+// A full disk under serve shows in /healthz and the metrics, not in /livez, and once it has room
+// all go on by themselves.
 func TestDiskFull(t *testing.T) {
 	e2e.Start(t, false)
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -49,6 +49,9 @@ func TestDiskFull(t *testing.T) {
 		code, said := s.fetch("healthz")
 		return code == http.StatusServiceUnavailable && strings.Contains(said, "is full")
 	})
+	if code, said := s.fetch("livez"); code != http.StatusOK {
+		t.Errorf("the process: %d %s", code, said)
+	}
 	if _, metrics := s.fetch("metrics"); !strings.Contains(metrics, "vidfilter_queue_up 0") || !strings.Contains(metrics, "vidfilter_store_limit_bytes ") {
 		t.Errorf("the metrics: %s", metrics)
 	}

@@ -123,11 +123,15 @@ func TestCredentials(t *testing.T) {
 	if said := cred(0, "issue", "render-07", "--role", "worker"); !strings.Contains(said, "vidfilter worker --server "+s.URL+" --creds render-07.creds") {
 		t.Errorf("issue: %s", said)
 	}
-	cred(7, "issue", "render-07", "--role", "observer")
+	if said := cred(2, "issue", "render-07", "--role", "observer"); !strings.Contains(said, `there is a credential "render-07" already`) ||
+		!strings.Contains(said, "hint: vidfilter serve credentials rotate render-07") {
+		t.Errorf("issue again: %s", said)
+	}
+	cred(2, "issue", "no name", "--role", "worker")
 	cred(2, "issue", "x", "--role", "king")
 	cred(2, "issue", "x")
-	cred(7, "revoke", "nobody")
-	if said := run(t, "serve", "drain", "nobody", "--state", s.State).exit(7); !strings.Contains(said, `no credential "nobody"`) {
+	cred(2, "revoke", "nobody")
+	if said := run(t, "serve", "drain", "nobody", "--state", s.State).exit(2); !strings.Contains(said, `no credential "nobody"`) {
 		t.Errorf("draining nobody: %s", said)
 	}
 	file := filepath.Join(s.State, "render-07.creds")

@@ -173,7 +173,7 @@ func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
 	err = change(k.dir, func(r *Registry) error {
 		i := r.find(name)
 		if i >= 0 && (*r)[i].Live() {
-			return hint.Errorf("rotate it, or revoke it first", "queue: there is a credential %q", name)
+			return wrongName("vidfilter serve credentials rotate "+name+" makes another file of it; issue does after revoke", "queue: there is a credential %q already", name)
 		}
 		if i < 0 {
 			*r, i = append(*r, Credential{Name: name}), len(*r)
@@ -190,7 +190,7 @@ func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
 func (k *Keys) Rotate(name string, keep bool) (file []byte, err error) {
 	err = k.existing(name, func(c *Credential) error {
 		if c.Name == Legacy {
-			return hint.Errorf("issue new ones, and revoke it", "queue: %s stands for files of earlier versions, and cannot be rotated", Legacy)
+			return wrongName("issue new ones, and revoke it", "queue: %s stands for files of earlier versions, and cannot be rotated", Legacy)
 		}
 		if !keep {
 			c.revoke(0, time.Now().UTC())
@@ -226,7 +226,7 @@ func (k *Keys) existing(name string, f func(c *Credential) error) error {
 }
 
 func errUnknown(name string) error {
-	return hint.Errorf("vidfilter serve credentials list shows all", "queue: there is no credential %q", name)
+	return wrongName("vidfilter serve credentials list shows all", "queue: there is no credential %q", name)
 }
 
 // Known returns an error if there is no credential of a name.

@@ -119,9 +119,16 @@ var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
 // All stands for all names: a machine of this name could drain the workers of others.
 const All = "all"
 
+// ErrName is wrapped by errors of a name that was given: it cannot be one, is taken, or is unknown.
+var ErrName = errors.New("the name of a credential")
+
+func wrongName(advice, format string, args ...any) error {
+	return hint.Says(fmt.Sprintf(format, args...), advice, ErrName)
+}
+
 func checkName(name string) error {
 	if !credentialName.MatchString(name) || slices.Contains([]string{Legacy, "server", All}, name) {
-		return hint.Errorf("letters, digits and dashes, as render-07; not legacy, server or all", "queue: %q is no name for a credential", name)
+		return wrongName("letters, digits and dashes, as render-07; not legacy, server or all", "queue: %q is no name for a credential", name)
 	}
 	return nil
 }
