@@ -403,6 +403,40 @@ func TestJobWithNVDEC(t *testing.T) {
 	}
 }
 
+// By default NVDEC decodes where it can. That it cannot is not said; that it goes no further is.
+func TestNVDECByDefault(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, clip, decoder, args string
+		says                      string // "" for nothing about decoders
+	}{
+		{"decodes", "h264.mp4", "", "-r 1 -v", "decoding h264 on the GPU"},
+		{"quantisers", "h264.mp4", "", "--quality fast --frames 4", ""},
+		{"unsupported", "h264.mp4", "none=1", "-r 1", ""},
+		{"create", "hevc.mp4", "create=1", "-r 1", ""},
+		{"cpu", "h264.mp4", "", "-r 1 --device cpu", ""},
+		{"corrupt", "h264.mp4", "corrupt=17", "-r 1", "decoding on the CPU from here on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			args := slices.Concat([]string{"-i", clip, "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}, strings.Fields(c.args))
+			want, got := filepath.Join(dir, "none.mkv"), filepath.Join(dir, "default.mkv")
+			if code, said := runJob(t, append(args, "-o", want, "--hwaccel", "none")...); code != 0 {
+				t.Fatalf("exit code %d:\n%s", code, said)
+			}
+			code, said := runJob(t, append(args, "-o", got)...)
+			if code != 0 || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "decoding") {
+				t.Errorf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
+			}
+			sameVideos(t, want, got)
+		})
+	}
+}
+
 // withStart adds where a clip begins to the options of the test decoder.
 func withStart(options, name string) string {
 	if name == "start" {

@@ -83,7 +83,7 @@ func NewOptions() *Options {
 	return &Options{
 		Params:       kernels.NewParams(),
 		Device:       Device{Kind: "auto"},
-		HWAccel:      "none",
+		HWAccel:      "auto",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,
