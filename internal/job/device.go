@@ -78,7 +78,8 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 // onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
 // input.
 func (j *job) onlyDevice(b *gpu.Backend) bool {
-	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || j.encoding != nil) && !j.looksOnHost() && b.Devices() == 1
+	encodes := j.encoding != nil && j.encoding.Beside(b)
+	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost() && b.Devices() == 1
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.

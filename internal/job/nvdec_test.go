@@ -53,7 +53,7 @@ var deviceClips = map[string]deviceClip{
 	"crop.mkv":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1 -bsf:v hevc_metadata=crop_left=8:crop_top=4:crop_right=2:crop_bottom=2", left: 8, top: 4},
 	"vp9.webm":     {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p -deadline realtime -cpu-used 8 -g 12 -auto-alt-ref 1 -lag-in-frames 10"},
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
-	"parts.mp4": {args: "-f lavfi -i testsrc2=s=96x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
+	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
 }
 
