@@ -75,3 +75,62 @@ func TestPartsInOrder(t *testing.T) {
 		})
 	}
 }
+
+// Frames that NVENC takes stay on its GPU; those of another GPU come through the host.
+func TestPartsOnTheirGPU(t *testing.T) {
+	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "device=-1")
+	log := os.Getenv(driverLog)
+	if log == "" {
+		log = filepath.Join(t.TempDir(), "log")
+		t.Setenv(driverLog, log)
+	}
+	if !testdriver.OnDevice(t, "log="+log) {
+		return
+	}
+	for _, args := range []string{"-r 1", "-r 0"} {
+		for gpus, throughHost := range map[int]bool{1: false, 2: true} {
+			e2e.Put(t, log, nil)
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "auto,nvenc", "--parts", "4"}, strings.Fields(args)), nil)
+			e2e.Must(t, err)
+			o.Device = Device{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
+			if code, said := runOptions(o); code != 0 || !strings.Contains(said, "4 side by side") {
+				t.Fatalf("exit code %d:\n%s", code, said)
+			}
+			const own = 30 // of the test driver's NVENC, which codes on the CPU
+			calls := string(e2e.Read(t, log))
+			if n := strings.Count(calls, "cuMemcpyDtoHAsync "); n < own || (n > own) != throughHost {
+				t.Errorf("%s, %d GPUs: %d copies to the host", args, gpus, n)
+			}
+		}
+	}
+}
+
+// Without --parts a job has several decoders where NVDEC has engines for them and the encoder is
+// faster than one.
+func TestDecodersByDefault(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct{ name, decoder, to, args, says string }{
+		{"nvenc", "", "mp4", "-r 1 --hwaccel auto,nvenc", "filtering 6 parts, 6 side by side"},
+		{"raw", "", "mov", "-r 1 --encoder rawvideo", "filtering 6 parts, 6 side by side"},
+		{"little memory", "", "mov", "-r 1 --encoder rawvideo --frames-in-flight 10", "filtering 6 parts, 3 side by side"},
+		{"slow", "", "mov", "-r 1 --codec ffv1", "as one stream: ffv1 has no parts that can be joined; ffv1 is slower than one decoder"},
+		{"not asked", "", "mov", "-r 1 --hwaccel none --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"measured", "", "mov", "--quality fast --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"unsupported", "none=1", "mov", "-r 1 --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"one", "", "mov", "-r 1 --encoder rawvideo --parts 1", "as one stream: --parts 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
+			if !testdriver.OnDevice(t, "") {
+				return
+			}
+			if strings.Contains(c.args, "nvenc") && os.Getenv(testdriver.RealDevice) != "" {
+				needsNVENC(t)
+			}
+			code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out."+c.to)}, strings.Fields(c.args))...)
+			if code != 0 || !strings.Contains(said, c.says) {
+				t.Errorf("exit code %d; it says\n%s\nwithout %q", code, said, c.says)
+			}
+		})
+	}
+}

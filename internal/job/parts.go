@@ -57,11 +57,6 @@ func (j *job) divide(ctx context.Context) (d division) {
 	}
 	if why == "" {
 		d.workers = min(d.workers, len(d.parts))
-		verb := "encoding"
-		if !d.apart {
-			verb = "filtering"
-		}
-		j.ui.Debugf("%s %d parts, %d side by side", verb, len(d.parts), d.workers)
 		return d
 	}
 	tell := j.ui.Debug
@@ -243,6 +238,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	if err != nil {
 		return err
 	}
+	j.tellSlow()
 	untrack := j.ui.Track(j.snapshot)
 	if d.apart {
 		err = j.codeParts(ctx, d)
@@ -262,6 +258,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 
 // codeParts codes parts side by side and writes their packets.
 func (j *job) codeParts(ctx context.Context, d division) error {
+	j.ui.Debugf("encoding %d parts, %d side by side", len(d.parts), d.workers)
 	size := func(p *astiav.Packet) int64 { return int64(p.Size()) }
 	s := newSequence(len(d.parts), size, (*astiav.Packet).Free, pipeline.FreeMemory()/8, math.MaxInt)
 	o := j.o.encodeOptions(nil)
@@ -300,6 +297,7 @@ func (j *job) filterParts(ctx context.Context, d division, f pipeline.Format) er
 		longest := slices.MaxFunc(d.parts, func(a, b decode.Range) int { return cmp.Compare(a.Frames, b.Frames) }).Frames
 		d.workers = min(d.workers, max(2, 1+int(int64(most)/longest)))
 	}
+	j.ui.Debugf("filtering %d parts, %d side by side", len(d.parts), d.workers)
 	s := newSequence(len(d.parts), func(*pipeline.Frame) int64 { return 1 }, (*pipeline.Frame).Release, int64(most), j.inFlight)
 	work := func(ctx context.Context, w *worker, k int) error {
 		return w.run(ctx, d.parts[k], framesTo{s, k}, &j.ahead)
@@ -310,7 +308,7 @@ func (j *job) filterParts(ctx context.Context, d division, f pipeline.Format) er
 }
 
 // mostWaiting returns how many frames of parts may wait for the encoder. By default they take at
-// most a quarter of the memory that is free where they are.
+// most an eighth of the memory that is free where they are.
 func (j *job) mostWaiting(f pipeline.Format) int {
 	if j.o.FramesInFlight > 0 {
 		return j.o.FramesInFlight
@@ -322,7 +320,7 @@ func (j *job) mostWaiting(f pipeline.Format) int {
 		}
 	}
 	_, _, size := f.PlanLayout(pipeline.PitchAlign)
-	return int(max(1, free/4/int64(size)))
+	return int(max(1, free/8/int64(size)))
 }
 
 // sideBySide has workers do the parts of a sequence while its items are written. Each may have so
