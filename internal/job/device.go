@@ -47,12 +47,12 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 // The decoding, if there is one, is to be closed after its input.
 func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
-	how, _, _ := strings.Cut(j.o.HWAccel, ",")
+	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
 	must := how == "nvdec"
 	b, onGPU := filters.(*gpu.Backend)
 	onGPU = onGPU && j.o.System == nil
 	switch {
-	case how != "auto" && !must, !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
+	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
 		return o, nil, nil
 	case j.o.Join != "":
 		return o, nil, nil // nothing is decoded

@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -22,8 +23,8 @@ func TestPartsInOrder(t *testing.T) {
 		says                    string // with parts
 	}{
 		{name: "ffv1", to: "mov", args: "-r 1 --codec ffv1", says: "decoding"},
-		{name: "nvenc", to: "mp4", args: "-r 1 --hwaccel auto,nvenc --preset ultrafast"},
-		{name: "passed", to: "mp4", args: "-r 0 --hwaccel auto,nvenc --preset ultrafast"},
+		{name: "nvenc", to: "mp4", args: "-r 1 --hwaccel nvenc --preset ultrafast"},
+		{name: "passed", to: "mp4", args: "-r 0 --hwaccel nvenc --preset ultrafast"},
 		{name: "bitrate", to: "mp4", args: "-r 1 --bitrate 300k --preset ultrafast"},
 		{name: "denoiser", to: "mov", args: "--quality fast --noise 5 --hwaccel nvdec --codec ffv1"},
 		{name: "measured", to: "mov", args: "--quality fast --codec ffv1"},
@@ -31,6 +32,7 @@ func TestPartsInOrder(t *testing.T) {
 		{name: "corrupt", decoder: "corrupt=12,device=1", to: "mov", args: "-r 1 --codec ffv1"},
 		{name: "create", decoder: "create=1,device=1", to: "mov", args: "-r 1 --codec ffv1"},
 		{name: "refused", decoder: "none=1,device=1", to: "mov", args: "-r 1 --codec ffv1 --hwaccel nvdec", says: "encoding it again as one stream"},
+		{name: "refused for nvenc", decoder: "none=1,device=1", to: "mp4", args: "-r 1 --hwaccel nvdec,nvenc --preset ultrafast", says: "encoding it again as one stream"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
@@ -90,7 +92,7 @@ func TestPartsOnTheirGPU(t *testing.T) {
 	for _, args := range []string{"-r 1", "-r 0"} {
 		for gpus, throughHost := range map[int]bool{1: false, 2: true} {
 			e2e.Put(t, log, nil)
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "auto,nvenc", "--parts", "4"}, strings.Fields(args)), nil)
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "nvenc", "--parts", "4"}, strings.Fields(args)), nil)
 			e2e.Must(t, err)
 			o.Device = Device{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
 			if code, said := runOptions(o); code != 0 || !strings.Contains(said, "4 side by side") {
@@ -110,7 +112,7 @@ func TestPartsOnTheirGPU(t *testing.T) {
 func TestDecodersByDefault(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct{ name, decoder, to, args, says string }{
-		{"nvenc", "", "mp4", "-r 1 --hwaccel auto,nvenc", "filtering 6 parts, 6 side by side"},
+		{"nvenc", "", "mp4", "-r 1 --hwaccel nvenc", "filtering 6 parts, 6 side by side"},
 		{"raw", "", "mov", "-r 1 --encoder rawvideo", "filtering 6 parts, 6 side by side"},
 		{"little memory", "", "mov", "-r 1 --encoder rawvideo --frames-in-flight 10", "filtering 6 parts, 3 side by side"},
 		{"slow", "", "mov", "-r 1 --codec ffv1", "as one stream: ffv1 has no parts that can be joined; ffv1 is slower than one decoder"},
@@ -132,5 +134,22 @@ func TestDecodersByDefault(t *testing.T) {
 				t.Errorf("exit code %d; it says\n%s\nwithout %q", code, said, c.says)
 			}
 		})
+	}
+}
+
+// An encoder that fails in the middle ends the job: no part goes on, and nothing is left.
+func TestEncoderFailsInOrder(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: faults")
+	}
+	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "")
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	for _, call := range []string{"60", "90"} {
+		t.Setenv(testdriver.EncoderVariable, "call="+call)
+		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc", "--parts", "5", "--frames-in-flight", "2"}), nil)
+		e2e.Must(t, err)
+		checkRefusal(t, "call "+call, o, contract.ExitDevice, "NVENC")
 	}
 }

@@ -42,9 +42,9 @@ const (
 type division struct {
 	parts   []decode.Range // none: the video is one stream
 	workers int
-	// apart means that each part has an encoder of its own. Otherwise one takes the frames of all,
+	// coded means that each part has an encoder of its own. Otherwise one takes the frames of all,
 	// in order.
-	apart bool
+	coded bool
 }
 
 // divide returns how the video is filtered. What decides whether parts are coded apart, and where
@@ -53,7 +53,7 @@ type division struct {
 func (j *job) divide(ctx context.Context) (d division) {
 	why := j.choose(&d)
 	if why == "" {
-		d.parts, why = j.scan(ctx, d.apart)
+		d.parts, why = j.scan(ctx, d.coded)
 	}
 	if why == "" {
 		d.workers = min(d.workers, len(d.parts))
@@ -68,10 +68,10 @@ func (j *job) divide(ctx context.Context) (d division) {
 }
 
 // scan returns the parts of the video, or why it has none.
-func (j *job) scan(ctx context.Context, apart bool) (parts []decode.Range, whole string) {
+func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole string) {
 	_, length := j.in.Estimate()
 	shortest := framesPart
-	if apart {
+	if coded {
 		shortest = min(max(length/12, shortestPart), longestPart)
 	}
 	o := j.o.DecodeOptions(j.ui)
@@ -88,7 +88,7 @@ func (j *job) scan(ctx context.Context, apart bool) (parts []decode.Range, whole
 func (j *job) choose(d *division) (whole string) {
 	o := j.o
 	whole = o.codedWhole()
-	d.apart, d.workers = whole == "", o.Parts
+	d.coded, d.workers = whole == "", o.Parts
 	switch {
 	case o.Parts == 1:
 		return "--parts 1"
@@ -98,7 +98,7 @@ func (j *job) choose(d *division) (whole string) {
 		return "the output is not a file"
 	case o.Parts > 1:
 		return ""
-	case d.apart:
+	case d.coded:
 		d.workers, whole = j.encoders()
 		return whole
 	}
@@ -154,7 +154,8 @@ func (j *job) decoders() (n int, why string) {
 	const perPixel = 160
 	v := j.in.Video().CodecParameters()
 	room := b.Free() / 2 / (perPixel*int64(v.Width())*int64(v.Height()) + 1)
-	if n = int(min(int64(engines), room)) * b.Devices(); n < 2 {
+	// One more for each device opens the next part meanwhile.
+	if n = int(min(int64(engines+1), room)) * b.Devices(); engines*b.Devices() < 2 || n < 2 {
 		return 1, fmt.Sprintf("the GPU has %d engines that decode, and memory for %d decoders", engines, room)
 	}
 	return min(n, MaxParts), ""
@@ -231,7 +232,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	format := first.Format
 	if first.PTS != d.parts[0].Start {
 		err = apart{fmt.Errorf("the video begins at %d instead of %d", first.PTS, d.parts[0].Start)}
-	} else if d.apart {
+	} else if d.coded {
 		err = j.out.BeginCoded(first)
 	}
 	first.Release()
@@ -240,7 +241,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	}
 	j.tellSlow()
 	untrack := j.ui.Track(j.snapshot)
-	if d.apart {
+	if d.coded {
 		err = j.codeParts(ctx, d)
 	} else {
 		err = j.filterParts(ctx, d, format)
