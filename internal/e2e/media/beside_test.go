@@ -105,6 +105,19 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
+// A gap between two parts is found as in one stream.
+func TestGapBesideParts(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "beside-gap.mkv", longVideo+strings.ReplaceAll(longKeys, "-bf 3", "-bf 0")+"-bsf:v noise=drop='between(n\\,120\\,149)'")
+	for _, codec := range []string{"--codec h264", "--codec ffv1"} {
+		for _, parts := range []string{"--parts 1", "--parts 2"} {
+			if _, said, code := attempt(t, src, "mov", codec+" -v "+parts); code != 6 || !strings.Contains(said, "gaps in time: 1") || strings.Contains(said, "again") {
+				t.Errorf("%s %s: exit code %d: %s", codec, parts, code, said)
+			}
+		}
+	}
+}
+
 // What must be one stream is, and the reason is told to those who asked for parts.
 func TestNotSideBySide(t *testing.T) {
 	e2e.Start(t, false)
