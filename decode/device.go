@@ -74,6 +74,9 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 	return nil
 }
 
+// OnDevice reports whether the device decodes.
+func (in *Input) OnDevice() bool { return in.device != nil }
+
 func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
 	if !in.opts.MustDevice {
 		switch {
@@ -191,9 +194,14 @@ func (in *Input) doubt(err error) error {
 
 var errDamage = errors.New("the video seems to be damaged")
 
-// toCPU goes on without the device, from the last key frame on.
+// toCPU goes on without the device, from the last key frame on. That it never began is no news to
+// users.
 func (in *Input) toCPU(why doubt) error {
-	in.tell(slog.LevelInfo, fmt.Sprintf("%v: decoding on the CPU from here on", why))
+	level := slog.LevelInfo
+	if in.decoded == 0 && !errors.Is(why.error, errDamage) {
+		level = slog.LevelDebug
+	}
+	in.tell(level, fmt.Sprintf("%v: decoding on the CPU from here on", why))
 	o := in.device
 	in.again, in.come = o.kept, o.come
 	o.kept, o.size = nil, 0

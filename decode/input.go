@@ -67,6 +67,7 @@ type Input struct {
 	cutFrom  *cutOrigin      // of a file with CutTag
 	tracks   bool            // keep them in tracked
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
+	followed []int64         // PTS of those that were followed
 	reached  int64           // the latest PTS in tracked
 	untimed  bool            // a frame cannot be followed, since it has no PTS
 	skipping bool            // the decoder gets no more packets

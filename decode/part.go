@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -245,6 +246,7 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 		// Packets that belong beside the frame may follow it in the file.
 		if ok && (in.eof || in.reached > pts+2*in.times.second) {
 			delete(in.tracked, pts)
+			in.followed = append(in.followed, pts)
 			if d <= 0 {
 				d = in.times.step
 			}
@@ -283,6 +285,12 @@ func (in *Input) Rest(ctx context.Context) error {
 	}
 	if n := len(in.tracked); n > 0 {
 		return in.partError("%d frames of the source are in no part", n)
+	}
+	slices.Sort(in.followed)
+	for _, pts := range in.followed {
+		if pts > in.gaps.last || in.gaps.frames == 0 { // the first was decoded
+			in.gaps.video(pts)
+		}
 	}
 	return in.finish()
 }

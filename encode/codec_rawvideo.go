@@ -1,4 +1,6 @@
 package encode
 
-// rawVideo stores samples as they are.
-var rawVideo = Codec{Name: "rawvideo", CRF: -1}
+// RawVideo is FFmpeg's name of the encoder that stores samples as they are.
+const RawVideo = "rawvideo"
+
+var rawVideo = Codec{Name: RawVideo, CRF: -1}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -179,6 +180,19 @@ func (b *Backend) held() int { return queued * b.streams * len(b.units) }
 
 // autoTier is the denoiser's automatic quality.
 const autoTier = denoise.Good
+
+// Free returns how much memory is free on the device that has least, 0 if unknown.
+func (b *Backend) Free() int64 {
+	least := int64(math.MaxInt64)
+	for _, u := range b.units {
+		free, err := u.free()
+		if err != nil {
+			return 0
+		}
+		least = min(least, free)
+	}
+	return least
+}
 
 // Limits returns limits that hold for all devices, also of a share. Every frame is filtered by the
 // same plan on any device, since kernels for newer devices and larger pieces round differently.

@@ -309,13 +309,13 @@ func (e *Encoding) Discard() {
 	}
 }
 
-// KeepResults has a pool for the results of filters, which an encoding takes, be in the memory of
-// the device alone, as far as encoders take them. Several devices share frames through the host.
-func (b *Backend) KeepResults(p *pipeline.Pool) {
-	if len(b.units) == 1 {
-		p.OnDevice(results{b}, surface.Joins)
-	}
-}
+// Beside reports whether the frames of a backend are on the encoding's device. Those of others come
+// through the host's memory.
+func (e *Encoding) Beside(b *Backend) bool { return len(b.units) == 1 && b.units[0] == e.unit }
+
+// KeepResults has a pool for the results of filters, which an encoding beside them takes, be in the
+// memory of the device alone, as far as encoders take them.
+func (b *Backend) KeepResults(p *pipeline.Pool) { p.OnDevice(results{b}, surface.Joins) }
 
 type results struct{ *Backend }
 

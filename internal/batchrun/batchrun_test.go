@@ -3,6 +3,7 @@ package batchrun
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,16 @@ the disk is full
 	b.Reset()
 	if err := printJobs(&b, status.List{}, false); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// A default that changes, as that of --hwaccel has, changes no digest: only what is given decides.
+func TestDefaultsDecideNothing(t *testing.T) {
+	if _, deciding, err := jobOptions("a.mkv", nil); err != nil || len(deciding) > 0 {
+		t.Errorf("without options %q decide: %v", deciding, err)
+	}
+	if _, deciding, err := jobOptions("a.mkv", []string{"--hwaccel=none"}); err != nil || !slices.Equal(deciding, []string{"--hwaccel=none"}) {
+		t.Errorf("with one %q decide: %v", deciding, err)
 	}
 }
 

@@ -47,12 +47,12 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 // The decoding, if there is one, is to be closed after its input.
 func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
-	how, _, _ := strings.Cut(j.o.HWAccel, ",")
+	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
 	must := how == "nvdec"
 	b, onGPU := filters.(*gpu.Backend)
 	onGPU = onGPU && j.o.System == nil
 	switch {
-	case how != "auto" && !must, !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
+	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
 		return o, nil, nil
 	case j.o.Join != "":
 		return o, nil, nil // nothing is decoded
@@ -78,7 +78,8 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 // onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
 // input.
 func (j *job) onlyDevice(b *gpu.Backend) bool {
-	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || j.encoding != nil) && !j.looksOnHost() && b.Devices() == 1
+	encodes := j.encoding != nil && j.encoding.Beside(b)
+	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost() && b.Devices() == 1
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.

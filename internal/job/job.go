@@ -54,6 +54,7 @@ type job struct {
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil
 	meters  pipeline.Meters
+	ahead   pipeline.Meters // of parts whose frames wait for the encoder
 	noise   noiseSeen
 	copied  atomic.Int64 // frames copied from parts
 	vain    atomic.Int64 // frames coded that are not in the output
@@ -91,11 +92,11 @@ func (j *job) write(ctx context.Context) error {
 	}
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
-	parts, workers := j.divide(ctx)
-	if len(parts) == 0 {
+	d := j.divide(ctx)
+	if len(d.parts) == 0 {
 		return j.run(ctx)
 	}
-	err := j.runParts(ctx, parts, workers)
+	err := j.runParts(ctx, d)
 	if a, failed := errors.AsType[apart](err); failed && !j.stopped() && ctx.Err() == nil {
 		j.ui.Info(fmt.Sprintf("the video is no sum of its parts (%v): encoding it again as one stream", a))
 		j.vain.Store(j.meters.Encode.Frames())
@@ -313,18 +314,20 @@ func (j *job) template() encode.Template {
 	}
 }
 
-// poolOfResults returns a pool for a filter, with room for frames that wait for the encoder.
-func (j *job) poolOfResults(b kernels.Backend) *pipeline.Pool {
-	return pipeline.NewPool(b, j.inFlight+b.Held(j.o.Params))
+// poolOfResults returns a pool for a filter, with room for frames that wait for the encoder, and
+// for some more. They are on the device if the encoder takes them from there.
+func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
+	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Params))
+	if b, ok := b.(*gpu.Backend); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
+		b.KeepResults(p)
+	}
+	return p
 }
 
 // openPools makes the pools behind the filter, with room for the frames it keeps, so that it
 // never waits for itself.
 func (j *job) openPools() {
-	j.results = j.poolOfResults(j.backend)
-	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil && j.o.System == nil && !j.looksOnHost() {
-		b.KeepResults(j.results)
-	}
+	j.results = j.poolOfResults(j.backend, 0)
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 }
 
@@ -415,10 +418,14 @@ func (j *job) snapshot() cli.Snapshot {
 	if j.written.Load() { // the header may promise another number
 		total, length = j.frameCount(), j.out.Time()
 	}
+	before := &j.meters // the encoder
+	if j.ahead.Decode.Frames() > 0 {
+		before = &j.ahead
+	}
 	return cli.Snapshot{
 		GPU:    j.gpuTimes(),
 		Frames: j.frameCount(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
-		DecodeBusy: j.meters.Decode.Busy(), FilterBusy: j.meters.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
+		DecodeBusy: before.Decode.Busy(), FilterBusy: before.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
 	}
 }
 

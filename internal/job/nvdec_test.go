@@ -53,7 +53,7 @@ var deviceClips = map[string]deviceClip{
 	"crop.mkv":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1 -bsf:v hevc_metadata=crop_left=8:crop_top=4:crop_right=2:crop_bottom=2", left: 8, top: 4},
 	"vp9.webm":     {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p -deadline realtime -cpu-used 8 -g 12 -auto-alt-ref 1 -lag-in-frames 10"},
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
-	"parts.mp4": {args: "-f lavfi -i testsrc2=s=96x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
+	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
 }
 
@@ -399,6 +399,40 @@ func TestJobWithNVDEC(t *testing.T) {
 				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
 			}
 			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
+		})
+	}
+}
+
+// By default NVDEC decodes where it can. That it cannot is not said; that it goes no further is.
+func TestNVDECByDefault(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, clip, decoder, args string
+		says                      string // "" for nothing about decoders
+	}{
+		{"decodes", "h264.mp4", "", "-r 1 -v", "decoding h264 on the GPU"},
+		{"quantisers", "h264.mp4", "", "--quality fast --frames 4", ""},
+		{"unsupported", "h264.mp4", "none=1", "-r 1", ""},
+		{"create", "hevc.mp4", "create=1", "-r 1", ""},
+		{"cpu", "h264.mp4", "", "-r 1 --device cpu", ""},
+		{"corrupt", "h264.mp4", "corrupt=17", "-r 1", "decoding on the CPU from here on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			args := slices.Concat([]string{"-i", clip, "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}, strings.Fields(c.args))
+			want, got := filepath.Join(dir, "none.mkv"), filepath.Join(dir, "default.mkv")
+			if code, said := runJob(t, append(args, "-o", want, "--hwaccel", "none")...); code != 0 {
+				t.Fatalf("exit code %d:\n%s", code, said)
+			}
+			code, said := runJob(t, append(args, "-o", got)...)
+			if code != 0 || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "decoding") {
+				t.Errorf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
+			}
+			sameVideos(t, want, got)
 		})
 	}
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
 	FramesInFlight int    // 0: the program chooses
-	Parts          int    // coded side by side; 1: none, 0: the program chooses
+	Parts          int    // that are filtered side by side; 1: none, 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
 	openCodec  bool    // the source may choose another codec
@@ -83,7 +83,7 @@ func NewOptions() *Options {
 	return &Options{
 		Params:       kernels.NewParams(),
 		Device:       Device{Kind: "auto"},
-		HWAccel:      "none",
+		HWAccel:      "auto",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,

@@ -1,11 +1,14 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,75 +23,107 @@ import (
 	"vidfilter/pipeline"
 )
 
-// MaxParts is the most parts that are coded side by side.
+// MaxParts is the most parts that are filtered side by side.
 const MaxParts = 64
 
 // partThreads are the threads of each encoder that has others beside it. Their number is fixed,
 // since the result depends on it.
 const partThreads = 4
 
-// Parts of a video that a job codes side by side last a twelfth of it, within these limits: a cut
-// costs a key frame.
+// Parts of a video that are coded apart last a twelfth of it, within these limits: a cut costs a
+// key frame. Parts for one encoder cost nothing, and are short, since their frames wait in memory.
 const (
 	shortestPart = 10 * time.Second
 	longestPart  = time.Minute
+	framesPart   = 4 * time.Second
 )
 
-// divide returns the parts of the video that are coded side by side, and how many at a time; none
-// to code it as one stream. Neither the machine nor the number of workers changes the parts.
-func (j *job) divide(ctx context.Context) (parts []decode.Range, workers int) {
-	workers, why := j.workers()
+// division is how a job filters parts of its video side by side.
+type division struct {
+	parts   []decode.Range // none: the video is one stream
+	workers int
+	// coded means that each part has an encoder of its own. Otherwise one takes the frames of all,
+	// in order.
+	coded bool
+}
+
+// divide returns how the video is filtered. What decides whether parts are coded apart, and where
+// they begin, does not depend on the machine nor on the number of workers, but for whether there
+// are parts at all.
+func (j *job) divide(ctx context.Context) (d division) {
+	why := j.choose(&d)
 	if why == "" {
-		parts, why = j.scan(ctx)
+		d.parts, why = j.scan(ctx, d.coded)
 	}
 	if why == "" {
-		workers = min(workers, len(parts))
-		j.ui.Debugf("encoding %d parts, %d side by side", len(parts), workers)
-		return parts, workers
+		d.workers = min(d.workers, len(d.parts))
+		return d
 	}
 	tell := j.ui.Debug
 	if j.o.Parts > 1 {
 		tell = j.ui.Info
 	}
 	tell("encoding the video as one stream: " + why)
-	return nil, 0
+	return division{}
 }
 
 // scan returns the parts of the video, or why it has none.
-func (j *job) scan(ctx context.Context) (parts []decode.Range, whole string) {
+func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole string) {
 	_, length := j.in.Estimate()
+	shortest := framesPart
+	if coded {
+		shortest = min(max(length/12, shortestPart), longestPart)
+	}
 	o := j.o.DecodeOptions(j.ui)
 	o.Log = nil
-	cuts, err := decode.Scan(ctx, j.o.Input, o, min(max(length/12, shortestPart), longestPart), j.o.window())
+	cuts, err := decode.Scan(ctx, j.o.Input, o, shortest, j.o.window())
 	if err != nil {
 		return nil, err.Error()
 	}
 	return cuts.Parts, cuts.Whole
 }
 
-// workers returns how many encoders the job may have, or why it has one.
-func (j *job) workers() (n int, why string) {
+// choose sets how many parts there may be side by side, and whether they are coded apart, or
+// returns why the video is one stream.
+func (j *job) choose(d *division) (whole string) {
 	o := j.o
-	codec := encode.CodecOf(o.Encoder)
+	whole = o.codedWhole()
+	d.coded, d.workers = whole == "", o.Parts
+	switch {
+	case o.Parts == 1:
+		return "--parts 1"
+	case o.wholeOnly() != "":
+		return o.wholeOnly()
+	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
+		return "the output is not a file"
+	case o.Parts > 1:
+		return ""
+	case d.coded:
+		d.workers, whole = j.encoders()
+		return whole
+	}
+	var why string
+	if d.workers, why = j.decoders(); why != "" {
+		return whole + "; " + why
+	}
+	return ""
+}
+
+// encoders returns how many encoders a job whose parts are coded apart has by default, or why it
+// has one.
+func (j *job) encoders() (n int, why string) {
+	codec := encode.CodecOf(j.o.Encoder)
 	_, onCPU := j.backend.(*kernels.CPU)
-	cores := o.Threads
+	cores := j.o.Threads
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
 	}
 	v := j.in.Video().CodecParameters()
 	alone := codec.Cores(v.Height())
-	switch n = o.Parts; {
-	case n == 1:
-		return 1, "--parts 1"
-	case o.wholeOnly() != "":
-		return 1, o.wholeOnly()
-	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
-		return 1, "the output is not a file"
-	case n > 1:
-		return n, ""
+	switch {
 	case 2*cores < 3*alone || alone == 0:
 		return 1, fmt.Sprintf("%s uses most of %d cores by itself", codec.Name, cores)
-	case onCPU && !o.passes():
+	case onCPU && !j.o.passes():
 		return 1, "the filter uses all cores"
 	}
 	// Frames of 8 bits in 4:2:0: some 60 in the encoder with its references, as many in the decoder
@@ -103,19 +138,36 @@ func (j *job) workers() (n int, why string) {
 	return n, ""
 }
 
-// wholeOnly says why the video is one stream, whatever the machine; "" if it may be parts.
+// decoders returns how many decoders a job with one encoder has by default, or why it has one: it
+// has several where NVDEC, of which each engine decodes one stream, is slower than the encoder.
+func (j *job) decoders() (n int, why string) {
+	codec := encode.CodecOf(j.o.Encoder)
+	b, onGPU := j.backend.(*gpu.Backend)
+	if !onGPU || j.decoding == nil || !j.in.OnDevice() {
+		return 1, "the CPU decodes, with all cores"
+	}
+	if codec.OnDevice == "" && codec.Name != encode.RawVideo {
+		return 1, codec.Name + " is slower than one decoder"
+	}
+	engines := j.decoding.Engines()
+	// With its pictures, a decoder and filter take at most so much of the device.
+	const perPixel = 160
+	v := j.in.Video().CodecParameters()
+	room := b.Free() / 2 / (perPixel*int64(v.Width())*int64(v.Height()) + 1)
+	// One more for each device opens the next part meanwhile.
+	if n = int(min(int64(engines+1), room)) * b.Devices(); engines*b.Devices() < 2 || n < 2 {
+		return 1, fmt.Sprintf("the GPU has %d engines that decode, and memory for %d decoders", engines, room)
+	}
+	return min(n, MaxParts), ""
+}
+
+// wholeOnly says why the video is one stream, whatever the machine and the encoder; "" if it may be
+// parts.
 func (o *Options) wholeOnly() string {
-	codec := encode.CodecOf(o.Encoder)
 	f := formats.Of(o.Format)
 	switch {
 	case o.System != nil:
 		return "a system of the lab filters"
-	case !codec.Joins():
-		return codec.Name + " has no parts that can be joined"
-	case o.Bitrate > 0:
-		return "--bitrate is the mean of a whole stream"
-	case o.rateParam() != "":
-		return "the parameter " + o.rateParam() + " is of a whole stream"
 	case o.Part != nil || o.Join != "":
 		return "it is a part"
 	case o.Start > 0 || o.Duration > 0 || o.Frames > 0:
@@ -130,6 +182,20 @@ func (o *Options) wholeOnly() string {
 	return ""
 }
 
+// codedWhole says why one encoder takes all frames; "" if parts may be coded apart.
+func (o *Options) codedWhole() string {
+	codec := encode.CodecOf(o.Encoder)
+	switch {
+	case !codec.Joins():
+		return codec.Name + " has no parts that can be joined"
+	case o.Bitrate > 0:
+		return "--bitrate is the mean of a whole stream"
+	case o.rateParam() != "":
+		return "the parameter " + o.rateParam() + " is of a whole stream"
+	}
+	return ""
+}
+
 // rateParam returns the encoder's parameter that is of a whole stream, if one is given.
 func (o *Options) rateParam() string {
 	for _, name := range []string{"bitrate", "vbv-maxrate", "vbv-bufsize", "vbv-init", "crf-max", "nal-hrd", "hrd", "strict-cbr", "zones", "qpfile", "threads"} {
@@ -140,65 +206,10 @@ func (o *Options) rateParam() string {
 	return ""
 }
 
-// apart is the error of a part. The video is then coded again as one stream.
+// apart is the error of a part. The video is then filtered again as one stream.
 type apart struct{ error }
 
 func (a apart) Unwrap() error { return a.error }
-
-// runParts filters and codes parts of the video side by side and writes them in order, with
-// everything else that the input holds.
-func (j *job) runParts(ctx context.Context, parts []decode.Range, workers int) error {
-	j.in.Track()
-	first, err := j.in.Next(ctx)
-	switch {
-	case err != nil && j.stopped():
-		return cli.Interruption{}
-	case err != nil:
-		return apart{err}
-	}
-	if first.PTS != parts[0].Start {
-		err = apart{fmt.Errorf("the video begins at %d instead of %d", first.PTS, parts[0].Start)}
-	} else {
-		err = j.out.BeginCoded(first)
-	}
-	first.Release()
-	if err != nil {
-		return err
-	}
-	untrack := j.ui.Track(j.snapshot)
-	s := newSequence(len(parts), pipeline.FreeMemory()/8)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })()
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() { j.work(ctx, parts, s, workers) })
-	}
-	wg.Go(func() {
-		select {
-		case <-j.stop:
-			s.stop()
-		case <-ctx.Done():
-		}
-	})
-	err = j.writeParts(ctx, s)
-	cancel(err)
-	wg.Wait()
-	untrack()
-	j.tellGPU()
-	j.tellNoise()
-	j.extras = s.extras
-	for _, c := range s.coders {
-		if err == nil {
-			err = asApart(j.out.Join(c))
-		}
-	}
-	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
-	if j.stopped() && j.out.Frames() == 0 {
-		return cli.Interruption{} // there is nothing to keep
-	}
-	j.written.Store(err == nil && !j.stopped())
-	return err
-}
 
 func asApart(err error) error {
 	if err == nil {
@@ -207,72 +218,223 @@ func asApart(err error) error {
 	return apart{err}
 }
 
-// work codes parts until none is left.
-func (j *job) work(ctx context.Context, parts []decode.Range, s *sequence, workers int) {
-	for {
-		k, ctx, ok := s.take(ctx)
-		if !ok {
-			return
-		}
-		if err := j.codePart(ctx, parts[k], s, k, workers); err != nil {
-			s.fail(k, apart{err})
-			return
-		}
-		s.done(k)
+// runParts filters parts of the video side by side and writes them in order, with everything else
+// that the input holds.
+func (j *job) runParts(ctx context.Context, d division) error {
+	j.in.Track()
+	first, err := j.in.Next(ctx)
+	switch {
+	case err != nil && j.stopped():
+		return cli.Interruption{}
+	case err != nil:
+		return apart{err}
 	}
-}
-
-// share returns the backend of a part: one of the GPUs that filter, or the CPU.
-func (j *job) share() (b kernels.Backend, end func()) {
-	if b, ok := j.backend.(*gpu.Backend); ok {
-		return b.Share()
+	format := first.Format
+	if first.PTS != d.parts[0].Start {
+		err = apart{fmt.Errorf("the video begins at %d instead of %d", first.PTS, d.parts[0].Start)}
+	} else if d.coded {
+		err = j.out.BeginCoded(first)
 	}
-	return j.backend, func() {}
-}
-
-// codePart filters and codes one part.
-func (j *job) codePart(ctx context.Context, part decode.Range, s *sequence, k, workers int) error {
-	b, end := j.share()
-	defer end()
-	j.ui.Debugf("part %d: filtering on %s", k+1, b.Name())
-	options, decoding, err := j.decodeOptions(b)
+	first.Release()
 	if err != nil {
 		return err
 	}
-	if decoding != nil {
-		defer decoding.Close()
+	j.tellSlow()
+	untrack := j.ui.Track(j.snapshot)
+	if d.coded {
+		err = j.codeParts(ctx, d)
+	} else {
+		err = j.filterParts(ctx, d, format)
 	}
-	options.Part, options.Log = &part, nil
-	if options.Threads == 0 {
-		options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
+	untrack()
+	j.tellGPU()
+	j.tellNoise()
+	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
+	if j.stopped() && j.out.Frames() == 0 {
+		return cli.Interruption{} // there is nothing to keep
 	}
-	in, err := decode.Open(ctx, j.o.Input, j.frames, options)
+	j.written.Store(err == nil && !j.stopped())
+	return err
+}
+
+// codeParts codes parts side by side and writes their packets.
+func (j *job) codeParts(ctx context.Context, d division) error {
+	j.ui.Debugf("encoding %d parts, %d side by side", len(d.parts), d.workers)
+	size := func(p *astiav.Packet) int64 { return int64(p.Size()) }
+	s := newSequence(len(d.parts), size, (*astiav.Packet).Free, pipeline.FreeMemory()/8, math.MaxInt)
+	o := j.o.encodeOptions(nil)
+	o.Threads = partThreads
+	var mu sync.Mutex
+	var coders []*encode.Coder
+	work := func(ctx context.Context, w *worker, k int) error {
+		out := encode.NewCoder(j.template(), o, func(p *astiav.Packet) error {
+			own := p.Clone()
+			if own == nil {
+				return errors.New("out of memory")
+			}
+			return s.give(ctx, k, own)
+		})
+		defer out.Close()
+		err := w.run(ctx, d.parts[k], out, &j.meters)
+		mu.Lock()
+		defer mu.Unlock()
+		coders = append(coders, out)
+		return err
+	}
+	err := sideBySide(ctx, j, s, d.workers, 0, work, func(ctx context.Context) error { return j.writePackets(ctx, s) })
+	for _, c := range coders {
+		if err == nil {
+			err = asApart(j.out.Join(c))
+		}
+	}
+	return err
+}
+
+// filterParts filters parts side by side and has one encoder take their frames, which have a
+// format.
+func (j *job) filterParts(ctx context.Context, d division, f pipeline.Format) error {
+	most := j.mostWaiting(f)
+	if j.o.Parts == 0 { // more would stand still
+		longest := slices.MaxFunc(d.parts, func(a, b decode.Range) int { return cmp.Compare(a.Frames, b.Frames) }).Frames
+		d.workers = min(d.workers, max(2, 1+int(int64(most)/longest)))
+	}
+	j.ui.Debugf("filtering %d parts, %d side by side", len(d.parts), d.workers)
+	s := newSequence(len(d.parts), func(*pipeline.Frame) int64 { return 1 }, (*pipeline.Frame).Release, int64(most), j.inFlight)
+	work := func(ctx context.Context, w *worker, k int) error {
+		return w.run(ctx, d.parts[k], framesTo{s, k}, &j.ahead)
+	}
+	return sideBySide(ctx, j, s, d.workers, max(1, most/max(1, d.workers-1)), work, func(ctx context.Context) error {
+		return pipeline.Run(ctx, inOrder{j, s}, nil, j.out, pipeline.Options{Depth: max(1, j.inFlight/2), Meters: &j.meters})
+	})
+}
+
+// mostWaiting returns how many frames of parts may wait for the encoder. By default they take at
+// most an eighth of the memory that is free where they are.
+func (j *job) mostWaiting(f pipeline.Format) int {
+	if j.o.FramesInFlight > 0 {
+		return j.o.FramesInFlight
+	}
+	free := pipeline.FreeMemory()
+	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil {
+		if here := b.Free(); here < free || b.Devices() == 1 {
+			free = here
+		}
+	}
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	return int(max(1, free/8/int64(size)))
+}
+
+// sideBySide has workers do the parts of a sequence while its items are written. Each may have so
+// many results wait.
+func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, waiting int,
+	work func(ctx context.Context, w *worker, k int) error, write func(context.Context) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })()
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			w, err := j.newWorker(workers, waiting)
+			if err != nil {
+				s.end(apart{err})
+				return
+			}
+			defer func() { w.close(); s.add(w.extras) }()
+			for {
+				k, ctx, ok := s.take(ctx)
+				if !ok {
+					return
+				}
+				j.ui.Debugf("part %d: filtering on %s", k+1, w.backend.Name())
+				if err := work(ctx, w, k); err != nil {
+					s.fail(k, apart{err})
+					return
+				}
+				if j.stopped() { // the part may have ended early, and none may follow it
+					s.stop()
+				}
+				s.done(k)
+			}
+		})
+	}
+	wg.Go(func() {
+		select {
+		case <-j.stop:
+			s.stop()
+		case <-ctx.Done():
+		}
+	})
+	err := write(ctx)
+	cancel(err)
+	wg.Wait()
+	s.end(context.Cause(ctx)) // frees what is left
+	j.extras = s.extras
+	return err
+}
+
+// worker filters parts one after another, on one device.
+type worker struct {
+	job      *job
+	backend  kernels.Backend
+	end      func()
+	options  decode.Options
+	decoding *gpu.Decoding
+	results  *pipeline.Pool
+	extras   []string
+}
+
+// newWorker returns one of several workers. So many of its results may wait, beside those under
+// way.
+func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
+	w = &worker{job: j, backend: j.backend, end: func() {}}
+	if b, ok := j.backend.(*gpu.Backend); ok {
+		w.backend, w.end = b.Share()
+	}
+	if w.options, w.decoding, err = j.decodeOptions(w.backend); err != nil {
+		w.end()
+		return nil, err
+	}
+	w.options.Log = nil
+	if w.options.Threads == 0 {
+		w.options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
+	}
+	w.results = j.poolOfResults(w.backend, waiting)
+	return w, nil
+}
+
+func (w *worker) close() {
+	w.results.Close()
+	if w.decoding != nil {
+		w.decoding.Close()
+	}
+	w.end()
+}
+
+// run decodes and filters a part.
+func (w *worker) run(ctx context.Context, part decode.Range, to pipeline.Sink, m *pipeline.Meters) error {
+	j, o := w.job, w.options
+	o.Part = &part
+	in, err := decode.Open(ctx, j.o.Input, j.frames, o)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	pool := j.poolOfResults(b)
-	defer pool.Close()
-	f, err := j.filterInto(b, pool)
+	f, err := j.filterInto(w.backend, w.results)
 	if err != nil {
 		return err
 	}
-	o := j.o.encodeOptions(nil)
-	o.Threads = partThreads
-	out := encode.NewCoder(j.template(), o, func(p *astiav.Packet) error { return s.give(ctx, k, p) })
-	defer out.Close()
-	err = pipeline.Run(ctx, in, []pipeline.Filter{f}, out, pipeline.Options{Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters})
+	err = pipeline.Run(ctx, in, []pipeline.Filter{f}, to, pipeline.Options{Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: m})
 	if err == nil && len(in.Damage().Counts()) > 0 {
 		err = errors.New("it is damaged")
 	}
-	s.add(out, in.Extras())
+	w.extras = append(w.extras, in.Extras()...)
 	return err
 }
 
-// writeParts writes all packets of the sequence.
-func (j *job) writeParts(ctx context.Context, s *sequence) error {
+// writePackets writes all packets of the sequence.
+func (j *job) writePackets(ctx context.Context, s *sequence[*astiav.Packet]) error {
 	for {
-		p, err := s.next()
+		p, err := s.next(ctx)
 		if err == io.EOF {
 			break
 		}
@@ -291,4 +453,44 @@ func (j *job) writeParts(ctx context.Context, s *sequence) error {
 		}
 	}
 	return j.out.Finish(ctx)
+}
+
+// framesTo is a sink that gives frames to a part of a sequence.
+type framesTo struct {
+	s *sequence[*pipeline.Frame]
+	k int
+}
+
+func (t framesTo) Put(ctx context.Context, f *pipeline.Frame) error { return t.s.give(ctx, t.k, f) }
+
+func (framesTo) Finish(context.Context) error { return nil }
+
+// inOrder is the source of the frames of all parts. Packets of other streams are written before the
+// frames that they are due with.
+type inOrder struct {
+	job *job
+	s   *sequence[*pipeline.Frame]
+}
+
+func (o inOrder) Next(ctx context.Context) (*pipeline.Frame, error) {
+	f, err := o.s.next(ctx)
+	switch {
+	case err == io.EOF && !o.job.stopped():
+		return nil, orApart(o.job.in.Rest(ctx))
+	case err != nil:
+		return nil, err
+	}
+	if _, err := o.job.in.Follow(ctx, f.PTS); err != nil {
+		f.Release()
+		return nil, orApart(err)
+	}
+	return f, nil
+}
+
+// orApart has the video filtered as one stream if it is not the sum of its parts.
+func orApart(err error) error {
+	if errors.As(err, new(*decode.PartError)) {
+		return apart{err}
+	}
+	return err
 }

@@ -27,7 +27,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 	}{
 		{name: "bilateral", args: "-r 1 --hwaccel auto", kernels: []string{"surface_8", "tile_lorentzian_r1"}},
 		{name: "denoiser", args: "--quality fast --noise 5 --hwaccel nvdec", kernels: []string{"surface_8", "denoise_finish"}},
-		{name: "software", args: "-r 1", kernels: []string{"tile_lorentzian_r1"}},
+		{name: "software", args: "-r 1 --hwaccel none", kernels: []string{"tile_lorentzian_r1"}},
 		{name: "create", decoder: "create=1,device=1", args: "-r 1 --hwaccel auto"},
 		{name: "map", decoder: "map=3,device=1", args: "-r 1 --hwaccel auto"},
 		{name: "corrupt", decoder: "corrupt=3,device=1", args: "-r 1 --hwaccel auto"},

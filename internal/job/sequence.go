@@ -3,46 +3,44 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"sync"
-
-	"github.com/asticode/go-astiav"
-
-	"vidfilter/encode"
 )
 
-// sequence is the packets of parts that are coded side by side, in order. Those of the part that is
-// being written are taken without limit; parts after it wait when they have too many.
-type sequence struct {
+// sequence is what parts of a video become side by side, packets or frames, in order. Parts after
+// the one that is being written wait while too much is there.
+type sequence[T any] struct {
+	size func(T) int64
+	free func(T)
+
 	mu      sync.Mutex
 	changed sync.Cond
-	parts   []codedPart
-	taken   int // parts that are being coded, or were
+	parts   []queue[T]
+	taken   int // parts that have been begun
 	now     int // the part that is being written
 	waiting int64
-	most    int64 // bytes of packets that may wait
+	most    int64 // that may wait, by size
+	flow    int   // as many of the part that is being written may wait in any case
 	stopped bool
 	err     error
 
-	coders []*encode.Coder // closed
-	extras []string        // of decoders
+	extras []string // of decoders
 }
 
-type codedPart struct {
-	packets []*astiav.Packet
+type queue[T any] struct {
+	waiting []T
 	cancel  context.CancelFunc
 	done    bool
 }
 
-func newSequence(parts int, most int64) *sequence {
-	s := &sequence{parts: make([]codedPart, parts), most: most}
+func newSequence[T any](parts int, size func(T) int64, free func(T), most int64, flow int) *sequence[T] {
+	s := &sequence[T]{size: size, free: free, parts: make([]queue[T], parts), most: most, flow: flow}
 	s.changed.L = &s.mu
 	return s
 }
 
-// take returns the next part to code, and a context for it.
-func (s *sequence) take(ctx context.Context) (k int, _ context.Context, ok bool) {
+// take returns the next part to begin, and a context for it.
+func (s *sequence[T]) take(ctx context.Context) (k int, _ context.Context, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken == len(s.parts) || s.stopped || s.err != nil {
@@ -54,32 +52,37 @@ func (s *sequence) take(ctx context.Context) (k int, _ context.Context, ok bool)
 	return k, ctx, true
 }
 
-// give adds a packet, which it borrows, to a part.
-func (s *sequence) give(ctx context.Context, k int, p *astiav.Packet) error {
-	defer context.AfterFunc(ctx, s.changed.Broadcast)()
+// wakeWith has those who wait look again when a context ends.
+func (s *sequence[T]) wakeWith(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})
+}
+
+// give adds an item to a part, and takes it, also when it fails. The part that is being written
+// never waits for another, so that there is always one that goes on.
+func (s *sequence[T]) give(ctx context.Context, k int, item T) error {
+	defer s.wakeWith(ctx)()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k > s.now && s.waiting+int64(p.Size()) > s.most && s.err == nil && ctx.Err() == nil {
+	p := &s.parts[k]
+	for s.waiting+s.size(item) > s.most && !(k == s.now && len(p.waiting) < s.flow) && s.err == nil && ctx.Err() == nil {
 		s.changed.Wait()
 	}
-	switch {
-	case s.err != nil:
-		return s.err
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	if err := cmp.Or(s.err, context.Cause(ctx)); err != nil {
+		s.free(item)
+		return err
 	}
-	own := p.Clone()
-	if own == nil {
-		return errors.New("out of memory")
-	}
-	s.parts[k].packets = append(s.parts[k].packets, own)
-	s.waiting += int64(own.Size())
+	p.waiting = append(p.waiting, item)
+	s.waiting += s.size(item)
 	s.changed.Broadcast()
 	return nil
 }
 
-// done says that a part has all its packets.
-func (s *sequence) done(k int) {
+// done says that a part has all its items.
+func (s *sequence[T]) done(k int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.parts[k].done = true
@@ -87,15 +90,15 @@ func (s *sequence) done(k int) {
 	s.changed.Broadcast()
 }
 
-// add keeps what is left of coding a part.
-func (s *sequence) add(c *encode.Coder, extras []string) {
+// add keeps what a decoder says in the end.
+func (s *sequence[T]) add(extras []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.coders, s.extras = append(s.coders, c), append(s.extras, extras...)
+	s.extras = append(s.extras, extras...)
 }
 
 // stop ends the sequence with the part that is being written.
-func (s *sequence) stop() {
+func (s *sequence[T]) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true
@@ -106,7 +109,7 @@ func (s *sequence) stop() {
 }
 
 // fail ends the sequence by the error of a part. Those that stop has cancelled have one for that.
-func (s *sequence) fail(k int, err error) {
+func (s *sequence[T]) fail(k int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stopped || k <= s.now {
@@ -115,20 +118,20 @@ func (s *sequence) fail(k int, err error) {
 }
 
 // end ends the sequence by an error.
-func (s *sequence) end(err error) {
+func (s *sequence[T]) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.close(err)
 }
 
-// close frees all packets. The first error is the one that next returns.
-func (s *sequence) close(err error) {
+// close frees all items. The first error is the one that next returns.
+func (s *sequence[T]) close(err error) {
 	s.err = cmp.Or(s.err, err)
 	for k := range s.parts {
-		for _, p := range s.parts[k].packets {
-			p.Free()
+		for _, item := range s.parts[k].waiting {
+			s.free(item)
 		}
-		s.parts[k].packets = nil
+		s.parts[k].waiting = nil
 		if s.parts[k].cancel != nil {
 			s.parts[k].cancel()
 		}
@@ -136,25 +139,26 @@ func (s *sequence) close(err error) {
 	s.changed.Broadcast()
 }
 
-// next returns the next packet, which it gives away; io.EOF after the last one.
-func (s *sequence) next() (*astiav.Packet, error) {
+// next returns the next item, which it gives away; io.EOF after the last one.
+func (s *sequence[T]) next(ctx context.Context) (item T, err error) {
+	defer s.wakeWith(ctx)()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.err == nil {
-		switch part := &s.parts[s.now]; {
-		case len(part.packets) > 0:
-			p := part.packets[0]
-			part.packets = part.packets[1:]
-			s.waiting -= int64(p.Size())
-			return p, nil
-		case !part.done && !(s.stopped && s.now == s.taken):
+	for s.err == nil && ctx.Err() == nil {
+		switch p := &s.parts[s.now]; {
+		case len(p.waiting) > 0:
+			item, p.waiting = p.waiting[0], p.waiting[1:]
+			s.waiting -= s.size(item)
+			s.changed.Broadcast()
+			return item, nil
+		case !p.done && !(s.stopped && s.now == s.taken):
 			s.changed.Wait()
 		case s.stopped || s.now == len(s.parts)-1:
-			return nil, io.EOF
+			return item, io.EOF
 		default:
 			s.now++
 			s.changed.Broadcast()
 		}
 	}
-	return nil, s.err
+	return item, cmp.Or(s.err, context.Cause(ctx))
 }

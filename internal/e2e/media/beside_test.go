@@ -64,13 +64,57 @@ func TestSideBySideDamaged(t *testing.T) {
 		data[len(data)*3/4+i] ^= byte(i * i >> 3)
 	}
 	src := put(t, "beside-damaged.mp4", data)
-	whole, _, code := attempt(t, src, "mp4", "--parts 1")
-	again, said, other := attempt(t, src, "mp4", "--parts 2")
-	if code != 6 || other != code || !strings.Contains(said, "encoding it again as one stream") {
-		t.Errorf("exit codes %d and %d: %s", code, other, said)
+	for _, codec := range []string{"--codec h264", "--codec ffv1"} {
+		whole, _, code := attempt(t, src, "mov", "--parts 1 "+codec)
+		again, said, other := attempt(t, src, "mov", "--parts 2 "+codec)
+		if code != 6 || other != code || !strings.Contains(said, "encoding it again as one stream") {
+			t.Errorf("%s: exit codes %d and %d: %s", codec, code, other, said)
+		}
+		if !bytes.Equal(e2e.Read(t, whole), e2e.Read(t, again)) {
+			t.Errorf("%s: the file is another one", codec)
+		}
 	}
-	if !bytes.Equal(e2e.Read(t, whole), e2e.Read(t, again)) {
-		t.Error("the file is another one")
+}
+
+// Where one encoder takes all frames, the file is that of one stream, bit for bit, with all other
+// streams, for any number of decoders and any room for frames that wait.
+func TestInOrder(t *testing.T) {
+	for _, c := range []struct {
+		name, args, to, with string
+		quick                bool
+	}{
+		{"closed.mp4", longClip + longKeys + "-c:a aac", "mov", "--codec ffv1 --device cpu --filter denoise --quality fast", true},
+		{"closed.mp4", longClip + longKeys + "-c:a aac", "mp4", "--bitrate 200k --preset veryfast -r 1", false},
+		{"closed.mp4", longClip + longKeys + "-c:a aac", "ts", "--x264-params vbv-maxrate=500:vbv-bufsize=500 --preset veryfast -r 1", false},
+		{"open.mkv", longClip + longKeys + "-x264-params open-gop=1 -c:a libopus", "mov", "--codec prores -r 0", false},
+	} {
+		t.Run(c.name+"-to-"+c.to, func(t *testing.T) {
+			e2e.Start(t, c.quick)
+			src := clip(t, "beside-"+c.name, c.args)
+			whole, _ := filter(t, src, c.to, "--parts 1 "+c.with)
+			for _, parts := range []string{"2", "5", "5 --frames-in-flight 1"} {
+				got, said := filter(t, src, c.to, "-v --parts "+parts+" "+c.with)
+				if !strings.Contains(said, "filtering 5 parts, ") {
+					t.Errorf("no parts: %s", said)
+				}
+				if !bytes.Equal(e2e.Read(t, got), e2e.Read(t, whole)) {
+					t.Errorf("--parts %s: the file is another one", parts)
+				}
+			}
+		})
+	}
+}
+
+// A gap between two parts is found as in one stream.
+func TestGapBesideParts(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "beside-gap.mkv", longVideo+strings.ReplaceAll(longKeys, "-bf 3", "-bf 0")+"-bsf:v noise=drop='between(n\\,120\\,149)'")
+	for _, codec := range []string{"--codec h264", "--codec ffv1"} {
+		for _, parts := range []string{"--parts 1", "--parts 2"} {
+			if _, said, code := attempt(t, src, "mov", codec+" -v "+parts); code != 6 || !strings.Contains(said, "gaps in time: 1") || strings.Contains(said, "again") {
+				t.Errorf("%s %s: exit code %d: %s", codec, parts, code, said)
+			}
+		}
 	}
 }
 
@@ -80,11 +124,8 @@ func TestNotSideBySide(t *testing.T) {
 	src := clip(t, "beside-closed.mp4", longClip+longKeys+"-c:a aac")
 	short := clip(t, "join-closed.mp4", joined+keys+"-c:a aac")
 	for _, c := range []struct{ src, with, why string }{
-		{src, "--bitrate 200k", "--bitrate is the mean"},
-		{src, "--x264-params vbv-maxrate=500:vbv-bufsize=500", "vbv-maxrate"},
 		{src, "--duration 20", "a piece of the input"},
 		{src, "--compare side", "--compare"},
-		{src, "--codec ffv1", "ffv1 has no parts"},
 		{short, "", "no two parts"},
 	} {
 		if _, said := filter(t, c.src, "mkv", "--parts 2 -v "+c.with); !strings.Contains(said, "as one stream: ") || !strings.Contains(said, c.why) {
@@ -97,8 +138,14 @@ func TestNotSideBySide(t *testing.T) {
 func TestSideBySideStopped(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "beside-slow.mp4", strings.ReplaceAll(longClip, "96x64", "480x272")+longKeys+"-c:a aac")
-	out := output("mp4")
-	p := e2e.Begin(t, exec.Command(e2e.Program, "-i", src, "-o", out, "--parts", "2", "-r", "9", "--device", "cpu", "--preset", "slow", "--progress", "json"))
+	for _, codec := range []string{"h264", "ffv1"} {
+		t.Run(codec, func(t *testing.T) { stopBeside(t, src, codec) })
+	}
+}
+
+func stopBeside(t *testing.T, src, codec string) {
+	out := output("mov")
+	p := e2e.Begin(t, exec.Command(e2e.Program, "-i", src, "-o", out, "--parts", "2", "-r", "9", "--device", "cpu", "--codec", codec, "--progress", "json"))
 	p.Until("pictures", func() bool { return strings.Contains(p.Out.String()+p.Err.String(), `"frame":1`) })
 	p.Signal(syscall.SIGINT)
 	if code := p.Wait(); code != 130 {

@@ -1,0 +1,155 @@
+package job
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/gpu"
+	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
+)
+
+// One encoder gets the frames of parts in order: the file is that of one stream, for any number of
+// decoders and GPUs.
+func TestPartsInOrder(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, decoder, to, args string
+		says                    string // with parts
+	}{
+		{name: "ffv1", to: "mov", args: "-r 1 --codec ffv1", says: "decoding"},
+		{name: "nvenc", to: "mp4", args: "-r 1 --hwaccel nvenc --preset ultrafast"},
+		{name: "passed", to: "mp4", args: "-r 0 --hwaccel nvenc --preset ultrafast"},
+		{name: "bitrate", to: "mp4", args: "-r 1 --bitrate 300k --preset ultrafast"},
+		{name: "denoiser", to: "mov", args: "--quality fast --noise 5 --hwaccel nvdec --codec ffv1"},
+		{name: "measured", to: "mov", args: "--quality fast --codec ffv1"},
+		{name: "measured for nvenc", to: "mp4", args: "--quality fast --hwaccel nvdec,nvenc --preset ultrafast"},
+		{name: "corrupt", decoder: "corrupt=12,device=1", to: "mov", args: "-r 1 --codec ffv1"},
+		{name: "create", decoder: "create=1,device=1", to: "mov", args: "-r 1 --codec ffv1"},
+		{name: "refused", decoder: "none=1,device=1", to: "mov", args: "-r 1 --codec ffv1 --hwaccel nvdec", says: "encoding it again as one stream"},
+		{name: "refused for nvenc", decoder: "none=1,device=1", to: "mp4", args: "-r 1 --hwaccel nvdec,nvenc --preset ultrafast", says: "encoding it again as one stream"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
+			if !testdriver.OnDevice(t, "") {
+				return
+			}
+			if strings.Contains(c.args, "nvenc") && os.Getenv(testdriver.RealDevice) != "" {
+				needsNVENC(t)
+			}
+			dir := t.TempDir()
+			run := func(name string, indexes []int, more ...string) (file []byte, said string) {
+				path := filepath.Join(dir, name+"."+c.to)
+				o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", path}, strings.Fields(c.args), more), nil)
+				e2e.Must(t, err)
+				o.Device = Device{Kind: "cuda", Indexes: indexes}
+				code, said := runOptions(o)
+				if code != 0 {
+					t.Fatalf("%s: exit code %d:\n%s", name, code, said)
+				}
+				return e2e.Read(t, path), said
+			}
+			both := []int{0, 1}
+			if all, err := gpu.Devices(); err == nil && len(all) == 1 {
+				both[1] = 0
+			}
+			want, _ := run("whole", []int{0}, "--parts", "1")
+			for name, indexes := range map[string][]int{"one": {0}, "two": both} {
+				for _, parts := range []string{"2", "5"} {
+					got, said := run(name+parts, indexes, "--parts", parts)
+					if !strings.Contains(said, "filtering 6 parts, "+parts+" side by side") || name == "two" && !strings.Contains(said, c.says) {
+						t.Errorf("%s GPU, %s parts: it says\n%s", name, parts, said)
+					}
+					if !bytes.Equal(got, want) {
+						t.Errorf("%s GPU, %s parts: the file is another one", name, parts)
+					}
+				}
+			}
+			got, _ := run("least", both, "--parts", "5", "--frames-in-flight", "1")
+			if !bytes.Equal(got, want) {
+				t.Error("with room for one frame, the file is another one")
+			}
+		})
+	}
+}
+
+// Frames that NVENC takes stay on its GPU; those of another GPU come through the host.
+func TestPartsOnTheirGPU(t *testing.T) {
+	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "device=-1")
+	log := os.Getenv(driverLog)
+	if log == "" {
+		log = filepath.Join(t.TempDir(), "log")
+		t.Setenv(driverLog, log)
+	}
+	if !testdriver.OnDevice(t, "log="+log) {
+		return
+	}
+	for _, args := range []string{"-r 1", "-r 0"} {
+		for gpus, throughHost := range map[int]bool{1: false, 2: true} {
+			e2e.Put(t, log, nil)
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "nvenc", "--parts", "4"}, strings.Fields(args)), nil)
+			e2e.Must(t, err)
+			o.Device = Device{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
+			if code, said := runOptions(o); code != 0 || !strings.Contains(said, "4 side by side") {
+				t.Fatalf("exit code %d:\n%s", code, said)
+			}
+			const own = 30 // of the test driver's NVENC, which codes on the CPU
+			calls := string(e2e.Read(t, log))
+			if n := strings.Count(calls, "cuMemcpyDtoHAsync "); n < own || (n > own) != throughHost {
+				t.Errorf("%s, %d GPUs: %d copies to the host", args, gpus, n)
+			}
+		}
+	}
+}
+
+// Without --parts a job has several decoders where NVDEC has engines for them and the encoder is
+// faster than one.
+func TestDecodersByDefault(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct{ name, decoder, to, args, says string }{
+		{"nvenc", "", "mp4", "-r 1 --hwaccel nvenc", "filtering 6 parts, 6 side by side"},
+		{"raw", "", "mov", "-r 1 --encoder rawvideo", "filtering 6 parts, 6 side by side"},
+		{"little memory", "", "mov", "-r 1 --encoder rawvideo --frames-in-flight 10", "filtering 6 parts, 3 side by side"},
+		{"slow", "", "mov", "-r 1 --codec ffv1", "as one stream: ffv1 has no parts that can be joined; ffv1 is slower than one decoder"},
+		{"not asked", "", "mov", "-r 1 --hwaccel none --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"measured", "", "mov", "--quality fast --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"unsupported", "none=1", "mov", "-r 1 --encoder rawvideo", "the CPU decodes, with all cores"},
+		{"one", "", "mov", "-r 1 --encoder rawvideo --parts 1", "as one stream: --parts 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
+			if !testdriver.OnDevice(t, "") {
+				return
+			}
+			if strings.Contains(c.args, "nvenc") && os.Getenv(testdriver.RealDevice) != "" {
+				needsNVENC(t)
+			}
+			code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out."+c.to)}, strings.Fields(c.args))...)
+			if code != 0 || !strings.Contains(said, c.says) {
+				t.Errorf("exit code %d; it says\n%s\nwithout %q", code, said, c.says)
+			}
+		})
+	}
+}
+
+// An encoder that fails in the middle ends the job: no part goes on, and nothing is left.
+func TestEncoderFailsInOrder(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: faults")
+	}
+	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "")
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	for _, call := range []string{"60", "90"} {
+		t.Setenv(testdriver.EncoderVariable, "call="+call)
+		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc", "--parts", "5", "--frames-in-flight", "2"}), nil)
+		e2e.Must(t, err)
+		checkRefusal(t, "call "+call, o, contract.ExitDevice, "NVENC")
+	}
+}
