@@ -74,9 +74,6 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 	return nil
 }
 
-// OnDevice reports whether the device decodes.
-func (in *Input) OnDevice() bool { return in.device != nil }
-
 func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
 	if !in.opts.MustDevice {
 		switch {

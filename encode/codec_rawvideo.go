@@ -1,6 +1,4 @@
 package encode
 
-// RawVideo is FFmpeg's name of the encoder that stores samples as they are.
-const RawVideo = "rawvideo"
-
-var rawVideo = Codec{Name: RawVideo, CRF: -1}
+// rawVideo stores samples as they are.
+var rawVideo = Codec{Name: "rawvideo", CRF: -1}

@@ -85,11 +85,10 @@ type Decoding struct {
 	backend *Backend
 	host    *pipeline.Pool
 
-	mu      sync.Mutex
-	engines int
-	size    int
-	free    []buffer // of that size
-	closed  bool
+	mu     sync.Mutex
+	size   int
+	free   []buffer // of that size
+	closed bool
 }
 
 var _ pipeline.Discarder = (*Decoding)(nil)
@@ -124,17 +123,7 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	d.engines = c.Engines
-	d.mu.Unlock()
 	return c.allows(width, height, "decode")
-}
-
-// Engines returns how many engines of the device decode the video that Supports was asked about.
-func (d *Decoding) Engines() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.engines
 }
 
 // Take makes a frame of a surface that the decoder's stream has, and returns when it is done. The

@@ -107,36 +107,6 @@ func TestPartsOnTheirGPU(t *testing.T) {
 	}
 }
 
-// Without --parts a job has several decoders where NVDEC has engines for them and the encoder is
-// faster than one.
-func TestDecodersByDefault(t *testing.T) {
-	folder := t.TempDir()
-	for _, c := range []struct{ name, decoder, to, args, says string }{
-		{"nvenc", "", "mp4", "-r 1 --hwaccel nvenc", "filtering 6 parts, 6 side by side"},
-		{"raw", "", "mov", "-r 1 --encoder rawvideo", "filtering 6 parts, 6 side by side"},
-		{"little memory", "", "mov", "-r 1 --encoder rawvideo --frames-in-flight 10", "filtering 6 parts, 3 side by side"},
-		{"slow", "", "mov", "-r 1 --codec ffv1", "as one stream: ffv1 has no parts that can be joined; ffv1 is slower than one decoder"},
-		{"not asked", "", "mov", "-r 1 --hwaccel none --encoder rawvideo", "the CPU decodes, with all cores"},
-		{"measured", "", "mov", "--quality fast --encoder rawvideo", "the CPU decodes, with all cores"},
-		{"unsupported", "none=1", "mov", "-r 1 --encoder rawvideo", "the CPU decodes, with all cores"},
-		{"one", "", "mov", "-r 1 --encoder rawvideo --parts 1", "as one stream: --parts 1"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
-			if !testdriver.OnDevice(t, "") {
-				return
-			}
-			if strings.Contains(c.args, "nvenc") && os.Getenv(testdriver.RealDevice) != "" {
-				needsNVENC(t)
-			}
-			code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out."+c.to)}, strings.Fields(c.args))...)
-			if code != 0 || !strings.Contains(said, c.says) {
-				t.Errorf("exit code %d; it says\n%s\nwithout %q", code, said, c.says)
-			}
-		})
-	}
-}
-
 // An encoder that fails in the middle ends the job: no part goes on, and nothing is left.
 func TestEncoderFailsInOrder(t *testing.T) {
 	if os.Getenv(testdriver.RealDevice) != "" {

@@ -1,14 +1,12 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -98,15 +96,11 @@ func (j *job) choose(d *division) (whole string) {
 		return "the output is not a file"
 	case o.Parts > 1:
 		return ""
-	case d.coded:
-		d.workers, whole = j.encoders()
+	case !d.coded: // one decoder is faster than most encoders
 		return whole
 	}
-	var why string
-	if d.workers, why = j.decoders(); why != "" {
-		return whole + "; " + why
-	}
-	return ""
+	d.workers, whole = j.encoders()
+	return whole
 }
 
 // encoders returns how many encoders a job whose parts are coded apart has by default, or why it
@@ -136,29 +130,6 @@ func (j *job) encoders() (n int, why string) {
 		return 1, fmt.Sprintf("there are %d cores, and memory for %d encoders", cores, room)
 	}
 	return n, ""
-}
-
-// decoders returns how many decoders a job with one encoder has by default, or why it has one: it
-// has several where NVDEC, of which each engine decodes one stream, is slower than the encoder.
-func (j *job) decoders() (n int, why string) {
-	codec := encode.CodecOf(j.o.Encoder)
-	b, onGPU := j.backend.(*gpu.Backend)
-	if !onGPU || j.decoding == nil || !j.in.OnDevice() {
-		return 1, "the CPU decodes, with all cores"
-	}
-	if codec.OnDevice == "" && codec.Name != encode.RawVideo {
-		return 1, codec.Name + " is slower than one decoder"
-	}
-	engines := j.decoding.Engines()
-	// With its pictures, a decoder and filter take at most so much of the device.
-	const perPixel = 160
-	v := j.in.Video().CodecParameters()
-	room := b.Free() / 2 / (perPixel*int64(v.Width())*int64(v.Height()) + 1)
-	// One more for each device opens the next part meanwhile.
-	if n = int(min(int64(engines+1), room)) * b.Devices(); engines*b.Devices() < 2 || n < 2 {
-		return 1, fmt.Sprintf("the GPU has %d engines that decode, and memory for %d decoders", engines, room)
-	}
-	return min(n, MaxParts), ""
 }
 
 // wholeOnly says why the video is one stream, whatever the machine and the encoder; "" if it may be
@@ -294,10 +265,6 @@ func (j *job) codeParts(ctx context.Context, d division) error {
 // format.
 func (j *job) filterParts(ctx context.Context, d division, f pipeline.Format) error {
 	most := j.mostWaiting(f)
-	if j.o.Parts == 0 { // more would stand still
-		longest := slices.MaxFunc(d.parts, func(a, b decode.Range) int { return cmp.Compare(a.Frames, b.Frames) }).Frames
-		d.workers = min(d.workers, max(2, 1+int(int64(most)/longest)))
-	}
 	j.ui.Debugf("filtering %d parts, %d side by side", len(d.parts), d.workers)
 	s := newSequence(len(d.parts), func(*pipeline.Frame) int64 { return 1 }, (*pipeline.Frame).Release, int64(most), j.inFlight)
 	work := func(ctx context.Context, w *worker, k int) error {
