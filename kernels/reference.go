@@ -132,8 +132,8 @@ func newPicture(width, height int) picture { return picture{width, height, make(
 
 func (p picture) at(x, y int) word { return p.words[y*p.width+x] }
 
-// nearest rounds to nearest, and up from a hair below a tie, where rounding has left many means of
-// two levels.
+// nearest rounds to nearest, and up from a hair below a tie: means of two levels are ties, which
+// rounding errors may put on either side.
 func nearest(x float64) float64 { return math.Floor(x + 0.5 + 1.0/16384) }
 
 // channels returns R, G, B of a word.

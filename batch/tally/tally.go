@@ -59,6 +59,11 @@ func New(o Options) *Tally {
 // returns the job as it was before; ok is false if it is new or was started over.
 func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j := t.jobs[s.Job.ID]
+	if j != nil && j.dropped && s.State != queue.Done {
+		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })
+		t.bury(j)
+		j = nil
+	}
 	switch {
 	case j != nil:
 		before, ok = j.view(now), j.s.Job.Digest == s.Job.Digest
@@ -73,7 +78,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		*j = job{kept: j.kept}
 	}
 	t.version++
-	j.version, j.dropped = t.version, false
+	j.version = t.version
 	got := j.follow(now, s, ok)
 	j.weigh(t.o)
 	got = j.rest(got)
@@ -99,12 +104,16 @@ func (t *Tally) keep(j *job) {
 	}
 	old := t.done[0]
 	t.done = t.done[1:]
-	if old.kept = false; old.s.State != queue.Done { // submitted again
-		return
+	if old.kept = false; old.s.State == queue.Done { // else submitted again
+		t.bury(old)
 	}
-	t.past.add(old)
-	delete(t.jobs, old.s.Job.ID)
-	old.gone = true
+}
+
+// bury counts a job that is done, and keeps it no longer.
+func (t *Tally) bury(j *job) {
+	t.past.add(j)
+	delete(t.jobs, j.s.Job.ID)
+	j.gone = true
 	if t.goners++; t.goners > len(t.order)/8 {
 		t.order = slices.DeleteFunc(t.order, func(j *job) bool { return j.gone })
 		t.goners = 0

@@ -535,8 +535,14 @@ func TestForget(t *testing.T) {
 	if len(some.jobs) != 2 || len(some.past.jobs) != 0 || len(all.past.jobs) != 7 {
 		t.Errorf("%d and %d jobs are kept", len(some.jobs), len(some.past.jobs))
 	}
-	run("3")
-	if v := some.Totals(second(now), false); v.Done != 10 || !some.Knows("3") {
-		t.Errorf("it came again: %s", show(v))
+	for _, id := range []string{"3", "8"} { // of the past, and one of the latest
+		some.Forget(id)
+		run(id)
+		if !some.Knows(id) {
+			t.Errorf("%s came again and is not known", id)
+		}
+	}
+	if v := some.Totals(second(now), false); v.Done != 11 || v.Jobs != 11 || v.Frames != 1100 {
+		t.Errorf("two came again: %s", show(v))
 	}
 }

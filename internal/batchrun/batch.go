@@ -612,8 +612,8 @@ func (b *batchJob) watch(ctx context.Context, dir string, more chan<- batch.Item
 	})
 }
 
-// left forgets a file that has left the watched folder, unless there is work for it: a folder may
-// see 100,000. What became of the file stays in its record, and what failed in the queue, too.
+// left forgets a file that has left the watched folder, since a folder may see 100,000. It returns
+// false for one that is not done. The file's record stays beside the output.
 func (b *batchJob) left(ctx context.Context, dir, path string) bool {
 	item, err := b.plan.Find(dir, path)
 	if err != nil {

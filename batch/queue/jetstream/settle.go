@@ -212,8 +212,8 @@ func (a *attempt) failed(ctx context.Context, end ending) {
 	}
 }
 
-// crashed records that the task's process died, and returns how many died at the job's tasks. With
-// its worker only one's own task counts: workers come and go, and a long film outlives many.
+// crashed records that the task's process died, and returns how many died at the job's tasks. Whole
+// workers that died count for their task only: a long film outlives many.
 func (a *attempt) crashed(ctx context.Context, t tries) (dead int, err error) {
 	err = a.persist(ctx, func(ctx context.Context) error {
 		r, err := a.e.update(ctx, a.c.job, func(r *record) error {
