@@ -73,8 +73,8 @@ func (t transform) yuv(r, g, b float64) (y, u, v float64) {
 // luma returns E, 0 to most.
 func (t transform) luma(r, g, b float64) float64 { return t.kr*r + t.kg*g + t.kb*b }
 
-// toWords is rgb in single precision, with colours of 0 to 1. Weights of a narrow sigma_r multiply
-// what one level of a word moves, so all devices have the same words, to the bit: by these numbers,
+// toWords is rgb in single precision, with colours of 0 to 1. With a narrow sigma_r one level of a
+// word moves weights by a third, so all devices have the same words, to the bit: by these numbers,
 // in this order, each product and its sum rounded once.
 type toWords struct {
 	gain, rv, gu, gv, bu, r0, g0, b0 float32

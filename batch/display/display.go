@@ -94,7 +94,7 @@ func (d *Display) Knows(id string) bool {
 	return d.t.Knows(id)
 }
 
-// Forget drops what is kept of a job that is done; see tally.Tally.Forget.
+// Forget drops a job that is done; see tally.Tally.Forget.
 func (d *Display) Forget(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,7 +6,7 @@
 //	GET  /api/jobs/ID            a job; see tally.Job
 //	GET  /api/workers            {"workers":[..]}; see Worker
 //	GET  /healthz                200 if the queue answers, else 503
-//	GET  /livez                  200: the process answers, whatever the queue does
+//	GET  /livez                  200 as long as the process answers
 //	GET  /metrics                Prometheus's text format
 //	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN
 //	POST /api/jobs/ID/retry      likewise; for jobs that failed or were cancelled
@@ -112,7 +112,7 @@ func (q *Queue) update(s queue.Status) {
 	q.change(func() { q.t.Update(time.Now(), s) })
 }
 
-// Forget drops what is kept of a job that is done; see tally.Tally.Forget.
+// Forget drops a job that is done; see tally.Tally.Forget.
 func (q *Queue) Forget(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

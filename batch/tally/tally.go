@@ -123,8 +123,8 @@ func (t *Tally) bury(j *job) {
 // Knows reports whether a job was ever seen.
 func (t *Tally) Knows(id string) bool { return t.jobs[id] != nil || t.past.knows(id) }
 
-// Forget drops what is kept of a job that is done. The totals still count it; if it comes again, it
-// counts as another one.
+// Forget drops a job that is done. The totals still count it; if it comes again, it counts as
+// another one.
 func (t *Tally) Forget(id string) {
 	if j := t.jobs[id]; j != nil {
 		j.dropped = true // among the latest ones

@@ -33,8 +33,8 @@ func (e oneJob) Get(context.Context, string) (queue.Status, error) {
 	return queue.Status{Job: e.job}, e.fails
 }
 
-// TestAuditOfPage: what the status page does is in the audit log with the job's title, and what
-// fails is not.
+// TestAuditOfPage: the audit log has the actions of the status page with the job's title, and none
+// that failed.
 func TestAuditOfPage(t *testing.T) {
 	a := newAudit(t.TempDir(), slog.New(slog.DiscardHandler))
 	q := oneJob{job: queue.Job{ID: "a-1", Title: "a.mp4"}}

@@ -45,9 +45,8 @@ type division struct {
 	coded bool
 }
 
-// divide returns how the video is filtered. What decides whether parts are coded apart, and where
-// they begin, does not depend on the machine nor on the number of workers, but for whether there
-// are parts at all.
+// divide returns how the video is filtered. The machine decides only whether there are parts, not
+// where they begin nor how they are coded.
 func (j *job) divide(ctx context.Context) (d division) {
 	why := j.choose(&d)
 	if why == "" {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// sequence is what parts of a video become side by side, packets or frames, in order. Parts after
+// sequence holds the packets or frames of parts that are made side by side, in order. Parts after
 // the one that is being written wait while too much is there.
 type sequence[T any] struct {
 	size func(T) int64
@@ -90,7 +90,7 @@ func (s *sequence[T]) done(k int) {
 	s.changed.Broadcast()
 }
 
-// add keeps what a decoder says in the end.
+// add keeps the extras of a decoder, see decode.Input.Extras.
 func (s *sequence[T]) add(extras []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
