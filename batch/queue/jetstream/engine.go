@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,8 +23,9 @@ type Engine struct {
 	workers jetstream.KeyValue
 	objects jetstream.ObjectStore
 
-	alone    bool // embedded: no other client can connect
-	maxBytes int  // of a message
+	alone    bool        // embedded: no other client can connect
+	maxBytes int         // of a message
+	forgets  atomic.Bool // there may be markers of jobs that Forget removed
 }
 
 var _ queue.Engine = (*Engine)(nil)

@@ -131,6 +131,7 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 		}
 	}
 	// Watches hear of it by a marker, which Sweep removes later.
+	e.forgets.Store(true)
 	err = e.jobs.Purge(ctx, id, jetstream.LastRevision(revision))
 	if conflict(err) {
 		return nil

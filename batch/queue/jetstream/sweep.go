@@ -13,7 +13,7 @@ import (
 // Sweep queues open tasks that are not in the queue, which a kill between two steps may cause,
 // and removes old epochs. Workers call it at the start and now and then.
 func (e *Engine) Sweep(ctx context.Context) error {
-	if e.alone { // others do not forget jobs
+	if e.forgets.Load() {
 		if err := e.jobs.PurgeDeletes(ctx, jetstream.DeleteMarkersOlderThan(e.o.AckWait)); err != nil {
 			return fmt.Errorf("queue: forgotten jobs: %w", err)
 		}
