@@ -109,6 +109,13 @@ func (o *onDevice) setup(dec *astiav.CodecContext) error {
 	return nil
 }
 
+// opened records how the decoder begins.
+func (o *onDevice) opened(dec *astiav.CodecContext) {
+	if o != nil {
+		C.vf_decoder_opened((*C.AVCodecContext)(dec.UnsafePointer()), o.c)
+	}
+}
+
 func (o *onDevice) close() {
 	if o == nil {
 		return

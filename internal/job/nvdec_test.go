@@ -55,6 +55,8 @@ var deviceClips = map[string]deviceClip{
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
 	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
+	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
+		keys: 5},
 }
 
 // clipFolder is the environment variable of a folder with these clips, for machines without ffmpeg.
@@ -125,7 +127,7 @@ func withNVDEC(t *testing.T, folder, name string, options string) (clip string) 
 	return clip
 }
 
-// startsOf describes the key frames of an MP4 of H.264, of one slice each, for the test driver.
+// startsOf describes the key frames of an MP4 of H.264 or HEVC, of one slice each, for the test driver.
 func startsOf(t *testing.T, clip string, keys int) string {
 	t.Helper()
 	in := astiav.AllocFormatContext()
