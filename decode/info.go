@@ -94,6 +94,9 @@ func (in *Input) Display() (turn int, aspect float64) {
 // Shift returns the microseconds added to the container's times.
 func (in *Input) Shift() int64 { return in.clock.shift }
 
+// OnDevice reports whether a device decodes, so far.
+func (in *Input) OnDevice() bool { return in.device != nil }
+
 // Threads returns the number of threads of the decoder.
 func (in *Input) Threads() int { return in.dec.ThreadCount() }
 

@@ -35,6 +35,7 @@ type Codec struct {
 	evenSides bool   // sides must be even
 	// progressive means that interlaced frames cannot be coded as such.
 	progressive bool
+	copies      bool // samples are stored as they are
 	linesACore  int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
 	ownPreset   bool // configure sets --preset
 	ownTune     bool // likewise --tune
@@ -133,6 +134,9 @@ func (c Codec) Lacks(option string) string {
 
 // Joins reports whether parts that were encoded apart can be joined.
 func (c Codec) Joins() bool { return c.headers != nil }
+
+// Fast reports whether an encoder may be faster than one decoder of large pictures.
+func (c Codec) Fast() bool { return c.OnDevice != "" || c.copies }
 
 // Cores returns how many cores one encoder keeps busy with pictures of a height; 0 for all.
 func (c Codec) Cores(height int) int {

@@ -1,4 +1,4 @@
 package encode
 
 // rawVideo stores samples as they are.
-var rawVideo = Codec{Name: "rawvideo", CRF: -1}
+var rawVideo = Codec{Name: "rawvideo", CRF: -1, copies: true}

@@ -85,6 +85,8 @@ type Decoding struct {
 	backend *Backend
 	host    *pipeline.Pool
 
+	engines int // of the device that decode what was last asked about
+
 	mu     sync.Mutex
 	size   int
 	free   []buffer // of that size
@@ -123,8 +125,13 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	if err != nil {
 		return err
 	}
+	d.engines = c.Engines
 	return c.allows(width, height, "decode")
 }
+
+// Engines returns how many engines of the device decode what Supports was last asked about. Each
+// input keeps one of them busy.
+func (d *Decoding) Engines() int { return d.engines }
 
 // Take makes a frame of a surface that the decoder's stream has, and returns when it is done. The
 // surface is the caller's.

@@ -54,8 +54,12 @@ type job struct {
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil
 	meters  pipeline.Meters
-	ahead   pipeline.Meters // of parts whose frames wait for the encoder
-	noise   noiseSeen
+	ahead   *pipeline.Meters // of parts whose frames wait for the encoder; nil: there are none
+	noise   *noiseSeen
+	damage  map[string]int64 // of parts
+
+	fallBack sync.Once // told of a part
+
 	copied  atomic.Int64 // frames copied from parts
 	vain    atomic.Int64 // frames coded that are not in the output
 	written atomic.Bool  // every frame is in the output
@@ -65,7 +69,7 @@ type job struct {
 // Run filters a file. The output gets its name once it is complete. Closing stop ends it early
 // and cleanly.
 func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.Result, error) {
-	j := &job{o: o, ui: u, stop: stop, started: time.Now()}
+	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, started: time.Now()}
 	defer j.close()
 	LogTo(u)
 	if err := j.open(ctx); err != nil {
@@ -92,6 +96,7 @@ func (j *job) write(ctx context.Context) error {
 	}
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
+	j.tellSlow()
 	d := j.divide(ctx)
 	if len(d.parts) == 0 {
 		return j.run(ctx)
@@ -220,6 +225,7 @@ func (j *job) openOutput() (err error) {
 
 // reopen begins the input and the output again.
 func (j *job) reopen(ctx context.Context) error {
+	j.noise, j.ahead, j.extras, j.damage = &noiseSeen{}, nil, nil, nil
 	j.out.Close()
 	j.in.Close()
 	if j.decoding != nil {
@@ -364,7 +370,6 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.tellSlow()
 	defer j.ui.Track(j.snapshot)()
 	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
 		Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters,
@@ -419,8 +424,8 @@ func (j *job) snapshot() cli.Snapshot {
 		total, length = j.frameCount(), j.out.Time()
 	}
 	before := &j.meters // the encoder
-	if j.ahead.Decode.Frames() > 0 {
-		before = &j.ahead
+	if j.ahead != nil {
+		before = j.ahead
 	}
 	return cli.Snapshot{
 		GPU:    j.gpuTimes(),
@@ -446,6 +451,9 @@ func (j *job) result() cli.Result {
 	res.Noise = j.noise.summary()
 	if j.in != nil {
 		res.Damage = j.in.Damage().Counts()
+		for name, n := range j.damage {
+			res.Damage[name] += n
+		}
 	}
 	if j.out != nil {
 		res.OutBytes, res.OutDuration = j.out.Bytes(), j.out.Time()

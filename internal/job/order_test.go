@@ -83,6 +83,30 @@ func TestPartsInOrder(t *testing.T) {
 	}
 }
 
+// By default several decoders work for an encoder that may be faster than one, unless the filter is
+// slow.
+func TestPartsByDefault(t *testing.T) {
+	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "device=-1")
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	for args, want := range map[string]string{
+		"--format null --encoder rawvideo -r 1":                 "filtering 6 parts, 4 side by side",
+		"--format null --encoder rawvideo -r 1 --hwaccel none":  "as one stream: the CPU decodes",
+		"--format null --encoder rawvideo --device cpu -r 1":    "as one stream: the CPU decodes",
+		"--format null --encoder rawvideo --noise 5":            "as one stream: the denoiser is no faster",
+		"--format null --encoder ffv1 -r 1":                     "as one stream: ffv1 has no parts",
+		"--format null --encoder rawvideo -r 1 --parts 1":       "as one stream: --parts 1",
+		"--format null --encoder rawvideo -r 1 --device cuda:0": "filtering 6 parts, 4 side by side",
+	} {
+		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", "-"}, strings.Fields(args)), nil)
+		e2e.Must(t, err)
+		if code, said := runOptions(o); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("%s: exit code %d:\n%s", args, code, said)
+		}
+	}
+}
+
 // Frames that NVENC takes stay on its GPU; those of another GPU come through the host.
 func TestPartsOnTheirGPU(t *testing.T) {
 	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "device=-1")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"runtime"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/gpu"
+	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -27,6 +29,10 @@ const MaxParts = 64
 // partThreads are the threads of each encoder that has others beside it. Their number is fixed,
 // since the result depends on it.
 const partThreads = 4
+
+// partsPerGPU side by side for one encoder keep most of a GPU's engines busy. More of them are faster
+// in long videos and slower in short ones, since the memory of frames that wait is pinned first.
+const partsPerGPU = 4
 
 // Parts of a video that are coded apart last a twelfth of it, within these limits: a cut costs a
 // key frame. Parts for one encoder cost nothing, and are short, since their frames wait in memory.
@@ -95,11 +101,28 @@ func (j *job) choose(d *division) (whole string) {
 		return "the output is not a file"
 	case o.Parts > 1:
 		return ""
-	case !d.coded: // one decoder is faster than most encoders
-		return whole
+	case d.coded:
+		d.workers, whole = j.encoders()
+	case encode.CodecOf(o.Encoder).Fast():
+		d.workers, whole = j.decoders()
 	}
-	d.workers, whole = j.encoders()
 	return whole
+}
+
+// decoders returns how many decoders work for one fast encoder by default, or why one does.
+func (j *job) decoders() (n int, why string) {
+	b, onGPU := j.backend.(*gpu.Backend)
+	switch {
+	case !onGPU || j.decoding == nil || !j.in.OnDevice():
+		return 1, "the CPU decodes"
+	case j.o.Params.Filter == kernels.Denoise && !j.o.passes():
+		return 1, "the denoiser is no faster than one decoder"
+	}
+	n = min(j.decoding.Engines(), partsPerGPU) * b.Devices()
+	if n < 2 {
+		return 1, "the GPU has one engine that decodes it"
+	}
+	return n, ""
 }
 
 // encoders returns how many encoders a job whose parts are coded apart has by default, or why it
@@ -119,10 +142,13 @@ func (j *job) encoders() (n int, why string) {
 	case onCPU && !j.o.passes():
 		return 1, "the filter uses all cores"
 	}
-	// Frames of 8 bits in 4:2:0: some 60 in the encoder with its references, as many in the decoder
-	// and the filter.
-	const perPixel = 120 * 3 / 2
-	room := pipeline.FreeMemory() / 2 / (perPixel*int64(v.Width())*int64(v.Height()) + 1)
+	// Some 60 frames are in the encoder with its references, as many in the decoder and the filter.
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
+	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
+		f.Layout = l
+	}
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	room := pipeline.FreeMemory() / 2 / int64(120*size)
 	// Half as many again as have a core for each thread, since none uses all of its threads.
 	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
@@ -209,7 +235,9 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	if err != nil {
 		return err
 	}
-	j.tellSlow()
+	if !d.coded {
+		j.ahead = new(pipeline.Meters)
+	}
 	untrack := j.ui.Track(j.snapshot)
 	if d.coded {
 		err = j.codeParts(ctx, d)
@@ -217,8 +245,10 @@ func (j *job) runParts(ctx context.Context, d division) error {
 		err = j.filterParts(ctx, d, format)
 	}
 	untrack()
-	j.tellGPU()
-	j.tellNoise()
+	if !errors.As(err, new(apart)) {
+		j.tellGPU()
+		j.tellNoise()
+	}
 	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
 	if j.stopped() && j.out.Frames() == 0 {
 		return cli.Interruption{} // there is nothing to keep
@@ -267,9 +297,9 @@ func (j *job) filterParts(ctx context.Context, d division, f pipeline.Format) er
 	j.ui.Debugf("filtering %d parts, %d side by side", len(d.parts), d.workers)
 	s := newSequence(len(d.parts), func(*pipeline.Frame) int64 { return 1 }, (*pipeline.Frame).Release, int64(most), j.inFlight)
 	work := func(ctx context.Context, w *worker, k int) error {
-		return w.run(ctx, d.parts[k], framesTo{s, k}, &j.ahead)
+		return w.run(ctx, d.parts[k], framesTo{s, k}, j.ahead)
 	}
-	return sideBySide(ctx, j, s, d.workers, max(1, most/max(1, d.workers-1)), work, func(ctx context.Context) error {
+	return sideBySide(ctx, j, s, d.workers, max(1, most/d.workers), work, func(ctx context.Context) error {
 		return pipeline.Run(ctx, inOrder{j, s}, nil, j.out, pipeline.Options{Depth: max(1, j.inFlight/2), Meters: &j.meters})
 	})
 }
@@ -305,7 +335,7 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 				s.end(apart{err})
 				return
 			}
-			defer func() { w.close(); s.add(w.extras) }()
+			defer func() { w.close(); s.add(w.extras, w.damage) }()
 			for {
 				k, ctx, ok := s.take(ctx)
 				if !ok {
@@ -334,7 +364,7 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 	cancel(err)
 	wg.Wait()
 	s.end(context.Cause(ctx)) // frees what is left
-	j.extras = s.extras
+	j.extras, j.damage = s.extras, s.damage
 	return err
 }
 
@@ -348,12 +378,13 @@ type worker struct {
 	spare    decode.Spare // of decoding
 	results  *pipeline.Pool
 	extras   []string
+	damage   map[string]int64
 }
 
 // newWorker returns one of several workers. So many of its results may wait, beside those under
 // way.
 func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
-	w = &worker{job: j, backend: j.backend, end: func() {}}
+	w = &worker{job: j, backend: j.backend, end: func() {}, damage: map[string]int64{}}
 	if b, ok := j.backend.(*gpu.Backend); ok {
 		w.backend, w.end = b.Share()
 	}
@@ -361,7 +392,12 @@ func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 		w.end()
 		return nil, err
 	}
-	w.options.Log, w.options.Spare = nil, &w.spare
+	w.options.Spare = &w.spare
+	w.options.Log = cli.LogTo(slog.LevelInfo, func(level slog.Level, msg string) {
+		if level == slog.LevelInfo { // that the CPU decodes; warnings come of the whole video
+			j.fallBack.Do(func() { j.ui.Info(msg) })
+		}
+	})
 	if w.options.Threads == 0 {
 		w.options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
@@ -392,8 +428,12 @@ func (w *worker) run(ctx context.Context, part decode.Range, to pipeline.Sink, m
 		return err
 	}
 	err = pipeline.Run(ctx, in, []pipeline.Filter{f}, to, pipeline.Options{Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: m})
-	if err == nil && len(in.Damage().Counts()) > 0 {
+	damage := in.Damage().Counts()
+	if err == nil && len(damage) > 0 && !j.stopped() {
 		err = errors.New("it is damaged")
+	}
+	for name, n := range damage {
+		w.damage[name] += n
 	}
 	w.extras = append(w.extras, in.Extras()...)
 	return err
@@ -412,12 +452,12 @@ func (j *job) writePackets(ctx context.Context, s *sequence[*astiav.Packet]) err
 		err = j.place(ctx, p)
 		p.Free()
 		if err != nil {
-			return err
+			return orApart(err)
 		}
 	}
 	if !j.stopped() {
 		if err := j.in.Rest(ctx); err != io.EOF {
-			return err
+			return orApart(err)
 		}
 	}
 	return j.out.Finish(ctx)

@@ -3,14 +3,21 @@ package job
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 )
 
@@ -25,6 +32,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 		name, clip, decoder, args string
 		kernels                   []string // that run on both GPUs; nil: not looked at
 		again                     bool     // as one stream
+		fallsBack                 bool     // to the CPU, which one line says
 		surfaces                  int      // that are taken from decoders; 0: not looked at
 	}{
 		{name: "bilateral", args: "-r 1 --hwaccel auto", kernels: []string{"surface_8", "tile_lorentzian_r1"}},
@@ -33,8 +41,8 @@ func TestPartsWithNVDEC(t *testing.T) {
 		// Each of two runs opens a decoder for the beginning and two for three parts.
 		{name: "kept", clip: "parts-hevc.mp4", decoder: "create=7", args: "-r 1 --hwaccel nvdec", surfaces: 31},
 		{name: "create", decoder: "create=1,device=1", args: "-r 1 --hwaccel auto"},
-		{name: "map", decoder: "map=3,device=1", args: "-r 1 --hwaccel auto"},
-		{name: "corrupt", decoder: "corrupt=3,device=1", args: "-r 1 --hwaccel auto"},
+		{name: "map", decoder: "map=3,device=1", args: "-r 1 --hwaccel auto", fallsBack: true},
+		{name: "corrupt", decoder: "corrupt=3,device=1", args: "-r 1 --hwaccel auto", fallsBack: true},
 		{name: "refused", decoder: "none=1,device=1", args: "-r 1 --hwaccel nvdec", again: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,6 +93,9 @@ func TestPartsWithNVDEC(t *testing.T) {
 			if !c.again && !bytes.Equal(e2e.Read(t, two), e2e.Read(t, want)) {
 				t.Error("the file is another one")
 			}
+			if told := strings.Count(said, "decoding on the CPU from here on"); told > 1 || (told == 1) != c.fallsBack {
+				t.Errorf("it tells %d times that the CPU decodes:\n%s", told, said)
+			}
 			if log == "" {
 				return
 			}
@@ -105,5 +116,45 @@ func TestPartsWithNVDEC(t *testing.T) {
 				t.Errorf("%d copies from the host with two GPUs, %d with one", n, m)
 			}
 		})
+	}
+}
+
+// A job that is stopped in a damaged part keeps what it has, and reports the damage.
+func TestStopInDamagedPart(t *testing.T) {
+	e2e.NeedsFFmpeg(t)
+	clip := filepath.Join(t.TempDir(), "clip.mp4")
+	args := e2e.Fields("-v error -f lavfi -i testsrc2=s=320x180:r=10:d=24,noise=alls=20:allf=t -c:v libx264 -preset veryfast -g 50 -sc_threshold 0 -pix_fmt yuv420p")
+	if out, err := exec.Command("ffmpeg", append(args, clip)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	data := e2e.Read(t, clip)
+	for i := range 60_000 { // some frames
+		data[len(data)/10+i] ^= byte(i * i >> 3)
+	}
+	e2e.Put(t, clip, data)
+	kept := 0
+	for after := 200 * time.Millisecond; kept == 0 && after < time.Minute; after *= 2 {
+		out := filepath.Join(t.TempDir(), "out.mov")
+		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "--device", "cpu", "-r", "1", "--preset", "slower", "--parts", "2"}), nil)
+		e2e.Must(t, err)
+		stop := make(chan struct{})
+		timer := time.AfterFunc(after, func() { close(stop) })
+		var said strings.Builder
+		u := o.OpenUI(cli.Stdio{Err: &said, Out: io.Discard})
+		res, err := Run(context.Background(), o, u, stop)
+		u.Close("")
+		timer.Stop()
+		switch {
+		case !res.Interrupted:
+			t.Fatalf("it ended before it was stopped:\n%s", said.String())
+		case res.Frames == 0: // there is nothing to keep
+		case res.Output != out || !e2e.Exists(out) || errors.Is(err, encode.ErrDamaged) != (len(res.Damage) > 0):
+			t.Fatalf("%v, %+v\n%s", err, res, said.String())
+		case len(res.Damage) > 0: // it had come so far
+			kept++
+		}
+	}
+	if kept == 0 {
+		t.Error("it was never stopped in the middle")
 	}
 }

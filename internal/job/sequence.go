@@ -24,7 +24,8 @@ type sequence[T any] struct {
 	stopped bool
 	err     error
 
-	extras []string // of decoders
+	extras []string         // of decoders
+	damage map[string]int64 // that they found
 }
 
 type queue[T any] struct {
@@ -34,7 +35,7 @@ type queue[T any] struct {
 }
 
 func newSequence[T any](parts int, size func(T) int64, free func(T), most int64, flow int) *sequence[T] {
-	s := &sequence[T]{size: size, free: free, parts: make([]queue[T], parts), most: most, flow: flow}
+	s := &sequence[T]{size: size, free: free, damage: map[string]int64{}, parts: make([]queue[T], parts), most: most, flow: flow}
 	s.changed.L = &s.mu
 	return s
 }
@@ -90,11 +91,14 @@ func (s *sequence[T]) done(k int) {
 	s.changed.Broadcast()
 }
 
-// add keeps the extras of a decoder, see decode.Input.Extras.
-func (s *sequence[T]) add(extras []string) {
+// add keeps the extras of a decoder, see decode.Input.Extras, and the damage that it found.
+func (s *sequence[T]) add(extras []string, damage map[string]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.extras = append(s.extras, extras...)
+	for name, n := range damage {
+		s.damage[name] += n
+	}
 }
 
 // stop ends the sequence with the part that is being written.
