@@ -118,10 +118,21 @@ func (e *coder) put(f *pipeline.Frame) error {
 	return e.drain()
 }
 
+// freeEncoder frees an encoder. The memory of its pictures on a device goes last, since the encoder
+// has registered it; Free alone begins with it.
+func freeEncoder(enc *astiav.CodecContext) {
+	var pictures *C.AVBufferRef
+	if c := (*C.AVCodecContext)(enc.UnsafePointer()); c.hw_frames_ctx != nil {
+		pictures = C.av_buffer_ref(c.hw_frames_ctx)
+	}
+	enc.Free()
+	C.av_buffer_unref(&pictures)
+}
+
 // closeEncoder frees the encoder, which may be opened again.
 func (e *coder) closeEncoder() {
 	if e.enc != nil {
-		e.enc.Free()
+		freeEncoder(e.enc)
 		e.enc = nil
 	}
 	e.onDevice.close()
@@ -192,7 +203,7 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 		if refused, ok := errors.AsType[*encoderError](err); ok && e.onDevice != nil {
 			err = e.encodeFailed(refused.err, "open the encoder")
 		}
-		enc.Free()
+		freeEncoder(enc)
 		return err
 	}
 	e.enc = enc

@@ -31,6 +31,8 @@ extern "C" {
 
 // Of the test driver: it asks how many sessions a context has when that is closed.
 extern "C" void vf_count_sessions(int (*of)(CUcontext));
+// Of the test driver: it tells whether there is memory at an address.
+extern "C" int vf_has_memory(CUdeviceptr address);
 
 // The codecs' static libraries are for programs: they expect this one in the same file.
 asm(".pushsection .bss\n.balign 8\n.globl stderr\n.hidden stderr\n.type stderr, @object\n.size stderr, 8\nstderr: .zero 8\n.popsection");
@@ -452,6 +454,7 @@ NVENCSTATUS NVENCAPI unregister_resource(void *handle, NV_ENC_REGISTERED_PTR whi
 		auto found = s.resources.find(which);
 		if (found == s.resources.end()) return wrong(NV_ENC_ERR_RESOURCE_NOT_REGISTERED, "an unknown resource is unregistered");
 		if (found->second->mapped && !refused_to_free) complain("a resource is unregistered that is mapped");
+		if (!vf_has_memory((CUdeviceptr)found->second->about.resourceToRegister)) complain("a resource is unregistered whose memory is freed");
 		s.resources.erase(found);
 		return NV_ENC_SUCCESS;
 	});
