@@ -63,6 +63,10 @@ var nvencPresets = map[string]string{
 // pictures.
 var nvencLookahead = map[string]int{"slow": 16, "slower": 20, "veryslow": 24}
 
+// nvencGOP is the least distance of key frames with B pictures of the preset's own number: NVENC
+// refuses more than fit in.
+const nvencGOP = 9
+
 // fullRGB returns a codec's choose: RGB is coded as 4:4:4 with up to so many bits.
 func fullRGB(codec string, deepest int) func(pipeline.Format) (astiav.PixelFormat, string) {
 	return func(f pipeline.Format) (astiav.PixelFormat, string) {
@@ -91,8 +95,13 @@ func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value stri
 	if o.Tune == "lossless" {
 		set("cq", "0")
 	}
-	if o.GOP == 0 {
+	switch {
+	case o.GOP == 0:
 		c.gop_size = 250 // as x264 does; NVENC has no limit of its own
+	case o.GOP == 1:
+		c.gop_size = 0 // by which FFmpeg asks for key frames alone
+	case o.GOP < nvencGOP:
+		c.max_b_frames = 0
 	}
 	o.EncoderParams.own(set)
 }

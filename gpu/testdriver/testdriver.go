@@ -56,6 +56,7 @@
 //	side=4096        the longest side of a picture
 //	call=9           the ninth call fails and does nothing
 //	log=FILE         append the name of each call
+//	settings=FILE    append a line for each encoder: what it is initialized with
 package testdriver
 
 import (

@@ -205,6 +205,62 @@ func TestNVENC(t *testing.T) {
 	}
 }
 
+// NVENC is set as the options say.
+func TestNVENCSettings(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: NVENC that tells its settings")
+	}
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	clip := drawn(t, "clip.y4m", "420", 208, 144, 6)
+	for _, c := range []struct{ args, want string }{
+		{"--gop 1", "gop=1 interval=0"},
+		{"--gop 1 --codec hevc --preset veryslow", "gop=1 interval=0"},
+		{"--gop 1 --codec av1", "gop=1 interval=0"},
+		{"--gop 2", "gop=2 interval=1"},
+		{"--gop 8 --preset p7", "gop=8 interval=1"},
+		{"--gop 4 --encoder-params bf=1", "gop=4 interval=2"},
+		{"--gop 9", "gop=9 interval=4"},
+	} {
+		settings := filepath.Join(t.TempDir(), "settings")
+		t.Setenv(testdriver.EncoderVariable, "settings="+settings)
+		out := filepath.Join(t.TempDir(), "out.mp4")
+		code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
+		if code != 0 {
+			t.Errorf("%s: exit code %d:\n%s", c.args, code, said)
+			continue
+		}
+		got := strings.Fields(string(e2e.Read(t, settings)))
+		for _, want := range strings.Fields(c.want) {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: no %s in %s", c.args, want, got)
+			}
+		}
+		if keys := keyFrames(t, out); strings.HasPrefix(c.args, "--gop 1") && keys != 6 {
+			t.Errorf("%s: %d of 6 frames are key frames", c.args, keys)
+		}
+	}
+}
+
+// keyFrames counts the key frames of a file's video.
+func keyFrames(t *testing.T, path string) (n int) {
+	t.Helper()
+	fc := astiav.AllocFormatContext()
+	defer fc.Free()
+	e2e.Must(t, fc.OpenInput(path, nil, nil))
+	defer fc.CloseInput()
+	p := astiav.AllocPacket()
+	defer p.Free()
+	for fc.ReadFrame(p) == nil {
+		if p.Flags().Has(astiav.PacketFlagKey) {
+			n++
+		}
+		p.Unref()
+	}
+	return n
+}
+
 // NVENC's pictures carry what pictures of other encoders do: HDR10+, Dolby Vision, captions and so
 // on, or it is named.
 func TestNVENCUnits(t *testing.T) {
@@ -217,7 +273,7 @@ func TestNVENCUnits(t *testing.T) {
 	b, err := gpu.Open(gpu.Options{})
 	e2e.Must(t, err)
 	t.Cleanup(func() { e2e.Must(t, b.Close()) })
-	clip := drawn(t, "clip.y4m", "420p10", 192, 144, 6)
+	clip := drawn(t, "clip.y4m", "420p10", 192, 144, 12)
 	for _, c := range []struct {
 		codec, format, lost string
 	}{
@@ -240,7 +296,7 @@ func TestNVENCUnits(t *testing.T) {
 		in := openClip(t, clip, nil, hostPool(t), nil)
 		path := filepath.Join(t.TempDir(), "out")
 		out, err := encode.Create("file:"+path, encode.Template{Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Facts: in.Facts},
-			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 4, CRF: 20, PixelFormat: pixelFormat, Device: e})
+			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 9, CRF: 20, PixelFormat: pixelFormat, Device: e})
 		e2e.Must(t, err)
 		n := 0
 		for f := next(t, in); f != nil; f = next(t, in) {

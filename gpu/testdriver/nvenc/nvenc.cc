@@ -52,7 +52,7 @@ void complain(const char *format, ...) {
 }
 
 struct Config {
-	std::string text, log;
+	std::string text, log, settings;
 	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
@@ -68,6 +68,7 @@ struct Config {
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "log")) known = true, log = value;
+			if (value && !strcmp(word, "settings")) known = true, settings = value;
 			if (!known) complain("unknown option %s", word);
 		}
 		free(copy);
@@ -89,15 +90,19 @@ Config &config() {
 	return c;
 }
 
+// Appends a line to a file, unless its name is empty.
+void write_line(const std::string &name, std::string line) {
+	if (name.empty()) return;
+	int file = open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	line += "\n";
+	if (write(file, line.data(), line.size()) < 0) abort();
+	close(file);
+}
+
 // refused counts a call, and returns whether it fails without doing anything.
 bool refused(const char *name) {
 	const Config &c = config();
-	if (!c.log.empty()) {
-		int file = open(c.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-		std::string line = std::string(name) + "\n";
-		if (write(file, line.data(), line.size()) < 0) abort();
-		close(file);
-	}
+	write_line(c.log, name);
 	if (++calls != c.call) return false;
 	for (const char *frees : {"Destroy", "Unlock", "Unmap", "Unregister"})
 		if (strstr(name, frees)) refused_to_free = true;
@@ -282,14 +287,15 @@ NVENCSTATUS NVENCAPI caps(void *handle, GUID codec, NV_ENC_CAPS_PARAM *p, int *v
 	});
 }
 
-NVENCSTATUS NVENCAPI preset_config(void *handle, GUID codec, GUID preset, NV_ENC_TUNING_INFO, NV_ENC_PRESET_CONFIG *p) {
+NVENCSTATUS NVENCAPI preset_config(void *handle, GUID codec, GUID preset, NV_ENC_TUNING_INFO tuning, NV_ENC_PRESET_CONFIG *p) {
 	return in_session("nvEncGetEncodePresetConfigEx", handle, [&](Session &) -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_PRESET_CONFIG_VER);
 		if (p->presetCfg.version != NV_ENC_CONFIG_VER) return wrong(NV_ENC_ERR_INVALID_VERSION, "the version of a preset's settings");
 		if (!known(codec)) return NV_ENC_ERR_UNSUPPORTED_PARAM;
-		bool fast = same(preset, NV_ENC_PRESET_P1_GUID) || same(preset, NV_ENC_PRESET_P2_GUID);
+		bool fast = same(preset, NV_ENC_PRESET_P1_GUID) || (same(preset, NV_ENC_PRESET_P2_GUID) && !same(codec, NV_ENC_CODEC_HEVC_GUID));
+		bool late = tuning == NV_ENC_TUNING_INFO_HIGH_QUALITY || tuning == NV_ENC_TUNING_INFO_LOSSLESS;
 		p->presetCfg.gopLength = NVENC_INFINITE_GOPLENGTH;
-		p->presetCfg.frameIntervalP = fast ? 1 : 3;
+		p->presetCfg.frameIntervalP = late && !fast ? 4 : 1;
 		p->presetCfg.rcParams.rateControlMode = NV_ENC_PARAMS_RC_VBR;
 		p->presetCfg.rcParams.averageBitRate = p->presetCfg.rcParams.maxBitRate = 10000000;
 		return NV_ENC_SUCCESS;
@@ -353,7 +359,7 @@ bool open_coder(Session &s) {
 	} else if (hevc) {
 		set_colours(c, specific.hevcConfig.hevcVUIParameters);
 		av_opt_set(c->priv_data, "preset", "ultrafast", 0);
-		std::string p = "log-level=none:info=0:pools=none:frame-threads=1:b-adapt=0:open-gop=0:rc-lookahead=" + std::to_string(c->max_b_frames + 1);
+		std::string p = "log-level=none:info=0:pools=none:frame-threads=1:b-adapt=0:open-gop=0:rc-lookahead=" + std::to_string(c->max_b_frames ? c->max_b_frames + 1 : 0);
 		av_opt_set(c->priv_data, "x265-params", (p + (lossless ? ":lossless=1" : "")).c_str(), 0);
 	} else {
 		auto &av1 = specific.av1Config;
@@ -373,6 +379,34 @@ bool open_coder(Session &s) {
 	return avcodec_open2(c, codec, nullptr) >= 0;
 }
 
+template <size_t n> const char *name_of(const GUID &guid, const std::pair<GUID, const char *> (&names)[n]) {
+	for (auto &name : names)
+		if (same(guid, name.first)) return name.second;
+	return "auto";
+}
+
+// Describes settings in a line, for tests.
+std::string describe(const NV_ENC_INITIALIZE_PARAMS &init, const NV_ENC_CONFIG &c) {
+	const std::pair<GUID, const char *> presets[] = {
+	    {NV_ENC_PRESET_P1_GUID, "p1"}, {NV_ENC_PRESET_P2_GUID, "p2"}, {NV_ENC_PRESET_P3_GUID, "p3"}, {NV_ENC_PRESET_P4_GUID, "p4"},
+	    {NV_ENC_PRESET_P5_GUID, "p5"}, {NV_ENC_PRESET_P6_GUID, "p6"}, {NV_ENC_PRESET_P7_GUID, "p7"}};
+	const std::pair<GUID, const char *> profiles[] = {
+	    {NV_ENC_H264_PROFILE_BASELINE_GUID, "baseline"}, {NV_ENC_H264_PROFILE_MAIN_GUID, "main"}, {NV_ENC_H264_PROFILE_HIGH_GUID, "high"},
+	    {NV_ENC_H264_PROFILE_HIGH_444_GUID, "high444"}, {NV_ENC_HEVC_PROFILE_MAIN_GUID, "main"}, {NV_ENC_HEVC_PROFILE_MAIN10_GUID, "main10"},
+	    {NV_ENC_HEVC_PROFILE_FREXT_GUID, "rext"}, {NV_ENC_AV1_PROFILE_MAIN_GUID, "main"}};
+	const char *tunings[] = {"none", "hq", "ll", "ull", "lossless"};
+	const bool hevc = same(init.encodeGUID, NV_ENC_CODEC_HEVC_GUID), av1 = same(init.encodeGUID, NV_ENC_CODEC_AV1_GUID);
+	auto &rc = c.rcParams;
+	const char *mode = rc.rateControlMode == NV_ENC_PARAMS_RC_VBR ? "vbr" : rc.rateControlMode == NV_ENC_PARAMS_RC_CBR ? "cbr" : "constqp";
+	char line[400];
+	snprintf(line, sizeof line, "preset=%s tuning=%s rc=%s quality=%g qp=%u average=%u max=%u gop=%u interval=%d look-ahead=%u aq=%u temporal-aq=%u profile=%s tier=%u rate=%u/%u",
+	         name_of(init.presetGUID, presets), tunings[init.tuningInfo], mode, rc.targetQuality + rc.targetQualityLSB / 256., rc.constQP.qpInterP,
+	         rc.averageBitRate, rc.maxBitRate, c.gopLength, c.frameIntervalP, rc.enableLookahead ? rc.lookaheadDepth : 0u,
+	         rc.enableAQ ? rc.aqStrength : 0u, (unsigned)rc.enableTemporalAQ, name_of(c.profileGUID, profiles),
+	         hevc ? c.encodeCodecConfig.hevcConfig.tier : av1 ? c.encodeCodecConfig.av1Config.tier : 0u, init.frameRateNum, init.frameRateDen);
+	return line;
+}
+
 NVENCSTATUS NVENCAPI initialize(void *handle, NV_ENC_INITIALIZE_PARAMS *p) {
 	return in_session("nvEncInitializeEncoder", handle, [&](Session &s) -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_INITIALIZE_PARAMS_VER);
@@ -388,8 +422,10 @@ NVENCSTATUS NVENCAPI initialize(void *handle, NV_ENC_INITIALIZE_PARAMS *p) {
 		if (!p->frameRateNum || !p->frameRateDen || !p->enablePTD) return wrong(NV_ENC_ERR_INVALID_PARAM, "no rate, or no decision on types");
 		if (p->encodeConfig->rcParams.targetQuality > 51) return wrong(NV_ENC_ERR_INVALID_PARAM, "a quality beyond 51");
 		if (p->encodeConfig->rcParams.lookaheadDepth > 31) return wrong(NV_ENC_ERR_INVALID_PARAM, "a look-ahead beyond 31");
+		if ((int64_t)p->encodeConfig->gopLength <= p->encodeConfig->frameIntervalP) return NV_ENC_ERR_INVALID_PARAM; // as drivers do
 		s.init = *p;
 		s.config = *p->encodeConfig;
+		write_line(config().settings, describe(s.init, s.config));
 		if (open_coder(s)) return NV_ENC_SUCCESS;
 		avcodec_free_context(&s.coder.c);
 		return NV_ENC_ERR_UNSUPPORTED_PARAM;
