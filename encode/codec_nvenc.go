@@ -29,22 +29,25 @@ var nvenc = Codec{
 	progressive: true,
 	configure:   configureNVENC,
 	params: strings.Fields(`
-		aq-strength=1|2|3|4|5|6|7|8|9|10|11|12|13|14|15 b_adapt=0|1 b_ref_mode=disabled|each|middle bf bufsize coder=cabac|cavlc|ac|vlc
-		constrained-encoding=0|1 cq dpb_size init_qpB init_qpI init_qpP intra-refresh=0|1 ldkfs level max_slice_size maxrate
-		multipass=disabled|qres|fullres no-scenecut=0|1 nonref_p=0|1 profile qmax qmin qp qp_cb_offset qp_cr_offset
-		rc=constqp|vbr|cbr rc-lookahead refs single-slice-intra-refresh=0|1 spatial-aq=0|1 strict_gop=0|1 temporal-aq=0|1 tier=main|high
-		tile-columns tile-rows weighted_pred=0|1 zerolatency=0|1`),
+		aq-strength=1|2|3|4|5|6|7|8|9|10|11|12|13|14|15 b_ref_mode=disabled|each|middle bf bufsize cq dpb_size init_qpB init_qpI init_qpP
+		intra-refresh=0|1 ldkfs level maxrate multipass=disabled|qres|fullres no-scenecut=0|1 nonref_p=0|1 qmax qmin qp qp_cb_offset qp_cr_offset
+		rc=constqp|vbr|cbr rc-lookahead refs spatial-aq=0|1 strict_gop=0|1 temporal-aq=0|1 weighted_pred=0|1 zerolatency=0|1`),
 }
 
 var (
-	nvencH264 = nvencCodec("h264", 18, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}})
-	nvencHEVC = nvencCodec("hevc", 20, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}, 10: {"yuv420p10le", "yuv444p10le", "p010le"}})
-	nvencAV1  = nvencCodec("av1", 24, map[int][]string{8: {"yuv420p", "nv12"}, 10: {"yuv420p10le", "p010le"}})
+	nvencH264 = nvencCodec("h264", 18, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}}, `
+		b_adapt=0|1 coder=cabac|cavlc|ac|vlc constrained-encoding=0|1 max_slice_size profile=baseline|main|high|high444p
+		single-slice-intra-refresh=0|1`)
+	nvencHEVC = nvencCodec("hevc", 20, map[int][]string{8: {"yuv420p", "yuv444p", "nv12"}, 10: {"yuv420p10le", "yuv444p10le", "p010le"}}, `
+		constrained-encoding=0|1 max_slice_size profile=main|main10|rext single-slice-intra-refresh=0|1 tier=main|high`)
+	nvencAV1 = nvencCodec("av1", 24, map[int][]string{8: {"yuv420p", "nv12"}, 10: {"yuv420p10le", "p010le"}}, `
+		b_adapt=0|1 tier=0|1 tile-columns tile-rows`)
 )
 
-func nvencCodec(of string, crf float64, pixelFormats map[int][]string) Codec {
+func nvencCodec(of string, crf float64, pixelFormats map[int][]string, params string) Codec {
 	c := nvenc
 	c.Name, c.OnDevice, c.CRF, c.formats = of+"_nvenc", of, crf, pixelFormats
+	c.params = slices.Sorted(slices.Values(slices.Concat(nvenc.params, strings.Fields(params))))
 	if of == "hevc" {
 		c.tags = x265.tags
 	}
@@ -53,6 +56,9 @@ func nvencCodec(of string, crf float64, pixelFormats map[int][]string) Codec {
 	}
 	return c
 }
+
+// nvencHighTiers are the tiers that leave most bits to a picture.
+var nvencHighTiers = map[C.enum_AVCodecID]string{C.AV_CODEC_ID_HEVC: "high", C.AV_CODEC_ID_AV1: "1"}
 
 // nvencPresets maps the presets of x264 and x265 to those of NVENC, which are fewer.
 var nvencPresets = map[string]string{
@@ -103,5 +109,18 @@ func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value stri
 	case o.GOP < nvencGOP:
 		c.max_b_frames = 0
 	}
+	if o.Bitrate == 0 && hasHighTier(c) && !o.EncoderParams.Has("level") && !o.EncoderParams.Has("maxrate") {
+		set("tier", nvencHighTiers[c.codec_id]) // lest the level limit the bit rate, whatever the quality
+	}
 	o.EncoderParams.own(set)
+}
+
+// hasHighTier reports whether pictures are of level 4 or above in HEVC and AV1: those below have
+// one tier, and NVENC refuses another.
+func hasHighTier(c *C.AVCodecContext) bool {
+	samples, rate := float64(c.width)*float64(c.height), 0.
+	if c.framerate.num > 0 {
+		rate = float64(c.framerate.num) / float64(c.framerate.den)
+	}
+	return samples > 1065024 || samples*rate > 33177600
 }

@@ -232,7 +232,11 @@ func RefusedSize(do func()) (w, h int64) {
 
 // words returns a line of the log without the names of FFmpeg's parts.
 func words(line string) string {
-	if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {
+	for strings.HasPrefix(line, "[") { // [hevc_nvenc @ 0x55d0c0ffee00] [Eval @ 0x7ffec0ffee00]
+		name, words, ok := strings.Cut(line, "] ")
+		if !ok || !strings.Contains(name, " @ ") {
+			break
+		}
 		line = words
 	}
 	return strings.TrimRight(line, ". \n")

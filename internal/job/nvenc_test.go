@@ -213,20 +213,33 @@ func TestNVENCSettings(t *testing.T) {
 	if !testdriver.OnDevice(t, "") {
 		return
 	}
-	clip := drawn(t, "clip.y4m", "420", 208, 144, 6)
-	for _, c := range []struct{ args, want string }{
-		{"--gop 1", "gop=1 interval=0"},
-		{"--gop 1 --codec hevc --preset veryslow", "gop=1 interval=0"},
-		{"--gop 1 --codec av1", "gop=1 interval=0"},
-		{"--gop 2", "gop=2 interval=1"},
-		{"--gop 8 --preset p7", "gop=8 interval=1"},
-		{"--gop 4 --encoder-params bf=1", "gop=4 interval=2"},
-		{"--gop 9", "gop=9 interval=4"},
+	clip, large := drawn(t, "clip.y4m", "420", 208, 144, 6), drawn(t, "large.y4m", "420", 1920, 1080, 1)
+	slow, quick := drawn(t, "slow.y4m", "420", 1280, 720, 1), filepath.Join(t.TempDir(), "quick.y4m")
+	e2e.Must(t, os.WriteFile(quick, bytes.Replace(e2e.Read(t, slow), []byte("F25:1"), []byte("F60:1"), 1), 0o600))
+	for _, c := range []struct{ clip, args, want string }{
+		{clip, "--gop 1", "gop=1 interval=0"},
+		{clip, "--gop 1 --codec hevc --preset veryslow", "gop=1 interval=0"},
+		{clip, "--gop 1 --codec av1", "gop=1 interval=0"},
+		{clip, "--gop 2", "gop=2 interval=1"},
+		{clip, "--gop 8 --preset p7", "gop=8 interval=1"},
+		{clip, "--gop 4 --encoder-params bf=1", "gop=4 interval=2"},
+		{clip, "--gop 9", "gop=9 interval=4"},
+		// The high tier is from level 4 on.
+		{large, "--codec hevc", "tier=1"},
+		{large, "--codec av1", "tier=1"},
+		{quick, "--codec hevc", "tier=1 rate=60/1"},
+		{slow, "--codec hevc", "tier=0 rate=25/1"},
+		{slow, "--codec av1", "tier=0"},
+		{large, "--codec hevc --bitrate 5M", "tier=0"},
+		{large, "--codec hevc --encoder-params tier=main", "tier=0"},
+		{large, "--codec hevc --encoder-params level=5", "tier=0"},
+		{large, "--codec av1 --encoder-params maxrate=20000000", "tier=0"},
+		{slow, "--codec av1 --encoder-params tier=1", "tier=1"},
 	} {
 		settings := filepath.Join(t.TempDir(), "settings")
 		t.Setenv(testdriver.EncoderVariable, "settings="+settings)
 		out := filepath.Join(t.TempDir(), "out.mp4")
-		code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
+		code, said := runJob(t, slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
 		if code != 0 {
 			t.Errorf("%s: exit code %d:\n%s", c.args, code, said)
 			continue
