@@ -101,6 +101,9 @@ func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value stri
 	if o.Tune == "lossless" {
 		set("cq", "0")
 	}
+	if c.codec_id == C.AV_CODEC_ID_H264 {
+		set("profile", "high") // FFmpeg's is main; 4:4:4 and lossless have their own
+	}
 	switch {
 	case o.GOP == 0:
 		c.gop_size = 250 // as x264 does; NVENC has no limit of its own

@@ -224,6 +224,11 @@ func TestNVENCSettings(t *testing.T) {
 		{clip, "--gop 8 --preset p7", "gop=8 interval=1"},
 		{clip, "--gop 4 --encoder-params bf=1", "gop=4 interval=2"},
 		{clip, "--gop 9", "gop=9 interval=4"},
+		{clip, "", "profile=high"},
+		{clip, "--encoder-params profile=main", "profile=main"},
+		{clip, "--pixel-format yuv444p", "profile=high444"},
+		{clip, "--tune lossless", "profile=auto tuning=lossless"},
+		{clip, "--codec hevc", "profile=main"},
 		// The high tier is from level 4 on.
 		{large, "--codec hevc", "tier=1"},
 		{large, "--codec av1", "tier=1"},
