@@ -48,8 +48,11 @@ func nvencCodec(of string, crf float64, pixelFormats map[int][]string, params st
 	c := nvenc
 	c.Name, c.OnDevice, c.CRF, c.formats = of+"_nvenc", of, crf, pixelFormats
 	c.params = slices.Sorted(slices.Values(slices.Concat(nvenc.params, strings.Fields(params))))
-	if of == "hevc" {
+	switch of {
+	case "hevc":
 		c.tags = x265.tags
+	case "av1":
+		c.Quality = Quality{Min: 1, Max: 63, About: "NVENC's cq: 1 is best, 63 is worst"}
 	}
 	if full := pixelFormats[8]; slices.Contains(full, "yuv444p") {
 		c.choose = fullRGB(of, slices.Max(slices.Collect(maps.Keys(pixelFormats))))

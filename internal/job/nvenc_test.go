@@ -229,6 +229,8 @@ func TestNVENCSettings(t *testing.T) {
 		{clip, "--pixel-format yuv444p", "profile=high444"},
 		{clip, "--tune lossless", "profile=auto tuning=lossless"},
 		{clip, "--codec hevc", "profile=main"},
+		{clip, "--codec av1 --crf 63", "rc=vbr quality=63 average=0 max=0"},
+		{clip, "--codec hevc --crf 50.5", "rc=vbr quality=50.5 average=0 max=0"},
 		// The high tier is from level 4 on.
 		{large, "--codec hevc", "tier=1"},
 		{large, "--codec av1", "tier=1"},

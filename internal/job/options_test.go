@@ -457,6 +457,8 @@ func TestNVENCOptions(t *testing.T) {
 		"--hwaccel nvenc --preset placebo":                          {"placebo", "p7"},
 		"--hwaccel nvenc --tune film":                               {"film", "hq"},
 		"--hwaccel nvenc --crf 0":                                   {"must be 1 to 51", "--tune lossless"},
+		"--hwaccel nvenc --codec hevc --crf 52":                     {"must be 1 to 51"},
+		"--hwaccel nvenc --codec av1 --crf 0":                       {"must be 1 to 63"},
 		"--hwaccel nvenc --encoder-params gpu=1":                    {"no parameter \"gpu\"", "spatial-aq"},
 		"--hwaccel nvenc --encoder-params rc-lookahead=x":           {"the encoder h264_nvenc does not take"},
 		"--hwaccel nvenc --codec hevc --encoder-params coder=cabac": {"hevc_nvenc has no parameter \"coder\"", "known are"},

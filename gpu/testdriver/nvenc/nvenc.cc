@@ -420,7 +420,7 @@ NVENCSTATUS NVENCAPI initialize(void *handle, NV_ENC_INITIALIZE_PARAMS *p) {
 		}
 		if ((p->encodeWidth | p->encodeHeight) & 1) return wrong(NV_ENC_ERR_INVALID_PARAM, "odd sides");
 		if (!p->frameRateNum || !p->frameRateDen || !p->enablePTD) return wrong(NV_ENC_ERR_INVALID_PARAM, "no rate, or no decision on types");
-		if (p->encodeConfig->rcParams.targetQuality > 51) return wrong(NV_ENC_ERR_INVALID_PARAM, "a quality beyond 51");
+		if (p->encodeConfig->rcParams.targetQuality > (same(p->encodeGUID, NV_ENC_CODEC_AV1_GUID) ? 63 : 51)) return wrong(NV_ENC_ERR_INVALID_PARAM, "a quality beyond the codec's");
 		if (p->encodeConfig->rcParams.lookaheadDepth > 31) return wrong(NV_ENC_ERR_INVALID_PARAM, "a look-ahead beyond 31");
 		if ((int64_t)p->encodeConfig->gopLength <= p->encodeConfig->frameIntervalP) return NV_ENC_ERR_INVALID_PARAM; // as drivers do
 		s.init = *p;
