@@ -53,6 +53,7 @@ func nvencCodec(of string, crf float64, pixelFormats map[int][]string, params st
 		c.tags = x265.tags
 	case "av1":
 		c.Quality = Quality{Min: 1, Max: 63, About: "NVENC's cq: 1 is best, 63 is worst"}
+		c.Tunes = strings.Fields("hq ll ull")
 	}
 	if full := pixelFormats[8]; slices.Contains(full, "yuv444p") {
 		c.choose = fullRGB(of, slices.Max(slices.Collect(maps.Keys(pixelFormats))))

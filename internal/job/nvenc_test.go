@@ -417,7 +417,10 @@ func TestNVENCRefuses(t *testing.T) {
 		{"", clips["422"], "", contract.ExitDevice, "does not encode h264 of yuv422p"},
 		{"", clips["420p12"], "", contract.ExitDevice, "does not encode hevc of yuv420p12le"},
 		{"", clips["444p10"], "--codec av1", contract.ExitDevice, "does not encode av1 of yuv444p10le"},
-		{"", clips["420"], "--encoder-params rc-lookahead=40:bf=9", contract.ExitDevice, "NVENC"},
+		{"lossless=0", clips["420"], "--tune lossless", contract.ExitDevice, "NVENC: Lossless encoding not supported"},
+		{"lookahead=0", clips["420"], "--preset slow", contract.ExitDevice, "NVENC: RC lookahead not supported"},
+		{"temporal=0", clips["420"], "--encoder-params temporal-aq=1", contract.ExitDevice, "NVENC: Temporal AQ not supported"},
+		{"", clips["420"], "--encoder-params rc-lookahead=40:bf=9", contract.ExitDevice, "NVENC: Max B-frames 9 exceed 4"},
 	} {
 		t.Setenv(testdriver.EncoderVariable, c.encoder)
 		out := filepath.Join(t.TempDir(), "out.mp4")

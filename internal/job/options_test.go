@@ -456,6 +456,7 @@ func TestNVENCOptions(t *testing.T) {
 		"--hwaccel nvenc --format webm --codec hevc":                {"webm cannot hold the video of the encoder hevc_nvenc"},
 		"--hwaccel nvenc --preset placebo":                          {"placebo", "p7"},
 		"--hwaccel nvenc --tune film":                               {"film", "hq"},
+		"--hwaccel nvenc --codec av1 --tune lossless":               {"lossless", "hq, ll, ull"},
 		"--hwaccel nvenc --crf 0":                                   {"must be 1 to 51", "--tune lossless"},
 		"--hwaccel nvenc --codec hevc --crf 52":                     {"must be 1 to 51"},
 		"--hwaccel nvenc --codec av1 --crf 0":                       {"must be 1 to 63"},

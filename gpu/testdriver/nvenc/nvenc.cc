@@ -53,7 +53,7 @@ void complain(const char *format, ...) {
 
 struct Config {
 	std::string text, log, settings;
-	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192;
+	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, lossless = 1, lookahead = 1, temporal = 1;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
 		for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
@@ -63,7 +63,8 @@ struct Config {
 				const char *name;
 				long *to;
 			} numbers[] = {{"call", &call}, {"sessions", &sessions}, {"opens", &opens}, {"none", &none}, {"version", &version},
-			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side}};
+			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side},
+			               {"lossless", &lossless}, {"lookahead", &lookahead}, {"temporal", &temporal}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
@@ -232,10 +233,10 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 	case NV_ENC_CAPS_HEIGHT_MIN: return h264 ? 49 : hevc ? 33 : 128;
 	case NV_ENC_CAPS_MB_NUM_MAX: return h264 ? 65536 : 262144;
 	case NV_ENC_CAPS_SUPPORT_YUV444_ENCODE: return config().full && (h264 || hevc);
-	case NV_ENC_CAPS_SUPPORT_LOSSLESS_ENCODE: return h264 || hevc;
+	case NV_ENC_CAPS_SUPPORT_LOSSLESS_ENCODE: return config().lossless && (h264 || hevc);
 	case NV_ENC_CAPS_SUPPORT_10BIT_ENCODE: return config().deep && !h264;
-	case NV_ENC_CAPS_SUPPORT_LOOKAHEAD:
-	case NV_ENC_CAPS_SUPPORT_TEMPORAL_AQ:
+	case NV_ENC_CAPS_SUPPORT_LOOKAHEAD: return (int)config().lookahead;
+	case NV_ENC_CAPS_SUPPORT_TEMPORAL_AQ: return (int)config().temporal;
 	case NV_ENC_CAPS_SUPPORT_WEIGHTED_PREDICTION:
 	case NV_ENC_CAPS_SUPPORT_MULTIPLE_REF_FRAMES:
 	case NV_ENC_CAPS_SUPPORT_DYN_BITRATE_CHANGE: return 1;
