@@ -217,6 +217,28 @@ func TestNVENCSettings(t *testing.T) {
 	slow, quick := drawn(t, "slow.y4m", "420", 1280, 720, 1), filepath.Join(t.TempDir(), "quick.y4m")
 	e2e.Must(t, os.WriteFile(quick, bytes.Replace(e2e.Read(t, slow), []byte("F25:1"), []byte("F60:1"), 1), 0o600))
 	for _, c := range []struct{ clip, args, want string }{
+		{clip, "", "preset=p4 tuning=hq rc=vbr quality=18 average=0 max=0 gop=250 interval=4 look-ahead=0 aq=0 temporal-aq=0 rate=25/1"},
+		{clip, "--preset ultrafast", "preset=p1 interval=1 look-ahead=0"},
+		{clip, "--preset superfast", "preset=p1"},
+		{clip, "--preset veryfast", "preset=p1"},
+		{clip, "--preset faster", "preset=p2"},
+		{clip, "--preset fast", "preset=p3"},
+		{clip, "--preset slow", "preset=p5 look-ahead=16"},
+		{clip, "--preset slower --codec hevc", "preset=p6 look-ahead=20"},
+		{clip, "--preset veryslow --codec av1", "preset=p7 look-ahead=24"},
+		{clip, "--preset p6", "preset=p6 look-ahead=0"},
+		{clip, "--preset slow --tune ll", "tuning=ll preset=p5 interval=1 look-ahead=0"},
+		{clip, "--preset slow --tune ull", "tuning=ull look-ahead=0"},
+		{clip, "--preset slow --encoder-params rc-lookahead=0", "look-ahead=0"},
+		{clip, "--preset slow --encoder-params rc-lookahead=7:temporal-aq=1", "look-ahead=7 temporal-aq=1"},
+		{clip, "--encoder-params spatial-aq=1:aq-strength=5", "aq=5"},
+		{clip, "--crf 23.5", "rc=vbr quality=23.5 average=0 max=0"},
+		{clip, "--codec hevc", "quality=20"},
+		{clip, "--codec av1", "quality=24"},
+		{clip, "--bitrate 5M", "rc=vbr quality=0 average=5000000"},
+		{clip, "--bitrate 800k --encoder-params maxrate=900000", "rc=vbr quality=0 average=800000 max=900000"},
+		{clip, "--crf 30 --encoder-params maxrate=900000", "rc=vbr quality=30 average=0 max=900000"},
+		{clip, "--gop 100", "gop=100 interval=4"},
 		{clip, "--gop 1", "gop=1 interval=0"},
 		{clip, "--gop 1 --codec hevc --preset veryslow", "gop=1 interval=0"},
 		{clip, "--gop 1 --codec av1", "gop=1 interval=0"},
@@ -227,8 +249,9 @@ func TestNVENCSettings(t *testing.T) {
 		{clip, "", "profile=high"},
 		{clip, "--encoder-params profile=main", "profile=main"},
 		{clip, "--pixel-format yuv444p", "profile=high444"},
-		{clip, "--tune lossless", "profile=auto tuning=lossless"},
+		{clip, "--tune lossless", "tuning=lossless rc=constqp qp=0 quality=0 profile=auto"},
 		{clip, "--codec hevc", "profile=main"},
+		{clip, "--codec hevc --pixel-format yuv420p10le", "profile=main10"},
 		{clip, "--codec av1 --crf 63", "rc=vbr quality=63 average=0 max=0"},
 		{clip, "--codec hevc --crf 50.5", "rc=vbr quality=50.5 average=0 max=0"},
 		// The high tier is from level 4 on.
@@ -257,7 +280,7 @@ func TestNVENCSettings(t *testing.T) {
 				t.Errorf("%s: no %s in %s", c.args, want, got)
 			}
 		}
-		if keys := keyFrames(t, out); strings.HasPrefix(c.args, "--gop 1") && keys != 6 {
+		if keys := keyFrames(t, out); slices.Contains(got, "gop=1") && keys != 6 {
 			t.Errorf("%s: %d of 6 frames are key frames", c.args, keys)
 		}
 	}
