@@ -37,6 +37,11 @@ func Check(o Options) error {
 	if err != nil {
 		return err
 	}
+	if contradiction := o.codec().contradiction; contradiction != nil {
+		if err := contradiction(&o); err != nil {
+			return err
+		}
+	}
 	enc := astiav.AllocCodecContext(codec)
 	if enc == nil {
 		return errors.New("encode: out of memory")

@@ -28,10 +28,12 @@ var nvenc = Codec{
 	evenSides:   true,
 	progressive: true,
 	configure:   configureNVENC,
+
+	contradiction: contradictionNVENC,
 	params: strings.Fields(`
 		aq-strength=1|2|3|4|5|6|7|8|9|10|11|12|13|14|15 b_ref_mode=disabled|each|middle bf bufsize cq dpb_size init_qpB init_qpI init_qpP
 		intra-refresh=0|1 ldkfs level maxrate multipass=disabled|qres|fullres no-scenecut=0|1 nonref_p=0|1 qmax qmin qp qp_cb_offset qp_cr_offset
-		rc=constqp|vbr|cbr rc-lookahead refs spatial-aq=0|1 strict_gop=0|1 temporal-aq=0|1 weighted_pred=0|1 zerolatency=0|1`),
+		rc=vbr|cbr|constqp rc-lookahead refs spatial-aq=0|1 strict_gop=0|1 temporal-aq=0|1 weighted_pred=0|1 zerolatency=0|1`),
 }
 
 var (
@@ -94,6 +96,9 @@ func fullRGB(codec string, deepest int) func(pipeline.Format) (astiav.PixelForma
 func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value string)) {
 	set("extra_sei", "0") // see carrier
 	set("rc", "vbr")
+	if o.EncoderParams.Has("qp") {
+		set("rc", "constqp")
+	}
 	preset := o.Preset
 	if p, ok := nvencPresets[preset]; ok {
 		preset = p
@@ -102,7 +107,7 @@ func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value stri
 	if n := nvencLookahead[o.Preset]; n > 0 && o.Tune != "ll" && o.Tune != "ull" {
 		set("rc-lookahead", strconv.Itoa(n))
 	}
-	if o.Tune == "lossless" {
+	if o.Tune == "lossless" || o.constantQP() {
 		set("cq", "0")
 	}
 	if c.codec_id == C.AV_CODEC_ID_H264 {
@@ -120,6 +125,39 @@ func configureNVENC(o *Options, c *C.AVCodecContext, set func(option, value stri
 		set("tier", nvencHighTiers[c.codec_id]) // lest the level limit the bit rate, whatever the quality
 	}
 	o.EncoderParams.own(set)
+}
+
+// constantQP reports whether the parameters ask NVENC for constant quantisers instead of constant
+// quality.
+func (o *Options) constantQP() bool {
+	return o.EncoderParams.Has("qp") || o.EncoderParams.value("rc") == "constqp"
+}
+
+// contradictionNVENC finds options of which FFmpeg or NVENC would ignore one in silence.
+func contradictionNVENC(o *Options) error {
+	has, rc := o.EncoderParams.Has, o.EncoderParams.value("rc")
+	aims := o.OwnCRF || o.Bitrate > 0 || has("cq")
+	b, _ := strconv.Atoi(o.EncoderParams.value("bf"))
+	for _, c := range []struct {
+		found        bool
+		text, advice string
+	}{
+		{o.Tune == "lossless" && (aims || has("qp") || rc != ""), "--tune lossless has no quality, bit rate or rate control to choose",
+			"leave --crf, --bitrate and the parameters cq, qp and rc out"},
+		{has("qp") && aims, "the parameter qp keeps the quantiser constant, which excludes --crf, --bitrate and cq", "give one of them"},
+		{has("qp") && rc != "" && rc != "constqp", "the parameter qp keeps the quantiser constant, which excludes rc=" + rc, "leave one of them out"},
+		{rc == "constqp" && aims, "rc=constqp keeps the quantiser constant, which excludes --crf, --bitrate and cq", "give qp=N instead of them, or leave rc out"},
+		{rc == "constqp" && !has("qp") && !has("init_qpP"), "rc=constqp needs a quantiser", "--encoder-params qp=20 for example"},
+		{rc == "cbr" && o.Bitrate == 0, "rc=cbr needs a bit rate", "--bitrate 5M for example"},
+		{o.Bitrate > 0 && has("cq"), "--bitrate and the parameter cq exclude each other", "cq keeps the quality constant, --bitrate the size: give one of them"},
+		{o.OwnCRF && has("cq"), "--crf and the parameter cq are the same", "give one of them"},
+		{b > 0 && o.GOP > 0 && o.GOP < b+2, fmt.Sprintf("--gop %d is too short for bf=%d", o.GOP, b), fmt.Sprintf("--gop %d or more, or fewer B pictures", b+2)},
+	} {
+		if c.found {
+			return misused(c.advice, "%s", c.text)
+		}
+	}
+	return nil
 }
 
 // hasHighTier reports whether pictures are of level 4 or above in HEVC and AV1: those below have
