@@ -178,8 +178,8 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	enc.SetHeight(f.Height)
 	enc.SetPixelFormat(to.pixelFormat)
 	enc.SetTimeBase(e.in.Video.TimeBase())
-	if e.in.FrameRate.Num() > 0 {
-		enc.SetFramerate(e.in.FrameRate)
+	if rate := e.frameRate(); rate.Num() > 0 {
+		enc.SetFramerate(rate)
 	}
 	enc.SetThreadCount(e.opts.Threads)
 	e.setAspect(enc, f)
@@ -215,6 +215,20 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	e.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	e.setInput(f, to)
 	return nil
+}
+
+// frameRate returns the rate of frames for the encoder; 0/1 if it needs none. On a device it shares
+// out bits by the rate alone, so that the usual one of a video with pauses would leave many unused.
+func (e *coder) frameRate() astiav.Rational {
+	usual, mean := e.in.FrameRate, e.in.Video.AvgFrameRate()
+	switch {
+	case e.opts.codec().OnDevice == "":
+	case mean.Num() > 0 && (usual.Num() <= 0 || mean.Float64() < 0.9*usual.Float64()):
+		return mean
+	case usual.Num() <= 0:
+		return astiav.NewRational(25, 1)
+	}
+	return usual
 }
 
 // setInput sets how frames like f are converted for the encoder.
