@@ -425,6 +425,7 @@ func TestNVENCRefuses(t *testing.T) {
 	for _, layout := range []string{"420", "422", "444p10", "420p12"} {
 		clips[layout] = drawn(t, layout+".y4m", layout, 208, 144, 2)
 	}
+	wide := drawn(t, "wide.y4m", "420", 4112, 64, 1)
 	small, odd := drawn(t, "small.y4m", "420", 128, 32, 1), drawn(t, "odd.y4m", "444", 209, 145, 1)
 	for _, c := range []struct {
 		encoder, clip, args string
@@ -440,6 +441,7 @@ func TestNVENCRefuses(t *testing.T) {
 		{"full=0", clips["444p10"], "", contract.ExitDevice, "does not encode hevc of yuv444p10le"},
 		{"side=200", clips["420"], "", contract.ExitDevice, "NVENC cannot encode 208x144: this GPU encodes up to 200x200"},
 		{"", small, "", contract.ExitDevice, "NVENC cannot encode 128x32: this GPU encodes from 145x49 on"},
+		{"", wide, "", contract.ExitDevice, "up to 4096x4096; --codec hevc --hwaccel nvenc takes it"},
 		{"", odd, "", contract.ExitOutput, "cannot encode 209x145: its sides must be even"},
 		{"", clips["422"], "", contract.ExitDevice, "does not encode h264 of yuv422p"},
 		{"", clips["420p12"], "", contract.ExitDevice, "does not encode hevc of yuv420p12le"},
@@ -463,8 +465,8 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 	u := o.OpenUI(nowhere)
 	_, err := Run(context.Background(), o, u, nil)
 	u.Close("")
-	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprint(err), says) || hint.Of(err) == "" {
-		t.Errorf("%s: exit code %d, want %d: %v; want %q and advice", name, got, code, err, says)
+	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
+		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
 	if e2e.Exists(o.Output) {
 		t.Errorf("%s: there is a file", name)

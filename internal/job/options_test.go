@@ -341,6 +341,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --grain-table c --join d", []string{"--grain-table is of a whole video"}},
 		{"-i a -o b.mkv --encoder aac", []string{"not for video", "ffv1"}},
 		{"-i a -o b.mkv --encoder libx266", []string{`no encoder "libx266"`, "did you mean libx26"}},
+		{"-i a -o b.mkv --encoder nvenc", []string{`no encoder "nvenc"`, "--codec hevc --hwaccel nvenc"}},
 		{"-i a -o b.mkv --encoder libx265 --codec hevc", []string{"--codec and --encoder exclude each other"}},
 		{"-i a -o b.mkv --codec av1 --crf 64", []string{"--crf", "0 to 63"}},
 		{"-i a -o b.mkv --codec av1 --crf 0", []string{"--crf", "1 to 63 for libsvtav1", "SVT-AV1"}},
