@@ -148,6 +148,7 @@ struct Coder {
 
 struct Session {
 	CUcontext context;
+	bool failed = false; // to open: it can only be destroyed
 	CUstream in = nullptr;
 	NV_ENC_INITIALIZE_PARAMS init = {};
 	NV_ENC_CONFIG config = {};
@@ -166,7 +167,7 @@ std::map<void *, std::unique_ptr<Session>> sessions;
 int sessions_of(CUcontext context) {
 	std::lock_guard<std::mutex> guard(sessions_lock);
 	int n = 0;
-	for (auto &s : sessions) n += s.second->context == context;
+	for (auto &s : sessions) n += s.second->context == context && !s.second->failed; // FFmpeg leaves those
 	return refused_to_free ? 0 : n;
 }
 
@@ -188,7 +189,7 @@ template <class Body> NVENCSTATUS in_session(const char *name, void *handle, Bod
 		{
 			std::lock_guard<std::mutex> guard(sessions_lock);
 			auto found = sessions.find(handle);
-			if (found != sessions.end()) s = found->second.get();
+			if (found != sessions.end() && !found->second->failed) s = found->second.get();
 		}
 		if (!s) return wrong(NV_ENC_ERR_INVALID_ENCODERDEVICE, name);
 		return body(*s);
@@ -251,15 +252,17 @@ NVENCSTATUS NVENCAPI open_session(NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS *p, void 
 		VERSIONED(p, NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER);
 		if (p->apiVersion != NVENCAPI_VERSION) return NV_ENC_ERR_INVALID_VERSION;
 		if (p->deviceType != NV_ENC_DEVICE_TYPE_CUDA || !p->device) return wrong(NV_ENC_ERR_INVALID_PARAM, "a session without a context");
-		if (config().none) return NV_ENC_ERR_UNSUPPORTED_DEVICE;
 		std::lock_guard<std::mutex> guard(sessions_lock);
-		if ((long)sessions.size() == config().sessions || opened == config().opens) return NV_ENC_ERR_OUT_OF_MEMORY;
-		opened++;
+		long open = 0;
+		for (auto &other : sessions) open += !other.second->failed;
 		auto s = std::make_unique<Session>();
 		s->context = (CUcontext)p->device;
+		s->failed = config().none || open == config().sessions || opened == config().opens;
+		const bool failed = s->failed;
+		opened += !failed;
 		*handle = s.get();
 		sessions[*handle] = std::move(s);
-		return NV_ENC_SUCCESS;
+		return !failed ? NV_ENC_SUCCESS : config().none ? NV_ENC_ERR_UNSUPPORTED_DEVICE : NV_ENC_ERR_OUT_OF_MEMORY;
 	});
 }
 
@@ -669,13 +672,15 @@ NVENCSTATUS NVENCAPI sequence(void *handle, NV_ENC_SEQUENCE_PARAM_PAYLOAD *p) {
 }
 
 NVENCSTATUS NVENCAPI destroy(void *handle) {
-	return in_session("nvEncDestroyEncoder", handle, [&](Session &s) -> NVENCSTATUS {
-		if (!refused_to_free) {
-			for (auto &r : s.resources) complain("leak: a resource that is %s", r.second->mapped ? "mapped" : "registered");
-			for (auto &b : s.bitstreams) complain("leak: a bitstream%s", b.second->locked ? " that is locked" : "");
-		}
+	return api("nvEncDestroyEncoder", [&]() -> NVENCSTATUS {
 		std::lock_guard<std::mutex> guard(sessions_lock);
-		sessions.erase(handle);
+		auto found = sessions.find(handle);
+		if (found == sessions.end()) return wrong(NV_ENC_ERR_INVALID_ENCODERDEVICE, "an unknown session is destroyed");
+		if (!refused_to_free) {
+			for (auto &r : found->second->resources) complain("leak: a resource that is %s", r.second->mapped ? "mapped" : "registered");
+			for (auto &b : found->second->bitstreams) complain("leak: a bitstream%s", b.second->locked ? " that is locked" : "");
+		}
+		sessions.erase(found);
 		return NV_ENC_SUCCESS;
 	});
 }
