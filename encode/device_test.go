@@ -6,7 +6,7 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// Encoders on a device get the mean rate of a video whose frames are fewer than its usual rate says.
+// Encoders on a device get the mean rate of a video that has fewer frames than its usual rate says.
 func TestFrameRate(t *testing.T) {
 	rate := astiav.NewRational
 	for _, c := range []struct {
