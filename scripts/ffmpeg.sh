@@ -199,6 +199,9 @@ sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/
 status='CUVIDGETDECODESTATUS status = { 0 };'
 sed -i "/^    unmap_data = av_mallocz/i if (decoder->cvdl->cuvidGetDecodeStatus) { $status if (!decoder->cvdl->cuvidGetDecodeStatus(decoder->decoder, cf->idx, \\&status) \\&\\& status.decodeStatus >= cuvidDecodeStatus_Error) frame->flags |= AV_FRAME_FLAG_CORRUPT; }" libavcodec/nvdec.c
 [ "$(grep -c "$status" libavcodec/nvdec.c)" = 1 ] || failed "FFmpeg's libavcodec/nvdec.c"
+# Its copies of pictures fail in silence, too.
+sed -i '/^exit:/,/^}/s/^    return 0;/    return ret;/' libavutil/hwcontext_cuda.c
+[ "$(sed -n '/^exit:/,/^}/p' libavutil/hwcontext_cuda.c | grep -c '^    return ret;')" = 1 ] || failed "FFmpeg's libavutil/hwcontext_cuda.c"
 # NVENC's video is tagged with what the others tell of it, and not with a format of analogue television.
 tags='vui->videoFormat = NV_ENC_VUI_VIDEO_FORMAT_UNSPECIFIED; vui->chromaSampleLocationFlag = avctx->chroma_sample_location > 0 \&\& !IS_YUV444(ctx->data_pix_fmt);'
 tags="$tags vui->chromaSampleLocationTop = vui->chromaSampleLocationBot = FFMAX(avctx->chroma_sample_location - 1, 0);"

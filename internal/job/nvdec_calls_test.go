@@ -1,0 +1,69 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
+)
+
+// Each kind of call of a job that NVDEC decodes for fails once, and some of FFmpeg's copies of
+// pictures. The job ends with a device error, or its result is as without.
+func TestNVDECCalls(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: faults")
+	}
+	clip := withNVDEC(t, t.TempDir(), "h264.mp4", "")
+	want := os.Getenv(driverLog)
+	if want == "" {
+		want = filepath.Join(t.TempDir(), "want.mkv")
+		t.Setenv(driverLog, want)
+	}
+	args := []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "-o"}
+	if testdriver.OnDevice(t, "") { // the child of any of these calls goes on here
+		if !e2e.Exists(want) {
+			if code, said := runJob(t, append(args, want, "--hwaccel", "none")...); code != 0 {
+				t.Errorf("exit code %d:\n%s", code, said)
+			}
+			return
+		}
+		got := filepath.Join(t.TempDir(), "got.mkv")
+		switch code, said := runJob(t, append(args, got)...); code {
+		case 0:
+			sameVideos(t, want, got)
+		case contract.ExitDevice:
+		default:
+			t.Errorf("exit code %d:\n%s", code, said)
+		}
+		return
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	testdriver.OnDevice(t, "log="+log)
+	calls := slices.DeleteFunc(strings.Split(string(e2e.Read(t, log)), "\n"), func(line string) bool {
+		return line == "" || strings.HasPrefix(line, "run ") || strings.HasPrefix(line, "cuInit")
+	})
+	places := map[string][]int{}
+	for i, line := range calls {
+		name, _, _ := strings.Cut(line, " ")
+		places[name] = append(places[name], i+1)
+	}
+	const copies = "cuMemcpy2DAsync"
+	if len(places[copies]) == 0 {
+		t.Fatalf("FFmpeg copies no picture: %v", places)
+	}
+	for name, at := range places {
+		some := at[:1]
+		if name == copies {
+			some = []int{at[0], at[len(at)/2], at[len(at)-1]}
+		}
+		for _, n := range some {
+			testdriver.OnDevice(t, "call="+strconv.Itoa(n))
+		}
+	}
+}
