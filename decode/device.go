@@ -28,6 +28,9 @@ type Device interface {
 	// Take makes a frame of a picture that is ready in the stream. It returns when the picture is
 	// not needed any more.
 	Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error)
+
+	// Free frees a decoder. If the device does not answer it is left: that would wait for ever.
+	Free(f func())
 }
 
 // onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
@@ -107,6 +110,15 @@ func (o *onDevice) setup(dec *astiav.CodecContext) error {
 		return fmt.Errorf("decode on the GPU: %w", av.Error(int(err)))
 	}
 	return nil
+}
+
+// free frees a decoder, wherever it works.
+func (o *onDevice) free(dec *astiav.CodecContext) {
+	if o == nil {
+		dec.Free()
+		return
+	}
+	o.Free(dec.Free)
 }
 
 func (o *onDevice) close() {

@@ -206,10 +206,24 @@ func (e *Encoding) refuse(text string) error {
 	return &Error{Text: text, hint: hintSoftware, nvenc: true}
 }
 
+// Call makes a call of FFmpeg's encoder, and waits for it as long as for a driver call.
+func (e *Encoding) Call(f func() error) error {
+	err := e.thread.do(f)
+	if !errors.Is(err, errSilent) {
+		return err
+	}
+	silent, _ := errors.AsType[*Error](e.unit.failed(err, "encode on %s", e.unit))
+	silent.hint, silent.nvenc = silent.hint+"; "+hintSoftware, true
+	return silent
+}
+
 // Failed describes an error of the encoder, in an operation with a frame: FFmpeg's, or the
 // system's, and the reason that it gave in its log, which may be empty. Where a session cannot be
 // opened that is the reason.
 func (e *Encoding) Failed(err error, op, said string) error {
+	if errors.As(err, new(*Error)) {
+		return err
+	}
 	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: true}
 	if said != "" {
 		failed.Text = "NVENC: " + strings.TrimSuffix(said, ": (no details)")

@@ -55,6 +55,7 @@
 //	full=0           there is no 4:4:4
 //	side=4096        the longest side of a picture
 //	call=9           the ninth call fails and does nothing
+//	hang=NAME        calls of this name never return
 //	log=FILE         append the name of each call
 package testdriver
 

@@ -50,7 +50,7 @@ void complain(const char *format, ...) {
 }
 
 struct Config {
-	std::string text, log;
+	std::string text, log, hang;
 	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
@@ -66,6 +66,7 @@ struct Config {
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "log")) known = true, log = value;
+			if (value && !strcmp(word, "hang")) known = true, hang = value;
 			if (!known) complain("unknown option %s", word);
 		}
 		free(copy);
@@ -96,6 +97,7 @@ bool refused(const char *name) {
 		if (write(file, line.data(), line.size()) < 0) abort();
 		close(file);
 	}
+	while (c.hang == name) pause();
 	if (++calls != c.call) return false;
 	for (const char *frees : {"Destroy", "Unlock", "Unmap", "Unregister"})
 		if (strstr(name, frees)) refused_to_free = true;
