@@ -36,17 +36,17 @@ func loadNVENC() (*C.struct_vf_nvenc, error) {
 	if l.load_error != nil {
 		why := C.GoString(l.load_error)
 		if strings.Contains(why, "libnvidia-encode.so.1: cannot open shared object file: No such file") {
-			return nil, &Error{Text: "the driver's library for encoding (libnvidia-encode.so.1) is not here", hint: hintEncode, nvenc: true}
+			return nil, &Error{Text: "the driver's library for encoding (libnvidia-encode.so.1) is not here", hint: hintEncode, nvenc: ErrNVENCLacks}
 		}
-		return nil, &Error{Text: "the driver's library for encoding does not load: " + why, hint: hintNewer, nvenc: true}
+		return nil, &Error{Text: "the driver's library for encoding does not load: " + why, hint: hintNewer, nvenc: ErrNVENCLacks}
 	}
 	var version C.uint
 	if status := C.vf_encode_has(l, &version); status != 0 {
-		return nil, &Error{Text: "the driver's library for encoding does not tell its version: " + statusText(status), hint: hintNewer, nvenc: true}
+		return nil, &Error{Text: "the driver's library for encoding does not tell its version: " + statusText(status), hint: hintNewer, nvenc: ErrNVENC}
 	}
 	if needs := C.vf_encode_needs; version < needs {
 		return nil, &Error{Text: fmt.Sprintf("the driver is too old: it has NVENC %d.%d, and %d.%d is needed",
-			version>>4, version&15, needs>>4, needs&15), hint: hintNewer, nvenc: true}
+			version>>4, version&15, needs>>4, needs&15), hint: hintNewer, nvenc: ErrNVENCLacks}
 	}
 	return l, nil
 }
@@ -77,18 +77,18 @@ func (u *unit) session(do func(*C.struct_vf_session) C.int) error {
 	switch status := C.vf_session_open(l.instance, context, &s); status {
 	case C.NV_ENC_SUCCESS:
 	case C.NV_ENC_ERR_NO_ENCODE_DEVICE, C.NV_ENC_ERR_UNSUPPORTED_DEVICE:
-		return &Error{Text: fmt.Sprintf("%s (%s) has no NVENC", u, u.Device.Name), hint: hintChips, nvenc: true}
+		return &Error{Text: fmt.Sprintf("%s (%s) has no NVENC", u, u.Device.Name), hint: hintChips, nvenc: ErrNVENCLacks}
 	case C.NV_ENC_ERR_OUT_OF_MEMORY, C.NV_ENC_ERR_INCOMPATIBLE_CLIENT_KEY:
 		return &Error{Text: fmt.Sprintf("NVENC on %s opens no further session: as many are open as the driver allows, or the GPU's memory is full", u),
-			hint: hintSessions, nvenc: true}
+			hint: hintSessions, nvenc: ErrNVENCFull}
 	case C.NV_ENC_ERR_INVALID_VERSION:
-		return &Error{Text: "the driver is too old for NVENC as FFmpeg uses it", hint: hintNewer, nvenc: true}
+		return &Error{Text: "the driver is too old for NVENC as FFmpeg uses it", hint: hintNewer, nvenc: ErrNVENCLacks}
 	default:
-		return &Error{Op: fmt.Sprintf("gpu: open a session of NVENC on %s", u), Text: statusText(status), hint: hintSoftware, nvenc: true}
+		return &Error{Op: fmt.Sprintf("gpu: open a session of NVENC on %s", u), Text: statusText(status), hint: hintSoftware, nvenc: ErrNVENC}
 	}
 	defer C.vf_session_close(s)
 	if status := do(s); status != 0 {
-		return &Error{Op: fmt.Sprintf("gpu: ask NVENC on %s what it encodes", u), Text: statusText(status), hint: hintSoftware, nvenc: true}
+		return &Error{Op: fmt.Sprintf("gpu: ask NVENC on %s what it encodes", u), Text: statusText(status), hint: hintSoftware, nvenc: ErrNVENC}
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (e *Encoding) Supports(codec string, l pipeline.Layout, width, height int) 
 }
 
 func (e *Encoding) refuse(text string) error {
-	return &Error{Text: text, hint: hintSoftware, nvenc: true}
+	return &Error{Text: text, hint: hintSoftware, nvenc: ErrNVENCLacks}
 }
 
 // Call makes a call of FFmpeg's encoder, and waits for it as long as for a driver call.
@@ -213,7 +213,7 @@ func (e *Encoding) Call(f func() error) error {
 		return err
 	}
 	silent, _ := errors.AsType[*Error](e.unit.failed(err, "encode on %s", e.unit))
-	silent.hint, silent.nvenc = silent.hint+"; "+hintSoftware, true
+	silent.hint, silent.nvenc = silent.hint+"; "+hintSoftware, ErrNVENC
 	return silent
 }
 
@@ -224,7 +224,7 @@ func (e *Encoding) Failed(err error, op, said string) error {
 	if errors.As(err, new(*Error)) {
 		return err
 	}
-	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: true}
+	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: ErrNVENC}
 	if said != "" {
 		failed.Text = "NVENC: " + strings.TrimSuffix(said, ": (no details)")
 	}

@@ -61,6 +61,19 @@ func ExitCode(err error) int {
 	return contract.ExitFailed
 }
 
+// Cause names the cause of an error for programs, as contract.Done has it; "" for most.
+func Cause(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return contract.CauseNoSpace
+	case errors.Is(err, gpu.ErrNVENCFull):
+		return contract.CauseSession
+	case errors.Is(err, gpu.ErrNVENCLacks):
+		return contract.CauseNVENC
+	}
+	return ""
+}
+
 // isWrite reports whether printing failed: package os names the operation.
 func isWrite(err error) bool {
 	var path *fs.PathError

@@ -2,6 +2,8 @@ package job
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"unicode"
 
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
@@ -67,5 +70,38 @@ func TestNVENCHangs(t *testing.T) {
 				t.Errorf("exit code %d: %v", ExitCode(err), err)
 			}
 		})
+	}
+}
+
+// A batch goes by the cause of NVENC's refusals.
+func TestNVENCCauses(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: faults")
+	}
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	clip, deep := drawn(t, "clip.y4m", "420", 208, 144, 2), drawn(t, "deep.y4m", "420p12", 208, 144, 2)
+	for _, c := range []struct{ encoder, clip, cause string }{
+		{"sessions=0", clip, contract.CauseSession},
+		{"opens=2", clip, contract.CauseSession}, // FFmpeg's own is refused
+		{"none=1", clip, contract.CauseNVENC},
+		{"version=111", clip, contract.CauseNVENC},
+		{"side=200", clip, contract.CauseNVENC},
+		{"", deep, contract.CauseNVENC},
+		{"call=2", clip, ""},
+	} {
+		t.Setenv(testdriver.EncoderVariable, c.encoder)
+		o, err := Parse([]string{"--sandbox", "off", "--progress", "json", "-i", c.clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc"}, nil)
+		e2e.Must(t, err)
+		var said strings.Builder
+		u := o.OpenUI(cli.Stdio{Err: &said, Out: io.Discard})
+		code := u.Finish(Run(context.Background(), o, u, nil))
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		var done contract.Done
+		e2e.Must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &done))
+		if code != contract.ExitDevice || done.Cause != c.cause {
+			t.Errorf("%s: exit code %d, cause %q, want %q: %s", c.encoder, code, done.Cause, c.cause, done.Error)
+		}
 	}
 }
