@@ -36,6 +36,7 @@
 //	starts=HASH:0/HASH:20
 //	                 for several decoders: one whose first slice has the hash (FNV-1a, of 32 bits,
 //	                 in hexadecimal) begins at the picture of this number
+//	again=1          for several decoders: each begins at the first picture
 //	none=1           nothing is decoded
 //	create=1         a decoder cannot be made
 //	decode=5         the fifth picture cannot be decoded

@@ -88,10 +88,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	if r.GPU == nil {
 		add("cpu", 0, 1, "")
 	} else {
-		nvdec := ""
-		if err := tryNVDEC(ctx, r.GPU, clip); err != nil {
-			nvdec = err.Error()
-		}
+		nvdec := reason(tryNVDEC(ctx, r.GPU, clip))
 		for _, inputs := range []int{1, inputsPerGPU} {
 			add("cpu", 1, inputs, "")
 			add("nvdec", 1, inputs, nvdec)
