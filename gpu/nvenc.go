@@ -24,7 +24,7 @@ import (
 // Hints about NVENC. What fails says how to do without.
 const (
 	hintSoftware = "without --hwaccel nvenc the CPU encodes"
-	hintChips    = "most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
+	hintChips    = "vidfilter devices lists what each GPU encodes, --device cuda:N chooses one; most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
 	hintSessions = "GeForce cards have a limit for all programs together: end others that encode, or run fewer jobs at once; " + hintSoftware
 	hintEncode   = hintVideo + "; " + hintSoftware
 	hintNewer    = hintDriver + " (Linux: 530.41 or later); " + hintSoftware
@@ -142,18 +142,22 @@ type Encoding struct {
 
 var _ pipeline.Discarder = (*Encoding)(nil)
 
-// Encoding returns an encoding on the first device, after asking whether it has NVENC, and a place
-// for a session.
+// Encoding returns an encoding on the first device that has NVENC, and a place for a session.
 func (b *Backend) Encoding() (*Encoding, error) {
-	u := b.units[0]
-	if err := u.work.do(func() error { return u.session(func(*C.struct_vf_session) C.int { return 0 }) }); err != nil {
-		return nil, u.failed(err, "prepare to encode on %s", u)
+	var refused error
+	for _, u := range b.units {
+		err := u.work.do(func() error { return u.session(func(*C.struct_vf_session) C.int { return 0 }) })
+		if err == nil {
+			return b.newEncoding(u)
+		}
+		if refused == nil || errors.Is(refused, ErrNVENCLacks) && !errors.Is(err, ErrNVENCLacks) {
+			refused = u.failed(err, "prepare to encode on %s", u)
+		}
 	}
-	return b.newEncoding()
+	return nil, refused
 }
 
-func (b *Backend) newEncoding() (*Encoding, error) {
-	u := b.units[0]
+func (b *Backend) newEncoding(u *unit) (*Encoding, error) {
 	c, err := newCourier(u)
 	if err != nil {
 		return nil, u.failed(err, "prepare to encode on %s", u)

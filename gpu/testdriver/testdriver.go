@@ -48,6 +48,7 @@
 // configures it; a process may change it as it runs, and calls then count anew:
 //
 //	none=1           the device has no NVENC
+//	device=1         this device alone has it
 //	version=111      of the API that the driver knows: 11.1
 //	sessions=2       so many sessions may be open at once
 //	opens=1          so many sessions can be opened in all

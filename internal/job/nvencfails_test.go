@@ -105,3 +105,32 @@ func TestNVENCCauses(t *testing.T) {
 		}
 	}
 }
+
+// Of several GPUs that filter, the one that has NVENC encodes.
+func TestNVENCOfSecondGPU(t *testing.T) {
+	if !testdriver.OnDevice(t, "devices=2") {
+		return
+	}
+	clip := drawn(t, "clip.y4m", "420", 208, 144, 7)
+	for _, c := range []struct {
+		encoder, device string
+		code            int
+		says            string
+	}{
+		{"device=1", "cuda:0,1", 0, ""},
+		{"device=0", "cuda:0,1", 0, ""},
+		{"device=1", "cuda:0", contract.ExitDevice, "cuda:0 (vidfilter test device) has no NVENC"},
+		{"none=1", "cuda:0,1", contract.ExitDevice, "has no NVENC"},
+		{"device=1,sessions=0", "cuda:0,1", contract.ExitDevice, "NVENC on cuda:1 opens no further session"},
+	} {
+		t.Setenv(testdriver.EncoderVariable, c.encoder)
+		out := filepath.Join(t.TempDir(), "out.mp4")
+		code, said := runJob(t, append(quiet, "-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--device", c.device)...)
+		if code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%s, %s: exit code %d: %s", c.encoder, c.device, code, said)
+		}
+		if code == 0 && (whatIsIn(t, out).frames != 7 || psnr(t, out, clip) < 30) {
+			t.Errorf("%s, %s: %.1f dB", c.encoder, c.device, psnr(t, out, clip))
+		}
+	}
+}

@@ -51,7 +51,7 @@ void complain(const char *format, ...) {
 
 struct Config {
 	std::string text, log, hang;
-	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192;
+	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, device = -1;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
 		for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
@@ -61,7 +61,7 @@ struct Config {
 				const char *name;
 				long *to;
 			} numbers[] = {{"call", &call}, {"sessions", &sessions}, {"opens", &opens}, {"none", &none}, {"version", &version},
-			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side}};
+			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side}, {"device", &device}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
@@ -240,12 +240,21 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 	}
 }
 
+// has_nvenc returns whether a context is that of the device that has NVENC alone, if one has.
+bool has_nvenc(CUcontext context) {
+	CUcontext own = nullptr;
+	CUdevice device = (CUdevice)config().device;
+	if (device < 0) return true;
+	if (cuDevicePrimaryCtxRetain(&own, device) == CUDA_SUCCESS) cuDevicePrimaryCtxRelease(device);
+	return own == context;
+}
+
 NVENCSTATUS NVENCAPI open_session(NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS *p, void **handle) {
 	return api("nvEncOpenEncodeSessionEx", [&]() -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER);
 		if (p->apiVersion != NVENCAPI_VERSION) return NV_ENC_ERR_INVALID_VERSION;
 		if (p->deviceType != NV_ENC_DEVICE_TYPE_CUDA || !p->device) return wrong(NV_ENC_ERR_INVALID_PARAM, "a session without a context");
-		if (config().none) return NV_ENC_ERR_UNSUPPORTED_DEVICE;
+		if (config().none || !has_nvenc((CUcontext)p->device)) return NV_ENC_ERR_UNSUPPORTED_DEVICE;
 		std::lock_guard<std::mutex> guard(sessions_lock);
 		if ((long)sessions.size() == config().sessions || opened == config().opens) return NV_ENC_ERR_OUT_OF_MEMORY;
 		opened++;
