@@ -37,6 +37,11 @@ func Check(o Options) error {
 	if err != nil {
 		return err
 	}
+	if contradiction := o.codec().contradiction; contradiction != nil {
+		if err := contradiction(&o); err != nil {
+			return err
+		}
+	}
 	enc := astiav.AllocCodecContext(codec)
 	if enc == nil {
 		return errors.New("encode: out of memory")
@@ -170,7 +175,9 @@ func findEncoder(name string) (*astiav.Codec, error) {
 		return astiav.FindEncoderByName(name), nil
 	}
 	hint := DefaultEncoder + " is the default; this build has " + strings.Join(videos, " ")
-	if of := encoderOf(name); slices.Contains(videos, of) {
+	if strings.HasPrefix(name, "nvenc") {
+		hint = "did you mean --codec hevc --hwaccel nvenc? NVENC's encoders are h264_nvenc, hevc_nvenc and av1_nvenc"
+	} else if of := encoderOf(name); slices.Contains(videos, of) {
 		hint = fmt.Sprintf("that is a codec; its encoder is %s", of)
 	} else if near := text.Closest(name, videos); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)

@@ -53,6 +53,8 @@ type Codec struct {
 	// configure sets the encoder's own properties, on its context or as options by FFmpeg's
 	// names.
 	configure func(o *Options, c *C.AVCodecContext, set func(option, value string))
+	// contradiction returns the error of options that exclude each other, or nil.
+	contradiction func(o *Options) error
 	// finish adds to a packet, in place, fields that FFmpeg's encoder leaves out.
 	finish func(c *C.AVCodecContext, packet []byte)
 	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses

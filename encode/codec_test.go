@@ -85,7 +85,7 @@ func TestParamNames(t *testing.T) {
 			t.Errorf("x265 takes nothing for %s", name)
 		}
 	}
-	for _, c := range []Codec{svtAV1, ffv1, prores, dnxhd} {
+	for _, c := range []Codec{svtAV1, ffv1, prores, dnxhd, nvencH264, nvencHEVC, nvencAV1} {
 		for _, p := range c.params {
 			name, values, _ := strings.Cut(p, "=")
 			value, _, _ := strings.Cut(values, "|")

@@ -119,10 +119,21 @@ func (e *coder) put(f *pipeline.Frame) error {
 	return e.drain()
 }
 
+// freeEncoder frees an encoder. The memory of its pictures on a device goes last, since the encoder
+// has registered it; Free alone begins with it.
+func freeEncoder(enc *astiav.CodecContext) {
+	var pictures *C.AVBufferRef
+	if c := (*C.AVCodecContext)(enc.UnsafePointer()); c.hw_frames_ctx != nil {
+		pictures = C.av_buffer_ref(c.hw_frames_ctx)
+	}
+	enc.Free()
+	C.av_buffer_unref(&pictures)
+}
+
 // closeEncoder frees the encoder, which may be opened again.
 func (e *coder) closeEncoder() {
-	if e.enc != nil {
-		e.onDevice.free(e.enc.Free)
+	if enc := e.enc; enc != nil {
+		e.onDevice.free(func() { freeEncoder(enc) })
 		e.enc = nil
 	}
 	e.onDevice.close()
@@ -168,8 +179,8 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	enc.SetHeight(f.Height)
 	enc.SetPixelFormat(to.pixelFormat)
 	enc.SetTimeBase(e.in.Video.TimeBase())
-	if e.in.FrameRate.Num() > 0 {
-		enc.SetFramerate(e.in.FrameRate)
+	if rate := e.frameRate(); rate.Num() > 0 {
+		enc.SetFramerate(rate)
 	}
 	enc.SetThreadCount(e.opts.Threads)
 	e.setAspect(enc, f)
@@ -193,7 +204,7 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 		if refused, ok := errors.AsType[*encoderError](err); ok && e.onDevice != nil {
 			err = e.encodeFailed(refused.err, "open the encoder")
 		}
-		e.onDevice.free(enc.Free)
+		e.onDevice.free(func() { freeEncoder(enc) })
 		return err
 	}
 	e.enc = enc
@@ -205,6 +216,20 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	e.carrier.stream = units.StreamOf(name, enc.ExtraData())
 	e.setInput(f, to)
 	return nil
+}
+
+// frameRate returns the rate of frames for the encoder; 0/1 if it needs none. On a device it shares
+// out bits by the rate alone, so that the usual one of a video with pauses would leave many unused.
+func (e *coder) frameRate() astiav.Rational {
+	usual, mean := e.in.FrameRate, e.in.Video.AvgFrameRate()
+	switch {
+	case e.opts.codec().OnDevice == "":
+	case mean.Num() > 0 && (usual.Num() <= 0 || mean.Float64() < 0.9*usual.Float64()):
+		return mean
+	case usual.Num() <= 0:
+		return astiav.NewRational(25, 1)
+	}
+	return usual
 }
 
 // setInput sets how frames like f are converted for the encoder.

@@ -6,6 +6,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -49,7 +50,7 @@ type Device interface {
 type onDevice struct {
 	Device
 	layout pipeline.Layout // of the frames that it is given
-	said   *atomic.Value   // the encoder's latest error in FFmpeg's log, a string
+	said   messages
 	stop   func()
 }
 
@@ -64,7 +65,7 @@ func (e *coder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, he
 	if e.opts.codec().OnDevice == "" {
 		return nil, nil
 	}
-	d := &onDevice{Device: e.opts.Device, said: new(atomic.Value)}
+	d := &onDevice{Device: e.opts.Device}
 	if d.Device == nil {
 		return nil, needsDevice(e.opts.codec().Name)
 	}
@@ -76,8 +77,32 @@ func (e *coder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, he
 	if err := av.Error(int(C.vf_encoder_on_device(c, context, stream, C.int(pf)))); err != nil {
 		return nil, d.Failed(err, "prepare the encoder", "")
 	}
-	d.stop = av.WatchMessages(uintptr(c.opaque), func(line string) { d.said.CompareAndSwap(nil, line) })
+	d.stop = av.WatchMessages(uintptr(c.opaque), d.said.hear)
 	return d, nil
+}
+
+// messages are those of an encoder in FFmpeg's log, as far as they say why it failed.
+type messages struct{ warning, failure atomic.Pointer[string] }
+
+// hear takes a message. That the chip lacks something is an error, and what it is a warning before.
+func (m *messages) hear(level astiav.LogLevel, line string) {
+	if level > astiav.LogLevelError {
+		m.warning.Store(&line)
+		return
+	}
+	why := &line
+	if missing := m.warning.Load(); missing != nil && strings.Contains(line, "doesn't support required NVENC features") {
+		why = missing
+	}
+	m.failure.CompareAndSwap(nil, why)
+}
+
+// reason returns the first error; "" if there was none.
+func (m *messages) reason() string {
+	if line := m.failure.Load(); line != nil {
+		return *line
+	}
+	return ""
 }
 
 func (d *onDevice) close() {
@@ -112,8 +137,7 @@ func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
 	}
-	said, _ := e.onDevice.said.Load().(string)
-	return e.onDevice.Failed(err, op, said)
+	return e.onDevice.Failed(err, op, e.onDevice.said.reason())
 }
 
 // surface returns a picture of the encoder's on the device with a frame, which it takes.

@@ -32,6 +32,7 @@ type Options struct {
 	Encoder string // FFmpeg's name; "" for the default, or a picture's own
 
 	CRF     float64 // constant quality if Bitrate is 0; below 0 for the encoder's own
+	OwnCRF  bool    // CRF is the user's, not a default
 	Bitrate int64   // bits a second
 	Preset  string  // "" for the encoder's own
 	Tune    string

@@ -28,6 +28,16 @@ func (all Params) Has(name string) bool {
 	return slices.ContainsFunc(all.list, func(p param) bool { return p.name == name })
 }
 
+// value returns the value of a parameter, the last one if it is given again; "" if it is not given.
+func (all Params) value(name string) (value string) {
+	for _, p := range all.list {
+		if p.name == name {
+			value = p.value
+		}
+	}
+	return value
+}
+
 // ParseParams reads NAME=VALUE:NAME=VALUE, parameters by the encoder's own names. It takes those
 // that are listed, since others may open files.
 func (c Codec) ParseParams(s string) (all Params, err error) {

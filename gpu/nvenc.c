@@ -27,6 +27,8 @@ int vf_session_open(vf_encode_instance *instance, CUcontext context, struct vf_s
 	if (!err)
 		err = s->call.nvEncOpenEncodeSessionEx(&p, &s->handle);
 	if (err) {
+		if (s->handle) // also of a session that failed to open
+			s->call.nvEncDestroyEncoder(s->handle);
 		free(s);
 		return err;
 	}
@@ -76,7 +78,7 @@ int vf_session_caps(struct vf_session *s, const char *name, struct vf_encode_cap
 		int *to;
 	} caps[] = {
 		{NV_ENC_CAPS_SUPPORT_10BIT_ENCODE, &c->deep}, {NV_ENC_CAPS_SUPPORT_YUV444_ENCODE, &c->full},
-		{NV_ENC_CAPS_NUM_ENCODER_ENGINES, &c->engines}, {NV_ENC_CAPS_SUPPORT_LOOKAHEAD, &c->lookahead},
+		{NV_ENC_CAPS_NUM_ENCODER_ENGINES, &c->engines},
 		{NV_ENC_CAPS_WIDTH_MIN, &c->min_width}, {NV_ENC_CAPS_HEIGHT_MIN, &c->min_height},
 		{NV_ENC_CAPS_WIDTH_MAX, &c->width}, {NV_ENC_CAPS_HEIGHT_MAX, &c->height}, {NV_ENC_CAPS_MB_NUM_MAX, &c->macroblocks},
 	};

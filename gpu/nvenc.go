@@ -23,7 +23,7 @@ import (
 
 // Hints about NVENC. What fails says how to do without.
 const (
-	hintSoftware = "without --hwaccel nvenc the CPU encodes"
+	hintSoftware = "--codec h264, hevc or av1 without --hwaccel nvenc encodes on the CPU"
 	hintChips    = "vidfilter devices lists what each GPU encodes, --device cuda:N chooses one; most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
 	hintSessions = "GeForce cards have a limit for all programs together: end others that encode, or run fewer jobs at once; " + hintSoftware
 	hintEncode   = hintVideo + "; " + hintSoftware
@@ -194,10 +194,15 @@ func (e *Encoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	}
 	for _, c := range all {
 		if surface.Joins(l) && c.Chroma == chroma && c.Depth == l.Info().Depth {
-			if err := c.allows(width, height, "encode"); err != nil {
-				return e.refuse(fmt.Sprintf("NVENC cannot encode %dx%d: %v", width, height, err))
+			err := c.allows(width, height, "encode")
+			if err == nil {
+				return nil
 			}
-			return nil
+			refused := e.refuse(fmt.Sprintf("NVENC cannot encode %dx%d: %v", width, height, err))
+			if codec == "h264" && e.Supports("hevc", l, width, height) == nil {
+				refused.hint = "--codec hevc --hwaccel nvenc takes it; " + refused.hint
+			}
+			return refused
 		}
 	}
 	if len(all) == 0 {
@@ -206,7 +211,7 @@ func (e *Encoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	return e.refuse(fmt.Sprintf("NVENC on %s (%s) does not encode %s of %s", e.unit, e.unit.Device.Name, codec, l))
 }
 
-func (e *Encoding) refuse(text string) error {
+func (e *Encoding) refuse(text string) *Error {
 	return &Error{Text: text, hint: hintSoftware, nvenc: ErrNVENCLacks}
 }
 

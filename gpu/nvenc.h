@@ -13,7 +13,7 @@ int vf_encode_has(const struct vf_nvenc *l, unsigned *version);
 // What an encoder takes of one codec.
 struct vf_encode_caps {
 	int supported, deep, full; // 10 bits, 4:4:4
-	int engines, lookahead;
+	int engines;
 	int min_width, min_height, width, height, macroblocks; // limits
 };
 

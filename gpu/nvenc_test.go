@@ -3,12 +3,16 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"unsafe"
 
 	"gorgonia.org/cu"
 
 	"vidfilter/gpu/surface"
+	"vidfilter/gpu/testdriver"
 	"vidfilter/pipeline"
 )
 
@@ -185,5 +189,31 @@ func TestGiveFails(t *testing.T) {
 	err := e.Give(f, pipeline.Surface{Address: [3]uint64{a, a + 46*512}, Pitch: [3]int{512, 512}})
 	if !errors.Is(err, ErrDevice) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A session that cannot be opened is destroyed all the same.
+func TestSessionFails(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: faults")
+	}
+	if !onDriver(t, "") {
+		return
+	}
+	b, err := Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	log := filepath.Join(t.TempDir(), "log")
+	for _, fault := range []string{"none=1", "sessions=0"} {
+		t.Setenv(testdriver.EncoderVariable, fault+",log="+log)
+		if _, err := b.Encoding(); !errors.Is(err, ErrNVENC) {
+			t.Errorf("%s: error %v", fault, err)
+		}
+	}
+	calls, err := os.ReadFile(log)
+	if n := strings.Count(string(calls), "nvEncDestroyEncoder"); err != nil || n != 2 {
+		t.Errorf("%d sessions are destroyed, %v:\n%s", n, err, calls)
 	}
 }

@@ -55,10 +55,14 @@
 //	av1=0            there is no AV1
 //	deep=0           there are no 10 bits
 //	full=0           there is no 4:4:4
+//	lossless=0       there is no lossless encoding
+//	lookahead=0      there is no look-ahead
+//	temporal=0       there is no temporal AQ
 //	side=4096        the longest side of a picture
 //	call=9           the ninth call fails and does nothing
 //	hang=NAME        calls of this name never return
 //	log=FILE         append the name of each call
+//	settings=FILE    append a line for each encoder: what it is initialized with
 package testdriver
 
 import (

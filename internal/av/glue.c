@@ -252,7 +252,7 @@ int vf_transparent(const AVFrame *f)
 
 static atomic_int threshold = AV_LOG_QUIET;
 
-// Returns the owner of a message, as WatchErrors has it; 0 if unknown.
+// Returns the owner of a message, as WatchMessages has it; 0 if unknown.
 static uintptr_t owner(const void *ctx)
 {
 	const AVClass *class = ctx ? *(const AVClass *const *)ctx : NULL;
@@ -291,7 +291,7 @@ vf_size vf_refused(void)
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
 	note_refused(format, args);
-	uintptr_t who = (level & 0xff) <= AV_LOG_ERROR ? owner(ctx) : 0;
+	uintptr_t who = (level & 0xff) <= AV_LOG_WARNING ? owner(ctx) : 0;
 	int show = (level & 0xff) <= atomic_load(&threshold);
 	if (!who && !show)
 		return;
@@ -299,7 +299,7 @@ static void log_line(void *ctx, int level, const char *format, va_list args)
 	int prefix = 1;
 	int length = av_log_format_line2(ctx, level, format, args, line, sizeof line, &prefix);
 	if (who)
-		vfLogError(who, line);
+		vfLogOwned(who, level & 0xff, line);
 	if (show && length >= 0)
 		vfLog(level & 0xff, line);
 }

@@ -174,7 +174,7 @@ type LogFunc func(level astiav.LogLevel, line string)
 
 var (
 	logger   atomic.Pointer[LogFunc]
-	watchers sync.Map // owner (uintptr) -> func(line string)
+	watchers sync.Map // owner (uintptr) -> LogFunc
 )
 
 // SetLog sends FFmpeg's messages of level and above (lower numbers) to f. FFmpeg has one log for
@@ -189,11 +189,16 @@ func SetLog(level astiav.LogLevel, f LogFunc) {
 // stop is called. Owner is the address of an AVFormatContext, or the field opaque of an
 // AVCodecContext.
 func WatchErrors(owner uintptr, f func()) (stop func()) {
-	return WatchMessages(owner, func(string) { f() })
+	return WatchMessages(owner, func(level astiav.LogLevel, _ string) {
+		if level <= astiav.LogLevelError {
+			f()
+		}
+	})
 }
 
-// WatchMessages is WatchErrors with the messages, without the names of FFmpeg's parts.
-func WatchMessages(owner uintptr, f func(line string)) (stop func()) {
+// WatchMessages is WatchErrors with the messages, without the names of FFmpeg's parts, and with
+// warnings.
+func WatchMessages(owner uintptr, f LogFunc) (stop func()) {
 	watchers.Store(owner, f)
 	C.vf_log_watch()
 	return func() { watchers.Delete(owner) }
@@ -232,7 +237,11 @@ func RefusedSize(do func()) (w, h int64) {
 
 // words returns a line of the log without the names of FFmpeg's parts.
 func words(line string) string {
-	if _, words, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "[") {
+	for strings.HasPrefix(line, "[") { // [hevc_nvenc @ 0x55d0c0ffee00] [Eval @ 0x7ffec0ffee00]
+		name, words, ok := strings.Cut(line, "] ")
+		if !ok || !strings.Contains(name, " @ ") {
+			break
+		}
 		line = words
 	}
 	return strings.TrimRight(line, ". \n")
@@ -245,9 +254,9 @@ func vfLog(level C.int, line *C.char) {
 	}
 }
 
-//export vfLogError
-func vfLogError(owner C.uintptr_t, line *C.char) {
+//export vfLogOwned
+func vfLogOwned(owner C.uintptr_t, level C.int, line *C.char) {
 	if f, ok := watchers.Load(uintptr(owner)); ok {
-		f.(func(string))(words(C.GoString(line)))
+		f.(LogFunc)(astiav.LogLevel(level), words(C.GoString(line)))
 	}
 }

@@ -60,7 +60,7 @@ int vf_transparent(const AVFrame *f);
 
 // Sets up to which level lines of the log go to vfLog, and returns the level before.
 int vf_log_start(int level);
-// Sends errors to vfLogError, whatever the level of vf_log_start.
+// Sends errors and warnings to vfLogOwned, whatever the level of vf_log_start.
 void vf_log_watch(void);
 
 typedef struct {

@@ -299,7 +299,7 @@ func (o *Options) takes(l pipeline.Layout) bool {
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
-		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
+		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, OwnCRF: o.ownCRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
 		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
 		FilmGrain: o.keepsGrain(), Software: "vidfilter " + cli.Version(), Log: log,
 	}

@@ -205,6 +205,109 @@ func TestNVENC(t *testing.T) {
 	}
 }
 
+// NVENC is set as the options say.
+func TestNVENCSettings(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("asks for what only the test driver has: NVENC that tells its settings")
+	}
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	clip, large := drawn(t, "clip.y4m", "420", 208, 144, 6), drawn(t, "large.y4m", "420", 1920, 1080, 1)
+	slow, quick := drawn(t, "slow.y4m", "420", 1280, 720, 1), filepath.Join(t.TempDir(), "quick.y4m")
+	e2e.Must(t, os.WriteFile(quick, bytes.Replace(e2e.Read(t, slow), []byte("F25:1"), []byte("F60:1"), 1), 0o600))
+	for _, c := range []struct{ clip, args, want string }{
+		{clip, "", "preset=p4 tuning=hq rc=vbr quality=18 average=0 max=0 gop=250 interval=4 look-ahead=0 aq=0 temporal-aq=0 rate=25/1"},
+		{clip, "--preset ultrafast", "preset=p1 interval=1 look-ahead=0"},
+		{clip, "--preset superfast", "preset=p1"},
+		{clip, "--preset veryfast", "preset=p1"},
+		{clip, "--preset faster", "preset=p2"},
+		{clip, "--preset fast", "preset=p3"},
+		{clip, "--preset slow", "preset=p5 look-ahead=16"},
+		{clip, "--preset slower --codec hevc", "preset=p6 look-ahead=20"},
+		{clip, "--preset veryslow --codec av1", "preset=p7 look-ahead=24"},
+		{clip, "--preset p6", "preset=p6 look-ahead=0"},
+		{clip, "--preset slow --tune ll", "tuning=ll preset=p5 interval=1 look-ahead=0"},
+		{clip, "--preset slow --tune ull", "tuning=ull look-ahead=0"},
+		{clip, "--preset slow --encoder-params rc-lookahead=0", "look-ahead=0"},
+		{clip, "--preset slow --encoder-params rc-lookahead=7:temporal-aq=1", "look-ahead=7 temporal-aq=1"},
+		{clip, "--encoder-params spatial-aq=1:aq-strength=5", "aq=5"},
+		{clip, "--crf 23.5", "rc=vbr quality=23.5 average=0 max=0"},
+		{clip, "--codec hevc", "quality=20"},
+		{clip, "--codec av1", "quality=24"},
+		{clip, "--bitrate 5M", "rc=vbr quality=0 average=5000000"},
+		{clip, "--bitrate 800k --encoder-params maxrate=900000", "rc=vbr quality=0 average=800000 max=900000"},
+		{clip, "--crf 30 --encoder-params maxrate=900000", "rc=vbr quality=30 average=0 max=900000"},
+		{clip, "--encoder-params cq=31", "rc=vbr quality=31"},
+		{clip, "--encoder-params qp=23", "rc=constqp qp=23 quality=0"},
+		{clip, "--encoder-params rc=constqp:init_qpP=24", "rc=constqp qp=24 quality=0"},
+		{clip, "--encoder-params rc=cbr --bitrate 5M", "rc=cbr quality=0 average=5000000"},
+		{clip, "--gop 100", "gop=100 interval=4"},
+		{clip, "--gop 1", "gop=1 interval=0"},
+		{clip, "--gop 1 --codec hevc --preset veryslow", "gop=1 interval=0"},
+		{clip, "--gop 1 --codec av1", "gop=1 interval=0"},
+		{clip, "--gop 2", "gop=2 interval=1"},
+		{clip, "--gop 8 --preset p7", "gop=8 interval=1"},
+		{clip, "--gop 4 --encoder-params bf=1", "gop=4 interval=2"},
+		{clip, "--gop 9", "gop=9 interval=4"},
+		{clip, "", "profile=high"},
+		{clip, "--encoder-params profile=main", "profile=main"},
+		{clip, "--pixel-format yuv444p", "profile=high444"},
+		{clip, "--tune lossless", "tuning=lossless rc=constqp qp=0 quality=0 profile=auto"},
+		{clip, "--codec hevc", "profile=main"},
+		{clip, "--codec hevc --pixel-format yuv420p10le", "profile=main10"},
+		{clip, "--codec av1 --crf 63", "rc=vbr quality=63 average=0 max=0"},
+		{clip, "--codec hevc --crf 50.5", "rc=vbr quality=50.5 average=0 max=0"},
+		// The high tier is from level 4 on.
+		{large, "--codec hevc", "tier=1"},
+		{large, "--codec av1", "tier=1"},
+		{quick, "--codec hevc", "tier=1 rate=60/1"},
+		{slow, "--codec hevc", "tier=0 rate=25/1"},
+		{slow, "--codec av1", "tier=0"},
+		{large, "--codec hevc --bitrate 5M", "tier=0"},
+		{large, "--codec hevc --encoder-params tier=main", "tier=0"},
+		{large, "--codec hevc --encoder-params level=5", "tier=0"},
+		{large, "--codec av1 --encoder-params maxrate=20000000", "tier=0"},
+		{slow, "--codec av1 --encoder-params tier=1", "tier=1"},
+	} {
+		settings := filepath.Join(t.TempDir(), "settings")
+		t.Setenv(testdriver.EncoderVariable, "settings="+settings)
+		out := filepath.Join(t.TempDir(), "out.mp4")
+		code, said := runJob(t, slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
+		if code != 0 {
+			t.Errorf("%s: exit code %d:\n%s", c.args, code, said)
+			continue
+		}
+		got := strings.Fields(string(e2e.Read(t, settings)))
+		for _, want := range strings.Fields(c.want) {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: no %s in %s", c.args, want, got)
+			}
+		}
+		if keys := keyFrames(t, out); slices.Contains(got, "gop=1") && keys != 6 {
+			t.Errorf("%s: %d of 6 frames are key frames", c.args, keys)
+		}
+	}
+}
+
+// keyFrames counts the key frames of a file's video.
+func keyFrames(t *testing.T, path string) (n int) {
+	t.Helper()
+	fc := astiav.AllocFormatContext()
+	defer fc.Free()
+	e2e.Must(t, fc.OpenInput(path, nil, nil))
+	defer fc.CloseInput()
+	p := astiav.AllocPacket()
+	defer p.Free()
+	for fc.ReadFrame(p) == nil {
+		if p.Flags().Has(astiav.PacketFlagKey) {
+			n++
+		}
+		p.Unref()
+	}
+	return n
+}
+
 // NVENC's pictures carry what pictures of other encoders do: HDR10+, Dolby Vision, captions and so
 // on, or it is named.
 func TestNVENCUnits(t *testing.T) {
@@ -217,7 +320,7 @@ func TestNVENCUnits(t *testing.T) {
 	b, err := gpu.Open(gpu.Options{})
 	e2e.Must(t, err)
 	t.Cleanup(func() { e2e.Must(t, b.Close()) })
-	clip := drawn(t, "clip.y4m", "420p10", 192, 144, 6)
+	clip := drawn(t, "clip.y4m", "420p10", 192, 144, 12)
 	for _, c := range []struct {
 		codec, format, lost string
 	}{
@@ -240,7 +343,7 @@ func TestNVENCUnits(t *testing.T) {
 		in := openClip(t, clip, nil, hostPool(t), nil)
 		path := filepath.Join(t.TempDir(), "out")
 		out, err := encode.Create("file:"+path, encode.Template{Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Facts: in.Facts},
-			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 4, CRF: 20, PixelFormat: pixelFormat, Device: e})
+			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 9, CRF: 20, PixelFormat: pixelFormat, Device: e})
 		e2e.Must(t, err)
 		n := 0
 		for f := next(t, in); f != nil; f = next(t, in) {
@@ -322,6 +425,7 @@ func TestNVENCRefuses(t *testing.T) {
 	for _, layout := range []string{"420", "422", "444p10", "420p12"} {
 		clips[layout] = drawn(t, layout+".y4m", layout, 208, 144, 2)
 	}
+	wide := drawn(t, "wide.y4m", "420", 4112, 64, 1)
 	small, odd := drawn(t, "small.y4m", "420", 128, 32, 1), drawn(t, "odd.y4m", "444", 209, 145, 1)
 	for _, c := range []struct {
 		encoder, clip, args string
@@ -337,11 +441,15 @@ func TestNVENCRefuses(t *testing.T) {
 		{"full=0", clips["444p10"], "", contract.ExitDevice, "does not encode hevc of yuv444p10le"},
 		{"side=200", clips["420"], "", contract.ExitDevice, "NVENC cannot encode 208x144: this GPU encodes up to 200x200"},
 		{"", small, "", contract.ExitDevice, "NVENC cannot encode 128x32: this GPU encodes from 145x49 on"},
+		{"", wide, "", contract.ExitDevice, "up to 4096x4096; --codec hevc --hwaccel nvenc takes it"},
 		{"", odd, "", contract.ExitOutput, "cannot encode 209x145: its sides must be even"},
 		{"", clips["422"], "", contract.ExitDevice, "does not encode h264 of yuv422p"},
 		{"", clips["420p12"], "", contract.ExitDevice, "does not encode hevc of yuv420p12le"},
 		{"", clips["444p10"], "--codec av1", contract.ExitDevice, "does not encode av1 of yuv444p10le"},
-		{"", clips["420"], "--encoder-params rc-lookahead=40:bf=9", contract.ExitDevice, "NVENC"},
+		{"lossless=0", clips["420"], "--tune lossless", contract.ExitDevice, "NVENC: Lossless encoding not supported"},
+		{"lookahead=0", clips["420"], "--preset slow", contract.ExitDevice, "NVENC: RC lookahead not supported"},
+		{"temporal=0", clips["420"], "--encoder-params temporal-aq=1", contract.ExitDevice, "NVENC: Temporal AQ not supported"},
+		{"", clips["420"], "--encoder-params rc-lookahead=40:bf=9", contract.ExitDevice, "NVENC: Max B-frames 9 exceed 4"},
 	} {
 		t.Setenv(testdriver.EncoderVariable, c.encoder)
 		out := filepath.Join(t.TempDir(), "out.mp4")
@@ -357,8 +465,8 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 	u := o.OpenUI(nowhere)
 	_, err := Run(context.Background(), o, u, nil)
 	u.Close("")
-	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprint(err), says) || hint.Of(err) == "" {
-		t.Errorf("%s: exit code %d, want %d: %v; want %q and advice", name, got, code, err, says)
+	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
+		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
 	if e2e.Exists(o.Output) {
 		t.Errorf("%s: there is a file", name)

@@ -31,6 +31,8 @@ extern "C" {
 
 // Of the test driver: it asks how many sessions a context has when that is closed.
 extern "C" void vf_count_sessions(int (*of)(CUcontext));
+// Of the test driver: it tells whether there is memory at an address.
+extern "C" int vf_has_memory(CUdeviceptr address);
 
 // The codecs' static libraries are for programs: they expect this one in the same file.
 asm(".pushsection .bss\n.balign 8\n.globl stderr\n.hidden stderr\n.type stderr, @object\n.size stderr, 8\nstderr: .zero 8\n.popsection");
@@ -50,8 +52,8 @@ void complain(const char *format, ...) {
 }
 
 struct Config {
-	std::string text, log, hang;
-	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, device = -1;
+	std::string text, log, hang, settings;
+	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, lossless = 1, lookahead = 1, temporal = 1, device = -1;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
 		for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
@@ -61,12 +63,14 @@ struct Config {
 				const char *name;
 				long *to;
 			} numbers[] = {{"call", &call}, {"sessions", &sessions}, {"opens", &opens}, {"none", &none}, {"version", &version},
-			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side}, {"device", &device}};
+			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side},
+			               {"lossless", &lossless}, {"lookahead", &lookahead}, {"temporal", &temporal}, {"device", &device}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "log")) known = true, log = value;
 			if (value && !strcmp(word, "hang")) known = true, hang = value;
+			if (value && !strcmp(word, "settings")) known = true, settings = value;
 			if (!known) complain("unknown option %s", word);
 		}
 		free(copy);
@@ -88,15 +92,19 @@ Config &config() {
 	return c;
 }
 
+// Appends a line to a file, unless its name is empty.
+void write_line(const std::string &name, std::string line) {
+	if (name.empty()) return;
+	int file = open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	line += "\n";
+	if (write(file, line.data(), line.size()) < 0) abort();
+	close(file);
+}
+
 // refused counts a call, and returns whether it fails without doing anything.
 bool refused(const char *name) {
 	const Config &c = config();
-	if (!c.log.empty()) {
-		int file = open(c.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-		std::string line = std::string(name) + "\n";
-		if (write(file, line.data(), line.size()) < 0) abort();
-		close(file);
-	}
+	write_line(c.log, name);
 	while (c.hang == name) pause();
 	if (++calls != c.call) return false;
 	for (const char *frees : {"Destroy", "Unlock", "Unmap", "Unregister"})
@@ -142,6 +150,7 @@ struct Coder {
 
 struct Session {
 	CUcontext context;
+	bool failed = false; // to open: it can only be destroyed
 	CUstream in = nullptr;
 	NV_ENC_INITIALIZE_PARAMS init = {};
 	NV_ENC_CONFIG config = {};
@@ -160,7 +169,7 @@ std::map<void *, std::unique_ptr<Session>> sessions;
 int sessions_of(CUcontext context) {
 	std::lock_guard<std::mutex> guard(sessions_lock);
 	int n = 0;
-	for (auto &s : sessions) n += s.second->context == context;
+	for (auto &s : sessions) n += s.second->context == context && !s.second->failed; // FFmpeg leaves those
 	return refused_to_free ? 0 : n;
 }
 
@@ -182,7 +191,7 @@ template <class Body> NVENCSTATUS in_session(const char *name, void *handle, Bod
 		{
 			std::lock_guard<std::mutex> guard(sessions_lock);
 			auto found = sessions.find(handle);
-			if (found != sessions.end()) s = found->second.get();
+			if (found != sessions.end() && !found->second->failed) s = found->second.get();
 		}
 		if (!s) return wrong(NV_ENC_ERR_INVALID_ENCODERDEVICE, name);
 		return body(*s);
@@ -227,10 +236,10 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 	case NV_ENC_CAPS_HEIGHT_MIN: return h264 ? 49 : hevc ? 33 : 128;
 	case NV_ENC_CAPS_MB_NUM_MAX: return h264 ? 65536 : 262144;
 	case NV_ENC_CAPS_SUPPORT_YUV444_ENCODE: return config().full && (h264 || hevc);
-	case NV_ENC_CAPS_SUPPORT_LOSSLESS_ENCODE: return h264 || hevc;
+	case NV_ENC_CAPS_SUPPORT_LOSSLESS_ENCODE: return config().lossless && (h264 || hevc);
 	case NV_ENC_CAPS_SUPPORT_10BIT_ENCODE: return config().deep && !h264;
-	case NV_ENC_CAPS_SUPPORT_LOOKAHEAD:
-	case NV_ENC_CAPS_SUPPORT_TEMPORAL_AQ:
+	case NV_ENC_CAPS_SUPPORT_LOOKAHEAD: return (int)config().lookahead;
+	case NV_ENC_CAPS_SUPPORT_TEMPORAL_AQ: return (int)config().temporal;
 	case NV_ENC_CAPS_SUPPORT_WEIGHTED_PREDICTION:
 	case NV_ENC_CAPS_SUPPORT_MULTIPLE_REF_FRAMES:
 	case NV_ENC_CAPS_SUPPORT_DYN_BITRATE_CHANGE: return 1;
@@ -254,15 +263,18 @@ NVENCSTATUS NVENCAPI open_session(NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS *p, void 
 		VERSIONED(p, NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER);
 		if (p->apiVersion != NVENCAPI_VERSION) return NV_ENC_ERR_INVALID_VERSION;
 		if (p->deviceType != NV_ENC_DEVICE_TYPE_CUDA || !p->device) return wrong(NV_ENC_ERR_INVALID_PARAM, "a session without a context");
-		if (config().none || !has_nvenc((CUcontext)p->device)) return NV_ENC_ERR_UNSUPPORTED_DEVICE;
+		const bool none = config().none || !has_nvenc((CUcontext)p->device);
 		std::lock_guard<std::mutex> guard(sessions_lock);
-		if ((long)sessions.size() == config().sessions || opened == config().opens) return NV_ENC_ERR_OUT_OF_MEMORY;
-		opened++;
+		long open = 0;
+		for (auto &other : sessions) open += !other.second->failed;
 		auto s = std::make_unique<Session>();
 		s->context = (CUcontext)p->device;
+		s->failed = none || open == config().sessions || opened == config().opens;
+		const bool failed = s->failed;
+		opened += !failed;
 		*handle = s.get();
 		sessions[*handle] = std::move(s);
-		return NV_ENC_SUCCESS;
+		return !failed ? NV_ENC_SUCCESS : none ? NV_ENC_ERR_UNSUPPORTED_DEVICE : NV_ENC_ERR_OUT_OF_MEMORY;
 	});
 }
 
@@ -291,14 +303,15 @@ NVENCSTATUS NVENCAPI caps(void *handle, GUID codec, NV_ENC_CAPS_PARAM *p, int *v
 	});
 }
 
-NVENCSTATUS NVENCAPI preset_config(void *handle, GUID codec, GUID preset, NV_ENC_TUNING_INFO, NV_ENC_PRESET_CONFIG *p) {
+NVENCSTATUS NVENCAPI preset_config(void *handle, GUID codec, GUID preset, NV_ENC_TUNING_INFO tuning, NV_ENC_PRESET_CONFIG *p) {
 	return in_session("nvEncGetEncodePresetConfigEx", handle, [&](Session &) -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_PRESET_CONFIG_VER);
 		if (p->presetCfg.version != NV_ENC_CONFIG_VER) return wrong(NV_ENC_ERR_INVALID_VERSION, "the version of a preset's settings");
 		if (!known(codec)) return NV_ENC_ERR_UNSUPPORTED_PARAM;
-		bool fast = same(preset, NV_ENC_PRESET_P1_GUID) || same(preset, NV_ENC_PRESET_P2_GUID);
+		bool fast = same(preset, NV_ENC_PRESET_P1_GUID) || (same(preset, NV_ENC_PRESET_P2_GUID) && !same(codec, NV_ENC_CODEC_HEVC_GUID));
+		bool late = tuning == NV_ENC_TUNING_INFO_HIGH_QUALITY || tuning == NV_ENC_TUNING_INFO_LOSSLESS;
 		p->presetCfg.gopLength = NVENC_INFINITE_GOPLENGTH;
-		p->presetCfg.frameIntervalP = fast ? 1 : 3;
+		p->presetCfg.frameIntervalP = late && !fast ? 4 : 1;
 		p->presetCfg.rcParams.rateControlMode = NV_ENC_PARAMS_RC_VBR;
 		p->presetCfg.rcParams.averageBitRate = p->presetCfg.rcParams.maxBitRate = 10000000;
 		return NV_ENC_SUCCESS;
@@ -362,7 +375,7 @@ bool open_coder(Session &s) {
 	} else if (hevc) {
 		set_colours(c, specific.hevcConfig.hevcVUIParameters);
 		av_opt_set(c->priv_data, "preset", "ultrafast", 0);
-		std::string p = "log-level=none:info=0:pools=none:frame-threads=1:b-adapt=0:open-gop=0:rc-lookahead=" + std::to_string(c->max_b_frames + 1);
+		std::string p = "log-level=none:info=0:pools=none:frame-threads=1:b-adapt=0:open-gop=0:rc-lookahead=" + std::to_string(c->max_b_frames ? c->max_b_frames + 1 : 0);
 		av_opt_set(c->priv_data, "x265-params", (p + (lossless ? ":lossless=1" : "")).c_str(), 0);
 	} else {
 		auto &av1 = specific.av1Config;
@@ -382,6 +395,34 @@ bool open_coder(Session &s) {
 	return avcodec_open2(c, codec, nullptr) >= 0;
 }
 
+template <size_t n> const char *name_of(const GUID &guid, const std::pair<GUID, const char *> (&names)[n]) {
+	for (auto &name : names)
+		if (same(guid, name.first)) return name.second;
+	return "auto";
+}
+
+// Describes settings in a line, for tests.
+std::string describe(const NV_ENC_INITIALIZE_PARAMS &init, const NV_ENC_CONFIG &c) {
+	const std::pair<GUID, const char *> presets[] = {
+	    {NV_ENC_PRESET_P1_GUID, "p1"}, {NV_ENC_PRESET_P2_GUID, "p2"}, {NV_ENC_PRESET_P3_GUID, "p3"}, {NV_ENC_PRESET_P4_GUID, "p4"},
+	    {NV_ENC_PRESET_P5_GUID, "p5"}, {NV_ENC_PRESET_P6_GUID, "p6"}, {NV_ENC_PRESET_P7_GUID, "p7"}};
+	const std::pair<GUID, const char *> profiles[] = {
+	    {NV_ENC_H264_PROFILE_BASELINE_GUID, "baseline"}, {NV_ENC_H264_PROFILE_MAIN_GUID, "main"}, {NV_ENC_H264_PROFILE_HIGH_GUID, "high"},
+	    {NV_ENC_H264_PROFILE_HIGH_444_GUID, "high444"}, {NV_ENC_HEVC_PROFILE_MAIN_GUID, "main"}, {NV_ENC_HEVC_PROFILE_MAIN10_GUID, "main10"},
+	    {NV_ENC_HEVC_PROFILE_FREXT_GUID, "rext"}, {NV_ENC_AV1_PROFILE_MAIN_GUID, "main"}};
+	const char *tunings[] = {"none", "hq", "ll", "ull", "lossless"};
+	const bool hevc = same(init.encodeGUID, NV_ENC_CODEC_HEVC_GUID), av1 = same(init.encodeGUID, NV_ENC_CODEC_AV1_GUID);
+	auto &rc = c.rcParams;
+	const char *mode = rc.rateControlMode == NV_ENC_PARAMS_RC_VBR ? "vbr" : rc.rateControlMode == NV_ENC_PARAMS_RC_CBR ? "cbr" : "constqp";
+	char line[400];
+	snprintf(line, sizeof line, "preset=%s tuning=%s rc=%s quality=%g qp=%u average=%u max=%u gop=%u interval=%d look-ahead=%u aq=%u temporal-aq=%u profile=%s tier=%u rate=%u/%u",
+	         name_of(init.presetGUID, presets), tunings[init.tuningInfo], mode, rc.targetQuality + rc.targetQualityLSB / 256., rc.constQP.qpInterP,
+	         rc.averageBitRate, rc.maxBitRate, c.gopLength, c.frameIntervalP, rc.enableLookahead ? rc.lookaheadDepth : 0u,
+	         rc.enableAQ ? rc.aqStrength : 0u, (unsigned)rc.enableTemporalAQ, name_of(c.profileGUID, profiles),
+	         hevc ? c.encodeCodecConfig.hevcConfig.tier : av1 ? c.encodeCodecConfig.av1Config.tier : 0u, init.frameRateNum, init.frameRateDen);
+	return line;
+}
+
 NVENCSTATUS NVENCAPI initialize(void *handle, NV_ENC_INITIALIZE_PARAMS *p) {
 	return in_session("nvEncInitializeEncoder", handle, [&](Session &s) -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_INITIALIZE_PARAMS_VER);
@@ -395,10 +436,12 @@ NVENCSTATUS NVENCAPI initialize(void *handle, NV_ENC_INITIALIZE_PARAMS *p) {
 		}
 		if ((p->encodeWidth | p->encodeHeight) & 1) return wrong(NV_ENC_ERR_INVALID_PARAM, "odd sides");
 		if (!p->frameRateNum || !p->frameRateDen || !p->enablePTD) return wrong(NV_ENC_ERR_INVALID_PARAM, "no rate, or no decision on types");
-		if (p->encodeConfig->rcParams.targetQuality > 51) return wrong(NV_ENC_ERR_INVALID_PARAM, "a quality beyond 51");
+		if (p->encodeConfig->rcParams.targetQuality > (same(p->encodeGUID, NV_ENC_CODEC_AV1_GUID) ? 63 : 51)) return wrong(NV_ENC_ERR_INVALID_PARAM, "a quality beyond the codec's");
 		if (p->encodeConfig->rcParams.lookaheadDepth > 31) return wrong(NV_ENC_ERR_INVALID_PARAM, "a look-ahead beyond 31");
+		if ((int64_t)p->encodeConfig->gopLength <= p->encodeConfig->frameIntervalP) return NV_ENC_ERR_INVALID_PARAM; // as drivers do
 		s.init = *p;
 		s.config = *p->encodeConfig;
+		write_line(config().settings, describe(s.init, s.config));
 		if (open_coder(s)) return NV_ENC_SUCCESS;
 		avcodec_free_context(&s.coder.c);
 		return NV_ENC_ERR_UNSUPPORTED_PARAM;
@@ -463,6 +506,7 @@ NVENCSTATUS NVENCAPI unregister_resource(void *handle, NV_ENC_REGISTERED_PTR whi
 		auto found = s.resources.find(which);
 		if (found == s.resources.end()) return wrong(NV_ENC_ERR_RESOURCE_NOT_REGISTERED, "an unknown resource is unregistered");
 		if (found->second->mapped && !refused_to_free) complain("a resource is unregistered that is mapped");
+		if (!vf_has_memory((CUdeviceptr)found->second->about.resourceToRegister)) complain("a resource is unregistered whose memory is freed");
 		s.resources.erase(found);
 		return NV_ENC_SUCCESS;
 	});
@@ -640,13 +684,15 @@ NVENCSTATUS NVENCAPI sequence(void *handle, NV_ENC_SEQUENCE_PARAM_PAYLOAD *p) {
 }
 
 NVENCSTATUS NVENCAPI destroy(void *handle) {
-	return in_session("nvEncDestroyEncoder", handle, [&](Session &s) -> NVENCSTATUS {
-		if (!refused_to_free) {
-			for (auto &r : s.resources) complain("leak: a resource that is %s", r.second->mapped ? "mapped" : "registered");
-			for (auto &b : s.bitstreams) complain("leak: a bitstream%s", b.second->locked ? " that is locked" : "");
-		}
+	return api("nvEncDestroyEncoder", [&]() -> NVENCSTATUS {
 		std::lock_guard<std::mutex> guard(sessions_lock);
-		sessions.erase(handle);
+		auto found = sessions.find(handle);
+		if (found == sessions.end()) return wrong(NV_ENC_ERR_INVALID_ENCODERDEVICE, "an unknown session is destroyed");
+		if (!refused_to_free) {
+			for (auto &r : found->second->resources) complain("leak: a resource that is %s", r.second->mapped ? "mapped" : "registered");
+			for (auto &b : found->second->bitstreams) complain("leak: a bitstream%s", b.second->locked ? " that is locked" : "");
+		}
+		sessions.erase(found);
 		return NV_ENC_SUCCESS;
 	});
 }

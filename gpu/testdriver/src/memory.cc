@@ -67,6 +67,13 @@ Memory *find_memory(uint64_t address, size_t size) {
 	return nullptr;
 }
 
+// Used by the library for NVENC.
+extern "C" __attribute__((visibility("default"))) int vf_has_memory(CUdeviceptr address);
+int vf_has_memory(CUdeviceptr address) {
+	std::lock_guard<std::mutex> guard(driver_lock);
+	return find_memory(address, 1) != nullptr;
+}
+
 const char *describe_address(uint64_t address) {
 	static char text[100];
 	if (!address) return "the null pointer";
