@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -32,14 +33,16 @@ type Device interface {
 
 // onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
 // bit: at the first sign of anything else, be it damage or a change of the format, the pictures
-// since the last key frame are decoded again, on the CPU, which goes on alone. A nil onDevice does
-// nothing.
+// since the last entry (see isEntry) are decoded again, on the CPU, which goes on alone. A nil
+// onDevice does nothing.
 type onDevice struct {
 	Device
 	format astiav.PixelFormat // of pictures that the CPU decodes
 	c      *C.struct_vf_on_device
 
-	kept    []*astiav.Packet     // from the last key frame on whose picture has come, or from the start
+	kept    []*astiav.Packet     // from the last entry on whose picture has come, or from the start
+	passed  int                  // packets that were kept before
+	entries map[uintptr]int      // of packets at which decoding can begin, by number: how many came before
 	size    int                  // bytes in kept
 	last    uintptr              // number of the last packet
 	come    map[uintptr]struct{} // numbers of kept packets whose picture has come
@@ -63,7 +66,7 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 	err := in.deviceDecodes(codec, format, int(par.width), int(par.height))
 	switch {
 	case err == nil:
-		in.device = &onDevice{Device: in.opts.Device, format: format, come: map[uintptr]struct{}{}}
+		in.device = &onDevice{Device: in.opts.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
 		in.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
 	case in.opts.MustDevice:
 		return &Error{Op: "decode", Path: in.path, Err: optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)),
@@ -133,46 +136,50 @@ func (o *onDevice) drop(n int) {
 		p.Free()
 	}
 	o.kept = o.kept[n:]
+	o.passed += n
 }
 
 func numberOf(p *astiav.Packet) uintptr { return uintptr((*C.AVPacket)(av.PacketPtr(p)).opaque) }
 
-// mostKept is how many bytes of packets are kept to be decoded again. Where key frames are further
+// mostKept is how many bytes of packets are kept to be decoded again. Where entries are further
 // apart, the CPU decodes.
 const mostKept = 256 << 20
 
-// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
-func (o *onDevice) keep(p *astiav.Packet) {
+// keep remembers the packet that is sent to the decoder, and gives it a number if it has none.
+func (in *Input) keep() {
+	o := in.device
 	if o == nil {
 		return
 	}
-	if numberOf(p) == 0 {
-		C.vf_number((*C.AVPacket)(av.PacketPtr(p)), C.uintptr_t(o.last+1))
+	if numberOf(in.pkt) == 0 {
+		C.vf_number((*C.AVPacket)(av.PacketPtr(in.pkt)), C.uintptr_t(o.last+1))
 	}
-	o.last = numberOf(p)
-	own := p.Clone()
+	second := numberOf(in.pkt) == o.last // field of a picture
+	o.last = numberOf(in.pkt)
+	own := in.pkt.Clone()
 	if own == nil {
 		o.problem = errors.New("out of memory")
 		return
 	}
+	if !second && in.pkt.Flags().Has(astiav.PacketFlagKey) && in.entry() {
+		o.entries[o.last] = o.passed + len(o.kept)
+	}
 	o.kept = append(o.kept, own)
 	if o.size += own.Size(); o.size > mostKept {
-		o.problem = errors.New("key frames are far apart")
+		o.problem = errors.New("places where decoding can begin are far apart")
 	}
 }
 
-// came records that the picture of a packet is there. Packets before a key frame whose picture is
+// came records that the picture of a packet is there. Packets before an entry whose picture is
 // there are not needed again: those after it refer to no picture before.
 func (o *onDevice) came(number uintptr) {
 	if o == nil {
 		return
 	}
 	o.come[number] = struct{}{}
-	for i, p := range o.kept {
-		if numberOf(p) == number && p.Flags().Has(astiav.PacketFlagKey) {
-			o.drop(i)
-			return
-		}
+	if at, ok := o.entries[number]; ok {
+		maps.DeleteFunc(o.entries, func(_ uintptr, before int) bool { return before <= at })
+		o.drop(at - o.passed)
 	}
 }
 
@@ -198,7 +205,7 @@ func (in *Input) doubt(err error) error {
 
 var errDamage = errors.New("the video seems to be damaged")
 
-// toCPU goes on without the device, from the last key frame on. That it never began is no news to
+// toCPU goes on without the device, from the last entry on. That it never began is no news to
 // users.
 func (in *Input) toCPU(why doubt) error {
 	level := slog.LevelInfo

@@ -43,6 +43,7 @@ var deviceClips = map[string]deviceClip{
 	"h264-full.mkv": {args: pattern + "-c:v libx264 -pix_fmt yuvj420p -preset fast -g 12 -colorspace bt709 -color_trc bt709 -color_primaries bt709"},
 	"fields.ts":     {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -x264-params tff=1 -flags +ildct+ilme"},
 	"open.mp4":      {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 12 -x264-params open-gop=1"},
+	"refresh.mkv":   {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 0 -x264-params intra-refresh=1:keyint=12:scenecut=0"},
 	"crop.mp4": {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -bsf:v h264_metadata=crop_left=12:crop_top=6:crop_right=4:crop_bottom=2",
 		left: 12, top: 6},
 	"hevc.mp4":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
@@ -381,6 +382,7 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the video seems to be damaged"},
 		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "decoding on the CPU from here on"},
 		{name: "corrupt", clip: "h264.mp4", decoder: "corrupt=17", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "refresh", clip: "refresh.mkv", decoder: "corrupt=20", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 		{name: "last", clip: "vp9.webm", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
