@@ -55,6 +55,7 @@ type doubt struct{ error }
 // Reasons to decode on the CPU what the device could.
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
 var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
+var errOdd = errors.New("the sides of its pictures are odd, which FFmpeg rounds up for the GPU")
 
 // chooseDevice has the video decoded on the device, if there is one that can.
 func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
@@ -85,6 +86,9 @@ func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, h
 		case codec == "h264" && in.opts.Quantisers:
 			return errQuantisers
 		}
+	}
+	if (codec == "vp9" || codec == "mpeg2video") && (width|height)&1 != 0 {
+		return errOdd
 	}
 	l, _, native := av.LayoutOf(format)
 	if !native || !in.takes(l) {

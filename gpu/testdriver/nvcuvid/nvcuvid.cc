@@ -102,7 +102,7 @@ struct Decoder {
 
 	int bytes() const { return info.OutputFormat == cudaVideoSurfaceFormat_P016 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit ? 2 : 1; }
 	bool is_444() const { return info.OutputFormat == cudaVideoSurfaceFormat_YUV444 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit; }
-	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : info.ulTargetHeight / 2); }
+	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : (info.ulTargetHeight + 1) / 2); }
 };
 
 bool in_context(const Decoder *d, const char *call) {
