@@ -259,9 +259,6 @@ func (in *Input) number() uintptr {
 // properties. Its error is a doubt.
 func (in *Input) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
-	if damaged(c) {
-		return doubt{errDamage}
-	}
 	if C.vf_surface_of(c, C.int(in.device.format), &s) == 0 {
 		return doubt{errors.New("the decoder left the GPU")}
 	}

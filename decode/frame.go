@@ -38,8 +38,13 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if !in.times.started {
 		in.groups.decoded(c, pts)
 	}
-	if wanted, err := in.wanted(pts); !wanted {
+	switch wanted, err := in.wanted(pts); {
+	case err != nil:
 		return nil, err
+	case in.device != nil && damaged(c) && (wanted || in.reports.keyedBy(pts)):
+		return nil, doubt{errDamage}
+	case !wanted:
+		return nil, nil
 	}
 	if in.device != nil {
 		if err := in.takeSurface(c); err != nil {
