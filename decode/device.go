@@ -199,6 +199,8 @@ func (in *Input) doubt(err error) error {
 		return doubt{errors.New("the GPU does not begin to decode the video")}
 	case o.c.refused != 0:
 		return doubt{errors.New("the video changes to what the GPU was not opened for")}
+	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
+		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
 	case err != nil && (in.opts.Part == nil || in.emitted+in.context > 0):
 		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
 	case in.reports.decoder.Load() > 0:
