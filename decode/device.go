@@ -70,12 +70,15 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 		in.device = &onDevice{Device: in.opts.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
 		in.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
 	case in.opts.MustDevice:
-		return &Error{Op: "decode", Path: in.path, Err: optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)),
-			hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
+		return in.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))
 	default:
 		in.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
 	}
 	return nil
+}
+
+func (in *Input) notOnDevice(err error) error {
+	return &Error{Op: "decode", Path: in.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
 }
 
 func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
@@ -216,6 +219,9 @@ var errDamage = errors.New("the video seems to be damaged")
 func (in *Input) toCPU(why doubt) error {
 	level := slog.LevelInfo
 	if in.decoded == 0 && !errors.Is(why.error, errDamage) {
+		if in.opts.MustDevice {
+			return in.notOnDevice(fmt.Errorf("%w: %w", ErrDevice, why.error))
+		}
 		level = slog.LevelDebug
 	}
 	in.tell(level, fmt.Sprintf("%v: decoding on the CPU from here on", why))
