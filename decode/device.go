@@ -215,7 +215,7 @@ func (in *Input) doubt(err error) error {
 var errDamage = errors.New("the video seems to be damaged")
 
 // toCPU goes on without the device, from the last entry on. That it never began is no news to
-// users.
+// users, unless they asked for the device.
 func (in *Input) toCPU(why doubt) error {
 	level := slog.LevelInfo
 	if in.decoded == 0 && !errors.Is(why.error, errDamage) {

@@ -382,18 +382,20 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
 		{name: "denoiser", clip: "hevc.mp4", args: "--quality fast --frames 5", says: "decoding hevc on the GPU"},
 		{name: "compare", clip: "crop.mkv", args: "-r 1 --compare side", says: "decoding hevc on the GPU"},
-		{name: "start", clip: "hevc.mp4", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"},
+		{name: "start", clip: "hevc.mp4", decoder: "first=12", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"}, // the key frame before
+		{name: "damage before the start", clip: "hevc.mp4", decoder: "first=12,corrupt=2", args: "-r 1 --start 0.6", says: "the video seems to be damaged"},
 		{name: "quantisers", clip: "h264.mp4", args: "--quality fast --frames 4", says: "decoding h264 on the CPU: only decoders on the CPU tell the quantisers"},
 		{name: "odd", clip: "odd.webm", args: "-r 1", says: "decoding vp9 on the CPU: the sides of its pictures are odd"},
 		{name: "create", clip: "h264.mp4", decoder: "create=1", args: "-r 1", says: "the GPU does not begin to decode the video: decoding on the CPU from here on"},
-		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the video seems to be damaged"},
-		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "decoding on the CPU from here on"},
+		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
+		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
 		{name: "corrupt", clip: "h264.mp4", decoder: "corrupt=17", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 		{name: "refresh", clip: "refresh.mkv", decoder: "corrupt=20", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
-		{name: "last", clip: "vp9.webm", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "cropped to the limit", clip: "h264.mp4", args: "-r 1 --max-pixels 57240", says: "decoding h264 on the GPU"},
+		{name: "last", clip: "hevc.mp4", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clip, ok := onNVDEC(t, folder, c.clip, withStart(c.decoder, c.name))
+			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
 			if !ok {
 				return
 			}
@@ -426,6 +428,7 @@ func TestNVDECByDefault(t *testing.T) {
 		{"unsupported", "h264.mp4", "none=1", "-r 1", ""},
 		{"create", "hevc.mp4", "create=1", "-r 1", ""},
 		{"cpu", "h264.mp4", "", "-r 1 --device cpu", ""},
+		{"unmarked", "vp9.webm", "corrupt=17", "-r 1", ""}, // NVDEC marks none of VP9
 		{"corrupt", "h264.mp4", "corrupt=17", "-r 1", "decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -448,12 +451,36 @@ func TestNVDECByDefault(t *testing.T) {
 	}
 }
 
-// withStart adds where a clip begins to the options of the test decoder.
-func withStart(options, name string) string {
-	if name == "start" {
-		return "first=12" // the key frame before the start
+// With --hwaccel nvdec it is an error that NVDEC does not begin, and none that it goes no further.
+func TestMustNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, decoder string
+		code          int
+		says          string
+	}{
+		{"create", "create=1", contract.ExitDevice, "the GPU does not begin to decode the video"},
+		{"decode", "decode=1", contract.ExitDevice, "the GPU fails to decode"},
+		{"corrupt", "corrupt=1", 0, "the video seems to be damaged: decoding on the CPU from here on"},
+		{"later", "decode=20", 0, "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, "hevc.mp4", c.decoder)
+			if !ok {
+				return
+			}
+			out := filepath.Join(t.TempDir(), "out.mkv")
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "-o", out}), nil)
+			e2e.Must(t, err)
+			if c.code != 0 {
+				checkRefusal(t, c.name, o, c.code, c.says)
+				return
+			}
+			if code, said := runOptions(o); code != c.code || !strings.Contains(said, c.says) {
+				t.Errorf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
+			}
+		})
 	}
-	return options
 }
 
 // Damage is found with NVDEC as without, and ends with the same exit code.
