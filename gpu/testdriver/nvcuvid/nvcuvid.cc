@@ -271,6 +271,8 @@ EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long
 EXPORT CUresult cuvidGetDecodeStatus(CUvideodecoder handle, int index, CUVIDGETDECODESTATUS *status) {
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
+	bool tells = d->info.CodecType == cudaVideoCodec_H264 || d->info.CodecType == cudaVideoCodec_HEVC || d->info.CodecType == cudaVideoCodec_JPEG;
+	if (!tells) return CUDA_ERROR_NOT_SUPPORTED;
 	if (index != d->last) complain("the status of surface %d is asked for after %d", index, d->last);
 	status->decodeStatus = d->bad ? cuvidDecodeStatus_Error_Concealed : cuvidDecodeStatus_Success;
 	return CUDA_SUCCESS;
