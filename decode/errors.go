@@ -15,7 +15,7 @@ var ErrOption = errors.New("option not understood")
 var ErrKeyFrame = errors.New("a key frame is needed")
 
 // ErrDevice is also wrapped by the error of a device that must decode and does not.
-var ErrDevice = errors.New("the GPU does not decode")
+var ErrDevice = errors.New("no picture from the GPU")
 
 // Faults of cameras that may pass. Errors that wrap them wrap ErrUnreadable, too.
 var (
