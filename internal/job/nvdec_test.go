@@ -460,17 +460,22 @@ func TestMustNVDEC(t *testing.T) {
 		says          string
 	}{
 		{"create", "create=1", contract.ExitDevice, "the GPU does not begin to decode the video"},
+		{"parts", "create=1", contract.ExitDevice, "the GPU does not begin to decode the video"},
 		{"decode", "decode=1", contract.ExitDevice, "the GPU fails to decode"},
 		{"corrupt", "corrupt=1", 0, "the video seems to be damaged: decoding on the CPU from here on"},
 		{"later", "decode=20", 0, "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clip, ok := onNVDEC(t, folder, "hevc.mp4", c.decoder)
+			name, parts := "hevc.mp4", "1"
+			if c.name == "parts" {
+				name, parts = "parts.mp4", "2"
+			}
+			clip, ok := onNVDEC(t, folder, name, c.decoder)
 			if !ok {
 				return
 			}
 			out := filepath.Join(t.TempDir(), "out.mkv")
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "-o", out}), nil)
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out}), nil)
 			e2e.Must(t, err)
 			if c.code != 0 {
 				checkRefusal(t, c.name, o, c.code, c.says)
