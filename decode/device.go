@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -55,6 +56,7 @@ type doubt struct{ error }
 // Reasons to decode on the CPU what the device could.
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
 var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
+var errProfile = errors.New("of H.264 the GPU decodes the profiles Constrained Baseline, Main and High")
 var errOdd = errors.New("the sides of its pictures are odd, which FFmpeg rounds up for the GPU")
 
 // chooseDevice has the video decoded on the device, if there is one that can.
@@ -64,7 +66,7 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 	}
 	codec := C.GoString(C.avcodec_get_name(par.codec_id))
 	format := astiav.PixelFormat(par.format)
-	err := in.deviceDecodes(codec, format, int(par.width), int(par.height))
+	err := in.deviceDecodes(codec, par)
 	switch {
 	case err == nil:
 		in.device = &onDevice{Device: in.opts.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
@@ -81,7 +83,7 @@ func (in *Input) notOnDevice(err error) error {
 	return &Error{Op: "decode", Path: in.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
 }
 
-func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
+func (in *Input) deviceDecodes(codec string, par *C.AVCodecParameters) error {
 	if !in.opts.MustDevice {
 		switch {
 		case codec == "mpeg2video":
@@ -90,9 +92,14 @@ func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, h
 			return errQuantisers
 		}
 	}
-	if (codec == "vp9" || codec == "mpeg2video") && (width|height)&1 != 0 {
+	width, height := int(par.width), int(par.height)
+	switch profiles := []C.int{C.AV_PROFILE_H264_CONSTRAINED_BASELINE, C.AV_PROFILE_H264_MAIN, C.AV_PROFILE_H264_HIGH}; {
+	case (codec == "vp9" || codec == "mpeg2video") && (width|height)&1 != 0:
 		return errOdd
+	case codec == "h264" && !slices.Contains(profiles, par.profile):
+		return errProfile
 	}
+	format := astiav.PixelFormat(par.format)
 	l, _, native := av.LayoutOf(format)
 	if !native || !in.takes(l) {
 		return fmt.Errorf("pictures of %s are not filtered as they are", format)

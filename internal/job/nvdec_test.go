@@ -45,6 +45,7 @@ var deviceClips = map[string]deviceClip{
 	"fields.ts":     {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -x264-params tff=1 -flags +ildct+ilme"},
 	"open.mp4":      {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 12 -x264-params open-gop=1"},
 	"refresh.mkv":   {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 0 -x264-params intra-refresh=1:keyint=12:scenecut=0"},
+	"lossless.mp4":  {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -qp 0 -g 12", unfit: true},
 	"crop.mp4": {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -bsf:v h264_metadata=crop_left=12:crop_top=6:crop_right=4:crop_bottom=2",
 		left: 12, top: 6},
 	"hevc.mp4":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
@@ -385,6 +386,7 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "start", clip: "hevc.mp4", decoder: "first=12", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"}, // the key frame before
 		{name: "damage before the start", clip: "hevc.mp4", decoder: "first=12,corrupt=2", args: "-r 1 --start 0.6", says: "the video seems to be damaged"},
 		{name: "quantisers", clip: "h264.mp4", args: "--quality fast --frames 4", says: "decoding h264 on the CPU: only decoders on the CPU tell the quantisers"},
+		{name: "lossless", clip: "lossless.mp4", args: "-r 1", says: "decoding h264 on the CPU: of H.264 the GPU decodes the profiles"},
 		{name: "odd", clip: "odd.webm", args: "-r 1", says: "decoding vp9 on the CPU: the sides of its pictures are odd"},
 		{name: "create", clip: "h264.mp4", decoder: "create=1", args: "-r 1", says: "the GPU does not begin to decode the video: decoding on the CPU from here on"},
 		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
