@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -48,8 +49,10 @@ var deviceClips = map[string]deviceClip{
 	"lossless.mp4":  {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -qp 0 -g 12", unfit: true},
 	"crop.mp4": {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -bsf:v h264_metadata=crop_left=12:crop_top=6:crop_right=4:crop_bottom=2",
 		left: 12, top: 6},
-	"hevc.mp4":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
-	"hevc10.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
+	"hevc.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
+	"hevc10.mp4": {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
+	"tags.mkv": {args: "-f lavfi -i testsrc2=s=318x180:r=25:d=1.2,noise=alls=20:allf=t,setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
+		"-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:chromaloc=2:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
 	"hevc12.mkv":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p12le -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p -x265-params log-level=error:keyint=12:pools=1"},
 	"deep444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p10le -x265-params log-level=error:keyint=12:pools=1"},
@@ -414,6 +417,32 @@ func TestJobWithNVDEC(t *testing.T) {
 				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
 			}
 			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
+		})
+	}
+}
+
+// The file is the same, byte for byte, with all that the source says of its pictures.
+func TestSameFileWithNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"tags.mkv", "h264-full.mkv", "fields.ts", "crop.mp4"} {
+		t.Run(name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, name, "")
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			file := func(how string) []byte {
+				path := filepath.Join(dir, how+".mp4")
+				args := slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--preset", "ultrafast", "--frames", "9", "--hwaccel", how, "-o", path})
+				code, said := runJob(t, args...)
+				if code != 0 || how == "auto" && !strings.Contains(said, "on the GPU") || strings.Contains(said, "from here on") {
+					t.Fatalf("%s: exit code %d:\n%s", how, code, said)
+				}
+				return e2e.Read(t, path)
+			}
+			if !bytes.Equal(file("none"), file("auto")) {
+				t.Error("the file is another one")
+			}
 		})
 	}
 }
