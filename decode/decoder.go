@@ -73,9 +73,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
 	const mostThreads = 16
 	d.dec.SetThreadCount(min(threads, mostThreads))
-	if d.handle == 0 {
-		d.handle = cgo.NewHandle(d)
-	}
+	d.prepare()
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
 	if err := d.tooLarge(d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
 		return err
@@ -86,10 +84,18 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	if err := d.dec.Open(d.codec, nil); err != nil {
 		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("open the %s decoder: %w", d.codec.Name(), err)}
 	}
+	d.device.opened(d.dec)
+	return nil
+}
+
+// prepare makes what a decoder needs beside its context.
+func (d *decoder) prepare() {
+	if d.handle == 0 {
+		d.handle = cgo.NewHandle(d)
+	}
 	if d.pkt == nil {
 		d.pkt, d.frame = astiav.AllocPacket(), astiav.AllocFrame()
 	}
-	return nil
 }
 
 // closeCodec frees the codec alone, as before another.

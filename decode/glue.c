@@ -162,6 +162,25 @@ struct vf_on_device *vf_decoder_on_device(AVCodecContext *c, void *context, void
 	return d;
 }
 
+void vf_decoder_opened(const AVCodecContext *c, struct vf_on_device *d)
+{
+	d->delay = c->has_b_frames;
+	d->transfer = c->color_trc;
+}
+
+void vf_decoder_rest(AVCodecContext *c)
+{
+	avcodec_flush_buffers(c);
+	c->opaque = NULL;
+}
+
+void vf_decoder_again(AVCodecContext *c, const struct vf_on_device *d, uintptr_t decoder)
+{
+	c->opaque = (void *)decoder;
+	c->has_b_frames = d->delay;
+	c->color_trc = d->transfer;
+}
+
 void vf_device_free(struct vf_on_device *d)
 {
 	if (d)

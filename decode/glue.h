@@ -21,11 +21,18 @@ struct vf_on_device {
 	int refused; // the decoder met what the device does not decode, or another format or size
 	enum AVPixelFormat format;
 	int width, height; // coded, 0 before the first picture
+	int delay;         // of a decoder that has just been opened
+	enum AVColorTransferCharacteristic transfer;
 };
 // Has the decoder work on a device, in a CUcontext and CUstream. Returns NULL and *err if not.
 // The result must outlive the decoder.
 struct vf_on_device *vf_decoder_on_device(AVCodecContext *c, void *context, void *stream, int *err);
 void vf_device_free(struct vf_on_device *d);
+// Records how a decoder begins; empties it for a while without a handle; and has it begin so again,
+// for another handle.
+void vf_decoder_opened(const AVCodecContext *c, struct vf_on_device *d);
+void vf_decoder_rest(AVCodecContext *c);
+void vf_decoder_again(AVCodecContext *c, const struct vf_on_device *d, uintptr_t decoder);
 // A picture in the device's memory: its visible planes, as addresses and pitches.
 struct vf_surface {
 	uint64_t address[3];

@@ -140,6 +140,7 @@ func (in *Input) Close() {
 	if in.unwatch != nil {
 		in.unwatch()
 	}
+	in.opts.Spare.keep(in)
 	in.decoder.close()
 	for _, p := range in.again {
 		p.Free()
@@ -220,6 +221,9 @@ func (in *Input) openVideo() error {
 
 // openCodec makes the decoder of the video and opens it.
 func (in *Input) openCodec() error {
+	if in.opts.Spare.give(in) {
+		return nil
+	}
 	s := in.video
 	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
 		if err := in.beyond(in.refused); err != nil {
@@ -407,7 +411,7 @@ func (in *Input) send() error {
 	if !in.times.started {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
-	in.device.keep(in.pkt)
+	in.keep()
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil

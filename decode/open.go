@@ -53,8 +53,9 @@ type Options struct {
 	// Device decodes, if it can, with the same result as the CPU. Pictures are then converted by
 	// nobody: a video that changes is decoded on the CPU from there on.
 	Device     Device
-	MustDevice bool // an error if it cannot, and even where results differ a little
-	Quantisers bool // Frame.Quantiser is needed of codecs that tell it by the block
+	MustDevice bool   // an error if it cannot, and even where results differ a little
+	Spare      *Spare // keeps its decoder for the next input; nil: none is kept
+	Quantisers bool   // Frame.Quantiser is needed of codecs that tell it by the block
 
 	Start    time.Duration // skip all before it; times then count from here
 	Duration time.Duration // 0 for all

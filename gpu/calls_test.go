@@ -100,7 +100,7 @@ func TestEachCall(t *testing.T) {
 					onDriver(t, fmt.Sprintf("call=%d", i+1))
 				}
 			}
-			for option, function := range map[string]string{"alloc": "cuMemAlloc", "hostalloc": "cuMemHostAlloc"} {
+			for option, function := range map[string]string{"alloc": "cuMemAlloc", "hostalloc": "cuMemHostRegister"} {
 				for at, n := 1, count(calls, function); all && at <= n; at++ {
 					onDriver(t, fmt.Sprintf("%s=%d", option, at))
 				}

@@ -4,6 +4,8 @@ package gpu
 import "C"
 
 import (
+	"context"
+	"errors"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -20,12 +22,49 @@ var (
 func functionHandle(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }
 func streamHandle(s cu.Stream) C.CUstream       { return *(*C.CUstream)(unsafe.Pointer(&s)) }
 
-// pin allocates host memory that every device copies from and to directly. Free it with
-// cu.MemFreeHost.
-func pin(size int) (unsafe.Pointer, error) {
-	var p unsafe.Pointer
-	err := result(C.vf_pin(&p, C.size_t(size)))
-	return p, err
+// pinned is host memory that every device copies from and to directly.
+type pinned struct {
+	address unsafe.Pointer
+	size    int
+	mapped  bool // by vf_map, and not by the driver
+}
+
+// pin allocates pinned memory. Drivers that cannot pin memory of this process allocate it, which
+// takes four times as long, and most of it on the work thread.
+func (u *unit) pin(size int) (m pinned, err error) {
+	m.size = size
+	if m.address = C.vf_map(C.size_t(size)); m.address != nil {
+		m.mapped = true
+		err := u.work.do(func() error { return result(C.vf_pin(m.address, C.size_t(size))) })
+		if err == nil {
+			return m, nil
+		}
+		m.unmap()
+		if errors.Is(err, cu.OutOfMemory) {
+			return m, err
+		}
+		m.mapped = false
+	}
+	m.address, err = call(context.Background(), u.work, func() (p unsafe.Pointer, err error) {
+		err = result(C.vf_alloc_pinned(&p, C.size_t(size)))
+		return p, err
+	})
+	return m, err
+}
+
+// unpin must be called on the work thread, and unmap after it. With its context the driver forgets
+// pinned memory by itself.
+func (m pinned) unpin() error {
+	if m.mapped {
+		return result(C.cuMemHostUnregister(m.address))
+	}
+	return cu.MemFreeHost(m.address)
+}
+
+func (m pinned) unmap() {
+	if m.mapped {
+		C.vf_unmap(m.address, C.size_t(m.size))
+	}
 }
 
 // ordinary allocates unpinned host memory; nil on failure.

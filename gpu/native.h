@@ -5,8 +5,15 @@
 
 #include <libcuda.h>
 
-// Allocates pinned host memory, which all devices copy from and to directly.
-CUresult vf_pin(void **ptr, size_t size);
+// Maps host memory, in large pages where the system has them, and between pages that nobody can
+// touch. All of it is there when this returns; NULL if it is not to be had.
+void *vf_map(size_t size);
+void vf_unmap(void *ptr, size_t size);
+
+// Pin mapped memory, from and to which all devices then copy directly, or let the driver allocate
+// such memory.
+CUresult vf_pin(void *ptr, size_t size);
+CUresult vf_alloc_pinned(void **ptr, size_t size);
 
 // Allocates unpinned host memory, aligned to a cache line; free it with free. NULL on failure.
 void *vf_ordinary(size_t size);

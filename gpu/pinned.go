@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,14 +64,13 @@ func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 	if b.closed {
 		return pipeline.Memory{}, errors.New("gpu: allocate from a closed backend")
 	}
-	u := b.units[0]
-	p, err := call(context.Background(), u.work, func() (unsafe.Pointer, error) { return pin(size) })
+	m, err := b.units[0].pin(size)
 	if err != nil {
 		return pipeline.Memory{}, b.notPinned(err, int64(size))
 	}
-	start := uintptr(p)
+	start := uintptr(m.address)
 	b.blocks.add(span{start, start + uintptr(size)})
-	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { b.unpin(p) }}, nil
+	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(m.address), size), Free: func() { b.unpin(m) }}, nil
 }
 
 func (b *Backend) notPinned(err error, size int64) error {
@@ -111,11 +109,12 @@ func allocOrdinary(size int) (pipeline.Memory, error) {
 	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
 }
 
-// unpin frees a block, unless Close has already freed it with the device's context.
-func (b *Backend) unpin(p unsafe.Pointer) {
+// unpin frees a block.
+func (b *Backend) unpin(m pinned) {
 	b.closing.RLock()
 	defer b.closing.RUnlock()
-	if b.blocks.remove(uintptr(p)) && !b.closed {
-		_ = b.units[0].work.do(func() error { return cu.MemFreeHost(p) })
+	if b.blocks.remove(uintptr(m.address)) && !b.closed {
+		_ = b.units[0].work.do(m.unpin)
 	}
+	m.unmap()
 }

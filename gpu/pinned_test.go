@@ -1,6 +1,58 @@
 package gpu
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// TestPinned: pinned memory lies between pages that nobody can touch, so that writing beyond it
+// ends the program.
+func TestPinned(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	m, err := b.Alloc(12_345_678)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := uintptr(unsafe.Pointer(&m.Bytes[0]))
+	end := (start + uintptr(len(m.Bytes)) + 4095) &^ 4095
+	for _, want := range []string{fmt.Sprintf("%x-%x ---p", start-4096, start), fmt.Sprintf("%x-%x rw-p", start, end), fmt.Sprintf("%x-%x ---p", end, end+4096)} {
+		if !strings.Contains(mappings(t), want) {
+			t.Errorf("no %s in\n%s", want, mappings(t))
+		}
+	}
+	if !b.blocks.hold(span{start, start + uintptr(len(m.Bytes))}) {
+		t.Error("it does not count as pinned")
+	}
+	m.Free()
+	if still := fmt.Sprintf("%x-", start); strings.Contains(mappings(t), still) {
+		t.Errorf("still mapped:\n%s", mappings(t))
+	}
+}
+
+func mappings(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestUnregistered: where the program's own memory cannot be pinned, the driver allocates it.
+func TestUnregistered(t *testing.T) {
+	if !onDriver(t, "unregistered=1,leaks=1") {
+		return
+	}
+	if n, err := runFault(t, Options{}); n != 8 || err != nil {
+		t.Errorf("%d frames, %v", n, err)
+	}
+}
 
 func TestBlocks(t *testing.T) {
 	var b blocks

@@ -38,6 +38,27 @@ func TestOutOfMemory(t *testing.T) {
 	c.must("cuMemHostAlloc", c.alloc(8), 100, 0)
 }
 
+// Memory of the program is pinned until it is registered no more, and stays the program's.
+func TestRegistered(t *testing.T) {
+	c := start(t, "leaks=1").open(0)
+	mine, device := int(c.alloc(4096)), c.get("cuMemAlloc_v2", 4096)
+	c.must("cuMemHostRegister_v2", mine, 4096, 0)
+	c.must("cuMemcpyDtoH_v2", mine, device, 4096)
+	c.want(1, "cuMemFreeHost", mine)
+	c.must("cuMemHostUnregister", mine)
+	c.want(1, "cuMemHostUnregister", mine)
+	c.must("cuMemcpyDtoH_v2", mine, device, 4096)
+	c.must("cuMemHostRegister_v2", mine, 4096, 0)
+	c.must("cuMemFree_v2", device)
+	c.must("cuDevicePrimaryCtxRelease_v2", 0)
+	c.complained("leak: 4096 bytes of pinned memory")
+
+	c = start(t, "hostalloc=1").open(0)
+	c.want(2, "cuMemHostRegister_v2", mine, 4096, 0)
+	c = start(t, "unregistered=1").open(0)
+	c.want(801, "cuMemHostRegister_v2", c.alloc(4096), 4096, 0)
+}
+
 // A failed kernel breaks its context: all later calls return the error, until a new context is
 // opened.
 func TestFailedLaunch(t *testing.T) {

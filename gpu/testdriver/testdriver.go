@@ -14,6 +14,7 @@
 //	version=12040    of the driver
 //	init=100         result of cuInit
 //	busy=1           devices cannot be opened
+//	unregistered=1   the program's memory cannot be pinned
 //	alloc=3          the third allocation of device memory fails; "3+": and all later ones
 //	hostalloc=1      the same for pinned memory
 //	launch=5         the fifth kernel fails when it runs, and breaks its context
@@ -38,7 +39,7 @@
 //	                 in hexadecimal) begins at the picture of this number
 //	again=1          for several decoders: each begins at the first picture
 //	none=1           nothing is decoded
-//	create=1         a decoder cannot be made
+//	create=2         the second decoder, and all after it, cannot be made
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
 //	corrupt=5        the fifth picture to come is damaged, and says so

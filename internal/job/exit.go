@@ -49,7 +49,7 @@ func ExitCode(err error) int {
 		return contract.ExitTerminated
 	case errors.As(err, new(*jetstream.Error)):
 		return contract.ExitQueue
-	case errors.Is(err, gpu.ErrDevice), errors.Is(err, window.ErrWindow):
+	case errors.Is(err, gpu.ErrDevice), errors.Is(err, decode.ErrDevice), errors.Is(err, window.ErrWindow):
 		return contract.ExitDevice
 	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):
 		return contract.ExitOutput

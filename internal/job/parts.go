@@ -345,6 +345,7 @@ type worker struct {
 	end      func()
 	options  decode.Options
 	decoding *gpu.Decoding
+	spare    decode.Spare // of decoding
 	results  *pipeline.Pool
 	extras   []string
 }
@@ -360,7 +361,7 @@ func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 		w.end()
 		return nil, err
 	}
-	w.options.Log = nil
+	w.options.Log, w.options.Spare = nil, &w.spare
 	if w.options.Threads == 0 {
 		w.options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
@@ -370,6 +371,7 @@ func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 
 func (w *worker) close() {
 	w.results.Close()
+	w.spare.Close()
 	if w.decoding != nil {
 		w.decoding.Close()
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,20 +22,24 @@ const driverLog = "VIDFILTER_TEST_LOG"
 func TestPartsWithNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
-		name, decoder, args string
-		kernels             []string // that run on both GPUs; nil: not looked at
-		again               bool     // as one stream
+		name, clip, decoder, args string
+		kernels                   []string // that run on both GPUs; nil: not looked at
+		again                     bool     // as one stream
+		surfaces                  int      // that are taken from decoders; 0: not looked at
 	}{
 		{name: "bilateral", args: "-r 1 --hwaccel auto", kernels: []string{"surface_8", "tile_lorentzian_r1"}},
 		{name: "denoiser", args: "--quality fast --noise 5 --hwaccel nvdec", kernels: []string{"surface_8", "denoise_finish"}},
 		{name: "software", args: "-r 1 --hwaccel none", kernels: []string{"tile_lorentzian_r1"}},
+		// Each of two runs opens a decoder for the beginning and two for three parts.
+		{name: "kept", clip: "parts-hevc.mp4", decoder: "create=7", args: "-r 1 --hwaccel nvdec", surfaces: 31},
 		{name: "create", decoder: "create=1,device=1", args: "-r 1 --hwaccel auto"},
 		{name: "map", decoder: "map=3,device=1", args: "-r 1 --hwaccel auto"},
 		{name: "corrupt", decoder: "corrupt=3,device=1", args: "-r 1 --hwaccel auto"},
+		{name: "must begin", decoder: "create=1,device=1", args: "-r 1 --hwaccel nvdec", again: true},
 		{name: "refused", decoder: "none=1,device=1", args: "-r 1 --hwaccel nvdec", again: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clip := withNVDEC(t, folder, "parts.mp4", c.decoder)
+			clip := withNVDEC(t, folder, cmp.Or(c.clip, "parts.mp4"), c.decoder)
 			log, driver := os.Getenv(driverLog), ""
 			if os.Getenv(testdriver.RealDevice) != "1" {
 				if log == "" {
@@ -89,6 +94,11 @@ func TestPartsWithNVDEC(t *testing.T) {
 					if !strings.Contains(calls, "run "+k+device) {
 						t.Errorf("no %s on%s", k, device)
 					}
+				}
+			}
+			for gpus, calls := range map[int]string{1: callsOfOne, 2: calls} {
+				if n := strings.Count(calls, "run surface_8 "); c.surfaces != 0 && n != 3*c.surfaces {
+					t.Errorf("%d GPUs: %d launches for pictures of NVDEC", gpus, n)
 				}
 			}
 			const copies = "cuMemcpyHtoDAsync "

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -56,7 +58,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	devices := 1
 	var all *gpu.Backend
 	if r.GPU != nil {
-		if all, err = gpu.Open(gpu.Options{All: true, Log: r.o.Log}); err != nil {
+		if all, err = gpu.Open(gpu.Options{Indexes: r.o.Indexes, All: len(r.o.Indexes) == 0, Log: r.o.Log}); err != nil {
 			return err
 		}
 		defer func() { _ = all.Close() }()
@@ -124,7 +126,7 @@ func cutEvenly(ctx context.Context, clip string, length time.Duration) ([]decode
 	return cuts.Parts, nil
 }
 
-// tryNVDEC returns why NVDEC cannot decode a clip.
+// tryNVDEC returns why NVDEC cannot decode a clip, which may show only at the first picture.
 func tryNVDEC(ctx context.Context, b *gpu.Backend, clip string) error {
 	d, err := b.Decoding(nil)
 	if err != nil {
@@ -137,7 +139,15 @@ func tryNVDEC(ctx context.Context, b *gpu.Backend, clip string) error {
 	if err != nil {
 		return err
 	}
-	in.Close()
+	defer in.Close()
+	f, err := in.Next(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if f.Device.Owner == nil {
+		return errors.New("the CPU decodes the first picture")
+	}
 	return nil
 }
 
@@ -163,8 +173,14 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 	var wg sync.WaitGroup
 	for range w.row.Inputs {
 		wg.Go(func() {
+			d, err := w.newDecoder()
+			if err != nil {
+				cancel(err)
+				return
+			}
+			defer d.close()
 			for k := next.Add(1) - 1; k < int64(len(parts)) && ctx.Err() == nil; k = next.Add(1) - 1 {
-				n, err := w.part(ctx, clip, parts[k])
+				n, err := d.part(ctx, clip, parts[k])
 				if err != nil {
 					cancel(err)
 				}
@@ -185,41 +201,58 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 	return nil
 }
 
-// part decodes and filters one part, or all of the clip, and returns the number of frames.
-func (w *decodeWay) part(ctx context.Context, clip string, part decode.Range) (int64, error) {
-	b, memory := w.backend, pipeline.Allocator(w.backend)
-	device, onGPU := b.(*gpu.Backend)
-	if onGPU {
-		var end func()
-		device, end = device.Share()
-		defer end()
-		b, memory = device, device.Input()
+// decoder decodes and filters parts one after another.
+type decoder struct {
+	backend     kernels.Backend
+	params      kernels.Params
+	options     decode.Options
+	in, results *pipeline.Pool
+	spare       decode.Spare
+	end         []func() // in reverse
+}
+
+func (w *decodeWay) newDecoder() (*decoder, error) {
+	d := &decoder{backend: w.backend, params: w.params, options: decode.Options{MaxErrorRate: 1, NoAudio: true, NoSubs: true}}
+	memory := pipeline.Allocator(w.backend)
+	if b, ok := w.backend.(*gpu.Backend); ok {
+		share, end := b.Share()
+		d.backend, memory, d.end = share, share.Input(), append(d.end, end)
+		if w.row.Decoder == "nvdec" {
+			decoding, err := share.Decoding(nil)
+			if err != nil {
+				d.close()
+				return nil, err
+			}
+			d.options.Device, d.options.MustDevice, d.options.Spare = decoding, true, &d.spare
+			d.end = append(d.end, decoding.Close, d.spare.Close)
+		}
 	}
-	pool := pipeline.NewPool(memory, 1)
-	defer pool.Close()
-	o := decode.Options{MaxErrorRate: 1, NoAudio: true, NoSubs: true}
+	if w.row.Inputs > 1 {
+		d.options.Threads = max(1, runtime.GOMAXPROCS(0)/w.row.Inputs)
+	}
+	d.in, d.results = pipeline.NewPool(memory, 1), pipeline.NewPool(d.backend, 2*endDepth+d.backend.Held(w.params))
+	d.end = append(d.end, d.in.Close, d.results.Close)
+	return d, nil
+}
+
+func (d *decoder) close() {
+	for _, end := range slices.Backward(d.end) {
+		end()
+	}
+}
+
+// part decodes and filters one part, or all of the clip, and returns the number of frames.
+func (d *decoder) part(ctx context.Context, clip string, part decode.Range) (int64, error) {
+	o := d.options
 	if part != (decode.Range{}) {
 		o.Part = &part
 	}
-	if w.row.Inputs > 1 {
-		o.Threads = max(1, runtime.GOMAXPROCS(0)/w.row.Inputs)
-	}
-	if w.row.Decoder == "nvdec" {
-		d, err := device.Decoding(nil)
-		if err != nil {
-			return 0, err
-		}
-		defer d.Close()
-		o.Device, o.MustDevice = d, true
-	}
-	in, err := decode.Open(ctx, clip, pool, o)
+	in, err := decode.Open(ctx, clip, d.in, o)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
-	results := pipeline.NewPool(b, 2*endDepth+b.Held(w.params))
-	defer results.Close()
-	f, err := b.Filter(w.params, results)
+	f, err := d.backend.Filter(d.params, d.results)
 	if err != nil {
 		return 0, err
 	}

@@ -408,6 +408,7 @@ typedef enum CUresourcetype_enum {
 #define CU_TRSF_READ_AS_INTEGER 1
 #define CU_TRSF_NORMALIZED_COORDINATES 2
 #define CU_MEMHOSTALLOC_PORTABLE 1
+#define CU_MEMHOSTREGISTER_PORTABLE 1
 
 typedef struct CUDA_ARRAY_DESCRIPTOR_st {
 	size_t Width;
@@ -598,6 +599,7 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
 #define cuMemFree cuMemFree_v2
 #define cuMemGetAddressRange cuMemGetAddressRange_v2
 #define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemHostRegister cuMemHostRegister_v2
 #define cuMemcpy2D cuMemcpy2D_v2
 #define cuMemcpy2DAsync cuMemcpy2DAsync_v2
 #define cuMemcpy2DUnaligned cuMemcpy2DUnaligned_v2
@@ -692,6 +694,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t size, unsigned int flags);
 CUresult cuMemFree(CUdeviceptr ptr);
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr);
 CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned int flags);
+CUresult cuMemHostRegister(void *ptr, size_t size, unsigned int flags);
+CUresult cuMemHostUnregister(void *ptr);
 CUresult cuMemFreeHost(void *ptr);
 CUresult cuMemAdvise(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUdevice device);
 CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t count, CUdevice device, CUstream stream);

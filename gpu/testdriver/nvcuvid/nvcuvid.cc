@@ -72,7 +72,7 @@ struct Header {
 };
 
 std::mutex lock;
-long decoded, mapped; // by all decoders of the process, or of the device that faults are for
+long decoded, mapped, created; // by all decoders of the process, or of the device that faults are for
 
 // Reports whether faults are for the current context's device.
 bool faulty() {
@@ -86,6 +86,7 @@ bool faulty() {
 
 struct Surface {
 	bool decoded = false;
+	long start = -1; // number of the picture, if it is a start
 };
 
 struct Decoder {
@@ -101,7 +102,7 @@ struct Decoder {
 
 	int bytes() const { return info.OutputFormat == cudaVideoSurfaceFormat_P016 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit ? 2 : 1; }
 	bool is_444() const { return info.OutputFormat == cudaVideoSurfaceFormat_YUV444 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit; }
-	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : info.ulTargetHeight / 2); }
+	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : (info.ulTargetHeight + 1) / 2); }
 };
 
 bool in_context(const Decoder *d, const char *call) {
@@ -185,7 +186,7 @@ EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *c) {
 EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info) {
 	std::lock_guard<std::mutex> guard(lock);
 	if (!in_context(nullptr, "cuvidCreateDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
-	if (config().create && faulty()) return CUDA_ERROR_OUT_OF_MEMORY;
+	if (faulty() && config().create && ++created >= config().create) return CUDA_ERROR_OUT_OF_MEMORY;
 	if (info->ulNumDecodeSurfaces < 1 || info->ulNumDecodeSurfaces > 32) {
 		complain("%lu surfaces", info->ulNumDecodeSurfaces);
 		return CUDA_ERROR_INVALID_VALUE;
@@ -226,12 +227,13 @@ EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
 		if (p->pSliceDataOffsets[i] >= p->nBitstreamDataLen) complain("slice %u begins behind the data", i);
 	if (faulty() && ++decoded == config().decode) return CUDA_ERROR_UNKNOWN;
 	if (d->next < 0 && config().again) d->next = 0;
-	if (d->next < 0 && !config().starts.empty()) {
+	Surface &s = d->surfaces[(size_t)p->CurrPicIdx];
+	s = {true, -1};
+	if (!config().starts.empty()) {
 		auto start = config().starts.find(hash_of(p->pBitstreamData, p->nBitstreamDataLen));
-		if (start == config().starts.end()) return complain("a decoder begins at a picture that is no start"), CUDA_ERROR_INVALID_VALUE;
-		d->next = start->second;
+		if (start != config().starts.end()) d->next = d->next < 0 ? start->second : d->next, s.start = start->second;
+		else if (d->next < 0) return complain("a decoder begins at a picture that is no start"), CUDA_ERROR_INVALID_VALUE;
 	}
-	d->surfaces[(size_t)p->CurrPicIdx].decoded = true;
 	return CUDA_SUCCESS;
 }
 
@@ -246,6 +248,7 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned 
 	if (d->is_mapped) return CUDA_ERROR_OUT_OF_MEMORY; // there is one output surface
 	long n = faulty() ? ++mapped : 0;
 	if (n && n == config().map) return CUDA_ERROR_UNKNOWN;
+	if (long start = d->surfaces[(size_t)index].start; start >= 0) d->next = start;
 	std::vector<uint8_t> picture;
 	if (!read_picture(*d, d->next < 0 ? config().first + n - 1 : d->next++, picture)) return CUDA_ERROR_INVALID_VALUE;
 	if (CUresult err = cuMemcpyHtoDAsync(d->memory, picture.data(), picture.size(), vpp->output_stream)) return err;
@@ -269,6 +272,8 @@ EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long
 EXPORT CUresult cuvidGetDecodeStatus(CUvideodecoder handle, int index, CUVIDGETDECODESTATUS *status) {
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
+	bool tells = d->info.CodecType == cudaVideoCodec_H264 || d->info.CodecType == cudaVideoCodec_HEVC || d->info.CodecType == cudaVideoCodec_JPEG;
+	if (!tells) return CUDA_ERROR_NOT_SUPPORTED;
 	if (index != d->last) complain("the status of surface %d is asked for after %d", index, d->last);
 	status->decodeStatus = d->bad ? cuvidDecodeStatus_Error_Concealed : cuvidDecodeStatus_Success;
 	return CUDA_SUCCESS;

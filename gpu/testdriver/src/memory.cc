@@ -47,7 +47,7 @@ void forget(Memory *m) {
 	if (m->kind == Memory::DEVICE) {
 		m->context->device->used -= m->size;
 		free(m->host);
-	} else {
+	} else if (m->kind == Memory::PINNED) {
 		if (!intact(m->host - GUARD_SIZE)) die("the host wrote before pinned memory of %zu bytes", m->size);
 		if (!intact(m->host + m->size)) die("the host wrote behind pinned memory of %zu bytes", m->size);
 		free(m->host - GUARD_SIZE);
@@ -55,6 +55,17 @@ void forget(Memory *m) {
 	for (size_t i = 0; i < live.size(); i++)
 		if (live[i] == m) live.erase(live.begin() + (long)i);
 	delete m;
+}
+
+CUresult forget_host(const char *function, void *address, Memory::Kind kind) {
+	return in_context(function, [&](Context &context) {
+		Memory *m = find_start((uint64_t)address, kind);
+		if (!m) return CUDA_ERROR_INVALID_VALUE;
+		note(" bytes=%zu", m->size);
+		CUresult result = run_all(context);
+		forget(m);
+		return result;
+	});
 }
 
 } // namespace
@@ -136,16 +147,20 @@ CUresult cuMemHostAlloc(void **address, size_t size, unsigned int) {
 	});
 }
 
-CUresult cuMemFreeHost(void *address) {
-	return in_context("cuMemFreeHost", [&](Context &context) {
-		Memory *m = find_start((uint64_t)address, Memory::PINNED);
-		if (!m) return CUDA_ERROR_INVALID_VALUE;
-		note(" bytes=%zu", m->size);
-		CUresult result = run_all(context);
-		forget(m);
-		return result;
+CUresult cuMemHostRegister(void *address, size_t size, unsigned int) {
+	return in_context("cuMemHostRegister", [&](Context &context) {
+		note(" bytes=%zu", size);
+		if (!address || !size) return CUDA_ERROR_INVALID_VALUE;
+		if (config().unregistered) return CUDA_ERROR_NOT_SUPPORTED;
+		if (config().hostalloc.hits()) return CUDA_ERROR_OUT_OF_MEMORY;
+		add(Memory::REGISTERED, (uint64_t)address, size, (uint8_t *)address, context);
+		return CUDA_SUCCESS;
 	});
 }
+
+CUresult cuMemHostUnregister(void *address) { return forget_host("cuMemHostUnregister", address, Memory::REGISTERED); }
+
+CUresult cuMemFreeHost(void *address) { return forget_host("cuMemFreeHost", address, Memory::PINNED); }
 
 CUresult cuMemGetInfo(size_t *free, size_t *total) {
 	return in_context("cuMemGetInfo", [&](Context &context) {

@@ -1,4 +1,4 @@
-// Device memory and pinned host memory.
+// Device memory and pinned host memory, which is the driver's own or registered.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 constexpr uint64_t FIRST_ADDRESS = 1ull << 54;
 
 struct Memory {
-	enum Kind { DEVICE, PINNED } kind;
+	enum Kind { DEVICE, PINNED, REGISTERED } kind;
 	uint64_t begin; // address for programs
 	size_t size;
 	uint8_t *host; // actual address

@@ -57,7 +57,7 @@ void close_context(Context *context) {
 // What a program could not free is not its leak.
 bool refused(const char *name) {
 	if (!config().call.hits()) return false;
-	for (const char *frees : {"Free", "Destroy", "Unload", "Release"})
+	for (const char *frees : {"Free", "Destroy", "Unload", "Unregister", "Release"})
 		if (strstr(name, frees)) config().leaks = 0;
 	return true;
 }

@@ -1,0 +1,62 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Spare keeps the decoder that one input had on a device for the next one, which reads another part
+// of the same file: NVDEC takes a tenth of a second to open a decoder and to close it, and opens one
+// at a time. The zero value is empty. It is for one input at a time, and the device must outlive it.
+type Spare struct {
+	codec *astiav.Codec
+	dec   *astiav.CodecContext
+	c     *C.struct_vf_on_device
+}
+
+// keep takes the decoder of an input that is about to close, unless anything went wrong with it.
+func (s *Spare) keep(in *Input) {
+	o := in.device
+	if s == nil || in.dec == nil || o == nil || o.problem != nil || o.c.refused != 0 || in.decoded == 0 || in.failed > 0 || in.reports.decoder.Load() > 0 {
+		return
+	}
+	s.Close()
+	s.codec, s.dec, s.c = in.codec, in.dec, o.c
+	C.vf_decoder_rest((*C.AVCodecContext)(s.dec.UnsafePointer()))
+	in.dec, o.c = nil, nil
+}
+
+// give has an input use the decoder, and reports whether there is one for its video.
+func (s *Spare) give(in *Input) bool {
+	if s == nil || s.dec == nil || in.device == nil {
+		return false
+	}
+	was, is := (*C.AVCodecContext)(s.dec.UnsafePointer()), in.stream(in.video.Index()).codecpar
+	same := func(a *C.uint8_t, na C.int, b *C.uint8_t, nb C.int) bool {
+		return bytes.Equal(av.Slice((*byte)(unsafe.Pointer(a)), int(na)), av.Slice((*byte)(unsafe.Pointer(b)), int(nb)))
+	}
+	if was.codec_id != is.codec_id || !same(was.extradata, was.extradata_size, is.extradata, is.extradata_size) {
+		return false
+	}
+	in.codec, in.dec, in.device.c = s.codec, s.dec, s.c
+	*s = Spare{}
+	in.prepare()
+	C.vf_decoder_again(was, in.device.c, C.uintptr_t(in.handle))
+	return true
+}
+
+// Close frees the decoder. The spare is empty then, and may be used again.
+func (s *Spare) Close() {
+	if s.dec != nil {
+		s.dec.Free()
+		C.vf_device_free(s.c)
+	}
+	*s = Spare{}
+}
