@@ -101,7 +101,7 @@ func (d *decoder) prepare() {
 // closeCodec frees the codec alone, as before another.
 func (d *decoder) closeCodec() {
 	if d.dec != nil {
-		d.dec.Free()
+		d.device.free(d.dec)
 		d.dec = nil
 	}
 	d.device.close()

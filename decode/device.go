@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -28,18 +30,23 @@ type Device interface {
 	// Take makes a frame of a picture that is ready in the stream. It returns when the picture is
 	// not needed any more.
 	Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error)
+
+	// Free frees a decoder. If the device does not answer it is left: that would wait for ever.
+	Free(f func())
 }
 
 // onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
 // bit: at the first sign of anything else, be it damage or a change of the format, the pictures
-// since the last key frame are decoded again, on the CPU, which goes on alone. A nil onDevice does
-// nothing.
+// since the last entry (see isEntry) are decoded again, on the CPU, which goes on alone. A nil
+// onDevice does nothing.
 type onDevice struct {
 	Device
 	format astiav.PixelFormat // of pictures that the CPU decodes
 	c      *C.struct_vf_on_device
 
-	kept    []*astiav.Packet     // from the last key frame on whose picture has come, or from the start
+	kept    []*astiav.Packet     // from the last entry on whose picture has come, or from the start
+	passed  int                  // packets that were kept before
+	entries map[uintptr]int      // of packets at which decoding can begin, by number: how many came before
 	size    int                  // bytes in kept
 	last    uintptr              // number of the last packet
 	come    map[uintptr]struct{} // numbers of kept packets whose picture has come
@@ -52,6 +59,8 @@ type doubt struct{ error }
 // Reasons to decode on the CPU what the device could.
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
 var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
+var errProfile = errors.New("of H.264 the GPU decodes the profiles Constrained Baseline, Main and High")
+var errOdd = errors.New("the sides of its pictures are odd, which FFmpeg rounds up for the GPU")
 
 // chooseDevice has the video decoded on the device, if there is one that can.
 func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
@@ -60,21 +69,24 @@ func (in *Input) chooseDevice(par *C.AVCodecParameters) error {
 	}
 	codec := C.GoString(C.avcodec_get_name(par.codec_id))
 	format := astiav.PixelFormat(par.format)
-	err := in.deviceDecodes(codec, format, int(par.width), int(par.height))
+	err := in.deviceDecodes(codec, par)
 	switch {
 	case err == nil:
-		in.device = &onDevice{Device: in.opts.Device, format: format, come: map[uintptr]struct{}{}}
+		in.device = &onDevice{Device: in.opts.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
 		in.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
 	case in.opts.MustDevice:
-		return &Error{Op: "decode", Path: in.path, Err: optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)),
-			hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
+		return in.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))
 	default:
 		in.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
 	}
 	return nil
 }
 
-func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, height int) error {
+func (in *Input) notOnDevice(err error) error {
+	return &Error{Op: "decode", Path: in.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
+}
+
+func (in *Input) deviceDecodes(codec string, par *C.AVCodecParameters) error {
 	if !in.opts.MustDevice {
 		switch {
 		case codec == "mpeg2video":
@@ -83,6 +95,14 @@ func (in *Input) deviceDecodes(codec string, format astiav.PixelFormat, width, h
 			return errQuantisers
 		}
 	}
+	width, height := int(par.width), int(par.height)
+	switch profiles := []C.int{C.AV_PROFILE_H264_CONSTRAINED_BASELINE, C.AV_PROFILE_H264_MAIN, C.AV_PROFILE_H264_HIGH}; {
+	case (codec == "vp9" || codec == "mpeg2video") && (width|height)&1 != 0:
+		return errOdd
+	case codec == "h264" && !slices.Contains(profiles, par.profile):
+		return errProfile
+	}
+	format := astiav.PixelFormat(par.format)
 	l, _, native := av.LayoutOf(format)
 	if !native || !in.takes(l) {
 		return fmt.Errorf("pictures of %s are not filtered as they are", format)
@@ -109,6 +129,15 @@ func (o *onDevice) setup(dec *astiav.CodecContext) error {
 	return nil
 }
 
+// free frees a decoder, wherever it works.
+func (o *onDevice) free(dec *astiav.CodecContext) {
+	if o == nil {
+		dec.Free()
+		return
+	}
+	o.Free(dec.Free)
+}
+
 // opened records how the decoder begins.
 func (o *onDevice) opened(dec *astiav.CodecContext) {
 	if o != nil {
@@ -133,46 +162,50 @@ func (o *onDevice) drop(n int) {
 		p.Free()
 	}
 	o.kept = o.kept[n:]
+	o.passed += n
 }
 
 func numberOf(p *astiav.Packet) uintptr { return uintptr((*C.AVPacket)(av.PacketPtr(p)).opaque) }
 
-// mostKept is how many bytes of packets are kept to be decoded again. Where key frames are further
+// mostKept is how many bytes of packets are kept to be decoded again. Where entries are further
 // apart, the CPU decodes.
 const mostKept = 256 << 20
 
-// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
-func (o *onDevice) keep(p *astiav.Packet) {
+// keep remembers the packet that is sent to the decoder, and gives it a number if it has none.
+func (in *Input) keep() {
+	o := in.device
 	if o == nil {
 		return
 	}
-	if numberOf(p) == 0 {
-		C.vf_number((*C.AVPacket)(av.PacketPtr(p)), C.uintptr_t(o.last+1))
+	if numberOf(in.pkt) == 0 {
+		C.vf_number((*C.AVPacket)(av.PacketPtr(in.pkt)), C.uintptr_t(o.last+1))
 	}
-	o.last = numberOf(p)
-	own := p.Clone()
+	second := numberOf(in.pkt) == o.last // field of a picture
+	o.last = numberOf(in.pkt)
+	own := in.pkt.Clone()
 	if own == nil {
 		o.problem = errors.New("out of memory")
 		return
 	}
+	if !second && in.pkt.Flags().Has(astiav.PacketFlagKey) && in.entry() {
+		o.entries[o.last] = o.passed + len(o.kept)
+	}
 	o.kept = append(o.kept, own)
 	if o.size += own.Size(); o.size > mostKept {
-		o.problem = errors.New("key frames are far apart")
+		o.problem = errors.New("places where decoding can begin are far apart")
 	}
 }
 
-// came records that the picture of a packet is there. Packets before a key frame whose picture is
+// came records that the picture of a packet is there. Packets before an entry whose picture is
 // there are not needed again: those after it refer to no picture before.
 func (o *onDevice) came(number uintptr) {
 	if o == nil {
 		return
 	}
 	o.come[number] = struct{}{}
-	for i, p := range o.kept {
-		if numberOf(p) == number && p.Flags().Has(astiav.PacketFlagKey) {
-			o.drop(i)
-			return
-		}
+	if at, ok := o.entries[number]; ok {
+		maps.DeleteFunc(o.entries, func(_ uintptr, before int) bool { return before <= at })
+		o.drop(at - o.passed)
 	}
 }
 
@@ -188,6 +221,8 @@ func (in *Input) doubt(err error) error {
 		return doubt{errors.New("the GPU does not begin to decode the video")}
 	case o.c.refused != 0:
 		return doubt{errors.New("the video changes to what the GPU was not opened for")}
+	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
+		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
 	case err != nil && (in.opts.Part == nil || in.emitted+in.context > 0):
 		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
 	case in.reports.decoder.Load() > 0:
@@ -198,11 +233,14 @@ func (in *Input) doubt(err error) error {
 
 var errDamage = errors.New("the video seems to be damaged")
 
-// toCPU goes on without the device, from the last key frame on. That it never began is no news to
-// users.
+// toCPU goes on without the device, from the last entry on. That it never began is no news to
+// users, unless they asked for the device.
 func (in *Input) toCPU(why doubt) error {
 	level := slog.LevelInfo
 	if in.decoded == 0 && !errors.Is(why.error, errDamage) {
+		if in.opts.MustDevice {
+			return in.notOnDevice(fmt.Errorf("%w: %w", ErrDevice, why.error))
+		}
 		level = slog.LevelDebug
 	}
 	in.tell(level, fmt.Sprintf("%v: decoding on the CPU from here on", why))
@@ -248,9 +286,6 @@ func (in *Input) number() uintptr {
 // properties. Its error is a doubt.
 func (in *Input) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
-	if damaged(c) {
-		return doubt{errDamage}
-	}
 	if C.vf_surface_of(c, C.int(in.device.format), &s) == 0 {
 		return doubt{errors.New("the decoder left the GPU")}
 	}

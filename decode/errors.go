@@ -14,6 +14,9 @@ var ErrOption = errors.New("option not understood")
 // ErrKeyFrame is wrapped by an error of Stream.Decode after which only a key frame can be decoded.
 var ErrKeyFrame = errors.New("a key frame is needed")
 
+// ErrDevice is also wrapped by the error of a device that must decode and does not.
+var ErrDevice = errors.New("no picture from the GPU")
+
 // Faults of cameras that may pass. Errors that wrap them wrap ErrUnreadable, too.
 var (
 	ErrNoCamera = errors.New("no camera") // there is no device, or one of another kind

@@ -28,7 +28,8 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if in.device != nil {
 		format = in.device.format
 	}
-	if err := in.tooLarge(int(c.width), int(c.height), format); err != nil {
+	width, height := C.size_t(c.width)-c.crop_left-c.crop_right, C.size_t(c.height)-c.crop_top-c.crop_bottom
+	if err := in.tooLarge(int(width), int(height), format); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
@@ -38,8 +39,13 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if !in.times.started {
 		in.groups.decoded(c, pts)
 	}
-	if wanted, err := in.wanted(pts); !wanted {
+	switch wanted, err := in.wanted(pts); {
+	case err != nil:
 		return nil, err
+	case in.device != nil && damaged(c) && (wanted || in.reports.keyedBy(pts)):
+		return nil, doubt{errDamage}
+	case !wanted:
+		return nil, nil
 	}
 	if in.device != nil {
 		if err := in.takeSurface(c); err != nil {

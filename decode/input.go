@@ -411,7 +411,7 @@ func (in *Input) send() error {
 	if !in.times.started {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
-	in.device.keep(in.pkt)
+	in.keep()
 	err := in.dec.SendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil

@@ -72,5 +72,10 @@ func (r *reports) again(damage bool) {
 func (r *reports) whole(p *astiav.Packet) bool {
 	const mark = 16
 	hidden := p.Flags().Has(astiav.PacketFlagDiscard)
-	return r.keyed && p.Size() > mark && !hidden && (p.Pts() == av.NoPTS || r.firstKey == av.NoPTS || p.Pts() >= r.firstKey)
+	return r.keyed && p.Size() > mark && !hidden && r.keyedBy(p.Pts())
+}
+
+// keyedBy reports whether a picture does not come before the first key frame.
+func (r *reports) keyedBy(pts int64) bool {
+	return pts == av.NoPTS || r.firstKey == av.NoPTS || pts >= r.firstKey
 }

@@ -110,9 +110,10 @@ func (e *coder) put(f *pipeline.Frame) error {
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	defer frame.Free()
+	defer e.onDevice.free(frame.Free)
 	e.frames++
-	if err := e.enc.SendFrame(frame); err != nil {
+	enc := e.enc
+	if err := e.onDevice.call(func() error { return enc.SendFrame(frame) }); err != nil {
 		return e.encodeFailed(err, "encode frame %d", e.frames)
 	}
 	return e.drain()
@@ -131,8 +132,8 @@ func freeEncoder(enc *astiav.CodecContext) {
 
 // closeEncoder frees the encoder, which may be opened again.
 func (e *coder) closeEncoder() {
-	if e.enc != nil {
-		freeEncoder(e.enc)
+	if enc := e.enc; enc != nil {
+		e.onDevice.free(func() { freeEncoder(enc) })
 		e.enc = nil
 	}
 	e.onDevice.close()
@@ -140,11 +141,11 @@ func (e *coder) closeEncoder() {
 }
 
 func (e *coder) close() {
-	e.closeEncoder()
 	if e.pkt != nil {
-		e.pkt.Free()
+		e.onDevice.free(e.pkt.Free)
 		e.pkt = nil
 	}
+	e.closeEncoder()
 	e.grain.close()
 	e.scaler.Close()
 }
@@ -199,11 +200,11 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 		enc.Free()
 		return err
 	}
-	if err := e.opts.open(enc, codec); err != nil {
+	if err := e.onDevice.call(func() error { return e.opts.open(enc, codec) }); err != nil {
 		if refused, ok := errors.AsType[*encoderError](err); ok && e.onDevice != nil {
 			err = e.encodeFailed(refused.err, "open the encoder")
 		}
-		freeEncoder(enc)
+		e.onDevice.free(func() { freeEncoder(enc) })
 		return err
 	}
 	e.enc = enc
@@ -493,8 +494,9 @@ func (e *coder) converted(f *pipeline.Frame) (*astiav.Frame, error) {
 }
 
 func (e *coder) drain() error {
+	enc, pkt := e.enc, e.pkt
 	for {
-		err := e.enc.ReceivePacket(e.pkt)
+		err := e.onDevice.call(func() error { return enc.ReceivePacket(pkt) })
 		if errors.Is(err, astiav.ErrEagain) || errors.Is(err, astiav.ErrEof) {
 			return nil
 		}
@@ -540,7 +542,8 @@ func (e *coder) complete() error {
 
 // flush drains the encoder.
 func (e *coder) flush() error {
-	if err := e.enc.SendFrame(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
+	enc := e.enc
+	if err := e.onDevice.call(func() error { return enc.SendFrame(nil) }); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return e.encodeFailed(err, "encode the last frames")
 	}
 	return e.drain()

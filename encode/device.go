@@ -26,6 +26,14 @@ type Device interface {
 	// Handles returns a CUcontext and a CUstream for FFmpeg.
 	Handles() (context, stream unsafe.Pointer)
 
+	// Call makes a call of FFmpeg's encoder. Its error is the call's, or says that the device does
+	// not answer. Then what the call uses must not be freed: it may still go on.
+	Call(f func() error) error
+
+	// Free frees what FFmpeg holds. If the device does not answer it is left: that would wait for
+	// ever.
+	Free(f func())
+
 	// Give fills a surface of the encoder's with a frame's samples, wherever they are, and returns
 	// when that is done.
 	Give(f *pipeline.Frame, to pipeline.Surface) error
@@ -103,6 +111,23 @@ func (d *onDevice) close() {
 	}
 }
 
+// call makes a call of FFmpeg's encoder, wherever it works.
+func (d *onDevice) call(f func() error) error {
+	if d == nil {
+		return f()
+	}
+	return d.Call(f)
+}
+
+// free frees what FFmpeg holds, likewise.
+func (d *onDevice) free(f func()) {
+	if d == nil {
+		f()
+		return
+	}
+	d.Free(f)
+}
+
 // encodeFailed describes an error of the encoder, wherever it works.
 func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	op = fmt.Sprintf(op, args...)
@@ -136,20 +161,23 @@ func (e *coder) surface(f *pipeline.Frame) (*astiav.Frame, error) {
 		return nil, errors.New("out of memory")
 	}
 	var s C.struct_vf_surface
-	if err := av.Error(int(C.vf_encoder_surface((*C.AVCodecContext)(e.enc.UnsafePointer()), (*C.AVFrame)(picture.UnsafePointer()), &s))); err != nil {
-		picture.Free()
+	enc := (*C.AVCodecContext)(e.enc.UnsafePointer())
+	err := e.onDevice.call(func() error {
+		return av.Error(int(C.vf_encoder_surface(enc, (*C.AVFrame)(picture.UnsafePointer()), &s)))
+	})
+	if err != nil {
+		e.onDevice.free(picture.Free)
 		return nil, e.encodeFailed(err, "take memory for a picture")
 	}
 	var to pipeline.Surface
 	for i := range to.Address {
 		to.Address[i], to.Pitch[i] = uint64(s.address[i]), int(s.pitch[i])
 	}
-	err := e.onDevice.Give(from, to)
-	if err == nil {
+	if err = e.onDevice.Give(from, to); err == nil {
 		err = av.Describe(picture, f)
 	}
 	if err != nil {
-		picture.Free()
+		e.onDevice.free(picture.Free)
 		return nil, err
 	}
 	return picture, nil

@@ -16,6 +16,12 @@ var ErrDevice = errors.New("device not available")
 // ErrNVENC is wrapped, too, by those caused by NVENC: the CPU can encode without it.
 var ErrNVENC = errors.New("NVENC not available")
 
+// Kinds of ErrNVENC that callers tell apart.
+var (
+	ErrNVENCFull  = fmt.Errorf("%w: it opens no further session", ErrNVENC)
+	ErrNVENCLacks = fmt.Errorf("%w: it would never encode this here", ErrNVENC)
+)
+
 // Error is a failure of a device or its driver. It wraps ErrDevice.
 type Error struct {
 	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" if Text says it all
@@ -23,7 +29,7 @@ type Error struct {
 	Text string // the cause
 	hint string
 
-	nvenc bool // it wraps ErrNVENC
+	nvenc error // ErrNVENC or a kind of it, which it wraps, too; nil if NVENC is not the cause
 }
 
 func (e *Error) Error() string {
@@ -35,8 +41,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return ErrDevice }
 
-// Is adds ErrNVENC to what the error is.
-func (e *Error) Is(target error) bool { return e.nvenc && target == ErrNVENC }
+// Is adds what it says of NVENC to what the error is.
+func (e *Error) Is(target error) bool { return e.nvenc != nil && errors.Is(e.nvenc, target) }
 
 // Hint suggests a remedy to the user; "" if there is none.
 func (e *Error) Hint() string { return e.hint }

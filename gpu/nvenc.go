@@ -24,7 +24,7 @@ import (
 // Hints about NVENC. What fails says how to do without.
 const (
 	hintSoftware = "--codec h264, hevc or av1 without --hwaccel nvenc encodes on the CPU"
-	hintChips    = "most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
+	hintChips    = "vidfilter devices lists what each GPU encodes, --device cuda:N chooses one; most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
 	hintSessions = "GeForce cards have a limit for all programs together: end others that encode, or run fewer jobs at once; " + hintSoftware
 	hintEncode   = hintVideo + "; " + hintSoftware
 	hintNewer    = hintDriver + " (Linux: 530.41 or later); " + hintSoftware
@@ -36,17 +36,17 @@ func loadNVENC() (*C.struct_vf_nvenc, error) {
 	if l.load_error != nil {
 		why := C.GoString(l.load_error)
 		if strings.Contains(why, "libnvidia-encode.so.1: cannot open shared object file: No such file") {
-			return nil, &Error{Text: "the driver's library for encoding (libnvidia-encode.so.1) is not here", hint: hintEncode, nvenc: true}
+			return nil, &Error{Text: "the driver's library for encoding (libnvidia-encode.so.1) is not here", hint: hintEncode, nvenc: ErrNVENCLacks}
 		}
-		return nil, &Error{Text: "the driver's library for encoding does not load: " + why, hint: hintNewer, nvenc: true}
+		return nil, &Error{Text: "the driver's library for encoding does not load: " + why, hint: hintNewer, nvenc: ErrNVENCLacks}
 	}
 	var version C.uint
 	if status := C.vf_encode_has(l, &version); status != 0 {
-		return nil, &Error{Text: "the driver's library for encoding does not tell its version: " + statusText(status), hint: hintNewer, nvenc: true}
+		return nil, &Error{Text: "the driver's library for encoding does not tell its version: " + statusText(status), hint: hintNewer, nvenc: ErrNVENC}
 	}
 	if needs := C.vf_encode_needs; version < needs {
 		return nil, &Error{Text: fmt.Sprintf("the driver is too old: it has NVENC %d.%d, and %d.%d is needed",
-			version>>4, version&15, needs>>4, needs&15), hint: hintNewer, nvenc: true}
+			version>>4, version&15, needs>>4, needs&15), hint: hintNewer, nvenc: ErrNVENCLacks}
 	}
 	return l, nil
 }
@@ -77,18 +77,18 @@ func (u *unit) session(do func(*C.struct_vf_session) C.int) error {
 	switch status := C.vf_session_open(l.instance, context, &s); status {
 	case C.NV_ENC_SUCCESS:
 	case C.NV_ENC_ERR_NO_ENCODE_DEVICE, C.NV_ENC_ERR_UNSUPPORTED_DEVICE:
-		return &Error{Text: fmt.Sprintf("%s (%s) has no NVENC", u, u.Device.Name), hint: hintChips, nvenc: true}
+		return &Error{Text: fmt.Sprintf("%s (%s) has no NVENC", u, u.Device.Name), hint: hintChips, nvenc: ErrNVENCLacks}
 	case C.NV_ENC_ERR_OUT_OF_MEMORY, C.NV_ENC_ERR_INCOMPATIBLE_CLIENT_KEY:
 		return &Error{Text: fmt.Sprintf("NVENC on %s opens no further session: as many are open as the driver allows, or the GPU's memory is full", u),
-			hint: hintSessions, nvenc: true}
+			hint: hintSessions, nvenc: ErrNVENCFull}
 	case C.NV_ENC_ERR_INVALID_VERSION:
-		return &Error{Text: "the driver is too old for NVENC as FFmpeg uses it", hint: hintNewer, nvenc: true}
+		return &Error{Text: "the driver is too old for NVENC as FFmpeg uses it", hint: hintNewer, nvenc: ErrNVENCLacks}
 	default:
-		return &Error{Op: fmt.Sprintf("gpu: open a session of NVENC on %s", u), Text: statusText(status), hint: hintSoftware, nvenc: true}
+		return &Error{Op: fmt.Sprintf("gpu: open a session of NVENC on %s", u), Text: statusText(status), hint: hintSoftware, nvenc: ErrNVENC}
 	}
 	defer C.vf_session_close(s)
 	if status := do(s); status != 0 {
-		return &Error{Op: fmt.Sprintf("gpu: ask NVENC on %s what it encodes", u), Text: statusText(status), hint: hintSoftware, nvenc: true}
+		return &Error{Op: fmt.Sprintf("gpu: ask NVENC on %s what it encodes", u), Text: statusText(status), hint: hintSoftware, nvenc: ErrNVENC}
 	}
 	return nil
 }
@@ -142,18 +142,22 @@ type Encoding struct {
 
 var _ pipeline.Discarder = (*Encoding)(nil)
 
-// Encoding returns an encoding on the first device, after asking whether it has NVENC, and a place
-// for a session.
+// Encoding returns an encoding on the first device that has NVENC, and a place for a session.
 func (b *Backend) Encoding() (*Encoding, error) {
-	u := b.units[0]
-	if err := u.work.do(func() error { return u.session(func(*C.struct_vf_session) C.int { return 0 }) }); err != nil {
-		return nil, u.failed(err, "prepare to encode on %s", u)
+	var refused error
+	for _, u := range b.units {
+		err := u.work.do(func() error { return u.session(func(*C.struct_vf_session) C.int { return 0 }) })
+		if err == nil {
+			return b.newEncoding(u)
+		}
+		if refused == nil || errors.Is(refused, ErrNVENCLacks) && !errors.Is(err, ErrNVENCLacks) {
+			refused = u.failed(err, "prepare to encode on %s", u)
+		}
 	}
-	return b.newEncoding()
+	return nil, refused
 }
 
-func (b *Backend) newEncoding() (*Encoding, error) {
-	u := b.units[0]
+func (b *Backend) newEncoding(u *unit) (*Encoding, error) {
 	c, err := newCourier(u)
 	if err != nil {
 		return nil, u.failed(err, "prepare to encode on %s", u)
@@ -208,14 +212,28 @@ func (e *Encoding) Supports(codec string, l pipeline.Layout, width, height int) 
 }
 
 func (e *Encoding) refuse(text string) *Error {
-	return &Error{Text: text, hint: hintSoftware, nvenc: true}
+	return &Error{Text: text, hint: hintSoftware, nvenc: ErrNVENCLacks}
+}
+
+// Call makes a call of FFmpeg's encoder, and waits for it as long as for a driver call.
+func (e *Encoding) Call(f func() error) error {
+	err := e.thread.do(f)
+	if !errors.Is(err, errSilent) {
+		return err
+	}
+	silent, _ := errors.AsType[*Error](e.unit.failed(err, "encode on %s", e.unit))
+	silent.hint, silent.nvenc = silent.hint+"; "+hintSoftware, ErrNVENC
+	return silent
 }
 
 // Failed describes an error of the encoder, in an operation with a frame: FFmpeg's, or the
 // system's, and the reason that it gave in its log, which may be empty. Where a session cannot be
 // opened that is the reason.
 func (e *Encoding) Failed(err error, op, said string) error {
-	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: true}
+	if errors.As(err, new(*Error)) {
+		return err
+	}
+	failed := &Error{Op: fmt.Sprintf("gpu: %s on %s", op, e.unit), Text: err.Error(), hint: hintSoftware, nvenc: ErrNVENC}
 	if said != "" {
 		failed.Text = "NVENC: " + strings.TrimSuffix(said, ": (no details)")
 	}

@@ -25,7 +25,7 @@ func openEncoding(t *testing.T) (*Backend, *Encoding) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	e, err := b.newEncoding()
+	e, err := b.newEncoding(b.units[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,10 @@ var plays = map[string]func() int{
 		say(`{"type":"done","exit_code":4,"error":"disk full","cause":"no_space"}`)
 		return 4
 	},
+	"session": func() int {
+		say(`{"type":"done","exit_code":5,"error":"no further session","cause":"session"}`)
+		return 5
+	},
 	"input": func() int { say(`{"type":"done","exit_code":3,"error":"no video"}`); return 3 },
 	"plain": func() int { say("vidfilter: no such thing\nhint: make it"); return 1 },
 	"crash": func() int {

@@ -8,7 +8,26 @@ import (
 	"vidfilter/internal/wake"
 )
 
-var notePaused = queue.Progress{Note: "waiting for disk space"}
+// Notes on tasks that wait.
+var (
+	notePaused  = queue.Progress{Note: "waiting for disk space"}
+	noteSession = queue.Progress{Note: "waiting for a free session of NVENC"}
+)
+
+// restTime is how long a slot rests that found no session of NVENC.
+var restTime = 10 * time.Second
+
+// rest keeps a slot from its next task, for which there is no session either, and returns err, or
+// the cause why ctx ended.
+func (k *task) rest(ctx context.Context, err error) error {
+	k.report(noteSession)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(restTime):
+		return err
+	}
+}
 
 // Guard closes the gate while room returns false, and opens it again, until ctx ends. It calls
 // room every interval and passes its text, the reason for people, to note; the text is "" when

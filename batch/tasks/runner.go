@@ -160,7 +160,11 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 		if k.overtaken(ctx) { // the other worker may already have deleted our files
 			return queue.Outcome{}, queue.ErrTwin
 		}
-		return queue.Outcome{}, withCode(k.judge(err))
+		err = k.judge(err)
+		if errors.Is(err, ErrSession) {
+			return queue.Outcome{}, k.rest(ctx, err)
+		}
+		return queue.Outcome{}, withCode(err)
 	}
 	return out, nil
 }
@@ -482,6 +486,9 @@ var ErrParts = errors.New("the file cannot be filtered in parts")
 // ErrFull is the error of a task that found the disk full. The job waits.
 var ErrFull = errors.New("the disk is full")
 
+// ErrSession is the error of a task for which NVENC opened no further session. The job waits.
+var ErrSession = errors.New("NVENC is in use")
+
 // fullDiskDelay is how long a task waits before it tries a full disk again.
 const fullDiskDelay = 10 * time.Second
 
@@ -533,6 +540,13 @@ func (k *task) judge(err error) error {
 		}
 		if k.Program.Gate.Closed() {
 			return queue.Later(err, fullDiskDelay)
+		}
+	case contract.ExitDevice:
+		switch exit.Cause {
+		case contract.CauseSession:
+			return queue.Later(fmt.Errorf("%w: %w", ErrSession, err), 0) // see rest
+		case contract.CauseNVENC:
+			return queue.Permanent(err)
 		}
 	case contract.ExitInput:
 		if _, gone := os.Stat(k.spec.Item.Source); gone == nil {

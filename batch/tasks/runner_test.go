@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
@@ -78,6 +80,8 @@ func TestJudge(t *testing.T) {
 		{"corrupt", exit(contract.ExitInput), there, "whole", 1, "permanent"},
 		{"corrupt, since it is away", exit(contract.ExitInput), filepath.Join(dir, "away"), "whole", 1, "again"},
 		{"device", exit(5), there, "whole", 1, "again"},
+		{"session", &ExitError{Code: 5, Cause: contract.CauseSession}, there, "whole", 1, "later"},
+		{"no NVENC", &ExitError{Code: 5, Cause: contract.CauseNVENC}, there, "whole", 1, "permanent"},
 		{"output", exit(contract.ExitOutput), there, "whole", 1, "again"},
 		{"killed", &ExitError{Code: -1, Signaled: true}, there, "whole", 1, "died"},
 		{"stall", &StallError{}, there, "whole", 1, "died"},
@@ -150,6 +154,20 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// runnerFor returns a runner whose program is a play, and a job of it: out.mp4 in dir.
+func runnerFor(t *testing.T, dir, source, play string) (*Runner, queue.Job) {
+	t.Helper()
+	print, err := batch.FingerprintOf(source)
+	must(t, err)
+	item := batch.Item{Source: source, Output: "out.mp4"}
+	spec, err := json.Marshal(Spec{
+		Item: item, Settings: Settings{Root: dir, Overwrite: true}, Record: batch.Record{Output: item.Output, SourceFile: print},
+	})
+	must(t, err)
+	job := queue.Job{ID: "x", Site: "here", Spec: spec}
+	return &Runner{Program: player(play), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}, job
+}
+
 // An unverified output is kept if there is no other, and replaces none.
 func TestUnverifiedReplacesNothing(t *testing.T) {
 	for _, there := range []bool{false, true} {
@@ -159,15 +177,7 @@ func TestUnverifiedReplacesNothing(t *testing.T) {
 		if there {
 			must(t, os.WriteFile(out, []byte("old"), 0o666))
 		}
-		print, err := batch.FingerprintOf(source)
-		must(t, err)
-		item := batch.Item{Source: source, Output: "out.mp4"}
-		spec, err := json.Marshal(Spec{
-			Item: item, Settings: Settings{Root: dir, Overwrite: true}, Record: batch.Record{Output: item.Output, SourceFile: print},
-		})
-		must(t, err)
-		job := queue.Job{ID: "x", Site: "here", Spec: spec}
-		r := &Runner{Program: player("unverified"), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}
+		r, job := runnerFor(t, dir, source, "unverified")
 		outcome, err := r.Handle(t.Context(), job, queue.Task{Name: "whole", Kind: contract.TaskWhole, Site: "here", Attempt: 1}, func(queue.Progress) {})
 		now, _ := os.ReadFile(out)
 		switch {
@@ -176,6 +186,30 @@ func TestUnverifiedReplacesNothing(t *testing.T) {
 		case !there && (err != nil || !outcome.End || string(now) != "new"):
 			t.Errorf("%+v, %v, and the output is %q", outcome, err, now)
 		}
+	}
+}
+
+// A slot that finds no session of NVENC rests, says so, and leaves its task for later: it does not
+// go through the list.
+func TestRestsWithoutSession(t *testing.T) {
+	dir := t.TempDir()
+	restTime = 50 * time.Millisecond
+	t.Cleanup(func() { restTime = 10 * time.Second })
+	source := filepath.Join(dir, "in.mp4")
+	must(t, os.WriteFile(source, []byte("source"), 0o666))
+	r, job := runnerFor(t, dir, source, "session")
+	whole := queue.Task{Name: "whole", Kind: contract.TaskWhole, Site: "here", Attempt: 1}
+	var notes []string
+	begun := time.Now()
+	_, err := r.Handle(t.Context(), job, whole, func(p queue.Progress) { notes = append(notes, p.Note) })
+	if !errors.As(err, new(*queue.Postponed)) || !errors.Is(err, ErrSession) || time.Since(begun) < restTime || !slices.Equal(notes, []string{noteSession.Note}) {
+		t.Errorf("%v after %v, notes %q", err, time.Since(begun), notes)
+	}
+	restTime = time.Minute
+	ctx, stop := context.WithCancelCause(t.Context())
+	why := errors.New("why")
+	if _, err := r.Handle(ctx, job, whole, func(queue.Progress) { stop(why) }); !errors.Is(err, why) {
+		t.Errorf("stopped, and %v", err)
 	}
 }
 

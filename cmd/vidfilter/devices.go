@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -96,6 +97,8 @@ func describeEncoding(d gpu.Device) string {
 
 func describeCoding(d gpu.Device, verb string, all []gpu.Coding, err error) string {
 	switch {
+	case errors.Is(err, gpu.ErrNVENCFull):
+		return fmt.Sprintf("%s %s nothing now: %s", d, verb, cli.WithHint(err))
 	case err != nil:
 		return fmt.Sprintf("%s %s nothing: %s", d, verb, cli.WithHint(err))
 	case len(all) == 0:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"vidfilter/gpu"
@@ -16,6 +17,7 @@ func TestDescribeCoding(t *testing.T) {
 		want string
 	}{
 		{nil, nil, "cuda:0 encodes nothing"},
+		{nil, fmt.Errorf("%w: all are open", gpu.ErrNVENCFull), "cuda:0 encodes nothing now: NVENC not available: it opens no further session: all are open"},
 		{nil, errors.New("it has no NVENC"), "cuda:0 encodes nothing: it has no NVENC"},
 		{
 			[]gpu.Coding{

@@ -37,6 +37,7 @@
 //	starts=HASH:0/HASH:20
 //	                 for several decoders: one whose first slice has the hash (FNV-1a, of 32 bits,
 //	                 in hexadecimal) begins at the picture of this number
+//	again=1          for several decoders: each begins at the first picture
 //	none=1           nothing is decoded
 //	create=2         the second decoder, and all after it, cannot be made
 //	decode=5         the fifth picture cannot be decoded
@@ -48,6 +49,7 @@
 // configures it; a process may change it as it runs, and calls then count anew:
 //
 //	none=1           the device has no NVENC
+//	device=1         this device alone has it
 //	version=111      of the API that the driver knows: 11.1
 //	sessions=2       so many sessions may be open at once
 //	opens=1          so many sessions can be opened in all
@@ -59,6 +61,7 @@
 //	temporal=0       there is no temporal AQ
 //	side=4096        the longest side of a picture
 //	call=9           the ninth call fails and does nothing
+//	hang=NAME        calls of this name never return
 //	log=FILE         append the name of each call
 //	settings=FILE    append a line for each encoder: what it is initialized with
 package testdriver

@@ -142,7 +142,7 @@ func tellTasks(h queue.Handler, log *slog.Logger) queue.Handler {
 		switch {
 		case err == nil:
 			log.Info(fmt.Sprintf("%s %s: done in %.1f s", j.Title, t.Name, time.Since(begun).Seconds()))
-		case errors.As(err, new(*queue.Postponed)) && !errors.Is(err, tasks.ErrFull):
+		case errors.As(err, new(*queue.Postponed)) && !errors.Is(err, tasks.ErrFull) && !errors.Is(err, tasks.ErrSession):
 		default:
 			log.Warn(j.Title+" "+t.Name, "error", err)
 		}

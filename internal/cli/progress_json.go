@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"maps"
 	"math"
-	"syscall"
 	"time"
 
 	"vidfilter/internal/contract"
@@ -40,9 +38,9 @@ func gpuObject(g GPUTimes) *contract.GPU {
 	return &contract.GPU{CopyIn: ms(g.CopyIn), Kernel: ms(g.Kernel), CopyOut: ms(g.CopyOut), Overlap: rounded(g.Overlap)}
 }
 
-func doneObject(r Result, err error, code int, warnings []string) contract.Done {
+func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
 	d := contract.Done{
-		Type: contract.TypeDone, ExitCode: code, Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
+		Type: contract.TypeDone, ExitCode: code, Cause: cause, Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
 		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: r.Output,
 		Spared: r.Spared, Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
 		Warnings: append([]string{}, warnings...), Damage: map[string]int64{}, NotKept: r.NotKept, Noise: r.Noise,
@@ -54,9 +52,6 @@ func doneObject(r Result, err error, code int, warnings []string) contract.Done 
 	}
 	if err != nil {
 		d.Error, d.Hint = err.Error(), hint.Of(err)
-	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		d.Cause = contract.CauseNoSpace
 	}
 	if r.HasStats {
 		d.PSNR, d.SSIM = new(contract.Number(r.PSNR)), new(contract.Number(r.SSIM))

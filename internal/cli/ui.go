@@ -19,6 +19,7 @@ type UI struct {
 	in       io.Reader
 	interval time.Duration // 0: the mode's own
 	exitCode func(error) int
+	cause    func(error) string
 	progress *progress // in the bar; nil: none
 	leave    func()
 }
@@ -28,10 +29,11 @@ type UIOptions struct {
 	ScreenOptions
 	NeverAsk bool
 	ExitCode func(error) int
+	Cause    func(error) string // see contract.Done
 }
 
 func NewUI(s Stdio, o UIOptions) *UI {
-	u := &UI{Screen: NewScreen(s, o.ScreenOptions), in: s.In, exitCode: o.ExitCode}
+	u := &UI{Screen: NewScreen(s, o.ScreenOptions), in: s.In, exitCode: o.ExitCode, cause: o.Cause}
 	u.CanAsk = IsTerminal(s.Err) && IsTerminal(s.In) && !o.NeverAsk && o.Progress != "json"
 	u.Redraw = u.bar
 	return u
@@ -112,7 +114,7 @@ func (u *UI) Finish(r Result, err error) int {
 	code := u.exitCode(err)
 	last := u.finishText(r, err)
 	if u.Mode == "json" {
-		last = Encoded(doneObject(r, err, code, u.Warnings()))
+		last = Encoded(doneObject(r, err, code, u.cause(err), u.Warnings()))
 	}
 	u.Close(last)
 	return code

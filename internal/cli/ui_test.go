@@ -21,7 +21,7 @@ func testUI(t *testing.T, args ...string) (*UI, *e2e.Log) {
 
 func uiFlags(t *testing.T, args []string) UIOptions {
 	t.Helper()
-	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}, ExitCode: testCode}
+	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}, ExitCode: testCode, Cause: func(error) string { return "" }}
 	fs := NewFlagSet()
 	tab := Table{fs, "Test"}
 	tab.Add(String(&o.Progress, "NAME"), "progress", "", "")

@@ -53,8 +53,12 @@ type GPU struct {
 	Overlap float64 `json:"overlap"`
 }
 
-// CauseNoSpace is the Cause of a job that failed because the disk or a quota was full.
-const CauseNoSpace = "no_space"
+// Causes of jobs that failed, as far as programs go by them.
+const (
+	CauseNoSpace = "no_space" // the disk or a quota was full
+	CauseNVENC   = "nvenc"    // NVENC of this machine does not encode it
+	CauseSession = "session"  // as many sessions of NVENC were open as the driver allows
+)
 
 // Done is the TypeDone object.
 type Done struct {
@@ -62,7 +66,7 @@ type Done struct {
 	ExitCode    int              `json:"exit_code"`
 	Error       string           `json:"error,omitempty"`
 	Hint        string           `json:"hint,omitempty"`
-	Cause       string           `json:"cause,omitempty"` // CauseNoSpace
+	Cause       string           `json:"cause,omitempty"` // of those above
 	Frame       int64            `json:"frame"`
 	FPS         float64          `json:"fps"`
 	OutTime     float64          `json:"out_time"`

@@ -146,7 +146,7 @@ func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
 }
 
 func (o *Options) gpuOptions(u *cli.UI) gpu.Options {
-	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Log: u.Logger}
+	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Patience: o.patience, Log: u.Logger}
 }
 
 // otherwise adds advice to the error of a device in a job.

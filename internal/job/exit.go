@@ -49,7 +49,7 @@ func ExitCode(err error) int {
 		return contract.ExitTerminated
 	case errors.As(err, new(*jetstream.Error)):
 		return contract.ExitQueue
-	case errors.Is(err, gpu.ErrDevice), errors.Is(err, window.ErrWindow):
+	case errors.Is(err, gpu.ErrDevice), errors.Is(err, decode.ErrDevice), errors.Is(err, window.ErrWindow):
 		return contract.ExitDevice
 	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):
 		return contract.ExitOutput
@@ -59,6 +59,19 @@ func ExitCode(err error) int {
 		return contract.ExitInput
 	}
 	return contract.ExitFailed
+}
+
+// Cause names the cause of an error for programs, as contract.Done has it; "" for most.
+func Cause(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return contract.CauseNoSpace
+	case errors.Is(err, gpu.ErrNVENCFull):
+		return contract.CauseSession
+	case errors.Is(err, gpu.ErrNVENCLacks):
+		return contract.CauseNVENC
+	}
+	return ""
 }
 
 // isWrite reports whether printing failed: package os names the operation.

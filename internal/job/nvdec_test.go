@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -33,6 +34,7 @@ type deviceClip struct {
 	args      string // of ffmpeg
 	left, top int    // that are cropped
 	keys      int    // frames from one key frame to the next, if decoders begin at each
+	unfit     bool   // NVDEC would give other pictures
 }
 
 const pattern = "-f lavfi -i testsrc2=s=318x180:r=25:d=1.2,noise=alls=20:allf=t "
@@ -43,16 +45,22 @@ var deviceClips = map[string]deviceClip{
 	"h264-full.mkv": {args: pattern + "-c:v libx264 -pix_fmt yuvj420p -preset fast -g 12 -colorspace bt709 -color_trc bt709 -color_primaries bt709"},
 	"fields.ts":     {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -x264-params tff=1 -flags +ildct+ilme"},
 	"open.mp4":      {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 12 -x264-params open-gop=1"},
+	"refresh.mkv":   {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -bf 0 -x264-params intra-refresh=1:keyint=12:scenecut=0"},
+	"lossless.mp4":  {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -qp 0 -g 12", unfit: true},
 	"crop.mp4": {args: pattern + "-c:v libx264 -pix_fmt yuv420p -preset fast -g 12 -bsf:v h264_metadata=crop_left=12:crop_top=6:crop_right=4:crop_bottom=2",
 		left: 12, top: 6},
-	"hevc.mp4":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
-	"hevc10.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
+	"hevc.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
+	"hevc10.mp4": {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
+	"tags.mkv": {args: "-f lavfi -i testsrc2=s=318x180:r=25:d=1.2,noise=alls=20:allf=t,setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
+		"-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:chromaloc=2:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
 	"hevc12.mkv":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p12le -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p -x265-params log-level=error:keyint=12:pools=1"},
 	"deep444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p10le -x265-params log-level=error:keyint=12:pools=1"},
 	"crop.mkv":     {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1 -bsf:v hevc_metadata=crop_left=8:crop_top=4:crop_right=2:crop_bottom=2", left: 8, top: 4},
 	"vp9.webm":     {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p -deadline realtime -cpu-used 8 -g 12 -auto-alt-ref 1 -lag-in-frames 10"},
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
+	"odd.webm": {args: "-f lavfi -i testsrc2=s=320x180:r=25:d=1.2,noise=alls=20:allf=t,format=yuv444p,crop=317:179,format=yuv420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 12",
+		unfit: true},
 	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
 	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
@@ -235,7 +243,10 @@ func highEnd(row []byte, depth int) []byte {
 // What NVDEC decodes is bit for bit what the CPU does, with the same times, fields and properties.
 func TestNVDEC(t *testing.T) {
 	folder := t.TempDir()
-	for name := range deviceClips {
+	for name, c := range deviceClips {
+		if c.unfit {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			clip, ok := onNVDEC(t, folder, name, "")
 			if !ok {
@@ -375,16 +386,21 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
 		{name: "denoiser", clip: "hevc.mp4", args: "--quality fast --frames 5", says: "decoding hevc on the GPU"},
 		{name: "compare", clip: "crop.mkv", args: "-r 1 --compare side", says: "decoding hevc on the GPU"},
-		{name: "start", clip: "hevc.mp4", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"},
+		{name: "start", clip: "hevc.mp4", decoder: "first=12", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"}, // the key frame before
+		{name: "damage before the start", clip: "hevc.mp4", decoder: "first=12,corrupt=2", args: "-r 1 --start 0.6", says: "the video seems to be damaged"},
 		{name: "quantisers", clip: "h264.mp4", args: "--quality fast --frames 4", says: "decoding h264 on the CPU: only decoders on the CPU tell the quantisers"},
+		{name: "lossless", clip: "lossless.mp4", args: "-r 1", says: "decoding h264 on the CPU: of H.264 the GPU decodes the profiles"},
+		{name: "odd", clip: "odd.webm", args: "-r 1", says: "decoding vp9 on the CPU: the sides of its pictures are odd"},
 		{name: "create", clip: "h264.mp4", decoder: "create=1", args: "-r 1", says: "the GPU does not begin to decode the video: decoding on the CPU from here on"},
-		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the video seems to be damaged"},
-		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "decoding on the CPU from here on"},
+		{name: "decode", clip: "open.mp4", decoder: "decode=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
+		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
 		{name: "corrupt", clip: "h264.mp4", decoder: "corrupt=17", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
-		{name: "last", clip: "vp9.webm", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "refresh", clip: "refresh.mkv", decoder: "corrupt=20", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "cropped to the limit", clip: "h264.mp4", args: "-r 1 --max-pixels 57240", says: "decoding h264 on the GPU"},
+		{name: "last", clip: "hevc.mp4", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clip, ok := onNVDEC(t, folder, c.clip, withStart(c.decoder, c.name))
+			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
 			if !ok {
 				return
 			}
@@ -405,6 +421,32 @@ func TestJobWithNVDEC(t *testing.T) {
 	}
 }
 
+// The file is the same, byte for byte, with all that the source says of its pictures.
+func TestSameFileWithNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"tags.mkv", "h264-full.mkv", "fields.ts", "crop.mp4"} {
+		t.Run(name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, name, "")
+			if !ok {
+				return
+			}
+			dir := t.TempDir()
+			file := func(how string) []byte {
+				path := filepath.Join(dir, how+".mp4")
+				args := slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--preset", "ultrafast", "--frames", "9", "--hwaccel", how, "-o", path})
+				code, said := runJob(t, args...)
+				if code != 0 || how == "auto" && !strings.Contains(said, "on the GPU") || strings.Contains(said, "from here on") {
+					t.Fatalf("%s: exit code %d:\n%s", how, code, said)
+				}
+				return e2e.Read(t, path)
+			}
+			if !bytes.Equal(file("none"), file("auto")) {
+				t.Error("the file is another one")
+			}
+		})
+	}
+}
+
 // By default NVDEC decodes where it can. That it cannot is not said; that it goes no further is.
 func TestNVDECByDefault(t *testing.T) {
 	folder := t.TempDir()
@@ -417,6 +459,7 @@ func TestNVDECByDefault(t *testing.T) {
 		{"unsupported", "h264.mp4", "none=1", "-r 1", ""},
 		{"create", "hevc.mp4", "create=1", "-r 1", ""},
 		{"cpu", "h264.mp4", "", "-r 1 --device cpu", ""},
+		{"unmarked", "vp9.webm", "corrupt=17", "-r 1", ""}, // NVDEC marks none of VP9
 		{"corrupt", "h264.mp4", "corrupt=17", "-r 1", "decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -439,12 +482,41 @@ func TestNVDECByDefault(t *testing.T) {
 	}
 }
 
-// withStart adds where a clip begins to the options of the test decoder.
-func withStart(options, name string) string {
-	if name == "start" {
-		return "first=12" // the key frame before the start
+// With --hwaccel nvdec it is an error that NVDEC does not begin, and none that it goes no further.
+func TestMustNVDEC(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		name, decoder string
+		code          int
+		says          string
+	}{
+		{"create", "create=1", contract.ExitDevice, "the GPU does not begin to decode the video"},
+		{"parts", "create=1", contract.ExitDevice, "the GPU does not begin to decode the video"},
+		{"decode", "decode=1", contract.ExitDevice, "the GPU fails to decode"},
+		{"corrupt", "corrupt=1", 0, "the video seems to be damaged: decoding on the CPU from here on"},
+		{"later", "decode=20", 0, "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			name, parts := "hevc.mp4", "1"
+			if c.name == "parts" {
+				name, parts = "parts.mp4", "2"
+			}
+			clip, ok := onNVDEC(t, folder, name, c.decoder)
+			if !ok {
+				return
+			}
+			out := filepath.Join(t.TempDir(), "out.mkv")
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out}), nil)
+			e2e.Must(t, err)
+			if c.code != 0 {
+				checkRefusal(t, c.name, o, c.code, c.says)
+				return
+			}
+			if code, said := runOptions(o); code != c.code || !strings.Contains(said, c.says) {
+				t.Errorf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
+			}
+		})
 	}
-	return options
 }
 
 // Damage is found with NVDEC as without, and ends with the same exit code.

@@ -70,6 +70,8 @@ type Options struct {
 	Overwrite, NoOverwrite bool
 	Progress               string // auto, bar, plain, json, none
 	Quiet, Verbose         bool
+
+	patience time.Duration // with GPUs; 0: as long as gpu has
 }
 
 // Device is the value of --device.

@@ -43,6 +43,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 		{name: "create", decoder: "create=1,device=1", args: "-r 1 --hwaccel auto"},
 		{name: "map", decoder: "map=3,device=1", args: "-r 1 --hwaccel auto", fallsBack: true},
 		{name: "corrupt", decoder: "corrupt=3,device=1", args: "-r 1 --hwaccel auto", fallsBack: true},
+		{name: "must begin", decoder: "create=1,device=1", args: "-r 1 --hwaccel nvdec", again: true},
 		{name: "refused", decoder: "none=1,device=1", args: "-r 1 --hwaccel nvdec", again: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

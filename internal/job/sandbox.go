@@ -62,7 +62,12 @@ func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string)
 func (o *Options) ofSandbox(err error) error {
 	const operatingSystem, notPermitted = 304, 800 // of CUresult
 	device, ok := errors.AsType[*gpu.Error](err)
-	if !ok || device.Code != operatingSystem && device.Code != notPermitted || o.Sandbox == "off" || sandbox.Inside() == nil {
+	if !ok || o.Sandbox == "off" || sandbox.Inside() == nil {
+		return err
+	}
+	// NVENC gives no CUresult. What the chip lacks does not come of the sandbox.
+	ofNVENC := errors.Is(err, gpu.ErrNVENC) && !errors.Is(err, gpu.ErrNVENCLacks) && !errors.Is(err, gpu.ErrNVENCFull)
+	if device.Code != operatingSystem && device.Code != notPermitted && !ofNVENC {
 		return err
 	}
 	return hint.Add(err, "--sandbox off shows whether the sandbox is in the driver's way")

@@ -19,6 +19,7 @@ import (
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
 var tiny = Options{Quick: true, Sizes: []Size{{Width: 64, Height: 48}}, Radii: []int{1, 5}}
@@ -121,10 +122,11 @@ func holdSteps(t *testing.T, s *StepSection) {
 
 func holdJobs(t *testing.T, s *EndSection, rows int) {
 	t.Helper()
-	if len(s.Rows) != rows {
-		t.Fatalf("%d rows", len(s.Rows))
+	all := slices.DeleteFunc(slices.Clone(s.Rows), func(row EndRow) bool { return row.Decoder == "nvdec" && row.Skipped != "" })
+	if len(all) != rows {
+		t.Fatalf("%d rows", len(all))
 	}
-	for _, row := range s.Rows {
+	for _, row := range all {
 		holdStat(t, "job", row.Time)
 		holdStat(t, "job without a filter", row.Plain)
 		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" {
@@ -338,21 +340,105 @@ func TestInput(t *testing.T) {
 	}
 }
 
+// TestWays: whole jobs are measured with NVDEC and NVENC, or the reason says why not.
+func TestWays(t *testing.T) {
+	for encoder, why := range map[string]string{"": "", "none=1": "cuda:0 (vidfilter test device) has no NVENC"} {
+		t.Run("encoder "+encoder, func(t *testing.T) {
+			if !testdriver.OnDriver(t, testdriver.Folder, "leaks=1") {
+				return
+			}
+			cpu, err := kernels.NewCPU(1, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cpu.Close()
+			clip, err := makeClip(t.Context(), cpu, t.TempDir(), Size{Width: 192, Height: 144}, 24)
+			if err != nil {
+				t.Fatal(err)
+			}
+			surfaces := filepath.Join(t.TempDir(), "surfaces")
+			writeSurfaces(t, cpu, clip, surfaces)
+			t.Setenv(testdriver.DecoderVariable, "again=1,frames="+surfaces)
+			t.Setenv(testdriver.EncoderVariable, encoder)
+			report, err := Run(context.Background(), Options{Quick: true, Only: []string{SectionEnd}, Radii: []int{1}, Input: clip})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ways []string
+			for _, row := range report.End.Rows {
+				ways = append(ways, strings.TrimSpace(row.Decoder+" "+row.Device+" "+row.Encoder+" "+row.Skipped))
+			}
+			want := []string{"cpu gpu x264", "cpu cpu x264", "nvdec gpu x264", strings.TrimSpace("nvdec gpu nvenc " + why)}
+			if !slices.Equal(ways, want) {
+				t.Errorf("%q", ways)
+			}
+			holdJobs(t, report.End, 4-min(len(why), 1))
+			var b strings.Builder
+			if err := report.Document().WriteText(&b); err != nil || !strings.Contains(b.String(), "nvdec gpu nvenc at radius 1 is left out: "+why) != (why == "") {
+				t.Errorf("%v:\n%s", err, b.String())
+			}
+		})
+	}
+}
+
+// writeSurfaces writes the pictures of a clip in 4:2:0 and 8 bits for the test driver's NVDEC.
+func writeSurfaces(t *testing.T, cpu *kernels.CPU, clip, file string) {
+	t.Helper()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	in, err := decode.Open(t.Context(), clip, pool, decode.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var b bytes.Buffer
+	for {
+		f, err := in.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() == 0 {
+			err = testdriver.Surfaces(&b, f.Width, f.Height, 0, 0, 1, 2)
+		}
+		_, rows := f.PlaneSize(0)
+		for y := range rows {
+			b.Write(f.Row(0, y))
+		}
+		_, rows = f.PlaneSize(1)
+		for y := range rows {
+			for x, u := range f.Row(1, y) {
+				b.Write([]byte{u, f.Row(2, y)[x]})
+			}
+		}
+		f.Release()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDocument: every section is printed, with a dash for a missing GPU.
 func TestDocument(t *testing.T) {
 	time, skipped := Stat{Median: 2, Least: 1, Most: 3, N: 3}, "the filter alone would take 99 s"
 	r := &Report{
 		Kernel: &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},
 		Step:   &StepSection{Rows: []StepRow{{Streams: 2, Time: time}}, Paper: []PaperRow{{Time: time, Ours: 1, Published: 5}}},
-		End:    &EndSection{Rows: []EndRow{{Clip: "a.mp4", Device: "cpu", Skipped: skipped}, {Clip: "b.mp4", Time: time, Plain: time}}},
-		CPU:    &CPUSection{Rows: []CPURow{{CPU: time}}},
-		Live:   &LiveSection{Rows: []LiveRow{{Device: "cpu", Late: 7}}},
+		End: &EndSection{Rows: []EndRow{{Clip: "a.mp4", Decoder: "cpu", Device: "cpu", Encoder: "x264", Skipped: skipped},
+			{Clip: "a-long-name-1920x1080.mp4", Size: size1080, Radius: 15, Decoder: "nvdec", Device: "gpu", Encoder: "nvenc", Frames: 12345, Time: time, Plain: time}}},
+		CPU:  &CPUSection{Rows: []CPURow{{CPU: time}}},
+		Live: &LiveSection{Rows: []LiveRow{{Device: "cpu", Late: 7}}},
 	}
 	var b strings.Builder
 	if err := r.Document().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 on the cpu at radius 0 is left out: " + skipped, "500       -    -      -", "7.000"} {
+	for _, want := range []string{"tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

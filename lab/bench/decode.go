@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -57,7 +58,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	devices := 1
 	var all *gpu.Backend
 	if r.GPU != nil {
-		if all, err = gpu.Open(gpu.Options{All: true, Log: r.o.Log}); err != nil {
+		if all, err = gpu.Open(gpu.Options{Indexes: r.o.Indexes, All: len(r.o.Indexes) == 0, Log: r.o.Log}); err != nil {
 			return err
 		}
 		defer func() { _ = all.Close() }()
@@ -89,10 +90,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 	if r.GPU == nil {
 		add("cpu", 0, 1, "")
 	} else {
-		nvdec := ""
-		if err := tryNVDEC(ctx, r.GPU, clip); err != nil {
-			nvdec = err.Error()
-		}
+		nvdec := reason(tryNVDEC(ctx, r.GPU, clip))
 		for _, inputs := range []int{1, inputsPerGPU} {
 			add("cpu", 1, inputs, "")
 			add("nvdec", 1, inputs, nvdec)
@@ -128,7 +126,7 @@ func cutEvenly(ctx context.Context, clip string, length time.Duration) ([]decode
 	return cuts.Parts, nil
 }
 
-// tryNVDEC returns why NVDEC cannot decode a clip.
+// tryNVDEC returns why NVDEC cannot decode a clip, which may show only at the first picture.
 func tryNVDEC(ctx context.Context, b *gpu.Backend, clip string) error {
 	d, err := b.Decoding(nil)
 	if err != nil {
@@ -141,7 +139,15 @@ func tryNVDEC(ctx context.Context, b *gpu.Backend, clip string) error {
 	if err != nil {
 		return err
 	}
-	in.Close()
+	defer in.Close()
+	f, err := in.Next(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if f.Device.Owner == nil {
+		return errors.New("the CPU decodes the first picture")
+	}
 	return nil
 }
 

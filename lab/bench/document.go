@@ -79,18 +79,22 @@ func (s *StepSection) paperSection() report.Section {
 }
 
 func (s *EndSection) section() report.Section {
-	t := text.NewTable(4, "clip", "size", "r", "on", "frames", "no filter s", "filtered s", "+-%", "ratio", "fps")
+	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "ratio", "fps")
 	var skipped []string
 	for _, row := range s.Rows {
-		clip := text.Cut(row.Clip, 24)
+		clip, by := text.Cut(row.Clip, 20), fmt.Sprintf("%s %s %s", row.Decoder, row.Device, row.Encoder)
 		if row.Skipped != "" {
-			skipped = append(skipped, fmt.Sprintf("%s on the %s at radius %d is left out: %s", clip, row.Device, row.Radius, row.Skipped))
+			skipped = append(skipped, fmt.Sprintf("%s by %s at radius %d is left out: %s", clip, by, row.Radius, row.Skipped))
 			continue
 		}
-		t.Add(clip, row.Size.String(), fmt.Sprint(row.Radius), row.Device, fmt.Sprint(row.Frames), seconds(row.Plain),
+		t.Add(clip, row.Size.String(), fmt.Sprint(row.Radius), by, fmt.Sprint(row.Frames), seconds(row.Plain),
 			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
 	}
-	return report.Section{Title: "Whole jobs: decode, filter, encode (x264, medium, crf 18), nothing written", Table: t, Notes: skipped}
+	return report.Section{
+		Title: "Whole jobs: decode, filter, encode (H.264, medium, crf 18), nothing written",
+		Table: t,
+		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter."}, skipped...),
+	}
 }
 
 func (s *EndSection) decodedSection() report.Section {

@@ -9,12 +9,13 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
-// EndSection has whole jobs: decode, filter, and encode by x264 with the program's defaults. They
+// EndSection has whole jobs: decode, filter, and encode to H.264 with the program's defaults. They
 // write nothing, so times do not include the disk.
 type EndSection struct {
 	Rows    []EndRow    `json:"rows"`
@@ -23,11 +24,13 @@ type EndSection struct {
 
 // EndRow is one clip filtered in one way.
 type EndRow struct {
-	Clip   string `json:"clip"`
-	Size   Size   `json:"size"`
-	Frames int64  `json:"frames"`
-	Radius int    `json:"radius"`
-	Device string `json:"device"` // gpu or cpu
+	Clip    string `json:"clip"`
+	Size    Size   `json:"size"`
+	Frames  int64  `json:"frames"`
+	Radius  int    `json:"radius"`
+	Decoder string `json:"decoder"` // cpu or nvdec
+	Device  string `json:"device"`  // that filters: gpu or cpu
+	Encoder string `json:"encoder"` // x264 or nvenc
 	// The same decode and encode without a filter, alternating with the job.
 	Plain   Stat    `json:"plain"`
 	Time    Stat    `json:"time"`    // of the job
@@ -108,9 +111,11 @@ func (r *run) endClip(ctx context.Context, s *EndSection, clip string) error {
 			}
 		}
 	}
-	plain := jobs[0]
-	for _, j := range jobs[1:] {
-		row, err := j.row(clip, plain)
+	for _, j := range jobs {
+		if j.plain == nil {
+			continue
+		}
+		row, err := j.row(clip)
 		if err != nil {
 			return err
 		}
@@ -127,29 +132,82 @@ func (r *run) mostFrames() int64 {
 	return 0
 }
 
-// jobs returns the jobs of a clip, first the one without a filter.
-func (r *run) jobs(ctx context.Context, clip string) ([]*endJob, error) {
+// endWay is a way for whole jobs to decode and to encode.
+type endWay struct {
+	decoder string // cpu or nvdec
+	encoder string // x264 or nvenc
+	skipped string // reason that it cannot be; "" if it can
+}
+
+// ways returns the ways for a clip. With NVDEC and NVENC pictures stay in the GPU's memory.
+func (r *run) ways(ctx context.Context, clip string, format pipeline.Format) []endWay {
+	all := []endWay{{decoder: "cpu", encoder: "x264"}}
+	if r.GPU == nil {
+		return all
+	}
+	decodes, encodes := tryNVDEC(ctx, r.GPU, clip), tryNVENC(r.GPU, format)
+	return append(all, endWay{"nvdec", "x264", reason(decodes)}, endWay{"nvdec", "nvenc", reason(encodes, decodes)})
+}
+
+// tryNVENC returns why NVENC cannot encode frames of a format to H.264.
+func tryNVENC(b *gpu.Backend, f pipeline.Format) error {
+	e, err := b.Encoding()
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	return e.Supports("h264", f.Layout, f.Width, f.Height)
+}
+
+// reason returns the text of the first error; "" if there is none.
+func reason(errs ...error) string {
+	for _, err := range errs {
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// jobs returns the jobs of a clip, for each way first the one without a filter.
+func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) {
 	format, frames, _, err := inspect(ctx, r.CPU, clip, r.mostFrames())
 	if err != nil {
 		return nil, err
 	}
-	all := []*endJob{{memory: r.CPU, format: format}}
-	for _, radius := range r.radii([]int{1, 5}, []int{1, 5}) {
-		p := kernels.DefaultParams(radius)
-		if r.GPU != nil {
-			if _, err := r.checkBackend(ctx, r.GPU, p, format.Layout); err != nil {
-				return nil, err
+	for _, w := range r.ways(ctx, clip, format) {
+		plain := &endJob{endWay: w, gpu: r.GPU, memory: r.CPU, format: format}
+		if w.decoder == "nvdec" {
+			plain.memory = r.GPU.Input()
+		}
+		all = append(all, plain)
+		radii := r.radii([]int{1, 5}, []int{1, 5})
+		if w.skipped != "" {
+			radii = radii[:1] // says why once
+		}
+		for _, radius := range radii {
+			filtered := *plain
+			filtered.plain, filtered.params = plain, kernels.DefaultParams(radius)
+			if r.GPU != nil {
+				j := filtered
+				j.device, j.backend, j.memory = "gpu", r.GPU, r.GPU.Input()
+				if _, err := r.checkBackend(ctx, r.GPU, j.params, format.Layout); err != nil {
+					return nil, err
+				}
+				all = append(all, &j)
 			}
-			all = append(all, &endJob{device: "gpu", backend: r.GPU, memory: r.GPU.Input(), params: p, format: format})
+			if w.decoder == "cpu" {
+				j := filtered
+				j.device, j.backend = "cpu", r.CPU
+				if _, err := r.checkBackend(ctx, r.CPU, j.params, format.Layout); err != nil {
+					return nil, err
+				}
+				if j.skipped, err = r.tooSlow(ctx, j.params, format, frames); err != nil {
+					return nil, err
+				}
+				all = append(all, &j)
+			}
 		}
-		if _, err := r.checkBackend(ctx, r.CPU, p, format.Layout); err != nil {
-			return nil, err
-		}
-		j := &endJob{device: "cpu", backend: r.CPU, memory: r.CPU, params: p, format: format}
-		if j.skipped, err = r.tooSlow(ctx, p, format, frames); err != nil {
-			return nil, err
-		}
-		all = append(all, j)
 	}
 	return all, nil
 }
@@ -191,22 +249,25 @@ func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f 
 
 // endJob is one way of filtering a clip, and its times so far.
 type endJob struct {
-	device  string          // "" for the job without a filter
+	endWay
+	plain   *endJob         // the same without a filter; nil for that one
+	device  string          // that filters; "" for the job without a filter
 	backend kernels.Backend // also nil for it
+	gpu     *gpu.Backend    // of NVDEC and NVENC
 	memory  pipeline.Allocator
 	params  kernels.Params
 	format  pipeline.Format
-	skipped string
 
 	times  []time.Duration
 	frames int64
 }
 
 func (j *endJob) String() string {
-	if j.backend == nil {
-		return "no filter"
+	filter := "no filter"
+	if j.backend != nil {
+		filter = fmt.Sprintf("%s at radius %d", j.device, j.params.Radius)
 	}
-	return fmt.Sprintf("%s at radius %d", j.device, j.params.Radius)
+	return fmt.Sprintf("%s, from %s to %s", filter, j.decoder, j.encoder)
 }
 
 // run runs the job once.
@@ -223,14 +284,34 @@ func (j *endJob) run(ctx context.Context, clip string, most int64) error {
 func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames int64, err error) {
 	pool := pipeline.NewPool(j.memory, 1)
 	defer pool.Close()
-	in, err := decode.Open(ctx, clip, pool, decode.Options{Frames: most, MaxErrorRate: 1, NoAudio: true, NoSubs: true})
+	from := decode.Options{Frames: most, MaxErrorRate: 1, NoAudio: true, NoSubs: true}
+	if j.decoder == "nvdec" {
+		host := pool
+		if j.backend != nil || j.encoder == "nvenc" {
+			host = nil
+		}
+		d, err := j.gpu.Decoding(host)
+		if err != nil {
+			return 0, err
+		}
+		defer d.Close()
+		from.Device, from.MustDevice = d, true
+	}
+	in, err := decode.Open(ctx, clip, pool, from)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
-	out, err := encode.Create("pipe:1", templateOf(in), encode.Options{
-		Format: "null", CRF: endCRF, Preset: endPreset,
-	})
+	to := encode.Options{Format: "null", CRF: endCRF, Preset: endPreset}
+	if j.encoder == "nvenc" {
+		e, err := j.gpu.Encoding()
+		if err != nil {
+			return 0, err
+		}
+		defer e.Close()
+		to.Encoder, to.Device = "h264_nvenc", e
+	}
+	out, err := encode.Create("pipe:1", templateOf(in), to)
 	if err != nil {
 		return 0, err
 	}
@@ -239,6 +320,9 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 	if j.backend != nil {
 		results := pipeline.NewPool(j.backend, 2*endDepth+j.backend.Held(j.params))
 		defer results.Close()
+		if j.encoder == "nvenc" {
+			j.gpu.KeepResults(results)
+		}
 		f, err := j.backend.Filter(j.params, results)
 		if err != nil {
 			return 0, err
@@ -251,18 +335,18 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 }
 
 // row compares the job with the one without a filter.
-func (j *endJob) row(clip string, plain *endJob) (EndRow, error) {
+func (j *endJob) row(clip string) (EndRow, error) {
 	row := EndRow{
-		Clip: filepath.Base(clip), Size: Size{Width: j.format.Width, Height: j.format.Height}, Frames: plain.frames, Radius: j.params.Radius,
-		Device: j.device, Plain: measure.StatOf(plain.times), Skipped: j.skipped,
+		Clip: filepath.Base(clip), Size: Size{Width: j.format.Width, Height: j.format.Height}, Frames: j.plain.frames, Radius: j.params.Radius,
+		Decoder: j.decoder, Device: j.device, Encoder: j.encoder, Skipped: j.skipped,
 	}
 	if j.skipped != "" {
 		return row, nil
 	}
-	if j.frames != plain.frames {
-		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, plain.frames)
+	if j.frames != j.plain.frames {
+		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, j.plain.frames)
 	}
-	row.Time = measure.StatOf(j.times)
+	row.Plain, row.Time = measure.StatOf(j.plain.times), measure.StatOf(j.times)
 	row.Ratio = row.Time.Median / row.Plain.Median
 	row.FPS = 1000 * float64(j.frames) / row.Time.Median
 	return row, nil

@@ -32,7 +32,7 @@ void complain(const char *format, ...) {
 struct Config {
 	char frames[900] = "";
 	std::map<uint32_t, long> starts; // numbers of pictures, by the hash of their slices
-	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0, none = 0, device = -1;
+	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0, none = 0, device = -1, again = 0;
 	Config() {
 		const char *text = getenv("VIDFILTER_TESTDECODER");
 		char *copy = strdup(text ? text : ""), *rest;
@@ -42,7 +42,7 @@ struct Config {
 			const struct {
 				const char *name;
 				long *to;
-			} numbers[] = {{"first", &first}, {"corrupt", &corrupt}, {"decode", &decode}, {"map", &map}, {"create", &create}, {"none", &none}, {"device", &device}};
+			} numbers[] = {{"first", &first}, {"corrupt", &corrupt}, {"decode", &decode}, {"map", &map}, {"create", &create}, {"none", &none}, {"device", &device}, {"again", &again}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
@@ -97,12 +97,12 @@ struct Decoder {
 	bool is_mapped = false;
 	std::vector<Surface> surfaces;
 	int last = -1; // the index that was mapped last
-	long next = -1; // number of the next picture to come, with starts
+	long next = -1; // number of the next picture to come, with starts or again
 	bool bad = false;
 
 	int bytes() const { return info.OutputFormat == cudaVideoSurfaceFormat_P016 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit ? 2 : 1; }
 	bool is_444() const { return info.OutputFormat == cudaVideoSurfaceFormat_YUV444 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit; }
-	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : info.ulTargetHeight / 2); }
+	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : (info.ulTargetHeight + 1) / 2); }
 };
 
 bool in_context(const Decoder *d, const char *call) {
@@ -226,6 +226,7 @@ EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
 	for (unsigned i = 0; i < p->nNumSlices; i++)
 		if (p->pSliceDataOffsets[i] >= p->nBitstreamDataLen) complain("slice %u begins behind the data", i);
 	if (faulty() && ++decoded == config().decode) return CUDA_ERROR_UNKNOWN;
+	if (d->next < 0 && config().again) d->next = 0;
 	Surface &s = d->surfaces[(size_t)p->CurrPicIdx];
 	s = {true, -1};
 	if (!config().starts.empty()) {
@@ -271,6 +272,8 @@ EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long
 EXPORT CUresult cuvidGetDecodeStatus(CUvideodecoder handle, int index, CUVIDGETDECODESTATUS *status) {
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
+	bool tells = d->info.CodecType == cudaVideoCodec_H264 || d->info.CodecType == cudaVideoCodec_HEVC || d->info.CodecType == cudaVideoCodec_JPEG;
+	if (!tells) return CUDA_ERROR_NOT_SUPPORTED;
 	if (index != d->last) complain("the status of surface %d is asked for after %d", index, d->last);
 	status->decodeStatus = d->bad ? cuvidDecodeStatus_Error_Concealed : cuvidDecodeStatus_Success;
 	return CUDA_SUCCESS;

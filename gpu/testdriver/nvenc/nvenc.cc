@@ -52,8 +52,8 @@ void complain(const char *format, ...) {
 }
 
 struct Config {
-	std::string text, log, settings;
-	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, lossless = 1, lookahead = 1, temporal = 1;
+	std::string text, log, hang, settings;
+	long call = 0, sessions = -1, opens = -1, none = 0, version = 121, av1 = 1, deep = 1, full = 1, side = 8192, lossless = 1, lookahead = 1, temporal = 1, device = -1;
 	explicit Config(const std::string &t) : text(t) {
 		char *copy = strdup(t.c_str()), *rest;
 		for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(nullptr, ",", &rest)) {
@@ -64,11 +64,12 @@ struct Config {
 				long *to;
 			} numbers[] = {{"call", &call}, {"sessions", &sessions}, {"opens", &opens}, {"none", &none}, {"version", &version},
 			               {"av1", &av1},   {"deep", &deep},         {"full", &full},   {"side", &side},
-			               {"lossless", &lossless}, {"lookahead", &lookahead}, {"temporal", &temporal}};
+			               {"lossless", &lossless}, {"lookahead", &lookahead}, {"temporal", &temporal}, {"device", &device}};
 			bool known = false;
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "log")) known = true, log = value;
+			if (value && !strcmp(word, "hang")) known = true, hang = value;
 			if (value && !strcmp(word, "settings")) known = true, settings = value;
 			if (!known) complain("unknown option %s", word);
 		}
@@ -104,6 +105,7 @@ void write_line(const std::string &name, std::string line) {
 bool refused(const char *name) {
 	const Config &c = config();
 	write_line(c.log, name);
+	while (c.hang == name) pause();
 	if (++calls != c.call) return false;
 	for (const char *frees : {"Destroy", "Unlock", "Unmap", "Unregister"})
 		if (strstr(name, frees)) refused_to_free = true;
@@ -247,22 +249,32 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 	}
 }
 
+// has_nvenc returns whether a context is that of the device that has NVENC alone, if one has.
+bool has_nvenc(CUcontext context) {
+	CUcontext own = nullptr;
+	CUdevice device = (CUdevice)config().device;
+	if (device < 0) return true;
+	if (cuDevicePrimaryCtxRetain(&own, device) == CUDA_SUCCESS) cuDevicePrimaryCtxRelease(device);
+	return own == context;
+}
+
 NVENCSTATUS NVENCAPI open_session(NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS *p, void **handle) {
 	return api("nvEncOpenEncodeSessionEx", [&]() -> NVENCSTATUS {
 		VERSIONED(p, NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS_VER);
 		if (p->apiVersion != NVENCAPI_VERSION) return NV_ENC_ERR_INVALID_VERSION;
 		if (p->deviceType != NV_ENC_DEVICE_TYPE_CUDA || !p->device) return wrong(NV_ENC_ERR_INVALID_PARAM, "a session without a context");
+		const bool none = config().none || !has_nvenc((CUcontext)p->device);
 		std::lock_guard<std::mutex> guard(sessions_lock);
 		long open = 0;
 		for (auto &other : sessions) open += !other.second->failed;
 		auto s = std::make_unique<Session>();
 		s->context = (CUcontext)p->device;
-		s->failed = config().none || open == config().sessions || opened == config().opens;
+		s->failed = none || open == config().sessions || opened == config().opens;
 		const bool failed = s->failed;
 		opened += !failed;
 		*handle = s.get();
 		sessions[*handle] = std::move(s);
-		return !failed ? NV_ENC_SUCCESS : config().none ? NV_ENC_ERR_UNSUPPORTED_DEVICE : NV_ENC_ERR_OUT_OF_MEMORY;
+		return !failed ? NV_ENC_SUCCESS : none ? NV_ENC_ERR_UNSUPPORTED_DEVICE : NV_ENC_ERR_OUT_OF_MEMORY;
 	});
 }
 
