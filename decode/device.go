@@ -182,6 +182,7 @@ func (in *Input) keep() {
 	}
 	second := numberOf(in.pkt) == o.last // field of a picture
 	o.last = numberOf(in.pkt)
+	in.pairs(false)
 	own := in.pkt.Clone()
 	if own == nil {
 		o.problem = errors.New("out of memory")
@@ -193,6 +194,13 @@ func (in *Input) keep() {
 	o.kept = append(o.kept, own)
 	if o.size += own.Size(); o.size > mostKept {
 		o.problem = errors.New("places where decoding can begin are far apart")
+	}
+}
+
+// pairs leaves the device where a frame has one field only: decoders on the CPU double it.
+func (in *Input) pairs(end bool) {
+	if in.device != nil && in.found.fields.Alone(end) {
+		in.device.problem = fmt.Errorf("%w (a picture lacks a field)", errDamage)
 	}
 }
 

@@ -449,6 +449,7 @@ func (in *Input) drain() error {
 	if in.skipping || in.opts.onVideo != nil {
 		return nil
 	}
+	in.pairs(true)
 	return in.endDecoder()
 }
 

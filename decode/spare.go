@@ -12,9 +12,10 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Spare keeps the decoder that one input had on a device for the next one, which reads another part
-// of the same file: NVDEC takes a tenth of a second to open a decoder and to close it, and opens one
-// at a time. The zero value is empty. It is for one input at a time, and the device must outlive it.
+// Spare keeps the decoder that one input had on a device for the next one, which reads another
+// part of the same file: NVDEC takes a tenth of a second to open a decoder and to close it, and
+// opens one at a time. The zero value is empty. It is for one input at a time, and the device must
+// outlive it.
 type Spare struct {
 	codec *astiav.Codec
 	dec   *astiav.CodecContext

@@ -135,7 +135,8 @@ func withNVDEC(t *testing.T, folder, name string, options string) (clip string) 
 	return clip
 }
 
-// startsOf describes the key frames of an MP4 of H.264 or HEVC, of one slice each, for the test driver.
+// startsOf describes the key frames of an MP4 of H.264 or HEVC, of one slice each, for the test
+// driver.
 func startsOf(t *testing.T, clip string, keys int) string {
 	t.Helper()
 	in := astiav.AllocFormatContext()

@@ -179,8 +179,8 @@ type field struct {
 	frame  uint32 // frame_num
 }
 
-// fieldOf reads the first slice of an access unit (7.3.3).
-func (s *sps) fieldOf(list [][]byte) field {
+// fieldOf reads the slices of an access unit (7.3.3).
+func (s *sps) fieldOf(list [][]byte) (f field) {
 	const longest = 32 // bytes of a header, as far as it is read
 	if !s.known || !s.fields {
 		return field{}
@@ -196,14 +196,14 @@ func (s *sps) fieldOf(list [][]byte) field {
 		if s.planes {
 			r.bits(2)
 		}
-		f := field{frame: r.bits(s.frameBits)}
-		f.single, f.bottom = r.bits(1) == 1, r.bits(1) == 1
-		if r.short || !f.single {
+		now := field{frame: r.bits(s.frameBits)}
+		now.single, now.bottom = r.bits(1) == 1, r.bits(1) == 1
+		if r.short || !now.single || f.single && now != f {
 			return field{}
 		}
-		return f
+		f = now
 	}
-	return field{}
+	return f
 }
 
 // completes reports whether f is the second field of the frame whose first one is g.
@@ -213,7 +213,14 @@ func (f field) completes(g field) bool {
 
 // Fields finds access units that are the second field of a frame, in H.264. The zero value is
 // ready.
-type Fields struct{ first field }
+type Fields struct {
+	first field
+	alone bool
+}
+
+// Alone reports whether a field has come without the other one of its frame, or the last one has if
+// no more come.
+func (f *Fields) Alone(end bool) bool { return f.alone || end && f.first.single }
 
 // Second reports whether an access unit is the second field of the frame whose first field was the
 // one before.
@@ -224,6 +231,7 @@ func (f *Fields) Second(s Stream, au []byte) bool {
 	list, _ := NALUnits(au, s.prefix)
 	now := s.sps.fieldOf(list)
 	second := now.completes(f.first)
+	f.alone = f.alone || f.first.single && !second
 	if f.first = now; second {
 		f.first = field{}
 	}

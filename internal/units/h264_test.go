@@ -130,6 +130,32 @@ func TestFields(t *testing.T) {
 	}
 }
 
+func TestFieldAlone(t *testing.T) {
+	s := StreamOf("h264", nil)
+	s.Learn(joined([][]byte{spsWith(true, true, true, true), {0x68, 0xee}}, 0))
+	top, bottom, next := picture(0, true, true, false), picture(0, true, true, true), picture(1, true, true, false)
+	frame := picture(1, true, false, false)
+	for name, c := range map[string]struct {
+		units           [][][]byte
+		alone, atTheEnd bool
+	}{
+		"pairs":           {[][][]byte{{top, top}, {bottom}, {frame}}, false, false},
+		"both in one":     {[][][]byte{{top, bottom}, {frame}, {top, bottom}}, false, false},
+		"before a frame":  {[][][]byte{{top}, {frame}}, true, true},
+		"before a field":  {[][][]byte{{top}, {next}}, true, true},
+		"the last one":    {[][][]byte{{frame}, {top}}, false, true},
+		"followed by two": {[][][]byte{{top}, {next}, {frame}}, true, true},
+	} {
+		var f Fields
+		for _, list := range c.units {
+			f.Second(s, joined(list, 0))
+		}
+		if f.Alone(false) != c.alone || f.Alone(true) != c.atTheEnd {
+			t.Errorf("%s: alone %v, at the end %v", name, f.Alone(false), f.Alone(true))
+		}
+	}
+}
+
 // Clocks go into pic_timing and come out, whatever else is in it.
 func TestTiming(t *testing.T) {
 	for _, c := range []struct{ high, delays bool }{{true, true}, {false, false}, {true, false}} {
