@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"bytes"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -17,9 +18,10 @@ import (
 // opens one at a time. The zero value is empty. It is for one input at a time, and the device must
 // outlive it.
 type Spare struct {
-	codec *astiav.Codec
-	dec   *astiav.CodecContext
-	c     *C.struct_vf_on_device
+	device Device
+	codec  *astiav.Codec
+	dec    *astiav.CodecContext
+	c      *C.struct_vf_on_device
 }
 
 // keep takes the decoder of an input that is about to close, unless anything went wrong with it.
@@ -29,9 +31,15 @@ func (s *Spare) keep(in *Input) {
 		return
 	}
 	s.Close()
-	s.codec, s.dec, s.c = in.codec, in.dec, o.c
-	C.vf_decoder_rest((*C.AVCodecContext)(s.dec.UnsafePointer()))
-	in.dec, o.c = nil, nil
+	var empty atomic.Bool // false if the device does not answer
+	o.Free(func() {
+		C.vf_decoder_rest((*C.AVCodecContext)(in.dec.UnsafePointer()))
+		empty.Store(true)
+	})
+	if empty.Load() {
+		s.device, s.codec, s.dec, s.c = o.Device, in.codec, in.dec, o.c
+		in.dec, o.c = nil, nil
+	}
 }
 
 // give has an input use the decoder, and reports whether there is one for its video.
@@ -56,7 +64,7 @@ func (s *Spare) give(in *Input) bool {
 // Close frees the decoder. The spare is empty then, and may be used again.
 func (s *Spare) Close() {
 	if s.dec != nil {
-		s.dec.Free()
+		s.device.Free(s.dec.Free)
 		C.vf_device_free(s.c)
 	}
 	*s = Spare{}

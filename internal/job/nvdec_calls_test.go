@@ -13,8 +13,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Each kind of call of a job that NVDEC decodes for fails once, and some of FFmpeg's copies of
-// pictures. The job ends with a device error, or its result is as without.
+// Each kind of call that FFmpeg makes in a job that NVDEC decodes for fails once, and some of its
+// copies of pictures. The job ends with a device error, or its result is as without.
 func TestNVDECCalls(t *testing.T) {
 	if os.Getenv(testdriver.RealDevice) != "" {
 		t.Skip("asks for what only the test driver has: faults")
@@ -25,7 +25,7 @@ func TestNVDECCalls(t *testing.T) {
 		want = filepath.Join(t.TempDir(), "want.mkv")
 		t.Setenv(driverLog, want)
 	}
-	args := []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "-o"}
+	args := []string{"-i", clip, "-r", "1", "--device", "cuda", "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "-o"}
 	if testdriver.OnDevice(t, "") { // the child of any of these calls goes on here
 		if !e2e.Exists(want) {
 			if code, said := runJob(t, append(args, want, "--hwaccel", "none")...); code != 0 {
@@ -57,12 +57,9 @@ func TestNVDECCalls(t *testing.T) {
 	if len(places[copies]) == 0 {
 		t.Fatalf("FFmpeg copies no picture: %v", places)
 	}
-	for name, at := range places {
-		some := at[:1]
-		if name == copies {
-			some = []int{at[0], at[len(at)/2], at[len(at)-1]}
-		}
-		for _, n := range some {
+	for _, name := range []string{"cuCtxPushCurrent", "cuCtxPopCurrent", "cuMemAlloc", "cuMemcpyHtoDAsync", copies} {
+		at := places[name]
+		for _, n := range slices.Compact([]int{at[0], at[len(at)/2], at[len(at)-1]}) {
 			testdriver.OnDevice(t, "call="+strconv.Itoa(n))
 		}
 	}
