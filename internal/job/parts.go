@@ -30,8 +30,9 @@ const MaxParts = 64
 // since the result depends on it.
 const partThreads = 4
 
-// partsPerGPU side by side for one encoder keep most of a GPU's engines busy. More of them are faster
-// in long videos and slower in short ones, since the memory of frames that wait is pinned first.
+// partsPerGPU side by side for one encoder keep most of a GPU's engines busy. More of them are
+// faster in long videos, and slower in short ones, since the memory of frames that wait is pinned
+// first.
 const partsPerGPU = 4
 
 // Parts of a video that are coded apart last a twelfth of it, within these limits: a cut costs a

@@ -22,8 +22,8 @@ func TestDecodeClip(t *testing.T) {
 	clip := e2e.Clip(t, "clip.mp4", "-f lavfi -i testsrc2=s=64x48:r=25:d=1.2 -c:v libx264 -pix_fmt yuv420p -g 5")
 	for devices, indexes := range map[int][]int{1: {1}, 2: nil} {
 		places, err := measure.Open(false, indexes, true)
-		defer places.Close()
 		e2e.Must(t, err)
+		defer places.Close()
 		var s EndSection
 		r := &run{Places: places, o: Options{Quick: true, Indexes: indexes, Log: slog.New(slog.DiscardHandler)}}
 		e2e.Must(t, r.decodeClip(context.Background(), &s, clip))
