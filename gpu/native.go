@@ -40,7 +40,7 @@ func (u *unit) pin(size int) (m pinned, err error) {
 			return m, nil
 		}
 		m.unmap()
-		if errors.Is(err, cu.OutOfMemory) {
+		if errors.Is(err, status(cu.OutOfMemory)) {
 			return m, err
 		}
 		m.mapped = false
