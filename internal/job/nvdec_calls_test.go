@@ -13,6 +13,9 @@ import (
 	"vidfilter/internal/e2e"
 )
 
+// wantedFile is the environment variable that tells a child the result without faults.
+const wantedFile = "VIDFILTER_TEST_WANTED"
+
 // Each kind of call that FFmpeg makes in a job that NVDEC decodes for fails once, and some of its
 // copies of pictures. The job ends with a device error, or its result is as without.
 func TestNVDECCalls(t *testing.T) {
@@ -20,10 +23,10 @@ func TestNVDECCalls(t *testing.T) {
 		t.Skip("asks for what only the test driver has: faults")
 	}
 	clip := withNVDEC(t, t.TempDir(), "h264.mp4", "")
-	want := os.Getenv(driverLog)
+	want := os.Getenv(wantedFile)
 	if want == "" {
 		want = filepath.Join(t.TempDir(), "want.mkv")
-		t.Setenv(driverLog, want)
+		t.Setenv(wantedFile, want)
 	}
 	args := []string{"-i", clip, "-r", "1", "--device", "cuda", "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "-o"}
 	if testdriver.OnDevice(t, "") { // the child of any of these calls goes on here
