@@ -88,7 +88,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	return nil
 }
 
-// prepare makes what a decoder needs beside its context.
+// prepare makes the handle, the packet and the frame that a decoder needs beside its context.
 func (d *decoder) prepare() {
 	if d.handle == 0 {
 		d.handle = cgo.NewHandle(d)

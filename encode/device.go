@@ -27,11 +27,11 @@ type Device interface {
 	Handles() (context, stream unsafe.Pointer)
 
 	// Call makes a call of FFmpeg's encoder. Its error is the call's, or says that the device does
-	// not answer. Then what the call uses must not be freed: it may still go on.
+	// not answer. Then the call may still go on, so that its arguments must not be freed.
 	Call(f func() error) error
 
-	// Free frees what FFmpeg holds. If the device does not answer it is left: that would wait for
-	// ever.
+	// Free frees objects of FFmpeg's. If the device does not answer they are left: that would wait
+	// for ever.
 	Free(f func())
 
 	// Give fills a surface of the encoder's with a frame's samples, wherever they are, and returns
@@ -84,7 +84,7 @@ func (e *coder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, he
 // messages are those of an encoder in FFmpeg's log, as far as they say why it failed.
 type messages struct{ warning, failure atomic.Pointer[string] }
 
-// hear takes a message. That the chip lacks something is an error, and what it is a warning before.
+// hear takes a message. That the chip lacks a feature is an error, which a warning before names.
 func (m *messages) hear(level astiav.LogLevel, line string) {
 	if level > astiav.LogLevelError {
 		m.warning.Store(&line)
@@ -119,7 +119,7 @@ func (d *onDevice) call(f func() error) error {
 	return d.Call(f)
 }
 
-// free frees what FFmpeg holds, likewise.
+// free frees objects of FFmpeg's, likewise.
 func (d *onDevice) free(f func()) {
 	if d == nil {
 		f()

@@ -67,7 +67,7 @@ func (c *courier) close(free func()) {
 	}
 }
 
-// Free frees what FFmpeg holds, if the device answers.
+// Free frees objects of FFmpeg's, if the device answers.
 func (c *courier) Free(f func()) {
 	_ = c.thread.do(func() error { f(); return nil })
 }

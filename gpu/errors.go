@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return ErrDevice }
 
-// Is adds what it says of NVENC to what the error is.
+// Is also matches ErrNVENC and its kinds.
 func (e *Error) Is(target error) bool { return e.nvenc != nil && errors.Is(e.nvenc, target) }
 
 // Hint suggests a remedy to the user; "" if there is none.

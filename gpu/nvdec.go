@@ -85,7 +85,7 @@ type Decoding struct {
 	backend *Backend
 	host    *pipeline.Pool
 
-	engines int // of the device that decode what was last asked about
+	engines int // of the device that decode the video last asked about
 
 	mu     sync.Mutex
 	size   int
@@ -129,8 +129,8 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	return c.allows(width, height, "decode")
 }
 
-// Engines returns how many engines of the device decode what Supports was last asked about. Each
-// input keeps one of them busy.
+// Engines returns how many engines of the device decode the video that Supports was last asked
+// about. Each input keeps one of them busy.
 func (d *Decoding) Engines() int { return d.engines }
 
 // Take makes a frame of a surface that the decoder's stream has, and returns when it is done. The

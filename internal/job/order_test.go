@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
@@ -54,10 +53,7 @@ func TestPartsInOrder(t *testing.T) {
 				}
 				return e2e.Read(t, path), said
 			}
-			both := []int{0, 1}
-			if all, err := gpu.Devices(); err == nil && len(all) == 1 {
-				both[1] = 0
-			}
+			both := twoGPUs()
 			want, _ := run("whole", []int{0}, "--parts", "1")
 			gpus, numbers := map[string][]int{"one": {0}, "two": both}, []string{"2", "5"}
 			if strings.Contains(c.args, "--quality") { // slow on the test driver

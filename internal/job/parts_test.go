@@ -24,6 +24,15 @@ import (
 // driverLog is the environment variable that tells a child the log of its driver.
 const driverLog = "VIDFILTER_TEST_LOG"
 
+// twoGPUs returns the indexes of two GPUs, or of the only one twice.
+func twoGPUs() []int {
+	both := []int{0, 1}
+	if all, err := gpu.Devices(); err == nil && len(all) == 1 {
+		both[1] = 0
+	}
+	return both
+}
+
 // Parts are spread over the GPUs: each is decoded and filtered on one, its pictures cross the host
 // no more than with one GPU, and the file is the same, whatever becomes of NVDEC on the second.
 func TestPartsWithNVDEC(t *testing.T) {
@@ -78,10 +87,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 				}
 				return file, said, calls
 			}
-			both := []int{0, 1}
-			if all, err := gpu.Devices(); err == nil && len(all) == 1 {
-				both[1] = 0
-			}
+			both := twoGPUs()
 			want, _, _ := run("none", []int{0}, "--hwaccel", "none")
 			one, _, callsOfOne := run("one", []int{0})
 			two, said, calls := run("two", both)

@@ -65,7 +65,7 @@ func (o *Options) ofSandbox(err error) error {
 	if !ok || o.Sandbox == "off" || sandbox.Inside() == nil {
 		return err
 	}
-	// NVENC gives no CUresult. What the chip lacks does not come of the sandbox.
+	// NVENC gives no CUresult. A feature that the chip lacks is not hidden by the sandbox.
 	ofNVENC := errors.Is(err, gpu.ErrNVENC) && !errors.Is(err, gpu.ErrNVENCLacks) && !errors.Is(err, gpu.ErrNVENCFull)
 	if device.Code != operatingSystem && device.Code != notPermitted && !ofNVENC {
 		return err
