@@ -49,6 +49,13 @@ func (e *Engine) claimResult(ctx context.Context, c claim, k kept) (kept, error)
 // errGone is the error of a task whose epoch is over or whose job has ended.
 var errGone = errors.New("queue: the job has ended or was begun anew")
 
+// gone removes what an attempt has stored for an epoch that was over, which nobody else would, and
+// returns errGone.
+func (e *Engine) gone(ctx context.Context, c claim) error {
+	_ = e.forget(ctx, c.job, c.epoch)
+	return errGone
+}
+
 // advance records a task's outcome in its job and queues the next tasks. It is idempotent.
 func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 	var gone, noted bool
@@ -68,8 +75,7 @@ func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 	})
 	switch {
 	case errors.Is(err, queue.ErrNoJob), err == nil && gone:
-		_ = e.results.Purge(ctx, resultKey(c)) // nobody else would
-		return errGone
+		return e.gone(ctx, c)
 	case err != nil:
 		return err
 	case r.live():

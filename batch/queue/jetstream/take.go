@@ -88,7 +88,7 @@ func (a *attempt) begin(ctx context.Context) error {
 	if t.Deaths > 0 && t.Deaths+t.Crashes >= e.deaths(a.job) {
 		return a.fail(ctx, queue.Quarantined, 0, fmt.Errorf("%d processes died at it, the last with its worker", t.Deaths+t.Crashes))
 	}
-	_, err = e.update(ctx, a.c.job, func(r *record) error {
+	r, err := e.update(ctx, a.c.job, func(r *record) error {
 		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
 			return errKeep
 		}
@@ -103,6 +103,9 @@ func (a *attempt) begin(ctx context.Context) error {
 		}
 		return nil
 	})
+	if errors.Is(err, queue.ErrNoJob) || err == nil && r.Epoch != a.c.epoch {
+		return e.gone(ctx, a.c)
+	}
 	return err
 }
 
