@@ -55,7 +55,7 @@ compile_all() { xargs -P "$(nproc)" -L 1 "$here/testdriver.sh" compile; } # an o
 		echo "$work/driver/$(basename "$file" .cc).o $file -c"
 	done
 	for name in nvcuvid nvenc; do
-		echo "$work/$name.o gpu/testdriver/$name/$name.cc -c -Wno-missing-prototypes -isystem $ffmpeg/include"
+		echo "$work/$name.o gpu/testdriver/$name/$name.cc -c -Wno-missing-prototypes -I $src -isystem $ffmpeg/include"
 	done
 } | compile_all
 $cc -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o "$work/libcuda.so.1" "$work"/driver/*.o -lstdc++ -lpthread -ldl

@@ -18,6 +18,8 @@
 #include <ffnvcodec/dynlink_cuviddec.h>
 #include <ffnvcodec/dynlink_nvcuvid.h>
 
+#include "inside.h"
+
 namespace {
 
 void complain(const char *format, ...) {
@@ -76,12 +78,7 @@ long decoded, mapped, created; // by all decoders of the process, or of the devi
 
 // Reports whether faults are for the current context's device.
 bool faulty() {
-	CUdevice device = (CUdevice)config().device;
-	if (device < 0) return true;
-	CUcontext now = nullptr, own = nullptr;
-	cuCtxGetCurrent(&now);
-	if (cuDevicePrimaryCtxRetain(&own, device) == CUDA_SUCCESS) cuDevicePrimaryCtxRelease(device);
-	return now == own;
+	return config().device < 0 || vf_device_of(vf_current()) == config().device;
 }
 
 struct Surface {
@@ -106,8 +103,8 @@ struct Decoder {
 };
 
 bool in_context(const Decoder *d, const char *call) {
-	CUcontext now = nullptr;
-	if (cuCtxGetCurrent(&now) == CUDA_SUCCESS && now && (!d || now == d->context)) return true;
+	CUcontext now = vf_current();
+	if (now && (!d || now == d->context)) return true;
 	complain("%s without the context", call);
 	return false;
 }
@@ -194,7 +191,7 @@ EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO
 	auto *d = new Decoder{};
 	d->info = *info;
 	d->surfaces.resize(info->ulNumDecodeSurfaces);
-	cuCtxGetCurrent(&d->context);
+	d->context = vf_current();
 	d->pitch = (info->ulTargetWidth * (size_t)d->bytes() + 511) / 512 * 512;
 	if (CUresult err = cuMemAlloc(&d->memory, d->pitch * d->rows())) {
 		delete d;
@@ -208,7 +205,7 @@ EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidDestroyDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
-	if (d->is_mapped) complain("a decoder ends with a picture mapped");
+	if (d->is_mapped) vf_report_leak(d->context, "nvcuvid: a decoder ends with a picture mapped");
 	cuMemFree(d->memory);
 	delete d;
 	return CUDA_SUCCESS;

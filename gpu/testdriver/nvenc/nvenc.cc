@@ -29,10 +29,7 @@ extern "C" {
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #include <ffnvcodec/nvEncodeAPI.h>
 
-// Of the test driver: it asks how many sessions a context has when that is closed.
-extern "C" void vf_count_sessions(int (*of)(CUcontext));
-// Of the test driver: it tells whether there is memory at an address.
-extern "C" int vf_has_memory(CUdeviceptr address);
+#include "inside.h"
 
 // The codecs' static libraries are for programs: they expect this one in the same file.
 asm(".pushsection .bss\n.balign 8\n.globl stderr\n.hidden stderr\n.type stderr, @object\n.size stderr, 8\nstderr: .zero 8\n.popsection");
@@ -175,10 +172,7 @@ int sessions_of(CUcontext context) {
 
 bool same(const GUID &a, const GUID &b) { return !memcmp(&a, &b, sizeof a); }
 
-bool is_current(const Session &s) {
-	CUcontext now = nullptr;
-	return cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == s.context;
-}
+bool is_current(const Session &s) { return vf_current() == s.context; }
 
 template <class Body> NVENCSTATUS api(const char *name, Body body) {
 	std::lock_guard<std::mutex> guard(lock);
@@ -251,11 +245,7 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 
 // has_nvenc returns whether a context is that of the device that has NVENC alone, if one has.
 bool has_nvenc(CUcontext context) {
-	CUcontext own = nullptr;
-	CUdevice device = (CUdevice)config().device;
-	if (device < 0) return true;
-	if (cuDevicePrimaryCtxRetain(&own, device) == CUDA_SUCCESS) cuDevicePrimaryCtxRelease(device);
-	return own == context;
+	return config().device < 0 || vf_device_of(context) == config().device;
 }
 
 NVENCSTATUS NVENCAPI open_session(NV_ENC_OPEN_ENCODE_SESSION_EX_PARAMS *p, void **handle) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "inside.h"
 #include "stream.h"
 
 namespace {
@@ -78,8 +79,6 @@ Memory *find_memory(uint64_t address, size_t size) {
 	return nullptr;
 }
 
-// Used by the library for NVENC.
-extern "C" __attribute__((visibility("default"))) int vf_has_memory(CUdeviceptr address);
 int vf_has_memory(CUdeviceptr address) {
 	std::lock_guard<std::mutex> guard(driver_lock);
 	return find_memory(address, 1) != nullptr;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "inside.h"
 #include "memory.h"
 #include "module.h"
 #include "stream.h"
@@ -37,8 +38,6 @@ Context *open_context(Device &device) {
 
 static int (*count_sessions)(CUcontext);
 
-// Used by the library for NVENC.
-extern "C" __attribute__((visibility("default"))) void vf_count_sessions(int (*of)(CUcontext));
 void vf_count_sessions(int (*of)(CUcontext)) { count_sessions = of; }
 
 // The object is not deleted, since it may still be current in some threads.
@@ -54,10 +53,10 @@ void close_context(Context *context) {
 	contexts.remove(context->handle);
 }
 
-// What a program could not free is not its leak.
+// What a program could not free is not its leak. FFmpeg makes the context current for that.
 bool refused(const char *name) {
 	if (!config().call.hits()) return false;
-	for (const char *frees : {"Free", "Destroy", "Unload", "Unregister", "Release"})
+	for (const char *frees : {"Free", "Destroy", "Unload", "Unregister", "Release", "PushCurrent"})
 		if (strstr(name, frees)) config().leaks = 0;
 	return true;
 }
@@ -68,6 +67,19 @@ void report_leak(const Context &context, const char *format, ...) {
 	va_start(list, format);
 	complain_list(format, list);
 	va_end(list);
+}
+
+void vf_report_leak(CUcontext handle, const char *what) {
+	std::lock_guard<std::mutex> guard(driver_lock);
+	if (Context *context = contexts.find(handle)) report_leak(*context, "%s", what);
+}
+
+CUcontext vf_current() { return current ? current->handle : nullptr; }
+
+int vf_device_of(CUcontext handle) {
+	std::lock_guard<std::mutex> guard(driver_lock);
+	Context *context = contexts.find(handle);
+	return context ? context->device->number : -1;
 }
 
 CUresult cuInit(unsigned int flags) {

@@ -1,0 +1,13 @@
+// What the test libraries of NVDEC and NVENC ask the test driver. None of it counts as a call of
+// the program, so none is refused.
+#pragma once
+#include <cuda.h>
+
+#define INSIDE extern "C" __attribute__((visibility("default")))
+
+INSIDE CUcontext vf_current(void);          // the thread's context, or null
+INSIDE int vf_device_of(CUcontext context); // its number, or -1
+INSIDE int vf_has_memory(CUdeviceptr address);
+INSIDE void vf_report_leak(CUcontext context, const char *what);
+// The function tells how many sessions a context has when that is closed.
+INSIDE void vf_count_sessions(int (*of)(CUcontext));
