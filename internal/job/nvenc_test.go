@@ -273,7 +273,7 @@ func TestNVENCSettings(t *testing.T) {
 		settings := filepath.Join(t.TempDir(), "settings")
 		t.Setenv(testdriver.EncoderVariable, "settings="+settings)
 		out := filepath.Join(t.TempDir(), "out.mp4")
-		code, said := runJob(t, slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
+		code, said := runJob(t, slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "0", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
 		if code != 0 {
 			t.Errorf("%s: exit code %d:\n%s", c.args, code, said)
 			continue

@@ -54,7 +54,7 @@ func TestNVENCHangs(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.mp4")
 			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--hwaccel"}, strings.Fields(c.args)), nil)
 			e2e.Must(t, err)
-			o.patience = 2 * time.Second
+			o.patience = time.Second
 			u := o.OpenUI(nowhere)
 			_, err = Run(context.Background(), o, u, nil)
 			u.Close("")
@@ -66,7 +66,7 @@ func TestNVENCHangs(t *testing.T) {
 				}
 				return
 			}
-			if ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "did not answer for 2s") || hint.Of(err) == "" || e2e.Exists(out) {
+			if ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "did not answer for 1s") || hint.Of(err) == "" || e2e.Exists(out) {
 				t.Errorf("exit code %d: %v", ExitCode(err), err)
 			}
 		})
