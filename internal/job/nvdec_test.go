@@ -38,7 +38,7 @@ type deviceClip struct {
 }
 
 // NVDEC decodes no HEVC of less than 144x144.
-const pattern = "-f lavfi -i testsrc2=s=190x146:r=25:d=1.2,noise=alls=20:allf=t "
+const pattern = "-f lavfi -i testsrc2=s=190x148:r=25:d=1.2,noise=alls=20:allf=t "
 
 // deviceClips are kinds of video: codecs, depths, orders of pictures, fields, cropping, odd sizes.
 var deviceClips = map[string]deviceClip{
@@ -52,7 +52,7 @@ var deviceClips = map[string]deviceClip{
 		left: 12, top: 6},
 	"hevc.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc10.mp4": {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
-	"tags.mkv": {args: "-f lavfi -i testsrc2=s=190x146:r=25:d=1.2,noise=alls=20:allf=t,setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
+	"tags.mkv": {args: "-f lavfi -i testsrc2=s=190x148:r=25:d=1.2,noise=alls=20:allf=t,setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
 		"-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:chromaloc=2:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
 	"hevc12.mkv":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p12le -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p -x265-params log-level=error:keyint=12:pools=1"},
@@ -64,7 +64,7 @@ var deviceClips = map[string]deviceClip{
 		unfit: true},
 	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
-	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
+	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x144:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
 		keys: 5},
 }
 
@@ -398,7 +398,7 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "map", clip: "hevc10.mp4", decoder: "map=20", args: "-r 1", says: "the GPU fails to decode (Generic error in an external library): decoding on the CPU from here on"},
 		{name: "corrupt", clip: "h264.mp4", decoder: "corrupt=17", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 		{name: "refresh", clip: "refresh.mkv", decoder: "corrupt=20", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
-		{name: "cropped to the limit", clip: "h264.mp4", args: "-r 1 --max-pixels 27740", says: "decoding h264 on the GPU"},
+		{name: "cropped to the limit", clip: "h264.mp4", args: "-r 1 --max-pixels 28120", says: "decoding h264 on the GPU"},
 		{name: "last", clip: "hevc.mp4", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
