@@ -100,18 +100,41 @@ func (d *decoder) prepare() {
 
 // closeCodec frees the codec alone, as before another.
 func (d *decoder) closeCodec() {
-	if d.dec != nil {
-		d.device.free(d.dec)
+	if dec := d.dec; dec != nil {
+		_ = d.device.call(func() error { dec.Free(); return nil })
 		d.dec = nil
 	}
 	d.device.close()
 	d.device = nil
 }
 
+// sendPacket is FFmpeg's. nil ends the input.
+func (d *decoder) sendPacket(p *astiav.Packet) error {
+	return d.device.call(func() error { return d.dec.SendPacket(p) })
+}
+
+// receiveFrame is FFmpeg's.
+func (d *decoder) receiveFrame() error {
+	return d.device.call(func() error { return d.dec.ReceiveFrame(d.frame) })
+}
+
+// unref empties the frame. Most hold nothing of the device's any more.
+func (d *decoder) unref() {
+	if c := (*C.AVFrame)(d.frame.UnsafePointer()); c.hw_frames_ctx == nil && !d.device.lost() {
+		d.frame.Unref()
+		return
+	}
+	_ = d.device.call(func() error { d.frame.Unref(); return nil })
+}
+
 // close frees the decoder; its frames stay valid. It may be called twice, and alloc after it.
 func (d *decoder) close() {
+	lost := d.device.lost()
 	d.closeCodec()
 	d.untake()
+	if lost { // the call that goes on has them
+		d.handle, d.pkt, d.frame = 0, nil, nil
+	}
 	if d.handle != 0 {
 		d.handle.Delete()
 		d.handle = 0

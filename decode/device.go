@@ -31,8 +31,9 @@ type Device interface {
 	// not needed any more.
 	Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error)
 
-	// Free frees a decoder. If the device does not answer it is left: that would wait for ever.
-	Free(f func())
+	// Call makes a call of FFmpeg's that may need the device. It returns an error if the device
+	// does not answer. Then the call may still go on, so that what it uses must not be freed.
+	Call(f func()) error
 }
 
 // onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
@@ -51,6 +52,7 @@ type onDevice struct {
 	last    uintptr              // number of the last packet
 	come    map[uintptr]struct{} // numbers of kept packets whose picture has come
 	problem error                // for which the device is left at the next chance
+	silent  error                // of a device that does not answer: no call follows
 }
 
 // doubt is why the device is left.
@@ -129,14 +131,22 @@ func (o *onDevice) setup(dec *astiav.CodecContext) error {
 	return nil
 }
 
-// free frees a decoder, wherever it works.
-func (o *onDevice) free(dec *astiav.CodecContext) {
-	if o == nil {
-		dec.Free()
-		return
+// call makes a call of FFmpeg's decoder, wherever it works.
+func (o *onDevice) call(f func() error) error {
+	switch {
+	case o == nil:
+		return f()
+	case o.silent == nil:
+		var result error
+		if o.silent = o.Call(func() { result = f() }); o.silent == nil {
+			return result
+		}
 	}
-	o.Free(dec.Free)
+	return o.silent
 }
+
+// lost reports whether a call may still go on, for ever.
+func (o *onDevice) lost() bool { return o != nil && o.silent != nil }
 
 // opened records how the decoder begins.
 func (o *onDevice) opened(dec *astiav.CodecContext) {
@@ -149,7 +159,9 @@ func (o *onDevice) close() {
 	if o == nil {
 		return
 	}
-	C.vf_device_free(o.c)
+	if !o.lost() {
+		C.vf_device_free(o.c)
+	}
 	o.c = nil
 	o.drop(len(o.kept))
 }
@@ -222,7 +234,7 @@ func (o *onDevice) came(number uintptr) {
 func (in *Input) doubt(err error) error {
 	o := in.device
 	switch {
-	case o == nil:
+	case o == nil, o.silent != nil:
 	case o.problem != nil:
 		return doubt{o.problem}
 	case o.c.refused != 0 && in.decoded == 0:
@@ -269,7 +281,7 @@ func (in *Input) resend() error {
 	in.again = in.again[1:]
 	defer p.Free()
 	in.reports.sending(p, in.dec.ThreadCount(), in.clock.jumpy || in.times.untimed)
-	if err := in.dec.SendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
+	if err := in.sendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
 		if err := in.decodeError(err); err != nil {
 			return err
 		}
@@ -291,7 +303,7 @@ func (in *Input) number() uintptr {
 }
 
 // takeSurface makes a frame of a picture on the device, in in.taken, and leaves only the picture's
-// properties. Its error is a doubt.
+// properties. Its error is a doubt, unless the device does not answer.
 func (in *Input) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
 	if C.vf_surface_of(c, C.int(in.device.format), &s) == 0 {
@@ -307,11 +319,13 @@ func (in *Input) takeSurface(c *C.AVFrame) error {
 	}
 	f, err := in.device.Take(from, src)
 	if err != nil {
+		if err := in.device.call(func() error { return nil }); err != nil { // it answers no more
+			return err
+		}
 		return doubt{err}
 	}
-	C.vf_strip(c)
 	in.taken = f
-	return nil
+	return in.device.call(func() error { C.vf_strip(c); return nil })
 }
 
 // untake releases a frame that was taken and not handed out.

@@ -273,7 +273,7 @@ func (in *Input) receive() (*pipeline.Frame, error) {
 	for {
 		f, more, err := in.receiveOne()
 		if why, ok := errors.AsType[doubt](err); ok {
-			in.frame.Unref()
+			in.unref()
 			return nil, in.toCPU(why)
 		}
 		if f != nil || err != nil || !more {
@@ -284,7 +284,7 @@ func (in *Input) receive() (*pipeline.Frame, error) {
 
 // receiveOne returns a frame if the decoder has one that is wanted, and whether it may have more.
 func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
-	err = in.dec.ReceiveFrame(in.frame)
+	err = in.receiveFrame()
 	none := errors.Is(err, astiav.ErrEof) || errors.Is(err, astiav.ErrEagain)
 	if none {
 		err = nil
@@ -298,7 +298,7 @@ func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
 	case err != nil:
 		return nil, true, in.decodeError(err)
 	}
-	defer in.frame.Unref()
+	defer in.unref()
 	number := in.number()
 	if _, repeated := in.come[number]; repeated {
 		delete(in.come, number)
@@ -412,7 +412,7 @@ func (in *Input) send() error {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
 	in.keep()
-	err := in.dec.SendPacket(in.pkt)
+	err := in.sendPacket(in.pkt)
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil
 	}
@@ -455,7 +455,7 @@ func (in *Input) drain() error {
 
 // endDecoder tells the decoder that no more packets come.
 func (in *Input) endDecoder() error {
-	if err := in.dec.SendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
+	if err := in.sendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return in.decodeError(err)
 	}
 	return nil
@@ -463,6 +463,9 @@ func (in *Input) endDecoder() error {
 
 // decodeError counts an error and gives up if there are too many.
 func (in *Input) decodeError(err error) error {
+	if in.device.lost() {
+		return err
+	}
 	const enough = 8
 	if av.Errno(err) == int(C.ENOMEM) {
 		// A damaged packet may ask for absurd amounts; if all do, memory has really run out.

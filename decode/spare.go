@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"bytes"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -27,16 +26,12 @@ type Spare struct {
 // keep takes the decoder of an input that is about to close, unless anything went wrong with it.
 func (s *Spare) keep(in *Input) {
 	o := in.device
-	if s == nil || in.dec == nil || o == nil || o.problem != nil || o.c.refused != 0 || in.decoded == 0 || in.failed > 0 || in.reports.decoder.Load() > 0 {
+	if s == nil || in.dec == nil || o == nil || o.problem != nil || o.lost() || o.c.refused != 0 || in.decoded == 0 || in.failed > 0 || in.reports.decoder.Load() > 0 {
 		return
 	}
 	s.Close()
-	var empty atomic.Bool // false if the device does not answer
-	o.Free(func() {
-		C.vf_decoder_rest((*C.AVCodecContext)(in.dec.UnsafePointer()))
-		empty.Store(true)
-	})
-	if empty.Load() {
+	c := (*C.AVCodecContext)(in.dec.UnsafePointer())
+	if o.call(func() error { C.vf_decoder_rest(c); return nil }) == nil {
 		s.device, s.codec, s.dec, s.c = o.Device, in.codec, in.dec, o.c
 		in.dec, o.c = nil, nil
 	}
@@ -64,8 +59,8 @@ func (s *Spare) give(in *Input) bool {
 // Close frees the decoder. The spare is empty then, and may be used again.
 func (s *Spare) Close() {
 	if s.dec != nil {
-		s.device.Free(s.dec.Free)
-		C.vf_device_free(s.c)
+		dec, c := s.dec, s.c
+		_ = s.device.Call(func() { dec.Free(); C.vf_device_free(c) })
 	}
 	*s = Spare{}
 }

@@ -133,6 +133,12 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 // about. Each input keeps one of them busy.
 func (d *Decoding) Engines() int { return d.engines }
 
+// Call makes a call of FFmpeg's decoder, and waits for it as long as for a driver call. Its error
+// says that the device does not answer.
+func (d *Decoding) Call(f func()) error {
+	return d.unit.failed(d.thread.do(func() error { f(); return nil }), "decode on %s", d.unit)
+}
+
 // Take makes a frame of a surface that the decoder's stream has, and returns when it is done. The
 // surface is the caller's.
 func (d *Decoding) Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error) {

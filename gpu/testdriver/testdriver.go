@@ -43,6 +43,7 @@
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
 //	corrupt=5        the fifth picture to come is damaged, and says so
+//	hang=NAME        calls of this name never return
 //	device=1         all these faults are of this device alone; with starts
 //
 // And there is a libnvidia-encode, which codes with x264, x265 and SVT-AV1. VIDFILTER_TESTENCODER

@@ -1,16 +1,20 @@
 package job
 
 import (
+	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/hint"
 )
 
 // wantedFile is the environment variable that tells a child the result without faults.
@@ -65,5 +69,45 @@ func TestNVDECCalls(t *testing.T) {
 		for _, n := range slices.Compact([]int{at[0], at[len(at)/2], at[len(at)-1]}) {
 			testdriver.OnDevice(t, "call="+strconv.Itoa(n))
 		}
+	}
+}
+
+// A call of NVDEC's that never returns does not hold up a job: it ends with an error of the device,
+// and leaves nothing.
+func TestNVDECHangs(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		call, parts string
+		ends        bool // the file is complete by then
+	}{
+		{call: "cuvidCreateDecoder"}, {call: "cuvidDecodePicture"}, {call: "cuvidMapVideoFrame"}, {call: "cuvidUnmapVideoFrame"},
+		{call: "cuvidMapVideoFrame", parts: "2"}, {call: "cuvidDestroyDecoder", ends: true},
+	} {
+		t.Run(c.call+c.parts, func(t *testing.T) {
+			if os.Getenv(testdriver.RealDevice) != "" {
+				t.Skip("asks for what only the test driver has: faults")
+			}
+			clip := withNVDEC(t, folder, "parts.mp4", "hang="+c.call)
+			if !testdriver.OnDevice(t, "") {
+				return
+			}
+			out := filepath.Join(t.TempDir(), "out.mkv")
+			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--codec", "ffv1", "--parts", cmp.Or(c.parts, "1")}), nil)
+			e2e.Must(t, err)
+			o.patience = time.Second
+			u := o.OpenUI(nowhere)
+			_, err = Run(context.Background(), o, u, nil)
+			u.Close("")
+			if c.ends {
+				e2e.Must(t, err)
+				if n := whatIsIn(t, out).frames; n != 30 {
+					t.Errorf("%d frames", n)
+				}
+				return
+			}
+			if ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "did not answer for 1s") || hint.Of(err) == "" || e2e.Exists(out) {
+				t.Errorf("exit code %d: %v", ExitCode(err), err)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -32,7 +33,7 @@ void complain(const char *format, ...) {
 }
 
 struct Config {
-	char frames[900] = "";
+	char frames[900] = "", hang[100] = "";
 	std::map<uint32_t, long> starts; // numbers of pictures, by the hash of their slices
 	long first = 0, corrupt = 0, decode = 0, map = 0, create = 0, none = 0, device = -1, again = 0;
 	Config() {
@@ -49,6 +50,7 @@ struct Config {
 			for (auto &n : numbers)
 				if (value && !strcmp(word, n.name)) known = true, *n.to = atol(value);
 			if (value && !strcmp(word, "frames")) known = true, snprintf(frames, sizeof frames, "%s", value);
+			if (value && !strcmp(word, "hang")) known = true, snprintf(hang, sizeof hang, "%s", value);
 			if (value && !strcmp(word, "starts")) known = read_starts(value);
 			if (!known) complain("unknown option %s", word);
 		}
@@ -101,6 +103,11 @@ struct Decoder {
 	bool is_444() const { return info.OutputFormat == cudaVideoSurfaceFormat_YUV444 || info.OutputFormat == cudaVideoSurfaceFormat_YUV444_16Bit; }
 	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : (info.ulTargetHeight + 1) / 2); }
 };
+
+// A call that hangs holds up no other decoder.
+void may_hang(const char *call) {
+	while (!strcmp(config().hang, call)) pause();
+}
 
 bool in_context(const Decoder *d, const char *call) {
 	CUcontext now = vf_current();
@@ -181,6 +188,7 @@ EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *c) {
 }
 
 EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info) {
+	may_hang("cuvidCreateDecoder");
 	std::lock_guard<std::mutex> guard(lock);
 	if (!in_context(nullptr, "cuvidCreateDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (faulty() && config().create && ++created >= config().create) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -202,6 +210,7 @@ EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO
 }
 
 EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
+	may_hang("cuvidDestroyDecoder");
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidDestroyDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
@@ -212,6 +221,7 @@ EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
 }
 
 EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
+	may_hang("cuvidDecodePicture");
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidDecodePicture")) return CUDA_ERROR_INVALID_CONTEXT;
@@ -235,6 +245,7 @@ EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
 }
 
 EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned long long *address, unsigned int *pitch, CUVIDPROCPARAMS *vpp) {
+	may_hang("cuvidMapVideoFrame");
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidMapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
@@ -258,6 +269,7 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned 
 }
 
 EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long address) {
+	may_hang("cuvidUnmapVideoFrame");
 	std::lock_guard<std::mutex> guard(lock);
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidUnmapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
