@@ -97,8 +97,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// A page that stops does not hold up another. When it goes on it gets a key frame, if it shares an
-// encoder with the other: it may have its own, where it came in the first moment.
+// A page that stops does not hold up another. When it goes on, it gets a key frame if they share an
+// encoder. Pages that join at the very start may have one each.
 func TestAViewerThatStops(t *testing.T) {
 	p := open(t, Options{})
 	a, b := p.watcher(""), p.watcher("")
@@ -106,7 +106,7 @@ func TestAViewerThatStops(t *testing.T) {
 	others := a.keepGoing()
 	for range 2 {
 		begin := others.len()
-		for others.len() < begin+2*most { // b acknowledges nothing meanwhile, so it gets most at the most
+		for others.len() < begin+2*most { // more than may be on their way to b, which acknowledges none
 			if p.ctx.Err() != nil {
 				t.Fatal("one page holds up the other")
 			}
@@ -122,7 +122,7 @@ func TestAViewerThatStops(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if next.flags&flagKey == 0 && bytes.Equal(next.data, others.all()[next.id]) {
-			t.Errorf("after a stop, picture %d refers to one that did not come", next.id)
+			t.Errorf("after a stop, picture %d refers to one that the page lacks", next.id)
 		}
 		b.say(`{"type":"ack","id":%d}`, next.id)
 	}
