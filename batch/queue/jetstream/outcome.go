@@ -49,8 +49,8 @@ func (e *Engine) claimResult(ctx context.Context, c claim, k kept) (kept, error)
 // errGone is the error of a task whose epoch is over or whose job has ended.
 var errGone = errors.New("queue: the job has ended or was begun anew")
 
-// gone removes what an attempt stored after its epoch had ended, since nobody else would. It returns
-// errGone.
+// gone removes what an attempt stored after its epoch had ended, since nobody else would, and
+// returns errGone.
 func (e *Engine) gone(ctx context.Context, c claim) error {
 	_ = e.forget(ctx, c.job, c.epoch)
 	return errGone
