@@ -325,7 +325,7 @@ func subjectsOf(t *testing.T, e *Engine, job string) []string {
 	return of
 }
 
-// A job is begun anew while a task of its first epoch runs. What that task returns is not kept.
+// A job is begun anew while a task of its first epoch runs. The result of that task is not kept.
 func TestNothingOfAnOldEpochStays(t *testing.T) {
 	e := embedded(t, quick)
 	began, goOn := make(chan struct{}), make(chan struct{})

@@ -58,11 +58,10 @@ func (e *Engine) gone(ctx context.Context, c claim) error {
 
 // advance records a task's outcome in its job and queues the next tasks. It is idempotent.
 func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
-	var gone, noted bool
+	var noted bool
 	r, err := e.update(ctx, c.job, func(r *record) error {
-		gone = r.Epoch != c.epoch
 		noted = false
-		if gone || !r.live() || r.group(c.task) < 0 {
+		if r.Epoch != c.epoch || !r.live() || r.group(c.task) < 0 {
 			return errKeep
 		}
 		noted = true
@@ -74,7 +73,7 @@ func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 		return nil
 	})
 	switch {
-	case errors.Is(err, queue.ErrNoJob), err == nil && gone:
+	case c.over(r, err):
 		return e.gone(ctx, c)
 	case err != nil:
 		return err

@@ -46,6 +46,11 @@ func (r *record) live() bool { return !r.State.Ended() }
 
 func (r *record) claim(task string) claim { return claim{r.Job.ID, r.Epoch, task} }
 
+// over reports whether the task's epoch has ended, by its job's record or the error of reading it.
+func (c claim) over(r *record, err error) bool {
+	return errors.Is(err, queue.ErrNoJob) || err == nil && r.Epoch != c.epoch
+}
+
 func (r *record) group(task string) int {
 	return slices.IndexFunc(r.Open, func(g group) bool { return slices.Contains(g.Left, task) })
 }

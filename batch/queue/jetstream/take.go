@@ -103,7 +103,7 @@ func (a *attempt) begin(ctx context.Context) error {
 		}
 		return nil
 	})
-	if errors.Is(err, queue.ErrNoJob) || err == nil && r.Epoch != a.c.epoch {
+	if a.c.over(r, err) {
 		return e.gone(ctx, a.c)
 	}
 	return err
@@ -134,7 +134,7 @@ func (a *attempt) claimedElsewhere(ctx context.Context, t tries) (bool, error) {
 // wanted returns why the task is no longer wanted. If the queue does not answer, it is.
 func (a *attempt) wanted(ctx context.Context) error {
 	r, _, err := a.e.get(ctx, a.c.job)
-	if errors.Is(err, queue.ErrNoJob) || err == nil && (r.Epoch != a.c.epoch || r.Round != a.round) {
+	if a.c.over(r, err) || err == nil && r.Round != a.round {
 		return queue.ErrCancelled
 	}
 	if err != nil {
