@@ -30,10 +30,6 @@ type Device interface {
 	// not answer. Then the call may still go on, so that its arguments must not be freed.
 	Call(f func() error) error
 
-	// Free frees objects of FFmpeg's. If the device does not answer they are left: that would wait
-	// for ever.
-	Free(f func())
-
 	// Give fills a surface of the encoder's with a frame's samples, wherever they are, and returns
 	// when that is done.
 	Give(f *pipeline.Frame, to pipeline.Surface) error
@@ -119,14 +115,8 @@ func (d *onDevice) call(f func() error) error {
 	return d.Call(f)
 }
 
-// free frees objects of FFmpeg's, likewise.
-func (d *onDevice) free(f func()) {
-	if d == nil {
-		f()
-		return
-	}
-	d.Free(f)
-}
+// free frees objects of FFmpeg's, unless a device does not answer: that would wait for ever.
+func (d *onDevice) free(f func()) { _ = d.call(func() error { f(); return nil }) }
 
 // encodeFailed describes an error of the encoder, wherever it works.
 func (e *coder) encodeFailed(err error, op string, args ...any) error {

@@ -67,11 +67,6 @@ func (c *courier) close(free func()) {
 	}
 }
 
-// Free frees objects of FFmpeg's, if the device answers.
-func (c *courier) Free(f func()) {
-	_ = c.thread.do(func() error { f(); return nil })
-}
-
 // Handles returns the CUcontext and the CUstream for FFmpeg.
 func (c *courier) Handles() (context, stream unsafe.Pointer) {
 	return unsafe.Pointer(c.context), unsafe.Pointer(streamHandle(c.stream))
