@@ -336,7 +336,8 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 				s.end(apart{err})
 				return
 			}
-			defer func() { w.close(); s.add(w.extras, w.damage) }()
+			defer w.close()
+			w.found = s.add
 			for {
 				k, ctx, ok := s.take(ctx)
 				if !ok {
@@ -378,14 +379,13 @@ type worker struct {
 	decoding *gpu.Decoding
 	spare    decode.Spare // of decoding
 	results  *pipeline.Pool
-	extras   []string
-	damage   map[string]int64
+	found    func(extras []string, damage map[string]int64) // is told of each part
 }
 
 // newWorker returns one of several workers. So many of its results may wait, beside those under
 // way.
 func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
-	w = &worker{job: j, backend: j.backend, end: func() {}, damage: map[string]int64{}}
+	w = &worker{job: j, backend: j.backend, end: func() {}}
 	if b, ok := j.backend.(*gpu.Backend); ok {
 		w.backend, w.end = b.Share()
 	}
@@ -433,10 +433,7 @@ func (w *worker) run(ctx context.Context, part decode.Range, to pipeline.Sink, m
 	if err == nil && len(damage) > 0 && !j.stopped() {
 		err = errors.New("it is damaged")
 	}
-	for name, n := range damage {
-		w.damage[name] += n
-	}
-	w.extras = append(w.extras, in.Extras()...)
+	w.found(in.Extras(), damage)
 	return err
 }
 
