@@ -38,7 +38,9 @@ type deviceClip struct {
 }
 
 // NVDEC decodes no HEVC of less than 144x144.
-const pattern = "-f lavfi -i testsrc2=s=190x148:r=25:d=1.2,noise=alls=20:allf=t "
+const noisy = "-f lavfi -i testsrc2=s=190x148:r=25:d=1.2,noise=alls=20:allf=t"
+
+const pattern = noisy + " "
 
 // deviceClips are kinds of video: codecs, depths, orders of pictures, fields, cropping, odd sizes.
 var deviceClips = map[string]deviceClip{
@@ -52,7 +54,7 @@ var deviceClips = map[string]deviceClip{
 		left: 12, top: 6},
 	"hevc.mp4":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc10.mp4": {args: pattern + "-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
-	"tags.mkv": {args: "-f lavfi -i testsrc2=s=190x148:r=25:d=1.2,noise=alls=20:allf=t,setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
+	"tags.mkv": {args: noisy + ",setsar=4/3,setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc " +
 		"-c:v libx265 -pix_fmt yuv420p10le -x265-params log-level=error:keyint=12:pools=1:chromaloc=2:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400"},
 	"hevc12.mkv":   {args: pattern + "-c:v libx265 -pix_fmt yuv420p12le -x265-params log-level=error:keyint=12:pools=1"},
 	"hevc444.mkv":  {args: pattern + "-c:v libx265 -pix_fmt yuv444p -x265-params log-level=error:keyint=12:pools=1"},

@@ -126,7 +126,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 	}
 }
 
-// A job that is stopped in a damaged part keeps what it has, and reports the damage.
+// A job that is stopped in a damaged part keeps its output, and reports the damage.
 func TestStopInDamagedPart(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	clip := filepath.Join(t.TempDir(), "clip.mp4")

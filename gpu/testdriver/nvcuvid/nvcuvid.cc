@@ -104,9 +104,10 @@ struct Decoder {
 	size_t rows() const { return info.ulTargetHeight * (is_444() ? 3 : 1) + (is_444() ? 0 : (info.ulTargetHeight + 1) / 2); }
 };
 
-// A call that hangs holds up no other decoder.
-void may_hang(const char *call) {
+// Takes the lock. A call that hangs does not, so that it holds up no other decoder.
+std::unique_lock<std::mutex> enter(const char *call) {
 	while (!strcmp(config().hang, call)) pause();
+	return std::unique_lock<std::mutex>(lock);
 }
 
 bool in_context(const Decoder *d, const char *call) {
@@ -188,8 +189,7 @@ EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *c) {
 }
 
 EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info) {
-	may_hang("cuvidCreateDecoder");
-	std::lock_guard<std::mutex> guard(lock);
+	auto guard = enter("cuvidCreateDecoder");
 	if (!in_context(nullptr, "cuvidCreateDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (faulty() && config().create && ++created >= config().create) return CUDA_ERROR_OUT_OF_MEMORY;
 	if (info->ulNumDecodeSurfaces < 1 || info->ulNumDecodeSurfaces > 32) {
@@ -210,8 +210,7 @@ EXPORT CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO
 }
 
 EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
-	may_hang("cuvidDestroyDecoder");
-	std::lock_guard<std::mutex> guard(lock);
+	auto guard = enter("cuvidDestroyDecoder");
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidDestroyDecoder")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (d->is_mapped) vf_report_leak(d->context, "nvcuvid: a decoder ends with a picture mapped");
@@ -221,8 +220,7 @@ EXPORT CUresult cuvidDestroyDecoder(CUvideodecoder handle) {
 }
 
 EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
-	may_hang("cuvidDecodePicture");
-	std::lock_guard<std::mutex> guard(lock);
+	auto guard = enter("cuvidDecodePicture");
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidDecodePicture")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (p->CurrPicIdx < 0 || (size_t)p->CurrPicIdx >= d->surfaces.size()) {
@@ -245,8 +243,7 @@ EXPORT CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p) {
 }
 
 EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned long long *address, unsigned int *pitch, CUVIDPROCPARAMS *vpp) {
-	may_hang("cuvidMapVideoFrame");
-	std::lock_guard<std::mutex> guard(lock);
+	auto guard = enter("cuvidMapVideoFrame");
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidMapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (index < 0 || (size_t)index >= d->surfaces.size() || !d->surfaces[(size_t)index].decoded) {
@@ -269,8 +266,7 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned 
 }
 
 EXPORT CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long address) {
-	may_hang("cuvidUnmapVideoFrame");
-	std::lock_guard<std::mutex> guard(lock);
+	auto guard = enter("cuvidUnmapVideoFrame");
 	auto *d = (Decoder *)handle;
 	if (!in_context(d, "cuvidUnmapVideoFrame")) return CUDA_ERROR_INVALID_CONTEXT;
 	if (!d->is_mapped || address != d->memory) complain("a picture is unmapped that is not mapped");

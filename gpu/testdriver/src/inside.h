@@ -1,5 +1,5 @@
-// What the test libraries of NVDEC and NVENC ask the test driver. None of it counts as a call of
-// the program, so none is refused.
+// Functions of the test driver for the test libraries of NVDEC and NVENC. They do not count as
+// calls of the program, so none is refused.
 #pragma once
 #include <cuda.h>
 

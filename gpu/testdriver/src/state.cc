@@ -53,7 +53,7 @@ void close_context(Context *context) {
 	contexts.remove(context->handle);
 }
 
-// What a program could not free is not its leak. FFmpeg makes the context current for that.
+// A leak is not the program's if it could not free. FFmpeg makes the context current to free.
 bool refused(const char *name) {
 	if (!config().call.hits()) return false;
 	for (const char *frees : {"Free", "Destroy", "Unload", "Unregister", "Release", "PushCurrent"})
