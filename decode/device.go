@@ -32,7 +32,7 @@ type Device interface {
 	Take(s pipeline.Surface, f pipeline.Format) (*pipeline.Frame, error)
 
 	// Call makes a call of FFmpeg's that may need the device. It returns an error if the device
-	// does not answer. Then the call may still go on, so that what it uses must not be freed.
+	// does not answer. Then the call may still go on, so its arguments must not be freed.
 	Call(f func()) error
 }
 
