@@ -33,13 +33,17 @@ type Job struct {
 	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
 	Site    string          // location of its files; only workers of this site can use them
 	Retries int             // how often a task may be tried again
-	Deaths  int             // processes that may die at it; 0 is DefaultDeaths
+	Deaths  int             // its own processes that may die at it; 0 is DefaultDeaths
 	Spec    json.RawMessage // for the handlers
 	First   Task            // first task; Submit fills in its Job
 }
 
-// DefaultDeaths bounds what a file that kills its processes, or their machines, may cost.
+// DefaultDeaths bounds what a file that kills its processes may cost.
 const DefaultDeaths = 3
+
+// CodeMachine is the code of a failure that the only machine may have caused: its processes died
+// at other jobs as well, and finished none.
+const CodeMachine = "machine"
 
 // Task is a step of a job.
 type Task struct {
@@ -151,6 +155,7 @@ type Active struct {
 type Worker struct {
 	Name  string   // unique: host and process
 	Sites []string // whose files it can reach
+	Home  []string `json:"-"` // those of Sites whose tasks nobody else does
 	Any   bool     // also takes tasks without a site
 	Slots int
 	GPUs  []string // for people
@@ -158,6 +163,8 @@ type Worker struct {
 	Ahead func() Backlog `json:"-"` // jobs it will submit later; may be nil
 	// closed when it should end its tasks and take no more; may be nil
 	Drain <-chan struct{} `json:"-"`
+	// why it should take no task now, or ""; may be nil
+	Hold func() string `json:"-"`
 
 	Version    string `json:",omitempty"` // of its program
 	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
@@ -186,7 +193,8 @@ type WorkerStatus struct {
 	Busy    int       // slots
 	Backlog Backlog
 
-	Draining bool `json:",omitempty"` // takes no more tasks
+	Draining bool   `json:",omitempty"` // takes no more tasks
+	Held     string `json:",omitempty"` // why it takes no tasks now
 }
 
 // Engine is the queue. Its methods may be called from any goroutine.
@@ -261,12 +269,23 @@ type died struct{ error }
 
 func (d died) Unwrap() error { return d.error }
 
-// Died marks the error of a handler whose process died: by a signal, or without progress. The job
-// is quarantined after Job.Deaths of them, those of workers that died at the same task included.
+// Died marks the error of a handler whose process died: by a signal, or without progress. After
+// Job.Deaths of them the job is quarantined, if the job is to blame and not the machine.
 func Died(err error) error { return died{err} }
 
 // HasDied reports whether Died marked err.
 func HasDied(err error) bool { return errors.As(err, new(died)) }
+
+type starved struct{ error }
+
+func (s starved) Unwrap() error { return s.error }
+
+// Starved is Died of a process that was killed for lack of memory. While the worker does other
+// tasks beside, the attempt does not count, and the worker does fewer at a time from then on.
+func Starved(err error) error { return starved{died{err}} }
+
+// HasStarved reports whether Starved marked err.
+func HasStarved(err error) bool { return errors.As(err, new(starved)) }
 
 type coded struct {
 	error

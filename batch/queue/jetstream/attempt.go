@@ -90,7 +90,9 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	p.enter(a)
 	defer p.leave(a)
 	o, err, cause := a.handle(ctx)
-	err = p.desk.settle(settle, a.attempt, endingOf(o, err, cause, ctx.Err() != nil))
+	end, crowded := p.crowded(err, endingOf(o, err, cause, ctx.Err() != nil))
+	err = p.desk.settle(settle, a.attempt, end)
+	p.ended(kindOf(c.task), end, crowded)
 	if errors.Is(err, queue.ErrTwin) {
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
 	}

@@ -257,7 +257,9 @@ func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
 // Work implements queue.Engine.
 func (c *client) Work(ctx context.Context, w queue.Worker, h queue.Handler) error {
 	w.Version = c.version
-	return c.why(newPool(&c.link, &counter{c: c}, newID(), w, h).work(ctx))
+	p := newPool(&c.link, &counter{c: c}, newID(), w, h)
+	p.home = &counter{c: c}
+	return c.why(p.work(ctx))
 }
 
 // counter is the desk of a client.

@@ -22,7 +22,7 @@ const maxPayload = 8 << 20
 // process and no socket. Every write is synced before a call returns. A lock keeps other
 // processes away.
 func Embedded(dir string, o Options) (*Engine, error) {
-	o.Deaths = cmp.Or(o.Deaths, embeddedDeaths)
+	o.Silences = cmp.Or(o.Silences, embeddedSilences)
 	e, _, err := start(dir, o, &server.Options{DontListen: true}, nil)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ type Engine struct {
 	workers jetstream.KeyValue
 	objects jetstream.ObjectStore
 
+	conducts conducts    // of workers whose attempts end here
 	alone    bool        // embedded: no other client can connect
 	maxBytes int         // of a message
 	forgets  atomic.Bool // there may be markers of jobs that Forget removed

@@ -21,10 +21,10 @@ type Options struct {
 	AckWait    time.Duration
 	BackOff    time.Duration // before the second attempt; doubles each time; 0 is 5 s
 	MaxBackOff time.Duration // 0 is 5 min
-	// overrides queue.Job.Deaths where the whole worker dies; 0 does not, except that it is 1000 in
-	// an embedded queue
-	Deaths int
-	Log    *slog.Logger // of trouble that the queue handles by itself; nil: none
+	// how many workers may fall silent at a task, in a round, before its job is quarantined: killed,
+	// or without power, which is hardly the task's fault; 0 is 50
+	Silences int
+	Log      *slog.Logger // of trouble that the queue handles by itself; nil: none
 	// called, from any goroutine, when a write has failed for a while and is tried again, or an
 	// embedded server takes no more of them; may be nil
 	Failing func()
@@ -36,9 +36,8 @@ type Options struct {
 	lease    bool // AckWait was set by the caller
 }
 
-// embeddedDeaths is large: killing an embedded queue kills the worker, which is hardly the task's
-// fault.
-const embeddedDeaths = 1000
+// embeddedSilences is large: whoever kills a batch kills its worker and its queue.
+const embeddedSilences = 1000
 
 func (o Options) withDefaults() Options {
 	if !o.complete {
@@ -47,6 +46,7 @@ func (o Options) withDefaults() Options {
 	o.AckWait = cmp.Or(o.AckWait, 30*time.Second)
 	o.BackOff = cmp.Or(o.BackOff, 5*time.Second)
 	o.MaxBackOff = cmp.Or(o.MaxBackOff, 5*time.Minute)
+	o.Silences = cmp.Or(o.Silences, 50)
 	o.Prefix = cmp.Or(o.Prefix, "vf")
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o

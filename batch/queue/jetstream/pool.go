@@ -35,6 +35,7 @@ type desk interface {
 type workerPool struct {
 	l         *link
 	desk      desk
+	home      desk // for the tasks of queue.Worker.Home; nil if there are none
 	id        string
 	w         queue.Worker
 	h         queue.Handler
@@ -48,6 +49,12 @@ type workerPool struct {
 
 	mu      sync.Mutex
 	running map[claim]*effort
+	slots   int            // tasks at a time
+	busy    int            // slots
+	row     map[string]int // tasks that failed in a row, by kind
+	failed  time.Time      // the last of them
+	rests   time.Time      // until then
+	why     string
 }
 
 // Work implements queue.Engine. Tasks of started jobs come first, and among them those of the
@@ -57,7 +64,9 @@ func (e *Engine) Work(ctx context.Context, w queue.Worker, h queue.Handler) erro
 }
 
 func (e *Engine) newPool(w queue.Worker, h queue.Handler) *workerPool {
-	return newPool(&e.link, &streams{e: e}, newID(), w, h)
+	p := newPool(&e.link, &streams{e: e}, newID(), w, h)
+	p.home = &streams{e: e}
+	return p
 }
 
 func newPool(l *link, d desk, id string, w queue.Worker, h queue.Handler) *workerPool {
@@ -66,6 +75,7 @@ func newPool(l *link, d desk, id string, w queue.Worker, h queue.Handler) *worke
 		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
 		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
 		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*effort{},
+		slots: w.Slots, row: map[string]int{},
 	}
 }
 
@@ -80,6 +90,11 @@ func (p *workerPool) work(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	} else if err != nil {
+		return fmt.Errorf("queue: worker %s: %w", p.w.Name, setUpError(err))
+	}
+	if len(p.w.Home) == 0 {
+		p.home = nil
+	} else if _, err := p.home.open(ctx, queue.Worker{Sites: p.w.Home}); err != nil {
 		return fmt.Errorf("queue: worker %s: %w", p.w.Name, setUpError(err))
 	}
 	p.heartbeat = heartbeat(lease)
@@ -104,15 +119,15 @@ func (p *workerPool) work(ctx context.Context) error {
 		case <-aside.Done():
 		}
 	})
-	p.slots(ctx)
+	p.serve(ctx)
 	if p.l.nc.IsClosed() && ctx.Err() == nil {
 		return nats.ErrConnectionClosed
 	}
 	return nil
 }
 
-// slots takes a task for each free slot until ctx ends, and waits for the last handler.
-func (p *workerPool) slots(ctx context.Context) {
+// serve takes a task for each free slot until ctx ends, and waits for the last handler.
+func (p *workerPool) serve(ctx context.Context) {
 	var busy sync.WaitGroup
 	defer busy.Wait()
 	free := make(chan struct{}, p.w.Slots)
@@ -128,17 +143,30 @@ func (p *workerPool) slots(ctx context.Context) {
 		if m == nil {
 			return
 		}
+		p.occupy(1)
 		busy.Go(func() {
 			p.do(ctx, m)
+			p.occupy(-1)
 			<-free
 		})
 	}
 }
 
+func (p *workerPool) occupy(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy += n
+	wake.Up(p.wake)
+}
+
 // next returns the message of a task, or nil when ctx ends or the worker drains.
 func (p *workerPool) next(ctx context.Context) message {
 	for ctx.Err() == nil && !p.draining() && !p.l.nc.IsClosed() {
-		m, err := p.desk.next(ctx)
+		var m message
+		var err error
+		if from := p.from(); from != nil {
+			m, err = from.next(ctx)
+		}
 		if m != nil {
 			return m
 		}

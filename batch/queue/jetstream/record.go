@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ type record struct {
 	Open  []group  `json:"open,omitempty"`  // tasks to do, or being done
 	Old   []string `json:"old,omitempty"`   // epochs that may still have results
 
-	Crashes map[string]int `json:"crashes,omitempty"` // of this round's processes, by task
+	Lost map[string]loss `json:"lost,omitempty"` // this round's, by task, of those that are not done
 }
 
 // group is the tasks named by one outcome.
@@ -67,6 +66,7 @@ func (r *record) finish(task string, o queue.Outcome) {
 		r.Open = slices.Delete(r.Open, i, i+1)
 	}
 	r.Finished++
+	delete(r.Lost, task)
 	if task == r.Job.First.Name {
 		r.Planned = len(o.Next)
 	}
@@ -162,7 +162,11 @@ func (r *record) check(key string) error {
 	if i := slices.IndexFunc(names, func(n string) bool { return !isName(n) }); i >= 0 {
 		return fmt.Errorf("%q is no name of a job, a task or an epoch", names[i])
 	}
-	for _, n := range append(slices.Collect(maps.Values(r.Crashes)), r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts) {
+	counts := []int{r.Job.Retries, r.Job.Deaths, r.Tasks, r.Finished, r.Planned, r.Retried, r.Round, r.Failure.Attempts}
+	for _, l := range r.Lost {
+		counts = append(counts, l.N)
+	}
+	for _, n := range counts {
 		if n < 0 || n > mostCount {
 			return fmt.Errorf("%d is out of range", n)
 		}

@@ -98,6 +98,7 @@ func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
 	})
 	switch {
 	case err == nil:
+		a.e.conducts.note(a.worker, a.c, true)
 		a.e.tell(eventDone, a.c, nil)
 		a.ack(ctx)
 	case errors.Is(err, queue.ErrTwin):
@@ -185,16 +186,23 @@ func (a *attempt) putBack(ctx context.Context, delay time.Duration) {
 // failed counts an attempt that ended with an error.
 func (a *attempt) failed(ctx context.Context, end ending) {
 	var now tries
-	dead := 0
+	here := a.e.machine(ctx, a.worker)
 	err := a.leave(ctx, func(t *tries) {
 		t.Failed++
 		if end.How == endDied {
 			t.Crashes++
 		}
+		t.On = a.e.with(ctx, t.On, here)
 		now = *t
 	})
+	by := nobody
+	if err == nil && end.How != endPermanent {
+		by = a.judge(ctx, now.On)
+	}
+	var as queue.State
+	var given ending
 	if err == nil && end.How == endDied {
-		dead, err = a.crashed(ctx, now)
+		as, given, err = a.crashed(ctx, now, by, end.Reason)
 	}
 	switch n := now.Failed; {
 	case errors.Is(err, errGone):
@@ -202,39 +210,42 @@ func (a *attempt) failed(ctx context.Context, end ending) {
 	case err != nil: // another worker has the task
 	case end.How == endPermanent:
 		a.giveUp(ctx, queue.Failed, 0, end)
-	case dead >= cmp.Or(a.job.Deaths, queue.DefaultDeaths):
-		end.Reason = fmt.Sprintf("%d processes died at it, at last: %s", dead, end.Reason)
-		a.giveUp(ctx, queue.Quarantined, 0, end)
-	case n > a.job.Retries:
+	case as != "":
+		a.acquit(by)
+		a.giveUp(ctx, as, 0, given)
+	case n > a.job.Retries && by != nobody:
+		a.acquit(by)
 		a.giveUp(ctx, queue.Failed, n, end)
 	default:
 		a.nak(ctx, a.e.o.delay(n))
 	}
 }
 
-// crashed records that the task's process died, and returns how many died at the job's tasks. Whole
-// workers that died count for their task only: a long film outlives many.
-func (a *attempt) crashed(ctx context.Context, t tries) (dead int, err error) {
+func (a *attempt) acquit(by blame) {
+	if by == theJob {
+		a.e.conducts.acquit(a.worker, a.c)
+	}
+}
+
+// crashed records that the task's process died, and returns whether that ends the job; see poison.
+func (a *attempt) crashed(ctx context.Context, t tries, by blame, last string) (as queue.State, end ending, err error) {
 	err = a.persist(ctx, func(ctx context.Context) error {
 		r, err := a.e.update(ctx, a.c.job, func(r *record) error {
 			if r.Epoch != a.c.epoch || r.Round != a.round || !r.live() {
 				return errGone
 			}
-			if r.Crashes == nil {
-				r.Crashes = map[string]int{}
+			if r.Lost == nil {
+				r.Lost = map[string]loss{}
 			}
-			r.Crashes[a.c.task] = t.Crashes
+			r.Lost[a.c.task] = loss{t.Crashes, t.On}
 			return nil
 		})
 		if err == nil {
-			dead = t.Deaths
-			for _, n := range r.Crashes {
-				dead += n
-			}
+			as, end = poison(r, a.c.task, cmp.Or(a.job.Deaths, queue.DefaultDeaths), by, last)
 		}
 		return err
 	})
-	return dead, err
+	return as, end, err
 }
 
 // giveUp ends the job in a state of failure. attempts is 0 if retrying would not help.

@@ -85,7 +85,7 @@ func (r *record) again(j queue.Job) {
 	r.State, r.Reason, r.Failure = queue.Queued, "", queue.Failure{}
 	r.Ended = time.Time{}
 	r.Round++
-	r.Crashes = nil
+	r.Lost = nil
 	if len(r.Open) == 0 { // no task is left: from the start
 		r.Old = append(r.Old, r.Epoch)
 		anew := newRecord(j)

@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,8 +84,8 @@ func (a *attempt) begin(ctx context.Context) error {
 		return err
 	}
 	a.t.Attempt = t.Attempt
-	if t.Deaths > 0 && t.Deaths+t.Crashes >= e.deaths(a.job) {
-		return a.fail(ctx, queue.Quarantined, 0, fmt.Errorf("%d processes died at it, the last with its worker", t.Deaths+t.Crashes))
+	if t.Deaths >= e.o.Silences {
+		return a.fail(ctx, queue.Quarantined, 0, fmt.Errorf("%d workers fell silent at it", t.Deaths))
 	}
 	r, err := e.update(ctx, a.c.job, func(r *record) error {
 		if r.Epoch != a.c.epoch || r.State == queue.Running && !again {
@@ -108,9 +107,6 @@ func (a *attempt) begin(ctx context.Context) error {
 	}
 	return err
 }
-
-// deaths returns how many processes may die at a task.
-func (e *Engine) deaths(j queue.Job) int { return cmp.Or(e.o.Deaths, j.Deaths, queue.DefaultDeaths) }
 
 // claimedElsewhere reports whether a live worker is doing the task: after a restart of the
 // server, a message may come again too early.

@@ -10,14 +10,16 @@ import (
 
 // tries is the stored state of the attempts at a task.
 type tries struct {
-	Attempt int    `json:"attempt"` // number of the last one
-	Round   int    `json:"round,omitempty"`
-	Failed  int    `json:"failed,omitempty"`  // attempts of this round that ended with an error
-	Deaths  int    `json:"deaths,omitempty"`  // attempts of this round that ended in silence
-	Crashes int    `json:"crashes,omitempty"` // attempts of this round whose process died
-	Owner   string `json:"owner,omitempty"`   // the current attempt, as far as known
-	Worker  string `json:"worker,omitempty"`  // of Owner
-	Back    bool   `json:"back,omitempty"`    // the last attempt was put back, and does not count
+	Attempt int `json:"attempt"` // number of the last one
+	Round   int `json:"round,omitempty"`
+	Failed  int `json:"failed,omitempty"`  // attempts of this round that ended with an error
+	Deaths  int `json:"deaths,omitempty"`  // attempts of this round that ended in silence
+	Crashes int `json:"crashes,omitempty"` // attempts of this round whose process died
+
+	On     []machine `json:"on,omitempty"`     // where attempts of this round failed
+	Owner  string    `json:"owner,omitempty"`  // the current attempt, as far as known
+	Worker string    `json:"worker,omitempty"` // of Owner
+	Back   bool      `json:"back,omitempty"`   // the last attempt was put back, and does not count
 }
 
 // errClaimed is the error of a task that a live worker is doing.

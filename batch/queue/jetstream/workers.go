@@ -18,7 +18,7 @@ func (p *workerPool) present(ctx context.Context) {
 	p.write(ctx, last)
 	for range wake.Every(ctx, min(publishEvery, p.heartbeat)) {
 		now := p.presence()
-		changed := now.Busy != last.Busy || now.Backlog != last.Backlog || now.Draining != last.Draining
+		changed := now.Busy != last.Busy || now.Backlog != last.Backlog || now.Draining != last.Draining || now.Held != last.Held
 		if p.frozen() || !changed && time.Since(at) < p.heartbeat {
 			continue
 		}
@@ -32,9 +32,10 @@ func (p *workerPool) present(ctx context.Context) {
 
 // presence is the entry of the worker about itself. It expires unless renewed.
 func (p *workerPool) presence() queue.WorkerStatus {
+	held := p.held()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running), Draining: p.draining()}
+	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running), Draining: p.draining(), Held: held}
 	if p.w.Ahead != nil {
 		now.Backlog = p.w.Ahead()
 	}
@@ -63,5 +64,8 @@ func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err e
 
 func isPresence(w queue.WorkerStatus) bool {
 	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostCount &&
-		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0
+		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0 && len(w.Held) <= mostReason
 }
+
+// mostReason limits the reason why a worker takes no tasks.
+const mostReason = 4096

@@ -1,0 +1,194 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+)
+
+// A job whose tasks fail is to blame if two machines fail at it, or one that does other tasks well.
+// A machine that fails at several jobs, and finishes none, is to blame itself; if there is another
+// one, that tries.
+
+// machine is a worker, as the failures of a task name it.
+type machine struct {
+	Worker string `json:"worker"`         // key of its presence
+	Host   string `json:"host,omitempty"` // with its credential
+}
+
+// loss counts the processes of this round that died at a task, and the machines that failed at it.
+type loss struct {
+	N  int       `json:"n"`
+	On []machine `json:"on"`
+}
+
+// machine returns a worker and its host, as far as its presence tells.
+func (e *Engine) machine(ctx context.Context, worker string) machine {
+	m := machine{Worker: worker}
+	entry, err := e.workers.Get(ctx, worker)
+	var w queue.WorkerStatus
+	if err == nil && decode(entry, &w) == nil {
+		host, _, _ := strings.Cut(w.Name, "/")
+		m.Host = w.Credential + "@" + host
+	}
+	return m
+}
+
+// with adds a machine to those that failed. A worker that was started again on its host is the same
+// machine as before.
+func (e *Engine) with(ctx context.Context, on []machine, m machine) []machine {
+	for i, was := range on {
+		if was.Worker == m.Worker {
+			return on
+		}
+		if was.Host == m.Host && m.Host != "" && !e.isLive(ctx, was.Worker) {
+			on = slices.Clone(on)
+			on[i] = m
+			return on
+		}
+	}
+	return append(slices.Clone(on), m)
+}
+
+func (e *Engine) isLive(ctx context.Context, worker string) bool {
+	_, err := e.workers.Get(ctx, worker)
+	return err == nil
+}
+
+// conducts says how workers have done of late, by kind of task: a worker may cut files well, and
+// have no memory to filter them.
+type conducts struct {
+	mu sync.Mutex
+	of map[doing]*conduct
+}
+
+type doing struct{ worker, kind string }
+
+type conduct struct {
+	lost map[string]bool // jobs at which it failed, since it finished a task
+	well map[string]bool // jobs at which it failed before it finished one
+}
+
+// suspicious is at how many jobs in a row a machine may fail before it is suspected.
+const suspicious = 3
+
+// mostConducts limits the workers that are remembered, and the jobs of one.
+const mostConducts = 4096
+
+// note records that a task was done or failed. Of one that failed it returns whether the worker has
+// finished another one since it failed at that job for the first time, and whether it is suspected.
+func (c *conducts) note(worker string, of claim, done bool) (well, suspect bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := doing{worker, kindOf(of.task)}
+	w := c.of[key]
+	if w == nil {
+		if len(c.of) >= mostConducts || c.of == nil {
+			c.of = map[doing]*conduct{}
+		}
+		w = &conduct{map[string]bool{}, map[string]bool{}}
+		c.of[key] = w
+	}
+	switch {
+	case done:
+		if len(w.well) > mostConducts {
+			clear(w.well)
+		}
+		maps.Copy(w.well, w.lost)
+		clear(w.lost)
+		return true, false
+	case len(w.lost) < suspicious:
+		w.lost[of.job] = true
+	}
+	return w.well[of.job], len(w.lost) >= suspicious
+}
+
+// acquit takes back a failure for which the job is to blame.
+func (c *conducts) acquit(worker string, of claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.of[doing{worker, kindOf(of.task)}]; w != nil {
+		delete(w.lost, of.job)
+		delete(w.well, of.job)
+	}
+}
+
+// blame is who is to blame for failures.
+type blame int
+
+const (
+	nobody     blame = iota // as far as is known; another machine tries
+	theJob                  // or its file
+	theMachine              // and there is no other
+)
+
+// judge says who is to blame for the failures of a task, of which one has just been on this worker.
+func (a *attempt) judge(ctx context.Context, on []machine) (b blame) {
+	well, suspect := a.e.conducts.note(a.worker, a.c, false)
+	switch {
+	case !suspect && (well || len(on) > 1):
+		return theJob
+	case a.othersCan(ctx):
+		return nobody
+	case suspect:
+		return theMachine
+	}
+	return theJob
+}
+
+// othersCan reports whether another worker takes tasks such as this one.
+func (a *attempt) othersCan(ctx context.Context) (can bool) {
+	if a.e.alone {
+		return false
+	}
+	err := each(ctx, a.e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
+		var w queue.WorkerStatus
+		if entry.Key() != a.worker && decode(entry, &w) == nil && !w.Draining && w.Held == "" && serves(w.Worker, a.m.Subject()) {
+			can = true
+		}
+		return nil
+	})
+	return can || err != nil
+}
+
+// serves reports whether a worker takes tasks with a message's subject.
+func serves(w queue.Worker, subject string) bool {
+	is := func(token string) bool { return strings.Contains(subject, "."+token+".") }
+	return w.Any && is(anySite) || slices.ContainsFunc(w.Sites, func(site string) bool { return is(siteToken(site)) })
+}
+
+// poison says whether a job of which a process has just died is given up, and why: after so many
+// deaths, of which two were at the same task, since a death that a second try disproves is nobody's
+// fault. A task that was done after all is no longer counted.
+func poison(r *record, task string, deaths int, by blame, last string) (as queue.State, end ending) {
+	dead, on := 0, []machine{}
+	for _, l := range r.Lost {
+		dead += l.N
+		for _, m := range l.On {
+			if !slices.Contains(on, m) {
+				on = append(on, m)
+			}
+		}
+	}
+	if by == nobody || dead < deaths || r.Lost[task].N < min(2, deaths) {
+		return "", end
+	}
+	end = ending{How: endPermanent, Reason: fmt.Sprintf("%d processes died at it, at last: %s", dead, last)}
+	if len(on) > 1 {
+		end.Reason = fmt.Sprintf("%d processes died at it on %d machines, at last: %s", dead, len(on), last)
+	}
+	if by == theMachine {
+		end.Code = queue.CodeMachine
+		end.Reason = fmt.Sprintf("%d processes died at it, and others at other jobs on the same machine, which finished none: "+
+			"the machine may be at fault, as with too little memory; at last: %s", dead, last)
+		return queue.Failed, end
+	}
+	return queue.Quarantined, end
+}
