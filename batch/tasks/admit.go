@@ -34,7 +34,7 @@ func (r *Runner) admit(j queue.Job, t queue.Task) (*task, error) {
 	if kind, _, _ := strings.Cut(t.Name, "-"); !taskName.MatchString(t.Name) || t.Kind != kind {
 		return nil, queue.Permanent(fmt.Errorf("%w: %q of kind %q", ErrUnknownTask, t.Name, t.Kind))
 	}
-	k := &task{Runner: r, job: j, task: t}
+	k := &task{Runner: r, job: j, task: t, yields: t.Site == partSiteOf(queue.Protocol)}
 	own, planned := queue.Job{}, false
 	if r.Own != nil {
 		own, planned = r.Own(j.ID)
@@ -57,6 +57,7 @@ func (r *Runner) admit(j queue.Job, t queue.Task) (*task, error) {
 
 // foreign admits a job of another machine.
 func (k *task) foreign() error {
+	k.yields = true
 	refuse := func(err error) error { return queue.Permanent(fmt.Errorf("refused by this machine: %w", err)) }
 	if err := json.Unmarshal(k.job.Spec, &k.spec); err != nil {
 		return refuse(fmt.Errorf("the job's description: %w", err))

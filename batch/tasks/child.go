@@ -40,6 +40,7 @@ type Program struct {
 type ExitError struct {
 	Code     int
 	Signaled bool   // it was killed, or crashed
+	Starved  bool   // for lack of memory
 	Reason   string // one line
 	Cause    string // see contract.Done
 }
@@ -151,6 +152,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	if err != nil {
 		return nil, err
 	}
+	kills := oomKills()
 	err = onThread(func() error {
 		if err := cmd.Start(); err != nil {
 			guard.Abort()
@@ -170,6 +172,13 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 		e := &ExitError{Code: exit.ExitCode(), Signaled: exit.ExitCode() < 0 || crash != nil, Reason: reason(exit, tail.last)}
 		if crash != nil && e.Code >= 0 {
 			e.Reason = crash.Error()
+		}
+		var signal syscall.Signal
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			signal = s.Signal()
+		}
+		if e.Starved = e.Signaled && isStarved(signal, kills, crash); e.Starved {
+			e.Reason = starvedReason
 		}
 		return nil, e
 	}

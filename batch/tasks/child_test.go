@@ -2,11 +2,13 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -172,6 +174,62 @@ func TestGate(t *testing.T) {
 		t.Errorf("closed %t: %v", closed, err)
 	}
 	<-held
+}
+
+// A machine whose disk stays full takes nothing, and gives back what others may do.
+func TestGivesBack(t *testing.T) {
+	for _, c := range []struct {
+		site string
+		back bool
+	}{{"here", false}, {partSiteOf(queue.Protocol), true}} {
+		r := &Runner{Program: player("stuck"), Own: func(string) (queue.Job, bool) {
+			spec, err := json.Marshal(Spec{Settings: Settings{Root: t.TempDir(), Remote: true}})
+			must(t, err)
+			return queue.Job{ID: "a", Spec: spec}, true
+		}}
+		r.Program.Gate = new(Gate)
+		before := giveBackAfter
+		giveBackAfter = 200 * time.Millisecond
+		defer func() { giveBackAfter = before }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if c.back {
+			ctx, cancel = context.WithCancel(t.Context())
+		}
+		defer cancel()
+		if r.Hold() != "" {
+			t.Error("held with room")
+		}
+		r.Program.Gate.Set(true) // just after the task was fetched
+		_, err := r.Handle(ctx, queue.Job{ID: "a"}, queue.Task{Name: "whole", Kind: "whole", Site: c.site}, func(queue.Progress) {})
+		if _, later := errors.AsType[*queue.Postponed](err); later != c.back || c.back != errors.Is(err, ErrFull) || r.Hold() == "" {
+			t.Errorf("%q: %v, held %q", c.site, err, r.Hold())
+		}
+	}
+}
+
+// Where the kernel counts the processes that it kills for lack of memory.
+func TestKillCounts(t *testing.T) {
+	got := killCounts("9:name=systemd:/\n4:memory:/a/b\n0::/c.slice\n")
+	want := []string{
+		"/sys/fs/cgroup/memory/a/b/memory.oom_control", "/sys/fs/cgroup/memory/memory.oom_control",
+		"/sys/fs/cgroup/c.slice/memory.events", "/sys/fs/cgroup/memory.events",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct {
+		signal syscall.Signal
+		before int64
+		crash  error
+		want   bool
+	}{
+		{syscall.SIGKILL, -1, nil, true}, {syscall.SIGKILL, oomKills() + 9, nil, false}, {syscall.SIGSEGV, -1, nil, false},
+		{0, 0, errors.New("crashed: runtime: out of memory"), true}, {0, -1, errors.New("crashed: panic: x"), false},
+	} {
+		if got := isStarved(c.signal, c.before, c.crash); got != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
 }
 
 func TestGuard(t *testing.T) {

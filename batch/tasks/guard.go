@@ -2,6 +2,8 @@ package tasks
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
 	"vidfilter/batch/queue"
@@ -41,6 +43,40 @@ func (g *Gate) Guard(ctx context.Context, interval time.Duration, room func() (s
 			note(why)
 		}
 	}
+}
+
+// Hold returns why this machine should take no task now, or "".
+func (r *Runner) Hold() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Program.Gate.Closed() || time.Now().Before(r.full) {
+		return "its disk is full"
+	}
+	return ""
+}
+
+// giveBackAfter is how long the disk may be full before a machine gives back what others may do.
+var giveBackAfter = 10 * time.Second
+
+// yield ends the returned context when the gate has been closed for long, if others may do the task.
+// The returned function ends the watch.
+func (k *task) yield(ctx context.Context) (context.Context, func()) {
+	if !k.yields {
+		return ctx, func() {}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		since := time.Now()
+		for range wake.Every(ctx, giveBackAfter/50) {
+			if !k.Program.Gate.Closed() {
+				since = time.Now()
+			} else if time.Since(since) >= giveBackAfter {
+				stop(queue.Later(fmt.Errorf("%w: given back", ErrFull), time.Millisecond))
+			}
+		}
+	})
+	return ctx, func() { stop(nil); watching.Wait() }
 }
 
 // wait blocks while the gate is closed.

@@ -136,6 +136,7 @@ type Runner struct {
 
 	mu   sync.Mutex
 	busy map[string]int // tasks by device
+	full time.Time      // the disk was, and counts as such until then
 }
 
 func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
@@ -148,6 +149,8 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 	do := map[string]func(context.Context) (queue.Outcome, error){
 		contract.TaskPlan: k.plan, contract.TaskWhole: k.whole, contract.TaskPart: k.part, contract.TaskCut: k.cut, contract.TaskJoin: k.join,
 	}[t.Kind]
+	ctx, done := k.yield(ctx)
+	defer done()
 	err = k.wait(ctx)
 	var out queue.Outcome
 	if err == nil {
@@ -234,6 +237,7 @@ type task struct {
 	task   queue.Task
 	spec   Spec
 	report func(queue.Progress)
+	yields bool   // another machine may do it
 	base   string // holds the job's folder
 	folder string // of this attempt, made by temp, below the job's
 }
@@ -492,8 +496,16 @@ var ErrSession = errors.New("NVENC is in use")
 // fullDiskDelay is how long a task waits before it tries a full disk again.
 const fullDiskDelay = 10 * time.Second
 
-// full returns ENOSPC if the work folder's disk is full.
-func (k *task) full() error {
+// fullDisk puts a task back that found this machine's disk full. Others that have room come first.
+func (k *task) fullDisk(err error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.Runner.full = time.Now().Add(2 * fullDiskDelay)
+	return queue.Later(fmt.Errorf("%w: %w", ErrFull, err), fullDiskDelay)
+}
+
+// noRoom returns ENOSPC if the work folder's disk is full.
+func (k *task) noRoom() error {
 	free, _, err := durable.Space(k.base)
 	if err == nil && free < 1<<20 {
 		return syscall.ENOSPC
@@ -513,6 +525,8 @@ func (k *task) judge(err error) error {
 		return queue.Permanent(err)
 	case errors.Is(err, batch.ErrSourceChanged), errors.Is(err, batch.ErrTaken):
 		return queue.Permanent(err) // the submitter decides
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return k.fullDisk(err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w (its disk or mount may be away)", err)
 	case errors.As(err, new(*StallError)):
@@ -523,7 +537,10 @@ func (k *task) judge(err error) error {
 	case k.task.Site != "" && errors.Is(k.source(), batch.ErrSourceChanged):
 		return queue.Permanent(batch.ErrSourceChanged)
 	}
-	if exit.Signaled {
+	switch {
+	case exit.Starved:
+		return queue.Starved(err)
+	case exit.Signaled:
 		return queue.Died(err)
 	}
 	switch exit.Code {
@@ -535,8 +552,8 @@ func (k *task) judge(err error) error {
 	case contract.ExitUsage:
 		return queue.Permanent(err)
 	case contract.ExitOutput:
-		if exit.Cause == contract.CauseNoSpace || errors.Is(k.full(), syscall.ENOSPC) {
-			return queue.Later(fmt.Errorf("%w: %w", ErrFull, err), fullDiskDelay)
+		if exit.Cause == contract.CauseNoSpace || errors.Is(k.noRoom(), syscall.ENOSPC) {
+			return k.fullDisk(err)
 		}
 		if k.Program.Gate.Closed() {
 			return queue.Later(err, fullDiskDelay)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,6 +85,9 @@ func TestJudge(t *testing.T) {
 		{"no NVENC", &ExitError{Code: 5, Cause: contract.CauseNVENC}, there, "whole", 1, "permanent"},
 		{"output", exit(contract.ExitOutput), there, "whole", 1, "again"},
 		{"killed", &ExitError{Code: -1, Signaled: true}, there, "whole", 1, "died"},
+		{"starved", &ExitError{Code: -1, Signaled: true, Starved: true}, there, "whole", 1, "starved"},
+		{"no room for packets", &fs.PathError{Op: "write", Path: "in.mov", Err: syscall.ENOSPC}, there, "part-0001", 1, "later"},
+		{"over a quota", &fs.PathError{Op: "write", Path: "in.mov", Err: syscall.EDQUOT}, there, "part-0001", 1, "later"},
 		{"stall", &StallError{}, there, "whole", 1, "died"},
 		{"away", fmt.Errorf("open: %w", fs.ErrNotExist), there, "whole", 1, "again"},
 		{"changed", batch.ErrSourceChanged, there, "whole", 1, "permanent"},
@@ -101,6 +105,8 @@ func TestJudge(t *testing.T) {
 		switch {
 		case queue.IsPermanent(err):
 			got = "permanent"
+		case queue.HasStarved(err):
+			got = "starved"
 		case queue.HasDied(err):
 			got = "died"
 		case errors.As(err, new(*queue.Postponed)):
@@ -108,6 +114,9 @@ func TestJudge(t *testing.T) {
 		}
 		if got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %s (%v), want %s", c.name, got, err, c.want)
+		}
+		if full := errors.Is(err, ErrFull); full != (k.Hold() != "") {
+			t.Errorf("%s: full %t, held %q", c.name, full, k.Hold())
 		}
 	}
 }

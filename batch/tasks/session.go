@@ -401,6 +401,10 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		e.record.State = batch.RecordQuarantined
 		row.Reason = "quarantined: " + row.Reason
 		e.record.Reason = row.Reason
+	case queue.Failed:
+		if st.Failure.Code == queue.CodeMachine { // the same command tries again
+			e.record.State = batch.RecordRunning
+		}
 	}
 	e.record.Attempts = row.Attempts
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {

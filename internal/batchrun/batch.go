@@ -437,9 +437,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	runner.Own = func(id string) (queue.Job, bool) { return b.session.Job(id), b.isMine(id) }
 	failed := make(chan error, 1)
 	working.Go(func() {
-		err := b.engine.Work(worker, queue.Worker{
-			Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: names, Ahead: b.waiting, Version: cli.Version(),
-		}, b.tellFull(runner.Handle))
+		err := b.engine.Work(worker, b.worker(names, runner), b.tellFull(runner.Handle))
 		if err != nil {
 			failed <- err
 			stop(err)
@@ -456,6 +454,19 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	default:
 	}
 	return rows, err
+}
+
+// worker describes this process as a worker. With a server it leaves tasks to others while it is
+// held; what it alone does waits in its hands, and says why.
+func (b *batchJob) worker(gpus []string, r *tasks.Runner) queue.Worker {
+	w := queue.Worker{Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: gpus, Ahead: b.waiting, Version: cli.Version()}
+	if b.o.Shared == "" {
+		w.Home = r.Sites
+	}
+	if b.o.remote() {
+		w.Hold = r.Hold
+	}
+	return w
 }
 
 // leaveOthers cancels unfinished jobs of earlier runs that this run does not include. Finished

@@ -88,6 +88,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 		Program: programOf(o.Sandbox, s.Env), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
 	r.Program.Stall, r.Program.Gate = o.Stall, new(tasks.Gate)
+	w.Hold = r.Hold
 	if o.Shared != "" {
 		place, err := siteOf("", o.Shared)
 		if err != nil {

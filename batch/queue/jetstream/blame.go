@@ -83,8 +83,9 @@ const suspicious = 3
 const mostConducts = 4096
 
 // note records that a task was done or failed. Of one that failed it returns whether the worker has
-// finished another one since it failed at that job for the first time, and whether it is suspected.
-func (c *conducts) note(worker string, of claim, done bool) (well, suspect bool) {
+// finished another one since it failed at that job for the first time, and at how many jobs it has
+// failed since it finished one.
+func (c *conducts) note(worker string, of claim, done bool) (well bool, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := doing{worker, kindOf(of.task)}
@@ -103,20 +104,19 @@ func (c *conducts) note(worker string, of claim, done bool) (well, suspect bool)
 		}
 		maps.Copy(w.well, w.lost)
 		clear(w.lost)
-		return true, false
+		return true, 0
 	case len(w.lost) < suspicious:
 		w.lost[of.job] = true
 	}
-	return w.well[of.job], len(w.lost) >= suspicious
+	return w.well[of.job], len(w.lost)
 }
 
-// acquit takes back a failure for which the job is to blame.
+// acquit takes back a failure for which the job is to blame, as far as is known.
 func (c *conducts) acquit(worker string, of claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.of[doing{worker, kindOf(of.task)}]; w != nil {
 		delete(w.lost, of.job)
-		delete(w.well, of.job)
 	}
 }
 
@@ -130,17 +130,18 @@ const (
 )
 
 // judge says who is to blame for the failures of a task, of which one has just been on this worker.
-func (a *attempt) judge(ctx context.Context, on []machine) (b blame) {
-	well, suspect := a.e.conducts.note(a.worker, a.c, false)
+func (a *attempt) judge(ctx context.Context, on []machine) blame {
+	well, lost := a.e.conducts.note(a.worker, a.c, false)
 	switch {
-	case !suspect && (well || len(on) > 1):
+	case lost < suspicious && (well || len(on) > 1):
+		a.e.conducts.acquit(a.worker, a.c)
 		return theJob
 	case a.othersCan(ctx):
 		return nobody
-	case suspect:
-		return theMachine
+	case lost == 1:
+		return theJob
 	}
-	return theJob
+	return theMachine
 }
 
 // othersCan reports whether another worker takes tasks such as this one.

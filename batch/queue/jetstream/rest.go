@@ -13,9 +13,6 @@ import (
 
 const inARow = 3
 
-// restsFor returns how long a worker rests after n failures in a row.
-func (o Options) restsFor(n int) time.Duration { return o.delay(n) }
-
 // ended takes the end of an attempt: which kinds of tasks fail here, and whether memory is short.
 func (p *workerPool) ended(kind string, end ending, starved bool) {
 	p.mu.Lock()
@@ -31,7 +28,7 @@ func (p *workerPool) ended(kind string, end ending, starved bool) {
 		if p.row[kind]++; p.row[kind] < inARow {
 			return
 		}
-		rest := p.l.o.restsFor(p.row[kind])
+		rest := p.l.o.delay(p.row[kind])
 		p.rests = time.Now().Add(rest)
 		p.why = clip(fmt.Sprintf("%d tasks in a row failed here, the last: %s", p.row[kind], oneLine(end.Reason)))
 		then := fmt.Sprintf("it rests for %v, and others get its tasks", rest.Round(time.Second))

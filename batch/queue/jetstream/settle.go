@@ -211,19 +211,11 @@ func (a *attempt) failed(ctx context.Context, end ending) {
 	case end.How == endPermanent:
 		a.giveUp(ctx, queue.Failed, 0, end)
 	case as != "":
-		a.acquit(by)
 		a.giveUp(ctx, as, 0, given)
 	case n > a.job.Retries && by != nobody:
-		a.acquit(by)
 		a.giveUp(ctx, queue.Failed, n, end)
 	default:
 		a.nak(ctx, a.e.o.delay(n))
-	}
-}
-
-func (a *attempt) acquit(by blame) {
-	if by == theJob {
-		a.e.conducts.acquit(a.worker, a.c)
 	}
 }
 
