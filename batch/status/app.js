@@ -131,7 +131,7 @@
     for (const w of all || []) {
       const tr = body.appendChild(element("tr"));
       const sites = (w.any ? ["any"] : []).concat(w.sites);
-      for (const text of [w.name, w.busy + "/" + w.slots, w.gpus.join(", "), sites.join(", ")]) {
+      for (const text of [w.name, w.busy + "/" + w.slots + (w.held ? ", held: " + w.held : ""), w.gpus.join(", "), sites.join(", ")]) {
         tr.appendChild(element("td")).textContent = clean(text);
       }
     }

@@ -24,6 +24,7 @@ type fake struct {
 	mu        sync.Mutex
 	cancelled []string
 	asked     int
+	held      string // why the worker takes nothing
 	broken    error
 }
 
@@ -64,7 +65,7 @@ func (f *fake) Workers(context.Context) ([]queue.WorkerStatus, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
-	return []queue.WorkerStatus{{Worker: queue.Worker{Name: "host<1>", Slots: 4, GPUs: []string{"H200", "H200"}, Any: true, Sites: []string{"here"}}, Busy: 3}}, f.broken
+	return []queue.WorkerStatus{{Worker: queue.Worker{Name: "host<1>", Slots: 4, GPUs: []string{"H200", "H200"}, Any: true, Sites: []string{"here"}}, Busy: 3, Held: f.held}}, f.broken
 }
 
 const evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e{{.}}\x1b[2J\n.mkv"

@@ -34,32 +34,38 @@ func (s *server) knowsToken(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1 && s.o.Token != ""
 }
 
+// allowed reports whether a request may go on, and refuses it otherwise. Wrong tokens are answered
+// late.
+func (s *server) allowed(w http.ResponseWriter, r *http.Request, why string) bool {
+	switch {
+	case s.knowsToken(r):
+		return true
+	case r.Header.Get("Authorization") != "" && !s.wrong.Note(r.Context(), site.Address(r.RemoteAddr)):
+		w.Header().Set("Connection", "close")
+		site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens have come")
+		return false
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="vidfilter"`)
+	site.Refuse(w, http.StatusUnauthorized, why+": send it as Authorization: Bearer TOKEN")
+	return false
+}
+
 // read guards a handler that shows something.
 func (s *server) read(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if s.o.Private && !s.knowsToken(r) {
-			askToken(w, "reading needs the token")
-			return
+		if !s.o.Private || s.allowed(w, r, "reading needs the token") {
+			h(w, r)
 		}
-		h(w, r)
 	}
 }
 
 // act guards a handler that changes something.
 func (s *server) act(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case s.o.Token == "":
+		if s.o.Token == "" {
 			site.Refuse(w, http.StatusForbidden, "this page is read-only: it was started without a token")
-		case !s.knowsToken(r):
-			askToken(w, "this needs the token")
-		default:
+		} else if s.allowed(w, r, "this needs the token") {
 			h(w, r)
 		}
 	}
-}
-
-func askToken(w http.ResponseWriter, why string) {
-	w.Header().Set("WWW-Authenticate", `Bearer realm="vidfilter"`)
-	site.Refuse(w, http.StatusUnauthorized, why+": send it as Authorization: Bearer TOKEN")
 }

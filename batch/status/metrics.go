@@ -67,15 +67,20 @@ func (e *exposition) counters(c tally.Counters) {
 }
 
 func (e *exposition) work(all whole, live bool) {
-	slots, busy, gpus := 0, 0, 0
+	slots, busy, gpus, held := 0, 0, 0, 0
 	for _, w := range all.Workers {
 		slots, busy, gpus = slots+w.Slots, busy+w.Busy, gpus+len(w.GPUs)
+		if w.Held != "" {
+			held++
+		}
 	}
 	e.metric("vidfilter_workers", gauge, "Workers that are alive.", sample{"", float64(len(all.Workers))})
 	e.metric("vidfilter_worker_slots", gauge, "Tasks that they can do at once.", sample{"", float64(slots)})
 	e.metric("vidfilter_worker_slots_busy", gauge, "Tasks that they do.", sample{"", float64(busy)})
 	e.metric("vidfilter_worker_gpus", gauge, "GPUs that they have.", sample{"", float64(gpus)})
-	e.metric("vidfilter_held", gauge, "Whether something holds the whole up, such as a disk that is full.", sample{"", truth(all.Note != "" || !live)})
+	e.metric("vidfilter_workers_held", gauge, "Workers that take no tasks: their disk is full, or they rest after failures.", sample{"", float64(held)})
+	e.metric("vidfilter_held", gauge, "Whether something holds work up, such as a disk that is full, here or at a worker.",
+		sample{"", truth(all.Note != "" || !live || held > 0)})
 }
 
 func truth(b bool) float64 {

@@ -22,6 +22,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/site"
 )
 
 // Options of a page. The zero value is a read-only page without access control. The functions
@@ -31,6 +32,8 @@ type Options struct {
 	Token   string   // for cancel and retry; "" forbids both
 	Private bool     // reading needs the token, too
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
+
+	Tell func(line string) // tells the person at the terminal of wrong tokens; nil for nobody
 
 	// Retry resubmits a job that failed or was cancelled. If it is nil, the page cannot retry.
 	Retry func(ctx context.Context, id string) error
@@ -85,12 +88,13 @@ func (q *Queue) Close() {
 // server is a page.
 type server struct {
 	*Queue
-	o Options
+	o     Options
+	wrong *site.Wrongs // tokens
 }
 
 // Handler returns a page.
 func (q *Queue) Handler(o Options) http.Handler {
-	s := &server{q, o}
+	s := &server{q, o, site.NewWrongs(o.Tell)}
 	return s.guard(s.routes())
 }
 
@@ -182,6 +186,7 @@ type Worker struct {
 	GPUs  []string  `json:"gpus"`
 	Since time.Time `json:"since"`
 	Seen  time.Time `json:"seen"`
+	Held  string    `json:"held"` // why it takes no tasks now, or ""
 }
 
 // askWorkers returns the live workers. It asks the queue once a second at most, and repeats the
@@ -204,7 +209,7 @@ func (q *Queue) askWorkers() ([]Worker, queue.Backlog, error) {
 func workerViews(all []queue.WorkerStatus) []Worker {
 	views := make([]Worker, len(all))
 	for i, w := range all {
-		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen}
+		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held}
 	}
 	return views
 }

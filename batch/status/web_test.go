@@ -216,7 +216,7 @@ func TestAPI(t *testing.T) {
 			t.Errorf("no %s in %s", name, body)
 		}
 	}
-	if _, body = s.ask("GET", "/api/workers"); !strings.Contains(body, `"workers":[{"name":"host\u003c1\u003e","sites":["here"],"any":true,"slots":4,"busy":3,"gpus":["H200","H200"]`) {
+	if _, body = s.ask("GET", "/api/workers"); !strings.Contains(body, `"workers":[{"name":"host\u003c1\u003e","sites":["here"],"any":true,"slots":4,"busy":3,"gpus":["H200","H200"]`) || !strings.Contains(body, `"held":""`) {
 		t.Error(body)
 	}
 	for range 10 {
@@ -323,7 +323,7 @@ func TestMetrics(t *testing.T) {
 		`vidfilter_tasks{state="active"}`: "1", `vidfilter_tasks{state="finished"}`: "4", `vidfilter_tasks{state="waiting"}`: "3",
 		"vidfilter_frames_total": "20", "vidfilter_written_bytes_total": "400", "vidfilter_retries_total": "2", "vidfilter_queue_up": "1",
 		"vidfilter_workers": "1", "vidfilter_worker_slots": "4", "vidfilter_worker_slots_busy": "3", "vidfilter_worker_gpus": "2",
-		"vidfilter_disk_free_bytes": "5e+11", "vidfilter_held": "0",
+		"vidfilter_disk_free_bytes": "5e+11", "vidfilter_held": "0", "vidfilter_workers_held": "0",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %s", name, got[name], want)
@@ -485,5 +485,50 @@ func TestHealth(t *testing.T) {
 		if _, body := s.ask("GET", "/"); strings.Contains(body, "the disk is full") != c.ill {
 			t.Errorf("%v: %s", c.ill, body)
 		}
+	}
+}
+
+// A worker that takes nothing shows in the metrics, in the list and on the page.
+func TestHeldWorker(t *testing.T) {
+	s := newSite(t, Options{})
+	s.f.mu.Lock()
+	s.f.held = "its <disk> is full"
+	s.f.mu.Unlock()
+	_, metrics := s.ask("GET", "/metrics")
+	_, list := s.ask("GET", "/api/workers")
+	_, page := s.ask("GET", "/")
+	if !strings.Contains(metrics, "vidfilter_held 1\n") || !strings.Contains(metrics, "vidfilter_workers_held 1\n") ||
+		!strings.Contains(list, `"held":"its \u003cdisk\u003e is full"`) || !strings.Contains(page, "3/4, held: its &lt;disk&gt; is full<") {
+		t.Errorf("%s%s%s", metrics, list, page)
+	}
+}
+
+// Wrong tokens are answered late and told; a right one, and what probes ask, is not late.
+func TestWrongTokens(t *testing.T) {
+	told := make(chan string, 9)
+	s := newSite(t, Options{Token: "right", Private: true, Tell: func(line string) { told <- line }})
+	ask := func(path, token string, code int) time.Duration {
+		t.Helper()
+		begun := time.Now()
+		if got, body := s.ask("GET", path, "Authorization", "Bearer "+token); got != code {
+			t.Errorf("%s with %s: %d %s", path, token, got, body)
+		}
+		return time.Since(begun)
+	}
+	for range 3 { // people mistype
+		ask("/api/jobs", "wrong", 401)
+	}
+	if line := <-told; !strings.Contains(line, "a wrong token came from 127.0.0.1") {
+		t.Error(line)
+	}
+	if took := ask("/metrics", "wrong", 401); took < time.Second {
+		t.Errorf("the fourth took %v", took)
+	}
+	var took time.Duration
+	for range 3 {
+		took += ask("/healthz", "wrong", 200) + ask("/livez", "wrong", 200) + ask("/api/jobs", "right", 200)
+	}
+	if took >= time.Second {
+		t.Errorf("probes and right tokens took %v", took)
 	}
 }

@@ -58,7 +58,7 @@ func (r *Runner) Hold() string {
 // giveBackAfter is how long the disk may be full before a machine gives back what others may do.
 var giveBackAfter = 10 * time.Second
 
-// yield ends the returned context when the gate has been closed for long, if others may do the task.
+// yield ends the returned context when the gate has been closed for long, if others may do it.
 // The returned function ends the watch.
 func (k *task) yield(ctx context.Context) (context.Context, func()) {
 	if !k.yields {

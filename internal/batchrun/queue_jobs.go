@@ -3,6 +3,8 @@ package batchrun
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,7 +77,18 @@ func (q *queueJobs) list() (status.List, error) {
 	now := time.Now()
 	q.tally.Ahead(queue.Backlogs(workers))
 	jobs := q.tally.Jobs(now, nil)
-	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false)}, q.err
+	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false), Note: heldNote(workers)}, q.err
+}
+
+// heldNote names the workers that take no tasks.
+func heldNote(workers []queue.WorkerStatus) string {
+	var held []string
+	for _, w := range workers {
+		if w.Held != "" {
+			held = append(held, fmt.Sprintf("the worker %s takes no tasks: %s", w.Name, w.Held))
+		}
+	}
+	return strings.Join(held, "; ")
 }
 
 func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }

@@ -36,6 +36,8 @@ func (o *statusOptions) check() error {
 	switch {
 	case (o.Cert == "") != (o.Key == ""):
 		return cli.Usagef("give both", "--status-cert and --status-key go together")
+	case o.Token != "" && !site.IsToken(o.Token):
+		return cli.Usagef(site.TokenRule+", as openssl rand -hex 32 prints", "--token is too short to be a token, or has other characters")
 	case o.Status == "" && (o.Cert != "" || len(o.Hosts) > 0):
 		return cli.Usagef("add --status ADDR", "--status-cert and --status-host are of a status page, and there is none")
 	case o.beyond() && o.Cert == "":
@@ -55,6 +57,7 @@ func (o *statusOptions) serve(ctx context.Context, q *status.Queue, page status.
 		}
 	}
 	page.Hosts = append(page.Hosts, o.Hosts...)
+	page.Tell = func(line string) { log.Warn("status page: " + line) }
 	page.Token, page.Private = o.Token, page.Private || o.beyond()
 	ctx, cancel := context.WithCancel(ctx)
 	at, wait, err := site.Serve(ctx, o.Status, q.Handler(page), secure, nil)

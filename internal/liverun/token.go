@@ -7,18 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/site"
 )
 
-// A token of the user's own. Shorter ones can be guessed; other characters do not belong in an
-// address.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,128}$`)
-
-const tokenRule = "16 to 128 letters, digits and - . _ ~; vidfilter writes a good one into a file that does not exist yet"
+const tokenRule = site.TokenRule + "; vidfilter writes a good one into a file that does not exist yet"
 
 // token returns the token of the session: that of the environment or of a file, which is made if
 // there is none, else a new one. given means that Token is the token itself.
@@ -28,7 +24,7 @@ func (o *Options) token(given bool, u *cli.UI) (string, error) {
 		return rand.Text(), nil
 	case !given:
 		return tokenOf(o.Token, u)
-	case !tokenForm.MatchString(o.Token):
+	case !site.IsToken(o.Token):
 		return "", cli.Usagef(tokenRule, "VIDFILTER_TOKEN is not a token")
 	}
 	return o.Token, nil
@@ -63,7 +59,7 @@ func tokenOf(name string, u *cli.UI) (string, error) {
 		return "", fmt.Errorf("--token: %w", err)
 	}
 	token := strings.TrimSpace(string(b))
-	if !tokenForm.MatchString(token) {
+	if !site.IsToken(token) {
 		return "", cli.Usagef(tokenRule, "--token %s: the file holds no token", name)
 	}
 	return token, nil

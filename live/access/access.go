@@ -3,6 +3,7 @@
 package access
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,6 +11,8 @@ import (
 	"encoding/base32"
 	"net/netip"
 	"sync"
+
+	"vidfilter/internal/site"
 )
 
 // Rights are what somebody may do. Each value allows what those before it do.
@@ -52,7 +55,7 @@ type Options struct {
 type Door struct {
 	control, view, once digest
 	most                int
-	wrong               wrongs
+	wrong               *site.Wrongs
 
 	mu      sync.Mutex
 	used    bool // once
@@ -76,7 +79,7 @@ const mostCookies = 64
 func New(o Options) *Door {
 	return &Door{
 		control: sum(o.Token), view: sum(ViewToken(o.Token)), once: sum(o.Once), used: o.Once == "",
-		most: o.MaxViewers, wrong: newWrongs(o.Tell), changed: func() {},
+		most: o.MaxViewers, wrong: site.NewWrongs(o.Tell), changed: func() {},
 	}
 }
 
@@ -146,11 +149,5 @@ func (d *Door) forget(value string) {
 	}
 }
 
-// Address returns the address in "HOST:PORT", for display and to tell people apart.
-func Address(hostPort string) netip.Addr {
-	a, err := netip.ParseAddrPort(hostPort)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Addr().Unmap()
-}
+// Wrong notes a wrong token; see site.Wrongs.Note.
+func (d *Door) Wrong(ctx context.Context, from netip.Addr) bool { return d.wrong.Note(ctx, from) }

@@ -1,12 +1,8 @@
 package access
 
 import (
-	"context"
 	"net/netip"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 const token = "a-token-of-the-test"
@@ -84,78 +80,5 @@ func TestGuests(t *testing.T) {
 	b.Leave()
 	if all := d.Guests(); len(all) != 1 || all[0] != a || changes != 3 {
 		t.Errorf("%v are left after %d changes", all, changes)
-	}
-}
-
-func TestWrong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		d := New(Options{Token: token, Tell: func(s string) { told = append(told, s) }})
-		begin := time.Now()
-		for range 20 {
-			if !d.Wrong(t.Context(), local) {
-				t.Error("not answered")
-			}
-		}
-		if took := time.Since(begin); took < 70*time.Second || took > 80*time.Second {
-			t.Errorf("20 wrong tokens one after another took %v", took)
-		}
-		if len(told) < 5 || len(told) > 9 || !strings.Contains(told[0], "127.0.0.1") || !strings.Contains(told[1], "wrong tokens") {
-			t.Errorf("told: %q", told)
-		}
-		begin = time.Now()
-		if !d.Wrong(t.Context(), netip.MustParseAddr("192.0.2.1")) || time.Since(begin) > 0 {
-			t.Error("another one's mistakes delay")
-		}
-		time.Sleep(forgiven + time.Second)
-		begin = time.Now()
-		if !d.Wrong(t.Context(), local) || time.Since(begin) > 0 {
-			t.Error("never forgiven")
-		}
-	})
-}
-
-// However many come from wherever, few are remembered and few wait.
-func TestWrongFlood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := New(Options{Token: token})
-		a := netip.MustParseAddr("2001:db8::")
-		for i := range 3 * mostKnown {
-			b := a.As16()
-			b[6], b[7], b[15] = byte(i>>8), byte(i), byte(i)
-			d.Wrong(t.Context(), netip.AddrFrom16(b))
-			time.Sleep(time.Millisecond)
-		}
-		if n := len(d.wrong.known); n != mostKnown {
-			t.Errorf("%d addresses are known", n)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		for range free {
-			d.Wrong(ctx, local)
-		}
-		for range 3 * mostWaiting {
-			go d.Wrong(ctx, local)
-		}
-		synctest.Wait()
-		begin := time.Now()
-		if d.Wrong(ctx, local) || time.Since(begin) > 0 {
-			t.Error("more answers wait than may")
-		}
-		cancel()
-		synctest.Wait()
-		if d.wrong.waiting != 0 {
-			t.Errorf("%d wait still", d.wrong.waiting)
-		}
-	})
-}
-
-func TestAddress(t *testing.T) {
-	for given, want := range map[string]string{"127.0.0.1:80": "127.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1", "[fe80::1%eth0]:80": "fe80::1%eth0", "": "invalid IP"} {
-		if got := Address(given).String(); got != want {
-			t.Errorf("%q is %q", given, got)
-		}
-	}
-	if network(netip.MustParseAddr("2001:db8::1")) != network(netip.MustParseAddr("2001:db8::ffff")) || network(local) == network(netip.MustParseAddr("127.0.0.2")) {
-		t.Error("the networks of people")
 	}
 }

@@ -256,7 +256,7 @@ func (h *handler) who(c *gortsplib.ServerConn, r *base.Request, query string) (a
 	if !given {
 		return access.Visitor{}, false
 	}
-	v := access.Visitor{Address: access.Address(c.NetConn().RemoteAddr().String()), Rights: h.o.Door.Token(token)}
+	v := access.Visitor{Address: site.Address(c.NetConn().RemoteAddr().String()), Rights: h.o.Door.Token(token)}
 	if v.Rights == access.None {
 		h.o.Door.Wrong(h.ctx, v.Address)
 		return v, false

@@ -73,7 +73,7 @@ func (s *Server) extra(path string) (x extra, ok bool) {
 // who returns the visitor of a request: our page by its cookie, a program or another site's page by
 // the token as Authorization: Bearer or, where the path allows it, as ?token=.
 func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
-	v.Address = access.Address(r.RemoteAddr)
+	v.Address = site.Address(r.RemoteAddr)
 	if c, err := r.Cookie(cookieName(r)); err == nil && s.sameOrigin(r) {
 		if v.Rights = s.o.Door.Cookie(c.Value); v.Rights > access.None {
 			v.Cookie = c.Value
@@ -185,7 +185,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	token = token[strings.LastIndexByte(token, '#')+1:]
 	cookie, opened, rights := s.o.Door.Login(token)
 	if rights == access.None {
-		if token != "" && !s.o.Door.Wrong(r.Context(), access.Address(r.RemoteAddr)) {
+		if token != "" && !s.o.Door.Wrong(r.Context(), site.Address(r.RemoteAddr)) {
 			w.Header().Set("Connection", "close")
 			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
 			return

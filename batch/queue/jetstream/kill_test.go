@@ -379,4 +379,3 @@ func TestDied(t *testing.T) {
 		t.Errorf("%d tries, %+v", tries, s)
 	}
 }
-

@@ -18,21 +18,25 @@ func TestStatusBeyond(t *testing.T) {
 	state, out := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "out")
 	c := &cluster{t: t, dir: t.TempDir()}
 	c.certificates()
+	const token = "0123456789abcdef"
 	cert := []string{"--status-cert", c.dir + "/server.pem", "--status-key", c.dir + "/server.key"}
 	for _, command := range [][]string{{"serve", "--state", state}, {"batch", clips(t), "-o", out}} {
 		for _, at := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
 			args := append(command, "--status", at)
-			for want, more := range map[string][]string{"needs TLS": {"--token", "t"}, "needs a token": cert, "go together": cert[:2]} {
+			for want, more := range map[string][]string{"needs TLS": {"--token", token}, "needs a token": cert, "go together": cert[:2]} {
 				if said := run(t, append(args, more...)...).exit(2); !strings.Contains(said, want) || !strings.Contains(said, "hint: ") {
 					t.Errorf("%s: %s", args, said)
 				}
 			}
 		}
 	}
+	if said := run(t, "serve", "--state", state, "--status", "127.0.0.1:0", "--token", "secret").exit(2); !strings.Contains(said, "--token") || !strings.Contains(said, "hint: 16 to 128") {
+		t.Error(said)
+	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("the batch has begun")
 	}
-	s := serve(t, state, "127.0.0.1:0", append(cert, "--status", "0.0.0.0:0", "--token", "secret", "--status-host", "head.example")...)
+	s := serve(t, state, "127.0.0.1:0", append(cert, "--status", "0.0.0.0:0", "--token", token, "--status-host", "head.example")...)
 	if !strings.HasPrefix(s.Status, "https://127.0.0.1:") {
 		t.Errorf("the page is at %s", s.Status)
 	}
@@ -47,7 +51,7 @@ func TestStatusBeyond(t *testing.T) {
 		code              int
 	}{
 		{"api/jobs", "", "", 401}, {"metrics", "", "", 401}, {"events", "", "", 401}, {"api/jobs", "", "wrong", 401},
-		{"api/jobs", "", "secret", 200}, {"metrics", "head.example", "secret", 200}, {"api/jobs", "evil.example", "secret", 403},
+		{"api/jobs", "", token, 200}, {"metrics", "head.example", token, 200}, {"api/jobs", "evil.example", token, 403},
 	} {
 		r, err := http.NewRequest("GET", s.Status+q.path, nil)
 		check(t, r, err).Host = q.host

@@ -1,9 +1,10 @@
-package access
+package site
 
 import (
 	"context"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"sync"
 	"time"
 
@@ -23,11 +24,11 @@ const (
 	quiet       = 10 * time.Second
 )
 
-// wrongs remembers where wrong tokens come from.
-type wrongs struct {
+// Wrongs remembers where wrong tokens come from.
+type Wrongs struct {
 	tell func(string)
 
-	mu      *sync.Mutex
+	mu      sync.Mutex
 	known   map[netip.Prefix]*wrong
 	waiting int
 	told    time.Time // when the last line was told
@@ -39,17 +40,17 @@ type wrong struct {
 	last  time.Time
 }
 
-func newWrongs(tell func(string)) wrongs {
+// NewWrongs returns one that tells the person at the terminal of wrong tokens; nil for nobody.
+func NewWrongs(tell func(line string)) *Wrongs {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	return wrongs{tell: tell, mu: new(sync.Mutex), known: map[netip.Prefix]*wrong{}}
+	return &Wrongs{tell: tell, known: map[netip.Prefix]*wrong{}}
 }
 
-// Wrong notes a wrong token from an address, and returns when the answer may go out. It is false
-// if so many answers wait that this one should close the connection.
-func (d *Door) Wrong(ctx context.Context, from netip.Addr) bool {
-	w := &d.wrong
+// Note notes a wrong token from an address, and returns when the answer may go out. It is false if
+// so many answers wait that this one should close the connection.
+func (w *Wrongs) Note(ctx context.Context, from netip.Addr) bool {
 	delay, line := w.note(from, time.Now())
 	if line != "" {
 		w.tell(line)
@@ -65,7 +66,7 @@ func (d *Door) Wrong(ctx context.Context, from netip.Addr) bool {
 }
 
 // queue counts an answer that waits in or out.
-func (w *wrongs) queue(n int) bool {
+func (w *Wrongs) queue(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n > 0 && w.waiting >= mostWaiting {
@@ -76,7 +77,7 @@ func (w *wrongs) queue(n int) bool {
 }
 
 // note counts a wrong token, and returns the delay of its answer and a line to tell, or "".
-func (w *wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line string) {
+func (w *Wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := network(from)
@@ -106,7 +107,7 @@ func (w *wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line
 }
 
 // makeRoom forgets the address that has been quiet for longest if too many are known.
-func (w *wrongs) makeRoom(now time.Time) {
+func (w *Wrongs) makeRoom(now time.Time) {
 	if len(w.known) < mostKnown {
 		return
 	}
@@ -118,6 +119,25 @@ func (w *wrongs) makeRoom(now time.Time) {
 		}
 	}
 	delete(w.known, oldest)
+}
+
+// tokenForm is that of a token of the user's own. Shorter ones can be guessed; other characters do
+// not belong in an address.
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,128}$`)
+
+// TokenRule says what a token is.
+const TokenRule = "16 to 128 letters, digits and - . _ ~"
+
+// IsToken reports whether a token follows TokenRule.
+func IsToken(s string) bool { return tokenForm.MatchString(s) }
+
+// Address returns the address in "HOST:PORT", for display and to tell people apart.
+func Address(hostPort string) netip.Addr {
+	a, err := netip.ParseAddrPort(hostPort)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
 }
 
 // network is what one person has: an address of IPv4, or 2^64 of IPv6.
