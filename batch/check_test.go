@@ -71,7 +71,7 @@ func (w work) temp(text string) string {
 
 func (w work) finish(text string) Record {
 	w.Helper()
-	r, err := Finish(w.root, w.begin(), w.temp(text), false)
+	r, err := Finish(Outputs{Root: w.root}, w.begin(), w.temp(text), false)
 	must(w, err)
 	return r
 }
@@ -181,7 +181,7 @@ func TestFinishKilled(t *testing.T) {
 					w.finish(old)
 					put(t, "another source", w.item.Source)
 				}
-				f := newFinisher(w.root, false)
+				f := newFinisher(Outputs{Root: w.root}, false)
 				f.stop = func(s string) error {
 					if s == step {
 						return errKilled
@@ -206,7 +206,7 @@ func TestFinishKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				found = w.want(Interrupted, "")
-				r, err := Resume(w.root, *found.Record, false)
+				r, err := Resume(Outputs{Root: w.root}, *found.Record, false)
 				must(t, err)
 				if r.State != RecordDone {
 					t.Errorf("state %s", r.State)
@@ -221,7 +221,7 @@ func TestFinishKilled(t *testing.T) {
 // Where renaming means linking, a kill can leave both names.
 func TestFinishKilledBetweenLinks(t *testing.T) {
 	w := newWork(t)
-	f := newFinisher(w.root, false)
+	f := newFinisher(Outputs{Root: w.root}, false)
 	f.stop = func(string) error { return errKilled }
 	r, err := f.finish(w.begin(), w.temp("new"))
 	if !errors.Is(err, errKilled) {
@@ -229,21 +229,21 @@ func TestFinishKilledBetweenLinks(t *testing.T) {
 	}
 	must(t, os.Link(filepath.Join(w.root, r.Temp), w.output()))
 	found := w.want(Interrupted, "")
-	_, err = Resume(w.root, *found.Record, false)
+	_, err = Resume(Outputs{Root: w.root}, *found.Record, false)
 	must(t, err)
 	w.wantOutput("new")
 }
 
 func TestInterruptedInVain(t *testing.T) {
 	w := newWork(t)
-	f := newFinisher(w.root, false)
+	f := newFinisher(Outputs{Root: w.root}, false)
 	f.stop = func(string) error { return errKilled }
 	r, _ := f.finish(w.begin(), w.temp("new"))
 	put(t, "half", w.root, r.Temp) // the disk lost it
 	w.want(New, "")
 	must(t, os.Remove(filepath.Join(w.root, r.Temp)))
 	w.want(New, "")
-	if _, err := Resume(w.root, r, false); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Resume(Outputs{Root: w.root}, r, false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -253,21 +253,21 @@ func TestFinishNeverReplaces(t *testing.T) {
 	r := w.begin()
 	put(t, "foreign", w.output())
 	temp := w.temp("new")
-	if _, err := Finish(w.root, r, temp, false); !errors.Is(err, ErrTaken) {
+	if _, err := Finish(Outputs{Root: w.root}, r, temp, false); !errors.Is(err, ErrTaken) {
 		t.Errorf("got %v", err)
 	}
 	if got, _ := os.ReadFile(w.output()); string(got) != "foreign" || !exists(temp) {
 		t.Errorf("the output is %q; temp is there: %v", got, exists(temp))
 	}
 	w.want(Foreign, "")
-	_, err := Finish(w.root, r, temp, true)
+	_, err := Finish(Outputs{Root: w.root}, r, temp, true)
 	must(t, err)
 	w.wantOutput("new")
 	w.want(Done, "")
 
 	// A file that appears after the last check.
 	w = newWork(t)
-	f := newFinisher(w.root, false)
+	f := newFinisher(Outputs{Root: w.root}, false)
 	f.stop = func(s string) error {
 		put(t, "foreign", w.output())
 		return nil
@@ -284,16 +284,16 @@ func TestFinishRefused(t *testing.T) {
 	w := newWork(t)
 	r := w.begin()
 	put(t, "the source, longer", w.item.Source)
-	if _, err := Finish(w.root, r, w.temp("new"), false); !errors.Is(err, ErrSourceChanged) {
+	if _, err := Finish(Outputs{Root: w.root}, r, w.temp("new"), false); !errors.Is(err, ErrSourceChanged) {
 		t.Errorf("got %v", err)
 	}
 	if exists(w.output()) {
 		t.Error("there is an output")
 	}
-	if _, err := Finish(w.root, w.begin(), put(t, "", w.dir, "elsewhere"), false); err == nil {
+	if _, err := Finish(Outputs{Root: w.root}, w.begin(), put(t, "", w.dir, "elsewhere"), false); err == nil {
 		t.Error("a file from elsewhere was taken")
 	}
-	if _, err := Finish(w.root, w.begin(), filepath.Join(w.root, "none"), false); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Finish(Outputs{Root: w.root}, w.begin(), filepath.Join(w.root, "none"), false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -362,7 +362,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%q: %s", text, found.Verdict)
 		}
 		if found.Record != nil && found.Record.Temp != "" {
-			_, _ = Resume(root, *found.Record, false)
+			_, _ = Resume(Outputs{Root: root}, *found.Record, false)
 		}
 		if got, err := os.ReadFile(filepath.Join(root, "a.mkv")); err != nil || string(got) != "foreign" {
 			t.Fatalf("%q: the file is %q, %v", text, got, err)

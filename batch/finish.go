@@ -43,7 +43,7 @@ const (
 
 // finisher does the last steps. For tests, an error of stop ends the work there, as a kill would.
 type finisher struct {
-	root      string
+	Outputs
 	overwrite bool
 	stop      func(step string) error
 }
@@ -52,23 +52,23 @@ type finisher struct {
 // writes the record. If it is killed, either nothing has happened, or Check finds Interrupted or
 // Done. A file that is not ours is replaced only if overwrite is set. After an error temp is
 // where it was, unless only the last write of the record failed.
-func Finish(root string, r Record, temp string, overwrite bool) (Record, error) {
-	return newFinisher(root, overwrite).finish(r, temp)
+func Finish(o Outputs, r Record, temp string, overwrite bool) (Record, error) {
+	return newFinisher(o, overwrite).finish(r, temp)
 }
 
 // Resume completes an item that Check found Interrupted.
-func Resume(root string, r Record, overwrite bool) (Record, error) {
-	return newFinisher(root, overwrite).complete(r)
+func Resume(o Outputs, r Record, overwrite bool) (Record, error) {
+	return newFinisher(o, overwrite).complete(r)
 }
 
-func newFinisher(root string, overwrite bool) finisher {
-	return finisher{root, overwrite, func(string) error { return nil }}
+func newFinisher(o Outputs, overwrite bool) finisher {
+	return finisher{o, overwrite, func(string) error { return nil }}
 }
 
 func (f finisher) finish(r Record, temp string) (Record, error) {
-	rel, err := filepath.Rel(f.root, temp)
+	rel, err := filepath.Rel(f.Root, temp)
 	if err != nil || !filepath.IsLocal(rel) {
-		return r, fmt.Errorf("batch: %q is not below %q", temp, f.root)
+		return r, fmt.Errorf("batch: %q is not below %q", temp, f.Root)
 	}
 	source, err := FingerprintOf(r.Source)
 	if err != nil {
@@ -77,7 +77,11 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	if !source.Equal(r.SourceFile) {
 		return r, fmt.Errorf("%q: %w", r.Source, ErrSourceChanged)
 	}
-	output, err := settled(temp)
+	var output Fingerprint
+	err = f.at(filepath.ToSlash(rel), func(temp string) (err error) {
+		output, err = settled(temp)
+		return err
+	})
 	if err != nil {
 		return r, err
 	}
@@ -85,7 +89,7 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	if err := f.mayReplace(r); err != nil {
 		return r, err
 	}
-	if err := WriteRecord(f.root, r); err != nil {
+	if err := f.write(r); err != nil {
 		return r, err
 	}
 	if err := f.stop(afterFinishing); err != nil {
@@ -108,40 +112,46 @@ func settled(name string) (Fingerprint, error) {
 }
 
 func (f finisher) complete(r Record) (Record, error) {
-	name := filepath.Join(f.root, filepath.FromSlash(r.Output))
-	there, err := fingerprintIf(name)
+	if err := f.make(r.Output); err != nil {
+		return r, fmt.Errorf("finish %q: %w", r.Output, err)
+	}
+	err := f.at(r.Output, func(name string) error {
+		return f.at(r.Temp, func(temp string) error { return f.move(r, temp, name) })
+	})
 	if err != nil {
-		return r, err
-	}
-	temp := filepath.Join(f.root, filepath.FromSlash(r.Temp))
-	if there == nil || !r.OutputFile.Same(*there) {
-		err = f.rename(r, temp, name)
-	} else if err = os.Remove(temp); errors.Is(err, fs.ErrNotExist) { // a link by RenameNew
-		err = nil
-	}
-	if err != nil {
-		return r, err
-	}
-	if err := durable.SyncDir(filepath.Dir(name)); err != nil {
 		return r, err
 	}
 	if err := f.stop(afterRename); err != nil {
 		return r, err
 	}
 	r.State, r.Temp, r.Before = RecordDone, "", nil
-	if err := WriteRecord(f.root, r); err != nil {
+	if err := f.write(r); err != nil {
 		return r, err
 	}
 	return r, f.stop(afterDone)
 }
 
-func (f finisher) rename(r Record, temp, name string) error {
-	if err := durable.MkdirAll(filepath.Dir(name)); err != nil {
-		return fmt.Errorf("finish %q: %w", r.Output, err)
+// move gives the finished file its name, unless an earlier attempt has.
+func (f finisher) move(r Record, temp, name string) error {
+	there, err := fingerprintIf(name)
+	if err != nil {
+		return err
 	}
+	if there == nil || !r.OutputFile.Same(*there) {
+		err = f.rename(r, temp, name)
+	} else if err = os.Remove(temp); errors.Is(err, fs.ErrNotExist) { // a link by RenameNew
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(name))
+}
+
+func (f finisher) rename(r Record, temp, name string) error {
 	err := durable.RenameNew(temp, name)
 	if errors.Is(err, fs.ErrExist) {
-		if err := f.mayReplace(r); err != nil {
+		if err := f.mayReplaceAt(r, name); err != nil {
 			return err
 		}
 		err = os.Rename(temp, name)
@@ -154,10 +164,20 @@ func (f finisher) rename(r Record, temp, name string) error {
 
 // mayReplace returns nil if the output's name is free or belongs to a file of ours.
 func (f finisher) mayReplace(r Record) error {
-	name := filepath.Join(f.root, filepath.FromSlash(r.Output))
+	err := f.at(r.Output, func(name string) error { return f.mayReplaceAt(r, name) })
+	if errors.Is(err, fs.ErrNotExist) { // its folder
+		return nil
+	}
+	return err
+}
+
+func (f finisher) mayReplaceAt(r Record, name string) error {
 	there, err := fingerprintIf(name)
 	if err != nil || there == nil || f.overwrite || r.isOurs(*there) {
 		return err
 	}
-	return fmt.Errorf("%q: %w", name, ErrTaken)
+	return fmt.Errorf("%q: %w", filepath.Join(f.Root, filepath.FromSlash(r.Output)), ErrTaken)
 }
+
+// write is WriteRecord.
+func (f finisher) write(r Record) error { return f.Outputs.writeRecord(r) }

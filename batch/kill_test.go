@@ -31,14 +31,14 @@ func finishAll(dir string) (steps int, err error) {
 		case Done:
 			continue
 		case Interrupted:
-			_, err = Resume(root, *f.Record, false)
+			_, err = Resume(Outputs{Root: root}, *f.Record, false)
 		case New:
 			r := Begin(item, f, version, time.Now())
 			if err = WriteRecord(root, r); err == nil {
 				err = os.WriteFile(temp, []byte(text), 0o644)
 			}
 			if err == nil {
-				_, err = Finish(root, r, temp, false)
+				_, err = Finish(Outputs{Root: root}, r, temp, false)
 			}
 		default:
 			err = fmt.Errorf("%s: %s (%s)", item.Output, f.Verdict, f.Reason)

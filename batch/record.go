@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -70,26 +71,34 @@ const recordEnding = ".json"
 
 // RecordPath returns the path of an output's record.
 func RecordPath(root, output string) string {
-	dir, base := filepath.Split(filepath.FromSlash(output))
+	return filepath.Join(root, filepath.FromSlash(recordOf(output)))
+}
+
+// recordOf returns the path of an output's record below the root, with slashes.
+func recordOf(output string) string {
+	dir, base := path.Split(output)
 	if len(base)+len(recordEnding) > maxName {
 		sum := sha256.Sum256([]byte(base))
 		base = strings.ToValidUTF8(base[:200], "") + "-" + hex.EncodeToString(sum[:8])
 	}
-	return filepath.Join(jobsDir(root), dir, base+recordEnding)
+	return path.Join(StateDir, "jobs", dir, base+recordEnding)
 }
 
 // WriteRecord atomically replaces the record of an output.
-func WriteRecord(root string, r Record) error {
+func WriteRecord(root string, r Record) error { return Outputs{Root: root}.writeRecord(r) }
+
+func (o Outputs) writeRecord(r Record) error {
 	r.FPS = finite(r.FPS)
 	var b bytes.Buffer
 	if err := text.JSON(&b, r); err != nil {
 		return err
 	}
-	name := RecordPath(root, r.Output)
-	if err := durable.MkdirAll(filepath.Dir(name)); err != nil {
-		return fmt.Errorf("write the record of %q: %w", r.Output, err)
+	rel := recordOf(r.Output)
+	err := o.make(rel)
+	if err == nil {
+		err = o.at(rel, func(name string) error { return durable.WriteFile(name, b.Bytes()) })
 	}
-	if err := durable.WriteFile(name, b.Bytes()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the record of %q: %w", r.Output, err)
 	}
 	return nil

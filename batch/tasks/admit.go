@@ -68,7 +68,7 @@ func (k *task) foreign() error {
 	switch {
 	case k.Shared != "" && slices.Contains(k.Sites, k.job.Site):
 		k.spec.Root, k.spec.Item.Source = k.localPath(k.spec, k.spec.Root), k.localPath(k.spec, k.spec.Item.Source)
-		k.base = workOf(k.spec.Root)
+		k.base, k.inShared = workOf(k.spec.Root), k.Shared
 		return k.inside()
 	case k.Work != "" && k.spec.Remote && k.task.Kind == contract.TaskPart:
 		k.spec.Root, k.spec.Item.Source = "", "" // on another machine

@@ -233,21 +233,26 @@ func has(args []string, option string) bool {
 // task is one attempt at a task.
 type task struct {
 	*Runner
-	job    queue.Job
-	task   queue.Task
-	spec   Spec
-	report func(queue.Progress)
-	yields bool   // another machine may do it
-	base   string // holds the job's folder
-	folder string // of this attempt, made by temp, below the job's
+	job      queue.Job
+	task     queue.Task
+	spec     Spec
+	report   func(queue.Progress)
+	yields   bool   // another machine may do it
+	inShared string // the folder that the job must not leave; "" if it may
+	base     string // holds the job's folder
+	folder   string // of this attempt, made by temp, below the job's
 }
 
 // jobDir is where the job's parts wait for the join.
 func (k *task) jobDir() string { return filepath.Join(k.base, k.job.ID) }
 
+// outputs returns the folder of the outputs. No link leads another machine's job out of the folder
+// shared with us; our own user's links lead where they like.
+func (k *task) outputs() batch.Outputs { return batch.Outputs{Root: k.spec.Root, Within: k.inShared} }
+
 // within calls f with the base folder as a root that no name or link leads out of.
 func (k *task) within(f func(*os.Root) error) error {
-	base, err := os.OpenRoot(k.base)
+	base, err := k.outputs().Folder(k.base)
 	if err != nil {
 		return err
 	}
@@ -289,9 +294,6 @@ func Tidy(root, site string) error {
 // ones.
 func (k *task) temp(name string) (string, error) {
 	if k.folder == "" {
-		if err := os.MkdirAll(k.base, 0o777); err != nil {
-			return "", err
-		}
 		folder := fmt.Sprintf("%s.%d-%s", k.task.Name, k.task.Attempt, rand.Text()[:10])
 		err := k.within(func(base *os.Root) error {
 			if err := base.MkdirAll(k.job.ID, 0o777); err != nil {
@@ -434,7 +436,7 @@ func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	rec.Attempts = max(rec.Attempts, k.task.Attempt)
 	rec.Damaged, rec.Reason = res.Damaged, res.faults()
 	rec.FPS, rec.Noise, rec.Differences = res.rate(), res.Noise, res.Differences
-	if _, err := batch.Finish(k.spec.Root, rec, temp, k.spec.Overwrite); err != nil {
+	if _, err := batch.Finish(k.outputs(), rec, temp, k.spec.Overwrite); err != nil {
 		return queue.Outcome{}, err
 	}
 	k.discard()
@@ -461,7 +463,7 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	rec := *f.Record
 	switch f.Verdict {
 	case batch.Interrupted:
-		if rec, err = batch.Resume(k.spec.Root, rec, k.spec.Overwrite); err != nil {
+		if rec, err = batch.Resume(k.outputs(), rec, k.spec.Overwrite); err != nil {
 			return out, false, err
 		}
 	case batch.Done:

@@ -229,7 +229,7 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 		s.end(item, rowOf(item, *f.Record, RowSkipped, "done before"))
 		return nil
 	case f.Verdict == batch.Interrupted:
-		rec, err := batch.Resume(s.Root, *f.Record, s.Overwrite)
+		rec, err := batch.Resume(batch.Outputs{Root: s.Root}, *f.Record, s.Overwrite)
 		if err != nil {
 			return refused(err.Error())
 		}
