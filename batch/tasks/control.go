@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vidfilter/batch/queue"
@@ -30,6 +31,25 @@ func Retry(ctx context.Context, e queue.Engine, id string) error {
 		return fmt.Errorf("job %s is %s: only one that failed or was cancelled can be retried", id, s.State)
 	}
 	return e.Submit(ctx, again(s), true)
+}
+
+// Nobody returns why a job waits that is in the queue: nobody is connected that has its files. It is
+// "" if somebody is.
+func Nobody(ctx context.Context, e queue.Engine, id string) (string, error) {
+	s, err := e.Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	workers, err := e.Workers(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range workers {
+		if !w.Draining && slices.Contains(w.Sites, s.Job.Site) {
+			return "", nil
+		}
+	}
+	return "nobody who is connected has its files: it waits until its batch is run again", nil
 }
 
 // again returns the job to resubmit.

@@ -324,23 +324,30 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.reopen(st)
 	e := s.open[st.Job.ID]
 	s.mu.Unlock()
+	renews := e != nil && !e.renewed.Load() && st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure)
+	if renews {
+		e.renewed.Store(true)
+	}
 	if s.Changed != nil {
 		s.Changed(s.seen(e, st))
 	}
-	if e == nil || !st.State.Ended() || e.renewed.Load() {
-		return
-	}
-	if st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure) {
-		e.renewed.Store(true)
+	if renews {
 		s.beside.Go(func() { s.renew(ctx, e, st) }) // it waits, and the watch must not
 		return
 	}
-	s.close(e, st)
+	if e != nil && st.State.Ended() && !e.renewed.Load() {
+		s.close(e, st)
+	}
 }
 
-// seen corrects a status if the output is missing.
+// seen corrects a status if the output is missing, or if the job is being started over: its failure
+// is no end.
 func (s *Session) seen(e *entry, st queue.Status) queue.Status {
-	if e == nil || st.State != queue.Done || e.renewed.Load() {
+	switch {
+	case e != nil && e.renewed.Load() && st.State.HasFailed():
+		st.State, st.Reason, st.Failure, st.Ended = queue.Queued, "", queue.Failure{}, time.Time{}
+		return st
+	case e == nil || st.State != queue.Done || e.renewed.Load():
 		return st
 	}
 	if err := Missing(s.Root, e.item.Output); err != nil {
@@ -437,6 +444,9 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	}
 	if err != nil && ctx.Err() == nil {
 		st.Reason, st.Failure = err.Error(), queue.Failure{}
+		if s.Changed != nil {
+			s.Changed(st)
+		}
 		s.close(e, st)
 	}
 }

@@ -104,7 +104,16 @@ func TestSessionRenews(t *testing.T) {
 				})
 				s, next, _ := session(t, q, true)
 				s.Segment = 60
+				told := 0 // failures
+				s.Changed = func(st queue.Status) {
+					if st.State.HasFailed() {
+						told++
+					}
+				}
 				rows, err := s.Run(t.Context(), next)
+				if told != 1 {
+					t.Errorf("%d failures were told", told)
+				}
 				if err != nil || len(rows) != 1 || rows[0].State != RowFailed || len(q.submitted) != c.jobs {
 					t.Fatalf("%+v, %v; submitted %d times", rows, err, len(q.submitted))
 				}

@@ -161,7 +161,8 @@ func (c *control) list() (l status.List, err error) {
 }
 
 func (c *control) cancel(id string) error { return c.act(id, "cancel") }
-func (c *control) retry(id string) error  { return c.act(id, "retry") }
+
+func (c *control) retry(id string) (waits string, err error) { return "", c.act(id, "retry") }
 
 func (c *control) act(id, what string) error {
 	_, err := c.do(http.MethodPost, "/api/jobs/"+url.PathEscape(id)+"/"+what)

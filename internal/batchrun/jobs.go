@@ -96,7 +96,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 type jobControl interface {
 	list() (status.List, error)
 	cancel(id string) error
-	retry(id string) error
+	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
 }
 
 // open connects to the queue, or to the batch that runs in the folder; c is nil if none runs.
@@ -133,10 +133,14 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 		fmt.Fprintf(s.Err, "vidfilter: %s is cancelled\n", text.OneLine(id))
 	}
 	for _, id := range o.Retry {
-		if err := c.retry(id); err != nil {
+		waits, err := c.retry(id)
+		if err != nil {
 			return fmt.Errorf("retry %s: %w", id, err)
 		}
-		fmt.Fprintf(s.Err, "vidfilter: %s is in the queue again\n", text.OneLine(id))
+		if waits != "" {
+			waits = ", but " + waits
+		}
+		fmt.Fprintf(s.Err, "vidfilter: %s is in the queue again%s\n", text.OneLine(id), waits)
 	}
 	return nil
 }

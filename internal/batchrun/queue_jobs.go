@@ -92,4 +92,10 @@ func heldNote(workers []queue.WorkerStatus) string {
 }
 
 func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }
-func (q *queueJobs) retry(id string) error  { return tasks.Retry(context.Background(), q.engine, id) }
+
+func (q *queueJobs) retry(id string) (waits string, err error) {
+	if err := tasks.Retry(context.Background(), q.engine, id); err != nil {
+		return "", err
+	}
+	return tasks.Nobody(context.Background(), q.engine, id)
+}

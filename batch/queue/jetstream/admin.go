@@ -2,11 +2,9 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"vidfilter/batch/queue/jetstream/pki"
 )
@@ -107,7 +105,8 @@ func (a *Admin) Engine(prefix string) (*Engine, error) {
 	return open(nc, Options{Prefix: prefix})
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks. It
+// is an error if there are none.
 func (a *Admin) Drain(name, prefix string) error {
 	if a.addr == "" {
 		return errorf("there are no workers to drain before vidfilter serve runs", nil, "queue: no server runs on %s", a.dir)
@@ -123,5 +122,5 @@ func (a *Admin) Drain(name, prefix string) error {
 	}
 	defer nc.Close()
 	n := names(Options{Prefix: prefix}.withDefaults().Prefix)
-	return errors.Join(nc.Publish(n.drain(name), nil), nc.FlushTimeout(5*time.Second))
+	return n.sendDrain(nc, name)
 }

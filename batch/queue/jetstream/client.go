@@ -96,9 +96,10 @@ func (c *client) why(err error) error {
 	return err
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks. It
+// is an error if there are none.
 func (c *client) Drain(name string) error {
-	return errors.Join(c.nc.Publish(c.names.drain(name), nil), c.nc.FlushTimeout(5*time.Second))
+	return c.names.sendDrain(c.nc, name)
 }
 
 // Name returns the name of the credentials.

@@ -1,6 +1,14 @@
 package jetstream
 
-import "vidfilter/batch/queue/jetstream/pki"
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"vidfilter/batch/queue/jetstream/pki"
+)
 
 // Only the head of a queue, the process of Serve, reaches its streams. A client publishes nothing
 // but questions, under its role and name, and the progress of tasks: NATS refuses the rest. Even
@@ -21,6 +29,26 @@ func (n names) drain(name string) string { return string(n) + ".drain." + name }
 
 // everyone is the name for all workers.
 const everyone = pki.All
+
+// drainWithin is how long a server may take to say that nobody listens.
+const drainWithin = time.Second
+
+// sendDrain tells the workers of a credential to drain. They do not answer, but the server does if
+// there are none.
+func (n names) sendDrain(nc *nats.Conn, name string) error {
+	_, err := nc.Request(n.drain(name), nil, drainWithin)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		who := "with the credentials of " + strconv.Quote(name)
+		if name == everyone {
+			who = "at all"
+		}
+		return errorf("vidfilter serve credentials list, on the machine of the queue, shows who is connected", err, "queue: no worker %s is connected: there is nobody to drain", who)
+	case errors.Is(err, nats.ErrTimeout):
+		return nil
+	}
+	return err
+}
 
 // grants returns what the roles may do.
 func (n names) grants() pki.Grants {

@@ -501,9 +501,13 @@ func TestProtocol(t *testing.T) {
 func TestDrain(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	boss, owner := f.client("boss", pki.Operator), f.client("owner", pki.Submitter)
+	f.path("node")
 	for _, drain := range []func() error{
 		func() error { return boss.Drain("node") }, func() error { return f.admin.Drain("node", "") }, func() error { return boss.Drain(everyone) },
 	} {
+		if err := drain(); err == nil || !strings.Contains(err.Error(), "nobody to drain") || hint.Of(err) == "" {
+			t.Errorf("nobody is there: %v", err)
+		}
 		w := connect(t, f.url(), map[bool]string{true: f.path("node"), false: f.path("node")}[true])
 		began, release, ended := make(chan string, 4), make(chan bool), make(chan error, 1)
 		id := newID()
