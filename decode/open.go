@@ -169,7 +169,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 		return nil, err
 	}
 	in.forwards = from.forwards
-	err = in.openContainer(from.url, from.protocols)
+	err = in.openContainer(ctx, from)
 	if from.pipe >= 0 {
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now
 	}
@@ -213,7 +213,7 @@ func readable(path string) error {
 	return nil
 }
 
-func (in *Input) openContainer(url, protocols string) error {
+func (in *Input) openContainer(ctx context.Context, from source) error {
 	in.fc = astiav.AllocFormatContext()
 	if in.fc == nil {
 		return &Error{Op: "open", Path: in.path, Err: errors.New("out of memory")}
@@ -223,7 +223,7 @@ func (in *Input) openContainer(url, protocols string) error {
 	dict := astiav.NewDictionary()
 	defer dict.Free()
 	set := func(k, v string) { _ = dict.Set(k, v, 0) }
-	set("protocol_whitelist", protocols)
+	set("protocol_whitelist", from.protocols)
 	set("probesize", "33554432")
 	set("analyzeduration", "10000000")
 
@@ -236,9 +236,9 @@ func (in *Input) openContainer(url, protocols string) error {
 	} else {
 		set("format_whitelist", safeFormats())
 	}
-	if err := in.fc.OpenInput(url, format, dict); err != nil {
+	if err := in.fc.OpenInput(from.url, format, dict); err != nil {
 		in.fc = nil // OpenInput frees the context when it fails
-		return in.openError(url, protocols, err)
+		return in.openError(ctx, from, err)
 	}
 	in.opened = true
 	if err := in.checkLimits(); err != nil {
@@ -279,7 +279,7 @@ func Refers(name string) bool {
 	return f != nil && containerOf(f.Name()).refers
 }
 
-func (in *Input) openError(url, protocols string, cause error) error {
+func (in *Input) openError(ctx context.Context, from source, cause error) error {
 	e := &Error{Op: "open", Path: in.path, Err: cause}
 	if err := y4mProblem(in.path); err != nil {
 		e.Err = err
@@ -292,7 +292,9 @@ func (in *Input) openError(url, protocols string, cause error) error {
 		e.Err = syscall.Errno(no)
 	}
 	switch known := !errors.Is(cause, astiav.ErrInvaliddata); {
-	case isAddress(in.path), in.opts.Format != "" && known, in.forwards && known:
+	case isAddress(in.path):
+		return in.addressError(ctx, e, from)
+	case in.opts.Format != "" && known, in.forwards && known:
 		return e
 	case in.opts.Format != "":
 		e.Err = fmt.Errorf("not %s, or damaged", in.opts.Format)
@@ -301,10 +303,7 @@ func (in *Input) openError(url, protocols string, cause error) error {
 		e.Err = errors.New("not media that this build knows, or damaged")
 		return e
 	}
-	curl, cprot := C.CString(url), C.CString(protocols)
-	defer C.free(unsafe.Pointer(curl))
-	defer C.free(unsafe.Pointer(cprot))
-	name := C.GoString(C.vf_probe(curl, cprot))
+	name := probe(from)
 	if isHLS(in.path) {
 		name = "hls"
 	}
@@ -320,6 +319,14 @@ func (in *Input) openError(url, protocols string, cause error) error {
 		e.Err = fmt.Errorf("damaged or incomplete %s", name)
 	}
 	return e
+}
+
+// probe returns FFmpeg's name of a source's format, or "".
+func probe(from source) string {
+	url, protocols := C.CString(from.url), C.CString(from.protocols)
+	defer C.free(unsafe.Pointer(url))
+	defer C.free(unsafe.Pointer(protocols))
+	return C.GoString(C.vf_probe(url, protocols))
 }
 
 // isHLS recognizes a playlist by its content. FFmpeg's own probe also goes by the name, and takes

@@ -48,11 +48,14 @@ func reachOfAddress(path string) (r Reach) {
 		if scheme == "udp" || scheme == "rtp" {
 			continue
 		}
-		port := 80
-		if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
-			port = int(n)
-		}
-		r.Ports = append(r.Ports, port)
+		r.Ports = append(r.Ports, portOf(u))
 	}
 	return r
+}
+
+func portOf(u *url.URL) int {
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		return int(n)
+	}
+	return 80
 }

@@ -27,6 +27,12 @@ func TestNetwork(t *testing.T) {
 			http.ServeFile(w, r, committedSample(t))
 		case "/list.ffconcat":
 			w.Write([]byte("ffconcat version 1.0\nfile 'file:" + secret + "'\n"))
+		case "/moved.mp4":
+			http.Redirect(w, r, "http://127.0.0.1:9/film.mp4", http.StatusFound)
+		case "/secure.mp4":
+			http.Redirect(w, r, "https://"+r.Host+"/film.mp4", http.StatusFound)
+		case "/near.mp4":
+			http.Redirect(w, r, "/film.mp4", http.StatusFound)
 		case "/list.m3u8":
 			w.Write([]byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://" + secret + "\n#EXT-X-ENDLIST\n"))
 		default:
@@ -43,8 +49,11 @@ func TestNetwork(t *testing.T) {
 		{"/film.mp4", nil, 3, "hint: give --allow-network"},
 		{"/film.mp4", []string{"--allow-network"}, 0, "2 frames in"},
 		{"/none.mp4", []string{"--allow-network"}, 3, "none.mp4: "},
-		{"/list.ffconcat", []string{"--allow-network"}, 3, ""},
-		{"/list.m3u8", []string{"--allow-network"}, 3, ""},
+		{"/near.mp4", []string{"--allow-network"}, 0, "2 frames in"},
+		{"/moved.mp4", []string{"--allow-network"}, 3, "the server sends on to http://127.0.0.1:9/film.mp4, and only the port of the address itself is open"},
+		{"/secure.mp4", []string{"--allow-network"}, 3, "the server sends on to https://127.0.0.1:"},
+		{"/list.ffconcat", []string{"--allow-network"}, 3, "hint: if you trust it, give --input-format concat"},
+		{"/list.m3u8", []string{"--allow-network"}, 3, "a hls playlist: it names other addresses"},
 		{"/list.ffconcat", []string{"--allow-network", "--input-format", "concat"}, 3, ""},
 		{"/list.m3u8", []string{"--allow-network", "--input-format", "hls"}, 3, ""},
 	} {

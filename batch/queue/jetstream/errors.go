@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,6 +52,7 @@ func connectError(servers, creds string, err error) error {
 		return errorf(advice, err, "queue: server %s: %s", servers, what)
 	}
 	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	text := err.Error()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -64,6 +66,13 @@ func connectError(servers, creds string, err error) error {
 			"copy worker.creds from this server's folder, or name the authority's file with --tls-ca")
 	case errors.As(err, &host):
 		return say("its certificate is for other names: "+host.Error(), "use one of those names, or start 'vidfilter serve' with this one as --host")
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		return say(fmt.Sprintf("its certificate is good from %s to %s, and the clock of this machine says %s",
+			invalid.Cert.NotBefore.Format(time.DateOnly), invalid.Cert.NotAfter.Format(time.DateOnly), time.Now().UTC().Format(time.DateTime)),
+			"set the clock, here or where the certificate was made")
+	case isTLSAlert(err) && strings.Contains(text, "expired certificate"):
+		return say("it takes our certificate for one of another time", "compare the clocks of both machines: this one says "+time.Now().UTC().Format(time.DateTime)+
+			"; if they agree, new credentials are needed: vidfilter serve credentials rotate")
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.As(err, new(tls.RecordHeaderError)):
 		return say("it speaks no TLS", "check that this is the port of a NATS server with TLS")
 	case isTLSAlert(err):

@@ -3,8 +3,11 @@ package jetstream
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
@@ -215,6 +219,24 @@ func TestRefused(t *testing.T) {
 		t.Error("all of it:", err)
 	} else {
 		e.Close()
+	}
+}
+
+// A clock that is wrong is named, here or there.
+func TestClocks(t *testing.T) {
+	old := x509.CertificateInvalidError{Cert: &x509.Certificate{NotBefore: time.Now().AddDate(1, 0, 0)}, Reason: x509.Expired}
+	for _, c := range []struct {
+		err        error
+		want, hint string
+	}{
+		{&tls.CertificateVerificationError{Err: old}, "the clock of this machine says 20", "set the clock"},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: expired certificate")}, "another time", "compare the clocks of both machines: this one says 20"},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}, "asks for a client certificate", "--creds"},
+	} {
+		err := connectError("tls://head:1", "w.creds", c.err)
+		if !strings.Contains(err.Error(), c.want) || !strings.Contains(hint.Of(err), c.hint) {
+			t.Errorf("%v: %v; %s", c.err, err, hint.Of(err))
+		}
 	}
 }
 

@@ -1,0 +1,63 @@
+package decode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// addressError says why an address could not be opened, beyond FFmpeg's number: it leads elsewhere,
+// or holds a list of others.
+func (in *Input) addressError(ctx context.Context, e *Error, from source) error {
+	if to := in.redirection(ctx); to != nil {
+		e.Err = fmt.Errorf("the server sends on to %s, and only the port of the address itself is open, by http", to.Redacted())
+		e.hint = "if you trust it, give the address that it sends to"
+		return e
+	}
+	if name := probe(from); in.opts.Format == "" && containerOf(name).refers {
+		e.Err = fmt.Errorf("a %s playlist: it names other addresses", name)
+		e.hint = "if you trust it, give --input-format " + name
+	}
+	return e
+}
+
+// mostRedirections is FFmpeg's.
+const mostRedirections = 8
+
+// redirection returns where the server sends on to, if that is refused: another port, or no http.
+func (in *Input) redirection(ctx context.Context) (to *url.URL) {
+	at, err := url.Parse(in.path)
+	if err != nil || !strings.EqualFold(at.Scheme, "http") {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, in.path, nil)
+	if err != nil {
+		return nil
+	}
+	ports := reachOfAddress(in.path).Ports
+	refused := errors.New("refused")
+	client := http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			if !strings.EqualFold(next.URL.Scheme, "http") || !slices.Contains(ports, portOf(next.URL)) {
+				to = next.URL
+				return refused
+			}
+			if len(via) > mostRedirections {
+				return refused
+			}
+			return nil
+		},
+	}
+	if back, err := client.Do(r); err == nil {
+		back.Body.Close()
+	}
+	return to
+}
