@@ -14,19 +14,32 @@
 #include <math.h>
 #include <stdatomic.h>
 
-static int stopped(void *flag)
+int vf_stopped(struct vf_stop *stop)
 {
-	return atomic_load((atomic_int *)flag);
+	return atomic_load((atomic_int *)&stop->stop);
 }
 
-void vf_interruptible(AVFormatContext *fc, int *stop)
+static int ends(void *opaque)
 {
-	fc->interrupt_callback = (AVIOInterruptCB){stopped, stop};
+	struct vf_stop *stop = opaque;
+	if (stop->fc->nb_streams < stop->max_streams)
+		return vf_stopped(stop);
+	// At the end of what it has read FFmpeg opens a decoder for each stream, if it may.
+	if (!stop->fc->codec_whitelist)
+		stop->fc->codec_whitelist = av_strdup("none");
+	return 1;
 }
 
-void vf_interrupt(int *stop)
+void vf_interruptible(AVFormatContext *fc, struct vf_stop *stop, unsigned max_streams)
 {
-	atomic_store((atomic_int *)stop, 1);
+	stop->fc = fc;
+	stop->max_streams = max_streams;
+	fc->interrupt_callback = (AVIOInterruptCB){ends, stop};
+}
+
+void vf_interrupt(struct vf_stop *stop)
+{
+	atomic_store((atomic_int *)&stop->stop, 1);
 }
 
 const char *vf_probe(const char *url, const char *protocols)
@@ -262,11 +275,6 @@ void vf_free_memory(void)
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
-}
-
-int vf_stopped(int *stop)
-{
-	return stopped(stop);
 }
 
 double vf_rotation(const AVCodecParameters *par)

@@ -4,10 +4,17 @@
 #include <libavformat/avformat.h>
 #include <stdint.h>
 
-// Ends blocking calls on fc with AVERROR_EXIT once *stop is not 0. fc keeps stop, which must
-// outlive it.
-void vf_interruptible(AVFormatContext *fc, int *stop);
-void vf_interrupt(int *stop);
+// Ends blocking calls on an input with AVERROR_EXIT.
+struct vf_stop {
+	int stop;
+	AVFormatContext *fc;
+	unsigned max_streams;
+};
+
+// Has calls on fc end once vf_interrupt was called, or fc has so many streams. fc keeps stop, which
+// must outlive it.
+void vf_interruptible(AVFormatContext *fc, struct vf_stop *stop, unsigned max_streams);
+void vf_interrupt(struct vf_stop *stop);
 
 // Returns the name of a file's container, which is static; NULL if it is not recognised.
 const char *vf_probe(const char *url, const char *protocols);
@@ -62,7 +69,7 @@ float vf_quantiser(AVFrame *f);
 // Returns freed memory to the system.
 void vf_free_memory(void);
 
-int vf_stopped(int *stop);
+int vf_stopped(struct vf_stop *stop);
 // Returns by how many degrees a player turns the picture clockwise.
 double vf_rotation(const AVCodecParameters *par);
 

@@ -30,10 +30,13 @@ type Input struct {
 	fc       *astiav.FormatContext
 	form     container
 	opened   bool
-	forwards bool       // it can be read only once, in order
-	mu       sync.Mutex // guards stop, which Close frees
-	stop     *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
+	forwards bool              // it can be read only once, in order
+	mu       sync.Mutex        // guards stop, which Close frees
+	stop     *C.struct_vf_stop // set by Interrupt; C memory, since FFmpeg keeps the pointer
 	unwatch  func() bool
+
+	abandoned bool // by bounded: a thread uses it still
+	counted   bool // in reading
 
 	video    *astiav.Stream
 	rules    []mapRule // of --map
@@ -137,6 +140,13 @@ func (in *Input) interrupted() bool {
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
 func (in *Input) Close() {
+	if in.abandoned {
+		return
+	}
+	if in.counted {
+		in.counted = false
+		reading.Add(-1)
+	}
 	if in.unwatch != nil {
 		in.unwatch()
 	}
@@ -242,6 +252,10 @@ func (in *Input) openCodec() error {
 // Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the
 // first. Those around a part are marked as context.
 func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
+	if !in.counted {
+		in.counted = true
+		reading.Add(1)
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -389,6 +403,10 @@ func (in *Input) send() error {
 		if in.form.keyed && in.opts.Start == 0 && in.opts.Part == nil && !in.pkt.Flags().Has(astiav.PacketFlagKey) {
 			in.damage.Breaks++
 		}
+	}
+	p := (*C.AVPacket)(av.PacketPtr(in.pkt))
+	if err := in.checkPicture(in.stream(in.video.Index()), p.data, p.size); err != nil {
+		return err
 	}
 	in.packets++
 	in.payload += int64(in.pkt.Size())

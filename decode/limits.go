@@ -18,6 +18,8 @@ const (
 	maxTags     = 10_000
 )
 
+const largeHint = "copy what you need of it into another file, for example with ffmpeg -map"
+
 // checkLimits returns an error for a container that holds more than the limits.
 func (in *Input) checkLimits() error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
@@ -38,7 +40,7 @@ func (in *Input) checkLimits() error {
 	} {
 		if l.n > l.most {
 			return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("it has more than %d %s", l.most, l.what),
-				hint: "copy what you need of it into another file, for example with ffmpeg -map"}
+				hint: largeHint}
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func seekableStdin() bool {
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
 	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, log: o.Log}, opts: o,
 		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
-	in.stop = (*C.int)(C.calloc(1, C.sizeof_int))
+	in.stop = (*C.struct_vf_stop)(C.calloc(1, C.sizeof_struct_vf_stop))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
 	defer func() {
 		if err != nil {
@@ -169,7 +169,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 		return nil, err
 	}
 	in.forwards = from.forwards
-	err = in.openContainer(ctx, from)
+	err = in.bounded(ctx, func() error { return in.openContainer(ctx, from) })
 	if from.pipe >= 0 {
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now
 	}
@@ -218,7 +218,7 @@ func (in *Input) openContainer(ctx context.Context, from source) error {
 	if in.fc == nil {
 		return &Error{Op: "open", Path: in.path, Err: errors.New("out of memory")}
 	}
-	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stop)
+	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stop, maxStreams)
 	in.reports.watchDemuxer(in.fc)
 	dict := astiav.NewDictionary()
 	defer dict.Free()
@@ -247,10 +247,13 @@ func (in *Input) openContainer(ctx context.Context, from source) error {
 	said := in.containerColours()
 	var err error
 	in.refused.w, in.refused.h = av.RefusedSize(func() { err = in.fc.FindStreamInfo(nil) })
+	if err := in.checkLimits(); err != nil { // streams of broadcasts appear only now
+		return err
+	}
 	if err != nil {
 		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
 	}
-	if err := in.checkLimits(); err != nil { // streams of broadcasts appear only now
+	if err := in.checkPictures(); err != nil {
 		return err
 	}
 	in.keepColours(said)

@@ -1,0 +1,116 @@
+package decode
+
+//#cgo pkg-config: libavutil
+//#include <libavutil/mem.h>
+//#include <limits.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What opening may cost. Films take a second and some tens of megabytes. FFmpeg has no bounds of its
+// own, and asks whether to go on only when it reads.
+const (
+	openingMemory = 1 << 30   // beyond the file's size
+	openingBlock  = 256 << 20 // of memory, or the file's size if that is more
+
+	abandonAfter = time.Second // in which an opening that is interrupted may end by itself
+)
+
+// openingWork is of a processor.
+var openingWork = 10 * time.Second
+
+// reading counts the inputs of this process from which frames are read: their memory cannot be told
+// from that of one that is being opened.
+var reading atomic.Int32
+
+// bounded calls open, which opens the container, and ends it when it costs too much, or with ctx. One
+// that does not end is abandoned: its thread goes on until the process ends, and the input cannot be
+// closed.
+func (in *Input) bounded(ctx context.Context, open func() error) error {
+	done, started := make(chan error, 1), make(chan int, 1)
+	alone := reading.Load() == 0
+	size := int64(0)
+	if st, err := os.Stat(in.path); err == nil && st.Mode().IsRegular() {
+		size = st.Size()
+	}
+	if alone {
+		C.av_max_alloc(C.size_t(max(openingBlock, min(size, C.INT_MAX))))
+	}
+	before := peak()
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- unix.Gettid()
+		done <- open()
+	}()
+	thread := <-started
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	var late <-chan time.Time
+	var why error
+	stop := func(err error) {
+		if why == nil {
+			why = err
+			in.Interrupt()
+			late = time.After(abandonAfter)
+		}
+	}
+	for cancelled := ctx.Done(); ; {
+		select {
+		case err := <-done:
+			if alone {
+				C.av_max_alloc(C.INT_MAX)
+			}
+			if why != nil {
+				return why
+			}
+			return err
+		case <-cancelled:
+			cancelled = nil
+			stop(context.Cause(ctx))
+		case <-late:
+			in.abandoned = true
+			return why
+		case <-ticks.C:
+			switch {
+			case worked(thread) > openingWork:
+				stop(in.tooMuch(fmt.Sprintf("to open it takes more than %v of work", openingWork)))
+			case alone && peak()-before > openingMemory+size:
+				stop(in.tooMuch(fmt.Sprintf("to open it takes more than %d MB of memory", (openingMemory+size)>>20)))
+			}
+		}
+	}
+}
+
+func (in *Input) tooMuch(what string) error {
+	return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("%s, as no film does", what), hint: largeHint}
+}
+
+// worked returns how long a thread of this process has computed; 0 if it has ended.
+func worked(thread int) time.Duration {
+	const ofThread, scheduled = 4, 2
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^thread)<<3|ofThread|scheduled, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// peak returns the most memory that the process has used so far.
+func peak() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return u.Maxrss << 10
+}
