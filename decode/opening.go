@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What opening may cost. Films take a second and some tens of megabytes. FFmpeg has no bounds of its
-// own, and asks whether to go on only when it reads.
+// What opening may cost. Films take a second and some tens of megabytes. FFmpeg has no bounds of
+// its own, and asks whether to go on only when it reads.
 const (
 	openingMemory = 1 << 30   // beyond the file's size
 	openingBlock  = 256 << 20 // of memory, or the file's size if that is more
@@ -33,9 +33,9 @@ var openingWork = 10 * time.Second
 // from that of one that is being opened.
 var reading atomic.Int32
 
-// bounded calls open, which opens the container, and ends it when it costs too much, or with ctx. One
-// that does not end is abandoned: its thread goes on until the process ends, and the input cannot be
-// closed.
+// bounded calls open, which opens the container, and ends it when it costs too much, or with ctx.
+// One that does not end is abandoned: its thread goes on until the process ends, and the input
+// cannot be closed.
 func (in *Input) bounded(ctx context.Context, open func() error) error {
 	done, started := make(chan error, 1), make(chan int, 1)
 	alone := reading.Load() == 0

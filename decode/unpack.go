@@ -19,8 +19,8 @@ import (
 // limit, and a megabyte may hold a gigabyte, of which it makes several copies.
 const mostUnpacked = 16 << 20
 
-// checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of a
-// picture than FFmpeg should unpack.
+// checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of
+// a picture than FFmpeg should unpack.
 func (in *Input) checkPicture(st *C.AVStream, data *C.uint8_t, size C.int) error {
 	if id := st.codecpar.codec_id; id != C.AV_CODEC_ID_PNG && id != C.AV_CODEC_ID_APNG || data == nil {
 		return nil

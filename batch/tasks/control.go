@@ -33,8 +33,8 @@ func Retry(ctx context.Context, e queue.Engine, id string) error {
 	return e.Submit(ctx, again(s), true)
 }
 
-// Nobody returns why a job waits that is in the queue: nobody is connected that has its files. It is
-// "" if somebody is.
+// Nobody returns why a job waits that is in the queue: nobody is connected that has its files. It
+// is "" if somebody is.
 func Nobody(ctx context.Context, e queue.Engine, id string) (string, error) {
 	s, err := e.Get(ctx, id)
 	if err != nil {

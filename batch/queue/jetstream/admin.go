@@ -105,8 +105,8 @@ func (a *Admin) Engine(prefix string) (*Engine, error) {
 	return open(nc, Options{Prefix: prefix})
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks. It
-// is an error if there are none.
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+// It is an error if there are none.
 func (a *Admin) Drain(name, prefix string) error {
 	if a.addr == "" {
 		return errorf("there are no workers to drain before vidfilter serve runs", nil, "queue: no server runs on %s", a.dir)

@@ -96,8 +96,8 @@ func (c *client) why(err error) error {
 	return err
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks. It
-// is an error if there are none.
+// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
+// It is an error if there are none.
 func (c *client) Drain(name string) error {
 	return c.names.sendDrain(c.nc, name)
 }

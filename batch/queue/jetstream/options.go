@@ -21,8 +21,8 @@ type Options struct {
 	AckWait    time.Duration
 	BackOff    time.Duration // before the second attempt; doubles each time; 0 is 5 s
 	MaxBackOff time.Duration // 0 is 5 min
-	// how many workers may fall silent at a task before its job is quarantined: they were killed, or
-	// had no power, which is hardly the task's fault; 0 is 50
+	// how many workers may fall silent at a task before its job is quarantined: they were killed,
+	// or had no power, which is hardly the task's fault; 0 is 50
 	Silences int
 	Log      *slog.Logger // of trouble that the queue handles by itself; nil: none
 	// called, from any goroutine, when a write has failed for a while and is tried again, or an
