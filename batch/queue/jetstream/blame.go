@@ -2,13 +2,12 @@ package jetstream
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
 )
@@ -29,12 +28,16 @@ type loss struct {
 	On []machine `json:"on"`
 }
 
+// presence returns what a worker says of itself, if it is alive.
+func (e *Engine) presence(ctx context.Context, worker string) (w queue.WorkerStatus, live bool) {
+	entry, err := e.workers.Get(ctx, worker)
+	return w, err == nil && json.Unmarshal(entry.Value(), &w) == nil
+}
+
 // machine returns a worker and its host, as far as its presence tells.
 func (e *Engine) machine(ctx context.Context, worker string) machine {
 	m := machine{Worker: worker}
-	entry, err := e.workers.Get(ctx, worker)
-	var w queue.WorkerStatus
-	if err == nil && decode(entry, &w) == nil {
+	if w, live := e.presence(ctx, worker); live {
 		host, _, _ := strings.Cut(w.Name, "/")
 		m.Host = w.Credential + "@" + host
 	}
@@ -48,18 +51,13 @@ func (e *Engine) with(ctx context.Context, on []machine, m machine) []machine {
 		if was.Worker == m.Worker {
 			return on
 		}
-		if was.Host == m.Host && m.Host != "" && !e.isLive(ctx, was.Worker) {
+		if _, live := e.presence(ctx, was.Worker); !live && was.Host == m.Host && m.Host != "" {
 			on = slices.Clone(on)
 			on[i] = m
 			return on
 		}
 	}
 	return append(slices.Clone(on), m)
-}
-
-func (e *Engine) isLive(ctx context.Context, worker string) bool {
-	_, err := e.workers.Get(ctx, worker)
-	return err == nil
 }
 
 // conducts says how workers have done of late, by kind of task: a worker may cut files well, and
@@ -145,18 +143,15 @@ func (a *attempt) judge(ctx context.Context, on []machine) blame {
 }
 
 // othersCan reports whether another worker takes tasks such as this one.
-func (a *attempt) othersCan(ctx context.Context) (can bool) {
+func (a *attempt) othersCan(ctx context.Context) bool {
 	if a.e.alone {
 		return false
 	}
-	err := each(ctx, a.e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
-		var w queue.WorkerStatus
-		if entry.Key() != a.worker && decode(entry, &w) == nil && !w.Draining && w.Held == "" && serves(w.Worker, a.m.Subject()) {
-			can = true
-		}
-		return nil
+	all, err := a.e.Workers(ctx)
+	self, _ := a.e.presence(ctx, a.worker)
+	return err != nil || slices.ContainsFunc(all, func(w queue.WorkerStatus) bool {
+		return w.Name != self.Name && !w.Draining && w.Held == "" && serves(w.Worker, a.m.Subject())
 	})
-	return can || err != nil
 }
 
 // serves reports whether a worker takes tasks with a message's subject.
