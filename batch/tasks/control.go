@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,24 @@ func Retry(ctx context.Context, e queue.Engine, id string) error {
 		return fmt.Errorf("job %s is %s: only one that failed or was cancelled can be retried", id, s.State)
 	}
 	return e.Submit(ctx, again(s), true)
+}
+
+// Remove removes a job, which it cancels before if need be, and its files in the store.
+func Remove(ctx context.Context, e queue.Engine, id string) error {
+	if _, err := e.Get(ctx, id); err != nil {
+		return err
+	}
+	if err := e.Cancel(ctx, id, "removed by hand"); err != nil {
+		return err
+	}
+	names, err := e.Blobs().List(ctx, id+"/")
+	for _, name := range names {
+		err = errors.Join(err, e.Blobs().Delete(ctx, name))
+	}
+	if err != nil {
+		return err
+	}
+	return e.Forget(ctx, id)
 }
 
 // again returns the job to resubmit.

@@ -3,6 +3,7 @@ package batchrun
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,13 +71,32 @@ func (q *queueJobs) list() (status.List, error) {
 	if err != nil {
 		return status.List{}, err
 	}
+	sizes, err := q.engine.Blobs().Sizes(ctx)
+	if err != nil && !errors.Is(err, queue.ErrRefused) { // by a serve of an earlier version
+		return status.List{}, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
 	q.tally.Ahead(queue.Backlogs(workers))
 	jobs := q.tally.Jobs(now, nil)
+	for i, j := range jobs {
+		jobs[i].Stored = sizes[j.ID]
+		jobs[i].Alone = !j.State.Ended() && !slices.ContainsFunc(workers, func(w queue.WorkerStatus) bool { return slices.Contains(w.Sites, j.Site) })
+	}
 	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false)}, q.err
 }
 
 func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }
 func (q *queueJobs) retry(id string) error  { return tasks.Retry(context.Background(), q.engine, id) }
+func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }
+
+func (q *queueJobs) give(id, to string) error {
+	e, ok := q.engine.(interface {
+		Give(ctx context.Context, id, to string) error
+	})
+	if !ok {
+		return errors.New("only jobs in the queue of vidfilter serve are handed over")
+	}
+	return e.Give(context.Background(), id, to)
+}
