@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,30 @@ type Job struct {
 	Deaths  int             // its own processes that may die at it; 0 is DefaultDeaths
 	Spec    json.RawMessage // for the handlers
 	First   Task            // first task; Submit fills in its Job
+}
+
+// ownerMark is before a credential's name in the ID of a job that nobody else can submit.
+const ownerMark = "--"
+
+// OwnedID returns an ID for jobs of a credential. id must not contain two dashes in a row; with ""
+// as the owner the ID is anybody's.
+func OwnedID(id, owner string) string {
+	if owner == "" {
+		return id
+	}
+	return id + ownerMark + owner
+}
+
+// BaseOf returns the ID that OwnedID was given.
+func BaseOf(id string) string {
+	base, _, _ := strings.Cut(id, ownerMark)
+	return base
+}
+
+// OwnerOf returns the credential whose jobs can have an ID; ok is false if all credentials' can.
+func OwnerOf(id string) (owner string, ok bool) {
+	_, owner, ok = strings.Cut(id, ownerMark)
+	return owner, ok
 }
 
 // DefaultDeaths bounds what a file that kills its processes may cost.
@@ -170,6 +195,27 @@ type Worker struct {
 	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
 }
 
+// Limit is something that a queue has too much of at some time.
+type Limit struct {
+	What       string // in the plural
+	Of         string // credential; "" for the whole queue
+	Used, Most int64
+}
+
+// Part returns how much is used, 0 to 1.
+func (l Limit) Part() float64 { return float64(l.Used) / float64(max(1, l.Most)) }
+
+// IsNear reports whether little is left.
+func (l Limit) IsNear() bool { return l.Part() >= 0.9 }
+
+func (l Limit) String() string {
+	of := ""
+	if l.Of != "" {
+		of = fmt.Sprintf(" of %q", l.Of)
+	}
+	return fmt.Sprintf("%d %s%s, of %d allowed", l.Used, l.What, of, l.Most)
+}
+
 // Backlog counts jobs that are not in the queue yet: a batch submits a few at a time.
 type Backlog struct {
 	Jobs  int
@@ -214,6 +260,12 @@ type Engine interface {
 	// Cancel ends a job unless it has ended.
 	Cancel(ctx context.Context, id, reason string) error
 
+	// Finish ends a job as done, unless it has ended: its output was found done.
+	Finish(ctx context.Context, id string, result json.RawMessage) error
+
+	// Forget removes a job that has ended.
+	Forget(ctx context.Context, id string) error
+
 	// Work does tasks until ctx ends, and returns after the last handler.
 	Work(ctx context.Context, w Worker, h Handler) error
 
@@ -235,6 +287,7 @@ type Blobs interface {
 	Get(ctx context.Context, name string, w io.Writer) error // ErrNoBlob
 	Delete(ctx context.Context, name string) error           // no error if there is none
 	List(ctx context.Context, prefix string) ([]string, error)
+	Sizes(ctx context.Context) (map[string]int64, error) // bytes by the part of the names before "/"
 }
 
 // ErrNoBlob is the error of a file that is not in the store.
@@ -245,6 +298,9 @@ var ErrStoreFull = errors.New("queue: the store is full")
 
 // ErrQuota is the error of a job or file that is larger than the queue takes.
 var ErrQuota = errors.New("queue: over the quota")
+
+// ErrRefused is the error of a request that the credential does not allow.
+var ErrRefused = errors.New("queue: refused")
 
 // ErrNoJob is returned for jobs that the queue does not have.
 var ErrNoJob = errors.New("there is no job with this ID")

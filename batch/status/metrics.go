@@ -38,6 +38,13 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 			e.metric("vidfilter_store_limit_bytes", gauge, "Bytes that the queue may store.", sample{"", float64(quota)})
 		}
 	}
+	if s.o.Limits != nil {
+		var all []sample
+		for _, l := range s.o.Limits() {
+			all = append(all, sample{labels("of", l.What), l.Part()})
+		}
+		e.metric("vidfilter_limit_ratio", gauge, "How much is used of what a credential, or the queue, may have: that of the credential with most, 0 to 1.", all...)
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(e.b.Bytes())
 }

@@ -13,6 +13,7 @@ import (
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
 	"vidfilter/internal/site"
+	"vidfilter/internal/text"
 )
 
 //go:embed page.html app.js style.css icon.svg
@@ -73,10 +74,25 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case live:
 		ok(w)
+		if !s.o.Private || s.knowsToken(r) {
+			s.warn(w)
+		}
 	case down == nil, s.o.Private && !s.knowsToken(r):
 		site.Refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
 	default:
 		site.Refuse(w, http.StatusServiceUnavailable, "the queue does not answer: "+down.Error())
+	}
+}
+
+// warn writes a line for each thing that is near its limit.
+func (s *server) warn(w http.ResponseWriter) {
+	if s.o.Limits == nil {
+		return
+	}
+	for _, l := range s.o.Limits() {
+		if l.IsNear() {
+			fmt.Fprintf(w, "near its limit: %s\n", text.OneLine(l.String()))
+		}
 	}
 }
 

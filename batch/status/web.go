@@ -40,6 +40,7 @@ type Options struct {
 
 	Note     func() string         // why the work is held up, or ""; may be nil
 	Health   func() error          // why the queue accepts nothing; may be nil
+	Limits   func() []queue.Limit  // what is nearest to its limit; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
 	// Store returns the bytes that the queue has stored, and may store; may be nil.

@@ -465,6 +465,8 @@ func TestHealth(t *testing.T) {
 			return errors.New("the disk is full")
 		}
 		return nil
+	}, Limits: func() []queue.Limit {
+		return []queue.Limit{{What: "folders", Of: "ann\n", Used: 120, Most: 128}, {What: "jobs", Used: 1, Most: 2}}
 	}})
 	for _, c := range []struct {
 		ill  bool
@@ -474,6 +476,12 @@ func TestHealth(t *testing.T) {
 		ill.Store(c.ill)
 		if code, body := s.ask("GET", "/healthz"); code != c.code || c.ill && !strings.Contains(body, "the disk is full") {
 			t.Errorf("%v: %d %s", c.ill, code, body)
+		}
+		if _, body := s.ask("GET", "/healthz"); !c.ill && body != "ok\nnear its limit: 120 folders of \"ann\\n\", of 128 allowed\n" {
+			t.Errorf("%q", body)
+		}
+		if _, body := s.ask("GET", "/metrics"); !strings.Contains(body, `vidfilter_limit_ratio{of="folders"} 0.9375`) {
+			t.Errorf("%s", body)
 		}
 		if code, body := s.ask("GET", "/livez"); code != 200 || body != "ok\n" {
 			t.Errorf("%v: alive: %d %s", c.ill, code, body)

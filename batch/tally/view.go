@@ -15,6 +15,7 @@ type Job struct {
 	ID        string      `json:"id"`
 	Title     string      `json:"title"`          // as submitted: any characters
 	Site      string      `json:"site,omitempty"` // location of its files
+	User      string      `json:"user,omitempty"` // credential that submitted it
 	State     queue.State `json:"state"`          // queued, running, done, failed, quarantined, cancelled
 	Reason    string      `json:"reason,omitempty"`
 	Submitted *time.Time  `json:"submitted"`
@@ -32,6 +33,8 @@ type Job struct {
 	Left      *float64    `json:"left"`  // in seconds
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
+	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
+	Alone     bool        `json:"alone,omitempty"`  // nobody is there to go on with it, where known
 }
 
 // Parts of a long video.
@@ -77,7 +80,7 @@ func (j Job) Took() time.Duration {
 
 func (j *job) view(now time.Time) Job {
 	v := Job{
-		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, State: j.s.State, Reason: j.s.Explain(),
+		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
 		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
 		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,13 @@ func Retry(ctx context.Context, e queue.Engine, id string) error {
 	return e.Submit(ctx, again(s), true)
 }
 
+// Served reports whether a worker that takes tasks has the files of a site.
+func Served(workers []queue.WorkerStatus, site string) bool {
+	return slices.ContainsFunc(workers, func(w queue.WorkerStatus) bool {
+		return !w.Draining && slices.Contains(w.Sites, site)
+	})
+}
+
 // Nobody returns why a job waits that is in the queue: nobody is connected that has its files. It
 // is "" if somebody is.
 func Nobody(ctx context.Context, e queue.Engine, id string) (string, error) {
@@ -41,15 +49,28 @@ func Nobody(ctx context.Context, e queue.Engine, id string) (string, error) {
 		return "", err
 	}
 	workers, err := e.Workers(ctx)
-	if err != nil {
+	if err != nil || Served(workers, s.Job.Site) {
 		return "", err
 	}
-	for _, w := range workers {
-		if !w.Draining && slices.Contains(w.Sites, s.Job.Site) {
-			return "", nil
-		}
-	}
 	return "nobody who is connected has its files: it waits until its batch is run again", nil
+}
+
+// Remove removes a job, which it cancels before if need be, and its files in the store.
+func Remove(ctx context.Context, e queue.Engine, id string) error {
+	if _, err := e.Get(ctx, id); err != nil {
+		return err
+	}
+	if err := e.Cancel(ctx, id, "removed by hand"); err != nil {
+		return err
+	}
+	names, err := e.Blobs().List(ctx, id+"/")
+	for _, name := range names {
+		err = errors.Join(err, e.Blobs().Delete(ctx, name))
+	}
+	if err != nil {
+		return err
+	}
+	return e.Forget(ctx, id)
 }
 
 // again returns the job to resubmit.

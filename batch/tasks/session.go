@@ -36,8 +36,10 @@ const (
 // Session submits the items of a batch, a few at a time, and follows them to their ends.
 type Session struct {
 	Settings
-	Engine      queue.Engine
-	Site        string // workers that reach them
+	Engine queue.Engine
+	Site   string // workers that reach them
+	// names the job of an item; nil: JobID does
+	ID          func(batch.Item) string
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
@@ -56,6 +58,7 @@ type Session struct {
 	open    map[string]*entry    // by job
 	jobs    map[string]queue.Job // as submitted, without those that are done
 	ended   map[string]*entry    // failed or cancelled: somebody may retry them
+	left    map[string]bool      // jobs of others, or of an earlier run, that have not ended
 	changed chan struct{}        // an item has ended
 	rows    []batch.Row
 
@@ -89,6 +92,7 @@ func knownOf(s queue.Status) known {
 func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch.Item, bool)) ([]batch.Row, error) {
 	s.mu.Lock()
 	s.open, s.ended, s.jobs = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}
+	s.left = map[string]bool{}
 	s.changed = make(chan struct{}, 1)
 	s.mu.Unlock()
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
@@ -177,6 +181,13 @@ func idEnding(site, root string) string {
 	return "-" + hex.EncodeToString(sum[:3])
 }
 
+func (s *Session) id(item batch.Item) string {
+	if s.ID != nil {
+		return s.ID(item)
+	}
+	return JobID(s.Site, s.Root, item)
+}
+
 // begin submits an item unless it is done. A file that cannot be read is checked again later: a
 // mount may be away.
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
@@ -185,7 +196,7 @@ func (s *Session) begin(ctx context.Context, item batch.Item) error {
 		e := &entry{item: item}
 		e.renewed.Store(true)
 		s.mu.Lock()
-		s.open[JobID(s.Site, s.Root, item)] = e
+		s.open[s.id(item)] = e
 		s.mu.Unlock()
 		s.beside.Go(func() { s.checkAgain(ctx, item, err) })
 		return nil
@@ -226,6 +237,7 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 		return refused(err.Error())
 	case f.Verdict == batch.Done:
 		s.discard(item)
+		s.finish(ctx, item, *f.Record)
 		s.end(item, rowOf(item, *f.Record, RowSkipped, "done before"))
 		return nil
 	case f.Verdict == batch.Interrupted:
@@ -234,6 +246,7 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 			return refused(err.Error())
 		}
 		s.discard(item)
+		s.finish(ctx, item, rec)
 		s.end(item, rowOf(item, rec, RowDone, ""))
 		return nil
 	case (f.Verdict == batch.Foreign || f.Verdict == batch.Edited) && !s.Overwrite:
@@ -241,12 +254,42 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 	case f.Verdict == batch.Failed && !s.RetryFailed:
 		return refused(f.Reason + " (before; --retry-failed tries it again)")
 	}
-	return s.submit(ctx, &entry{item: item, found: f})
+	err = s.submit(ctx, &entry{item: item, found: f})
+	if isOfJob(err) {
+		s.mu.Lock()
+		delete(s.jobs, s.id(item))
+		s.mu.Unlock()
+		return refused(err.Error())
+	}
+	return err
+}
+
+// isOfJob reports whether the queue has refused a job for what it is. Others may do well.
+func isOfJob(err error) bool {
+	return errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrQuota)
+}
+
+// finish ends the job of a finished output, if an earlier run was killed before it did.
+func (s *Session) finish(ctx context.Context, item batch.Item, rec batch.Record) {
+	id := s.id(item)
+	s.mu.Lock()
+	left := s.left[id]
+	s.mu.Unlock()
+	if !left {
+		return
+	}
+	b, err := json.Marshal(resultOfRecord(rec))
+	if err == nil {
+		err = s.Engine.Finish(ctx, id, b)
+	}
+	if err != nil {
+		s.Log.Warn(fmt.Sprintf("%s is done, and its job stays in the queue: %v", item.Output, err))
+	}
 }
 
 // discard removes the parts of a finished output: the join may have been killed before it did.
 func (s *Session) discard(item batch.Item) {
-	_ = os.RemoveAll(filepath.Join(workOf(s.Root), JobID(s.Site, s.Root, item)))
+	_ = os.RemoveAll(filepath.Join(workOf(s.Root), s.id(item)))
 }
 
 // joins reports whether parts that these options make can be joined.
@@ -267,7 +310,7 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	id := JobID(s.Site, s.Root, e.item)
+	id := s.id(e.item)
 	digest := fmt.Sprintf("%s/%g/%t/%d/%d", e.found.Digest, about.Segment, s.Remote, s.Threads, e.again)
 	site := SiteOf(s.Site)
 	job := queue.Job{
@@ -323,6 +366,9 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	s.mu.Lock()
 	s.reopen(st)
 	e := s.open[st.Job.ID]
+	if delete(s.left, st.Job.ID); e == nil && !st.State.Ended() {
+		s.left[st.Job.ID] = true
+	}
 	s.mu.Unlock()
 	renews := e != nil && !e.renewed.Load() && st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure)
 	if renews {
@@ -477,7 +523,7 @@ func (s *Session) end(item batch.Item, row batch.Row) {
 	}
 	s.mu.Lock()
 	s.rows = append(s.rows, row)
-	delete(s.open, JobID(s.Site, s.Root, item))
+	delete(s.open, s.id(item))
 	s.mu.Unlock()
 	wake.Up(s.changed)
 }

@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,5 +202,124 @@ func TestSessionChecksAgain(t *testing.T) {
 				t.Errorf("%q", rows[0].Reason)
 			}
 		})
+	}
+}
+
+// A job that the queue refuses fails alone, and the job of an output that is done is ended.
+func TestSessionRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &strict{fakeQueue: newFakeQueue(func(int, queue.Job) []queue.Status { return []queue.Status{{State: queue.Done, Result: []byte("{}")}} })}
+		s, _, source := session(t, q, true)
+		s.ID = func(i batch.Item) string { return "id-" + i.Output }
+		items := []batch.Item{{Source: source, Output: "theirs.mp4"}, {Source: source, Output: "large.mp4"}, {Source: source, Output: "done.mp4"}, {Source: source, Output: "ours.mp4"}}
+		print, err := batch.FingerprintOf(source)
+		must(t, err)
+		done := items[2]
+		must(t, os.WriteFile(done.OutputPath(s.Root), []byte("output"), 0o666))
+		out, err := batch.FingerprintOf(done.OutputPath(s.Root))
+		must(t, err)
+		found, err := batch.Check(s.Root, done, batch.Program{Version: "one"})
+		must(t, err)
+		must(t, batch.WriteRecord(s.Root, batch.Record{
+			Output: done.Output, State: batch.RecordDone, Source: source, SourceFile: print, OutputFile: &out, Digest: found.Digest, Version: "one", Frames: 7,
+		}))
+		q.tell <- queue.Status{Job: queue.Job{ID: "id-done.mp4"}, State: queue.Running}
+		var states []string
+		s.Ended = func(r batch.Row) { states = append(states, r.Output+" "+r.State) }
+		_, err = s.Run(t.Context(), func(context.Context) (batch.Item, bool) {
+			synctest.Wait() // the session has heard of the job
+			if len(items) == 0 {
+				return batch.Item{}, false
+			}
+			item := items[0]
+			items = items[1:]
+			return item, true
+		})
+		if got, want := strings.Join(states, ", "), "theirs.mp4 failed, large.mp4 failed, done.mp4 skipped, ours.mp4 failed"; err != nil || got != want {
+			t.Errorf("%q, %v", got, err)
+		}
+		if len(q.submitted) != 1 || q.finished != `id-done.mp4 7` {
+			t.Errorf("%d jobs; %q", len(q.submitted), q.finished)
+		}
+	})
+}
+
+// strict refuses some jobs.
+type strict struct {
+	*fakeQueue
+	finished string
+}
+
+func (q *strict) Submit(ctx context.Context, j queue.Job, again bool) error {
+	switch j.ID {
+	case "id-theirs.mp4":
+		return queue.ErrRefused
+	case "id-large.mp4":
+		return queue.ErrQuota
+	}
+	return q.fakeQueue.Submit(ctx, j, again)
+}
+
+func (q *strict) Finish(_ context.Context, id string, result json.RawMessage) error {
+	var r Result
+	err := json.Unmarshal(result, &r)
+	q.finished = fmt.Sprint(id, " ", r.Frames)
+	return err
+}
+
+// The latest job of an output goes on, whatever its ID says, if it is the credential's.
+func TestOwnJobs(t *testing.T) {
+	at := time.Now()
+	got, err := OwnJobs(t.Context(), listed{all: []queue.Status{
+		{Job: queue.Job{ID: "a", User: "me"}, State: queue.Running, Submitted: at}, // of an earlier version
+		{Job: queue.Job{ID: "a--me", User: "me"}, State: queue.Done, Submitted: at.Add(time.Hour)},
+		{Job: queue.Job{ID: "b--other", User: "me"}, State: queue.Failed, Submitted: at}, // handed over
+		{Job: queue.Job{ID: "c--other", User: "other"}, State: queue.Running, Submitted: at},
+	}}, "me")
+	if err != nil || len(got) != 2 || got["a"] != "a" || got["b"] != "b--other" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// listed is a queue in which nothing changes.
+type listed struct {
+	queue.Engine
+	all []queue.Status
+}
+
+func (q listed) Watch(ctx context.Context, tell func(queue.Status), live func()) error {
+	for _, s := range q.all {
+		tell(s)
+	}
+	live()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Others see no names, hashes and options of files, and a bad result is found when it comes.
+func TestPublic(t *testing.T) {
+	spec := Spec{Settings: Settings{Root: "/secret", Shared: "/secret"}, Item: batch.Item{Source: "/secret/a.mkv", Output: "a.mp4", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
+		Record: batch.Record{Output: "a.mp4", Source: "/secret/a.mkv", State: batch.RecordRunning, Digest: "secret", Options: []string{"--radius=3"}, SourceFile: batch.Fingerprint{Size: 7, Hash: "secret"}}}
+	b, err := json.Marshal(spec)
+	must(t, err)
+	j := queue.Job{ID: "a", Title: "a.mp4", Digest: "secret", Spec: b}
+	for name, c := range map[string]struct {
+		of   func(queue.Job) queue.Job
+		args int
+	}{"workers": {ForWorkers, 1}, "all": {Public, 0}} {
+		got := c.of(j)
+		if s := SpecOf(got); strings.Contains(string(got.Spec)+got.Digest, "secret") || len(s.Item.Args) != c.args || s.Record.SourceFile.Size != 7 || s.Item.Output != "a.mp4" {
+			t.Errorf("%s: %s", name, got.Spec)
+		}
+	}
+	part := queue.Task{Job: "a", Name: "part-0003", Kind: "part"}
+	for result, want := range map[string]string{
+		`{"blob":"a/out/0003.1-x","frames":3}`: "a/out/0003.1-x", `{"file":"part-0003.1-x.mp4"}`: "", `{"blob":"a/out/0004.1-x"}`: "bad", `{"blob":"b/out/0003.1-x"}`: "bad",
+		`{"blob":"a/out/0003.1-x","frames":-3}`: "bad", `7`: "bad", ``: "bad",
+	} {
+		file, err := CheckResult(part, []byte(result))
+		if (err != nil) != (want == "bad") || err == nil && file != want {
+			t.Errorf("%s: %q, %v", result, file, err)
+		}
 	}
 }

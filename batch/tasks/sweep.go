@@ -38,6 +38,30 @@ func needs(s queue.Status) bool {
 	return !s.State.Ended() || s.State.HasFailed() && time.Since(s.Ended) < FailedRetention
 }
 
+// OwnJobs returns the IDs of a credential's jobs by what JobID has returned for them, the latest of
+// those that have not ended if there are several.
+func OwnJobs(ctx context.Context, e queue.Engine, owner string) (map[string]string, error) {
+	all, err := Jobs(ctx, e)
+	ids := map[string]string{}
+	for id, s := range all {
+		if s.Job.User != owner {
+			continue
+		}
+		base := queue.BaseOf(id)
+		if other, there := all[ids[base]]; !there || precedes(s, other) {
+			ids[base] = id
+		}
+	}
+	return ids, err
+}
+
+func precedes(s, other queue.Status) bool {
+	if a, b := s.State.Ended(), other.State.Ended(); a != b {
+		return b
+	}
+	return s.Submitted.After(other.Submitted)
+}
+
 // Jobs returns the jobs in the queue by ID.
 func Jobs(ctx context.Context, e queue.Engine) (map[string]queue.Status, error) {
 	ctx, cancel := context.WithCancel(ctx)

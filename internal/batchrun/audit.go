@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream"
 )
 
 // auditFile says who did what: a JSON object per line. The earlier half of it is in auditFile.1.
@@ -27,7 +28,9 @@ type auditEntry struct {
 	Action string    `json:"action"`
 	Job    string    `json:"job,omitempty"`
 	Title  string    `json:"title,omitempty"`
+	Task   string    `json:"task,omitempty"`
 	About  string    `json:"about,omitempty"` // credential
+	Why    string    `json:"why,omitempty"`
 }
 
 // audit writes the audit log of a queue. Failures are logged, and stop nothing.
@@ -41,8 +44,8 @@ func newAudit(state string, log *slog.Logger) *audit {
 	return &audit{file: filepath.Join(state, auditFile), log: log}
 }
 
-func (a *audit) job(by, role, what, job, title string) {
-	a.write(auditEntry{By: by, Role: role, Action: what, Job: job, Title: title})
+func (a *audit) note(n jetstream.Note) {
+	a.write(auditEntry{By: n.By, Role: n.Role, Action: n.Action, Job: n.Job, Title: n.Title, Task: n.Task, About: n.About, Why: n.Why})
 }
 
 func (a *audit) write(e auditEntry) {
@@ -81,7 +84,7 @@ type audited struct {
 func (e audited) Submit(ctx context.Context, j queue.Job, again bool) error {
 	err := e.Engine.Submit(ctx, j, again)
 	if err == nil {
-		e.audit.job("status page", "token", "retried", j.ID, j.Title)
+		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: "retried", Job: j.ID, Title: j.Title})
 	}
 	return err
 }
@@ -90,7 +93,7 @@ func (e audited) Cancel(ctx context.Context, id, reason string) error {
 	err := e.Engine.Cancel(ctx, id, reason)
 	if err == nil {
 		s, _ := e.Get(ctx, id) // the entry is worth writing without the title, too
-		e.audit.job("status page", "token", "cancelled", id, s.Job.Title)
+		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: "cancelled", Job: id, Title: s.Job.Title})
 	}
 	return err
 }

@@ -48,6 +48,8 @@ type batchJob struct {
 	page    *status.Queue
 	session *tasks.Session
 	site    string
+	owner   string            // our credential, if the queue knows it
+	ours    map[string]string // IDs of our jobs that were in the queue before, by what JobID returns
 	slots   int
 	gate    tasks.Gate
 	report  *job.Document
@@ -405,8 +407,21 @@ func (b *batchJob) openQueue() (err error) {
 		return err
 	}
 	b.onClose(func() { _ = b.engine.Close() })
-	b.site, err = siteOf(state, b.o.Shared)
+	if b.site, err = siteOf(state, b.o.Shared); err != nil {
+		return err
+	}
+	if named, ok := b.engine.(interface{ Name() string }); ok {
+		b.owner = named.Name()
+		b.ours, err = tasks.OwnJobs(context.Background(), b.engine, b.owner)
+	}
 	return err
+}
+
+// id names the job of an item, in a queue of several credentials after ours. A job that was handed
+// over to us, or that an earlier version has submitted, keeps its name.
+func (b *batchJob) id(item batch.Item) string {
+	id := tasks.JobID(b.site, b.plan.Root, item)
+	return cmp.Or(b.ours[id], queue.OwnedID(id, b.owner))
 }
 
 // work does the jobs, here and on other workers, until the last has ended.
@@ -422,7 +437,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Root: b.plan.Root, Segment: b.o.Segment.Seconds(), Remote: b.o.remote() && b.o.Shared == "",
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
-		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
+		Engine: b.engine, Site: b.site, ID: b.id, Version: cli.Version(), Window: b.window(),
 		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
@@ -586,7 +601,7 @@ func (b *batchJob) source(ctx context.Context, working *sync.WaitGroup) (func(co
 
 // expect shows an item before it is queued.
 func (b *batchJob) expect(item batch.Item) {
-	id := tasks.JobID(b.site, b.plan.Root, item)
+	id := b.id(item)
 	size := int64(0)
 	if i, err := os.Stat(item.Source); err == nil {
 		size = i.Size()
@@ -630,7 +645,7 @@ func (b *batchJob) left(ctx context.Context, dir, path string) bool {
 	if err != nil {
 		return true
 	}
-	id := tasks.JobID(b.site, b.plan.Root, item)
+	id := b.id(item)
 	if b.session.Job(id).ID != "" {
 		return false
 	}
@@ -673,7 +688,7 @@ func (b *batchJob) isMine(id string) bool { return b.screen.Knows(id) }
 
 // ended shows files that ended before they were queued.
 func (b *batchJob) ended(r batch.Row) {
-	b.arrived(tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output}))
+	b.arrived(b.id(batch.Item{Output: r.Output}))
 	switch r.State {
 	case tasks.RowSkipped:
 		b.screen.Update(b.unqueued(r, queue.Done))
@@ -689,7 +704,7 @@ func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
 	if r.State == tasks.RowSkipped { // by an earlier run: no news
 		ended = b.began.Add(-time.Second)
 	}
-	id := tasks.JobID(b.site, b.plan.Root, batch.Item{Output: r.Output})
+	id := b.id(batch.Item{Output: r.Output})
 	return queue.Status{
 		Job: queue.Job{ID: id, Title: r.Output}, State: state, Reason: r.Reason, Tasks: 1, Finished: 1,
 		Submitted: b.began, Ended: ended,

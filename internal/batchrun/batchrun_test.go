@@ -25,6 +25,7 @@ func TestPrintJobs(t *testing.T) {
 		{ID: "2", Title: "b\nc.mkv", State: queue.Done, Frames: 1, FPS: 8},
 		{ID: "3", Title: "d.mkv", State: queue.Failed, Frames: 0, Reason: "no video in it"},
 		{ID: "4", Title: "e.mkv", State: queue.Queued},
+		{ID: "5", Title: "f.mkv", State: queue.Running, User: "ann", Submitted: new(time.Now().Add(-89500 * time.Millisecond)), Stored: 38e6, Alone: true},
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
@@ -35,7 +36,8 @@ func TestPrintJobs(t *testing.T) {
 done      b\u000ac.mkv  1 frame  8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
 queued    e.mkv  [4]
-4 jobs: 1 queued, 1 running, 1 done, 1 failed
+running   f.mkv  of ann  1:30 old  38.0 MB in the store  nobody is there to go on with it  [5]
+5 jobs: 1 queued, 2 running, 1 done, 1 failed
 2 jobs more to come
 the disk is full
 `

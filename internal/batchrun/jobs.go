@@ -29,6 +29,8 @@ type JobsOptions struct {
 	Watch, JSON   bool
 	State         string
 	Cancel, Retry []string
+	Remove, Give  []string
+	To            string // who gets the jobs of Give
 }
 
 // stopped is the state of an unfinished job without a running batch.
@@ -43,6 +45,9 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
 	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job with this ID from a --server, with its files there; repeatable")
+	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job with this ID over to the credential of --to; repeatable")
+	t.Add(cli.String(&o.To, "NAME"), "to", "", "credential that gets the jobs of --give")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
 	o.link.flags(t)
 	return fs
@@ -58,6 +63,10 @@ func (o *JobsOptions) Take(args []string) error {
 		return cli.Usagef("give one of them", "a folder and --server exclude each other")
 	case !o.remote() && len(args) != 1:
 		return cli.Usagef("vidfilter jobs DIR, the folder of the outputs, or vidfilter jobs --server URL", "no folder and no --server")
+	case !o.remote() && len(o.Remove)+len(o.Give) > 0:
+		return cli.Usagef("a batch in a folder removes its jobs by itself", "--remove and --give are for the jobs of a --server")
+	case (len(o.Give) > 0) != (o.To != ""):
+		return cli.Usagef("give both", "--give and --to go together")
 	case !o.remote():
 		o.Folder = args[0]
 	}
@@ -71,7 +80,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 		return err
 	}
 	defer stop()
-	if len(o.Cancel)+len(o.Retry) > 0 {
+	if len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
 		return o.act(c, s)
 	}
 	if !o.Watch {
@@ -126,21 +135,30 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 	if c == nil {
 		return cli.Usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
 	}
-	for _, id := range o.Cancel {
-		if err := c.cancel(id); err != nil {
-			return fmt.Errorf("cancel %s: %w", id, err)
-		}
-		fmt.Fprintf(s.Err, "vidfilter: %s is cancelled\n", text.OneLine(id))
+	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
+	plain := func(act func(id string) error) func(id string) (string, error) {
+		return func(id string) (string, error) { return "", act(id) }
 	}
-	for _, id := range o.Retry {
-		waits, err := c.retry(id)
-		if err != nil {
-			return fmt.Errorf("retry %s: %w", id, err)
+	for _, do := range []struct {
+		what, done string
+		ids        []string
+		act        func(id string) (but string, err error)
+	}{
+		{"cancel", "is cancelled", o.Cancel, plain(c.cancel)},
+		{"retry", "is in the queue again", o.Retry, c.retry},
+		{"give", "belongs to " + o.To + " now", o.Give, plain(func(id string) error { return q.give(id, o.To) })},
+		{"remove", "is removed", o.Remove, plain(func(id string) error { return q.remove(id) })},
+	} {
+		for _, id := range do.ids {
+			but, err := do.act(id)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", do.what, id, err)
+			}
+			if but != "" {
+				but = ", but " + but
+			}
+			fmt.Fprintf(s.Err, "vidfilter: %s %s%s\n", text.OneLine(id), text.OneLine(do.done), but)
 		}
-		if waits != "" {
-			waits = ", but " + waits
-		}
-		fmt.Fprintf(s.Err, "vidfilter: %s is in the queue again%s\n", text.OneLine(id), waits)
 	}
 	return nil
 }
@@ -221,6 +239,18 @@ func jobLine(j tally.Job) string {
 	}
 	if j.Left != nil {
 		parts = append(parts, text.Clock(*j.Left)+" left")
+	}
+	if j.User != "" {
+		parts = append(parts, "of "+j.User)
+	}
+	if j.User != "" && j.Submitted != nil {
+		parts = append(parts, text.Clock(time.Since(*j.Submitted).Seconds())+" old")
+	}
+	if j.Stored > 0 {
+		parts = append(parts, text.Size(j.Stored)+" in the store")
+	}
+	if j.Alone {
+		parts = append(parts, "nobody is there to go on with it")
 	}
 	if j.Reason != "" {
 		parts = append(parts, j.Reason)

@@ -72,11 +72,19 @@ func (q *queueJobs) list() (status.List, error) {
 	if err != nil {
 		return status.List{}, err
 	}
+	sizes, err := q.engine.Blobs().Sizes(ctx)
+	if err != nil && !errors.Is(err, queue.ErrRefused) { // by a serve of an earlier version
+		return status.List{}, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
 	q.tally.Ahead(queue.Backlogs(workers))
 	jobs := q.tally.Jobs(now, nil)
+	for i, j := range jobs {
+		jobs[i].Stored = sizes[j.ID]
+		jobs[i].Alone = !j.State.Ended() && !tasks.Served(workers, j.Site)
+	}
 	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false), Note: heldNote(workers)}, q.err
 }
 
@@ -98,4 +106,16 @@ func (q *queueJobs) retry(id string) (waits string, err error) {
 		return "", err
 	}
 	return tasks.Nobody(context.Background(), q.engine, id)
+}
+
+func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }
+
+func (q *queueJobs) give(id, to string) error {
+	e, ok := q.engine.(interface {
+		Give(ctx context.Context, id, to string) error
+	})
+	if !ok {
+		return errors.New("only jobs in the queue of vidfilter serve are handed over")
+	}
+	return e.Give(context.Background(), id, to)
 }

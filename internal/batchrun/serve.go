@@ -27,6 +27,7 @@ type ServeOptions struct {
 	Prefix        string
 	Lease         time.Duration
 	Quota         jetstream.Quota
+	Keep          time.Duration
 	Quiet         bool
 }
 
@@ -46,6 +47,8 @@ func (o *ServeOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Quota.Store, "SIZE", parseBytes), "max-store", "", "limit of the whole queue (default 90 % of the disk)")
 	t.Add(cli.NewValue(&o.Quota.Job, "SIZE", parseBytes), "max-job", "", "limit of a job's files in the queue at a time")
 	t.Add(cli.NewValue(&o.Quota.Object, "SIZE", parseBytes), "max-object", "", "limit of a file in the queue")
+	o.Keep = tasks.FailedRetention
+	t.Add(cli.NewValue(&o.Keep, "TIME", parseSpan), "keep", "", "remove jobs that have ended, or stand still, for so long (default 168h; 0: never)")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
 }
@@ -80,7 +83,8 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	server, err := jetstream.Serve(jetstream.ServeOptions{
 		Options: jetstream.Options{Log: log, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
-		Sites: tasks.PartSites(), Quota: o.Quota, Version: cli.Version(), Audit: audit.job,
+		Sites: tasks.PartSites(), Quota: o.Quota, Keep: o.Keep, Version: cli.Version(), Audit: audit.note,
+		Check: tasks.CheckResult, ForWorkers: tasks.ForWorkers, Public: tasks.Public,
 	})
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		q := status.Follow(engine, sums)
 		defer q.Close()
 		about.Status, end, err = o.status.serve(ctx, q, status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Retry: retry(engine), Store: server.Store,
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Retry: retry(engine), Store: server.Store,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {

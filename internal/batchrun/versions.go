@@ -3,6 +3,7 @@ package batchrun
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -57,6 +58,9 @@ func otherVersions(ctx context.Context, look func() (map[string]int, error), tel
 	told := map[string]bool{}
 	for range wake.Soon(ctx, lookAround) {
 		found, err := look()
+		if errors.Is(err, queue.ErrRefused) { // the credential may not look
+			return
+		}
 		for v, n := range found {
 			if err == nil && !told[v] {
 				told[v] = true

@@ -58,7 +58,7 @@ func (s *sorted) sort(c net.Conn, aside Aside) {
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	whole := &begun{c, first}
-	if aside(first[0], whole) {
+	if n, ok := c.(*counted); (!ok || !n.probe) && aside(first[0], whole) {
 		return
 	}
 	select {
@@ -73,6 +73,8 @@ type begun struct {
 	net.Conn
 	first []byte
 }
+
+func (c *begun) NetConn() net.Conn { return c.Conn }
 
 func (c *begun) Read(b []byte) (int, error) {
 	if len(c.first) > 0 && len(b) > 0 {

@@ -9,12 +9,14 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
 	maxConnections  = 256
+	maxProbes       = 16              // further connections, for probes alone
 	shutdownTimeout = 3 * time.Second // for pending requests
 	headerTimeout   = 5 * time.Second
 )
@@ -23,7 +25,8 @@ const (
 // seconds to finish. It returns the bound address at once, and a function that waits for the end
 // and returns nil if ctx ended. With a TLS configuration it speaks nothing else. A request must
 // arrive within ten seconds, and an answer leave within half a minute; event streams have no
-// limit. aside may be nil.
+// limit. Where all connections are taken, /livez and /healthz are answered all the same. aside may
+// be nil.
 func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config, aside Aside) (net.Addr, func() error, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -31,13 +34,13 @@ func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		Handler: probesOnly(h), ConnContext: withProbe, ReadHeaderTimeout: headerTimeout, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		// requests from outside do not belong on the terminal
 		ErrorLog:    log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends streams
 	}
-	l = Limit(l, maxConnections)
+	l = &limited{Listener: l, slots: make(chan struct{}, maxConnections), most: maxProbes}
 	if aside != nil {
 		l = sortOut(l, aside)
 	}
@@ -73,11 +76,17 @@ func end(ctx context.Context, s *http.Server, failed <-chan error) error {
 }
 
 // Limit returns a listener with a limit on connections: further ones are closed.
-func Limit(l net.Listener, most int) net.Listener { return &limited{l, make(chan struct{}, most)} }
+func Limit(l net.Listener, most int) net.Listener {
+	return &limited{Listener: l, slots: make(chan struct{}, most)}
+}
 
 type limited struct {
 	net.Listener
 	slots chan struct{}
+
+	most   int // further connections, for probes; another one takes the place of the earliest
+	mu     sync.Mutex
+	probes []*counted
 }
 
 func (l *limited) Accept() (net.Conn, error) {
@@ -90,17 +99,68 @@ func (l *limited) Accept() (net.Conn, error) {
 		case l.slots <- struct{}{}:
 			return &counted{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
 		default:
-			c.Close()
 		}
+		if l.most > 0 {
+			return l.probe(c), nil
+		}
+		c.Close()
 	}
+}
+
+func (l *limited) probe(conn net.Conn) net.Conn {
+	c := &counted{Conn: conn, probe: true}
+	c.free = sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.probes = slices.DeleteFunc(l.probes, func(p *counted) bool { return p == c })
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.probes) >= l.most {
+		_ = l.probes[0].Conn.Close()
+		l.probes = slices.Delete(l.probes, 0, 1)
+	}
+	l.probes = append(l.probes, c)
+	return c
 }
 
 type counted struct {
 	net.Conn
-	free func()
+	free  func()
+	probe bool
 }
 
 func (c *counted) Close() error {
 	defer c.free()
 	return c.Conn.Close()
+}
+
+type probeKey struct{}
+
+// withProbe marks the requests of connections that are for probes.
+func withProbe(ctx context.Context, c net.Conn) context.Context {
+	for {
+		switch in := c.(type) {
+		case *counted:
+			return context.WithValue(ctx, probeKey{}, in.probe)
+		case interface{ NetConn() net.Conn }:
+			c = in.NetConn()
+		default:
+			return ctx
+		}
+	}
+}
+
+// probesOnly answers nothing but probes to the connections that are for them.
+func probesOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if probe, _ := r.Context().Value(probeKey{}).(bool); probe {
+			w.Header().Set("Connection", "close")
+			if r.URL.Path != "/livez" && r.URL.Path != "/healthz" {
+				Refuse(w, http.StatusServiceUnavailable, "too many connections: try again later")
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
 }

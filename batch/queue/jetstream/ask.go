@@ -34,6 +34,7 @@ type question struct {
 	Delay   time.Duration `json:"delay,omitempty"`
 
 	Presence *queue.WorkerStatus `json:"presence,omitempty"`
+	Active   *queue.Active       `json:"active,omitempty"` // progress
 
 	Job    *queue.Job `json:"job,omitempty"` // submit
 	Again  bool       `json:"again,omitempty"`
@@ -41,7 +42,9 @@ type question struct {
 	Reason string     `json:"reason,omitempty"`
 	Since  uint64     `json:"since,omitempty"`
 
-	Name string                `json:"name,omitempty"` // of a file
+	Result json.RawMessage `json:"result,omitempty"` // finish
+
+	Name string                `json:"name,omitempty"` // of a file, or of a credential
 	NUID string                `json:"nuid,omitempty"`
 	Last uint64                `json:"last,omitempty"`
 	Info *jetstream.ObjectInfo `json:"info,omitempty"`
@@ -68,6 +71,7 @@ type answer struct {
 	Workers []seenWorker               `json:"workers,omitempty"`
 	Records []storedRecord             `json:"records,omitempty"`
 	More    bool                       `json:"more,omitempty"`
+	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
 
 	Names []string              `json:"names,omitempty"`
 	Info  *jetstream.ObjectInfo `json:"info,omitempty"`
@@ -109,12 +113,12 @@ func (t *ticket) sign(key []byte, name string) string {
 var answerCodes = map[string]error{
 	"gone": errGone, "no job": queue.ErrNoJob, "claimed": errClaimed, "finished": errFinished, "malformed": errMalformed,
 	"twin": queue.ErrTwin, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
-	"refused": ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota,
+	"refused": ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
 }
 
 var (
 	// ErrRefused is the error of a request that the client's role does not allow.
-	ErrRefused = errors.New("queue: refused")
+	ErrRefused = queue.ErrRefused
 
 	errProtocol = errors.New("queue: the versions do not fit together")
 )

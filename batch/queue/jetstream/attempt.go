@@ -37,7 +37,8 @@ type attempt struct {
 	c      claim
 	t      queue.Task
 	job    queue.Job
-	round  int // of the job
+	round  int    // of the job
+	ticket string // at a head
 }
 
 // effort is an attempt as its worker sees it.
@@ -93,10 +94,12 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	end, crowded := p.crowded(err, endingOf(o, err, cause, ctx.Err() != nil))
 	err = p.desk.settle(settle, a.attempt, end)
 	p.ended(kindOf(c.task), end, crowded)
-	if errors.Is(err, queue.ErrTwin) {
+	switch {
+	case errors.Is(err, queue.ErrTwin):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
+	case errors.Is(err, ErrRefused):
+		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: this result is dropped: %v", c.task, c.job, a.t.Attempt, err))
 	}
-	p.l.tell(eventOver, c, a.report.encode(a, p.w.Name))
 }
 
 // holds returns the attempt that is at a task here, or "".

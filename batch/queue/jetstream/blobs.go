@@ -68,7 +68,7 @@ func (b blobs) putMeta(ctx context.Context, info jetstream.ObjectInfo) error {
 	if err != nil {
 		return err
 	}
-	subject := "$O." + b.e.names.blobs() + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	subject := b.metas() + base64.URLEncoding.EncodeToString([]byte(name))
 	err = b.e.persist(ctx, "storing "+name, func(ctx context.Context) error {
 		m := nats.NewMsg(subject)
 		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
@@ -78,6 +78,9 @@ func (b blobs) putMeta(ctx context.Context, info jetstream.ObjectInfo) error {
 	})
 	if err == nil && old != nil && old.NUID != info.NUID {
 		b.purge(old.NUID)
+	}
+	if err == nil {
+		b.changed(name, int64(info.Size))
 	}
 	return err
 }
@@ -135,6 +138,9 @@ func (b blobs) putPiece(ctx context.Context, info *jetstream.ObjectInfo, piece [
 	})
 	return seq, err
 }
+
+// metas begins the subjects of files.
+func (b blobs) metas() string { return "$O." + b.e.names.blobs() + ".M." }
 
 func (b blobs) pieces(nuid string) string { return "$O." + b.e.names.blobs() + ".C." + nuid }
 
@@ -231,22 +237,47 @@ func (b blobs) Delete(ctx context.Context, name string) error {
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("queue: deleting %s: %w", name, err)
 	}
+	b.changed(name, -1)
 	return nil
 }
 
-func (b blobs) List(ctx context.Context, prefix string) ([]string, error) {
-	infos, err := b.e.objects.List(ctx)
-	if err != nil && !isEmpty(err) {
-		return nil, fmt.Errorf("queue: listing files: %w", err)
+func (b blobs) changed(name string, size int64) {
+	if b.e.fileChanged != nil {
+		b.e.fileChanged(name, size)
 	}
+}
+
+func (b blobs) List(ctx context.Context, prefix string) ([]string, error) {
 	var names []string
-	for _, o := range infos {
+	err := b.each(ctx, func(o jetstream.ObjectInfo) {
 		if strings.HasPrefix(o.Name, prefix) {
 			names = append(names, o.Name)
 		}
-	}
+	})
 	slices.Sort(names)
-	return names, nil
+	return names, err
 }
 
-func isEmpty(err error) bool { return errors.Is(err, jetstream.ErrNoObjectsFound) }
+func (b blobs) Sizes(ctx context.Context) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	err := b.each(ctx, func(o jetstream.ObjectInfo) {
+		job, _, _ := strings.Cut(o.Name, "/")
+		sizes[job] += int64(o.Size)
+	})
+	return sizes, err
+}
+
+// each calls f with every file.
+func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
+	err := b.e.latest(ctx, "OBJ_"+b.e.names.blobs(), b.metas()+">", func(m jetstream.Msg) error {
+		var o jetstream.ObjectInfo
+		if json.Unmarshal(m.Data(), &o) == nil && !o.Deleted {
+			f(o)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("queue: listing files: %w", err)
+	}
+	return nil
+}

@@ -167,6 +167,22 @@ func (c *client) Cancel(ctx context.Context, id, reason string) error {
 	return err
 }
 
+func (c *client) Finish(ctx context.Context, id string, result json.RawMessage) error {
+	_, err := c.insist(ctx, "ending "+id, "finish", &question{ID: id, Result: result})
+	return err
+}
+
+func (c *client) Forget(ctx context.Context, id string) error {
+	_, err := c.insist(ctx, "removing "+id, "forget", &question{ID: id})
+	return err
+}
+
+// Give makes a job another credential's.
+func (c *client) Give(ctx context.Context, id, to string) error {
+	_, err := c.insist(ctx, "handing "+id+" over", "give", &question{ID: id, Name: to})
+	return err
+}
+
 func (c *client) Get(ctx context.Context, id string) (queue.Status, error) {
 	a, err := c.insist(ctx, "job "+id, "get", &question{ID: id})
 	if err != nil || a.Status == nil {
@@ -361,6 +377,12 @@ func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
 		_, err = d.c.insist(ctx, a.String(), "settle", q)
 	}
 	return err
+}
+
+func (d *counter) progress(ctx context.Context, a *attempt, now queue.Active) {
+	q := d.question(a)
+	q.Active = &now
+	_, _ = d.c.ask(ctx, "progress", q)
 }
 
 func (d *counter) present(ctx context.Context, id string, s *queue.WorkerStatus) error {

@@ -104,6 +104,11 @@ func (f files) Delete(ctx context.Context, name string) error {
 	return err
 }
 
+func (f files) Sizes(ctx context.Context) (map[string]int64, error) {
+	a, err := f.c.insist(ctx, "sizes of files", "sizes", &question{})
+	return a.Sizes, err
+}
+
 // List lists files of a job, whose name the prefix must begin with.
 func (f files) List(ctx context.Context, prefix string) ([]string, error) {
 	if !strings.Contains(prefix, "/") {

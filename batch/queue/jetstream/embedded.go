@@ -18,6 +18,9 @@ import (
 // maxPayload is the largest message; the server's default is 1 MiB.
 const maxPayload = 8 << 20
 
+// mostConsumers limits those of a stream. A site has one for each class, while it is in use.
+const mostConsumers = 1 << 16
+
 // Embedded opens the queue kept in dir, which it makes if need be, with a server inside the
 // process and no socket. Every write is synced before a call returns. A lock keeps other
 // processes away.
@@ -78,7 +81,9 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	so.SyncAlways = true
 	so.JetStreamMaxStore = 1 << 50 // limited by the disk alone
 	so.JetStreamMaxMemory = 64 << 20
+	so.JetStreamLimits.DefaultMaxConsumers = mostConsumers
 	so.MaxPayload = maxPayload
+	so.NoFastProducerStall = true // the head must not wait for a client that reads slowly
 	so.NoSigs = true
 	so.DisableJetStreamBanner = true
 	if err := distrustIndexes(dir); err != nil {

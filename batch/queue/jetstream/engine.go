@@ -19,11 +19,17 @@ type Engine struct {
 
 	tasks   jetstream.Stream
 	jobs    jetstream.KeyValue
+	records jetstream.Stream // of jobs
 	results jetstream.KeyValue
 	workers jetstream.KeyValue
 	objects jetstream.ObjectStore
 
-	conducts conducts    // of workers whose attempts end here
+	conducts conducts // of workers whose attempts end here
+	// encodes the site of a credential's task; siteToken but at a head
+	token func(user, site string) string
+	// told of each file and its size, or -1 if it is gone; may be nil
+	fileChanged func(name string, size int64)
+
 	alone    bool        // embedded: no other client can connect
 	maxBytes int         // of a message
 	forgets  atomic.Bool // there may be markers of jobs that Forget removed
@@ -35,7 +41,7 @@ var _ queue.Engine = (*Engine)(nil)
 // connection.
 func open(nc *nats.Conn, o Options) (*Engine, error) {
 	o = o.withDefaults()
-	e := &Engine{link: newLink(nc, o), maxBytes: int(nc.MaxPayload()) - 4096}
+	e := &Engine{link: newLink(nc, o), maxBytes: int(nc.MaxPayload()) - 4096, token: func(_, site string) string { return siteToken(site) }}
 	if err := e.setUpPatiently(); err != nil {
 		e.Close()
 		return nil, setUpError(err)
@@ -92,6 +98,9 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 	if e.jobs, err = e.bucket(ctx, e.names.jobs(), 0); err != nil {
 		return err
 	}
+	if e.records, err = e.js.Stream(ctx, "KV_"+e.names.jobs()); err != nil {
+		return err
+	}
 	if e.results, err = e.bucket(ctx, e.names.results(), 0); err != nil {
 		return err
 	}
@@ -99,6 +108,9 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	if err := e.lease(ctx); err != nil {
+		return err
+	}
+	if err := e.endConsumers(ctx); err != nil {
 		return err
 	}
 	return e.objectStore(ctx)
@@ -175,21 +187,45 @@ func (e *Engine) objectStore(ctx context.Context) (err error) {
 	return e.replicate(ctx, s)
 }
 
+func consumerName(class, site string) string { return class + "-" + site }
+
+// endConsumers sees to it that those end that an earlier version has made.
+func (e *Engine) endConsumers(ctx context.Context) error {
+	var old []jetstream.ConsumerConfig
+	list := e.tasks.ListConsumers(ctx)
+	for info := range list.Info() {
+		if info.Config.InactiveThreshold == 0 {
+			old = append(old, info.Config)
+		}
+	}
+	err := list.Err()
+	for _, c := range old {
+		c.InactiveThreshold = e.consumerEnds()
+		_, more := e.tasks.UpdateConsumer(ctx, c)
+		err = errors.Join(err, more)
+	}
+	return err
+}
+
+// consumerEnds returns the time without a question or an answer after which the consumer of a site
+// ends: nobody else would remove those of folders that are used no more.
+func (e *Engine) consumerEnds() time.Duration { return max(10*time.Minute, 10*e.o.AckWait) }
+
 // consumer returns the consumer of a class and site. The first worker sets its AckWait.
 func (e *Engine) consumer(ctx context.Context, class, site string) (jetstream.Consumer, error) {
-	name := class + "-" + site
-	c, err := e.tasks.Consumer(ctx, name)
+	c, err := e.tasks.Consumer(ctx, consumerName(class, site))
 	if !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return c, err
 	}
 	return e.tasks.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable:         name,
-		FilterSubject:   e.names.task(class, site, all, all, all),
-		AckPolicy:       jetstream.AckExplicitPolicy,
-		AckWait:         e.o.AckWait,
-		MaxDeliver:      -1, // attempts are counted in tries
-		MaxAckPending:   -1,
-		MaxRequestBatch: 1,
+		Durable:           consumerName(class, site),
+		FilterSubject:     e.names.task(class, site, all, all, all),
+		AckPolicy:         jetstream.AckExplicitPolicy,
+		AckWait:           e.o.AckWait,
+		MaxDeliver:        -1, // attempts are counted in tries
+		MaxAckPending:     -1,
+		MaxRequestBatch:   1,
+		InactiveThreshold: e.consumerEnds(),
 		// An embedded queue ends with its workers, so their tasks are free when it is opened
 		// again.
 		MemoryStorage: e.alone,

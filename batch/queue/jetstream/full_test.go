@@ -47,7 +47,7 @@ func TestDiskFull(t *testing.T) {
 	<-stored
 	e2e.Must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"))
 	waitFor(t, "the server is well", func() bool { return s.Health() == nil && e.nc.IsConnected() && s.Engine().nc.IsConnected() })
-	work(t, s.Engine(), queue.Worker{Slots: 1}, parts(e, 3, nothing))
+	work(t, e, queue.Worker{Slots: 1}, parts(e, 3, nothing))
 	submit(t, e, queue.Job{ID: "after"}, false)
 	if st := awaitEnd(t, e, "after"); st.State != queue.Done {
 		t.Errorf("%+v", st)

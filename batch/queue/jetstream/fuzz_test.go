@@ -20,7 +20,9 @@ import (
 func FuzzQuestions(f *testing.F) {
 	ctx := context.Background()
 	e := embedded(f, quick)
-	h := &head{e: e, key: []byte("secret"), sites: []string{"parts"}, desks: map[string]*streams{}, quota: quota{uploads: map[string]*upload{}}}
+	h := newHead(e, []byte("secret"), ServeOptions{Sites: []string{"parts"}})
+	e2e.Must(f, h.listen())
+	f.Cleanup(func() { _ = h.close() })
 	theirs := queue.Job{ID: "theirs", User: "somebody", Site: "nowhere", First: queue.Task{Name: "part-0001", Kind: "part", Site: "elsewhere"}}
 	e2e.Must(f, e.Submit(ctx, theirs, false))
 	record := func(t *testing.T) string {

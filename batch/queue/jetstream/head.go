@@ -3,13 +3,12 @@ package jetstream
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,20 +21,20 @@ import (
 // head answers the clients of a queue: it alone reads and writes the streams. What a client may
 // ask depends on its role, which NATS has checked: it is a part of the subject.
 type head struct {
-	e       *Engine
-	key     []byte   // of tickets
-	version string   // of the program
-	sites   []string // whose tasks workers may have
-	audit   func(by, role, what, job, title string)
-	quota   quota
-	pieces  jetstream.Stream // of files
+	e      *Engine
+	key    []byte // of tickets
+	o      ServeOptions
+	quota  quota
+	pieces jetstream.Stream // of files
+	board  *board
+	places places
+	desk   tickets
+	log    auditLog
 
-	mu    sync.Mutex
-	desks map[string]*streams // by sites
+	full atomic.Bool // the store has reached its limit
 
-	busy chan struct{} // a place for each question at work
-	done sync.WaitGroup
-	stop context.CancelFunc
+	lanes lanes
+	stop  context.CancelFunc
 }
 
 // caller is the client that asks.
@@ -46,52 +45,75 @@ type caller struct {
 
 func (c caller) is(roles ...pki.Role) bool { return slices.Contains(roles, c.role) }
 
-const (
-	mostQuestions = 256              // at work at the same time
-	answerWithin  = 20 * time.Second // clients ask again
-)
+const answerWithin = 20 * time.Second // clients ask again
+
+// newHead makes the head of a queue; call listen.
+func newHead(e *Engine, key []byte, o ServeOptions) *head {
+	h := &head{
+		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
+		places: places{e: e, open: map[string]*place{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
+	}
+	e.token = h.token
+	return h
+}
 
 // listen answers until close is called.
 func (h *head) listen() error {
 	ctx, cancel := context.WithCancel(context.Background())
-	h.stop, h.busy, h.desks = cancel, make(chan struct{}, mostQuestions), map[string]*streams{}
+	h.stop = cancel
+	first, done := context.WithTimeout(ctx, time.Minute)
+	defer done()
 	var err error
-	if h.pieces, err = h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs()); err != nil {
+	if h.pieces, err = h.e.js.Stream(first, "OBJ_"+h.e.names.blobs()); err != nil {
 		return err
 	}
-	_, err = h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
-		select {
-		case h.busy <- struct{}{}:
-		case <-ctx.Done():
-			return
+	if err := errors.Join(h.board.open(first), h.board.follow(ctx)); err != nil {
+		return err
+	}
+	h.lanes = lanes{each: map[string]*lane{}, answer: func(m *nats.Msg) { h.answer(ctx, m) }, refuse: func(m *nats.Msg) {
+		if by, _, ok := h.asker(m); ok {
+			h.log.refusal(by, "ask", claim{}, errTooMany)
+			h.send(m, failed(errTooMany))
 		}
-		h.done.Go(func() {
-			defer func() { <-h.busy }()
-			h.answer(ctx, m)
-		})
+	}}
+	h.lanes.done.Go(func() { h.tidy(ctx) })
+	_, err = h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
+		if by, _, ok := h.asker(m); ok {
+			h.lanes.add(ctx, by.name, m)
+		}
 	})
 	return err
 }
 
 func (h *head) close() error {
 	h.stop()
-	h.done.Wait()
+	h.lanes.done.Wait()
 	return nil
 }
 
-// answer answers a message. A client may name any subject for the answer, but only its own inbox
-// gets one.
-func (h *head) answer(ctx context.Context, m *nats.Msg) {
+// asker returns who asks, and what. A client may name any subject for the answer, but only its own
+// inbox gets one.
+func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	t := strings.Split(strings.TrimPrefix(m.Subject, string(h.e.names)+".ask."), ".")
 	if len(t) != 3 || !strings.HasPrefix(m.Reply, inbox(t[1])+".") {
-		return
+		return by, "", false
 	}
+	return caller{pki.Role(t[0]), t[1]}, t[2], true
+}
+
+// answer answers a message.
+func (h *head) answer(ctx context.Context, m *nats.Msg) {
+	by, what, _ := h.asker(m)
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	a, err := h.do(ctx, caller{pki.Role(t[0]), t[1]}, t[2], m)
+	a, err := h.do(ctx, by, what, m)
 	if err != nil {
 		a = failed(err)
 	}
+	h.send(m, a)
+}
+
+func (h *head) send(m *nats.Msg, a answer) {
 	back, err := pack(a, a.data)
 	if err == nil {
 		back.Subject = m.Reply
@@ -121,6 +143,7 @@ var verbs = map[string]verb{
 
 	"fetch":    {(*head).fetch, working},
 	"extend":   {(*head).extend, working},
+	"progress": {(*head).progress, working},
 	"return":   {(*head).giveBack, working},
 	"take":     {(*head).take, working},
 	"wanted":   {(*head).wanted, working},
@@ -137,11 +160,18 @@ var verbs = map[string]verb{
 
 	"submit": {(*head).submit, making},
 	"cancel": {(*head).cancel, making},
+	"finish": {(*head).finish, making},
+	"forget": {(*head).forget, making},
+	"give":   {(*head).handOver, []pki.Role{pki.Operator}},
 
 	"get":     {(*head).get, reading},
 	"jobs":    {(*head).jobs, reading},
 	"workers": {(*head).workers, reading},
+	"sizes":   {(*head).sizes, reading},
 }
+
+// changing are the verbs that people use and look at the result.
+var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true}
 
 func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	q := new(question)
@@ -152,8 +182,24 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 	q.data = data
 	if q.Protocol < queue.OldestProtocol || q.Protocol > queue.Protocol {
 		return answer{}, fmt.Errorf("%w: the queue is of vidfilter %s, protocols %d to %d; this is %s, protocol %d: %s", errProtocol,
-			h.version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
+			h.o.Version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
+	a, err := h.ask(ctx, by, what, q)
+	if err == nil && changing[what] { // so that the next question shows it
+		err = h.board.read(ctx)
+	}
+	if errors.Is(err, ErrRefused) {
+		var c claim
+		if q.Ticket != nil {
+			c, _ = fromSubject(q.Ticket.Subject)
+		}
+		c.job = cmp.Or(c.job, q.ID)
+		h.log.refusal(by, what, c, err)
+	}
+	return a, err
+}
+
+func (h *head) ask(ctx context.Context, by caller, what string, q *question) (answer, error) {
 	v, ok := verbs[what]
 	if !ok {
 		return answer{}, fmt.Errorf("%w: nothing answers to %q", ErrRefused, what)
@@ -173,179 +219,18 @@ func older(protocol int) string {
 }
 
 func (h *head) hello(context.Context, caller, *question) (answer, error) {
-	return answer{Version: h.version, Lease: h.e.o.AckWait}, nil
+	return answer{Version: h.o.Version, Lease: h.e.o.AckWait}, nil
 }
 
-// mostSites limits the sites that a client asks for at a time, and mostDesks the sets of sites that
-// are remembered, since each has consumers.
-const (
-	mostSites = 16
-	mostDesks = 1024
-)
-
-// fetch gives out the message of a task. Workers get those of some sites only.
-func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error) {
-	if n := len(q.Sites); n > mostSites || n == 0 && !q.Any {
-		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
-	}
-	for _, s := range q.Sites {
-		if by.is(pki.Worker) && !slices.Contains(h.sites, s) {
-			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", ErrRefused)
-		}
-	}
-	if q.Any && by.is(pki.Worker) {
-		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", ErrRefused)
-	}
-	d, err := h.desk(ctx, q)
-	if err != nil {
-		return answer{}, err
-	}
-	m, err := d.next(ctx)
-	if m == nil || err != nil {
-		return answer{}, err
-	}
-	t := &ticket{Subject: m.Subject(), Reply: m.(jetstream.Msg).Reply()}
-	t.MAC = t.sign(h.key, by.name)
-	return answer{Ticket: t, Body: m.Data()}, nil
-}
-
-// desk returns the consumers of some sites.
-func (h *head) desk(ctx context.Context, q *question) (*streams, error) {
-	key := fmt.Sprintf("%q %t", q.Sites, q.Any)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if d := h.desks[key]; d != nil {
-		return d, nil
-	}
-	if len(h.desks) >= mostDesks {
-		clear(h.desks)
-	}
-	d := &streams{e: h.e}
-	if _, err := d.open(ctx, queue.Worker{Sites: q.Sites, Any: q.Any}); err != nil {
-		return nil, err
-	}
-	h.desks[key] = d
-	return d, nil
-}
-
-// claim checks a ticket.
-func (h *head) claim(by caller, q *question) (relayed, claim, error) {
-	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
-		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
-	}
-	c, err := fromSubject(q.Ticket.Subject)
-	return relayed{h.e.nc, q.Ticket}, c, err
-}
-
-func (h *head) extend(_ context.Context, by caller, q *question) (answer, error) {
-	m, _, err := h.claim(by, q)
-	if err == nil {
-		err = m.InProgress()
-	}
-	return answer{}, err
-}
-
-func (h *head) giveBack(_ context.Context, by caller, q *question) (answer, error) {
-	m, _, err := h.claim(by, q)
-	if err == nil {
-		err = m.Nak()
-	}
-	return answer{}, err
-}
-
-// attempt returns the attempt that a question is about.
-func (h *head) attempt(by caller, q *question) (*attempt, error) {
-	m, c, err := h.claim(by, q)
-	if err != nil {
-		return nil, err
-	}
-	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, round: q.Round}
-	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task), Attempt: q.Number}
-	if !isName(q.Attempt) || !isName(q.Worker) {
-		return nil, fmt.Errorf("%w: attempt %q of worker %q", errMalformed, q.Attempt, q.Worker)
-	}
-	return a, nil
-}
-
-// kindOf returns the kind of a task, whose name begins with it.
-func kindOf(task string) string {
-	kind, _, _ := strings.Cut(task, "-")
-	return kind
-}
-
-func presenceKey(by caller, worker string) string { return by.name + "." + worker }
-
-func (h *head) take(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.attempt(by, q)
-	if err == nil {
-		err = h.mayTake(ctx, by, a)
-	}
-	if err == nil {
-		err = a.take(ctx)
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, nil
-}
-
-// mayTake refuses tasks that touch the files of others' jobs: who does such a task says what the
-// job's result is. Anybody may do parts that come through the store.
-func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
-	for _, site := range h.sites {
-		if strings.Contains(a.m.Subject(), "."+siteToken(site)+".") {
-			return nil
-		}
-	}
-	r, _, err := h.e.get(ctx, a.c.job)
-	if err != nil || r.malformed() || by.owns(r) {
-		return nil // take says what is wrong with it
-	}
-	_ = a.m.NakWithDelay(h.e.o.AckWait)
-	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
-}
-
-func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.attempt(by, q)
-	if err == nil {
-		err = a.wanted(ctx)
-	}
-	return answer{}, err
-}
-
-// mostResult limits the result of a worker's task.
-const mostResult = 256 << 10
-
-// settle takes the end of an attempt. A worker's task cannot end the job, nor name others.
-func (h *head) settle(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.attempt(by, q)
-	if err != nil || q.Ending == nil {
-		return answer{}, errors.Join(err, notEnded(q))
-	}
-	if o := q.Ending.Outcome; o != nil && by.is(pki.Worker) && (o.End || len(followers(*o)) > 0 || len(o.Result) > mostResult) {
-		return answer{}, fmt.Errorf("%w: a worker's result is one part of %d bytes at most", ErrRefused, mostResult)
-	}
-	r, _, err := h.e.get(ctx, a.c.job)
-	switch {
-	case errors.Is(err, queue.ErrNoJob):
-		r = &record{}
-	case err != nil:
-		return answer{}, err
-	}
-	a.job = r.Job
-	return answer{}, a.settle(ctx, *q.Ending)
-}
-
-func notEnded(q *question) error {
-	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) {
-		return fmt.Errorf("%w: an end without outcome", errMalformed)
-	}
-	return nil
-}
+// mostPresent limits the workers of a credential.
+const mostPresent = 1024
 
 func (h *head) presence(ctx context.Context, by caller, q *question) (answer, error) {
-	if !isName(q.Worker) {
+	if !isName(q.Worker) || q.Presence != nil && !isPresence(*q.Presence) {
 		return answer{}, fmt.Errorf("%w: worker %q", errMalformed, q.Worker)
+	}
+	if !h.desk.here(by, q.Worker, q.Presence != nil, h.e.o.AckWait) {
+		return answer{}, fmt.Errorf("%w: %q has %d workers, and may have no more", ErrRefused, by.name, mostPresent)
 	}
 	if q.Presence != nil {
 		q.Presence.Credential = by.name
@@ -353,12 +238,19 @@ func (h *head) presence(ctx context.Context, by caller, q *question) (answer, er
 	return answer{}, h.e.present(ctx, presenceKey(by, q.Worker), q.Presence)
 }
 
-// results returns those of a job; to a worker, whether its own task has one.
+// results returns those of a job to its owner; to others, whether their own task has one.
 func (h *head) results(ctx context.Context, by caller, q *question) (answer, error) {
-	if by.is(pki.Worker) {
-		_, c, err := h.claim(by, q)
+	own := !by.is(pki.Worker)
+	if own {
+		_, err := h.own(ctx, by, q.ID)
+		if own = err == nil; err != nil && q.Ticket == nil {
+			return answer{}, err
+		}
+	}
+	if !own {
+		a, err := h.holder(ctx, by, q)
 		if err == nil {
-			_, err = h.e.kept(ctx, c)
+			_, err = h.e.kept(ctx, a.c)
 		}
 		switch {
 		case errors.Is(err, errNoResult):
@@ -366,14 +258,14 @@ func (h *head) results(ctx context.Context, by caller, q *question) (answer, err
 		case err != nil:
 			return answer{}, err
 		}
-		return answer{Results: map[string]json.RawMessage{c.task: json.RawMessage("null")}}, nil
+		return answer{Results: map[string]json.RawMessage{a.c.task: json.RawMessage("null")}}, nil
 	}
 	all, err := h.e.Results(ctx, q.ID)
 	return answer{Results: all}, err
 }
 
 // mostJob limits a job's description.
-const mostJob = 1 << 20
+const mostJob = 64 << 10
 
 func (h *head) submit(ctx context.Context, by caller, q *question) (answer, error) {
 	if q.Job == nil {
@@ -383,7 +275,10 @@ func (h *head) submit(ctx context.Context, by caller, q *question) (answer, erro
 		return answer{}, fmt.Errorf("%w: the job's description has %d bytes, %d are allowed", queue.ErrQuota, len(b), mostJob)
 	}
 	before, err := h.own(ctx, by, q.Job.ID)
-	if err != nil && !errors.Is(err, queue.ErrNoJob) {
+	if errors.Is(err, queue.ErrNoJob) {
+		err = h.mayAdd(ctx, by, q.Job)
+	}
+	if err != nil {
 		return answer{}, err
 	}
 	j := *q.Job
@@ -396,7 +291,7 @@ func (h *head) submit(ctx context.Context, by caller, q *question) (answer, erro
 	}
 	after, _, err := h.e.get(ctx, j.ID)
 	if err == nil {
-		h.note(by, submitted(before, after), after.Job)
+		h.log.note(by, submitted(before, after), after.Job, Note{})
 	}
 	return answer{}, err
 }
@@ -429,8 +324,59 @@ func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
 	return r, nil
 }
 
-func (c caller) owns(r *record) bool {
-	return c.is(pki.Operator) || c.is(pki.Submitter) && (r.Job.User == c.name || r.Job.User == "")
+func (c caller) owns(r *record) bool { return c.ownsOf(r.Job.User) }
+
+// ownsOf reports whether the caller may change the jobs of a credential. Those of no credential are
+// everybody's.
+func (c caller) ownsOf(user string) bool {
+	return c.is(pki.Operator) || c.is(pki.Submitter) && (user == c.name || user == "")
+}
+
+// Limits of a credential.
+const (
+	mostSites   = 128      // folders of jobs that have not ended
+	mostJobs    = 10_000   // those that have ended make room
+	mostRecords = 64 << 20 // bytes of their records, likewise
+	mostFiles   = 1 << 16  // in the store
+)
+
+// mayAdd refuses new jobs beyond the limits of a credential, and IDs that end in the name of
+// another.
+func (h *head) mayAdd(ctx context.Context, by caller, j *queue.Job) error {
+	if name, ok := queue.OwnerOf(j.ID); ok && name != by.name {
+		return fmt.Errorf("%w: the ID %s is for jobs of %q", ErrRefused, j.ID, name)
+	}
+	if err := h.board.read(ctx); err != nil {
+		return err
+	}
+	u := h.board.usage(by.name)
+	if _, known := u.sites[j.Site]; !known && len(u.sites) >= mostSites {
+		return fmt.Errorf("%w: jobs of %q that have not ended are of %d folders, which is the limit (vidfilter jobs --remove)", queue.ErrQuota, by.name, len(u.sites))
+	}
+	for _, id := range h.board.surplus(by.name, mostJobs-1, mostRecords-mostJob) {
+		if err := h.drop(ctx, id, "made room"); err != nil {
+			return err
+		}
+	}
+	if u = h.board.usage(by.name); u.jobs >= mostJobs || u.records > mostRecords-mostJob {
+		return fmt.Errorf("%w: %q has %d jobs that have not ended, which is the limit (vidfilter jobs --remove)", queue.ErrQuota, by.name, u.jobs)
+	}
+	return nil
+}
+
+// drop removes a job that has ended, and its files.
+func (h *head) drop(ctx context.Context, id, why string) error {
+	r, _, err := h.e.get(ctx, id)
+	if errors.Is(err, queue.ErrNoJob) {
+		return nil
+	}
+	if err == nil {
+		err = errors.Join(h.e.Forget(ctx, id), h.removeAll(ctx, id), h.board.read(ctx))
+	}
+	if err == nil {
+		h.log.note(caller{name: "serve"}, "removed", r.Job, Note{Why: why})
+	}
+	return err
 }
 
 func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, error) {
@@ -438,60 +384,90 @@ func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	if err := h.e.Cancel(ctx, q.ID, q.Reason); err != nil || !r.live() {
+	if err := h.e.Cancel(ctx, q.ID, brief(q.Reason)); err != nil || !r.live() {
 		return answer{}, err
 	}
-	h.note(by, "cancelled", r.Job)
+	h.log.note(by, "cancelled", r.Job, Note{})
 	return answer{}, h.removeAll(ctx, q.ID)
 }
 
+// finish ends a job whose output was found done.
+func (h *head) finish(ctx context.Context, by caller, q *question) (answer, error) {
+	r, err := h.own(ctx, by, q.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(q.Result) > mostResult {
+		return answer{}, fmt.Errorf("%w: a result of %d bytes", queue.ErrQuota, len(q.Result))
+	}
+	if err := h.e.Finish(ctx, q.ID, q.Result); err != nil || !r.live() {
+		return answer{}, err
+	}
+	h.log.note(by, "finished", r.Job, Note{})
+	return answer{}, h.removeAll(ctx, q.ID)
+}
+
+// forget removes a job that has ended.
+func (h *head) forget(ctx context.Context, by caller, q *question) (answer, error) {
+	r, err := h.own(ctx, by, q.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := errors.Join(h.e.Forget(ctx, q.ID), h.removeAll(ctx, q.ID)); err != nil {
+		return answer{}, err
+	}
+	h.log.note(by, "removed", r.Job, Note{})
+	return answer{}, nil
+}
+
+// handOver makes a job another credential's.
+func (h *head) handOver(ctx context.Context, by caller, q *question) (answer, error) {
+	r, err := h.own(ctx, by, q.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	if !isName(q.Name) {
+		return answer{}, fmt.Errorf("%w: %q is no name of a credential", errMalformed, q.Name)
+	}
+	if r.Job.User == q.Name {
+		return answer{}, nil
+	}
+	if r, err = h.e.update(ctx, q.ID, func(r *record) error { r.Job.User = q.Name; return nil }); err != nil {
+		return answer{}, err
+	}
+	h.log.note(by, "handed over", r.Job, Note{About: q.Name})
+	// into the hands of the new owner's workers
+	return answer{}, errors.Join(h.e.purgeTasks(ctx, q.ID, r.Epoch), h.board.read(ctx), h.e.putOpen(ctx, r))
+}
+
 // removeAll removes the files of a job. Those that are on their way are refused: see fileIn.
-func (h *head) removeAll(ctx context.Context, job string) error {
-	names, err := blobs{h.e}.List(ctx, job+"/")
-	for _, n := range names {
+func (h *head) removeAll(ctx context.Context, job string) (err error) {
+	for _, n := range h.board.files(job) {
 		err = errors.Join(err, blobs{h.e}.Delete(ctx, n))
 	}
 	return err
 }
 
-func (h *head) note(by caller, what string, j queue.Job) {
-	if h.audit != nil && what != "" {
-		h.audit(by.name, string(by.role), what, j.ID, j.Title)
-	}
-}
-
-func (h *head) get(ctx context.Context, _ caller, q *question) (answer, error) {
+func (h *head) get(ctx context.Context, by caller, q *question) (answer, error) {
 	s, err := h.e.Get(ctx, q.ID)
+	if h.o.Public != nil && !by.ownsOf(s.Job.User) {
+		s.Job = h.o.Public(s.Job)
+	}
 	return answer{Status: &s}, err
 }
 
 // answerSize is about how many bytes of records go into an answer.
-const answerSize = 1 << 20
+const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
-func (h *head) jobs(ctx context.Context, _ caller, q *question) (a answer, err error) {
-	w, err := h.e.jobs.WatchAll(ctx, jetstream.ResumeFromRevision(q.Since+1))
-	if err != nil {
-		return a, fmt.Errorf("queue: reading jobs: %w", err)
-	}
-	defer w.Stop()
-	for size := 0; ; {
-		select {
-		case <-ctx.Done():
-			return a, ctx.Err()
-		case entry := <-w.Updates():
-			if entry == nil {
-				return a, ctx.Err()
-			}
-			a.Records = append(a.Records, storedRecord{
-				Key: entry.Key(), Value: entry.Value(), At: entry.Revision(), Gone: entry.Operation() != jetstream.KeyValuePut,
-			})
-			if size += len(entry.Value()) + len(entry.Key()); size > min(answerSize, h.e.maxBytes/2) {
-				a.More = true
-				return a, nil
-			}
-		}
-	}
+func (h *head) jobs(_ context.Context, by caller, q *question) (a answer, err error) {
+	a.Records, a.More = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), by, h.o.Public)
+	return a, nil
+}
+
+// sizes returns the bytes that the files of jobs take in the store.
+func (h *head) sizes(context.Context, caller, *question) (answer, error) {
+	return answer{Sizes: h.board.bytes()}, nil
 }
 
 func (h *head) workers(ctx context.Context, _ caller, _ *question) (a answer, err error) {

@@ -32,21 +32,34 @@ type quota struct {
 
 // upload is a file of which not all pieces have come.
 type upload struct {
-	job    string
-	begun  time.Time
-	before int64 // bytes of the job's whole files
-	bytes  int64
+	job   string
+	user  string // whose job it is
+	begun time.Time
+	whole bool   // its first piece was counted
+	last  uint64 // piece that the last one follows
+	bytes int64
 }
 
 // upload returns a file that is coming. It forgets those that stopped coming.
-func (q *quota) upload(id, job string) *upload {
+func (q *quota) upload(id, job, user string) *upload {
 	if u := q.uploads[id]; u != nil {
 		return u
 	}
 	maps.DeleteFunc(q.uploads, func(_ string, u *upload) bool { return time.Since(u.begun) > idleUpload })
-	u := &upload{job: job, begun: time.Now()}
+	u := &upload{job: job, user: user, begun: time.Now()}
 	q.uploads[id] = u
 	return u
+}
+
+// coming sums up the bytes and the number of files that are coming.
+func (q *quota) coming(of func(*upload) bool) (bytes int64, files int) {
+	for _, u := range q.uploads {
+		if of(u) {
+			bytes += u.bytes
+			files++
+		}
+	}
+	return bytes, files
 }
 
 // idleUpload is the time after which the pieces of a file that is not whole are removed.
@@ -60,12 +73,12 @@ func (h *head) mayTouch(ctx context.Context, by caller, q *question, write bool)
 		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
 	}
 	if q.Ticket != nil {
-		_, c, err := h.claim(by, q)
+		a, err := h.atWork(ctx, by, q)
 		if err != nil {
 			return err
 		}
-		_, number, _ := strings.Cut(c.task, "-")
-		ours := number != "" && c.job == job && (strings.HasPrefix(rest, "out/"+number+".") || !write && rest == "in/"+number)
+		_, number, _ := strings.Cut(a.c.task, "-")
+		ours := number != "" && a.c.job == job && (strings.HasPrefix(rest, "out/"+number+".") || !write && rest == "in/"+number)
 		if ours {
 			return nil
 		}
@@ -95,7 +108,7 @@ func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, err
 	if err != nil {
 		return answer{}, err
 	}
-	if err := h.room(ctx, q.Name, id, q.Last == 0, int64(len(q.data))); err != nil {
+	if err := h.room(ctx, q.Name, id, q.Last, int64(len(q.data))); err != nil {
 		return answer{}, err
 	}
 	info := &jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: q.Name}, NUID: id}
@@ -104,62 +117,57 @@ func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, err
 }
 
 // room counts a piece, or returns why there is no room for it. Packets may fill half of the store
-// only, since otherwise no result would have room, and nothing would end.
-func (h *head) room(ctx context.Context, name, id string, first bool, n int64) error {
+// only, since otherwise no result would have room, and nothing would end. A credential gets three
+// times as much as is still free, so that none takes all from the others.
+func (h *head) room(ctx context.Context, name, id string, last uint64, n int64) error {
 	job, rest, _ := strings.Cut(name, "/")
-	if first && h.quota.Store > 0 {
-		s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
-		if err != nil {
-			return err
-		}
-		used := int64(s.CachedInfo().State.Bytes)
-		if most := h.quota.Store / 10 * 9; used > most || strings.HasPrefix(rest, "in/") && used > most/2 {
-			return fmt.Errorf("%w: %d bytes of %d are used", queue.ErrStoreFull, used, h.quota.Store)
-		}
-	}
-	before := int64(0)
-	if first && h.quota.Job > 0 {
-		var err error
-		if before, err = h.used(ctx, job); err != nil {
-			return err
-		}
-	}
+	whole, user := h.board.job(job)
+	has := h.board.usage(user)
 	h.quota.mu.Lock()
 	defer h.quota.mu.Unlock()
-	u := h.quota.upload(id, job)
-	u.before = max(u.before, before)
-	u.bytes += n
-	sum := u.before
-	for _, other := range h.quota.uploads {
-		if other.job == job {
-			sum += other.bytes
-		}
+	u, q := h.quota.upload(id, job, user), &h.quota
+	if u.last != last || u.bytes == 0 { // else its answer was lost
+		u.bytes += n
 	}
+	u.last, u.whole = last, u.whole || last == 0
+	ofJob, _ := q.coming(func(o *upload) bool { return o.job == job })
+	ofUser, files := q.coming(func(o *upload) bool { return o.user == user })
 	var err error
 	switch {
-	case h.quota.Object > 0 && u.bytes > h.quota.Object:
-		err = fmt.Errorf("%w: a file of more than %d bytes (serve --max-object)", queue.ErrQuota, h.quota.Object)
-	case h.quota.Job > 0 && sum > h.quota.Job:
-		err = fmt.Errorf("%w: the files of a job may have %d bytes in the store (serve --max-job)", queue.ErrQuota, h.quota.Job)
+	case q.Object > 0 && u.bytes > q.Object:
+		err = fmt.Errorf("%w: a file of more than %d bytes (serve --max-object)", queue.ErrQuota, q.Object)
+	case q.Job > 0 && whole+ofJob > q.Job:
+		err = fmt.Errorf("%w: the files of a job may have %d bytes in the store (serve --max-job)", queue.ErrQuota, q.Job)
+	case has.files+files > mostFiles:
+		err = fmt.Errorf("%w: %q has %d files in it", queue.ErrStoreFull, user, mostFiles)
+	case last == 0 && q.Store > 0:
+		err = h.isFull(ctx, user, has.bytes+ofUser, strings.HasPrefix(rest, "in/"))
 	}
 	if err != nil {
-		delete(h.quota.uploads, id)
+		delete(q.uploads, id)
 	}
 	return err
 }
 
-// used returns the bytes of a job's whole files.
-func (h *head) used(ctx context.Context, job string) (sum int64, err error) {
-	infos, err := h.e.objects.List(ctx)
-	if err != nil && !isEmpty(err) {
-		return 0, err
+// isFull returns an error if the store has no room for another file of a credential, which has
+// some bytes.
+func (h *head) isFull(ctx context.Context, user string, has int64, packets bool) error {
+	s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
+	if err != nil {
+		return err
 	}
-	for _, o := range infos {
-		if strings.HasPrefix(o.Name, job+"/") {
-			sum += int64(o.Size)
-		}
+	used := int64(s.CachedInfo().State.Bytes)
+	most := h.quota.Store / 10 * 9
+	if packets {
+		most /= 2
 	}
-	return sum, nil
+	switch {
+	case used > most:
+		return fmt.Errorf("%w: %d bytes of %d are used", queue.ErrStoreFull, used, h.quota.Store)
+	case has > 3*(most-used):
+		return fmt.Errorf("%w for %q: its jobs have %d bytes, and %d are free for all", queue.ErrStoreFull, user, has, most-used)
+	}
+	return nil
 }
 
 // fileIn makes a file of pieces.
@@ -185,6 +193,14 @@ func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, erro
 		blobs{h.e}.purge(id)
 		return answer{}, err
 	}
+	if q.Info.Chunks == 0 { // no piece was counted
+		if err := h.room(ctx, q.Name, id, 0, 0); err != nil {
+			return answer{}, err
+		}
+	}
+	if n, ok := h.quota.counted(id); ok && uint64(n) != q.Info.Size {
+		return answer{}, fmt.Errorf("%w: %d bytes of %q came, not %d", errMalformed, n, q.Name, q.Info.Size)
+	}
 	info := jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: q.Name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}},
 		Bucket:     h.e.names.blobs(), NUID: id, Size: q.Info.Size, Chunks: q.Info.Chunks, Digest: q.Info.Digest,
@@ -194,6 +210,17 @@ func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, erro
 		h.quota.forget(id)
 	}
 	return answer{}, err
+}
+
+// counted returns the bytes of a file that have come; ok is false if a restart has forgotten them.
+func (q *quota) counted(id string) (n int64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	u := q.uploads[id]
+	if u == nil {
+		return 0, false
+	}
+	return u.bytes, u.whole
 }
 
 func (q *quota) forget(id string) {
@@ -250,6 +277,5 @@ func (h *head) files(ctx context.Context, by caller, q *question) (answer, error
 	if _, err := h.own(ctx, by, job); err != nil {
 		return answer{}, err
 	}
-	names, err := blobs{h.e}.List(ctx, job+"/")
-	return answer{Names: names}, err
+	return answer{Names: h.board.files(job)}, nil
 }

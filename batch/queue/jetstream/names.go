@@ -25,6 +25,8 @@ const (
 	classOn  = "on"
 )
 
+var classes = []string{classOn, classNew}
+
 const all = "*"
 
 func (n names) allTasks() string { return string(n) + ".task.>" }

@@ -2,12 +2,15 @@ package jetstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
 )
 
 // dropOrphans removes pieces of files that were never completed, if none was added for the time
@@ -48,31 +51,41 @@ func (e *Engine) dropOrphans(ctx context.Context, idle time.Duration) error {
 // wholeFiles returns the names of the pieces of complete files.
 func (e *Engine) wholeFiles(ctx context.Context) (map[string]bool, error) {
 	whole := map[string]bool{}
-	infos, err := e.objects.List(ctx)
-	if err != nil && !isEmpty(err) {
-		return nil, fmt.Errorf("queue: files: %w", err)
-	}
-	for _, o := range infos {
-		whole[o.NUID] = true
-	}
-	return whole, nil
+	err := blobs{e}.each(ctx, func(o jetstream.ObjectInfo) { whole[o.NUID] = true })
+	return whole, err
 }
 
-// dropSpoiled removes the messages of tasks that the disk has spoiled: no worker would get them.
-// Sweep queues the tasks again.
+// dropSpoiled removes the messages of tasks that no worker would get, since the disk has spoiled
+// them or an earlier version has queued them. Sweep queues the tasks again.
 func (e *Engine) dropSpoiled(ctx context.Context) error {
 	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.allTasks()))
 	if err != nil {
 		return fmt.Errorf("queue: tasks: %w", err)
 	}
 	for subject := range info.State.Subjects {
-		if _, err := e.tasks.GetLastMsgForSubject(ctx, subject); !errors.Is(err, jetstream.ErrMsgNotFound) {
+		m, err := e.tasks.GetLastMsgForSubject(ctx, subject)
+		switch {
+		case err == nil && e.isQueuedWell(ctx, m):
+			continue
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			e.o.Log.Warn("queue: the task " + subject + " is spoiled, and will be queued again")
+		case err != nil:
 			continue
 		}
-		e.o.Log.Warn("queue: the task " + subject + " is spoiled, and will be queued again")
 		if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
 			return fmt.Errorf("queue: tasks: %w", err)
 		}
 	}
 	return nil
+}
+
+// isQueuedWell reports whether the workers of a task's site will find its message.
+func (e *Engine) isQueuedWell(ctx context.Context, m *jetstream.RawStreamMsg) bool {
+	var t queue.Task
+	c, err := fromSubject(m.Subject)
+	if err != nil || json.Unmarshal(m.Data, &t) != nil {
+		return true // the worker that takes it removes it
+	}
+	r, _, err := e.get(ctx, c.job)
+	return err != nil || strings.Contains(m.Subject, "."+e.token(r.Job.User, t.Site)+".")
 }

@@ -123,10 +123,10 @@ func (e *Engine) Results(ctx context.Context, job string) (map[string]json.RawMe
 		return nil, err
 	}
 	found := map[string]json.RawMessage{}
-	err = each(ctx, e.results, resultKey(r.claim(all)), func(entry jetstream.KeyValueEntry) error {
+	err = e.each(ctx, e.results, resultKey(r.claim(all)), func(s entry) error {
 		var k kept
-		err := decode(entry, &k)
-		found[entry.Key()[strings.LastIndex(entry.Key(), ".")+1:]] = k.Result
+		err := decode(s, &k)
+		found[s.key[strings.LastIndex(s.key, ".")+1:]] = k.Result
 		return err
 	})
 	return found, err

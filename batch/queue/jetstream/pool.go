@@ -25,6 +25,8 @@ type desk interface {
 	context(ctx context.Context, a *attempt) context.Context
 	wanted(ctx context.Context, a *attempt) error
 	settle(ctx context.Context, a *attempt, end ending) error
+	// progress tells all how far the attempt is. It may be lost.
+	progress(ctx context.Context, a *attempt, now queue.Active)
 	// present stores the entry of a worker; nil removes it.
 	present(ctx context.Context, id string, s *queue.WorkerStatus) error
 	// tidy works beside the pool until ctx ends.

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -24,18 +23,12 @@ func (p *progress) set(q queue.Progress) {
 	p.last, p.fresh = q, true
 }
 
-// encode returns the progress as an event, and marks it as published.
-func (p *progress) encode(a *effort, worker string) []byte {
+// active returns the progress, and marks it as published.
+func (p *progress) active(a *effort) queue.Active {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fresh = false
-	b, err := json.Marshal(queue.Active{
-		Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt, Worker: worker, Since: p.since, Progress: p.last,
-	})
-	if err != nil { // a float that is not a number
-		return nil
-	}
-	return b
+	return queue.Active{Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt, Worker: a.pool.w.Name, Since: p.since, Progress: p.last}
 }
 
 func (p *progress) isFresh() bool {
@@ -49,9 +42,12 @@ const publishEvery = time.Second
 
 // publish publishes the progress of the task, and heartbeats if there is none.
 func (a *effort) publish(ctx context.Context) {
-	say := func() { a.pool.l.tell(eventProgress, a.c, a.report.encode(a, a.pool.w.Name)) }
+	var last time.Time
+	say := func() {
+		last = time.Now()
+		a.pool.desk.progress(ctx, a.attempt, a.report.active(a))
+	}
 	say()
-	last := time.Now()
 	tick := time.NewTicker(min(publishEvery, a.pool.heartbeat))
 	defer tick.Stop()
 	for {
@@ -59,6 +55,9 @@ func (a *effort) publish(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.publishNow:
+			if time.Since(last) < publishEvery/2 { // anybody may ask, and often
+				continue
+			}
 		case <-tick.C:
 			if !a.report.isFresh() && time.Since(last) < a.pool.heartbeat {
 				continue
@@ -68,6 +67,5 @@ func (a *effort) publish(ctx context.Context) {
 			continue
 		}
 		say()
-		last = time.Now()
 	}
 }

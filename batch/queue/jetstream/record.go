@@ -181,7 +181,10 @@ func (r *record) check(key string) error {
 var errMalformed = errors.New("queue: a malformed entry")
 
 // decode decodes an entry of the bucket of results.
-func decode(entry jetstream.KeyValueEntry, v any) error {
+func decode(entry interface {
+	Key() string
+	Value() []byte
+}, v any) error {
 	if err := json.Unmarshal(entry.Value(), v); err != nil {
 		return fmt.Errorf("%w: %s: %w", errMalformed, entry.Key(), err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Only the head of a queue, the process of Serve, reaches its streams. A client publishes nothing
-// but questions, under its role and name, and the progress of tasks: NATS refuses the rest. Even
+// but questions, under its role and name: NATS refuses the rest. Even
 // one request to a stream would be too much, since its answer goes to any subject that the client
 // names, such as that of another's record.
 
@@ -58,11 +58,11 @@ func (n names) grants() pki.Grants {
 			Subscribe: []string{inbox(anyName) + ".>", string(n) + ".event.>", n.drain(anyName), n.drain(everyone)},
 		}
 	}
-	progress, over, ask := n.events(eventProgress), n.events(eventOver), n.events(eventAsk)
+	ask := n.events(eventAsk)
 	return pki.Grants{
-		pki.Worker:    base(pki.Worker, progress, over, n.drain(anyName)),
-		pki.Submitter: base(pki.Submitter, progress, over, ask, n.drain(anyName)),
+		pki.Worker:    base(pki.Worker, n.drain(anyName)),
+		pki.Submitter: base(pki.Submitter, ask, n.drain(anyName)),
 		pki.Observer:  base(pki.Observer, ask),
-		pki.Operator:  base(pki.Operator, progress, over, ask, n.drain(all)),
+		pki.Operator:  base(pki.Operator, ask, n.drain(all)),
 	}
 }

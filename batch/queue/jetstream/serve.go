@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/internal/durable"
 )
@@ -26,10 +27,18 @@ type ServeOptions struct {
 	Hosts []string // further names and addresses of this machine, for the certificate
 	Sites []string // whose tasks the role worker may take
 	Quota Quota
-	// Audit is told who submitted, retried, started over or cancelled a job; may be nil. It is
-	// called from any goroutine.
-	Audit   func(by, role, what, job, title string)
+	// Keep is how long a job stays that has ended, or that nobody goes on with; 0 is for ever.
+	Keep    time.Duration
 	Version string // of the program
+
+	// The functions may be nil, and are called from any goroutine.
+	Audit func(Note) // is told who did what
+	// Check returns what is wrong with the result of a task, and the name of its file in the
+	// store, if it has one.
+	Check func(t queue.Task, result []byte) (file string, err error)
+	// ForWorkers returns what the workers of its parts need of a job, and Public what others may
+	// see.
+	ForWorkers, Public func(queue.Job) queue.Job
 
 	// Cert and Key replace the certificate of the private authority, and are read again for each
 	// connection. CA signed Cert; "" if the workers' systems trust it anyway.
@@ -40,6 +49,7 @@ type ServeOptions struct {
 type Server struct {
 	e      *Engine
 	host   *host
+	head   *head
 	addr   net.Addr
 	dir    string
 	legacy bool
@@ -101,13 +111,14 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 		return nil, listenError(o.Addr, err)
 	}
 	s.e, s.host, s.addr = e, h, h.ns.Load().Addr()
+	desk := newHead(e, secret, o)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
 	if err := errors.Join(e.dropOrphans(ctx, idleUpload), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	desk := &head{e: e, key: secret, version: o.Version, sites: o.Sites, audit: o.Audit, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}}
+	s.head = desk
 	if err := desk.listen(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -129,7 +140,10 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // Health returns an error while the queue cannot be written to, or has no room for it.
 func (s *Server) Health() error {
 	if !s.host.isLow() {
-		if !s.host.isFull() {
+		switch {
+		case s.head.full.Load():
+			return errors.New("the queue has stored all that it may: remove jobs (vidfilter jobs --remove), or start serve with a larger --max-store")
+		case !s.host.isFull():
 			return nil
 		}
 		return fmt.Errorf("a write in %s has failed: the server restarts", s.host.dir)

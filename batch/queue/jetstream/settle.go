@@ -3,6 +3,7 @@ package jetstream
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -71,6 +72,7 @@ func (e ending) err() error {
 // settle reports the end of an attempt to the queue. It returns queue.ErrTwin if another one
 // counts.
 func (a *attempt) settle(ctx context.Context, end ending) error {
+	defer a.over()
 	switch end.How {
 	case endDone:
 		return a.deliver(ctx, *end.Outcome)
@@ -84,6 +86,13 @@ func (a *attempt) settle(ctx context.Context, end ending) error {
 		a.failed(ctx, end)
 	}
 	return nil
+}
+
+// over tells watchers that the attempt is at its task no more.
+func (a *attempt) over() {
+	if b, err := json.Marshal(queue.Active{Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt}); err == nil {
+		a.e.tell(eventOver, a.c, b)
+	}
 }
 
 // deliver claims the result and advances the job.

@@ -39,7 +39,7 @@ func (s *streams) open(ctx context.Context, w queue.Worker) (time.Duration, erro
 // consumers opens the consumers: tasks of started jobs come first.
 func (s *streams) consumers(ctx context.Context) error {
 	var from []jetstream.Consumer
-	for _, class := range []string{classOn, classNew} {
+	for _, class := range classes {
 		for _, site := range s.sites {
 			c, err := s.e.consumer(ctx, class, site)
 			if err != nil {
@@ -108,6 +108,12 @@ func (s *streams) settle(ctx context.Context, a *attempt, end ending) error {
 	return a.settle(ctx, end)
 }
 
+func (s *streams) progress(_ context.Context, a *attempt, now queue.Active) {
+	if b, err := json.Marshal(now); err == nil { // else a float is not a number
+		s.e.tell(eventProgress, a.c, b)
+	}
+}
+
 func (s *streams) present(ctx context.Context, id string, now *queue.WorkerStatus) error {
 	return s.e.present(ctx, id, now)
 }
@@ -126,6 +132,19 @@ func (e *Engine) present(ctx context.Context, id string, now *queue.WorkerStatus
 func (s *streams) tidy(ctx context.Context) {
 	s.e.sweepLoop(ctx)
 	s.returning.Wait()
+	s.close()
+}
+
+// close ends the consumers that nobody else uses, since every folder has its own.
+func (s *streams) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	for _, c := range s.from {
+		i, err := c.Info(ctx)
+		if err == nil && i.NumAckPending == 0 && i.NumPending == 0 && i.NumWaiting == 0 {
+			_ = s.e.tasks.DeleteConsumer(ctx, i.Name) // else it ends by itself
+		}
+	}
 }
 
 // sweepLoop sweeps now and then.

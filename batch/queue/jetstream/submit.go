@@ -136,6 +136,7 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 	if conflict(err) {
 		return nil
 	}
+	e.tell(eventChange, r.claim("job"), nil)
 	return err
 }
 
@@ -211,7 +212,7 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 	if t.Name == r.Job.First.Name {
 		class = classNew
 	}
-	site := siteToken(t.Site)
+	site := e.token(r.Job.User, t.Site)
 	c := r.claim(t.Name)
 	_, err = e.js.PublishMsg(ctx, &nats.Msg{Subject: e.names.task(class, site, c.job, c.epoch, c.task), Data: b})
 	if isStoreFailure(err) && e.isThere(ctx, c) {
@@ -247,6 +248,15 @@ func (e *Engine) isThere(ctx context.Context, c claim) bool {
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	always := func(*record) bool { return true }
 	return e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
+}
+
+// Finish implements queue.Engine.
+func (e *Engine) Finish(ctx context.Context, id string, result json.RawMessage) error {
+	always := func(*record) bool { return true }
+	return e.end(ctx, id, always, func(r *record) {
+		r.end(queue.Done, "")
+		r.Result, r.Open = result, nil
+	})
 }
 
 // end calls finish, which ends the job, unless it has ended or applies returns false.

@@ -1,9 +1,12 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -72,31 +75,71 @@ func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
 
 // eachJob calls f with every job's record.
 func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
-	return each(ctx, e.jobs, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
-		return f(decodeRecord(entry.Key(), entry.Value()))
+	return e.each(ctx, e.jobs, jetstream.AllKeys, func(s entry) error {
+		return f(decodeRecord(s.key, s.value))
 	})
 }
 
+// entry is an entry of a bucket.
+type entry struct {
+	key   string
+	value []byte
+	at    time.Time
+}
+
+func (s entry) Key() string   { return s.key }
+func (s entry) Value() []byte { return s.value }
+
 // each calls f with the entries of a bucket that there are now.
-func each(
-	ctx context.Context, b jetstream.KeyValue, keys string, f func(jetstream.KeyValueEntry) error,
-) error {
-	w, err := b.Watch(ctx, keys, jetstream.IgnoreDeletes())
+func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f func(entry) error) error {
+	prefix := "$KV." + b.Bucket() + "."
+	err := e.latest(ctx, "KV_"+b.Bucket(), prefix+keys, func(m jetstream.Msg) error {
+		about, err := m.Metadata()
+		if err != nil || m.Headers().Get("KV-Operation") != "" {
+			return err
+		}
+		return f(entry{strings.TrimPrefix(m.Subject(), prefix), m.Data(), about.Timestamp})
+	})
 	if err != nil {
-		return fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
+		err = fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
 	}
-	defer w.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case entry := <-w.Updates():
-			if entry == nil {
-				return ctx.Err()
-			}
-			if err := f(entry); err != nil {
-				return err
+	return err
+}
+
+// latest calls f with the last message of each subject, in the order of the stream.
+func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(jetstream.Msg) error) error {
+	s, err := e.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, AckPolicy: jetstream.AckNonePolicy, FilterSubject: subjects,
+		InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = s.DeleteConsumer(late, c.CachedInfo().Name) // else it ends by itself
+	}()
+	for left := int(c.CachedInfo().NumPending); left > 0; {
+		b, err := c.FetchNoWait(min(left, 256))
+		if err != nil {
+			return err
+		}
+		n := 0
+		for m := range b.Messages() {
+			n++
+			if err == nil {
+				err = f(m)
 			}
 		}
+		if err = cmp.Or(err, b.Error(), ctx.Err()); err != nil || n == 0 {
+			return err
+		}
+		left -= n
 	}
+	return nil
 }

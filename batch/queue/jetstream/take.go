@@ -69,7 +69,7 @@ func (a *attempt) begin(ctx context.Context) error {
 	e := a.e
 	again := false
 	t, err := e.tryUpdate(ctx, a.c, func(t *tries) error {
-		if t.Owner == a.id { // recorded, but the answer was lost
+		if t.Owner == a.id && t.Worker == a.worker { // recorded, but the answer was lost
 			return nil
 		}
 		if claimed, err := a.claimedElsewhere(ctx, *t); claimed || err != nil {
@@ -77,6 +77,7 @@ func (a *attempt) begin(ctx context.Context) error {
 		}
 		before := t.Attempt
 		t.begin(a.round, a.id, a.worker)
+		t.Ticket = a.ticket
 		again = before > 0 && t.Attempt > before
 		return nil
 	})

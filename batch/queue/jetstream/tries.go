@@ -19,6 +19,7 @@ type tries struct {
 	On     []machine `json:"on,omitempty"`     // where attempts of this round failed
 	Owner  string    `json:"owner,omitempty"`  // the current attempt, as far as known
 	Worker string    `json:"worker,omitempty"` // of Owner
+	Ticket string    `json:"ticket,omitempty"` // of Owner, if it came through the head of a queue
 	Back   bool      `json:"back,omitempty"`   // the last attempt was put back, and does not count
 }
 

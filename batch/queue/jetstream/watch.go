@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -50,7 +51,7 @@ type seen struct {
 func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func()) error {
 	// if it is full, events are lost; later ones make up for them
 	events := make(chan *nats.Msg, 4096)
-	for _, kind := range []string{eventProgress, eventOver} {
+	for _, kind := range []string{eventProgress, eventOver, eventChange} {
 		sub, err := e.nc.ChanSubscribe(e.names.events(kind), events)
 		if err != nil {
 			return fmt.Errorf("queue: watching: %w", err)
@@ -59,52 +60,87 @@ func (e *Engine) Watch(ctx context.Context, f func(s queue.Status), live func())
 	}
 	w := newWatcher(&e.link, f, live)
 	for {
-		again, err := w.follow(ctx, e.jobs, events)
+		again, err := w.follow(ctx, e, events)
 		if err != nil || !again {
 			return err
 		}
 	}
 }
 
-// follow calls f until ctx ends. again means that the connection was down: the server's part of
-// the watch may have ended, which would show only after a while.
-func (w *watcher) follow(ctx context.Context, jobs jetstream.KeyValue, events <-chan *nats.Msg) (again bool, err error) {
+// follow calls f until ctx ends. again means that the connection was down: records may have been
+// lost, and are read anew.
+func (w *watcher) follow(ctx context.Context, e *Engine, events <-chan *nats.Msg) (again bool, err error) {
 	if err := w.connected(ctx); err != nil {
 		return false, err
 	}
 	connection := w.nc.Stats().Reconnects
-	kv, err := jobs.WatchAll(ctx)
-	if err != nil {
+	r := &recordReader{e: e, f: func(s storedRecord, _ time.Time) { w.changed(s.Key, s.Value, s.At, s.Gone) }}
+	if err := r.all(ctx); err != nil {
 		return w.again(ctx, err)
 	}
-	defer kv.Stop()
+	w.isLive()
 	w.tell(eventAsk, claim{all, all, all}, nil)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	tick := time.NewTicker(min(time.Second, w.o.AckWait/2))
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
-		case entry, ok := <-kv.Updates():
-			switch {
-			case !ok:
-				return w.again(ctx, errors.New("it was ended"))
-			case entry == nil:
-				w.isLive()
-			default:
-				w.changed(entry.Key(), entry.Value(), entry.Revision(), entry.Operation() != jetstream.KeyValuePut)
-			}
 		case m := <-events:
 			w.told(m)
-		case <-tick.C:
+			if !w.changes || len(events) > 0 {
+				continue
+			}
+		case <-tick.C: // events may be lost
 			w.expire()
 			if w.nc.Stats().Reconnects != connection {
 				return true, nil
 			}
 		}
+		w.changes = false
+		if err := r.news(ctx); err != nil {
+			return w.again(ctx, err)
+		}
 	}
+}
+
+// recordReader reads the records as they change. The watches of nats.go would do, but may panic
+// when one ends while it is being repaired, as on a busy machine.
+type recordReader struct {
+	e    *Engine
+	f    func(r storedRecord, written time.Time)
+	last uint64 // revision
+}
+
+func (r *recordReader) prefix() string { return "$KV." + r.e.names.jobs() + "." }
+
+// all calls f with every record.
+func (r *recordReader) all(ctx context.Context) error {
+	return r.e.latest(ctx, "KV_"+r.e.names.jobs(), r.prefix()+">", func(m jetstream.Msg) error {
+		about, err := m.Metadata()
+		if err == nil {
+			r.take(m.Subject(), m.Data(), m.Headers(), about.Sequence.Stream, about.Timestamp)
+		}
+		return err
+	})
+}
+
+// news calls f with the records that have changed since.
+func (r *recordReader) news(ctx context.Context) error {
+	for {
+		m, err := r.e.records.GetMsg(ctx, r.last+1, jetstream.WithGetMsgSubject(r.prefix()+">"))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.take(m.Subject, m.Data, m.Header, m.Sequence, m.Time)
+	}
+}
+
+func (r *recordReader) take(subject string, data []byte, h nats.Header, at uint64, written time.Time) {
+	r.last = at
+	r.f(storedRecord{Key: strings.TrimPrefix(subject, r.prefix()), Value: data, At: at, Gone: h.Get("KV-Operation") != ""}, written)
 }
 
 // again reports whether to continue after an error.
@@ -112,7 +148,7 @@ func (w *watcher) again(ctx context.Context, err error) (bool, error) {
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
-	case !w.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+	case !w.nc.IsConnected(), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
 		return true, nil
 	}
 	return false, fmt.Errorf("queue: watching: %w", err)
@@ -187,12 +223,6 @@ func (w *watcher) told(m *nats.Msg) {
 		j.active[c.task] = seen{a, time.Now()}
 	}
 	w.emit(j)
-}
-
-// credible checks an event against its subject.
-func credible(c claim, a queue.Active) bool {
-	p := a.Progress
-	return a.Task == c.task && a.Attempt >= 0 && p.Frames >= 0 && p.Total >= 0 && p.Bytes >= 0 && p.FPS >= 0
 }
 
 // expire removes active tasks without recent events.

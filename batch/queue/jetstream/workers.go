@@ -50,10 +50,10 @@ func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
 
 // Workers implements queue.Engine, sorted by name.
 func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err error) {
-	err = each(ctx, e.workers, jetstream.AllKeys, func(entry jetstream.KeyValueEntry) error {
+	err = e.each(ctx, e.workers, jetstream.AllKeys, func(s entry) error {
 		var w queue.WorkerStatus
-		if decode(entry, &w) == nil && isPresence(w) { // else no worker has written it
-			w.Seen = entry.Created()
+		if decode(s, &w) == nil && isPresence(w) { // else no worker has written it
+			w.Seen = s.at
 			found = append(found, w)
 		}
 		return nil
@@ -62,10 +62,16 @@ func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err e
 	return found, err
 }
 
+// isPresence reports whether a worker can have written this about itself.
 func isPresence(w queue.WorkerStatus) bool {
-	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostCount &&
-		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0 && len(w.Held) <= mostReason
+	texts := slices.Concat(w.Sites, w.GPUs, []string{w.Name, w.Version})
+	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostSlots && len(w.Held) <= mostReason &&
+		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0 && w.Backlog.Bytes <= mostFrames &&
+		len(w.Sites) <= mostAsked && len(w.GPUs) <= 64 && !slices.ContainsFunc(texts, func(s string) bool { return len(s) > 2*mostNote })
 }
 
 // mostReason limits the reason why a worker takes no tasks.
 const mostReason = 4096
+
+// mostSlots limits the slots of a worker.
+const mostSlots = 1 << 14

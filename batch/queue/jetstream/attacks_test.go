@@ -1,0 +1,356 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/e2e"
+)
+
+// consumers returns the names of the consumers of tasks.
+func (f *fleet) consumers() (names []string) {
+	f.t.Helper()
+	list := f.e.tasks.ConsumerNames(f.t.Context())
+	for n := range list.Name() {
+		names = append(names, n)
+	}
+	e2e.Must(f.t, list.Err())
+	return names
+}
+
+// A queue lives through more folders than a stream may have consumers, and those of a folder end
+// with its jobs. Who has too many is stopped, and nobody else.
+func TestManyFolders(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, ServeOptions{})
+	owner, evil := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter)
+	ctx := t.Context()
+	for i := range 1100 {
+		_, err := (&counter{c: owner}).open(ctx, queue.Worker{Sites: []string{fmt.Sprint("folder-", i), "parts"}})
+		e2e.Must(t, err)
+	}
+	refused := 0
+	for i := range mostSites + 3 {
+		site := fmt.Sprint("evil-", i)
+		err := evil.Submit(ctx, queue.Job{ID: site, Site: site, First: queue.Task{Name: "whole", Site: site}}, false)
+		if errors.Is(err, queue.ErrQuota) {
+			refused++
+			continue
+		}
+		e2e.Must(t, err)
+		if i%16 == 0 {
+			_, err := (&counter{c: evil, w: queue.Worker{Sites: []string{site, "folder-1"}}}).next(ctx)
+			e2e.Must(t, err)
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d folders were refused", refused)
+	}
+	if limits := f.Limits(); !slices.ContainsFunc(limits, func(l queue.Limit) bool { return l.Of == "evil" && l.What == "folders" && l.Used == mostSites }) {
+		t.Errorf("the limits: %+v", limits)
+	}
+	stop := work(t, owner, queue.Worker{Sites: []string{"folder-1"}}, parts(owner, 2, nothing))
+	e2e.Must(t, owner.Submit(ctx, queue.Job{ID: "a", Site: "folder-1", First: queue.Task{Name: "plan", Site: "folder-1"}}, false))
+	await(t, owner, "a", "planned", func(s queue.Status) bool { return s.Finished > 0 })
+	e2e.Must(t, owner.Cancel(ctx, "a", ""))
+	stop()
+	for i := range mostSites {
+		e2e.Must(t, evil.Cancel(ctx, fmt.Sprint("evil-", i), ""))
+	}
+	waitFor(t, "the consumers of folders end with their jobs", func() bool {
+		return !slices.ContainsFunc(f.consumers(), func(n string) bool { return !strings.HasSuffix(n, "-s_parts") })
+	})
+}
+
+// The consumers of a folder end with the last worker, also without a head, and those that an
+// earlier version has made for ever get an end.
+func TestOldConsumers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := served(t, ServeOptions{Dir: dir})
+	c, err := s.e.consumer(t.Context(), classNew, "s_old")
+	e2e.Must(t, err)
+	conf := c.CachedInfo().Config
+	conf.InactiveThreshold = 0
+	_, err = s.e.tasks.UpdateConsumer(t.Context(), conf)
+	e2e.Must(t, err)
+	e2e.Must(t, s.Close())
+	s = served(t, ServeOptions{Dir: dir})
+	c, err = s.e.tasks.Consumer(t.Context(), "new-s_old")
+	e2e.Must(t, err)
+	if c.CachedInfo().Config.InactiveThreshold <= 0 {
+		t.Error("it stays for ever")
+	}
+	e := embedded(t, quick)
+	work(t, e, queue.Worker{Sites: []string{"folder"}}, parts(e, 1, nothing))()
+	if i, err := e.tasks.Info(t.Context()); err != nil || i.State.Consumers != 0 {
+		t.Errorf("%d consumers, %v", i.State.Consumers, err)
+	}
+}
+
+// Every verb asks for the attempt that holds the task.
+func TestDeadTickets(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, good, evil := f.client("owner", pki.Submitter), f.client("good", pki.Worker), f.client("evil", pki.Submitter)
+	ctx := t.Context()
+	f.task(owner, "a")
+	e2e.Must(t, owner.Blobs().Put(ctx, "a/in/0001", strings.NewReader("packets")))
+	whole := &queue.Outcome{End: true, Result: json.RawMessage(`"false"`)}
+	verbs := func(c *client, a *attempt) map[string]error {
+		all := map[string]error{}
+		for verb, q := range map[string]question{
+			"extend": {}, "return": {}, "settle": {Ending: &ending{How: endFailed, Reason: "x"}}, "settle ": {Ending: &ending{How: endDone, Outcome: whole}},
+			"progress": {Active: &queue.Active{}}, "file": {Name: "a/in/0001"}, "file-in": {Name: "a/out/0001.1-x", NUID: newID()},
+			"piece-in": {Name: "a/out/0001.1-x", NUID: newID(), data: []byte("x")}, "remove": {Name: "a/out/0001.1-x"},
+		} {
+			q.Ticket = a.m.(*posted).t
+			_, all[verb] = c.ask(ctx, strings.TrimSpace(verb), &q)
+		}
+		return all
+	}
+	refused := func(when string, errs map[string]error, but ...string) {
+		t.Helper()
+		for verb, err := range errs {
+			if !errors.Is(err, ErrRefused) && !slices.Contains(but, verb) {
+				t.Errorf("%s: %s: %v", when, verb, err)
+			}
+		}
+	}
+	fetch := func(c *client) *attempt {
+		t.Helper()
+		d := &counter{c: c, w: queue.Worker{Sites: []string{"parts"}}}
+		var m message
+		waitFor(t, "a task", func() bool {
+			var err error
+			m, err = d.next(ctx)
+			e2e.Must(t, err)
+			return m != nil
+		})
+		of, err := fromSubject(m.Subject())
+		e2e.Must(t, err)
+		return &attempt{id: newID(), worker: "w", m: m, c: of}
+	}
+	first := fetch(evil)
+	refused("not taken", verbs(evil, first), "return") // that gives it back
+	if err := (&counter{c: evil}).take(ctx, first); !errors.Is(err, ErrRefused) {
+		t.Errorf("given back, and taken: %v", err)
+	}
+	refused("given back", verbs(evil, first))
+	a := f.give(good)
+	refused("another has it", verbs(evil, first))
+	if _, err := (&counter{c: good}).c.ask(ctx, "extend", &question{Ticket: a.m.(*posted).t}); err != nil {
+		t.Errorf("the holder extends it: %v", err)
+	}
+	e2e.Must(t, (&counter{c: good}).settle(ctx, a, ending{How: endBack, Delay: 1000 * time.Hour}))
+	refused("put back", verbs(good, a))
+	// A submitter may do another's part, but not end the job with it.
+	second := f.give(evil)
+	end := ending{How: endDone, Outcome: whole}
+	if err := (&counter{c: evil}).settle(ctx, second, end); !errors.Is(err, ErrRefused) {
+		t.Errorf("a part ends the job: %v", err)
+	}
+	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
+	if err := (&counter{c: evil}).settle(ctx, second, more); !errors.Is(err, ErrRefused) {
+		t.Errorf("a part names another: %v", err)
+	}
+	e2e.Must(t, (&counter{c: evil}).settle(ctx, second, ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}))
+	refused("done", verbs(evil, second), "settle", "settle ", "extend", "progress")
+	if s, err := owner.Get(ctx, "a"); err != nil || s.State == queue.Done {
+		t.Errorf("%+v, %v", s, err)
+	}
+	notes := strings.Join(f.notes.all(), "\n")
+	for _, want := range []string{"good worker took a", "good worker settled: back a", "evil submitter took a", "evil submitter settled: done a", "evil submitter refused: settle a"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in the audit log:\n%s", want, notes)
+		}
+	}
+	if n := strings.Count(notes, "refused: settle"); n > 2 {
+		t.Errorf("refusals fill the audit log:\n%s", notes)
+	}
+}
+
+// The IDs of a credential's jobs are its own. An operator hands a job over, with its tasks.
+func TestOwnIDs(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, heir, boss := f.client("owner", pki.Submitter), f.client("heir", pki.Submitter), f.client("boss", pki.Operator)
+	ctx := t.Context()
+	id := queue.OwnedID("00000000-000000", "owner")
+	job := queue.Job{ID: id, Site: "there", First: queue.Task{Name: "whole", Site: "there"}}
+	for _, c := range []*client{heir, boss} {
+		if err := c.Submit(ctx, job, false); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s takes the ID of another: %v", c.who.name, err)
+		}
+	}
+	e2e.Must(t, owner.Submit(ctx, job, false))
+	d := &counter{c: heir, w: queue.Worker{Sites: []string{"there"}}}
+	if m, err := d.next(ctx); m != nil || err != nil {
+		t.Errorf("another's task: %v, %v", m, err)
+	}
+	if err := heir.Give(ctx, id, "heir"); !errors.Is(err, ErrRefused) {
+		t.Errorf("a submitter takes a job: %v", err)
+	}
+	e2e.Must(t, boss.Give(ctx, id, "heir"))
+	waitFor(t, "the task of a job that was handed over", func() bool {
+		m, err := d.next(ctx)
+		e2e.Must(t, err)
+		return m != nil
+	})
+	if err := owner.Cancel(ctx, id, ""); !errors.Is(err, ErrRefused) {
+		t.Errorf("the former owner cancels it: %v", err)
+	}
+	e2e.Must(t, heir.Cancel(ctx, id, ""))
+	e2e.Must(t, heir.Forget(ctx, id))
+	if _, err := owner.Get(ctx, id); !errors.Is(err, queue.ErrNoJob) {
+		t.Errorf("a removed job: %v", err)
+	}
+	if a, err := owner.ask(ctx, "jobs", &question{}); err != nil || len(a.Records) != 1 || !a.Records[0].Gone {
+		t.Errorf("the jobs after it: %+v, %v", a.Records, err)
+	}
+}
+
+// Jobs that nobody goes on with, and those that ended long ago, end with their files.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, ServeOptions{Keep: 300 * time.Millisecond})
+	owner := f.client("owner", pki.Submitter)
+	ctx := t.Context()
+	for _, id := range []string{"left", "kept"} {
+		e2e.Must(t, owner.Submit(ctx, queue.Job{ID: id, Site: id, First: queue.Task{Name: "plan", Site: id}}, false))
+		e2e.Must(t, owner.Blobs().Put(ctx, id+"/in/0001", strings.NewReader("packets")))
+	}
+	hold := make(chan bool)
+	work(t, owner, queue.Worker{Sites: []string{"kept"}}, func(ctx context.Context, _ queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		return queue.Outcome{End: true}, nil
+	})
+	waitFor(t, "the job is removed", func() bool { _, err := owner.Get(ctx, "left"); return errors.Is(err, queue.ErrNoJob) })
+	sizes, err := owner.Blobs().Sizes(ctx)
+	if s, err2 := owner.Get(ctx, "kept"); err != nil || err2 != nil || s.State != queue.Running || sizes["kept"] == 0 || sizes["left"] != 0 {
+		t.Errorf("%+v, %v, %v; %v", s, err, err2, sizes)
+	}
+	close(hold)
+	waitFor(t, "the job that is done is removed", func() bool { _, err := owner.Get(ctx, "kept"); return errors.Is(err, queue.ErrNoJob) })
+}
+
+// Many questions of one credential are in nobody's way, and cost the streams nothing.
+func TestFlood(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, eye := f.client("owner", pki.Submitter), f.client("eye", pki.Observer)
+	ctx := t.Context()
+	for i := range 20 {
+		j := queue.Job{ID: fmt.Sprint("job-", i), Title: strings.Repeat("x", 2000), First: queue.Task{Name: "plan"}}
+		e2e.Must(t, owner.Submit(ctx, j, false))
+	}
+	end, stop := context.WithCancel(ctx)
+	var flood sync.WaitGroup
+	var mu sync.Mutex
+	answers := map[string]int{}
+	for range 2 * mostWaiting {
+		flood.Go(func() {
+			for end.Err() == nil {
+				_, err := eye.ask(end, "jobs", &question{})
+				mu.Lock()
+				answers[fmt.Sprint(err)]++
+				mu.Unlock()
+			}
+		})
+	}
+	var worst time.Duration
+	for range 5 {
+		begun := time.Now()
+		_, err := owner.Get(ctx, "job-1")
+		e2e.Must(t, err)
+		worst = max(worst, time.Since(begun))
+	}
+	stop()
+	flood.Wait()
+	if worst > 4*time.Second {
+		t.Errorf("another waits for %v", worst)
+	}
+	if answers[fmt.Sprint(errTooMany)] == 0 {
+		t.Errorf("the answers: %v", answers)
+	}
+	seen := 0
+	for at, more := uint64(0), true; more; {
+		var some []storedRecord
+		some, more = f.head.board.since(at, 5000, caller{role: pki.Observer}, nil)
+		seen += len(some)
+		at = some[len(some)-1].At
+	}
+	if seen != 20 {
+		t.Errorf("%d records", seen)
+	}
+}
+
+// A worker tells the progress of its own task only, with bounded numbers and texts.
+func TestProgressOfOthers(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner, good, evil := f.client("owner", pki.Submitter), f.client("good", pki.Worker), f.client("evil", pki.Worker)
+	ctx := t.Context()
+	f.task(owner, "a")
+	a := f.give(good)
+	tell := func(c *client, now queue.Active) error {
+		_, err := c.ask(ctx, "progress", &question{Ticket: a.m.(*posted).t, Active: &now})
+		return err
+	}
+	if err := tell(evil, queue.Active{}); !errors.Is(err, ErrRefused) {
+		t.Errorf("another's progress: %v", err)
+	}
+	for _, p := range []queue.Progress{{Frames: -1}, {Frames: math.MaxInt64}, {Total: math.MaxInt64}, {Bytes: math.MaxInt64}, {FPS: 1e300}} {
+		if err := tell(good, queue.Active{Progress: p}); !errors.Is(err, errMalformed) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	long := strings.Repeat("é\n", 5000)
+	said := make(chan error, 1)
+	s := await(t, owner, "a", "told about", func(s queue.Status) bool {
+		if len(said) == 0 {
+			said <- tell(good, queue.Active{Task: "part-0009", Attempt: 77, Worker: long, Progress: queue.Progress{Frames: 3, Note: long}})
+		}
+		return len(s.Active) > 0
+	})
+	e2e.Must(t, <-said)
+	if now := s.Active[0]; now.Task != "part-0001" || now.Attempt != 1 || len(now.Worker) > 2*mostNote || len(now.Progress.Note) > 2*mostNote || now.Progress.Frames != 3 {
+		t.Errorf("%+v", now)
+	}
+	nc, allowed := f.raw(f.issue("x", pki.Worker))
+	for _, subject := range []string{"vf.event.progress.a.e.part-0001", "vf.event.over.a.e.part-0001"} {
+		e2e.Must(t, nc.Publish(subject, nil))
+		if left := allowed(subject); len(left) > 0 {
+			t.Errorf("a worker may publish %q", left)
+		}
+	}
+	for _, w := range []queue.WorkerStatus{
+		{Worker: queue.Worker{Name: long}}, {Worker: queue.Worker{Slots: 1 << 30}}, {Worker: queue.Worker{Sites: make([]string, 100)}},
+	} {
+		if err := (&counter{c: good}).present(ctx, "w", &w); !errors.Is(err, errMalformed) {
+			t.Errorf("a worker: %v", err)
+		}
+	}
+}
+
+// No credential drives the others' lines out of the audit log.
+func TestAuditFlood(t *testing.T) {
+	said := map[string]int{}
+	l := auditLog{to: func(n Note) { said[n.By]++ }, minute: map[string]*noted{}}
+	for range mostNotes + 10 {
+		l.note(caller{name: "evil"}, "took", queue.Job{}, Note{})
+	}
+	l.note(caller{name: "owner"}, "took", queue.Job{}, Note{})
+	if said["evil"] != mostNotes || said["owner"] != 1 {
+		t.Errorf("%v", said)
+	}
+}

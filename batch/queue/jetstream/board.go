@@ -1,0 +1,388 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
+)
+
+// board is the head's copy of the records, and of the sizes of the files, so that questions cost
+// the streams nothing. It also counts what each credential has.
+type board struct {
+	e *Engine
+
+	reading sync.Mutex // by one goroutine at a time
+	records recordReader
+	connect uint64 // number of the connection
+	wake    chan struct{}
+
+	mu    sync.Mutex
+	jobs  map[string]*posting // by ID
+	order []*posting          // by revision, the old ones of each key among them
+	stale int                 // of them
+	users map[string]*usage
+	sizes map[string]int64 // of files, by name
+}
+
+// posting is a record on the board.
+type posting struct {
+	storedRecord
+	of      *record
+	written time.Time
+	stale   bool // there is a later one
+	files   int
+	bytes   int64  // of its files
+	shown   []byte // to others than its owner; nil until somebody asks
+}
+
+// usage is what the jobs of a credential take.
+type usage struct {
+	jobs    int
+	records int64 // bytes
+	live    int   // jobs that have not ended
+	lively  int64 // bytes of their records
+	files   int
+	bytes   int64          // of files
+	sites   map[string]int // jobs that have not ended, by site
+}
+
+func newBoard(e *Engine) *board {
+	b := &board{e: e, wake: make(chan struct{}, 1), jobs: map[string]*posting{}, users: map[string]*usage{}, sizes: map[string]int64{}}
+	b.records = recordReader{e: e, f: b.put}
+	return b
+}
+
+// open reads everything. Then follow keeps it up to date.
+func (b *board) open(ctx context.Context) error {
+	b.e.fileChanged = b.file
+	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
+}
+
+func (b *board) allFiles(ctx context.Context) error {
+	return blobs{b.e}.each(ctx, func(o jetstream.ObjectInfo) { b.file(o.Name, int64(o.Size)) })
+}
+
+// restart empties the board: a server whose disk was full may have lost what was on it.
+func (b *board) restart(ctx context.Context) error {
+	b.mu.Lock()
+	b.records.last, b.order, b.stale = 0, nil, 0
+	b.jobs, b.users, b.sizes = map[string]*posting{}, map[string]*usage{}, map[string]int64{}
+	b.mu.Unlock()
+	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
+}
+
+// boardEvery is how often the board is read although no event came, since events may be lost.
+const boardEvery = time.Second
+
+func (b *board) follow(ctx context.Context) error {
+	s, err := b.e.nc.Subscribe(b.e.names.events(eventChange), func(*nats.Msg) { wake.Up(b.wake) })
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer s.Unsubscribe()
+		for ctx.Err() == nil {
+			try, cancel := context.WithTimeout(ctx, answerWithin)
+			_ = b.read(try) // the next time, if the server restarts
+			cancel()
+			select {
+			case <-b.wake:
+			case <-time.After(boardEvery):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return nil
+}
+
+// read takes the records that have changed.
+func (b *board) read(ctx context.Context) error {
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	if n := b.e.nc.Stats().Reconnects; n != b.connect {
+		if err := b.restart(ctx); err != nil {
+			return err
+		}
+		b.connect = n
+	}
+	if err := b.records.news(ctx); err != nil {
+		return fmt.Errorf("queue: reading jobs: %w", err)
+	}
+	return nil
+}
+
+func (b *board) put(r storedRecord, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := &posting{storedRecord: r, of: &record{}, written: at}
+	if !r.Gone {
+		p.of = decodeRecord(r.Key, r.Value)
+	}
+	if old := b.jobs[r.Key]; old != nil {
+		b.count(old, -1)
+		old.stale = true
+		b.stale++
+		p.files, p.bytes = old.files, old.bytes
+	}
+	b.jobs[r.Key] = p
+	b.order = append(b.order, p)
+	b.count(p, 1)
+	if b.stale > 64 && b.stale > len(b.order)/2 {
+		b.compact()
+	}
+}
+
+// goneFor is how long clients that have lost their connection may hear that a job was removed.
+const goneFor = time.Hour
+
+func (b *board) compact() {
+	b.order = slices.DeleteFunc(b.order, func(p *posting) bool {
+		old := p.Gone && p.files == 0 && time.Since(p.written) > goneFor
+		if old && !p.stale {
+			delete(b.jobs, p.Key)
+		}
+		return old || p.stale
+	})
+	b.stale = 0
+}
+
+// count adds a posting to what its credential has, or takes it away. b.mu is held.
+func (b *board) count(p *posting, sign int) {
+	name := p.of.Job.User
+	u := b.users[name]
+	if u == nil {
+		u = &usage{sites: map[string]int{}}
+		b.users[name] = u
+	}
+	if !p.Gone {
+		u.jobs += sign
+		u.records += int64(sign * len(p.Value))
+	}
+	if !p.Gone && p.of.live() {
+		u.live += sign
+		u.lively += int64(sign * len(p.Value))
+	}
+	u.files += sign * p.files
+	u.bytes += int64(sign) * p.bytes
+	for _, site := range p.sites() {
+		if u.sites[site] += sign; u.sites[site] <= 0 {
+			delete(u.sites, site)
+		}
+	}
+	if u.jobs == 0 && u.files == 0 && len(u.sites) == 0 {
+		delete(b.users, name)
+	}
+}
+
+// sites returns the sites whose workers the job needs, if it has not ended.
+func (p *posting) sites() []string {
+	if p.Gone || !p.of.live() {
+		return nil
+	}
+	return slices.Compact([]string{p.of.Job.Site, p.of.Job.First.Site})
+}
+
+// file notes the size of a file, or with -1 that it is gone.
+func (b *board) file(name string, size int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, there := b.sizes[name]
+	if !there && size < 0 {
+		return
+	}
+	id, _, _ := strings.Cut(name, "/")
+	p := b.jobs[id]
+	if p == nil { // its record has not been read yet
+		p = &posting{storedRecord: storedRecord{Key: id, Gone: true}, of: &record{}}
+		b.jobs[id] = p
+	}
+	b.count(p, -1)
+	defer func() { b.count(p, 1) }()
+	if there {
+		p.files--
+		p.bytes -= before
+	}
+	if delete(b.sizes, name); size >= 0 {
+		b.sizes[name] = size
+		p.files++
+		p.bytes += size
+	}
+}
+
+// since returns the records that changed after a revision, the oldest change first, until they
+// have about size bytes. Those of others are without what public takes away.
+func (b *board) since(at uint64, size int, by caller, public func(queue.Job) queue.Job) (found []storedRecord, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(b.order, at+1, func(p *posting, at uint64) int { return cmp.Compare(p.At, at) })
+	for _, p := range b.order[i:] {
+		if p.stale {
+			continue
+		}
+		if size < 0 {
+			return found, true
+		}
+		r := p.storedRecord
+		if public != nil && !p.Gone && !by.owns(p.of) {
+			if p.shown == nil {
+				of := *p.of
+				of.Job = public(of.Job)
+				p.shown, _ = json.Marshal(&of)
+			}
+			r.Value = p.shown
+		}
+		found = append(found, r)
+		size -= len(r.Value) + len(r.Key)
+	}
+	return found, false
+}
+
+// usage returns what a credential has.
+func (b *board) usage(name string) usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := b.users[name]
+	if u == nil {
+		return usage{}
+	}
+	now := *u
+	now.sites = maps.Clone(u.sites)
+	return now
+}
+
+// job returns the bytes of a job's files, and its credential.
+func (b *board) job(id string) (bytes int64, user string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.jobs[id]
+	if p == nil {
+		return 0, ""
+	}
+	return p.bytes, p.of.Job.User
+}
+
+// all returns what each credential has.
+func (b *board) all() map[string]usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found := map[string]usage{}
+	for name, u := range b.users {
+		now := *u
+		now.sites = maps.Clone(u.sites)
+		found[name] = now
+	}
+	return found
+}
+
+// usersAt returns the credentials with jobs of a site, or of any, that have not ended.
+func (b *board) usersAt(site string, any bool) (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, u := range b.users {
+		if any && len(u.sites) > 0 || u.sites[site] > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// sites returns the sites of jobs that have not ended, by credential.
+func (b *board) sites() map[string][]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := map[string][]string{}
+	for name, u := range b.users {
+		if len(u.sites) > 0 {
+			all[name] = slices.Collect(maps.Keys(u.sites))
+		}
+	}
+	return all
+}
+
+// files returns the names of a job's files.
+func (b *board) files(job string) (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.jobs[job]; p == nil || p.files == 0 {
+		return nil
+	}
+	for name := range b.sizes {
+		if strings.HasPrefix(name, job+"/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bytes returns the bytes of the files of each job.
+func (b *board) bytes() map[string]int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := map[string]int64{}
+	for id, p := range b.jobs {
+		if p.bytes > 0 {
+			all[id] = p.bytes
+		}
+	}
+	return all
+}
+
+// surplus returns those jobs of a credential to remove so that at most jobs and bytes of records
+// are left: they have ended, the earliest first.
+func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := b.users[name]
+	if u == nil || u.jobs <= jobs && u.records <= bytes {
+		return nil
+	}
+	var ended []*posting
+	for _, p := range b.jobs {
+		if !p.Gone && p.of.Job.User == name && !p.of.live() {
+			ended = append(ended, p)
+		}
+	}
+	slices.SortFunc(ended, func(p, q *posting) int { return p.of.Ended.Compare(q.of.Ended) })
+	n, size := u.jobs, u.records
+	for _, p := range ended {
+		// some more, since it takes a while to find them
+		if n <= jobs-jobs/100 && size <= bytes-bytes/100 {
+			break
+		}
+		ids = append(ids, p.Key)
+		n--
+		size -= int64(len(p.Value))
+	}
+	return ids
+}
+
+// older returns the jobs that have not ended nor changed since a time, and those that ended before.
+func (b *board) older(than time.Time) (idle []*posting, ended []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, p := range b.jobs {
+		switch {
+		case p.Gone || p.written.After(than):
+		case p.of.live():
+			idle = append(idle, p)
+		default:
+			ended = append(ended, id)
+		}
+	}
+	return idle, ended
+}

@@ -1,0 +1,485 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+)
+
+// mostAsked limits the sites that a client asks for at a time.
+const mostAsked = 16
+
+// fetch gives out the message of a task that the client may do. Workers get those of some sites
+// only.
+func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error) {
+	if n := len(q.Sites); n > mostAsked || n == 0 && !q.Any {
+		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
+	}
+	for _, s := range q.Sites {
+		if by.is(pki.Worker) && !slices.Contains(h.o.Sites, s) {
+			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", ErrRefused)
+		}
+	}
+	if q.Any && by.is(pki.Worker) {
+		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", ErrRefused)
+	}
+	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
+		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", ErrRefused, by.name, mostGiven)
+	}
+	d, err := h.places.streams(ctx, h.tokens(by, q))
+	if err != nil {
+		return answer{}, err
+	}
+	before := d.from
+	m, err := d.next(ctx)
+	if !slices.Equal(before, d.from) {
+		h.places.forget(d.sites)
+	}
+	if m == nil || err != nil {
+		return answer{}, err
+	}
+	t := &ticket{Subject: m.Subject(), Reply: m.(jetstream.Msg).Reply()}
+	t.MAC = t.sign(h.key, by.name)
+	h.desk.give(t.MAC, by.name)
+	return answer{Ticket: t, Body: m.Data()}, nil
+}
+
+// token encodes the site of a credential's task in a subject. Apart from those of everybody, the
+// sites of a credential are its own, whatever their names.
+func (h *head) token(user, site string) string {
+	if user == "" || slices.Contains(h.o.Sites, site) {
+		return siteToken(site)
+	}
+	return siteToken(user + " " + site)
+}
+
+// tokens returns the sites where there may be tasks for a client.
+func (h *head) tokens(by caller, q *question) (all []string) {
+	for _, s := range q.Sites {
+		if slices.Contains(h.o.Sites, s) {
+			all = append(all, siteToken(s))
+			continue
+		}
+		for _, user := range h.board.usersAt(s, false) {
+			if by.ownsOf(user) {
+				all = append(all, h.token(user, s))
+			}
+		}
+	}
+	if q.Any {
+		for _, user := range h.board.usersAt("", true) {
+			if by.ownsOf(user) {
+				all = append(all, h.token(user, ""))
+			}
+		}
+	}
+	return all
+}
+
+// places are the consumers of the tasks of sites. They are made when there are jobs, and end with
+// them.
+type places struct {
+	e    *Engine
+	mu   sync.Mutex
+	open map[string]*place // by the site's token
+}
+
+type place struct {
+	from map[string]jetstream.Consumer // by class
+	used time.Time
+}
+
+// streams returns the consumers of some sites.
+func (p *places) streams(ctx context.Context, tokens []string) (*streams, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &streams{e: p.e, sites: tokens}
+	for _, class := range classes {
+		for _, token := range tokens {
+			at := p.open[token]
+			if at == nil {
+				at = &place{from: map[string]jetstream.Consumer{}}
+				p.open[token] = at
+			}
+			if at.from[class] == nil {
+				c, err := p.e.consumer(ctx, class, token)
+				if err != nil {
+					return nil, err
+				}
+				at.from[class] = c
+			}
+			at.used = time.Now()
+			s.from = append(s.from, at.from[class])
+		}
+	}
+	return s, nil
+}
+
+// forget drops consumers that somebody has deleted.
+func (p *places) forget(tokens []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, token := range tokens {
+		delete(p.open, token)
+	}
+}
+
+// close ends the consumers of sites where nothing is to do.
+func (p *places) close(ctx context.Context, needed map[string]bool, idle time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for token, at := range p.open {
+		if needed[token] || time.Since(at.used) < idle {
+			continue
+		}
+		delete(p.open, token)
+		for class := range at.from {
+			_ = p.e.tasks.DeleteConsumer(ctx, consumerName(class, token)) // else it ends by itself
+		}
+	}
+}
+
+// claim checks a ticket.
+func (h *head) claim(by caller, q *question) (relayed, claim, error) {
+	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
+		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
+	}
+	c, err := fromSubject(q.Ticket.Subject)
+	return relayed{h.e.nc, q.Ticket}, c, err
+}
+
+// holder returns the attempt that a ticket has begun, and that is at its task now.
+func (h *head) holder(ctx context.Context, by caller, q *question) (*attempt, error) {
+	m, c, err := h.claim(by, q)
+	if err != nil {
+		return nil, err
+	}
+	t, _, err := h.e.tries(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	// an attempt that began before an upgrade has no ticket
+	if t.Owner == "" || !strings.HasPrefix(t.Worker, presenceKey(by, "")) || t.Ticket != "" && t.Ticket != q.Ticket.MAC || q.Attempt != "" && q.Attempt != t.Owner {
+		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", ErrRefused, c.task, c.job, by.name)
+	}
+	return &attempt{
+		e: h.e, id: t.Owner, worker: t.Worker, m: m, c: c, round: t.Round,
+		t: queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task), Attempt: t.Attempt},
+	}, nil
+}
+
+// atWork returns the attempt of a ticket, as long as it has no result.
+func (h *head) atWork(ctx context.Context, by caller, q *question) (*attempt, error) {
+	a, err := h.holder(ctx, by, q)
+	if err != nil {
+		return nil, err
+	}
+	switch _, err = h.e.kept(ctx, a.c); {
+	case errors.Is(err, errNoResult):
+		return a, nil
+	case err == nil:
+		err = fmt.Errorf("%w: the task %s of job %s is done", ErrRefused, a.c.task, a.c.job)
+	}
+	return nil, err
+}
+
+func (h *head) extend(ctx context.Context, by caller, q *question) (answer, error) {
+	a, err := h.holder(ctx, by, q)
+	if err == nil {
+		err = a.m.InProgress()
+	}
+	return answer{}, err
+}
+
+// giveBack returns a task that was not taken.
+func (h *head) giveBack(_ context.Context, by caller, q *question) (answer, error) {
+	m, c, err := h.claim(by, q)
+	if err != nil {
+		return answer{}, err
+	}
+	if !h.desk.end(q.Ticket.MAC) {
+		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", ErrRefused, c.task, c.job)
+	}
+	return answer{}, m.Nak()
+}
+
+// kindOf returns the kind of a task, whose name begins with it.
+func kindOf(task string) string {
+	kind, _, _ := strings.Cut(task, "-")
+	return kind
+}
+
+func presenceKey(by caller, worker string) string { return by.name + "." + worker }
+
+func (h *head) take(ctx context.Context, by caller, q *question) (answer, error) {
+	m, c, err := h.claim(by, q)
+	if err != nil {
+		return answer{}, err
+	}
+	if !isName(q.Attempt) || !isName(q.Worker) {
+		return answer{}, fmt.Errorf("%w: attempt %q of worker %q", errMalformed, q.Attempt, q.Worker)
+	}
+	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, ticket: q.Ticket.MAC}
+	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task)}
+	if !h.desk.has(q.Ticket.MAC) {
+		if _, err := h.holder(ctx, by, q); err != nil { // else the answer was lost
+			return answer{}, err
+		}
+	}
+	if err = h.mayTake(ctx, by, a); err == nil {
+		err = a.take(ctx)
+	}
+	if err == nil || final(err) {
+		h.desk.end(q.Ticket.MAC)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	h.log.note(by, "took", a.job, Note{Task: c.task})
+	if by.is(pki.Worker) && h.o.ForWorkers != nil {
+		a.job = h.o.ForWorkers(a.job)
+	}
+	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, nil
+}
+
+// mayTake refuses tasks that touch the files of others' jobs: who does such a task says what the
+// job's result is. Anybody may do parts that come through the store.
+func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
+	for _, site := range h.o.Sites {
+		if strings.Contains(a.m.Subject(), "."+siteToken(site)+".") {
+			return nil
+		}
+	}
+	r, _, err := h.e.get(ctx, a.c.job)
+	if err != nil || r.malformed() || by.owns(r) {
+		return nil // take says what is wrong with it
+	}
+	_ = a.m.Nak()
+	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
+}
+
+// wanted tells the client of an attempt that has lost its task that another one has it.
+func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {
+	a, err := h.holder(ctx, by, q)
+	if errors.Is(err, ErrRefused) {
+		if _, _, err := h.claim(by, q); err != nil {
+			return answer{}, err
+		}
+		return answer{}, queue.ErrTwin
+	}
+	if err == nil {
+		err = a.wanted(ctx)
+	}
+	return answer{}, err
+}
+
+// Limits of what ends an attempt.
+const (
+	mostResult = 256 << 10 // of a part, and of a job
+	mostText   = 2000
+)
+
+// settle takes the end of an attempt. Only the owner's can end the job, or name other tasks.
+func (h *head) settle(ctx context.Context, by caller, q *question) (answer, error) {
+	a, err := h.holder(ctx, by, q)
+	if err != nil || q.Ending == nil {
+		return answer{}, errors.Join(err, notEnded(q))
+	}
+	end := *q.Ending
+	end.Reason, end.Code = brief(end.Reason), cut(end.Code, 64)
+	end.Delay = min(max(end.Delay, 0), h.e.o.MaxBackOff)
+	r, _, err := h.e.get(ctx, a.c.job)
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		r = &record{}
+	case err != nil:
+		return answer{}, err
+	}
+	a.job = r.Job
+	about := Note{Task: a.c.task, Why: end.Reason}
+	if o := end.Outcome; o != nil {
+		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {
+			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", ErrRefused, a.c.job, r.Job.User, by.name)
+		}
+		if (o.End || !by.owns(r)) && len(o.Result) > mostResult {
+			end = ending{How: endPermanent, Reason: fmt.Sprintf("its result has %d bytes, %d are allowed", len(o.Result), mostResult)}
+		} else if err := h.checkResult(ctx, a, o); err != nil {
+			about.Why = err.Error()
+			h.log.note(by, "bad result", a.job, about)
+			end = ending{How: endFailed, Reason: fmt.Sprintf("a bad result by %q: %s", by.name, brief(err.Error()))}
+		}
+	}
+	if err := a.settle(ctx, end); err != nil {
+		return answer{}, err
+	}
+	about.Why = end.Reason
+	h.log.note(by, "settled: "+end.How, a.job, about)
+	return answer{}, nil
+}
+
+// checkResult returns what is wrong with the result of a task.
+func (h *head) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
+	if h.o.Check == nil {
+		return nil
+	}
+	name, err := h.o.Check(a.t, o.Result)
+	if err == nil && name != "" {
+		_, err = h.info(ctx, name)
+	}
+	return err
+}
+
+// brief shortens a text for people.
+func brief(s string) string { return cut(oneLine(s), mostText) }
+
+func cut(s string, most int) string {
+	if s = strings.ToValidUTF8(s, "?"); len(s) <= most {
+		return s
+	}
+	for s = s[:most]; !utf8.ValidString(s); {
+		s = s[:len(s)-1]
+	}
+	return s + "..."
+}
+
+func notEnded(q *question) error {
+	how := []string{endDone, endTwin, endCancelled, endBack, endPermanent, endDied, endFailed}
+	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) || !slices.Contains(how, q.Ending.How) {
+		return fmt.Errorf("%w: an end without outcome", errMalformed)
+	}
+	return nil
+}
+
+// progress tells all how far an attempt is.
+func (h *head) progress(ctx context.Context, by caller, q *question) (answer, error) {
+	a, err := h.holder(ctx, by, q)
+	if err != nil || q.Active == nil {
+		return answer{}, err
+	}
+	now := *q.Active
+	now.Task, now.Kind, now.Attempt = a.c.task, a.t.Kind, a.t.Attempt
+	now.Worker, now.Progress.Note = cut(oneLine(now.Worker), mostNote), cut(oneLine(now.Progress.Note), mostNote)
+	if now.Since.Year() < 2000 || now.Since.After(time.Now().Add(24*time.Hour)) {
+		now.Since = time.Now().UTC()
+	}
+	if !credible(a.c, now) {
+		return answer{}, fmt.Errorf("%w: progress %+v", errMalformed, now.Progress)
+	}
+	b, err := json.Marshal(now)
+	if err == nil {
+		h.e.tell(eventProgress, a.c, b)
+	}
+	return answer{}, err
+}
+
+// Limits of what a worker tells.
+const (
+	mostNote   = 200 // bytes of a text
+	mostFrames = 1 << 50
+	mostFPS    = 1e7
+)
+
+// credible checks an event against its subject.
+func credible(c claim, a queue.Active) bool {
+	p := a.Progress
+	for _, n := range []int64{p.Frames, p.Total, p.Bytes} {
+		if n < 0 || n > mostFrames {
+			return false
+		}
+	}
+	return a.Task == c.task && a.Attempt >= 0 && a.Attempt <= mostCount && p.FPS >= 0 && p.FPS <= mostFPS && !math.IsNaN(p.FPS) &&
+		len(p.Note) <= 2*mostNote && len(a.Worker) <= 2*mostNote
+}
+
+// tickets are those of tasks that were fetched and are not taken yet. A restart forgets them; the
+// tasks come again.
+type tickets struct {
+	mu      sync.Mutex
+	given   map[string]given     // by MAC
+	present map[string]time.Time // workers, by presenceKey
+}
+
+type given struct {
+	to string
+	at time.Time
+}
+
+// mostGiven limits the tasks that a credential has fetched and not taken.
+const mostGiven = 256
+
+func (t *tickets) give(mac, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.given[mac] = given{to, time.Now()}
+}
+
+// mayFetch reports whether a credential may fetch another task. After the lease, those that it
+// has not taken go to others.
+func (t *tickets) mayFetch(name string, lease time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for mac, g := range t.given {
+		switch {
+		case time.Since(g.at) > lease:
+			delete(t.given, mac)
+		case g.to == name:
+			n++
+		}
+	}
+	return n < mostGiven
+}
+
+func (t *tickets) has(mac string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.given[mac]
+	return ok
+}
+
+// end makes a ticket worthless. It returns false if it was that already.
+func (t *tickets) end(mac string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.given[mac]
+	delete(t.given, mac)
+	return ok
+}
+
+// here notes that a worker is there, or has gone. It returns false if its credential has too many.
+func (t *tickets) here(by caller, worker string, there bool, lease time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := presenceKey(by, worker)
+	if _, known := t.present[key]; !there {
+		delete(t.present, key)
+		return true
+	} else if !known {
+		n := 0
+		for other, at := range t.present {
+			if time.Since(at) > lease {
+				delete(t.present, other)
+			} else if strings.HasPrefix(other, presenceKey(by, "")) {
+				n++
+			}
+		}
+		if n >= mostPresent {
+			return false
+		}
+	}
+	t.present[key] = time.Now()
+	return true
+}
