@@ -69,7 +69,7 @@ type Options struct {
 
 	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
 
-	// KeepClock keeps the times of MPEG-TS; otherwise a clock that starts late starts at 0.
+	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
 	KeepClock bool
 
 	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
