@@ -195,7 +195,7 @@ func (c *clock) doubtful(e *entry) bool {
 
 // view is what packets read ahead tell of a stream.
 type view struct {
-	lane            // as it is before it breaks
+	lane              // as it is before it breaks
 	broke, after int  // the entry that breaks, -1 if there is none; packets from there on
 	hard         bool // that is no rounding
 	from, least  int64

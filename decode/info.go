@@ -218,7 +218,7 @@ func (in *Input) checkTimes(c container) {
 // leavesOut reports whether there are streams that are not read, which may be the longest.
 func (in *Input) leavesOut() bool {
 	for _, s := range in.fc.Streams() {
-		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) && in.moves.first(i) == i {
+		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) && in.moves.first(i) == i && !in.moves.aside[i] {
 			return true
 		}
 	}

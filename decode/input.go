@@ -201,6 +201,7 @@ func (in *Input) openVideo() error {
 	}
 	in.video = s
 	in.startMain()
+	in.putAside()
 	if in.cutFrom != nil {
 		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
 	}

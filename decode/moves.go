@@ -14,10 +14,12 @@ import (
 // makes a new stream of its own: it goes on as the first one. So does one of another recording that
 // was joined.
 type moves struct {
-	opened int         // streams that were known on opening; 0 before
-	from   map[int]int // the first stream of those that moved
-	now    map[int]int // where a first stream is now
-	late   map[int]bool // streams that began later: true until that was said
+	opened int          // streams that were known on opening; 0 before
+	from   map[int]int  // the first stream of those that moved
+	now    map[int]int  // where a first stream is now
+	seen   map[int]bool // streams that have had a packet since
+	aside  map[int]bool // streams that cannot be tracks: see putAside
+	told   map[int]bool // streams that begin later, of which a warning told
 }
 
 // first returns the stream as which one goes on, mostly itself.
@@ -47,10 +49,8 @@ func (m *moves) at(first int) int {
 }
 
 func (m *moves) move(first, to int) {
-	if m.from == nil {
-		m.from, m.now = map[int]int{}, map[int]int{}
-	}
-	m.from[to], m.now[first] = first, to
+	put(&m.from, to, first)
+	put(&m.now, first, to)
 }
 
 // movable reports whether a stream is of a kind that players show.
@@ -92,41 +92,51 @@ func (in *Input) pick(i int, among []int) int {
 	return -1
 }
 
-// come looks at the stream of a packet. One that began after the input was opened goes on as one
-// that its program no longer has.
+// come looks at the stream of a packet. Once that has its first, it goes on as one like it that its
+// program no longer has.
 func (m *moves) come(in *Input, i int) {
-	if _, ok := m.from[i]; ok || i < m.opened || m.opened == 0 {
+	if m.opened == 0 || m.seen[i] {
+		return
+	}
+	put(&m.seen, i, true)
+	if m.first(i) != i || !in.movable(i) {
 		return
 	}
 	var ended []int
 	for f := range m.opened {
-		if m.first(f) == f && in.movable(f) && in.alike(f, i) && !in.listed(m.at(f)) {
+		if f != i && m.first(f) == f && (in.selected[f] || f == in.video.Index()) && in.alike(f, i) && !in.listed(m.at(f)) {
 			ended = append(ended, f)
 		}
 	}
 	if f := in.pick(i, ended); f >= 0 && in.listed(i) {
 		m.move(f, i)
+	}
+}
+
+// putAside leaves out the streams of a broadcast of which nothing is known on opening but their
+// names: FFmpeg saw them at the end of the file. A track needs more.
+func (in *Input) putAside() {
+	if !in.clock.jumpy {
 		return
 	}
-	if m.late == nil {
-		m.late = map[int]bool{}
-	}
-	if _, told := m.late[i]; !told {
-		m.late[i] = true
+	for _, s := range in.fc.Streams() {
+		par := in.stream(s.Index()).codecpar
+		if par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 || par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0 {
+			if i := s.Index(); i != in.video.Index() {
+				put(&in.moves.aside, i, true)
+			}
+		}
 	}
 }
 
 // tellLate counts a stream that began after the input was opened, and says so, with its first
 // packet.
 func (in *Input) tellLate(i int) {
-	untold, late := in.moves.late[i]
-	if late && !untold || !late && i < in.moves.opened || in.videoOnly() || !in.movable(i) {
+	m := &in.moves
+	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || in.videoOnly() || !in.movable(i) {
 		return
 	}
-	if in.moves.late == nil {
-		in.moves.late = map[int]bool{}
-	}
-	in.moves.late[i] = false
+	put(&m.told, i, true)
 	t := in.traits(in.fc.Streams()[i])
 	if t.kind == 'a' && in.opts.NoAudio || t.kind == 's' && in.opts.NoSubs || !mapped(in.rules, t, true) {
 		return
@@ -150,19 +160,25 @@ func (in *Input) nameOf(i int) string {
 	return fmt.Sprintf("stream %d (%s %s)", i, C.GoString(C.av_get_media_type_string(par.codec_type)), C.GoString(C.avcodec_get_name(par.codec_id)))
 }
 
-// findMoves looks for streams that moved while FFmpeg looked for streams: a program has one of them
-// now, and the packets of the other end where its own begin.
+// findMoves looks for streams that moved while FFmpeg looked for streams: one begins later than
+// another of its kind, and has packets where that has none.
 func (in *Input) findMoves() {
+	const apart = second / 3
 	var all []int
-	lost, listed := false, false
+	later := false
 	for _, s := range in.fc.Streams() {
-		if i := s.Index(); in.movable(i) {
-			all = append(all, i)
-			listed = listed || in.listed(i)
-			lost = lost || !in.listed(i)
+		i := s.Index()
+		begin := func(i int) int64 { return micros(int64(in.stream(i).start_time), in.stream(i)) }
+		if !in.movable(i) || in.stream(i).start_time == C.AV_NOPTS_VALUE {
+			continue
 		}
+		for _, other := range all {
+			d := begin(i) - begin(other)
+			later = later || in.alike(i, other) && max(d, -d) > apart
+		}
+		all = append(all, i)
 	}
-	if !in.clock.jumpy || !lost || !listed {
+	if !in.clock.jumpy || !later {
 		return
 	}
 	// Enough is read ahead if each stream has a packet, or after as much as FFmpeg looks at.

@@ -39,7 +39,7 @@ func (in *Input) pickVideo() (*astiav.Stream, error) {
 func (in *Input) selectStreams() error {
 	matched := make([]bool, len(in.rules))
 	for _, s := range in.fc.Streams() {
-		if in.moves.first(s.Index()) != s.Index() {
+		if in.moves.first(s.Index()) != s.Index() || in.moves.aside[s.Index()] {
 			continue
 		}
 		t := in.traits(s)

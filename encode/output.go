@@ -105,17 +105,17 @@ type Output struct {
 	written    int64 // video packets
 	repeated   int64 // of those: see step
 	fixed      int64
-	refused    int64          // packets that the muxer rejected
-	otherSound int64          // packets of AAC that are not as their track says
-	inARow     int            // of those, since the last one that it accepted
-	leftOut    int64          // streams that the muxer rejected for their data
-	subsLost   int64          // subtitles that could not be converted
+	refused    int64 // packets that the muxer rejected
+	otherSound int64 // packets of AAC that are not as their track says
+	inARow     int   // of those, since the last one that it accepted
+	leftOut    int64 // streams that the muxer rejected for their data
+	subsLost   int64 // subtitles that could not be converted
 	// undescribed are streams that are left out for it: damage if they have packets.
 	undescribed map[int]bool
-	begin      int64          // earliest time of a video packet, in the stream's unit
-	end        int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest     *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
-	decoded    int64          // DTS of the first
+	begin       int64          // earliest time of a video packet, in the stream's unit
+	end         int64          // latest time; in MP4, which stores the last frame's duration, its end
+	latest      *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
+	decoded     int64          // DTS of the first
 
 	bytes atomic.Int64
 	from  atomic.Int64 // time of the first frame, microseconds
