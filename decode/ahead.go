@@ -21,7 +21,8 @@ const (
 type ahead struct {
 	queue []*entry
 	bytes int
-	err   error // that came behind them
+	err   error         // that came behind them
+	last  map[int]int64 // decode times of the packets that left it, by stream
 }
 
 func (a *ahead) full() bool { return len(a.queue) >= mostAhead || a.bytes >= mostAheadBytes }
@@ -57,6 +58,7 @@ func (in *Input) read() error {
 	}
 	in.ahead.queue = in.ahead.queue[1:]
 	in.ahead.bytes -= e.p.Size()
+	put(&in.ahead.last, e.stream, e.p.Dts())
 	offset := in.clock.take(e)
 	in.pkt.MoveRef(e.p)
 	e.p.Free()
@@ -80,13 +82,19 @@ func (in *Input) readAhead() error {
 		}
 		return err
 	}
-	in.ahead.queue = append(in.ahead.queue, &entry{p: p, epoch: -1})
-	in.ahead.bytes += p.Size()
-	if in.video != nil {
-		in.moves.come(in, p.StreamIndex())
+	i := p.StreamIndex()
+	if in.moves.stale[i] > 0 {
+		in.moves.stale[i]--
+		p.Free()
+		return in.readAhead()
 	}
+	in.ahead.queue = append(in.ahead.queue, newEntry(p))
+	in.ahead.bytes += p.Size()
+	in.moves.come(in, i)
 	return nil
 }
+
+func newEntry(p *astiav.Packet) *entry { return &entry{p: p, stream: p.StreamIndex(), epoch: -1} }
 
 // known completes an entry once the streams of the output are known.
 func (in *Input) known(e *entry) {

@@ -46,6 +46,7 @@ type lane struct {
 // entry is a packet that was read ahead.
 type entry struct {
 	p      *astiav.Packet
+	stream int // by FFmpeg
 	lane   *lane
 	at     int64 // decode time in microseconds; presentation time if there is none
 	exact  bool  // at is a decode time
@@ -205,7 +206,9 @@ type view struct {
 	widest       int64 // longest step until then
 	marks        int   // the last entry that is marked before it breaks, -1 if there is none
 	restart      int   // the one behind
-	regular      bool  // that follows without a gap
+	key          bool  // that or the next is a key frame
+	regular      bool  // and follows without a gap
+	restarted    int   // packets behind it that were looked at
 }
 
 // survey looks at the packets of the first one's program, up to the end of the returned part. It is
@@ -270,10 +273,14 @@ func (v *view) see(i int, e *entry) bool {
 	}
 	switch {
 	case e.marked:
-		v.marks, v.restart = i, -1
+		v.marks, v.restart, v.restarted = i, -1, 0
 	case v.marks >= 0 && v.restart < 0:
 		off := e.at - v.next
-		v.restart, v.regular = i, 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
+		v.restart, v.key, v.regular = i, e.key, 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
+	case v.restart >= 0 && !v.key && v.restarted == 0:
+		off := e.at - v.next
+		v.key, v.regular = e.key, v.regular && 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
+		v.restarted++
 	}
 	if v.used && epoch == v.epoch {
 		v.passed += max(0, e.at-v.last)
@@ -383,7 +390,7 @@ func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 		if v.marks >= 0 && (v.restart < 0 || !v.regular) {
 			return
 		}
-		joined = joined || v.video() && v.marks >= 0 && part[v.restart].key
+		joined = joined || v.video() && v.marks >= 0 && v.key
 	}
 	if !joined {
 		return

@@ -30,6 +30,7 @@ type Input struct {
 	fc       *astiav.FormatContext
 	form     container
 	opened   bool
+	url      string     // FFmpeg's
 	forwards bool       // it can be read only once, in order
 	mu       sync.Mutex // guards stop, which Close frees
 	stop     *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/asticode/go-astiav"
+
 	"vidfilter/internal/av"
 )
 
@@ -20,6 +22,7 @@ type moves struct {
 	seen   map[int]bool // streams that have had a packet since
 	aside  map[int]bool // streams that cannot be tracks: see putAside
 	told   map[int]bool // streams that begin later, of which a warning told
+	stale  map[int]int  // packets of streams that finishStream has read
 }
 
 // first returns the stream as which one goes on, mostly itself.
@@ -104,12 +107,14 @@ func (m *moves) come(in *Input, i int) {
 	}
 	var ended []int
 	for f := range m.opened {
-		if f != i && m.first(f) == f && (in.selected[f] || f == in.video.Index()) && in.alike(f, i) && !in.listed(m.at(f)) {
+		if f != i && m.first(f) == f && (in.selected[f] || f == in.video.Index()) && in.alike(f, i) && !slices.ContainsFunc(m.line(f), in.listed) {
 			ended = append(ended, f)
 		}
 	}
 	if f := in.pick(i, ended); f >= 0 && in.listed(i) {
+		at := m.at(f)
 		m.move(f, i)
+		in.finishStream(at, len(in.ahead.queue)-1)
 	}
 }
 
@@ -184,7 +189,7 @@ func (in *Input) findMoves() {
 	// Enough is read ahead if each stream has a packet, or after as much as FFmpeg looks at.
 	first, last := map[int]int{}, map[int]int{}
 	note := func(n int) {
-		i := in.ahead.queue[n].p.StreamIndex()
+		i := in.ahead.queue[n].stream
 		if _, ok := first[i]; !ok {
 			first[i] = n
 		}
@@ -196,32 +201,115 @@ func (in *Input) findMoves() {
 	}
 	all = slices.DeleteFunc(all, without)
 	slices.SortFunc(all, func(a, b int) int { return first[a] - first[b] })
+	type ending struct{ stream, before int }
+	var endings []ending
 	for n, i := range all {
 		var ended []int
 		for _, f := range all[:n] {
 			h := in.moves.at(f)
-			if in.moves.first(f) == f && in.alike(f, i) && !(in.listed(h) && in.listed(i)) && in.between(h, first[i], last[i]) <= fewPackets {
+			if in.moves.first(f) == f && in.alike(f, i) && !(in.listed(h) && in.listed(i)) && !in.goesOn(h, first[i], last[i]) {
 				ended = append(ended, f)
 			}
 		}
 		slices.Sort(ended)
 		if f := in.pick(i, ended); f >= 0 {
+			endings = append(endings, ending{in.moves.at(f), first[i]})
 			in.moves.move(f, i)
 		}
 	}
+	for _, e := range slices.Backward(endings) {
+		in.finishStream(e.stream, e.before)
+	}
 }
 
-// fewPackets of a stream may come after those of the one that it moved to.
-const fewPackets = 2
-
-// between counts the packets of a stream in a part of the queue.
-func (in *Input) between(stream, from, to int) (n int) {
+// goesOn reports whether a stream has more than its last packets in a part of the queue.
+func (in *Input) goesOn(stream, from, to int) bool {
+	ended, ok := in.lastOf(stream, from)
 	for _, e := range in.ahead.queue[from:to] {
-		if e.p.StreamIndex() == stream {
-			n++
+		if e.stream == stream && ok && micros(e.p.Dts()-ended, in.stream(stream)) > second/2 {
+			return true
 		}
 	}
-	return n
+	return false
+}
+
+// lastOf returns the decode time of a stream's last packet before an entry of the queue.
+func (in *Input) lastOf(stream, before int) (dts int64, ok bool) {
+	for _, e := range slices.Backward(in.ahead.queue[:before]) {
+		if e.stream == stream && e.p.Dts() != av.NoPTS {
+			return e.p.Dts(), true
+		}
+	}
+	dts, ok = in.ahead.last[stream]
+	return dts, ok && dts != av.NoPTS
+}
+
+// finishStream puts the last packets of a stream that moved into the queue before an entry. FFmpeg
+// keeps them until the stream goes on or the file ends, which a file of what came before does. Of a
+// pipe they are lost.
+func (in *Input) finishStream(stream, before int) {
+	const enough = 4 << 20 // holds tables of programs and a picture
+	ended, ok := in.lastOf(stream, before)
+	end := in.ahead.queue[before].p.Pos()
+	if !ok || end < 0 || in.forwards {
+		in.damage.MissingPackets++
+		return
+	}
+	fc := astiav.AllocFormatContext()
+	if fc == nil {
+		return
+	}
+	dict := astiav.NewDictionary()
+	defer dict.Free()
+	_ = dict.Set("protocol_whitelist", "file,subfile", 0)
+	url := fmt.Sprintf("subfile,,start,%d,end,%d,,:%s", max(0, end-enough), end, in.url)
+	if fc.OpenInput(url, astiav.FindInputFormat("mpegts"), dict) != nil {
+		in.damage.MissingPackets++
+		return
+	}
+	defer fc.CloseInput()
+	var rest []*entry
+	for {
+		p := astiav.AllocPacket()
+		if p == nil || fc.ReadFrame(p) != nil {
+			if p != nil {
+				p.Free()
+			}
+			break
+		}
+		later := wrapped33(p.Dts() - ended)
+		if fc.Streams()[p.StreamIndex()].ID() != int(in.stream(stream).id) || p.Dts() == av.NoPTS || later <= 0 {
+			p.Free()
+			continue
+		}
+		if p.Pts() != av.NoPTS {
+			p.SetPts(ended + later + p.Pts() - p.Dts())
+		}
+		p.SetDts(ended + later)
+		p.SetStreamIndex(stream)
+		p.SetPos(-1)
+		p.SetFlags(p.Flags().Del(astiav.PacketFlagCorrupt)) // for want of its end
+		rest = append(rest, newEntry(p))
+		in.ahead.bytes += p.Size()
+	}
+	stale := len(rest)
+	queue := slices.DeleteFunc(slices.Clone(in.ahead.queue[before:]), func(e *entry) bool {
+		drop := e.stream == stream && stale > 0
+		if drop {
+			stale--
+			in.ahead.bytes -= e.p.Size()
+			e.p.Free()
+		}
+		return drop
+	})
+	put(&in.moves.stale, stream, stale)
+	in.ahead.queue = slices.Concat(in.ahead.queue[:before], rest, queue)
+}
+
+// wrapped33 returns a difference of times of MPEG, which have 33 bits.
+func wrapped33(d int64) int64 {
+	const half = 1 << 32
+	return (d+half)&(2*half-1) - half
 }
 
 // programs reports how many programs list streams.

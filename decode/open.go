@@ -168,7 +168,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	if err != nil {
 		return nil, err
 	}
-	in.forwards = from.forwards
+	in.url, in.forwards = from.url, from.forwards
 	err = in.openContainer(from.url, from.protocols)
 	if from.pipe >= 0 {
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now
