@@ -308,13 +308,13 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 	head := queue[0]
 	head.sure = true
 	views, part, _ := c.survey(queue)
-	broken, key, hard, goesOn, jump := 0, false, false, false, int64(0)
+	broken, certain, goesOn, jump := 0, false, false, int64(0)
 	for _, v := range views {
 		switch {
 		case v.broke >= 0:
 			broken++
-			hard = hard || v.hard
-			key = key || v.video() && part[v.broke].key
+			// Sound that goes back overlaps. Pictures may be rounded.
+			certain = certain || v.hard || !v.video() || part[v.broke].key
 			jump = max(jump, v.gap, -v.gap)
 		case v.passed >= patience && v.widest < second:
 			goesOn = true
@@ -326,10 +326,11 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 		return false
 	case goesOn && jump > second: // a stream of its own has a pause, or is damaged
 		return false
-	case !hard && broken < 2 && !key: // rounding
+	case !certain && broken < 2: // rounding
 		return false
 	}
 	c.join(head.lane.program, views, part)
+	c.forgiveRestart(views, part)
 	return true
 }
 
@@ -387,6 +388,9 @@ func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 	joined := false
 	for _, v := range views {
+		if v.broke >= 0 {
+			continue
+		}
 		if v.marks >= 0 && (v.restart < 0 || !v.regular) {
 			return
 		}
@@ -396,7 +400,7 @@ func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 		return
 	}
 	for _, v := range views {
-		if v.marks >= 0 {
+		if v.marks >= 0 && v.broke < 0 {
 			forgive(part, v.restart, part[v.restart].lane)
 		}
 	}

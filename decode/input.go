@@ -49,6 +49,10 @@ type Input struct {
 	groups groups
 
 	packets, failed int64 // of the video stream
+	failedInRow     int64
+	table           int   // version of the table of the video's program
+	tableAt         int64 // packets of the video until it changed
+	videoLost       bool  // it goes on in another codec
 	begin           int64 // PTS of the first of them
 	due, decoded    int64 // frames that the decoder took, and returned
 	refused         size  // of a picture that FFmpeg refused on opening
@@ -319,6 +323,7 @@ func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
 		return nil, true, err
 	}
 	in.decoded++
+	in.failedInRow = 0
 	in.device.came(number)
 	return f, true, err
 }
@@ -383,6 +388,7 @@ func (in *Input) send() error {
 		}
 	}
 	in.packets++
+	in.watchTable()
 	in.payload += int64(in.pkt.Size())
 	if in.form.pictures {
 		in.damage.Breaks += excess(payload(in.pkt))
@@ -392,7 +398,7 @@ func (in *Input) send() error {
 	switch {
 	case in.opts.onVideo != nil:
 		return in.opts.onVideo(in.pkt)
-	case in.skipping:
+	case in.skipping, in.videoLost:
 		return nil
 	}
 	in.reports.sending(in.pkt, in.dec.ThreadCount(), in.clock.jumpy || in.times.untimed)
@@ -470,6 +476,10 @@ func (in *Input) decodeError(err error) error {
 	}
 	in.failed++
 	in.damage.DecodeErrors++
+	if in.failedInRow++; in.failedInRow >= otherCodec && in.tableChanged() && !in.videoLost {
+		in.loseVideo()
+		return nil
+	}
 	const enoughToJudge = 50
 	if in.packets >= enoughToJudge {
 		return in.tooDamaged()

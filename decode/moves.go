@@ -95,9 +95,13 @@ func (in *Input) pick(i int, among []int) int {
 	return -1
 }
 
-// come looks at the stream of a packet. Once that has its first, it goes on as one like it that its
-// program no longer has.
+// come looks at the stream of the packet that was read last. Once that has its first, it goes on as
+// one like it that its program no longer has. It may also return from where it moved to.
 func (m *moves) come(in *Input, i int) {
+	if at := m.at(m.first(i)); m.opened > 0 && at != i && in.listed(i) && !in.listed(at) {
+		put(&m.now, m.first(i), i)
+		in.finishStream(at, len(in.ahead.queue)-1)
+	}
 	if m.opened == 0 || m.seen[i] {
 		return
 	}
@@ -321,4 +325,34 @@ func (in *Input) programs() (n int) {
 		}
 	}
 	return n
+}
+
+// otherCodec is how many packets must fail in a row after a program changed, so that the video must
+// be coded in another way.
+const otherCodec = 20
+
+// watchTable notes when the table of the video's program changes.
+func (in *Input) watchTable() {
+	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+	id, ok := in.programOf(in.moves.at(in.video.Index()))
+	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+		if v := int(p.pmt_version); ok && int(p.id) == id && v != in.table {
+			in.table, in.tableAt = v, in.packets
+		}
+	}
+}
+
+// tableChanged reports whether the table changed about where decoding began to fail: it is read
+// some packets ahead.
+func (in *Input) tableChanged() bool {
+	const about = 500
+	return in.tableAt > 0 && in.packets-in.failedInRow-in.tableAt < about
+}
+
+// loseVideo leaves out the rest of a video that goes on in another codec, under the same PID.
+func (in *Input) loseVideo() {
+	in.videoLost = true
+	in.failed -= in.failedInRow // they are not damaged
+	in.damage.LateStreams++
+	in.warn("the video goes on from %.3f s in another codec: that part is left out; filter it as a file of its own", float64(in.last)/float64(second))
 }
