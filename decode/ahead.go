@@ -144,7 +144,7 @@ func (in *Input) resolve() {
 func (in *Input) laneOf(i int) *lane {
 	l := in.clock.lanes[i]
 	if l == nil {
-		l = &lane{program: in.clock.main, kind: in.stream(i).codecpar.codec_type, pos: -1}
+		l = &lane{program: in.clock.main, kind: in.fc.Streams()[i].CodecParameters().MediaType(), pos: -1}
 		if id, ok := in.programOf(i); ok {
 			if in.clock.programs[id] == nil {
 				in.clock.programs[id] = &program{}

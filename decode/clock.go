@@ -34,7 +34,7 @@ type program struct {
 // lane is a stream. Its times are the container's, in microseconds.
 type lane struct {
 	program *program
-	kind    C.enum_AVMediaType
+	kind    astiav.MediaType
 	used    bool
 	epoch   int   // of the latest packet: the offset that it has
 	last    int64 // decode time of the latest packet
@@ -90,10 +90,10 @@ func (c *clock) place(p *astiav.Packet, st *C.AVStream, offset int64) {
 
 // media reports whether jumps show in the stream.
 func (l *lane) media() bool {
-	return l.kind == C.AVMEDIA_TYPE_VIDEO || l.kind == C.AVMEDIA_TYPE_AUDIO
+	return l.kind == astiav.MediaTypeVideo || l.kind == astiav.MediaTypeAudio
 }
 
-func (l *lane) video() bool { return l.kind == C.AVMEDIA_TYPE_VIDEO }
+func (l *lane) video() bool { return l.kind == astiav.MediaTypeVideo }
 
 // breaks reports whether a packet does not follow the one before. Decode times never go back, but
 // for the rounding of bad muxers; presentation times do by as much as frames are reordered.
