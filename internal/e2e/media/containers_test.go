@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"vidfilter/internal/e2e"

@@ -310,8 +310,8 @@ func TestBroadcasts(t *testing.T) {
 		{moved, "ts", "", []int{50}, []int{78}, 3.4},
 		{moved, "mp4", "--no-audio", []int{50}, nil, 3.4},
 		{clocks, "mkv", "", []int{25, 25}, []int{39, 39}, 2.42},
-		{clocks, "ts", "--duration 0.5", []int{13, 13}, []int{21, 21}, 1.95},
-		{clip(t, "pids.ts", both+bframes+yuv+"-c:a mp2 -streamid 0:4096 -streamid 1:8190 -mpegts_pmt_start_pid 300"), "ts", "", []int{20}, []int{31}, 2.2},
+		{clocks, "ts", "--duration 0.5", []int{13, 13}, []int{20, 20}, 1.95},
+		{clip(t, "pids.ts", both+bframes+yuv+"-c:a mp2 -streamid 0:4096 -streamid 1:8190 -mpegts_pmt_start_pid 300"), "ts", "", []int{20}, []int{34}, 2.2},
 	} {
 		t.Run(filepath.Base(c.src)+" to "+c.to+c.args, func(t *testing.T) {
 			e2e.Start(t, c.to == "ts")
