@@ -83,8 +83,7 @@ func (in *Input) readAhead() error {
 		return err
 	}
 	i := p.StreamIndex()
-	if in.moves.stale[i] > 0 {
-		in.moves.stale[i]--
+	if in.moves.isStale(p, in.stream(i)) {
 		p.Free()
 		return in.readAhead()
 	}
@@ -156,7 +155,8 @@ func (in *Input) laneOf(i int) *lane {
 	return l
 }
 
-// programOf returns the identifier of the first program with a stream. ok is false if there is none.
+// programOf returns the identifier of the first program that lists a stream. ok is false if none
+// does.
 func (in *Input) programOf(i int) (id int, ok bool) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {

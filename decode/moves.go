@@ -16,13 +16,15 @@ import (
 // makes a new stream of its own: it goes on as the first one. So does one of another recording that
 // was joined.
 type moves struct {
-	opened int          // streams that were known on opening; 0 before
-	from   map[int]int  // the first stream of those that moved
-	now    map[int]int  // where a first stream is now
-	seen   map[int]bool // streams that have had a packet since
-	aside  map[int]bool // streams that cannot be tracks: see putAside
-	told   map[int]bool // streams that begin later, of which a warning told
-	stale  map[int]int  // packets of streams that finishStream has read
+	opened int           // streams that were known on opening; 0 before
+	from   map[int]int   // the first stream of those that moved
+	now    map[int]int   // where a first stream is now
+	seen   map[int]bool  // streams that have had a packet since
+	aside  map[int]bool  // streams that cannot be tracks: see putAside
+	told   map[int]bool  // streams that begin later, of which a warning told
+	stale  map[int]int   // packets of streams that finishStream has read
+	ends   int           // of streams that moved
+	lost   map[int]int64 // decode times of streams whose last packets it could not read
 }
 
 // first returns the stream as which one goes on, mostly itself.
@@ -248,6 +250,9 @@ func (in *Input) lastOf(stream, before int) (dts int64, ok bool) {
 	return dts, ok && dts != av.NoPTS
 }
 
+// mostEnds is how many ends of streams are read again, which takes time.
+const mostEnds = 200
+
 // finishStream puts the last packets of a stream that moved into the queue before an entry. FFmpeg
 // keeps them until the stream goes on or the file ends, which a file of what came before does. Of a
 // pipe they are lost.
@@ -255,8 +260,20 @@ func (in *Input) finishStream(stream, before int) {
 	const enough = 4 << 20 // holds tables of programs and a picture
 	ended, ok := in.lastOf(stream, before)
 	end := in.ahead.queue[before].p.Pos()
-	if !ok || end < 0 || in.forwards {
+	in.moves.ends++
+	lose := func() {
+		put(&in.moves.lost, stream, ended)
 		in.damage.MissingPackets++
+		if in.moves.ends > mostEnds {
+			return
+		}
+		in.warn("the end of %s is lost where it moves to another PID: only a file gives it back", in.nameOf(stream))
+	}
+	if !ok {
+		return
+	}
+	if end < 0 || in.forwards || in.moves.ends > mostEnds {
+		lose()
 		return
 	}
 	fc := astiav.AllocFormatContext()
@@ -268,7 +285,7 @@ func (in *Input) finishStream(stream, before int) {
 	_ = dict.Set("protocol_whitelist", "file,subfile", 0)
 	url := fmt.Sprintf("subfile,,start,%d,end,%d,,:%s", max(0, end-enough), end, in.url)
 	if fc.OpenInput(url, astiav.FindInputFormat("mpegts"), dict) != nil {
-		in.damage.MissingPackets++
+		lose()
 		return
 	}
 	defer fc.CloseInput()
@@ -308,6 +325,25 @@ func (in *Input) finishStream(stream, before int) {
 	})
 	put(&in.moves.stale, stream, stale)
 	in.ahead.queue = slices.Concat(in.ahead.queue[:before], rest, queue)
+}
+
+// isStale reports whether a packet belongs to the end of a stream that moved, which FFmpeg has kept
+// until now.
+func (m *moves) isStale(p *astiav.Packet, st *C.AVStream) bool {
+	i := p.StreamIndex()
+	if m.stale[i] > 0 {
+		m.stale[i]--
+		return true
+	}
+	ended, ok := m.lost[i]
+	if !ok {
+		return false
+	}
+	if late := micros(wrapped33(p.Dts()-ended), st); p.Dts() == av.NoPTS || late > 0 && late < second/2 {
+		return true
+	}
+	delete(m.lost, i)
+	return false
 }
 
 // wrapped33 returns a difference of times of MPEG, which have 33 bits.
