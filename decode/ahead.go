@@ -115,7 +115,7 @@ func (in *Input) known(e *entry) {
 		e.pos = e.lane.pos // split from the packet before
 	}
 	e.lane.pos = e.pos
-	if moved := in.clock.begin(e); moved != 0 {
+	if moved := in.clock.begin(e); moved != 0 && in.selected[p.StreamIndex()] {
 		in.warn("the programs of the input have different clocks: that of stream %d is moved by %.3f s", p.StreamIndex(), float64(moved)/float64(second))
 	}
 }
