@@ -115,6 +115,9 @@ func (in *Input) Estimate() (frames int64, length time.Duration) {
 	if d := in.fc.Duration(); d > 0 {
 		whole = time.Duration(d) * time.Microsecond
 	}
+	if st := in.stream(in.video.Index()); in.clock.jumpy && in.programs() > 1 && st.duration > 0 {
+		whole = time.Duration(micros(int64(st.duration), st)) * time.Microsecond
+	}
 	length = max(0, whole-in.opts.Start)
 	if in.opts.Duration > 0 && (whole == 0 || in.opts.Duration < length) {
 		length = in.opts.Duration
@@ -201,7 +204,7 @@ func (in *Input) framed(c container) bool {
 // checkTimes looks for gaps. They are no damage if the container has a length for each frame, or
 // leaves out frames by design, and an index lists all there are.
 func (in *Input) checkTimes(c container) {
-	if indexed := in.known >= in.packets; c.untimed || indexed {
+	if indexed := in.promised >= in.packets; c.untimed || indexed {
 		return
 	}
 	in.gaps.strict = c.strict
@@ -215,7 +218,7 @@ func (in *Input) checkTimes(c container) {
 // leavesOut reports whether there are streams that are not read, which may be the longest.
 func (in *Input) leavesOut() bool {
 	for _, s := range in.fc.Streams() {
-		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) {
+		if i := s.Index(); i != in.video.Index() && !in.selected[i] && !in.isPicture(i) && in.moves.first(i) == i && !in.moves.aside[i] {
 			return true
 		}
 	}
@@ -300,9 +303,9 @@ func (in *Input) describeStream(s *astiav.Stream) StreamInfo {
 	d.Language = d.Metadata["language"]
 	d.facts = in.file().Stream(s.Index())
 	d.Properties = d.facts.Values
-	if s.Index() == in.video.Index() {
+	if first := in.moves.first(s.Index()); first == in.video.Index() {
 		d.Role, d.NotKept = "filtered", in.Extras()
-	} else if in.selected[s.Index()] {
+	} else if in.selected[first] {
 		d.Role = "copied"
 	}
 	switch par.codec_type {

@@ -30,6 +30,7 @@ type Input struct {
 	fc       *astiav.FormatContext
 	form     container
 	opened   bool
+	url      string            // FFmpeg's
 	forwards bool              // it can be read only once, in order
 	mu       sync.Mutex        // guards stop, which Close frees
 	stop     *C.struct_vf_stop // set by Interrupt; C memory, since FFmpeg keeps the pointer
@@ -44,14 +45,21 @@ type Input struct {
 	eof      bool // the decoder was told that no more packets come
 
 	clock  clock
+	ahead  ahead
+	moves  moves
+	jumped bool // the clock did, which was said
 	times  timeline
 	groups groups
 
 	packets, failed int64 // of the video stream
+	failedInRow     int64
+	table           int   // version of the table of the video's program
+	tableAt         int64 // packets of the video until it changed
+	videoLost       bool  // it goes on in another codec
 	begin           int64 // PTS of the first of them
 	due, decoded    int64 // frames that the decoder took, and returned
 	refused         size  // of a picture that FFmpeg refused on opening
-	known           int64 // its packets in the index on opening, -1 if unknown
+	promised        int64 // its packets in the index on opening, -1 if unknown
 	bytes           int64 // to the end of the last packet of any stream
 	payload         int64 // bytes of packets of the video
 	holes           int64 // places between packets with more than headers
@@ -101,6 +109,7 @@ type Damage struct {
 	MissingTimes   int64 // frames without a time, in a container that has times
 	RepairedTimes  int64 // frames whose time went backwards
 	FormatChanges  int64 // frames of another size or format than the first, converted
+	LateStreams    int64 // streams that begin too late to be tracks of the output
 	MissingSeconds float64
 }
 
@@ -112,7 +121,7 @@ func (d Damage) Counts() map[string]int64 {
 		"gaps in time": d.TimeGaps, "lost frames": d.LostFrames, "breaks in the container": d.Breaks, "missing end marks": d.MissingEnd, "bytes left over": d.UnreadBytes,
 		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
 		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing bytes": d.MissingBytes, "missing timestamps": d.MissingTimes,
-		"repaired timestamps": d.RepairedTimes, "format changes": d.FormatChanges,
+		"repaired timestamps": d.RepairedTimes, "format changes": d.FormatChanges, "streams that begin later": d.LateStreams,
 		"missing seconds": int64(math.Ceil(d.MissingSeconds)),
 	} {
 		if n > 0 {
@@ -157,6 +166,7 @@ func (in *Input) Close() {
 	}
 	in.again = nil
 	in.reports.close()
+	in.ahead.drop()
 	in.pictured.Close()
 	in.pending.drop()
 	for _, v := range in.videos {
@@ -197,11 +207,16 @@ func (in *Input) openVideo() error {
 		return err
 	}
 	in.rules = rules
+	in.clock = newClock(in.fc)
+	in.findMoves()
+	in.moves.opened = len(in.fc.Streams())
 	s, err := in.pickVideo()
 	if err != nil {
 		return err
 	}
 	in.video = s
+	in.startMain()
+	in.putAside()
 	if in.cutFrom != nil {
 		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
 	}
@@ -223,8 +238,7 @@ func (in *Input) openVideo() error {
 	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
-	in.clock = newClock(in.fc)
-	in.known = in.indexed()
+	in.promised = in.indexed()
 	in.form = in.container()
 	return nil
 }
@@ -323,6 +337,7 @@ func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
 		return nil, true, err
 	}
 	in.decoded++
+	in.failedInRow = 0
 	in.device.came(number)
 	return f, true, err
 }
@@ -332,8 +347,7 @@ func (in *Input) feed(ctx context.Context) error {
 	if len(in.again) > 0 {
 		return in.resend()
 	}
-	err := in.fc.ReadFrame(in.pkt)
-	if err != nil {
+	if err := in.read(); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -352,44 +366,27 @@ func (in *Input) feed(ctx context.Context) error {
 	return in.send()
 }
 
-// accept counts the packet just read, puts its times on the output's clock and reports whether it
-// is wanted.
+// accept counts the packet just read and reports whether it is wanted.
 func (in *Input) accept() bool {
 	in.damage.ReadErrors += in.tries // failed reads before this one are damage all the same
 	in.tries = 0
 	i := in.pkt.StreamIndex()
-	in.clock.end = max(in.clock.end, packetEnd(in.pkt, in.stream(i)))
 	if in.form.dense {
 		in.countHole()
 	}
 	in.bytes = max(in.bytes, in.pkt.Pos()+int64(in.pkt.Size()))
 	if i != in.video.Index() && !in.selected[i] {
+		in.tellLate(i)
 		return false
 	}
-	in.clock.adjust(in.pkt, in.stream(i))
-	in.countCorrupt(in.clock.lanes[i])
+	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
+		in.damage.CorruptPackets++
+	}
 	if st := in.stream(i); st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO {
 		in.gaps.audio(i, packetTime(in.pkt, st))
 	}
 	in.ontoSource()
 	return true
-}
-
-// countCorrupt counts the packet just read if it is marked as damaged. MPEG-TS numbers its
-// packets, so an intact one is marked where two recordings are joined: the last one, or the one
-// before it if they are split anew.
-func (in *Input) countCorrupt(l *lane) {
-	const near = 2
-	if l.jumped {
-		in.warn("the clock of the input jumps, as where recordings are joined; the output goes on without a gap")
-		if l.marked > 0 {
-			in.damage.CorruptPackets--
-		}
-	}
-	if l.marked--; in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
-		in.damage.CorruptPackets++
-		l.marked = near
-	}
 }
 
 func (in *Input) stream(i int) *C.AVStream {
@@ -409,6 +406,7 @@ func (in *Input) send() error {
 		return err
 	}
 	in.packets++
+	in.watchTable()
 	in.payload += int64(in.pkt.Size())
 	if in.form.pictures {
 		in.damage.Breaks += excess(payload(in.pkt))
@@ -418,7 +416,7 @@ func (in *Input) send() error {
 	switch {
 	case in.opts.onVideo != nil:
 		return in.opts.onVideo(in.pkt)
-	case in.skipping:
+	case in.skipping, in.videoLost:
 		return nil
 	}
 	in.reports.sending(in.pkt, in.dec.ThreadCount(), in.clock.jumpy || in.times.untimed)
@@ -496,6 +494,10 @@ func (in *Input) decodeError(err error) error {
 	}
 	in.failed++
 	in.damage.DecodeErrors++
+	if in.failedInRow++; in.failedInRow >= otherCodec && in.tableChanged() && !in.videoLost {
+		in.loseVideo()
+		return nil
+	}
 	const enoughToJudge = 50
 	if in.packets >= enoughToJudge {
 		return in.tooDamaged()
@@ -539,7 +541,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 	}
 	const interleave = 2e6
 	for !in.eof && len(in.selected) > 0 {
-		if err := in.fc.ReadFrame(in.pkt); err != nil {
+		if err := in.read(); err != nil {
 			break // damage beyond the cut does not matter
 		}
 		i := in.pkt.StreamIndex()

@@ -69,7 +69,7 @@ type Options struct {
 
 	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
 
-	// KeepClock keeps the times of MPEG-TS; otherwise a clock that starts late starts at 0.
+	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
 	KeepClock bool
 
 	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
@@ -168,7 +168,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	if err != nil {
 		return nil, err
 	}
-	in.forwards = from.forwards
+	in.url, in.forwards = from.url, from.forwards
 	err = in.bounded(ctx, func() error { return in.openContainer(ctx, from) })
 	if from.pipe >= 0 {
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now

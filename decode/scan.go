@@ -47,8 +47,11 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration, w W
 		return nil, err
 	}
 	defer in.Close()
-	s := scan{in: in, promised: in.known, begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
+	s := scan{in: in, promised: in.promised, begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
 	whole := in.notSeekable()
+	if whole == "" && in.clock.shift != 0 {
+		whole = "its clock starts late, and parts keep its times"
+	}
 	if whole == "" {
 		whole, err = s.read(ctx)
 	}

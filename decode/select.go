@@ -24,7 +24,7 @@ func (in *Input) isPicture(i int) bool {
 // cover art only if there is nothing else.
 func (in *Input) pickVideo() (*astiav.Stream, error) {
 	for _, s := range in.fc.Streams() {
-		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && mapped(in.rules, in.traits(s), false) {
+		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && in.moves.first(s.Index()) == s.Index() && mapped(in.rules, in.traits(s), false) {
 			return s, nil
 		}
 	}
@@ -32,13 +32,16 @@ func (in *Input) pickVideo() (*astiav.Stream, error) {
 	if err != nil || best == nil {
 		return nil, &Error{Op: "decode", Path: in.path, Err: errors.New("the file has no video stream")}
 	}
-	return best, nil
+	return in.fc.Streams()[in.moves.first(best.Index())], nil
 }
 
 // selectStreams chooses the other streams to copy: all but those dropped by options.
 func (in *Input) selectStreams() error {
 	matched := make([]bool, len(in.rules))
 	for _, s := range in.fc.Streams() {
+		if in.moves.first(s.Index()) != s.Index() || in.moves.aside[s.Index()] {
+			continue
+		}
 		t := in.traits(s)
 		for i, r := range in.rules {
 			matched[i] = matched[i] || r.matches(t)
@@ -87,7 +90,7 @@ type streamTraits struct {
 func (in *Input) traits(s *astiav.Stream) streamTraits {
 	t := streamTraits{index: s.Index(), kind: kindLetter(s.CodecParameters().MediaType())}
 	for _, o := range in.fc.Streams()[:s.Index()] {
-		if kindLetter(o.CodecParameters().MediaType()) == t.kind {
+		if kindLetter(o.CodecParameters().MediaType()) == t.kind && in.moves.first(o.Index()) == o.Index() {
 			t.nth++
 		}
 	}
@@ -174,25 +177,19 @@ func (in *Input) zero() int64 {
 	if in.opts.Start > 0 {
 		return 0
 	}
-	if t := in.fc.StartTime(); t != av.NoPTS {
-		return t + in.clock.shift
-	}
-	return 0
+	return in.clock.mainFrom + in.clock.shift
 }
 
-// arbitraryStart is the latest start that is kept if the container's clock is arbitrary: a
-// broadcast that starts at 26:30 h would make a file of that length.
-const arbitraryStart = 600 * second
+// latestStart is the latest start that is kept. A clock that starts later says when something was
+// recorded, not that nothing is shown for so long.
+const latestStart = 10 * second
 
 // seek sets the clock, and goes to the last key frame before the start. Frames in between are
 // decoded and dropped, so the cut is exact. A pipe is read from its beginning.
 func (in *Input) seek() error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	in.times.untimed = fc.iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
-	start := int64(fc.start_time)
-	if fc.start_time == C.AV_NOPTS_VALUE {
-		start = 0
-	}
+	start := in.clock.mainFrom
 	if in.opts.Part != nil {
 		return in.seekPart()
 	}
@@ -206,6 +203,7 @@ func (in *Input) seek() error {
 	if in.forwards {
 		return nil
 	}
+	in.ahead.drop()
 	// Containers that seek by decode time need room for reordered frames.
 	if fc.iformat.flags&C.AVFMT_SEEK_TO_PTS == 0 && in.stream(in.video.Index()).codecpar.video_delay > 0 {
 		target -= 3 * second / 23
@@ -255,17 +253,18 @@ func (in *Input) keyBefore(target int64) bool {
 	return false
 }
 
-// ownClock removes an arbitrary start. If the output has the same kind of clock, it only undoes
-// the demuxer, which makes times before the wrap of a 33-bit clock negative.
+// ownClock removes a late start. If input and output have arbitrary clocks, it only undoes the
+// demuxer, which makes times before the wrap of a 33-bit clock negative.
 func (in *Input) ownClock(start int64) {
+	wrapped := in.clock.jumpy && start < 0
 	switch {
-	case !in.clock.jumpy:
-	case in.opts.KeepClock && start < 0:
-		in.clock.shift = wrap33
-	case in.opts.KeepClock:
-	case start < 0 || start > arbitraryStart:
+	case in.clock.jumpy && in.opts.KeepClock:
+		if wrapped {
+			in.clock.shift = wrap33
+		}
+	case wrapped || start > latestStart:
 		in.clock.shift = -start
-		if start < 0 {
+		if wrapped {
 			start += wrap33
 		}
 		in.warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))

@@ -47,41 +47,6 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// Two streams of a transport stream whose clock jumps: both take the same correction.
-func TestClockFollows(t *testing.T) {
-	video, audio := &lane{}, &lane{}
-	c := clock{jumpy: true, lanes: map[int]*lane{0: video, 1: audio}}
-	at := func(l *lane, time, duration int64) int64 {
-		l.jumped = false
-		c.follow(l, time, duration, true)
-		return time + l.offset
-	}
-	const ms = 1000
-	for i := range int64(3) {
-		if got := at(video, i*40*ms, 40*ms); got != i*40*ms {
-			t.Fatalf("video %d: %d", i, got)
-		}
-		at(audio, 5*ms+i*24*ms, 24*ms)
-	}
-	const jump = 500 * second
-	if got := at(video, jump, 40*ms); got != 120*ms {
-		t.Errorf("after the jump the video goes on at %d", got)
-	}
-	if got, want := at(audio, jump+5*ms, 24*ms), int64(120*ms+5*ms); got != want {
-		t.Errorf("the sound goes on at %d instead of %d: it is out of step", got, want)
-	}
-	if len(c.joints) != 1 {
-		t.Errorf("%d jumps", len(c.joints))
-	}
-	if got := at(video, 20*ms, 40*ms); got != 160*ms || len(c.joints) != 2 {
-		t.Errorf("a jump back goes on at %d, %d jumps", got, len(c.joints))
-	}
-	c.follow(video, av.NoPTS, 0, true) // says nothing, changes nothing
-	if got := at(video, 60*ms, 40*ms); got != 200*ms || len(c.joints) != 2 {
-		t.Errorf("after a packet without a time: %d, %d jumps", got, len(c.joints))
-	}
-}
-
 func TestMapRules(t *testing.T) {
 	streams := []streamTraits{
 		{0, 'v', 0, "und"}, {1, 'a', 0, "eng"}, {2, 'a', 1, "ger"}, {3, 's', 0, "eng"}, {4, 't', 0, ""}, {5, 'd', 0, ""},

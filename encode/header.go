@@ -67,6 +67,43 @@ func (o *Output) setTransport(d **C.AVDictionary, first int64) error {
 	if o.firstTime(first) >= 1400000 {
 		set(d, "mpegts_copyts", "1")
 	}
+	return o.placePIDs(d)
+}
+
+// placePIDs lets streams keep their PIDs. One that another stream has, or a table, becomes the next
+// that is free. The tables of programs make way.
+func (o *Output) placePIDs(d **C.AVDictionary) error {
+	const least, most, usual, tables = 0x20, 0x1ffa, 0x100, 0x1000 // others are reserved
+	used := map[C.int]bool{}
+	free := func(from C.int, n int) C.int {
+		for pid, run := from, 0; pid <= most; pid++ {
+			if run++; used[pid] {
+				run = 0
+			}
+			if run == n {
+				return pid - C.int(n) + 1
+			}
+		}
+		return 0
+	}
+	var without []*C.AVStream
+	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+		if st.id < least || st.id > most || used[st.id] {
+			without = append(without, st)
+		}
+		used[st.id] = true
+	}
+	for _, st := range without {
+		st.id = cmp.Or(free(usual, 1), free(least, 1))
+		used[st.id] = true
+	}
+	n := max(1, int(o.oc.nb_programs))
+	pmt := cmp.Or(free(tables, n), free(least, n))
+	if pmt == 0 {
+		return Refusal("leave streams out, by --map", "%s has no room for %d streams and %d programs", o.opts.Format, o.oc.nb_streams, n)
+	}
+	set(d, "mpegts_pmt_start_pid", strconv.Itoa(int(pmt)))
+	set(d, "mpegts_m2ts_mode", "0") // by which PIDs would be others
 	return nil
 }
 

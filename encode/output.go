@@ -105,15 +105,17 @@ type Output struct {
 	written    int64 // video packets
 	repeated   int64 // of those: see step
 	fixed      int64
-	refused    int64          // packets that the muxer rejected
-	otherSound int64          // packets of AAC that are not as their track says
-	inARow     int            // of those, since the last one that it accepted
-	leftOut    int64          // streams that the muxer rejected for their data
-	subsLost   int64          // subtitles that could not be converted
-	begin      int64          // earliest time of a video packet, in the stream's unit
-	end        int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest     *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
-	decoded    int64          // DTS of the first
+	refused    int64 // packets that the muxer rejected
+	otherSound int64 // packets of AAC that are not as their track says
+	inARow     int   // of those, since the last one that it accepted
+	leftOut    int64 // streams that the muxer rejected for their data
+	subsLost   int64 // subtitles that could not be converted
+	// undescribed are streams that are left out for it: damage if they have packets.
+	undescribed map[int]bool
+	begin       int64          // earliest time of a video packet, in the stream's unit
+	end         int64          // latest time; in MP4, which stores the last frame's duration, its end
+	latest      *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
+	decoded     int64          // DTS of the first
 
 	bytes atomic.Int64
 	from  atomic.Int64 // time of the first frame, microseconds
@@ -135,7 +137,7 @@ type lane struct {
 // frame opens the file and writes its header. Close frees the output; only Finish completes the
 // file.
 func Create(path string, in Template, o Options) (*Output, error) {
-	out := &Output{path: path, coder: newCoder(in, o), lanes: map[int]*lane{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
+	out := &Output{path: path, coder: newCoder(in, o), lanes: map[int]*lane{}, undescribed: map[int]bool{}, given: map[int]*digest{}, begin: math.MaxInt64, end: math.MinInt64}
 	out.give = out.giveVideo
 	name := C.CString(out.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
@@ -380,7 +382,11 @@ func (o *Output) flushMuxer() error {
 func (o *Output) WritePacket(p *astiav.Packet) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.carries() || o.mapped && o.lanes[p.StreamIndex()] == nil {
+	if i := p.StreamIndex(); !o.carries() || o.mapped && o.lanes[i] == nil {
+		if o.undescribed[i] {
+			delete(o.undescribed, i)
+			o.leftOut++
+		}
 		return nil
 	}
 	own := p.Clone()

@@ -65,7 +65,12 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	case o.silent(par):
 		return nil
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
+		o.undescribed[s.Index()] = true
 		o.leaveOut(s, "the input does not describe its audio")
+		return nil
+	case par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 && par.codec_id != C.AV_CODEC_ID_NONE:
+		o.undescribed[s.Index()] = true
+		o.leaveOut(s, "the input does not describe its pictures")
 		return nil
 	case o.holds(in):
 		if err := o.refusal(s); err != nil {
@@ -207,7 +212,7 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	st.sample_aspect_ratio = in.sample_aspect_ratio
 	st.discard = in.discard
-	if o.form.KeepsIDs && in.id >= 32 {
+	if o.form.KeepsIDs {
 		st.id = in.id // the PID
 	}
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
@@ -320,7 +325,7 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		st.avg_frame_rate = rate
 	}
 	st.disposition = in.disposition &^ C.AV_DISPOSITION_ATTACHED_PIC
-	if o.form.KeepsIDs && in.id >= 32 {
+	if o.form.KeepsIDs {
 		st.id = in.id
 	}
 	return o.videoMetadata(st, in)

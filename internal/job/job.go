@@ -495,7 +495,7 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	}
 	res.Kept = !res.Interrupted || res.Output != ""
 	if len(res.Damage) > 0 {
-		faults = append(faults, hint.Says(j.o.Input+" is damaged; everything that could be read is in the output", "", encode.ErrDamaged))
+		faults = append(faults, hint.Says(j.o.Input+" is damaged; the output holds what could be read, less what warnings name", "", encode.ErrDamaged))
 	}
 	if j.o.Stats && !res.Interrupted {
 		j.measure(ctx, &res)

@@ -1,9 +1,13 @@
 package media
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +43,9 @@ func TestSync(t *testing.T) {
 		{"plain.mkv", pictures + late + bframes + yuv + "-c:a libopus -ar 48000"},
 		{"plain.ts", both + bframes + yuv + "-c:a aac"},
 		{"late.ts", both + bframes + yuv + "-c:a mp2 -muxdelay 0 -output_ts_offset 300"},
+		{"clock.ts", both + bframes + yuv + "-c:a aac -muxdelay 0 -output_ts_offset 61"},
+		{"clock.flv", both + bframes + yuv + "-c:a aac -output_ts_offset 99999"},
+		{"clock.mkv", both + bframes + yuv + "-c:a aac -output_ts_offset 99999"},
 		{"far.ts", both + bframes + yuv + "-c:a mp2 -mpegts_copyts 1 -muxdelay 0 -output_ts_offset 50000"},
 		{"wrap.ts", "-f lavfi -i testsrc2=s=96x64:r=25:d=3 -f lavfi -i sine=r=48000:d=3 " + bframes + yuv +
 			"-c:a mp2 -muxdelay 0 -mpegts_copyts 1 -output_ts_offset 95442.2"},
@@ -206,5 +213,132 @@ func TestParts(t *testing.T) {
 				t.Errorf("it begins with frame %d instead of %d", at, want)
 			}
 		})
+	}
+}
+
+// Joined recordings that overlap stay in sync: a beep is heard with each flash, before and after
+// the joint.
+func TestJoinsInSync(t *testing.T) {
+	const dark = `-f lavfi -i color=black:s=64x48:r=25:d=1.6,drawbox=c=white:t=fill:enable=lt(mod(t\,0.8)\,0.039) ` +
+		`-f lavfi -i aevalsrc=if(lt(mod(t\,0.8)\,0.04)\,0.7*sin(2*PI*1000*t)\,0):s=48000:d=1.6 -muxdelay 0 -c:a aac ` + yuv
+	for i, overlap := range []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7} {
+		coding, to := []string{bframes, "-c:v libx264 -preset ultrafast -bf 0 "}[i%2], []string{"mkv", "mp4", "ts"}[i%3]
+		t.Run(fmt.Sprintf("%g s to %s", overlap, to), func(t *testing.T) {
+			e2e.Start(t, i == 3)
+			var all []byte
+			for n := range 3 {
+				name := fmt.Sprintf("flash-%d-%d-%g.ts", i%2, n, overlap)
+				b, err := os.ReadFile(clip(t, name, dark+coding+fmt.Sprintf("-output_ts_offset %g", 5+float64(n)*(1.6-overlap))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, b...)
+			}
+			src := put(t, fmt.Sprintf("flashes-%g.ts", overlap), all)
+			out, said := filter(t, src, to, "") // and with exit code 0
+			flashes, beeps := flashes(t, out), beeps(t, out)
+			if len(flashes) != 6 || len(beeps) != 6 {
+				t.Fatalf("%d flashes and %d beeps instead of 6: %s", len(flashes), len(beeps), said)
+			}
+			for n := range flashes {
+				if off := beeps[n] - flashes[n] - (beeps[0] - flashes[0]); math.Abs(off) > 0.01 {
+					t.Errorf("beep %d is %.3f s late: %s", n, off, said)
+				}
+			}
+		})
+	}
+}
+
+// flashes returns the times at which a video becomes white.
+func flashes(t *testing.T, path string) (list []float64) {
+	t.Helper()
+	const size = 64 * 48
+	pictures, white := raw(t, path, "gray"), false
+	for i, at := range times(t, path) {
+		was := white
+		if white = pictures[i*size+size/2] > 128; white && !was {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// beeps returns the times at which the sound of a file begins anew, by the times of its packets.
+func beeps(t *testing.T, path string) (list []float64) {
+	t.Helper()
+	const rate, silence, loud = 48000, 4800, 6000
+	var decoded struct {
+		Frames []struct {
+			Time    string `json:"pts_time"`
+			Samples int    `json:"nb_samples"`
+		}
+	}
+	if err := json.Unmarshal(run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "a:0", "file:"+path), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	pcm := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+path, "-map", "0:a:0", "-ac", "1", "-f", "s16le", "pipe:1")
+	quiet := silence
+	for _, f := range decoded.Frames {
+		for i := range f.Samples {
+			if len(pcm) < 2 {
+				return list
+			}
+			level := int16(binary.LittleEndian.Uint16(pcm))
+			pcm = pcm[2:]
+			if quiet++; level > loud || level < -loud {
+				if quiet > silence {
+					list = append(list, number(f.Time)+float64(i)/rate)
+				}
+				quiet = 0
+			}
+		}
+	}
+	return list
+}
+
+// Streams of broadcasts: those that move to another PID go on, programs with different clocks are
+// put beside each other, and PIDs that a table needs do no harm.
+func TestBroadcasts(t *testing.T) {
+	moved, clocks := "testdata/pmt-moves-pids.ts", "testdata/two-programs-two-clocks.ts"
+	for _, c := range []struct {
+		src, to, args string
+		pictures      []int   // of each video
+		sounds        []int   // packets of each sound
+		ends          float64 // of the whole, in seconds
+	}{
+		{moved, "mkv", "", []int{50}, []int{78}, 3.4},
+		{moved, "ts", "", []int{50}, []int{78}, 3.4},
+		{moved, "mp4", "--no-audio", []int{50}, nil, 3.4},
+		{clocks, "mkv", "", []int{25, 25}, []int{39, 39}, 2.42},
+		{clocks, "ts", "--duration 0.5", []int{13, 13}, []int{20, 20}, 1.95},
+		{clip(t, "pids.ts", both+bframes+yuv+"-c:a mp2 -streamid 0:4096 -streamid 1:8190 -mpegts_pmt_start_pid 300"), "ts", "", []int{20}, []int{34}, 2.2},
+	} {
+		t.Run(filepath.Base(c.src)+" to "+c.to+c.args, func(t *testing.T) {
+			e2e.Start(t, c.to == "ts")
+			out, said := filter(t, c.src, c.to, c.args)
+			m := probe(t, out)
+			count := func(kind string) (list []int) {
+				for _, s := range m.kind(kind) {
+					list = append(list, len(m.of(s)))
+				}
+				return list
+			}
+			if v, a := count("video"), count("audio"); !slices.Equal(v, c.pictures) || !slices.Equal(a, c.sounds) {
+				t.Errorf("%v pictures and %v packets of sound instead of %v and %v: %s", v, a, c.pictures, c.sounds, said)
+			}
+			if ends := number(m.Format.Duration); math.Abs(ends-c.ends) > 0.1 && c.to == "mkv" {
+				t.Errorf("it ends at %.3f s instead of %.3f: %s", ends, c.ends, said)
+			}
+		})
+	}
+}
+
+// A stream that begins too late to be a track is named, and its loss is damage.
+func TestLateStream(t *testing.T) {
+	e2e.Start(t, true)
+	src := clip(t, "late-sound.mpg", "-f lavfi -i testsrc2=s=64x48:r=25:d=13 -itsoffset 12 -f lavfi -i sine=d=1 -c:v mpeg2video -c:a mp2")
+	_, said, code := attempt(t, src, "mkv", "")
+	if code != 6 || !strings.Contains(said, "stream 1 (audio mp2) begins at 12.") {
+		t.Errorf("exit code %d: %s", code, said)
 	}
 }
