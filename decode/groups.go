@@ -42,11 +42,11 @@ func (g *groups) decoded(c *C.AVFrame, pts int64) {
 	}
 }
 
-func put[K comparable](m *map[K]units.GroupTime, key K, t units.GroupTime) {
+func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
-		*m = map[K]units.GroupTime{}
+		*m = map[K]V{}
 	}
-	(*m)[key] = t
+	(*m)[key] = value
 }
 
 // timecode returns that of the picture at a time: by the group that begins closest to it, in the

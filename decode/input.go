@@ -19,6 +19,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -41,6 +42,7 @@ type Input struct {
 	eof      bool // the decoder was told that no more packets come
 
 	clock  clock
+	edits  edits
 	times  timeline
 	groups groups
 
@@ -61,6 +63,7 @@ type Input struct {
 	damage          Damage
 	reports         reports
 	gaps            gaps
+	numbers         units.FrameNumbers
 	extras          av.Extras
 	pictured        fidelity.Seen
 
@@ -92,6 +95,8 @@ type Damage struct {
 	CorruptPackets int64 // packets that the container marks as damaged
 	DecodeErrors   int64 // packets that the decoder rejected
 	DamagedFrames  int64 // frames in which the decoder concealed errors
+	EarlyFrames    int64 // frames before the first key frame, which cannot be decoded
+	LostReferences int64 // frames of H.264 that are missing by the numbers of those that refer to them
 	MissingPackets int64 // packets that the index promises and the file lacks
 	MissingBytes   int64 // by which the file is shorter than its header says
 	UnreadBytes    int64 // after the last packet, in files that consist of packets
@@ -108,6 +113,7 @@ func (d Damage) Counts() map[string]int64 {
 		"errors in the container": d.DemuxerReports, "errors in the video": d.DecoderReports,
 		"gaps in time": d.TimeGaps, "lost frames": d.LostFrames, "breaks in the container": d.Breaks, "missing end marks": d.MissingEnd, "bytes left over": d.UnreadBytes,
 		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
+		"frames before the first key frame": d.EarlyFrames, "lost reference frames": d.LostReferences,
 		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing bytes": d.MissingBytes, "missing timestamps": d.MissingTimes,
 		"repaired timestamps": d.RepairedTimes, "format changes": d.FormatChanges,
 		"missing seconds": int64(math.Ceil(d.MissingSeconds)),
@@ -178,6 +184,10 @@ func (in *Input) Damage() Damage {
 	d := in.damage
 	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
 	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
+	d.LostReferences = in.reports.lost()
+	if in.opts.Start == 0 && in.opts.Part == nil && in.reports.begun { // else a seek may lead there
+		d.EarlyFrames = max(0, in.reports.early)
+	}
 	return d
 }
 
@@ -310,6 +320,9 @@ func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
 	}
 	in.decoded++
 	in.device.came(number)
+	if in.video.CodecParameters().CodecID() != astiav.CodecIDHevc { // which shows pictures without their references
+		in.reports.came(number)
+	}
 	return f, true, err
 }
 
@@ -358,6 +371,7 @@ func (in *Input) accept() bool {
 		in.gaps.audio(i, packetTime(in.pkt, st))
 	}
 	in.ontoSource()
+	in.edit()
 	return true
 }
 
@@ -408,6 +422,7 @@ func (in *Input) send() error {
 		in.due++
 	}
 	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
+	in.follow()
 	if !in.times.started {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
@@ -420,6 +435,27 @@ func (in *Input) send() error {
 		return in.toCPU(why)
 	}
 	return in.decodeError(err)
+}
+
+// follow looks for pictures that are missing before the packet just read.
+func (in *Input) follow() {
+	id := in.video.CodecParameters().CodecID()
+	key := in.pkt.Flags().Has(astiav.PacketFlagKey) || intraOnly(id)
+	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !in.reports.begun) && in.entry()
+	in.reports.begun = in.reports.begun || key || entry
+	if !in.reports.begun && in.found.stream.Pictured(payload(in.pkt)) {
+		in.reports.unkeyed(in.pkt, in.found.packets)
+	}
+	hidden := in.pkt.Flags().Has(astiav.PacketFlagDiscard)
+	l := in.clock.lanes[in.video.Index()]
+	if l.jumped || entry { // where recordings are joined, or were cut
+		in.numbers = units.FrameNumbers{}
+	}
+	if n, frame := in.numbers.Missing(in.found.stream, payload(in.pkt)); n > 0 && !hidden {
+		in.reports.mu.Lock()
+		defer in.reports.mu.Unlock()
+		put(&in.reports.missing, frame, in.reports.missing[frame]+int64(n))
+	}
 }
 
 // readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer

@@ -4,6 +4,8 @@ package decode
 import "C"
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/asticode/go-astiav"
@@ -20,6 +22,14 @@ type reports struct {
 	keyed            bool        // the first key frame has come
 	firstKey         int64       // its PTS
 	stop             []func()
+
+	begun bool    // decoding can begin with a packet that has come
+	early int64   // packets before that one, without those of which frames came
+	until uintptr // the number of the last of them
+
+	mu      sync.Mutex
+	skipped map[uint32]bool  // frame numbers of H.264 before which FFmpeg found a gap
+	missing map[uint32]int64 // reference pictures that lack before a frame number
 }
 
 func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
@@ -27,11 +37,44 @@ func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
 }
 
 func (r *reports) watchDecoder(d *decoder) {
-	r.stop = append(r.stop, av.WatchErrors(uintptr(d.handle), func() {
-		if r.listening.Load() {
+	r.stop = append(r.stop, av.WatchMessages(uintptr(d.handle), func(level astiav.LogLevel, line string) {
+		var frame uint32
+		switch n, _ := fmt.Sscanf(line, "Frame num gap %d", &frame); {
+		case n == 1:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			put(&r.skipped, frame, true)
+		case level <= astiav.LogLevelError && r.listening.Load():
 			r.decoder.Add(1)
 		}
 	}))
+}
+
+// lost returns how many reference pictures of H.264 are missing: those that FFmpeg also misses,
+// which follows every picture that begins the numbers anew.
+func (r *reports) lost() (n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for frame, missing := range r.missing {
+		if r.skipped[frame] {
+			n += missing
+		}
+	}
+	return n
+}
+
+// unkeyed records a packet, by its number, that comes before all with which decoding can begin.
+func (r *reports) unkeyed(p *astiav.Packet, number uintptr) {
+	if r.picture(p) {
+		r.early, r.until = r.early+1, number
+	}
+}
+
+// came records the frame of a packet.
+func (r *reports) came(number uintptr) {
+	if number > 0 && number <= r.until {
+		r.early--
+	}
 }
 
 func (r *reports) close() {
@@ -70,9 +113,12 @@ func (r *reports) again(damage bool) {
 // the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
 // key frame, nor refer to data before that, nor is hidden by an edit list.
 func (r *reports) whole(p *astiav.Packet) bool {
+	return r.keyed && r.picture(p) && r.keyedBy(p.Pts())
+}
+
+func (r *reports) picture(p *astiav.Packet) bool {
 	const mark = 16
-	hidden := p.Flags().Has(astiav.PacketFlagDiscard)
-	return r.keyed && p.Size() > mark && !hidden && r.keyedBy(p.Pts())
+	return p.Size() > mark && !p.Flags().Has(astiav.PacketFlagDiscard)
 }
 
 // keyedBy reports whether a picture does not come before the first key frame.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -50,6 +51,7 @@ type coder struct {
 	grain      *grainer // nil: pictures have no film grain
 	told       fidelity.Told
 	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	decoding   []int64         // decode times of the packets to come: see stamp
 }
 
 // Coder codes a part of a video while others code its other parts: a pipeline.Sink that passes on
@@ -506,6 +508,7 @@ func (e *coder) drain() error {
 		if e.pkt.Duration() == 0 {
 			e.pkt.SetDuration(e.lasting[e.pkt.Pts()])
 		}
+		e.stamp()
 		delete(e.lasting, e.pkt.Pts())
 		if err := e.complete(); err != nil {
 			return err
@@ -523,6 +526,27 @@ func (e *coder) drain() error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// stamp gives the packets of a video that is shorter than the encoder's delay their decode times: as
+// if it went on until the delay is over.
+func (e *coder) stamp() {
+	delay := int64((*C.AVCodecContext)(e.enc.UnsafePointer()).has_b_frames)
+	if !e.opts.codec().shortUntimed || e.frames > delay {
+		return
+	}
+	if e.decoding == nil {
+		times := slices.Sorted(maps.Keys(e.lasting))
+		first, last := times[0], times[len(times)-1]
+		length := last - first + (delay-e.frames+1)*max(1, e.lasting[last])
+		for _, t := range times {
+			e.decoding = append(e.decoding, t-length)
+		}
+	}
+	if len(e.decoding) > 0 {
+		e.pkt.SetDts(e.decoding[0])
+		e.decoding = e.decoding[1:]
 	}
 }
 
