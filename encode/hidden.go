@@ -21,6 +21,9 @@ import (
 // mostHeld bounds the bytes of hidden packets that wait for one that is not.
 const mostHeld = 64 << 20
 
+// emptyText is the size of a pause in MP4's text.
+const emptyText = 2
+
 // visible returns the packets of a copied stream to write now, of which p, which it takes, is the
 // last, if it is not hidden.
 func (o *Output) visible(l *lane, p *astiav.Packet) (list []*astiav.Packet) {
@@ -43,6 +46,9 @@ func (o *Output) visible(l *lane, p *astiav.Packet) (list []*astiav.Packet) {
 		p = l.held[0]
 		l.held = l.held[1:]
 		l.bytes -= p.Size()
+	case kind == C.AVMEDIA_TYPE_SUBTITLE && p.Size() > emptyText && !l.told:
+		l.told = true
+		o.warn("texts of stream %d that begin before a later part of the input's edit list are left out", p.StreamIndex())
 	}
 	p.Free()
 	return nil

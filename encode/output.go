@@ -132,7 +132,7 @@ type lane struct {
 	held  []*astiav.Packet // hidden by an edit list: see visible
 	bytes int              // of those
 	shown bool             // a packet that is not hidden has come
-	told  bool             // that hidden pictures are shown
+	told  bool             // that they are shown, or left out
 }
 
 // Create prepares an output at path; "pipe:1" and the like mean the same as for FFmpeg. The first
@@ -464,7 +464,7 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
 	}
 	if p.dts != C.AV_NOPTS_VALUE {
-		if int64(p.dts) < l.last {
+		if int64(p.dts) < l.last && p.flags&C.AV_PKT_FLAG_DISCARD == 0 { // FFmpeg makes up the times of hidden ones
 			o.fixed++
 		}
 		if int64(p.dts) <= l.last && !(o.oc.oformat.flags&C.AVFMT_TS_NONSTRICT != 0 && int64(p.dts) == l.last) {
