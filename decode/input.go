@@ -184,7 +184,7 @@ func (in *Input) Damage() Damage {
 	d := in.damage
 	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
 	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
-	d.LostReferences = in.reports.lost()
+	d.LostReferences = in.numbers.Missing(in.reports.gap)
 	if in.opts.Start == 0 && in.opts.Part == nil && in.reports.begun { // else a seek may lead there
 		d.EarlyFrames = max(0, in.reports.early)
 	}
@@ -443,19 +443,14 @@ func (in *Input) follow() {
 	key := in.pkt.Flags().Has(astiav.PacketFlagKey) || intraOnly(id)
 	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !in.reports.begun) && in.entry()
 	in.reports.begun = in.reports.begun || key || entry
-	if !in.reports.begun && in.found.stream.Pictured(payload(in.pkt)) {
-		in.reports.unkeyed(in.pkt, in.found.packets)
-	}
 	hidden := in.pkt.Flags().Has(astiav.PacketFlagDiscard)
-	l := in.clock.lanes[in.video.Index()]
-	if l.jumped || entry { // where recordings are joined, or were cut
-		in.numbers = units.FrameNumbers{}
+	if !in.reports.begun && !hidden && in.found.stream.Pictured(payload(in.pkt)) {
+		in.reports.unkeyed(in.found.packets)
 	}
-	if n, frame := in.numbers.Missing(in.found.stream, payload(in.pkt)); n > 0 && !hidden {
-		in.reports.mu.Lock()
-		defer in.reports.mu.Unlock()
-		put(&in.reports.missing, frame, in.reports.missing[frame]+int64(n))
+	if in.clock.lanes[in.video.Index()].jumped || entry || hidden { // where parts are joined, or were cut
+		in.numbers.Restart()
 	}
+	in.numbers.Take(in.found.stream, payload(in.pkt))
 }
 
 // readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer

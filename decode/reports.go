@@ -28,8 +28,7 @@ type reports struct {
 	until uintptr // the number of the last of them
 
 	mu      sync.Mutex
-	skipped map[uint32]bool  // frame numbers of H.264 before which FFmpeg found a gap
-	missing map[uint32]int64 // reference pictures that lack before a frame number
+	skipped map[uint32]bool // frame numbers of H.264 before which FFmpeg found a gap
 }
 
 func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
@@ -50,25 +49,16 @@ func (r *reports) watchDecoder(d *decoder) {
 	}))
 }
 
-// lost returns how many reference pictures of H.264 are missing: those that FFmpeg also misses,
-// which follows every picture that begins the numbers anew.
-func (r *reports) lost() (n int64) {
+// gap reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
+func (r *reports) gap(frame uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for frame, missing := range r.missing {
-		if r.skipped[frame] {
-			n += missing
-		}
-	}
-	return n
+	return r.skipped[frame]
 }
 
-// unkeyed records a packet, by its number, that comes before all with which decoding can begin.
-func (r *reports) unkeyed(p *astiav.Packet, number uintptr) {
-	if r.picture(p) {
-		r.early, r.until = r.early+1, number
-	}
-}
+// unkeyed records a picture's packet, by its number, that comes before all with which decoding can
+// begin.
+func (r *reports) unkeyed(number uintptr) { r.early, r.until = r.early+1, number }
 
 // came records the frame of a packet.
 func (r *reports) came(number uintptr) {
@@ -113,12 +103,9 @@ func (r *reports) again(damage bool) {
 // the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
 // key frame, nor refer to data before that, nor is hidden by an edit list.
 func (r *reports) whole(p *astiav.Packet) bool {
-	return r.keyed && r.picture(p) && r.keyedBy(p.Pts())
-}
-
-func (r *reports) picture(p *astiav.Packet) bool {
 	const mark = 16
-	return p.Size() > mark && !p.Flags().Has(astiav.PacketFlagDiscard)
+	hidden := p.Flags().Has(astiav.PacketFlagDiscard)
+	return r.keyed && p.Size() > mark && !hidden && r.keyedBy(p.Pts())
 }
 
 // keyedBy reports whether a picture does not come before the first key frame.

@@ -251,16 +251,36 @@ func (f *Fields) Second(s Stream, au []byte) bool {
 // FrameNumbers finds gaps in the numbers of reference pictures, in H.264 (7.4.3). The zero value
 // begins with any picture.
 type FrameNumbers struct {
-	last  uint32 // frame_num of the latest reference picture
-	known bool
+	last    uint32 // frame_num of the latest reference picture
+	other   bool   // the latest picture is none
+	known   bool
+	missing map[uint32]int64 // pictures, by the frame_num that says so
+	// An encoder may number the others, too, against the standard. It never gives a number twice.
+	unlike int64 // missing if it does not
+	twice  bool  // it does not: a reference picture had the number of another one before it
 }
 
-// Missing returns how many reference pictures lack before an access unit, and the frame_num that
-// says so. It takes a picture that resets the numbers by an operation of its own for one that is
-// numbered on.
-func (f *FrameNumbers) Missing(s Stream, au []byte) (n int, frame uint32) {
+// Restart has the numbers begin with any picture again.
+func (f *FrameNumbers) Restart() { f.known = false }
+
+// Missing returns how many pictures were missing so far. Numbers also begin anew by an operation of
+// a picture, which only a decoder knows: gap reports whether one found a gap before a frame_num.
+func (f *FrameNumbers) Missing(gap func(frame uint32) bool) (n int64) {
+	for frame, missing := range f.missing {
+		if frame > 1 || gap(frame) {
+			n += missing
+		}
+	}
+	if f.twice {
+		n += f.unlike
+	}
+	return n
+}
+
+// Take reads an access unit.
+func (f *FrameNumbers) Take(s Stream, au []byte) {
 	if s.codec != "h264" || !s.sps.known {
-		return 0, 0
+		return
 	}
 	most := uint32(1) << s.sps.frameBits
 	list, _ := NALUnits(au, s.prefix)
@@ -269,19 +289,30 @@ func (f *FrameNumbers) Missing(s Stream, au []byte) (n int, frame uint32) {
 		if r == nil || r.short {
 			continue
 		}
-		step := (now - f.last) % most
-		if f.known && u[0]&31 != h264IDR && step > 1 && !s.sps.gaps {
-			if n, frame = int(step-1), now; step > most/2 { // they began anew
-				n = 1
-			}
+		reference, step := u[0]>>5&3 != 0, (now-f.last)%most
+		switch {
+		case !f.known || s.sps.gaps || u[0]&31 == h264IDR:
+		case step > most/2: // they began anew
+			f.miss(now, 1)
+		case step > 2 || step == 2 && !f.other:
+			f.miss(now, int64(step-1))
+		case step == 2:
+			f.unlike++
+		case step == 1 && reference && f.other:
+			f.twice = true
 		}
-		if f.known = true; u[0]>>5&3 != 0 {
-			f.last = now
-		} else {
+		f.known, f.other = true, !reference
+		if f.last = now; !reference {
 			f.last = (now - 1) % most
 		}
 	}
-	return n, frame
+}
+
+func (f *FrameNumbers) miss(frame uint32, n int64) {
+	if f.missing == nil {
+		f.missing = map[uint32]int64{}
+	}
+	f.missing[frame] += n
 }
 
 // Learn reads the parameters that an access unit may bring.

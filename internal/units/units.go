@@ -83,8 +83,10 @@ func (s Stream) Carries(k Kind) bool {
 	return false
 }
 
-// Pictured reports whether an access unit has a coded picture, as far as it is understood.
+// Pictured reports whether an access unit has a coded picture. Of codecs that are not understood it
+// takes all for one but what is as short as MPEG-4's mark of a picture left out.
 func (s Stream) Pictured(au []byte) bool {
+	const mark = 16
 	var slice func(unit []byte) bool
 	switch s.codec {
 	case "h264":
@@ -92,7 +94,7 @@ func (s Stream) Pictured(au []byte) bool {
 	case "hevc":
 		slice = func(u []byte) bool { return u[0]>>1&63 < hevcFirstAux }
 	default:
-		return true
+		return len(au) > mark
 	}
 	list, _ := NALUnits(au, s.prefix)
 	return slices.ContainsFunc(list, slice)
