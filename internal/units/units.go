@@ -94,7 +94,7 @@ func (s Stream) Pictured(au []byte) bool {
 	case "hevc":
 		slice = func(u []byte) bool { return u[0]>>1&63 < hevcFirstAux }
 	default:
-		return len(au) > mark
+		return s.codec == "av1" || len(au) > mark
 	}
 	list, _ := NALUnits(au, s.prefix)
 	return slices.ContainsFunc(list, slice)
