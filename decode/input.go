@@ -409,7 +409,9 @@ func (in *Input) send() error {
 	if in.form.pictures {
 		in.damage.Breaks += excess(payload(in.pkt))
 	}
-	in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
+	if !in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
+		in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
+	}
 	in.track()
 	switch {
 	case in.opts.onVideo != nil:

@@ -88,10 +88,11 @@ func (o *Output) preroll(l *lane, times []int64, shown int64) int {
 	id := l.st.codecpar.codec_id
 	d := C.avcodec_descriptor_get(id)
 	switch {
+	case isPCM(id), d != nil && d.props&C.AV_CODEC_PROP_LOSSLESS != 0 && d.props&C.AV_CODEC_PROP_LOSSY == 0:
+		return 0 // no packet needs another
 	case len(times) <= few || shown-times[0] <= brief:
 		return len(times)
-	case shown > 0 || o.form.Family != formats.ISO && o.form.Family != formats.Matroska, isPCM(id),
-		d != nil && d.props&C.AV_CODEC_PROP_LOSSLESS != 0 && d.props&C.AV_CODEC_PROP_LOSSY == 0:
+	case shown > 0 || o.form.Family != formats.ISO && o.form.Family != formats.Matroska:
 		return 0
 	case id == C.AV_CODEC_ID_OPUS:
 		at := slices.IndexFunc(times, func(t int64) bool { return t >= shown-brief })
