@@ -12,7 +12,8 @@ void vf_interrupt(int *stop);
 // Returns the name of a file's container, which is static; NULL if it is not recognised.
 const char *vf_probe(const char *url, const char *protocols);
 
-// Opens a file of MOV with times by the first edit of each stream, hiding nothing; NULL if it cannot.
+// Opens a file of MOV with times by the first edit of each stream, hiding nothing; NULL if it
+// cannot.
 AVFormatContext *vf_open_unedited(const char *url, const char *protocols, int *stop);
 
 // Sets up a decoder: frames in memory from vfTake(decoder) where vfWanted, a limit of pixels, exact
