@@ -37,6 +37,7 @@ type lane struct {
 	kind    astiav.MediaType
 	used    bool
 	epoch   int   // of the latest packet: the offset that it has
+	jumped  bool  // the packet before had another
 	last    int64 // decode time of the latest packet
 	next    int64 // when the next one is due
 	shown   int64 // end of what is shown last
@@ -142,10 +143,17 @@ func (c *clock) take(e *entry) int64 {
 	if epoch < 0 {
 		epoch = l.program.latest()
 	}
+	l.jumped = l.used && epoch != l.epoch
 	if e.at != av.NoPTS {
 		l.follow(e, epoch)
 	}
 	return l.program.offsets[epoch]
+}
+
+// jumped reports whether a stream's latest packet is the first of another recording.
+func (c *clock) jumped(stream int) bool {
+	l := c.lanes[stream]
+	return l != nil && l.jumped
 }
 
 // begin sets the clock of a program when its first packet comes. One that has little to do with the

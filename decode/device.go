@@ -245,7 +245,7 @@ func (in *Input) doubt(err error) error {
 		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
 	case err != nil && (in.opts.Part == nil || in.emitted+in.context > 0):
 		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
-	case in.reports.decoder.Load() > 0:
+	case in.reports.decoder.Load() > 0, in.numbers.Missing(in.reports.gap) > 0:
 		return doubt{errDamage}
 	}
 	return nil

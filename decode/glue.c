@@ -55,6 +55,20 @@ const char *vf_probe(const char *url, const char *protocols)
 	return format ? format->name : NULL;
 }
 
+AVFormatContext *vf_open_unedited(const char *url, const char *protocols, struct vf_stop *stop)
+{
+	AVFormatContext *fc = avformat_alloc_context();
+	AVDictionary *options = NULL;
+	if (!fc)
+		return NULL;
+	fc->interrupt_callback = (AVIOInterruptCB){ends, stop};
+	av_dict_set(&options, "protocol_whitelist", protocols, 0);
+	av_dict_set(&options, "advanced_editlist", "0", 0);
+	avformat_open_input(&fc, url, av_find_input_format("mov"), &options); // frees fc where it fails
+	av_dict_free(&options);
+	return fc;
+}
+
 // Runs on the thread that drops the last reference to a buffer: the block goes back to its pool.
 static void put(void *opaque, uint8_t *data)
 {

@@ -19,6 +19,10 @@ void vf_interrupt(struct vf_stop *stop);
 // Returns the name of a file's container, which is static; NULL if it is not recognised.
 const char *vf_probe(const char *url, const char *protocols);
 
+// Opens a file of MOV with times by the first edit of each stream, hiding nothing; NULL if it
+// cannot.
+AVFormatContext *vf_open_unedited(const char *url, const char *protocols, struct vf_stop *stop);
+
 // Sets up a decoder: frames in memory from vfTake(decoder) where vfWanted, a limit of pixels, exact
 // cropping. The handle decoder must stay valid until the decoder is freed.
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t decoder);

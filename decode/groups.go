@@ -43,11 +43,11 @@ func (g *groups) decoded(c *C.AVFrame, pts int64) {
 }
 
 // put sets a value in a map, which it makes if there is none.
-func put[K comparable, V any](m *map[K]V, key K, v V) {
+func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}
-	(*m)[key] = v
+	(*m)[key] = value
 }
 
 // timecode returns that of the picture at a time: by the group that begins closest to it, in the

@@ -155,7 +155,7 @@ func (in *Input) checkComplete() {
 	in.checkEnding(c)
 	in.checkTimes(c)
 	if in.framed(c) && !in.skipping {
-		in.damage.LostFrames = max(0, in.due-in.decoded)
+		in.damage.LostFrames = max(0, in.due-in.decoded-in.Damage().EarlyFrames)
 	}
 	if c.dense && !in.leavesOut() {
 		in.damage.Breaks += in.holes

@@ -19,6 +19,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -48,6 +49,7 @@ type Input struct {
 	ahead  ahead
 	moves  moves
 	jumped bool // the clock did, which was said
+	edits  edits
 	times  timeline
 	groups groups
 
@@ -72,6 +74,7 @@ type Input struct {
 	damage          Damage
 	reports         reports
 	gaps            gaps
+	numbers         units.FrameNumbers
 	extras          av.Extras
 	pictured        fidelity.Seen
 
@@ -103,6 +106,8 @@ type Damage struct {
 	CorruptPackets int64 // packets that the container marks as damaged
 	DecodeErrors   int64 // packets that the decoder rejected
 	DamagedFrames  int64 // frames in which the decoder concealed errors
+	EarlyFrames    int64 // frames before the first key frame, which cannot be decoded
+	LostReferences int64 // frames of H.264 that are missing by the numbers of those that refer to them
 	MissingPackets int64 // packets that the index promises and the file lacks
 	MissingBytes   int64 // by which the file is shorter than its header says
 	UnreadBytes    int64 // after the last packet, in files that consist of packets
@@ -120,6 +125,7 @@ func (d Damage) Counts() map[string]int64 {
 		"errors in the container": d.DemuxerReports, "errors in the video": d.DecoderReports,
 		"gaps in time": d.TimeGaps, "lost frames": d.LostFrames, "breaks in the container": d.Breaks, "missing end marks": d.MissingEnd, "bytes left over": d.UnreadBytes,
 		"read errors": d.ReadErrors, "corrupt packets": d.CorruptPackets, "decode errors": d.DecodeErrors,
+		"frames before the first key frame": d.EarlyFrames, "lost reference frames": d.LostReferences,
 		"damaged frames": d.DamagedFrames, "missing packets": d.MissingPackets, "missing bytes": d.MissingBytes, "missing timestamps": d.MissingTimes,
 		"repaired timestamps": d.RepairedTimes, "format changes": d.FormatChanges, "streams that begin later": d.LateStreams,
 		"missing seconds": int64(math.Ceil(d.MissingSeconds)),
@@ -198,6 +204,10 @@ func (in *Input) Damage() Damage {
 	d := in.damage
 	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
 	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
+	d.LostReferences = in.numbers.Missing(in.reports.gap)
+	if in.opts.Start == 0 && in.opts.Part == nil && in.reports.begun { // else a seek may lead there
+		d.EarlyFrames = max(0, in.reports.early)
+	}
 	return d
 }
 
@@ -339,6 +349,9 @@ func (in *Input) receiveOne() (f *pipeline.Frame, more bool, err error) {
 	in.decoded++
 	in.failedInRow = 0
 	in.device.came(number)
+	if in.video.CodecParameters().CodecID() != astiav.CodecIDHevc { // which shows pictures without their references
+		in.reports.came(number)
+	}
 	return f, true, err
 }
 
@@ -386,6 +399,7 @@ func (in *Input) accept() bool {
 		in.gaps.audio(i, packetTime(in.pkt, st))
 	}
 	in.ontoSource()
+	in.edit()
 	return true
 }
 
@@ -411,7 +425,9 @@ func (in *Input) send() error {
 	if in.form.pictures {
 		in.damage.Breaks += excess(payload(in.pkt))
 	}
-	in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
+	if !in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
+		in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
+	}
 	in.track()
 	switch {
 	case in.opts.onVideo != nil:
@@ -424,6 +440,7 @@ func (in *Input) send() error {
 		in.due++
 	}
 	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
+	in.follow()
 	if !in.times.started {
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
@@ -436,6 +453,22 @@ func (in *Input) send() error {
 		return in.toCPU(why)
 	}
 	return in.decodeError(err)
+}
+
+// follow looks for pictures that are missing before the packet just read.
+func (in *Input) follow() {
+	id := in.video.CodecParameters().CodecID()
+	key := in.pkt.Flags().Has(astiav.PacketFlagKey) || intraOnly(id)
+	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !in.reports.begun) && in.entry()
+	in.reports.begun = in.reports.begun || key || entry
+	hidden := in.pkt.Flags().Has(astiav.PacketFlagDiscard)
+	if !in.reports.begun && !hidden && in.found.stream.Pictured(payload(in.pkt)) {
+		in.reports.unkeyed(in.found.packets)
+	}
+	if in.clock.jumped(in.video.Index()) || entry || hidden { // where parts are joined, or were cut
+		in.numbers.Restart()
+	}
+	in.numbers.Take(in.found.stream, payload(in.pkt))
 }
 
 // readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer

@@ -185,6 +185,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	if err := in.selectStreams(); err != nil {
 		return nil, err
 	}
+	in.readEdits(from)
 	if err := in.seek(); err != nil {
 		return nil, err
 	}

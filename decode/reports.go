@@ -4,6 +4,8 @@ package decode
 import "C"
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/asticode/go-astiav"
@@ -20,6 +22,13 @@ type reports struct {
 	keyed            bool        // the first key frame has come
 	firstKey         int64       // its PTS
 	stop             []func()
+
+	begun bool    // decoding can begin with a packet that has come
+	early int64   // packets before that one, without those of which frames came
+	until uintptr // the number of the last of them
+
+	mu      sync.Mutex
+	skipped map[uint32]bool // frame numbers of H.264 before which FFmpeg found a gap
 }
 
 func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
@@ -27,11 +36,35 @@ func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
 }
 
 func (r *reports) watchDecoder(d *decoder) {
-	r.stop = append(r.stop, av.WatchErrors(uintptr(d.handle), func() {
-		if r.listening.Load() {
+	r.stop = append(r.stop, av.WatchMessages(uintptr(d.handle), func(level astiav.LogLevel, line string) {
+		var frame uint32
+		switch n, _ := fmt.Sscanf(line, "Frame num gap %d", &frame); {
+		case n == 1:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			put(&r.skipped, frame, true)
+		case level <= astiav.LogLevelError && r.listening.Load():
 			r.decoder.Add(1)
 		}
 	}))
+}
+
+// gap reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
+func (r *reports) gap(frame uint32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.skipped[frame]
+}
+
+// unkeyed records a picture's packet, by its number, that comes before all with which decoding can
+// begin.
+func (r *reports) unkeyed(number uintptr) { r.early, r.until = r.early+1, number }
+
+// came records the frame of a packet.
+func (r *reports) came(number uintptr) {
+	if number > 0 && number <= r.until {
+		r.early--
+	}
 }
 
 func (r *reports) close() {

@@ -85,6 +85,8 @@ func (in *Input) notSeekable() string {
 		return "the source is a network address"
 	case !in.container().cuttable:
 		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(fc.iformat.name))
+	case in.edits.late[in.video.Index()] > 0:
+		return "its edit list begins before its first key frame"
 	case in.isPicture(in.video.Index()):
 		return "it is a picture"
 	case tb.Num() != 1 || tb.Den() <= 0 || float64(tb.Den()) > finestUnit:

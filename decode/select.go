@@ -200,6 +200,7 @@ func (in *Input) seek() error {
 	start = max(start, 0) // audio may begin a little earlier
 	target := start + in.opts.Start.Microseconds()
 	in.clock.shift = -target
+	target -= toMicros(in.edits.late[in.video.Index()], in.video.TimeBase())
 	if in.forwards {
 		return nil
 	}

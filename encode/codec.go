@@ -56,6 +56,9 @@ type Codec struct {
 	configure func(o *Options, c *C.AVCodecContext, set func(option, value string))
 	// contradiction returns the error of options that exclude each other, or nil.
 	contradiction func(o *Options) error
+	// untimedDelay is the number of pictures up to which the decode times of a whole video are
+	// undefined.
+	untimedDelay int64
 	// finish adds to a packet, in place, fields that FFmpeg's encoder leaves out.
 	finish func(c *C.AVCodecContext, packet []byte)
 	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses

@@ -26,6 +26,8 @@ var x265 = Codec{
 	minSide:     16,
 	progressive: true,
 	linesACore:  70,
+	// The most of its delay by reordering: it counts back by a time that the next picture sets.
+	untimedDelay: 2,
 	formats: map[int][]string{
 		8:  {"yuv420p", "yuv422p", "yuv444p", "gray", "gbrp", "yuvj420p", "yuvj422p", "yuvj444p"},
 		10: {"yuv420p10le", "yuv422p10le", "yuv444p10le", "gray10le", "gbrp10le"},

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -50,6 +51,7 @@ type coder struct {
 	grain      *grainer // nil: pictures have no film grain
 	told       fidelity.Told
 	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	decoding   []int64         // decode times of the packets to come, instead of the encoder's
 }
 
 // Coder codes a part of a video while others code its other parts: a pipeline.Sink that passes on
@@ -506,6 +508,10 @@ func (e *coder) drain() error {
 		if e.pkt.Duration() == 0 {
 			e.pkt.SetDuration(e.lasting[e.pkt.Pts()])
 		}
+		if len(e.decoding) > 0 {
+			e.pkt.SetDts(e.decoding[0])
+			e.decoding = e.decoding[1:]
+		}
 		delete(e.lasting, e.pkt.Pts())
 		if err := e.complete(); err != nil {
 			return err
@@ -543,8 +549,23 @@ func (e *coder) complete() error {
 // flush drains the encoder.
 func (e *coder) flush() error {
 	enc := e.enc
+	e.decodeShort()
 	if err := e.onDevice.call(func() error { return enc.SendFrame(nil) }); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return e.encodeFailed(err, "encode the last frames")
 	}
 	return e.drain()
+}
+
+// decodeShort makes decode times for a video that is shorter than the encoder's delay, if the
+// encoder does not: as if the video went on until the delay is over.
+func (e *coder) decodeShort() {
+	times := slices.Sorted(maps.Keys(e.lasting))
+	n := int64(len(times))
+	if delay := e.opts.codec().untimedDelay; n > 0 && n == e.frames && n <= delay {
+		last := times[n-1]
+		length := last - times[0] + (delay-n+1)*max(1, e.lasting[last])
+		for _, t := range times {
+			e.decoding = append(e.decoding, t-length)
+		}
+	}
 }

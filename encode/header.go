@@ -252,15 +252,20 @@ func audioSpecificConfig(object, frequency, channels int) [2]byte {
 // firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known before
 // the header.
 func (o *Output) firstOf(s *astiav.Stream) int64 {
+	st := inputStream(s)
 	for _, p := range o.early {
-		if p.StreamIndex() == s.Index() && p.Pts() != av.NoPTS {
-			return p.Pts()
+		if p.StreamIndex() != s.Index() || p.Pts() == av.NoPTS {
+			continue
 		}
+		t := p.Pts()
+		if o.lanes[s.Index()].aud != nil { // which its decoder leaves out
+			t += int64(C.av_rescale_q(C.int64_t(skipped(p)), C.AVRational{1, st.codecpar.sample_rate}, st.time_base))
+		}
+		return t
 	}
 	// Packets are interleaved and this one is yet to come, but MP4 has an index.
-	st := inputStream(s)
-	if e := C.avformat_index_get_entry(st, 0); e != nil && !o.in.Cut {
-		return int64(e.timestamp + C.av_rescale_q(C.int64_t(o.in.Shift), C.AVRational{1, 1000000}, st.time_base))
+	if t, ok := o.firstVisible(s); ok && !o.in.Cut {
+		return t + int64(C.av_rescale_q(C.int64_t(o.in.Shift), C.AVRational{1, 1000000}, st.time_base))
 	}
 	return 0
 }

@@ -129,8 +129,12 @@ type lane struct {
 	last  int64 // dts
 	subs  *C.vf_subs
 	aud   *audioConverter
-	sound *sound     // in MXF
-	adts  adtsHeader // of AAC that is copied
+	sound *sound           // in MXF
+	adts  adtsHeader       // of AAC that is copied
+	held  []*astiav.Packet // hidden by an edit list: see visible
+	bytes int              // of those
+	shown bool             // a packet that is not hidden has come
+	told  bool             // that they are shown, or left out
 }
 
 // Create prepares an output at path; "pipe:1" and the like mean the same as for FFmpeg. The first
@@ -222,6 +226,10 @@ func (o *Output) Close() {
 }
 
 func (l *lane) close() {
+	for _, p := range l.held {
+		p.Free()
+	}
+	l.held = nil
 	if l.subs != nil {
 		C.vf_subs_close(l.subs)
 		C.free(unsafe.Pointer(l.subs))
@@ -278,6 +286,9 @@ func (o *Output) writeVideo() error {
 	p.dts -= C.int64_t(o.shift)
 	tb := o.in.Video.TimeBase()
 	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
+	if p.dts > p.pts {
+		return fmt.Errorf("encode: picture %d would be decoded at %d, after it is shown at %d: a fault of vidfilter; please report it", o.written+1, p.dts, p.pts)
+	}
 	o.written++
 	end := p.pts
 	if o.mp4() {
@@ -397,17 +408,23 @@ func (o *Output) WritePacket(p *astiav.Packet) error {
 		o.early = append(o.early, own)
 		return nil
 	}
-	return o.carry(own)
+	list := o.visible(o.lanes[own.StreamIndex()], own)
+	for i, p := range list {
+		if err := o.carry(p); err != nil {
+			for _, rest := range list[i+1:] {
+				rest.Free()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
-// carry takes p.
+// carry takes p, a packet of a stream that is written.
 func (o *Output) carry(own *astiav.Packet) error {
 	defer own.Free()
 	l := o.lanes[own.StreamIndex()]
 	p := (*C.AVPacket)(av.PacketPtr(own))
-	if l == nil {
-		return nil
-	}
 	if l.aud != nil {
 		return o.pushAudio(l, own)
 	}
@@ -453,7 +470,7 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
 	}
 	if p.dts != C.AV_NOPTS_VALUE {
-		if int64(p.dts) < l.last {
+		if int64(p.dts) < l.last && p.flags&C.AV_PKT_FLAG_DISCARD == 0 { // FFmpeg makes up the times of hidden ones
 			o.fixed++
 		}
 		if int64(p.dts) <= l.last && !(o.oc.oformat.flags&C.AVFMT_TS_NONSTRICT != 0 && int64(p.dts) == l.last) {

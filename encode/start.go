@@ -51,6 +51,15 @@ func (o *Output) openWith(first int64) error {
 	if err := o.openFile(); err != nil {
 		return err
 	}
+	waiting := o.early
+	o.early = nil
+	for _, p := range waiting {
+		if l := o.lanes[p.StreamIndex()]; l != nil {
+			o.early = append(o.early, o.visible(l, p)...)
+		} else {
+			p.Free()
+		}
+	}
 	if err := o.writeHeader(first); err != nil {
 		return err
 	}

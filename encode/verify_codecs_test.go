@@ -1,12 +1,14 @@
 package encode_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"vidfilter/decode"
 	"vidfilter/encode"
 )
 
@@ -97,6 +99,47 @@ func TestVerifyOwnCodecs(t *testing.T) {
 				t.Errorf("noise in the packets: %v", err)
 			}
 		})
+	}
+}
+
+// Videos shorter than an encoder's delay are whole, and the same in every run.
+func TestShortVideos(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "in.mkv")
+	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=256x128:r=25:d=0.16", "-c:v", "ffv1", input)
+	for _, c := range []struct{ encoder, preset, pixels, formats string }{
+		{"libx264", "veryfast", "", "mp4 mov matroska mpegts"},
+		{"libx265", "ultrafast", "", "mp4 mov matroska mpegts"},
+		{"libx265", "ultrafast", "yuv420p10le", "mp4 mov matroska mpegts"},
+		{"libsvtav1", "12", "", "mp4 matroska"},
+		{"ffv1", "", "", "mov matroska"},
+		{"prores_ks", "lt", "", "mov matroska"},
+		{"dnxhd", "sq", "", "mov matroska"},
+	} {
+		for i, format := range strings.Fields(c.formats) {
+			for n := range int64(4) {
+				var before []byte
+				for run := range 2 {
+					r := newRigWith(t, input, decode.Options{Threads: 1, Frames: n + 1})
+					out := r.create(t, encode.Options{
+						Format: format, Encoder: c.encoder, Preset: c.preset, CRF: encode.CodecOf(c.encoder).CRF, PixelFormat: c.pixels, Threads: 1 + 3*(i%2),
+					})
+					got, err := r.copyAll(out)
+					if err == nil {
+						err = out.Verify()
+					}
+					if err != nil || int64(got) != n+1 {
+						t.Errorf("%d pictures of %s %s in %s: %d pictures, %v", n+1, c.encoder, c.pixels, format, got, err)
+					}
+					now := get(t, r.path)
+					if run > 0 && format != "matroska" && !bytes.Equal(before, now) { // which gets a random number
+						t.Errorf("%d pictures of %s %s in %s differ from run to run", n+1, c.encoder, c.pixels, format)
+					}
+					if before = now; c.encoder != "libx265" || n > 1 {
+						break
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -83,3 +83,18 @@ func SetOption(dict unsafe.Pointer, key, value string) {
 	}
 	C.av_dict_set((**C.AVDictionary)(dict), k, v, 0)
 }
+
+// Entry is a packet in the index of a stream.
+type Entry struct {
+	Pos    int64 // in the file
+	Time   int64 // when it is decoded, in the unit of the stream
+	Hidden bool  // an edit list has it decoded and not shown
+}
+
+// IndexEntry returns the entry of a number in the index of an AVStream; false if there is none.
+func IndexEntry(stream unsafe.Pointer, number int) (Entry, bool) {
+	var pos, time C.int64_t
+	var hidden C.int
+	ok := C.vf_index_entry((*C.AVStream)(stream), C.int(number), &pos, &time, &hidden) != 0
+	return Entry{int64(pos), int64(time), hidden != 0}, ok
+}

@@ -287,11 +287,17 @@ vf_size vf_refused(void)
 	return last;
 }
 
+// FFmpeg conceals pictures that H.264 has lost, and tells nobody but its own developers.
+static int worth_watching(int level, const char *format)
+{
+	return level <= AV_LOG_WARNING || !strcmp(format, "Frame num gap %d %d\n");
+}
+
 // FFmpeg logs on any of its threads. Longer lines are cut.
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
 	note_refused(format, args);
-	uintptr_t who = (level & 0xff) <= AV_LOG_WARNING ? owner(ctx) : 0;
+	uintptr_t who = worth_watching(level & 0xff, format) ? owner(ctx) : 0;
 	int show = (level & 0xff) <= atomic_load(&threshold);
 	if (!who && !show)
 		return;
@@ -314,4 +320,15 @@ int vf_log_start(int level)
 void vf_log_watch(void)
 {
 	av_log_set_callback(log_line);
+}
+
+int vf_index_entry(AVStream *st, int number, int64_t *pos, int64_t *time, int *hidden)
+{
+	const AVIndexEntry *e = avformat_index_get_entry(st, number);
+	if (!e)
+		return 0;
+	*pos = e->pos;
+	*time = e->timestamp;
+	*hidden = !!(e->flags & AVINDEX_DISCARD_FRAME);
+	return 1;
 }

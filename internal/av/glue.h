@@ -16,6 +16,9 @@ int vf_describe(int pix_fmt, vf_pixdesc *out);
 // out of memory.
 AVFrame *vf_props(const AVFrame *src);
 
+// Reads a packet's place in the index of a stream. Returns 0 if there is none of that number.
+int vf_index_entry(AVStream *st, int number, int64_t *pos, int64_t *time, int *hidden);
+
 // Replaces par's extradata with a copy of data; par's owner frees it.
 int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 

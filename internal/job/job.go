@@ -494,7 +494,11 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 		faults = append(faults, err)
 	}
 	res.Kept = !res.Interrupted || res.Output != ""
-	if len(res.Damage) > 0 {
+	switch {
+	case res.Unverified && len(j.in.Damage().Counts()) == 0: // what the output lacks is not the input's fault
+	case res.Unverified:
+		faults = append(faults, hint.Says(j.o.Input+" is damaged", "", encode.ErrDamaged))
+	case len(res.Damage) > 0:
 		faults = append(faults, hint.Says(j.o.Input+" is damaged; the output holds what could be read, less what warnings name", "", encode.ErrDamaged))
 	}
 	if j.o.Stats && !res.Interrupted {

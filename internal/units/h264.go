@@ -16,6 +16,7 @@ type sps struct {
 	known     bool
 	planes    bool // separate_colour_plane_flag
 	frameBits int  // of frame_num
+	gaps      bool // gaps_in_frame_num_value_allowed_flag: numbers may be left out
 	fields    bool // a picture may be a field
 	delays    bool // pic_timing has them, of these bits
 	removal   int
@@ -57,8 +58,8 @@ func parseSPS(b []byte) (s sps) {
 			r.ue()
 		}
 	}
-	r.ue()              // max_num_ref_frames
-	r.bits(1)           // gaps_in_frame_num_value_allowed_flag
+	r.ue() // max_num_ref_frames
+	s.gaps = r.bits(1) == 1
 	r.ue()              // width
 	r.ue()              // height
 	if r.bits(1) == 0 { // frame_mbs_only_flag
@@ -179,24 +180,33 @@ type field struct {
 	frame  uint32 // frame_num
 }
 
+// slice reads the header of a slice up to frame_num (7.3.3); r is nil for other units.
+func (s *sps) slice(u []byte) (r *reader, frame uint32) {
+	const longest = 32 // bytes of a header, as far as it is read
+	if kind := u[0] & 31; kind != h264Slice && kind != h264DataA && kind != h264IDR {
+		return nil, 0
+	}
+	r = &reader{b: Unescaped(u[1:min(len(u), longest)])}
+	r.ue() // first_mb_in_slice
+	r.ue() // slice_type
+	r.ue() // pic_parameter_set_id
+	if s.planes {
+		r.bits(2)
+	}
+	return r, r.bits(s.frameBits)
+}
+
 // fieldOf reads the slices of an access unit (7.3.3).
 func (s *sps) fieldOf(list [][]byte) (f field) {
-	const longest = 32 // bytes of a header, as far as it is read
 	if !s.known || !s.fields {
 		return field{}
 	}
 	for _, u := range list {
-		if kind := u[0] & 31; kind != h264Slice && kind != h264DataA && kind != h264IDR {
+		r, frame := s.slice(u)
+		if r == nil {
 			continue
 		}
-		r := &reader{b: Unescaped(u[1:min(len(u), longest)])}
-		r.ue() // first_mb_in_slice
-		r.ue() // slice_type
-		r.ue() // pic_parameter_set_id
-		if s.planes {
-			r.bits(2)
-		}
-		now := field{frame: r.bits(s.frameBits)}
+		now := field{frame: frame}
 		now.single, now.bottom = r.bits(1) == 1, r.bits(1) == 1
 		if r.short || !now.single || f.single && now != f {
 			return field{}
@@ -236,6 +246,73 @@ func (f *Fields) Second(s Stream, au []byte) bool {
 		f.first = field{}
 	}
 	return second
+}
+
+// FrameNumbers finds gaps in the numbers of reference pictures, in H.264 (7.4.3). The zero value
+// begins with any picture.
+type FrameNumbers struct {
+	last    uint32 // frame_num of the latest reference picture
+	other   bool   // the latest picture is none
+	known   bool
+	missing map[uint32]int64 // pictures, by the frame_num that says so
+	// An encoder may number the others, too, against the standard. It never gives a number twice.
+	unlike int64 // missing if it does not
+	twice  bool  // it does not: a reference picture had the number of another one before it
+}
+
+// Restart has the numbers begin with any picture again.
+func (f *FrameNumbers) Restart() { f.known = false }
+
+// Missing returns how many pictures were missing so far. Numbers also begin anew by an operation of
+// a picture, which only a decoder knows: gap reports whether one found a gap before a frame_num.
+func (f *FrameNumbers) Missing(gap func(frame uint32) bool) (n int64) {
+	for frame, missing := range f.missing {
+		if frame > 1 || gap(frame) {
+			n += missing
+		}
+	}
+	if f.twice {
+		n += f.unlike
+	}
+	return n
+}
+
+// Take reads an access unit.
+func (f *FrameNumbers) Take(s Stream, au []byte) {
+	if s.codec != "h264" || !s.sps.known {
+		return
+	}
+	most := uint32(1) << s.sps.frameBits
+	list, _ := NALUnits(au, s.prefix)
+	for _, u := range list {
+		r, now := s.sps.slice(u)
+		if r == nil || r.short {
+			continue
+		}
+		reference, step := u[0]>>5&3 != 0, (now-f.last)%most
+		switch {
+		case !f.known || s.sps.gaps || u[0]&31 == h264IDR:
+		case step > most/2: // they began anew
+			f.miss(now, 1)
+		case step > 2 || step == 2 && !f.other:
+			f.miss(now, int64(step-1))
+		case step == 2:
+			f.unlike++
+		case step == 1 && reference && f.other:
+			f.twice = true
+		}
+		f.known, f.other = true, !reference
+		if f.last = now; !reference {
+			f.last = (now - 1) % most
+		}
+	}
+}
+
+func (f *FrameNumbers) miss(frame uint32, n int64) {
+	if f.missing == nil {
+		f.missing = map[uint32]int64{}
+	}
+	f.missing[frame] += n
 }
 
 // Learn reads the parameters that an access unit may bring.

@@ -216,3 +216,46 @@ func FuzzParameters(f *testing.F) {
 		}
 	})
 }
+
+// Numbers go up by one with each reference picture, to 31 and on from 0.
+func TestFrameNumbers(t *testing.T) {
+	s := StreamOf("h264", joined([][]byte{spsWith(true, false, false, false), {0x68, 0xee}}, 0))
+	const idr, reference, other = 0x65, 0x41, 0x01
+	type coded struct {
+		kind  byte
+		frame uint32
+	}
+	for name, c := range map[string]struct {
+		pictures []coded
+		gaps     bool
+		missing  int64
+		anew     bool // if no decoder finds a gap
+	}{
+		"whole":                 {[]coded{{idr, 0}, {reference, 1}, {other, 2}, {other, 2}, {reference, 2}, {reference, 3}, {idr, 0}, {reference, 1}}, false, 0, false},
+		"begins anywhere":       {[]coded{{reference, 30}, {other, 31}, {reference, 31}, {reference, 0}, {reference, 1}}, false, 0, false},
+		"begins with others":    {[]coded{{other, 7}, {reference, 7}, {reference, 8}}, false, 0, false},
+		"slices":                {[]coded{{idr, 0}, {idr, 0}, {reference, 1}, {reference, 1}, {other, 2}, {other, 2}}, false, 0, false},
+		"one lost":              {[]coded{{idr, 0}, {reference, 1}, {reference, 3}}, false, 1, false},
+		"two lost before other": {[]coded{{idr, 0}, {reference, 1}, {other, 4}, {reference, 4}}, false, 2, false},
+		"lost at the turn":      {[]coded{{reference, 30}, {reference, 1}}, false, 2, false},
+		"an IDR picture lost":   {[]coded{{reference, 20}, {reference, 1}}, false, 12, false},
+		"numbers begin anew":    {[]coded{{reference, 9}, {reference, 1}}, false, 1, true},
+		"one lost before other": {[]coded{{idr, 0}, {other, 1}, {reference, 1}, {other, 2}, {other, 3}, {reference, 3}}, false, 1, false},
+		"others are numbered":   {[]coded{{idr, 0}, {other, 1}, {reference, 2}, {other, 3}, {reference, 4}}, false, 0, false},
+		"gaps are allowed":      {[]coded{{idr, 0}, {reference, 4}, {reference, 8}}, true, 0, false},
+	} {
+		s.sps.gaps = c.gaps
+		var f FrameNumbers
+		for _, p := range c.pictures {
+			unit := picture(p.frame, false, false, false)
+			unit[0] = p.kind
+			f.Take(s, joined([][]byte{{9, 0x30}, unit}, 0))
+		}
+		if n := f.Missing(func(uint32) bool { return true }); n != c.missing {
+			t.Errorf("%s: %d are missing instead of %d", name, n, c.missing)
+		}
+		if n := f.Missing(func(uint32) bool { return false }); n != 0 && c.anew {
+			t.Errorf("%s: %d are missing, though the numbers begin anew", name, n)
+		}
+	}
+}

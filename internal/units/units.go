@@ -4,6 +4,8 @@
 // specification, 5.8).
 package units
 
+import "slices"
+
 // Kind is what a unit says.
 type Kind uint8
 
@@ -79,6 +81,23 @@ func (s Stream) Carries(k Kind) bool {
 		return k != AlternativeTransfer && k != AmbientViewing && k != FilmGrain && k != FramePacking
 	}
 	return false
+}
+
+// Pictured reports whether an access unit has a coded picture. Of codecs that are not understood it
+// takes all for one but what is as short as MPEG-4's mark of a picture left out.
+func (s Stream) Pictured(au []byte) bool {
+	const mark = 16
+	var slice func(unit []byte) bool
+	switch s.codec {
+	case "h264":
+		slice = func(u []byte) bool { kind := u[0] & 31; return kind >= h264Slice && kind <= h264IDR }
+	case "hevc":
+		slice = func(u []byte) bool { return u[0]>>1&63 < hevcFirstAux }
+	default:
+		return s.codec == "av1" || len(au) > mark
+	}
+	list, _ := NALUnits(au, s.prefix)
+	return slices.ContainsFunc(list, slice)
 }
 
 // Scan returns copies of the units of an access unit, in their order, as far as it is intact.
