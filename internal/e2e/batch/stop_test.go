@@ -104,8 +104,8 @@ func TestStalledForGood(t *testing.T) {
 	tidy(t, out)
 }
 
-// A file that kills its processes costs three of them, is quarantined, and is tried again when
-// asked for.
+// A file that kills its processes costs three of them, or some more if each dies at another part,
+// is quarantined, and is tried again when asked for.
 func TestPoisoned(t *testing.T) {
 	e2e.Start(t, false)
 	in, out, told := folder(t, "a.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
@@ -122,11 +122,12 @@ func TestPoisoned(t *testing.T) {
 		return strings.Contains(b.Err.String(), "quarantined: a.mp4")
 	})
 	b.end(1)
-	if len(killed) != 3 {
-		t.Errorf("%d processes died", len(killed))
+	if n := len(killed); n < 3 || n > 8 {
+		t.Errorf("%d processes died", n)
 	}
-	const why = "3 processes died at it, at last: the process was killed by signal 9 (killed)"
-	if _, rows := readReport(t, told); rows["a.mp4"].State != "failed" || rows["a.mp4"].Reason != "quarantined: "+why || rows["short.mp4"].State != "done" {
+	const why = " processes died at it, at last: the process was killed by signal 9 (killed)"
+	if _, rows := readReport(t, told); rows["a.mp4"].State != "failed" || !strings.HasPrefix(rows["a.mp4"].Reason, "quarantined: ") ||
+		!strings.HasSuffix(rows["a.mp4"].Reason, why) || rows["short.mp4"].State != "done" {
 		t.Errorf("%+v", rows)
 	}
 	l := begin(t, "jobs", out, "--state", "quarantined")
