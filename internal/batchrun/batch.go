@@ -134,11 +134,21 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 // checkMedia checks options as the main command does. If the output is unknown Matroska stands
 // in for it, since it holds most.
 func checkMedia(output string, args []string) error {
-	o, err := job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
+	o, err := parseMedia(output, args)
 	if err == nil && decode.Refers(o.InputFormat) {
 		err = cli.Usagef("filter it with vidfilter -i", "--input-format %s: such a file names others, and a batch takes each file by itself", o.InputFormat)
 	}
 	return err
+}
+
+func parseMedia(output string, args []string) (*job.Options, error) {
+	return job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
+}
+
+// wholeOf reports whether options need the whole video in one process.
+func wholeOf(output string, args []string) bool {
+	o, err := parseMedia(output, args)
+	return err == nil && o.Whole() != ""
 }
 
 // jobOptions reads the options of another machine's job.
@@ -423,7 +433,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: wholeOf, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	next, err := b.source(worker, &working)

@@ -165,9 +165,9 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.checkFiles,
 		o.checkStats,
 		func() error { return o.checkGrain(codec) },
-		func() error { return o.checkPart(fs) },
 		func() error { return o.checkNames(fs, codec) },
 		func() error { return o.checkCodec(fs, codec) },
+		o.checkPart,
 		o.checkEncoder,
 	} {
 		if err := check(); err != nil {

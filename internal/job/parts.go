@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,10 @@ func (j *job) choose(d *division) (whole string) {
 	switch {
 	case o.Parts == 1:
 		return "--parts 1"
+	case o.System != nil:
+		return "a system of the lab filters"
+	case o.Part != nil || o.Join != "":
+		return "it is a part"
 	case o.wholeOnly() != "":
 		return o.wholeOnly()
 	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
@@ -158,17 +163,25 @@ func (j *job) encoders() (n int, why string) {
 	return n, ""
 }
 
-// wholeOnly says why the video is one stream, whatever the machine and the encoder; "" if it may be
-// parts.
+// Whole says why one process filters and codes the whole video, whatever the machine; "" if parts
+// of it may be left to others.
+func (o *Options) Whole() string {
+	if o.Stats {
+		return "--stats compares the whole video"
+	}
+	return cmp.Or(o.wholeOnly(), o.codedWhole())
+}
+
+// wholeOnly says why no part of the video is filtered apart from the rest; "" if parts may be.
 func (o *Options) wholeOnly() string {
 	f := formats.Of(o.Format)
 	switch {
-	case o.System != nil:
-		return "a system of the lab filters"
-	case o.Part != nil || o.Join != "":
-		return "it is a part"
-	case o.Start > 0 || o.Duration > 0 || o.Frames > 0:
-		return "a piece of the input is taken"
+	case o.Start > 0:
+		return "--start takes a piece of the input"
+	case o.Duration > 0:
+		return "--duration takes a piece of the input"
+	case o.Frames > 0:
+		return "--frames takes a piece of the input"
 	case o.Compare != "":
 		return "--compare"
 	case o.GrainTable != "" || o.keepsGrain():
