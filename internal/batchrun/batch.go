@@ -34,6 +34,7 @@ import (
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/internal/wake"
+	"vidfilter/pipeline"
 )
 
 // batchJob is one run of vidfilter batch.
@@ -494,7 +495,7 @@ func (b *batchJob) leaveOthers(ctx context.Context) error {
 }
 
 func (b *batchJob) runner(devices []string) *tasks.Runner {
-	program := programOf(b.o.Sandbox, b.s.Env)
+	program := programOf(b.o.Sandbox, b.s.Env, b.slots)
 	program.Stall, program.Gate = b.o.Stall, &b.gate
 	return b.remoteRunner(&tasks.Runner{
 		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
@@ -502,10 +503,13 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 	})
 }
 
-// programOf returns this program for tasks, in a sandbox or not.
-func programOf(mode string, env []string) tasks.Program {
+// programOf returns this program for tasks, in a sandbox or not. So many of them share the memory.
+func programOf(mode string, env []string, tasksAtOnce int) tasks.Program {
 	p := tasks.Self()
 	p.Env = withoutOptions(env)
+	if all := pipeline.TotalMemory(); all > 0 && tasksAtOnce > 1 {
+		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("memory"), max(1, all/int64(tasksAtOnce))))
+	}
 	if mode = job.SandboxMode(mode, env); mode != "" {
 		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
 	}

@@ -149,18 +149,24 @@ func (j *job) encoders() (n int, why string) {
 		return 1, "the filter uses all cores"
 	}
 	// Some 60 frames are in the encoder with its references, as many in the decoder and the filter.
-	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
-	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
-		f.Layout = l
-	}
-	_, _, size := f.PlanLayout(pipeline.PitchAlign)
-	room := pipeline.FreeMemory() / 2 / int64(120*size)
+	room := pipeline.FreeMemory() / 2 / int64(120*j.frameSize())
 	// Half as many again as have a core for each thread, since none uses all of its threads.
 	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
 		return 1, fmt.Sprintf("there are %d cores, and memory for %d encoders", cores, room)
 	}
 	return n, ""
+}
+
+// frameSize returns the bytes of a frame, as far as the input's header says.
+func (j *job) frameSize() int {
+	v := j.in.Video().CodecParameters()
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
+	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
+		f.Layout = l
+	}
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	return max(size, 1)
 }
 
 // Whole says why one process filters and codes the whole video, whatever the machine; "" if parts
