@@ -175,12 +175,13 @@ func (f *filter) refinedSize() int {
 	return shapeOf(luma).size() + halvesSize(luma)
 }
 
-// passingSize is the memory for planes of far frames: enough to refine the vectors to one, and for
+// passingSize is the memory for planes of far frames: enough to refine the vectors to some, and for
 // the second pass over any one component.
 func (f *filter) passingSize() int {
-	size := f.refinedSize()
+	const refined = 3 // frames at a time
+	size := refined * f.refinedSize()
 	for c := range f.count {
-		size = max(size, 2*(f.Far-f.Near)*halvesSize(f.frame.planes[c]))
+		size = max(size, 2*(f.Far-f.Near)*shapeOf(f.frame.planes[c]).size())
 	}
 	return size
 }
