@@ -166,15 +166,23 @@ func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on th
 // few compared with those in the decoder and encoder.
 const framesInFlight = 4
 
-// mostInFlight is how many bytes of frames may wait: four at 8K, one at 16384x4096.
-const mostInFlight = 200e6
+// mostInFlight is how many bytes of frames may wait for the encoder: four frames at 8K, one at
+// 8192x8192. The CPU takes so long for a frame that a third of it will do.
+const mostInFlight = 198e6
 
 // inFlight returns how many frames of so many bytes may wait for the encoder.
-func (o *Options) inFlight(size int) int {
+func (o *Options) inFlight(size int, onCPU bool) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight
 	}
-	room := min(mostInFlight, pipeline.FreeMemory()/8) / int64(max(size, 1))
+	most := int64(mostInFlight)
+	if onCPU {
+		most /= 3
+	}
+	if free := pipeline.FreeMemory(); free > 0 {
+		most = min(most, free/8)
+	}
+	room := most / int64(max(size, 1))
 	return int(min(max(room, 1), framesInFlight))
 }
 

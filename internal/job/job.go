@@ -94,7 +94,8 @@ func (j *job) write(ctx context.Context) error {
 	if j.o.Join != "" {
 		return j.join(ctx)
 	}
-	j.inFlight = j.o.inFlight(j.frameSize())
+	_, onCPU := j.backend.(*kernels.CPU)
+	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
 	d := j.divide(ctx)
 	if len(d.parts) == 0 {
