@@ -147,8 +147,8 @@ func sample(p plane.Plane, level float64) uint16 {
 	return uint16(min(max(v, 0), float64(p.Max())))
 }
 
-// DrawFrame draws picture n of a noisy video, the same for all layouts with the same chroma. Of RGB,
-// the channels are what Y, U and V are of others. Some samples in two bytes exceed their depth.
+// DrawFrame draws picture n of a noisy video, the same for all layouts with the same chroma. The
+// channels of RGB are what Y, U and V are of others. Some samples in two bytes exceed their depth.
 func DrawFrame(f *pipeline.Frame, n int) {
 	info := f.Layout.Info()
 	pic := drawing(n, f.Width, f.Height, info.SubX, info.SubY)

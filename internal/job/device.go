@@ -186,8 +186,8 @@ func (o *Options) inFlight(size int, onCPU bool) int {
 	return int(min(max(room, 1), framesInFlight))
 }
 
-// threadsIn returns how many threads an encoder may have in a job's memory, of which each takes some
-// frames of so many bytes; 0: as many as it likes.
+// threadsIn returns how many threads an encoder may have in a job's memory, of which each takes
+// some frames of so many bytes; 0: as many as it likes.
 func threadsIn(memory int64, size int) int {
 	const part, frames = 4, 3
 	n := int(min(memory/part/frames/int64(size), math.MaxInt32))
