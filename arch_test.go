@@ -82,7 +82,7 @@ var rules = []rule{
 		imports: []string{"denoise/plane"},
 		why:     "matches planes, and knows nothing of what is done with the vectors"},
 	{folder: "denoise/denoisetest", what: "for tests: moving textures and noise",
-		imports: []string{"denoise/plane"},
+		imports: []string{"denoise/plane", "kernels/kerneltest", "pipeline"},
 		why:     "the tests of every form of the denoiser import it"},
 	{folder: "denoise/fusion", what: "averages matching patches and shrinks the noise that is left",
 		imports: []string{"denoise/motion", "denoise/plane"},

@@ -151,16 +151,6 @@ func (c Codec) Cores(height int) int {
 	return max(1, height/c.linesACore)
 }
 
-// Joinable lists the encoders whose parts can be joined, by both their names.
-func Joinable() (encoders []string) {
-	for _, c := range codecs {
-		if c.Joins() {
-			encoders = append(encoders, c.Name, c.Common)
-		}
-	}
-	return encoders
-}
-
 func (o *Options) format() formats.Format { return formats.Of(o.Format) }
 
 // codec returns the description of the encoder that the options choose.

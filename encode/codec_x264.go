@@ -71,5 +71,12 @@ func configureX264(o *Options, c *C.AVCodecContext, set func(option, value strin
 		// FFmpeg passes it to x264 with the first frame, too late for the first packets.
 		params = append(params, param{"bff", "1"})
 	}
+	if c.width*c.height > mostPixelsAFrameThread {
+		c.thread_type = C.FF_THREAD_SLICE
+	}
 	set("x264-params", Params{params}.String())
 }
+
+// mostPixelsAFrameThread are the most pixels of pictures that x264 codes several of at a time: each
+// thread takes three of them. The threads share larger ones in slices.
+const mostPixelsAFrameThread = 40e6

@@ -55,9 +55,6 @@ type PartResult struct {
 	Noise *contract.Noise `json:"noise,omitempty"`
 }
 
-// wholeFileOptions are options that prevent cutting a file into parts.
-var wholeFileOptions = []string{"--start", "--duration", "--frames", "--stats", "--compare"}
-
 // parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean:
 // not at all.
 func (k *task) parts(ctx context.Context) ([]Part, error) {

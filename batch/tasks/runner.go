@@ -353,7 +353,7 @@ func (k *task) media(ctx context.Context, in, out string, args ...string) (contr
 // First returns the first task of a job.
 func (s Spec) First(site string) queue.Task {
 	kind := contract.TaskPlan
-	if s.Segment <= 0 || slices.ContainsFunc(wholeFileOptions, func(o string) bool { return has(s.Item.Args, o) }) {
+	if s.Segment <= 0 {
 		kind = contract.TaskWhole
 	}
 	return queue.Task{Name: kind, Kind: kind, Site: site}

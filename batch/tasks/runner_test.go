@@ -19,21 +19,10 @@ import (
 )
 
 func TestFirst(t *testing.T) {
-	for _, c := range []struct {
-		segment float64
-		args    []string
-		want    string
-	}{
-		{60, nil, "plan"},
-		{60, []string{"--radius=3"}, "plan"},
-		{0, nil, "whole"},
-		{60, []string{"--duration=10"}, "whole"},
-		{60, []string{"--stats=true"}, "whole"},
-		{60, []string{"--compare", "side"}, "whole"},
-	} {
-		s := Spec{Item: batch.Item{Args: c.args}, Settings: Settings{Segment: c.segment}}
-		if got := s.First("here"); got.Name != c.want || got.Kind != c.want || got.Site != "here" {
-			t.Errorf("%v %v: %+v, want %s", c.segment, c.args, got, c.want)
+	for segment, want := range map[float64]string{60: "plan", 0: "whole"} {
+		s := Spec{Settings: Settings{Segment: segment}}
+		if got := s.First("here"); got.Name != want || got.Kind != want || got.Site != "here" {
+			t.Errorf("%v: %+v, want %s", segment, got, want)
 		}
 	}
 }
@@ -295,27 +284,6 @@ func TestJudgeNoSpace(t *testing.T) {
 	}
 	if err := k.judge(&ExitError{Code: contract.ExitOutput, Reason: "out.mkv: no permission"}); errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
-	}
-}
-
-// Parts are made only with encoders whose parts can be joined.
-func TestJoins(t *testing.T) {
-	s := &Session{Joinable: []string{"libx264", "other"}}
-	for _, c := range []struct {
-		args []string
-		want bool
-	}{
-		{nil, true},
-		{[]string{"--crf=20"}, true},
-		{[]string{"--encoder=libx264"}, true},
-		{[]string{"--encoder=other"}, true},
-		{[]string{"--encoder=ffv1"}, false},
-		{[]string{"--codec=other"}, true},
-		{[]string{"--codec=prores"}, false},
-	} {
-		if got := s.joins(c.args); got != c.want {
-			t.Errorf("%v: %v, want %v", c.args, got, c.want)
-		}
 	}
 }
 

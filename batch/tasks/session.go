@@ -45,9 +45,11 @@ type Session struct {
 	Retries     int
 	Deaths      int           // see queue.Job
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
-	Joinable    []string      // encoders and codecs whose parts can be joined, the default one among them
 	RetryFailed bool
 	RemakeOlder bool // outputs of other versions are made again
+
+	// Whole reports whether options of the main command need the whole file in one process.
+	Whole func(output string, args []string) bool
 
 	Changed func(queue.Status) // called with every change; may be nil
 	// called with every finished item, also those of earlier runs; may be nil
@@ -292,18 +294,11 @@ func (s *Session) discard(item batch.Item) {
 	_ = os.RemoveAll(filepath.Join(workOf(s.Root), s.id(item)))
 }
 
-// joins reports whether parts that these options make can be joined.
-func (s *Session) joins(args []string) bool {
-	return !has(args, "--encoder") && !has(args, "--codec") || slices.ContainsFunc(s.Joinable, func(e string) bool {
-		return slices.Contains(args, "--encoder="+e) || slices.Contains(args, "--codec="+e)
-	})
-}
-
 // submit queues a job, or continues one that is there.
 func (s *Session) submit(ctx context.Context, e *entry) error {
 	e.record = batch.Begin(e.item, e.found, s.Version, time.Now())
 	about := Spec{Settings: s.Settings, Protocol: queue.Protocol, Item: e.item, Record: e.record}
-	if e.whole || !s.joins(e.item.Args) {
+	if about.Segment > 0 && (e.whole || s.Whole(e.item.Output, e.item.Args)) {
 		about.Segment = 0
 	}
 	spec, err := json.Marshal(about)

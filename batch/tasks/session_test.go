@@ -79,7 +79,8 @@ func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.C
 		items = items[1:]
 		return item, true
 	}
-	return &Session{Settings: Settings{Root: dir}, Engine: e, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second}, next, source
+	whole := func(string, []string) bool { return false }
+	return &Session{Settings: Settings{Root: dir}, Whole: whole, Engine: e, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second}, next, source
 }
 
 // Only a failure with one of our codes starts a job over, whatever its reason says.

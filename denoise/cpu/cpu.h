@@ -43,7 +43,7 @@ typedef struct {
 
 // A neighbour in a pass over one plane.
 typedef struct {
-	vd_plane between[4]; // by phase
+	vd_plane between[2]; // itself, and half a pel to the right
 	const vd_vector *field;
 	int reach; // patches with longer vectors do without this frame; 0: none do
 } vd_neighbour;

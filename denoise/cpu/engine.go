@@ -88,14 +88,14 @@ var errMemory = errors.New("denoise: out of memory")
 const rowsPerTask = 32 // of planes: enough work to be worth handing over
 
 // rows shares the rows of planes.
-func (e *Engine) rows(all []halfPels, do func(i int, y0, y1 C.int)) {
+func (e *Engine) rows(all []C.vd_plane, do func(i int, y0, y1 C.int)) {
 	tasks := make([]int, len(all)+1) // before those of plane i
 	for i, p := range all {
-		tasks[i+1] = tasks[i] + (int(p[0].height)+rowsPerTask-1)/rowsPerTask
+		tasks[i+1] = tasks[i] + (int(p.height)+rowsPerTask-1)/rowsPerTask
 	}
 	e.share(tasks[len(all)], func(n int) {
 		i := sort.SearchInts(tasks, n+1) - 1
 		y := C.int((n - tasks[i]) * rowsPerTask)
-		do(i, y, min(y+rowsPerTask, all[i][0].height))
+		do(i, y, min(y+rowsPerTask, all[i].height))
 	})
 }

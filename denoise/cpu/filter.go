@@ -62,7 +62,7 @@ type neighbour struct {
 	*frame
 	distance int // in frames, negative for earlier ones
 	planes   *searchPlanes
-	between  [3]halfPels
+	between  [3]across
 	job      *C.vd_search
 	field    []C.vd_vector
 	along    *neighbour // of a far frame: the near one on the way, else nil
@@ -106,6 +106,9 @@ func (f *filter) release() {
 func (f *filter) run() (err error) {
 	if f.result, err = f.planesLike(f.count); err != nil {
 		return err
+	}
+	if f.Far > f.Near { // memory is short, and only neighbours are moved
+		f.frame.forgetRights()
 	}
 	near, err := f.near()
 	if err != nil {

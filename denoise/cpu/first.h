@@ -22,12 +22,27 @@ typedef struct {
 	int x[PAIR], y, count; // count: patches
 	const sample *own[PAIR];
 	const sample *at[VD_NEIGHBOURS][PAIR];
+	int down[VD_NEIGHBOURS][PAIR]; // half a pel
 	float reach[VD_NEIGHBOURS][PAIR]; // 0 for a neighbour that is out of reach, or 1
 } first_places;
 
-INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at)
+// load_down loads patches of which some are half a pel down.
+static void load_down(const vd_pass *p, vf t[8], const sample *const *at, const int *down)
 {
-	for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * p->noisy.pitch) * level_of(p);
+	vf r[8 + AROUND];
+	float share[PAIR];
+	for (int i = 0; i < 8 + AROUND; i++) r[i] = load_samples(at, (i - BEFORE) * p->noisy.pitch);
+	for (int k = 0; k < PAIR; k++) share[k] = down[k];
+	vf which = per_patch(share); // 1 or 0
+	for (int i = 0; i < 8; i++) t[i] = fmadd(half_down(p, r + i) - r[i + BEFORE], which, r[i + BEFORE]) * level_of(p);
+}
+
+INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at, const int *down)
+{
+	int any = 0;
+	for (int k = 0; k < PAIR; k++) any |= down[k];
+	if (any) load_down(p, t, at, down);
+	else for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * p->noisy.pitch) * level_of(p);
 	dct8(t, 1);
 	transpose(t);
 	dct8(t, 1);
@@ -62,7 +77,7 @@ static const float gate_first[8] = {1, 0.5f}, gate_second[8] = {0.5f};
 INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *at, int k)
 {
 	vf t[8], total = splat(0);
-	forward(p, t, at->at[k]);
+	forward(p, t, at->at[k], at->down[k]);
 	for (int i = 0; i < 8; i++) {
 		vf d = t[i] - b->own[i], e = d * d * b->noise[i];
 		b->near[k].change[i] = d;
@@ -174,7 +189,8 @@ static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places 
 {
 	first_patch b;
 	float of[PAIR];
-	forward(p, b.own, at->own);
+	const int here[PAIR] = {0};
+	forward(p, b.own, at->own, here);
 	for (int i = 0; i < PAIR; i++) of[i] = 1 / noise_at(p, b.own[0][8 * i] / 8);
 	vf factor = per_patch(of);
 	for (int i = 0; i < 8; i++) b.noise[i] = load_row(p->inverse + 8 * i) * factor;
@@ -196,10 +212,11 @@ static void find_first(const vd_pass *p, first_places *at, int y, int i, int hal
 		at->own[j] = row_of(p->noisy, y) + x;
 		fetch(at->own[j], p->noisy.pitch * sizeof(sample), 8);
 		for (int k = 0; k < p->neighbours; k++) {
-			const sample *found = matching(p, &p->near[k], 8, x, y, cell);
+			int down = 0;
+			const sample *found = matching(p, &p->near[k], 8, x, y, cell, &down);
 			at->reach[k][j] = found != NULL;
-			at->at[k][j] = found ? found : at->own[j];
-			fetch(at->at[k][j], p->noisy.pitch * sizeof(sample), 8);
+			at->at[k][j] = found ? found : at->own[j], at->down[k][j] = down;
+			fetch_match(at->at[k][j], p->noisy.pitch, 8, down);
 		}
 	}
 }

@@ -22,10 +22,14 @@ type frame struct {
 	own *block // of the planes
 
 	// Made when needed, and kept while the frame is near the one that is filtered.
-	between [3]halfPels
+	between [3]across
 	search  *searchPlanes
-	halves  []*block // of between
+	rights  []*block // of between
 }
+
+// across is a plane and, once it is made, the one half a pel to the right. The passes need no more:
+// they make what is half a pel down of both, patch by patch.
+type across [2]C.vd_plane
 
 // halfPels are a plane and those between its samples, by a vector's phase.
 type halfPels [4]C.vd_plane
@@ -102,14 +106,19 @@ func (f *frame) Release() {
 
 // forget gives back all but the samples.
 func (f *frame) forget() {
-	for _, b := range f.halves {
-		b.release()
-	}
-	f.halves, f.between = nil, [3]halfPels{}
+	f.forgetRights()
 	if f.search != nil {
 		f.search.memory.release()
 		f.search = nil
 	}
+}
+
+// forgetRights gives back the planes of between.
+func (f *frame) forgetRights() {
+	for _, b := range f.rights {
+		b.release()
+	}
+	f.rights, f.between = nil, [3]across{}
 }
 
 // save writes planes to the place of the frame's samples in out.
@@ -126,23 +135,36 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	return nil
 }
 
-// forPasses returns the half-pel planes of the first count components.
-func (f *frame) forPasses(count int) ([3]halfPels, error) {
-	var all []halfPels
+// forPasses returns the first count components as the passes read them.
+func (f *frame) forPasses(count int) ([3]across, error) {
+	var all []across
 	for c := range count {
 		if f.between[c][0].at != nil {
 			continue
 		}
-		b := f.engine.heap.alloc(halvesSize(f.planes[c]))
+		b := f.engine.heap.alloc(shapeOf(f.planes[c]).size())
 		if b == nil {
-			return [3]halfPels{}, errMemory
+			return [3]across{}, errMemory
 		}
-		f.halves = append(f.halves, b)
-		f.between[c] = b.halves(f.planes[c])
+		f.rights = append(f.rights, b)
+		f.between[c] = b.across(f.planes[c])
 		all = append(all, f.between[c])
 	}
-	f.engine.interpolate(all)
+	f.engine.moveRight(all)
 	return f.between, nil
+}
+
+// across takes the plane half a pel to the right from a block.
+func (b *block) across(p C.vd_plane) across { return across{p, b.plane(shapeOf(p))} }
+
+// moveRight sets the planes half a pel to the right of several.
+func (e *Engine) moveRight(all []across) {
+	planes := make([]C.vd_plane, len(all))
+	for i, p := range all {
+		planes[i] = p[0]
+	}
+	e.rows(planes, func(i int, y0, y1 C.int) { C.vd_right(e.isa, all[i][1], all[i][0], y0, y1) })
+	e.share(len(all), func(i int) { C.vd_pad(e.isa, all[i][1]) })
 }
 
 // halvesSize is the memory of the planes between the samples of one.
@@ -156,9 +178,13 @@ func (b *block) halves(p C.vd_plane) halfPels {
 
 // interpolate sets the planes between the samples of several.
 func (e *Engine) interpolate(all []halfPels) {
-	e.rows(all, func(i int, y0, y1 C.int) { C.vd_right(e.isa, all[i][1], all[i][0], y0, y1) })
-	e.share(len(all), func(i int) { C.vd_pad(e.isa, all[i][1]) })
-	e.rows(all, func(i int, y0, y1 C.int) {
+	planes := make([]C.vd_plane, len(all))
+	sides := make([]across, len(all))
+	for i, p := range all {
+		planes[i], sides[i] = p[0], across{p[0], p[1]}
+	}
+	e.moveRight(sides)
+	e.rows(planes, func(i int, y0, y1 C.int) {
 		C.vd_down(e.isa, all[i][2], all[i][0], y0, y1)
 		C.vd_down(e.isa, all[i][3], all[i][1], y0, y1)
 	})
@@ -197,7 +223,7 @@ func (f *frame) forSearch(coarse bool) (*searchPlanes, error) {
 	e := f.engine
 	e.smooth([]halfPels{s.half}, []*frame{f}, coarse)
 	for l := 1; l < count; l++ {
-		e.rows([]halfPels{{s.levels[l]}}, func(_ int, y0, y1 C.int) {
+		e.rows(s.levels[l:l+1], func(_ int, y0, y1 C.int) {
 			C.vd_halve(e.isa, s.levels[l], s.levels[l-1], y0, y1)
 		})
 		C.vd_pad(e.isa, s.levels[l])
@@ -211,7 +237,11 @@ func (e *Engine) smooth(all []halfPels, frames []*frame, coarse bool) {
 	if coarse {
 		kind = 1
 	}
-	e.rows(all, func(i int, y0, y1 C.int) {
+	planes := make([]C.vd_plane, len(all))
+	for i, p := range all {
+		planes[i] = p[0]
+	}
+	e.rows(planes, func(i int, y0, y1 C.int) {
 		C.vd_smooth(e.isa, all[i][0], frames[i].planes[0], kind, y0, y1)
 	})
 	e.share(len(all), func(i int) { C.vd_pad(e.isa, all[i][0]) })

@@ -305,14 +305,14 @@ func (f *filter) second(neighbours []*neighbour) error {
 			f.passing.used = 0
 		}
 		var all []*pass
-		var planes []halfPels
+		var planes []across
 		for first := c; c < f.count; c++ {
-			need := len(far) * halvesSize(f.frame.planes[c])
+			need := len(far) * shapeOf(f.frame.planes[c]).size()
 			if need > 0 && c > first && f.passing.used+need > f.passing.size {
 				break
 			}
 			for _, n := range far {
-				n.between[c] = f.passing.halves(n.frame.planes[c])
+				n.between[c] = f.passing.across(n.frame.planes[c])
 				planes = append(planes, n.between[c])
 			}
 			p, err := f.newSecond(c, neighbours)
@@ -321,7 +321,7 @@ func (f *filter) second(neighbours []*neighbour) error {
 			}
 			all = append(all, p)
 		}
-		f.interpolate(planes)
+		f.moveRight(planes)
 		if err := f.runPasses(all); err != nil {
 			return err
 		}

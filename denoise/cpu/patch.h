@@ -19,16 +19,29 @@ INLINE int cell_of(const vd_pass *p, int n, int x, int y)
 }
 
 // matching returns the first sample of the patch that the vector of the patch at (x, y) leads to,
-// or NULL if the neighbour is out of reach.
-INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n, int x, int y, int cell)
+// or NULL if the neighbour is out of reach. The patch may be half a pel further down.
+INLINE const sample *matching(const vd_pass *p, const vd_neighbour *near, int n, int x, int y, int cell, int *down)
 {
 	vd_vector v = near->field[cell];
 	if (near->reach && abs(v.x) + abs(v.y) > near->reach) return NULL;
 	int vx = scaled(v.x, p->shift_x), vy = scaled(v.y, p->shift_y);
-	const sample *plane = near->between[(vx & 1) | (vy & 1) << 1].at;
+	const sample *plane = near->between[vx & 1].at;
 	x = clampi(x + (vx >> 1), 0, p->noisy.width - n);
 	y = clampi(y + (vy >> 1), 0, p->noisy.height - n);
+	*down = vy & 1;
 	return plane + y * p->noisy.pitch + x;
+}
+
+// A sample half a pel down is the sum of BEFORE samples above it, of itself, and of those below:
+// whole planes of them would take a third of all memory.
+enum { BEFORE = 3, AROUND = 7 };
+
+// half_down is interpolate of rows r[0] to r[AROUND]. All numbers are whole, or 64ths, and exact.
+INLINE vf half_down(const vd_pass *p, const vf *r)
+{
+	vf sum = 40 * (r[3] + r[4]) - 11 * (r[2] + r[5]) + 4 * (r[1] + r[6]) - (r[0] + r[7]);
+	vf v = vmin(vmax(fmadd(sum, splat(1 / 64.f), splat(0.5f)), splat(0)), splat(most_of(p->noisy)));
+	return to_float(to_whole(v));
 }
 
 INLINE vf load_pilot(const vd_pass *p, const uint16_t *at) { return load_words(at) * pilot_of(p); }
@@ -38,6 +51,15 @@ INLINE vf load_pilot(const vd_pass *p, const uint16_t *at) { return load_words(a
 INLINE void fetch(const void *at, ptrdiff_t pitch, int n)
 {
 	for (int i = 0; i < n; i++) __builtin_prefetch((const char *)at + i * pitch);
+}
+
+// fetch_match is fetch of a match, which may be half a pel down.
+INLINE void fetch_match(const sample *at, ptrdiff_t pitch, int n, int down)
+{
+	fetch(at, pitch * sizeof *at, n);
+	if (!down) return;
+	fetch(at - BEFORE * pitch, pitch * sizeof *at, BEFORE);
+	fetch(at + n * pitch, pitch * sizeof *at, AROUND - BEFORE);
 }
 
 // The noise of samples that are cut off at white is less; see denoise/fusion.

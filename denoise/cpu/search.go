@@ -143,13 +143,13 @@ func (f *filter) refineFar(all []*neighbour) error {
 	if len(all) == 0 {
 		return nil
 	}
-	b, err := f.alloc(2 * (f.Far - f.Near) * halvesSize(f.planes.levels[0]))
+	b, err := f.alloc(f.passingSize())
 	if err != nil {
 		return err
 	}
 	f.passing = b
 	luma := shapeOf(f.planes.levels[0])
-	few := b.size / (luma.size() + halvesSize(f.planes.levels[0]))
+	few := b.size / f.refinedSize()
 	for some := range slices.Chunk(all, few) {
 		b.used = 0
 		var planes []halfPels
@@ -167,6 +167,23 @@ func (f *filter) refineFar(all []*neighbour) error {
 		})
 	}
 	return nil
+}
+
+// refinedSize is the memory of what the refinement reads of a far frame.
+func (f *filter) refinedSize() int {
+	luma := f.planes.levels[0]
+	return shapeOf(luma).size() + halvesSize(luma)
+}
+
+// passingSize is the memory for planes of far frames: enough to refine the vectors to some, and for
+// the second pass over any one component.
+func (f *filter) passingSize() int {
+	const refined = 3 // frames at a time
+	size := refined * f.refinedSize()
+	for c := range f.count {
+		size = max(size, 2*(f.Far-f.Near)*shapeOf(f.frame.planes[c]).size())
+	}
+	return size
 }
 
 // extend multiplies vectors by a fraction, rounding halves away from zero.

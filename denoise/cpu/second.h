@@ -21,6 +21,14 @@ typedef struct {
 	} near[VD_NEIGHBOURS];
 } second_patch;
 
+// Where a patch and its matches are.
+typedef struct {
+	int x, y;
+	const uint16_t *pilot;
+	const sample *own, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
+	int down[VD_NEIGHBOURS];               // half a pel
+} second_places;
+
 // S(k) is cos(k pi / 32) / sqrt(8), of the odd frequencies.
 #define S1 0.351850934f
 #define S3 0.338329500f
@@ -72,10 +80,19 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
-// load_line loads from samples, or from the pilot.
-INLINE vf load_line(const vd_pass *p, const sample *samples, const uint16_t *pilot, ptrdiff_t offset)
+// load_lines loads VL columns of samples, of those half a pel down, or of the pilot.
+INLINE void load_lines(const vd_pass *p, vf x[16], const sample *samples, int down, const uint16_t *pilot)
 {
-	return pilot ? load_pilot(p, pilot + offset) : load_wide(samples + offset) * level_of(p);
+	ptrdiff_t pitch = p->noisy.pitch;
+	if (pilot) {
+		for (int i = 0; i < 16; i++) x[i] = load_pilot(p, pilot + i * pitch);
+	} else if (down) {
+		vf r[16 + AROUND];
+		for (int i = 0; i < 16 + AROUND; i++) r[i] = load_wide(samples + (i - BEFORE) * pitch);
+		for (int i = 0; i < 16; i++) x[i] = half_down(p, r + i) * level_of(p);
+	} else {
+		for (int i = 0; i < 16; i++) x[i] = load_wide(samples + i * pitch) * level_of(p);
+	}
 }
 
 #if VL == 16 // a square fits into the registers
@@ -92,10 +109,10 @@ INLINE void transpose16(vf r[16])
 }
 
 // transform sets the coefficients of samples, or of the pilot.
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, const uint16_t *pilot)
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *pilot)
 {
 	vf x[16];
-	for (int i = 0; i < 16; i++) x[i] = load_line(p, samples, pilot, i * p->noisy.pitch);
+	load_lines(p, x, samples, down, pilot);
 	dct16(x);
 	transpose16(x);
 	dct16(x);
@@ -132,11 +149,11 @@ static void transpose16(float *m)
 	}
 }
 
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, const uint16_t *pilot)
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *pilot)
 {
 	vf x[16];
 	for (int h = 0; h < 16; h += VL) {
-		for (int i = 0; i < 16; i++) x[i] = load_line(p, samples, pilot, i * p->noisy.pitch + h);
+		load_lines(p, x, samples + h, down, pilot ? pilot + h : NULL);
 		dct16(x);
 		store_column(out + h, x);
 	}
@@ -163,8 +180,9 @@ static void inverse16(float *m)
 
 #endif
 
-static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, NULL); }
-static void forward_pilot(const vd_pass *p, float *out, const uint16_t *at) { transform(p, out, NULL, at); }
+static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 0, NULL); }
+static void forward_down(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 1, NULL); }
+static void forward_pilot(const vd_pass *p, float *out, const uint16_t *at) { transform(p, out, p->noisy.at, 0, at); }
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
@@ -183,11 +201,12 @@ static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
 #define ONE_NOISY 1
 
 // change_second sets the changes of neighbour k.
-static void change_second(const vd_pass *p, second_patch *b, const sample *at, int k)
+static void change_second(const vd_pass *p, second_patch *b, const sample *at, int down, int k)
 {
 	float *change = b->near[k].change;
 	vf total[HALVES], factor = 1 / b->noise;
-	forward16(p, change, at);
+	if (down) forward_down(p, change, at);
+	else forward16(p, change, at);
 	for (int h = 0; h < HALVES; h++) {
 		total[h] = splat(0);
 		for (int g = 0; g < 4; g++) {
@@ -225,11 +244,11 @@ INLINE void weigh_second(const vd_pass *p, second_patch *b, int k)
 }
 
 // weigh_neighbours sets the changes of all neighbours that count, and their weights.
-static void weigh_neighbours(const vd_pass *p, second_patch *b, const sample *const *at)
+static void weigh_neighbours(const vd_pass *p, second_patch *b, const second_places *at)
 {
 	int count = 0;
 	for (int k = 0; k < p->neighbours; k++)
-		if (at[k]) change_second(p, b, at[k], count++);
+		if (at->at[k]) change_second(p, b, at->at[k], at->down[k], count++);
 	b->count = 0;
 	for (int k = 0; k < count; k++) { // each sum of four is there four times
 		vf excess = vmax(fmadd(b->whole[k], splat(1 / 1024.f), splat(-ONE_NOISY)), splat(0));
@@ -303,13 +322,6 @@ static void add_second(const vd_pass *p, vd_sums s, int x, int y, float *mean, f
 	}
 }
 
-// Where a patch and its matches are.
-typedef struct {
-	int x, y;
-	const uint16_t *pilot;
-	const sample *own, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
-} second_places;
-
 static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_places *at)
 {
 	second_patch b;
@@ -318,7 +330,7 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 	forward16(p, b.own, at->own);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
-	weigh_neighbours(p, &b, at->at);
+	weigh_neighbours(p, &b, at);
 	float left = average_second(p, &b, mean);
 	add_second(p, s, at->x, at->y - top, mean, left);
 }
@@ -334,8 +346,8 @@ static void find_second(const vd_pass *p, second_places *at, int y, int i)
 	fetch(at->own, pitch, 16);
 	fetch(at->pilot, p->noisy.pitch * sizeof *at->pilot, 16);
 	for (int k = 0; k < p->neighbours; k++) {
-		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell);
-		if (at->at[k]) fetch(at->at[k], pitch, 16);
+		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell, &at->down[k]);
+		if (at->at[k]) fetch_match(at->at[k], p->noisy.pitch, 16, at->down[k]);
 	}
 }
 

@@ -4,8 +4,11 @@ package denoisetest
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
 )
 
 // Scene is the brightness at a place, in 8-bit levels. Places between samples are defined, too.
@@ -143,3 +146,37 @@ func sample(p plane.Plane, level float64) uint16 {
 	v := math.Floor(level*float64(p.Unit()) + 0.5)
 	return uint16(min(max(v, 0), float64(p.Max())))
 }
+
+// DrawFrame draws picture n of a noisy video, the same for all layouts with the same chroma. The
+// channels of RGB are what Y, U and V are of others. Some samples in two bytes exceed their depth.
+func DrawFrame(f *pipeline.Frame, n int) {
+	info := f.Layout.Info()
+	pic := drawing(n, f.Width, f.Height, info.SubX, info.SubY)
+	r := rand.New(rand.NewPCG(uint64(n), 4))
+	kerneltest.EachSample(f, func(p, x, y int) uint16 {
+		c := p
+		switch {
+		case info.Samples > 1:
+			c, x = min(x%info.Samples, 2), x/info.Samples
+		case info.SemiPlanar && p == 1:
+			c, x = 1+x%2, x/2
+		}
+		v := uint16(pic.Planes[c].At(x, y) >> (16 - info.Depth))
+		if info.Depth > 8 && info.Shift == 0 && r.IntN(200) == 0 {
+			v |= 0xffff << info.Depth
+		}
+		return v
+	})
+}
+
+// drawing returns a picture of 16 bits, which is drawn once.
+func drawing(n, width, height, subX, subY int) plane.Picture {
+	type key struct{ n, width, height, subX, subY int }
+	draw, _ := drawings.LoadOrStore(key{n, width, height, subX, subY}, sync.OnceValue(func() plane.Picture {
+		scene := Texture(1).Moved(1.5*float64(n), -0.5*float64(n)).Left(0.6*float64(width), Texture(2))
+		return NoisyPicture(scene.Picture(width, height, 16, subX, subY), 10, uint64(n))
+	}))
+	return draw.(func() plane.Picture)()
+}
+
+var drawings sync.Map

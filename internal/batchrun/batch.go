@@ -34,6 +34,7 @@ import (
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/internal/wake"
+	"vidfilter/pipeline"
 )
 
 // batchJob is one run of vidfilter batch.
@@ -136,11 +137,21 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 // checkMedia checks options as the main command does. If the output is unknown Matroska stands
 // in for it, since it holds most.
 func checkMedia(output string, args []string) error {
-	o, err := job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
+	o, err := parseMedia(output, args)
 	if err == nil && decode.Refers(o.InputFormat) {
 		err = cli.Usagef("filter it with vidfilter -i", "--input-format %s: such a file names others, and a batch takes each file by itself", o.InputFormat)
 	}
 	return err
+}
+
+func parseMedia(output string, args []string) (*job.Options, error) {
+	return job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
+}
+
+// wholeOf reports whether options need the whole video in one process.
+func wholeOf(output string, args []string) bool {
+	o, err := parseMedia(output, args)
+	return err == nil && o.Whole() != ""
 }
 
 // jobOptions reads the options of another machine's job.
@@ -438,7 +449,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, ID: b.id, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Joinable: encode.Joinable(), RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: wholeOf, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	next, err := b.source(worker, &working)
@@ -510,7 +521,7 @@ func (b *batchJob) leaveOthers(ctx context.Context) error {
 }
 
 func (b *batchJob) runner(devices []string) *tasks.Runner {
-	program := programOf(b.o.Sandbox, b.s.Env)
+	program := programOf(b.o.Sandbox, b.s.Env, b.slots)
 	program.Stall, program.Gate = b.o.Stall, &b.gate
 	return b.remoteRunner(&tasks.Runner{
 		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
@@ -518,10 +529,13 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 	})
 }
 
-// programOf returns this program for tasks, in a sandbox or not.
-func programOf(mode string, env []string) tasks.Program {
+// programOf returns this program for tasks, in a sandbox or not. So many of them share the memory.
+func programOf(mode string, env []string, tasksAtOnce int) tasks.Program {
 	p := tasks.Self()
 	p.Env = withoutOptions(env)
+	if all := pipeline.TotalMemory(); all > 0 && tasksAtOnce > 1 {
+		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("memory"), max(1, all/int64(tasksAtOnce))))
+	}
 	if mode = job.SandboxMode(mode, env); mode != "" {
 		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
 	}

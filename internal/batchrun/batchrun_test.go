@@ -2,6 +2,7 @@ package batchrun
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,8 +15,10 @@ import (
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
 	"vidfilter/encode"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
+	"vidfilter/pipeline"
 )
 
 // A job is one line, with what is known of it.
@@ -182,5 +185,16 @@ func TestSlots(t *testing.T) {
 	there.o.media.Threads = 5
 	if n := there.threads(); n != 5 {
 		t.Errorf("%d threads, 5 asked", n)
+	}
+}
+
+// Jobs side by side share the memory, and one alone has all.
+func TestMemoryIsShared(t *testing.T) {
+	all := pipeline.TotalMemory()
+	for n, want := range map[int]string{1: "", 2: fmt.Sprint(all / 2), 5: fmt.Sprint(all / 5)} {
+		p := programOf("off", []string{"VIDFILTER_MEMORY=7", "HOME=/"}, n)
+		if got := cli.Lookup(p.Env, "VIDFILTER_MEMORY"); got != want {
+			t.Errorf("%d jobs: %q of %d bytes, want %q", n, got, all, want)
+		}
 	}
 }

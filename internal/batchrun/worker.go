@@ -85,7 +85,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	devices, gpus := spreadGPUs()
 	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus)), GPUs: gpus, Version: cli.Version()}
 	r := &tasks.Runner{
-		Program: programOf(o.Sandbox, s.Env), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
+		Program: programOf(o.Sandbox, s.Env, w.Slots), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
 	r.Program.Stall, r.Program.Gate = o.Stall, new(tasks.Gate)
 	w.Hold = r.Hold

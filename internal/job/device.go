@@ -2,6 +2,8 @@ package job
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"time"
 
@@ -164,15 +166,35 @@ func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on th
 // few compared with those in the decoder and encoder.
 const framesInFlight = 4
 
-// inFlight returns how many frames of a size may wait for the encoder. By default they take at
-// most an eighth of the free memory.
-func (o *Options) inFlight(width, height int) int {
+// mostInFlight is how many bytes of frames may wait for the encoder: four frames at 8K, one at
+// 8192x8192. The CPU takes so long for a frame that a third of it will do.
+const mostInFlight = 198e6
+
+// inFlight returns how many frames of so many bytes may wait for the encoder.
+func (o *Options) inFlight(size int, onCPU bool) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight
 	}
-	const bytes = 6 // at most, per pixel
-	room := pipeline.FreeMemory() / 8 / (bytes*int64(width)*int64(height) + 1)
+	most := int64(mostInFlight)
+	if onCPU {
+		most /= 3
+	}
+	if free := pipeline.FreeMemory(); free > 0 {
+		most = min(most, free/8)
+	}
+	room := most / int64(max(size, 1))
 	return int(min(max(room, 1), framesInFlight))
+}
+
+// threadsIn returns how many threads an encoder may have in a job's memory, of which each takes
+// some frames of so many bytes; 0: as many as it likes.
+func threadsIn(memory int64, size int) int {
+	const part, frames = 4, 3
+	n := int(min(memory/part/frames/int64(size), math.MaxInt32))
+	if 2*n >= 3*runtime.GOMAXPROCS(0) { // x264 likes no more
+		return 0
+	}
+	return max(n, 1)
 }
 
 // gpuStats returns the times of the GPUs, or false on the CPU.

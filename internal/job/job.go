@@ -94,8 +94,8 @@ func (j *job) write(ctx context.Context) error {
 	if j.o.Join != "" {
 		return j.join(ctx)
 	}
-	v := j.in.Video().CodecParameters()
-	j.inFlight = j.o.inFlight(v.Width(), v.Height())
+	_, onCPU := j.backend.(*kernels.CPU)
+	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
 	d := j.divide(ctx)
 	if len(d.parts) == 0 {
@@ -212,6 +212,9 @@ func (j *job) openOutput() (err error) {
 		url = "pipe:1"
 	}
 	to := j.o.encodeOptions(j.ui.Logger)
+	if j.o.Memory > 0 && to.Threads == 0 {
+		to.Threads = threadsIn(j.o.Memory, j.frameSize())
+	}
 	if j.encoding != nil {
 		to.Device = j.encoding
 	}

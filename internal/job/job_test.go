@@ -54,3 +54,29 @@ func TestOverwritePolicy(t *testing.T) {
 		}
 	}
 }
+
+// Frames wait for the encoder by their bytes, whatever memory the machine has.
+func TestInFlight(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range []struct {
+		size  int
+		onCPU bool
+		want  int
+	}{
+		{3 * mb, true, 4}, {12 * mb, true, 4}, {25 * mb, true, 2}, {96 * mb, true, 1},
+		{25 * mb, false, 4}, {48 * mb, false, 3}, {96 * mb, false, 1}, {400 * mb, false, 1},
+	} {
+		if got := NewOptions().inFlight(c.size, c.onCPU); got != c.want && got != 1 { // 1: little memory is free
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+	for _, c := range []struct {
+		memory int64
+		size   int
+		want   int
+	}{{1, 1 * mb, 1}, {1 << 40, 1 * mb, 0}, {12 * 9 * mb, 9 * mb, 1}} {
+		if got := threadsIn(c.memory, c.size); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

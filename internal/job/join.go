@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/asticode/go-astiav"
-	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
 	"vidfilter/encode"
@@ -25,7 +23,7 @@ func parsePart(s string) (*decode.Range, error) {
 }
 
 // checkPart refuses options that are about a whole video beside --part and --join.
-func (o *Options) checkPart(fs *pflag.FlagSet) error {
+func (o *Options) checkPart() error {
 	name := "part"
 	switch {
 	case o.Part == nil && o.Join == "":
@@ -35,18 +33,13 @@ func (o *Options) checkPart(fs *pflag.FlagSet) error {
 	case o.Join != "":
 		name = "join"
 	}
-	for _, other := range []string{"start", "duration", "frames", "compare", "stats"} {
-		if f := fs.Lookup(other); f.Changed && f.Value.String() != "false" {
-			return cli.Usagef("give one of them", "--%s and --%s exclude each other", name, other)
-		}
-	}
-	switch {
+	switch why := o.Whole(); {
 	case o.Input == "-":
 		return cli.Usagef("save the input to a file first", "--%s needs a file to read", name)
 	case decode.Refers(o.InputFormat): // a worker may lack the files that a part refers to
 		return cli.Usagef("filter it whole", "--input-format %s: such a file names others, and --%s takes one by itself", o.InputFormat, name)
-	case !encode.CodecOf(o.Encoder).Joins():
-		return cli.Usagef("leave --codec and --encoder out", "--%s is for video of %s", name, strings.Join(encode.Joinable(), " or "))
+	case why != "":
+		return cli.Usagef("filter the video whole", "--%s: %s", name, why)
 	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
 		return cli.Usagef("give vidfilter segments the options of the filter",
 			"--part lacks the frames around it that the %s filter reads", o.Params.Filter)

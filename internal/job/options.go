@@ -13,6 +13,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
 // Options are those of one job. They are checked against each other and by the encoder, except
@@ -30,6 +31,7 @@ type Options struct {
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
 	FramesInFlight int    // 0: the program chooses
+	Memory         int64  // bytes that are the job's own; 0: all that there is
 	Parts          int    // that are filtered side by side; 1: none, 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
@@ -127,6 +129,12 @@ func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
 // Resolve checks options against each other and derives defaults. fs has the flags that were
 // given.
 func (o *Options) Resolve(fs *pflag.FlagSet) error {
+	if o.Memory > 0 {
+		pipeline.ShareMemory(o.Memory)
+		if !fs.Changed("max-pixels") {
+			o.MaxPixels = decode.DefaultMaxPixels()
+		}
+	}
 	if o.System != nil {
 		if err := o.adaptToSystem(fs); err != nil {
 			return err
@@ -165,9 +173,9 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.checkFiles,
 		o.checkStats,
 		func() error { return o.checkGrain(codec) },
-		func() error { return o.checkPart(fs) },
 		func() error { return o.checkNames(fs, codec) },
 		func() error { return o.checkCodec(fs, codec) },
+		o.checkPart,
 		o.checkEncoder,
 	} {
 		if err := check(); err != nil {

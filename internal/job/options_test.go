@@ -114,6 +114,7 @@ var goodFlags = []struct {
 	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},
 	{"stats", "true", func(o *Options) any { return o.Stats }, true},
 	{"max-error-rate", "0.1", func(o *Options) any { return o.MaxErrorRate }, 0.1},
+	{"memory", "2000000000", func(o *Options) any { return [2]int64{o.Memory, o.MaxPixels} }, [2]int64{2e9, 2e9 / 160}},
 	{"max-pixels", "100M", func(o *Options) any { return o.MaxPixels }, int64(100000000)},
 	{"max-pixels", "3840x2160", func(o *Options) any { return o.MaxPixels }, int64(3840 * 2160)},
 	{"allow-network", "true", func(o *Options) any { return o.AllowNetwork }, true},
@@ -232,6 +233,7 @@ var badValues = map[string][]string{
 	"field-order":      {"top", "TFF"},
 	"compare":          {"both"},
 	"max-error-rate":   {"-0.1", "1.1", "66%", "x"},
+	"memory":           {"0", "-1", "x"},
 	"max-pixels":       {"0", "-1", "x", "100M*", "*", "1e9*1e9", "4k*x"},
 	"progress":         {"fancy"},
 	"sandbox":          {"no"},
@@ -295,7 +297,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --part 0:5:1 --start 1", []string{"--part", "--start"}},
 		{"-i a -o b.mp4 --part 0:5:1 --compare side", []string{"--part", "--compare"}},
 		{"-i a -o b.mp4 --part 0:5:1 --stats", []string{"--part", "--stats"}},
-		{"-i a -o b.mp4 --part 0:5:1 --encoder mpeg4", []string{"--part", "libx264"}},
+		{"-i a -o b.mp4 --part 0:5:1 --encoder mpeg4", []string{"--part", "mpeg4 has no parts"}},
 		{"-i - -o b.mp4 --part 0:5:1", []string{"--part", "file"}},
 		{"-i a -o b.mp4 --join c --frames 5", []string{"--join", "--frames"}},
 		{"-i a -o b.mp4 --join c --duration 5", []string{"--join", "--duration"}},
@@ -507,5 +509,44 @@ func TestWantsJSON(t *testing.T) {
 	}
 	if o, _ := Parse([]string{"--bad"}, []string{"VIDFILTER_PROGRESS=json"}); o.Progress != "json" {
 		t.Error("the environment is not seen")
+	}
+}
+
+// One list says what keeps a video whole: parts of a batch have no other.
+func TestWhole(t *testing.T) {
+	for args, why := range map[string]string{
+		"-o b.mkv":                                             "",
+		"-o b.mkv --radius 3 --crf 20":                         "",
+		"-o b.mkv --codec hevc":                                "",
+		"-o b.mkv --codec av1":                                 "",
+		"-o b.mkv --encoder libx264":                           "",
+		"-o b.mkv --codec av1 --film-grain source":             "",
+		"-o b.mkv --codec av1 --film-grain keep":               "grain",
+		"-o b.mkv --encoder ffv1":                              "ffv1",
+		"-o b.mov --codec prores":                              "prores",
+		"-o b.mkv --hwaccel nvenc":                             "nvenc",
+		"-o b.mkv --start 1":                                   "takes a piece",
+		"-o b.mkv --duration 10":                               "takes a piece",
+		"-o b.mkv --frames 9":                                  "takes a piece",
+		"-o b.mkv --compare side":                              "--compare",
+		"-o b.mkv --stats":                                     "--stats",
+		"-o b.mkv --bitrate 5M":                                "--bitrate",
+		"-o b.mkv --x264-params vbv-maxrate=9:vbv-bufsize=9":   "vbv-maxrate",
+		"-o b.mkv --codec hevc --encoder-params zones=0,9,q=9": "zones",
+	} {
+		o, err := Parse(append([]string{"-i", "a.mp4"}, strings.Fields(args)...), nil)
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if got := o.Whole(); (got == "") != (why == "") || !strings.Contains(got, why) {
+			t.Errorf("%s: %q, want %q", args, got, why)
+		}
+		if why == "" {
+			continue
+		}
+		part := strings.Fields(strings.NewReplacer("b.mkv", "b.mp4", "b.mov", "b.mp4").Replace(args))
+		_, err = Parse(append([]string{"-i", "a.mp4", "--part", "0:9:9"}, part...), nil)
+		wantUsage(t, err, "--part", why)
 	}
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,10 @@ func (j *job) choose(d *division) (whole string) {
 	switch {
 	case o.Parts == 1:
 		return "--parts 1"
+	case o.System != nil:
+		return "a system of the lab filters"
+	case o.Part != nil || o.Join != "":
+		return "it is a part"
 	case o.wholeOnly() != "":
 		return o.wholeOnly()
 	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
@@ -144,12 +149,7 @@ func (j *job) encoders() (n int, why string) {
 		return 1, "the filter uses all cores"
 	}
 	// Some 60 frames are in the encoder with its references, as many in the decoder and the filter.
-	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
-	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
-		f.Layout = l
-	}
-	_, _, size := f.PlanLayout(pipeline.PitchAlign)
-	room := pipeline.FreeMemory() / 2 / int64(120*size)
+	room := pipeline.FreeMemory() / 2 / int64(120*j.frameSize())
 	// Half as many again as have a core for each thread, since none uses all of its threads.
 	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
@@ -158,17 +158,36 @@ func (j *job) encoders() (n int, why string) {
 	return n, ""
 }
 
-// wholeOnly says why the video is one stream, whatever the machine and the encoder; "" if it may be
-// parts.
+// frameSize returns the bytes of a frame, as far as the input's header says.
+func (j *job) frameSize() int {
+	v := j.in.Video().CodecParameters()
+	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
+	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
+		f.Layout = l
+	}
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	return max(size, 1)
+}
+
+// Whole says why one process filters and codes the whole video, whatever the machine; "" if parts
+// of it may be left to others.
+func (o *Options) Whole() string {
+	if o.Stats {
+		return "--stats compares the whole video"
+	}
+	return cmp.Or(o.wholeOnly(), o.codedWhole())
+}
+
+// wholeOnly says why no part of the video is filtered apart from the rest; "" if parts may be.
 func (o *Options) wholeOnly() string {
 	f := formats.Of(o.Format)
 	switch {
-	case o.System != nil:
-		return "a system of the lab filters"
-	case o.Part != nil || o.Join != "":
-		return "it is a part"
-	case o.Start > 0 || o.Duration > 0 || o.Frames > 0:
-		return "a piece of the input is taken"
+	case o.Start > 0:
+		return "--start takes a piece of the input"
+	case o.Duration > 0:
+		return "--duration takes a piece of the input"
+	case o.Frames > 0:
+		return "--frames takes a piece of the input"
 	case o.Compare != "":
 		return "--compare"
 	case o.GrainTable != "" || o.keepsGrain():

@@ -10,6 +10,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/sandbox"
+	"vidfilter/pipeline"
 )
 
 // SandboxModes are the values of --sandbox.
@@ -75,7 +76,7 @@ func (o *Options) ofSandbox(err error) error {
 
 // PolicyOf allows to read inputs.
 func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
-	p := sandbox.Policy{Memory: decode.MachineMemory()}
+	p := sandbox.Policy{Memory: pipeline.LimitOfMemory()}
 	for _, in := range inputs {
 		r := decode.ReachOf(in, o)
 		p.Read, p.Devices = append(p.Read, r.Files...), append(p.Devices, r.Devices...)

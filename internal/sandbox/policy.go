@@ -42,10 +42,10 @@ const (
 	Client          // new sockets for TCP, to Policy.Ports
 )
 
-// common are files that the C library, Go and FFmpeg read at any time: random numbers, and the
-// size of the machine.
+// common are files that the C library, Go, FFmpeg and we read at any time: random numbers, the size
+// of the machine, and the limits of control groups.
 var common = []string{
-	"/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/sys/devices/system/node",
+	"/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/proc/self/cgroup", "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup",
 }
 
 // resolving are files that the C library reads to look up the address of a name.

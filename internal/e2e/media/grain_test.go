@@ -55,7 +55,6 @@ func TestFilmGrain(t *testing.T) {
 	if n := strings.Count(string(text), "\nE "); !strings.HasPrefix(string(text), "filmgrn1\nE 0 12000000 ") || n != 2 {
 		t.Errorf("%d scenes: %s", n, text)
 	}
-	joins(t, clip(t, "grainy-parts.mp4", "-f lavfi -i testsrc2=s=96x64:r=25:d=2.6,noise=alls=40:allf=t "+keys), "mkv", av1+"--film-grain keep")
 	if _, said, code := attempt(t, src, "mkv", "--filter denoise --frames 2 --grain-table "+table); code != 4 || !strings.Contains(said, "exists") {
 		t.Errorf("the table is replaced: exit code %d: %s", code, said)
 	}

@@ -1,0 +1,149 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/denoisetest"
+	"vidfilter/internal/isa"
+	"vidfilter/kernels/kerneltest"
+	"vidfilter/pipeline"
+)
+
+// TestStreams filters streams of every tier, layout, depth and kind of scan on every instruction
+// set, and compares pictures in the middle and at the end with the reference's.
+func TestStreams(t *testing.T) {
+	const frames = 15 // more than a window
+	for name, tier := range tiers {
+		for i, layout := range pipeline.Layouts() {
+			info := layout.Info()
+			odd := info.SemiPlanar || info.Depth == 9 || info.Depth == 14
+			if odd && tier != denoise.Best { // once is enough
+				continue
+			}
+			for _, interlaced := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %v, fields %v", name, layout, interlaced), func(t *testing.T) {
+					t.Parallel()
+					s := stream{pipeline.Format{Layout: layout, Width: 64 - 3*(i%2), Height: 48 + i%3}, interlaced, frames}
+					o := denoise.Options{Settings: denoise.Default(tier), Sigma: []float64{5, 18}[(i+int(tier))%2]}
+					o.Grain = 0.1 * float64(i%2)
+					compared := []int{7, frames - 1}
+					want := s.filter(t, &some{numbers: compared, pictures: s.pictures()}, o)
+					for _, isa := range isa.Names() {
+						got := s.filter(t, newEngine(t, isa, 1), o)
+						for _, n := range compared {
+							checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n])
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// stream is a video of noisy pictures.
+type stream struct {
+	format     pipeline.Format
+	interlaced bool
+	frames     int
+}
+
+// pictures is how many pictures a frame is.
+func (s stream) pictures() int {
+	if s.interlaced {
+		return 2
+	}
+	return 1
+}
+
+// filter returns the frames that come out of a filter with an engine.
+func (s stream) filter(t *testing.T, e denoise.Engine, o denoise.Options) (out []*pipeline.Frame) {
+	t.Helper()
+	pool := pipeline.NewPool(goMemory{}, s.frames)
+	filter := denoise.NewFilter(inColour{e}, pool, o)
+	emit := func(f *pipeline.Frame) error {
+		out = append(out, f)
+		return nil
+	}
+	for n := range s.frames {
+		if err := filter.Process(t.Context(), s.frame(n), emit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := filter.Flush(t.Context(), emit); err != nil {
+		t.Fatal(err)
+	}
+	if len(out) != s.frames {
+		t.Fatalf("%d frames of %d", len(out), s.frames)
+	}
+	return out
+}
+
+func (s stream) frame(n int) *pipeline.Frame {
+	f := newFrame(s.format)
+	denoisetest.DrawFrame(f, n)
+	f.PTS, f.Interlaced = int64(n), s.interlaced
+	return f
+}
+
+// inColour has an engine take noise with a spectrum and a curve for white noise.
+type inColour struct{ denoise.Engine }
+
+func (c inColour) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	j.Noise = coloured(j.Noise.Sigma[0])
+	return c.Engine.Denoise(ctx, j)
+}
+
+// some is the reference for some frames, and leaves the others as they are.
+type some struct {
+	denoise.Plain
+	numbers  []int
+	pictures int // of a frame
+	begun    int
+}
+
+func (s *some) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	n := s.begun / s.pictures
+	s.begun++
+	for _, wanted := range s.numbers {
+		if n == wanted {
+			return s.Plain.Denoise(ctx, j)
+		}
+	}
+	return nil, nil
+}
+
+// goMemory allocates from Go's memory.
+type goMemory struct{}
+
+func (goMemory) Alloc(n int) (pipeline.Memory, error) {
+	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
+}
+
+// checkFrame is compare of frames. RGB is added up of three differences.
+func checkFrame(t *testing.T, what string, got, want *pipeline.Frame) {
+	t.Helper()
+	info := want.Layout.Info()
+	level := 1 << max(info.Depth-10, 0)
+	if info.RGB {
+		level *= 2
+	}
+	samples, apart, most := 0, 0, 0
+	for i, y := range want.Rows() {
+		g, w := got.Row(i, y), want.Row(i, y)
+		for x := range len(w) / info.SampleBytes() {
+			d := kerneltest.Sample(info, g, x) - kerneltest.Sample(info, w, x)
+			d = max(d, -d)
+			samples++
+			most = max(most, d)
+			if d > level {
+				apart++
+			}
+		}
+	}
+	if most > 2*level || apart > samples/1000 {
+		t.Errorf("%s: %d of %d samples are more than %d apart, at most %d", what, apart, samples, level, most)
+	}
+}
