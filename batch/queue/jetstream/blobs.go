@@ -269,13 +269,18 @@ func (b blobs) Sizes(ctx context.Context) (map[string]int64, error) {
 
 // each calls f with every file.
 func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
-	err := b.e.latest(ctx, "OBJ_"+b.e.names.blobs(), b.metas()+">", func(m jetstream.Msg) error {
+	all := map[string]jetstream.ObjectInfo{}
+	err := b.e.latest(ctx, "OBJ_"+b.e.names.blobs(), b.metas()+">", func(m *jetstream.RawStreamMsg) {
 		var o jetstream.ObjectInfo
-		if json.Unmarshal(m.Data(), &o) == nil && !o.Deleted {
+		if json.Unmarshal(m.Data, &o) == nil {
+			all[o.Name] = o
+		}
+	})
+	for _, o := range all {
+		if !o.Deleted && err == nil {
 			f(o)
 		}
-		return nil
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("queue: listing files: %w", err)
 	}

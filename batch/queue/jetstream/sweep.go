@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
@@ -93,31 +94,75 @@ func (s entry) Value() []byte { return s.value }
 // each calls f with the entries of a bucket that there are now.
 func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f func(entry) error) error {
 	prefix := "$KV." + b.Bucket() + "."
-	err := e.latest(ctx, "KV_"+b.Bucket(), prefix+keys, func(m jetstream.Msg) error {
-		about, err := m.Metadata()
-		if err != nil || m.Headers().Get("KV-Operation") != "" {
-			return err
+	var all []entry
+	at := map[string]int{}
+	err := e.latest(ctx, "KV_"+b.Bucket(), prefix+keys, func(m *jetstream.RawStreamMsg) {
+		key := strings.TrimPrefix(m.Subject, prefix)
+		i, again := at[key]
+		switch gone := isGone(m.Header); {
+		case again && gone:
+			all[i] = entry{}
+			delete(at, key)
+		case again:
+			all[i] = entry{key, m.Data, m.Time}
+		case !gone:
+			at[key] = len(all)
+			all = append(all, entry{key, m.Data, m.Time})
 		}
-		return f(entry{strings.TrimPrefix(m.Subject(), prefix), m.Data(), about.Timestamp})
 	})
+	for _, s := range all {
+		if err == nil && s.key != "" {
+			err = f(s)
+		}
+	}
 	if err != nil {
 		err = fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
 	}
 	return err
 }
 
-// latest calls f with the last message of each subject, in the order of the stream.
-func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(jetstream.Msg) error) error {
+// isGone reports whether a message says that an entry was removed.
+func isGone(h nats.Header) bool { return h.Get("KV-Operation") != "" }
+
+// latest calls f with the last message of each subject, in the order of the stream. A subject may
+// come again with a later one.
+func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(*jetstream.RawStreamMsg)) error {
 	s, err := e.js.Stream(ctx, stream)
 	if err != nil {
 		return err
 	}
+	last, err := most(ctx, s, subjects, f)
+	if err != nil {
+		return err
+	}
+	_, err = after(ctx, s, last, subjects, f)
+	return err
+}
+
+// after calls f with the messages after a sequence number that the leader has, and returns the
+// number of the last one.
+func after(ctx context.Context, s jetstream.Stream, last uint64, subjects string, f func(*jetstream.RawStreamMsg)) (uint64, error) {
+	for {
+		m, err := s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(subjects))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return last, nil
+		} else if err != nil {
+			return last, err
+		}
+		last = m.Sequence
+		f(m)
+	}
+}
+
+// most calls f with the last message of each subject, as far as some replica has them, and returns
+// the sequence number of the last one. It is quicker than to ask for each.
+func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) (last uint64, err error) {
 	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, AckPolicy: jetstream.AckNonePolicy, FilterSubject: subjects,
 		InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -127,19 +172,20 @@ func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(jet
 	for left := int(c.CachedInfo().NumPending); left > 0; {
 		b, err := c.FetchNoWait(min(left, 256))
 		if err != nil {
-			return err
+			return last, err
 		}
 		n := 0
 		for m := range b.Messages() {
 			n++
-			if err == nil {
-				err = f(m)
+			if about, bad := m.Metadata(); bad == nil {
+				last = max(last, about.Sequence.Stream)
+				f(&jetstream.RawStreamMsg{Subject: m.Subject(), Sequence: about.Sequence.Stream, Header: m.Headers(), Data: m.Data(), Time: about.Timestamp})
 			}
 		}
-		if err = cmp.Or(err, b.Error(), ctx.Err()); err != nil || n == 0 {
-			return err
+		if err := cmp.Or(b.Error(), ctx.Err()); err != nil || n == 0 {
+			return last, err
 		}
 		left -= n
 	}
-	return nil
+	return last, nil
 }

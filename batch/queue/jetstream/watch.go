@@ -116,31 +116,18 @@ func (r *recordReader) prefix() string { return "$KV." + r.e.names.jobs() + "." 
 
 // all calls f with every record.
 func (r *recordReader) all(ctx context.Context) error {
-	return r.e.latest(ctx, "KV_"+r.e.names.jobs(), r.prefix()+">", func(m jetstream.Msg) error {
-		about, err := m.Metadata()
-		if err == nil {
-			r.take(m.Subject(), m.Data(), m.Headers(), about.Sequence.Stream, about.Timestamp)
-		}
-		return err
-	})
+	return r.e.latest(ctx, "KV_"+r.e.names.jobs(), r.prefix()+">", r.take)
 }
 
 // news calls f with the records that have changed since.
 func (r *recordReader) news(ctx context.Context) error {
-	for {
-		m, err := r.e.records.GetMsg(ctx, r.last+1, jetstream.WithGetMsgSubject(r.prefix()+">"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		r.take(m.Subject, m.Data, m.Header, m.Sequence, m.Time)
-	}
+	_, err := after(ctx, r.e.records, r.last, r.prefix()+">", r.take)
+	return err
 }
 
-func (r *recordReader) take(subject string, data []byte, h nats.Header, at uint64, written time.Time) {
-	r.last = at
-	r.f(storedRecord{Key: strings.TrimPrefix(subject, r.prefix()), Value: data, At: at, Gone: h.Get("KV-Operation") != ""}, written)
+func (r *recordReader) take(m *jetstream.RawStreamMsg) {
+	r.last = max(r.last, m.Sequence)
+	r.f(storedRecord{Key: strings.TrimPrefix(m.Subject, r.prefix()), Value: m.Data, At: m.Sequence, Gone: isGone(m.Header)}, m.Time)
 }
 
 // again reports whether to continue after an error.
