@@ -44,16 +44,17 @@ type Input struct {
 	times  timeline
 	groups groups
 
-	packets, failed int64 // of the video stream
-	begin           int64 // PTS of the first of them
-	due, decoded    int64 // frames that the decoder took, and returned
-	refused         size  // of a picture that FFmpeg refused on opening
-	known           int64 // its packets in the index on opening, -1 if unknown
-	bytes           int64 // to the end of the last packet of any stream
-	payload         int64 // bytes of packets of the video
-	holes           int64 // places between packets with more than headers
-	interlaced      bool  // some picture is
-	starved         int64 // packets since the last frame that had no memory
+	packets, failed int64           // of the video stream
+	begin           int64           // PTS of the first of them
+	due, decoded    int64           // frames that the decoder took, and returned
+	refused         size            // of a picture that FFmpeg refused on opening
+	known           int64           // its packets in the index on opening, -1 if unknown
+	bytes           int64           // to the end of the last packet of any stream
+	payload         int64           // bytes of packets of the video
+	holes           int64           // places between packets with more than headers
+	interlaced      bool            // some picture is
+	latest          pipeline.Format // of the last picture, before it was converted
+	starved         int64           // packets since the last frame that had no memory
 	emitted         int64
 	context         int64 // frames handed out for their neighbours only
 	tries           int64 // failed reads since the last success
@@ -97,7 +98,7 @@ type Damage struct {
 	UnreadBytes    int64 // after the last packet, in files that consist of packets
 	MissingTimes   int64 // frames without a time, in a container that has times
 	RepairedTimes  int64 // frames whose time went backwards
-	FormatChanges  int64 // frames of another size or format than the first, converted
+	FormatChanges  int64 // changes to another size or format than that of the first frame, converted
 	MissingSeconds float64
 }
 

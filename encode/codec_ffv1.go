@@ -12,6 +12,7 @@ var ffv1 = Codec{
 	CRF:    -1,
 
 	noBitrate: "it is lossless",
+	fields:    ownFields,
 	params:    strings.Fields("level=0|1|3 coder=rice|range_def|range_tab context=0|1 slices slicecrc=0|1"),
 	configure: configureOwn,
 }

@@ -23,9 +23,9 @@ var x265 = Codec{
 	CRF:     20,
 	Quality: Quality{Max: 51, About: "20 looks like the input, 28 is x265's own, 51 is worst; --encoder-params lossless=1"},
 
-	minSide:     16,
-	progressive: true,
-	linesACore:  70,
+	minSide:    16,
+	fields:     noFields,
+	linesACore: 70,
 	formats: map[int][]string{
 		8:  {"yuv420p", "yuv422p", "yuv444p", "gray", "gbrp", "yuvj420p", "yuvj422p", "yuvj444p"},
 		10: {"yuv420p10le", "yuv422p10le", "yuv444p10le", "gray10le", "gbrp10le"},

@@ -37,6 +37,36 @@ func unless(usual string) func(from, to string) verdict {
 	}
 }
 
+// sameOrders compares field orders. None means progressive pictures. Of a part, that has none of an
+// order, the others are as they were.
+func sameOrders(from, to string) verdict {
+	part := strings.HasPrefix(from, anyOrder)
+	for _, o := range orders {
+		part = part && (strings.Contains(from, o) || !strings.Contains(to, o))
+	}
+	if part && to != "" {
+		return alike
+	}
+	return unless(orders[0])(from, to)
+}
+
+// anyOrder begins the field order of a part of pictures that differ in theirs.
+const anyOrder = "some of "
+
+// partlyOrdered is the field order of any part of a video.
+func partlyOrdered(whole string) string {
+	var some []string
+	for _, o := range orders {
+		if strings.Contains(whole, o) {
+			some = append(some, o)
+		}
+	}
+	if len(some) < 2 {
+		return whole
+	}
+	return anyOrder + strings.Join(some, ", ")
+}
+
 // gained takes an added value for no difference.
 func gained(from, _ string) verdict {
 	if from == "" {

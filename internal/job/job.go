@@ -46,6 +46,8 @@ type job struct {
 	grain      *grain.Filter  // nil: grain is not measured
 	grainTable *encode.Target // nil: none is written
 
+	late *encode.LateFieldsError // of a job that begins again; nil: it does not
+
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
 
@@ -97,6 +99,26 @@ func (j *job) write(ctx context.Context) error {
 	v := j.in.Video().CodecParameters()
 	j.inFlight = j.o.inFlight(v.Width(), v.Height())
 	j.tellSlow()
+	err := j.writeVideo(ctx)
+	if late, is := errors.AsType[*encode.LateFieldsError](err); is && j.again() && !j.stopped() {
+		j.ui.Info(late.Error() + ": encoding the video again, as an interlaced one")
+		j.vain.Store(j.meters.Encode.Frames())
+		j.late = late
+		if err := j.reopen(ctx); err != nil {
+			return err
+		}
+		return j.writeVideo(ctx)
+	}
+	return err
+}
+
+// again reports whether the job can begin again after some frames.
+func (j *job) again() bool {
+	return j.late == nil && j.o.Part == nil && j.in.Again() && (j.target == nil || !j.target.Direct())
+}
+
+// writeVideo filters the video, as one stream or in parts.
+func (j *job) writeVideo(ctx context.Context) error {
 	d := j.divide(ctx)
 	if len(d.parts) == 0 {
 		return j.run(ctx)
@@ -211,7 +233,7 @@ func (j *job) openOutput() (err error) {
 	if path == "-" {
 		url = "pipe:1"
 	}
-	to := j.o.encodeOptions(j.ui.Logger)
+	to := j.encodeOptions(j.ui.Logger)
 	if j.encoding != nil {
 		to.Device = j.encoding
 	}
@@ -311,12 +333,24 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	}
 }
 
+// encodeOptions are those of the job, with what is known of its input.
+func (j *job) encodeOptions(log *slog.Logger) encode.Options {
+	o := j.o.encodeOptions(log)
+	switch {
+	case j.late != nil:
+		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
+	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
+		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
+	}
+	return o
+}
+
 func (j *job) template() encode.Template {
 	start, end := j.in.Part()
 	return encode.Template{
 		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
-		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts,
+		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Again: j.again(),
 	}
 }
 
