@@ -53,6 +53,7 @@ type Input struct {
 	payload         int64           // bytes of packets of the video
 	holes           int64           // places between packets with more than headers
 	interlaced      bool            // some picture is
+	layered         bool            // it is MV-HEVC
 	latest          pipeline.Format // of the last picture, before it was converted
 	starved         int64           // packets since the last frame that had no memory
 	emitted         int64
@@ -410,6 +411,7 @@ func (in *Input) send() error {
 	}
 	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
 	if !in.times.started {
+		in.noteLayers()
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
 	in.keep()
@@ -421,6 +423,16 @@ func (in *Input) send() error {
 		return in.toCPU(why)
 	}
 	return in.decodeError(err)
+}
+
+// noteLayers names pictures that the decoder leaves out: those of the second eye in MV-HEVC.
+func (in *Input) noteLayers() {
+	if in.layered || !in.found.stream.Layered(payload(in.pkt)) {
+		return
+	}
+	in.layered = true
+	in.told.Add(fidelity.Video, "", "stereo")
+	in.warn("the video is MV-HEVC: pictures of the first view are in the output, those of the others are not")
 }
 
 // readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer

@@ -60,6 +60,15 @@ func (s *fields) mixed() bool {
 	return s.kinds != [3]bool{s.kinds[0]} && s.kinds != [3]bool{1: s.kinds[1]} && s.kinds != [3]bool{2: s.kinds[2]}
 }
 
+// fieldCoding is how the chosen encoder codes fields.
+func (o *Options) fieldCoding() fieldCoding {
+	how := o.codec().fields
+	if level := o.EncoderParams.value("level"); how == ownFields && level != "" && level != ffv1Level {
+		return streamFields // of FFV1 before version 3
+	}
+	return how
+}
+
 // openFields has an encoder, whose picture is set up, code fields if pictures like f need it.
 func (e *coder) openFields(c *C.AVCodecContext, f *pipeline.Frame) {
 	s, codec := &e.fields, e.opts.codec()
@@ -86,7 +95,7 @@ func (e *coder) openFields(c *C.AVCodecContext, f *pipeline.Frame) {
 
 // followFields reports whether a frame needs an encoder of its own, and names fields that are lost.
 func (e *coder) followFields(f *pipeline.Frame) (anew bool, err error) {
-	s, how := &e.fields, e.opts.codec().fields
+	s, how := &e.fields, e.opts.fieldCoding()
 	s.kinds[kindOf(f)] = true
 	s.asFrame = how == mixedFields && s.coded && !f.Interlaced
 	if e.isPicture() || how == ownFields {

@@ -16,7 +16,7 @@ func TestCompareEveryProperty(t *testing.T) {
 			"size": {"96x64", "64x64"}, "alpha": {"yes", ""}, "depth": {"10 bits", "8 bits"}, "chroma": {"4:2:2", "4:2:0"}, "range": {"full", "limited"},
 			"primaries": {"bt2020", "bt709"}, "transfer": {"smpte2084", "bt709"}, "matrix": {"bt2020nc", "bt709"},
 			"chroma_location": {"topleft", "left"}, "sample_aspect": {"4:3", "16:11"}, "rotation": {"90 degrees clockwise", "90 degrees counterclockwise"},
-			"field_order": {"top field first", "progressive"}, "stereo": {"top and bottom", "unspecified"}, "spherical": {"equirectangular", "cubemap"},
+			"crop": {"left 8, right 8", "left 8"}, "field_order": {"top field first", "progressive"}, "stereo": {"top and bottom", "unspecified"}, "spherical": {"equirectangular", "cubemap"},
 			"timecode": {"01:02:03:04", "01:02:03:05"}, "mastering_display": {"BT.2020, 0.0001 to 1000 cd/m2", "BT.2020, 0.0001 to 4000 cd/m2"},
 			"content_light": {"MaxCLL 1000, MaxFALL 400 cd/m2", "MaxCLL 1000, MaxFALL 40 cd/m2"}, "ambient": {"10 lx, x 0.3, y 0.3", "10 lx, x 0.3, y 0.4"},
 			"dolby_vision": {"profile 8.1, level 6", "profile 8.4, level 6"}, "hdr10plus": {"10 of 10 pictures", "9 of 10 pictures"},

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,10 +65,11 @@ var properties = table{
 	{Kind: Video, Key: "matrix", Name: "matrix", read: (*subject).matrix},
 	{Kind: Video, Key: "chroma_location", Name: "chroma location", compare: unless("left"), moot: noLocation, stated: true, read: (*subject).chromaLocation},
 	{Kind: Video, Key: "sample_aspect", Name: "sample aspect", compare: sameRatio, stated: true, read: (*subject).aspect},
+	{Kind: Video, Key: "crop", Name: "crop", read: (*subject).crop},
 	{Kind: Video, Key: "rotation", Name: "rotation", stated: true, read: (*subject).rotation},
 	{Kind: Video, Key: "field_order", Name: "field order", compare: sameOrders, read: (*subject).fields},
 	{Kind: Video, Key: "stereo", Name: "stereo 3D", stated: true, read: (*subject).stereo},
-	{Kind: Video, Key: "spherical", Name: "projection", stated: true, read: (*subject).spherical},
+	{Kind: Video, Key: "spherical", Name: "projection", compare: unless("rectilinear"), stated: true, read: (*subject).spherical},
 	{Kind: Video, Key: "timecode", Name: "timecode", read: (*subject).timecode},
 	{Kind: Video, Key: "hdr", Name: "HDR", compare: byDesign, read: (*subject).hdr},
 	{Kind: Video, Key: "mastering_display", Name: "mastering display", compare: sameNumbers, stated: true, read: (*subject).mastering},
@@ -230,6 +232,21 @@ func (s *subject) aspect() string {
 	}
 	C.av_reduce(&r.num, &r.den, C.int64_t(r.num), C.int64_t(r.den), 1<<30)
 	return fmt.Sprintf("%d:%d", int(r.num), int(r.den))
+}
+
+// crop is what a container hides of the pictures at their edges.
+func (s *subject) crop() string {
+	b := s.packetSide(C.AV_PKT_DATA_FRAME_CROPPING)
+	if len(b) < 16 {
+		return ""
+	}
+	var parts []string
+	for i, edge := range []string{"top", "bottom", "left", "right"} {
+		if n := binary.LittleEndian.Uint32(b[4*i:]); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", edge, n))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // orders are the values of the field order.
