@@ -69,7 +69,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
-		in.format = src
+		in.format, in.formatAt = src, pts
 	}
 	if src != in.format && src != in.latest {
 		in.damage.FormatChanges++
@@ -94,12 +94,12 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 }
 
 func (in *Input) warnChange(to pipeline.Format, pts int64) {
-	at := text.Seconds(float64(pts) * in.video.TimeBase().Float64())
+	at := text.Seconds(float64(pts-in.formatAt) * in.video.TimeBase().Float64())
 	if from := in.format; to.Layout == from.Layout && to.Width == from.Width && to.Height == from.Height {
-		in.warn("the colour matrix or range changes in mid-stream, at %s; pictures are converted to those at the start", at)
+		in.warn("the colour matrix or range changes in mid-stream, from %s on; pictures are converted to those at the start", at)
 		return
 	}
-	in.warn("the picture changes to %v in mid-stream, at %s; it is converted to %v as at the start", to, at, in.format)
+	in.warn("the picture changes to %v in mid-stream, from %s on; it is converted to %v as at the start", to, at, in.format)
 }
 
 // damaged reports whether the decoder concealed errors.

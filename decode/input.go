@@ -54,6 +54,7 @@ type Input struct {
 	holes           int64           // places between packets with more than headers
 	interlaced      bool            // some picture is
 	layered         bool            // it is MV-HEVC
+	formatAt        int64           // time of the first frame
 	latest          pipeline.Format // of the last picture, before it was converted
 	starved         int64           // packets since the last frame that had no memory
 	emitted         int64

@@ -53,7 +53,7 @@ func (e *coder) followChanges(f *pipeline.Frame) (anew bool) {
 		case !slices.Contains(e.changes.told, c.Key):
 			e.changes.told = append(e.changes.told, c.Key)
 			e.told.Add(fidelity.Video, "", c.Key)
-			e.warn("the %s changes from %s to %s%s; the output has one for all pictures, that of the first",
+			e.warn("the pictures change their %s from %s to %s,%s; the output has one for all, that of the first",
 				c.Name, cmp.Or(c.From, none(c.Key)), cmp.Or(c.To, none(c.Key)), e.since(f))
 		}
 	}

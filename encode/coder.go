@@ -50,6 +50,7 @@ type coder struct {
 	grain      *grainer // nil: pictures have no film grain
 	told       fidelity.Told
 	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
+	origin     int64           // time of the first frame
 	part       bool            // the pictures are a part of a video
 	fields     fields
 	changes    changes
@@ -107,6 +108,9 @@ func newCoder(in Template, o Options) coder {
 
 // put codes a frame, which it takes. The encoder must be open.
 func (e *coder) put(f *pipeline.Frame) error {
+	if e.frames == 0 {
+		e.origin = f.PTS
+	}
 	if err := e.follow(f); err != nil {
 		f.Release()
 		return err

@@ -140,10 +140,10 @@ func (e *coder) since(f *pipeline.Frame) string {
 	if e.frames == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", from %s on", text.Seconds(e.seconds(f)))
+	return fmt.Sprintf(" from %s on", text.Seconds(e.seconds(f)))
 }
 
-// seconds is a frame's time.
+// seconds is a frame's time since the first one.
 func (e *coder) seconds(f *pipeline.Frame) float64 {
-	return float64(f.PTS) * e.in.Video.TimeBase().Float64()
+	return float64(f.PTS-e.origin) * e.in.Video.TimeBase().Float64()
 }

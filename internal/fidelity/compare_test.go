@@ -86,6 +86,13 @@ func TestCompareMeanings(t *testing.T) {
 		{Video, "range", "full", "", lost},
 		{Video, "chroma_location", "left", "", alike},
 		{Video, "field_order", "", "progressive", alike},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "top field first in 20, bottom field first in 20 of 40 pictures", lost},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive", lost},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive", alike},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive in 3, top field first in 9 of 12 pictures", alike},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "bottom field first", lost},
+		{Video, "field_order", partlyOrdered("top field first"), "progressive", lost},
+		{Video, "spherical", "rectilinear", "", alike},
 		{Video, "sample_aspect", "4:3", "341:256", alike},
 		{Video, "mastering_display", "BT.2020, 0.0001 to 1000 cd/m2", "BT.2020, 0.0002 to 1000.1 cd/m2", alike},
 		{Video, "mastering_display", "BT.2020, 0.0001 to 1000 cd/m2", "BT.2020", lost},
@@ -185,12 +192,12 @@ func TestCompareLeftOut(t *testing.T) {
 // Of a part, numbers of units and times of chapters are not compared.
 func TestPartly(t *testing.T) {
 	whole := Facts{
-		{Video, "", map[string]string{"hdr10plus": "240 of 240 pictures", "depth": "10 bits"}},
+		{Video, "", map[string]string{"hdr10plus": "240 of 240 pictures", "depth": "10 bits", "field_order": "progressive in 1, top field first in 9 of 10 pictures"}},
 		{Chapter, "1", map[string]string{"start": "0.000 s", "title": "One"}}, {Chapter, "2", map[string]string{"start": "9.000 s", "title": "Two"}},
 	}
 	part := whole.Partly(func(title string) bool { return title == "Two" })
 	now := Facts{
-		{Video, "", map[string]string{"hdr10plus": "3 of 3 pictures", "depth": "10 bits"}},
+		{Video, "", map[string]string{"hdr10plus": "3 of 3 pictures", "depth": "10 bits", "field_order": "top field first"}},
 		{Chapter, "1", map[string]string{"start": "0.000 s", "title": "Two"}},
 	}
 	for _, d := range Compare(part, now, nil) {
