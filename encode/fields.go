@@ -33,14 +33,17 @@ type fields struct {
 	kinds    [3]bool // of pictures so far: progressive, top field first, bottom field first
 }
 
-// LateFieldsError says that pictures are interlaced behind progressive ones, for which the encoder
-// was opened. The job can begin again with Options.Interlaced.
+// LateFieldsError says that pictures are interlaced, and that the encoder was opened, or chosen, for
+// progressive ones. The job can begin again with Options.Interlaced.
 type LateFieldsError struct {
 	At            float64 // seconds
 	TopFieldFirst bool
 }
 
 func (e *LateFieldsError) Error() string {
+	if e.At == 0 {
+		return "the pictures are interlaced, which the header does not say"
+	}
 	return fmt.Sprintf("the pictures from %s on are interlaced, those before are not", text.Seconds(e.At))
 }
 
@@ -102,7 +105,10 @@ func (e *coder) followFields(f *pipeline.Frame) (anew bool, err error) {
 		return false, nil
 	}
 	otherOrder := s.coded && f.Interlaced && f.TopFieldFirst != s.topFirst
+	late := f.Interlaced && !s.coded
 	switch {
+	case late && e.opts.Undecided && e.in.Again, late && how == mixedFields && s.unfit == "" && (e.in.Again || e.part):
+		return false, &LateFieldsError{e.seconds(f), f.TopFieldFirst}
 	case s.unfit != "":
 		if f.Interlaced {
 			e.tellFields(f, "the fields are filtered apart, but %s: the output is tagged progressive", s.unfit)
@@ -111,11 +117,9 @@ func (e *coder) followFields(f *pipeline.Frame) (anew bool, err error) {
 		return f.Interlaced != s.coded, nil
 	case how == mixedFields && otherOrder: // which no header has
 		return true, nil
-	case how == mixedFields && f.Interlaced && !s.coded && (e.in.Again || e.part):
-		return false, &LateFieldsError{e.seconds(f), f.TopFieldFirst}
-	case how == mixedFields && f.Interlaced && !s.coded && !e.globalHeader:
+	case how == mixedFields && late && !e.globalHeader:
 		return true, nil
-	case f.Interlaced && !s.coded:
+	case late:
 		e.tellFields(f, "interlaced pictures come behind progressive ones, of which the output cannot have both: they are tagged progressive")
 	case otherOrder:
 		e.tellFields(f, "the order of the fields changes, and the output has one for all")
@@ -145,5 +149,8 @@ func (e *coder) since(f *pipeline.Frame) string {
 
 // seconds is a frame's time since the first one.
 func (e *coder) seconds(f *pipeline.Frame) float64 {
+	if e.frames == 0 {
+		return 0
+	}
 	return float64(f.PTS-e.origin) * e.in.Video.TimeBase().Float64()
 }

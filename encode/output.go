@@ -59,6 +59,9 @@ type Options struct {
 	Interlaced    bool
 	TopFieldFirst bool
 
+	// Undecided means that an encoder of interlaced pictures is chosen if there are some.
+	Undecided bool
+
 	clocks bool // pictures get timecodes
 
 	Software string       // written as the encoder of the file

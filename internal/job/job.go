@@ -46,7 +46,8 @@ type job struct {
 	grain      *grain.Filter  // nil: grain is not measured
 	grainTable *encode.Target // nil: none is written
 
-	late *encode.LateFieldsError // of a job that begins again; nil: it does not
+	late      *encode.LateFieldsError // of a job that begins again; nil: it does not
+	undecided *Options                // before settleCodec chose a codec; nil: it did not
 
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
@@ -103,7 +104,9 @@ func (j *job) write(ctx context.Context) error {
 	if late, is := errors.AsType[*encode.LateFieldsError](err); is && j.again() && !j.stopped() {
 		j.ui.Info(late.Error() + ": encoding the video again, as an interlaced one")
 		j.vain.Store(j.meters.Encode.Frames())
-		j.late = late
+		if j.late = late; j.undecided != nil {
+			j.o, j.undecided = j.undecided, nil
+		}
 		if err := j.reopen(ctx); err != nil {
 			return err
 		}
@@ -336,6 +339,7 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 // encodeOptions are those of the job, with what is known of its input.
 func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	o := j.o.encodeOptions(log)
+	o.Undecided = j.undecided != nil
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst

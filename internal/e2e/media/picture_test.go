@@ -492,6 +492,33 @@ func TestMixedFields(t *testing.T) {
 	}
 }
 
+// A video of both kinds is not cut into parts, and one of more than 8 bits is H.264 as all that have
+// fields.
+func TestMixedFieldsWhole(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "mixed-deep.mkv", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -vf setfield=prog,split[a][b];[b]setfield=tff[c];[a][c]concat "+
+		"-pix_fmt yuv420p10le -c:v ffv1 -level 3")
+	out, said := filter(t, src, "mkv", "")
+	if got := runs(frames(t, out), fieldsOf); got != "10 progressive, 10 top" || probe(t, out).video(t).Codec != "h264" || strings.Contains(said, "warning") {
+		t.Errorf("%s: %s", got, said)
+	}
+	src = clip(t, "mixed-cut.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.8 -vf setfield=tff -c:v prores_ks -pix_fmt yuv422p10le -flags +ildct")
+	if c := segments(t, src, "--length", "0.1"); len(c.Parts) < 2 {
+		t.Errorf("%+v", c)
+	}
+	data, err := os.ReadFile(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, n := 0, 0; n < 10; n++ { // the flags of the first pictures
+		at += bytes.Index(data[at:], []byte("icpf")) + 4
+		data[at+12] &^= 3 << 2
+	}
+	if c := segments(t, put(t, "mixed-flags.mov", data), "--length", "0.1"); !strings.Contains(c.Whole, "some of its pictures are interlaced") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // What pictures say of the video may change: it does so in the output, or is named once, with the
 // time.
 func TestStatedChanges(t *testing.T) {
