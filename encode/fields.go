@@ -33,7 +33,7 @@ type fields struct {
 	kinds    [3]bool // of pictures so far: progressive, top field first, bottom field first
 }
 
-// LateFieldsError says that pictures are interlaced, and that the encoder was opened, or chosen, for
+// LateFieldsError says that pictures are interlaced, and that the encoder was opened or chosen for
 // progressive ones. The job can begin again with Options.Interlaced.
 type LateFieldsError struct {
 	At            float64 // seconds

@@ -40,9 +40,9 @@ func (i Item) String() string { return strings.TrimSpace(string(i.Kind) + " " + 
 // Facts describe a file.
 type Facts []Item
 
-// Partly returns what remains of the facts if only a part of the file is taken: units are there or
-// not, whatever their number, as are field orders, and chapters and timecodes begin elsewhere. Chapters that keep
-// refuses are left out.
+// Partly returns what remains of the facts if only a part of the file is taken: units and field
+// orders are there or not, whatever their number, and chapters and timecodes begin elsewhere.
+// Chapters that keep refuses are left out.
 func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 	for _, i := range f {
 		if i.Kind == Chapter && !keep(i.Values["title"]) {

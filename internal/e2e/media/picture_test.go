@@ -492,7 +492,7 @@ func TestMixedFields(t *testing.T) {
 	}
 }
 
-// A video of both kinds is not cut into parts, and one of more than 8 bits is H.264 as all that have
+// A video of both kinds is not cut into parts. One of more than 8 bits is H.264, as all that have
 // fields.
 func TestMixedFieldsWhole(t *testing.T) {
 	e2e.Start(t, false)
