@@ -91,6 +91,8 @@ func TestCompareMeanings(t *testing.T) {
 		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive", alike},
 		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive in 3, top field first in 9 of 12 pictures", alike},
 		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "bottom field first", lost},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive in 24, top field first in 20 of 44 pictures", alike},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive in 24, top field first in 16 of 40 pictures", lost},
 		{Video, "field_order", partlyOrdered("top field first"), "progressive", lost},
 		{Video, "spherical", "rectilinear", "", alike},
 		{Video, "sample_aspect", "4:3", "341:256", alike},
