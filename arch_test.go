@@ -123,7 +123,7 @@ var rules = []rule{
 		imports: []string{"encode/formats", "internal/av", "internal/contract", "internal/units", "C"},
 		why:     "describes any open file by one table: decode and encode feed it, and it knows neither"},
 	{folder: "decode", what: "FFmpeg in: files, pipes, cameras and pictures become frames",
-		imports: []string{"internal/av", "internal/fidelity", "internal/units", "pipeline", "C", astiav, sys},
+		imports: []string{"internal/av", "internal/fidelity", "internal/text", "internal/units", "pipeline", "C", astiav, sys},
 		why:     "FFmpeg's boundary on the way in; it gets its memory through pipeline's interfaces, from any backend"},
 	{folder: "decode/testcamera", what: "for tests: fake cameras to plug, unplug and corrupt",
 		why: "tests of every package and of the built program use it"},

@@ -14,6 +14,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/text"
 	"vidfilter/pipeline"
 )
 
@@ -68,14 +69,15 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
 	if in.format == (pipeline.Format{}) {
-		in.format = src
+		in.format, in.formatAt = src, pts
 	}
-	if src != in.format {
+	if src != in.format && src != in.latest {
 		in.damage.FormatChanges++
 		if in.damage.FormatChanges == 1 {
-			in.warnChange(src)
+			in.warnChange(src, pts)
 		}
 	}
+	in.latest = src
 	f, err := in.build(c, src, native && src == in.format)
 	if err != nil {
 		return nil, err
@@ -91,12 +93,13 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	return f, nil
 }
 
-func (in *Input) warnChange(to pipeline.Format) {
+func (in *Input) warnChange(to pipeline.Format, pts int64) {
+	at := text.Seconds(float64(pts-in.formatAt) * in.video.TimeBase().Float64())
 	if from := in.format; to.Layout == from.Layout && to.Width == from.Width && to.Height == from.Height {
-		in.warn("the colour matrix or range changes in mid-stream; pictures are converted to those at the start")
+		in.warn("the colour matrix or range changes in mid-stream, from %s on; pictures are converted to those at the start", at)
 		return
 	}
-	in.warn("the picture changes to %v in mid-stream; it is converted to %v as at the start", to, in.format)
+	in.warn("the picture changes to %v in mid-stream, from %s on; it is converted to %v as at the start", to, at, in.format)
 }
 
 // damaged reports whether the decoder concealed errors.

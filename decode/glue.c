@@ -375,3 +375,59 @@ float vf_quantiser(AVFrame *f)
 	av_buffer_unref(&f->opaque_ref);
 	return (float)sqrt(sum);
 }
+
+struct vf_fields {
+	enum AVCodecID codec;
+	AVCodecParserContext *parser;
+	AVCodecContext *context;
+};
+
+struct vf_fields *vf_fields_open(const AVCodecParameters *par)
+{
+	switch (par->codec_id) {
+	case AV_CODEC_ID_H264:
+	case AV_CODEC_ID_MPEG2VIDEO:
+	case AV_CODEC_ID_VC1:
+	case AV_CODEC_ID_PRORES:
+		break;
+	default:
+		return NULL;
+	}
+	struct vf_fields *s = av_mallocz(sizeof *s);
+	if (!s)
+		return NULL;
+	s->codec = par->codec_id;
+	if (s->codec == AV_CODEC_ID_PRORES)
+		return s;
+	s->parser = av_parser_init(par->codec_id);
+	s->context = avcodec_alloc_context3(NULL);
+	if (!s->parser || !s->context || avcodec_parameters_to_context(s->context, par) < 0) {
+		vf_fields_close(s);
+		return NULL;
+	}
+	s->parser->flags |= PARSER_FLAG_COMPLETE_FRAMES;
+	return s;
+}
+
+enum AVFieldOrder vf_fields_of(struct vf_fields *s, const AVPacket *p)
+{
+	if (s->codec == AV_CODEC_ID_PRORES) {
+		enum { FLAGS = 20 }; // SMPTE RDD 36, 5.1: behind the size and the name
+		static const enum AVFieldOrder orders[] = {AV_FIELD_PROGRESSIVE, AV_FIELD_TT, AV_FIELD_BB, AV_FIELD_UNKNOWN};
+		return p->size > FLAGS ? orders[p->data[FLAGS] >> 2 & 3] : AV_FIELD_UNKNOWN;
+	}
+	uint8_t *out;
+	int size;
+	s->parser->field_order = AV_FIELD_UNKNOWN;
+	av_parser_parse2(s->parser, s->context, &out, &size, p->data, p->size, p->pts, p->dts, p->pos);
+	return s->parser->field_order;
+}
+
+void vf_fields_close(struct vf_fields *s)
+{
+	if (!s)
+		return;
+	av_parser_close(s->parser);
+	avcodec_free_context(&s->context);
+	av_free(s);
+}

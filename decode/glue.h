@@ -80,4 +80,12 @@ double vf_rotation(const AVCodecParameters *par);
 // Names the first difference of two streams that affects decoding or filtering; NULL if there is
 // none.
 const char *vf_differ(const AVStream *source, const AVStream *copy);
+// Reads the fields of coded pictures, of codecs whose pictures say them. The caller frees it by
+// vf_fields_close.
+struct vf_fields;
+// NULL for other codecs, or when out of memory.
+struct vf_fields *vf_fields_open(const AVCodecParameters *par);
+enum AVFieldOrder vf_fields_of(struct vf_fields *s, const AVPacket *p);
+void vf_fields_close(struct vf_fields *s);
+
 #endif

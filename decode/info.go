@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -39,6 +40,15 @@ func (in *Input) Interlaced() bool {
 	order := (*C.AVStream)(av.StreamPtr(in.video)).codecpar.field_order
 	return order != C.AV_FIELD_UNKNOWN && order != C.AV_FIELD_PROGRESSIVE
 }
+
+// MayBeInterlaced reports whether pictures may be two fields each, by the file's header.
+func (in *Input) MayBeInterlaced() bool {
+	par := (*C.AVStream)(av.StreamPtr(in.video)).codecpar
+	return units.MayHaveFields(C.GoString(C.avcodec_get_name(par.codec_id)), av.Slice((*byte)(par.extradata), int(par.extradata_size)))
+}
+
+// Again reports whether the input can be opened once more, and then says the same.
+func (in *Input) Again() bool { return !in.forwards && in.path != "-" && !isAddress(in.path) }
 
 // Others returns the streams whose packets OnPacket gets.
 func (in *Input) Others() []*astiav.Stream {

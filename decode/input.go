@@ -55,18 +55,21 @@ type Input struct {
 
 	packets, failed int64 // of the video stream
 	failedInRow     int64
-	table           int   // version of the table of the video's program
-	tableAt         int64 // packets of the video until it changed
-	videoLost       bool  // it goes on in another codec
-	begin           int64 // PTS of the first of them
-	due, decoded    int64 // frames that the decoder took, and returned
-	refused         size  // of a picture that FFmpeg refused on opening
-	promised        int64 // its packets in the index on opening, -1 if unknown
-	bytes           int64 // to the end of the last packet of any stream
-	payload         int64 // bytes of packets of the video
-	holes           int64 // places between packets with more than headers
-	interlaced      bool  // some picture is
-	starved         int64 // packets since the last frame that had no memory
+	table           int             // version of the table of the video's program
+	tableAt         int64           // packets of the video until it changed
+	videoLost       bool            // it goes on in another codec
+	begin           int64           // PTS of the first of them
+	due, decoded    int64           // frames that the decoder took, and returned
+	refused         size            // of a picture that FFmpeg refused on opening
+	promised        int64           // its packets in the index on opening, -1 if unknown
+	bytes           int64           // to the end of the last packet of any stream
+	payload         int64           // bytes of packets of the video
+	holes           int64           // places between packets with more than headers
+	interlaced      bool            // some picture is
+	layered         bool            // it is MV-HEVC
+	formatAt        int64           // time of the first frame
+	latest          pipeline.Format // of the last picture, before it was converted
+	starved         int64           // packets since the last frame that had no memory
 	emitted         int64
 	context         int64 // frames handed out for their neighbours only
 	tries           int64 // failed reads since the last success
@@ -113,7 +116,7 @@ type Damage struct {
 	UnreadBytes    int64 // after the last packet, in files that consist of packets
 	MissingTimes   int64 // frames without a time, in a container that has times
 	RepairedTimes  int64 // frames whose time went backwards
-	FormatChanges  int64 // frames of another size or format than the first, converted
+	FormatChanges  int64 // changes to another size or format than that of the first frame, converted
 	LateStreams    int64 // streams that begin too late to be tracks of the output
 	MissingSeconds float64
 }
@@ -442,6 +445,7 @@ func (in *Input) send() error {
 	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
 	in.follow()
 	if !in.times.started {
+		in.noteLayers()
 		in.groups.note((*C.AVPacket)(av.PacketPtr(in.pkt)), in.stream(in.video.Index()).codecpar.codec_id)
 	}
 	in.keep()
@@ -469,6 +473,16 @@ func (in *Input) follow() {
 		in.numbers.Restart()
 	}
 	in.numbers.Take(in.found.stream, payload(in.pkt))
+}
+
+// noteLayers names pictures that the decoder leaves out: those of the second eye in MV-HEVC.
+func (in *Input) noteLayers() {
+	if in.layered || !in.found.stream.Layered(payload(in.pkt)) {
+		return
+	}
+	in.layered = true
+	in.told.Add(fidelity.Video, "", "stereo")
+	in.warn("the video is MV-HEVC: pictures of the first view are in the output, those of the others are not")
 }
 
 // readError handles the end of reading: the end of the file, an interruption, or damage. A demuxer

@@ -48,6 +48,8 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration, w W
 	}
 	defer in.Close()
 	s := scan{in: in, promised: in.promised, begin: math.MaxInt64, end: math.MinInt64, latest: math.MinInt64, seen: map[int64]bool{}}
+	s.fields = C.vf_fields_open((*C.AVStream)(av.StreamPtr(in.video)).codecpar)
+	defer C.vf_fields_close(s.fields)
 	whole := in.notSeekable()
 	if whole == "" && in.clock.shift != 0 {
 		whole = "its clock starts late, and parts keep its times"
@@ -115,6 +117,8 @@ type scan struct {
 	hidden     []int64        // PTS of frames that edit lists hide
 	entries    []int64        // PTS of key frames at which decoding can begin
 	headers    []byte         // the first ones of a key frame
+	fields     *C.struct_vf_fields
+	order      C.enum_AVFieldOrder // of the pictures so far
 }
 
 // read goes through the file and returns why it must not be cut, or "".
@@ -153,6 +157,9 @@ func (s *scan) packet() string {
 	case s.packets == 0 && !flags.Has(astiav.PacketFlagKey):
 		return "it does not begin with a key frame"
 	}
+	if s.mixes() {
+		return "some of its pictures are interlaced, others are not, or in another order"
+	}
 	first := s.packets == 0
 	s.packets++
 	if flags.Has(astiav.PacketFlagDiscard) {
@@ -185,6 +192,18 @@ func (s *scan) changes() bool {
 		s.headers = bytes.Clone(h)
 	}
 	return len(h) > 0 && !bytes.Equal(h, s.headers)
+}
+
+// mixes reports whether the picture of the packet just read has other fields than one before.
+func (s *scan) mixes() bool {
+	if s.fields == nil {
+		return false
+	}
+	before, now := s.order, C.vf_fields_of(s.fields, (*C.AVPacket)(av.PacketPtr(s.in.pkt)))
+	if now != C.AV_FIELD_UNKNOWN {
+		s.order = now
+	}
+	return before != C.AV_FIELD_UNKNOWN && before != s.order
 }
 
 // conclude judges the whole file after reading.

@@ -25,22 +25,21 @@ type Codec struct {
 	// OnDevice is the common name of what the encoder codes on a device; "" if it works on the CPU.
 	OnDevice string
 
-	noBitrate string // why it has no --bitrate; "" if it has
-	noGOP     string // likewise of --gop
-	preset    string // FFmpeg's option for Presets, "" for preset
-	quality   string // FFmpeg's option for constant quality, "" for crf
-	maxSide   int    // longest side of a picture
-	minSide   int    // shortest side of a picture
-	minWidth  int    // if that is more
-	evenSides bool   // sides must be even
-	// progressive means that interlaced frames cannot be coded as such.
-	progressive bool
-	copies      bool // samples are stored as they are
-	linesACore  int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
-	ownPreset   bool // configure sets --preset
-	ownTune     bool // likewise --tune
-	fullRange   bool // samples always mean full-range BT.601
-	videoRange  bool // samples always mean limited range
+	noBitrate  string // why it has no --bitrate; "" if it has
+	noGOP      string // likewise of --gop
+	preset     string // FFmpeg's option for Presets, "" for preset
+	quality    string // FFmpeg's option for constant quality, "" for crf
+	maxSide    int    // longest side of a picture
+	minSide    int    // shortest side of a picture
+	minWidth   int    // if that is more
+	evenSides  bool   // sides must be even
+	fields     fieldCoding
+	copies     bool // samples are stored as they are
+	linesACore int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
+	ownPreset  bool // configure sets --preset
+	ownTune    bool // likewise --tune
+	fullRange  bool // samples always mean full-range BT.601
+	videoRange bool // samples always mean limited range
 	// formats lists the pixel formats that it is given, by the depth of their samples; nil: all
 	// that FFmpeg's encoder takes.
 	formats map[int][]string

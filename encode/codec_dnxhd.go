@@ -14,13 +14,13 @@ var dnxhd = Codec{
 	Preset:  "hq",
 	CRF:     -1,
 
-	noBitrate:   "its presets fix the bits of a picture",
-	noGOP:       "every picture is a key frame",
-	ownPreset:   true,
-	minWidth:    256,
-	minSide:     120,
-	progressive: true, // of DNxHR; only DNxHD proper has fields
-	formats:     map[int][]string{8: {"yuv422p"}, 10: {"yuv422p10le", "yuv444p10le", "gbrp10le"}},
+	noBitrate: "its presets fix the bits of a picture",
+	noGOP:     "every picture is a key frame",
+	ownPreset: true,
+	minWidth:  256,
+	minSide:   120,
+	fields:    noFields, // of DNxHR; only DNxHD proper has fields
+	formats:   map[int][]string{8: {"yuv422p"}, 10: {"yuv422p10le", "yuv444p10le", "gbrp10le"}},
 	presetFormats: map[string][]string{
 		"lb": {"yuv422p"}, "sq": {"yuv422p"}, "hq": {"yuv422p"}, "hqx": {"yuv422p10le"}, "444": {"yuv444p10le", "gbrp10le"},
 	},

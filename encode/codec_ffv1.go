@@ -12,9 +12,19 @@ var ffv1 = Codec{
 	CRF:    -1,
 
 	noBitrate: "it is lossless",
+	fields:    ownFields,
 	params:    strings.Fields("level=0|1|3 coder=rice|range_def|range_tab context=0|1 slices slicecrc=0|1"),
-	configure: configureOwn,
+	configure: configureFFV1,
 }
+
+// configureFFV1 chooses the version in which each picture says whether it has fields, whatever the
+// size.
+func configureFFV1(o *Options, _ *C.AVCodecContext, set func(option, value string)) {
+	set("level", ffv1Level)
+	o.EncoderParams.own(set)
+}
+
+const ffv1Level = "3"
 
 // configureOwn passes the parameters on as FFmpeg's options.
 func configureOwn(o *Options, _ *C.AVCodecContext, set func(option, value string)) {

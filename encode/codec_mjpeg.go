@@ -8,7 +8,7 @@ import "vidfilter/encode/formats"
 // MJPEG is FFmpeg's name of the encoder of JPEG.
 const MJPEG = "mjpeg"
 
-var mjpeg = Codec{Name: MJPEG, CRF: -1, fullRange: true, configure: configureMJPEG}
+var mjpeg = Codec{Name: MJPEG, CRF: -1, fullRange: true, fields: noFields, configure: configureMJPEG}
 
 // configureMJPEG gives single pictures the best quality.
 func configureMJPEG(o *Options, c *C.AVCodecContext, _ func(option, value string)) {

@@ -23,11 +23,11 @@ var nvenc = Codec{
 	Preset:  "medium",
 	Quality: Quality{Min: 1, Max: 51, About: "NVENC's cq: 1 is best, 51 is worst; --tune lossless keeps all"},
 
-	quality:     "cq",
-	ownPreset:   true,
-	evenSides:   true,
-	progressive: true,
-	configure:   configureNVENC,
+	quality:   "cq",
+	ownPreset: true,
+	evenSides: true,
+	fields:    noFields,
+	configure: configureNVENC,
 
 	contradiction: contradictionNVENC,
 	params: strings.Fields(`

@@ -21,5 +21,6 @@ var prores = Codec{
 	params:     strings.Fields("mbs_per_slice=1|2|4|8 vendor bits_per_mb quant_mat=auto|proxy|lt|standard|hq|default alpha_bits=0|8|16"),
 	maxSide:    65535,
 	videoRange: true,
+	fields:     apartFields,
 	configure:  configureOwn,
 }

@@ -21,14 +21,14 @@ var svtAV1 = Codec{
 	CRF:     24,
 	Quality: Quality{Min: 1, Max: 63, Whole: true, About: "24 looks like the input, 35 is SVT-AV1's own, 63 is worst; whole numbers"},
 
-	maxSide:     16384,
-	minSide:     64,
-	evenSides:   true,
-	progressive: true,
-	ownTune:     true,
-	formats:     map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
-	configure:   configureSVTAV1,
-	headers:     headersAV1,
+	maxSide:   16384,
+	minSide:   64,
+	evenSides: true,
+	fields:    noFields,
+	ownTune:   true,
+	formats:   map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
+	configure: configureSVTAV1,
+	headers:   headersAV1,
 	// All but those that set up the stream that FFmpeg describes, or need files.
 	params: strings.Fields(`
 		aq-mode buf-initial-sz buf-optimal-sz buf-sz chroma-u-ac-qindex-offset chroma-u-dc-qindex-offset

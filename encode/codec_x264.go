@@ -28,6 +28,7 @@ var x264 = Codec{
 	Quality: Quality{Max: 51, About: "0 is lossless, 18 looks like the input, 23 is x264's own, 51 is worst"},
 
 	maxSide:   16384,
+	fields:    mixedFields,
 	choose:    fullChroma("H.264", 10, false),
 	configure: configureX264,
 	headers:   units.ParameterSets,

@@ -23,9 +23,9 @@ var x265 = Codec{
 	CRF:     20,
 	Quality: Quality{Max: 51, About: "20 looks like the input, 28 is x265's own, 51 is worst; --encoder-params lossless=1"},
 
-	minSide:     16,
-	progressive: true,
-	linesACore:  70,
+	minSide:    16,
+	fields:     noFields,
+	linesACore: 70,
 	// The most of its delay by reordering: it counts back by a time that the next picture sets.
 	untimedDelay: 2,
 	formats: map[int][]string{

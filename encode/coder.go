@@ -52,6 +52,12 @@ type coder struct {
 	told       fidelity.Told
 	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	decoding   []int64         // decode times of the packets to come, instead of the encoder's
+	origin     int64           // time of the first frame
+	part       bool            // the pictures are a part of a video
+	fields     fields
+	changes    changes
+	order      order // of packets, across encoders
+	reopened   bool
 }
 
 // Coder codes a part of a video while others code its other parts: a pipeline.Sink that passes on
@@ -65,6 +71,7 @@ type Coder struct {
 // unit of the template's video. The template and the options are those of the whole output.
 func NewCoder(in Template, o Options, give func(*astiav.Packet) error) *Coder {
 	c := &Coder{coder: newCoder(in, o)}
+	c.part = true
 	c.give = func() error { return give(c.pkt) }
 	return c
 }
@@ -97,12 +104,19 @@ func newCoder(in Template, o Options) coder {
 	name := C.CString(form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	muxer := C.av_guess_format(name, nil, nil)
-	return coder{opts: o, in: in, form: form, globalHeader: muxer != nil && muxer.flags&C.AVFMT_GLOBALHEADER != 0,
+	return coder{opts: o, in: in, form: form, part: in.Part, globalHeader: muxer != nil && muxer.flags&C.AVFMT_GLOBALHEADER != 0,
 		pkt: astiav.AllocPacket(), lasting: map[int64]int64{}}
 }
 
 // put codes a frame, which it takes. The encoder must be open.
 func (e *coder) put(f *pipeline.Frame) error {
+	if e.frames == 0 {
+		e.origin = f.PTS
+	}
+	if err := e.follow(f); err != nil {
+		f.Release()
+		return err
+	}
 	e.lasting[f.PTS] = f.Duration
 	e.carrier.take(f)
 	if e.grain != nil {
@@ -113,6 +127,12 @@ func (e *coder) put(f *pipeline.Frame) error {
 		return fmt.Errorf("encode: %w", err)
 	}
 	defer e.onDevice.free(frame.Free)
+	if e.fields.asFrame {
+		e.carrier.frames[int64(frame.Pts())] = true
+		if e.fields.topFirst { // or x264 would take the order for another one
+			(*C.AVFrame)(frame.UnsafePointer()).flags |= C.AV_FRAME_FLAG_TOP_FIELD_FIRST
+		}
+	}
 	e.frames++
 	enc := e.enc
 	if err := e.onDevice.call(func() error { return enc.SendFrame(frame) }); err != nil {
@@ -150,6 +170,7 @@ func (e *coder) close() {
 	e.closeEncoder()
 	e.grain.close()
 	e.scaler.Close()
+	e.changes.stated.Close()
 }
 
 func (e *coder) warn(format string, args ...any) {
@@ -189,7 +210,11 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	av.TagColour(enc, f, to.format, to.isYUV)
 	name := C.GoString(C.avcodec_get_name(c.codec_id))
 	e.opts.clocks = e.opts.needsClocks(f)
+	lost := e.carrier.lost // of an encoder before
 	e.carrier = newCarrier(name, &e.opts, e.planDolby(f, name, to.pixelFormat.Name()))
+	for _, l := range lost {
+		e.carrier.lose(l)
+	}
 	if t := av.CodedTransfer(f); t > 0 && e.carrier.carries(units.AlternativeTransfer) {
 		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
 	}
@@ -197,7 +222,7 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 		c.flags |= C.AV_CODEC_FLAG_GLOBAL_HEADER
 	}
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
-	e.setFields(c, f)
+	e.openFields(c, f)
 	if e.onDevice, err = e.onDeviceOf(c, to.pixelFormat, f.Width, f.Height); err != nil {
 		enc.Free()
 		return err
@@ -234,6 +259,23 @@ func (e *coder) frameRate() astiav.Rational {
 	return usual
 }
 
+// reopen has the coder go on with a new encoder, for frames like f.
+func (e *coder) reopen(f *pipeline.Frame) error {
+	if err := e.flush(); err != nil {
+		return err
+	}
+	header := bytes.Clone(e.enc.ExtraData())
+	e.closeEncoder()
+	e.reopened = true
+	if err := e.openEncoder(f); err != nil {
+		return err
+	}
+	if e.globalHeader && !bytes.Equal(header, e.enc.ExtraData()) {
+		return errors.New("encode: pictures that change would change the header of the stream")
+	}
+	return nil
+}
+
 // setInput sets how frames like f are converted for the encoder.
 func (e *coder) setInput(f *pipeline.Frame, to encoderFormat) {
 	alpha := hasAlpha(to.pixelFormat)
@@ -246,29 +288,6 @@ func (e *coder) setInput(f *pipeline.Frame, to encoderFormat) {
 	}
 	if own := to.pixelFormat == av.PixelFormat(layout) || to.pixelFormat == av.WithAlpha(layout); !own || to.isYUV && to.format != f.Format {
 		e.to = &encoderInput{scaler: &e.scaler, from: f.Format, to: to}
-	}
-}
-
-// setFields asks for interlaced coding if the first frame is interlaced. x264 needs whole
-// macroblock pairs of chroma rows for it.
-func (e *coder) setFields(c *C.AVCodecContext, f *pipeline.Frame) {
-	if !f.Interlaced || e.isPicture() {
-		return
-	}
-	if codec := e.opts.codec(); codec.progressive {
-		e.told.Add(fidelity.Video, "", "field_order")
-		e.warn("the fields are filtered apart, but the encoder %s has none: the output is tagged progressive", codec.Name)
-		return
-	}
-	if f.Height%4 != 0 {
-		e.told.Add(fidelity.Video, "", "field_order")
-		e.warn("the fields are filtered apart, but %d lines cannot be coded as interlaced: the output is tagged progressive", f.Height)
-		return
-	}
-	c.flags |= C.AV_CODEC_FLAG_INTERLACED_DCT | C.AV_CODEC_FLAG_INTERLACED_ME
-	c.field_order = C.AV_FIELD_BB
-	if f.TopFieldFirst {
-		c.field_order = C.AV_FIELD_TT
 	}
 }
 
@@ -513,6 +532,9 @@ func (e *coder) drain() error {
 			e.decoding = e.decoding[1:]
 		}
 		delete(e.lasting, e.pkt.Pts())
+		if dts := e.order.next(e.pkt.Pts(), e.pkt.Dts()); e.reopened {
+			e.pkt.SetDts(dts)
+		}
 		if err := e.complete(); err != nil {
 			return err
 		}

@@ -71,10 +71,6 @@ func (o *Output) describeDolby(par *C.AVCodecParameters) error {
 	if d.record == nil || d.lost != "" {
 		return nil
 	}
-	if o.form.Name != formats.MP4 && o.form.Name != formats.MKV {
-		o.carrier.lose("the record of " + dolbyVision)
-		return nil
-	}
 	r := *d.record
 	switch {
 	case par.codec_id == C.AV_CODEC_ID_AV1:
@@ -83,6 +79,11 @@ func (o *Output) describeDolby(par *C.AVCodecParameters) error {
 		r.dv_profile = dolbyIPT
 	default:
 		r.dv_profile = dolbyHEVC
+	}
+	noPlace := o.form.Family != formats.ISO && o.form.Name != formats.MKV
+	if noPlace || r.dv_profile == dolbyIPT && o.form.Name == formats.MOV { // whose dvh1 is DV
+		o.carrier.lose("the record of " + dolbyVision)
+		return nil
 	}
 	if r.dv_profile == dolbyIPT && o.form.Family == formats.ISO {
 		par.codec_tag = tag("dvh1") // players without it would show wrong colours

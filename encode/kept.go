@@ -32,6 +32,12 @@ func (o *Output) Join(c *Coder) error {
 		o.carrier.lose(name)
 	}
 	o.alphaKept = o.alphaKept || c.alphaKept
+	for i, is := range c.fields.kinds {
+		o.fields.kinds[i] = o.fields.kinds[i] || is
+	}
+	if c.fields.told != o.fields.told || len(c.changes.told) > 0 {
+		return PartsErrorf("what pictures say of the video changes")
+	}
 	par := o.video.codecpar
 	if c.frames > 0 && !bytes.Equal(c.header, av.Slice((*byte)(par.extradata), int(par.extradata_size))) {
 		return PartsErrorf("parts of the video are described in different ways")

@@ -55,6 +55,13 @@ type Options struct {
 	// FilmGrain makes room for the grain of frames in AV1. That of a source in AV1 has it anyway.
 	FilmGrain bool
 
+	// Interlaced means that there are interlaced pictures, of this order, though the first is none.
+	Interlaced    bool
+	TopFieldFirst bool
+
+	// Undecided means that an encoder of interlaced pictures is chosen if there are some.
+	Undecided bool
+
 	clocks bool // pictures get timecodes
 
 	Software string       // written as the encoder of the file
@@ -74,6 +81,8 @@ type Template struct {
 	// Facts returns what the input says of itself, once there is a frame. What the format has no
 	// place for is a warning then; nil says nothing.
 	Facts func() fidelity.Facts
+	// Again means that the job can begin again: Put may return a LateFieldsError.
+	Again bool
 
 	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
 	// first frame and are exact in the unit of Video. Tag then adds a tag to the file.

@@ -29,6 +29,9 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := o.openEncoder(f); err != nil {
 		return err
 	}
+	if _, err := o.followFields(f); err != nil {
+		return err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.mapStreams(); err != nil {

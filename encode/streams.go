@@ -182,6 +182,9 @@ func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint
 // codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
 // belong to a container, so one is kept only if it means the same in the new one.
 func (o *Output) codecTag(par *C.AVCodecParameters) C.uint32_t {
+	if o.opts.Format == formats.MOV && par.codec_tag == tag("gpmd") { // for which its muxer has no table
+		return par.codec_tag
+	}
 	if tags := o.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
 		return par.codec_tag
 	}
@@ -308,8 +311,14 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 		}
 		o.keepOrientation(int(C.vf_orientation(props)))
 	}
+	if in.disposition&C.AV_DISPOSITION_MULTILAYER != 0 { // of which one is left
+		C.av_packet_side_data_remove(st.codecpar.coded_side_data, &st.codecpar.nb_coded_side_data, C.AV_PKT_DATA_STEREO3D)
+	}
 	if o.mp4() {
 		C.vf_plain_stereo(st.codecpar)
+	}
+	if err := o.keepCrop(f, in.codecpar); err != nil {
+		return err
 	}
 	o.carrier.clear(st.codecpar)
 	o.nameLost(st.codecpar, f)
@@ -324,11 +333,30 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.Family == formats.Broadcast || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
 		st.avg_frame_rate = rate
 	}
-	st.disposition = in.disposition &^ C.AV_DISPOSITION_ATTACHED_PIC
+	st.disposition = in.disposition &^ (C.AV_DISPOSITION_ATTACHED_PIC | C.AV_DISPOSITION_MULTILAYER)
 	if o.form.KeepsIDs {
 		st.id = in.id
 	}
 	return o.videoMetadata(st, in)
+}
+
+// keepCrop has the container hide the edges that the input's hides, or says that they are shown.
+func (o *Output) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
+	crop := C.av_packet_side_data_get(in.coded_side_data, in.nb_coded_side_data, C.AV_PKT_DATA_FRAME_CROPPING)
+	why := ""
+	switch {
+	case crop == nil || o.in.Part:
+		return nil
+	case f.Width != int(in.width) || f.Height != int(in.height):
+		why = "the pictures have another size than it says"
+	case o.form.Family != formats.ISO && o.form.Family != formats.Matroska:
+		why = o.opts.Format + " has no place for a crop"
+	default:
+		return av.Error(int(C.vf_put_side_data(o.video.codecpar, crop._type, crop.data, crop.size)))
+	}
+	o.told.Add(fidelity.Video, "", "crop")
+	o.warn("the edges that the input's container hides are shown: %s", why)
+	return nil
 }
 
 // dropCoding removes the tags that describe how a stream was coded before.

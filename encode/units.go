@@ -23,6 +23,7 @@ type carrier struct {
 	clocks  bool         // the encoder makes room for timecodes
 	dolby   dolby
 	waiting map[int64][]units.Unit // by time of the frame
+	frames  map[int64]bool         // progressive pictures among interlaced ones, likewise
 	lost    []string               // names of kinds
 }
 
@@ -44,7 +45,7 @@ var boxedUnits = map[string][]units.Kind{
 
 // newCarrier returns a carrier for packets of a codec by FFmpeg's name.
 func newCarrier(codec string, o *Options, d dolby) carrier {
-	c := carrier{stream: units.StreamOf(codec, nil), clocks: codec != "h264" || o.clocks, boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}}
+	c := carrier{stream: units.StreamOf(codec, nil), clocks: codec != "h264" || o.clocks, boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}, frames: map[int64]bool{}}
 	if d.lost != "" {
 		c.lose(d.lost)
 	}
@@ -105,7 +106,13 @@ func (c *carrier) give(p *C.AVPacket) error {
 	}
 	data := av.Slice((*byte)(p.data), int(p.size))
 	c.stream.Learn(data)
+	frame := c.frames[int64(p.pts)]
+	if delete(c.frames, int64(p.pts)); frame {
+		data = c.stream.Progressive(data)
+	}
 	switch {
+	case len(list) == 0 && frame:
+		return setData(p, data)
 	case len(list) == 0:
 		return nil
 	case !c.carries(list[0].Kind):

@@ -134,6 +134,8 @@ func TestDolbyVision(t *testing.T) {
 		{8, 4, "libx265", "ultrafast", "matroska", "yuv420p10le", "8.4", "[]"},
 		{8, 1, "libsvtav1", "12", "mp4", "yuv420p10le", "10.1", "[]"},
 		{5, 0, "libsvtav1", "12", "matroska", "yuv420p10le", "10.0", "[]"},
+		{8, 1, "libx265", "ultrafast", "mov", "yuv420p10le", "8.1", "[]"},
+		{5, 0, "libx265", "ultrafast", "mov", "yuv420p10le", "", "[the record of Dolby Vision]"},
 		{8, 1, "libx265", "ultrafast", "mpegts", "yuv420p10le", "", "[the record of Dolby Vision]"},
 		{8, 1, "libsvtav1", "12", "webm", "yuv420p10le", "", "[the record of Dolby Vision]"},
 		{8, 1, "libx265", "ultrafast", "mp4", "yuv420p", "", "[Dolby Vision]"},

@@ -27,7 +27,7 @@ func (o *Output) Verify() error {
 	if came := o.written - o.repeated; came != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, came)
 	}
-	got, err := inspect(o.path, o.opts.Format, o.nthVideo())
+	got, err := inspect(o.path, o.opts.Format, o.nthVideo(), o.fields.mixed())
 	if err != nil {
 		return fmt.Errorf("%w: it cannot be read back: %w", ErrDamaged, err)
 	}
@@ -116,9 +116,13 @@ func (i *inspection) close() {
 	C.avformat_close_input(&fc)
 }
 
-// inspect opens a file, reads all its packets and counts those of its nth video stream.
-func inspect(path, format string, nth int) (*inspection, error) {
+// inspect opens a file, reads all its packets and counts those of its nth video stream. The fields
+// of its pictures are those of the first one, unless they are mixed.
+func inspect(path, format string, nth int, mixed bool) (*inspection, error) {
 	i := &inspection{format: format, begin: math.MaxInt64, end: math.MinInt64, read: map[int]*digest{}}
+	if mixed {
+		i.seen.DecodeWhole()
+	}
 	var err error
 	if i.fc, err = openInput(path, nil); err != nil {
 		return nil, err

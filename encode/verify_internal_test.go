@@ -30,7 +30,7 @@ func TestInspectFailsHalfway(t *testing.T) {
 		_, _ = w.Write(file)
 	}))
 	defer server.Close()
-	if _, err := inspect(server.URL, "mpegts", 0); err == nil || !strings.Contains(err.Error(), "Input/output error") {
+	if _, err := inspect(server.URL, "mpegts", 0, false); err == nil || !strings.Contains(err.Error(), "Input/output error") {
 		t.Errorf("%v", err)
 	}
 }

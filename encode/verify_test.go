@@ -109,11 +109,13 @@ func get(t *testing.T, path string) []byte {
 func TestVerifyMissesData(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.mp4")
 	put(t, in, bytes.ReplaceAll(bytes.ReplaceAll(get(t, sample), []byte("tx3g"), []byte("gpmd")), []byte("sbtl"), []byte("meta")))
-	r := newRigOf(t, in)
-	out := finished(t, r, "mp4")
-	rewrite(t, r.path, "mp4", "-dn", "-map_chapters", "-1")
-	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it holds 2 streams instead of 3") {
-		t.Error(err)
+	for _, format := range []string{"mp4", "mov"} {
+		r := newRigOf(t, in)
+		out := finished(t, r, format)
+		rewrite(t, r.path, format, "-dn", "-map_chapters", "-1")
+		if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it holds 2 streams instead of 3") {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }
 

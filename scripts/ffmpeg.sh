@@ -192,6 +192,9 @@ limit() { # FILE LINE LIMIT: before the line that begins so
 limit libavcodec/h2645_sei.c 'tmp = av_realloc_array(h->buf_ref, h->nb_buf_ref + 1' 'if (h->nb_buf_ref >= 1000) return 0;'
 limit libavformat/demux_utils.c 'if (end != AV_NOPTS_VALUE && start > end)' 'if (s->nb_chapters >= 20000) return NULL;'
 limit libavutil/dict.c 'if (flags & AV_DICT_DONT_STRDUP_VAL)' 'if (value && m && m->count >= 20000) return AVERROR(ENOMEM);'
+# QuickTime has the record of Dolby Vision in the same place as MP4.
+sed -i '/^    if (track->mode == MODE_MP4) {$/{N;/ \*dovi = /s/MODE_MP4)/MODE_MP4 || track->mode == MODE_MOV)/;}' libavformat/movenc.c
+[ "$(grep -c 'MODE_MP4 || track->mode == MODE_MOV) {' libavformat/movenc.c)" = 1 ] || failed "FFmpeg's libavformat/movenc.c"
 # A run of zeros to the end of a block counts one coefficient too many, beyond its table.
 sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/; s/zero_run = 64 - coeff_index;/zero_run = 63 - coeff_index;/' libavcodec/vp3.c
 [ "$(grep -c '63 - coeff_index;' libavcodec/vp3.c)" = 1 ] || failed "FFmpeg's libavcodec/vp3.c"

@@ -37,6 +37,50 @@ func unless(usual string) func(from, to string) verdict {
 	}
 }
 
+// sameOrders compares field orders. None means progressive pictures. Pictures may be repeated. Of a
+// part, that has none of an order, the others are as they were.
+func sameOrders(from, to string) verdict {
+	a, b := ordersIn(from), ordersIn(to)
+	if a != [3]int64{} && b[0] >= a[0] && b[1] >= a[1] && b[2] >= a[2] {
+		return alike
+	}
+	part := strings.HasPrefix(from, anyOrder)
+	for _, o := range orders {
+		part = part && (strings.Contains(from, o) || !strings.Contains(to, o))
+	}
+	if part && to != "" {
+		return alike
+	}
+	return unless(orders[0])(from, to)
+}
+
+// ordersIn reads the numbers of pictures of each order, if there are several.
+func ordersIn(value string) (n [3]int64) {
+	for i, o := range orders {
+		if _, number, found := strings.Cut(value, o+" in "); found {
+			_, _ = fmt.Sscanf(number, "%d", &n[i])
+		}
+	}
+	return n
+}
+
+// anyOrder begins the field order of a part of pictures that differ in theirs.
+const anyOrder = "some of "
+
+// partlyOrdered is the field order of any part of a video.
+func partlyOrdered(whole string) string {
+	var some []string
+	for _, o := range orders {
+		if strings.Contains(whole, o) {
+			some = append(some, o)
+		}
+	}
+	if len(some) < 2 {
+		return whole
+	}
+	return anyOrder + strings.Join(some, ", ")
+}
+
 // gained takes an added value for no difference.
 func gained(from, _ string) verdict {
 	if from == "" {

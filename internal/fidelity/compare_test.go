@@ -16,7 +16,7 @@ func TestCompareEveryProperty(t *testing.T) {
 			"size": {"96x64", "64x64"}, "alpha": {"yes", ""}, "depth": {"10 bits", "8 bits"}, "chroma": {"4:2:2", "4:2:0"}, "range": {"full", "limited"},
 			"primaries": {"bt2020", "bt709"}, "transfer": {"smpte2084", "bt709"}, "matrix": {"bt2020nc", "bt709"},
 			"chroma_location": {"topleft", "left"}, "sample_aspect": {"4:3", "16:11"}, "rotation": {"90 degrees clockwise", "90 degrees counterclockwise"},
-			"field_order": {"top field first", "progressive"}, "stereo": {"top and bottom", "unspecified"}, "spherical": {"equirectangular", "cubemap"},
+			"crop": {"left 8, right 8", "left 8"}, "field_order": {"top field first", "progressive"}, "stereo": {"top and bottom", "unspecified"}, "spherical": {"equirectangular", "cubemap"},
 			"timecode": {"01:02:03:04", "01:02:03:05"}, "mastering_display": {"BT.2020, 0.0001 to 1000 cd/m2", "BT.2020, 0.0001 to 4000 cd/m2"},
 			"content_light": {"MaxCLL 1000, MaxFALL 400 cd/m2", "MaxCLL 1000, MaxFALL 40 cd/m2"}, "ambient": {"10 lx, x 0.3, y 0.3", "10 lx, x 0.3, y 0.4"},
 			"dolby_vision": {"profile 8.1, level 6", "profile 8.4, level 6"}, "hdr10plus": {"10 of 10 pictures", "9 of 10 pictures"},
@@ -86,6 +86,15 @@ func TestCompareMeanings(t *testing.T) {
 		{Video, "range", "full", "", lost},
 		{Video, "chroma_location", "left", "", alike},
 		{Video, "field_order", "", "progressive", alike},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "top field first in 20, bottom field first in 20 of 40 pictures", lost},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive", lost},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive", alike},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "progressive in 3, top field first in 9 of 12 pictures", alike},
+		{Video, "field_order", partlyOrdered("progressive in 20, top field first in 20 of 40 pictures"), "bottom field first", lost},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive in 24, top field first in 20 of 44 pictures", alike},
+		{Video, "field_order", "progressive in 20, top field first in 20 of 40 pictures", "progressive in 24, top field first in 16 of 40 pictures", lost},
+		{Video, "field_order", partlyOrdered("top field first"), "progressive", lost},
+		{Video, "spherical", "rectilinear", "", alike},
 		{Video, "sample_aspect", "4:3", "341:256", alike},
 		{Video, "mastering_display", "BT.2020, 0.0001 to 1000 cd/m2", "BT.2020, 0.0002 to 1000.1 cd/m2", alike},
 		{Video, "mastering_display", "BT.2020, 0.0001 to 1000 cd/m2", "BT.2020", lost},
@@ -185,12 +194,12 @@ func TestCompareLeftOut(t *testing.T) {
 // Of a part, numbers of units and times of chapters are not compared.
 func TestPartly(t *testing.T) {
 	whole := Facts{
-		{Video, "", map[string]string{"hdr10plus": "240 of 240 pictures", "depth": "10 bits"}},
+		{Video, "", map[string]string{"hdr10plus": "240 of 240 pictures", "depth": "10 bits", "field_order": "progressive in 1, top field first in 9 of 10 pictures"}},
 		{Chapter, "1", map[string]string{"start": "0.000 s", "title": "One"}}, {Chapter, "2", map[string]string{"start": "9.000 s", "title": "Two"}},
 	}
 	part := whole.Partly(func(title string) bool { return title == "Two" })
 	now := Facts{
-		{Video, "", map[string]string{"hdr10plus": "3 of 3 pictures", "depth": "10 bits"}},
+		{Video, "", map[string]string{"hdr10plus": "3 of 3 pictures", "depth": "10 bits", "field_order": "top field first"}},
 		{Chapter, "1", map[string]string{"start": "0.000 s", "title": "Two"}},
 	}
 	for _, d := range Compare(part, now, nil) {

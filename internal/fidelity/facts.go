@@ -40,9 +40,9 @@ func (i Item) String() string { return strings.TrimSpace(string(i.Kind) + " " + 
 // Facts describe a file.
 type Facts []Item
 
-// Partly returns what remains of the facts if only a part of the file is taken: units are there or
-// not, whatever their number, and chapters and timecodes begin elsewhere. Chapters that keep
-// refuses are left out.
+// Partly returns what remains of the facts if only a part of the file is taken: units and field
+// orders are there or not, whatever their number, and chapters and timecodes begin elsewhere.
+// Chapters that keep refuses are left out.
 func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 	for _, i := range f {
 		if i.Kind == Chapter && !keep(i.Values["title"]) {
@@ -53,6 +53,8 @@ func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 			switch {
 			case properties.of(i.Kind, k).counted:
 				values[k] = present
+			case k == "field_order":
+				values[k] = partlyOrdered(v)
 			case k != "start" && k != "timecode":
 				values[k] = v
 			}

@@ -13,7 +13,33 @@ AVFrame *vf_describing(const AVFrame *f)
 	return d;
 }
 
-static int open_decoder(AVCodecContext **dec, const AVStream *st)
+int vf_order(const AVFrame *f)
+{
+	if (!(f->flags & AV_FRAME_FLAG_INTERLACED))
+		return 0;
+	return f->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST ? 1 : 2;
+}
+
+int vf_says_the_same(const AVFrame *a, const AVFrame *b)
+{
+	static const enum AVFrameSideDataType kinds[] = {
+		AV_FRAME_DATA_DISPLAYMATRIX,     AV_FRAME_DATA_STEREO3D,
+		AV_FRAME_DATA_SPHERICAL,         AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
+		AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT,
+		AV_FRAME_DATA_ICC_PROFILE};
+	if (a->color_primaries != b->color_primaries || a->color_trc != b->color_trc ||
+	    a->chroma_location != b->chroma_location ||
+	    av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio))
+		return 0;
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const AVFrameSideData *x = av_frame_get_side_data(a, kinds[i]), *y = av_frame_get_side_data(b, kinds[i]);
+		if (!x != !y || (x && (x->size != y->size || memcmp(x->data, y->data, x->size))))
+			return 0;
+	}
+	return 1;
+}
+
+static int open_decoder(AVCodecContext **dec, const AVStream *st, int threads)
 {
 	const AVCodecParameters *par = st->codecpar;
 	// FFmpeg's own AV1 decoder needs hardware.
@@ -25,23 +51,29 @@ static int open_decoder(AVCodecContext **dec, const AVStream *st)
 		return AVERROR(ENOMEM);
 	int err = avcodec_parameters_to_context(*dec, par);
 	(*dec)->pkt_timebase = st->time_base;
-	(*dec)->thread_count = 1; // the first frame comes without waiting for others
+	(*dec)->thread_count = threads;
 	(*dec)->export_side_data |= AV_CODEC_EXPORT_DATA_FILM_GRAIN;
 	return err < 0 ? err : avcodec_open2(*dec, codec, NULL);
 }
 
-int vf_decode_first(AVCodecContext **dec, const AVStream *st, const AVPacket *p, AVFrame **f)
+int vf_decode(AVCodecContext **dec, const AVStream *st, const AVPacket *p, int first, AVFrame **f, int64_t orders[3])
 {
-	int err = *dec ? 0 : open_decoder(dec, st);
+	// With one thread, the first frame comes without waiting for others.
+	int err = *dec ? 0 : open_decoder(dec, st, first);
 	if (err < 0)
 		return err;
 	AVFrame *whole = av_frame_alloc();
 	if (!whole)
 		return AVERROR(ENOMEM);
-	if ((err = avcodec_send_packet(*dec, p)) >= 0)
-		err = avcodec_receive_frame(*dec, whole);
-	if (err >= 0 && !(*f = vf_describing(whole)))
-		err = AVERROR(ENOMEM);
+	err = avcodec_send_packet(*dec, p);
+	while (err >= 0 && (err = avcodec_receive_frame(*dec, whole)) >= 0) {
+		orders[vf_order(whole)]++;
+		if (!*f && !(*f = vf_describing(whole)))
+			err = AVERROR(ENOMEM);
+		av_frame_unref(whole);
+		if (first)
+			break;
+	}
 	av_frame_free(&whole);
 	return err == AVERROR(EAGAIN) ? 0 : err;
 }

@@ -13,7 +13,15 @@
 // NULL when out of memory.
 AVFrame *vf_describing(const AVFrame *f);
 
-// Decodes packets of a stream until the first frame. *dec, NULL at first, is the caller's, and *f
-// the frame, without samples, once there is one. Returns a negative AVERROR if there will be none.
-int vf_decode_first(AVCodecContext **dec, const AVStream *st, const AVPacket *p, AVFrame **f);
+// Returns 0 for a progressive picture, 1 for one whose top field is first, 2 for any other.
+int vf_order(const AVFrame *f);
+
+// Tells whether two pictures say the same of their colours, of their aspect and of all other things
+// that a stream or a container states once.
+int vf_says_the_same(const AVFrame *a, const AVFrame *b);
+
+// Decodes packets of a stream, until the first frame or all of them, and adds to the counts of
+// vf_order. *dec, NULL at first, is the caller's, and *f the first frame, without samples, once
+// there is one. Returns a negative AVERROR if there will be no more.
+int vf_decode(AVCodecContext **dec, const AVStream *st, const AVPacket *p, int first, AVFrame **f, int64_t orders[3]);
 #endif

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Property struct {
 	// moot says that the value means nothing for the pictures or stream that another one became.
 	moot    func(from, to Item) bool
 	counted bool // the value counts units of packets
+	stated  bool // each picture says it, and few streams have more than one for all
 	read    func(s *subject) string
 }
 
@@ -58,20 +60,21 @@ var properties = table{
 	{Kind: Video, Key: "chroma", Name: "chroma", compare: atLeast, read: (*subject).chroma},
 	{Kind: Video, Key: "alpha", Name: "alpha", compare: gained, read: (*subject).alpha},
 	{Kind: Video, Key: "range", Name: "range", compare: unless("limited"), read: (*subject).colourRange},
-	{Kind: Video, Key: "primaries", Name: "colour primaries", read: (*subject).primaries},
-	{Kind: Video, Key: "transfer", Name: "transfer", read: (*subject).transfer},
+	{Kind: Video, Key: "primaries", Name: "colour primaries", stated: true, read: (*subject).primaries},
+	{Kind: Video, Key: "transfer", Name: "transfer", stated: true, read: (*subject).transfer},
 	{Kind: Video, Key: "matrix", Name: "matrix", read: (*subject).matrix},
-	{Kind: Video, Key: "chroma_location", Name: "chroma location", compare: unless("left"), moot: noLocation, read: (*subject).chromaLocation},
-	{Kind: Video, Key: "sample_aspect", Name: "sample aspect", compare: sameRatio, read: (*subject).aspect},
-	{Kind: Video, Key: "rotation", Name: "rotation", read: (*subject).rotation},
-	{Kind: Video, Key: "field_order", Name: "field order", compare: unless("progressive"), read: (*subject).fields},
-	{Kind: Video, Key: "stereo", Name: "stereo 3D", read: (*subject).stereo},
-	{Kind: Video, Key: "spherical", Name: "projection", read: (*subject).spherical},
+	{Kind: Video, Key: "chroma_location", Name: "chroma location", compare: unless("left"), moot: noLocation, stated: true, read: (*subject).chromaLocation},
+	{Kind: Video, Key: "sample_aspect", Name: "sample aspect", compare: sameRatio, stated: true, read: (*subject).aspect},
+	{Kind: Video, Key: "crop", Name: "crop", read: (*subject).crop},
+	{Kind: Video, Key: "rotation", Name: "rotation", stated: true, read: (*subject).rotation},
+	{Kind: Video, Key: "field_order", Name: "field order", compare: sameOrders, read: (*subject).fields},
+	{Kind: Video, Key: "stereo", Name: "stereo 3D", stated: true, read: (*subject).stereo},
+	{Kind: Video, Key: "spherical", Name: "projection", compare: unless("rectilinear"), stated: true, read: (*subject).spherical},
 	{Kind: Video, Key: "timecode", Name: "timecode", read: (*subject).timecode},
 	{Kind: Video, Key: "hdr", Name: "HDR", compare: byDesign, read: (*subject).hdr},
-	{Kind: Video, Key: "mastering_display", Name: "mastering display", compare: sameNumbers, read: (*subject).mastering},
-	{Kind: Video, Key: "content_light", Name: "content light level", read: (*subject).light},
-	{Kind: Video, Key: "ambient", Name: "ambient viewing", read: (*subject).ambient},
+	{Kind: Video, Key: "mastering_display", Name: "mastering display", compare: sameNumbers, stated: true, read: (*subject).mastering},
+	{Kind: Video, Key: "content_light", Name: "content light level", stated: true, read: (*subject).light},
+	{Kind: Video, Key: "ambient", Name: "ambient viewing", stated: true, read: (*subject).ambient},
 	{Kind: Video, Key: "dolby_vision", Name: "Dolby Vision", compare: sameDolby, read: (*subject).dolbyVision},
 	{Kind: Video, Key: "title", Name: "title", read: (*subject).title},
 	{Kind: Video, Key: "created", Name: "creation time", read: (*subject).created},
@@ -80,7 +83,7 @@ var properties = table{
 	{Kind: Video, Key: "rpu", Name: "Dolby Vision RPUs", compare: fewer, counted: true, read: unitsOf(units.DolbyVision)},
 	{Kind: Video, Key: "captions", Name: "closed captions", compare: fewer, counted: true, read: unitsOf(units.Captions)},
 	{Kind: Video, Key: "film_grain", Name: "film grain", read: (*subject).filmGrain},
-	{Kind: Video, Key: "icc", Name: "ICC profile", read: (*subject).icc},
+	{Kind: Video, Key: "icc", Name: "ICC profile", stated: true, read: (*subject).icc},
 	{Kind: Stream, Key: "kind", Name: "kind", read: (*subject).kind},
 	{Kind: Stream, Key: "codec", Name: "codec", compare: sameCodec, read: (*subject).codec},
 	{Kind: Stream, Key: "language", Name: "language", read: (*subject).language},
@@ -231,17 +234,43 @@ func (s *subject) aspect() string {
 	return fmt.Sprintf("%d:%d", int(r.num), int(r.den))
 }
 
-// fields is the order of the fields of the first picture, or that of the header before there is
-// one.
-func (s *subject) fields() string {
-	if f := s.picture(); f != nil {
-		switch {
-		case f.flags&C.AV_FRAME_FLAG_INTERLACED == 0:
-			return "progressive"
-		case f.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0:
-			return "top field first"
+// crop is what a container hides of the pictures at their edges.
+func (s *subject) crop() string {
+	b := s.packetSide(C.AV_PKT_DATA_FRAME_CROPPING)
+	if len(b) < 16 {
+		return ""
+	}
+	var parts []string
+	for i, edge := range []string{"top", "bottom", "left", "right"} {
+		if n := binary.LittleEndian.Uint32(b[4*i:]); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", edge, n))
 		}
-		return "bottom field first"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// orders are the values of the field order.
+var orders = [3]string{"progressive", "top field first", "bottom field first"}
+
+// fields is the order of the fields of all pictures seen, or that of the header before there is
+// one: "top field first", "progressive in 20, top field first in 20 of 40 pictures".
+func (s *subject) fields() string {
+	var counts [3]int64
+	var all int64
+	if s.seen != nil {
+		counts, all = s.seen.fields()
+	}
+	var some []string
+	for i, n := range counts {
+		switch {
+		case n == all && n > 0:
+			return orders[i]
+		case n > 0:
+			some = append(some, fmt.Sprintf("%s in %d", orders[i], n))
+		}
+	}
+	if len(some) > 0 {
+		return fmt.Sprintf("%s of %d pictures", strings.Join(some, ", "), all)
 	}
 	switch s.st.codecpar.field_order {
 	case C.AV_FIELD_PROGRESSIVE:

@@ -22,6 +22,8 @@ type Seen struct {
 	coding   units.Stream
 	packets  int64
 	pictures int64
+	orders   [3]int64             // of those, by the order of their fields
+	whole    bool                 // Decode goes on behind the first picture
 	alpha    bool                 // a picture is not opaque
 	inPacket map[units.Kind]int64 // packets with such a unit
 	inFrame  map[units.Kind]int64 // pictures with such data
@@ -68,10 +70,12 @@ func (s *Seen) Picture(frame unsafe.Pointer, transparent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alpha = transparent
-	if s.pictures++; s.frame == nil {
+	if s.frame == nil {
 		s.frame = C.vf_describing((*C.AVFrame)(frame))
 		s.inFrame = map[units.Kind]int64{}
 	}
+	s.pictures++
+	s.orders[C.vf_order((*C.AVFrame)(frame))]++
 	for kind, data := range framed {
 		if C.av_frame_get_side_data((*C.AVFrame)(frame), data) != nil {
 			s.inFrame[kind]++
@@ -79,13 +83,32 @@ func (s *Seen) Picture(frame unsafe.Pointer, transparent bool) {
 	}
 }
 
-// Decode decodes an AVPacket of an AVStream, nil for the end, unless there has been a picture.
+// DecodeWhole has Decode decode all pictures, of which the fields count. It must be called first.
+func (s *Seen) DecodeWhole() { s.whole = true }
+
+// Decode decodes an AVPacket of an AVStream, nil for the end, as far as pictures are still needed.
 func (s *Seen) Decode(stream, packet unsafe.Pointer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.frame == nil && s.err == nil {
-		s.err = av.Error(int(C.vf_decode_first(&s.dec, (*C.AVStream)(stream), (*C.AVPacket)(packet), &s.frame)))
+	if s.err != nil || s.frame != nil && !s.whole {
+		return
 	}
+	var one C.int
+	if !s.whole {
+		one = 1
+	}
+	var orders [3]C.int64_t
+	s.err = av.Error(int(C.vf_decode(&s.dec, (*C.AVStream)(stream), (*C.AVPacket)(packet), one, &s.frame, &orders[0])))
+	for i, n := range orders {
+		s.orders[i] += int64(n)
+	}
+}
+
+// fields counts the pictures seen by the order of their fields.
+func (s *Seen) fields() (counts [3]int64, all int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders, s.orders[0] + s.orders[1] + s.orders[2]
 }
 
 // first returns the first picture, nil if there is none.

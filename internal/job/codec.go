@@ -48,10 +48,11 @@ func (j *job) settleCodec() {
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
 	depth := av.Depth(pf)
 	// Our HEVC has no fields.
-	if !j.o.openCodec || j.in.Interlaced() || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
+	if !j.o.openCodec || j.in.Interlaced() || j.late != nil || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
 		return
 	}
 	o := *j.o
+	j.undecided = j.o
 	deep := o.deepCodec()
 	o.Encoder = deep.Name
 	if !o.ownCRF {

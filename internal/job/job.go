@@ -46,6 +46,9 @@ type job struct {
 	grain      *grain.Filter  // nil: grain is not measured
 	grainTable *encode.Target // nil: none is written
 
+	late      *encode.LateFieldsError // of a job that begins again; nil: it does not
+	undecided *Options                // before settleCodec chose a codec; nil: it did not
+
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
 
@@ -97,6 +100,28 @@ func (j *job) write(ctx context.Context) error {
 	_, onCPU := j.backend.(*kernels.CPU)
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
+	err := j.writeVideo(ctx)
+	if late, is := errors.AsType[*encode.LateFieldsError](err); is && j.again() && !j.stopped() {
+		j.ui.Info(late.Error() + ": encoding the video again, as an interlaced one")
+		j.vain.Store(j.meters.Encode.Frames())
+		if j.late = late; j.undecided != nil {
+			j.o, j.undecided = j.undecided, nil
+		}
+		if err := j.reopen(ctx); err != nil {
+			return err
+		}
+		return j.writeVideo(ctx)
+	}
+	return err
+}
+
+// again reports whether the job can begin again after some frames.
+func (j *job) again() bool {
+	return j.late == nil && j.o.Part == nil && j.in.Again() && (j.target == nil || !j.target.Direct())
+}
+
+// writeVideo filters the video, as one stream or in parts.
+func (j *job) writeVideo(ctx context.Context) error {
 	d := j.divide(ctx)
 	if len(d.parts) == 0 {
 		return j.run(ctx)
@@ -211,7 +236,7 @@ func (j *job) openOutput() (err error) {
 	if path == "-" {
 		url = "pipe:1"
 	}
-	to := j.o.encodeOptions(j.ui.Logger)
+	to := j.encodeOptions(j.ui.Logger)
 	if j.o.Memory > 0 && to.Threads == 0 {
 		to.Threads = threadsIn(j.o.Memory, j.frameSize())
 	}
@@ -314,12 +339,25 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	}
 }
 
+// encodeOptions are those of the job, with what is known of its input.
+func (j *job) encodeOptions(log *slog.Logger) encode.Options {
+	o := j.o.encodeOptions(log)
+	o.Undecided = j.undecided != nil
+	switch {
+	case j.late != nil:
+		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
+	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
+		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
+	}
+	return o
+}
+
 func (j *job) template() encode.Template {
 	start, end := j.in.Part()
 	return encode.Template{
 		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
-		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts,
+		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Again: j.again(),
 	}
 }
 

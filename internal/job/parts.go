@@ -282,7 +282,7 @@ func (j *job) codeParts(ctx context.Context, d division) error {
 	j.ui.Debugf("encoding %d parts, %d side by side", len(d.parts), d.workers)
 	size := func(p *astiav.Packet) int64 { return int64(p.Size()) }
 	s := newSequence(len(d.parts), size, (*astiav.Packet).Free, pipeline.FreeMemory()/8, math.MaxInt)
-	o := j.o.encodeOptions(nil)
+	o := j.encodeOptions(nil)
 	o.Threads = partThreads
 	var mu sync.Mutex
 	var coders []*encode.Coder

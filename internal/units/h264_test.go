@@ -130,6 +130,30 @@ func TestFields(t *testing.T) {
 	}
 }
 
+func TestMayHaveFields(t *testing.T) {
+	sequence := func(flags byte) []byte { return []byte{0, 0, 1, 0xb3, 0, 0, 0, 1, 0xb5, 0x14, flags, 0} }
+	for _, c := range []struct {
+		codec  string
+		header []byte
+		want   bool
+	}{
+		{"h264", joined([][]byte{spsWith(true, true, true, true)}, 0), true}, {"h264", joined([][]byte{spsWith(true, false, true, true)}, 0), false},
+		{"h264", nil, false}, {"mpeg2video", sequence(0x82), true}, {"mpeg2video", sequence(0x8a), false}, {"mpeg2video", nil, false}, {"av1", nil, false},
+	} {
+		if got := MayHaveFields(c.codec, c.header); got != c.want {
+			t.Errorf("%s %x: %v", c.codec, c.header, got)
+		}
+	}
+}
+
+func TestLayered(t *testing.T) {
+	base, second, sei := []byte{0x02, 0x01, 7}, []byte{0x02, 0x09, 7}, []byte{0x4e, 0x09, 7}
+	s := StreamOf("hevc", nil)
+	if s.Layered(joined([][]byte{base, sei}, 0)) || !s.Layered(joined([][]byte{base, second}, 0)) || StreamOf("h264", nil).Layered(joined([][]byte{second}, 0)) {
+		t.Error("pictures of another layer are not told from others")
+	}
+}
+
 func TestFieldAlone(t *testing.T) {
 	s := StreamOf("h264", nil)
 	s.Learn(joined([][]byte{spsWith(true, true, true, true), {0x68, 0xee}}, 0))
@@ -190,11 +214,25 @@ func TestTiming(t *testing.T) {
 			if got := s.Scan(au); !same(got, want) {
 				t.Errorf("pic_struct %d: %v instead of %v", structure, got, want)
 			}
+			still := writer{} // without fields there is one clock
+			if c.delays {
+				still.bits(0x1234, 23)
+				still.bits(0x321, 11)
+			}
+			still.bits(0, 4+1)
+			frame := still.end()
+			if got := s.Progressive(bare); !bytes.Contains(Unescaped(got), append([]byte{1, byte(len(frame))}, frame...)) ||
+				!bytes.HasSuffix(got, bare[picture:]) || len(s.Scan(got)) != 0 {
+				t.Errorf("pic_struct %d: a progressive picture is %x, of %x", structure, got, bare)
+			}
 			again, err := s.Insert(au, []Unit{{Timecode, code}})
 			if err != nil || !bytes.Equal(again, au) {
 				t.Errorf("pic_struct %d: %x, %v", structure, again, err)
 			}
 		}
+	}
+	if au := joined([][]byte{picture(1, false, false, false)}, 0); !bytes.Equal(StreamOf("h264", nil).Progressive(au), au) {
+		t.Error("a picture without pic_timing changes")
 	}
 	plain := StreamOf("h264", joined([][]byte{spsWith(true, false, true, false)}, 0))
 	if _, err := plain.Insert(joined([][]byte{{6, 1, 1, 0, 0x80}, picture(1, false, false, false)}, 0), []Unit{{Timecode, oneClock()}}); err == nil {

@@ -1,6 +1,9 @@
 package units
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+)
 
 // seiTiming is the type of pic_timing.
 const seiTiming = 1
@@ -79,8 +82,22 @@ const unknownScan = 2
 
 var errNoTiming = errors.New("the H.264 encoder writes no pic_timing for timecodes")
 
+// progressive returns pic_timing of a picture without fields, without clocks.
+func (p *sps) progressive(timing []byte) []byte {
+	old, w := p.structureOf(timing), writer{}
+	w.copy(timing, 0, old.at)
+	w.bits(0, 4)
+	w.bits(0, clocksOf[0])
+	return w.end()
+}
+
 // time puts a time_code into the pic_timing of an access unit.
 func (s Stream) time(all [][]byte, code []byte) error {
+	return s.retime(all, func(timing []byte) []byte { return s.sps.timed(timing, code) })
+}
+
+// retime changes the pic_timing of an access unit.
+func (s Stream) retime(all [][]byte, change func(timing []byte) []byte) error {
 	for i, u := range all {
 		if s.kindOf(u) != h264SEI {
 			continue
@@ -89,7 +106,7 @@ func (s Stream) time(all [][]byte, code []byte) error {
 		found := false
 		for kind, body := range Messages(u[1:]) {
 			if kind == seiTiming && s.sps.structure {
-				body, found = s.sps.timed(body, code), true
+				body, found = change(body), true
 			}
 			sei = append(appendSEINumber(appendSEINumber(sei, kind), len(body)), body...)
 		}
@@ -99,4 +116,27 @@ func (s Stream) time(all [][]byte, code []byte) error {
 		}
 	}
 	return errNoTiming
+}
+
+// Progressive returns a copy of an access unit of H.264 whose pic_timing says that the picture has
+// no fields, whatever its macroblocks; the unit as it is if it has no such message.
+func (s Stream) Progressive(au []byte) []byte {
+	all, whole := NALUnits(au, s.prefix)
+	if !whole || s.codec != "h264" || s.retime(all, s.sps.progressive) != nil {
+		return au
+	}
+	return joined(all, s.prefix)
+}
+
+// MayHaveFields reports whether pictures may have fields, by the header of H.264 or MPEG-2, by
+// FFmpeg's names of the codecs. Of others it knows nothing, and reports false.
+func MayHaveFields(codec string, extradata []byte) bool {
+	switch codec {
+	case "h264":
+		return StreamOf(codec, extradata).sps.fields
+	case "mpeg2video":
+		_, extension, found := bytes.Cut(extradata, []byte{0, 0, 1, 0xb5})
+		return found && len(extension) > 1 && extension[0]>>4 == 1 && extension[1]&8 == 0 // progressive_sequence
+	}
+	return false
 }

@@ -112,6 +112,18 @@ func (s Stream) Scan(au []byte) []Unit {
 	return nil
 }
 
+// Layered reports whether an access unit of HEVC has pictures beside that of the base layer: those
+// of a second eye, say.
+func (s Stream) Layered(au []byte) bool {
+	if s.codec != "hevc" {
+		return false
+	}
+	all, _ := NALUnits(au, s.prefix)
+	return slices.ContainsFunc(all, func(u []byte) bool {
+		return len(u) > 1 && s.isPicture(s.kindOf(u)) && (u[0]&1 != 0 || u[1]>>3 != 0)
+	})
+}
+
 // Insert returns a copy of an access unit with units, which the codec must carry, in their places
 // before its picture. It fails if the access unit is damaged or has no picture.
 func (s Stream) Insert(au []byte, list []Unit) ([]byte, error) {

@@ -229,6 +229,7 @@ type frame struct {
 	Height      int              `json:"height"`
 	Interlaced  int              `json:"interlaced_frame"`
 	Top         int              `json:"top_field_first"`
+	Aspect      string           `json:"sample_aspect_ratio"`
 	Range       string           `json:"color_range"`
 	Matrix      string           `json:"color_space"`
 	Transfer    string           `json:"color_transfer"`

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -404,6 +405,191 @@ func TestInterlaced(t *testing.T) {
 	}
 }
 
+// joinedParts is a file of other files, one behind the other.
+func joinedParts(t *testing.T, name string, parts ...string) string {
+	t.Helper()
+	var all []byte
+	for _, p := range parts {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	return put(t, name, all)
+}
+
+// runs describes pictures one behind the other: "10 progressive, 10 top".
+func runs(list []frame, of func(frame) string) string {
+	var said []string
+	for i := 0; i < len(list); {
+		n := i
+		for n < len(list) && of(list[n]) == of(list[i]) {
+			n++
+		}
+		said = append(said, fmt.Sprintf("%d %s", n-i, of(list[i])))
+		i = n
+	}
+	return strings.Join(said, ", ")
+}
+
+func fieldsOf(f frame) string {
+	switch {
+	case f.Interlaced == 0:
+		return "progressive"
+	case f.Top == 1:
+		return "top"
+	}
+	return "bottom"
+}
+
+// Interlaced and progressive pictures of one video are filtered and coded as what they are,
+// whichever come first, and where the codec cannot, that is named, once.
+func TestMixedFields(t *testing.T) {
+	parts := map[string]string{}
+	for name, args := range map[string]string{
+		"progressive": "-vf setfield=prog", "top": "-vf setfield=tff -flags +ildct+ilme", "bottom": "-vf setfield=bff -flags +ildct+ilme",
+	} {
+		parts[name] = clip(t, "mixed-"+name+".m2v", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 "+args+" -c:v mpeg2video -q:v 2 -g 5")
+	}
+	const named = "the output is tagged progressive from "
+	for _, c := range []struct{ order, codec, ending, want, said string }{
+		{"top progressive", "h264 --preset medium", "mkv", "10 top, 10 progressive", ""},
+		{"progressive top", "h264 --preset medium", "mp4", "10 progressive, 10 top", "the pictures from 400ms on are interlaced"},
+		{"progressive bottom progressive", "h264 --preset medium", "ts", "10 progressive, 10 bottom, 10 progressive", "from 400ms on are interlaced"},
+		{"top bottom progressive top", "h264 --preset medium", "mp4", "10 top, 10 bottom, 10 progressive, 10 top", ""},
+		{"progressive top bottom", "ffv1", "mkv", "10 progressive, 10 top, 10 bottom", ""},
+		{"bottom progressive top", "prores", "mov", "10 bottom, 10 progressive, 10 top", ""},
+		{"progressive top progressive top", "hevc --preset ultrafast", "mkv", "40 progressive", named + "400ms on"},
+		{"progressive top", "ffv1 --encoder-params level=1", "mkv", "20 progressive", "tagged progressive from 400ms on"},
+	} {
+		t.Run(c.order+" "+c.codec, func(t *testing.T) {
+			e2e.Start(t, c.order == "progressive top")
+			var list []string
+			for name := range strings.FieldsSeq(c.order) {
+				list = append(list, parts[name])
+			}
+			src := joinedParts(t, strings.ReplaceAll(c.order, " ", "-")+".m2v", list...)
+			out, said := filter(t, src, c.ending, "-r 3 --sigma-r 40 --codec "+c.codec)
+			if got := runs(frames(t, out), fieldsOf); got != c.want {
+				t.Errorf("%s: %s", got, said)
+			}
+			if strings.Count(said, c.said) != 1 && c.said != "" || strings.Count(said, "warning") > strings.Count(c.said, "tagged") {
+				t.Errorf("%s", said)
+			}
+			if !strings.HasPrefix(c.codec, "ffv1") {
+				return
+			}
+			var want []byte
+			for _, part := range list {
+				alone, _ := filter(t, part, c.ending, "-r 3 --sigma-r 40 --codec "+c.codec)
+				want = append(want, raw(t, alone, "yuv420p")...)
+			}
+			if n := differing(raw(t, out, "yuv420p"), want, 0); n > 0 {
+				t.Errorf("%d samples differ from pictures that are filtered without the others", n)
+			}
+		})
+	}
+}
+
+// A video of both kinds is not cut into parts. One of more than 8 bits is H.264, as all that have
+// fields.
+func TestMixedFieldsWhole(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "mixed-deep.mkv", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -vf setfield=prog,split[a][b];[b]setfield=tff[c];[a][c]concat "+
+		"-pix_fmt yuv420p10le -c:v ffv1 -level 3")
+	out, said := filter(t, src, "mkv", "")
+	if got := runs(frames(t, out), fieldsOf); got != "10 progressive, 10 top" || probe(t, out).video(t).Codec != "h264" || strings.Contains(said, "warning") {
+		t.Errorf("%s: %s", got, said)
+	}
+	src = clip(t, "mixed-cut.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.8 -vf setfield=tff -c:v prores_ks -pix_fmt yuv422p10le -flags +ildct")
+	if c := segments(t, src, "--length", "0.1"); len(c.Parts) < 2 {
+		t.Errorf("%+v", c)
+	}
+	data, err := os.ReadFile(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, n := 0, 0; n < 10; n++ { // the flags of the first pictures
+		at += bytes.Index(data[at:], []byte("icpf")) + 4
+		data[at+12] &^= 3 << 2
+	}
+	if c := segments(t, put(t, "mixed-flags.mov", data), "--length", "0.1"); !strings.Contains(c.Whole, "some of its pictures are interlaced") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What pictures say of the video may change: it does so in the output, or is named once, with the
+// time.
+func TestStatedChanges(t *testing.T) {
+	e2e.Start(t, true)
+	var list []string
+	for _, tags := range []string{"sample_aspect_ratio=1/1:colour_primaries=1", "sample_aspect_ratio=16/11:colour_primaries=9"} {
+		name := "stated-" + strings.NewReplacer("/", "-", ":", "-", "=", "-").Replace(tags) + ".h264"
+		list = append(list, clip(t, name, "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 "+h264+yuv+"-bsf:v h264_metadata="+tags+" -f h264"))
+	}
+	src := joinedParts(t, "stated.h264", list[0], list[1], list[0], list[1])
+	stated := func(f frame) string { return f.Aspect + " " + f.Primaries }
+	if out, said := filter(t, src, "ts", ""); runs(frames(t, out), stated) != "10 1:1 bt709, 10 16:11 bt2020, 10 1:1 bt709, 10 16:11 bt2020" || strings.Contains(said, "warning") {
+		t.Errorf("%s: %s", runs(frames(t, out), stated), said)
+	}
+	out, said := filter(t, src, "mkv", "")
+	want := "warning: the pictures change their colour primaries from bt709 to bt2020, from 400ms on; the output has one for all, that of the first\n"
+	if got := runs(frames(t, out), stated); got != "40 1:1 bt709" || strings.Count(said, "warning") != 2 || !strings.Contains(said, want) ||
+		!strings.Contains(said, "sample aspect from 1:1 to 16:11, from 400ms on") {
+		t.Errorf("%s: %s", got, said)
+	}
+}
+
+// The edges that a container hides stay hidden where the output can hide them. Else they are shown,
+// which is named before.
+func TestCrop(t *testing.T) {
+	e2e.Start(t, true)
+	data, err := os.ReadFile(clip(t, "uncropped.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-aspect 2:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := put(t, "cropped.mov", withClap(data, 80, 60))
+	for _, ending := range []string{"mov", "mp4", "mkv"} {
+		out, said := filter(t, src, ending, "")
+		words := string(run(t, e2e.Program, "info", out))
+		if !strings.Contains(words, "top 2, bottom 2, left 8, right 8") || !strings.Contains(words, "4:3") || strings.Contains(said, "warning") {
+			t.Errorf("%s: %s%s", ending, words, said)
+		}
+		if src = out; ending != "mkv" {
+			continue
+		}
+		for _, args := range []string{"ts", "mkv --compare side", "png --frames 1"} {
+			ending, more, _ := strings.Cut(args, " ")
+			if _, said := filter(t, out, ending, more); strings.Count(said, "warning: the edges that the input's container hides are shown") != 1 {
+				t.Errorf("%s: %s", args, said)
+			}
+		}
+	}
+}
+
+// withClap has a file of QuickTime whose index is at its end show a part of its pictures only.
+func withClap(file []byte, width, height uint32) []byte {
+	box := binary.BigEndian.AppendUint32(nil, 40)
+	box = append(box, "clap"...)
+	for _, n := range []uint32{width, 1, height, 1, 0, 1, 0, 1} {
+		box = binary.BigEndian.AppendUint32(box, n)
+	}
+	at := bytes.LastIndex(file, []byte("moov")) - 4
+	grow := func(at int) {
+		binary.BigEndian.PutUint32(file[at:], binary.BigEndian.Uint32(file[at:])+uint32(len(box)))
+	}
+	grow(at)
+	for _, name := range []string{"trak", "mdia", "minf", "stbl", "stsd"} {
+		at += bytes.Index(file[at:], []byte(name)) - 4
+		grow(at)
+	}
+	entry := at + 16
+	end := entry + int(binary.BigEndian.Uint32(file[entry:]))
+	grow(entry)
+	return slices.Insert(file, end, box...)
+}
+
 // Two fields of different flat colours stay flat: nothing of one gets into the other. Read as
 // progressive, they do mix, so the test can tell.
 func TestFieldsDoNotMix(t *testing.T) {
@@ -450,7 +636,7 @@ func TestFormatChanges(t *testing.T) {
 			}
 			src := put(t, "changes."+ending, data)
 			out, said, code := attempt(t, src, "mp4", "")
-			if code != 6 || !strings.Contains(said, "changes to yuv420p 128x96") || !strings.Contains(said, "format changes: 10") {
+			if code != 6 || !strings.Contains(said, "changes to yuv420p 128x96") || !strings.Contains(said, "from 400ms on") || !strings.Contains(said, "format changes: 1\n") {
 				t.Errorf("exit code %d: %s", code, said)
 			}
 			list := frames(t, out)
