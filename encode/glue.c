@@ -147,62 +147,194 @@ int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uin
 	return 0;
 }
 
-// Writes a file in memory with one stream and, unless it is NULL, one packet, whose reference the
-// muxer takes even on failure. The format context owns streams and parameters; the file's buffer
-// is ours.
-static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket *packet)
+// A file in memory.
+typedef struct {
+	uint8_t *data;
+	int size, at;
+} memory;
+
+// Writes a file in memory with one stream and packets one after the other, which it borrows. The
+// format context owns streams and parameters; the file's buffer is the caller's. Codes of errors of
+// the trailer count only if there are packets.
+static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket *const *packets, int n,
+                 memory *file)
 {
 	AVFormatContext *fc = NULL;
 	AVDictionary *options = NULL;
-	uint8_t *file = NULL;
-	int err = avformat_alloc_output_context2(&fc, format, NULL, NULL);
-	if (err < 0)
+	AVPacket *p = av_packet_alloc();
+	int err = p ? avformat_alloc_output_context2(&fc, format, NULL, NULL) : AVERROR(ENOMEM);
+	if (err < 0) {
+		av_packet_free(&p);
 		return err;
+	}
 	// MP4 checks a track only when it writes moov, by default at the end. For PCM, whose channels
 	// it may reject, empty_moov needs no packet.
-	if (av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
+	if (!n && av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
 		av_dict_set(&options, "movflags", "empty_moov", 0);
 	AVStream *st = avformat_new_stream(fc, NULL);
 	if (!st || (err = vf_copy_parameters(st->codecpar, stream->codecpar, tag)) < 0 ||
 	    (err = av_dict_copy(&st->metadata, stream->metadata, 0)) < 0 || (err = avio_open_dyn_buf(&fc->pb)) < 0) {
 		av_dict_free(&options);
 		avformat_free_context(fc);
+		av_packet_free(&p);
 		return err < 0 ? err : AVERROR(ENOMEM);
 	}
 	st->time_base = stream->time_base;
 	st->avg_frame_rate = stream->avg_frame_rate;
 	if ((err = avformat_write_header(fc, &options)) >= 0) {
-		if (packet) {
-			packet->stream_index = 0;
-			packet->pts = packet->dts = packet->duration = 0; // only its data matters
-			if ((err = av_interleaved_write_frame(fc, packet)) >= 0)
-				err = av_interleaved_write_frame(fc, NULL);
+		int64_t at = 0;
+		for (int i = 0; i < n && err >= 0; i++) {
+			if ((err = av_packet_ref(p, packets[i])) < 0)
+				break;
+			p->stream_index = 0;
+			p->pts = p->dts = at;
+			at += p->duration;
+			av_packet_rescale_ts(p, stream->time_base, st->time_base);
+			err = av_interleaved_write_frame(fc, p); // takes the reference
 		}
+		if (n && err >= 0)
+			err = av_interleaved_write_frame(fc, NULL);
 		int end = av_write_trailer(fc);
-		if (packet && err >= 0)
+		if (n && err >= 0)
 			err = end;
 	}
-	avio_close_dyn_buf(fc->pb, &file); // frees pb and hands its buffer to us
-	av_free(file);
+	file->size = avio_close_dyn_buf(fc->pb, &file->data); // frees pb and hands its buffer to us
 	fc->pb = NULL;
 	av_dict_free(&options);
 	avformat_free_context(fc);
+	av_packet_free(&p);
 	return err;
 }
 
 int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
 {
-	return stream->codecpar->codec_id != AV_CODEC_ID_NONE && trial(format, stream, tag, NULL) >= 0;
+	if (stream->codecpar->codec_id == AV_CODEC_ID_NONE)
+		return 0;
+	memory file = {0};
+	int err = trial(format, stream, tag, NULL, 0, &file);
+	av_free(file.data);
+	return err >= 0;
 }
 
 int vf_try_packet(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, const AVPacket *packet)
 {
-	AVPacket *copy = av_packet_clone(packet); // the caller's packet keeps times and reference
+	AVPacket *copy = av_packet_clone(packet); // the caller's packet keeps its duration
 	if (!copy)
 		return AVERROR(ENOMEM);
-	int err = trial(format, stream, tag, copy);
+	copy->duration = 0; // only its data matters
+	memory file = {0};
+	int err = trial(format, stream, tag, &copy, 1, &file);
+	av_free(file.data);
 	av_packet_free(&copy);
 	return err;
+}
+
+static int read_memory(void *opaque, uint8_t *buf, int size)
+{
+	memory *m = opaque;
+	int left = m->size - m->at;
+	if (left <= 0)
+		return AVERROR_EOF;
+	if (size > left)
+		size = left;
+	memcpy(buf, m->data + m->at, size);
+	m->at += size;
+	return size;
+}
+
+static int64_t seek_memory(void *opaque, int64_t to, int whence)
+{
+	memory *m = opaque;
+	if (whence == AVSEEK_SIZE)
+		return m->size;
+	if (whence == SEEK_CUR)
+		to += m->at;
+	else if (whence == SEEK_END)
+		to += m->size;
+	if (to < 0 || to > m->size)
+		return AVERROR(EINVAL);
+	return m->at = (int)to;
+}
+
+// Compares the only stream of a file with the parameters of what was written, whose packets last
+// some microseconds, the longest of them at most the given ones.
+static int same_sound(memory *file, const AVCodecParameters *want, int64_t lasting, int64_t longest)
+{
+	enum { BUFFER = 1 << 12 };
+	AVFormatContext *fc = avformat_alloc_context();
+	AVPacket *p = av_packet_alloc();
+	uint8_t *buffer = av_malloc(BUFFER);
+	AVIOContext *pb = buffer ? avio_alloc_context(buffer, BUFFER, 0, file, read_memory, NULL, seek_memory) : NULL;
+	int same = 0;
+	if (!fc || !p || !pb) {
+		av_free(buffer);
+		goto done;
+	}
+	fc->pb = pb;
+	if (avformat_open_input(&fc, NULL, NULL, NULL) < 0 || // frees fc
+	    avformat_find_stream_info(fc, NULL) < 0 || fc->nb_streams != 1)
+		goto done;
+	const AVCodecParameters *is = fc->streams[0]->codecpar;
+	int64_t got = 0;
+	while (av_read_frame(fc, p) >= 0) {
+		got += av_rescale_q(p->duration, fc->streams[0]->time_base, AV_TIME_BASE_Q);
+		av_packet_unref(p);
+	}
+	// MP4 has one name for MPEG audio of layers 2 and 3.
+	int mpeg = want->codec_id == AV_CODEC_ID_MP2 && is->codec_id == AV_CODEC_ID_MP3;
+	// AAC may describe what it holds at half the rate, and in one channel.
+	int half = want->codec_id == AV_CODEC_ID_AAC;
+	same = (is->codec_id == want->codec_id || mpeg) &&
+	       (half || (is->sample_rate == want->sample_rate && is->ch_layout.nb_channels == want->ch_layout.nb_channels)) &&
+	       llabs(got - lasting) <= longest + lasting / 10;
+done:
+	avformat_close_input(&fc);
+	if (pb)
+		av_freep(&pb->buffer);
+	avio_context_free(&pb);
+	av_packet_free(&p);
+	return same;
+}
+
+int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket **packets, int n)
+{
+	int64_t lasting = 0, longest = 0;
+	for (int i = 0; i < n; i++) {
+		int64_t d = av_rescale_q(packets[i]->duration, stream->time_base, AV_TIME_BASE_Q);
+		if (d <= 0)
+			return 1; // there is nothing to compare with
+		lasting += d;
+		if (d > longest)
+			longest = d;
+	}
+	memory file = {0};
+	int same = trial(format, stream, tag, packets, n, &file) >= 0 && same_sound(&file, stream->codecpar, lasting, longest);
+	av_free(file.data);
+	return same;
+}
+
+int vf_cue_settings(AVPacket *p)
+{
+	static const enum AVPacketSideDataType lines[] = {AV_PKT_DATA_WEBVTT_SETTINGS, AV_PKT_DATA_WEBVTT_IDENTIFIER};
+	size_t size;
+	const uint8_t *d = av_packet_get_side_data(p, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL, &size);
+	if (!d || size < 8)
+		return 0;
+	const uint8_t *at = d + 8, *end = d + size; // behind the number of the addition
+	for (int i = 0; i < 2 && at < end; i++) {
+		const uint8_t *stop = memchr(at, '\n', end - at);
+		size_t n = (stop ? stop : end) - at;
+		if (n) {
+			uint8_t *line = av_memdup(at, n);
+			int err = line ? av_packet_add_side_data(p, lines[i], line, n) : AVERROR(ENOMEM);
+			if (err < 0) {
+				av_free(line);
+				return err;
+			}
+		}
+		at = stop ? stop + 1 : end;
+	}
+	return 0;
 }
 
 enum { SUBS_BYTES = 1 << 20 };

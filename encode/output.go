@@ -420,6 +420,11 @@ func (o *Output) carry(own *astiav.Packet) error {
 		}
 	}
 	o.checkSound(l, p)
+	if l.st.codecpar.codec_id == C.AV_CODEC_ID_WEBVTT {
+		if err := av.Error(int(C.vf_cue_settings(p))); err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+	}
 	return o.carryTo(l, p, l.from)
 }
 

@@ -66,7 +66,7 @@ var properties = table{
 	{Kind: Video, Key: "rotation", Name: "rotation", read: (*subject).rotation},
 	{Kind: Video, Key: "field_order", Name: "field order", compare: unless("progressive"), read: (*subject).fields},
 	{Kind: Video, Key: "stereo", Name: "stereo 3D", read: (*subject).stereo},
-	{Kind: Video, Key: "spherical", Name: "projection", read: (*subject).spherical},
+	{Kind: Video, Key: "spherical", Name: "projection", compare: unless("rectilinear"), read: (*subject).spherical},
 	{Kind: Video, Key: "timecode", Name: "timecode", read: (*subject).timecode},
 	{Kind: Video, Key: "hdr", Name: "HDR", compare: byDesign, read: (*subject).hdr},
 	{Kind: Video, Key: "mastering_display", Name: "mastering display", compare: sameNumbers, read: (*subject).mastering},
@@ -83,6 +83,8 @@ var properties = table{
 	{Kind: Video, Key: "icc", Name: "ICC profile", read: (*subject).icc},
 	{Kind: Stream, Key: "kind", Name: "kind", read: (*subject).kind},
 	{Kind: Stream, Key: "codec", Name: "codec", compare: sameCodec, read: (*subject).codec},
+	{Kind: Stream, Key: "sample_rate", Name: "sample rate", moot: describesItself, read: (*subject).sampleRate},
+	{Kind: Stream, Key: "channels", Name: "channels", moot: describesItself, read: (*subject).channels},
 	{Kind: Stream, Key: "language", Name: "language", read: (*subject).language},
 	{Kind: Stream, Key: "disposition", Name: "marks", compare: noMarkLess, read: (*subject).disposition},
 	{Kind: Stream, Key: "title", Name: "title", read: (*subject).title},
@@ -97,6 +99,21 @@ func (s *subject) codec() string { return C.GoString(C.avcodec_get_name(s.st.cod
 
 func (s *subject) size() string {
 	return fmt.Sprintf("%dx%d", int(s.st.codecpar.width), int(s.st.codecpar.height))
+}
+
+// sampleRate is empty where a header does not say it, and for streams without sound.
+func (s *subject) sampleRate() string {
+	if s.st.codecpar.sample_rate <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d Hz", int(s.st.codecpar.sample_rate))
+}
+
+func (s *subject) channels() string {
+	if s.st.codecpar.ch_layout.nb_channels <= 0 {
+		return ""
+	}
+	return fmt.Sprint(int(s.st.codecpar.ch_layout.nb_channels))
 }
 
 // picture returns the first picture, nil if it is not known.
@@ -319,7 +336,6 @@ func (s *subject) title() string {
 
 // created is when a stream was made, to the second, if its file was made at another time.
 func (s *subject) created() string {
-	second := func(t string) string { return t[:min(len("2006-01-02T15:04:05"), len(t))] }
 	t := second(metadata(s.st.metadata, "creation_time"))
 	if t == second(metadata(s.fc.metadata, "creation_time")) {
 		return ""
@@ -337,8 +353,7 @@ const tagSeparator = "; "
 func (s *subject) tags() string {
 	var list []string
 	for _, t := range tagsOf(s.st.metadata) {
-		known := slices.Concat(propertyTags, ContainerTags, CodingTags)
-		if value := strings.TrimSpace(t.value); value != "" && !slices.Contains(known, strings.TrimSuffix(t.key, "-eng")) {
+		if value := strings.TrimSpace(t.value); value != "" && !OfContainer(t.key) && !OfCoding(t.key) && !slices.Contains(propertyTags, plainKey(t.key)) {
 			list = append(list, t.key+": "+strings.ReplaceAll(value, tagSeparator, ", "))
 		}
 	}
