@@ -35,6 +35,8 @@ type Input struct {
 	stop     *C.int     // set by Interrupt; C memory, since FFmpeg keeps the pointer
 	unwatch  func() bool
 
+	contained []colours // by stream, until the first picture
+
 	video    *astiav.Stream
 	rules    []mapRule // of --map
 	selected map[int]bool

@@ -254,6 +254,7 @@ func (in *Input) openContainer(url, protocols string) error {
 		return err
 	}
 	in.keepColours(said)
+	in.contained = said
 	return nil
 }
 

@@ -212,6 +212,8 @@ static int decode(vf_audio *a)
 
 int vf_audio_send(vf_audio *a, const AVPacket *p)
 {
+	if (p && !p->size) // such as FLAC ends with; a decoder would take it for the end
+		return 0;
 	int err = avcodec_send_packet(a->dec, p);
 	if (err == AVERROR(ENOMEM))
 		return err;

@@ -182,33 +182,30 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 // tellSound says what becomes of a stream of sound.
 func (o *Output) tellSound(s *astiav.Stream, a *audioConverter) {
 	from, to := inputStream(s).codecpar, a.c.enc
-	became := C.GoString(C.avcodec_get_name(to.codec_id))
 	tell := func(key string) { o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), key) }
 	tell("codec")
-	same := true
-	if n := from.ch_layout.nb_channels; n != to.ch_layout.nb_channels {
+	pcm := pcmOf(from)
+	keeps := lossless(from) && to.sample_fmt == pcm.format && (to.codec_id == pcm.codec || to.codec_id == C.AV_CODEC_ID_FLAC)
+	changes := ""
+	if was, is := from.ch_layout.nb_channels, to.ch_layout.nb_channels; was != is {
 		tell("channels")
-		became += fmt.Sprintf(", %d channels of %d,", int(to.ch_layout.nb_channels), int(n))
-		same = false
+		changes += fmt.Sprintf(", %d channels instead of %d", int(is), int(was))
 	}
-	if from.sample_rate != to.sample_rate {
+	if was, is := from.sample_rate, to.sample_rate; was != is {
 		tell("sample_rate")
-		became += fmt.Sprintf(", %d Hz of %d,", int(to.sample_rate), int(from.sample_rate))
-		same = false
+		changes += fmt.Sprintf(", %d Hz instead of %d", int(is), int(was))
 	}
-	switch {
-	case !lossless(from) || to.codec_id == C.AV_CODEC_ID_AAC || o.form.Family == formats.Broadcast && C.av_get_bytes_per_sample(to.sample_fmt) < C.av_get_bytes_per_sample(C.enum_AVSampleFormat(from.format)):
-		became += fmt.Sprintf(" at %d kb/s", int64(to.bit_rate)/1000)
-	case same:
-		became += " without loss"
+	how := fmt.Sprintf(" at %d kb/s", int64(to.bit_rate)/1000)
+	if keeps && changes == "" {
+		how = " without loss"
 	}
-	o.warn("%s becomes %s: %s", streamName(s), became, o.unheld(from))
+	o.warn("%s becomes %s%s: %s", streamName(s), C.GoString(C.avcodec_get_name(to.codec_id)), how+changes, o.unheld(from))
 }
 
 // unheld says why a stream of sound is not copied.
 func (o *Output) unheld(par *C.AVCodecParameters) string {
-	if slices.Contains(o.form.Unread, C.GoString(C.avcodec_get_name(par.codec_id))) {
-		return "few players read it in " + o.opts.Format
+	if slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(par.codec_id))) {
+		return "players misread it in " + o.opts.Format
 	}
 	return o.opts.Format + " cannot hold it"
 }

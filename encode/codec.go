@@ -33,6 +33,8 @@ type Codec struct {
 	minSide   int    // shortest side of a picture
 	minWidth  int    // if that is more
 	evenSides bool   // sides must be even
+	// pads means that pictures whose sides are too short or odd get edges, which the container hides.
+	pads bool
 	// progressive means that interlaced frames cannot be coded as such.
 	progressive bool
 	copies      bool // samples are stored as they are
@@ -127,6 +129,22 @@ func Commons() (names []string) {
 		}
 	}
 	return names
+}
+
+// coded returns the size at which the encoder gets pictures of a size.
+func (c Codec) coded(width, height int) (int, int) {
+	if !c.pads {
+		return width, height
+	}
+	side := func(n int) int { return max(n+n&1, c.minSide) }
+	return side(width), side(height)
+}
+
+// Takes reports whether the encoder takes pictures of a size, if need be with edges.
+func (c Codec) Takes(width, height int) bool {
+	width, height = c.coded(width, height)
+	return (c.maxSide == 0 || max(width, height) <= c.maxSide) && min(width, height) >= c.minSide && width >= c.minWidth &&
+		(!c.evenSides || (width|height)&1 == 0)
 }
 
 // Lacks says why the codec has no option of this name; "" if it has.

@@ -4,6 +4,7 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
 #include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
 #include <libavutil/stereo3d.h>
 #include <string.h>
 
@@ -55,6 +56,28 @@ int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
 			return err;
 	}
 	return 0;
+}
+
+int vf_pad(AVFrame *dst, const AVFrame *src)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(src->format);
+	if (!d)
+		return AVERROR(EINVAL);
+	int err = av_frame_copy_props(dst, src);
+	for (int p = 0; p < d->nb_components && err >= 0; p++) {
+		int chroma = p == 1 || p == 2, sample = (d->comp[p].depth + 7) / 8;
+		int sx = chroma ? d->log2_chroma_w : 0, sy = chroma ? d->log2_chroma_h : 0;
+		int width = AV_CEIL_RSHIFT(src->width, sx), height = AV_CEIL_RSHIFT(src->height, sy);
+		int full = AV_CEIL_RSHIFT(dst->width, sx), lines = AV_CEIL_RSHIFT(dst->height, sy);
+		for (int y = 0; y < lines; y++) {
+			int from = y < height ? y : height - 1;
+			uint8_t *to = dst->data[p] + (ptrdiff_t)y * dst->linesize[p];
+			memcpy(to, src->data[p] + (ptrdiff_t)from * src->linesize[p], (size_t)width * sample);
+			for (int x = width; x < full; x++)
+				memcpy(to + x * sample, to + (width - 1) * sample, sample);
+		}
+	}
+	return err;
 }
 
 int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size)
@@ -256,61 +279,108 @@ static int64_t seek_memory(void *opaque, int64_t to, int whence)
 	return m->at = (int)to;
 }
 
-// Compares the only stream of a file with the parameters of what was written, whose packets last
-// some microseconds, the longest of them at most the given ones.
-static int same_sound(memory *file, const AVCodecParameters *want, int64_t lasting, int64_t longest)
+// What a decoder makes of sound: samples, and those of how many channels at which rate.
+typedef struct {
+	int64_t samples;
+	int rate, channels;
+} heard;
+
+// Decodes packets that next gives until it fails, and leaves h empty without a decoder.
+static int hear(heard *h, const AVCodecParameters *par, AVRational unit, int (*next)(void *, AVPacket *), void *from)
+{
+	const AVCodec *codec = avcodec_find_decoder(par->codec_id);
+	AVCodecContext *dec = codec ? avcodec_alloc_context3(codec) : NULL;
+	AVPacket *p = av_packet_alloc();
+	AVFrame *f = av_frame_alloc();
+	int err = !p || !f || (codec && !dec) ? AVERROR(ENOMEM) : 0;
+	if (dec && !err && (err = avcodec_parameters_to_context(dec, par)) >= 0) {
+		dec->pkt_timebase = unit;
+		dec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL; // priming counts
+		err = avcodec_open2(dec, codec, NULL);
+	}
+	for (int more = 1; dec && err >= 0 && more;) {
+		more = next(from, p) >= 0;
+		if (more && !p->size)
+			continue;
+		(void)avcodec_send_packet(dec, more ? p : NULL); // faulty packets are silent ones
+		av_packet_unref(p);
+		while (avcodec_receive_frame(dec, f) >= 0) {
+			h->samples += f->nb_samples;
+			h->rate = f->sample_rate;
+			h->channels = f->ch_layout.nb_channels;
+			av_frame_unref(f);
+		}
+	}
+	avcodec_free_context(&dec);
+	av_packet_free(&p);
+	av_frame_free(&f);
+	return err;
+}
+
+typedef struct {
+	AVPacket **packets;
+	int n, at;
+} queue;
+
+static int next_queued(void *from, AVPacket *p)
+{
+	queue *q = from;
+	return q->at < q->n ? av_packet_ref(p, q->packets[q->at++]) : AVERROR_EOF;
+}
+
+static int next_read(void *from, AVPacket *p) { return av_read_frame(from, p); }
+
+// Decodes the only stream of a file.
+static int hear_file(heard *h, enum AVCodecID *id, memory *file)
 {
 	enum { BUFFER = 1 << 12 };
 	AVFormatContext *fc = avformat_alloc_context();
-	AVPacket *p = av_packet_alloc();
+	AVDictionary *options = NULL;
 	uint8_t *buffer = av_malloc(BUFFER);
 	AVIOContext *pb = buffer ? avio_alloc_context(buffer, BUFFER, 0, file, read_memory, NULL, seek_memory) : NULL;
-	int same = 0;
-	if (!fc || !p || !pb) {
+	int err = AVERROR(ENOMEM);
+	if (!fc || !pb) {
 		av_free(buffer);
 		goto done;
 	}
 	fc->pb = pb;
-	if (avformat_open_input(&fc, NULL, NULL, NULL) < 0 || // frees fc
-	    avformat_find_stream_info(fc, NULL) < 0 || fc->nb_streams != 1)
+	av_dict_set(&options, "ignore_editlist", "1", 0);
+	if ((err = avformat_open_input(&fc, NULL, NULL, &options)) < 0 || // frees fc
+	    (err = avformat_find_stream_info(fc, NULL)) < 0)
 		goto done;
-	const AVCodecParameters *is = fc->streams[0]->codecpar;
-	int64_t got = 0;
-	while (av_read_frame(fc, p) >= 0) {
-		got += av_rescale_q(p->duration, fc->streams[0]->time_base, AV_TIME_BASE_Q);
-		av_packet_unref(p);
+	err = AVERROR_STREAM_NOT_FOUND;
+	if (fc->nb_streams == 1) {
+		*id = fc->streams[0]->codecpar->codec_id;
+		err = hear(h, fc->streams[0]->codecpar, fc->streams[0]->time_base, next_read, fc);
 	}
-	// MP4 has one name for MPEG audio of layers 2 and 3.
-	int mpeg = want->codec_id == AV_CODEC_ID_MP2 && is->codec_id == AV_CODEC_ID_MP3;
-	// AAC may describe what it holds at half the rate, and in one channel.
-	int half = want->codec_id == AV_CODEC_ID_AAC;
-	same = (is->codec_id == want->codec_id || mpeg) &&
-	       (half || (is->sample_rate == want->sample_rate && is->ch_layout.nb_channels == want->ch_layout.nb_channels)) &&
-	       llabs(got - lasting) <= longest + lasting / 10;
 done:
+	av_dict_free(&options);
 	avformat_close_input(&fc);
 	if (pb)
 		av_freep(&pb->buffer);
 	avio_context_free(&pb);
-	av_packet_free(&p);
-	return same;
+	return err;
 }
 
 int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket **packets, int n)
 {
-	int64_t lasting = 0, longest = 0;
-	for (int i = 0; i < n; i++) {
-		int64_t d = av_rescale_q(packets[i]->duration, stream->time_base, AV_TIME_BASE_Q);
-		if (d <= 0)
-			return 1; // there is nothing to compare with
-		lasting += d;
-		if (d > longest)
-			longest = d;
-	}
+	queue q = {packets, n, 0};
+	heard was = {0}, is = {0};
+	if (hear(&was, stream->codecpar, stream->time_base, next_queued, &q) < 0)
+		return 1; // there is nothing to compare with
 	memory file = {0};
-	int same = trial(format, stream, tag, packets, n, &file) >= 0 && same_sound(&file, stream->codecpar, lasting, longest);
+	enum AVCodecID id = AV_CODEC_ID_NONE;
+	int err = trial(format, stream, tag, packets, n, &file);
+	if (err >= 0)
+		err = hear_file(&is, &id, &file);
 	av_free(file.data);
-	return same;
+	if (err < 0)
+		return 0;
+	if (!was.samples) // there is no decoder
+		return id == stream->codecpar->codec_id;
+	// A demuxer may hold back the last packet, which others would complete.
+	int64_t most = was.samples / 10 > was.rate / 10 ? was.samples / 10 : was.rate / 10;
+	return is.rate == was.rate && is.channels == was.channels && is.samples > 0 && llabs(is.samples - was.samples) <= most;
 }
 
 int vf_cue_settings(AVPacket *p)

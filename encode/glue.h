@@ -13,6 +13,9 @@
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
 // Copies side data, which replaces that of the same kind.
 int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
+// Copies samples and properties of a frame to one that is as large or larger, in planes of the same
+// format, and repeats those at the right and at the bottom.
+int vf_pad(AVFrame *dst, const AVFrame *src);
 // Gives a packet HDR10+ metadata, read from T.35 behind its codes.
 int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size);
 // Leaves of stereo pictures what a muxer for MP4 writes where all players look: for what it has no
@@ -34,8 +37,8 @@ int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t ta
 // Writes a single packet of a stream to a file in memory: a muxer that accepts a stream may reject
 // its data.
 int vf_try_packet(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, const AVPacket *packet);
-// Writes packets of sound to a file in memory and reads it: 1 if codec, rate, channels and length
-// are as they were, 0 if not, or if the muxer takes no packet.
+// Writes packets of sound to a file in memory, reads it and decodes it: 1 if rate, channels and
+// length are as the packets' own, 0 if not, or if the muxer refuses a packet.
 int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket **packets, int n);
 // Gives a packet of WebVTT the settings and the name of its cue that Matroska keeps beside it.
 int vf_cue_settings(AVPacket *p);

@@ -499,6 +499,7 @@ func (o *Output) Finish(context.Context) error {
 	if err := av.Error(int(C.av_write_trailer(o.oc))); err != nil {
 		return o.writeError("finish", err)
 	}
+	o.nameEmpty()
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
 		if n := C.avio_size(o.oc.pb); n > 0 { // bytes that were overwritten count once

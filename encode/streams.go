@@ -100,6 +100,19 @@ func (o *Output) leaveOut(s *astiav.Stream, why string) {
 	o.warn("%s is left out: %s", streamName(s), why)
 }
 
+// nameEmpty says which streams MP4 leaves out, since there was no packet of them.
+func (o *Output) nameEmpty() {
+	if !o.mp4() {
+		return
+	}
+	for _, s := range o.in.Others {
+		l := o.lanes[s.Index()]
+		if l != nil && o.given[int(l.st.index)] == nil && l.st.disposition&C.AV_DISPOSITION_ATTACHED_PIC == 0 {
+			o.leaveOut(s, "it is empty")
+		}
+	}
+}
+
 // spoilt leaves out a stream with faulty data, and counts it as damage.
 func (o *Output) spoilt(s *astiav.Stream, reason error) {
 	o.leftOut++
@@ -189,7 +202,7 @@ func (o *Output) holds(in *C.AVStream) bool {
 	case o.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
 		return slices.Contains(o.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
 			in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && in.codecpar.sample_rate == 48000
-	case slices.Contains(o.form.Unread, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))):
+	case slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))):
 		_, ok := flacOf(pcmOf(in.codecpar), in.codecpar.ch_layout.nb_channels)
 		return !ok && muxes(o.oc.oformat, o.form, in, o.codecTag(in.codecpar))
 	case o.form.Codecs != nil:
@@ -342,6 +355,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	}
 	if o.mp4() {
 		C.vf_plain_stereo(st.codecpar)
+	}
+	if err := o.hidePadding(f); err != nil {
+		return err
 	}
 	o.carrier.clear(st.codecpar)
 	o.nameLost(st.codecpar, f)

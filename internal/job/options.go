@@ -34,6 +34,7 @@ type Options struct {
 
 	Codec      string  // by its common name; "" leaves it to Encoder
 	openCodec  bool    // the source may choose another codec
+	ownCodec   bool    // options name a codec, or are meant for one
 	ownCRF     bool    // CRF is the user's
 	Encoder    string  // FFmpeg's name
 	CRF        float64 // used if Bitrate is 0; -1: the encoder chooses
@@ -160,6 +161,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.CRF = codec.CRF
 	}
 	o.openCodec = o.leavesCodec(fs)
+	o.ownCodec = slices.ContainsFunc(codecFlags, fs.Changed) || o.usesNVENC()
 	for _, check := range []func() error{
 		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,
