@@ -67,9 +67,6 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
 		o.leaveOut(s, "the input does not describe its audio")
 		return nil
-	case par.codec_id == C.AV_CODEC_ID_NONE:
-		o.leaveOut(s, "its codec is not known here")
-		return nil
 	case o.holds(in) && o.readsBack(s):
 		if err := o.refusal(s); err != nil {
 			o.spoilt(s, fmt.Errorf("%s takes none of its first packets: %w", o.opts.Format, err))
@@ -90,7 +87,11 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 			return nil
 		}
 	}
-	o.leaveOut(s, o.opts.Format+" cannot hold it")
+	why := o.opts.Format + " cannot hold it"
+	if par.codec_id == C.AV_CODEC_ID_NONE {
+		why = "its codec is not known here"
+	}
+	o.leaveOut(s, why)
 	return nil
 }
 

@@ -224,6 +224,15 @@ func TestPartly(t *testing.T) {
 	}
 }
 
+// Names of writers are true of one file only, in whatever language; other tags are kept.
+func TestWriters(t *testing.T) {
+	for key, want := range map[string]bool{"encoder": true, "ENCODER": true, "encoder-eng": true, "software-deu": true, "encoder-settings": false, "title-eng": false} {
+		if OfContainer(key) != want {
+			t.Errorf("%s: %v", key, !want)
+		}
+	}
+}
+
 func TestMissed(t *testing.T) {
 	i := Item{Video, "", map[string]string{"codec": "hevc", "range": "limited", "rotation": "90 degrees clockwise", "depth": "8 bits"}}
 	if got := strings.Join(Missed(i), " "); got != "depth rotation" {
