@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"log/slog"
@@ -12,8 +13,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"vidfilter/internal/text"
 )
 
 // checkEnding looks at the file itself, if it is one.
@@ -41,7 +40,7 @@ func (in *Input) checkEnding(c container) {
 	defer f.Close()
 	if c.trailer != nil {
 		if n := c.trailer(f, st.Size()); n > 0 {
-			in.tell(slog.LevelWarn, "the file ends with "+text.Size(n)+" of its camera's or writer's own, which are not copied")
+			in.tell(slog.LevelWarn, fmt.Sprintf("behind the video the file has %d bytes of its camera's or writer's own, which are not copied", n))
 		}
 	}
 	breaks, ended := c.end(f, st.Size())

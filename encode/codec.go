@@ -33,7 +33,7 @@ type Codec struct {
 	minSide   int    // shortest side of a picture
 	minWidth  int    // if that is more
 	evenSides bool   // sides must be even
-	// pads means that pictures whose sides are too short or odd get edges, which the container hides.
+	// pads means that pictures with sides too short or odd get edges, which the container hides.
 	pads bool
 	// progressive means that interlaced frames cannot be coded as such.
 	progressive bool

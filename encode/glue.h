@@ -54,8 +54,8 @@ int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to);
 int vf_subs_convert(vf_subs *s, AVPacket *p);
 void vf_subs_close(vf_subs *s);
 
-// What sound becomes. A rate of 0 is the sound's own, or the nearest that the encoder has; bits count
-// those of a sample that are used, 0 for all.
+// What sound becomes. A rate of 0 is the sound's own, or the nearest that the encoder has; bits
+// count those of a sample that are used, 0 for all.
 typedef struct {
 	enum AVCodecID codec;
 	enum AVSampleFormat format;

@@ -136,7 +136,8 @@ func OfContainer(key string) bool { return slices.Contains(containerTags, plainK
 // OfCoding reports whether a tag of a stream describes how it is coded, in any language.
 func OfCoding(key string) bool { return slices.Contains(codingTags, plainKey(key)) }
 
-// plainKey returns a key in lower case without the language that FFmpeg puts behind it: "title-eng".
+// plainKey returns a key in lower case without the language that FFmpeg puts behind it, as in
+// "title-eng".
 func plainKey(key string) string {
 	key = strings.ToLower(key)
 	if i := strings.LastIndexByte(key, '-'); i > 0 && (len(key)-i == len("-eng") || len(key)-i == len("-en")) {
