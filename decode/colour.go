@@ -5,6 +5,11 @@ package decode
 import "C"
 
 import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
 	"vidfilter/internal/av"
 )
 
@@ -14,6 +19,7 @@ type colours struct {
 	primaries C.enum_AVColorPrimaries
 	transfer  C.enum_AVColorTransferCharacteristic
 	matrix    C.enum_AVColorSpace
+	ranges    C.enum_AVColorRange
 }
 
 // containerColours returns the tags of each stream that the header describes.
@@ -21,7 +27,7 @@ func (in *Input) containerColours() (list []colours) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 		par := st.codecpar
-		list = append(list, colours{par.color_primaries, par.color_trc, par.color_space})
+		list = append(list, colours{par.color_primaries, par.color_trc, par.color_space, par.color_range})
 	}
 	return list
 }
@@ -39,7 +45,40 @@ func (in *Input) keepColours(list []colours) {
 // tagPicture gives a picture without tags those of its stream.
 func (in *Input) tagPicture(f *C.AVFrame) {
 	par := in.stream(in.video.Index()).codecpar
-	colours{par.color_primaries, par.color_trc, par.color_space}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
+	if i := in.video.Index(); i < len(in.contained) {
+		in.contained[i].tell(in, f)
+	}
+	in.contained = nil
+	colours{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
+}
+
+// tell says which tags are believed where those of the container are not those of the pictures.
+func (c colours) tell(in *Input, f *C.AVFrame) {
+	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(f.format))
+	if d == nil || d.flags&C.AV_PIX_FMT_FLAG_RGB != 0 {
+		return
+	}
+	hlg := C.GoString(C.av_color_transfer_name(C.AVCOL_TRC_ARIB_STD_B67))
+	for _, t := range []struct {
+		name               string
+		container, picture *C.char
+		same               string // tags that stand for the same
+	}{
+		{"matrix", C.av_color_space_name(c.matrix), C.av_color_space_name(f.colorspace), "bt470bg smpte170m"},
+		{"primaries", C.av_color_primaries_name(c.primaries), C.av_color_primaries_name(f.color_primaries), ""},
+		{"transfer", C.av_color_transfer_name(c.transfer), C.av_color_transfer_name(f.color_trc), "bt709 smpte170m bt2020-10 bt2020-12"},
+		{"range", C.av_color_range_name(c.ranges), C.av_color_range_name(f.color_range), ""},
+	} {
+		container, picture := C.GoString(t.container), C.GoString(t.picture)
+		same, silent := strings.Fields(t.same), []string{"", "unknown", "reserved", "gbr"}
+		switch {
+		case container == picture, slices.Contains(silent, container), slices.Contains(silent, picture),
+			slices.Contains(same, container) && slices.Contains(same, picture):
+		case container == hlg: // pictures have another transfer for old players, and say so elsewhere
+		default:
+			in.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
+		}
+	}
 }
 
 // fill sets the tags that are not known, and takes from YUV the matrix of RGB.

@@ -22,6 +22,8 @@ type container struct {
 	// end reads a whole file: breaks counts places with missing or wrong data, and ended means
 	// that the file ends properly. FFmpeg reads on or stops without an error.
 	end func(f *os.File, size int64) (breaks int64, ended bool)
+	// trailer counts the bytes behind the end, which are no part of the format and no damage.
+	trailer func(f *os.File, size int64) int64
 
 	packed    bool    // there are packets to the last byte
 	indexLast bool    // packets are followed by an index at most, far smaller than they are
@@ -40,7 +42,7 @@ type container struct {
 
 // containers lists the formats with rules of their own.
 var containers = []container{
-	{name: "mov", common: true, cuttable: true, samples: true, end: movEnd, indexed: true, readIndex: true},
+	{name: "mov", common: true, cuttable: true, samples: true, end: movEnd, trailer: movTrailer, indexed: true, readIndex: true},
 	{name: "matroska", common: true, cuttable: true, samples: true, end: matroskaEnd},
 	{name: "mpegts", common: true, end: tsEnd},
 	{name: "avi", common: true, samples: true, end: aviEnd, indexLast: true, indexed: true, untimed: true},

@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"math/bits"
 	"os"
 	"slices"
+	"strings"
 )
 
 // checkEnding looks at the file itself, if it is one.
@@ -35,6 +38,11 @@ func (in *Input) checkEnding(c container) {
 		return
 	}
 	defer f.Close()
+	if c.trailer != nil {
+		if n := c.trailer(f, st.Size()); n > 0 {
+			in.tell(slog.LevelWarn, fmt.Sprintf("behind the video the file has %d bytes of its camera's or writer's own, which are not copied", n))
+		}
+	}
 	breaks, ended := c.end(f, st.Size())
 	in.damage.Breaks += breaks
 	if !ended {
@@ -106,33 +114,86 @@ func tsEnd(f *os.File, size int64) (int64, bool) {
 
 // movEnd follows the outermost boxes to the end of the file, which zeros may pad.
 func movEnd(f *os.File, size int64) (breaks int64, ended bool) {
+	e := endMov(f, size)
+	return e.breaks, e.ended
+}
+
+// movTrailer returns how many bytes a camera has written behind the last box. FFmpeg reads none.
+func movTrailer(f *os.File, size int64) int64 { return endMov(f, size).trailer }
+
+type movEnding struct {
+	breaks, trailer int64
+	ended           bool
+}
+
+func endMov(f io.ReaderAt, size int64) (e movEnding) {
+	before := map[string]bool{}
 	for at := int64(0); at < size; {
-		head := bytesAt(f, at, 16)
-		if len(bytes.Trim(head, "\x00")) == 0 {
-			return 0, true
-		}
-		if len(head) < 8 || slices.ContainsFunc(head[4:8], func(b byte) bool { return b < ' ' || b > '~' && b != 0xa9 }) {
-			return 1, true
-		}
-		length := int64(binary.BigEndian.Uint32(head))
-		switch {
-		case length == 0: // the box reaches to the end
-			return 0, true
-		case length == 1 && len(head) == 16:
-			length = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62))
-		}
-		if length < 8 {
-			return 1, true
+		length, kind, ok := boxAt(f, at)
+		known := ok && slices.Contains(outermost, kind)
+		if whole := ok && length <= size-at; !whole && !known {
+			e.ended = true
+			switch padding := len(bytes.Trim(bytesAt(f, at, 16), "\x00")) == 0; {
+			case padding:
+			case trails(f, at, size, before):
+				e.trailer = size - at
+			case ok:
+				e.ended = false
+			default:
+				e.breaks++
+			}
+			return e
 		}
 		const most = 1 << 24
-		if string(head[4:8]) == "moof" && length > 8 && length < most && !wholeFragment(bytesAt(f, at+8, int(length)-8), "mfhd") {
-			breaks++ // its frames are skipped
+		if kind == "moof" && length > 8 && length < most && !wholeFragment(bytesAt(f, at+8, int(length)-8), "mfhd") {
+			e.breaks++ // its frames are skipped
 		}
-		if at += length; at > size {
-			return breaks, false
+		before[kind] = true
+		if at += length; length == 0 || at > size { // 0: the box reaches to the end
+			e.ended = length == 0
+			return e
 		}
 	}
-	return breaks, true
+	e.ended = true
+	return e
+}
+
+// outermost lists the boxes of a file that programs write: ISO 14496-12, table 1, and QuickTime's.
+var outermost = strings.Fields("ftyp styp sidx ssix prft emsg moov moof mfra mdat free skip wide pdin meta uuid pnot udta")
+
+// boxAt reads the header of a box; a length of 0 means the rest of the file.
+func boxAt(f io.ReaderAt, at int64) (length int64, kind string, ok bool) {
+	head := bytesAt(f, at, 16)
+	if len(head) < 8 || slices.ContainsFunc(head[4:8], func(b byte) bool { return b < ' ' || b > '~' && b != 0xa9 }) {
+		return 0, "", false
+	}
+	length = int64(binary.BigEndian.Uint32(head))
+	if length == 1 && len(head) == 16 {
+		length = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62))
+	}
+	return length, string(head[4:8]), length == 0 || length >= 8
+}
+
+// trails reports whether what begins at a place is no part of the video: index and samples come
+// before it, and there is no fragment in it. Cameras write a preview or their movements there.
+func trails(f io.ReaderAt, at, size int64, before map[string]bool) bool {
+	if !before["moov"] || !before["mdat"] {
+		return false
+	}
+	if !before["moof"] {
+		return true
+	}
+	const header, part, overlap = 8, 1 << 20, 3
+	if size-at < header { // of the next fragment
+		return false
+	}
+	for ; at < size; at += part {
+		b := bytesAt(f, at, part+overlap)
+		if slices.ContainsFunc([]string{"moof", "traf", "mdat"}, func(kind string) bool { return bytes.Contains(b, []byte(kind)) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // wholeFragment reports whether there are boxes to the end of b, the right one first.
@@ -293,7 +354,10 @@ func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	next, open := map[uint32]uint32{}, map[uint32]bool{}
 	for at := int64(0); at < size; {
 		head := bytesAt(f, at, 27+255)
-		if len(head) < 27 || string(head[:4]) != "OggS" || len(head) < 27+int(head[26]) {
+		switch paged := len(head) >= 27 && string(head[:4]) == "OggS" && len(head) >= 27+int(head[26]); {
+		case !paged && len(next) > 0 && len(open) == 0: // tags of players behind the end
+			return breaks, true
+		case !paged:
 			return breaks + 1, false
 		}
 		stream, number := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])

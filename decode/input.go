@@ -37,8 +37,9 @@ type Input struct {
 	stop     *C.struct_vf_stop // set by Interrupt; C memory, since FFmpeg keeps the pointer
 	unwatch  func() bool
 
-	abandoned bool // by bounded: a thread uses it still
-	counted   bool // in reading
+	abandoned bool      // by bounded: a thread uses it still
+	counted   bool      // in reading
+	contained []colours // by stream, until the first picture
 
 	video    *astiav.Stream
 	rules    []mapRule // of --map

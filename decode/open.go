@@ -258,6 +258,7 @@ func (in *Input) openContainer(ctx context.Context, from source) error {
 		return err
 	}
 	in.keepColours(said)
+	in.contained = said
 	return nil
 }
 

@@ -2,6 +2,7 @@
 #include <libavutil/channel_layout.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
+#include <limits.h>
 #include <string.h>
 
 // Few people can tell stereo at 192 kb/s from the original; of Opus, at half of that.
@@ -16,6 +17,8 @@ static int supported_rate(const AVCodec *codec, int rate)
 	int count = 0, best = 0;
 	if (avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_SAMPLE_RATE, 0, &list, &count) < 0)
 		return 48000;
+	if (!list) // it takes any
+		return rate;
 	for (int i = 0; i < count; i++) {
 		int r = ((const int *)list)[i];
 		if (r == rate)
@@ -27,16 +30,17 @@ static int supported_rate(const AVCodec *codec, int rate)
 }
 
 // Fills the encoder's layout, which is freed with its context.
-static int set_layout(AVChannelLayout *to, const AVChannelLayout *from)
+static int set_layout(AVChannelLayout *to, const AVChannelLayout *from, int most)
 {
-	if (from->order != AV_CHANNEL_ORDER_UNSPEC && from->nb_channels <= 8)
+	if (from->order != AV_CHANNEL_ORDER_UNSPEC && from->nb_channels <= most)
 		return av_channel_layout_copy(to, from);
-	av_channel_layout_default(to, from->nb_channels <= 8 ? from->nb_channels : 2);
+	av_channel_layout_default(to, from->nb_channels <= most ? from->nb_channels : 2);
 	return 0;
 }
 
 // Makes a->enc, which vf_audio_close frees, also after an error.
-static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout *layout, int global_header)
+static int open_encoder(vf_audio *a, const AVCodec *codec, const vf_sound *to, const AVChannelLayout *layout,
+                        int global_header)
 {
 	int err;
 	a->enc = avcodec_alloc_context3(codec);
@@ -44,10 +48,12 @@ static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout
 		return AVERROR(ENOMEM);
 	AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
 	int opus = codec->id == AV_CODEC_ID_OPUS;
-	a->enc->sample_rate = opus ? 48000 : supported_rate(codec, a->dec->sample_rate);
-	a->enc->sample_fmt = codec->id == AV_CODEC_ID_AAC ? AV_SAMPLE_FMT_FLTP : AV_SAMPLE_FMT_S16;
+	a->enc->sample_rate = to->rate ? to->rate : supported_rate(codec, a->dec->sample_rate);
+	a->enc->sample_fmt = to->format;
+	a->enc->bits_per_raw_sample = to->bits;
 	a->enc->time_base = (AVRational){1, a->enc->sample_rate};
-	if ((err = set_layout(&a->enc->ch_layout, opus ? &stereo : layout)) < 0)
+	int most = av_get_exact_bits_per_sample(codec->id) ? INT_MAX : 8; // PCM has any number of channels
+	if ((err = set_layout(&a->enc->ch_layout, opus ? &stereo : layout, most)) < 0)
 		return err;
 	int bits = opus ? OPUS_BITS_PER_CHANNEL : BITS_PER_CHANNEL;
 	if (bits > MOST_BITS_PER_SAMPLE * a->enc->sample_rate)
@@ -62,10 +68,10 @@ static int open_encoder(vf_audio *a, const AVCodec *codec, const AVChannelLayout
 	return err;
 }
 
-int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, enum AVCodecID to, int global_header)
+int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, const vf_sound *to, int global_header)
 {
 	const AVCodec *decoder = avcodec_find_decoder(from->codec_id);
-	const AVCodec *encoder = avcodec_find_encoder(to);
+	const AVCodec *encoder = avcodec_find_encoder(to->codec);
 	int err = AVERROR(ENOMEM);
 	memset(a, 0, sizeof *a); // for vf_audio_close after a failure
 	a->next = a->due = AV_NOPTS_VALUE;
@@ -83,12 +89,12 @@ int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, e
 	a->dec->pkt_timebase = unit;
 	if ((err = avcodec_open2(a->dec, decoder, NULL)) < 0)
 		goto fail;
-	err = open_encoder(a, encoder, &from->ch_layout, global_header);
+	err = open_encoder(a, encoder, to, &from->ch_layout, global_header);
 	// AAC has no code for this layout.
-	if (err == AVERROR(EINVAL) && from->ch_layout.nb_channels > 2) {
+	if (err == AVERROR(EINVAL) && from->ch_layout.nb_channels > 2 && to->codec == AV_CODEC_ID_AAC) {
 		AVChannelLayout stereo = AV_CHANNEL_LAYOUT_STEREO;
 		avcodec_free_context(&a->enc);
-		err = open_encoder(a, encoder, &stereo, global_header);
+		err = open_encoder(a, encoder, to, &stereo, global_header);
 	}
 	if (err < 0)
 		goto fail;
@@ -206,6 +212,8 @@ static int decode(vf_audio *a)
 
 int vf_audio_send(vf_audio *a, const AVPacket *p)
 {
+	if (p && !p->size) // such as FLAC ends with; a decoder would take it for the end
+		return 0;
 	int err = avcodec_send_packet(a->dec, p);
 	if (err == AVERROR(ENOMEM))
 		return err;

@@ -6,32 +6,33 @@ package encode
 import "C"
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 )
 
-// audioConverter turns audio into AAC, which most containers take, PCM or Opus.
+// audioConverter turns audio into AAC, which most containers take, FLAC, PCM or Opus.
 type audioConverter struct {
 	c   *C.vf_audio
 	pkt *astiav.Packet // output of the encoder
 }
 
 // newAudioConverter is for packets with times in a unit.
-func newAudioConverter(from *C.AVCodecParameters, unit C.AVRational, to C.enum_AVCodecID, globalHeader bool) (*audioConverter, error) {
+func newAudioConverter(from *C.AVCodecParameters, unit C.AVRational, to C.vf_sound, globalHeader bool) (*audioConverter, error) {
 	a := &audioConverter{c: (*C.vf_audio)(C.calloc(1, C.sizeof_vf_audio))}
 	global := C.int(0)
 	if globalHeader {
 		global = 1
 	}
-	if err := av.Error(int(C.vf_audio_open(a.c, from, unit, to, global))); err != nil {
+	if err := av.Error(int(C.vf_audio_open(a.c, from, unit, &to, global))); err != nil {
 		C.free(unsafe.Pointer(a.c))
 		return nil, err
 	}
@@ -89,10 +90,77 @@ func (o *Output) pushAudio(l *lane, p *astiav.Packet) error {
 	return l.aud.push(p, func(out *C.AVPacket) error { return o.carryTo(l, out, l.aud.c.enc.time_base) })
 }
 
+var (
+	soundAAC  = C.vf_sound{codec: C.AV_CODEC_ID_AAC, format: C.AV_SAMPLE_FMT_FLTP}
+	soundOpus = C.vf_sound{codec: C.AV_CODEC_ID_OPUS, format: C.AV_SAMPLE_FMT_S16, rate: 48000}
+)
+
+// lossless reports whether the samples of a stream are those that were recorded.
+func lossless(par *C.AVCodecParameters) bool {
+	d := C.avcodec_descriptor_get(par.codec_id)
+	switch {
+	case d == nil || d.props&C.AV_CODEC_PROP_LOSSLESS == 0:
+		return false
+	case par.codec_id == C.AV_CODEC_ID_DTS:
+		return par.profile >= C.AV_PROFILE_DTS_HD_MA && par.profile <= C.AV_PROFILE_DTS_HD_MA_X_IMAX
+	}
+	return true
+}
+
+// pcmOf returns the PCM that keeps the samples of a stream.
+func pcmOf(par *C.AVCodecParameters) C.vf_sound {
+	switch C.av_get_packed_sample_fmt(C.enum_AVSampleFormat(par.format)) {
+	case C.AV_SAMPLE_FMT_U8, C.AV_SAMPLE_FMT_S16:
+		return C.vf_sound{codec: C.AV_CODEC_ID_PCM_S16LE, format: C.AV_SAMPLE_FMT_S16}
+	case C.AV_SAMPLE_FMT_FLT:
+		return C.vf_sound{codec: C.AV_CODEC_ID_PCM_F32LE, format: C.AV_SAMPLE_FMT_FLT}
+	case C.AV_SAMPLE_FMT_DBL:
+		return C.vf_sound{codec: C.AV_CODEC_ID_PCM_F64LE, format: C.AV_SAMPLE_FMT_DBL}
+	}
+	if bits := max(par.bits_per_raw_sample, par.bits_per_coded_sample); bits > 24 {
+		return C.vf_sound{codec: C.AV_CODEC_ID_PCM_S32LE, format: C.AV_SAMPLE_FMT_S32}
+	}
+	return C.vf_sound{codec: C.AV_CODEC_ID_PCM_S24LE, format: C.AV_SAMPLE_FMT_S32, bits: 24}
+}
+
+// flacOf returns the FLAC that keeps the samples of PCM, if there is one.
+func flacOf(pcm C.vf_sound, channels C.int) (C.vf_sound, bool) {
+	const most = 8
+	whole := pcm.codec == C.AV_CODEC_ID_PCM_S16LE || pcm.codec == C.AV_CODEC_ID_PCM_S24LE
+	pcm.codec = C.AV_CODEC_ID_FLAC
+	return pcm, whole && channels <= most
+}
+
+// sounds lists what sound that the format does not hold may become, the best first.
+func (o *Output) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
+	if o.form.Family == formats.Broadcast {
+		const rate = 48000 // MXF has no other
+		list = append(list, C.vf_sound{codec: C.AV_CODEC_ID_PCM_S16LE, format: C.AV_SAMPLE_FMT_S16, rate: rate})
+		if pcm := pcmOf(par); lossless(par) && pcm.codec != C.AV_CODEC_ID_PCM_S16LE {
+			list = slices.Insert(list, 0, C.vf_sound{codec: C.AV_CODEC_ID_PCM_S24LE, format: C.AV_SAMPLE_FMT_S32, bits: 24, rate: rate})
+		}
+		return list
+	}
+	if o.form.Lossless != nil && lossless(par) && !o.opts.CodeSound {
+		pcm := pcmOf(par)
+		if flac, ok := flacOf(pcm, par.ch_layout.nb_channels); ok && slices.Contains(o.form.Lossless, "flac") {
+			list = append(list, flac)
+		}
+		list = append(list, pcm)
+	}
+	return append(list, soundAAC)
+}
+
 // convertAudio makes a stream that the container holds from one that it cannot hold.
 func (o *Output) convertAudio(s *astiav.Stream) error {
 	in := inputStream(s)
-	a, err := newAudioConverter(in.codecpar, in.time_base, codecNamed(cmp.Or(o.form.Audio, "aac")).id, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
+	var a *audioConverter
+	var err error
+	for _, to := range o.sounds(in.codecpar) {
+		if a, err = newAudioConverter(in.codecpar, in.time_base, to, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -105,10 +173,39 @@ func (o *Output) convertAudio(s *astiav.Stream) error {
 	if err != nil {
 		return err
 	}
-	dropCoding(&st.metadata)
+	dropTags(&st.metadata, fidelity.OfCoding)
 	st.time_base = a.c.enc.time_base
-	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
-	o.warn("%s becomes %s at %d kb/s: %s cannot hold it", streamName(s), C.GoString(C.avcodec_get_name(a.c.enc.codec_id)),
-		a.c.enc.bit_rate/1000, o.opts.Format)
+	o.tellSound(s, a)
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))
+}
+
+// tellSound says what becomes of a stream of sound.
+func (o *Output) tellSound(s *astiav.Stream, a *audioConverter) {
+	from, to := inputStream(s).codecpar, a.c.enc
+	tell := func(key string) { o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), key) }
+	tell("codec")
+	pcm := pcmOf(from)
+	keeps := lossless(from) && to.sample_fmt == pcm.format && (to.codec_id == pcm.codec || to.codec_id == C.AV_CODEC_ID_FLAC)
+	changes := ""
+	if was, is := from.ch_layout.nb_channels, to.ch_layout.nb_channels; was != is {
+		tell("channels")
+		changes += fmt.Sprintf(", %d channels instead of %d", int(is), int(was))
+	}
+	if was, is := from.sample_rate, to.sample_rate; was != is {
+		tell("sample_rate")
+		changes += fmt.Sprintf(", %d Hz instead of %d", int(is), int(was))
+	}
+	how := fmt.Sprintf(" at %d kb/s", int64(to.bit_rate)/1000)
+	if keeps && changes == "" {
+		how = " without loss"
+	}
+	o.warn("%s becomes %s%s: %s", streamName(s), C.GoString(C.avcodec_get_name(to.codec_id)), how+changes, o.unheld(from))
+}
+
+// unheld says why a stream of sound is not copied.
+func (o *Output) unheld(par *C.AVCodecParameters) string {
+	if slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(par.codec_id))) {
+		return "players misread it in " + o.opts.Format
+	}
+	return o.opts.Format + " cannot hold it"
 }

@@ -264,7 +264,7 @@ func (o *Options) namedFormat(codec *astiav.Codec, width, height int) (astiav.Pi
 		return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.PixelFormat)
 	case !o.takes(codec, pf):
 		return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
-	case odd(width, height, pf):
+	case odd(width, height, pf) && !o.codec().pads:
 		return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", width, height, pf)
 	}
 	return pf, nil
@@ -277,14 +277,8 @@ func (e *coder) Fits(width, height int) error {
 	if err != nil {
 		return err
 	}
-	const advice = "another --codec may take it, ffv1 for example"
-	switch most, least := about.maxSide, about.minSide; {
-	case most > 0 && max(width, height) > most:
-		return Refusal(advice, "%s cannot encode %dx%d: sides are at most %d", about.Name, width, height, most)
-	case min(width, height) < least || width < about.minWidth:
-		return Refusal(advice, "%s cannot encode %dx%d: pictures are at least %dx%d", about.Name, width, height, max(least, about.minWidth), least)
-	case about.evenSides && (width|height)&1 != 0:
-		return Refusal("--codec h264 and hevc take it in 4:4:4, on the CPU", "%s cannot encode %dx%d: its sides must be even", about.Name, width, height)
+	if !about.Takes(width, height) {
+		return e.misfit(width, height)
 	}
 	if e.opts.PixelFormat != "" {
 		_, err = e.opts.namedFormat(codec, width, height)
@@ -293,6 +287,52 @@ func (e *coder) Fits(width, height int) error {
 		return e.opts.Device.Supports(about.OnDevice, pipeline.YUV420P, width, height)
 	}
 	return err
+}
+
+// misfit says why an encoder does not take pictures of a size, and which one does.
+func (e *coder) misfit(width, height int) error {
+	about := e.opts.codec()
+	advice := "write .mkv, with --codec ffv1"
+	if others := e.opts.Fitting(width, height); len(others) > 0 {
+		advice = "--codec " + strings.Join(others, " or ") + " takes it"
+	}
+	why := "its sides must be even"
+	switch most, least := about.maxSide, about.minSide; {
+	case most > 0 && max(width, height) > most:
+		why = fmt.Sprintf("sides are at most %d", most)
+	case min(width, height) < least || width < about.minWidth:
+		why = fmt.Sprintf("pictures are at least %dx%d", max(least, about.minWidth), least)
+	}
+	return Refusal(advice, "%s cannot encode %dx%d: %s", about.Name, width, height, why)
+}
+
+// Fitting lists the codecs of the output's format that take pictures of a size, by their common
+// names.
+func (o *Options) Fitting(width, height int) (names []string) {
+	for _, c := range codecs {
+		if c.Common == "" || c.OnDevice != "" || !c.Takes(width, height) {
+			continue
+		}
+		if o.holdsVideoOf(c) {
+			names = append(names, c.Common)
+		}
+	}
+	return names
+}
+
+// holdsVideoOf reports whether the output's format holds what an encoder codes.
+func (o *Options) holdsVideoOf(c Codec) bool {
+	other := Options{Format: o.Format, Encoder: c.Name, Preset: c.Preset, CRF: c.CRF}
+	encoder, err := findEncoder(c.Name)
+	if err != nil {
+		return false
+	}
+	enc := astiav.AllocCodecContext(encoder)
+	if enc == nil {
+		return false
+	}
+	defer enc.Free()
+	return other.try(enc, encoder) == nil && formatHolds(o.format(), enc)
 }
 
 // open opens an encoder, whose picture is set up, with the user's options.

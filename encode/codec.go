@@ -25,14 +25,16 @@ type Codec struct {
 	// OnDevice is the common name of what the encoder codes on a device; "" if it works on the CPU.
 	OnDevice string
 
-	noBitrate  string // why it has no --bitrate; "" if it has
-	noGOP      string // likewise of --gop
-	preset     string // FFmpeg's option for Presets, "" for preset
-	quality    string // FFmpeg's option for constant quality, "" for crf
-	maxSide    int    // longest side of a picture
-	minSide    int    // shortest side of a picture
-	minWidth   int    // if that is more
-	evenSides  bool   // sides must be even
+	noBitrate string // why it has no --bitrate; "" if it has
+	noGOP     string // likewise of --gop
+	preset    string // FFmpeg's option for Presets, "" for preset
+	quality   string // FFmpeg's option for constant quality, "" for crf
+	maxSide   int    // longest side of a picture
+	minSide   int    // shortest side of a picture
+	minWidth  int    // if that is more
+	evenSides bool   // sides must be even
+	// pads means that pictures with sides too short or odd get edges, which the container hides.
+	pads       bool
 	fields     fieldCoding
 	copies     bool // samples are stored as they are
 	linesACore int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
@@ -129,6 +131,22 @@ func Commons() (names []string) {
 		}
 	}
 	return names
+}
+
+// coded returns the size at which the encoder gets pictures of a size.
+func (c Codec) coded(width, height int) (int, int) {
+	if !c.pads {
+		return width, height
+	}
+	side := func(n int) int { return max(n+n&1, c.minSide) }
+	return side(width), side(height)
+}
+
+// Takes reports whether the encoder takes pictures of a size, if need be with edges.
+func (c Codec) Takes(width, height int) bool {
+	width, height = c.coded(width, height)
+	return (c.maxSide == 0 || max(width, height) <= c.maxSide) && min(width, height) >= c.minSide && width >= c.minWidth &&
+		(!c.evenSides || (width|height)&1 == 0)
 }
 
 // Lacks says why the codec has no option of this name; "" if it has.

@@ -24,6 +24,7 @@ var svtAV1 = Codec{
 	maxSide:   16384,
 	minSide:   64,
 	evenSides: true,
+	pads:      true,
 	fields:    noFields,
 	ownTune:   true,
 	formats:   map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},

@@ -198,8 +198,9 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 		return errors.New("encode: out of memory")
 	}
 	c := (*C.AVCodecContext)(enc.UnsafePointer())
-	enc.SetWidth(f.Width)
-	enc.SetHeight(f.Height)
+	width, height := e.opts.codec().coded(f.Width, f.Height)
+	enc.SetWidth(width)
+	enc.SetHeight(height)
 	enc.SetPixelFormat(to.pixelFormat)
 	enc.SetTimeBase(e.in.Video.TimeBase())
 	if rate := e.frameRate(); rate.Num() > 0 {
@@ -504,6 +505,14 @@ func (e *coder) converted(f *pipeline.Frame) (*astiav.Frame, error) {
 			return nil, fmt.Errorf("convert to %s: %w", e.to.to.pixelFormat, err)
 		}
 		frame = converted
+	}
+	if width, height := e.enc.Width(), e.enc.Height(); width != f.Width || height != f.Height {
+		padded, err := pad(frame, width, height)
+		frame.Free()
+		if err != nil {
+			return nil, fmt.Errorf("pad to %dx%d: %w", width, height, err)
+		}
+		frame = padded
 	}
 	if e.alphaBeside {
 		if err := av.SetAlpha(frame, f, e.enc.PixelFormat()); err != nil {

@@ -4,6 +4,7 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/hwcontext_cuda.h>
 #include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
 #include <libavutil/stereo3d.h>
 #include <string.h>
 
@@ -55,6 +56,28 @@ int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
 			return err;
 	}
 	return 0;
+}
+
+int vf_pad(AVFrame *dst, const AVFrame *src)
+{
+	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(src->format);
+	if (!d)
+		return AVERROR(EINVAL);
+	int err = av_frame_copy_props(dst, src);
+	for (int p = 0; p < d->nb_components && err >= 0; p++) {
+		int chroma = p == 1 || p == 2, sample = (d->comp[p].depth + 7) / 8;
+		int sx = chroma ? d->log2_chroma_w : 0, sy = chroma ? d->log2_chroma_h : 0;
+		int width = AV_CEIL_RSHIFT(src->width, sx), height = AV_CEIL_RSHIFT(src->height, sy);
+		int full = AV_CEIL_RSHIFT(dst->width, sx), lines = AV_CEIL_RSHIFT(dst->height, sy);
+		for (int y = 0; y < lines; y++) {
+			int from = y < height ? y : height - 1;
+			uint8_t *to = dst->data[p] + (ptrdiff_t)y * dst->linesize[p];
+			memcpy(to, src->data[p] + (ptrdiff_t)from * src->linesize[p], (size_t)width * sample);
+			for (int x = width; x < full; x++)
+				memcpy(to + x * sample, to + (width - 1) * sample, sample);
+		}
+	}
+	return err;
 }
 
 int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size)
@@ -147,62 +170,241 @@ int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uin
 	return 0;
 }
 
-// Writes a file in memory with one stream and, unless it is NULL, one packet, whose reference the
-// muxer takes even on failure. The format context owns streams and parameters; the file's buffer
-// is ours.
-static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket *packet)
+// A file in memory.
+typedef struct {
+	uint8_t *data;
+	int size, at;
+} memory;
+
+// Writes a file in memory with one stream and packets one after the other, which it borrows. The
+// format context owns streams and parameters; the file's buffer is the caller's. Codes of errors of
+// the trailer count only if there are packets.
+static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket *const *packets, int n,
+                 memory *file)
 {
 	AVFormatContext *fc = NULL;
 	AVDictionary *options = NULL;
-	uint8_t *file = NULL;
-	int err = avformat_alloc_output_context2(&fc, format, NULL, NULL);
-	if (err < 0)
+	AVPacket *p = av_packet_alloc();
+	int err = p ? avformat_alloc_output_context2(&fc, format, NULL, NULL) : AVERROR(ENOMEM);
+	if (err < 0) {
+		av_packet_free(&p);
 		return err;
+	}
 	// MP4 checks a track only when it writes moov, by default at the end. For PCM, whose channels
 	// it may reject, empty_moov needs no packet.
-	if (av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
+	if (!n && av_get_exact_bits_per_sample(stream->codecpar->codec_id) > 0)
 		av_dict_set(&options, "movflags", "empty_moov", 0);
 	AVStream *st = avformat_new_stream(fc, NULL);
 	if (!st || (err = vf_copy_parameters(st->codecpar, stream->codecpar, tag)) < 0 ||
 	    (err = av_dict_copy(&st->metadata, stream->metadata, 0)) < 0 || (err = avio_open_dyn_buf(&fc->pb)) < 0) {
 		av_dict_free(&options);
 		avformat_free_context(fc);
+		av_packet_free(&p);
 		return err < 0 ? err : AVERROR(ENOMEM);
 	}
 	st->time_base = stream->time_base;
 	st->avg_frame_rate = stream->avg_frame_rate;
 	if ((err = avformat_write_header(fc, &options)) >= 0) {
-		if (packet) {
-			packet->stream_index = 0;
-			packet->pts = packet->dts = packet->duration = 0; // only its data matters
-			if ((err = av_interleaved_write_frame(fc, packet)) >= 0)
-				err = av_interleaved_write_frame(fc, NULL);
+		int64_t at = 0;
+		for (int i = 0; i < n && err >= 0; i++) {
+			if ((err = av_packet_ref(p, packets[i])) < 0)
+				break;
+			p->stream_index = 0;
+			p->pts = p->dts = at;
+			at += p->duration;
+			av_packet_rescale_ts(p, stream->time_base, st->time_base);
+			err = av_interleaved_write_frame(fc, p); // takes the reference
 		}
+		if (n && err >= 0)
+			err = av_interleaved_write_frame(fc, NULL);
 		int end = av_write_trailer(fc);
-		if (packet && err >= 0)
+		if (n && err >= 0)
 			err = end;
 	}
-	avio_close_dyn_buf(fc->pb, &file); // frees pb and hands its buffer to us
-	av_free(file);
+	file->size = avio_close_dyn_buf(fc->pb, &file->data); // frees pb and hands its buffer to us
 	fc->pb = NULL;
 	av_dict_free(&options);
 	avformat_free_context(fc);
+	av_packet_free(&p);
 	return err;
 }
 
 int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag)
 {
-	return stream->codecpar->codec_id != AV_CODEC_ID_NONE && trial(format, stream, tag, NULL) >= 0;
+	if (stream->codecpar->codec_id == AV_CODEC_ID_NONE)
+		return 0;
+	memory file = {0};
+	int err = trial(format, stream, tag, NULL, 0, &file);
+	av_free(file.data);
+	return err >= 0;
 }
 
 int vf_try_packet(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, const AVPacket *packet)
 {
-	AVPacket *copy = av_packet_clone(packet); // the caller's packet keeps times and reference
+	AVPacket *copy = av_packet_clone(packet); // the caller's packet keeps its duration
 	if (!copy)
 		return AVERROR(ENOMEM);
-	int err = trial(format, stream, tag, copy);
+	copy->duration = 0; // only its data matters
+	memory file = {0};
+	int err = trial(format, stream, tag, &copy, 1, &file);
+	av_free(file.data);
 	av_packet_free(&copy);
 	return err;
+}
+
+static int read_memory(void *opaque, uint8_t *buf, int size)
+{
+	memory *m = opaque;
+	int left = m->size - m->at;
+	if (left <= 0)
+		return AVERROR_EOF;
+	if (size > left)
+		size = left;
+	memcpy(buf, m->data + m->at, size);
+	m->at += size;
+	return size;
+}
+
+static int64_t seek_memory(void *opaque, int64_t to, int whence)
+{
+	memory *m = opaque;
+	if (whence == AVSEEK_SIZE)
+		return m->size;
+	if (whence == SEEK_CUR)
+		to += m->at;
+	else if (whence == SEEK_END)
+		to += m->size;
+	if (to < 0 || to > m->size)
+		return AVERROR(EINVAL);
+	return m->at = (int)to;
+}
+
+// What a decoder makes of sound: samples, and those of how many channels at which rate.
+typedef struct {
+	int64_t samples;
+	int rate, channels;
+} heard;
+
+// Decodes packets that next gives until it fails, and leaves h empty without a decoder.
+static int hear(heard *h, const AVCodecParameters *par, AVRational unit, int (*next)(void *, AVPacket *), void *from)
+{
+	const AVCodec *codec = avcodec_find_decoder(par->codec_id);
+	AVCodecContext *dec = codec ? avcodec_alloc_context3(codec) : NULL;
+	AVPacket *p = av_packet_alloc();
+	AVFrame *f = av_frame_alloc();
+	int err = !p || !f || (codec && !dec) ? AVERROR(ENOMEM) : 0;
+	if (dec && !err && (err = avcodec_parameters_to_context(dec, par)) >= 0) {
+		dec->pkt_timebase = unit;
+		dec->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL; // priming counts
+		err = avcodec_open2(dec, codec, NULL);
+	}
+	for (int more = 1; dec && err >= 0 && more;) {
+		more = next(from, p) >= 0;
+		if (more && !p->size)
+			continue;
+		(void)avcodec_send_packet(dec, more ? p : NULL); // faulty packets are silent ones
+		av_packet_unref(p);
+		while (avcodec_receive_frame(dec, f) >= 0) {
+			h->samples += f->nb_samples;
+			h->rate = f->sample_rate;
+			h->channels = f->ch_layout.nb_channels;
+			av_frame_unref(f);
+		}
+	}
+	avcodec_free_context(&dec);
+	av_packet_free(&p);
+	av_frame_free(&f);
+	return err;
+}
+
+typedef struct {
+	AVPacket **packets;
+	int n, at;
+} queue;
+
+static int next_queued(void *from, AVPacket *p)
+{
+	queue *q = from;
+	return q->at < q->n ? av_packet_ref(p, q->packets[q->at++]) : AVERROR_EOF;
+}
+
+static int next_read(void *from, AVPacket *p) { return av_read_frame(from, p); }
+
+// Decodes the only stream of a file.
+static int hear_file(heard *h, enum AVCodecID *id, memory *file)
+{
+	enum { BUFFER = 1 << 12 };
+	AVFormatContext *fc = avformat_alloc_context();
+	AVDictionary *options = NULL;
+	uint8_t *buffer = av_malloc(BUFFER);
+	AVIOContext *pb = buffer ? avio_alloc_context(buffer, BUFFER, 0, file, read_memory, NULL, seek_memory) : NULL;
+	int err = AVERROR(ENOMEM);
+	if (!fc || !pb) {
+		av_free(buffer);
+		goto done;
+	}
+	fc->pb = pb;
+	av_dict_set(&options, "ignore_editlist", "1", 0);
+	if ((err = avformat_open_input(&fc, NULL, NULL, &options)) < 0 || // frees fc
+	    (err = avformat_find_stream_info(fc, NULL)) < 0)
+		goto done;
+	err = AVERROR_STREAM_NOT_FOUND;
+	if (fc->nb_streams == 1) {
+		*id = fc->streams[0]->codecpar->codec_id;
+		err = hear(h, fc->streams[0]->codecpar, fc->streams[0]->time_base, next_read, fc);
+	}
+done:
+	av_dict_free(&options);
+	avformat_close_input(&fc);
+	if (pb)
+		av_freep(&pb->buffer);
+	avio_context_free(&pb);
+	return err;
+}
+
+int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket **packets, int n)
+{
+	queue q = {packets, n, 0};
+	heard was = {0}, is = {0};
+	if (hear(&was, stream->codecpar, stream->time_base, next_queued, &q) < 0)
+		return 1; // there is nothing to compare with
+	memory file = {0};
+	enum AVCodecID id = AV_CODEC_ID_NONE;
+	int err = trial(format, stream, tag, packets, n, &file);
+	if (err >= 0)
+		err = hear_file(&is, &id, &file);
+	av_free(file.data);
+	if (err < 0)
+		return 0;
+	if (!was.samples) // there is no decoder
+		return id == stream->codecpar->codec_id;
+	// A demuxer may hold back the last packet, which others would complete.
+	int64_t most = was.samples / 10 > was.rate / 10 ? was.samples / 10 : was.rate / 10;
+	return is.rate == was.rate && is.channels == was.channels && is.samples > 0 && llabs(is.samples - was.samples) <= most;
+}
+
+int vf_cue_settings(AVPacket *p)
+{
+	static const enum AVPacketSideDataType lines[] = {AV_PKT_DATA_WEBVTT_SETTINGS, AV_PKT_DATA_WEBVTT_IDENTIFIER};
+	size_t size;
+	const uint8_t *d = av_packet_get_side_data(p, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL, &size);
+	if (!d || size < 8)
+		return 0;
+	const uint8_t *at = d + 8, *end = d + size; // behind the number of the addition
+	for (int i = 0; i < 2 && at < end; i++) {
+		const uint8_t *stop = memchr(at, '\n', end - at);
+		size_t n = (stop ? stop : end) - at;
+		if (n) {
+			uint8_t *line = av_memdup(at, n);
+			int err = line ? av_packet_add_side_data(p, lines[i], line, n) : AVERROR(ENOMEM);
+			if (err < 0) {
+				av_free(line);
+				return err;
+			}
+		}
+		at = stop ? stop + 1 : end;
+	}
+	return 0;
 }
 
 enum { SUBS_BYTES = 1 << 20 };

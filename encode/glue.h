@@ -13,6 +13,9 @@
 int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
 // Copies side data, which replaces that of the same kind.
 int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
+// Copies samples and properties of a frame to one that is as large or larger, in planes of the same
+// format, and repeats those at the right and at the bottom.
+int vf_pad(AVFrame *dst, const AVFrame *src);
 // Gives a packet HDR10+ metadata, read from T.35 behind its codes.
 int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size);
 // Leaves of stereo pictures what a muxer for MP4 writes where all players look: for what it has no
@@ -34,6 +37,11 @@ int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t ta
 // Writes a single packet of a stream to a file in memory: a muxer that accepts a stream may reject
 // its data.
 int vf_try_packet(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, const AVPacket *packet);
+// Writes packets of sound to a file in memory, reads it and decodes it: 1 if rate, channels and
+// length are as the packets' own, 0 if not, or if the muxer refuses a packet.
+int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t tag, AVPacket **packets, int n);
+// Gives a packet of WebVTT the settings and the name of its cue that Matroska keeps beside it.
+int vf_cue_settings(AVPacket *p);
 
 // A converter of text subtitles. The caller frees the struct itself, after vf_subs_close.
 typedef struct {
@@ -46,7 +54,15 @@ int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to);
 int vf_subs_convert(vf_subs *s, AVPacket *p);
 void vf_subs_close(vf_subs *s);
 
-// A converter of audio to AAC, 16-bit PCM or Opus, which is stereo at 48 kHz in packets of 20 ms.
+// What sound becomes. A rate of 0 is the sound's own, or the nearest that the encoder has; bits
+// count those of a sample that are used, 0 for all.
+typedef struct {
+	enum AVCodecID codec;
+	enum AVSampleFormat format;
+	int bits, rate;
+} vf_sound;
+
+// A converter of audio to AAC, FLAC, PCM or Opus, which is stereo in packets of 20 ms.
 // Times are those of its stream; pauses become silence. The caller frees the struct itself, after
 // vf_audio_close.
 typedef struct {
@@ -64,7 +80,7 @@ typedef struct {
 	int ended;
 } vf_audio;
 // On an error there is nothing left to close.
-int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, enum AVCodecID to, int global_header);
+int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, const vf_sound *to, int global_header);
 // Decodes a packet, which it borrows; NULL for the end. Damaged packets are counted, not errors.
 int vf_audio_send(vf_audio *a, const AVPacket *p);
 // Fills p with the next packet, which the caller unreferences, with times in 1/sample_rate of the

@@ -20,7 +20,7 @@ type Opus struct{ a *audioConverter }
 // it.
 func NewOpus(par *astiav.CodecParameters, unit astiav.Rational) (*Opus, error) {
 	from := (*C.AVCodecParameters)(av.ParametersPtr(par))
-	a, err := newAudioConverter(from, C.AVRational{C.int(unit.Num()), C.int(unit.Den())}, C.AV_CODEC_ID_OPUS, true)
+	a, err := newAudioConverter(from, C.AVRational{C.int(unit.Num()), C.int(unit.Den())}, soundOpus, true)
 	if err != nil {
 		return nil, err
 	}

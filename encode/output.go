@@ -452,6 +452,11 @@ func (o *Output) carry(own *astiav.Packet) error {
 		}
 	}
 	o.checkSound(l, p)
+	if l.st.codecpar.codec_id == C.AV_CODEC_ID_WEBVTT {
+		if err := av.Error(int(C.vf_cue_settings(p))); err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+	}
 	return o.carryTo(l, p, l.from)
 }
 
@@ -526,6 +531,7 @@ func (o *Output) Finish(context.Context) error {
 	if err := av.Error(int(C.av_write_trailer(o.oc))); err != nil {
 		return o.writeError("finish", err)
 	}
+	o.nameEmpty()
 	if o.oc.pb != nil {
 		o.bytes.Store(int64(o.oc.pb.bytes_written))
 		if n := C.avio_size(o.oc.pb); n > 0 { // bytes that were overwritten count once

@@ -72,7 +72,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 		o.undescribed[s.Index()] = true
 		o.leaveOut(s, "the input does not describe its pictures")
 		return nil
-	case o.holds(in):
+	case o.holds(in) && o.readsBack(s):
 		if err := o.refusal(s); err != nil {
 			o.spoilt(s, fmt.Errorf("%s takes none of its first packets: %w", o.opts.Format, err))
 			return nil
@@ -92,7 +92,11 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 			return nil
 		}
 	}
-	o.leaveOut(s, o.opts.Format+" cannot hold it")
+	why := o.opts.Format + " cannot hold it"
+	if par.codec_id == C.AV_CODEC_ID_NONE {
+		why = "its codec is not known here"
+	}
+	o.leaveOut(s, why)
 	return nil
 }
 
@@ -100,6 +104,19 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 func (o *Output) leaveOut(s *astiav.Stream, why string) {
 	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "")
 	o.warn("%s is left out: %s", streamName(s), why)
+}
+
+// nameEmpty says which streams MP4 leaves out, since there was no packet of them.
+func (o *Output) nameEmpty() {
+	if !o.mp4() {
+		return
+	}
+	for _, s := range o.in.Others {
+		l := o.lanes[s.Index()]
+		if l != nil && o.given[int(l.st.index)] == nil && l.st.disposition&C.AV_DISPOSITION_ATTACHED_PIC == 0 {
+			o.leaveOut(s, "it is empty")
+		}
+	}
 }
 
 // spoilt leaves out a stream with faulty data, and counts it as damage.
@@ -135,10 +152,40 @@ func (o *Output) refusal(s *astiav.Stream) (err error) {
 	return err
 }
 
+// readsBack reports whether sound that the format seems to hold is still there when the file is
+// read: muxers write codecs of RIFF that readers find nothing in. The lists of formats with Codecs
+// promise it.
+func (o *Output) readsBack(s *astiav.Stream) bool {
+	in := inputStream(s)
+	if in.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || o.form.Codecs != nil {
+		return true
+	}
+	if o.mp4() && C.av_codec_get_tag(o.oc.oformat.codec_tag, in.codecpar.codec_id) == 0 {
+		return false // FFmpeg makes up a tag
+	}
+	var packets []*C.AVPacket
+	for _, p := range o.early {
+		if p.StreamIndex() == s.Index() {
+			packets = append(packets, (*C.AVPacket)(av.PacketPtr(p)))
+		}
+	}
+	if len(packets) == 0 || o.refusal(s) != nil {
+		return true // mapStream tells of a refusal
+	}
+	list := (**C.AVPacket)(C.calloc(C.size_t(len(packets)), C.size_t(unsafe.Sizeof(packets[0]))))
+	defer C.free(unsafe.Pointer(list))
+	copy(unsafe.Slice(list, len(packets)), packets)
+	return C.vf_reads_back(o.oc.oformat, in, o.codecTag(in.codecpar), list, C.int(len(packets))) != 0
+}
+
 // streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
 func streamName(s *astiav.Stream) string {
 	par := inputStream(s).codecpar
-	name := fmt.Sprintf("stream %d (%s %s", s.Index(), s.CodecParameters().MediaType(), C.GoString(C.avcodec_get_name(par.codec_id)))
+	codec := "of an unknown codec"
+	if par.codec_id != C.AV_CODEC_ID_NONE {
+		codec = C.GoString(C.avcodec_get_name(par.codec_id))
+	}
+	name := fmt.Sprintf("stream %d (%s", s.Index(), strings.TrimSpace(s.CodecParameters().MediaType().String()+" "+codec))
 	for _, k := range []string{"language", "filename"} {
 		if v := metadata(inputStream(s).metadata, k); v != "" {
 			name += ", " + v
@@ -161,6 +208,9 @@ func (o *Output) holds(in *C.AVStream) bool {
 	case o.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
 		return slices.Contains(o.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
 			in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && in.codecpar.sample_rate == 48000
+	case slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))):
+		_, ok := flacOf(pcmOf(in.codecpar), in.codecpar.ch_layout.nb_channels)
+		return !ok && muxes(o.oc.oformat, o.form, in, o.codecTag(in.codecpar))
 	case o.form.Codecs != nil:
 		return muxes(o.oc.oformat, o.form, in, 0)
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
@@ -221,6 +271,7 @@ func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return st, err
 	}
+	stampTime(&st.metadata)
 	if to := o.form.LanguageCode(metadata(st.metadata, "language")); to != "" {
 		set(&st.metadata, "language", to)
 	}
@@ -320,6 +371,9 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if err := o.keepCrop(f, in.codecpar); err != nil {
 		return err
 	}
+	if err := o.hidePadding(f); err != nil {
+		return err
+	}
 	o.carrier.clear(st.codecpar)
 	o.nameLost(st.codecpar, f)
 	if err := o.describeDolby(st.codecpar); err != nil {
@@ -359,11 +413,19 @@ func (o *Output) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
 	return nil
 }
 
-// dropCoding removes the tags that describe how a stream was coded before.
-func dropCoding(d **C.AVDictionary) {
-	for _, k := range fidelity.CodingTags {
-		set(d, k, "")
-		set(d, k+"-eng", "")
+// dropTags removes the tags that match.
+func dropTags(d **C.AVDictionary, match func(key string) bool) {
+	for k := range tags(*d) {
+		if match(k) {
+			set(d, k, "")
+		}
+	}
+}
+
+// stampTime gives a time of creation its zone: muxers take one without for local time.
+func stampTime(d **C.AVDictionary) {
+	if t := metadata(*d, "creation_time"); t != "" {
+		set(d, "creation_time", fidelity.UTC(t))
 	}
 }
 
@@ -386,7 +448,8 @@ func (o *Output) videoMetadata(st, in *C.AVStream) error {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return err
 	}
-	dropCoding(&st.metadata)
+	dropTags(&st.metadata, fidelity.OfCoding)
+	stampTime(&st.metadata)
 	o.keepNames(&st.metadata, "encoding_tool")
 	o.nameHandler(st)
 	set(&st.metadata, "encoder", strings.TrimSpace(o.opts.Software+" "+o.opts.codec().Name))
@@ -404,9 +467,8 @@ func (o *Output) fileMetadata(first int64) error {
 	if err := av.Error(int(C.av_dict_copy(&o.oc.metadata, src.metadata, 0))); err != nil {
 		return err
 	}
-	for _, k := range fidelity.ContainerTags {
-		set(&o.oc.metadata, k, "")
-	}
+	dropTags(&o.oc.metadata, fidelity.OfContainer)
+	stampTime(&o.oc.metadata)
 	o.keepNames(&o.oc.metadata, "encoding_tool", "stereo_mode")
 	for _, c := range av.Slice(src.chapters, int(src.nb_chapters)) {
 		us := C.AVRational{1, 1000000}

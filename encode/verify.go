@@ -60,18 +60,21 @@ func (o *Output) altered(got *inspection) string {
 		return ""
 	}
 	left := slices.Collect(maps.Values(got.read))
-	for i, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
-		want := o.given[i]
-		if want == nil || want.unknown || want.packets == 0 {
-			continue
+	streams := av.Slice(o.oc.streams, int(o.oc.nb_streams))
+	for _, unknown := range []bool{false, true} { // which takes any of its kind
+		for i, st := range streams {
+			want := o.given[i]
+			if want == nil || want.unknown != unknown || want.packets == 0 || unknown && want.kind != C.AVMEDIA_TYPE_AUDIO {
+				continue
+			}
+			// Containers may reorder streams.
+			at := slices.IndexFunc(left, func(d *digest) bool { return d.matches(want) })
+			if at < 0 {
+				kind := C.GoString(C.av_get_media_type_string(st.codecpar.codec_type))
+				return fmt.Sprintf("stream %d (%s %s)", i, kind, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+			}
+			left = slices.Delete(left, at, at+1)
 		}
-		// Containers may reorder streams.
-		at := slices.IndexFunc(left, func(d *digest) bool { return d.matches(want) })
-		if at < 0 {
-			kind := C.GoString(C.av_get_media_type_string(st.codecpar.codec_type))
-			return fmt.Sprintf("stream %d (%s %s)", i, kind, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
-		}
-		left = slices.Delete(left, at, at+1)
 	}
 	return ""
 }

@@ -34,3 +34,22 @@ func TestInspectFailsHalfway(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Copied sound that does not last as long as what was written is found out, whatever its codec.
+func TestVerifyLengthOfSound(t *testing.T) {
+	second := span{begin: 0, end: 1_000_000, longest: 30_000, known: true}
+	for _, c := range []struct {
+		read span
+		want bool
+	}{
+		{second, true}, {span{}, false}, {span{begin: 700_000, end: 1_710_000, longest: 30_000, known: true}, true},
+		{span{begin: 0, end: 270, longest: 23, known: true}, false}, {span{begin: 0, end: 2_000_000, longest: 30_000, known: true}, false},
+	} {
+		if got := c.read.lasts(second); got != c.want {
+			t.Errorf("%+v: %v", c.read, got)
+		}
+	}
+	if !(span{}).lasts(span{}) {
+		t.Error("without times there is nothing to compare")
+	}
+}

@@ -167,7 +167,8 @@ demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
 # By these a transport stream tells what its private streams are; without them DTS passes for MP3.
 demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,mxf,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
-encoders=libx264,libx265,libsvtav1,h264_nvenc,hevc_nvenc,av1_nvenc,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,aac,libopus,pcm_s16le,movtext,subrip,srt,ass,ssa,webvtt,text
+encoders=libx264,libx265,libsvtav1,h264_nvenc,hevc_nvenc,av1_nvenc,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,movtext,subrip,srt,ass,ssa,webvtt,text
+encoders=$encoders,aac,libopus,flac,pcm_s16le,pcm_s24le,pcm_s32le,pcm_f32le,pcm_f64le
 protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
@@ -211,6 +212,10 @@ tags="$tags vui->chromaSampleLocationTop = vui->chromaSampleLocationBot = FFMAX(
 sed -i -e "s/^    vui->colourDescriptionPresentFlag =\$/    $tags\n&/" \
 	-e 's/^    av1->outputAnnexBFormat = 0;/    av1->chromaSamplePosition = avctx->chroma_sample_location == AVCHROMA_LOC_LEFT ? 1 : avctx->chroma_sample_location == AVCHROMA_LOC_TOPLEFT ? 2 : 0;\n&/' libavcodec/nvenc.c
 [ "$(grep -c 'vui->chromaSampleLocationTop\|av1->chromaSamplePosition' libavcodec/nvenc.c)" = 3 ] || failed "FFmpeg's libavcodec/nvenc.c"
+# Matroska has WebVTT in two forms. FFmpeg reads that of WebM alone, whose blocks begin with two more lines.
+sed -i '0,/^    {"D_WEBVTT\/METADATA".*/s||&\n    {"S_TEXT/WEBVTT", AV_CODEC_ID_WEBVTT},|' libavformat/matroska.c
+sed -i 's/^        } else if (st->codecpar->codec_id == AV_CODEC_ID_WEBVTT) {/        } else if (st->codecpar->codec_id == AV_CODEC_ID_WEBVTT \&\& track->codec_id[0] == '"'D'"') {/' libavformat/matroskadec.c
+[ "$(grep -c 'S_TEXT/WEBVTT' libavformat/matroska.c)$(grep -c "WEBVTT && track->codec_id" libavformat/matroskadec.c)" = 11 ] || failed "FFmpeg's Matroska"
 mkdir -p "$work/nvcodec"
 tar -C "$work/nvcodec" --strip-components=1 -xf "$cache/nv-codec-headers-$nvcodec.tar.xz"
 cp -r "$work/nvcodec/include/ffnvcodec" "$prefix/include/"

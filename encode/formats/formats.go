@@ -53,6 +53,8 @@ type Format struct {
 
 	Codecs      []string // FFmpeg's names of the codecs that it has; nil: all that the muxer takes
 	Audio       string   // codec that other audio becomes; "" for AAC, Dropped drops it
+	Lossless    []string // what other audio without loss becomes, flac where it can; nil: as Audio
+	Misread     []string // codecs of audio without loss that players misread in it: they become Lossless
 	Text        string   // codec that other text subtitles become; "" drops them
 	Attachments bool     // fonts and cover art are attached files
 	NoCoverArt  bool     // the muxer takes cover art and then drops it
@@ -80,13 +82,16 @@ func (f Format) Video() bool { return f.Family != Picture && f.Family != None }
 // the one that holds the most.
 var All = []Format{
 	{Name: MP4, Names: words("mp4"), Endings: words(".mp4 .m4v"), Sources: words(".3gp .3g2 .f4v"), Family: ISO,
-		Recordable: true, Parts: true, Text: "mov_text", ThreeLetters: true},
+		Recordable: true, Parts: true, Text: "mov_text", ThreeLetters: true,
+		Lossless: words("flac pcm"), Misread: words("pcm_s16le pcm_s16be pcm_s24le pcm_s24be")},
 	{Name: MOV, Names: words("mov"), Endings: words(".mov"), Sources: words(".qt"), Family: ISO,
-		Recordable: true, Text: "mov_text", NoCoverArt: true, Languages: true},
+		Recordable: true, Text: "mov_text", NoCoverArt: true, Languages: true, Lossless: words("pcm")},
 	{Name: MKV, Names: words("mkv matroska"), Endings: words(".mkv"), Family: Matroska,
 		Sources: words(".avi .divx .webm .mk3d .mpg .mpeg .mpe .m2p .m1v .m2v .mpv .vob .evo .wmv .asf .flv .ogv .ogm .mxf .gxf .dv" +
 			" .rm .rmvb .nut .wtv .mjpeg .y4m .h264 .264 .avc .h265 .265 .hevc .ivf .obu .amv .mod .tod .dvr-ms"),
-		Recordable: true, Text: "subrip", Attachments: true},
+		Recordable: true, Text: "subrip", Attachments: true, Lossless: words("flac pcm"),
+		// Of TTA, readers need the number of samples, which is nowhere in the file.
+		Misread: words("tta")},
 	// Sources are the streams of cameras, discs and receivers. The output is a plain stream with
 	// packets of 188 bytes, so it does not keep their endings unless asked to.
 	{Name: TS, Names: words("ts mpegts"), Endings: words(".ts"), Sources: words(".m2ts .mts .m2t .tp .trp"),

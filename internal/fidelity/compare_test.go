@@ -25,7 +25,7 @@ func TestCompareEveryProperty(t *testing.T) {
 			"created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
 		},
 		Stream: {
-			"kind": {"audio", "audio"}, "codec": {"flac", "aac"}, "language": {"eng", "fra"}, "disposition": {"forced, dub", "forced"},
+			"kind": {"audio", "audio"}, "codec": {"flac", "aac"}, "sample_rate": {"48000 Hz", "24000 Hz"}, "channels": {"2", "1"}, "language": {"eng", "fra"}, "disposition": {"forced, dub", "forced"},
 			"tags": {"artist: A", "artist: B"}, "title": {"Voice", "Noise"}, "created": {"2020-02-02T02:02:02", "2020-02-02T02:02:03"},
 		},
 		Chapter: {"start": {"0.300 s", "0.400 s"}, "title": {"One", "Two"}},
@@ -103,12 +103,29 @@ func TestCompareMeanings(t *testing.T) {
 		{Video, "hdr10plus", present, "", lost},
 		{Video, "dolby_vision", "profile 8.1, level 1", "profile 10.1, level 1", changed},
 		{Video, "captions", "5 of 10 pictures", "10 of 10 pictures", changed},
+		{Video, "sample_aspect", "2740:2739", "", alike},
+		{Video, "sample_aspect", "", "341:340", alike},
+		{Video, "spherical", "rectilinear", "", alike},
 		{Stream, "codec", "mp2", "mp3", alike},
+		{Stream, "codec", "text", "subrip", alike},
+		{Stream, "codec", "text", "mp3", lost},
 		{Stream, "disposition", "default, forced", "forced", alike},
 		{Stream, "disposition", "forced", "forced, dub", changed},
 		{Stream, "tags", "artist: A", "album: B; artist: A", changed},
 		{Chapter, "start", "0.300 s", "0.303 s", alike},
+		{Stream, "tags", "artist: A; date: 2016-05-31 17:01:35", "artist: A; date: 2016-05-31T17:01:35Z", changed},
 		{Tag, "value", "2020-02-02T02:02:02Z", "2020-02-02T02:02:02.000000Z", alike},
+		{Tag, "value", "2016-05-31 17:01:35", "2016-05-31T17:01:35.000000Z", alike},
+		{Tag, "value", "2016-05-31T19:01:35.250000+0200", "2016-05-31T17:01:35Z", alike},
+		{Tag, "value", "2016-05-31 17:01:35", "2016-05-31T17:01:36.000000Z", lost},
+		{Tag, "value", "+40.680-074.500/", "+40.6800-074.5000/", alike},
+		{Tag, "value", "+40.680-74.5/", "+40.6800-074.5000/", alike},
+		{Tag, "value", "+48.1374+011.5755+14.186996/", "+48.1374+011.5755+14.186981/", alike},
+		{Tag, "value", "+48.1374+011.5755+000.000CRSWGS_84/", "+48.1374+011.5755/", alike},
+		{Tag, "value", "+4808.244+01134.53/", "+48.1374+011.5755/", alike},
+		{Tag, "value", "+48.1374+011.5755+14.187/", "+48.1374+011.5755/", lost},
+		{Tag, "value", "+48.1374+011.5755/", "+48.1374-011.5755/", lost},
+		{Tag, "value", "+48.1374+011.5755/Munich", "+48.1374+011.5755/", lost},
 	} {
 		if got := properties.of(c.kind, c.key).judge(c.from, c.to); got != c.want {
 			t.Errorf("%s %s: %q to %q is judged %d, not %d", c.kind, c.key, c.from, c.to, got, c.want)
@@ -213,6 +230,15 @@ func TestPartly(t *testing.T) {
 	delete(now[0].Values, "hdr10plus")
 	if d := Compare(part, now, nil); len(d) == 0 || !d[0].Lost {
 		t.Errorf("no unit is left, and nothing is lost: %+v", d)
+	}
+}
+
+// Names of writers are true of one file only, in whatever language; other tags are kept.
+func TestWriters(t *testing.T) {
+	for key, want := range map[string]bool{"encoder": true, "ENCODER": true, "encoder-eng": true, "software-deu": true, "encoder-settings": false, "title-eng": false} {
+		if OfContainer(key) != want {
+			t.Errorf("%s: %v", key, !want)
+		}
 	}
 }
 

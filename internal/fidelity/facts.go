@@ -86,7 +86,7 @@ func Read(f File) (facts Facts) {
 		facts = append(facts, read(Chapter, fmt.Sprint(i+1), &subject{fc: fc, chapter: c, shift: f.Shift}))
 	}
 	for _, t := range tagsOf(fc.metadata) {
-		if t.key != "timecode" && !slices.Contains(ContainerTags, t.key) {
+		if t.key != "timecode" && !OfContainer(t.key) {
 			facts = append(facts, read(Tag, t.key, &subject{fc: fc, value: t.value}))
 		}
 	}
@@ -121,15 +121,32 @@ func read(kind Kind, name string, s *subject) Item {
 	return item
 }
 
-// ContainerTags describe a container or name its writer, in lower case: they are true of one file
+// containerTags describe a container or name its writer, in lower case: they are true of one file
 // only.
-var ContainerTags = strings.Fields(`major_brand minor_version compatible_brands encoder software duration
+var containerTags = strings.Fields(`major_brand minor_version compatible_brands encoder software duration
 	application_platform company_name generation_uid material_package_umid file_package_umid
 	operational_pattern_ul product_name product_uid product_version product_version_num toolkit_version_num uid modification_date`)
 
-// CodingTags describe how a stream is coded, in lower case; with "-eng" behind them, too.
-var CodingTags = strings.Fields(`bps number_of_bytes number_of_frames duration _statistics_writing_app _statistics_writing_date_utc
+// codingTags describe how a stream is coded, in lower case.
+var codingTags = strings.Fields(`bps number_of_bytes number_of_frames duration _statistics_writing_app _statistics_writing_date_utc
 	_statistics_tags encoder variant_bitrate vendor_id`)
+
+// OfContainer reports whether a tag of a file describes its container or names its writer, in any
+// language.
+func OfContainer(key string) bool { return slices.Contains(containerTags, plainKey(key)) }
+
+// OfCoding reports whether a tag of a stream describes how it is coded, in any language.
+func OfCoding(key string) bool { return slices.Contains(codingTags, plainKey(key)) }
+
+// plainKey returns a key in lower case without the language that FFmpeg puts behind it, as in
+// "title-eng".
+func plainKey(key string) string {
+	key = strings.ToLower(key)
+	if i := strings.LastIndexByte(key, '-'); i > 0 && (len(key)-i == len("-eng") || len(key)-i == len("-en")) {
+		return key[:i]
+	}
+	return key
+}
 
 // remade reports whether a muxer makes a stream anew: timecodes are a property of the video, and
 // chapters are chapters.

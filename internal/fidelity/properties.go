@@ -86,6 +86,8 @@ var properties = table{
 	{Kind: Video, Key: "icc", Name: "ICC profile", stated: true, read: (*subject).icc},
 	{Kind: Stream, Key: "kind", Name: "kind", read: (*subject).kind},
 	{Kind: Stream, Key: "codec", Name: "codec", compare: sameCodec, read: (*subject).codec},
+	{Kind: Stream, Key: "sample_rate", Name: "sample rate", moot: describesItself, read: (*subject).sampleRate},
+	{Kind: Stream, Key: "channels", Name: "channels", moot: describesItself, read: (*subject).channels},
 	{Kind: Stream, Key: "language", Name: "language", read: (*subject).language},
 	{Kind: Stream, Key: "disposition", Name: "marks", compare: noMarkLess, read: (*subject).disposition},
 	{Kind: Stream, Key: "title", Name: "title", read: (*subject).title},
@@ -100,6 +102,21 @@ func (s *subject) codec() string { return C.GoString(C.avcodec_get_name(s.st.cod
 
 func (s *subject) size() string {
 	return fmt.Sprintf("%dx%d", int(s.st.codecpar.width), int(s.st.codecpar.height))
+}
+
+// sampleRate is empty where a header does not say it, and for streams without sound.
+func (s *subject) sampleRate() string {
+	if s.st.codecpar.sample_rate <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d Hz", int(s.st.codecpar.sample_rate))
+}
+
+func (s *subject) channels() string {
+	if s.st.codecpar.ch_layout.nb_channels <= 0 {
+		return ""
+	}
+	return fmt.Sprint(int(s.st.codecpar.ch_layout.nb_channels))
 }
 
 // picture returns the first picture, nil if it is not known.
@@ -348,7 +365,6 @@ func (s *subject) title() string {
 
 // created is when a stream was made, to the second, if its file was made at another time.
 func (s *subject) created() string {
-	second := func(t string) string { return t[:min(len("2006-01-02T15:04:05"), len(t))] }
 	t := second(metadata(s.st.metadata, "creation_time"))
 	if t == second(metadata(s.fc.metadata, "creation_time")) {
 		return ""
@@ -366,8 +382,7 @@ const tagSeparator = "; "
 func (s *subject) tags() string {
 	var list []string
 	for _, t := range tagsOf(s.st.metadata) {
-		known := slices.Concat(propertyTags, ContainerTags, CodingTags)
-		if value := strings.TrimSpace(t.value); value != "" && !slices.Contains(known, strings.TrimSuffix(t.key, "-eng")) {
+		if value := strings.TrimSpace(t.value); value != "" && !OfContainer(t.key) && !OfCoding(t.key) && !slices.Contains(propertyTags, plainKey(t.key)) {
 			list = append(list, t.key+": "+strings.ReplaceAll(value, tagSeparator, ", "))
 		}
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/asticode/go-astiav"
 	"github.com/spf13/pflag"
@@ -15,6 +16,28 @@ import (
 
 // deepCodec is the default for sources of more than 8 bits, and for HDR.
 var deepCodec, _ = encode.CodecNamed("hevc")
+
+// codecFlags are the options that name a codec, or whose values depend on it.
+var codecFlags = strings.Fields("codec encoder encoder-params x264-params pixel-format preset crf tune bitrate gop")
+
+// fitCodec chooses another codec of the format if the default one does not take pictures of the
+// source's size, and says so.
+func (j *job) fitCodec() {
+	width, height := j.outputSize()
+	if j.o.ownCodec || formats.Of(j.o.Format).Family == formats.Picture || encode.CodecOf(j.o.Encoder).Takes(width, height) {
+		return
+	}
+	to := j.o.encodeOptions(nil)
+	names := to.Fitting(width, height)
+	if len(names) == 0 {
+		return // the output refuses it, with advice
+	}
+	o := *j.o
+	codec, _ := encode.CodecNamed(names[0])
+	j.ui.Info(fmt.Sprintf("the encoder %s does not take pictures of %dx%d: the output is %s", o.Encoder, width, height, strings.ToUpper(codec.Common)))
+	o.Encoder, o.Preset, o.CRF = codec.Name, codec.Preset, codec.CRF
+	j.o = &o
+}
 
 // leavesCodec reports whether the options leave the codec to the source: none is named, and none
 // of the others is meant for H.264 alone.
@@ -44,6 +67,7 @@ func (o *Options) deepCodec() encode.Codec {
 // settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few
 // players take in H.264, and says so.
 func (j *job) settleCodec() {
+	j.fitCodec()
 	source := j.in.Video().CodecParameters()
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
 	depth := av.Depth(pf)
@@ -54,6 +78,9 @@ func (j *job) settleCodec() {
 	o := *j.o
 	j.undecided = j.o
 	deep := o.deepCodec()
+	if !deep.Takes(j.outputSize()) {
+		return
+	}
 	o.Encoder = deep.Name
 	if !o.ownCRF {
 		o.CRF = deep.CRF

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type Options struct {
 
 	Codec      string  // by its common name; "" leaves it to Encoder
 	openCodec  bool    // the source may choose another codec
+	ownCodec   bool    // options name a codec, or are meant for one
 	ownCRF     bool    // CRF is the user's
 	Encoder    string  // FFmpeg's name
 	CRF        float64 // used if Bitrate is 0; -1: the encoder chooses
@@ -168,6 +170,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.CRF = codec.CRF
 	}
 	o.openCodec = o.leavesCodec(fs)
+	o.ownCodec = slices.ContainsFunc(codecFlags, fs.Changed) || o.usesNVENC()
 	for _, check := range []func() error{
 		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,

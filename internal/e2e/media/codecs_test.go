@@ -112,9 +112,9 @@ func TestCodecsRefuse(t *testing.T) {
 		}
 	}
 	small := clip(t, "small.nut", "-f lavfi -i testsrc2=s=50x38:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p")
-	for _, with := range []string{"av1", "dnxhd"} {
-		if _, said, code := attempt(t, small, "mkv", "--codec "+with); code != 3 && code != 4 || !strings.Contains(said, "pictures are at least") {
-			t.Errorf("50x38 as %s: exit code %d: %s", with, code, said)
+	for _, c := range []struct{ to, advice string }{{"mkv", "--codec h264 or hevc or av1 or ffv1 or prores takes it"}, {"mxf", "--codec prores takes it"}} {
+		if _, said, code := attempt(t, small, c.to, "--codec dnxhd"); code != 4 || !strings.Contains(said, "pictures are at least 256x120") || !strings.Contains(said, c.advice) {
+			t.Errorf("50x38 as DNxHR in %s: exit code %d: %s", c.to, code, said)
 		}
 	}
 }

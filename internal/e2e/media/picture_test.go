@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -796,5 +797,55 @@ func TestGray(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A codec that the program chose takes pictures of any size: AV1 gets edges that the container
+// hides, and codecs that cannot give way to others.
+func TestDefaultCodecTakesAnySize(t *testing.T) {
+	for _, c := range []struct{ size, how, to, codec, says string }{
+		{"97x65", "", "webm", "av1", "tells players to show 97x65"},
+		{"17x13", "", "webm", "av1", "tells players to show 17x13"},
+		{"64x48", "", "mxf", "prores", "the output is PRORES"},
+		{"2x2", "-pix_fmt yuv420p10le -color_trc smpte2084 ", "mkv", "h264", ""},
+	} {
+		t.Run(c.size+"-"+c.to, func(t *testing.T) {
+			e2e.Start(t, c.size == "97x65")
+			src := clip(t, "any-"+c.size+".mkv", "-f lavfi -i testsrc2=s=256x128:r=25:d=0.12,crop="+strings.Replace(c.size, "x", ":", 1)+
+				":exact=1 -c:v ffv1 "+cmp.Or(c.how, "-pix_fmt yuv444p "))
+			out := output(c.to)
+			said := string(run(t, "sh", "-c", fmt.Sprintf("%s -i %s -o %s --progress none -r 0 2>&1", e2e.Program, src, out)))
+			v := probe(t, out).video(t)
+			if v.Codec != c.codec || !strings.Contains(said, c.says) {
+				t.Fatalf("%s: %s", v.Codec, said)
+			}
+			w, h, _ := strings.Cut(c.size, "x")
+			if c.codec != "av1" {
+				if fmt.Sprintf("%dx%d", v.Width, v.Height) != c.size {
+					t.Errorf("%dx%d", v.Width, v.Height)
+				}
+				return
+			}
+			// ffmpeg before 7.1 shows all, later ones what the container shows.
+			shown := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+out, "-vf", fmt.Sprintf("crop=%s:%s:0:0:exact=1", w, h), "-f", "rawvideo", "-pix_fmt", "gray", "pipe:1")
+			if x := psnr(shown, raw(t, src, "gray")); x < 30 {
+				t.Errorf("the pictures differ by %.1f dB", x)
+			}
+			if info := string(run(t, e2e.Program, "info", out)); !strings.Contains(info, c.codec) {
+				t.Error(info)
+			}
+			if data := e2e.Read(t, out); !bytes.Contains(data, []byte{0x54, 0xaa, 0x81}) || !bytes.Contains(data, []byte{0x54, 0xdd, 0x81}) {
+				t.Error("the container does not crop at the right and at the bottom")
+			}
+		})
+	}
+}
+
+// Tags of the container that are not those of the pictures are named.
+func TestColourConflict(t *testing.T) {
+	e2e.Start(t, true)
+	src := clip(t, "conflict.webm", "-f lavfi -i testsrc2=s=64x64:r=25:d=0.12 -pix_fmt yuv420p -c:v libvpx -colorspace bt709")
+	if _, said := filter(t, src, "mkv", ""); !strings.Contains(said, "matrix: the container says bt709, and the pictures bt470bg, which are believed") {
+		t.Error(said)
 	}
 }

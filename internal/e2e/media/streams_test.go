@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -470,5 +471,33 @@ func TestUnnamedAudioInTransportStreams(t *testing.T) {
 			continue
 		}
 		sameStream(t, src, out, a, b, 0.001) // Matroska keeps milliseconds
+	}
+}
+
+// WebVTT stays in Matroska, in either of its forms.
+func TestWebVTT(t *testing.T) {
+	e2e.Start(t, true)
+	put(t, "cues.vtt", []byte("WEBVTT\n\n00:00.100 --> 00:00.300\nHello\n\n00:00.400 --> 00:00.700\nSecond line\n"))
+	webm := e2e.Read(t, clip(t, "webvtt.mkv", pictures+"-i @cues.vtt -map 0 -map 1 "+h264+yuv+"-c:s webvtt"))
+	other := bytes.Replace(webm, []byte("D_WEBVTT/SUBTITLES"), []byte("S_TEXT/WEBVTT\x00\x00\x00\x00\x00"), 1)
+	for name, data := range map[string][]byte{"webvtt-as-webm.mkv": webm, "webvtt-as-text.mkv": other} {
+		out, said := filter(t, put(t, name, data), "mkv", "")
+		if subs := probe(t, out).kind("subtitle"); len(subs) != 1 || subs[0].Codec != "webvtt" {
+			t.Errorf("%s: %v: %s", name, subs, said)
+			continue
+		}
+		if text := run(t, "ffmpeg", "-v", "quiet", "-i", "file:"+out, "-map", "0:s", "-f", "srt", "pipe:1"); !bytes.Contains(text, []byte("Hello")) ||
+			!bytes.Contains(text, []byte("00:00:00,400 --> 00:00:00,700")) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// A track of sound without a packet is named where MP4 leaves it out, and is no loss.
+func TestEmptyTrack(t *testing.T) {
+	e2e.Start(t, false)
+	src := clip(t, "empty-track.mkv", both+h264+yuv+"-c:a aac -bsf:a noise=drop=1")
+	if out, said := filter(t, src, "mp4", ""); len(probe(t, out).kind("audio")) != 0 || !strings.Contains(said, "(audio aac) is left out: it is empty") {
+		t.Error(said)
 	}
 }
