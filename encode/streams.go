@@ -87,7 +87,11 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 			return nil
 		}
 	}
-	o.leaveOut(s, o.opts.Format+" cannot hold it")
+	why := o.opts.Format + " cannot hold it"
+	if par.codec_id == C.AV_CODEC_ID_NONE {
+		why = "its codec is not known to FFmpeg"
+	}
+	o.leaveOut(s, why)
 	return nil
 }
 
@@ -133,7 +137,14 @@ func (o *Output) refusal(s *astiav.Stream) (err error) {
 // streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
 func streamName(s *astiav.Stream) string {
 	par := inputStream(s).codecpar
-	name := fmt.Sprintf("stream %d (%s %s", s.Index(), s.CodecParameters().MediaType(), C.GoString(C.avcodec_get_name(par.codec_id)))
+	kind, codec := s.CodecParameters().MediaType().String(), " "+C.GoString(C.avcodec_get_name(par.codec_id))
+	switch {
+	case par.codec_type == C.AVMEDIA_TYPE_UNKNOWN:
+		kind, codec = "of an unknown kind", ""
+	case par.codec_id == C.AV_CODEC_ID_NONE:
+		codec = " of an unknown codec"
+	}
+	name := fmt.Sprintf("stream %d (%s%s", s.Index(), kind, codec)
 	for _, k := range []string{"language", "filename"} {
 		if v := metadata(inputStream(s).metadata, k); v != "" {
 			name += ", " + v
