@@ -17,27 +17,6 @@ func isVideo(name string) bool {
 	return ok
 }
 
-// outputEnding is {ext}: the source's ending, as written there, unless the output cannot be that.
-func outputEnding(ext, format string) string {
-	if f, ok := formats.Named(format); ok {
-		return keepOrReplace(ext, f)
-	}
-	if f, ok := formats.BySource(ext); ok {
-		return keepOrReplace(ext, f)
-	}
-	if _, ok := formats.ByEnding(ext); ok {
-		return ext
-	}
-	return formats.Fallback().Endings[0]
-}
-
-func keepOrReplace(ext string, f formats.Format) string {
-	if slices.Contains(f.Endings, strings.ToLower(ext)) {
-		return ext
-	}
-	return f.Endings[0]
-}
-
 // ending is a name's extension with its dot. A name that only begins with a dot has none.
 func ending(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 && !strings.ContainsRune(name[i:], '/') {

@@ -192,6 +192,9 @@ func (p *Plan) root() (string, error) {
 	if p.req.Root != "" {
 		root = p.absolute(p.req.Root)
 	}
+	if err := portable(root); err != nil {
+		return "", err
+	}
 	if exists(root) && !durable.IsDir(root) {
 		return "", errorf("a batch writes into a folder: -o FOLDER", "the output %q is not a folder", root)
 	}

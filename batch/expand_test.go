@@ -206,6 +206,17 @@ func TestNotUTF8(t *testing.T) {
 	if len(p.Items) != 1 || len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Error(), "not UTF-8") {
 		t.Errorf("items %v, problems %v", p.Items, p.Problems)
 	}
+	for _, change := range []func(*Request){
+		func(r *Request) { r.Root = "out\xff" },
+		func(r *Request) { r.Name = "\xff{stem}{ext}" },
+		func(r *Request) { r.Args = []string{"--map", "m:title:\xff"} },
+	} {
+		req := request(dir, "in/a.mkv")
+		change(&req)
+		if p, err := Expand(t.Context(), req); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+			t.Errorf("%v, %v", p, err)
+		}
+	}
 }
 
 func TestUnreadableFolder(t *testing.T) {

@@ -216,7 +216,7 @@ func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
 	case !i.Mode().IsRegular():
 		return e.fail(o, name, errorf("save it to a file first", "%q is not a plain file", name))
 	case !utf8.ValidString(name):
-		return e.fail(o, name, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name))
+		return e.fail(o, name, portable(name))
 	}
 	e.index++
 	item, err := e.item(o, name, at, e.index)
@@ -230,10 +230,26 @@ func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
 	return o.located(err)
 }
 
+// portable refuses a name that the queue and the records could not hold.
+func portable(name string) error {
+	if utf8.ValidString(name) {
+		return nil
+	}
+	return errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
+}
+
 func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
+	if err := portable(name); err != nil {
+		return Item{}, err
+	}
 	output, err := o.template.output(values{filepath.Base(name), at.dir, o.format, at.below, index})
 	if err != nil {
 		return Item{}, errorf(hint.Of(err), "%q: %v", name, err)
+	}
+	for _, text := range append([]string{output}, o.args...) {
+		if err := portable(text); err != nil {
+			return Item{}, err
+		}
 	}
 	if err := checkPicture(name, output, o.format, o.args); err != nil {
 		return Item{}, err
@@ -285,9 +301,6 @@ func (p *Plan) below(dir, name string) (Item, *settings, error) {
 	}
 	if rel == "." {
 		rel = ""
-	}
-	if !utf8.ValidString(name) {
-		return Item{}, nil, errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
 	}
 	item, err := p.item(o, name, place{filepath.ToSlash(rel), true}, 0)
 	return item, o.settings, err

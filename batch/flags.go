@@ -154,6 +154,9 @@ func checked(f *pflag.Flag, value string) (Setting, error) {
 }
 
 func setting(f *pflag.Flag, value string) (Setting, error) {
+	if v, ok := f.Value.(interface{ Usual(string) string }); ok {
+		value = v.Usual(value)
+	}
 	if !isSwitch(f) {
 		return Setting{Name: f.Name, Value: value}, nil
 	}

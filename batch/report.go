@@ -37,7 +37,7 @@ type Row struct {
 // Meta describes the batch as a whole.
 type Meta struct {
 	Version string    `json:"version"`
-	Command []string  `json:"command"`
+	Command []string  `json:"-"`
 	Root    string    `json:"root"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
@@ -99,11 +99,30 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	if strings.EqualFold(filepath.Ext(name), ".html") {
 		return writeHTML(w, rows, meta)
 	}
+	named := []namedRow{}
+	for _, r := range rows {
+		named = append(named, namedRow{contract.Name(r.File), contract.Name(r.Output), r})
+	}
 	return text.JSON(w, struct {
 		Meta
-		Totals Totals `json:"totals"`
-		Rows   []Row  `json:"files"`
-	}{meta, TotalsOf(rows), append([]Row{}, rows...)})
+		Command []contract.Name `json:"command"`
+		Totals  Totals          `json:"totals"`
+		Rows    []namedRow      `json:"files"`
+	}{meta, namesOf(meta.Command), TotalsOf(rows), named})
+}
+
+// namedRow is a row with its names in JSON: those of files that were refused are any bytes.
+type namedRow struct {
+	File   contract.Name `json:"file"`
+	Output contract.Name `json:"output"`
+	Row
+}
+
+func namesOf(words []string) (all []contract.Name) {
+	for _, w := range words {
+		all = append(all, contract.Name(w))
+	}
+	return all
 }
 
 // known returns the text of a number, "" for none.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/text"
 )
 
@@ -110,7 +111,7 @@ func (t nameTemplate) output(v values) (string, error) {
 		case "stem":
 			b.WriteString(strings.TrimSuffix(v.name, ext))
 		case "ext":
-			b.WriteString(outputEnding(ext, v.format))
+			b.WriteString(formats.OutputEnding(ext, v.format))
 		case "name":
 			b.WriteString(v.name)
 		case "dir":

@@ -114,7 +114,7 @@ func TestEndings(t *testing.T) {
 			if ext[0] != '.' {
 				t.Errorf("%q is no ending", ext)
 			}
-			if err := checkEnding("x"+outputEnding(ext, ""), ""); err != nil {
+			if err := checkEnding("x"+formats.OutputEnding(ext, ""), ""); err != nil {
 				t.Errorf("%s becomes what cannot be written: %v", ext, err)
 			}
 		}

@@ -4,6 +4,7 @@ package decode
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,7 +83,8 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 		return &Error{Op: "decode", Path: d.path, Err: err}
 	}
 	if err := d.dec.Open(d.codec, nil); err != nil {
-		return &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("open the %s decoder: %w", d.codec.Name(), err)}
+		err := &Error{Op: "decode", Path: d.path, Err: fmt.Errorf("open the %s decoder: %w", d.codec.Name(), err)}
+		return cmp.Or(av.OfShortage(err, err), error(err))
 	}
 	d.device.opened(d.dec)
 	return nil

@@ -44,6 +44,9 @@ func (in *Input) checkEnding(c container) {
 		}
 	}
 	breaks, ended := c.end(f, st.Size())
+	if breaks > 0 {
+		in.tell(slog.LevelDebug, fmt.Sprintf("breaks in the container: its parts do not add up to %d bytes; the last packet ends at %d", st.Size(), in.bytes))
+	}
 	in.damage.Breaks += breaks
 	if !ended {
 		in.damage.MissingEnd = 1
@@ -413,6 +416,7 @@ func (in *Input) countHole() {
 	}
 	if in.pkt.Pos()-in.bytes > most {
 		in.holes++
+		in.tell(slog.LevelDebug, fmt.Sprintf("break in the container: bytes %d to %d", in.bytes, in.pkt.Pos()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
@@ -237,7 +238,7 @@ func (in *Input) leavesOut() bool {
 
 // Info describes a file.
 type Info struct {
-	Path     string            `json:"path"`
+	Path     contract.Name     `json:"path"`
 	Format   string            `json:"format"`
 	Start    float64           `json:"start_seconds"`
 	Duration float64           `json:"duration_seconds"` // 0 when unknown
@@ -285,9 +286,9 @@ func (s StreamInfo) Lines() []fidelity.Line { return s.facts.Lines() }
 // Describe returns the properties of the input, without decoding any more.
 func (in *Input) Describe() Info {
 	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	info := Info{Path: in.path, Format: C.GoString(fc.iformat.name), BitRate: int64(fc.bit_rate), Metadata: entries(fc.metadata)}
+	info := Info{Path: contract.Name(in.path), Format: C.GoString(fc.iformat.name), BitRate: int64(fc.bit_rate), Metadata: entries(fc.metadata)}
 	if in.path != "-" {
-		info.Path = filepath.Base(in.path)
+		info.Path = contract.Name(filepath.Base(in.path))
 	}
 	if fc.start_time != C.AV_NOPTS_VALUE {
 		info.Start = float64(fc.start_time) / float64(second)

@@ -5,6 +5,7 @@ package decode
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,7 @@ type Input struct {
 	formatAt        int64           // time of the first frame
 	latest          pipeline.Format // of the last picture, before it was converted
 	starved         int64           // packets since the last frame that had no memory
+	unsupported     int64           // packets that FFmpeg has no code for
 	emitted         int64
 	context         int64 // frames handed out for their neighbours only
 	tries           int64 // failed reads since the last success
@@ -420,6 +422,9 @@ func (in *Input) send() error {
 		}
 	}
 	p := (*C.AVPacket)(av.PacketPtr(in.pkt))
+	if C.av_packet_get_side_data(p, C.AV_PKT_DATA_ENCRYPTION_INFO, nil) != nil {
+		return in.beginsEncrypted()
+	}
 	if err := in.checkPicture(in.stream(in.video.Index()), p.data, p.size); err != nil {
 		return err
 	}
@@ -534,7 +539,7 @@ func (in *Input) decodeError(err error) error {
 	if av.Errno(err) == int(C.ENOMEM) {
 		// A damaged packet may ask for absurd amounts; if all do, memory has really run out.
 		if in.starved++; in.starved > enough {
-			return fmt.Errorf("decode %s: %w", in.path, err)
+			return av.OfShortage(err, fmt.Errorf("decode %s: %w", in.path, err))
 		}
 	}
 	if in.opts.Part != nil && in.emitted+in.context == 0 {
@@ -546,6 +551,9 @@ func (in *Input) decodeError(err error) error {
 		in.loseVideo()
 		return nil
 	}
+	if errors.Is(err, astiav.ErrPatchwelcome) {
+		in.unsupported++
+	}
 	const enoughToJudge = 50
 	if in.packets >= enoughToJudge {
 		return in.tooDamaged()
@@ -553,14 +561,53 @@ func (in *Input) decodeError(err error) error {
 	return nil
 }
 
+// undecodable is the error of a video of which no packet can be decoded: no tolerance helps.
+func (in *Input) undecodable() *Error {
+	e := &Error{Op: "decode", Path: in.path}
+	switch codec := in.codec.Name(); {
+	case in.encrypted():
+		return in.encryptedError()
+	case in.unsupported > 0:
+		e.Err = fmt.Errorf("FFmpeg cannot decode this kind of %s", codec)
+	default:
+		e.Err = fmt.Errorf("none of the first %d packets can be decoded as %s: they are damaged, encrypted, or of a kind that FFmpeg does not know", in.packets, codec)
+	}
+	return e
+}
+
+// encrypted reports whether the container says that the video is, as a whole.
+func (in *Input) encrypted() bool {
+	par := in.stream(in.video.Index()).codecpar
+	return par.codec_tag == tag("encv") || entries(in.stream(in.video.Index()).metadata)["enc_key_id"] != ""
+}
+
+// beginsEncrypted is the error of an encrypted packet. Those before it may be clear.
+func (in *Input) beginsEncrypted() error {
+	e := in.encryptedError()
+	if in.emitted > 0 {
+		at := time.Duration(in.last-in.zero()) * time.Microsecond
+		e.Err = fmt.Errorf("the video is encrypted from %v on", at.Round(time.Millisecond))
+		e.hint = fmt.Sprintf("--duration %v takes what is before, or decrypt it with its key first", at.Truncate(time.Millisecond))
+	}
+	return e
+}
+
+func (in *Input) encryptedError() *Error {
+	return &Error{Op: "decode", Path: in.path, Err: errors.New("the video is encrypted"), hint: "decrypt it with its key first"}
+}
+
 func (in *Input) tooDamaged() error {
 	if in.opts.MaxErrorRate <= 0 && in.failed == 0 || in.packets == 0 {
 		return nil
 	}
 	if rate := float64(in.failed) / float64(in.packets); rate > in.opts.MaxErrorRate {
-		return &Error{Op: "decode", Path: in.path,
+		err := &Error{Op: "decode", Path: in.path,
 			Err:  fmt.Errorf("%d of %d packets are damaged, more than --max-error-rate %g allows", in.failed, in.packets, in.opts.MaxErrorRate),
 			hint: "give a higher --max-error-rate to take what can be read"}
+		if in.decoded == 0 {
+			err = in.undecodable()
+		}
+		return cmp.Or(av.OfShortage(nil, err), error(err))
 	}
 	return nil
 }
@@ -626,7 +673,14 @@ func (in *Input) nothing() error {
 	if err := y4mProblem(in.path); err != nil {
 		return &Error{Op: "decode", Path: in.path, Err: err}
 	}
-	return &Error{Op: "decode", Path: in.path, Err: errors.New("no frame could be decoded")}
+	e := &Error{Op: "decode", Path: in.path, Err: errors.New("no frame could be decoded")}
+	switch {
+	case in.encrypted():
+		e = in.encryptedError()
+	case in.forwards && in.container().readIndex:
+		e.hint = "the index of an MP4 may be at its end, where a pipe is read too late: name the file, or move it: ffmpeg -i IN -c copy -movflags +faststart OUT"
+	}
+	return cmp.Or(av.OfShortage(nil, e), error(e))
 }
 
 // finish runs once, after the last frame.

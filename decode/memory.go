@@ -80,7 +80,12 @@ func (d *decoder) tooLarge(w, h int, format astiav.PixelFormat) error {
 	return &Error{Op: "decode", Path: d.path, Err: errTooLarge(what), hint: hint}
 }
 
-func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }
+func gigabytes(n int64) string {
+	if n < 1e9 {
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
 
 // FreeMemory makes the C library return freed memory to the system: decoders take much at a time.
 func FreeMemory() { C.vf_free_memory() }

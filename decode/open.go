@@ -204,7 +204,8 @@ func readable(path string) error {
 	case err != nil:
 		return &Error{Op: "open", Path: path, Err: errors.Unwrap(err)}
 	case st.IsDir():
-		return &Error{Op: "open", Path: path, Err: errors.New("is a directory")}
+		return &Error{Op: "open", Path: path, Err: errors.New("it is a folder"),
+			hint: "vidfilter batch FOLDER -o FOLDER filters all videos in one"}
 	case st.Mode().IsRegular() && st.Size() == 0:
 		return &Error{Op: "open", Path: path, Err: errors.New("the file is empty")}
 	}

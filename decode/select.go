@@ -30,9 +30,38 @@ func (in *Input) pickVideo() (*astiav.Stream, error) {
 	}
 	best, _, err := in.fc.FindBestStream(astiav.MediaTypeVideo, -1, -1)
 	if err != nil || best == nil {
-		return nil, &Error{Op: "decode", Path: in.path, Err: errors.New("the file has no video stream")}
+		return nil, in.noVideo()
 	}
 	return in.fc.Streams()[in.moves.first(best.Index())], nil
+}
+
+// noVideo is the error of a file in which FFmpeg finds no video that it can decode.
+func (in *Input) noVideo() error {
+	err := errors.New("the file has no video stream")
+	for i := range in.fc.NbStreams() {
+		par := in.stream(i).codecpar
+		if par.codec_type != C.AVMEDIA_TYPE_VIDEO || in.isPicture(i) {
+			continue
+		}
+		name := C.GoString(C.avcodec_get_name(par.codec_id))
+		if par.codec_id == C.AV_CODEC_ID_NONE {
+			name = tagName(par.codec_tag)
+		}
+		err = fmt.Errorf("this build cannot decode the video's codec, %s", name)
+		break
+	}
+	return &Error{Op: "decode", Path: in.path, Err: err}
+}
+
+// tagName returns the four letters by which a container names a codec.
+func tagName(tag C.uint32_t) string {
+	name := []byte{byte(tag), byte(tag >> 8), byte(tag >> 16), byte(tag >> 24)}
+	for _, c := range name {
+		if c < ' ' || c > '~' {
+			return fmt.Sprintf("0x%08x", uint32(tag))
+		}
+	}
+	return string(name)
 }
 
 // selectStreams chooses the other streams to copy: all but those dropped by options.

@@ -341,6 +341,9 @@ func (o *Options) open(enc *astiav.CodecContext, codec *astiav.Codec) error {
 	defer dict.Free()
 	if err := enc.Open(codec, dict); err != nil {
 		picture := fmt.Sprintf(" for %dx%d %s", enc.Width(), enc.Height(), enc.PixelFormat())
+		if short := av.OfShortage(err, fmt.Errorf("open the encoder %s%s: %w", codec.Name(), picture, err)); short != nil && o.codec().OnDevice == "" {
+			return short
+		}
 		return &encoderError{codec.Name(), picture, err, nil}
 	}
 	if e := dict.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); e != nil {

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/asticode/go-astiav"
 
@@ -17,6 +18,7 @@ import (
 type Codec struct {
 	Name    string   // FFmpeg's name of the encoder
 	Common  string   // what people call the codec: a value of --codec, "" for none
+	Aliases []string // what else they call it, in lower case
 	Presets []string // values of --preset; nil lets the encoder judge
 	Tunes   []string // likewise of --tune
 	Preset  string   // default of --preset
@@ -93,9 +95,13 @@ func CodecOf(encoder string) Codec {
 	return Codec{Name: encoder, CRF: -1, Quality: Quality{Max: 63}}
 }
 
-// CodecNamed returns the description of a codec by a value of --codec.
-func CodecNamed(common string) (Codec, bool) {
-	i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Common == common && common != "" })
+// CodecNamed returns the description of a codec by a value of --codec, an alias or FFmpeg's name of
+// the encoder, in any case.
+func CodecNamed(name string) (Codec, bool) {
+	name = strings.ToLower(name)
+	i := slices.IndexFunc(codecs, func(c Codec) bool {
+		return c.Common != "" && (c.Common == name || c.Name == name || slices.Contains(c.Aliases, name))
+	})
 	if i < 0 {
 		return Codec{}, false
 	}

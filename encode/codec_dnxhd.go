@@ -10,6 +10,7 @@ import "strings"
 var dnxhd = Codec{
 	Name:    "dnxhd",
 	Common:  "dnxhd",
+	Aliases: []string{"dnxhr", "vc3"},
 	Presets: strings.Fields("lb sq hq hqx 444"),
 	Preset:  "hq",
 	CRF:     -1,

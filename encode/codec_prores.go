@@ -6,6 +6,7 @@ import "strings"
 var prores = Codec{
 	Name:    "prores_ks",
 	Common:  "prores",
+	Aliases: []string{"prores_ks"},
 	Presets: strings.Fields("proxy lt standard hq 4444 4444xq"),
 	Preset:  "hq",
 	CRF:     -1,

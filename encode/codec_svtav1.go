@@ -15,6 +15,7 @@ import (
 var svtAV1 = Codec{
 	Name:    "libsvtav1",
 	Common:  "av1",
+	Aliases: []string{"av01", "svt-av1", "svtav1", "aom", "libaom", "libaom-av1"},
 	Presets: strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13"),
 	Tunes:   strings.Fields("vq psnr ssim"),
 	Preset:  "7",

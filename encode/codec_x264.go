@@ -21,6 +21,7 @@ const X264 = "libx264"
 var x264 = Codec{
 	Name:    X264,
 	Common:  "h264",
+	Aliases: []string{"avc", "avc1", "h.264", "x264"},
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow placebo"),
 	Tunes:   strings.Fields("film animation grain stillimage psnr ssim fastdecode zerolatency"),
 	Preset:  "medium",

@@ -17,6 +17,7 @@ import (
 var x265 = Codec{
 	Name:    "libx265",
 	Common:  "hevc",
+	Aliases: []string{"h265", "h.265", "x265", "hvc1", "hev1"},
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow placebo"),
 	Tunes:   strings.Fields("psnr ssim grain zerolatency fastdecode animation"),
 	Preset:  "medium",

@@ -1,12 +1,15 @@
 package encode
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"vidfilter/internal/contract"
 )
 
 // errDiscarded is a bug of the caller, but no reason to lose the process.
@@ -14,23 +17,38 @@ var errDiscarded = errors.New("the target was discarded")
 
 // Commit makes the output durable and gives it its name. It may wait for the disk to write cached
 // data. After an error the target is as before, and can be discarded, unless only its folder could
-// not be synced, which the error says. A second call after success does nothing.
+// not be synced, which the error says. An error that wraps ErrUnnamed leaves an output that Keep
+// can name. A second call after success does nothing.
 func (t *Target) Commit() error {
 	return t.settle(func() error {
 		if t.distant != nil {
-			return t.distant.ask("commit", "", nil)
+			var name contract.Name
+			err := t.distant.ask("commit", "", &name)
+			t.final = string(name)
+			return err
 		}
-		return t.own.commit(t.own.rename)
+		return t.own.commit(func() error {
+			err := t.own.rename()
+			t.final = t.own.named(t.own.path)
+			return err
+		})
 	})
 }
 
-// Keep commits an output that is less than was asked for. It never replaces a file: if there is
-// one, the output is named out.WORD.mp4, or out.WORD-2.mp4 if that is taken. It returns the name.
+// Final returns the name that Commit gave the output: Name, or another if its folder was renamed.
+func (t *Target) Final() string { return cmp.Or(t.final, t.name) }
+
+// Keep commits an output that is less than was asked for, or that Commit could not name. It never
+// replaces a file: if there is one, the output is named out.WORD.mp4, or out.WORD-2.mp4 if that is
+// taken. It returns the name.
 func (t *Target) Keep(word string) (name string, err error) {
 	name = t.name
 	err = t.settle(func() (err error) {
 		if t.distant != nil {
-			return t.distant.ask("keep", word, &name)
+			var kept contract.Name
+			err := t.distant.ask("keep", word, &kept)
+			name = string(kept)
+			return err
 		}
 		name, err = t.own.keep(word)
 		return err

@@ -4,6 +4,7 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -122,7 +123,8 @@ func (d *onDevice) free(f func()) { _ = d.call(func() error { f(); return nil })
 func (e *coder) encodeFailed(err error, op string, args ...any) error {
 	op = fmt.Sprintf(op, args...)
 	if e.onDevice == nil {
-		return fmt.Errorf("%s: %w", op, err)
+		err = fmt.Errorf("%s: %w", op, err)
+		return cmp.Or(av.OfShortage(err, err), err)
 	}
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/sandbox"
 )
@@ -32,9 +33,9 @@ const workMark = ".vidfilter-unfinished-"
 
 // folderAnswer is the answer to a request for a folder.
 type folderAnswer struct {
-	Dir  string   `json:"dir"`
-	Work string   `json:"work"`
-	Left []string `json:"left,omitempty"`
+	Dir  contract.Name   `json:"dir"`
+	Work contract.Name   `json:"work"`
+	Left []contract.Name `json:"left,omitempty"`
 }
 
 // OpenFolder makes a working folder in an existing folder. What killed runs have left in theirs is
@@ -42,10 +43,10 @@ type folderAnswer struct {
 func OpenFolder(name string) (*Folder, error) {
 	if box := sandbox.Inside(); box != nil {
 		var a folderAnswer
-		if err := sandbox.Restore(box.Ask("folder", request{Name: name}, &a), faultKinds); err != nil {
+		if err := sandbox.Restore(box.Ask("folder", request{Name: contract.Name(name)}, &a), faultKinds); err != nil {
 			return nil, err
 		}
-		return &Folder{name: name, dir: a.Dir, work: a.Work, left: a.Left, box: box}, nil
+		return &Folder{name: name, dir: string(a.Dir), work: string(a.Work), left: as[string](a.Left), box: box}, nil
 	}
 	dir, err := filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,8 +151,9 @@ func (f *Folder) Name(base string) string { return filepath.Join(f.name, base) }
 // there. No file is replaced.
 func (f *Folder) Publish(base string) (name string, err error) {
 	if f.box != nil {
-		err = sandbox.Restore(f.box.Ask("publish", request{Name: base}, &name), faultKinds)
-		return name, err
+		var published contract.Name
+		err = sandbox.Restore(f.box.Ask("publish", request{Name: contract.Name(base)}, &published), faultKinds)
+		return string(published), err
 	}
 	if !isPlain(base) {
 		return "", fmt.Errorf("publish %q: not a plain name", base)
@@ -182,19 +184,20 @@ func (k *Keeper) openFolder(r request) (any, error) {
 	if k.sealed || k.folder != nil {
 		return nil, fmt.Errorf("another folder %q", r.Name)
 	}
-	f, err := OpenFolder(r.Name)
+	f, err := OpenFolder(string(r.Name))
 	if err != nil {
 		return nil, err
 	}
 	k.folder = f
-	return folderAnswer{f.dir, f.work, f.left}, nil
+	return folderAnswer{contract.Name(f.dir), contract.Name(f.work), as[contract.Name](f.left)}, nil
 }
 
 func (k *Keeper) publish(r request) (any, error) {
 	if k.folder == nil {
 		return nil, fmt.Errorf("publish %q: there is no folder", r.Name)
 	}
-	return k.folder.Publish(r.Name)
+	name, err := k.folder.Publish(string(r.Name))
+	return contract.Name(name), err
 }
 
 // mostUnfinished limits the targets that a process in a sandbox has in its working folder.

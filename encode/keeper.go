@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/sandbox"
 )
 
@@ -20,17 +21,25 @@ type request struct {
 	N      int    `json:"n,omitempty"`      // likewise
 
 	// of prepare; the name of folder and publish, too
-	Name      string   `json:"name,omitempty"`
-	Inputs    []string `json:"inputs,omitempty"`
-	Overwrite string   `json:"overwrite,omitempty"` // replace, refuse, ask
+	Name      contract.Name   `json:"name,omitempty"`
+	Inputs    []contract.Name `json:"inputs,omitempty"`
+	Overwrite string          `json:"overwrite,omitempty"` // replace, refuse, ask
 }
 
 // preparation is the answer to prepare.
 type preparation struct {
-	Target int    `json:"target"`
-	Path   string `json:"path"`
-	Temp   string `json:"temp,omitempty"`
-	Direct bool   `json:"direct,omitempty"`
+	Target int           `json:"target"`
+	Path   contract.Name `json:"path"`
+	Temp   contract.Name `json:"temp,omitempty"`
+	Direct bool          `json:"direct,omitempty"`
+}
+
+// as converts a list of names.
+func as[To, From ~string](names []From) (all []To) {
+	for _, n := range names {
+		all = append(all, To(n))
+	}
+	return all
 }
 
 // Keeper keeps the targets of a process in a sandbox. It is a sandbox.Service.
@@ -42,7 +51,7 @@ type Keeper struct {
 	sealed  bool
 }
 
-var faultKinds = map[string]error{"output": ErrOutput, "exists": errExists}
+var faultKinds = map[string]error{"output": ErrOutput, "exists": errExists, "unnamed": ErrUnnamed}
 
 // Kinds returns the errors that Target's methods wrap.
 func (k *Keeper) Kinds() map[string]error { return faultKinds }
@@ -72,12 +81,14 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 	case "open":
 		return nil, t.Open()
 	case "commit":
-		return nil, t.Commit()
+		err := t.Commit()
+		return contract.Name(t.Final()), err
 	case "keep":
-		if r.Word != "unverified" && r.Word != "interrupted" {
+		if r.Word != "unverified" && r.Word != "interrupted" && r.Word != "finished" {
 			return nil, fmt.Errorf("keep as %q", r.Word)
 		}
-		return t.Keep(r.Word)
+		name, err := t.Keep(r.Word)
+		return contract.Name(name), err
 	case "remove", "create":
 		if r.Word != "recording" || r.Ending != ".mp4" || r.N < 1 || r.N > MaxBeside {
 			return nil, fmt.Errorf("%s %s%s, number %d", op, r.Word, r.Ending, r.N)
@@ -93,19 +104,19 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 }
 
 func (k *Keeper) prepare(r request) (any, error) {
-	if k.sealed && !k.mayName(r.Name) {
+	if k.sealed && !k.mayName(string(r.Name)) {
 		return nil, fmt.Errorf("a new target %q from inside the sandbox", r.Name)
 	}
 	policy := map[string]OverwritePolicy{"replace": Replace, "ask": k.Ask}[r.Overwrite]
 	if policy == nil || k.sealed {
 		policy = Refuse
 	}
-	t, err := PrepareTarget(r.Name, policy, r.Inputs)
+	t, err := PrepareTarget(string(r.Name), policy, as[string](r.Inputs))
 	if err != nil {
 		return nil, err
 	}
 	k.targets = append(k.targets, t)
-	return preparation{Target: len(k.targets), Path: t.path, Temp: t.temp, Direct: t.direct}, nil
+	return preparation{Target: len(k.targets), Path: contract.Name(t.path), Temp: contract.Name(t.temp), Direct: t.direct}, nil
 }
 
 // Close removes what the process has neither committed nor discarded.
@@ -134,7 +145,7 @@ func (r *remote) do(op string, about request, out any) error {
 }
 
 func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs []string) (*Target, error) {
-	r := request{Name: name, Inputs: inputs, Overwrite: "refuse"}
+	r := request{Name: contract.Name(name), Inputs: as[contract.Name](inputs), Overwrite: "refuse"}
 	switch policy(name) {
 	case nil:
 		r.Overwrite = "replace"
@@ -145,5 +156,5 @@ func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs
 	if err := sandbox.Restore(box.Ask("prepare", r, &p), faultKinds); err != nil {
 		return nil, err
 	}
-	return &Target{name: name, path: p.Path, temp: p.Temp, direct: p.Direct, distant: &remote{box, p.Target}}, nil
+	return &Target{name: name, path: string(p.Path), temp: string(p.Temp), direct: p.Direct, distant: &remote{box, p.Target}}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/sandbox"
 )
 
@@ -20,7 +21,7 @@ func asked(k *Keeper, op, body string) (any, error) { return k.Do(op, json.RawMe
 func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp string) {
 	t.Helper()
 	k = &Keeper{}
-	body, err := json.Marshal(request{Name: filepath.Join(dir, "out.mp4"), Overwrite: overwrite})
+	body, err := json.Marshal(request{Name: contract.Name(filepath.Join(dir, "out.mp4")), Overwrite: overwrite})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp stri
 	if _, err := asked(k, sandbox.Sealed, "null"); err != nil {
 		t.Fatal(err)
 	}
-	return k, p.Target, p.Temp
+	return k, p.Target, string(p.Temp)
 }
 
 func fileNames(t testing.TB, dir string) string {
@@ -72,6 +73,53 @@ func TestKeeper(t *testing.T) {
 	k.Close()
 	if _, err := os.Stat(temp); err == nil || fileNames(t, dir) != "out.mp4" {
 		t.Errorf("left: %s", fileNames(t, dir))
+	}
+}
+
+// Names are bytes: those that are not UTF-8 reach the keeper, and come back, as they are.
+func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "Fr\xfchling")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := contract.Name(filepath.Join(dir, "K\xe4se.mp4"))
+	wire := func(v any) json.RawMessage {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	k := &Keeper{}
+	defer k.Close()
+	do := func(op string, r request, answer any) {
+		t.Helper()
+		a, err := k.Do(op, wire(r))
+		if err != nil {
+			t.Fatalf("%s: %v", op, err)
+		}
+		if err := json.Unmarshal(wire(a), answer); err != nil {
+			t.Fatalf("%s: %v", op, err)
+		}
+	}
+	var p preparation
+	do("prepare", request{Name: name, Inputs: []contract.Name{"\xff"}}, &p)
+	if err := os.WriteFile(string(p.Temp), []byte("video"), 0o600); err != nil || p.Path != name {
+		t.Fatalf("%q, %v", p.Path, err)
+	}
+	var final contract.Name
+	do("commit", request{Target: p.Target}, &final)
+	do("prepare", request{Name: name, Overwrite: "replace"}, &p)
+	var kept contract.Name
+	do("keep", request{Target: p.Target, Word: "finished"}, &kept)
+	if want := name[:len(name)-4] + ".finished.mp4"; final != name || kept != want {
+		t.Errorf("the names are %q and %q, want %q and %q", final, kept, name, want)
+	}
+	var f folderAnswer
+	k.sealed = false
+	do("folder", request{Name: contract.Name(dir)}, &f)
+	if string(f.Dir) != dir || filepath.Dir(string(f.Work)) != dir {
+		t.Errorf("the folder is %q, with %q", f.Dir, f.Work)
 	}
 }
 

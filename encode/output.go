@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -93,7 +94,8 @@ type Template struct {
 // Output writes one file: a pipeline.Sink for frames, and WritePacket for the other streams.
 type Output struct {
 	coder
-	path string
+	path  string
+	again *os.File // the same; nil if it cannot be read
 
 	exif     []byte         // a segment that goes into a JPEG
 	precoded *precoded      // for packets that are already encoded, nil for frames
@@ -231,6 +233,10 @@ func (o *Output) Close() {
 		_ = o.closeFile()
 		C.avformat_free_context(o.oc)
 		o.oc = nil
+	}
+	if o.again != nil {
+		_ = o.again.Close()
+		o.again = nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/asticode/go-astiav"
 	"golang.org/x/sys/unix"
 
 	"vidfilter/internal/hint"
@@ -45,6 +46,7 @@ var causes = []struct {
 	{fs.ErrNotExist, "no such file or directory", ""},
 	{syscall.ENOTDIR, "a part of the path is not a directory", ""},
 	{syscall.ELOOP, "too many symbolic links", ""},
+	{astiav.ErrPatchwelcome, "FFmpeg cannot write this", "choose another format or codec"},
 }
 
 func cause(path string, err error) (what, hint string) {

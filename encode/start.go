@@ -5,6 +5,7 @@ package encode
 import "C"
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -87,6 +88,9 @@ func (o *Output) openFile() error {
 	if err := av.Error(int(C.avio_open2(&o.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
 		return o.writeError("open", err)
 	}
+	if name, ok := strings.CutPrefix(o.path, "file:"); ok {
+		o.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
+	}
 	return nil
 }
 
@@ -102,6 +106,9 @@ func (o *Output) writeError(op string, err error) error {
 func shown(url string) string {
 	if url == "pipe:1" {
 		return "stdout"
+	}
+	if n, ok := strings.CutPrefix(url, "pipe:"); ok {
+		return "/dev/fd/" + n
 	}
 	return strings.TrimPrefix(url, "file:")
 }

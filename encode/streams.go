@@ -94,7 +94,7 @@ func (o *Output) mapStream(s *astiav.Stream) error {
 	}
 	why := o.opts.Format + " cannot hold it"
 	if par.codec_id == C.AV_CODEC_ID_NONE {
-		why = "its codec is not known here"
+		why = "its codec is not known to FFmpeg"
 	}
 	o.leaveOut(s, why)
 	return nil
@@ -181,11 +181,14 @@ func (o *Output) readsBack(s *astiav.Stream) bool {
 // streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
 func streamName(s *astiav.Stream) string {
 	par := inputStream(s).codecpar
-	codec := "of an unknown codec"
-	if par.codec_id != C.AV_CODEC_ID_NONE {
-		codec = C.GoString(C.avcodec_get_name(par.codec_id))
+	kind, codec := s.CodecParameters().MediaType().String(), " "+C.GoString(C.avcodec_get_name(par.codec_id))
+	switch {
+	case par.codec_type == C.AVMEDIA_TYPE_UNKNOWN:
+		kind, codec = "of an unknown kind", ""
+	case par.codec_id == C.AV_CODEC_ID_NONE:
+		codec = " of an unknown codec"
 	}
-	name := fmt.Sprintf("stream %d (%s", s.Index(), strings.TrimSpace(s.CodecParameters().MediaType().String()+" "+codec))
+	name := fmt.Sprintf("stream %d (%s%s", s.Index(), kind, codec)
 	for _, k := range []string{"language", "filename"} {
 		if v := metadata(inputStream(s).metadata, k); v != "" {
 			name += ", " + v

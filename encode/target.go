@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"vidfilter/internal/sandbox"
 )
@@ -38,6 +41,7 @@ var (
 // A process in a sandbox has no rights on the folder: see Keeper.
 type Target struct {
 	name    string // as the user wrote it
+	final   string // the name it took; "" if that is not known
 	path    string // with links resolved; never begins with a dash
 	temp    string // the temporary file, "" if direct
 	direct  bool
@@ -111,6 +115,28 @@ func (t *Target) Open() error {
 // Name returns the target's name as the user gave it.
 func (t *Target) Name() string { return t.name }
 
+// URL returns what FFmpeg calls the file to write to. A descriptor is written as it is: to open it
+// by a name needs rights that it does not, and would write over what others have written.
+func (t *Target) URL() string {
+	if n, ok := Descriptor(t.path); ok {
+		return fmt.Sprintf("pipe:%d", n)
+	}
+	return "file:" + t.Path()
+}
+
+// File opens what is to be written to.
+func (t *Target) File() (*os.File, error) {
+	n, ok := Descriptor(t.path)
+	if !ok {
+		return os.OpenFile(t.Path(), os.O_WRONLY|os.O_TRUNC, 0)
+	}
+	own, err := unix.FcntlInt(uintptr(n), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(own), t.name), nil
+}
+
 // Path returns the name to write to: the temporary file's, or the target's own if it is direct
 // ("-" for stdout).
 func (t *Target) Path() string {
@@ -168,7 +194,10 @@ func locate(path string) (place string, info fs.FileInfo, err error) {
 			return place, info, nil
 		case isDescriptor(place): // such a link reads as a description, not always as a path
 			info, err = os.Stat(place)
-			return place, info, OutputError("write", place, err)
+			if n, own := Descriptor(place); own { // by the same number in a process in a sandbox
+				place = fmt.Sprintf("/dev/fd/%d", n)
+			}
+			return place, info, OutputError("write", path, err)
 		}
 		if place, err = readlink(place); err != nil {
 			return "", nil, err
@@ -210,10 +239,46 @@ func splitDir(path string) (dir, base string, err error) {
 	return resolved, base, nil
 }
 
+var ownDescriptor = regexp.MustCompile(`^(?:/dev|/proc/(?:self|thread-self|\d+)(?:/task/\d+)?)/fd/(\d{1,9})$`)
+
+// Descriptor returns the number of the descriptor of this process that a path names, as -,
+// /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do.
+func Descriptor(path string) (n int, ok bool) {
+	switch path {
+	case "-", "/dev/stdout":
+		return 1, true
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	m := ownDescriptor.FindStringSubmatch(path)
+	if m == nil {
+		return 0, false
+	}
+	if pid, of := strings.CutPrefix(path, "/proc/"); of {
+		if pid, _, _ = strings.Cut(pid, "/"); strings.Trim(pid, "0123456789") == "" && pid != strconv.Itoa(os.Getpid()) {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
+// DescriptorAt follows the links at a path, and returns the number of the open descriptor of this
+// process to which it leads.
+func DescriptorAt(path string) (n int, ok bool) {
+	place, info, err := locate(path)
+	if err != nil || info == nil {
+		return 0, false
+	}
+	return Descriptor(place)
+}
+
 // isDescriptor reports whether a resolved path names an open descriptor, as /dev/stdout and
 // /dev/fd/1 do. Data goes to where the descriptor leads, so it cannot be replaced.
 func isDescriptor(place string) bool {
-	return strings.HasPrefix(place, "/proc/") && filepath.Base(filepath.Dir(place)) == "fd"
+	return strings.HasPrefix(place, "/dev/fd/") || strings.HasPrefix(place, "/proc/") && filepath.Base(filepath.Dir(place)) == "fd"
 }
 
 // notAnInput compares files, not names: links, mounts and descriptors lead to the same one.

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -286,6 +288,35 @@ func TestStandardStreams(t *testing.T) {
 	wantContent(t, in, "x")
 }
 
+// Descriptors are written as they are, from where they stand, whatever name leads to them.
+func TestDescriptors(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.OpenFile(put(t, filepath.Join(dir, "log"), "old "), os.O_RDWR|os.O_APPEND, 0)
+	must(t, err)
+	defer f.Close()
+	n := strconv.Itoa(int(f.Fd()))
+	link := filepath.Join(dir, "out.mkv")
+	must(t, os.Symlink("/dev/fd/"+n, link))
+	for _, name := range []string{"/dev/fd/" + n, "/proc/self/fd/" + n, fmt.Sprintf("/proc/%d/fd/%s", os.Getpid(), n), "/proc/thread-self/fd/" + n, link} {
+		target := mustOpen(t, name, Refuse)
+		if !target.Direct() || target.URL() != "pipe:"+n || target.Path() != "/dev/fd/"+n {
+			t.Errorf("%s: direct %v, %s, %s", name, target.Direct(), target.URL(), target.Path())
+		}
+		w, err := target.File()
+		must(t, err)
+		_, err = w.WriteString("new ")
+		must(t, errors.Join(err, w.Close(), target.Commit()))
+	}
+	wantContent(t, filepath.Join(dir, "log"), "old new new new new new ")
+	wantRefused(t, "same file", "/dev/fd/"+n, Replace, filepath.Join(dir, "log"))
+	r, err := os.Open(link)
+	must(t, err)
+	defer r.Close()
+	wantRefused(t, "open for reading only", "/dev/fd/"+strconv.Itoa(int(r.Fd())), Replace)
+	wantRefused(t, "takes the messages", "/dev/stderr", Replace)
+	wantRefused(t, "bad file descriptor", "/dev/fd/987", Replace)
+}
+
 func TestDashIsAFileBehindASlash(t *testing.T) {
 	t.Chdir(t.TempDir())
 	target := mustOpen(t, "./-", Refuse)
@@ -388,11 +419,14 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	stay := []string{
 		".out.mp4.vidfilter-" + gone + "-short.tmp",
-		".out.mp4.vidfilter-" + strconv.Itoa(os.Getpid()) + "-00000000.tmp",
+		".out.mp4.vidfilter-" + strconv.Itoa(os.Getppid()) + "-00000000.tmp",
 		".out.mp4.vidfilter-x-00000000.tmp",
 		".out.mp4x.vidfilter-" + gone + "-00000000.tmp",
 	}
-	for _, name := range append(stay, ".out.mp4.vidfilter-"+gone+"-00000000.tmp") {
+	old := put(t, filepath.Join(dir, ".out.mp4.vidfilter-"+strconv.Itoa(os.Getppid())+"-00000001.tmp"), "x")
+	must(t, os.Chtimes(old, time.Time{}, time.Now().Add(-2*unlocked)))
+	ours := ".out.mp4.vidfilter-" + strconv.Itoa(os.Getpid()) + "-00000000.tmp" // of a container's run before
+	for _, name := range append(stay, ".out.mp4.vidfilter-"+gone+"-00000000.tmp", ours) {
 		put(t, filepath.Join(dir, name), "x")
 	}
 	target := mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)

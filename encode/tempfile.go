@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -85,20 +86,28 @@ func removeStale(place string) {
 	prefix := tempPrefix(base)
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), prefix)
-		if ok && e.Type().IsRegular() && ownerGone(rest) {
+		if ok && e.Type().IsRegular() && ownerGone(rest, e) {
 			removeUnlocked(filepath.Join(dir, e.Name()))
 		}
 	}
 }
 
-// ownerGone reads PID-RANDOM.tmp.
-func ownerGone(rest string) bool {
+// unlocked is longer than any process takes to lock the file that it has made.
+const unlocked = time.Minute
+
+// ownerGone reads PID-RANDOM.tmp. In a container each run may have the same PID: then the file's
+// age tells.
+func ownerGone(rest string, e fs.DirEntry) bool {
 	pid, random, ok := strings.Cut(strings.TrimSuffix(rest, tempEnding), "-")
 	n, err := strconv.ParseInt(pid, 10, 32)
 	if !ok || err != nil || n <= 0 || len(random) != 8 || !strings.HasSuffix(rest, tempEnding) {
 		return false
 	}
-	return errors.Is(syscall.Kill(int(n), 0), syscall.ESRCH)
+	if errors.Is(syscall.Kill(int(n), 0), syscall.ESRCH) {
+		return true
+	}
+	info, err := e.Info()
+	return err == nil && (int(n) == os.Getpid() || time.Since(info.ModTime()) > unlocked)
 }
 
 func removeUnlocked(name string) {

@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
+	"golang.org/x/sys/unix"
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
@@ -27,7 +30,7 @@ func (o *Output) Verify() error {
 	if came := o.written - o.repeated; came != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, came)
 	}
-	got, err := inspect(o.path, o.opts.Format, o.nthVideo(), o.fields.mixed())
+	got, err := inspect(o.readable(), o.opts.Format, o.nthVideo(), o.fields.mixed())
 	if err != nil {
 		return fmt.Errorf("%w: it cannot be read back: %w", ErrDamaged, err)
 	}
@@ -51,6 +54,16 @@ func (o *Output) Verify() error {
 	}
 	o.found = fidelity.Read(fidelity.File{Context: unsafe.Pointer(got.fc), Video: int(got.video.index), Seen: &got.seen})
 	return nil
+}
+
+// readable returns the finished file's name for FFmpeg. Its folder may have another name by now.
+func (o *Output) readable() string {
+	var file unix.Stat_t
+	_, err := os.Lstat(strings.TrimPrefix(o.path, "file:"))
+	if err == nil || o.again == nil || unix.Fstat(int(o.again.Fd()), &file) != nil || file.Nlink == 0 {
+		return o.path
+	}
+	return fmt.Sprintf("file:/proc/self/fd/%d", o.again.Fd())
 }
 
 // altered names a stream that differs from the muxer's input when read back, "" for none. If the

@@ -7,17 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"vidfilter/encode"
+	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
@@ -128,7 +126,8 @@ func (w *ward) watch(g *sandbox.Guard, p *os.Process) (stop func()) {
 	})
 }
 
-// pass passes signals on. A child that does not react to two is killed; then it returns the last.
+// pass passes signals on. A child that does not react to two, or to SIGTERM, is killed; then it
+// returns the last.
 func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended chan struct{}) (killed syscall.Signal) {
 	var late <-chan time.Time
 	var last syscall.Signal
@@ -140,8 +139,11 @@ func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended
 			if n == 1 {
 				close(stop)
 			}
-			if n > 1 || last == syscall.SIGQUIT {
+			switch {
+			case n > 1 || last == syscall.SIGQUIT:
 				late = time.After(2 * cli.Patience)
+			case last == syscall.SIGTERM:
+				late = time.After(cli.Grace + 2*cli.Patience)
 			}
 		case <-late:
 			_ = p.Kill()
@@ -167,7 +169,7 @@ func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words strin
 	case w.stalled.Load():
 		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", w.about, w.idle), "its decoder or its disk hangs; -v prints what it did last")
 	default:
-		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), "a crash is a fault of the program, whatever the file holds: please report it; --verbose prints where it was")
+		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), adviceOn(crash))
 		if w.verbose {
 			_, _ = io.WriteString(a.Err, words)
 		}
@@ -179,15 +181,34 @@ func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words strin
 	return job.ExitCode(crash), nil
 }
 
-var descriptors = regexp.MustCompile(`(?:/dev/fd|/proc/self/fd)/([0-9]{1,4})\b`)
+// adviceOn says what to do about a crash.
+func adviceOn(crash error) string {
+	e, ok := errors.AsType[*sandbox.CrashError](crash)
+	switch {
+	case ok && e.Why == sandbox.Memory:
+		return av.Memory.Advice()
+	case ok && e.Why == sandbox.Threads:
+		return av.Threads.Advice()
+	case ok && e.Why == sandbox.Killed:
+		return "the system does so where memory runs out, and its log says so (dmesg); then " + av.Memory.Advice()
+	}
+	return "a crash is a fault of the program, whatever the file holds: please report it; --verbose prints where it was"
+}
 
-// named returns the descriptors that arguments name, as <(command) of a shell does, each at its
-// place behind the first three.
+// named returns the open descriptors that arguments name, as <(command) of a shell does, each at
+// its place behind the first three.
 func named(args []string) (files []*os.File) {
 	for _, arg := range args {
-		for _, m := range descriptors.FindAllStringSubmatch(arg, -1) {
-			fd, _ := strconv.Atoi(m[1])
-			if fd < 3 {
+		values := []string{arg}
+		if _, value, ok := strings.Cut(arg, "="); ok {
+			values = append(values, value) // of --input=FILE
+		}
+		if len(arg) > 2 && arg[0] == '-' {
+			values = append(values, arg[2:]) // of -iFILE
+		}
+		for _, value := range values {
+			fd, ok := encode.DescriptorAt(value)
+			if !ok || fd < 3 {
 				continue
 			}
 			for len(files) <= fd-3 {

@@ -142,7 +142,7 @@ func printNoise(w io.Writer, sum *noise.Summary) {
 
 func printInfo(w io.Writer, info fileInfo) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", text.OneLine(info.Path), info.Format)
+	fmt.Fprintf(&b, "%s: %s", text.OneLine(string(info.Path)), info.Format)
 	if info.Duration > 0 {
 		fmt.Fprintf(&b, ", %s", text.Seconds(info.Duration))
 	}

@@ -368,6 +368,36 @@ func TestReaderLeavesInTheMiddle(t *testing.T) {
 	}
 }
 
+// What the shell hands over: descriptors by any name, names of any bytes, and limits on memory.
+func TestShell(t *testing.T) {
+	shortSkip(t)
+	t.Parallel()
+	for script, want := range map[string]struct {
+		code int
+		says string
+	}{
+		`vidfilter "$@" -o /dev/fd/5 --format mkv 5>out.mkv`:                                           {0, ""},
+		`vidfilter "$@" -o /dev/stdout --format mkv >out.mkv`:                                          {0, ""},
+		`ln -s /dev/fd/6 "$0"; vidfilter "$@" -o "$0" --format mkv 6>out.mkv`:                          {0, ""},
+		`n=$(printf 'd/K\344se.mkv'); vidfilter "$@" -o "$n" && mv "$n" out.mkv`:                       {0, ""},
+		`vidfilter "$@" -o /dev/fd/5 5>out.mkv`:                                                        {2, "-o /dev/fd/5 needs --format"},
+		`ulimit -v 1500000; vidfilter "$@" -o out.mkv`:                                                 {1, "out of memory: the program needs"},
+		`ulimit -v 2300000; vidfilter "$@" -o out.mkv --codec hevc --threads 64 --frames-in-flight 64`: {1, "hint: raise the limit on "},
+	} {
+		dir := t.TempDir()
+		e2e.Must(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
+		p := &program{Cmd: exec.Command("sh", "-c", script, "link.mkv", "-i", longClip(t), "--frames", "2", "-r", "1", "--device", "cpu", "-q"), t: t}
+		p.Dir, p.Stderr = dir, &p.stderr
+		code := p.start().exit(time.Minute)
+		if code != want.code || !strings.Contains(p.stderr.String(), want.says) {
+			t.Errorf("%s: exit code %d: %s", script, code, p.stderr.String())
+		}
+		if st, err := os.Stat(filepath.Join(dir, "out.mkv")); want.code == 0 && (err != nil || st.Size() == 0) {
+			t.Errorf("%s: %v, %v", script, st, err)
+		}
+	}
+}
+
 // TestFileSizeLimit: the limit's signal does not kill the program.
 func TestFileSizeLimit(t *testing.T) {
 	shortSkip(t)

@@ -151,6 +151,25 @@ func BySource(ending string) (Format, bool) {
 	})
 }
 
+// OutputEnding returns the ending of an output that keeps its input's name: the input's own, as
+// written there, unless the output cannot be that. format is a value of --format, or "".
+func OutputEnding(ending, format string) string {
+	f, ok := Named(format)
+	if !ok {
+		f, ok = BySource(ending)
+	}
+	if !ok {
+		f, ok = ByEnding(ending)
+	}
+	switch {
+	case !ok:
+		return Fallback().Endings[0]
+	case slices.Contains(f.Endings, strings.ToLower(ending)):
+		return ending
+	}
+	return f.Endings[0]
+}
+
 func find(match func(Format) bool) (Format, bool) {
 	if i := slices.IndexFunc(All, match); i >= 0 {
 		return All[i], true

@@ -12,6 +12,9 @@ typedef struct {
 } vf_pixdesc;
 int vf_describe(int pix_fmt, vf_pixdesc *out);
 
+// Returns 1 if the process can get little more memory, 2 if it can start few more threads, else 0.
+int vf_short_of(void);
+
 // Returns a new frame with src's properties and without samples, which the caller frees; NULL when
 // out of memory.
 AVFrame *vf_props(const AVFrame *src);

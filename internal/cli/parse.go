@@ -53,6 +53,9 @@ func longNames(fs *pflag.FlagSet) (all []string) {
 	return all
 }
 
+// throughFFmpeg is for filters of ffmpeg: vidfilter changes neither the size nor the rate.
+const throughFFmpeg = "ffmpeg does that before, through a pipe: ffmpeg -i IN -vf FILTERS -c:v rawvideo -c:a copy -f nut - | vidfilter -i - -o OUT"
+
 // ffmpegHints translate options of ffmpeg.
 var ffmpegHints = map[string]string{
 	"ss": "use --start", "t": "use --duration", "to": "give --start and --duration",
@@ -63,8 +66,10 @@ var ffmpegHints = map[string]string{
 	"g": "use --gop", "f": "use --format, or --input-format for the input",
 	"an": "use --no-audio", "sn": "use --no-subs", "pix_fmt": "use --pixel-format",
 	"vframes": "use --frames", "frames:v": "use --frames",
-	"vf": "use --filter; its options are --radius, --sigma-s, --sigma-r and more", "filter:v": "see --radius",
-	"s": "the size is always the input's", "hide_banner": "leave it out", "nostdin": "leave it out",
+	"vf": "--filter chooses one of vidfilter's own; " + throughFFmpeg, "filter:v": throughFFmpeg, "filter_complex": throughFFmpeg, "deinterlace": throughFFmpeg,
+	"scale": throughFFmpeg, "crop": throughFFmpeg, "resize": throughFFmpeg, "size": throughFFmpeg, "rotate": throughFFmpeg,
+	"pad": throughFFmpeg, "fps": throughFFmpeg, "framerate": throughFFmpeg, "frame-rate": throughFFmpeg,
+	"s": throughFFmpeg, "hide_banner": "leave it out", "nostdin": "leave it out",
 	"kernel":   "vidfilter lab --kernel NAME -i IN -o OUT filters by one kernel; vidfilter lab --list names them",
 	"loglevel": "see --quiet and --verbose", "nostats": "see --progress", "j": "use --threads",
 }

@@ -63,7 +63,12 @@ func summary(r Result) string {
 	if seconds > 0 {
 		fmt.Fprintf(&b, " (%.1f fps)", float64(r.Frames)/seconds)
 	}
-	fmt.Fprintf(&b, ", %s in, %s out", knownSize(r.InBytes), knownSize(r.OutBytes))
+	if r.InBytes > 0 && !r.Taken && !r.Interrupted {
+		fmt.Fprintf(&b, ", %s in", text.Size(r.InBytes))
+	}
+	if r.OutBytes > 0 {
+		fmt.Fprintf(&b, ", %s out", text.Size(r.OutBytes))
+	}
 	if r.HasStats {
 		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(r.PSNR), r.SSIM)
 	}
@@ -76,11 +81,4 @@ func decibels(x float64) string {
 		return "inf"
 	}
 	return fmt.Sprintf("%.2f", x)
-}
-
-func knownSize(n int64) string {
-	if n <= 0 {
-		return "?"
-	}
-	return text.Size(n)
 }

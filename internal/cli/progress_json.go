@@ -41,8 +41,8 @@ func gpuObject(g GPUTimes) *contract.GPU {
 func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
 	d := contract.Done{
 		Type: contract.TypeDone, ExitCode: code, Cause: cause, Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
-		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: r.Output,
-		Spared: r.Spared, Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
+		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: contract.Name(r.Output),
+		Spared: contract.Name(r.Spared), Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
 		Warnings: append([]string{}, warnings...), Damage: map[string]int64{}, NotKept: r.NotKept, Noise: r.Noise,
 		Differences: r.Differences,
 	}

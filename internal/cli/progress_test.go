@@ -98,7 +98,7 @@ func TestSummary(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r = Result{Frames: 1, OutBytes: 10, PSNR: math.Inf(1), SSIM: 1, HasStats: true}
-	if got, want := summary(r), "1 frame in 0.0 s, ? in, 10 B out, PSNR inf dB, SSIM 1.0000"; got != want {
+	if got, want := summary(r), "1 frame in 0.0 s, 10 B out, PSNR inf dB, SSIM 1.0000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -12,6 +12,7 @@ type Result struct {
 	Frames               int64 // written
 	OutDuration, Elapsed time.Duration
 	InBytes, OutBytes    int64 // 0 when not known
+	Taken                bool  // a part of the input was asked for
 	PSNR, SSIM           float64
 	HasStats             bool             // PSNR (dB, +Inf if equal) and SSIM are measured
 	Damage               map[string]int64 // descriptions of damage found, with counts

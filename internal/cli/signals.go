@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -30,16 +31,16 @@ func IgnoreWriteSignals() {
 // cleanly at that point, and sets Result.Interrupted.
 type jobFunc func(ctx context.Context, stop <-chan struct{}) (Result, error)
 
-// Interruptible runs a job. The first signal ends it cleanly; the second, or SIGQUIT, cancels
-// it; a third, or patience running out, abandons it. A job that ended cleanly returns an
-// Interruption as its error.
+// Interruptible runs a job. The first signal ends it cleanly, SIGTERM within Grace; the second, or
+// SIGQUIT, cancels it; a third, or patience running out, abandons it. A job that ended cleanly
+// returns an Interruption as its error.
 func Interruptible(u *UI, job jobFunc) (Result, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 3)
 	defer sandbox.Notify(signals, WantedSignals()...)()
 
-	w := watcher{stop: make(chan struct{}), cancel: cancel, ui: u, exit: sandbox.Exit}
+	w := watcher{stop: make(chan struct{}), cancel: cancel, ui: u, grace: Grace, exit: sandbox.Exit}
 	quit, watched := make(chan struct{}), make(chan struct{})
 	go func() { defer close(watched); w.watch(signals, quit) }()
 	res, err := job(ctx, w.stop)
@@ -74,6 +75,7 @@ type watcher struct {
 	stop   chan struct{}
 	cancel context.CancelCauseFunc
 	ui     *UI
+	grace  time.Duration
 	exit   func(code int)
 	first  syscall.Signal // valid once watch has returned
 	last   syscall.Signal
@@ -83,8 +85,12 @@ type watcher struct {
 // reader, or by a dead disk, never does.
 const Patience = 2 * time.Second
 
+// Grace is how long a job may take to end cleanly after SIGTERM: whoever sends it kills later.
+// Kubernetes waits for 30 seconds, Docker for 10 by default.
+const Grace = 7 * time.Second
+
 func (w *watcher) watch(signals <-chan os.Signal, quit <-chan struct{}) {
-	var late <-chan time.Time
+	var overdue, late <-chan time.Time
 	for n := 1; ; n++ {
 		select {
 		case s := <-signals:
@@ -92,7 +98,16 @@ func (w *watcher) watch(signals <-chan os.Signal, quit <-chan struct{}) {
 				n = 2 // w.stop stays open: nothing is ended cleanly
 			}
 			w.handle(n, s.(syscall.Signal))
+			switch {
+			case n == 1 && s == syscall.SIGTERM:
+				overdue = time.After(w.grace)
+			case n == 2:
+				late = time.After(Patience)
+			}
+		case <-overdue:
 			if n == 2 {
+				w.ui.Notice(fmt.Sprintf("the end of the file takes more than %v", w.grace))
+				w.handle(n, syscall.SIGTERM)
 				late = time.After(Patience)
 			}
 		case <-late:
@@ -107,7 +122,11 @@ func (w *watcher) handle(n int, s syscall.Signal) {
 	switch n {
 	case 1:
 		w.first = s
-		w.ui.Notice(unix.SignalName(s) + ": ending the file here; once more to stop at once and leave nothing")
+		if w.ui.hasBegun() {
+			w.ui.Notice(unix.SignalName(s) + ": ending the file here; once more to stop at once and leave nothing")
+		} else {
+			w.ui.Notice(unix.SignalName(s) + ": stopping; nothing has been written")
+		}
 		close(w.stop)
 	case 2:
 		w.ui.Notice(unix.SignalName(s) + ": stopping at once")

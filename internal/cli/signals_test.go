@@ -31,6 +31,7 @@ func TestFirstSignalEndsCleanly(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 143} {
 		u, screen := testUI(t, "--quiet")
 		res, err := Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (Result, error) {
+			defer u.Track(func() Snapshot { return Snapshot{} })()
 			kill(t, s)
 			wait(t, "stop", stop)
 			return Result{Interrupted: true, Output: "out.mp4"}, ctx.Err()
@@ -52,6 +53,34 @@ func TestSecondSignalStops(t *testing.T) {
 	})
 	if code := u.Finish(res, err); code != 143 {
 		t.Errorf("exit code %d, error %v", code, err)
+	}
+}
+
+// A job that takes too long to end cleanly is cancelled after SIGTERM, but not after Ctrl-C.
+func TestTermDoesNotWaitForLong(t *testing.T) {
+	for s, cancelled := range map[syscall.Signal]bool{syscall.SIGTERM: true, syscall.SIGINT: false} {
+		u, screen := testUI(t)
+		stopped := make(chan error, 1)
+		w := watcher{
+			stop: make(chan struct{}), cancel: func(err error) { stopped <- err }, ui: u,
+			grace: 20 * time.Millisecond, exit: func(int) { t.Error("abandoned") },
+		}
+		signals, quit, watched := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+		go func() { defer close(watched); w.watch(signals, quit) }()
+		signals <- s
+		wait(t, "stop", w.stop)
+		select {
+		case err := <-stopped:
+			if !cancelled || err != (Interruption{s}) || !strings.Contains(screen.String(), "stopping at once") {
+				t.Errorf("%v: %v, said %q", s, err, screen)
+			}
+		case <-time.After(100 * time.Millisecond):
+			if cancelled {
+				t.Errorf("%v: the job goes on", s)
+			}
+		}
+		close(quit)
+		<-watched
 	}
 }
 

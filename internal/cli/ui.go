@@ -22,6 +22,7 @@ type UI struct {
 	cause    func(error) string
 	progress *progress // in the bar; nil: none
 	leave    func()
+	begun    bool // there is something to end cleanly
 }
 
 // UIOptions choose how much is reported, and in which form.
@@ -55,6 +56,12 @@ func (u *UI) OnAbandon(remove func()) {
 	u.leave = remove
 }
 
+func (u *UI) hasBegun() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.begun
+}
+
 func (u *UI) abandon() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -69,6 +76,9 @@ func (u *UI) Debugf(format string, args ...any) { u.Debug(fmt.Sprintf(format, ar
 // Track shows progress until stop is called, which waits for the last report. It calls poll a
 // few times a second from another goroutine.
 func (u *UI) Track(poll func() Snapshot) (stop func()) {
+	u.mu.Lock()
+	u.begun = true
+	u.mu.Unlock()
 	every := map[string]time.Duration{
 		"bar":   200 * time.Millisecond,
 		"json":  500 * time.Millisecond,

@@ -19,8 +19,9 @@ type Value[T any] struct {
 	parse func(string) (T, error)
 	text  string
 	set   bool
-	once  bool     // a second, different value is an error
-	names []string // for completion and suggestions; may be examples
+	usual func(string) string // the usual name of a value; nil: it has no others
+	once  bool                // a second, different value is an error
+	names []string            // for completion and suggestions; may be examples
 }
 
 func NewValue[T any](p *T, kind string, parse func(string) (T, error)) *Value[T] {
@@ -28,6 +29,7 @@ func NewValue[T any](p *T, kind string, parse func(string) (T, error)) *Value[T]
 }
 
 func (v *Value[T]) Set(s string) error {
+	s = v.Usual(s)
 	if v.once && v.set && s != v.text {
 		return Usagef("one input and one output make a job", "already given as %q", v.text)
 	}
@@ -42,6 +44,20 @@ func (v *Value[T]) Set(s string) error {
 func (v *Value[T]) String() string    { return v.text }
 func (v *Value[T]) Type() string      { return v.kind }
 func (v *Value[T]) Choices() []string { return v.names }
+
+// Usual returns the usual name of a value that has several.
+func (v *Value[T]) Usual(s string) string {
+	if v.usual == nil {
+		return s
+	}
+	return v.usual(s)
+}
+
+// Aliased lets values have other names, which usual maps to the usual ones.
+func Aliased[T any](v *Value[T], usual func(string) string) *Value[T] {
+	v.usual = usual
+	return v
+}
 
 func Once[T any](v *Value[T]) *Value[T] {
 	v.once = true

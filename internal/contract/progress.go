@@ -73,8 +73,8 @@ type Done struct {
 	Elapsed     float64          `json:"elapsed"`
 	InSize      int64            `json:"in_size"`
 	Size        int64            `json:"size"`
-	Output      string           `json:"output,omitempty"`
-	Spared      string           `json:"not_replaced,omitempty"` // existing file kept
+	Output      Name             `json:"output,omitempty"`
+	Spared      Name             `json:"not_replaced,omitempty"` // existing file kept
 	Verified    bool             `json:"verified"`
 	Unverified  bool             `json:"unverified,omitempty"` // the output failed its check
 	Interrupted bool             `json:"interrupted"`

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"vidfilter/encode"
@@ -44,7 +43,7 @@ func (d *Document) Write(write func(io.Writer) error) error {
 // WriteTarget writes a file and gives it the target's name. After an error the caller discards
 // the target.
 func WriteTarget(t *encode.Target, write func(io.Writer) error) error {
-	f, err := os.OpenFile(t.Path(), os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := t.File()
 	if err != nil {
 		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
 	}

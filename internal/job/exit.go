@@ -9,6 +9,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
+	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/live/window"
@@ -39,6 +40,8 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil:
 		return contract.ExitDone
+	case errors.As(err, new(*av.Shortage)): // whatever the library took it for
+		return contract.ExitFailed
 	case errors.As(err, &usage), errors.Is(err, encode.ErrOption), errors.Is(err, decode.ErrOption):
 		return contract.ExitUsage
 	case errors.As(err, &interrupted) && interrupted.Signal == syscall.SIGINT:

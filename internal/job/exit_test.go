@@ -8,10 +8,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/asticode/go-astiav"
+
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
+	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 )
 
@@ -22,6 +25,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), 1},
+		{av.OfShortage(astiav.Error(-int(syscall.ENOMEM)), fmt.Errorf("%w: %w", encode.ErrOption, decode.ErrUnreadable)), 1},
 		{context.Canceled, 1},
 		{cli.Usagef("hint", "x"), 2},
 		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},

@@ -51,7 +51,7 @@ func (o *Options) fileFlags(t cli.Table) {
 }
 
 func (o *Options) encoderFlags(t cli.Table) {
-	t.Add(cli.OneOf(&o.Codec, encode.Commons()), "codec", "", "h264 (default) hevc av1 ffv1 prores dnxhd")
+	t.Add(newCodec(&o.Codec), "codec", "", "h264 (default) hevc av1 ffv1 prores dnxhd")
 	t.Add(cli.String(&o.Encoder, "NAME"), "encoder", "", "FFmpeg's name; deep: libx265 (default libx264)")
 	t.Add(cli.NewValue(&o.CRF, "X", ParseCRF), "crf", "", "constant quality, 0 to 51 (default 18)")
 	t.Add(cli.Names(cli.String(&o.Preset, "NAME"), DefaultCodec.Presets), "preset", "", "encoding speed (default medium)")

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
 )
@@ -26,12 +27,17 @@ func OutputFormat(file, format string) (string, error) {
 		return f.Name, nil
 	}
 	switch {
-	case file == "-":
-		return "", cli.Usagef("for example --format mkv, which needs no seeking", "-o - needs --format")
+	case isDescriptor(file):
+		return "", cli.Usagef("for example --format mkv, which needs no seeking", "-o %s needs --format", file)
 	case len(ending) <= 1:
 		return "", cli.Usagef(formatHint, "the output's name %q has no ending", file)
 	}
 	return "", cli.Usagef(formatHint, "unknown ending %q of the output's name %q", ending, file)
+}
+
+func isDescriptor(name string) bool {
+	_, ok := encode.Descriptor(name)
+	return ok
 }
 
 func namedFormat(name string) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -228,13 +229,9 @@ func (j *job) openInput(ctx context.Context) error {
 }
 
 func (j *job) openOutput() (err error) {
-	path := "-"
+	url := "pipe:1" // of which nothing comes
 	if j.target != nil {
-		path = j.target.Path()
-	}
-	url := "file:" + path
-	if path == "-" {
-		url = "pipe:1"
+		url = j.target.URL()
 	}
 	to := j.encodeOptions(j.ui.Logger)
 	if j.o.Memory > 0 && to.Threads == 0 {
@@ -478,6 +475,9 @@ func (j *job) snapshot() cli.Snapshot {
 // explain replaces the temporary name in an error by the real one.
 func (j *job) explain(err error) error {
 	err = j.o.ofSandbox(err)
+	if err != nil && strings.HasSuffix(err.Error(), av.Memory.String()) && !errors.Is(err, gpu.ErrDevice) {
+		err = av.OfShortage(err, err)
+	}
 	if j.target == nil {
 		return err
 	}
@@ -485,7 +485,7 @@ func (j *job) explain(err error) error {
 }
 
 func (j *job) result() cli.Result {
-	res := cli.Result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped()}
+	res := cli.Result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped(), Taken: j.taken()}
 	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
 		res.InBytes = st.Size()
 	}
@@ -527,8 +527,12 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 		}
 	}
 	if j.target != nil {
-		if err := j.name(&res); err != nil {
+		fault, err := j.name(&res)
+		if err != nil {
 			return res, err
+		}
+		if fault != nil {
+			faults = append(faults, fault)
 		}
 	}
 	if err := j.writeGrainTable(res); err != nil {
@@ -549,9 +553,10 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	return res, j.explainAll(faults)
 }
 
-// name gives the output its name. One that is interrupted or failed its check replaces nothing.
-func (j *job) name(res *cli.Result) (err error) {
-	as := j.o.Output
+// name gives the output its name. One that is interrupted or failed its check replaces nothing. A
+// fault is of an output that is kept under another name than was asked for.
+func (j *job) name(res *cli.Result) (fault, err error) {
+	var as string
 	switch {
 	case res.Unverified:
 		as, err = j.target.Keep("unverified")
@@ -559,18 +564,29 @@ func (j *job) name(res *cli.Result) (err error) {
 		as, err = j.target.Keep("interrupted")
 	default:
 		err = j.target.Commit()
+		as = j.target.Final()
+		if unnamed := err; errors.Is(unnamed, encode.ErrUnnamed) {
+			if as, err = j.target.Keep("finished"); err != nil {
+				return nil, unnamed
+			}
+			fault = unnamed
+		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	res.Output = as
-	if as != j.o.Output {
+	switch {
+	case as == j.o.Output:
+	case filepath.Base(as) != filepath.Base(j.o.Output):
 		res.Spared = j.o.Output
+	case fault == nil:
+		fault = encode.Refusal("", "the folder of %q was renamed or replaced meanwhile; the output is %s", j.o.Output, as)
 	}
 	if st, err := os.Stat(as); err == nil && st.Mode().IsRegular() {
 		res.OutBytes = st.Size()
 	}
-	return nil
+	return fault, nil
 }
 
 // explainAll joins errors on one line.

@@ -3,10 +3,12 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -27,7 +29,10 @@ func TestNameOfOutput(t *testing.T) {
 		e2e.Must(t, err)
 		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
 		j := &job{o: &Options{Output: "out.mp4"}, target: target}
-		e2e.Must(t, j.name(&c.res))
+		fault, err := j.name(&c.res)
+		if err != nil || fault != nil {
+			t.Fatal(fault, err)
+		}
 		spared := ""
 		if c.want != "out.mp4" {
 			spared = "out.mp4"
@@ -39,6 +44,52 @@ func TestNameOfOutput(t *testing.T) {
 		now, _ := os.ReadFile(filepath.Clean(c.want))
 		if string(now) != "fresh" || spared != "" && string(old) != "old" {
 			t.Errorf("%s: %q beside %q", c.want, now, old)
+		}
+	}
+}
+
+// Finished work is kept when its name is taken meanwhile, or its folder gets another.
+func TestFinishedOutputIsKept(t *testing.T) {
+	for _, c := range []struct {
+		what          string
+		meanwhile     func() error
+		want, message string
+	}{
+		{"a file appears", func() error { return os.WriteFile("dir/out.mp4", []byte("other"), 0o600) },
+			"dir/out.finished.mp4", `output "dir/out.mp4" has appeared meanwhile`},
+		{"a folder appears", func() error { return os.Mkdir("dir/out.mp4", 0o700) },
+			"dir/out.finished.mp4", `output "dir/out.mp4" has appeared meanwhile`},
+		{"the folder is renamed", func() error { return os.Rename("dir", "other") },
+			"other/out.mp4", `the folder of "dir/out.mp4" was renamed or replaced meanwhile; the output is `},
+		{"the folder is replaced", func() error {
+			if err := os.Rename("dir", "other"); err != nil {
+				return err
+			}
+			return os.Mkdir("dir", 0o700)
+		}, "other/out.mp4", `the folder of "dir/out.mp4" was renamed or replaced meanwhile; the output is `},
+	} {
+		t.Chdir(t.TempDir())
+		e2e.Must(t, os.Mkdir("dir", 0o700))
+		target, err := encode.OpenTarget("dir/out.mp4", encode.Refuse, nil)
+		e2e.Must(t, err)
+		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
+		e2e.Must(t, c.meanwhile())
+		j := &job{o: &Options{Output: "dir/out.mp4"}, target: target}
+		var res cli.Result
+		fault, err := j.name(&res)
+		if err != nil || fault == nil || ExitCode(fault) != contract.ExitOutput || !strings.HasPrefix(fault.Error(), c.message) {
+			t.Errorf("%s: %v, %v", c.what, fault, err)
+		}
+		here, _ := os.Getwd()
+		if strings.TrimPrefix(res.Output, here+"/") != c.want {
+			t.Errorf("%s: the output is %s, want %s", c.what, res.Output, c.want)
+		}
+		if now, err := os.ReadFile(filepath.Clean(c.want)); string(now) != "fresh" {
+			t.Errorf("%s: %q, %v", c.what, now, err)
+		}
+		e2e.Must(t, target.Discard())
+		if left, _ := filepath.Glob("*/.out*"); left != nil {
+			t.Errorf("%s: %v is left", c.what, left)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *noiseSeen) summary() *contract.Noise {
 func (j *job) tellNoise() {
 	if n := j.noise.summary(); n != nil {
 		if n.Clean == j.noise.frames {
-			j.ui.Info("found no noise worth removing: every picture stays as it is (--noise N sets it)")
+			j.ui.Info("found no noise worth removing: the pictures are encoded without a change (--noise N sets it)")
 		}
 		j.ui.Debugf("noise: luma %.1f (%.1f to %.1f), chroma %.1f; %d of %d frames are clean",
 			n.Luma, n.Least, n.Most, n.Chroma, n.Clean, j.noise.frames)

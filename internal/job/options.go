@@ -2,7 +2,12 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -145,6 +150,9 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	if err := o.CheckFilter(fs); err != nil {
 		return err
 	}
+	if err := o.nameInFolder(); err != nil {
+		return err
+	}
 	if o.System != nil {
 		if err := o.System.Refuses(o.Params); err != nil {
 			return cli.Usagef("choose another system: "+SystemList, "%v", err)
@@ -209,13 +217,71 @@ func (o *Options) checkFiles() (err error) {
 		o.Output = "-" // nothing is written, so no name is needed
 	}
 	if o.Output == "" {
-		return cli.Usagef("vidfilter -i in.mp4 -o out.mp4; -o - writes to a pipe", "no output: -o FILE is missing")
+		return cli.Usagef(o.outputHint(), "no output: -o FILE is missing")
 	}
 	if strings.Contains(o.Output, "://") {
 		return cli.Usagef("write to a file, or to a pipe with -o -", "the output %q is a network address", o.Output)
 	}
-	o.Format, err = OutputFormat(o.Output, o.Format)
-	return err
+	if o.Format, err = OutputFormat(o.Output, o.Format); err != nil {
+		return err
+	}
+	if f := formats.Of(o.Format); f.Family == formats.Picture && ofMany.MatchString(o.Output) && !isPicture(o.Input) {
+		return cli.Usagef("write a video, and take pictures from it: ffmpeg -i out.mkv "+filepath.Base(o.Output),
+			"the output %q: %s holds one picture, and files are not numbered", o.Output, f.Names[0])
+	}
+	if n, ok := encode.Descriptor(o.Input); ok && n == 0 {
+		o.Input = "-"
+	}
+	if n, ok := encode.Descriptor(o.Output); ok && n == 1 {
+		o.Output = "-"
+	}
+	return nil
+}
+
+// ofMany matches ffmpeg's names of many files.
+var ofMany = regexp.MustCompile(`%0?[0-9]*d`)
+
+func isPicture(name string) bool {
+	f, ok := formats.ByEnding(path.Ext(name))
+	return ok && f.Family == formats.Picture
+}
+
+// outputHint suggests a name for the output.
+func (o *Options) outputHint() string {
+	base := o.inputName()
+	if base == "" {
+		base = "out.mp4"
+	}
+	ending := path.Ext(base)
+	name := strings.TrimSuffix(base, ending) + "-filtered" + formats.OutputEnding(ending, o.Format)
+	return fmt.Sprintf("for example -o %q; -o - writes to a pipe", name)
+}
+
+// inputName returns the name of the input's file, "" if it has none.
+func (o *Options) inputName() string {
+	_, open := encode.Descriptor(o.Input)
+	if o.Input == "" || open || strings.Contains(o.Input, "://") {
+		return ""
+	}
+	return filepath.Base(o.Input)
+}
+
+// nameInFolder gives an output that is a folder the input's name there.
+func (o *Options) nameInFolder() error {
+	ending := path.Ext(o.Output)
+	_, file := formats.ByEnding(ending)
+	st, err := os.Stat(o.Output)
+	isFolder := strings.HasSuffix(o.Output, "/") || !file && err == nil && st.IsDir()
+	if o.Output == "" || o.Output == "-" || o.Format == formats.Null || !isFolder {
+		return nil
+	}
+	name := o.inputName()
+	if name == "" {
+		return cli.Usagef("name a file in it", "the output %q is a folder, and the input has no name to take", o.Output)
+	}
+	ending = path.Ext(name)
+	o.Output = filepath.Join(o.Output, strings.TrimSuffix(name, ending)+formats.OutputEnding(ending, o.Format))
+	return nil
 }
 
 // checkStats: statistics come from reading both files again.

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,11 +83,19 @@ var goodFlags = []struct {
 	{"device", "cuda:3", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{3}}},
 	{"device", "cuda:0,2", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{0, 2}}},
 	{"device", "cuda:all", func(o *Options) any { return o.Device }, Device{Kind: "cuda", All: true}},
+	{"device", "gpu", func(o *Options) any { return o.Device }, Device{Kind: "cuda"}},
+	{"device", "gpu:all", func(o *Options) any { return o.Device }, Device{Kind: "cuda", All: true}},
 	{"threads", "4", func(o *Options) any { return o.Threads }, 4},
 	{"hwaccel", "nvdec", func(o *Options) any { return o.HWAccel }, "nvdec"},
 	{"streams", "3", func(o *Options) any { return o.Streams }, 3},
 	{"frames-in-flight", "9", func(o *Options) any { return o.FramesInFlight }, 9},
 	{"codec", "hevc", func(o *Options) any { return o.Encoder + " " + o.Preset }, "libx265 medium"},
+	{"codec", "h265", func(o *Options) any { return o.Codec + " " + o.Encoder }, "hevc libx265"},
+	{"codec", "x265", func(o *Options) any { return o.Codec }, "hevc"},
+	{"codec", "libx265", func(o *Options) any { return o.Codec }, "hevc"},
+	{"codec", "AVC", func(o *Options) any { return o.Codec + " " + o.Encoder }, "h264 libx264"},
+	{"codec", "libx264", func(o *Options) any { return o.Codec }, "h264"},
+	{"codec", "svt-av1", func(o *Options) any { return o.Codec }, "av1"},
 	{"encoder-params", "ref=2", func(o *Options) any { return o.params.String() }, "ref=2"},
 	{"encoder", "mjpeg", func(o *Options) any { return o.Encoder }, "mjpeg"},
 	{"crf", "23.5", func(o *Options) any { return o.CRF }, 23.5},
@@ -211,7 +220,7 @@ var badValues = map[string][]string{
 	"range":            {"gausian", "Gaussian"},
 	"distance":         {"rbg", "hsv"},
 	"border":           {"mirror"},
-	"device":           {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0", "cuda:0,", "cuda:0,0", "cuda:all,0"},
+	"device":           {"gpux", "gpu:x", "cuda:", "cuda:-1", "cuda:x", "cuda:256", "cpu:0", "cuda:0,", "cuda:0,0", "cuda:all,0"},
 	"threads":          {"-1", "x", "1.5", "100000"},
 	"hwaccel":          {"cuda"},
 	"parts":            {"-1", "65", "x"},
@@ -238,12 +247,12 @@ var badValues = map[string][]string{
 	"progress":         {"fancy"},
 	"sandbox":          {"no"},
 	"format":           {"avi"},
-	"codec":            {"vp9", "H264", "libx264"},
+	"codec":            {"vp9", "h266", "hevc_nvenc"},
 	"film-grain":       {"Keep", "off"},
 	"encoder-params":   {"crf", "foo=bar", "stats=x"},
 	"stats":            {"maybe"},
 	"overwrite":        {"yes please"},
-	"output":           {"out", "out.avi", "-", "http://x/y.mp4", "dir/"},
+	"output":           {"out", "out.avi", "-", "http://x/y.mp4"},
 }
 
 // ofEncoder are flags that the encoder judges.
@@ -331,7 +340,14 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
 		{"-i a -o b.mp4 --sigma-r 1e308", []string{`--sigma-r "1e308"`, "at most 1e+09"}},
 		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
-		{"-i a -o b.mp4 -vf x", []string{"--filter"}},
+		{"-i a -o b.mp4 -vf x", []string{"--filter", "ffmpeg -i IN -vf FILTERS"}},
+		{"-i a -o b.mp4 --scale 2", []string{"unknown option --scale", "ffmpeg -i IN -vf FILTERS"}},
+		{"-i a -o b.mp4 --crf 99", []string{"must be 0 to 51 for libx264"}},
+		{"-i a -o b%03d.png", []string{`"b%03d.png": png holds one picture`, "ffmpeg -i"}},
+		{"-i a.avi", []string{"-o FILE is missing", `-o "a-filtered.mkv"`}},
+		{"-i - -o /dev/", []string{`"/dev/" is a folder`, "name a file in it"}},
+		{"-i a -o /dev/stdout", []string{"-o /dev/stdout needs --format"}},
+		{"-i a -o /dev/fd/63", []string{"-o /dev/fd/63 needs --format"}},
 		{"-i a -o b.mp4 --encoder ffv1", []string{"mp4 cannot hold the video of the encoder ffv1", ".mov or .mkv"}},
 		{"-i a -o b.ts --encoder ffv1", []string{"mpegts cannot hold", ".mov or .mkv"}},
 		{"-i a -o b.mkv --film-grain keep", []string{"--film-grain keep is for AV1: libx264 has no film grain", "--codec av1"}},
@@ -345,7 +361,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --encoder libx266", []string{`no encoder "libx266"`, "did you mean libx26"}},
 		{"-i a -o b.mkv --encoder nvenc", []string{`no encoder "nvenc"`, "--codec hevc --hwaccel nvenc"}},
 		{"-i a -o b.mkv --encoder libx265 --codec hevc", []string{"--codec and --encoder exclude each other"}},
-		{"-i a -o b.mkv --codec av1 --crf 64", []string{"--crf", "0 to 63"}},
+		{"-i a -o b.mkv --codec av1 --crf 64", []string{"--crf", "1 to 63"}},
 		{"-i a -o b.mkv --codec av1 --crf 0", []string{"--crf", "1 to 63 for libsvtav1", "SVT-AV1"}},
 		{"-i a -o b.mkv --codec hevc --preset 5", []string{"--preset", "ultrafast"}},
 		{"-i a -o b.mov --codec prores --gop 5", []string{"--gop", "key frame"}},
@@ -548,5 +564,21 @@ func TestWhole(t *testing.T) {
 		part := strings.Fields(strings.NewReplacer("b.mkv", "b.mp4", "b.mov", "b.mp4").Replace(args))
 		_, err = Parse(append([]string{"-i", "a.mp4", "--part", "0:9:9"}, part...), nil)
 		wantUsage(t, err, "--part", why)
+	}
+}
+
+func TestOutputInFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	e2e.Must(t, os.MkdirAll("out/x.mp4", 0o700))
+	for _, c := range []struct{ args, want string }{
+		{"-i in/a.mp4 -o out", "out/a.mp4"}, {"-i in/a.MOV -o out/", "out/a.MOV"}, {"-i in/a.b.avi -o .", "a.b.mkv"}, {"-i a -o none/", "none/a.mkv"},
+		{"-i a.mkv -o out --format mp4", "out/a.mp4"}, {"-i a.webm -o out", "out/a.mkv"}, {"-i a.png -o out", "out/a.png"}, {"-i in%02d.png -o out/", "out/in%02d.png"},
+		{"-i a.mkv -o out/x.mp4", "out/x.mp4"}, // which is refused as a folder: a name was meant
+		{"-i /dev/stdin -o b.mkv", "b.mkv"}, {"-i a -o /proc/self/fd/1 --format mkv", "-"}, {"-i a -o /dev/fd/7 --format mkv", "/dev/fd/7"},
+	} {
+		o, err := Parse(strings.Fields(c.args), nil)
+		if err != nil || o.Output != c.want || strings.Contains(c.args, "/dev/stdin") && o.Input != "-" {
+			t.Errorf("%s: from %q to %q, %v; want %q", c.args, o.Input, o.Output, err, c.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"vidfilter/decode"
+	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -95,7 +96,7 @@ func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
 func (j *job) enter(inputs []string) error {
 	var also sandbox.Policy
 	for _, t := range j.targets() {
-		if t.Path() != "-" {
+		if _, open := encode.Descriptor(t.Path()); !open {
 			also.Write = append(also.Write, t.Path())
 		}
 	}
@@ -113,5 +114,5 @@ func (o *Options) MayStall() bool {
 		return true
 	}
 	out, err := os.Stat(o.Output)
-	return o.Output == "-" || err == nil && !out.Mode().IsRegular()
+	return o.Output == "-" || err == nil && !out.Mode().IsRegular() && !out.IsDir()
 }

@@ -20,8 +20,29 @@ const (
 	maxFramesInFlight = 4096
 )
 
+// newCodec takes other names of a codec, too.
+func newCodec(p *string) *cli.Value[string] {
+	return cli.Aliased(cli.OneOf(p, encode.Commons()), func(s string) string {
+		if c, ok := encode.CodecNamed(s); ok {
+			return c.Common
+		}
+		return s
+	})
+}
+
 func NewDevice(p *Device) *cli.Value[Device] {
-	return cli.Names(cli.NewValue(p, "NAME", ParseDevice), DeviceNames)
+	return cli.Aliased(cli.Names(cli.NewValue(p, "NAME", ParseDevice), DeviceNames), usualDevice)
+}
+
+// usualDevice returns what gpu and nvidia stand for.
+func usualDevice(s string) string {
+	s = strings.ToLower(s)
+	for _, alias := range []string{"gpu", "nvidia"} {
+		if rest, ok := strings.CutPrefix(s, alias); ok && (rest == "" || rest[0] == ':') {
+			return "cuda" + rest
+		}
+	}
+	return s
 }
 
 func ParseDevice(s string) (Device, error) {
@@ -55,11 +76,14 @@ func parseIndexes(list string) (indexes []int, err error) {
 }
 
 func ParseCRF(s string) (float64, error) {
-	x, err := cli.NumberIn(0, 63)(s)
+	x, err := cli.Number(s)
+	if err == nil && !(x >= 0) {
+		err = errors.New("must not be below 0")
+	}
 	if err != nil {
 		return 0, cli.Usagef(DefaultCodec.Quality.About, "%v", err)
 	}
-	return x, nil
+	return x, nil // the codec knows the end of its range
 }
 
 func parseGOP(s string) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"vidfilter/batch"
 	"vidfilter/internal/hint"
@@ -23,7 +24,9 @@ func (o *Options) jobFile(f live.Filter) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		j.Output, j.Input = filepath.Dir(path), path
+		if utf8.ValidString(path) { // YAML has no other names
+			j.Output, j.Input = filepath.Dir(path), path
+		}
 	}
 	for _, s := range f.Settings() {
 		j.Options = append(j.Options, batch.Option{Name: s.Option.Name, Value: s.Value})

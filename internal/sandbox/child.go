@@ -17,7 +17,7 @@ import (
 
 // variable tells a child the descriptors of its parent: the line to it, and its last words. With
 // "signals" at the end, signals come over the line.
-const variable = "VIDFILTER_CHILD"
+const variable = "VIDFILTER_CHILD" // av's check of limits reads it, too
 
 // message goes over the line, one a line of JSON. A request has an ID, and the answer the same.
 type message struct {

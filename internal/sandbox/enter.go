@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -73,8 +72,8 @@ func (k Kernel) String() string {
 const Sealed = "sealed"
 
 // Enter closes every door that p does not name, for all threads of this process and for good. It
-// returns the kernel's offer, of which all is used. Files that p names and that do not exist, or
-// that this user cannot reach, are left out.
+// returns the kernel's offer, of which all is used. Files that p names and that this user cannot
+// reach are left out.
 func Enter(p Policy) (Kernel, error) {
 	k := Offered()
 	if box := Inside(); box != nil {
@@ -153,11 +152,8 @@ func closeFiles(p Policy) error {
 	add := func(file, folder landlock.AccessFSSet, names []string) error {
 		for _, name := range names {
 			st, err := os.Stat(name)
-			switch {
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), err == nil && nameless(name):
-				continue
-			case err != nil:
-				return err
+			if err != nil || nameless(name) {
+				continue // who opens it learns why it cannot be reached
 			}
 			rights := file
 			if st.IsDir() {

@@ -4,28 +4,29 @@ import (
 	"errors"
 	"syscall"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 )
 
 // Fault is an error of the parent as the child gets it.
 type Fault struct {
-	Text   string          `json:"text"`
-	Advice string          `json:"hint,omitempty"`
+	Text   contract.Name   `json:"text"`
+	Advice contract.Name   `json:"hint,omitempty"`
 	Kinds  []string        `json:"kinds,omitempty"` // names that the two sides agree on
 	Errnos []syscall.Errno `json:"errnos,omitempty"`
 }
 
-func (f *Fault) Error() string { return f.Text }
+func (f *Fault) Error() string { return string(f.Text) }
 
 // Hint returns the advice; it may be empty.
-func (f *Fault) Hint() string { return f.Advice }
+func (f *Fault) Hint() string { return string(f.Advice) }
 
 // errnos are those that decide what a program does, beside what it says.
 var errnos = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EPIPE, syscall.EEXIST}
 
 // faultOf describes an error. kinds maps names to errors that it may wrap.
 func faultOf(err error, kinds map[string]error) *Fault {
-	f := &Fault{Text: err.Error(), Advice: hint.Of(err)}
+	f := &Fault{Text: contract.Name(err.Error()), Advice: contract.Name(hint.Of(err))}
 	for name, kind := range kinds {
 		if errors.Is(err, kind) {
 			f.Kinds = append(f.Kinds, name)
@@ -54,5 +55,5 @@ func Restore(err error, kinds map[string]error) error {
 	for _, no := range f.Errnos {
 		wraps = append(wraps, no)
 	}
-	return hint.Says(f.Text, f.Advice, wraps...)
+	return hint.Says(f.Error(), f.Hint(), wraps...)
 }

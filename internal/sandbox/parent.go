@@ -38,6 +38,7 @@ type Guard struct {
 	mu      sync.Mutex // of line
 	bye     bool
 	last    lastWords
+	killed  int64 // processes that the system had killed for memory at the start
 }
 
 // Prepare adds to a command of this program what makes it a child that service serves. With
@@ -95,6 +96,7 @@ func (g *Guard) Started() {
 		_ = f.Close()
 	}
 	g.theirs = nil
+	g.killed = killedForMemory()
 	g.serving.Go(g.serve)
 	g.serving.Go(func() {
 		b := make([]byte, 4096)
@@ -208,16 +210,86 @@ func (g *Guard) End(state *os.ProcessState) (words string, err error) {
 	if g.bye {
 		return words, nil
 	}
-	return words, &CrashError{crashOf(state, words)}
+	return words, crashOf(state, words, g.killed)
 }
 
 // CrashError is the error of a child that did not end as it meant to.
-type CrashError struct{ how string }
+type CrashError struct {
+	Why Why
+	how string
+}
 
-func (e *CrashError) Error() string { return "the process that reads it crashed: " + e.how }
+// Why tells the crashes apart that are no fault of the program.
+type Why uint8
 
-// crashOf says in a line how a process has ended.
-func crashOf(state *os.ProcessState, words string) string {
+// The values of Why.
+const (
+	Crashed Why = iota // a fault of the program
+	Memory             // there was none left
+	Threads            // no more could be started
+	Killed             // by somebody; the system does so, too
+)
+
+func (e *CrashError) Error() string {
+	before := map[Why]string{
+		Crashed: "the process that reads it crashed: ", Memory: "out of memory: ",
+		Threads: "no more threads can be started: ", Killed: "the process that reads it was ",
+	}[e.Why]
+	if strings.HasPrefix(e.how, strings.TrimSuffix(before, ": ")) {
+		return e.how
+	}
+	return before + e.how
+}
+
+// scarce are words of Go's runtime and of C libraries that begin a report, or are in it.
+var scarce = []struct {
+	words string
+	why   Why
+}{
+	{"out of memory", Memory}, {"cannot allocate memory", Memory}, {"std::bad_alloc", Memory},
+	{"pthread_create failed", Threads}, {"failed to create new OS thread", Threads}, {"no more threads can be started", Threads},
+}
+
+// killedForMemory returns how many processes the system has killed since it started because memory
+// ran out, in a control group or as a whole; 0 if it does not tell.
+func killedForMemory() (n int64) {
+	b, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if _, err := fmt.Sscanf(line, "oom_kill %d", &n); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
+	e := &CrashError{how: howEnded(state, words)}
+	status, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && status.Signaled() && status.Signal() == syscall.SIGKILL:
+		if e.Why = Killed; killedForMemory() > killed {
+			e.Why, e.how = Memory, "the system has killed the process that reads it"
+		}
+		return e
+	case ok && status.Signaled() && status.Signal() != syscall.SIGABRT:
+		return e
+	}
+	for line := range strings.Lines(words) {
+		for _, s := range scarce {
+			if strings.Contains(line, s.words) {
+				e.Why, e.how = s.why, strings.TrimPrefix(strings.TrimSpace(line), "vidfilter: ")
+				return e
+			}
+		}
+	}
+	return e
+}
+
+// howEnded says in a line how a process has ended.
+func howEnded(state *os.ProcessState, words string) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return fmt.Sprintf("killed by signal %d (%v)", status.Signal(), status.Signal())
 	}

@@ -122,6 +122,14 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 	"panic": func(*sandbox.Box, errand) error { panic("by intent") },
 	"exit":  func(*sandbox.Box, errand) error { os.Exit(0); return nil },
 	"kill":  func(*sandbox.Box, errand) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	"starved": func(*sandbox.Box, errand) error {
+		fmt.Fprintln(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort")
+		return syscall.Kill(os.Getpid(), syscall.SIGABRT)
+	},
+	"enter": func(_ *sandbox.Box, e errand) error {
+		_, err := sandbox.Enter(e.Policy)
+		return err
+	},
 	"nonsense": func(box *sandbox.Box, _ errand) error {
 		box.Raw("no message\n")
 		return box.Ask("more", nil, nil)
@@ -344,6 +352,19 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// Names that lead nowhere are for those who open them to judge.
+func TestNamesThatLeadNowhere(t *testing.T) {
+	dir := t.TempDir()
+	loop, file := filepath.Join(dir, "loop"), filepath.Join(dir, "file")
+	for _, err := range []error{os.Symlink("loop", loop), os.WriteFile(file, nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{loop, file + "/x", filepath.Join(dir, strings.Repeat("x", 300)), filepath.Join(dir, "none")}
+	succeeds(t, &parent{errand: errand{Name: "enter", Policy: sandbox.Policy{Read: names, Write: names, Devices: names, Folders: names}}})
+}
+
 func TestMemory(t *testing.T) {
 	p := &parent{errand: errand{Name: "memory", Policy: sandbox.Policy{Memory: 64 << 20}}}
 	if e := send(t, p, false, nil); e.crash == nil || !strings.Contains(e.crash.Error(), "out of memory") {
@@ -361,9 +382,10 @@ func TestFaults(t *testing.T) {
 
 func TestCrashes(t *testing.T) {
 	for name, want := range map[string]string{
-		"panic": "crashed: panic: by intent",
-		"exit":  "crashed: exit status 0",
-		"kill":  "crashed: killed by signal 9",
+		"panic":   "crashed: panic: by intent",
+		"exit":    "crashed: exit status 0",
+		"kill":    "was killed by signal 9",
+		"starved": "no more threads can be started: runtime/cgo: pthread_create failed",
 	} {
 		e := send(t, &parent{errand: errand{Name: name}}, false, nil)
 		if crash := (*sandbox.CrashError)(nil); !errors.As(e.crash, &crash) || !strings.Contains(e.crash.Error(), want) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // OneLine makes control characters, direction marks and invalid text visible. Names and metadata
@@ -20,12 +21,16 @@ func OneLine(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		case unprintable(r):
 			fmt.Fprintf(&b, "\\u%04x", r)
-			continue
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }

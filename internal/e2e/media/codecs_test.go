@@ -82,7 +82,7 @@ func TestCodecsRefuse(t *testing.T) {
 		{"mp4", "--codec vp9", "choose from h264, hevc, av1, ffv1, prores, dnxhd"},
 		{"mp4", "--codec av1 --encoder libx264", "exclude each other"},
 		{"mp4", "--codec av1 --preset medium", "choose from 0, 1, 2"},
-		{"mp4", "--codec av1 --crf 64", "0 to 63"},
+		{"mp4", "--codec av1 --crf 64", "1 to 63"},
 		{"mp4", "--codec av1 --crf 0", "must be 1 to 63"},
 		{"mp4", "--codec av1 --crf 20.5", "whole number"},
 		{"mp4", "--codec av1 --tune grain", "choose from vq, psnr, ssim"},
