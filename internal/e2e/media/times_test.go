@@ -299,7 +299,7 @@ func beeps(t *testing.T, path string) (list []float64) {
 // Streams of broadcasts: those that move to another PID go on, programs with different clocks are
 // put beside each other, and PIDs that a table needs do no harm.
 func TestBroadcasts(t *testing.T) {
-	moved, clocks := "testdata/pmt-moves-pids.ts", "testdata/two-programs-two-clocks.ts"
+	moved, clocks := "testdata/corpus/pmt-moves-pids.ts", "testdata/corpus/two-programs-two-clocks.ts"
 	for _, c := range []struct {
 		src, to, args string
 		pictures      []int   // of each video
