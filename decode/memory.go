@@ -69,9 +69,6 @@ func (d *decoder) tooLarge(w, h int, format astiav.PixelFormat) error {
 	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(size*pixelMemory)
 	if m := pipeline.TotalMemory(); m > 0 {
 		hint += " of memory, and it may use " + gigabytes(m)
-		if all := pipeline.LimitOfMemory(); m < all {
-			hint += fmt.Sprintf(" of %s: fewer --jobs leave more to each", gigabytes(all))
-		}
 	}
 	what := fmt.Sprintf("%dx%d is more than %d pixels", w, h, d.maxPixels)
 	if size > int64(w)*int64(h) {

@@ -14,11 +14,9 @@ import (
 )
 
 // TotalMemory returns the bytes of memory that this process may use: those of the machine, the
-// limit of one of its control groups, its ulimit, or its share, whichever is least; 0 if unknown.
-func TotalMemory() int64 { return least(LimitOfMemory(), share.Load()) }
-
-// LimitOfMemory is TotalMemory without regard to a share.
-func LimitOfMemory() int64 {
+// limit of one of its control groups, or its ulimit, whichever is least; 0 if unknown. A share
+// does not count.
+func TotalMemory() int64 {
 	n, _ := memoryOf(os.DirFS("/"))
 	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
 		var now syscall.Rlimit

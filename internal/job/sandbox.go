@@ -77,7 +77,7 @@ func (o *Options) ofSandbox(err error) error {
 
 // PolicyOf allows to read inputs.
 func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
-	p := sandbox.Policy{Memory: pipeline.LimitOfMemory()}
+	p := sandbox.Policy{Memory: pipeline.TotalMemory()}
 	for _, in := range inputs {
 		r := decode.ReachOf(in, o)
 		p.Read, p.Devices = append(p.Read, r.Files...), append(p.Devices, r.Devices...)
