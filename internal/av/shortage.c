@@ -1,11 +1,17 @@
+#define _GNU_SOURCE
 #include "glue.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+static _Thread_local int trying; // start_threads is at work
+static int child, last_words;    // in a sandbox, and where it tells why it ends
 
 static void *wait_for(void *gate)
 {
@@ -25,8 +31,10 @@ static int start_threads(int n)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, stack);
 	sem_init(&gate, 0, 0);
+	trying = 1;
 	while (started < n && started < most && !pthread_create(&threads[started], &small, wait_for, &gate))
 		started++;
+	trying = 0;
 	for (int i = 0; i < started; i++)
 		sem_post(&gate);
 	for (int i = 0; i < started; i++)
@@ -56,17 +64,41 @@ int vf_short_of(void)
 // Ends the process with a message: on stderr or, for a child in a sandbox, as its last words.
 static void refuse(const char *text)
 {
-	const char *child = getenv("VIDFILTER_CHILD");
-	const char *words = child ? strchr(child, ',') : NULL;
-	if (write(words ? atoi(words + 1) : STDERR_FILENO, text, strlen(text)) < 0)
-		_exit(2);
+	if (!child || write(last_words, text, strlen(text)) < 0) // the child's later stderr takes its place
+		(void)!write(STDERR_FILENO, text, strlen(text));
 	_exit(1);
 }
+
+#ifndef __SANITIZE_ADDRESS__ // which has its own
+// Takes the place of the C library's. Encoders wait for ever for a thread that they did not get, so
+// a child in a sandbox ends where the system refuses one, and goes on refusing it.
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*run)(void *), void *arg)
+{
+	enum { most = 20 };
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+	int err = create(t, a, run, arg);
+	if (trying || !child)
+		return err;
+	for (int i = 1; err == EAGAIN && i <= most; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = i * 1000000L}, NULL);
+		err = create(t, a, run, arg);
+	}
+	if (err == EAGAIN)
+		refuse("vidfilter: no more threads can be started\n");
+	return err;
+}
+#endif
 
 // Go's runtime prints its stacks when it gets no memory or no thread. So the least that it needs is
 // tried before it starts.
 __attribute__((constructor)) static void check_limits(void)
 {
+	const char *names = getenv("VIDFILTER_CHILD");
+	const char *words = names ? strchr(names, ',') : NULL;
+	if (words) {
+		child = 1;
+		last_words = atoi(words + 1);
+	}
 	if (map((size_t)1900 << 20, PROT_NONE))
 		refuse("vidfilter: out of memory: the program needs 2.1 GB of address space at least\n"
 		       "hint: raise the limit (ulimit -v)\n");

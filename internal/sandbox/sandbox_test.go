@@ -124,7 +124,9 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 	"kill":  func(*sandbox.Box, errand) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	"starved": func(*sandbox.Box, errand) error {
 		fmt.Fprintln(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort")
-		return syscall.Kill(os.Getpid(), syscall.SIGABRT)
+		err := syscall.Kill(os.Getpid(), syscall.SIGABRT)
+		time.Sleep(time.Minute) // another thread may get it
+		return err
 	},
 	"enter": func(_ *sandbox.Box, e errand) error {
 		_, err := sandbox.Enter(e.Policy)

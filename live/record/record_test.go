@@ -259,7 +259,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := r.Finish(context.Background())
-	if !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), "out.mkv\" exists") || !strings.Contains(err.Error(), "out.recording.mp4\", which plays") {
+	if !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), "out.mkv\" has appeared meanwhile") || !strings.Contains(err.Error(), "out.recording.mp4\", which plays") {
 		t.Errorf("%v", err)
 	}
 	r.Close()

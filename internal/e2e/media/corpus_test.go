@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,15 +111,10 @@ func near(t *testing.T, what string, got, want float64) {
 func (m *media) seconds(t *testing.T, s stream) float64 {
 	t.Helper()
 	begin, end := math.Inf(1), math.Inf(-1)
-	num, den, _ := strings.Cut(s.TimeBase, "/")
-	n, err := strconv.ParseFloat(num, 64)
-	e2e.Must(t, err)
-	d, err := strconv.ParseFloat(den, 64)
-	e2e.Must(t, err)
 	for _, p := range m.of(s) {
-		if p.PTS != nil && !strings.Contains(p.Flags, "D") {
-			begin = min(begin, float64(*p.PTS)*n/d)
-			end = max(end, float64(*p.PTS+p.Duration)*n/d)
+		if !strings.Contains(p.Flags, "D") {
+			begin = min(begin, p.seconds(t, s))
+			end = max(end, p.seconds(t, s)+float64(p.Duration)*ratio(s.TimeBase))
 		}
 	}
 	return end - begin

@@ -314,7 +314,7 @@ func TestWhatStreamsSay(t *testing.T) {
 		binary.BigEndian.PutUint32(data[at+8:], 3600000000)
 		src = put(t, "created-apart.mp4", data)
 		for _, to := range []string{"mkv", "mp4"} {
-			if _, said := filter(t, src, to, ""); strings.Count(said, "the creation time of video (2018-01-28T16:00:00)") != 1 {
+			if _, said := filter(t, src, to, ""); strings.Count(said, "the creation time of video (2018-01-28T16:00:00Z)") != 1 {
 				t.Errorf("to %s: %s", to, said)
 			}
 		}
