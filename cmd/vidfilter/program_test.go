@@ -382,7 +382,7 @@ func TestShell(t *testing.T) {
 		`n=$(printf 'd/K\344se.mkv'); vidfilter "$@" -o "$n" && mv "$n" out.mkv`:                       {0, ""},
 		`vidfilter "$@" -o /dev/fd/5 5>out.mkv`:                                                        {2, "-o /dev/fd/5 needs --format"},
 		`ulimit -v 1500000; vidfilter "$@" -o out.mkv`:                                                 {1, "out of memory: the program needs"},
-		`ulimit -v 2300000; vidfilter "$@" -o out.mkv --codec hevc --threads 64 --frames-in-flight 64`: {1, "no more threads can be started"},
+		`ulimit -v 2300000; vidfilter "$@" -o out.mkv --codec hevc --threads 64 --frames-in-flight 64`: {1, "hint: raise the limit on "},
 	} {
 		dir := t.TempDir()
 		e2e.Must(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
