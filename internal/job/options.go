@@ -138,9 +138,6 @@ func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
 func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	if o.Memory > 0 {
 		pipeline.ShareMemory(o.Memory)
-		if !fs.Changed("max-pixels") {
-			o.MaxPixels = decode.DefaultMaxPixels()
-		}
 	}
 	if o.System != nil {
 		if err := o.adaptToSystem(fs); err != nil {

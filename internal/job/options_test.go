@@ -123,7 +123,7 @@ var goodFlags = []struct {
 	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},
 	{"stats", "true", func(o *Options) any { return o.Stats }, true},
 	{"max-error-rate", "0.1", func(o *Options) any { return o.MaxErrorRate }, 0.1},
-	{"memory", "2000000000", func(o *Options) any { return [2]int64{o.Memory, o.MaxPixels} }, [2]int64{2e9, 2e9 / 160}},
+	{"memory", "2000000000", func(o *Options) any { return o.Memory }, int64(2e9)},
 	{"max-pixels", "100M", func(o *Options) any { return o.MaxPixels }, int64(100000000)},
 	{"max-pixels", "3840x2160", func(o *Options) any { return o.MaxPixels }, int64(3840 * 2160)},
 	{"allow-network", "true", func(o *Options) any { return o.AllowNetwork }, true},
