@@ -11,7 +11,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <math.h>
 #include <stdatomic.h>
 
 int vf_stopped(struct vf_stop *stop)

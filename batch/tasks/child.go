@@ -152,7 +152,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	if err != nil {
 		return nil, err
 	}
-	kills := oomKills()
+	kills := sandbox.KilledForMemory()
 	err = onThread(func() error {
 		if err := cmd.Start(); err != nil {
 			guard.Abort()

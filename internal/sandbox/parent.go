@@ -96,7 +96,7 @@ func (g *Guard) Started() {
 		_ = f.Close()
 	}
 	g.theirs = nil
-	g.killed = killedForMemory()
+	g.killed = KilledForMemory()
 	g.serving.Go(g.serve)
 	g.serving.Go(func() {
 		b := make([]byte, 4096)
@@ -250,27 +250,12 @@ var scarce = []struct {
 	{"pthread_create failed", Threads}, {"failed to create new OS thread", Threads}, {"no more threads can be started", Threads},
 }
 
-// killedForMemory returns how many processes the system has killed since it started because memory
-// ran out, in a control group or as a whole; 0 if it does not tell.
-func killedForMemory() (n int64) {
-	b, err := os.ReadFile("/proc/vmstat")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if _, err := fmt.Sscanf(line, "oom_kill %d", &n); err == nil {
-			return n
-		}
-	}
-	return 0
-}
-
 func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
 	e := &CrashError{how: howEnded(state, words)}
 	status, ok := state.Sys().(syscall.WaitStatus)
 	switch {
 	case ok && status.Signaled() && status.Signal() == syscall.SIGKILL:
-		if e.Why = Killed; killedForMemory() > killed {
+		if e.Why = Killed; KilledForMemory() > killed {
 			e.Why, e.how = Memory, "the system has killed the process that reads it"
 		}
 		return e
