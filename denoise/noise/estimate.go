@@ -27,6 +27,8 @@ const (
 	// Where more blocks than this are copies, a codec made the differences; noise is then looked
 	// for within the frames. The second is where that is all that counts.
 	fewCopies, manyCopies = 0.25, 0.35
+
+	surelyEnough = 200 // blocks that differ, to be sure of them
 )
 
 // Estimate returns the model of a frame from the pairs of the frames about it: pairs[at] is that of
@@ -92,8 +94,19 @@ func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.cli
 func (t *total) model(q pipeline.Quantiser) Model {
 	p := t.best()
 	m := p.model()
+	m.Sure = t.sure()
 	m.addCoded(p.features(), q)
 	return m
+}
+
+// sure is how far the sums tell the noise, from 0 to 1: by how many blocks differ from another
+// picture's, and how many do not.
+func (t *total) sure() float64 {
+	if t.moving == nil {
+		return 0
+	}
+	s := &t.moving.planes[0]
+	return ramp(float64(s.between.n), 0, surelyEnough) * (1 - s.inSpace())
 }
 
 // model returns the noise of the pairs that have been added up.

@@ -13,6 +13,10 @@ type Model struct {
 	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known, and in
 	// chroma.
 	Curve [256]float32
+
+	// Sure is how far the pictures told the noise, from 0 for a guess to 1. It is 1 for noise that
+	// was given, and changes nothing in the filter.
+	Sure float64
 }
 
 // cleanSigma is the luma noise below which removing it harms more than it helps: rounding to 8 bits
@@ -26,6 +30,7 @@ func Flat(sigma float64) Model {
 		m.flatten(c, sigma)
 	}
 	m.flattenCurve()
+	m.Sure = 1
 	return m
 }
 
