@@ -205,7 +205,7 @@ func (f *Filter) add(ctx context.Context, e *entry) error {
 func (f *Filter) see(entries []*entry) {
 	after := min(f.ahead(), measured)
 	if f.meter == nil {
-		f.meter, f.put = noise.NewMeter(measured, after), 0
+		f.meter, f.put = noise.NewMeter(after), 0
 	}
 	for i, e := range entries {
 		e.number = f.put + i

@@ -126,10 +126,10 @@ func white(sigma float64) strength {
 }
 
 // models measures a clip with windows of three frames before and after.
-func models(clip []plane.Picture) []Model { return modelsOf(clip, 3, 3, pipeline.Quantiser{}) }
+func models(clip []plane.Picture) []Model { return modelsOf(clip, 3, pipeline.Quantiser{}) }
 
-func modelsOf(clip []plane.Picture, before, after int, q pipeline.Quantiser) []Model {
-	m := NewMeter(before, after)
+func modelsOf(clip []plane.Picture, after int, q pipeline.Quantiser) []Model {
+	m := NewMeter(after)
 	var all []Model
 	for t, pic := range clip {
 		m.Put(pic.Views(), q)

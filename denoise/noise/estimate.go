@@ -31,16 +31,14 @@ const (
 	surelyEnough = 200 // blocks that differ, to be sure of them
 )
 
-// Estimate returns the model of a frame from the pairs of the frames about it: pairs[at] is that of
-// the frame and the one before it, and the others follow each other. Pairs beyond a cut, of other
-// scenes, do not count. The quantiser is that of the codec that the frames have come through, with
-// the root of the mean square of their steps.
-func Estimate(pairs []*Pair, at int, q pipeline.Quantiser) Model {
+// sumOf adds up the pairs about a frame: pairs[at] is that of the frame and the one before it, and
+// the others follow each other. Pairs beyond a cut, of other scenes, do not count.
+func sumOf(pairs []*Pair, at int) total {
 	sum := add(sameScene(pairs, at))
 	if sum.best() == nil {
 		sum = add(pairs) // a flash, or a single frame: no other shows its scene
 	}
-	return sum.model(q)
+	return sum
 }
 
 // sameScene returns the pairs about a frame that lie in one scene with it.
@@ -62,6 +60,8 @@ type total struct {
 	single *Pair // of a picture alone, after a cut
 
 	clipped *Pair // of pictures that are all black or white
+
+	triples *Triple // nil if there are none
 }
 
 func add(pairs []*Pair) (t total) {
@@ -87,6 +87,13 @@ func (t *total) add(p *Pair) {
 	(*to).merge(p)
 }
 
+func (t *total) addTriple(u *Triple) {
+	if t.triples == nil {
+		t.triples = new(Triple)
+	}
+	t.triples.merge(u)
+}
+
 // best returns the sum that says most, nil if there is none.
 func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.clipped) }
 
@@ -95,6 +102,9 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	p := t.best()
 	m := p.model()
 	m.Sure = t.sure()
+	if t.triples != nil {
+		m.follow(t.triples)
+	}
 	m.addCoded(p.features(), q)
 	return m
 }

@@ -184,31 +184,32 @@ func TestOtherSizeInMidstream(t *testing.T) {
 
 // TestLaterStart holds the promise that a video may be measured in parts.
 func TestLaterStart(t *testing.T) {
-	clip := noisy(draw(width, height, 16, pan(1.7, 0.6)), 1, func(c int, v float64) float64 {
-		return 2 + v/20
-	})
-	for n, pic := range clip[:8] {
-		clip[n] = noisy([]plane.Picture{pic}, uint64(n), white(float64(n)))[0] // not alike over time
-	}
-	clip[6] = clip[5]
-	want := models(clip)
-	for _, start := range []int{1, 3, 5, 7, 8} {
-		for n, m := range models(clip[start:]) {
-			if n >= 3 && m != want[start+n] {
-				t.Errorf("from frame %d, frame %d differs", start, start+n)
-			}
+	clip := draw(128, 96, Before+12, pan(1.7, 0.6))
+	for n, pic := range clip {
+		s := white(3)
+		if n < 12 {
+			s = white(float64(n)) // not alike over time
 		}
+		clip[n] = newGrain(1, 4).add(noisy([]plane.Picture{pic}, uint64(n), s))[0]
 	}
-	for n, m := range modelsOf(clip[4:12], 3, 0, pipeline.Quantiser{}) {
-		if n >= 3 && m != modelsOf(clip[:12], 3, 0, pipeline.Quantiser{})[4+n] {
-			t.Errorf("frames of the past only: frame %d differs", 4+n)
+	for _, n := range []int{3, 6, 7, Before + 2} {
+		clip[n] = clip[n-1]
+	}
+	for _, after := range []int{3, 0} {
+		want := modelsOf(clip, after, pipeline.Quantiser{})
+		for _, start := range []int{1, 2, 3, 5, 6, 7, 8} {
+			for n, m := range modelsOf(clip[start:], after, pipeline.Quantiser{}) {
+				if n >= Before && m != want[start+n] {
+					t.Errorf("from frame %d, with %d after, frame %d differs", start, after, start+n)
+				}
+			}
 		}
 	}
 }
 
 func TestOnlyThePast(t *testing.T) {
 	clip := noisy(draw(width, height, 10, pan(1.7, 0.6)), 1, white(8))
-	for n, m := range modelsOf(clip, 3, 0, pipeline.Quantiser{}) {
+	for n, m := range modelsOf(clip, 0, pipeline.Quantiser{}) {
 		near(t, fmt.Sprintf("sigma of frame %d", n), m.Sigma[0], 8, 0.05)
 	}
 }

@@ -7,18 +7,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Reading is the measurement of a picture and the one before it, beside other work.
+// Reading is the measurement of a picture with the two before it, beside other work.
 type Reading struct {
-	frame *Frame
-	ready chan struct{} // the frame is
-	pair  *Pair
-	done  chan struct{} // the pair is
+	frame  *Frame
+	ready  chan struct{} // the frame is
+	middle *middle       // the frame as such, nil after a cut; that of the frame before in a copy
+	paired chan struct{} // the frame has been compared with the one before
+	pair   *Pair
+	triple *Triple       // of three different frames of a scene, else nil
+	done   chan struct{} // the triple is there
 }
 
 // Read begins to measure a picture. Before is the reading of the picture before it, which is read
 // once; nil for the first. Neither picture may change until Wait has returned.
 func Read(before *Reading, pic plane.Views) *Reading {
-	r := &Reading{ready: make(chan struct{}), done: make(chan struct{})}
+	r := &Reading{ready: make(chan struct{}), paired: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		f := NewFrame(pic)
@@ -29,7 +32,21 @@ func Read(before *Reading, pic plane.Views) *Reading {
 			<-before.ready
 			last, before.frame = before.frame, nil
 		}
-		r.pair = NewPair(last, f)
+		pair, s, m := newPair(last, f)
+		var first *middle
+		if before != nil {
+			<-before.paired
+			first, before.middle = before.middle, nil
+		}
+		r.pair, r.middle = pair, m
+		if again := m != nil && pair.copied(); again {
+			r.middle = first.again()
+			first = nil
+		}
+		close(r.paired)
+		if m != nil && first != nil {
+			r.triple = first.compare(s)
+		}
 	}()
 	return r
 }
@@ -37,20 +54,29 @@ func Read(before *Reading, pic plane.Views) *Reading {
 // Wait returns when the picture has been measured.
 func (r *Reading) Wait() { <-r.done }
 
+const (
+	// Before is how many frames before its own a model depends on. Few frames hold few blocks
+	// that show the noise of film.
+	Before = 24
+
+	// paired is how many of them are compared in pairs, which tell more each.
+	paired = 3
+)
+
 // Meter measures frames that come one after another. The model of a frame depends on those of its
 // window and on nothing else, so a meter that starts later finds the same.
 type Meter struct {
-	before, after int
+	after int
 
-	last  *Reading
-	first int                  // the number of the first frame that is kept
-	pairs []*Pair              // of the frames from first on
-	coded []pipeline.Quantiser // likewise
+	last     *Reading
+	first    int                  // the number of the first frame that is kept
+	readings []*Reading           // of the frames from first on
+	coded    []pipeline.Quantiser // likewise
 }
 
-// NewMeter returns a meter whose models come from so many frames before and after their own: 3 and
-// 3 for a file, 3 or more and 0 for a live picture.
-func NewMeter(before, after int) *Meter { return &Meter{before: before, after: after} }
+// NewMeter returns a meter whose models come from [Before] frames before their own and so many
+// after: 3 for a file, 0 for a live picture.
+func NewMeter(after int) *Meter { return &Meter{after: after} }
 
 // Put adds the next frame. Its picture must not change until the next call.
 func (m *Meter) Put(pic plane.Views, q pipeline.Quantiser) {
@@ -61,10 +87,10 @@ func (m *Meter) Put(pic plane.Views, q pipeline.Quantiser) {
 // Add adds the next frame by its reading, for which it waits.
 func (m *Meter) Add(r *Reading, q pipeline.Quantiser) {
 	r.Wait()
-	m.pairs = append(m.pairs, r.pair)
+	m.readings = append(m.readings, r)
 	m.coded = append(m.coded, q)
-	for len(m.pairs) > m.before+m.after+1 {
-		m.pairs, m.coded = m.pairs[1:], m.coded[1:]
+	for len(m.readings) > Before+m.after+1 {
+		m.readings, m.coded = m.readings[1:], m.coded[1:]
 		m.first++
 	}
 }
@@ -72,11 +98,31 @@ func (m *Meter) Add(r *Reading, q pipeline.Quantiser) {
 // Model returns the model of frame n, counted from the first that was put. Call it when the frames
 // after it that belong to its window have been put, or when there are no more, and before any more.
 func (m *Meter) Model(n int) Model {
-	end := min(n+m.after+1, m.first+len(m.pairs)) - m.first
+	end := min(n+m.after+1, m.first+len(m.readings)) - m.first
+	at := n - m.first
 	// The first frame of the window has its pair before the window.
-	from := max(min(n-m.before+1, n), m.first) - m.first
-	coded := m.coded[max(n-m.before, m.first)-m.first : end]
-	return Estimate(m.pairs[from:end], n-m.first-from, rms(coded))
+	from := max(min(at-paired+1, at), 0)
+	var pairs []*Pair
+	for _, r := range m.readings[from:end] {
+		pairs = append(pairs, r.pair)
+	}
+	sum := sumOf(pairs, at-from)
+	for i := max(at-Before, 0); i < end; i++ {
+		if r := m.readings[i]; r.triple != nil && i-r.triple.span >= at-Before && m.oneScene(i, at) {
+			sum.addTriple(r.triple)
+		}
+	}
+	return sum.model(rms(m.coded[max(at-paired, 0):end]))
+}
+
+// oneScene says whether there is no cut from one frame that is kept to another.
+func (m *Meter) oneScene(a, b int) bool {
+	for _, r := range m.readings[min(a, b)+1 : max(a, b)+1] {
+		if r.pair.cut {
+			return false
+		}
+	}
+	return true
 }
 
 // rms returns the root of the mean square of the steps that are known.

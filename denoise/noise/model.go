@@ -1,5 +1,7 @@
 package noise
 
+import "math"
+
 // Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
 type Model struct {
 	// Sigma is the standard deviation in Y, U and V. The spectrum and the curve are its details.
@@ -34,8 +36,17 @@ func Flat(sigma float64) Model {
 	return m
 }
 
+// coarseShare is the sigma of the lowest frequencies for which noise is as bad as white noise of 1.
+const coarseShare = 1.5
+
 // Clean says whether the frame should be left as it is.
-func (m Model) Clean() bool { return m.Sigma[0] < cleanSigma }
+func (m Model) Clean() bool { return max(m.Sigma[0], m.coarse()/coarseShare) < cleanSigma }
+
+// coarse returns the sigma of the lowest frequencies of luma.
+func (m *Model) coarse() float64 {
+	s := m.Spectrum[0]
+	return math.Sqrt(float64(s[1]+s[2]+s[8]+s[9]+s[16]) / 5)
+}
 
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {

@@ -50,48 +50,49 @@ const (
 	maxBlack   = 16
 )
 
-// NewPair measures a frame and the one before it, which is nil for the first. Frames of different
-// sizes are a cut.
-func NewPair(before, f *Frame) *Pair {
+// newPair measures a frame and the one before it, which is nil for the first. Frames of different
+// sizes are a cut. Of frames of one scene it also returns the search, and the frame as the middle
+// of three.
+func newPair(before, f *Frame) (*Pair, *search, *middle) {
 	p := new(Pair)
 	if len(f.levels) == 0 {
-		return p
+		return p, nil, nil
 	}
-	if before == nil || !f.alike(before) {
-		list := areas(f)
-		p.measureAll(nil, f, list, make([]vector, len(list)))
-		p.cut = true
-		return p
-	}
-	s := newSearch(before, f)
 	list := areas(f)
 	vectors := make([]vector, len(list))
+	if before == nil || !f.alike(before) {
+		p.measureAll(nil, f, list, vectors, nil)
+		p.cut = true
+		return p, nil, nil
+	}
+	s := newSearch(before, f)
 	const run = 16
 	plane.Rows((len(list)+run-1)/run, func(i int) {
 		for j := i * run; j < min((i+1)*run, len(list)); j++ {
 			vectors[j] = s.area(list[j])
 		}
 	})
-	p.measureAll(before, f, list, vectors)
+	m := newMiddle(f, list, vectors)
+	p.measureAll(before, f, list, vectors, m)
 	if p.isCut(&s) {
-		return NewPair(nil, f)
+		return newPair(nil, f)
 	}
-	return p
+	return p, &s, m
 }
 
 // measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all
 // of them are cut off at the ends of the range, as in a black picture, they count after all: what
 // is left of the noise is what is seen. They do not if some are flat, for then others are drawn.
-func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector) {
+func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector, m *middle) {
 	for i, a := range list {
-		p.measure(before, f, a, vectors[i])
+		p.measure(before, f, i, a, vectors[i], m)
 	}
 	const blocks, most, flat = 4, 20, 10
 	if p.clipped || most*(p.planes[0].within.zeros+p.planes[0].within.n) > blocks*len(list) {
 		return
 	}
 	q := &Pair{clipped: true}
-	q.measureAll(before, f, list, vectors)
+	q.measureAll(before, f, list, vectors, nil)
 	if s := &q.planes[0]; s.within.n > flat*(s.within.zeros+s.between.zeros) {
 		*p = *q
 	}
@@ -115,14 +116,14 @@ func areas(f *Frame) []area {
 	return list
 }
 
-// measure adds the blocks of an area. Without a frame before, they are measured by themselves.
-func (p *Pair) measure(before, f *Frame, a area, v vector) {
+// measure adds the blocks of area i. Without a frame before, they are measured by themselves.
+func (p *Pair) measure(before, f *Frame, i int, a area, v vector, m *middle) {
 	for c := range f.pic.Planes {
 		sx, sy := 0, 0
 		if c > 0 {
 			sx, sy = f.pic.ShiftX, f.pic.ShiftY
 		}
-		b := blocks{cur: &f.pic.Planes[c], luma: c == 0, clipped: p.clipped}
+		b := blocks{cur: &f.pic.Planes[c], luma: c == 0, clipped: p.clipped, area: i, middle: m}
 		if before != nil {
 			b.ref = &before.pic.Planes[c]
 			b.v = vector{shifted(v.x, sx), shifted(v.y, sy)}
@@ -159,6 +160,9 @@ type blocks struct {
 
 	clipped bool // read blocks that are cut off, too
 
+	middle     *middle // remembers the blocks; may be nil
+	area, x, y int
+
 	block, diff block
 }
 
@@ -184,6 +188,7 @@ func (b *blocks) load(x, y int) bool {
 	if clipped > maxClipped && !b.clipped || b.luma && black > maxBlack {
 		return false
 	}
+	b.x, b.y = x, y
 	if b.ref != nil {
 		b.subtract(clamp(x+b.v.x, 0, b.ref.Width-8), clamp(y+b.v.y, 0, b.ref.Height-8), scale)
 	}
@@ -206,6 +211,12 @@ func (b *blocks) subtract(x, y int, scale float32) {
 func (p *Pair) add(c int, b *blocks) {
 	s := &p.planes[c]
 	b.block.dct()
+	if b.ref != nil {
+		b.diff.dct()
+		if b.middle != nil {
+			b.middle.remember(c, b)
+		}
+	}
 	mean := b.block[0] / 8
 	within := b.block.highest(b.block.square())
 	if b.ref == nil {
@@ -213,7 +224,6 @@ func (p *Pair) add(c int, b *blocks) {
 		s.within.add(within, &b.block)
 		return
 	}
-	b.diff.dct()
 	between := b.diff.square() / 63
 	if within >= least {
 		s.blocks++

@@ -156,15 +156,16 @@ func benchmarkPair(b *testing.B, w, h int) {
 		pic.Into(f, plane.Whole)
 		frames = append(frames, plane.ViewsOf(f, plane.Whole))
 	}
-	last := NewFrame(frames[0])
-	for b.Loop() {
-		NewPair(last, NewFrame(frames[1]))
+	var last *Reading
+	for i := 0; b.Loop(); i++ {
+		last = Read(last, frames[i%2])
+		last.Wait()
 	}
 }
 
 func BenchmarkEstimate(b *testing.B) {
 	clip := noisy(draw(width, height, 7, pan(3.3, 1.2)), 1, white(8))
-	m := NewMeter(3, 3)
+	m := NewMeter(3)
 	for _, pic := range clip {
 		m.Put(pic.Views(), pipeline.Quantiser{})
 	}

@@ -177,21 +177,21 @@ func (s *search) area(a area) vector {
 			v = m.near(x, y, v.twice(), vector{})
 		}
 	}
-	return s.whole(a.x*window, a.y*window, v.twice())
+	return whole(s.cur, s.ref, a.x*window, a.y*window, v.twice())
 }
 
 const margin = 2 // the picture itself is searched this far about the vector of the half
 
-// whole searches the picture itself for the window at x, y. Both sides are smoothed, for in the
-// noise itself the best match would be the one that hides the most of it.
-func (s *search) whole(x, y int, p vector) vector {
-	luma := &s.cur.pic.Planes[0]
+// whole searches a picture itself for the window of another at x, y, about a vector. Both sides are
+// smoothed, for in the noise itself the best match would be the one that hides the most of it.
+func whole(of, in *Frame, x, y int, p vector) vector {
+	luma := &of.pic.Planes[0]
 	p.x = clamp(p.x, -x, luma.Width-window-x)
 	p.y = clamp(p.y, -y, luma.Height-window-y)
 	var cur [window * window]byte
 	var ref [(window + 2*margin) * (window + 2*margin)]byte
 	smooth(cur[:], window, luma, x, y)
-	smooth(ref[:], window+2*margin, &s.ref.pic.Planes[0], x+p.x-margin, y+p.y-margin)
+	smooth(ref[:], window+2*margin, &in.pic.Planes[0], x+p.x-margin, y+p.y-margin)
 	m := matcher{
 		level{window, window, cur[:]},
 		level{window + 2*margin, window + 2*margin, ref[:]},

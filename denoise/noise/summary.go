@@ -38,7 +38,7 @@ type AtLevel struct {
 
 // Survey makes a summary of a clip from frames that come one after another.
 type Survey struct {
-	last   *Frame
+	last   *Reading
 	scene  total
 	frames []pipeline.Quantiser // of the scene
 	out    Summary
@@ -47,13 +47,15 @@ type Survey struct {
 // Put adds the next frame, with its quantiser. Its picture must not change until the next
 // call.
 func (s *Survey) Put(pic plane.Views, q pipeline.Quantiser) {
-	f := NewFrame(pic)
-	p := NewPair(s.last, f)
-	s.last = f
-	if p.cut {
+	s.last = Read(s.last, pic)
+	s.last.Wait()
+	if s.last.pair.cut {
 		s.endScene()
 	}
-	s.scene.add(p)
+	s.scene.add(s.last.pair)
+	if s.last.triple != nil {
+		s.scene.addTriple(s.last.triple)
+	}
 	s.frames = append(s.frames, q)
 	s.out.Frames++
 }

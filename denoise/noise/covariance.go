@@ -1,0 +1,138 @@
+package noise
+
+import "math"
+
+const (
+	diagonals = 14 // the largest u+v
+
+	lowest = 4 // u+v up to which texture that moves hides noise
+
+	enoughBlocks = 40  // in either group
+	mostSlope    = 0.3 // the part of a mismatch that two differences may have in common
+)
+
+// covariance is the noise of a plane as the triples of a window tell it.
+type covariance struct {
+	variance [diagonals + 1]float64 // by u+v, from 1 on
+	base     float64                // sigma
+	factor   float64                // of the variance: what a codec has taken out
+	fall     float64                // from the low to the high frequencies, in octaves of variance
+	uneven   float64                // ratio of the quartiles of what surrounds the blocks
+	shared   float64                // part of what differs that two differences have in common
+	common   float64                // likewise where there is little texture, at low frequencies
+	blocks   int                    // in the smaller group
+	part     float64                // how far this replaces what pairs tell
+}
+
+// covariance returns the noise of plane c, given the sigma by the pairs.
+func (t *threes) covariance(c int, pairs float64) (v covariance) {
+	v.factor = 1
+	v.uneven = math.Exp2(t.low.uneven / float64(max(t.low.frames, 1)))
+	v.blocks = min(t.low.n, t.high.n)
+	v.shared = t.shared / max(t.between, least)
+	if v.blocks < enoughBlocks {
+		return v
+	}
+	v.common = t.low.common()
+	known := ramp(float64(t.counted)/float64(t.counted+t.same), 0.3, 0.6)
+	low, high := t.low.means(), t.high.means()
+	above := 0.0
+	for d := diagonals; d >= 1; d-- {
+		l, h := low[d], high[d]
+		slope := 0.0
+		if more := h.between - l.between; more > 0.05*l.between+0.02 {
+			slope = min(max((h.shared-l.shared)/more, 0), mostSlope)
+		}
+		s := min(max((l.shared-slope*l.between)/(1-slope), 0), l.between)
+		s *= known * ramp(s/max(l.between, 1e-9), 0.2, 0.5) // noise is a fair part of what differs
+		s *= 1 - ramp(l.texture/max(s, 1e-9), 2, 6)         // and texture does not hide it
+		above = max(s, above)                               // noise does not rise with frequency
+		v.variance[d] = above
+	}
+	v.base = math.Sqrt(v.band(1, diagonals))
+	v.fall = math.Log2((v.band(2, 4) + 0.01) / (v.band(9, 14) + 0.01))
+	v.weigh(c, pairs)
+	return v
+}
+
+// common returns the part of what differs at low frequencies that two differences have in common.
+func (g *group) common() float64 {
+	var between, shared float64
+	for k := 1; k < 64; k++ {
+		if k/8+k%8 <= lowest {
+			between, shared = between+g.between[k], shared+g.shared[k]
+		}
+	}
+	return shared / max(between, least)
+}
+
+// weigh sets how far the covariance counts, and what it lacks.
+func (v *covariance) weigh(c int, pairs float64) {
+	// Noise does not differ so much from place to place, and is most of what differs somewhere.
+	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), ramp(v.common, 0.4, 0.6))
+	// Faint, coarse, uneven noise is what a codec has left of more.
+	left := ramp(v.uneven, 2, 3.5)
+	missed := 1 - ramp(pairs/max(v.base, least), 0.8, 1.1)
+	if c == 0 {
+		left = max(left, 1-ramp(v.base, 0.9, 1.3))
+		missed = 1 - ramp(pairs/max(v.base, least), 0.6, 0.9)
+	}
+	left *= ramp(v.fall, 1, 3) * (1 - ramp(v.base, 2, 3.5))
+	v.factor = 1 + 3*noise*left
+	sound := ramp(v.base, 2.5, 3.5) * (1 - ramp(v.uneven, 3, 5))
+	crushed := 1 - ramp(pairs/max(v.base, least), 0.3, 0.6)
+	v.factor = max(v.factor, 1+1.25*noise*sound*crushed)
+	v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * missed
+}
+
+// mean are the energies of a coefficient.
+type mean struct{ between, shared, texture float64 }
+
+// means returns those of a block, by u+v.
+func (g *group) means() (m [diagonals + 1]mean) {
+	for k := 1; k < 64; k++ {
+		d := k/8 + k%8
+		m[d].between += g.between[k]
+		m[d].shared += g.shared[k]
+		m[d].texture += g.texture[k]
+	}
+	for d := range m {
+		n := float64(g.n * min(d+1, 15-d))
+		m[d] = mean{m[d].between / n, m[d].shared / n, m[d].texture / n}
+	}
+	return m
+}
+
+// band returns the mean over the frequencies with u+v in a range.
+func (v *covariance) band(from, to int) float64 {
+	sum, n := 0.0, 0
+	for d := from; d <= to; d++ {
+		count := min(d+1, 15-d)
+		sum += v.variance[d] * float64(count)
+		n += count
+	}
+	return sum / float64(n)
+}
+
+// follow goes over to the noise that the triples tell, as far as they do.
+func (m *Model) follow(t *Triple) covariance {
+	var planes [3]covariance
+	for c := range planes {
+		planes[c] = t.planes[c].covariance(c, m.Sigma[c])
+	}
+	luma, u, w := planes[0], &planes[1], &planes[2]
+	u.factor, u.part = (u.factor+w.factor)/2, (u.part+w.part)/2
+	w.factor, w.part = u.factor, u.part
+	for c, v := range planes {
+		level := v.factor * v.base * v.base
+		m.Sigma[c] = math.Sqrt(mix(m.Sigma[c]*m.Sigma[c], level, v.part))
+		for k, old := range m.Spectrum[c] {
+			s := v.factor * v.variance[max(k/8+k%8, 1)]
+			m.Spectrum[c][k] = float32(mix(float64(old), max(s, leastShare*level+leastVariance), v.part))
+		}
+	}
+	for i, f := range m.Curve {
+		m.Curve[i] = float32(mix(float64(f), 1, luma.part))
+	}
+	return luma
+}
