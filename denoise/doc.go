@@ -7,7 +7,8 @@
 // agree exactly.
 //
 // A frame depends on so many frames before and after it as [Settings.Window] says, and on the
-// model of the noise; nothing is carried from frame to frame.
+// model of the noise, which is measured on [noise.Before] frames before it and three after; nothing
+// is carried from frame to frame.
 //
 // docs/denoise.md defines the method; [Default] holds its constants.
 package denoise

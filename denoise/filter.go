@@ -14,6 +14,16 @@ type Options struct {
 	Sigma float64 // of the noise, in 8-bit levels; 0: measured
 }
 
+// Reads is how many frames a result depends on before and after its own: those of its window, and
+// those whose noise is measured.
+func (o Options) Reads() (before, after int) {
+	before, after = o.Window()
+	if o.Sigma == 0 {
+		before = max(before, noise.Before)
+	}
+	return before, after
+}
+
 // Filter denoises a stream of frames. It holds back as many as a result depends on after its own.
 // Frames of another format, or woven of fields where those before were not, begin anew.
 type Filter struct {
@@ -94,7 +104,7 @@ func (f *Filter) Known() (all []*pipeline.Frame) {
 	return all
 }
 
-// measured is how many frames each way the measurement reads.
+// measured is how many frames after its own the measurement of a frame reads.
 const measured = 3
 
 // Held returns how many frames the filter keeps between calls.

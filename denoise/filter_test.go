@@ -111,15 +111,16 @@ func TestFilterOrder(t *testing.T) {
 func TestFilterParts(t *testing.T) {
 	o := options(Good)
 	whole := newFilm(t, o)
-	for n := range 14 {
+	before, after := o.Reads()
+	from, to := before+2, before+6
+	for n := range to + after + 2 {
 		whole.put(whole.frame(n, small))
 	}
 	whole.end()
-	before, after := o.Window()
 	part := newFilm(t, o)
-	for n := 5 - before; n < 9+after; n++ {
+	for n := from - before; n < to+after; n++ {
 		in := part.frame(n, small)
-		in.Context = n < 5 || n >= 9
+		in.Context = n < from || n >= to
 		part.put(in)
 	}
 	part.end()

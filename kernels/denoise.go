@@ -32,7 +32,7 @@ func (p Params) Window() (before, after int) {
 	if p.Filter != Denoise {
 		return 0, 0
 	}
-	return p.Denoising(denoise.Good).Window()
+	return p.Denoising(denoise.Good).Reads()
 }
 
 // tier returns the tier of the denoiser: auto, unless another is asked for.

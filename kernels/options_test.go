@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
+	"vidfilter/denoise/noise"
 )
 
 var update = goflag.Bool("update", false, "write the table of docs/filters.md")
@@ -129,11 +130,16 @@ func TestWindow(t *testing.T) {
 			if filter == Denoise && quality == Best {
 				want = 6
 			}
-			if before, after := p.Window(); before != want || after != want {
-				t.Errorf("%v %v: %d and %d", filter, quality, before, after)
+			given := p
+			given.Noise = 5
+			if before, after := given.Window(); before != want || after != want {
+				t.Errorf("%v %v with the noise given: %d and %d", filter, quality, before, after)
 			}
 			if filter != Denoise {
 				continue
+			}
+			if before, after := p.Window(); before != noise.Before || after != want {
+				t.Errorf("%v %v: %d and %d", filter, quality, before, after)
 			}
 			for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
 				if before, after := p.Denoising(auto).Window(); before != want || after != want {

@@ -66,13 +66,14 @@ func newPair(before, f *Frame) (*Pair, *search, *middle) {
 		return p, nil, nil
 	}
 	s := newSearch(before, f)
+	patches := make([]patch, len(list))
 	const run = 16
 	plane.Rows((len(list)+run-1)/run, func(i int) {
 		for j := i * run; j < min((i+1)*run, len(list)); j++ {
-			vectors[j] = s.area(list[j])
+			vectors[j] = s.area(list[j], &patches[j])
 		}
 	})
-	m := newMiddle(f, list, vectors)
+	m := newMiddle(f, list, patches, vectors)
 	p.measureAll(before, f, list, vectors, m)
 	if p.isCut(&s) {
 		return newPair(nil, f)
@@ -171,13 +172,12 @@ func (b *blocks) load(x, y int) bool {
 	unit := uint16(b.cur.Unit())
 	scale := 1 / float32(unit)
 	clipped, black := 0, 0
-	var row [8]uint16
 	for j := range 8 {
-		b.cur.Read(row[:], x, y+j)
+		row := eight(b.cur, x, y+j)
 		out := (*[8]float32)(b.block[8*j:])
 		for i, s := range row {
 			out[i] = float32(s) * scale
-			if s <= unit || s >= 254*unit {
+			if s-unit-1 >= 253*unit-1 { // up to 1, or from 254 on
 				clipped++
 			}
 			if s == 16*unit {
@@ -197,14 +197,25 @@ func (b *blocks) load(x, y int) bool {
 
 // subtract makes the difference, scaled so that its variance is that of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
-	var row [8]uint16
 	for j := range 8 {
-		b.ref.Read(row[:], x, y+j)
+		row := eight(b.ref, x, y+j)
 		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
 		for i, s := range row {
 			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
 		}
 	}
+}
+
+// eight returns eight samples of row y, from x on.
+func eight(p *plane.View, x, y int) (row [8]uint16) {
+	if in, ok := p.Bytes(y); ok {
+		for i, s := range (*[8]byte)(in[x:]) {
+			row[i] = uint16(s)
+		}
+		return row
+	}
+	p.Read(row[:], x, y)
+	return row
 }
 
 // add adds the blocks that have been loaded to the statistics of a plane.

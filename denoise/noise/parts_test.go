@@ -51,6 +51,25 @@ func TestSAD(t *testing.T) {
 	}
 }
 
+// TestSmooth: bytes are smoothed as samples of any depth are.
+func TestSmooth(t *testing.T) {
+	f := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 67, Height: 40})
+	noisy(draw(67, 40, 1, pan(0, 0)), 1, white(40))[0].Into(f, plane.Whole)
+	bytewise, samplewise := plane.ViewsOf(f, plane.Whole), plane.Of(f, plane.Whole).Views()
+	for _, side := range []int{window, window + 2*margin} {
+		for y := -1; y <= 40-side+1; y++ {
+			for x := -1; x <= 67-side+1; x++ {
+				got, want := make([]byte, side*side), make([]byte, side*side)
+				smooth(got, side, &bytewise.Planes[0], x, y)
+				smooth(want, side, &samplewise.Planes[0], x, y)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%d samples at %d, %d differ", side, x, y)
+				}
+			}
+		}
+	}
+}
+
 func TestHistogram(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var h, first, second histogram
@@ -97,7 +116,7 @@ func TestSearchFindsMotion(t *testing.T) {
 				continue
 			}
 			n++
-			if s.area(a) == v {
+			if s.area(a, new(patch)) == v {
 				right++
 			}
 		}

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"encoding/binary"
 	"math"
 
 	"vidfilter/denoise/plane"
@@ -165,9 +166,12 @@ func (s *search) matcher(level int) matcher {
 	return matcher{s.cur.levels[level], s.ref.levels[level]}
 }
 
-// area returns the vector of an area of 16x16 luma samples, from the frame to the one before. The
+// patch is an area of 16x16 luma samples, smoothed.
+type patch [window * window]byte
+
+// area returns the vector of an area, from the frame to the one before, and makes its patch. The
 // area is one cell of the half.
-func (s *search) area(a area) vector {
+func (s *search) area(a area, p *patch) vector {
 	v := s.finest.at(a.x>>s.level, a.y>>s.level)
 	for l := s.level - 1; l >= 0; l-- {
 		m, x, y := s.matcher(l), a.x>>l, a.y>>l
@@ -177,25 +181,23 @@ func (s *search) area(a area) vector {
 			v = m.near(x, y, v.twice(), vector{})
 		}
 	}
-	return whole(s.cur, s.ref, a.x*window, a.y*window, v.twice())
+	smooth(p[:], window, &s.cur.pic.Planes[0], a.x*window, a.y*window)
+	return s.ref.find(p, a, v.twice())
 }
 
 const margin = 2 // the picture itself is searched this far about the vector of the half
 
-// whole searches a picture itself for the window of another at x, y, about a vector. Both sides are
-// smoothed, for in the noise itself the best match would be the one that hides the most of it.
-func whole(of, in *Frame, x, y int, p vector) vector {
-	luma := &of.pic.Planes[0]
+// find searches the picture itself for an area of another, about a vector. Both are smoothed, for
+// in the noise itself the best match would be the one that hides the most of it.
+func (f *Frame) find(own *patch, a area, p vector) vector {
+	luma := &f.pic.Planes[0]
+	x, y := a.x*window, a.y*window
 	p.x = clamp(p.x, -x, luma.Width-window-x)
 	p.y = clamp(p.y, -y, luma.Height-window-y)
-	var cur [window * window]byte
-	var ref [(window + 2*margin) * (window + 2*margin)]byte
-	smooth(cur[:], window, luma, x, y)
-	smooth(ref[:], window+2*margin, &in.pic.Planes[0], x+p.x-margin, y+p.y-margin)
-	m := matcher{
-		level{window, window, cur[:]},
-		level{window + 2*margin, window + 2*margin, ref[:]},
-	}
+	const side = window + 2*margin
+	var there [side * side]byte
+	smooth(there[:], side, luma, x+p.x-margin, y+p.y-margin)
+	m := matcher{level{window, window, own[:]}, level{side, side, there[:]}}
 	t := m.trial(0, 0)
 	t.try(vector{margin, margin}, 0)
 	t.around()
@@ -207,6 +209,9 @@ func whole(of, in *Frame, x, y int, p vector) vector {
 
 // smooth writes the square of so many samples at x, y in 8 bits, smoothed by (1, 2, 1)/4 both ways.
 func smooth(out []byte, side int, p *plane.View, x, y int) {
+	if smoothBytes(out, side, p, x, y) {
+		return
+	}
 	const most = window + 2*margin
 	var edge [most + 2]uint16
 	var rows [3][most]uint32 // each smoothed across
@@ -229,6 +234,42 @@ func smooth(out []byte, side int, p *plane.View, x, y int) {
 			o[i] = byte(min((a[i]+2*b[i]+across[i]+round)>>shift, 255))
 		}
 	}
+}
+
+// smoothBytes is smooth for samples that are bytes side by side, away from the edges, eight at a
+// time. It reports whether they are.
+func smoothBytes(out []byte, side int, p *plane.View, x, y int) bool {
+	const words = (window + 2*margin + 7) / 8
+	if x < 1 || y < 1 || x+8*words+1 > p.Width || y+side+1 > p.Height || p.Depth > 8 {
+		return false
+	}
+	var rows [3][words][2]uint64 // smoothed across: even and odd samples
+	for j := range side + 2 {
+		in, ok := p.Bytes(y - 1 + j)
+		if !ok {
+			return false
+		}
+		across := &rows[j%3]
+		for i := range across {
+			w := (*[10]byte)(in[x-1+8*i:])
+			left, middle := binary.LittleEndian.Uint64(w[:8]), binary.LittleEndian.Uint64(w[1:9])
+			right := binary.LittleEndian.Uint64(w[2:])
+			across[i][0] = left&bytes + 2*(middle&bytes) + right&bytes
+			across[i][1] = left>>8&bytes + 2*(middle>>8&bytes) + right>>8&bytes
+		}
+		if j < 2 {
+			continue
+		}
+		var smoothed [8 * words]byte
+		above, here := &rows[(j-2)%3], &rows[(j-1)%3]
+		for i := range across {
+			even := (above[i][0] + 2*here[i][0] + across[i][0] + 8*lanes) >> 4 & bytes
+			odd := (above[i][1] + 2*here[i][1] + across[i][1] + 8*lanes) >> 4 & bytes
+			binary.LittleEndian.PutUint64(smoothed[8*i:], even|odd<<8)
+		}
+		copy(out[(j-2)*side:][:side], smoothed[:])
+	}
+	return true
 }
 
 // replicate fills out with row y from x on, whose first and last samples go on beyond its ends.

@@ -40,6 +40,7 @@ type group struct {
 type middle struct {
 	list    []area
 	vectors []vector // to the frame before
+	patches []patch  // of the areas
 	planes  [3][]memo
 	span    int // frames from the one before to the latest that shows this one
 }
@@ -61,8 +62,8 @@ const (
 	restless                 = 0.10             // the part of a group that differs most is left out
 )
 
-func newMiddle(f *Frame, list []area, vectors []vector) *middle {
-	m := &middle{list: list, vectors: vectors, span: 1}
+func newMiddle(f *Frame, list []area, patches []patch, vectors []vector) *middle {
+	m := &middle{list: list, patches: patches, vectors: vectors, span: 1}
 	for c := range f.pic.Planes {
 		blocks := 4 * len(list)
 		if c > 0 {
@@ -95,7 +96,7 @@ func (m *middle) compare(s *search) *Triple {
 	const run = 16
 	plane.Rows((len(vectors)+run-1)/run, func(i int) {
 		for j := i * run; j < min((i+1)*run, len(vectors)); j++ {
-			vectors[j] = s.onwards(m.list[j], m.vectors[j])
+			vectors[j] = s.onwards(m.list[j], &m.patches[j], m.vectors[j])
 		}
 	})
 	for c := range s.cur.pic.Planes {
@@ -119,7 +120,7 @@ func (m *middle) compare(s *search) *Triple {
 
 // onwards returns the vector of an area from the middle frame to the one after, given that to the
 // one before: motion goes on.
-func (s *search) onwards(a area, back vector) vector {
+func (s *search) onwards(a area, smooth *patch, back vector) vector {
 	m := matcher{s.ref.levels[0], s.cur.levels[0]}
 	on := vector{-back.x, -back.y}
 	there := s.finest.at(a.x>>s.level, a.y>>s.level)
@@ -128,7 +129,7 @@ func (s *search) onwards(a area, back vector) vector {
 	if v != p {
 		on = v.twice()
 	}
-	return whole(s.ref, s.cur, a.x*window, a.y*window, on)
+	return s.cur.find(smooth, a, on)
 }
 
 // compare reads the block's match in the frame after.
@@ -158,9 +159,8 @@ func (m *memo) compare(pic *plane.Views, c int, v vector) {
 // read reads 8x8 samples, in 8-bit levels.
 func (b *block) read(p *plane.View, x, y int) {
 	scale := 1 / float32(p.Unit())
-	var row [8]uint16
 	for j := range 8 {
-		p.Read(row[:], x, y+j)
+		row := eight(p, x, y+j)
 		out := (*[8]float32)(b[8*j:])
 		for i, s := range row {
 			out[i] = float32(s) * scale
