@@ -147,7 +147,7 @@ func (d *decoder) close() {
 		d.pkt, d.frame = nil, nil
 	}
 	d.scaler.Close()
-	d.found.close()
+	d.found.steps.close()
 }
 
 // decoderFor prefers dav1d: FFmpeg's own AV1 decoder needs hardware.

@@ -187,14 +187,6 @@ func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeli
 	return f, nil
 }
 
-// quantiser takes it out of a picture, or has it of its packet.
-func (d *decoder) quantiser(c *C.AVFrame) pipeline.Quantiser {
-	if d.found.av1 != nil {
-		return pipeline.Quantiser{Step: d.found.steps[uintptr(C.vf_number_of(c))], Smoothed: true}
-	}
-	return pipeline.Quantiser{Step: float32(C.vf_quantiser(c))}
-}
-
 func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
 	props := av.PropsOf(d.frame)
 	if props == nil {

@@ -360,7 +360,7 @@ struct vf_qp {
 
 float vf_quantiser(AVFrame *f)
 {
-	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS); // VP9's, of no known scale
+	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS); // VP9's, which vf_step reads, too
 	if (!f->opaque_ref)
 		return 0;
 	const struct vf_qp *q = (const struct vf_qp *)f->opaque_ref->data;

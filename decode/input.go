@@ -252,6 +252,7 @@ func (in *Input) openVideo() error {
 	in.reports.listening.Store(intraOnly(s.CodecParameters().CodecID())) // else after the first packets
 	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
 	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
+	in.found.steps.open(in.dec)
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.promised = in.indexed()
@@ -448,7 +449,7 @@ func (in *Input) send() error {
 	if in.reports.whole(in.pkt) {
 		in.due++
 	}
-	in.found.packet((*C.AVPacket)(av.PacketPtr(in.pkt)))
+	in.found.packet(in.pkt)
 	in.follow()
 	if !in.times.started {
 		in.noteLayers()

@@ -96,6 +96,7 @@ func (s *Stream) open() error {
 		// If no later picture refers to it, a damaged picture is better dropped than concealed.
 		s.dec.SetErrorRecognitionFlags(astiav.ErrorRecognitionFlags(astiav.ErrorRecognitionFlagExplode))
 	}
+	s.found.steps.open(s.dec)
 	return s.start(s.threads, C.AVRational{1, C.int(second)})
 }
 
@@ -151,6 +152,7 @@ func (s *Stream) decode(p *astiav.Packet) (*pipeline.Frame, error) {
 		p.Unref()
 		return nil, s.damagedBy(errors.New("too many scans"))
 	}
+	s.found.packet(p)
 	err := s.dec.SendPacket(p)
 	p.Unref()
 	if err != nil {

@@ -151,7 +151,7 @@ func TestStreamOfH264(t *testing.T) {
 	wantDamaged(t, s, c.picture(true), false)
 }
 
-// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, nothing where it is not known.
+// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, that of the lowest frequencies in JPEG.
 func TestQuantiser(t *testing.T) {
 	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
 	c := newCoder(t, "libx264", 96, 64, "qp=28", "ipratio=1", "aq-mode=0", "mbtree=0")
@@ -164,7 +164,7 @@ func TestQuantiser(t *testing.T) {
 	}
 	j, _ := openStream(t, "jpeg", decode.StreamOptions{Threads: 1})
 	f := wantFrame(t, j, newCoder(t, "mjpeg", 96, 64).picture(true), 0, 96, 64)
-	if f.Quantiser.Step != 0 {
+	if f.Quantiser.Step < 6 || f.Quantiser.Step > 9 {
 		t.Errorf("a step of %.1f in JPEG", f.Quantiser.Step)
 	}
 	f.Release()

@@ -1,12 +1,13 @@
 package decode
 
-//#include "av1.h"
 //#include "glue.h"
 import "C"
 
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/units"
@@ -27,21 +28,14 @@ type found struct {
 	waiting  map[uintptr][]units.Unit // by packet
 	lasting  []units.Unit             // since the last key frame
 
-	av1   *C.struct_vf_av1    // nil for other codecs
-	steps map[uintptr]float32 // of its pictures, by packet
+	steps steps
 }
 
 func newFound(par *C.AVCodecParameters, transfer int) found {
 	codec, extradata := C.GoString(C.avcodec_get_name(par.codec_id)), av.Slice((*byte)(par.extradata), int(par.extradata_size))
 	return found{
 		stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{},
-		av1: C.vf_av1_open(par), steps: map[uintptr]float32{},
 	}
-}
-
-func (u *found) close() {
-	C.vf_av1_close(u.av1)
-	u.av1 = nil
 }
 
 // scans reports whether units of a kind come from packets, and not from the decoder.
@@ -51,12 +45,16 @@ func (u *found) scans(k units.Kind) bool { return slices.Contains(scanned, k) &&
 // from where the decoder has them.
 func (u *found) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Lasting() }
 
+// held is more than pictures that a decoder holds.
+const held = 256
+
 // packet reads the units of a packet that is sent to the decoder next.
-func (u *found) packet(p *C.AVPacket) {
-	const held = 256 // more than pictures that a decoder holds
+func (u *found) packet(pkt *astiav.Packet) {
+	p := (*C.AVPacket)(av.PacketPtr(pkt))
 	if u.stream == (units.Stream{}) {
 		u.packets++
 		C.vf_number(p, C.uintptr_t(u.packets))
+		u.steps.packet(u.packets, pkt)
 		return
 	}
 	data := av.Slice((*byte)(p.data), int(p.size))
@@ -66,10 +64,7 @@ func (u *found) packet(p *C.AVPacket) {
 	}
 	C.vf_number(p, C.uintptr_t(u.packets))
 	delete(u.waiting, u.packets-held)
-	if u.av1 != nil {
-		u.steps[u.packets] = float32(C.vf_av1_step(u.av1, p))
-		delete(u.steps, u.packets-held)
-	}
+	u.steps.packet(u.packets, pkt)
 	list := slices.DeleteFunc(u.stream.Scan(data), func(x units.Unit) bool { return !u.wants(x) })
 	lasting := func(x units.Unit) bool { return x.Kind.Lasting() }
 	if now := slices.Clone(list); p.flags&C.AV_PKT_FLAG_KEY != 0 || slices.ContainsFunc(now, lasting) {

@@ -56,6 +56,7 @@ type Surface struct {
 type Quantiser struct {
 	Step     float32 // in 8-bit levels, as the root of the mean square over the blocks; 0 if unknown
 	Smoothed bool    // the codec's own filters remove the noise of coding, as AV1's do
+	Faithful bool    // the codec loses nothing, or so little that noise is as it was
 }
 
 // Frame is a picture. Frames are shared: the last Release gives the memory back to its owner.

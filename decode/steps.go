@@ -1,0 +1,57 @@
+package decode
+
+//#include "glue.h"
+//#include "step.h"
+import "C"
+
+import (
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/pipeline"
+)
+
+// steps has the steps of the quantiser of pictures until their decoder returns them. The zero value
+// knows none.
+type steps struct {
+	reader   *C.struct_vf_steps  // nil for codecs whose decoders tell, or nobody
+	of       map[uintptr]float32 // by packet
+	smoothed bool
+	faithful bool
+}
+
+// open begins with a decoder's codec.
+func (s *steps) open(dec *astiav.CodecContext) {
+	c := (*C.AVCodecContext)(dec.UnsafePointer())
+	s.close()
+	*s = steps{
+		reader: C.vf_steps_open(c), of: map[uintptr]float32{},
+		smoothed: c.codec_id == C.AV_CODEC_ID_AV1, faithful: C.vf_is_faithful(c.codec_id) != 0,
+	}
+}
+
+func (s *steps) close() {
+	C.vf_steps_close(s.reader)
+	s.reader = nil
+}
+
+// packet reads a packet of a number. Two may have one number, as fields of a picture do.
+func (s *steps) packet(number uintptr, p *astiav.Packet) {
+	if s.reader == nil {
+		return
+	}
+	if step := float32(C.vf_step(s.reader, (*C.AVPacket)(av.PacketPtr(p)))); step > 0 {
+		s.of[number] = step
+	}
+	delete(s.of, number-held)
+}
+
+// quantiser returns that of a picture, out of which it takes the table of blocks.
+func (d *decoder) quantiser(c *C.AVFrame) pipeline.Quantiser {
+	s := &d.found.steps
+	step := float32(C.vf_quantiser(c))
+	if s.reader != nil {
+		step = s.of[uintptr(C.vf_number_of(c))]
+	}
+	return pipeline.Quantiser{Step: step, Smoothed: s.smoothed, Faithful: s.faithful}
+}
