@@ -3,6 +3,8 @@ package quality
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"vidfilter/pipeline"
 )
@@ -23,6 +25,24 @@ func (k Kind) Clean() bool { return k.add == nil }
 
 // Coded reports whether the noise has gone through a codec.
 func (k Kind) Coded() bool { return (k.crf > 0 || k.coder != nil) && !k.Clean() }
+
+// broad are the kinds of noise with which all others are measured. Elsewhere it is those of brief,
+// unless a user names them: they decide nearly everything, and the rest takes most of the time.
+var (
+	broad = []string{"w10", "w25", "x23"}
+	brief = []string{NLMeans, "hqdn3d"}
+)
+
+// measures reports whether a method is measured with this kind; glob is what a user wants.
+func (k Kind) measures(method, glob string) bool {
+	switch {
+	case k.Title == pairKind:
+		return method != "bilateral" && method != "recursive"
+	case method == Untouched || strings.HasPrefix(method, "ours"), slices.Contains(broad, k.Name):
+		return true
+	}
+	return matches(glob, method, brief)
+}
 
 // Kinds returns all kinds of noise.
 func Kinds() []Kind {
