@@ -133,6 +133,7 @@ type footage struct {
 	*Footage
 	stretches []stretch
 	looks     map[string]*pipeline.Frame // results for the middle target
+	seen      func(*pipeline.Frame)      // of each result for a target; nil: nobody
 }
 
 // readFootage reads a short video as a whole, and stretches of a longer one.
@@ -199,8 +200,11 @@ func inPlanes(f *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// judge sums up the measures of a method over all targets, given its results for them.
-func (s *shot) judge(sums *heldSums, result *pipeline.Frame) {
+// judge adds the measures of a result for a target.
+func (f *footage) judge(s *shot, sums *heldSums, result *pipeline.Frame) {
+	if f.seen != nil {
+		f.seen(result)
+	}
 	for i, v := range viewsOf(result) {
 		if i < len(s.aims) {
 			sums.add(s.aims[i].judge(v))
@@ -230,7 +234,7 @@ func (f *footage) untouched() {
 	areas, equal := 0, 0
 	for _, s := range f.stretches {
 		for i := range s.shots {
-			s.shots[i].judge(&sums, s.frames[s.shots[i].at])
+			f.judge(&s.shots[i], &sums, s.frames[s.shots[i].at])
 			for _, a := range s.shots[i].aims {
 				areas, equal = areas+len(a.areas), equal+a.equal
 			}
@@ -278,7 +282,7 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 		spent, frames = spent+r.time, frames+len(s.frames)
 		for k := range s.shots {
 			at := s.shots[k].at
-			s.shots[k].judge(&sums, r.frames[at])
+			f.judge(&s.shots[k], &sums, r.frames[at])
 			sigma := r.models[at].Sigma
 			o.meter[0] += sigma[0] / float64(f.Targets)
 			o.meter[1] += (sigma[1] + sigma[2]) / 2 / float64(f.Targets)
@@ -349,7 +353,7 @@ func (f *footage) try(ctx context.Context, m method, strength string) (*trial, e
 				return nil, err
 			}
 			t.spent, t.frames = t.spent+r.time, t.frames+to-from
-			s.shots[k].judge(&t.sums, r.frames[at-from])
+			f.judge(&s.shots[k], &t.sums, r.frames[at-from])
 			if _, middle := f.middle(); middle == &s.shots[k] {
 				t.look = r.frames[at-from]
 			}

@@ -33,8 +33,8 @@ const (
 	uneven      = 3    // times the change of the quietest tenth of like brightness is no noise
 	lights      = 6    // classes of brightness, and how many areas one has at the least
 	leastAlike  = 24
-	mostClipped = 0.1  // of the samples that may be black or white
-	mostEqual   = 0.9  // of the samples that may be those of the next frame
+	mostClipped = 0.1 // of the samples that may be black or white
+	mostEqual   = 0.9 // of the samples that may be those of the next frame
 )
 
 // levels is a plane in 8-bit levels.
