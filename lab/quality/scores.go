@@ -11,7 +11,7 @@ import (
 type Scores struct {
 	PSNR    float64 `json:"psnr"`   // of luma, in dB; 100 for equal pictures
 	SSIM    float64 `json:"ssim"`   // of luma
-	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB
+	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB; 0: there are none
 	Flicker float64 `json:"flicker"`
 	Moving  float64 `json:"moving"` // PSNR of luma where the clean picture changes; 0: nowhere
 	KBytes  float64 `json:"kbytes"` // of the whole clip after x264 at crf 18; 0: not measured
@@ -37,7 +37,9 @@ func score(clean, got []*pipeline.Frame, first, last int) (s Scores, err error) 
 		}
 		s.PSNR += decibels(c.Planes[0].MSE) / n
 		s.SSIM += c.Planes[0].SSIM / n
-		s.Chroma += decibels((c.Planes[1].MSE+c.Planes[2].MSE)/2) / n
+		if !clean[t].Layout.Info().Gray() {
+			s.Chroma += decibels((c.Planes[1].MSE+c.Planes[2].MSE)/2) / n
+		}
 		if t > first {
 			flicker.add(difference(clean[t], got[t], clean[t-1], got[t-1]))
 		}

@@ -19,6 +19,9 @@ func (r *Report) Document() report.Document {
 		d.Legend = footageLegend
 	}
 	d.Sections = append(d.Sections, r.pairSections()...)
+	if t := r.kindTable(); len(t.Rows) > 1 {
+		d.Sections = append(d.Sections, report.Section{Title: "PSNR of luma / chroma, dB, means over the clips", Table: t})
+	}
 	for _, k := range Kinds() {
 		if t := r.table(k.Name); len(t.Rows) > 0 {
 			d.Sections = append(d.Sections, report.Section{Title: "Noise: " + k.Title + " (" + k.Name + ")", Table: t})
@@ -123,9 +126,34 @@ func (r *Report) table(noise string) *text.Table {
 	return t
 }
 
+// kindTable has a row for each kind of noise.
+func (r *Report) kindTable() *text.Table {
+	methods := []string{Untouched, Fast, Good, Best, Causal, NLMeans, "hqdn3d"}
+	t := text.NewTable(2, append([]string{"noise", ""}, methods...)...)
+	t.Sparse = true
+	for _, k := range Kinds() {
+		row, any := []string{k.Name, k.Title}, false
+		for _, m := range methods {
+			s, ok := r.mean(k.Name, m)
+			cell := ""
+			if ok {
+				cell, any = decibelText(s.PSNR)+" / "+decibelText(s.Chroma), true
+			}
+			row = append(row, cell)
+		}
+		if any {
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
 func decibelText(db float64) string {
-	if db >= bestPSNR {
+	switch {
+	case db >= bestPSNR:
 		return "equal"
+	case db == 0:
+		return "" // there is no chroma
 	}
 	return fmt.Sprintf("%.2f", db)
 }
