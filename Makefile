@@ -62,7 +62,7 @@ test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitiz
 lab: build ## run the papers' experiments here and keep the report in docs/measurements
 	@scripts/lab.sh
 
-quality: build ## measure the denoiser on drawn clips, beside ffmpeg's filters if that program is installed
+quality: build ## measure the denoiser on CLIPS or drawn clips, beside ffmpeg's filters if that program is installed
 	@bin/vidfilter lab --quality $(CLIPS)
 
 ptx: setup-test ## compile the CUDA kernels again

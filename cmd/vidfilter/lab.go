@@ -22,14 +22,18 @@ Results are checked before they are timed; a wrong one is an error. Without a
 GPU its rows are left out. With -i and -o, --kernel names one system to filter
 a video or picture; all options of a job (vidfilter help options) apply.
 
-With --quality it measures the denoiser instead: on clips that it draws, and on
-the first frames of those you name, with noise of many kinds, beside the other
-filters and ffmpeg's, where that program is installed, at their best strengths.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
+With --quality it measures the denoiser instead. It judges CLIPS as they are, by
+frames that the filters did not see; with --truth it compares them with a clean
+video, with --noise it adds noise to them. Without CLIPS it draws clips and adds
+noise of many kinds. Where an ffmpeg program is installed, its filters at their
+best strengths stand beside ours.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter lab --paper 004 --quick
   vidfilter lab --json >here.json
   vidfilter lab --from here.json --markdown --plot plots
   vidfilter lab --list --paper 000
-  vidfilter lab --quality --noise w10,x23 clip.mkv
+  vidfilter lab --quality holiday.mp4 film.mkv
+  vidfilter lab --quality --truth clean.mkv noisy.mkv
+  vidfilter lab --quality --noise w10,x23
   vidfilter lab --kernel staal_v4_texture -i in.mp4 -o out.mp4 -r 4`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := o.takeClips(args); err != nil {

@@ -48,11 +48,12 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	t.Add(cli.Once(cli.String(&o.From, "FILE")), "from", "", "print and draw what --json wrote; measure nothing")
 	t.Add(cli.Once(cli.String(&o.Plot, "DIR")), "plot", "", "draw each experiment there, as SVG")
 	q := cli.NewTable(fs, qualityGroup)
-	q.Flag(&o.Quality, "quality", "", "measure the denoiser on clips with noise, beside ffmpeg's")
-	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(oneOf(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise (default all)")
-	q.Add(cli.NewValue(&o.quality.Clips, "GLOB", parseClips), "clips", "", "drawn clips (default 'proof/*'), as 'tuning/*'; '-' none")
-	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans' (default all)")
-	q.Add(cli.Once(cli.String(&o.quality.Crops, "DIR")), "crops", "", "draw crops there: clean, noisy, good, best rival")
+	q.Flag(&o.Quality, "quality", "", "measure the denoiser on CLIPS or drawn clips, beside ffmpeg's")
+	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(oneOf(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise to add (default all; to CLIPS none)")
+	q.Add(cli.NewValue(&o.quality.Clips, "GLOB", parseClips), "clips", "", "drawn clips (default 'proof/*'), as 'tuning/*'")
+	q.Add(cli.Once(cli.String(&o.quality.Truth, "FILE")), "truth", "", "compare CLIPS with this clean video of the same pictures")
+	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans'; '*' all")
+	q.Add(cli.Once(cli.String(&o.quality.Crops, "DIR")), "crops", "", "draw crops there: before, good, best rival")
 	o.addJobFlags(fs)
 	return fs
 }

@@ -25,7 +25,7 @@ func (o *labOptions) takeClips(args []string) error {
 // resolveQuality refuses options that do nothing.
 func (o *labOptions) resolveQuality(fs *pflag.FlagSet) error {
 	const leave = "leave one of them out"
-	for _, flag := range []string{"noise", "clips", "rivals", "crops"} {
+	for _, flag := range []string{"noise", "clips", "truth", "rivals", "crops"} {
 		if fs.Changed(flag) && !o.Quality {
 			return cli.Usagef("add --quality", "--%s does nothing without --quality", flag)
 		}
@@ -41,16 +41,19 @@ func (o *labOptions) resolveQuality(fs *pflag.FlagSet) error {
 			return cli.Usagef(leave, "--%s is of the papers, and --quality measures the denoiser", flag)
 		}
 	}
-	if o.quality.Clips == "-" && len(o.quality.Files) == 0 && o.From == "" {
-		return cli.Usagef("name a video", "--clips - leaves the drawn clips out, and there are no others")
+	named := len(o.quality.Files) > 0
+	switch {
+	case named && fs.Changed("clips"):
+		return cli.Usagef(leave, "--clips chooses drawn clips, and those that are named are measured instead")
+	case o.quality.Truth != "" && !named:
+		return cli.Usagef("vidfilter lab --quality --truth clean.mkv noisy.mkv", "--truth has no clip to be compared with")
+	case o.quality.Truth != "" && fs.Changed("noise"):
+		return cli.Usagef(leave, "--noise adds noise to clean clips, and --truth says that they have it")
 	}
 	return nil
 }
 
 func parseClips(glob string) (string, error) {
-	if glob == "-" {
-		return glob, nil
-	}
 	return glob, checkGlob(glob, quality.Names("*/*"), "there are tuning/*, proof/*: docs/quality.md names them", "no clip has such a name")
 }
 
@@ -62,7 +65,7 @@ func parseMethods(glob string) (string, error) {
 // runQuality measures the denoiser, or shows what --json wrote.
 func runQuality(o *labOptions, s cli.Stdio) error {
 	if o.From != "" {
-		r, err := readReport(o.From, "vidfilter lab --quality", func(r *quality.Report) int { return len(r.Cells) }, "no clip is in it")
+		r, err := readReport(o.From, "vidfilter lab --quality", func(r *quality.Report) int { return len(r.Cells) + len(r.Footage) }, "no clip is in it")
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func runQuality(o *labOptions, s cli.Stdio) error {
 	}
 	r, err := interruptibly(func(ctx context.Context) (*quality.Report, error) { return quality.Run(ctx, o.quality) })
 	if err != nil {
-		if !o.JSON && len(r.Cells) > 0 {
+		if !o.JSON && len(r.Cells)+len(r.Footage) > 0 {
 			_ = o.print(s.Out, r) // the earlier error counts
 		}
 		return err

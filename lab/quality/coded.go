@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"vidfilter/decode"
 	"vidfilter/encode"
@@ -109,27 +110,42 @@ func writeFile(name string, frames []*pipeline.Frame) error {
 	return errors.Join(writeY4M(f, frames), f.Close())
 }
 
-// decoded returns the first frames of a file in Go's memory.
-func decoded(ctx context.Context, name string, most int) (frames []*pipeline.Frame, err error) {
+// decoded returns the first frames of a file.
+func decoded(ctx context.Context, name string, most int) ([]*pipeline.Frame, error) {
+	frames, _, err := read(ctx, name, most, decode.Options{})
+	return frames, err
+}
+
+// extent is how much a file says that it has; 0: it does not say.
+type extent struct {
+	frames int64
+	length time.Duration
+}
+
+// read returns the first frames of a file in Go's memory.
+func read(ctx context.Context, name string, most int, o decode.Options) (frames []*pipeline.Frame, has extent, err error) {
 	pool, err := newPool(4)
 	if err != nil {
-		return nil, err
+		return nil, has, err
 	}
 	defer pool.Close()
-	in, err := decode.Open(ctx, name, pool, decode.Options{VideoOnly: true, Frames: int64(most)})
+	o.VideoOnly, o.Quantisers = true, true
+	in, err := decode.Open(ctx, name, pool, o)
 	if err != nil {
-		return nil, err
+		return nil, has, err
 	}
 	defer in.Close()
-	for {
+	has.frames, has.length = in.Estimate()
+	for len(frames) < most {
 		f, err := in.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return frames, nil
+			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, has, err
 		}
 		frames = append(frames, copyOf(f))
 		f.Release()
 	}
+	return frames, has, nil
 }

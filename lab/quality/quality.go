@@ -31,7 +31,8 @@ type Options struct {
 	Noise   []string // kinds; empty: all
 	Clips   string   // glob (path.Match) of the drawn clips by set and name; "": "proof/*"
 	Methods string   // glob of the rivals; "": all
-	Files   []string // videos to measure on, too: their first frames
+	Files   []string // videos to measure on instead: as they are unless Noise or Truth is given
+	Truth   string   // a clean video of what Files show; "": none
 	Quick   bool     // no bits and no events; three clips and two kinds unless others are named
 	FFmpeg  string   // the program; "": the one on the path, if any
 	Crops   string   // a folder for pictures; "": none
@@ -45,9 +46,10 @@ type Options struct {
 // Report has the measurements.
 type Report struct {
 	report.Header
-	NoFFmpeg string  `json:"no_ffmpeg"` // why no rival was measured; "" if one was
-	Cells    []Cell  `json:"cells"`
-	Events   []Event `json:"events"`
+	NoFFmpeg string    `json:"no_ffmpeg"` // why no rival was measured; "" if one was
+	Footage  []Footage `json:"footage,omitempty"`
+	Cells    []Cell    `json:"cells"`
+	Events   []Event   `json:"events"`
 }
 
 // Cell is a clip with noise, filtered in one way.
@@ -73,6 +75,8 @@ type clip struct {
 	frames []*pipeline.Frame
 	source func(int) int
 	bar    int
+
+	first, last int // the frames that are measured
 }
 
 // Names returns the drawn clips that a glob chooses: "" those of the proof.
@@ -102,15 +106,38 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	defer places.Close()
 	r.report.Machine, r.report.NoGPU = places.Machine, places.NoGPU
-	if err := r.prepare(ctx, places.CPU); err != nil {
-		return r.report, err
+	r.prepare(ctx, places.CPU)
+	switch {
+	case len(r.Files) > 0 && r.Truth != "":
+		err = r.each(ctx, r.pair)
+	case len(r.Files) > 0 && len(r.Noise) == 0:
+		err = r.each(ctx, r.footage)
+	default:
+		err = r.noise(ctx)
 	}
-	for _, k := range r.kinds() {
-		if err := r.kind(ctx, k); err != nil {
-			return r.report, err
+	return r.report, err
+}
+
+func (r *run) each(ctx context.Context, do func(ctx context.Context, name string) error) error {
+	for _, name := range r.Files {
+		if err := do(ctx, name); err != nil {
+			return err
 		}
 	}
-	return r.report, nil
+	return nil
+}
+
+// noise adds noise to clean clips.
+func (r *run) noise(ctx context.Context) error {
+	if err := r.readClips(ctx); err != nil {
+		return err
+	}
+	for _, k := range r.kinds() {
+		if err := r.kind(ctx, k, r.clips); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) kinds() (all []Kind) {
@@ -126,8 +153,8 @@ func (r *run) kinds() (all []Kind) {
 	return all
 }
 
-// prepare lists the methods, and draws and reads the clips.
-func (r *run) prepare(ctx context.Context, cpu *kernels.CPU) error {
+// prepare lists the methods.
+func (r *run) prepare(ctx context.Context, cpu *kernels.CPU) {
 	r.methods = append([]method{untouched()}, ours()...)
 	program, err := exec.LookPath(cmp.Or(r.FFmpeg, "ffmpeg"))
 	if err != nil {
@@ -138,31 +165,34 @@ func (r *run) prepare(ctx context.Context, cpu *kernels.CPU) error {
 			r.methods = append(r.methods, m)
 		}
 	}
+}
+
+// readClips draws clips, or reads those that are named.
+func (r *run) readClips(ctx context.Context) error {
+	if len(r.Files) > 0 {
+		for _, name := range r.Files {
+			c, err := readClip(ctx, name)
+			if err != nil {
+				return err
+			}
+			r.clips = append(r.clips, c)
+		}
+		return nil
+	}
 	r.say("drawing clips")
 	drawn := slices.DeleteFunc(chosen(r.Clips), func(c clips.Clip) bool { return c.Set == clips.Events })
 	if r.Quick && r.Clips == "" {
 		drawn = drawn[:min(len(drawn), 3)]
 	}
 	r.clips = make([]clip, len(drawn))
-	err = parallel(ctx, len(drawn), func(i int) error {
+	return parallel(ctx, len(drawn), func(i int) error {
 		r.clips[i] = drawnClip(drawn[i], r.Width, r.Height)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, name := range r.Files {
-		c, err := readClip(ctx, name)
-		if err != nil {
-			return err
-		}
-		r.clips = append(r.clips, c)
-	}
-	return nil
 }
 
 func drawnClip(c clips.Clip, width, height int) clip {
-	return clip{c.FullName(), c.Draw(width, height), c.Source, c.Bar(height)}
+	return clip{c.FullName(), c.Draw(width, height), c.Source, c.Bar(height), clips.First, clips.Last}
 }
 
 // ErrLayout is the error of a video that is not 8 bit 4:2:0.
@@ -170,7 +200,7 @@ var ErrLayout = errors.New("the clip is not of 8 bits and 4:2:0")
 
 // readClip reads the first frames of a video.
 func readClip(ctx context.Context, name string) (c clip, err error) {
-	c = clip{name: filepath.Base(name), source: func(t int) int { return t }}
+	c = clip{name: filepath.Base(name), source: func(t int) int { return t }, first: clips.First, last: clips.Last}
 	if c.frames, err = decoded(ctx, name, clips.Frames); err != nil {
 		return c, err
 	}
@@ -200,11 +230,11 @@ type noisyClip struct {
 }
 
 // kind measures all methods with one kind of noise.
-func (r *run) kind(ctx context.Context, k Kind) error {
+func (r *run) kind(ctx context.Context, k Kind, list []clip) error {
 	r.say("%s", k.Title)
-	all := make([]*noisyClip, len(r.clips))
+	all := make([]*noisyClip, len(list))
 	err := parallel(ctx, len(all), func(i int) (err error) {
-		c := &noisyClip{clip: r.clips[i], results: map[string]*pipeline.Frame{}}
+		c := &noisyClip{clip: list[i], results: map[string]*pipeline.Frame{}}
 		c.noisy, err = k.apply(ctx, c.clip, r.FFmpeg)
 		all[i] = c
 		return err
@@ -212,15 +242,8 @@ func (r *run) kind(ctx context.Context, k Kind) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range r.methods {
-		if err := r.method(ctx, k, m, all); err != nil {
-			return err
-		}
-	}
-	if r.Crops != "" {
-		if err := r.crops(k, all); err != nil {
-			return err
-		}
+	if err := r.compare(ctx, k, all); err != nil {
+		return err
 	}
 	if slices.Contains(eventKinds, k.Name) && !r.Quick {
 		r.say("%s, events", k.Title)
@@ -229,6 +252,22 @@ func (r *run) kind(ctx context.Context, k Kind) error {
 		return err
 	}
 	return nil
+}
+
+// compare measures all methods on noisy clips, and draws crops.
+func (r *run) compare(ctx context.Context, k Kind, all []*noisyClip) error {
+	for _, m := range r.methods {
+		if !k.measures(m.name, r.Methods) {
+			continue
+		}
+		if err := r.method(ctx, k, m, all); err != nil {
+			return err
+		}
+	}
+	if r.Crops == "" {
+		return nil
+	}
+	return r.crops(k, all)
 }
 
 // apply returns the clip with the noise, coded and decoded if the kind says so.
@@ -282,15 +321,15 @@ func (r *run) method(ctx context.Context, k Kind, m method, all []*noisyClip) er
 			return err
 		}
 		c := Cell{Noise: k.Name, Clip: all[i].name, Method: m.name, Strength: strength}
-		if c.Scores, err = score(all[i].frames, got.frames, clips.First, clips.Last); err != nil {
+		if c.Scores, err = score(all[i].frames, got.frames, all[i].first, all[i].last); err != nil {
 			return err
 		}
 		c.MS = got.time.Seconds() * 1000 / float64(len(got.frames))
-		if !r.Quick {
+		if !r.Quick && got.frames[0].Layout == pipeline.YUV420P {
 			c.KBytes, err = kilobytes(ctx, got.frames)
 		}
 		cells[i] = c
-		all[i].results[m.name] = got.frames[shown]
+		all[i].results[m.name] = got.frames[all[i].shown()]
 		return err
 	})
 	r.report.Cells = append(r.report.Cells, cells...)
@@ -324,17 +363,18 @@ func climb(start, n int, value func(i int) (float64, error)) (best int, err erro
 
 // meanPSNR is the mean over the clips, from no more frames than the method reads.
 func meanPSNR(ctx context.Context, m method, strength string, all []*noisyClip) (float64, error) {
-	from, to := 0, clips.Frames
-	if m.reach >= 0 {
-		from, to = clips.First-m.reach, clips.Last+m.reach+1
-	}
 	values := make([]float64, len(all))
 	err := parallel(ctx, len(all), func(i int) error {
-		got, err := m.run(ctx, all[i].noisy[from:to], strength)
+		c := all[i]
+		from, to := 0, len(c.frames)
+		if m.reach >= 0 {
+			from, to = max(c.first-m.reach, 0), min(c.last+m.reach+1, to)
+		}
+		got, err := m.run(ctx, c.noisy[from:to], strength)
 		if err != nil {
 			return err
 		}
-		s, err := score(all[i].frames[from:to], got.frames, clips.First-from, clips.Last-from)
+		s, err := score(c.frames[from:to], got.frames, c.first-from, c.last-from)
 		values[i] = s.PSNR
 		return err
 	})

@@ -1,12 +1,14 @@
 package quality
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"vidfilter/denoise"
 	"vidfilter/lab/quality/clips"
 	"vidfilter/pipeline"
+	metrics "vidfilter/pipeline/quality"
 )
 
 // The size of the clips in tests.
@@ -99,6 +101,29 @@ func TestOtherSize(t *testing.T) {
 		}
 		if a.PSNR-b.PSNR < Loss || full.models[n].Clean() {
 			t.Errorf("frame %d: %+.2f dB, sigma %.1f", n, a.PSNR-b.PSNR, full.models[n].Sigma[0])
+		}
+	}
+}
+
+// TestKinds: noise has the level that its kind says, in luma and in chroma.
+func TestKinds(t *testing.T) {
+	want := map[string][2]float64{"w5": {5, 5}, "gr10": {10, 10}, "b2": {8, 8}, "b4": {8, 8}, "vhs": {6, 6}, "hum": {5.8, 5}, "jit": {5, 5}, "dot": {7.8, 5}}
+	for _, k := range Kinds() {
+		levels, ok := want[k.Name]
+		if !ok {
+			continue
+		}
+		flat := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 160, Height: 160})
+		each(flat, 0, func(plane, _, _ int, _ float64) float64 { return []float64{100, 156, 156}[plane] })
+		noisy := k.noisy([]*pipeline.Frame{flat}, func(int) int { return 1 }, 0)[0]
+		c, err := metrics.Compare(flat, noisy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, sigma := range []float64{math.Sqrt(c.Planes[0].MSE), math.Sqrt((c.Planes[1].MSE + c.Planes[2].MSE) / 2)} {
+			if math.Abs(sigma/levels[i]-1) > 0.15 {
+				t.Errorf("%s: plane %d: sigma %.2f, want %.1f", k.Name, i, sigma, levels[i])
+			}
 		}
 	}
 }

@@ -1,14 +1,17 @@
 package quality
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
+	"vidfilter/denoise/plane"
 	"vidfilter/lab/quality/clips"
 	"vidfilter/pipeline"
 )
@@ -85,15 +88,29 @@ func (f ffmpeg) idleTime(ctx context.Context) time.Duration {
 	return r.time
 }
 
-// run passes a clip through a filter on one thread. The fields of a frame are filtered together:
-// ffmpeg's denoisers know none.
+// run passes a clip through a filter on one thread, gray with chroma that has no colour. The fields
+// of a frame are filtered together: ffmpeg's denoisers know none.
 func (f ffmpeg) run(ctx context.Context, in []*pipeline.Frame, filter string) (r result, err error) {
+	format := in[0].Format
+	info := format.Layout.Info()
+	if info.Gray() {
+		format.Layout = pipeline.YUV420P.At(info.Depth)
+	}
 	var raw, said, out bytes.Buffer
-	if err := writeY4M(&raw, in); err != nil {
+	samples := bufio.NewWriter(&raw)
+	for _, frame := range in {
+		if info.Gray() {
+			frame = coloured(frame, format)
+		}
+		writeSamples(samples, frame)
+	}
+	if err := samples.Flush(); err != nil {
 		return r, err
 	}
-	cmd := exec.CommandContext(ctx, f.program, "-v", "error", "-threads", "1", "-f", "yuv4mpegpipe", "-i", "-",
-		"-filter_threads", "1", "-vf", filter, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
+	layout := format.Layout.String()
+	cmd := exec.CommandContext(ctx, f.program, "-v", "error", "-threads", "1",
+		"-f", "rawvideo", "-pix_fmt", layout, "-s", fmt.Sprintf("%dx%d", format.Width, format.Height), "-r", "24", "-i", "-",
+		"-filter_threads", "1", "-vf", filter, "-f", "rawvideo", "-pix_fmt", layout, "-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &raw, &out, &said
 	if err := cmd.Run(); err != nil {
 		return r, fmt.Errorf("%s -vf %s: %w: %s", f.program, filter, err, strings.TrimSpace(said.String()))
@@ -101,13 +118,29 @@ func (f ffmpeg) run(ctx context.Context, in []*pipeline.Frame, filter string) (r
 	s := cmd.ProcessState
 	r.time = max(s.UserTime()+s.SystemTime()-f.idle, 0)
 	for _, frame := range in {
-		g := copyOf(frame)
+		g := pipeline.Blank(format)
 		for i, y := range g.Rows() {
-			if _, err := out.Read(g.Row(i, y)); err != nil {
+			if _, err := io.ReadFull(&out, g.Row(i, y)); err != nil {
 				return r, fmt.Errorf("%s -vf %s: %d frames of %d", f.program, filter, len(r.frames), len(in))
 			}
 		}
-		r.frames = append(r.frames, g)
+		h := copyOf(frame)
+		plane.Of(g, plane.Whole).Into(h, plane.Whole)
+		r.frames = append(r.frames, h)
 	}
 	return r, nil
+}
+
+// coloured returns a gray frame in another format, with chroma that has no colour.
+func coloured(f *pipeline.Frame, format pipeline.Format) *pipeline.Frame {
+	out := pipeline.Blank(format)
+	pic := plane.Of(out, plane.Whole)
+	pic.Planes[0] = plane.Of(f, plane.Whole).Planes[0]
+	for _, p := range pic.Planes[1:] {
+		for i := range p.Pix {
+			p.Pix[i] = uint16(1 << (p.Depth - 1))
+		}
+	}
+	pic.Into(out, plane.Whole)
+	return out
 }

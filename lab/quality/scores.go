@@ -11,7 +11,7 @@ import (
 type Scores struct {
 	PSNR    float64 `json:"psnr"`   // of luma, in dB; 100 for equal pictures
 	SSIM    float64 `json:"ssim"`   // of luma
-	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB
+	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB; 0: there are none
 	Flicker float64 `json:"flicker"`
 	Moving  float64 `json:"moving"` // PSNR of luma where the clean picture changes; 0: nowhere
 	KBytes  float64 `json:"kbytes"` // of the whole clip after x264 at crf 18; 0: not measured
@@ -37,7 +37,9 @@ func score(clean, got []*pipeline.Frame, first, last int) (s Scores, err error) 
 		}
 		s.PSNR += decibels(c.Planes[0].MSE) / n
 		s.SSIM += c.Planes[0].SSIM / n
-		s.Chroma += decibels((c.Planes[1].MSE+c.Planes[2].MSE)/2) / n
+		if !clean[t].Layout.Info().Gray() {
+			s.Chroma += decibels((c.Planes[1].MSE+c.Planes[2].MSE)/2) / n
+		}
 		if t > first {
 			flicker.add(difference(clean[t], got[t], clean[t-1], got[t-1]))
 		}
@@ -61,29 +63,33 @@ func (t *total) add(o total) { t.squares, t.samples = t.squares+o.squares, t.sam
 
 func (t *total) mean() float64 { return t.squares / t.samples }
 
+// lumas returns the luma planes of frames in 8-bit levels.
+func lumas(frames ...*pipeline.Frame) (all []levels) {
+	for _, f := range frames {
+		all = append(all, lumaOf(f))
+	}
+	return all
+}
+
 // difference sums up how the error changes from one frame to the next.
 func difference(clean, got, cleanBefore, gotBefore *pipeline.Frame) (t total) {
-	for y := range clean.Height {
-		c, g, cb, gb := clean.Row(0, y), got.Row(0, y), cleanBefore.Row(0, y), gotBefore.Row(0, y)
-		for x := range c {
-			d := float64(g[x]) - float64(c[x]) - float64(gb[x]) + float64(cb[x])
-			t.squares += d * d
-		}
-		t.samples += float64(len(c))
+	p := lumas(clean, got, cleanBefore, gotBefore)
+	for i, c := range p[0].v {
+		d := float64(p[1].v[i]) - float64(c) - float64(p[3].v[i]) + float64(p[2].v[i])
+		t.squares += d * d
 	}
+	t.samples = float64(len(p[0].v))
 	return t
 }
 
 // region sums up the error where the clean picture differs from the one before.
 func region(clean, got, before *pipeline.Frame) (t total) {
-	for y := range clean.Height {
-		c, g, b := clean.Row(0, y), got.Row(0, y), before.Row(0, y)
-		for x := range c {
-			if d := int(c[x]) - int(b[x]); d > change || d < -change {
-				e := float64(g[x]) - float64(c[x])
-				t.squares += e * e
-				t.samples++
-			}
+	p := lumas(clean, got, before)
+	for i, c := range p[0].v {
+		if d := c - p[2].v[i]; d > change || d < -change {
+			e := float64(p[1].v[i]) - float64(c)
+			t.squares += e * e
+			t.samples++
 		}
 	}
 	return t

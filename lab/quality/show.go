@@ -14,7 +14,14 @@ import (
 
 // Document lays the report out.
 func (r *Report) Document() report.Document {
-	d := report.Document{Header: r.Header, Legend: legend}
+	d := report.Document{Header: r.Header, Sections: r.footageSections(), Legend: legend}
+	if len(r.Cells) == 0 {
+		d.Legend = footageLegend
+	}
+	d.Sections = append(d.Sections, r.pairSections()...)
+	if t := r.kindTable(); len(t.Rows) > 1 {
+		d.Sections = append(d.Sections, report.Section{Title: "PSNR of luma / chroma, dB, means over the clips", Table: t})
+	}
 	for _, k := range Kinds() {
 		if t := r.table(k.Name); len(t.Rows) > 0 {
 			d.Sections = append(d.Sections, report.Section{Title: "Noise: " + k.Title + " (" + k.Name + ")", Table: t})
@@ -30,6 +37,21 @@ func (r *Report) Document() report.Document {
 		d.Sections = append(d.Sections, report.Section{Title: "Goals, as means over the clips above", Table: t})
 	}
 	return d
+}
+
+// pairSections are of videos beside their truth, whose cells have the video's name for the noise.
+func (r *Report) pairSections() (all []report.Section) {
+	seen := map[string]bool{}
+	for _, k := range Kinds() {
+		seen[k.Name] = true
+	}
+	for _, c := range r.Cells {
+		if !seen[c.Noise] {
+			seen[c.Noise] = true
+			all = append(all, report.Section{Title: c.Noise + ", beside its truth", Table: r.table(c.Noise)})
+		}
+	}
+	return all
 }
 
 const legend = `PSNR and SSIM are of luma, chroma is the PSNR of both its planes, flicker the RMS of the error's change
@@ -98,19 +120,40 @@ func (r *Report) table(noise string) *text.Table {
 		if !ok {
 			continue
 		}
-		strength := strings.TrimPrefix(r.where(noise, m)[0].Strength, m+"=")
-		if m == "atadenoise" {
-			strength, _, _ = strings.Cut(strength, ":")
-		}
-		t.Add(m, strength, decibelText(s.PSNR), fmt.Sprintf("%.3f", s.SSIM), decibelText(s.Chroma),
+		t.Add(m, shortStrength(m, r.where(noise, m)[0].Strength), decibelText(s.PSNR), fmt.Sprintf("%.3f", s.SSIM), decibelText(s.Chroma),
 			fmt.Sprintf("%.2f", s.Flicker), positive("%.2f", s.Moving), positive("%.0f", s.KBytes), positive("%.1f", s.MS))
 	}
 	return t
 }
 
+// kindTable has a row for each kind of noise.
+func (r *Report) kindTable() *text.Table {
+	methods := []string{Untouched, Fast, Good, Best, Causal, NLMeans, "hqdn3d"}
+	t := text.NewTable(2, append([]string{"noise", ""}, methods...)...)
+	t.Sparse = true
+	for _, k := range Kinds() {
+		row, any := []string{k.Name, k.Title}, false
+		for _, m := range methods {
+			s, ok := r.mean(k.Name, m)
+			cell := ""
+			if ok {
+				cell, any = decibelText(s.PSNR)+" / "+decibelText(s.Chroma), true
+			}
+			row = append(row, cell)
+		}
+		if any {
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
 func decibelText(db float64) string {
-	if db >= bestPSNR {
+	switch {
+	case db >= bestPSNR:
 		return "equal"
+	case db == 0:
+		return "" // there is no chroma
 	}
 	return fmt.Sprintf("%.2f", db)
 }
