@@ -11,7 +11,8 @@ import (
 // Options are what a user chooses.
 type Options struct {
 	Settings
-	Sigma float64 // of the noise, in 8-bit levels; 0: measured
+	Sigma float64 // of the noise of samples, in 8-bit levels; 0: measured
+	Depth int     // bits of the results, if the frames have fewer and their layout has so many
 }
 
 // Reads is how many frames a result depends on before and after its own: those of its window, and
@@ -30,7 +31,7 @@ type Filter struct {
 	engine Engine
 	pool   *pipeline.Pool
 	opts   Options
-	seen   func(noise.Model) // may be nil
+	seen   func(m noise.Model, clean bool) // may be nil
 
 	format     pipeline.Format // of the window's frames
 	interlaced bool
@@ -46,7 +47,7 @@ type Filter struct {
 // entry is a frame of the window.
 type entry struct {
 	frame    *pipeline.Frame
-	yuv      *pipeline.Frame // the frame, or its samples as YUV
+	yuv      *pipeline.Frame // the frame, or its samples in the planes that RGB is filtered in
 	pictures []Picture       // of the frame, or of its fields
 	repeats  []bool          // those of the entry before, of each picture
 	reading  *noise.Reading  // nil if the noise is not measured
@@ -65,8 +66,9 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 	return &Filter{engine: e, pool: pool, opts: o}
 }
 
-// OnNoise has the noise of each frame reported, before it is taken out.
-func (f *Filter) OnNoise(seen func(noise.Model)) { f.seen = seen }
+// OnNoise has the noise of the samples of each frame reported, before it is taken out. A clean frame
+// is left as it is.
+func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
 
 // Retune changes the settings of a live filter, which looks ahead for a frame at the most, for the
 // frames to come.
@@ -148,7 +150,7 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 func (f *Filter) arrive(in *pipeline.Frame) {
 	e := &entry{frame: in, yuv: in}
 	if in.Layout.Info().RGB {
-		e.yuv = ofRGB(in)
+		e.yuv = planesOfRGB(in)
 	}
 	if f.opts.Sigma == 0 {
 		f.read(e)
@@ -319,18 +321,19 @@ func (r *result) release() {
 // begin begins to take the noise out of a frame. An error leaves nothing behind.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *result) (err error) {
 	r.of = e
-	if r.out, err = f.room(ctx, emit, e.frame.Format); err != nil {
+	if r.out, err = f.room(ctx, emit, f.opts.formatOf(e.frame.Format)); err != nil {
 		return err
 	}
 	r.out.CopyTiming(e.frame)
-	model := e.noise
+	model, ofSamples := e.noise, noiseOfSamples(e.frame.Layout)
 	if f.opts.Sigma > 0 {
-		model = noise.Flat(f.opts.Sigma)
+		model = noise.Flat(f.opts.Sigma / ofSamples)
 	}
+	clean := model.Scale(f.opts.Strength).Clean()
 	if f.seen != nil {
-		f.seen(model)
+		f.seen(model.Scale(ofSamples), clean)
 	}
-	if scaled := model.Scale(f.opts.Strength); scaled.Clean() && !e.forgotten {
+	if clean && !e.forgotten && r.out.Format == e.frame.Format {
 		if r.out.Planes[0].Data == nil { // it is on a device
 			r.out.Release()
 			r.out = e.frame.Retain()
@@ -344,6 +347,14 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 		r.out.Release()
 	}
 	return err
+}
+
+// formatOf returns the format of the results of frames of a format.
+func (o *Options) formatOf(f pipeline.Format) pipeline.Format {
+	if deeper := f.Layout.At(o.Depth); deeper.Valid() && o.Depth > f.Layout.Info().Depth {
+		f.Layout = deeper
+	}
+	return f
 }
 
 // room returns a frame for a result. Results under way make room if the pool has none.
@@ -363,7 +374,7 @@ func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.F
 func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
 	out := r.out
 	if r.of.yuv != r.of.frame {
-		r.yuv = emptyYUV(out)
+		r.yuv = emptyPlanes(out)
 		out = r.yuv
 	}
 	for i, field := range plane.Fields(r.of.frame) {

@@ -202,7 +202,7 @@ func TestFilterCleanAndCausal(t *testing.T) {
 	o.Ahead, o.Sigma = 0, 0.5
 	seen := 0
 	f := newFilm(t, o)
-	f.filter.OnNoise(func(noise.Model) { seen++ })
+	f.filter.OnNoise(func(noise.Model, bool) { seen++ })
 	for n := range 3 {
 		in := f.frame(n, small)
 		want := in.Row(1, 3)
@@ -257,7 +257,7 @@ func TestFilterMeasuresAhead(t *testing.T) {
 	run := func(e Engine) (f *film, noises []noise.Model) {
 		f = newFilm(t, options(Fast))
 		f.filter = NewFilter(e, f.pool, options(Fast))
-		f.filter.OnNoise(func(m noise.Model) { noises = append(noises, m) })
+		f.filter.OnNoise(func(m noise.Model, _ bool) { noises = append(noises, m) })
 		for n := range 12 {
 			format := small
 			if n >= 7 {
@@ -417,7 +417,7 @@ func TestFilterRetuneNoise(t *testing.T) {
 		given.Sigma = 10
 		var seen []float64
 		f, plain := newFilm(t, given), newFilm(t, auto)
-		f.filter.OnNoise(func(m noise.Model) { seen = append(seen, m.Sigma[0]) })
+		f.filter.OnNoise(func(m noise.Model, _ bool) { seen = append(seen, m.Sigma[0]) })
 		last := 0
 		put := func(frames int) {
 			for range frames {

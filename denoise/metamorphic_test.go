@@ -93,27 +93,28 @@ var views = []struct {
 	scene  func(int) denoisetest.Scene
 }{{"one frame", 1, still(9)}, {"still", 3, still(9)}, {"pan", 5, pan(9)}}
 
-// TestTurned: a clip that is mirrored or transposed comes out mirrored or transposed. Without
-// motion one sample in 5,000 may be rounded the other way, since sums are taken in another order.
+// TestTurned: a clip that is mirrored or transposed comes out mirrored or transposed, but for the
+// pattern that rounds 8 bits; so results have 10 here. Without motion one sample in 1,000 may be
+// rounded the other way, since sums are taken in another order.
 // With motion the search goes from the top left to the bottom right and takes the first of vectors
-// that are equally good, so one sample in four may differ, but the result is as near to the scene.
+// that are equally good, so one sample in three may differ, but the result is as near to the scene.
 func TestTurned(t *testing.T) {
 	for _, view := range views {
 		for tier, name := range tiers {
 			c := drawSize(symmetric[tier], view.frames, view.scene)
 			centre := view.frames / 2
-			want := Reference(c.noisy, centre, noise.Flat(10), Default(tier))
+			want := ReferenceAt(10, c.noisy, centre, noise.Flat(10), Default(tier))
 			for way, turn := range turns {
-				got := turn(Reference(each(c.noisy, turn), centre, noise.Flat(10), Default(tier)))
+				got := turn(ReferenceAt(10, each(c.noisy, turn), centre, noise.Flat(10), Default(tier)))
 				what := fmt.Sprintf("%s, %s, %s", view.name, name, way)
 				count, most, samples := apart(got, want)
 				t.Logf("%s: %d of %d samples differ, by %d at most", what, count, samples, most)
 				if view.name == "pan" {
 					noWorse(t, what, 0.1, c.clean[centre], got, want)
-					if count*4 > samples {
+					if count*3 > samples {
 						t.Errorf("%s: %d of %d samples differ", what, count, samples)
 					}
-				} else if count*5000 > samples || most > 1 {
+				} else if count*1000 > samples || most > 1 {
 					t.Errorf("%s: %d of %d samples differ, by %d at most", what, count, samples, most)
 				}
 			}

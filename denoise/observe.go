@@ -14,7 +14,8 @@ func Takes(l pipeline.Layout) bool { return l.Valid() }
 func Observe(s *noise.Survey, f *pipeline.Frame) {
 	yuv := f
 	if f.Layout.Info().RGB {
-		yuv = ofRGB(f)
+		yuv = planesOfRGB(f)
 	}
+	s.Scale = noiseOfSamples(f.Layout)
 	s.Put(plane.ViewsOf(yuv, plane.Fields(f)[0]), f.Quantiser)
 }

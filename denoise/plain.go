@@ -29,7 +29,7 @@ func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 	for i, p := range j.Window {
 		window[i] = plane.Picture(p.(plainPicture))
 	}
-	Reference(window, j.Centre, j.Noise, j.Settings).Into(j.Out, j.Field)
+	ReferenceAt(j.Out.Layout.Info().Depth, window, j.Centre, j.Noise, j.Settings).Into(j.Out, j.Field)
 	return nil, nil
 }
 

@@ -14,20 +14,25 @@ import (
 // the ends of a clip there may be fewer. Where the noise is too little to be worth it, the result
 // is the frame, bit for bit.
 func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
+	return ReferenceAt(window[centre].Planes[0].Depth, window, centre, m, s)
+}
+
+// ReferenceAt is Reference with samples of so many bits in the result, no fewer than the frames'.
+// What is not filtered has their value.
+func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
 	m = m.Scale(s.Strength)
 	noisy := window[centre]
 	if m.Clean() {
-		return noisy.Clone()
+		return noisy.Deeper(depth)
 	}
 	f := newFilter(window, centre, m, s)
 	near := f.near()
 	sums := f.first(near)
-	if !s.TwoPasses {
-		return f.finish(noisy, sums)
+	if s.TwoPasses {
+		f.pilot = planesOf(sums, min(noisy.Planes[0].Depth+pilotBits, 16))
+		sums = f.second(f.refined(near))
 	}
-	f.pilot = planesOf(sums, min(noisy.Planes[0].Depth+pilotBits, 16))
-	sums = f.second(f.refined(near))
-	return f.finish(noisy, sums)
+	return f.finish(noisy.Deeper(depth), sums)
 }
 
 // pilotBits are those that the pilot has more than the samples: rounded like them, it would cost
@@ -198,18 +203,17 @@ func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
 	return all
 }
 
-// finish makes the picture: it puts grain back, and rounds once.
-func (f *filter) finish(noisy plane.Picture, sums []*fusion.Sums) plane.Picture {
-	out := noisy.Clone()
+// finish makes the picture of the noisy one: it puts grain back, and rounds once.
+func (f *filter) finish(out plane.Picture, sums []*fusion.Sums) plane.Picture {
 	grain := float32(f.Grain)
 	for c := range sums {
 		p := out.Planes[c]
-		unit := float32(p.Unit())
+		unit, rounding := float32(p.Unit()), Rounding(p.Depth)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {
 				value := sums[c].Mean(x, y)
 				value += grain * (float32(v)/unit - value)
-				p.Row(y)[x] = fusion.Sample(value, p)
+				p.Row(y)[x] = fusion.Sample(value, rounding.at(x, y), p)
 			}
 		})
 	}

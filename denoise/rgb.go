@@ -1,99 +1,104 @@
 package denoise
 
 import (
+	"math"
+
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
-// RGB pictures are denoised as YUV: noise and detail part better there. What the filter changes is
-// added to the original samples, so that what it leaves alone keeps its bits.
+// RGB pictures are denoised in the planes of an orthonormal transform, scaled alike: their mean,
+// and two opponents. Noise of one sigma in R, G and B has 1/sqrt(3) of it in each, and is less
+// beside the detail of the mean than in luma. What the filter changes is added to the original
+// samples, so that what it leaves alone keeps its bits.
 
-// The weights of R, G and B in luma (BT.601), and of the differences in U and V, in 1/65536.
 const (
-	lumaR, lumaG, lumaB = 19595, 38470, 7471
-	blueScale           = 36984 // 0.5/(1-0.114)
-	redScale            = 46745 // 0.5/(1-0.299)
-	half                = 1 << 15
-	fixed               = 16
+	rgbDepth = 16 // of the planes: what is added is rounded once, with the sample
+	fixed    = 20 // bits of the weights below 1
 )
 
-// row is a row of samples of Y, U and V, or of R, G and B: one each step places.
-type row[T byte | uint16] struct {
-	of   [3][]T
-	step int
+var (
+	third     = weight(1. / 3)            // of R, G and B in the mean
+	redBlue   = weight(1 / math.Sqrt(6))  // of R-B in the second plane
+	green     = weight(1 / math.Sqrt(18)) // of R-2G+B in the third
+	ofRedBlue = weight(math.Sqrt(1.5))    // of the second plane in R, and less it in B
+	ofGreen   = weight(math.Sqrt(0.5))    // of the third in R and B, and less twice it in G
+)
+
+func weight(w float64) int { return int(math.Round(w * (1 << fixed))) }
+
+// noiseOfSamples is the noise of a layout's samples in that of the planes that are filtered.
+func noiseOfSamples(l pipeline.Layout) float64 {
+	if l.Info().RGB {
+		return math.Sqrt(3)
+	}
+	return 1
 }
 
-// toYUV sets a row to another of RGB.
-func (r row[T]) toYUV(rgb row[T], depth int) {
-	middle, most := 1<<(depth-1), 1<<depth-1
-	luma, blue, red := r.of[0], r.of[1], r.of[2]
-	for x := range luma {
-		i := x * rgb.step
-		r, g, b := int(rgb.of[0][i]), int(rgb.of[1][i]), int(rgb.of[2][i])
-		v := (lumaR*r + lumaG*g + lumaB*b + half) >> fixed
-		luma[x] = T(v)
-		blue[x] = T(min(max(middle+((b-v)*blueScale+half)>>fixed, 0), most))
-		red[x] = T(min(max(middle+((r-v)*redScale+half)>>fixed, 0), most))
+// rows are a row of each of three planes.
+type rows [3][]uint16
+
+func newRows(width int) (r rows) {
+	for i := range r {
+		r[i] = make([]uint16, width)
+	}
+	return r
+}
+
+// split sets rows to the planes of R, G and B of so many bits.
+func (r *rows) split(rgb *rows, depth int) {
+	const half, middle = 1 << (fixed - 1), 1 << (rgbDepth - 1)
+	reds, greens, blues := rgb[0], rgb[1], rgb[2]
+	up := rgbDepth - depth
+	for x := range reds {
+		r0, g0, b0 := int(reds[x])<<up, int(greens[x])<<up, int(blues[x])<<up
+		r[0][x] = uint16(((r0+g0+b0)*third + half) >> fixed)
+		r[1][x] = uint16(middle + ((r0-b0)*redBlue+half)>>fixed)
+		r[2][x] = uint16(middle + ((r0-2*g0+b0)*green+half)>>fixed)
 	}
 }
 
-// add adds the difference of two rows of YUV to one of RGB.
-func (r row[T]) add(was, is row[T], depth int) {
-	most := 1<<depth - 1
-	for x := range is.of[0] {
-		i := x * r.step
-		y, u, v := int(is.of[0][x])-int(was.of[0][x]), int(is.of[1][x])-int(was.of[1][x]), int(is.of[2][x])-int(was.of[2][x])
-		// The inverse of the transform above, of differences.
-		y = y<<fixed + half
-		r.of[0][i] = T(min(max(int(r.of[0][i])+(y+91881*v)>>fixed, 0), most))
-		r.of[1][i] = T(min(max(int(r.of[1][i])+(y-22554*u-46802*v)>>fixed, 0), most))
-		r.of[2][i] = T(min(max(int(r.of[2][i])+(y+116130*u)>>fixed, 0), most))
+// add adds the difference of two rows of planes to one of RGB of so many bits, which become other
+// ones. rounding is in steps of the planes, by the last bits of the column.
+func (rgb *rows) add(was, is *rows, from, to int, rounding [8]int) {
+	up, down, most := rgbDepth-from, rgbDepth-to, 1<<to-1
+	for x := range rgb[0] {
+		mean := (int(is[0][x]) - int(was[0][x])) << fixed
+		a := (int(is[1][x]) - int(was[1][x])) * ofRedBlue
+		b := (int(is[2][x]) - int(was[2][x])) * ofGreen
+		for i, change := range [3]int{mean + a + b, mean - 2*b, mean - a + b} {
+			v := int(rgb[i][x])<<up + rounding[x&7] + (change+1<<(fixed-1))>>fixed
+			rgb[i][x] = uint16(min(max(v>>down, 0), most))
+		}
 	}
 }
 
-// bytesOf returns row y of a frame of 8 bits where it lies.
-func bytesOf(f *pipeline.Frame, y int) row[byte] {
+// components finds R, G and B, or the planes that they are filtered in.
+func components(f *pipeline.Frame) (all [3]plane.Component) {
 	info := f.Layout.Info()
-	if info.Samples > 1 {
-		p := f.Row(0, y)
-		return row[byte]{[3][]byte{p, p[1:], p[2:]}, info.Samples}
+	for i := range all {
+		switch {
+		case info.Samples > 1:
+			p := f.Planes[0]
+			all[i] = plane.Component{Data: p.Data[i:], Pitch: p.Pitch, Step: info.Samples, Depth: 8, Width: f.Width, Height: f.Height, Own: true}
+		case info.RGB:
+			all[i] = plane.ComponentOf(f, plane.Whole, (i+2)%3) // after G and B
+		default:
+			all[i] = plane.ComponentOf(f, plane.Whole, i)
+		}
 	}
-	r := row[byte]{step: 1}
-	for i := range r.of {
-		r.of[i] = f.Row(planeOf(info, i), y)
-	}
-	return r
+	return all
 }
 
-func planeOf(info pipeline.LayoutInfo, i int) int {
-	if info.RGB {
-		return (i + 2) % 3
-	}
-	return i
-}
-
-// words returns a row for samples of more than 8 bits.
-func words(width int) row[uint16] {
-	r := row[uint16]{step: 1}
-	for i := range r.of {
-		r.of[i] = make([]uint16, width)
-	}
-	return r
-}
-
-// read reads row y of a frame of more than 8 bits.
-func read(r row[uint16], f *pipeline.Frame, y int) {
-	for i := range r.of {
-		c := plane.ComponentOf(f, plane.Whole, planeOf(f.Layout.Info(), i))
-		c.Read(r.of[i], 0, y)
+func (r *rows) read(from *[3]plane.Component, y int) {
+	for i := range from {
+		from[i].Read(r[i], 0, y)
 	}
 }
 
-// write is the reverse of read.
-func write(r row[uint16], f *pipeline.Frame, y int) {
-	for i := range r.of {
-		c := plane.ComponentOf(f, plane.Whole, planeOf(f.Layout.Info(), i))
-		c.Write(r.of[i], y)
+func (r *rows) write(to *[3]plane.Component, y int) {
+	for i := range to {
+		to[i].Write(r[i], y)
 	}
 }
 
@@ -103,53 +108,52 @@ func eachRows(f *pipeline.Frame, do func(y0, y1 int)) {
 	plane.Rows((f.Height+rows-1)/rows, func(i int) { do(i*rows, min((i+1)*rows, f.Height)) })
 }
 
-// ofRGB returns an RGB frame as YUV of the same depth, in memory of its own.
-func ofRGB(in *pipeline.Frame) *pipeline.Frame {
-	out, depth := emptyYUV(in), in.Layout.Info().Depth
+// planesOfRGB returns the planes that an RGB frame is filtered in, in memory of their own.
+func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
+	out := emptyPlanes(in)
+	from, to, depth := components(in), components(out), in.Layout.Info().Depth
 	eachRows(in, func(y0, y1 int) {
-		if depth == 8 {
-			for y := y0; y < y1; y++ {
-				bytesOf(out, y).toYUV(bytesOf(in, y), depth)
-			}
-			return
-		}
-		rgb, yuv := words(in.Width), words(in.Width)
+		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
-			read(rgb, in, y)
-			yuv.toYUV(rgb, depth)
-			write(yuv, out, y)
+			rgb.read(&from, y)
+			planes.split(&rgb, depth)
+			planes.write(&to, y)
 		}
 	})
 	return out
 }
 
-// emptyYUV returns a frame for the samples of an RGB frame.
-func emptyYUV(in *pipeline.Frame) *pipeline.Frame {
+// emptyPlanes returns a frame for the planes of an RGB frame.
+func emptyPlanes(in *pipeline.Frame) *pipeline.Frame {
 	out := pipeline.Blank(pipeline.Format{
-		Layout: pipeline.YUV444P.At(in.Layout.Info().Depth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
+		Layout: pipeline.YUV444P.At(rgbDepth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
 	})
 	out.Interlaced, out.TopFieldFirst = in.Interlaced, in.TopFieldFirst
 	return out
 }
 
-// addToRGB writes in to out with the difference of two YUV frames added. Alpha stays.
+// addToRGB writes in to out, of as many bits or more, with the difference of two frames of planes
+// added. Alpha stays.
 func addToRGB(out, in, before, after *pipeline.Frame) {
-	depth := in.Layout.Info().Depth
-	out.CopySamples(in)
+	if out.Layout == in.Layout {
+		out.CopySamples(in) // for its alpha
+	}
+	rgb, was, is, to := components(in), components(before), components(after), components(out)
+	depth := out.Layout.Info().Depth
+	pattern := Rounding(depth)
+	fields := len(plane.Fields(in))
 	eachRows(in, func(y0, y1 int) {
-		if depth == 8 {
-			for y := y0; y < y1; y++ {
-				bytesOf(out, y).add(bytesOf(before, y), bytesOf(after, y), depth)
-			}
-			return
-		}
-		rgb, was, is := words(in.Width), words(in.Width), words(in.Width)
+		samples, from, result := newRows(in.Width), newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
-			read(rgb, in, y)
-			read(was, before, y)
-			read(is, after, y)
-			rgb.add(was, is, depth)
-			write(rgb, out, y)
+			var rounding [8]int
+			for x := range rounding {
+				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(rgbDepth-depth)))
+			}
+			samples.read(&rgb, y)
+			from.read(&was, y)
+			result.read(&is, y)
+			samples.add(&from, &result, in.Layout.Info().Depth, depth, rounding)
+			samples.write(&to, y)
 		}
 	})
 }

@@ -245,6 +245,29 @@ func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	return best
 }
 
+// Depth returns how many bits the samples of frames need for the encoder to get as many as it codes,
+// though those of the input may be fewer.
+func (e *coder) Depth() int {
+	o := &e.opts
+	if o.PixelFormat != "" {
+		return av.Depth(astiav.FindPixelFormatByName(o.PixelFormat))
+	}
+	if o.EncoderParams.value("profile") == "main10" {
+		return 10
+	}
+	codec, err := findEncoder(o.codec().Name)
+	if err != nil {
+		return bits
+	}
+	least := 0
+	for _, pf := range o.offered(codec, bits) {
+		if depth := av.Depth(pf); least == 0 || depth < least {
+			least = depth
+		}
+	}
+	return max(least, bits)
+}
+
 // takes reports whether the encoder and its preset take a pixel format of any depth.
 func (o *Options) takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
 	all := codec.PixelFormats()

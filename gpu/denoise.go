@@ -405,9 +405,10 @@ func (r *denoised) queue(j denoise.Job) (err error) {
 
 func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
 	d, k := r.engine, r.window[j.Centre].kind
+	info := r.part.format.Layout.Info()
 	job := device.Job{
 		Work: uint64(k.work.address), Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
-		Result: r.part.samples(s.memory.address),
+		Result: r.part.samples(s.memory.address), Depth: info.Depth, Shift: info.Shift,
 	}
 	want := finely
 	if device.Coarse(j.Noise, j.Settings) {

@@ -142,7 +142,7 @@ func timeKernels(b *Backend, frames []*pipeline.Frame, centre int, o denoise.Opt
 	d.settle()
 	job := device.Job{
 		Work: uint64(work.address), Window: window, Centre: centre, Noise: noise.Flat(o.Sigma), Settings: o.Settings,
-		Result: part.samples(result.memory.address),
+		Result: part.samples(result.memory.address), Depth: part.format.Layout.Info().Depth,
 	}
 	denoising, err := layout.Denoise(job)
 	if err != nil {

@@ -55,5 +55,5 @@ func (p Params) Denoising(auto denoise.Tier) denoise.Options {
 	if p.Causal {
 		s.Ahead = p.LookAhead
 	}
-	return denoise.Options{Settings: s, Sigma: p.Noise}
+	return denoise.Options{Settings: s, Sigma: p.Noise, Depth: p.Depth}
 }

@@ -26,6 +26,7 @@ type Params struct {
 	LumaOnly               bool
 	Causal                 bool // no frame waits for later ones; not an option, but a need of live
 	LookAhead              int  // but for so many, if causal
+	Depth                  int  // least bits of the denoiser's results; not an option, but a need of the encoder
 }
 
 const (

@@ -52,7 +52,7 @@ func sideWidth(f Format) int {
 }
 
 // Compare returns a filter that runs inner and emits original and result in one frame. inner must
-// emit one frame for each that it takes, of the same layout and size, and write to none of those
+// emit one frame for each that it takes, of the same layout and size but for more bits, and write to none of those
 // it takes. Originals are kept as long as inner keeps them, so the source's pool needs no more
 // blocks than for inner alone. Results come from pool, which needs one block and no other users.
 // Times and props are those of inner's frames.
@@ -119,7 +119,13 @@ func (c *compare) compose(ctx context.Context, result *Frame) (*Frame, error) {
 	}
 	original := c.originals[0]
 	c.originals = c.originals[1:]
-	defer original.Release()
+	defer func() { original.Release() }()
+	if a, b := original.Format, result.Format; a.Layout != b.Layout && a.Layout.At(b.Layout.Info().Depth) == b.Layout {
+		deeper := Blank(b)
+		deeper.CopySamples(original)
+		original.Release()
+		original = deeper
+	}
 	if a, b := original.Format, result.Format; a.Layout != b.Layout || a.Width != b.Width || a.Height != b.Height {
 		return nil, fmt.Errorf("pipeline: compare: filter %T made %v of %v", c.inner, b, a)
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/binary"
 	"iter"
 	"sync/atomic"
 )
@@ -170,9 +171,23 @@ func (f Format) Rows() iter.Seq2[int, int] {
 	}
 }
 
-// CopySamples copies the samples of a frame of the same format, with any pitches. Padding stays.
+// CopySamples copies the samples of a frame of the same format, but that f may have more bits, with
+// any pitches. They keep their values. Padding stays.
 func (f *Frame) CopySamples(from *Frame) {
+	was, is := from.Layout.info(), f.Layout.info()
 	for i, y := range f.Rows() {
-		copy(f.Row(i, y), from.Row(i, y))
+		in, out := from.Row(i, y), f.Row(i, y)
+		if was == is {
+			copy(out, in)
+			continue
+		}
+		up := is.Depth - was.Depth + is.Shift
+		for x := range len(out) / 2 {
+			v := uint16(in[x])
+			if was.SampleBytes() == 2 {
+				v = binary.LittleEndian.Uint16(in[2*x:]) >> was.Shift
+			}
+			binary.LittleEndian.PutUint16(out[2*x:], v<<up)
+		}
 	}
 }

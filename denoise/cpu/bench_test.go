@@ -173,12 +173,12 @@ func benchmarkStages(b *testing.B, depth int) {
 		}
 		for name, tier := range map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good} {
 			s := denoise.Default(tier)
-			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], count: 3}
+			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], count: 3, depth: depth}
 			f.search = motion.NewSearch(s.Motion, sigma)
 			var near []*neighbour
 			clean := func() { f.release(); f.blocks = nil }
 			prepare := func() {
-				f.result, err = f.planesLike(3)
+				f.result, err = f.newPlanes(3)
 				must(err)
 				if s.TwoPasses {
 					must(f.preparePilot())

@@ -76,7 +76,8 @@ typedef struct {
 	int clip;                    // count on less noise near white
 
 	// What becomes of the means:
-	vd_plane out;            // rounded to samples; in the first of two passes to 8 bits, or none
+	vd_plane out;            // as samples of its depth; in the first of two passes of 8 bits, or none
+	float rounding[64];      // added before a result is cut off to a sample, by the last bits of row and column
 	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
 	float grain;             // share of the noisy samples in the result
 } vd_pass;
@@ -84,7 +85,7 @@ typedef struct {
 // The search is compiled for bytes alone, all else for samples of both sizes.
 #define VD_FUNCTIONS(isa) \
 	void vd_load_##isa(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height); \
-	void vd_save_##isa(uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height); \
+	void vd_save_##isa(uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height); \
 	void vd_pad_##isa(vd_plane p); \
 	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
@@ -106,10 +107,10 @@ VD_ISA_FUNCTIONS(avx512)
 
 // vd_load copies samples that are step bytes apart, shifted in their two bytes, and makes the plane
 // as large as it is by repeating the edges. What exceeds the depth becomes the largest sample.
-// vd_save writes the part of a plane that there is room for. vd_pad sets the samples beyond the
-// edges.
+// vd_save writes the part of a plane that there is room for, to samples of size bytes. vd_pad sets
+// the samples beyond the edges.
 void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height);
-void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height);
+void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height);
 void vd_pad(int isa, vd_plane p);
 
 // The planes of rows y0 <= y < y1: smoothed, of 8 bits; half as large, of 8 bits, too; half a pel

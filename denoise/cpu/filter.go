@@ -15,11 +15,11 @@ import (
 )
 
 // filter writes the frame at index centre of the window, without its noise, to its place in out: a
-// frame of the same format, of which only the rows of the field are written. The window holds
+// frame of the same format but for more bits, of which only the rows of the field are written. The window holds
 // frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
 	m = m.Scale(s.Strength)
-	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: plane.Components(out.Layout)}
+	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: plane.Components(out.Layout), depth: out.Layout.Info().Depth}
 	if err := f.check(out); err != nil {
 		return err
 	}
@@ -46,6 +46,7 @@ type filter struct {
 	centre int
 	frame  *frame
 	count  int // of the planes that are filtered: luma, or all
+	depth  int // of the result
 	search *motion.Search
 
 	planes  *searchPlanes // of the frame
@@ -69,7 +70,7 @@ type neighbour struct {
 }
 
 func (f *filter) check(out *pipeline.Frame) error {
-	if out.Layout != f.frame.format.Layout || out.Width != f.frame.format.Width || out.Height != f.frame.format.Height {
+	if out.Layout.Arrangement() != f.frame.format.Layout.Arrangement() || f.depth < f.frame.depth() || out.Width != f.frame.format.Width || out.Height != f.frame.format.Height {
 		return fmt.Errorf("denoise: %v into %v", f.frame.format, out.Format)
 	}
 	for _, w := range f.window {
@@ -104,7 +105,7 @@ func (f *filter) release() {
 }
 
 func (f *filter) run() (err error) {
-	if f.result, err = f.planesLike(f.count); err != nil {
+	if f.result, err = f.newPlanes(f.count); err != nil {
 		return err
 	}
 	if f.Far > f.Near { // memory is short, and only neighbours are moved
@@ -138,12 +139,13 @@ func (f *filter) run() (err error) {
 	return nil
 }
 
-// planesLike returns new planes in place of the first count components, and those of the frame in
-// place of the others.
-func (f *filter) planesLike(count int) (planes [3]C.vd_plane, err error) {
+// newPlanes returns planes for the result in place of the first count components, and those of the
+// frame in place of the others.
+func (f *filter) newPlanes(count int) (planes [3]C.vd_plane, err error) {
 	planes = f.frame.planes
 	for c := range count {
 		s := shapeOf(planes[c])
+		s.depth = f.depth
 		b, err := f.alloc(s.size())
 		if err != nil {
 			return planes, err

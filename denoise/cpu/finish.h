@@ -25,17 +25,24 @@ static void finish_pilot(const vd_pass *p, const int32_t *values, const int32_t 
 	}
 }
 
-static void finish_result(const vd_pass *p, const int32_t *values, const int32_t *weights, int y)
+INLINE void finish_samples(const vd_pass *p, const int32_t *values, const int32_t *weights, int y, int size)
 {
-	sample *out = row_of(p->out, y);
 	const sample *noisy = row_of(p->noisy, y);
-	int most = most_of(p->noisy);
-	float level = level_of(p), unit = 1 / level;
+	float level = level_of(p), unit = 1 << (p->out.depth - 8), last = (1 << p->out.depth) - 1;
+	vf rounding = load_row(p->rounding + (y & 7) * 8);
 	for (int x = 0; x < p->noisy.width; x += VL) {
 		vf value = mean_at(values + x, weights + x);
 		value += p->grain * (load_wide(noisy + x) * level - value);
-		store_samples(out + x, to_whole(in_range(value * unit + 0.5f, most)));
+		vi steps = to_whole(in_range(value * unit + rounding, last));
+		if (size == 1) store_bytes(bytes_of(p->out, y) + x, steps);
+		else store_words((uint16_t *)p->out.at + y * p->out.pitch + x, steps);
 	}
+}
+
+static void finish_result(const vd_pass *p, const int32_t *values, const int32_t *weights, int y)
+{
+	if (SAMPLE_BITS == 8 && p->out.depth == 8) finish_samples(p, values, weights, y, 1);
+	else finish_samples(p, values, weights, y, 2);
 }
 
 void NAME(vd_finish)(const vd_pass *p, vd_sums s, int top, int y0, int y1)

@@ -121,7 +121,8 @@ func (f *frame) forgetRights() {
 	f.rights, f.between = nil, [3]across{}
 }
 
-// save writes planes to the place of the frame's samples in out.
+// save writes planes to the place of the frame's samples in out, whose samples have as many bits or
+// more.
 func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	parts, err := components(out, f.field)
 	if err != nil {
@@ -129,7 +130,7 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	}
 	f.engine.share(len(parts), func(i int) {
 		if c := parts[i]; c.Own {
-			C.vd_save(f.engine.isa, (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(c.Shift), planes[i], C.int(c.Width), C.int(c.Height))
+			C.vd_save(f.engine.isa, (*C.uint8_t)(&c.Data[0]), C.ptrdiff_t(c.Pitch), C.int(c.Step), C.int(out.Layout.Info().SampleBytes()), C.int(c.Shift+c.Depth-int(planes[i].depth)), planes[i], C.int(c.Width), C.int(c.Height))
 		}
 	})
 	return nil

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"vidfilter/denoise"
 	"vidfilter/denoise/fusion"
 )
 
@@ -134,6 +135,9 @@ func (f *filter) setNoise(j *C.vd_pass, c, n int) {
 	}
 	for i, w := range fusion.Window(n) {
 		j.window[i] = C.float(w)
+	}
+	for i, x := range denoise.Rounding(f.depth) {
+		j.rounding[i] = C.float(x)
 	}
 	for i, x := range f.noise.CurveOf(c) {
 		j.curve[i] = C.float(x)

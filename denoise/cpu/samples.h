@@ -1,18 +1,12 @@
 // The samples of frames, into planes and back.
 
-// read_sample and write_sample convert a sample in a frame, in two bytes with shift bits below it.
-// The two bytes may hold more than the depth allows.
+// read_sample converts a sample in a frame, in two bytes with shift bits below it. The two bytes may
+// hold more than the depth allows.
 INLINE sample read_sample(const uint8_t *p, int shift, int most)
 {
 	sample v;
 	memcpy(&v, p, sizeof v);
 	return SAMPLE_BITS == 8 ? v : mini(v >> shift, most);
-}
-
-INLINE void write_sample(uint8_t *p, sample v, int shift)
-{
-	v <<= SAMPLE_BITS == 8 ? 0 : shift;
-	memcpy(p, &v, sizeof v);
 }
 
 // The compiler vectorises these where it knows the step.
@@ -21,9 +15,17 @@ INLINE void read_row(sample *restrict out, const uint8_t *in, int step, int widt
 	for (int x = 0; x < width; x++) out[x] = read_sample(in + x * step, shift, most);
 }
 
-INLINE void write_row(uint8_t *restrict out, const sample *in, int step, int width, int shift)
+INLINE void write_row(uint8_t *restrict out, const sample *in, int step, int size, int width, int shift)
 {
-	for (int x = 0; x < width; x++) write_sample(out + x * step, in[x], shift);
+	for (int x = 0; x < width; x++) {
+		uint16_t v = in[x] << shift;
+		memcpy(out + x * step, &v, size); // the lower byte first
+	}
+}
+
+INLINE void write_rows(uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height)
+{
+	for (int y = 0; y < height; y++) write_row(to + y * pitch, row_of(from, y), step, size, width, shift);
 }
 
 void NAME(vd_load)(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height)
@@ -43,15 +45,14 @@ void NAME(vd_load)(vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, 
 	}
 }
 
-void NAME(vd_save)(uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height)
+void NAME(vd_save)(uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height)
 {
-	enum { SIZE = sizeof(sample) };
-	for (int y = 0; y < height; y++) {
-		const sample *row = row_of(from, y);
-		uint8_t *out = to + y * pitch;
-		if (step == SIZE) write_row(out, row, SIZE, width, shift);
-		else write_row(out, row, 2 * SIZE, width, shift);
-	}
+	if (size == 2 && step == 2) write_rows(to, pitch, 2, 2, shift, from, width, height);
+	else if (size == 2) write_rows(to, pitch, 4, 2, shift, from, width, height);
+#if SAMPLE_BITS == 8
+	else if (step == 1) write_rows(to, pitch, 1, 1, 0, from, width, height);
+	else write_rows(to, pitch, 2, 1, 0, from, width, height);
+#endif
 }
 
 void NAME(vd_pad)(vd_plane p)

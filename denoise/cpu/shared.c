@@ -25,9 +25,9 @@ void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int ste
 	CHOOSE(isa, to, vd_load, to, from, pitch, step, shift, width, height)
 }
 
-void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int shift, vd_plane from, int width, int height)
+void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height)
 {
-	CHOOSE(isa, from, vd_save, to, pitch, step, shift, from, width, height)
+	CHOOSE(isa, from, vd_save, to, pitch, step, size, shift, from, width, height)
 }
 
 void vd_pad(int isa, vd_plane p) { CHOOSE(isa, p, vd_pad, p) }

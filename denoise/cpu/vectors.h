@@ -22,7 +22,7 @@ INLINE vf splat(float x) { return x - (vf){}; }
 //   load_samples     8 samples of each patch, from places of their own
 //   load_wide        VL samples side by side
 //   load_words       VL words to floats
-//   store_samples, store_words, store_bytes   whole numbers in the range of each
+//   store_words, store_bytes   whole numbers in the range of each
 //   per_patch        a number for each patch
 //   sum_rows         the sum of each row of 8, in all of its places
 //   sum_quads        the sum of each four, in all of their places
@@ -319,10 +319,7 @@ INLINE void add_row(int32_t *sum, vi x, int patch)
 
 #endif
 
-#if SAMPLE_BITS == 8
-INLINE void store_samples(sample *p, vi x) { store_bytes(p, x); }
-#else
-INLINE void store_samples(sample *p, vi x) { store_words(p, x); }
+#if SAMPLE_BITS == 16
 INLINE vf load_wide(const sample *p) { return load_words(p); }
 #endif
 

@@ -21,6 +21,8 @@ type Job struct {
 	Window   []uint64 // addresses of pictures
 	Centre   int
 	Result   [3]Samples // where a plane has no rows of its own, its height is 0
+	Depth    int        // bits of its samples, no fewer than the pictures'
+	Shift    int        // bits below them in their two bytes
 	Noise    noise.Model
 	Settings denoise.Settings
 }
@@ -59,6 +61,8 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	w.setSearch()
 	w.setNoise()
 	w.args.grain = C.float(j.Settings.Grain)
+	w.args.result_depth, w.args.result_shift = C.int32_t(j.Depth), C.int32_t(j.Shift)
+	w.args.dither = C.float(denoise.Dither(j.Depth))
 	for i, r := range j.Result {
 		w.args.result[i] = r.forDevice()
 	}

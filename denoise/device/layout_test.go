@@ -25,7 +25,7 @@ func TestLayout(t *testing.T) {
 		if all := 13*l.Picture + l.Work; all > 1_500_000_000*l.bytes() {
 			t.Errorf("tier %d, %d bits: %d bytes", tier, depth, all)
 		}
-		runs, err := l.Denoise(Job{Window: make([]uint64, 13), Centre: 6, Noise: noise.Flat(10), Settings: s})
+		runs, err := l.Denoise(Job{Depth: depth, Window: make([]uint64, 13), Centre: 6, Noise: noise.Flat(10), Settings: s})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -203,7 +203,7 @@ func TestSample(t *testing.T) {
 		{1.49, 8, 1}, {1.5, 8, 2}, {1.5, 10, 6}, {-9, 8, 0},
 		{255.4, 8, 255}, {255.6, 8, 255}, {255.99, 10, 1023}, {300, 16, 65535},
 	} {
-		if got := Sample(c.value, plane.New(1, 1, c.depth)); got != c.want {
+		if got := Sample(c.value, 0.5, plane.New(1, 1, c.depth)); got != c.want {
 			t.Errorf("%v at %d bits: %d, want %d", c.value, c.depth, got, c.want)
 		}
 	}

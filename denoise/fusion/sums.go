@@ -55,15 +55,16 @@ func (s *Sums) Plane(depth int) plane.Plane {
 	out := plane.New(s.Width, s.Height, depth)
 	for y := range s.Height {
 		for x, row := 0, out.Row(y); x < s.Width; x++ {
-			row[x] = Sample(s.Mean(x, y), out)
+			row[x] = Sample(s.Mean(x, y), 0.5, out)
 		}
 	}
 	return out
 }
 
-// Sample rounds a value in 8-bit levels to a sample of a plane like p.
-func Sample(value float32, p plane.Plane) uint16 {
-	v := math.Floor(float64(value*float32(p.Unit()) + 0.5))
+// Sample makes a value in 8-bit levels a sample of a plane like p: what is left of it below a
+// sample, with rounding added, is cut off.
+func Sample(value, rounding float32, p plane.Plane) uint16 {
+	v := math.Floor(float64(value*float32(p.Unit()) + rounding))
 	return uint16(min(max(v, 0), float64(p.Max())))
 }
 

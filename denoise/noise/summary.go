@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"cmp"
 	"math"
 
 	"vidfilter/denoise/plane"
@@ -38,6 +39,9 @@ type AtLevel struct {
 
 // Survey makes a summary of a clip from frames that come one after another.
 type Survey struct {
+	// Scale is the noise of samples in that of the planes that are observed; 0 means 1.
+	Scale float64
+
 	last   *Reading
 	scene  total
 	frames []pipeline.Quantiser // of the scene
@@ -77,6 +81,7 @@ func (s *Survey) endScene() {
 	}
 	m := s.scene.model(rms(s.frames))
 	scene := m.scene()
+	scene.times(cmp.Or(s.Scale, 1))
 	scene.First = s.out.Frames - len(s.frames)
 	scene.Frames = len(s.frames)
 	s.out.Scenes = append(s.out.Scenes, scene)
@@ -97,6 +102,14 @@ func (m *Model) scene() Scene {
 		s.Bright = append(s.Bright, AtLevel{b, hundredths(sigma)})
 	}
 	return s
+}
+
+// times multiplies the noise.
+func (s *Scene) times(scale float64) {
+	s.Luma, s.Chroma = hundredths(s.Luma*scale), hundredths(s.Chroma*scale)
+	for i, b := range s.Bright {
+		s.Bright[i].Sigma = hundredths(b.Sigma * scale)
+	}
 }
 
 func hundredths(v float64) float64 { return math.Round(100*v) / 100 }

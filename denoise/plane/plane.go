@@ -82,6 +82,18 @@ func (pic Picture) Clone() Picture {
 	return pic.each(func(p Plane) Plane { return p.Crop(p.Width, p.Height) })
 }
 
+// Deeper returns a copy of a picture with the same values in samples of depth bits, no fewer than
+// its own.
+func (pic Picture) Deeper(depth int) Picture {
+	return pic.each(func(p Plane) Plane {
+		out := New(p.Width, p.Height, depth)
+		for i, v := range p.Pix {
+			out.Pix[i] = v << (depth - p.Depth)
+		}
+		return out
+	})
+}
+
 // AtLeast returns the picture with each plane enlarged to a size, as Plane.AtLeast does.
 func (pic Picture) AtLeast(width, height int) Picture {
 	return pic.each(func(p Plane) Plane { return p.AtLeast(width, height) })

@@ -380,7 +380,9 @@ func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Fi
 	if j.o.passes() {
 		return pipeline.Pass{}, nil
 	}
-	f, err := b.Filter(j.o.Params, results)
+	p := j.o.Params
+	p.Depth = j.out.Depth()
+	f, err := b.Filter(p, results)
 	if err == nil {
 		j.noise.watch(f)
 	}

@@ -26,7 +26,7 @@ func (s *noiseSeen) watch(f pipeline.Filter) {
 	}
 }
 
-func (s *noiseSeen) add(m noise.Model) {
+func (s *noiseSeen) add(m noise.Model, clean bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.frames == 0 || m.Sigma[0] < s.least {
@@ -35,7 +35,7 @@ func (s *noiseSeen) add(m noise.Model) {
 	s.most = max(s.most, m.Sigma[0])
 	s.luma += m.Sigma[0]
 	s.chroma += math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2
-	if m.Clean() {
+	if clean {
 		s.clean++
 	}
 	s.frames++

@@ -88,7 +88,7 @@ func denoised(ctx context.Context, in []*pipeline.Frame, s denoise.Settings) (r 
 	}
 	defer pool.Close()
 	f := denoise.NewFilter(newEngine(), pool, denoise.Options{Settings: s})
-	f.OnNoise(func(m noise.Model) { r.models = append(r.models, m) })
+	f.OnNoise(func(m noise.Model, _ bool) { r.models = append(r.models, m) })
 	err = r.feed(ctx, f, in)
 	return r, err
 }

@@ -71,6 +71,8 @@ typedef struct {
 	uint64_t sums[3];                 // int32 values over uint32 weights, a sample, without padding
 	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma in bytes
 	int32_t pilot_pitch[3], pilot_bits;
-	float grain; // share of the source in the result
+	float grain;                        // share of the source in the result
+	float dither;                       // range of the pattern in the result
+	int32_t result_depth, result_shift; // bits of a sample there, and those below it in two bytes
 } vd_args;
 #endif

@@ -8,10 +8,18 @@
 
 enum { WIDTH = 256, HEIGHT = 8, THREADS = 256 };
 
-// rounded is a value in 8-bit levels as a sample of so many bits.
-DEVICE uint32_t rounded(float value, int bits) {
-	float v = __builtin_floorf(value * (float)(1 << (bits - 8)) + 0.5f);
+// rounded is a value in 8-bit levels as a sample of so many bits: what is left below it is cut off.
+DEVICE uint32_t rounded(float value, float rounding, int bits) {
+	float v = __builtin_floorf(value * (float)(1 << (bits - 8)) + rounding);
 	return (uint32_t)least(most(v, 0.0f), (float)((1 << bits) - 1));
+}
+
+// rounding_at is the rounding of denoise/rounding.go.
+DEVICE float rounding_at(float dither, int x, int y) {
+	int order = 0;
+	UNROLL
+	for (int bit = 0; bit < 3; bit++) order = order << 2 | ((x ^ y) >> bit & 1) << 1 | (y >> bit & 1);
+	return 0.5f + dither * (((float)order + 0.5f) / 64 - 0.5f);
 }
 
 // What a sample is made of.
@@ -36,7 +44,7 @@ DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 	if (VF_PILOT == 2) return;
 	float mean = 128.0f + (float)(int32_t)in.sum.y / (float)in.sum.x;
 	if (VF_PILOT) {
-		uint32_t v = rounded(mean, args.pilot_bits);
+		uint32_t v = rounded(mean, 0.5f, args.pilot_bits);
 		store_u16(pilot_at(args, c, x, y), v);
 		int shift = args.pilot_bits - 8;
 		v = (uint32_t)least((int)(v + (1 << (shift - 1))) >> shift, 255);
@@ -45,13 +53,17 @@ DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
 	}
 	const vd_samples &to = args.result[c];
 	if (x >= to.width || y >= to.height) return;
-	uint32_t v = in.source;
+	uint32_t v = in.source << (args.result_depth - args.depth);
 	if (filtered) {
 		float value = mean;
-		value += args.grain * ((float)v / (float)(1 << (args.depth - 8)) - value);
-		v = rounded(value, args.depth);
+		value += args.grain * ((float)in.source / (float)(1 << (args.depth - 8)) - value);
+		v = rounded(value, rounding_at(args.dither, x, y), args.result_depth);
 	}
-	store_sample((uint8_t *)to.at + (int64_t)y * to.pitch + x * to.step, BYTES == 1 ? v : v << args.shift);
+	uint8_t *at = (uint8_t *)to.at + (int64_t)y * to.pitch + x * to.step;
+	if (BYTES == 1 && args.result_depth == 8)
+		store_u8(at, v);
+	else
+		store_u16(at, v << args.result_shift);
 }
 
 KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {

@@ -22,12 +22,6 @@ DEVICE float least(float a, float b) { return __builtin_fminf(a, b); }
 DEVICE float most(float a, float b) { return __builtin_fmaxf(a, b); }
 
 DEVICE uint32_t load_sample(const uint8_t *p) { return BYTES == 1 ? load_u8(p) : load_u16(p); }
-DEVICE void store_sample(uint8_t *p, uint32_t v) {
-	if (BYTES == 1)
-		store_u8(p, v);
-	else
-		store_u16(p, v);
-}
 struct plane {
 	const uint8_t *at;
 	int pitch, width, height;
