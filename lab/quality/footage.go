@@ -50,7 +50,7 @@ const (
 	ends       = 3 // frames before the first target, and after the one that follows the last held out
 
 	leastStill = 0.03 // share of the picture that makes a figure
-	leastAreas = 24   // likewise, areas
+	leastAreas = 12   // likewise, areas
 	unlike     = 1.6  // times the noise of t+1, or this part of it, is no noise of t
 	leastSure  = 0.33 // the standard error of the error may be so much of what there is untouched
 	bareError  = 0.05 // or so much, in 8-bit levels
@@ -250,6 +250,8 @@ func (f *footage) untouched() {
 	switch {
 	case f.Equal > 0.5:
 		f.Problem = fmt.Sprintf("%.0f %% of the picture repeats the frame before: it is still, or copied by its codec", 100*f.Equal)
+	case sums.areas > 0 && f.Still >= leastStill && sums.areas < leastAreas:
+		f.Problem = "the part that is still is too small"
 	case f.Still < leastStill || sums.areas < leastAreas:
 		f.Problem = fmt.Sprintf("only %.0f %% of the picture is still", 100*f.Still)
 	case h.Error[0] > 0.3 && math.Abs(math.Log(h.Error[0]/sums.planes[0].noise())) > math.Log(unlike):

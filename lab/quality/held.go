@@ -18,8 +18,8 @@ import (
 // and the difference is the error. Half the variance of y[t+1] - y[t+2] would do for a floor, too,
 // if all frames had the same noise: those of a codec do not, and specks of dirt are in one alone.
 //
-// Likewise the covariance of the result's detail with that of t+1 has no part of the noise: over the
-// covariance of frame t itself, it is the share of the texture that the filter keeps, also where
+// Likewise the covariance of the result's detail with that of t+1 has no part of the noise: over
+// the covariance of frame t itself, it is the share of the texture that the filter keeps, also where
 // things move.
 
 const (
@@ -200,8 +200,8 @@ func (b box) moved(v vector) box { return box{b.x + v.x, b.y + v.y, b.w, b.h} }
 
 func (b box) inside(l *levels) bool { return b.x >= 0 && b.y >= 0 && b.x+b.w <= l.w && b.y+b.h <= l.h }
 
-// moved is how much smaller the difference must be for an area to count as moved: by chance alone it
-// is smaller by a tenth somewhere.
+// moved is how much smaller the difference must be for an area to count as moved: by chance alone
+// it is smaller by a tenth somewhere.
 const moved = 0.85
 
 // search finds where a box of one plane is in another. It stays where it is unless that is plainly
