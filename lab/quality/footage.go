@@ -51,6 +51,7 @@ const (
 
 	leastStill = 0.03 // share of the picture that makes a figure
 	leastAreas = 12   // likewise, areas
+	worthIt    = 0.3  // an error in 8-bit levels² below it is that of rounding
 	unlike     = 1.6  // times the noise of t+1, or this part of it, is no noise of t
 	leastSure  = 0.33 // the standard error of the error may be so much of what there is untouched
 	bareError  = 0.05 // or so much, in 8-bit levels
@@ -244,9 +245,10 @@ func (f *footage) untouched() {
 	f.Results = append(f.Results, h)
 	f.Still, f.Equal = float64(sums.areas)/float64(max(areas, 1)), float64(equal)/float64(max(areas, 1))
 	for i, p := range sums.planes {
-		f.Noise[i], f.Spread[i] = math.Sqrt(p.noise()), p.spread()
+		f.Noise[i], f.Spread[i] = math.Sqrt(math.Max(p.noise(), 0)), p.spread()
 	}
 	f.Detail = math.Sqrt(sums.variance) / math.Max(sums.texture, 1e-9)
+	noise := math.Max(sums.planes[0].noise(), 1e-3)
 	switch {
 	case f.Equal > 0.5:
 		f.Problem = fmt.Sprintf("%.0f %% of the picture repeats the frame before: it is still, or copied by its codec", 100*f.Equal)
@@ -254,7 +256,7 @@ func (f *footage) untouched() {
 		f.Problem = "the part that is still is too small"
 	case f.Still < leastStill || sums.areas < leastAreas:
 		f.Problem = fmt.Sprintf("only %.0f %% of the picture is still", 100*f.Still)
-	case h.Error[0] > 0.3 && math.Abs(math.Log(h.Error[0]/sums.planes[0].noise())) > math.Log(unlike):
+	case h.Error[0] > worthIt && math.Max(h.Error[0]/noise, noise/h.Error[0]) > unlike:
 		f.Problem = "what changes there is more than noise"
 	case f.Spread[0] > math.Max(leastSure*h.Error[0], bareError):
 		f.Problem = "the still parts differ too much from each other"
@@ -380,9 +382,13 @@ func (r *run) footage(ctx context.Context, name string) error {
 		func() (outcome, error) { return f.own(ctx, Good, denoise.Good) },
 		func() (outcome, error) { return f.own(ctx, Best, denoise.Best) },
 	}
+	names := rivalsOfFootage
+	if r.Quick {
+		names = names[:1]
+	}
 	if f.Problem == "" { // else no strength is best
 		for _, m := range r.methods {
-			if isRival(m.name) && matches(r.Methods, m.name, rivalsOfFootage) {
+			if isRival(m.name) && matches(r.Methods, m.name, names) {
 				jobs = append(jobs, func() (outcome, error) { return f.rival(ctx, m) })
 			}
 		}

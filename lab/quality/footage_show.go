@@ -9,10 +9,11 @@ import (
 	"vidfilter/lab/report"
 )
 
-const footageLegend = `Errors are mean squares in 8-bit levels of the parts that do not move: result less the next frame, which
-the filter did not see, less the noise of that frame. dB is the gain over untouched. Texture is the share of
-the detail that both frames have which the result keeps, moving or not; removed is the RMS of what the filter
-took out of luma. Rivals have the strengths with the least error, one for luma and one for chroma.`
+const footageLegend = `Errors are mean squares in 8-bit levels of the parts that do not move: result less the next
+frame, which the filter did not see, less the noise of that frame; < is below what the clip can tell.
+dB is the gain over untouched. Texture is the share of the detail that both frames have which the
+result keeps, moving or not; removed is the RMS of what the filter took out of luma. Rivals have the
+strengths with the least error, one for luma and one for chroma.`
 
 // result returns the measures of a method, nothing if it was not measured.
 func (f *Footage) result(method string) Held {
@@ -97,12 +98,15 @@ func (f *Footage) error(h Held, plane int) string {
 	if f.Problem != "" || h.Method == "" || plane > 0 && f.gray() {
 		return ""
 	}
+	if sure := f.Spread[plane]; h.Error[plane] < sure {
+		return fmt.Sprintf("<%.2f", sure)
+	}
 	return fmt.Sprintf("%.2f", h.Error[plane])
 }
 
 func (f *Footage) gain(h Held, plane int) string {
 	before := f.result(Untouched).Error[plane]
-	if f.error(h, plane) == "" || h.Error[plane] <= 0 || before <= 0 {
+	if f.error(h, plane) == "" || h.Error[plane] <= f.Spread[plane] || before <= 0 {
 		return ""
 	}
 	return signed(10 * math.Log10(before/h.Error[plane]))

@@ -19,8 +19,8 @@ import (
 // if all frames had the same noise: those of a codec do not, and specks of dirt are in one alone.
 //
 // Likewise the covariance of the result's detail with that of t+1 has no part of the noise: over
-// the covariance of frame t itself, it is the share of the texture that the filter keeps, also where
-// things move.
+// the covariance of frame t itself, it is the share of the texture that the filter keeps, also
+// where things move.
 
 const (
 	areaSize = 32 // samples of luma; an area is judged as a whole
