@@ -34,7 +34,7 @@ func (r *Report) Document() report.Document {
 		d.Sections = append(d.Sections, report.Section{Title: "Events, dB over the same filter without neighbours in time", Table: t})
 	}
 	if t := r.goalTable(); len(t.Rows) > 0 {
-		d.Sections = append(d.Sections, report.Section{Title: "Goals, as means over the clips above", Table: t})
+		d.Sections = append(d.Sections, report.Section{Title: "Goals", Table: t})
 	}
 	return d
 }
@@ -239,6 +239,9 @@ type Goal struct {
 
 // Goals returns those that the report can judge.
 func (r *Report) Goals() (all []Goal) {
+	for i := range r.Footage {
+		all = append(all, r.Footage[i].goals()...)
+	}
 	for _, g := range []struct {
 		noise, method string
 		gain          float64
