@@ -43,7 +43,7 @@ func rivals(ctx context.Context, program string) []method {
 		rival(f, "fftdnoiz", 1, one("fftdnoiz=sigma=", ":prev=1:next=1"), 0.35, 0.5, 1, 2, 4, 6, 9, 12, 18, 24, 30),
 		rival(f, "bm3d", 0, one("bm3d=sigma=", ""), 0.25, 1, 2, 4, 8, 14, 20, 28, 40, 56, 80, 110),
 		rival(f, "vaguedenoiser", 0, one("vaguedenoiser=threshold=", ""), 0.4, 0.5, 1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 60, 80, 110),
-		rival(f, "atadenoise", 4, ada, 250, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.2, 0.3),
+		rival(f, "atadenoise", 4, ada, 60, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.2, 0.3),
 	}
 	var there []method
 	for _, m := range all {
