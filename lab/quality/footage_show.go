@@ -135,7 +135,8 @@ func (f *Footage) table() *text.Table {
 	return t
 }
 
-// goals are half the error of the best rival, and to be above untouched nowhere, in luma and chroma.
+// goals are half the error of the best rival, and to be above untouched nowhere, in luma and in
+// chroma.
 func (f *Footage) goals() (all []Goal) {
 	if f.Problem != "" {
 		return nil
