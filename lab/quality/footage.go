@@ -41,13 +41,16 @@ type Held struct {
 }
 
 const (
-	shortClip  = 64 // frames of a video that is read as a whole, and the most of one without a length
-	stretchLen = 27 // frames of each of the stretches of a longer one
-	stretches  = 4
-	apart      = 6 // frames from a target to the next, at least
-	mostShots  = 5 // targets of a stretch
-	evenPace   = 0.5
-	ends       = 3 // frames before the first target, and after the one that follows the last held out
+	shortClip  = 64      // frames of a video that is read as a whole, and the most of one without a length
+	stretchLen = 27      // frames of each of the stretches of a longer one
+	budget     = 1 << 30 // bytes of the frames of a video in memory, but for one stretch
+
+	mostStretches = 4
+	apart         = 6       // frames from a target to the next, at least
+	mostShots     = 5       // targets of a stretch
+	evenPace      = 0.5     // of the logarithm of the ratio of two steps
+	large         = 4 << 20 // samples of luma
+	ends          = 3       // frames before the first target, and after the one that follows the last held out
 
 	leastStill = 0.03 // share of the picture that makes a figure
 	leastAreas = 12   // likewise, areas
@@ -76,6 +79,9 @@ func targets(all []*pipeline.Frame) (at []int) {
 		return nil
 	}
 	count := min(max(room/apart, 1), mostShots)
+	if all[0].Width*all[0].Height > large {
+		count = 1 // the rest would take much memory, and there are areas enough
+	}
 	for i := range count {
 		t := ends + room*(2*i+1)/(2*count)
 		if room >= 2*count && pace(all, t) > evenPace { // a repeated picture, as of a telecine
@@ -155,17 +161,23 @@ func readFootage(ctx context.Context, name string) (*footage, error) {
 		f.Targets += len(s.shots)
 		return has, err
 	}
-	_, has, err := read(ctx, name, 1, decode.Options{})
+	first, has, err := read(ctx, name, 1, decode.Options{Layouts: denoise.Takes})
 	if err != nil {
 		return nil, err
 	}
+	most := mostStretches * stretchLen // frames in memory
+	if len(first) > 0 {
+		_, _, size := first[0].PlanLayout(pipeline.PitchAlign)
+		most = min(most, budget/size)
+	}
 	if has.frames <= shortClip || has.length == 0 || name == "-" {
-		if _, err := add(shortClip, decode.Options{}); err != nil {
+		if _, err := add(min(max(most, stretchLen), shortClip), decode.Options{}); err != nil {
 			return nil, err
 		}
 	} else {
+		stretches := max(most/stretchLen, 1)
 		for i := range stretches {
-			middle := float64(2*i+1) / (2 * stretches)
+			middle := float64(2*i+1) / float64(2*stretches)
 			half := stretchLen / 2 / float64(has.frames)
 			start := time.Duration((middle - half) * float64(has.length))
 			if _, err := add(stretchLen, decode.Options{Start: start}); err != nil {
@@ -279,7 +291,11 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 	frames := 0
 	for i := range f.stretches {
 		s := &f.stretches[i]
-		r, err := denoised(ctx, s.frames, settings(t, false))
+		wanted := map[int]bool{}
+		for _, m := range s.shots {
+			wanted[m.at] = true
+		}
+		r, err := denoisedOf(ctx, s.frames, settings(t, false), wanted)
 		if err != nil {
 			return o, err
 		}

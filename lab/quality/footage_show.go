@@ -52,9 +52,9 @@ func (r *Report) footageSections() (all []report.Section) {
 }
 
 func (r *Report) footageTable() *text.Table {
-	t := text.NewTable(1, "clip", "noise", "meter", "Y untouched", "fast", "good", "best", "rival", "C untouched", "fast", "good", "best", "rival", "texture good", "rival")
+	t := text.NewTable(1, "clip", "still %", "noise", "meter", "Y untouched", "fast", "good", "best", "rival", "C untouched", "fast", "good", "best", "rival", "texture good", "rival")
 	for _, f := range r.Footage {
-		row := []string{text.OneLine(f.Clip), f.pair(f.Noise), f.pair(f.Meter)}
+		row := []string{text.OneLine(f.Clip), fmt.Sprintf("%.0f", 100*f.Still), f.pair(f.Noise), f.pair(f.Meter)}
 		for plane := range 2 {
 			for _, m := range []string{Untouched, Fast, Good, Best} {
 				row = append(row, f.error(f.result(m), plane))

@@ -30,6 +30,8 @@ type result struct {
 	frames []*pipeline.Frame
 	time   time.Duration
 	models []noise.Model // measured, of each frame
+
+	wanted map[int]bool // numbers of the frames to keep; nil: all, others are nil
 }
 
 // Names of methods that others are compared with.
@@ -81,7 +83,13 @@ func tier(t denoise.Tier, causal bool) func(context.Context, []*pipeline.Frame, 
 }
 
 // denoised filters a clip as a job does, the noise measured by the filter.
-func denoised(ctx context.Context, in []*pipeline.Frame, s denoise.Settings) (r result, err error) {
+func denoised(ctx context.Context, in []*pipeline.Frame, s denoise.Settings) (result, error) {
+	return denoisedOf(ctx, in, s, nil)
+}
+
+// denoisedOf is denoised, and keeps some of the results alone.
+func denoisedOf(ctx context.Context, in []*pipeline.Frame, s denoise.Settings, wanted map[int]bool) (r result, err error) {
+	r.wanted = wanted
 	pool, err := newPool(2)
 	if err != nil {
 		return r, err
@@ -98,7 +106,11 @@ func (r *result) feed(ctx context.Context, f pipeline.Filter, in []*pipeline.Fra
 	stop := processorTime()
 	defer func() { r.time = stop() }()
 	emit := func(f *pipeline.Frame) error {
-		r.frames = append(r.frames, copyOf(f))
+		var kept *pipeline.Frame
+		if r.wanted == nil || r.wanted[len(r.frames)] {
+			kept = copyOf(f)
+		}
+		r.frames = append(r.frames, kept)
 		f.Release()
 		return nil
 	}
