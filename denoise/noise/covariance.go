@@ -20,20 +20,25 @@ type covariance struct {
 	uneven   float64                // ratio of the quartiles of what surrounds the blocks
 	shared   float64                // part of what differs that two differences have in common
 	common   float64                // likewise where there is little texture, at low frequencies
+	unsteady float64                // deviation of common from frame to frame
 	blocks   int                    // in the smaller group
-	part     float64                // how far this replaces what pairs tell
+	frames   int
+	part     float64 // how far this replaces what pairs tell
 }
 
 // covariance returns the noise of plane c, given the sigma by the pairs.
 func (t *threes) covariance(c int, pairs float64) (v covariance) {
 	v.factor = 1
 	v.uneven = math.Exp2(t.low.uneven / float64(max(t.low.frames, 1)))
+	v.frames = t.low.frames
 	v.blocks = min(t.low.n, t.high.n)
-	v.shared = t.shared / max(t.between, least)
+	v.shared = t.shared / max(t.between, 1e-9)
 	if v.blocks < enoughBlocks {
 		return v
 	}
 	v.common = t.low.common()
+	n := float64(t.low.frames)
+	v.unsteady = math.Sqrt(max(t.squares/n-t.common*t.common/n/n, 0))
 	known := ramp(float64(t.counted)/float64(t.counted+t.same), 0.3, 0.6)
 	low, high := t.low.means(), t.high.means()
 	above := 0.0
@@ -63,26 +68,33 @@ func (g *group) common() float64 {
 			between, shared = between+g.between[k], shared+g.shared[k]
 		}
 	}
-	return shared / max(between, least)
+	return shared / max(between, 1e-9)
 }
 
-// weigh sets how far the covariance counts, and what it lacks.
+// weigh sets how far the covariance of plane c counts, and what it lacks.
 func (v *covariance) weigh(c int, pairs float64) {
-	// Noise does not differ so much from place to place, and is most of what differs somewhere.
-	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), ramp(v.common, 0.4, 0.6))
-	// Faint, coarse, uneven noise is what a codec has left of more.
+	seen := pairs / max(v.base, least)
+	// Noise differs little from place to place, and is a good part of what differs at all.
+	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), ramp(v.common, 0.45, 0.65))
+	// Faint and uneven noise is what a codec has left of more.
 	left := ramp(v.uneven, 2, 3.5)
-	missed := 1 - ramp(pairs/max(v.base, least), 0.8, 1.1)
-	if c == 0 {
+	if c > 0 {
+		v.part = noise * ramp(v.fall, 0.8, 2) * (1 - ramp(seen, 0.8, 1.1))
+	} else {
+		noise *= 1 - ramp(v.unsteady, 0.5, 0.65)
 		left = max(left, 1-ramp(v.base, 0.9, 1.3))
-		missed = 1 - ramp(pairs/max(v.base, least), 0.6, 0.9)
+		sound := ramp(v.base, 2.5, 3.5) * (1 - ramp(v.uneven, 3, 5))
+		crushed := ramp(v.uneven, 1.8, 2.5) * (1 - ramp(seen, 0.3, 0.6))
+		v.factor = 1 + 1.25*noise*sound*crushed
+		v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * (1 - ramp(seen, 0.6, 0.9))
 	}
-	left *= ramp(v.fall, 1, 3) * (1 - ramp(v.base, 2, 3.5))
-	v.factor = 1 + 3*noise*left
-	sound := ramp(v.base, 2.5, 3.5) * (1 - ramp(v.uneven, 3, 5))
-	crushed := 1 - ramp(pairs/max(v.base, least), 0.3, 0.6)
-	v.factor = max(v.factor, 1+1.25*noise*sound*crushed)
-	v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * missed
+	v.factor = max(v.factor, 1+3*noise*left*ramp(v.fall, 1, 3)*(1-ramp(v.base, 2, 3.5)))
+}
+
+// grain is how far the noise is grain that a codec has left, from 0 to 1, whose loss has been made
+// up for: the rules for codecs have nothing to add.
+func (v *covariance) grain() float64 {
+	return v.part * ramp(v.uneven, 2.1, 2.6) * ramp(v.shared, 0.25, 0.4)
 }
 
 // mean are the energies of a coefficient.
@@ -123,7 +135,8 @@ func (m *Model) follow(t *Triple) covariance {
 	luma, u, w := planes[0], &planes[1], &planes[2]
 	u.factor, u.part = (u.factor+w.factor)/2, (u.part+w.part)/2
 	w.factor, w.part = u.factor, u.part
-	for c, v := range planes {
+	for c := range planes {
+		v := &planes[c]
 		level := v.factor * v.base * v.base
 		m.Sigma[c] = math.Sqrt(mix(m.Sigma[c]*m.Sigma[c], level, v.part))
 		for k, old := range m.Spectrum[c] {

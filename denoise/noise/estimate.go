@@ -101,22 +101,39 @@ func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.cli
 func (t *total) model(q pipeline.Quantiser) Model {
 	p := t.best()
 	m := p.model()
-	m.Sure = t.sure()
+	var luma covariance
 	if t.triples != nil {
-		m.follow(t.triples)
+		luma = m.follow(t.triples)
 	}
-	m.addCoded(p.features(), q)
+	m.Sure = t.sure(&luma)
+	coded := m
+	coded.addCoded(p.features(), q)
+	m.mix(&coded, 1-luma.grain())
 	return m
 }
 
+// mix goes a part of the way to another model.
+func (m *Model) mix(to *Model, part float64) {
+	for c := range m.Sigma {
+		m.Sigma[c] = math.Sqrt(mix(m.Sigma[c]*m.Sigma[c], to.Sigma[c]*to.Sigma[c], part))
+		for k, v := range m.Spectrum[c] {
+			m.Spectrum[c][k] = float32(mix(float64(v), float64(to.Spectrum[c][k]), part))
+		}
+	}
+	for i, v := range m.Curve {
+		m.Curve[i] = float32(mix(float64(v), float64(to.Curve[i]), part))
+	}
+}
+
 // sure is how far the sums tell the noise, from 0 to 1: by how many blocks differ from another
-// picture's, and how many do not.
-func (t *total) sure() float64 {
+// picture's and how many do not, by how many frames there are, and by how even it is.
+func (t *total) sure(v *covariance) float64 {
 	if t.moving == nil {
 		return 0
 	}
 	s := &t.moving.planes[0]
-	return ramp(float64(s.between.n), 0, surelyEnough) * (1 - s.inSpace())
+	sure := ramp(float64(s.between.n), 0, surelyEnough) * (1 - s.inSpace())
+	return sure * mix(0.5, 1, ramp(float64(v.frames), 0, 4)) * (1 - ramp(v.uneven, 5, 15)/2)
 }
 
 // model returns the noise of the pairs that have been added up.

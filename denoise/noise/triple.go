@@ -23,6 +23,10 @@ type threes struct {
 
 	// Of the middle half of the blocks by the energy of their differences.
 	between, shared float64
+
+	// Sums over the frames of the part that the differences of the low group have in common, and
+	// of its square.
+	common, squares float64
 }
 
 // group adds up blocks, by coefficient.
@@ -205,6 +209,10 @@ func (t *threes) add(memos []memo, around []float32) {
 		t.between += float64(m.between)
 		t.shared += float64(m.shared)
 	}
+	if t.low.n > 0 {
+		common := t.low.common()
+		t.common, t.squares = common, common*common
+	}
 }
 
 // acrossAreas returns, by block, the mean energy of the other blocks of its area.
@@ -301,5 +309,7 @@ func (t *Triple) merge(u *Triple) {
 		a.same += b.same
 		a.between += b.between
 		a.shared += b.shared
+		a.common += b.common
+		a.squares += b.squares
 	}
 }
