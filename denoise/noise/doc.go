@@ -16,13 +16,20 @@
 // is where noise is faint, for then texture is more of what is seen, and where frames are copies of
 // each other, if their texture is level there at all: else they count as clean.
 //
+// Grain of film, what a codec has left of noise, and the noise of chroma lie below those
+// frequencies, and vary from block to block. They show in three frames in a row: what the middle
+// one differs by from the one before and from the one after has its noise in common, and little of
+// what moved. A [Triple] adds up these products, by frequency, over blocks that have little texture
+// in the mean of the three. (See covariance.go.)
+//
 // A codec takes noise out of most blocks, so that the lowest cluster says nothing. The quantiser
 // step, if the decoder tells it, and the middle of the energies say what to add. (See coded.go.)
 //
-// The model of a frame comes from the pairs of frames in a window about it: a [Pair] is a fixed
-// number of histograms and sums, which add up. It depends on these frames alone, in a fixed order,
-// so the parts of a video may be measured apart. Pairs across a cut and frames shown twice do not
-// count. What must choose does so gradually: the strength of the filter must not jump.
+// The model of a frame comes from the pairs of frames in a window about it, and from the triples of
+// a longer one before it: both are a fixed number of sums, which add up. It depends on these frames
+// alone, in a fixed order, so the parts of a video may be measured apart. Frames beyond a cut and
+// frames shown twice do not count. What must choose does so gradually: the strength of the filter
+// must not jump.
 //
 // # Units
 //
@@ -33,7 +40,8 @@
 //
 // # Limits
 //
-// White noise of sigma 3 to 30 is measured within 10 %. Of coarse grain a match hides a part,
-// which is made up for within 10 %, below sigma 3 within a fourth; in a picture alone it is not
-// seen. Pictures below 32x32 are not measured, and count as clean.
+// White noise of sigma 3 to 30 is measured within 10 %, that of chroma within 15 % at any spectrum.
+// Of coarse grain in luma a match hides a part, which is made up for within 10 %, below sigma 3
+// within a fourth; in a picture alone it is not seen. Water that changes everywhere at random looks
+// like grain. Pictures below 32x32 are not measured, and count as clean.
 package noise

@@ -1,0 +1,138 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"vidfilter/denoise/plane"
+)
+
+// coarse adds grain of a blur to each plane: of sigma[0] to luma, sigma[1] to chroma.
+func coarse(clip []plane.Picture, blur, sigma [2]float64) []plane.Picture {
+	out := noisy(clip, 1, white(0))
+	for t, pic := range out {
+		for c, p := range pic.Planes {
+			s, b := sigma[min(c, 1)], blur[min(c, 1)]
+			if s == 0 {
+				continue
+			}
+			field := newGrain(b, s).field(p.Width, p.Height, uint64(3*t+c))
+			for i, v := range p.Pix {
+				p.Pix[i] = round(float64(v)+s*field[i], p.Max())
+			}
+		}
+	}
+	return out
+}
+
+// quantised cuts the DCT of 8x8 blocks of each plane to multiples of a step, coarser towards high
+// frequencies, with a zone about zero: as a codec does.
+func quantised(clip []plane.Picture, step float64) []plane.Picture {
+	out := noisy(clip, 1, white(0))
+	for _, pic := range out {
+		for _, p := range pic.Planes {
+			for at := range p.Width / 8 * (p.Height / 8) {
+				quantise(p, at%(p.Width/8)*8, at/(p.Width/8)*8, step)
+			}
+		}
+	}
+	return out
+}
+
+func quantise(p plane.Plane, x, y int, step float64) {
+	var b block
+	for i := range b {
+		b[i] = float32(p.At(x+i%8, y+i/8))
+	}
+	b.dct()
+	for k, v := range b {
+		q := step * (1 + float64(k%8+k/8)/4)
+		b[k] = float32(math.Copysign(math.Floor(math.Abs(float64(v))/q+1.0/3)*q, float64(v)))
+	}
+	for i := range b {
+		sum := 0.0
+		for k, v := range b {
+			if v != 0 {
+				sum += float64(v) * cosine(k%8, i%8) * cosine(k/8, i/8)
+			}
+		}
+		p.Row(y + i/8)[x+i%8] = round(sum, p.Max())
+	}
+}
+
+// trueSigma is what a spectrum of grain of a blur and sigma 1 has in the mean.
+func trueSigma(blur float64) float64 {
+	s := newGrain(blur, 1).spectrum()
+	return math.Sqrt(s.band(1, 14))
+}
+
+// TestChromaGrain: chroma's level is that of all its frequencies, not of the highest.
+func TestChromaGrain(t *testing.T) {
+	clip := draw(320, 192, 9, pan(1.7, 0.6))
+	for _, blur := range []float64{0.7, 1, 2} {
+		for _, sigma := range []float64{2, 5} {
+			list := models(coarse(clip, [2]float64{0.3, blur}, [2]float64{5, sigma}))
+			m := list[len(list)-1]
+			for c := 1; c < 3; c++ {
+				near(t, fmt.Sprintf("blur %.1f, plane %d", blur, c), m.Sigma[c], sigma*trueSigma(blur), 0.15)
+			}
+			near(t, "luma", m.Sigma[0], 5, 0.1)
+		}
+	}
+}
+
+// TestQuantisedGrain: what a codec leaves of grain shows at low frequencies alone.
+func TestQuantisedGrain(t *testing.T) {
+	clip := draw(320, 192, 12, pan(1.7, 0.6))
+	for name, c := range map[string]struct {
+		clip        []plane.Picture
+		least, most float64
+	}{
+		"faint":  {coarse(clip, [2]float64{1.5, 1}, [2]float64{3, 0}), 1.5, 4},
+		"strong": {coarse(clip, [2]float64{1, 1}, [2]float64{8, 0}), 5, 10},
+		"none":   {clip, 0, 0.79},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := models(quantised(c.clip, 6))
+			for n, m := range list[5:] {
+				if s := m.Sigma[0]; s < c.least || s > c.most || m.Clean() != (c.least == 0) {
+					t.Errorf("frame %d: sigma %.2f, clean %v", n+5, s, m.Clean())
+				}
+			}
+			if c.least > 0 {
+				steady(t, list[5:], 0.15)
+			}
+		})
+	}
+}
+
+// TestMotionIsNoGrain: what moves unevenly, or changes in places, is next to no noise.
+func TestMotionIsNoGrain(t *testing.T) {
+	jumps := func(c, t int, x, y float64) float64 {
+		u := float64(t + t/3*2 + t/7*4)
+		return walls(c, 0, x+1.1*u+9000, y-0.3*u+9000) + 9*texture(x+1.1*u, y-0.3*u, 30, 2)
+	}
+	water := func(c, t int, x, y float64) float64 { // in places, anew in each frame
+		rough := max(0, texture(x+5000, y, 90, 1))
+		return land(c, x, y) + 60*rough*rough*texture(x+float64(3000*t), y, 20, 2)
+	}
+	flicker := func(c, t int, x, y float64) float64 {
+		v := land(c, x+1.3*float64(t), y)
+		if c == 0 {
+			v = 16 + (v-16)*(1-0.06*float64(t*7%5))
+		}
+		return v
+	}
+	for name, p := range map[string]painter{
+		"jumps": jumps, "water": water, "flicker": flicker,
+		"letterbox": letterbox(detailed(2.3, -1.1), 32),
+		"telecine":  func(c, t int, x, y float64) float64 { return detailed(2.3, 0.4)(c, t*4/5, x, y) },
+	} {
+		for n, m := range models(draw(width, height, 14, p)) {
+			if !m.Clean() && (name != "water" || m.Sigma[0] > 1.5) {
+				t.Errorf("%s: frame %d has sigma %.2f", name, n, m.Sigma[0])
+			}
+		}
+	}
+}
