@@ -23,6 +23,8 @@ type features struct {
 	chroma50       float64 // between frames, of U and V
 
 	chromaWithin10, chromaWithin50 float64 // within frames, of U and V
+
+	noise float64 // how far what differs between frames is noise, from 0 to 1
 }
 
 func (p *Pair) features() features {
@@ -30,7 +32,7 @@ func (p *Pair) features() features {
 	both := func(u, v *spectra, part float64) float64 {
 		return math.Sqrt((u.quantile(part) + v.quantile(part)) / 2)
 	}
-	return features{
+	f := features{
 		luma10:   math.Sqrt(y.between.quantile(0.10)),
 		luma50:   math.Sqrt(y.between.quantile(0.50)),
 		within10: math.Sqrt(y.within.quantile(0.10)),
@@ -39,14 +41,19 @@ func (p *Pair) features() features {
 		chromaWithin10: both(&u.within, &v.within, 0.10),
 		chromaWithin50: both(&u.within, &v.within, 0.50),
 	}
+	// Noise is where there is nothing else, and in all blocks.
+	even, more := f.luma10/max(f.luma50, least), f.luma50/(f.within10+0.3)
+	f.noise = max(ramp(even, 0.50, 0.62), ramp(more, 1.1, 1.6))
+	return f
 }
 
 // addCoded adds the noise of coded video, given the quantiser.
 func (m *Model) addCoded(f features, q pipeline.Quantiser) {
 	var luma, chroma float64
-	if q.Step > 0 {
+	switch {
+	case q.Step > 0:
 		luma, chroma = f.withStep(m, q)
-	} else {
+	case !q.Faithful:
 		luma, chroma = f.withoutStep(m)
 	}
 	white := m.addWhite(0, luma)
@@ -74,26 +81,32 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 	return white
 }
 
-// withStep returns what to add in luma and chroma, for a known quantiser step: a little for the
-// noise of coding itself where something moves, more for noise that shows in chroma or in luma.
+// withStep returns what to add in luma and chroma, for a known quantiser step: what noise as it is
+// coded lacks, and noise that shows in chroma.
 func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64) {
 	step := float64(q.Step)
-	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
-	coding := 0.14 * ramp(f.luma50, 0.5, 1)
-	seen, crushed := f.chroma(step, q.Smoothed)
-	alone := 0.18 * ramp(still, 0.8, 1.3)
-	if q.Smoothed { // noise that is left is where the picture has little else
-		left := f.luma50 / (f.within10 + 0.3)
-		moves := ramp(f.luma50/step, 0.15, 0.25) // more than noise that was coded can be
-		coding *= ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves)
-		alone = 0
-	}
+	coded := ramp(f.luma50, 0.5, 0.9) * f.coded(step, q.Smoothed)
+	seen, crushed := f.chroma(min(step, mostStep), q.Smoothed)
+	const survived = 0.7 // the part of what was measured that is no part of it
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
-	step = min(step, mostStep)
-	luma = math.Hypot(missed, max(step*coding, seen*crushed, step*alone))
-	return luma, max(step*coding/2, seen*crushed, step*alone)
+	luma = math.Hypot(missed, max(beyond(coded, survived*m.Sigma[0]), seen*crushed))
+	return luma, max(beyond(0.75*coded, survived*(m.Sigma[1]+m.Sigma[2])/2), seen*crushed)
+}
+
+// coded returns the sigma that is best where something moves: a little for the noise of coding
+// itself, and more where there was noise before.
+func (f features) coded(step float64, smoothed bool) float64 {
+	const own, most = 15, 25 // steps; coarser ones come of texture, and leave no noise
+	noise := f.noise * (1 - ramp(step, most, 45))
+	if smoothed { // noise that is left is where the picture has little else
+		left := f.luma50 / (f.within10 + 0.3)
+		moves := ramp(f.luma50/step, 0.15, 0.25) // more than noise that was coded can be
+		return 0.125 * min(step, most) * (ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves))
+	}
+	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
+	return mix(0.14*min(step, own), 0.25*min(step, most), max(noise, ramp(still, 0.8, 1.3)))
 }
 
 // chroma returns how far chroma shows noise that the codec has crushed, from 0 to 1, and its sigma
@@ -111,7 +124,7 @@ func (f features) chroma(step float64, smoothed bool) (seen, sigma float64) {
 	// The step may be coarser than noise explains, for a constant rate runs out of bits.
 	smooth := 1 - ramp(f.luma50/max(f.chromaWithin50, 0.1), 0.7, 1.1)
 	sigma += 0.08 * smooth * (1 - ramp(step, 50, 100)) * step
-	return seen, min(sigma, 9*f.chromaWithin10)
+	return seen, min(sigma, max(9*f.chromaWithin10, 1.5*f.chroma50))
 }
 
 // withoutStep returns what to add where only the pictures are known: where chroma is much noisier

@@ -125,15 +125,16 @@ func (m *Meter) oneScene(a, b int) bool {
 	return true
 }
 
-// rms returns the root of the mean square of the steps that are known.
+// rms returns the root of the mean square of the steps that are known, and what is true of any.
 func rms(list []pipeline.Quantiser) (mean pipeline.Quantiser) {
 	sum, n := 0.0, 0
 	for _, q := range list {
 		if q.Step > 0 {
 			sum += float64(q.Step) * float64(q.Step)
 			n++
-			mean.Smoothed = mean.Smoothed || q.Smoothed
 		}
+		mean.Smoothed = mean.Smoothed || q.Smoothed
+		mean.Faithful = mean.Faithful || q.Faithful
 	}
 	mean.Step = float32(math.Sqrt(sum / float64(max(n, 1))))
 	return mean
