@@ -60,6 +60,24 @@ func TestFilmGrain(t *testing.T) {
 	}
 }
 
+// Noise is seen through codecs that crush it, and the noise of coding alone is none.
+func TestNoiseThroughCodecs(t *testing.T) {
+	e2e.Start(t, true)
+	for name, coder := range map[string]string{
+		"hevc.mkv":  "-c:v libx265 -preset veryfast -b:v 500k -x265-params bframes=0:vbv-maxrate=500:vbv-bufsize=500:log-level=none:pools=1",
+		"vp9.mkv":   "-c:v libvpx-vp9 -b:v 500k -cpu-used 8 -deadline realtime",
+		"mjpeg.mkv": "-c:v mjpeg -pix_fmt yuvj420p -q:v 6",
+	} {
+		for strength, want := range map[string][2]float64{"9": {1.5, 6.5}, "0": {0, 0.8}} {
+			source := "-f lavfi -i mandelbrot=s=320x192:r=30:start_scale=0.1:end_scale=0.05:end_pts=60 -t 0.5 " +
+				"-vf format=yuv420p,noise=alls=" + strength + ":allf=t "
+			if n := noiseOf(t, clip(t, "noise-"+strength+"-"+name, source+coder)); n < want[0] || n > want[1] {
+				t.Errorf("%s: noise %s is read as %.1f, want %v", name, strength, n, want)
+			}
+		}
+	}
+}
+
 // played decodes a video as players do, with its grain.
 func played(t *testing.T, path string) string {
 	t.Helper()
