@@ -9,12 +9,8 @@ import (
 // A codec that quantises coarsely takes noise out of most blocks, and what is left comes and goes
 // with the frames. The lowest cluster of energies is then far below what is seen. Three things tell
 // such noise from a clean video that was coded: the middle of the energies of chroma, where clean
-// video is smooth; the energy of still and flat blocks between frames beside that within them; and
-// the quantiser, without which only the first is safe.
-
-// mostStep is the coarsest step that counts for the noise of coding itself: beyond, it is not noise
-// that is left of a picture.
-const mostStep = 100
+// video is smooth; the energies of luma between frames beside each other and beside those within
+// them; and the quantiser, without which only the first is safe.
 
 // features are energies, as standard deviations, at some part of the blocks.
 type features struct {
@@ -86,7 +82,7 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64) {
 	step := float64(q.Step)
 	coded := ramp(f.luma50, 0.5, 0.9) * f.coded(step, q.Smoothed)
-	seen, crushed := f.chroma(min(step, mostStep), q.Smoothed)
+	seen, crushed := f.chroma(step, q.Smoothed)
 	const survived = 0.7 // the part of what was measured that is no part of it
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
