@@ -151,7 +151,7 @@ func TestStreamOfH264(t *testing.T) {
 	wantDamaged(t, s, c.picture(true), false)
 }
 
-// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, that of the lowest frequencies in JPEG.
+// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, that of low frequencies in JPEG.
 func TestQuantiser(t *testing.T) {
 	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
 	c := newCoder(t, "libx264", 96, 64, "qp=28", "ipratio=1", "aq-mode=0", "mbtree=0")
