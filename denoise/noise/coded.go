@@ -78,7 +78,7 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 }
 
 // withStep returns what to add in luma and chroma, for a known quantiser step: what noise as it is
-// coded lacks, and noise that shows in chroma.
+// coded lacks, and noise that shows in chroma or in luma.
 func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64) {
 	step := float64(q.Step)
 	coded := ramp(f.luma50, 0.5, 0.9) * f.coded(step, q.Smoothed)
@@ -87,8 +87,9 @@ func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64
 	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
 	// lack a part: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
-	luma = math.Hypot(missed, max(beyond(coded, survived*m.Sigma[0]), seen*crushed))
-	return luma, max(beyond(0.75*coded, survived*(m.Sigma[1]+m.Sigma[2])/2), seen*crushed)
+	shown := max(seen*crushed, f.alone(step, q.Smoothed))
+	luma = math.Hypot(missed, max(beyond(coded, survived*m.Sigma[0]), shown))
+	return luma, max(beyond(0.75*coded, survived*(m.Sigma[1]+m.Sigma[2])/2), shown)
 }
 
 // coded returns the sigma that is best where something moves: a little for the noise of coding
@@ -101,8 +102,16 @@ func (f features) coded(step float64, smoothed bool) float64 {
 		moves := ramp(f.luma50/step, 0.15, 0.25) // more than noise that was coded can be
 		return 0.125 * min(step, most) * (ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves))
 	}
+	return mix(0.14*min(step, own), 0.25*min(step, most), noise)
+}
+
+// alone returns the sigma of noise that shows in luma alone: in flat blocks, too.
+func (f features) alone(step float64, smoothed bool) float64 {
+	if smoothed {
+		return 0
+	}
 	still := f.luma10 * f.luma10 / (f.within10 + 0.3)
-	return mix(0.14*min(step, own), 0.25*min(step, most), max(noise, ramp(still, 0.8, 1.3)))
+	return 0.18 * ramp(still, 0.8, 1.3) * min(step, 100)
 }
 
 // chroma returns how far chroma shows noise that the codec has crushed, from 0 to 1, and its sigma
