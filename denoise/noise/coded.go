@@ -20,7 +20,7 @@ type features struct {
 
 	chromaWithin10, chromaWithin50 float64 // within frames, of U and V
 
-	noise float64 // how far what differs between frames is noise, from 0 to 1
+	noise float64 // how far what differs between frames is noise, from 0 to 1, by triples
 }
 
 func (p *Pair) features() features {
@@ -28,7 +28,7 @@ func (p *Pair) features() features {
 	both := func(u, v *spectra, part float64) float64 {
 		return math.Sqrt((u.quantile(part) + v.quantile(part)) / 2)
 	}
-	f := features{
+	return features{
 		luma10:   math.Sqrt(y.between.quantile(0.10)),
 		luma50:   math.Sqrt(y.between.quantile(0.50)),
 		within10: math.Sqrt(y.within.quantile(0.10)),
@@ -37,10 +37,6 @@ func (p *Pair) features() features {
 		chromaWithin10: both(&u.within, &v.within, 0.10),
 		chromaWithin50: both(&u.within, &v.within, 0.50),
 	}
-	// Noise is where there is nothing else, and in all blocks.
-	even, more := f.luma10/max(f.luma50, least), f.luma50/(f.within10+0.3)
-	f.noise = max(ramp(even, 0.50, 0.62), ramp(more, 1.1, 1.6))
-	return f
 }
 
 // addCoded adds the noise of coded video, given the quantiser.
@@ -100,7 +96,8 @@ func (f features) coded(step float64, smoothed bool) float64 {
 	if smoothed { // noise that is left is where the picture has little else
 		left := f.luma50 / (f.within10 + 0.3)
 		moves := ramp(f.luma50/step, 0.15, 0.25) // more than noise that was coded can be
-		return 0.125 * min(step, most) * (ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves))
+		alone := (ramp(left, 2, 3.5) + ramp(left, 3.5, 5.5)*(1-moves)) / 2
+		return 0.25 * min(step, most) * max(noise, alone)
 	}
 	return mix(0.14*min(step, own), 0.25*min(step, most), noise)
 }

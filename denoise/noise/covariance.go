@@ -23,6 +23,7 @@ type covariance struct {
 	unsteady float64                // deviation of common from frame to frame
 	blocks   int                    // in the smaller group
 	frames   int
+	noise    float64 // how far what differs is noise, from 0 to 1
 	part     float64 // how far this replaces what pairs tell
 }
 
@@ -88,6 +89,7 @@ func (v *covariance) weigh(c int, pairs float64) {
 		v.factor = 1 + 1.25*noise*sound*crushed
 		v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * (1 - ramp(seen, 0.6, 0.9))
 	}
+	v.noise = noise
 	v.factor = max(v.factor, 1+3*noise*left*ramp(v.fall, 1, 3)*(1-ramp(v.base, 2, 3.5)))
 }
 

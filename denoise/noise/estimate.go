@@ -107,7 +107,9 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	}
 	m.Sure = t.sure(&luma)
 	coded := m
-	coded.addCoded(p.features(), q)
+	f := p.features()
+	f.noise = luma.noise
+	coded.addCoded(f, q)
 	m.mix(&coded, 1-luma.grain())
 	return m
 }
