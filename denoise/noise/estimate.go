@@ -110,7 +110,8 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	f := p.features()
 	f.noise = luma.noise
 	coded.addCoded(f, q)
-	m.mix(&coded, 1-luma.grain())
+	// A coarse step leaves a part of the grain.
+	m.mix(&coded, 1-luma.grain()*(1-ramp(float64(q.Step), 16, 20)))
 	return m
 }
 
