@@ -9,12 +9,13 @@ import (
 
 // RGB pictures are denoised in the planes of an orthonormal transform, scaled alike: their mean,
 // and two opponents. Noise of one sigma in R, G and B has 1/sqrt(3) of it in each, and is less
-// beside the detail of the mean than in luma. What the filter changes is added to the original
-// samples, so that what it leaves alone keeps its bits.
+// beside the detail of the mean than in luma. The planes have the bits of the samples, which is
+// enough, and the results have 16: their difference to the planes before these were rounded is
+// added to the samples, and rounded once. What the filter leaves alone keeps its bits.
 
 const (
-	rgbDepth = 16 // of the planes: what is added is rounded once, with the sample
-	fixed    = 20 // bits of the weights below 1
+	changeDepth = 16 // bits of the results
+	fixed       = 20 // bits of the weights below 1
 )
 
 var (
@@ -45,31 +46,55 @@ func newRows(width int) (r rows) {
 	return r
 }
 
-// split sets rows to the planes of R, G and B of so many bits.
-func (r *rows) split(rgb *rows, depth int) {
-	const half, middle = 1 << (fixed - 1), 1 << (rgbDepth - 1)
-	reds, greens, blues := rgb[0], rgb[1], rgb[2]
-	up := rgbDepth - depth
-	for x := range reds {
-		r0, g0, b0 := int(reds[x])<<up, int(greens[x])<<up, int(blues[x])<<up
-		r[0][x] = uint16(((r0+g0+b0)*third + half) >> fixed)
-		r[1][x] = uint16(middle + ((r0-b0)*redBlue+half)>>fixed)
-		r[2][x] = uint16(middle + ((r0-2*g0+b0)*green+half)>>fixed)
+// split returns the planes of R, G and B, all of changeDepth bits.
+func split(red, grn, blue int) [3]int {
+	const half, middle = 1 << (fixed - 1), 1 << (changeDepth - 1)
+	return [3]int{
+		((red+grn+blue)*third + half) >> fixed,
+		middle + ((red-blue)*redBlue+half)>>fixed,
+		middle + ((red-2*grn+blue)*green+half)>>fixed,
 	}
 }
 
-// add adds the difference of two rows of planes to one of RGB of so many bits, which become other
-// ones. rounding is in steps of the planes, by the last bits of the column.
-func (rgb *rows) add(was, is *rows, from, to int, rounding [8]int) {
-	up, down, most := rgbDepth-from, rgbDepth-to, 1<<to-1
+// rounded returns a value of changeDepth bits as a sample of depth bits.
+func rounded(v, depth int) int {
+	down := changeDepth - depth
+	return min((v+1<<down>>1)>>down, 1<<depth-1)
+}
+
+// split sets rows to the planes of R, G and B of as many bits.
+func (r *rows) split(rgb *rows, depth int) {
+	up := changeDepth - depth
 	for x := range rgb[0] {
-		mean := (int(is[0][x]) - int(was[0][x])) << fixed
-		a := (int(is[1][x]) - int(was[1][x])) * ofRedBlue
-		b := (int(is[2][x]) - int(was[2][x])) * ofGreen
-		for i, change := range [3]int{mean + a + b, mean - 2*b, mean - a + b} {
-			v := int(rgb[i][x])<<up + rounding[x&7] + (change+1<<(fixed-1))>>fixed
-			rgb[i][x] = uint16(min(max(v>>down, 0), most))
+		all := split(int(rgb[0][x])<<up, int(rgb[1][x])<<up, int(rgb[2][x])<<up)
+		for i, v := range all {
+			r[i][x] = uint16(rounded(v, depth))
 		}
+	}
+}
+
+// add adds to a row of RGB of so many bits, which become other ones, what is other in a result.
+// rounding is in steps of the result, by the last bits of the column.
+func (rgb *rows) add(result *rows, from, to int, rounding *[8]int) {
+	up, down, most := changeDepth-from, changeDepth-to, 1<<to-1
+	for x := range rgb[0] {
+		red, grn, blue := int(rgb[0][x])<<up, int(rgb[1][x])<<up, int(rgb[2][x])<<up
+		change := split(red, grn, blue)
+		for i, was := range change {
+			is := int(result[i][x])
+			change[i] = is - was
+			if is == rounded(was, from)<<up { // it was left alone
+				change[i] = 0
+			}
+		}
+		mean, a, b := change[0]<<fixed+1<<(fixed-1), change[1]*ofRedBlue, change[2]*ofGreen
+		red += (mean + a + b) >> fixed
+		grn += (mean - 2*b) >> fixed
+		blue += (mean - a + b) >> fixed
+		r := rounding[x&7]
+		rgb[0][x] = uint16(min(max((red+r)>>down, 0), most))
+		rgb[1][x] = uint16(min(max((grn+r)>>down, 0), most))
+		rgb[2][x] = uint16(min(max((blue+r)>>down, 0), most))
 	}
 }
 
@@ -110,8 +135,9 @@ func eachRows(f *pipeline.Frame, do func(y0, y1 int)) {
 
 // planesOfRGB returns the planes that an RGB frame is filtered in, in memory of their own.
 func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
-	out := emptyPlanes(in)
-	from, to, depth := components(in), components(out), in.Layout.Info().Depth
+	depth := in.Layout.Info().Depth
+	out := emptyPlanes(in, depth)
+	from, to := components(in), components(out)
 	eachRows(in, func(y0, y1 int) {
 		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
@@ -123,37 +149,35 @@ func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// emptyPlanes returns a frame for the planes of an RGB frame.
-func emptyPlanes(in *pipeline.Frame) *pipeline.Frame {
+// emptyPlanes returns a frame for the planes of an RGB frame, or for what the engine makes of them.
+func emptyPlanes(in *pipeline.Frame, depth int) *pipeline.Frame {
 	out := pipeline.Blank(pipeline.Format{
-		Layout: pipeline.YUV444P.At(rgbDepth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
+		Layout: pipeline.YUV444P.At(depth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
 	})
 	out.Interlaced, out.TopFieldFirst = in.Interlaced, in.TopFieldFirst
 	return out
 }
 
-// addToRGB writes in to out, of as many bits or more, with the difference of two frames of planes
-// added. Alpha stays.
-func addToRGB(out, in, before, after *pipeline.Frame) {
+// addToRGB writes in to out, of as many bits or more, with what is other in the result of its planes.
+// Alpha stays.
+func addToRGB(out, in, result *pipeline.Frame) {
 	if out.Layout == in.Layout {
 		out.CopySamples(in) // for its alpha
 	}
-	rgb, was, is, to := components(in), components(before), components(after), components(out)
-	depth := out.Layout.Info().Depth
-	pattern := Rounding(depth)
-	fields := len(plane.Fields(in))
+	from, is, to := components(in), components(result), components(out)
+	had, has := in.Layout.Info().Depth, out.Layout.Info().Depth
+	pattern, fields := Rounding(has), len(plane.Fields(in))
 	eachRows(in, func(y0, y1 int) {
-		samples, from, result := newRows(in.Width), newRows(in.Width), newRows(in.Width)
+		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
 			var rounding [8]int
 			for x := range rounding {
-				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(rgbDepth-depth)))
+				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(changeDepth-has)))
 			}
-			samples.read(&rgb, y)
-			from.read(&was, y)
-			result.read(&is, y)
-			samples.add(&from, &result, in.Layout.Info().Depth, depth, rounding)
-			samples.write(&to, y)
+			rgb.read(&from, y)
+			planes.read(&is, y)
+			rgb.add(&planes, had, has, &rounding)
+			rgb.write(&to, y)
 		}
 	})
 }
