@@ -16,17 +16,13 @@ import (
 const (
 	changeDepth = 16 // bits of the results
 	fixed       = 20 // bits of the weights below 1
-)
 
-var (
-	third     = weight(1. / 3)            // of R, G and B in the mean
-	redBlue   = weight(1 / math.Sqrt(6))  // of R-B in the second plane
-	green     = weight(1 / math.Sqrt(18)) // of R-2G+B in the third
-	ofRedBlue = weight(math.Sqrt(1.5))    // of the second plane in R, and less it in B
-	ofGreen   = weight(math.Sqrt(0.5))    // of the third in R and B, and less twice it in G
+	third     = 349525  // 1/3, of R, G and B in the mean
+	redBlue   = 428079  // 1/sqrt(6), of R-B in the second plane
+	green     = 247152  // 1/sqrt(18), of R-2G+B in the third
+	ofRedBlue = 1284238 // sqrt(1.5), of the second plane in R, and less it in B
+	ofGreen   = 741455  // sqrt(0.5), of the third in R and B, and less twice it in G
 )
-
-func weight(w float64) int { return int(math.Round(w * (1 << fixed))) }
 
 // noiseOfSamples is the noise of a layout's samples in that of the planes that are filtered.
 func noiseOfSamples(l pipeline.Layout) float64 {
@@ -39,6 +35,12 @@ func noiseOfSamples(l pipeline.Layout) float64 {
 // rows are a row of each of three planes.
 type rows [3][]uint16
 
+// of returns the rows, all of one length.
+func (r *rows) of() (a, b, c []uint16) {
+	n := len(r[0])
+	return r[0], r[1][:n], r[2][:n]
+}
+
 func newRows(width int) (r rows) {
 	for i := range r {
 		r[i] = make([]uint16, width)
@@ -47,56 +49,67 @@ func newRows(width int) (r rows) {
 }
 
 // split returns the planes of R, G and B, all of changeDepth bits.
-func split(red, grn, blue int) [3]int {
+func split(red, grn, blue int) (a, b, c int) {
 	const half, middle = 1 << (fixed - 1), 1 << (changeDepth - 1)
-	return [3]int{
-		((red+grn+blue)*third + half) >> fixed,
+	return ((red+grn+blue)*third + half) >> fixed,
 		middle + ((red-blue)*redBlue+half)>>fixed,
-		middle + ((red-2*grn+blue)*green+half)>>fixed,
-	}
+		middle + ((red-2*grn+blue)*green+half)>>fixed
 }
 
-// rounded returns a value of changeDepth bits as a sample of depth bits.
-func rounded(v, depth int) int {
-	down := changeDepth - depth
-	return min((v+1<<down>>1)>>down, 1<<depth-1)
+// scale is that of samples of a depth in changeDepth bits.
+type scale struct{ shift, half, most int }
+
+func scaleOf(depth int) scale {
+	shift := changeDepth - depth
+	return scale{shift, 1 << shift >> 1, 1<<depth - 1}
 }
+
+// up returns a sample in changeDepth bits.
+func (s scale) up(v uint16) int { return int(v) << (s.shift & 15) }
+
+// rounded is the reverse of up.
+func (s scale) rounded(v int) uint16 { return uint16(min((v+s.half)>>(s.shift&15), s.most)) }
 
 // split sets rows to the planes of R, G and B of as many bits.
 func (r *rows) split(rgb *rows, depth int) {
-	up := changeDepth - depth
-	for x := range rgb[0] {
-		all := split(int(rgb[0][x])<<up, int(rgb[1][x])<<up, int(rgb[2][x])<<up)
-		for i, v := range all {
-			r[i][x] = uint16(rounded(v, depth))
-		}
+	s := scaleOf(depth)
+	reds, greens, blues := rgb.of()
+	first, second, third := r.of()
+	for x := range reds {
+		a, b, c := split(s.up(reds[x]), s.up(greens[x]), s.up(blues[x]))
+		first[x], second[x], third[x] = s.rounded(a), s.rounded(b), s.rounded(c)
 	}
+}
+
+// change is what is other in a sample of a result; 0 where that was left alone.
+func (s scale) change(is uint16, was int) int {
+	if int(is) == s.up(s.rounded(was)) {
+		return 0
+	}
+	return int(is) - was
 }
 
 // add adds to a row of RGB of so many bits, which become other ones, what is other in a result.
 // rounding is in steps of the result, by the last bits of the column.
-func (rgb *rows) add(result *rows, from, to int, rounding *[8]int) {
-	up, down, most := changeDepth-from, changeDepth-to, 1<<to-1
-	for x := range rgb[0] {
-		red, grn, blue := int(rgb[0][x])<<up, int(rgb[1][x])<<up, int(rgb[2][x])<<up
-		change := split(red, grn, blue)
-		for i, was := range change {
-			is := int(result[i][x])
-			change[i] = is - was
-			if is == rounded(was, from)<<up { // it was left alone
-				change[i] = 0
-			}
-		}
-		mean, a, b := change[0]<<fixed+1<<(fixed-1), change[1]*ofRedBlue, change[2]*ofGreen
-		red += (mean + a + b) >> fixed
-		grn += (mean - 2*b) >> fixed
-		blue += (mean - a + b) >> fixed
-		r := rounding[x&7]
-		rgb[0][x] = uint16(min(max((red+r)>>down, 0), most))
-		rgb[1][x] = uint16(min(max((grn+r)>>down, 0), most))
-		rgb[2][x] = uint16(min(max((blue+r)>>down, 0), most))
+func (r *rows) add(result *rows, from, to int, rounding *[8]int) {
+	had, has := scaleOf(from), scaleOf(to)
+	reds, greens, blues := r.of()
+	first, second, third := result.of()
+	for x := range reds {
+		red, grn, blue := had.up(reds[x]), had.up(greens[x]), had.up(blues[x])
+		a, b, c := split(red, grn, blue)
+		a = had.change(first[x], a)<<fixed + 1<<(fixed-1)
+		b = had.change(second[x], b) * ofRedBlue
+		c = had.change(third[x], c) * ofGreen
+		more := rounding[x&7]
+		reds[x] = has.cut(red + (a+b+c)>>fixed + more)
+		greens[x] = has.cut(grn + (a-2*c)>>fixed + more)
+		blues[x] = has.cut(blue + (a-b+c)>>fixed + more)
 	}
 }
+
+// cut returns a value to which its rounding was added as a sample.
+func (s scale) cut(v int) uint16 { return uint16(min(max(v>>(s.shift&15), 0), s.most)) }
 
 // components finds R, G and B, or the planes that they are filtered in.
 func components(f *pipeline.Frame) (all [3]plane.Component) {
