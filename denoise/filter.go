@@ -295,7 +295,7 @@ type result struct {
 func (r *result) complete() *pipeline.Frame {
 	out := r.out
 	if r.yuv != nil {
-		addToRGB(out, r.of.frame, r.of.yuv, r.yuv)
+		addToRGB(out, r.of.frame, r.yuv)
 	}
 	r.out = nil
 	r.release()
@@ -374,7 +374,7 @@ func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.F
 func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
 	out := r.out
 	if r.of.yuv != r.of.frame {
-		r.yuv = emptyPlanes(out)
+		r.yuv = emptyPlanes(r.of.frame, changeDepth)
 		out = r.yuv
 	}
 	for i, field := range plane.Fields(r.of.frame) {

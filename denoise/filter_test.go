@@ -3,11 +3,13 @@ package denoise
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -447,5 +449,80 @@ func TestFilterRetuneNoise(t *testing.T) {
 		}
 		f.end()
 		plain.end()
+	}
+}
+
+// Frames that come through as they are have their values with more bits, too.
+func TestFilterCleanDeeper(t *testing.T) {
+	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.GRAY, pipeline.GBRP, pipeline.YUV422P.At(10), pipeline.RGBA} {
+		o := options(Fast)
+		o.Sigma, o.Depth = 0.5, 12
+		f := newFilm(t, o)
+		in := kerneltest.Frame(pipeline.Format{Layout: layout, Width: 20, Height: 18})
+		denoisetest.DrawFrame(in, 1)
+		want := kerneltest.Frame(o.formatOf(in.Format))
+		if layout.At(12).Valid() != (want.Layout == layout.At(12)) {
+			t.Errorf("%v becomes %v", layout, want.Layout)
+		}
+		was, is := in.Layout.Info(), want.Layout.Info()
+		var all []byte
+		for i, y := range want.Rows() {
+			for x := range len(in.Row(i, y)) / was.SampleBytes() {
+				v := min(kerneltest.Sample(was, in.Row(i, y), x), 1<<was.Depth-1) << (is.Depth - was.Depth)
+				if is.Depth == 8 {
+					all = append(all, byte(v))
+				} else {
+					all = binary.LittleEndian.AppendUint16(all, uint16(v<<is.Shift))
+				}
+			}
+		}
+		f.put(in)
+		f.end()
+		if !bytes.Equal(f.got[0], all) {
+			t.Errorf("%v: other values", layout)
+		}
+	}
+}
+
+// The noise of RGB is that of the samples, measured or given, and both take out as much.
+func TestFilterNoiseOfRGB(t *testing.T) {
+	const sigma = 9
+	format := pipeline.Format{Layout: pipeline.GBRP, Width: 96, Height: 64}
+	error2 := map[float64]float64{}
+	for _, given := range []float64{0, sigma} {
+		o := options(Fast)
+		o.Sigma = given
+		f := newFilm(t, o)
+		f.filter.OnNoise(func(m noise.Model, _ bool) {
+			for _, got := range m.Sigma {
+				if math.Abs(got-sigma) > 1.2 {
+					t.Errorf("given %v: %.1f, want %d", given, got, sigma)
+				}
+			}
+		})
+		clean := denoisetest.Texture(3).Picture(format.Width, format.Height, 8, 0, 0)
+		for n := range 7 {
+			in := kerneltest.Frame(format)
+			for i, p := range denoisetest.NoisyPicture(clean, sigma, uint64(n)).Planes {
+				for y := range p.Height {
+					for x, v := range p.Row(y) {
+						in.Row(i, y)[x] = byte(v)
+					}
+				}
+			}
+			in.PTS = int64(n)
+			f.put(in)
+		}
+		f.end()
+		for i, p := range clean.Planes {
+			for k, v := range p.Pix {
+				d := float64(f.got[3][i*len(p.Pix)+k]) - float64(v)
+				error2[given] += d * d / float64(3*len(p.Pix))
+			}
+		}
+	}
+	t.Logf("squared error %.2f, and %.2f with %d given", error2[0], error2[sigma], sigma)
+	if error2[0] > 24 || error2[sigma] > 1.1*error2[0] {
+		t.Errorf("squared error %.2f, and %.2f with %d given", error2[0], error2[sigma], sigma)
 	}
 }

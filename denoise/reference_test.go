@@ -207,6 +207,38 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestGradient has noise on a slope that takes 16 samples a level. Results of 10 bits have no steps of
+// 8, and those of 8 no bands.
+func TestGradient(t *testing.T) {
+	slope := denoisetest.Scene(func(x, y float64) float64 { return 100 + x/16 })
+	c := draw(7, 3, func(int) denoisetest.Scene { return slope })
+	truth := slope.Draw(width, height, 16, 1, 1)
+	for tier, name := range tiers {
+		var mse [2]float64
+		for i, depth := range []int{8, 10} {
+			p := ReferenceAt(depth, c.noisy, 3, noise.Flat(3), Default(tier)).Planes[0]
+			mse[i] = denoisetest.MSE(truth, p, 0)
+			runs, whole := 0, 0
+			for k, v := range p.Pix {
+				if k%width == 0 || v != p.Pix[k-1] {
+					runs++
+				}
+				if int(v)%p.Unit() == 0 {
+					whole++
+				}
+			}
+			length, share := float64(len(p.Pix))/float64(runs), float64(whole)/float64(len(p.Pix))
+			t.Logf("%s, %d bits: squared error %.3f, runs of %.1f, %.2f are whole levels", name, depth, mse[i], length, share)
+			if length > 5 || depth > 8 && (length > 3 || share > 0.5) {
+				t.Errorf("%s, %d bits: runs of %.1f, %.2f are whole levels", name, depth, length, share)
+			}
+		}
+		if mse[1] > 0.6*mse[0] {
+			t.Errorf("%s: squared error %.3f in 8 bits, %.3f in 10", name, mse[0], mse[1])
+		}
+	}
+}
+
 // TestDepthQuality draws a scene and its noise at each depth. Finer samples lose less to rounding,
 // so the result comes no less near to the scene, but for a few cells of chroma that find another
 // vector.

@@ -9,23 +9,20 @@ import (
 
 // RGB pictures are denoised in the planes of an orthonormal transform, scaled alike: their mean,
 // and two opponents. Noise of one sigma in R, G and B has 1/sqrt(3) of it in each, and is less
-// beside the detail of the mean than in luma. What the filter changes is added to the original
-// samples, so that what it leaves alone keeps its bits.
+// beside the detail of the mean than in luma. The planes have the bits of the samples, which is
+// enough, and the results have 16: their difference to the planes before these were rounded is
+// added to the samples, and rounded once. What the filter leaves alone keeps its bits.
 
 const (
-	rgbDepth = 16 // of the planes: what is added is rounded once, with the sample
-	fixed    = 20 // bits of the weights below 1
-)
+	changeDepth = 16 // bits of the results
+	fixed       = 20 // bits of the weights below 1
 
-var (
-	third     = weight(1. / 3)            // of R, G and B in the mean
-	redBlue   = weight(1 / math.Sqrt(6))  // of R-B in the second plane
-	green     = weight(1 / math.Sqrt(18)) // of R-2G+B in the third
-	ofRedBlue = weight(math.Sqrt(1.5))    // of the second plane in R, and less it in B
-	ofGreen   = weight(math.Sqrt(0.5))    // of the third in R and B, and less twice it in G
+	third     = 349525  // 1/3, of R, G and B in the mean
+	redBlue   = 428079  // 1/sqrt(6), of R-B in the second plane
+	green     = 247152  // 1/sqrt(18), of R-2G+B in the third
+	ofRedBlue = 1284238 // sqrt(1.5), of the second plane in R, and less it in B
+	ofGreen   = 741455  // sqrt(0.5), of the third in R and B, and less twice it in G
 )
-
-func weight(w float64) int { return int(math.Round(w * (1 << fixed))) }
 
 // noiseOfSamples is the noise of a layout's samples in that of the planes that are filtered.
 func noiseOfSamples(l pipeline.Layout) float64 {
@@ -38,6 +35,12 @@ func noiseOfSamples(l pipeline.Layout) float64 {
 // rows are a row of each of three planes.
 type rows [3][]uint16
 
+// of returns the rows, all of one length.
+func (r *rows) of() (a, b, c []uint16) {
+	n := len(r[0])
+	return r[0], r[1][:n], r[2][:n]
+}
+
 func newRows(width int) (r rows) {
 	for i := range r {
 		r[i] = make([]uint16, width)
@@ -45,33 +48,68 @@ func newRows(width int) (r rows) {
 	return r
 }
 
-// split sets rows to the planes of R, G and B of so many bits.
+// split returns the planes of R, G and B, all of changeDepth bits.
+func split(red, grn, blue int) (a, b, c int) {
+	const half, middle = 1 << (fixed - 1), 1 << (changeDepth - 1)
+	return ((red+grn+blue)*third + half) >> fixed,
+		middle + ((red-blue)*redBlue+half)>>fixed,
+		middle + ((red-2*grn+blue)*green+half)>>fixed
+}
+
+// scale is that of samples of a depth in changeDepth bits.
+type scale struct{ shift, half, most int }
+
+func scaleOf(depth int) scale {
+	shift := changeDepth - depth
+	return scale{shift, 1 << shift >> 1, 1<<depth - 1}
+}
+
+// up returns a sample in changeDepth bits.
+func (s scale) up(v uint16) int { return int(v) << (s.shift & 15) }
+
+// rounded is the reverse of up.
+func (s scale) rounded(v int) uint16 { return uint16(min((v+s.half)>>(s.shift&15), s.most)) }
+
+// split sets rows to the planes of R, G and B of as many bits.
 func (r *rows) split(rgb *rows, depth int) {
-	const half, middle = 1 << (fixed - 1), 1 << (rgbDepth - 1)
-	reds, greens, blues := rgb[0], rgb[1], rgb[2]
-	up := rgbDepth - depth
+	s := scaleOf(depth)
+	reds, greens, blues := rgb.of()
+	first, second, third := r.of()
 	for x := range reds {
-		r0, g0, b0 := int(reds[x])<<up, int(greens[x])<<up, int(blues[x])<<up
-		r[0][x] = uint16(((r0+g0+b0)*third + half) >> fixed)
-		r[1][x] = uint16(middle + ((r0-b0)*redBlue+half)>>fixed)
-		r[2][x] = uint16(middle + ((r0-2*g0+b0)*green+half)>>fixed)
+		a, b, c := split(s.up(reds[x]), s.up(greens[x]), s.up(blues[x]))
+		first[x], second[x], third[x] = s.rounded(a), s.rounded(b), s.rounded(c)
 	}
 }
 
-// add adds the difference of two rows of planes to one of RGB of so many bits, which become other
-// ones. rounding is in steps of the planes, by the last bits of the column.
-func (rgb *rows) add(was, is *rows, from, to int, rounding [8]int) {
-	up, down, most := rgbDepth-from, rgbDepth-to, 1<<to-1
-	for x := range rgb[0] {
-		mean := (int(is[0][x]) - int(was[0][x])) << fixed
-		a := (int(is[1][x]) - int(was[1][x])) * ofRedBlue
-		b := (int(is[2][x]) - int(was[2][x])) * ofGreen
-		for i, change := range [3]int{mean + a + b, mean - 2*b, mean - a + b} {
-			v := int(rgb[i][x])<<up + rounding[x&7] + (change+1<<(fixed-1))>>fixed
-			rgb[i][x] = uint16(min(max(v>>down, 0), most))
-		}
+// change is what is other in a sample of a result; 0 where that was left alone.
+func (s scale) change(is uint16, was int) int {
+	if int(is) == s.up(s.rounded(was)) {
+		return 0
+	}
+	return int(is) - was
+}
+
+// add adds to a row of RGB of so many bits, which become other ones, what is other in a result.
+// rounding is in steps of the result, by the last bits of the column.
+func (r *rows) add(result *rows, from, to int, rounding *[8]int) {
+	had, has := scaleOf(from), scaleOf(to)
+	reds, greens, blues := r.of()
+	first, second, third := result.of()
+	for x := range reds {
+		red, grn, blue := had.up(reds[x]), had.up(greens[x]), had.up(blues[x])
+		a, b, c := split(red, grn, blue)
+		a = had.change(first[x], a)<<fixed + 1<<(fixed-1)
+		b = had.change(second[x], b) * ofRedBlue
+		c = had.change(third[x], c) * ofGreen
+		more := rounding[x&7]
+		reds[x] = has.cut(red + (a+b+c)>>fixed + more)
+		greens[x] = has.cut(grn + (a-2*c)>>fixed + more)
+		blues[x] = has.cut(blue + (a-b+c)>>fixed + more)
 	}
 }
+
+// cut returns a value to which its rounding was added as a sample.
+func (s scale) cut(v int) uint16 { return uint16(min(max(v>>(s.shift&15), 0), s.most)) }
 
 // components finds R, G and B, or the planes that they are filtered in.
 func components(f *pipeline.Frame) (all [3]plane.Component) {
@@ -110,8 +148,9 @@ func eachRows(f *pipeline.Frame, do func(y0, y1 int)) {
 
 // planesOfRGB returns the planes that an RGB frame is filtered in, in memory of their own.
 func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
-	out := emptyPlanes(in)
-	from, to, depth := components(in), components(out), in.Layout.Info().Depth
+	depth := in.Layout.Info().Depth
+	out := emptyPlanes(in, depth)
+	from, to := components(in), components(out)
 	eachRows(in, func(y0, y1 int) {
 		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
@@ -123,37 +162,35 @@ func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// emptyPlanes returns a frame for the planes of an RGB frame.
-func emptyPlanes(in *pipeline.Frame) *pipeline.Frame {
+// emptyPlanes returns a frame for the planes of an RGB frame, or for what the engine makes of them.
+func emptyPlanes(in *pipeline.Frame, depth int) *pipeline.Frame {
 	out := pipeline.Blank(pipeline.Format{
-		Layout: pipeline.YUV444P.At(rgbDepth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
+		Layout: pipeline.YUV444P.At(depth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
 	})
 	out.Interlaced, out.TopFieldFirst = in.Interlaced, in.TopFieldFirst
 	return out
 }
 
-// addToRGB writes in to out, of as many bits or more, with the difference of two frames of planes
-// added. Alpha stays.
-func addToRGB(out, in, before, after *pipeline.Frame) {
+// addToRGB writes in to out, of as many bits or more, with what is other in the result of its planes.
+// Alpha stays.
+func addToRGB(out, in, result *pipeline.Frame) {
 	if out.Layout == in.Layout {
 		out.CopySamples(in) // for its alpha
 	}
-	rgb, was, is, to := components(in), components(before), components(after), components(out)
-	depth := out.Layout.Info().Depth
-	pattern := Rounding(depth)
-	fields := len(plane.Fields(in))
+	from, is, to := components(in), components(result), components(out)
+	had, has := in.Layout.Info().Depth, out.Layout.Info().Depth
+	pattern, fields := Rounding(has), len(plane.Fields(in))
 	eachRows(in, func(y0, y1 int) {
-		samples, from, result := newRows(in.Width), newRows(in.Width), newRows(in.Width)
+		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
 			var rounding [8]int
 			for x := range rounding {
-				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(rgbDepth-depth)))
+				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(changeDepth-has)))
 			}
-			samples.read(&rgb, y)
-			from.read(&was, y)
-			result.read(&is, y)
-			samples.add(&from, &result, in.Layout.Info().Depth, depth, rounding)
-			samples.write(&to, y)
+			rgb.read(&from, y)
+			planes.read(&is, y)
+			rgb.add(&planes, had, has, &rounding)
+			rgb.write(&to, y)
 		}
 	})
 }

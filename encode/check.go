@@ -245,10 +245,9 @@ func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	return best
 }
 
-// Depth returns how many bits the samples of frames need for the encoder to get as many as it codes,
-// though those of the input may be fewer.
-func (e *coder) Depth() int {
-	o := &e.opts
+// Depth returns how many bits the samples of frames of 8 need for the encoder to get as many as it
+// codes: more if it is asked for, or if it takes no fewer.
+func (o *Options) Depth() int {
 	if o.PixelFormat != "" {
 		return av.Depth(astiav.FindPixelFormatByName(o.PixelFormat))
 	}

@@ -52,6 +52,28 @@ func depthOf(pf astiav.PixelFormat) int {
 	return 8
 }
 
+// Frames of 8 bits come with more where the encoder codes more.
+func TestDepth(t *testing.T) {
+	for _, c := range []struct {
+		encoder, preset, pixelFormat, params string
+		want                                 int
+	}{
+		{X264, "medium", "", "", 8}, {X264, "medium", "yuv420p10le", "", 10}, {"libx265", "medium", "yuv444p12le", "", 12},
+		{"ffv1", "", "", "", 8}, {"ffv1", "", "gray16le", "", 16}, {"libvpx-vp9", "", "", "", 8}, {X264, "medium", "nv12", "", 8},
+		{"prores_ks", "hq", "", "", 10}, {"dnxhd", "hq", "", "", 8}, {"dnxhd", "hqx", "", "", 10},
+		{"hevc_nvenc", "p4", "p010le", "", 10}, {"hevc_nvenc", "p4", "", "profile=main10", 10}, {"hevc_nvenc", "p4", "", "profile=main", 8},
+	} {
+		params, err := CodecOf(c.encoder).ParseParams(c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &Options{Format: formats.MKV, Encoder: c.encoder, Preset: c.preset, PixelFormat: c.pixelFormat, EncoderParams: params}
+		if got := o.Depth(); got != c.want {
+			t.Errorf("%+v: %d bits", c, got)
+		}
+	}
+}
+
 // Frames of each depth get the pixel formats that keep it, if there are any.
 func TestOffered(t *testing.T) {
 	for _, c := range []struct {

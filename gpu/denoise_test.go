@@ -274,6 +274,11 @@ func TestDenoiseStreams(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, tier %d, interlaced %v", l, tier, interlaced), func(t *testing.T) {
 					clip := noisyClip{yuv(l, 64-3*(i%2), 48+i%3), frames, interlaced}
 					o := denoiseOptions(tier)
+					o.Depth = []int{10, 0, 16, 12}[(i+int(tier)+2*scan)%4] // of results, if that is more
+					of := l
+					if deeper := l.At(o.Depth); deeper.Valid() && o.Depth > info.Depth {
+						of = deeper
+					}
 					got, err := onDevice(b, o, clip)
 					if err != nil {
 						t.Fatal(err)
@@ -285,7 +290,7 @@ func TestDenoiseStreams(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, n := range compared {
-						agreeAt(t, l, got[n:n+1], want[n:n+1])
+						agreeAt(t, of, got[n:n+1], want[n:n+1])
 					}
 				})
 			}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -217,6 +218,34 @@ func TestCompareFormat(t *testing.T) {
 		want.Width = c.side
 		if got := CompareFormat(f, CompareSide); got != want {
 			t.Errorf("side of %v: %+v, want %+v", f, got, want)
+		}
+	}
+}
+
+// Results of more bits than their originals: these get as many.
+func TestCompareDeeper(t *testing.T) {
+	p := NewPool(&heap{}, 4)
+	for _, c := range []struct {
+		layout Layout
+		want   uint16
+	}{{YUV420P.At(10), 7 << 2}, {NV12.At(10), 7 << 8}, {GRAY.At(16), 7 << 8}} {
+		format := Format{Layout: c.layout.Arrangement(), Width: 16, Height: 2}
+		original, _ := p.NewFrame(t.Context(), format)
+		original.Row(0, 1)[3] = 7
+		format.Layout = c.layout
+		result, _ := p.NewFrame(t.Context(), format)
+		compare := &compare{mode: CompareSplit, pool: p, originals: []*Frame{original}}
+		out, err := compare.compose(t.Context(), result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := binary.LittleEndian.Uint16(out.Row(0, 1)[6:]); out.Layout != c.layout || got != c.want {
+			t.Errorf("%v of %v: %d, want %d", out.Layout, c.layout, got, c.want)
+		}
+		out.Release()
+		result.Release()
+		if n := p.InUse(); n != 0 {
+			t.Errorf("%d frames are not released", n)
 		}
 	}
 }

@@ -381,7 +381,7 @@ func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Fi
 		return pipeline.Pass{}, nil
 	}
 	p := j.o.Params
-	p.Depth = j.out.Depth()
+	p.Depth = new(j.o.encodeOptions(nil)).Depth()
 	f, err := b.Filter(p, results)
 	if err == nil {
 		j.noise.watch(f)
