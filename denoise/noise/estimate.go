@@ -99,17 +99,22 @@ func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.cli
 
 // model returns the noise of the best sum, given the quantiser.
 func (t *total) model(q pipeline.Quantiser) Model {
-	p := t.best()
-	m := p.model()
+	m, grain := t.uncoded()
+	coded := m
+	coded.addCoded(t.best().features(), q)
+	m.mix(&coded, 1-grain)
+	return m
+}
+
+// uncoded returns model without what codecs add, and how far it is grain.
+func (t *total) uncoded() (m Model, grain float64) {
+	m = t.best().model()
 	var luma covariance
 	if t.triples != nil {
 		luma = m.follow(t.triples)
 	}
 	m.Sure = t.sure(&luma)
-	coded := m
-	coded.addCoded(p.features(), q)
-	m.mix(&coded, 1-luma.grain())
-	return m
+	return m, luma.grain()
 }
 
 // mix goes a part of the way to another model.
