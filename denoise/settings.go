@@ -91,8 +91,8 @@ func Default(tier Tier) Settings {
 // Window is how many frames a result depends on before and after its own.
 func (s Settings) Window() (before, after int) { return s.Far, min(s.Far, s.Ahead) }
 
-// Halved returns the settings for pictures of half the size: one pass will do, for what it changes is
-// coarse.
+// Halved returns the settings for pictures of half the size: one pass will do, for what it changes
+// is coarse.
 func (s Settings) Halved() Settings {
 	s.Near = min(s.Near, s.HalfNear)
 	s.TwoPasses, s.Far, s.First.Stride = false, s.Near, 5

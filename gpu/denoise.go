@@ -10,7 +10,6 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/device"
-	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
@@ -452,7 +451,7 @@ func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, e
 	count := k.layout.Count(job.Settings)
 	var after []device.Run
 	if half := job.Noise.HalfOf(count); half != nil {
-		if err := d.queueHalf(window, job, half); err != nil {
+		if err := d.queueHalf(window, job, count); err != nil {
 			return nil, err
 		}
 		after = k.layout.Replace(job, count, k.half.layout, uint64(k.half.work.address), half)
@@ -488,7 +487,8 @@ func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, e
 }
 
 // queueHalf queues a job on the pictures of half the size.
-func (d *denoiser) queueHalf(window []*planes, of device.Job, noise *noise.Half) error {
+func (d *denoiser) queueHalf(window []*planes, of device.Job, count int) error {
+	noise := of.Noise.HalfOf(count)
 	job := device.Job{Centre: of.Centre, Noise: noise.Model, Settings: of.Settings.Halved()}
 	if noise.ShareOf(0) == 0 {
 		job.From = 1

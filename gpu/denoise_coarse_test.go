@@ -47,7 +47,8 @@ func TestDenoiseCoarse(t *testing.T) {
 	}
 }
 
-// withHalf has an engine take noise for noise at half the size, and in part at full size or a quarter.
+// withHalf has an engine take noise for noise at half the size, and in part at full size or a
+// quarter.
 type withHalf struct {
 	denoise.Engine
 	kind int

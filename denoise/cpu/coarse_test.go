@@ -43,8 +43,8 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
-// TestBlotches: noise that is blurred by two or four samples goes, and white noise is filtered as if
-// there were no other sizes. A result depends on three frames each way, whatever the sizes.
+// TestBlotches: noise that is blurred by two or four samples goes, and white noise is filtered as
+// if there were no other sizes. A result depends on three frames each way, whatever the sizes.
 func TestBlotches(t *testing.T) {
 	const frames, middle = 10, 5
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 352, Height: 256}
@@ -120,7 +120,8 @@ func equal(a, b *pipeline.Frame) bool {
 	return true
 }
 
-// withHalf has an engine take noise for noise at half the size, and in part at full size or a quarter.
+// withHalf has an engine take noise for noise at half the size, and in part at full size or a
+// quarter.
 type withHalf struct {
 	denoise.Engine
 	kind int

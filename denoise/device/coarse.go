@@ -51,8 +51,8 @@ func (l *Layout) samples(work uint64, at [3]int) (all [3]Samples) {
 // pictures of half the size.
 func (l *Layout) HalfResult(work uint64) [3]Samples { return l.samples(work, l.half.result) }
 
-// Halve returns the runs that make the planes of a picture of half the size. Half is its layout, and
-// work the memory for the work on it.
+// Halve returns the runs that make the planes of a picture of half the size. Half is its layout,
+// and work the memory for the work on it.
 func (l *Layout) Halve(picture uint64, half *Layout, to, work uint64) []Run {
 	a := l.args
 	from := half.samples(work, half.half.source)
@@ -64,8 +64,8 @@ func (l *Layout) Halve(picture uint64, half *Layout, to, work uint64) []Run {
 	return append([]Run{shrink}, half.Prepare(to, from)...)
 }
 
-// Replace returns the runs that have so many planes of a job's result agree with that of half the size,
-// as far as it counts.
+// Replace returns the runs that have so many planes of a job's result agree with that of half the
+// size, as far as it counts.
 func (l *Layout) Replace(j Job, planes int, half *Layout, work uint64, n *noise.Half) []Run {
 	a := l.args
 	a.depth, a.shift, a.half_depth = C.int32_t(j.Depth), C.int32_t(j.Shift), C.int32_t(half.Shape.Depth)

@@ -9,8 +9,8 @@ import (
 )
 
 // Noise that is coarser than a few samples differs little from what moves, and what 8x8 and 16x16
-// samples make of it lies in their mean, which no pass shrinks. In a picture of half or a quarter of
-// the size it is finer.
+// samples make of it lies in their mean, which no pass shrinks. In a picture of half or a quarter
+// of the size it is finer.
 
 // coarseLevels are those below full size that are measured: half, and a quarter.
 const coarseLevels = 2

@@ -1,7 +1,7 @@
 package plane
 
-// LeastHalved is the least side that planes must have for the picture to be halved: half of it holds
-// the largest patch of the filter.
+// LeastHalved is the least side that planes must have for the picture to be halved: half of it
+// holds the largest patch of the filter.
 const LeastHalved = 32
 
 // HalfDepth is the depth of the samples of a picture of half the size, which are sums of 2x2: two
@@ -31,8 +31,8 @@ func (p Plane) sum(x, y int) int {
 // ShareBits are those of the share of Replace.
 const ShareBits = 8
 
-// Replace changes the plane so that its half becomes another: by the difference, interpolated, times
-// a share, in 1/256.
+// Replace changes the plane so that its half becomes another: by the difference, interpolated,
+// times a share, in 1/256.
 func (p Plane) Replace(half Plane, share int) {
 	shift := p.Depth + 2 - half.Depth
 	change := make([]int, len(half.Pix))
