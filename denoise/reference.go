@@ -21,18 +21,49 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) pl
 // What is not filtered has their value.
 func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
 	m = m.Scale(s.Strength)
-	noisy := window[centre]
 	if m.Clean() {
-		return noisy.Deeper(depth)
+		return window[centre].Deeper(depth)
 	}
-	f := newFilter(window, centre, m, s)
+	return newFilter(window, centre, m, s).run(depth)
+}
+
+// run returns the frame without its noise, in samples of so many bits.
+func (f *filter) run(depth int) plane.Picture {
+	out := f.window[f.centre].Deeper(depth)
+	if !f.noise.Faint() {
+		f.finish(out, f.passes())
+	}
+	if half := f.noise.HalfOf(f.count); half != nil {
+		h := f.halved()
+		small := h.run(h.window[h.centre].Planes[0].Depth)
+		for c, p := range small.Planes[:f.count] {
+			out.Planes[c].Replace(p, half.ShareOf(c))
+		}
+	}
+	return out
+}
+
+// halved is the work on the picture of half the size.
+func (f *filter) halved() *filter {
+	var window []plane.Picture
+	for _, p := range f.window {
+		window = append(window, p.Halved())
+	}
+	h := newFilter(window, f.centre, f.noise.Half.Model, f.Settings.Halved())
+	if f.noise.Half.ShareOf(0) == 0 {
+		h.from = 1
+	}
+	return h
+}
+
+func (f *filter) passes() []*fusion.Sums {
 	near := f.near()
 	sums := f.first(near)
-	if s.TwoPasses {
-		f.pilot = planesOf(sums, min(noisy.Planes[0].Depth+pilotBits, 16))
+	if f.TwoPasses {
+		f.pilot = planesOf(sums, min(f.frame.picture.Planes[0].Depth+pilotBits, 16))
 		sums = f.second(f.refined(near))
 	}
-	return f.finish(noisy.Deeper(depth), sums)
+	return sums
 }
 
 // pilotBits are those that the pilot has more than the samples: rounded like them, it would cost
@@ -44,6 +75,7 @@ type filter struct {
 	Settings
 	noise  noise.Model
 	search *motion.Search
+	from   int // the first plane that is filtered: 1 at half the size if luma stays
 	count  int // of the planes that are filtered: luma, or all
 	frame  frame
 	window []plane.Picture
@@ -156,7 +188,8 @@ func (f *filter) beyond(n *neighbour, step int, pilot plane.Plane) (all []*neigh
 }
 
 func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
-	for c := range f.count {
+	all = make([]*fusion.Sums, f.from)
+	for c := f.from; c < f.count; c++ {
 		all = append(all, fusion.First(f.input(c, neighbours), f.First))
 	}
 	return all
@@ -204,18 +237,20 @@ func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
 }
 
 // finish makes the picture of the noisy one: it puts grain back, and rounds once.
-func (f *filter) finish(out plane.Picture, sums []*fusion.Sums) plane.Picture {
+func (f *filter) finish(out plane.Picture, sums []*fusion.Sums) {
 	grain := float32(f.Grain)
-	for c := range sums {
+	for c, sum := range sums {
+		if sum == nil {
+			continue
+		}
 		p := out.Planes[c]
 		unit, rounding := float32(p.Unit()), Rounding(p.Depth)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {
-				value := sums[c].Mean(x, y)
+				value := sum.Mean(x, y)
 				value += grain * (float32(v)/unit - value)
 				p.Row(y)[x] = fusion.Sample(value, rounding.at(x, y), p)
 			}
 		})
 	}
-	return out
 }

@@ -24,6 +24,8 @@ type Settings struct {
 	Far   int // frames each way that the second pass reads: Near or more
 	Ahead int // frames after at the most: 0 for a causal filter
 
+	HalfNear int // as Near, for pictures of half the size
+
 	Motion    motion.Constants
 	First     fusion.FirstConstants
 	Second    fusion.SecondConstants
@@ -38,6 +40,7 @@ func Default(tier Tier) Settings {
 	s := Settings{
 		Strength: 1,
 		Near:     3, Far: 3, Ahead: 3,
+		HalfNear: 3,
 		Motion: motion.Constants{
 			Cell:          8,
 			Penalty:       2,   // q
@@ -75,6 +78,7 @@ func Default(tier Tier) Settings {
 	switch tier {
 	case Fast:
 		s.TwoPasses = false
+		s.HalfNear = 1
 		s.Motion.Cell = 16
 		s.First.Stride = 5
 		s.First.Threshold = 1.35
@@ -86,3 +90,11 @@ func Default(tier Tier) Settings {
 
 // Window is how many frames a result depends on before and after its own.
 func (s Settings) Window() (before, after int) { return s.Far, min(s.Far, s.Ahead) }
+
+// Halved returns the settings for pictures of half the size: one pass will do, for what it changes
+// is coarse.
+func (s Settings) Halved() Settings {
+	s.Near = min(s.Near, s.HalfNear)
+	s.TwoPasses, s.Far, s.First.Stride = false, s.Near, 5
+	return s
+}

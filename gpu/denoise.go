@@ -70,19 +70,26 @@ type kind struct {
 	layout *device.Layout
 	work   buffer
 	free   []buffer // of pictures
+	half   *kind    // of half the size, if there are any
+}
+
+// planes are those of a picture in the device's memory.
+type planes struct {
+	kind     *kind
+	memory   buffer
+	smoothed smoothness
+	half     *planes // of the picture of half the size, made when needed
 }
 
 // cudaPicture is a picture in the device's memory.
 type cudaPicture struct {
-	engine   *denoiser
-	kind     *kind
-	memory   buffer
-	retired  bool     // the memory is another picture's
-	copied   cu.Event // the frame's samples have been read
-	marks    pictureMarks
-	waited   bool           // for copied
-	pins     runtime.Pinner // of samples in Go's memory
-	smoothed smoothness
+	planes
+	engine  *denoiser
+	retired bool     // the memory is another picture's
+	copied  cu.Event // the frame's samples have been read
+	marks   pictureMarks
+	waited  bool           // for copied
+	pins    runtime.Pinner // of samples in Go's memory
 }
 
 // smoothness says which planes the search finds in a picture.
@@ -212,8 +219,8 @@ func (d *denoiser) kindOf(part part) (*kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kind{layout: layout}
-	if err := k.work.grow(d.unit, layout.Work); err != nil {
+	k, err := d.newKind(layout)
+	if err != nil {
 		return nil, err
 	}
 	if d.kinds == nil {
@@ -221,6 +228,11 @@ func (d *denoiser) kindOf(part part) (*kind, error) {
 	}
 	d.kinds[shape] = k
 	return k, d.run(layout.Clear(uint64(k.work.address)))
+}
+
+func (d *denoiser) newKind(layout *device.Layout) (*kind, error) {
+	k := &kind{layout: layout}
+	return k, k.work.grow(d.unit, layout.Work)
 }
 
 func (d *denoiser) makeStreams() (err error) {
@@ -243,6 +255,12 @@ func (d *denoiser) fill(p *cudaPicture, k *kind) (err error) {
 	} else if p.copied, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
 		return d.unit.failed(err, "make an event on %s", d.unit)
 	}
+	return d.reserve(&p.planes)
+}
+
+// reserve gives planes memory: that of a picture before, or new one.
+func (d *denoiser) reserve(p *planes) error {
+	k := p.kind
 	if n := len(k.free); n > 0 {
 		p.memory, k.free = k.free[n-1], k.free[:n-1]
 		return nil
@@ -290,7 +308,9 @@ func (d *denoiser) run(runs []device.Run) error {
 func (p *cudaPicture) Retire() {
 	if _, ok := p.engine.pictures[p]; ok && !p.retired {
 		p.retired = true
-		p.kind.free = append(p.kind.free, p.memory)
+		for h := &p.planes; h != nil; h = h.half {
+			h.kind.free = append(h.kind.free, h.memory)
+		}
 	}
 }
 
@@ -316,8 +336,8 @@ func (d *denoiser) drop(p *cudaPicture) {
 }
 
 func (p *cudaPicture) free() {
-	if !p.retired {
-		p.memory.free()
+	for h := &p.planes; h != nil && !p.retired; h = h.half {
+		h.memory.free()
 	}
 	freeEvent(&p.copied)
 	freeEvents(p.marks.all())
@@ -404,35 +424,17 @@ func (r *denoised) queue(j denoise.Job) (err error) {
 }
 
 func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
-	d, k := r.engine, r.window[j.Centre].kind
+	d := r.engine
 	info := r.part.format.Layout.Info()
-	job := device.Job{
-		Work: uint64(k.work.address), Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
+	var window []*planes
+	for _, p := range r.window {
+		window = append(window, &p.planes)
+	}
+	last, err := d.queue(window, device.Job{
+		Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
 		Result: r.part.samples(s.memory.address), Depth: info.Depth, Shift: info.Shift,
-	}
-	want := finely
-	if device.Coarse(j.Noise, j.Settings) {
-		want = coarsely
-	}
-	for i, p := range r.window {
-		job.Window = append(job.Window, uint64(p.memory.address))
-		if p.smoothed == want {
-			continue
-		}
-		if job.Centre = j.Centre; !job.Reads(i) {
-			continue
-		}
-		if err := d.run(k.layout.Smooth(uint64(p.memory.address), want == coarsely)); err != nil {
-			return err
-		}
-		p.smoothed = want
-	}
-	runs, err := k.layout.Denoise(job)
+	})
 	if err != nil {
-		return err
-	}
-	last := len(runs) - 1 // the one that writes the result
-	if err := d.run(runs[:last]); err != nil {
 		return err
 	}
 	if s.used {
@@ -440,7 +442,102 @@ func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
 			return err
 		}
 	}
-	return d.run(runs[last:])
+	return d.run(last)
+}
+
+// queue queues the kernels of a job but for the last, which write the result, and returns those.
+func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, err error) {
+	k := window[job.Centre].kind
+	count := k.layout.Count(job.Settings)
+	var after []device.Run
+	if half := job.Noise.HalfOf(count); half != nil {
+		if err := d.queueHalf(window, job, count); err != nil {
+			return nil, err
+		}
+		after = k.layout.Replace(job, count, k.half.layout, uint64(k.half.work.address), half)
+	}
+	job.Work = uint64(k.work.address)
+	if job.Noise.Scale(job.Settings.Strength).Faint() {
+		count = 0 // nothing is searched
+	}
+	want := finely
+	if device.Coarse(job.Noise, job.Settings) {
+		want = coarsely
+	}
+	for i, p := range window {
+		if !job.Reads(i) {
+			job.Window = append(job.Window, 0)
+			continue
+		}
+		job.Window = append(job.Window, uint64(p.memory.address))
+		if p.smoothed == want || count == 0 {
+			continue
+		}
+		if err := d.run(k.layout.Smooth(uint64(p.memory.address), want == coarsely)); err != nil {
+			return nil, err
+		}
+		p.smoothed = want
+	}
+	runs, err := k.layout.Denoise(job)
+	if err != nil {
+		return nil, err
+	}
+	n := len(runs) - 1
+	return append(runs[n:], after...), d.run(runs[:n])
+}
+
+// queueHalf queues a job on the pictures of half the size.
+func (d *denoiser) queueHalf(window []*planes, of device.Job, count int) error {
+	noise := of.Noise.HalfOf(count)
+	job := device.Job{Centre: of.Centre, Noise: noise.Model, Settings: of.Settings.Halved()}
+	if noise.ShareOf(0) == 0 {
+		job.From = 1
+	}
+	halves := make([]*planes, len(window))
+	for i, p := range window {
+		if !job.Reads(i) {
+			continue
+		}
+		if err := d.halve(p); err != nil {
+			return err
+		}
+		halves[i] = p.half
+	}
+	k := halves[job.Centre].kind
+	job.Result, job.Depth = k.layout.HalfResult(uint64(k.work.address)), k.layout.Shape.Depth
+	last, err := d.queue(halves, job)
+	if err != nil {
+		return err
+	}
+	return d.run(last)
+}
+
+// halve makes the planes of the picture of half the size, unless it has been.
+func (d *denoiser) halve(p *planes) error {
+	if p.half != nil {
+		return nil
+	}
+	if p.kind.half == nil {
+		layout, err := p.kind.layout.Halved()
+		if err != nil {
+			return err
+		}
+		k, err := d.newKind(layout)
+		if err != nil {
+			return err
+		}
+		p.kind.half = k
+		if err := d.run(layout.Clear(uint64(k.work.address))); err != nil {
+			return err
+		}
+	}
+	h := &planes{kind: p.kind.half}
+	if err := d.reserve(h); err != nil {
+		return err
+	}
+	p.half = h
+	k := h.kind
+	return d.run(p.kind.layout.Halve(uint64(p.memory.address), k.layout, uint64(h.memory.address), uint64(k.work.address)))
 }
 
 // wait is the job's denoise.Wait.
@@ -515,10 +612,12 @@ func (d *denoiser) Idle() {
 			p.free()
 		}
 		for _, k := range d.kinds {
-			for i := range k.free {
-				k.free[i].free()
+			for ; k != nil; k = k.half {
+				for i := range k.free {
+					k.free[i].free()
+				}
+				k.work.free()
 			}
-			k.work.free()
 		}
 		for i := range d.events {
 			freeEvent(&d.events[i])

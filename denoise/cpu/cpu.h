@@ -15,6 +15,7 @@ enum {
 	VD_REACH = 6,       // pels each way at the coarsest level
 	VD_LENGTHS = 2 * VD_REACH * VD_REACH + 1,
 	VD_PILOT_BITS = 4,  // that the pilot has more than samples, of 16 at the most
+	VD_SHARE_BITS = 8,  // of the part of a change that is made
 };
 
 // A plane of samples, of a byte each or, if they are deeper than 8 bits, of two. Beyond its edges
@@ -54,6 +55,14 @@ typedef struct {
 	ptrdiff_t pitch;
 } vd_sums;
 
+// What the filter has changed in a picture of half the size, in sums of 2x2 samples.
+typedef struct {
+	int32_t *at;
+	ptrdiff_t pitch;
+	int width, height;
+	int share; // of it that counts, times 1 << VD_SHARE_BITS
+} vd_change;
+
 // A pass over one plane. Tables of coefficients are indexed by [u * n + v] for the frequency u
 // across and v down: the transforms leave them so.
 typedef struct {
@@ -90,6 +99,9 @@ typedef struct {
 	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_down_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_shrink_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_difference_##isa(vd_change c, vd_plane of, vd_plane half, int y0, int y1); \
+	void vd_apply_##isa(vd_plane p, vd_change c, int y0, int y1); \
 	void vd_fuse_##isa(const vd_pass *p, vd_sums s, int top, int y); \
 	void vd_finish_##isa(const vd_pass *p, vd_sums s, int top, int y0, int y1);
 #define VD_ISA_FUNCTIONS(isa) \
@@ -130,6 +142,15 @@ int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
 // vd_finish makes of sums the rows y0 <= y < y1 of the result.
 void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y);
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1);
+
+// Rows of pictures of half the size: vd_shrink makes them, of two bytes a sample; vd_difference
+// sets what is to be changed in a picture to have half as its half; vd_apply changes it.
+void vd_shrink(int isa, vd_plane to, vd_plane from, int y0, int y1);
+void vd_difference(int isa, vd_change c, vd_plane of, vd_plane half, int y0, int y1);
+void vd_apply(int isa, vd_plane p, vd_change c, int y0, int y1);
+
+// vd_deepen copies rows y0 <= y < y1 of a plane to one of as many bits or more.
+void vd_deepen(vd_plane to, vd_plane from, int y0, int y1);
 
 // vd_clear clears rows y0 <= y < y1 of sums, vd_copy copies rows of sums, vd_add adds them.
 void vd_clear(vd_sums s, int width, int y0, int y1);

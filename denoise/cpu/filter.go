@@ -29,7 +29,6 @@ func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m nois
 	if s.LumaOnly {
 		f.count = 1
 	}
-	f.search = motion.NewSearch(s.Motion, m.Sigma[0])
 	defer f.release()
 	if err := f.run(); err != nil {
 		return err
@@ -45,6 +44,7 @@ type filter struct {
 	window []*frame
 	centre int
 	frame  *frame
+	from   int // the first plane that is filtered: 1 at half the size if luma stays
 	count  int // of the planes that are filtered: luma, or all
 	depth  int // of the result
 	search *motion.Search
@@ -56,6 +56,7 @@ type filter struct {
 	blocks  []*block
 	seams   [3]*block // of the passes over each plane
 	passing *block    // planes of far frames, a few at a time
+	half    *filter   // of the picture of half the size, done; nil without
 }
 
 // neighbour is another frame, and the way to it.
@@ -102,12 +103,29 @@ func (f *filter) release() {
 	for _, b := range f.blocks {
 		b.release()
 	}
+	if f.half != nil {
+		f.half.release()
+	}
 }
 
 func (f *filter) run() (err error) {
+	if err := f.runHalf(); err != nil {
+		return err
+	}
 	if f.result, err = f.newPlanes(f.count); err != nil {
 		return err
 	}
+	if f.noise.Faint() {
+		f.leave()
+	} else if err := f.denoise(); err != nil {
+		return err
+	}
+	return f.replace()
+}
+
+// denoise sets the result to what the passes make of the frame.
+func (f *filter) denoise() error {
+	f.search = motion.NewSearch(f.Motion, f.noise.Sigma[0])
 	if f.Far > f.Near { // memory is short, and only neighbours are moved
 		f.frame.forgetRights()
 	}

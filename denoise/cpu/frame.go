@@ -25,6 +25,8 @@ type frame struct {
 	between [3]across
 	search  *searchPlanes
 	rights  []*block // of between
+
+	half *frame // of half the size, made when needed
 }
 
 // across is a plane and, once it is made, the one half a pel to the right. The passes need no more:
@@ -107,6 +109,10 @@ func (f *frame) Release() {
 // forget gives back all but the samples.
 func (f *frame) forget() {
 	f.forgetRights()
+	if f.half != nil {
+		f.half.Release()
+		f.half = nil
+	}
 	if f.search != nil {
 		f.search.memory.release()
 		f.search = nil

@@ -47,6 +47,7 @@ INLINE uint8_t *bytes_of(vd_plane p, int y) { return (uint8_t *)p.at + y * p.pit
 #include "vectors.h"
 #include "samples.h"
 #include "planes.h"
+#include "coarse.h"
 #if SAMPLE_BITS == 8
 #include "search.h"
 #endif

@@ -258,7 +258,7 @@ func (f *filter) runStrip(p *pass, i int) error {
 func (f *filter) first(neighbours []*neighbour) error {
 	const n = firstPatch
 	var all []*pass
-	for c := range f.count {
+	for c := f.from; c < f.count; c++ {
 		p, err := f.newPass(c, n, f.First.Constants, neighbours)
 		if err != nil {
 			return err

@@ -52,6 +52,21 @@ void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1)
 	CHOOSE(isa, from, vd_down, to, from, y0, y1)
 }
 
+void vd_shrink(int isa, vd_plane to, vd_plane from, int y0, int y1)
+{
+	CHOOSE(isa, from, vd_shrink, to, from, y0, y1)
+}
+
+void vd_difference(int isa, vd_change c, vd_plane of, vd_plane half, int y0, int y1)
+{
+	CHOOSE(isa, of, vd_difference, c, of, half, y0, y1)
+}
+
+void vd_apply(int isa, vd_plane p, vd_change c, int y0, int y1)
+{
+	CHOOSE(isa, p, vd_apply, p, c, y0, y1)
+}
+
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1)
 {
 	BY_ISA(isa, vd_find, 8, s, level, y0, y1)
@@ -68,6 +83,19 @@ void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 {
 	CHOOSE(isa, p->noisy, vd_finish, p, s, top, y0, y1)
+}
+
+void vd_deepen(vd_plane to, vd_plane from, int y0, int y1)
+{
+	int shift = to.depth - from.depth;
+	for (int y = y0; y < y1; y++) {
+		const uint8_t *bytes = (const uint8_t *)from.at + y * from.pitch;
+		const uint16_t *words = (const uint16_t *)from.at + y * from.pitch;
+		uint16_t *restrict out = (uint16_t *)to.at + y * to.pitch;
+		if (to.depth == 8) memcpy((uint8_t *)to.at + y * to.pitch, bytes, to.width);
+		else if (from.depth == 8) for (int x = 0; x < to.width; x++) out[x] = bytes[x] << shift;
+		else for (int x = 0; x < to.width; x++) out[x] = words[x] << shift;
+	}
 }
 
 void vd_clear(vd_sums s, int width, int y0, int y1)

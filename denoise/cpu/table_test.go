@@ -32,9 +32,9 @@ func TestStreams(t *testing.T) {
 					o.Grain = 0.1 * float64(i%2)
 					o.Depth = deepened(i+int(tier), interlaced)
 					compared := []int{7, frames - 1}
-					want := s.filter(t, &some{numbers: compared, pictures: s.pictures()}, o)
+					want := s.filter(t, inColour{&some{numbers: compared, pictures: s.pictures()}}, o)
 					for _, isa := range isa.Names() {
-						got := s.filter(t, newEngine(t, isa, 1), o)
+						got := s.filter(t, inColour{newEngine(t, isa, 1)}, o)
 						for _, n := range compared {
 							checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n])
 						}
@@ -69,24 +69,32 @@ func (s stream) pictures() int {
 }
 
 // filter returns the frames that come out of a filter with an engine.
-func (s stream) filter(t *testing.T, e denoise.Engine, o denoise.Options) (out []*pipeline.Frame) {
+func (s stream) filter(t *testing.T, e denoise.Engine, o denoise.Options) []*pipeline.Frame {
 	t.Helper()
-	pool := pipeline.NewPool(goMemory{}, s.frames)
-	filter := denoise.NewFilter(inColour{e}, pool, o)
+	var in []*pipeline.Frame
+	for n := range s.frames {
+		in = append(in, s.frame(n))
+	}
+	return filtered(t, denoise.NewFilter(e, pipeline.NewPool(goMemory{}, s.frames), o), in)
+}
+
+// filtered returns the frames that come out of a filter. It takes copies.
+func filtered(t *testing.T, f pipeline.Filter, in []*pipeline.Frame) (out []*pipeline.Frame) {
+	t.Helper()
 	emit := func(f *pipeline.Frame) error {
 		out = append(out, f)
 		return nil
 	}
-	for n := range s.frames {
-		if err := filter.Process(t.Context(), s.frame(n), emit); err != nil {
+	for _, frame := range in {
+		if err := f.Process(t.Context(), frame.Retain(), emit); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := filter.Flush(t.Context(), emit); err != nil {
+	if err := f.Flush(t.Context(), emit); err != nil {
 		t.Fatal(err)
 	}
-	if len(out) != s.frames {
-		t.Fatalf("%d frames of %d", len(out), s.frames)
+	if len(out) != len(in) {
+		t.Fatalf("%d frames of %d", len(out), len(in))
 	}
 	return out
 }

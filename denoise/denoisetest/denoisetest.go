@@ -96,6 +96,37 @@ func Noisy(p plane.Plane, sigma float64, seed uint64) plane.Plane {
 	return out
 }
 
+// Blotched is Noisy with noise that is blurred by so many samples first.
+func Blotched(p plane.Plane, sigma, blur float64, seed uint64) plane.Plane {
+	reach := int(3 * blur)
+	width, height := p.Width+2*reach, p.Height+2*reach
+	var weights []float64
+	squares := 0.0
+	for i := -reach; i <= reach; i++ {
+		w := math.Exp(-float64(i*i) / (2 * blur * blur))
+		weights, squares = append(weights, w), squares+w*w
+	}
+	r := rand.New(rand.NewPCG(seed, 2))
+	white, across := make([]float64, width*height), make([]float64, p.Width*height)
+	for i := range white {
+		white[i] = r.NormFloat64() * sigma / squares
+	}
+	for i := range across {
+		for k, w := range weights {
+			across[i] += w * white[i/p.Width*width+i%p.Width+k]
+		}
+	}
+	out := p.Like()
+	for i, v := range p.Pix {
+		noise := 0.0
+		for k, w := range weights {
+			noise += w * across[i+k*p.Width]
+		}
+		out.Pix[i] = sample(p, float64(v)/float64(p.Unit())+noise)
+	}
+	return out
+}
+
 // NoisyPicture adds noise to each plane.
 func NoisyPicture(pic plane.Picture, sigma float64, seed uint64) plane.Picture {
 	out := pic

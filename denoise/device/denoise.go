@@ -25,6 +25,7 @@ type Job struct {
 	Shift    int        // bits below them in their two bytes
 	Noise    noise.Model
 	Settings denoise.Settings
+	From     int // the first plane that is filtered and written: 1 at half the size if luma stays
 }
 
 // Coarse says which smoothing the search wants.
@@ -99,10 +100,15 @@ func (w *work) check() error {
 
 // filtered is the number of planes that are not left as they are.
 func (w *work) filtered() int {
-	switch {
-	case w.Noise.Clean():
+	if w.Noise.Faint() {
 		return 0
-	case w.Settings.LumaOnly, w.Shape.Planes[1] == Size{}:
+	}
+	return w.Count(w.Settings)
+}
+
+// Count is how many planes settings ask to filter.
+func (l *Layout) Count(s denoise.Settings) int {
+	if s.LumaOnly || l.Shape.Planes[1] == (Size{}) {
 		return 1
 	}
 	return 3
@@ -249,6 +255,7 @@ func (w *work) pass(name string, p passShape, c fusion.Constants, first, count i
 			kernels.Blocks(int(plane.height)-p.side, p.stride) + 1,
 		})
 	}
+	clear(places[:w.From])
 	rows := (p.down-1)*p.stride + p.side
 	shared := 4 * (2*p.pitch*rows + passTables + p.warps*p.buffer)
 	w.add(tiled(name, &a, places, p.across, p.down, 32*p.warps, shared))
@@ -291,5 +298,7 @@ func (w *work) pilot() {
 }
 
 func (w *work) finish() {
-	w.add(tiled("denoise_finish", &w.args, sizes(w.args.noisy[:]), finishWidth, finishHeight, finishThreads, 0))
+	planes := sizes(w.args.noisy[:])
+	clear(planes[:w.From])
+	w.add(tiled("denoise_finish", &w.args, planes, finishWidth, finishHeight, finishThreads, 0))
 }

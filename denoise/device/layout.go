@@ -31,6 +31,7 @@ type Layout struct {
 	Work    int // bytes of memory for the work, for which Clear comes first
 	args    C.vd_args
 	work    workPlaces
+	half    *halfPlaces // of pictures of half the size
 }
 
 // workPlaces are offsets in the memory for the work.
@@ -120,12 +121,15 @@ func (l *Layout) levels() error {
 	return nil
 }
 
+// take plans so many bytes of the memory for the work.
+func (l *Layout) take(n int) (at int) {
+	at = l.Work
+	l.Work += roundUp(n, align)
+	return at
+}
+
 func (l *Layout) planWork() {
-	take := func(n int) (at int) {
-		at = l.Work
-		l.Work += roundUp(n, align)
-		return at
-	}
+	take := l.take
 	a, w := &l.args, &l.work
 	for i, p := range a.noisy {
 		width, height := int(p.width), int(p.height)

@@ -99,20 +99,24 @@ func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.cli
 
 // model returns the noise of the best sum, given the quantiser.
 func (t *total) model(q pipeline.Quantiser) Model {
-	p := t.best()
-	m := p.model()
-	var luma covariance
-	if t.triples != nil {
-		luma = m.follow(t.triples)
-	}
-	m.Sure = t.sure(&luma)
+	m, luma := t.uncoded()
 	coded := m
-	f := p.features()
+	f := t.best().features()
 	f.noise = luma.noise
 	coded.addCoded(f, q)
 	// A coarse step leaves a part of the grain.
 	m.mix(&coded, 1-luma.grain()*(1-ramp(float64(q.Step), 16, 20)))
 	return m
+}
+
+// uncoded returns model without what codecs add, and what triples tell of luma.
+func (t *total) uncoded() (m Model, luma covariance) {
+	m = t.best().model()
+	if t.triples != nil {
+		luma = m.follow(t.triples)
+	}
+	m.Sure = t.sure(&luma)
+	return m, luma
 }
 
 // mix goes a part of the way to another model.

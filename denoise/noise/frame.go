@@ -10,6 +10,7 @@ import (
 type Frame struct {
 	pic    plane.Views
 	levels []level // of luma: the half, the quarter and so on
+	most   int     // areas to measure
 }
 
 // level is a plane of 8-bit luma, smaller than the picture.
@@ -28,7 +29,7 @@ const (
 
 // NewFrame makes a picture ready. The frame keeps the picture, which must not change.
 func NewFrame(pic plane.Views) *Frame {
-	f := &Frame{pic: pic}
+	f := &Frame{pic: pic, most: maxAreas}
 	luma := &pic.Planes[0]
 	if min(luma.Width, luma.Height) < minSide {
 		return f

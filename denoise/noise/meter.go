@@ -14,7 +14,8 @@ type Reading struct {
 	middle *middle       // the frame as such, nil after a cut; that of the frame before in a copy
 	paired chan struct{} // the frame has been compared with the one before
 	pair   *Pair
-	triple *Triple       // of three different frames of a scene, else nil
+	triple *Triple // of three different frames of a scene, else nil
+	small  coarsePairs
 	done   chan struct{} // the triple is there
 }
 
@@ -44,6 +45,7 @@ func Read(before *Reading, pic plane.Views) *Reading {
 			first = nil
 		}
 		close(r.paired)
+		r.small = newCoarsePairs(last, f)
 		if m != nil && first != nil {
 			r.triple = first.compare(s)
 		}
@@ -89,6 +91,9 @@ func (m *Meter) Add(r *Reading, q pipeline.Quantiser) {
 	r.Wait()
 	m.readings = append(m.readings, r)
 	m.coded = append(m.coded, q)
+	if old := len(m.readings) - 2 - paired - m.after; old >= 0 {
+		m.readings[old].small = coarsePairs{} // no model depends on them any more
+	}
 	for len(m.readings) > Before+m.after+1 {
 		m.readings, m.coded = m.readings[1:], m.coded[1:]
 		m.first++
@@ -103,8 +108,9 @@ func (m *Meter) Model(n int) Model {
 	// The first frame of the window has its pair before the window.
 	from := max(min(at-paired+1, at), 0)
 	var pairs []*Pair
+	var small []coarsePairs
 	for _, r := range m.readings[from:end] {
-		pairs = append(pairs, r.pair)
+		pairs, small = append(pairs, r.pair), append(small, r.small)
 	}
 	sum := sumOf(pairs, at-from)
 	for i := max(at-Before, 0); i < end; i++ {
@@ -112,7 +118,7 @@ func (m *Meter) Model(n int) Model {
 			sum.addTriple(r.triple)
 		}
 	}
-	return sum.model(rms(m.coded[max(at-paired, 0):end]))
+	return sum.withHalf(small, at-from, rms(m.coded[max(at-paired, 0):end]))
 }
 
 // oneScene says whether there is no cut from one frame that is kept to another.

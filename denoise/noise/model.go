@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"vidfilter/denoise/plane"
+)
 
 // Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
 type Model struct {
@@ -19,7 +23,30 @@ type Model struct {
 	// Sure is how far the pictures told the noise, from 0 for a guess to 1. It is 1 for noise that
 	// was given, and changes nothing in the filter.
 	Sure float64
+
+	// Half is the noise of the picture of half the size, in which each sample is the mean of 2x2,
+	// where some of it is coarser than what can be removed at full size; else nil.
+	Half *Half
 }
+
+// Half is noise that is removed from a picture of half the size.
+type Half struct {
+	Model
+	Share [3]float64 // of what is removed in Y, U and V that counts, 0 to 1
+}
+
+// HalfOf returns what is to be removed at half the size from so many planes, nil if nothing is.
+func (m *Model) HalfOf(planes int) *Half {
+	for c := range planes {
+		if m.Half != nil && m.Half.ShareOf(c) > 0 {
+			return m.Half
+		}
+	}
+	return nil
+}
+
+// ShareOf returns the share of a plane as [plane.Plane.Replace] takes it.
+func (h *Half) ShareOf(c int) int { return int(math.Round(h.Share[c] * (1 << plane.ShareBits))) }
 
 // cleanSigma is the luma noise below which removing it harms more than it helps: rounding to 8 bits
 // alone is noise of sigma 0.29, and the texture of clean clips reads up to twice that.
@@ -40,7 +67,10 @@ func Flat(sigma float64) Model {
 const coarseShare = 1.5
 
 // Clean says whether the frame should be left as it is.
-func (m Model) Clean() bool { return max(m.Sigma[0], m.coarse()/coarseShare) < cleanSigma }
+func (m Model) Clean() bool { return m.Faint() && m.Half == nil }
+
+// Faint says whether nothing should be removed but what the half has.
+func (m Model) Faint() bool { return max(m.Sigma[0], m.coarse()/coarseShare) < cleanSigma }
 
 // coarse returns the sigma of the lowest frequencies of luma.
 func (m *Model) coarse() float64 {
@@ -50,6 +80,9 @@ func (m *Model) coarse() float64 {
 
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {
+	if m.Half != nil {
+		m.Half = &Half{m.Half.Model.Scale(strength), m.Half.Share}
+	}
 	for c := range m.Sigma {
 		m.Sigma[c] *= strength
 		for k := range m.Spectrum[c] {

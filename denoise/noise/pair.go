@@ -102,12 +102,12 @@ func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector, m *mi
 // area is the number of an area across and down.
 type area struct{ x, y int }
 
-// areas returns the areas to measure: all, or one in each of maxAreas runs of the same length, at
+// areas returns the areas to measure: all, or one in each of f.most runs of the same length, at
 // places that are scattered so that they follow no column.
 func areas(f *Frame) []area {
 	luma := f.pic.Planes[0]
 	w, h := luma.Width/window, luma.Height/window
-	n := min(w*h, maxAreas)
+	n := min(w*h, f.most)
 	list := make([]area, n)
 	for i := range list {
 		from, to := i*w*h/n, (i+1)*w*h/n

@@ -8,6 +8,7 @@ type View struct {
 	Depth         int       // bits of a sample, 8 to 16
 	words         []uint16  // of a Plane
 	component     Component // of a frame
+	whole         *View     // of twice the size
 }
 
 // Views are those of a picture.
@@ -41,11 +42,14 @@ func (v *View) Unit() int { return 1 << (v.Depth - 8) }
 
 // Read copies samples of row y, from x on.
 func (v *View) Read(out []uint16, x, y int) {
-	if v.words != nil {
+	switch {
+	case v.words != nil:
 		copy(out, v.words[y*v.Width+x:])
-		return
+	case v.whole != nil:
+		v.readHalved(out, x, y)
+	default:
+		v.component.Read(out, x, y)
 	}
-	v.component.Read(out, x, y)
 }
 
 // Bytes returns row y if its samples are bytes side by side.
@@ -54,4 +58,11 @@ func (v *View) Bytes(y int) (row []byte, ok bool) {
 		return c.Data[y*c.Pitch:][:v.Width], true
 	}
 	return nil, false
+}
+
+// BytesView returns a view of samples of 8 bits, in rows without padding.
+func BytesView(pix []byte, width, height int) View {
+	return View{Width: width, Height: height, Depth: 8, component: Component{
+		Data: pix, Pitch: width, Step: 1, Depth: 8, Width: width, Height: height, Own: true,
+	}}
 }

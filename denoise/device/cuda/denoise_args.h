@@ -74,5 +74,9 @@ typedef struct {
 	float grain;                        // share of the source in the result
 	float dither;                       // range of the pattern in the result
 	int32_t result_depth, result_shift; // bits of a sample there, and those below it in two bytes
+
+	int32_t half_depth; // bits of a sample of half the size, in two bytes
+	int32_t part[3];    // of the change that is made, in 1/256
+	uint64_t change[3]; // int32 for each of these samples, without padding
 } vd_args;
 #endif

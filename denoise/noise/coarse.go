@@ -1,0 +1,102 @@
+package noise
+
+import (
+	"cmp"
+	"slices"
+
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// Noise that is coarser than a few samples differs little from what moves, and what 8x8 and 16x16
+// samples make of it lies in their mean, which no pass shrinks. In a picture of half or a quarter
+// of the size it is finer.
+
+// coarseLevels are those below full size that are measured: half, and a quarter.
+const coarseLevels = 2
+
+// coarsePairs are the measurements of two pictures, and the one before each, at smaller sizes; nil
+// where pictures are too small.
+type coarsePairs [coarseLevels]*Pair
+
+// noPair stands for a picture that is too small.
+var noPair = &Pair{cut: true}
+
+func newCoarsePairs(before, f *Frame) (all coarsePairs) {
+	for i := range all {
+		if f = f.half(); f == nil {
+			break
+		}
+		if before != nil {
+			before = before.half()
+		}
+		all[i], _, _ = newPair(before, f)
+	}
+	return all
+}
+
+// half returns the frame of half the size, or nil.
+func (f *Frame) half() *Frame {
+	pic, ok := f.pic.Halved()
+	if !ok || len(f.levels) < 2 {
+		return nil
+	}
+	l := f.levels[0]
+	pic.Planes[0] = plane.BytesView(l.pix, l.w, l.h) // there already
+	return &Frame{pic: pic, levels: f.levels[1:], most: maxAreas / 2}
+}
+
+// withHalf is model with what is to be removed at smaller sizes, given the pairs there: at is the
+// frame's. Coarse noise is no sign of a codec whose quantiser is not known.
+func (t *total) withHalf(small []coarsePairs, at int, q pipeline.Quantiser) Model {
+	m := t.model(q)
+	m.Half = halfOf(t.best().model().Sigma, small, at)
+	if m.Half != nil && q.Step == 0 {
+		own, _ := t.uncoded()
+		m.mix(&own, slices.Max(m.Half.Share[:]))
+	}
+	return m
+}
+
+// halfOf returns what is to be removed at smaller sizes, given the noise at full size without what
+// codecs add, and the pairs of the window: at is the frame's. White noise halves with the size.
+// Texture is finer at a smaller size, and moves: luma must be louder there, and at a quarter of the
+// size it is left alone. Chroma counts where luma has noise.
+func halfOf(full [3]float64, window []coarsePairs, at int) *Half {
+	var halves []*Half
+	above := full
+	for i := 0; i < coarseLevels && window[at][i] != nil; i++ {
+		var pairs []*Pair
+		for _, p := range window {
+			pairs = append(pairs, cmp.Or(p[i], noPair))
+		}
+		h := &Half{}
+		halves = append(halves, h)
+		sum := sumOf(pairs, at)
+		h.Model = sum.best().model()
+		for c, sigma := range h.Sigma {
+			loud := ramp(sigma, 3.8, 5.3)
+			if c > 0 {
+				loud = ramp(sigma, 1.8, 2.8) * ramp(max(full[0], halves[0].Sigma[0]), 1, 1.6)
+			}
+			if c > 0 || i == 0 {
+				h.Share[c] = loud * ramp(sigma/max(above[c], least), 0.95, 1.15)
+			}
+		}
+		above = h.Sigma
+	}
+	var half *Half
+	for _, h := range slices.Backward(halves) {
+		if half != nil {
+			h.Half = half
+			for c := range h.Share {
+				h.Share[c] = max(h.Share[c], half.Share[c])
+			}
+		}
+		if h.Share != ([3]float64{}) {
+			h.Sigma[0] = max(h.Sigma[0], cleanSigma) // that chroma is noisy is known
+			half = h
+		}
+	}
+	return half
+}
