@@ -10,6 +10,7 @@
 enum {
 	VD_LEVELS = 12,     // of the pyramid, at the most
 	VD_NEIGHBOURS = 12, // frames besides the one that is filtered, at the most
+	VD_PAST = 4,        // sums of frames before the window, at the most
 	VD_RIM = 24,        // samples beyond the edges of the planes of levels, the same as there
 	VD_LENGTHS = 73,    // squared lengths of vectors at the coarsest level: 0 to 2*6*6
 };
@@ -74,5 +75,12 @@ typedef struct {
 	float grain;                        // share of the source in the result
 	float dither;                       // range of the pattern in the result
 	int32_t result_depth, result_shift; // bits of a sample there, and those below it in two bytes
+
+	uint64_t past[VD_PAST][3];                 // sums, 16 bits a sample, in the pilot's pitch
+	float past_count[VD_PAST], past_unit[VD_PAST]; // frames; a step of their mean
+	int32_t pasts;
+	int32_t nearest[VD_NEIGHBOURS], nears;     // the neighbours that were searched, the nearest first
+	int32_t past_reach;                        // the past is for patches with no longer vector there
+	float past_most;                           // and with no more variance left without it
 } vd_args;
 #endif
