@@ -31,8 +31,8 @@ type Cuts struct {
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
-// Window is how many frames a filter reads before and after each: the context of a part. It begins at
-// a multiple of Step frames in the video, if that is not 0.
+// Window is how many frames a filter reads before and after each: the context of a part. It begins
+// at a multiple of Step frames in the video, if that is not 0.
 type Window struct{ Before, After, Step int }
 
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that

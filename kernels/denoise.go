@@ -27,8 +27,8 @@ func (d *Denoiser) Retune(p Params) bool {
 }
 
 // Window is how many frames the filter reads before and after each; a part of a video begins at a
-// multiple of step frames. It does not depend on the device: both tiers of automatic quality read as
-// many.
+// multiple of step frames. It does not depend on the device: both tiers of automatic quality read
+// as many.
 func (p Params) Window() (before, after, step int) {
 	if p.Filter != Denoise {
 		return 0, 0, 0

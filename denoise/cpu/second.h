@@ -82,7 +82,7 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
-// load_lines loads VL columns of samples, of those half a pel down, or of words, whose step is level.
+// load_lines loads VL columns of samples, of those half a pel down, or of words of a step of level.
 INLINE void load_lines(const vd_pass *p, vf x[16], const sample *samples, int down, const uint16_t *words, float level)
 {
 	ptrdiff_t pitch = p->noisy.pitch;
@@ -305,8 +305,8 @@ static float variance_second(const second_patch *b)
 	return sum_all(total)[0] * (1 / 256.f);
 }
 
-// extend_second takes a sum of frames into the mean so far. The mean of the patch, which changes as
-// the light does, is judged by itself.
+// extend_second takes a sum of frames into the mean so far. The DC, which changes as the light
+// does, is judged by itself.
 static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past, ptrdiff_t place)
 {
 	static const float but_dc[16] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -358,8 +358,8 @@ static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past
 	}
 }
 
-// shrink_second puts the mean into out, scaled by what part of the energy is the pilot's and blended
-// with the pilot, and returns the noise left.
+// shrink_second puts the mean into out, scaled by what part of the energy is the pilot's and
+// blended with the pilot, and returns the noise left.
 static float shrink_second(const vd_pass *p, const second_patch *b, float *out)
 {
 	float part = (variance_second(b) - p->from) * (1 / (p->to - p->from));

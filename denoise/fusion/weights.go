@@ -14,7 +14,7 @@ func (b *patch) weigh(weights, frame, reference []float32) {
 	b.fade(weights, total/float32(len(frame)))
 }
 
-// weighBeside sets the weights of the past by its excess. The mean, which changes as the light does,
+// weighBeside sets the weights of the past by its excess. The DC, which changes as the light does,
 // is judged by itself.
 func (b *patch) weighBeside(weights []float32) {
 	dc := b.excess[0]

@@ -77,7 +77,7 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 }
 
 // extend adds the coefficients of the mean of so many frames before the window, which are compared
-// with the mean so far. The mean of the patch, which changes as the light does, is judged by itself.
+// with the mean so far. The DC, which changes as the light does, is judged by itself.
 DEVICE void extend(const vd_args &args, const frequencies &f, const patch &b, const float *t, float count, bool out, fused &all) {
 	// The weight becomes 1 / variance: the frames that the mean so far is worth.
 	float scale[WEIGHTS], left[WEIGHTS], expected[WEIGHTS];
@@ -114,7 +114,7 @@ DEVICE void extend(const vd_args &args, const frequencies &f, const patch &b, co
 	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
 }
 
-// in_mean is the mean over the frequencies of the variance, of which a lane has that of its weights.
+// in_mean is the mean variance over the frequencies; a lane has those of its weights.
 DEVICE float in_mean(const float *s) {
 	return in_square<N>((s[GROUPS] + s[GROUPS + 1]) + 2 * s[0] + 4 * (s[1] + s[2] + s[3])) * (1.0f / 256);
 }

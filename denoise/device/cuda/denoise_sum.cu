@@ -1,5 +1,5 @@
-// Adds the samples of a picture to a sum of several, of 16 bits a sample, or puts them there if count
-// is 0. Samples of more than 12 bits are rounded to that.
+// Adds the samples of a picture to a sum of several, of 16 bits a sample, or puts them there if
+// count is 0. Samples of more than 12 bits are rounded to that.
 //
 // A thread takes 4 samples of a row: it reads and writes 8 bytes and reads 4 or 8 more.
 #include "picture.h"
