@@ -31,8 +31,9 @@ type Cuts struct {
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
-// Window is how many frames a filter reads before and after each: the context of a part.
-type Window struct{ Before, After int }
+// Window is how many frames a filter reads before and after each: the context of a part. It begins
+// at a multiple of Step frames in the video, if that is not 0.
+type Window struct{ Before, After, Step int }
 
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
 // begin at key frames and last at least length each. A file that cannot be cut safely is no error;
@@ -255,5 +256,6 @@ func (r *Range) place(frames []int64, w Window) {
 		return
 	}
 	first, end = max(first-w.Before, 0), min(end+w.After, len(frames))
+	first -= first % max(w.Step, 1)
 	r.Around = Span{min(frames[first], r.Start), max(frames[end-1]+1, r.End), int64(end - first)}
 }

@@ -14,6 +14,9 @@ type Engine interface {
 	// may read the frame's samples until the picture is released, unless it copies them.
 	Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Picture, error)
 
+	// Sum returns the sum of no pictures yet, for pictures like one of the engine's.
+	Sum(ctx context.Context, like Picture) (Sum, error)
+
 	// Copies says that a prepared picture has all samples of the frame. Of a clean one, Denoise
 	// gives them back.
 	Copies() bool
@@ -43,6 +46,23 @@ type Picture interface {
 	Release()
 }
 
+// Sum is the sum of pictures as their engine keeps it. Its owner releases it once.
+type Sum interface {
+	// Add adds a picture, for the jobs to come, plane.SumOf at the most.
+	Add(ctx context.Context, p Picture) error
+
+	// Release says that only jobs that have begun read the sum.
+	Release()
+}
+
+// Past is a sum of so many pictures.
+type Past struct {
+	Sum
+	Count int
+
+	run int // its number
+}
+
 // Job is one picture to denoise. The window holds as many pictures as the settings ask for, fewer
 // at the ends of a video and where pictures repeat each other.
 type Job struct {
@@ -50,6 +70,7 @@ type Job struct {
 	Field  plane.Field
 	Window []Picture
 	Centre int
+	Past   []Past // before the window, the latest first
 	Noise  noise.Model
 	Settings
 }

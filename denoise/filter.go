@@ -15,14 +15,19 @@ type Options struct {
 	Depth int     // bits of the results, if the frames have fewer and their layout has so many
 }
 
-// Reads is how many frames a result depends on before and after its own: those of its window, and
-// those whose noise is measured.
-func (o Options) Reads() (before, after int) {
+// Reads is how many frames a result depends on before and after its own: those of its window, those
+// whose noise is measured, and those of the past. A part of a video begins with so many, at a
+// multiple of step in the video, as runs of the past do.
+func (o Options) Reads() (before, after, step int) {
 	before, after = o.Window()
+	step = 1
+	if o.Runs > 0 {
+		before, step = before+o.Runs*plane.SumOf, plane.SumOf
+	}
 	if o.Sigma == 0 {
 		before = max(before, noise.Before)
 	}
-	return before, after
+	return before, after, step
 }
 
 // Filter denoises a stream of frames. It holds back as many as a result depends on after its own.
@@ -37,6 +42,8 @@ type Filter struct {
 	interlaced bool
 	arrived    []*entry  // frames that are being measured, for the window, oldest first
 	window     []*entry  // oldest first
+	began      int       // frames so far, whatever their format: it begins runs of the past
+	past       [2][]Past // of each picture of the window's frames, the latest first
 	next       int       // index in the window of the next frame to begin
 	results    []*result // under way, oldest first
 	put        int       // frames that the meter has seen
@@ -51,6 +58,7 @@ type entry struct {
 	pictures []Picture       // of the frame, or of its fields
 	repeats  []bool          // those of the entry before, of each picture
 	reading  *noise.Reading  // nil if the noise is not measured
+	index    int             // among all frames
 	number   int             // for the meter
 	noise    noise.Model
 	measured bool
@@ -148,7 +156,8 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 
 // arrive takes a frame, and begins to measure it.
 func (f *Filter) arrive(in *pipeline.Frame) {
-	e := &entry{frame: in, yuv: in}
+	e := &entry{frame: in, yuv: in, index: f.began}
+	f.began++
 	if in.Layout.Info().RGB {
 		e.yuv = planesOfRGB(in)
 	}
@@ -248,13 +257,16 @@ func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 		}
 	}
 	f.next++
+	f.results = append(f.results, r)
 	before, _ := f.opts.Window()
 	for ; f.next > before; f.next-- {
+		if err := f.addToPast(ctx); err != nil {
+			return err
+		}
 		f.window[0].retire()
 		r.entries = append(r.entries, f.window[0])
 		f.window = f.window[1:]
 	}
-	f.results = append(f.results, r)
 	return f.finish(ctx, emit, f.engine.Depth())
 }
 
@@ -395,6 +407,11 @@ func (f *Filter) job(out *pipeline.Frame, field plane.Field, i int, m noise.Mode
 	from, to := max(f.next-before, 0), min(f.next+after+1, len(f.window))
 	j := Job{Out: out, Field: field, Noise: m, Settings: f.opts.Settings}
 	j.Window, j.Centre = distinct(f.window[from:to], f.next-from, i)
+	for _, p := range f.past[i] {
+		if p.Count > 0 {
+			j.Past = append(j.Past, p)
+		}
+	}
 	return j
 }
 
@@ -432,6 +449,7 @@ func (f *Filter) Discard() {
 	for _, e := range append(f.window, f.arrived...) {
 		e.release()
 	}
+	f.forgetPast()
 	f.window, f.arrived, f.next, f.put, f.meter, f.reading = nil, nil, 0, 0, nil, nil
 	f.engine.Idle()
 }

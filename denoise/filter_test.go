@@ -23,6 +23,7 @@ type film struct {
 	got    map[int64][]byte
 	order  []int64
 	live   int // frames that the filter has not released
+	still  bool
 }
 
 func newFilm(t *testing.T, o Options) *film {
@@ -49,12 +50,15 @@ func (f *film) emit(out *pipeline.Frame) error {
 	return nil
 }
 
-// frame returns picture n of a noisy pan, the same in every film.
+// frame returns picture n of a noisy pan, or still, the same in every film.
 func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
-	src := kerneltest.Frame(format)
+	src, pan := kerneltest.Frame(format), 2
+	if f.still {
+		pan = 0
+	}
 	kerneltest.EachSample(src, func(p, x, y int) byte {
-		return byte(90 + 20*p + (x+2*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
+		return byte(90 + 20*p + (x+pan*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
 	})
 	f.live++
 	out := pipeline.NewFrame(format, src.Planes, nil, func() {
@@ -111,29 +115,61 @@ func TestFilterOrder(t *testing.T) {
 
 // A part that is filtered with its neighbours as context has the bits of the whole.
 func TestFilterParts(t *testing.T) {
-	o := options(Good)
-	whole := newFilm(t, o)
-	before, after := o.Reads()
-	from, to := before+2, before+6
-	for n := range to + after + 2 {
-		whole.put(whole.frame(n, small))
+	best, fields := known(options(Best)), known(options(Best))
+	fields.Runs = 1
+	const far = noise.Before
+	for _, c := range []struct {
+		name        string
+		o           Options
+		from, to    int
+		interlaced  bool
+		begin, last int // of the part and its context
+	}{
+		{"good", options(Good), far + 2, far + 6, false, 2, far + 8},
+		{"best", best, 54, 56, false, 0, 61},
+		{"best, later", best, 70, 72, false, 16, 77},
+		{"fields, one run", fields, 38, 40, true, 16, 45},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after, step := c.o.Reads()
+			if begin := max(c.from-before, 0) / step * step; begin != c.begin || c.to-1+after != c.last {
+				t.Fatalf("the context is from %d to %d", begin, c.to-1+after)
+			}
+			play := func(from, to int, context func(n int) bool) *film {
+				f := newFilm(t, c.o)
+				f.still = c.o.Runs > 0
+				for n := from; n <= to; n++ {
+					in := f.frame(n, small)
+					in.Interlaced, in.Context = c.interlaced, context(n)
+					f.put(in)
+				}
+				f.end()
+				return f
+			}
+			wanted := func(n int) bool { return n < c.from || n >= c.to }
+			// A whole video of which nobody wants most takes less time.
+			whole, part := play(0, c.last+4, wanted), play(c.begin, c.last, wanted)
+			if len(part.order) != c.to-c.from {
+				t.Fatalf("the part has frames %v", part.order)
+			}
+			for _, n := range part.order {
+				if !bytes.Equal(part.got[n], whole.got[n]) {
+					t.Errorf("frame %d of the part is not that of the whole", n)
+				}
+			}
+			if c.o.Runs > 0 { // the context is needed
+				if short := play(c.begin+step, c.last, wanted); bytes.Equal(short.got[int64(c.from)], whole.got[int64(c.from)]) {
+					t.Error("the first run of the context changes nothing")
+				}
+			}
+		})
 	}
-	whole.end()
-	part := newFilm(t, o)
-	for n := from - before; n < to+after; n++ {
-		in := part.frame(n, small)
-		in.Context = n < from || n >= to
-		part.put(in)
-	}
-	part.end()
-	if len(part.order) != 4 {
-		t.Fatalf("the part has frames %v", part.order)
-	}
-	for _, n := range part.order {
-		if !bytes.Equal(part.got[n], whole.got[n]) {
-			t.Errorf("frame %d of the part is not that of the whole", n)
-		}
-	}
+}
+
+// known gives the filter the noise.
+func known(o Options) Options {
+	o.Sigma = 8
+	return o
 }
 
 // After a change of format, or from frames to fields, the filter begins anew.

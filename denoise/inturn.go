@@ -2,16 +2,21 @@ package denoise
 
 import (
 	"context"
+	"slices"
 
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
 // InTurn returns an engine of several that take turns: each denoises a run of so many frames, for
-// settings with the window of s. Frames near the ends of a run are prepared by both.
+// settings with the window of s. Frames near the ends of a run are prepared by both, and all frames
+// by all engines where results depend on the past.
 func InTurn(engines []Engine, run int, s Settings) Engine {
 	t := &inTurn{engines: engines, run: run}
 	t.before, t.after = s.Window()
+	if s.Runs > 0 {
+		t.before = max(t.before, run*len(engines))
+	}
 	return t
 }
 
@@ -49,6 +54,37 @@ func (t *inTurn) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 	return p, nil
 }
 
+// sumInTurn is a sum as the engines keep it.
+type sumInTurn []Sum
+
+func (t *inTurn) Sum(ctx context.Context, like Picture) (Sum, error) {
+	var all sumInTurn
+	for i, own := range like.(*pictureInTurn).by {
+		s, err := t.engines[i].Sum(ctx, own)
+		if err != nil {
+			all.Release()
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (s sumInTurn) Add(ctx context.Context, p Picture) error {
+	for i, own := range p.(*pictureInTurn).by {
+		if err := s[i].Add(ctx, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s sumInTurn) Release() {
+	for _, own := range s {
+		own.Release()
+	}
+}
+
 func (t *inTurn) Copies() bool { return t.engines[0].Copies() }
 
 func (t *inTurn) Denoise(ctx context.Context, j Job) (Wait, error) {
@@ -58,6 +94,11 @@ func (t *inTurn) Denoise(ctx context.Context, j Job) (Wait, error) {
 		window[k] = p.(*pictureInTurn).by[i]
 	}
 	j.Window = window
+	past := slices.Clone(j.Past)
+	for k, p := range past {
+		past[k].Sum = p.Sum.(sumInTurn)[i]
+	}
+	j.Past = past
 	return t.engines[i].Denoise(ctx, j)
 }
 

@@ -20,6 +20,18 @@ func (Plain) Prepare(_ context.Context, f *pipeline.Frame, field plane.Field) (P
 	return plainPicture(plane.Of(f, field)), nil
 }
 
+type plainSum struct{ plane.Sum }
+
+func (s *plainSum) Add(_ context.Context, p Picture) error {
+	s.Sum.Add(plane.Picture(p.(plainPicture)))
+	return nil
+}
+
+func (*plainSum) Release() {}
+
+// Sum returns a sum of samples.
+func (Plain) Sum(context.Context, Picture) (Sum, error) { return &plainSum{}, nil }
+
 // Copies returns true.
 func (Plain) Copies() bool { return true }
 
@@ -29,7 +41,11 @@ func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 	for i, p := range j.Window {
 		window[i] = plane.Picture(p.(plainPicture))
 	}
-	ReferenceAt(j.Out.Layout.Info().Depth, window, j.Centre, j.Noise, j.Settings).Into(j.Out, j.Field)
+	var past []plane.Sum
+	for _, p := range j.Past {
+		past = append(past, p.Sum.(*plainSum).Sum)
+	}
+	ReferenceAt(j.Out.Layout.Info().Depth, window, j.Centre, j.Noise, j.Settings, past...).Into(j.Out, j.Field)
 	return nil, nil
 }
 

@@ -11,20 +11,22 @@ import (
 
 // Reference returns the frame at index centre of the window without its noise. The window holds
 // frames in order, all of one size and depth; those beyond [Settings.Window] are not read, and at
-// the ends of a clip there may be fewer. Where the noise is too little to be worth it, the result
-// is the frame, bit for bit.
-func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
-	return ReferenceAt(window[centre].Planes[0].Depth, window, centre, m, s)
+// the ends of a clip there may be fewer. The past are sums of frames before the window. Where the
+// noise is too little to be worth it, the result is the frame, bit for bit.
+func Reference(window []plane.Picture, centre int, m noise.Model, s Settings, past ...plane.Sum) plane.Picture {
+	return ReferenceAt(window[centre].Planes[0].Depth, window, centre, m, s, past...)
 }
 
 // ReferenceAt is Reference with samples of so many bits in the result, no fewer than the frames'.
 // What is not filtered has their value.
-func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
+func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings, past ...plane.Sum) plane.Picture {
 	m = m.Scale(s.Strength)
 	if m.Clean() {
 		return window[centre].Deeper(depth)
 	}
-	return newFilter(window, centre, m, s).run(depth)
+	f := newFilter(window, centre, m, s)
+	f.past = past
+	return f.run(depth)
 }
 
 // run returns the frame without its noise, in samples of so many bits.
@@ -80,6 +82,7 @@ type filter struct {
 	frame  frame
 	window []plane.Picture
 	centre int
+	past   []plane.Sum
 	pilot  []plane.Plane // the first pass's result
 }
 
@@ -198,9 +201,30 @@ func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
 func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
 	for c := range f.count {
 		share := f.Second.Blend.Share(f.noise.Sigma[0])
-		all = append(all, fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second, share))
+		in := f.input(c, neighbours)
+		in.Past, in.Still = f.pastOf(c, neighbours)
+		all = append(all, fusion.Second(in, f.pilot[c], f.Second, share))
 	}
 	return all
+}
+
+// pastOf is what the second pass over plane c reads of the past. The nearest neighbour, the one
+// before rather than the one after, says what stands still.
+func (f *filter) pastOf(c int, neighbours []*neighbour) (past []fusion.Past, still motion.Field) {
+	nearest := f.Near + 1
+	for _, n := range neighbours {
+		if d := max(n.distance, -n.distance); d < nearest {
+			nearest, still = d, n.field
+		}
+	}
+	if nearest > f.Near {
+		return nil, still
+	}
+	for _, s := range f.past {
+		p := s.Planes[c].AtLeast(largestPatch, largestPatch)
+		past = append(past, fusion.Past{Plane: p, Count: s.Count})
+	}
+	return past, still
 }
 
 // input is what a pass over plane c reads.

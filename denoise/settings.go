@@ -23,6 +23,7 @@ type Settings struct {
 	Near  int // frames each way that are searched
 	Far   int // frames each way that the second pass reads: Near or more
 	Ahead int // frames after at the most: 0 for a causal filter
+	Runs  int // of plane.SumOf frames, which are summed up when they leave the window
 
 	HalfNear int // as Near, for pictures of half the size
 
@@ -69,6 +70,8 @@ func Default(tier Tier) Settings {
 			},
 			NoiseShare: 0.8,
 			Blend:      fusion.Blend{Base: 0.7, Fall: 0.04, Most: 0.5, From: 0.12, To: 0.17},
+			PastReach:  2,
+			PastMost:   0.2,
 		},
 		TwoPasses: true,
 		FarReach:  4,
@@ -83,7 +86,7 @@ func Default(tier Tier) Settings {
 		s.First.Stride = 5
 		s.First.Threshold = 1.35
 	case Best:
-		s.Far, s.Ahead = 6, 6
+		s.Far, s.Ahead, s.Runs = 6, 6, 3
 	}
 	return s
 }

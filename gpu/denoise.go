@@ -54,6 +54,7 @@ type denoiser struct {
 	before cu.Event       // the end of the job before
 
 	pictures map[*cudaPicture]struct{} // not released yet
+	sums     map[*cudaSum]struct{}     // likewise
 	jobs     map[*denoised]struct{}    // not waited for yet
 }
 
@@ -70,6 +71,7 @@ type kind struct {
 	layout *device.Layout
 	work   buffer
 	free   []buffer // of pictures
+	sums   []buffer // that no sum has
 	half   *kind    // of half the size, if there are any
 }
 
@@ -350,6 +352,49 @@ func freeEvent(e *cu.Event) {
 	}
 }
 
+// cudaSum is a sum of pictures in the device's memory.
+type cudaSum struct {
+	engine *denoiser
+	kind   *kind
+	memory buffer
+	count  int
+}
+
+// Sum takes memory for a sum.
+func (d *denoiser) Sum(ctx context.Context, like denoise.Picture) (denoise.Sum, error) {
+	s := &cudaSum{engine: d, kind: like.(*cudaPicture).kind}
+	if n := len(s.kind.sums); n > 0 {
+		s.memory, s.kind.sums = s.kind.sums[n-1], s.kind.sums[:n-1]
+	} else if err := d.unit.work.do(func() error { return s.memory.grow(d.unit, s.kind.layout.Sum) }); err != nil {
+		return nil, d.failed(err, "sum up pictures on")
+	}
+	if d.sums == nil {
+		d.sums = map[*cudaSum]struct{}{}
+	}
+	d.sums[s] = struct{}{}
+	return s, context.Cause(ctx)
+}
+
+// Add queues the kernel.
+func (s *cudaSum) Add(ctx context.Context, p denoise.Picture) error {
+	d, picture := s.engine, uint64(p.(*cudaPicture).memory.address)
+	runs := s.kind.layout.Add(picture, uint64(s.memory.address), s.count)
+	if err := d.unit.work.do(func() error { return d.run(runs) }); err != nil {
+		return d.failed(err, "sum up pictures on")
+	}
+	s.count++
+	return context.Cause(ctx)
+}
+
+// Release gives the memory to the next sum: its kernels come after those of the jobs that have
+// begun. After Idle nothing is left to do.
+func (s *cudaSum) Release() {
+	if _, ok := s.engine.sums[s]; ok {
+		delete(s.engine.sums, s)
+		s.kind.sums = append(s.kind.sums, s.memory)
+	}
+}
+
 // Denoise queues the kernels, and the copy of the result to the host.
 func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
 	if ctx.Err() != nil {
@@ -430,10 +475,14 @@ func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
 	for _, p := range r.window {
 		window = append(window, &p.planes)
 	}
-	last, err := d.queue(window, device.Job{
+	job := device.Job{
 		Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
 		Result: r.part.samples(s.memory.address), Depth: info.Depth, Shift: info.Shift,
-	})
+	}
+	for _, p := range j.Past {
+		job.Past = append(job.Past, device.Past{Sum: uint64(p.Sum.(*cudaSum).memory.address), Count: p.Count})
+	}
+	last, err := d.queue(window, job)
 	if err != nil {
 		return err
 	}
@@ -611,8 +660,14 @@ func (d *denoiser) Idle() {
 		for p := range d.pictures {
 			p.free()
 		}
+		for s := range d.sums {
+			s.memory.free()
+		}
 		for _, k := range d.kinds {
 			for ; k != nil; k = k.half {
+				for i := range k.sums {
+					k.sums[i].free()
+				}
 				for i := range k.free {
 					k.free[i].free()
 				}
@@ -642,6 +697,7 @@ func (d *denoiser) Idle() {
 	d.streams, d.kinds, d.events, d.marks = denoiseStreams{}, nil, nil, nil
 	d.stages, d.turns = [2][]*stage{}, [2]int{}
 	clear(d.pictures)
+	clear(d.sums)
 	d.format = pipeline.Format{}
 	d.backend.using(d, false)
 }

@@ -24,7 +24,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// noisyClip is a moving texture with noise, for the denoiser.
+// noisyClip is of moving textures and one that stands still, with noise, for the denoiser.
 type noisyClip struct {
 	format     pipeline.Format
 	frames     int
@@ -44,8 +44,12 @@ func (c noisyClip) frame(n int) *pipeline.Frame {
 		f.PTS, f.Interlaced = int64(n), c.interlaced
 		return f
 	}
-	scene := denoisetest.Texture(3).Moved(1.5*float64(n), -0.75*float64(n)).
-		Left(20, denoisetest.Texture(5).Moved(-2.5*float64(n), float64(n)))
+	scene := denoisetest.Texture(5).Moved(-2.5*float64(n), float64(n))
+	left := 20.0
+	if c.frames > 20 { // the past is for what stands still
+		left, scene = 8, scene.Left(14, denoisetest.Texture(7))
+	}
+	scene = denoisetest.Texture(3).Moved(1.5*float64(n), -0.75*float64(n)).Left(left, scene)
 	if n == 4 {
 		scene = scene.Plus(70) // a flash
 	}
@@ -220,7 +224,7 @@ func TestDenoise(t *testing.T) {
 	for _, test := range []test{
 		{"fast", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Fast)},
 		{"good", []noisyClip{{small, 6, false}}, denoiseOptions(denoise.Good)},
-		{"best", []noisyClip{{small, 15, false}}, denoiseOptions(denoise.Best)},
+		{"best", []noisyClip{{small, 30, false}}, denoiseOptions(denoise.Best)},
 		{"measured", []noisyClip{{small, 6, false}}, with(denoise.Best, func(o *denoise.Options) { o.Sigma = 0 })},
 		{"still", []noisyClip{{small, 1, false}}, denoiseOptions(denoise.Best)},
 		{"nv12", []noisyClip{{yuv(pipeline.NV12, 71, 37), 4, false}}, denoiseOptions(denoise.Good)},
@@ -258,8 +262,6 @@ func TestDenoiseStreams(t *testing.T) {
 		return
 	}
 	b := open(t, Options{})
-	const frames = 15 // more than a window
-	compared := []int{7, frames - 1}
 	for tier := denoise.Fast; tier <= denoise.Best; tier++ {
 		for i, l := range pipeline.Layouts() {
 			info := l.Info()
@@ -267,6 +269,11 @@ func TestDenoiseStreams(t *testing.T) {
 			if odd && tier != denoise.Best { // once is enough
 				continue
 			}
+			frames := 15 // more than a window
+			if tier == denoise.Best {
+				frames = 26 // and two runs of the past
+			}
+			compared := []int{7, frames - 1}
 			for scan, interlaced := range []bool{false, true} {
 				if slow && (i+int(l.Arrangement()))%6 != 3*scan+int(tier) {
 					continue

@@ -60,7 +60,7 @@ func TestDenoiseTurns(t *testing.T) {
 		runs  []int
 	}{
 		{"fast", []noisyClip{{small, 12, false}}, denoiseOptions(denoise.Fast), []int{1, 4, 16}},
-		{"best", []noisyClip{{small, 18, false}}, denoiseOptions(denoise.Best), []int{5}},
+		{"best", []noisyClip{{small, 26, false}}, denoiseOptions(denoise.Best), []int{5}},
 		{"measured", []noisyClip{{small, 11, false}}, measured, []int{4}},
 		{"causal", []noisyClip{{small, 7, false}}, causal, []int{2}},
 		{"fields", []noisyClip{{small, 9, true}}, denoiseOptions(denoise.Fast), []int{2}},

@@ -26,11 +26,12 @@ func (d *Denoiser) Retune(p Params) bool {
 	return true
 }
 
-// Window is how many frames the filter reads before and after each. It does not depend on the
-// device: both tiers of automatic quality read as many.
-func (p Params) Window() (before, after int) {
+// Window is how many frames the filter reads before and after each; a part of a video begins at a
+// multiple of step frames. It does not depend on the device: both tiers of automatic quality read
+// as many.
+func (p Params) Window() (before, after, step int) {
 	if p.Filter != Denoise {
-		return 0, 0
+		return 0, 0, 0
 	}
 	return p.Denoising(denoise.Good).Reads()
 }

@@ -123,27 +123,28 @@ func TestWindow(t *testing.T) {
 		for quality := range Quality(len(qualityNames)) {
 			p := NewParams()
 			p.Filter, p.Quality = filter, quality
-			want := 0
+			want := [3]int{}
 			if filter == Denoise {
-				want = 3
+				want = [3]int{3, 3, 1}
 			}
 			if filter == Denoise && quality == Best {
-				want = 6
+				want = [3]int{6 + 3*16, 6, 16}
 			}
 			given := p
 			given.Noise = 5
-			if before, after := given.Window(); before != want || after != want {
-				t.Errorf("%v %v with the noise given: %d and %d", filter, quality, before, after)
+			if before, after, step := given.Window(); [3]int{before, after, step} != want {
+				t.Errorf("%v %v with the noise given: %d and %d in steps of %d", filter, quality, before, after, step)
 			}
 			if filter != Denoise {
 				continue
 			}
-			if before, after := p.Window(); before != noise.Before || after != want {
-				t.Errorf("%v %v: %d and %d", filter, quality, before, after)
+			want[0] = max(want[0], noise.Before)
+			if before, after, step := p.Window(); [3]int{before, after, step} != want {
+				t.Errorf("%v %v: %d and %d in steps of %d", filter, quality, before, after, step)
 			}
 			for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
-				if before, after := p.Denoising(auto).Window(); before != want || after != want {
-					t.Errorf("%v %v on another device: %d and %d", filter, quality, before, after)
+				if before, after, step := p.Denoising(auto).Reads(); [3]int{before, after, step} != want {
+					t.Errorf("%v %v on another device: %d and %d in steps of %d", filter, quality, before, after, step)
 				}
 			}
 		}

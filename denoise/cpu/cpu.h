@@ -14,6 +14,8 @@ enum {
 	VD_NEIGHBOURS = 32, // of a frame
 	VD_REACH = 6,       // pels each way at the coarsest level
 	VD_LENGTHS = 2 * VD_REACH * VD_REACH + 1,
+	VD_SUM_BITS = 4,    // that samples have more than 8 in a sum, at the most
+	VD_PAST = 4,        // sums of frames before the window
 	VD_PILOT_BITS = 4,  // that the pilot has more than samples, of 16 at the most
 	VD_SHARE_BITS = 8,  // of the part of a change that is made
 };
@@ -49,6 +51,12 @@ typedef struct {
 	int reach; // patches with longer vectors do without this frame; 0: none do
 } vd_neighbour;
 
+// A sum of frames before the window, in a pass over one plane.
+typedef struct {
+	const uint16_t *at; // in noisy's pitch
+	float count, level; // frames; a step of their mean, in 8-bit levels
+} vd_past;
+
 // Sums of weights and of weighted values for rows of a plane.
 typedef struct {
 	int32_t *weights, *values;
@@ -80,6 +88,11 @@ typedef struct {
 	float threshold, fall, least; // first pass
 	float share;                 // second pass: of the variance left
 	float blend, from, to;       // and of the pilot, by the variance left
+	vd_past past[VD_PAST];       // second pass
+	int pasts;
+	const vd_vector *still;      // they are for patches whose vector here is past_reach at the most,
+	int past_reach;
+	float past_most;             // and where no more than this variance is left without them
 	float variance[256], inverse[256], window[256];
 	float curve[256], sigma;     // of the noise
 	int clip;                    // count on less noise near white
@@ -98,6 +111,7 @@ typedef struct {
 	void vd_pad_##isa(vd_plane p); \
 	void vd_smooth_##isa(vd_plane to, vd_plane from, int coarse, int y0, int y1); \
 	void vd_right_##isa(vd_plane to, vd_plane from, int y0, int y1); \
+	void vd_sum_##isa(uint16_t *to, vd_plane from, int fresh, int y0, int y1); \
 	void vd_down_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_shrink_##isa(vd_plane to, vd_plane from, int y0, int y1); \
 	void vd_difference_##isa(vd_change c, vd_plane of, vd_plane half, int y0, int y1); \
@@ -131,6 +145,10 @@ void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1);
 void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_right(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1);
+
+// vd_sum adds rows y0 <= y < y1 to a sum in the pitch of the plane, or puts them there if it is
+// fresh. Samples of more than 12 bits are rounded to that.
+void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1);
 
 // Rows of cells: vd_find sets their vectors at one level, of which the next coarser one is done;
 // vd_refine improves those of field[0]; vd_misfit is the sum over the cells of the differences.

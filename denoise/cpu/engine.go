@@ -58,7 +58,7 @@ func (e *Engine) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, erro
 	for i, p := range j.Window {
 		window[i] = p.(*frame)
 	}
-	if err := e.filter(j.Out, window, j.Centre, j.Noise, j.Settings); err != nil {
+	if err := e.filter(j.Out, window, j.Centre, j.Noise, j.Settings, j.Past...); err != nil {
 		return nil, err
 	}
 	return nil, context.Cause(ctx)

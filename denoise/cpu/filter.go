@@ -17,9 +17,9 @@ import (
 // filter writes the frame at index centre of the window, without its noise, to its place in out: a
 // frame of the same format but for more bits, of which only the rows of the field are written. The window holds
 // frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
-func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
+func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings, past ...denoise.Past) error {
 	m = m.Scale(s.Strength)
-	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: plane.Components(out.Layout), depth: out.Layout.Info().Depth}
+	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, past: past, frame: window[centre], count: plane.Components(out.Layout), depth: out.Layout.Info().Depth}
 	if err := f.check(out); err != nil {
 		return err
 	}
@@ -43,6 +43,7 @@ type filter struct {
 	noise  noise.Model
 	window []*frame
 	centre int
+	past   []denoise.Past
 	frame  *frame
 	from   int // the first plane that is filtered: 1 at half the size if luma stays
 	count  int // of the planes that are filtered: luma, or all
@@ -86,6 +87,9 @@ func (f *filter) check(out *pipeline.Frame) error {
 	}
 	if 2*f.Far > C.VD_NEIGHBOURS || 2*f.Near > C.VD_NEIGHBOURS {
 		return fmt.Errorf("denoise: %d and %d frames each way", f.Near, f.Far)
+	}
+	if len(f.past) > C.VD_PAST {
+		return fmt.Errorf("denoise: %d sums of frames before", len(f.past))
 	}
 	return nil
 }

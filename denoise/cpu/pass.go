@@ -342,6 +342,7 @@ func (f *filter) newSecond(c int, neighbours []*neighbour) (*pass, error) {
 	j.share = C.float(f.Second.NoiseShare)
 	j.pilot = f.pilot[c]
 	b := f.Second.Blend
+	f.setPast(j, c, neighbours)
 	j.blend, j.from, j.to = C.float(b.Share(f.noise.Sigma[0])), C.float(b.From), C.float(b.To)
 	return p, nil
 }

@@ -52,3 +52,16 @@ void NAME(vd_down)(vd_plane to, vd_plane from, int y0, int y1)
 {
 	for (int y = y0; y < y1; y++) interpolate(row_of(to, y), row_of(from, y), from.pitch, to.width, most_of(from));
 }
+
+void NAME(vd_sum)(uint16_t *to, vd_plane from, int fresh, int y0, int y1)
+{
+	int shift = maxi(extra_bits(from) - VD_SUM_BITS, 0), half = 1 << shift >> 1, most = (256 << VD_SUM_BITS) - 1;
+	for (int y = y0; y < y1; y++) {
+		const sample *row = row_of(from, y);
+		uint16_t *restrict out = to + y * from.pitch;
+		for (int x = 0; x < from.width; x++) {
+			int v = SAMPLE_BITS == 8 ? row[x] : mini((row[x] + half) >> shift, most);
+			out[x] = fresh ? v : out[x] + v;
+		}
+	}
+}

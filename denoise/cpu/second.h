@@ -10,7 +10,8 @@ enum { GROUPS = 6, FIRST_GROUP = 2 };
 INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
 
 typedef struct {
-	_Alignas(64) float own[256], pilot[256]; // own: from the pilot's
+	_Alignas(64) float own[256], pilot[256]; // own: from the pilot's, at last the mean of all frames
+	vf variance[HALVES][GROUPS];             // of the mean, in those of the noise
 	vf noise;                                // factor of the variance
 	vf whole[VD_NEIGHBOURS];                 // weight of the patch
 	int count;                               // neighbours in use
@@ -27,6 +28,7 @@ typedef struct {
 	const uint16_t *pilot;
 	const sample *own, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
 	int down[VD_NEIGHBOURS];               // half a pel
+	ptrdiff_t past;                        // of its first sample in the sums; -1: it does not stand still
 } second_places;
 
 // S(k) is cos(k pi / 32) / sqrt(8), of the odd frequencies.
@@ -80,12 +82,12 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
-// load_lines loads VL columns of samples, of those half a pel down, or of the pilot.
-INLINE void load_lines(const vd_pass *p, vf x[16], const sample *samples, int down, const uint16_t *pilot)
+// load_lines loads VL columns of samples, of those half a pel down, or of words of a step of level.
+INLINE void load_lines(const vd_pass *p, vf x[16], const sample *samples, int down, const uint16_t *words, float level)
 {
 	ptrdiff_t pitch = p->noisy.pitch;
-	if (pilot) {
-		for (int i = 0; i < 16; i++) x[i] = load_pilot(p, pilot + i * pitch);
+	if (words) {
+		for (int i = 0; i < 16; i++) x[i] = load_words(words + i * pitch) * level;
 	} else if (down) {
 		vf r[16 + AROUND];
 		for (int i = 0; i < 16 + AROUND; i++) r[i] = load_wide(samples + (i - BEFORE) * pitch);
@@ -108,11 +110,11 @@ INLINE void transpose16(vf r[16])
 	}
 }
 
-// transform sets the coefficients of samples, or of the pilot.
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *pilot)
+// transform sets the coefficients of samples, or of words.
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *words, float level)
 {
 	vf x[16];
-	load_lines(p, x, samples, down, pilot);
+	load_lines(p, x, samples, down, words, level);
 	dct16(x);
 	transpose16(x);
 	dct16(x);
@@ -149,11 +151,11 @@ static void transpose16(float *m)
 	}
 }
 
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *pilot)
+INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *words, float level)
 {
 	vf x[16];
 	for (int h = 0; h < 16; h += VL) {
-		load_lines(p, x, samples + h, down, pilot ? pilot + h : NULL);
+		load_lines(p, x, samples + h, down, words ? words + h : NULL, level);
 		dct16(x);
 		store_column(out + h, x);
 	}
@@ -180,9 +182,9 @@ static void inverse16(float *m)
 
 #endif
 
-static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 0, NULL); }
-static void forward_down(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 1, NULL); }
-static void forward_pilot(const vd_pass *p, float *out, const uint16_t *at) { transform(p, out, p->noisy.at, 0, at); }
+static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 0, NULL, 0); }
+static void forward_down(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 1, NULL, 0); }
+static void forward_words(const vd_pass *p, float *out, const uint16_t *at, float level) { transform(p, out, p->noisy.at, 0, at, level); }
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
@@ -261,13 +263,12 @@ static void weigh_neighbours(const vd_pass *p, second_patch *b, const second_pla
 	}
 }
 
-// average_second puts the mean of all frames into mean, scaled by what part of the energy is the
-// pilot's and blended with the pilot, and returns the noise left.
-static float average_second(const vd_pass *p, const second_patch *b, float *mean)
+// average_second sets the mean of all frames, and its variance.
+static void average_second(second_patch *b)
 {
-	vf inverse[HALVES][GROUPS], variance[HALVES][GROUPS], total[HALVES];
+	vf inverse[HALVES][GROUPS];
 	for (int h = 0; h < HALVES; h++) {
-		vf *v = variance[h];
+		vf *v = b->variance[h];
 		for (int g = 0; g < GROUPS; g++) {
 			vf weight = splat(1), squares = splat(1);
 			for (int k = 0; k < b->count; k++) {
@@ -278,10 +279,7 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 			inverse[h][g] = reciprocal(weight);
 			v[g] = squares * inverse[h][g] * inverse[h][g];
 		}
-		total[h] = v[0] + v[1] + 2 * v[2] + 4 * (v[3] + v[4] + v[5]);
 	}
-	vf part = (sum_all(total) * (1 / 256.f) - p->from) * (1 / (p->to - p->from));
-	vf share = p->blend * vmin(vmax(part, splat(0)), splat(1)), left = splat(0);
 	for (int h = 0; h < HALVES; h++) {
 #pragma GCC unroll 16
 		for (int i = 0; i < 16; i++) {
@@ -291,12 +289,91 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 				int u = b->used[n];
 				sum = fmadd(b->near[u].weight[g][h], load(b->near[u].change + k), sum);
 			}
+			store(b->own + k, fmadd(sum, inverse[h][g], load(b->pilot + k)));
+		}
+	}
+}
+
+// variance_second is the variance in the mean over the frequencies.
+static float variance_second(const second_patch *b)
+{
+	vf total[HALVES];
+	for (int h = 0; h < HALVES; h++) {
+		const vf *v = b->variance[h];
+		total[h] = v[0] + v[1] + 2 * v[2] + 4 * (v[3] + v[4] + v[5]);
+	}
+	return sum_all(total)[0] * (1 / 256.f);
+}
+
+// extend_second takes a sum of frames into the mean so far. The DC, which changes as the light
+// does, is judged by itself.
+static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past, ptrdiff_t place)
+{
+	static const float but_dc[16] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const float dc_less[16] = {16 / 15.f, 16 / 15.f, 16 / 15.f, 16 / 15.f, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	_Alignas(64) float change[256];
+	vf total[HALVES], weight[HALVES][GROUPS], count = splat(past->count), own = splat(1 / past->count);
+	forward_words(p, change, past->at + place, past->level);
+	for (int h = 0; h < HALVES; h++) {
+		vf factor[GROUPS];
+		for (int g = 0; g < GROUPS; g++) factor[g] = reciprocal(b->noise * (own + b->variance[h][g]));
+		total[h] = splat(0);
+		for (int g = 0; g < 4; g++) {
+			vf sum = splat(0);
+#pragma GCC unroll 4
+			for (int i = 4 * g; i < 4 * g + 4; i++) {
+				int at = 16 * i + VL * h;
+				vf d = load(change + at) - load(b->own + at);
+				store(change + at, d);
+				vf e = d * d * load(p->inverse + at) * factor[group_of(i)];
+				if (i < FIRST_GROUP) weight[h][i] = e * load(gates[i] + VL * h) * p->gate;
+				if (i == 0 && h == 0) e *= load(but_dc);
+				sum += e;
+			}
+			sum = sum_quads(sum) * (1 / 16.f);
+			total[h] += sum;
+			weight[h][FIRST_GROUP + g] = g == 0 && h == 0 ? sum * load(dc_less) : sum;
+		}
+	}
+	// each mean of 16 is there four times
+	vf excess = vmax(fmadd(sum_all(total), splat(4.f / 255), splat(-ONE_NOISY)), splat(0));
+	vf whole = exp2_neg(excess * p->fade);
+	if (!any_above(whole, LEAST_WEIGHT)) return;
+	vf c = splat(p->frequency), rest = splat(1 - p->frequency * ONE_NOISY);
+	for (int h = 0; h < HALVES; h++) {
+		vf *v = b->variance[h];
+		for (int g = 0; g < GROUPS; g++) {
+			vf mean = weight[h][g];
+			if (g < FIRST_GROUP) mean = vmax(mean, weight[h][FIRST_GROUP]);
+			vf w = whole * reciprocal(fmadd(vmax(mean, splat(ONE_NOISY)), c, rest));
+			vf have = reciprocal(v[g]), more = count * w, all = reciprocal(have + more);
+			weight[h][g] = more * all;
+			v[g] = fmadd(more, w, have) * all * all;
+		}
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++) {
+			float *mean = b->own + 16 * i + VL * h;
+			store(mean, fmadd(weight[h][group_of(i)], load(change + 16 * i + VL * h), load(mean)));
+		}
+	}
+}
+
+// shrink_second puts the mean into out, scaled by what part of the energy is the pilot's and
+// blended with the pilot, and returns the noise left.
+static float shrink_second(const vd_pass *p, const second_patch *b, float *out)
+{
+	float part = (variance_second(b) - p->from) * (1 / (p->to - p->from));
+	vf share = splat(p->blend * (part < 0 ? 0 : part > 1 ? 1 : part)), left = splat(0);
+	for (int h = 0; h < HALVES; h++) {
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++) {
+			int k = 16 * i + VL * h, g = group_of(i);
 			vf pilot = load(b->pilot + k), energy = pilot * pilot;
-			vf noise = p->share * load(p->variance + k) * b->noise * variance[h][g];
+			vf noise = p->share * load(p->variance + k) * b->noise * b->variance[h][g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
-			vf own = fmadd(sum, inverse[h][g], pilot) * gain;
-			store(mean + k, fmadd(share, pilot - own, own));
-			left = fmadd(gain * gain, variance[h][g], left);
+			vf own = load(b->own + k) * gain;
+			store(out + k, fmadd(share, pilot - own, own));
+			left = fmadd(gain * gain, b->variance[h][g], left);
 		}
 	}
 	left = sum_rows(left);
@@ -326,12 +403,15 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
-	forward_pilot(p, b.pilot, at->pilot);
+	forward_words(p, b.pilot, at->pilot, pilot_of(p));
 	forward16(p, b.own, at->own);
 	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
 	weigh_neighbours(p, &b, at);
-	float left = average_second(p, &b, mean);
+	average_second(&b);
+	if (at->past >= 0 && variance_second(&b) <= p->past_most)
+		for (int k = 0; k < p->pasts; k++) extend_second(p, &b, &p->past[k], at->past);
+	float left = shrink_second(p, &b, mean);
 	add_second(p, s, at->x, at->y - top, mean, left);
 }
 
@@ -349,6 +429,10 @@ static void find_second(const vd_pass *p, second_places *at, int y, int i)
 		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell, &at->down[k]);
 		if (at->at[k]) fetch_match(at->at[k], p->noisy.pitch, 16, at->down[k]);
 	}
+	at->past = -1;
+	if (p->pasts == 0 || abs(p->still[cell].x) + abs(p->still[cell].y) > p->past_reach) return;
+	at->past = y * p->noisy.pitch + at->x;
+	for (int k = 0; k < p->pasts; k++) fetch(p->past[k].at + at->past, p->noisy.pitch * sizeof(uint16_t), 16);
 }
 
 static void second_row(const vd_pass *p, vd_sums s, int top, int y)

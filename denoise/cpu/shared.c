@@ -67,6 +67,11 @@ void vd_apply(int isa, vd_plane p, vd_change c, int y0, int y1)
 	CHOOSE(isa, p, vd_apply, p, c, y0, y1)
 }
 
+void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1)
+{
+	CHOOSE(isa, from, vd_sum, to, from, fresh, y0, y1)
+}
+
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1)
 {
 	BY_ISA(isa, vd_find, 8, s, level, y0, y1)

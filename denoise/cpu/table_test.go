@@ -16,13 +16,16 @@ import (
 // set, and compares pictures in the middle and at the end with the reference's. Results have more
 // bits in turn.
 func TestStreams(t *testing.T) {
-	const frames = 15 // more than a window
 	for name, tier := range tiers {
 		for i, layout := range pipeline.Layouts() {
 			info := layout.Info()
 			odd := info.SemiPlanar || info.Depth == 9 || info.Depth == 14
 			if odd && tier != denoise.Best { // once is enough
 				continue
+			}
+			frames := 15 // more than a window
+			if tier == denoise.Best {
+				frames = 26 // and two runs of the past
 			}
 			for _, interlaced := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %v, fields %v", name, layout, interlaced), func(t *testing.T) {

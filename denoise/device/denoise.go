@@ -20,12 +20,19 @@ type Job struct {
 	Work     uint64
 	Window   []uint64 // addresses of pictures
 	Centre   int
+	Past     []Past
 	Result   [3]Samples // where a plane has no rows of its own, its height is 0
 	Depth    int        // bits of its samples, no fewer than the pictures'
 	Shift    int        // bits below them in their two bytes
 	Noise    noise.Model
 	Settings denoise.Settings
 	From     int // the first plane that is filtered and written: 1 at half the size if luma stays
+}
+
+// Past is a sum of so many pictures.
+type Past struct {
+	Sum   uint64
+	Count int
 }
 
 // Coarse says which smoothing the search wants.
@@ -91,6 +98,9 @@ func (w *work) check() error {
 	}
 	if s.TwoPasses && s.Second.Stride != 6 {
 		return fmt.Errorf("denoise: a second pass with a stride of %d: the kernels have 6", s.Second.Stride)
+	}
+	if len(w.Past) > C.VD_PAST {
+		return fmt.Errorf("denoise: %d sums of pictures: the kernels read %d at the most", len(w.Past), C.VD_PAST)
 	}
 	if s.Motion.Cell != w.Shape.Cell {
 		return errors.New("denoise: the pictures are laid out for other cells")
@@ -278,6 +288,7 @@ func (w *work) second() {
 	b := c.Blend
 	w.args.share, w.args.share_from = C.float(b.Share(w.Noise.Sigma[0])), C.float(b.From)
 	w.args.share_rise = C.float(1 / (b.To - b.From))
+	w.setPast()
 	w.pass("denoise_second6", second6, c.Constants, 0, w.neighbours)
 }
 

@@ -26,6 +26,7 @@ var Library = kernels.NewLibrary("denoise/device", modules,
 	form("denoise_refine", at("denoise_refine", "", 0)),
 	form("denoise_first", both(at("denoise_first4", "STRIDE", 4), at("denoise_first5", "STRIDE", 5))...),
 	form("denoise_second", both(at("denoise_second6", "STRIDE", 6))...),
+	form("denoise_sum", both(at("denoise_sum", "", 0))...),
 	form("denoise_finish", append(both(at("denoise_pilot", "PILOT", 1), at("denoise_finish", "PILOT", 0)), at("denoise_clear", "PILOT", 2))...),
 	form("denoise_coarse", both(at("denoise_shrink", "COARSE", 0), at("denoise_compare", "COARSE", 1), at("denoise_apply", "COARSE", 2))...),
 )

@@ -29,9 +29,11 @@ type Layout struct {
 	Shape   Shape
 	Picture int // bytes of memory for each picture
 	Work    int // bytes of memory for the work, for which Clear comes first
+	Sum     int // bytes of memory for a sum of pictures
 	args    C.vd_args
 	work    workPlaces
 	half    *halfPlaces // of pictures of half the size
+	sum     [3]int // offsets in the memory of a sum
 }
 
 // workPlaces are offsets in the memory for the work.
@@ -136,6 +138,10 @@ func (l *Layout) planWork() {
 		w.sums[i] = take(bytesOfSum * width * height)
 		a.pilot_pitch[i] = C.int32_t(roundUp(2*width+4, 64))
 		w.pilot[i] = take(int(a.pilot_pitch[i])*height + spare)
+	}
+	for i, p := range a.noisy {
+		l.sum[i] = l.Sum
+		l.Sum += roundUp(int(a.pilot_pitch[i])*int(p.height)+spare, align)
 	}
 	pitch := int(a.level[0].pitch)
 	w.pilotLuma = take(pitch*(int(a.level[0].height)+2*C.VD_RIM)) + C.VD_RIM*(pitch+1)

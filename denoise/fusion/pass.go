@@ -12,6 +12,16 @@ type Input struct {
 	ShiftX, ShiftY int // log2 of the subsampling of this plane against luma
 	Noise          Noise
 	ClipCurve      bool // count on less noise near white
+
+	// For the second pass: frames further back, for patches whose vector in Still is short.
+	Past  []Past
+	Still motion.Field
+}
+
+// Past is the sum of a plane over Count frames, where they are.
+type Past struct {
+	plane.Plane
+	Count int
 }
 
 // Neighbour is another frame, and the way to it.
@@ -41,6 +51,7 @@ type pass struct {
 	window   []float32
 	expected float32 // squared difference from the reference that noise alone makes
 	pool     func(out, in []float32, n int)
+	extend   func(b *patch, x, y int) // takes the past into the mean; nil in the first pass
 	// shrink takes noise out of the mean and returns how much is left: the sum over the
 	// frequencies of its variance, in variances of the noise.
 	shrink func(*patch) float32

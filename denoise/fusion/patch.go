@@ -21,12 +21,9 @@ type patch struct {
 func newPatch(p *pass) *patch {
 	b := &patch{pass: p}
 	block := func() []float32 { return make([]float32, p.n*p.n) }
-	for range 1 + len(p.Neighbours) {
+	for range 1 + max(len(p.Neighbours), 1) { // one for the past
 		b.frames = append(b.frames, block())
 		b.weights = append(b.weights, block())
-	}
-	for k := range b.weights[0] {
-		b.weights[0][k] = 1
 	}
 	for _, s := range []*[]float32{
 		&b.pilot, &b.local, &b.mean, &b.variance, &b.excess, &b.pooled, &b.samples,
@@ -39,6 +36,9 @@ func newPatch(p *pass) *patch {
 // process adds the patch at (x, y) to the sums of its strip.
 func (b *patch) process(x, y int, strip *Sums) {
 	b.load(b.frames[0], b.Noisy, x, y)
+	for k := range b.weights[0] {
+		b.weights[0][k] = 1
+	}
 	reference := b.frames[0]
 	if b.pass.pilot != nil {
 		b.load(b.pilot, *b.pass.pilot, x, y)
@@ -53,6 +53,9 @@ func (b *patch) process(x, y int, strip *Sums) {
 		b.loadNeighbour(&b.Neighbours[i], x, y, reference)
 	}
 	b.average()
+	if b.extend != nil {
+		b.extend(b, x, y)
+	}
 	b.add(x, strip, b.shrink(b))
 }
 

@@ -10,9 +10,32 @@ func (b *patch) weigh(weights, frame, reference []float32) {
 		b.excess[k] = d * d / b.local[k]
 		total += b.excess[k]
 	}
-	mean := total / float32(len(frame))
-	whole := exp(-max(0, mean-b.expected) / b.PatchFade)
 	b.pool(b.pooled, b.excess, b.n)
+	b.fade(weights, total/float32(len(frame)))
+}
+
+// weighBeside sets the weights of the past by its excess. The DC, which changes as the light does,
+// is judged by itself.
+func (b *patch) weighBeside(weights []float32) {
+	dc := b.excess[0]
+	b.excess[0] = 0
+	total := mean(b.excess) * dcLess(len(b.excess))
+	b.pool(b.pooled, b.excess, b.n)
+	for v := range groupSide {
+		for u := range groupSide {
+			b.pooled[v*b.n+u] *= dcLess(groupSide * groupSide)
+		}
+	}
+	b.excess[0] = dc
+	b.fade(weights, total)
+}
+
+// dcLess makes the mean of n coefficients, the DC as 0, the mean of the others.
+func dcLess(n int) float32 { return float32(n) / float32(n-1) }
+
+// fade sets weights by the excess, pooled and in the mean.
+func (b *patch) fade(weights []float32, mean float32) {
+	whole := exp(-max(0, mean-b.expected) / b.PatchFade)
 	if b.DCGate {
 		gateDC(b.pooled, b.excess, b.n)
 	}
@@ -48,9 +71,11 @@ func sumAround(in []float32, n, k int) (sum, count float32) {
 	return sum, count
 }
 
+const groupSide = 4
+
 // poolGroups takes means over groups of 4x4 coefficients.
 func poolGroups(out, in []float32, n int) {
-	const side = 4
+	const side = groupSide
 	for v := 0; v < n; v += side {
 		for u := 0; u < n; u += side {
 			sum := float32(0)

@@ -52,7 +52,7 @@ func (o *Options) checkPart() error {
 }
 
 func (o *Options) window() (w decode.Window) {
-	w.Before, w.After = o.Params.Window()
+	w.Before, w.After, w.Step = o.Params.Window()
 	return w
 }
 

@@ -10,6 +10,7 @@
 enum {
 	VD_LEVELS = 12,     // of the pyramid, at the most
 	VD_NEIGHBOURS = 12, // frames besides the one that is filtered, at the most
+	VD_PAST = 4,        // sums of frames before the window, at the most
 	VD_RIM = 24,        // samples beyond the edges of the planes of levels, the same as there
 	VD_LENGTHS = 73,    // squared lengths of vectors at the coarsest level: 0 to 2*6*6
 };
@@ -78,5 +79,12 @@ typedef struct {
 	int32_t half_depth; // bits of a sample of half the size, in two bytes
 	int32_t part[3];    // of the change that is made, in 1/256
 	uint64_t change[3]; // int32 for each of these samples, without padding
+
+	uint64_t past[VD_PAST][3];                 // sums, 16 bits a sample, in the pilot's pitch
+	float past_count[VD_PAST], past_unit[VD_PAST]; // frames; a step of their mean
+	int32_t pasts;
+	int32_t nearest[VD_NEIGHBOURS], nears;     // the neighbours that were searched, the nearest first
+	int32_t past_reach;                        // the past is for patches with no longer vector there
+	float past_most;                           // and with no more variance left without it
 } vd_args;
 #endif

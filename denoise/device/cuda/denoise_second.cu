@@ -40,6 +40,17 @@ DEVICE float collect(const float *v, int lane) {
 	return half(half(v[0], v[2], 2), half(v[1], v[3], 2), 1);
 }
 
+// weights_of are those of a neighbour, by its mean excess over all frequencies and over groups, of
+// which a lane has one, and by the excess in the first two rows.
+DEVICE void weights_of(const vd_args &args, const frequencies &f, const patch &b, float whole, float own, const float *e, float *weights) {
+	auto weight = [&](float mean) { return whole * reciprocal(fma(args.frequency, most(0.0f, mean - 1), 1.0f)); };
+	float w = weight(own), first = from_lane(own, b.lane & ~3);
+	UNROLL
+	for (int i = 0; i < GROUPS; i++) weights[i] = from_lane(w, (b.lane & ~3) + i);
+	weights[GROUPS] = weight(most(first, f.gate0 * e[0]));
+	weights[GROUPS + 1] = weight(most(first, f.gate1 * e[1]));
+}
+
 // weigh adds a neighbour's coefficients.
 DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, const float *t, bool out, fused &all) {
 	float e[N], group[GROUPS];
@@ -54,13 +65,8 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	float whole = whole_weight(args, in_square<N>(own) * (1.0f / 256), 1);
 	if (out) whole = 0;
 	own *= 1.0f / 16;
-	auto weight = [&](float mean) { return whole * reciprocal(fma(args.frequency, most(0.0f, mean - 1), 1.0f)); };
-	float w = weight(own), first = from_lane(own, b.lane & ~3);
 	float weights[WEIGHTS];
-	UNROLL
-	for (int i = 0; i < GROUPS; i++) weights[i] = from_lane(w, (b.lane & ~3) + i);
-	weights[GROUPS] = weight(most(first, f.gate0 * e[0]));
-	weights[GROUPS + 1] = weight(most(first, f.gate1 * e[1]));
+	weights_of(args, f, b, whole, own, e, weights);
 	UNROLL
 	for (int i = 0; i < WEIGHTS; i++) {
 		all.weight[i] += weights[i];
@@ -68,6 +74,65 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	}
 	UNROLL
 	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
+}
+
+// extend adds the coefficients of the mean of so many frames before the window, which are compared
+// with the mean so far. The DC, which changes as the light does, is judged by itself.
+DEVICE void extend(const vd_args &args, const frequencies &f, const patch &b, const float *t, float count, bool out, fused &all) {
+	// The weight becomes 1 / variance: the frames that the mean so far is worth.
+	float scale[WEIGHTS], left[WEIGHTS], expected[WEIGHTS];
+	UNROLL
+	for (int i = 0; i < WEIGHTS; i++) {
+		scale[i] = all.weight[i] * reciprocal(all.square[i]);
+		all.weight[i] *= scale[i];
+		all.square[i] = all.weight[i];
+		left[i] = reciprocal(all.weight[i]);
+		expected[i] = reciprocal(left[i] + reciprocal(count));
+	}
+	float e[N], group[GROUPS];
+	UNROLL
+	for (int v = 0; v < N; v++) {
+		all.mean[v] *= scale[weight_of(v)];
+		float d = fma(all.mean[v], -left[weight_of(v)], t[v]);
+		e[v] = d * d * f.inverse[v / 2] * expected[weight_of(v)];
+	}
+	UNROLL
+	for (int i = 0; i < GROUPS; i++) group[i] = ((i || b.u ? e[4 * i] : 0) + e[4 * i + 1]) + (e[4 * i + 2] + e[4 * i + 3]);
+	float own = collect(group, b.lane);
+	float whole = whole_weight(args, in_square<N>(own) * (1.0f / 255), 1);
+	if (out) whole = 0;
+	float weights[WEIGHTS];
+	weights_of(args, f, b, whole, own * (b.u ? 1.0f / 16 : 1.0f / 15), e, weights);
+	UNROLL
+	for (int i = 0; i < WEIGHTS; i++) {
+		float more = count * weights[i];
+		all.weight[i] += more;
+		all.square[i] = fma(more, weights[i], all.square[i]);
+		weights[i] = more;
+	}
+	UNROLL
+	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
+}
+
+// in_mean is the mean variance over the frequencies; a lane has those of its weights.
+DEVICE float in_mean(const float *s) {
+	return in_square<N>((s[GROUPS] + s[GROUPS + 1]) + 2 * s[0] + 4 * (s[1] + s[2] + s[3])) * (1.0f / 256);
+}
+
+// quiet says whether a patch stands still, by the vector to the nearest neighbour that fits, and
+// enough frames agree.
+DEVICE bool quiet(const vd_args &args, const patch &b, int nearest, const fused &all) {
+	vector v = unpacked(load_u32((const uint8_t *)(args.fields + (uint64_t)(uint32_t)nearest * (uint32_t)args.field_stride) + b.vector));
+	bool moves = most(v.x, -v.x) + most(v.y, -v.y) > args.past_reach;
+	if (shuffle(moves, b.lane & 15) + shuffle(moves, b.lane | 16) == 2) return false; // both patches
+	float left[WEIGHTS];
+	UNROLL
+	for (int i = 0; i < WEIGHTS; i++) {
+		float r = reciprocal(all.weight[i]);
+		left[i] = all.square[i] * r * r;
+	}
+	float mean = in_mean(left);
+	return !moves && mean <= args.past_most;
 }
 
 // shrink replaces the sums by the coefficients of the result, of which the pilot has a share, and
@@ -79,9 +144,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, c
 		all.weight[i] = r;
 		all.square[i] *= r * r;
 	}
-	const float *s = all.square;
-	float total = in_square<N>((s[GROUPS] + s[GROUPS + 1]) + 2 * s[0] + 4 * (s[1] + s[2] + s[3]));
-	float share = args.share * unit_clamped((total * (1.0f / 256) - args.share_from) * args.share_rise);
+	float share = args.share * unit_clamped((in_mean(all.square) - args.share_from) * args.share_rise);
 	float left = 0;
 	UNROLL
 	for (int v = 0; v < N; v++) {
@@ -116,6 +179,10 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 	load_noise(args, t.plane, inverse, curve, THREADS);
 	uint32_t used = fitting(args);
 	barrier();
+	int nearest = -1;
+	if (args.pasts)
+		for (int i = args.nears - 1; i >= 0; i--)
+			if (used >> (args.nearest[i] - args.first) & 1) nearest = args.nearest[i];
 	float pilot_unit = 1.0f / (1 << (args.pilot_bits - 8));
 	int x0 = least(t.x * ACROSS * STRIDE, p.width - N), y0 = least(t.y * DOWN * STRIDE, p.height - N);
 	NO_UNROLL
@@ -163,6 +230,17 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 			load_next();
 			forward<N, true>(own, buffer, b.lane);
 			weigh(args, f, b, pilot, own, skip, all);
+		}
+		bool still = nearest >= 0 && quiet(args, b, nearest, all);
+		if (nearest >= 0 && shuffle(still, b.lane & 15) + shuffle(still, b.lane | 16) > 0) {
+			NO_UNROLL
+			for (int i = 0; i < args.pasts; i++) {
+				float own[N];
+				load_row(pilot_row, (const uint8_t *)(args.past[i][t.plane] + (int64_t)(b.y + b.u) * args.pilot_pitch[t.plane] + 2 * b.x));
+				put_exactly(own, pilot_row, args.past_unit[i]);
+				forward<N>(own, buffer, b.lane);
+				extend(args, f, b, own, args.past_count[i], !still, all);
+			}
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, pilot, all), 0.1f));
 		::inverse<N>(all.mean, buffer, b.lane);
