@@ -33,7 +33,7 @@ type Layout struct {
 	args    C.vd_args
 	work    workPlaces
 	half    *halfPlaces // of pictures of half the size
-	sum     [3]int // offsets in the memory of a sum
+	sum     [3]int      // offsets in the memory of a sum
 }
 
 // workPlaces are offsets in the memory for the work.
