@@ -22,10 +22,12 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings) pl
 func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings) plane.Picture {
 	m = m.Scale(s.Strength)
 	noisy := window[centre]
-	if m.Clean() {
+	filtered := s.Filtered(&m, len(noisy.Planes))
+	if !filtered.Any() {
 		return noisy.Deeper(depth)
 	}
 	f := newFilter(window, centre, m, s)
+	f.filtered = filtered
 	near := f.near()
 	sums := f.first(near)
 	if s.TwoPasses {
@@ -42,13 +44,14 @@ const pilotBits = 4
 // filter is the work on one frame.
 type filter struct {
 	Settings
-	noise  noise.Model
-	search *motion.Search
-	count  int // of the planes that are filtered: luma, or all
-	frame  frame
-	window []plane.Picture
-	centre int
-	pilot  []plane.Plane // the first pass's result
+	noise    noise.Model // of the planes
+	sigma    float64     // of luma, for the search
+	search   *motion.Search
+	filtered Planes
+	frame    frame
+	window   []plane.Picture
+	centre   int
+	pilot    [3]plane.Plane // the first pass's result
 }
 
 // frame is a frame of the window with the planes that motion and fusion read.
@@ -70,14 +73,11 @@ const largestPatch = 16
 func newFilter(window []plane.Picture, centre int, m noise.Model, s Settings) *filter {
 	f := &filter{
 		Settings: s,
-		noise:    m,
+		noise:    s.OfPlanes(m),
+		sigma:    m.Sigma[0],
 		search:   motion.NewSearch(s.Motion, m.Sigma[0]),
-		count:    len(window[centre].Planes),
 		window:   window,
 		centre:   centre,
-	}
-	if s.LumaOnly {
-		f.count = 1
 	}
 	f.frame = f.load(centre)
 	return f
@@ -95,7 +95,7 @@ func (f *filter) neighbour(distance int) (*neighbour, bool) {
 		return nil, false
 	}
 	n := &neighbour{frame: f.load(i), distance: distance}
-	for _, p := range n.picture.Planes[:f.count] {
+	for _, p := range n.picture.Planes {
 		n.between = append(n.between, motion.Between(p))
 	}
 	return n, true
@@ -155,17 +155,18 @@ func (f *filter) beyond(n *neighbour, step int, pilot plane.Plane) (all []*neigh
 	return all
 }
 
-func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
-	for c := range f.count {
-		all = append(all, fusion.First(f.input(c, neighbours), f.First))
+// first returns the sums of the planes that it filters.
+func (f *filter) first(neighbours []*neighbour) (all [3]*fusion.Sums) {
+	for c := range f.Pilots(f.filtered).Each() {
+		all[c] = fusion.First(f.input(c, neighbours), f.First)
 	}
 	return all
 }
 
-func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
-	for c := range f.count {
-		share := f.Second.Blend.Share(f.noise.Sigma[0])
-		all = append(all, fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second, share))
+func (f *filter) second(neighbours []*neighbour) (all [3]*fusion.Sums) {
+	for c := range f.filtered.Each() {
+		share := f.Second.Blend.Share(f.sigma)
+		all[c] = fusion.Second(f.input(c, neighbours), f.pilot[c], f.Second, share)
 	}
 	return all
 }
@@ -196,18 +197,22 @@ func (f *filter) input(c int, neighbours []*neighbour) fusion.Input {
 	return in
 }
 
-func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
-	for _, s := range sums {
-		all = append(all, s.Plane(depth))
+func planesOf(sums [3]*fusion.Sums, depth int) (all [3]plane.Plane) {
+	for c, s := range sums {
+		if s != nil {
+			all[c] = s.Plane(depth)
+		}
 	}
 	return all
 }
 
 // finish makes the picture of the noisy one: it puts grain back, and rounds once.
-func (f *filter) finish(out plane.Picture, sums []*fusion.Sums) plane.Picture {
+func (f *filter) finish(out plane.Picture, sums [3]*fusion.Sums) plane.Picture {
 	grain := float32(f.Grain)
-	for c := range sums {
-		p := out.Planes[c]
+	for c, p := range out.Planes {
+		if sums[c] == nil {
+			continue
+		}
 		unit, rounding := float32(p.Unit()), Rounding(p.Depth)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {

@@ -22,7 +22,7 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	for _, u := range b.units {
 		engines = append(engines, &denoiser{backend: b, unit: u, cell: s.Motion.Cell})
 	}
-	if _, after := s.Window(); len(engines) == 1 || after == 0 {
+	if len(engines) == 1 || s.Ahead == 0 {
 		return engines[0]
 	}
 	return denoise.InTurn(engines, runOf(len(engines)), s)

@@ -19,16 +19,15 @@ import (
 // frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings) error {
 	m = m.Scale(s.Strength)
-	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, frame: window[centre], count: plane.Components(out.Layout), depth: out.Layout.Info().Depth}
+	f := &filter{Settings: s, Engine: e, window: window, centre: centre, frame: window[centre], depth: out.Layout.Info().Depth}
 	if err := f.check(out); err != nil {
 		return err
 	}
-	if m.Clean() {
+	f.filtered = s.Filtered(&m, plane.Components(out.Layout))
+	if !f.filtered.Any() {
 		return f.frame.save(out, f.frame.planes)
 	}
-	if s.LumaOnly {
-		f.count = 1
-	}
+	f.pilots, f.noise, f.sigma = s.Pilots(f.filtered), s.OfPlanes(m), m.Sigma[0]
 	f.search = motion.NewSearch(s.Motion, m.Sigma[0])
 	defer f.release()
 	if err := f.run(); err != nil {
@@ -41,13 +40,15 @@ func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m nois
 type filter struct {
 	denoise.Settings
 	*Engine
-	noise  noise.Model
-	window []*frame
-	centre int
-	frame  *frame
-	count  int // of the planes that are filtered: luma, or all
-	depth  int // of the result
-	search *motion.Search
+	noise    noise.Model // of the planes
+	sigma    float64     // of luma, for the search
+	window   []*frame
+	centre   int
+	frame    *frame
+	filtered denoise.Planes
+	pilots   denoise.Planes // that the first pass filters
+	depth    int            // of the result
+	search   *motion.Search
 
 	planes  *searchPlanes // of the frame
 	result  [3]C.vd_plane
@@ -105,7 +106,7 @@ func (f *filter) release() {
 }
 
 func (f *filter) run() (err error) {
-	if f.result, err = f.newPlanes(f.count); err != nil {
+	if f.result, err = f.newPlanes(f.filtered); err != nil {
 		return err
 	}
 	if f.Far > f.Near { // memory is short, and only neighbours are moved
@@ -139,11 +140,11 @@ func (f *filter) run() (err error) {
 	return nil
 }
 
-// newPlanes returns planes for the result in place of the first count components, and those of the
-// frame in place of the others.
-func (f *filter) newPlanes(count int) (planes [3]C.vd_plane, err error) {
+// newPlanes returns planes for the result in place of some components, and those of the frame in
+// place of the others.
+func (f *filter) newPlanes(some denoise.Planes) (planes [3]C.vd_plane, err error) {
 	planes = f.frame.planes
-	for c := range count {
+	for c := range some.Each() {
 		s := shapeOf(planes[c])
 		s.depth = f.depth
 		b, err := f.alloc(s.size())
@@ -172,7 +173,7 @@ func (f *filter) neighbour(distance int) (n *neighbour, err error) {
 	if n.planes, err = n.forSearch(f.search.Coarse); err != nil {
 		return nil, err
 	}
-	if n.between, err = n.forPasses(f.count); err != nil {
+	if n.between, err = n.forPasses(f.pilots); err != nil {
 		return nil, err
 	}
 	return n, f.newSearch(n)

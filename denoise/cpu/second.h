@@ -196,6 +196,8 @@ INLINE vf sum_all(vf s[HALVES])
 #endif
 }
 
+#define LEAST_ENERGY 1e-20f // as in denoise/fusion
+
 static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
 
 #define ONE_NOISY 1
@@ -291,7 +293,7 @@ static float average_second(const vd_pass *p, const second_patch *b, float *mean
 				int u = b->used[n];
 				sum = fmadd(b->near[u].weight[g][h], load(b->near[u].change + k), sum);
 			}
-			vf pilot = load(b->pilot + k), energy = pilot * pilot;
+			vf pilot = load(b->pilot + k), energy = fmadd(pilot, pilot, splat(LEAST_ENERGY));
 			vf noise = p->share * load(p->variance + k) * b->noise * variance[h][g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
 			vf own = fmadd(sum, inverse[h][g], pilot) * gain;

@@ -42,6 +42,7 @@ func (j Job) Reads(i int) bool {
 type work struct {
 	*Layout
 	Job
+	scaled     noise.Model // the noise that the search goes by
 	args       C.vd_args
 	near       [2]int // the neighbours that are searched: the first, and the one after the last
 	neighbours int
@@ -54,8 +55,8 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	j.Noise = j.Noise.Scale(j.Settings.Strength)
-	w.Noise = j.Noise
+	w.scaled = j.Noise.Scale(j.Settings.Strength)
+	w.Noise = j.Settings.OfPlanes(w.scaled)
 	l.at(&w.args, j.Work)
 	w.setFrames()
 	w.setSearch()
@@ -66,17 +67,17 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	for i, r := range j.Result {
 		w.args.result[i] = r.forDevice()
 	}
-	w.args.planes = C.int32_t(w.filtered())
-	if w.args.planes > 0 {
+	filtered := j.Settings.Filtered(&w.scaled, l.planes())
+	if filtered.Any() {
 		w.search()
-		w.first()
+		w.first(j.Settings.Pilots(filtered))
 		if j.Settings.TwoPasses {
-			w.pilot()
+			w.pilot(j.Settings.Pilots(filtered))
 			w.refine()
-			w.second()
+			w.second(filtered)
 		}
 	}
-	w.finish()
+	w.finish(filtered)
 	return w.all, nil
 }
 
@@ -95,17 +96,6 @@ func (w *work) check() error {
 		return errors.New("denoise: the pictures are laid out for other cells")
 	}
 	return nil
-}
-
-// filtered is the number of planes that are not left as they are.
-func (w *work) filtered() int {
-	switch {
-	case w.Noise.Clean():
-		return 0
-	case w.Settings.LumaOnly, w.Shape.Planes[1] == Size{}:
-		return 1
-	}
-	return 3
 }
 
 // setFrames lists the neighbours in their order.
@@ -140,7 +130,7 @@ func (w *work) setFrames() {
 
 func (w *work) setSearch() {
 	a := &w.args
-	s := motion.NewSearch(w.Settings.Motion, w.Noise.Sigma[0])
+	s := motion.NewSearch(w.Settings.Motion, w.scaled.Sigma[0])
 	a.penalty, a.refined = C.int32_t(s.Penalty), C.int32_t(s.Refined)
 	for i, p := range s.Length {
 		a.length[i] = C.int32_t(p)
@@ -230,7 +220,7 @@ var (
 
 const passTables = 64 + 256 // words
 
-func (w *work) pass(name string, p passShape, c fusion.Constants, first, count int) {
+func (w *work) pass(name string, p passShape, c fusion.Constants, planes denoise.Planes, first, count int) {
 	a := w.args
 	a.first, a.count = C.int32_t(first), C.int32_t(count)
 	a.stride, a.frequency, a.weight_unit = C.int32_t(p.stride), C.float(c.Frequency), C.float(c.WeightUnit)
@@ -242,36 +232,38 @@ func (w *work) pass(name string, p passShape, c fusion.Constants, first, count i
 		x := (float64(i)+0.5)/float64(p.side) - 0.5
 		a.window[i] = C.float(math.Exp(-4 * x * x))
 	}
-	var places []Size // of patches
-	for _, plane := range a.noisy[:a.planes] {
-		places = append(places, Size{
+	var places [3]Size // of patches
+	for c := range planes.Each() {
+		plane := a.noisy[c]
+		places[c] = Size{
 			kernels.Blocks(int(plane.width)-p.side, p.stride) + 1,
 			kernels.Blocks(int(plane.height)-p.side, p.stride) + 1,
-		})
+		}
 	}
 	rows := (p.down-1)*p.stride + p.side
 	shared := 4 * (2*p.pitch*rows + passTables + p.warps*p.buffer)
-	w.add(tiled(name, &a, places, p.across, p.down, 32*p.warps, shared))
+	w.add(tiled(name, &a, places[:], p.across, p.down, 32*p.warps, shared))
 }
 
-func (w *work) first() {
+func (w *work) first(planes denoise.Planes) {
 	c := w.Settings.First
 	w.args.threshold, w.args.threshold_fall = C.float(c.Threshold), C.float(c.ThresholdFall)
 	w.args.least_threshold = C.float(c.LeastThreshold)
+	w.args.least_gain = C.float(c.LeastGain)
 	name, shape := "denoise_first4", first4
 	if c.Stride == 5 {
 		name, shape = "denoise_first5", first5
 	}
-	w.pass(name, shape, c.Constants, w.near[0], max(w.near[1]-w.near[0], 0))
+	w.pass(name, shape, c.Constants, planes, w.near[0], max(w.near[1]-w.near[0], 0))
 }
 
-func (w *work) second() {
+func (w *work) second(planes denoise.Planes) {
 	c := w.Settings.Second
 	w.args.noise_share = C.float(c.NoiseShare)
 	b := c.Blend
-	w.args.share, w.args.share_from = C.float(b.Share(w.Noise.Sigma[0])), C.float(b.From)
+	w.args.share, w.args.share_from = C.float(b.Share(w.scaled.Sigma[0])), C.float(b.From)
 	w.args.share_rise = C.float(1 / (b.To - b.From))
-	w.pass("denoise_second6", second6, c.Constants, 0, w.neighbours)
+	w.pass("denoise_second6", second6, c.Constants, planes, 0, w.neighbours)
 }
 
 // As in cuda/denoise_finish.cu.
@@ -282,14 +274,30 @@ const finishWidth, finishHeight, finishThreads = 256, 8, 256
 func (l *Layout) Clear(address uint64) []Run {
 	a := l.args
 	l.at(&a, address)
-	a.planes = C.int32_t(len(a.noisy))
+	a.planes = setOf(denoise.Planes{true, true, true})
 	return []Run{tiled("denoise_clear", &a, sizes(a.noisy[:]), finishWidth, finishHeight, finishThreads, 0)}
 }
 
-func (w *work) pilot() {
-	w.add(tiled("denoise_pilot", &w.args, sizes(w.args.noisy[:w.args.planes]), finishWidth, finishHeight, finishThreads, 0))
+// setOf returns a set of planes as kernels read it.
+func setOf(planes denoise.Planes) (bits C.int32_t) {
+	for c := range planes.Each() {
+		bits |= 1 << c
+	}
+	return bits
 }
 
-func (w *work) finish() {
+func (w *work) pilot(planes denoise.Planes) {
+	w.args.planes = setOf(planes)
+	places := sizes(w.args.noisy[:])
+	for c, has := range planes {
+		if !has {
+			places[c] = Size{}
+		}
+	}
+	w.add(tiled("denoise_pilot", &w.args, places, finishWidth, finishHeight, finishThreads, 0))
+}
+
+func (w *work) finish(filtered denoise.Planes) {
+	w.args.planes = setOf(filtered)
 	w.add(tiled("denoise_finish", &w.args, sizes(w.args.noisy[:]), finishWidth, finishHeight, finishThreads, 0))
 }

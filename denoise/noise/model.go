@@ -51,12 +51,17 @@ func (m *Model) coarse() float64 {
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {
 	for c := range m.Sigma {
-		m.Sigma[c] *= strength
-		for k := range m.Spectrum[c] {
-			m.Spectrum[c][k] *= float32(strength * strength)
-		}
+		m.ScalePlane(c, strength)
 	}
 	return m
+}
+
+// ScalePlane multiplies the standard deviation of one plane.
+func (m *Model) ScalePlane(c int, by float64) {
+	m.Sigma[c] *= by
+	for k := range m.Spectrum[c] {
+		m.Spectrum[c][k] *= float32(by * by)
+	}
 }
 
 // CurveOf returns the curve of a plane.

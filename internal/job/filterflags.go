@@ -21,12 +21,13 @@ func (o *Options) filterFlags(t cli.Table) {
 
 // PictureFlags are the options of the picture, for jobs and live.
 func (o *Options) PictureFlags(t cli.Table) {
-	for _, opt := range kernels.Options() {
+	for _, opt := range kernels.Flags() {
 		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
 		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
 		if opt.Kind == kernels.Switch {
 			f.NoOptDefVal = "true"
 		}
+		f.Hidden = opt.Alias
 	}
 	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
 }
@@ -148,7 +149,7 @@ func (o *Options) inferFilter(fs *pflag.FlagSet) {
 
 // filterFlags lists the options that a filter shares with some others, or has alone.
 func filterFlags(filter kernels.Filter) (all []string) {
-	for _, opt := range kernels.Options() {
+	for _, opt := range kernels.Flags() {
 		if _, ok := opt.Domains[filter]; ok {
 			all = append(all, "--"+opt.Name)
 		}
