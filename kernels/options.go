@@ -161,7 +161,7 @@ var table = []Option{
 
 // lumaOnly is another name for a value of chroma.
 var lumaOnly = Option{
-	Name: "luma-only", Title: "Luma only", Kind: Switch, Alias: true, Help: "the same as `--chroma 0`",
+	Name: "luma-only", Title: "Luma only", Kind: Switch, Alias: true, Help: "the same as --chroma 0",
 	Domains: map[Filter]Domain{Denoise: {}},
 	access: access{
 		get: func(*Params) float64 { return 0 },

@@ -48,6 +48,9 @@ func (m *Model) coarse() float64 {
 	return math.Sqrt(float64(s[1]+s[2]+s[8]+s[9]+s[16]) / 5)
 }
 
+// Coarse says whether luma's grains are larger than a sample.
+func (m Model) Coarse() bool { return m.correlation() > 2.5 }
+
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {
 	for c := range m.Sigma {

@@ -16,6 +16,7 @@ import (
 
 func (o *Options) filterFlags(t cli.Table) {
 	o.PictureFlags(t)
+	o.noiseFlags(t)
 	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered")
 }
 
@@ -97,7 +98,7 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 	if err := o.Params.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
-	return nil
+	return o.checkNoise()
 }
 
 // foreign returns an argument that no filter has beside opt, and whose it is; "" for none or if the
