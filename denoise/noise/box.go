@@ -251,7 +251,7 @@ func (f *spotFigures) noise(kept float64, spectrum *[64]float32) float64 {
 
 const (
 	curveFrom   = 64 // levels of brightness between the tenths of the blocks, to tell a curve
-	curveBlocks = 64
+	curveBlocks = 32
 )
 
 // curve returns the factor of the variance by brightness: a line through the blocks, if they are of

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -84,9 +83,6 @@ func ParseProfile(data []byte) (m Model, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
 		return m, fmt.Errorf("noise profile: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return m, errors.New("noise profile: more follows its end")
 	}
 	if n := len(p.Planes); n != 1 && n != len(m.Sigma) {
 		return m, fmt.Errorf("noise profile: %d planes instead of 1 or 3", n)

@@ -98,6 +98,9 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 	if err := o.Params.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
+	if only := fs.Lookup("luma-only"); only != nil && only.Value.String() == "true" && o.Params.Chroma != 0 {
+		return cli.Usagef("give one of them", "--luma-only and --chroma exclude each other")
+	}
 	return o.checkNoise()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/denoise/noise"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
@@ -74,6 +75,9 @@ var goodFlags = []struct {
 	{"temporal-only", "true", func(o *Options) any { return o.Params.TemporalOnly }, true},
 	{"spatial-only", "true", func(o *Options) any { return o.Params.SpatialOnly }, true},
 	{"noise", "7.5", func(o *Options) any { return o.Params.Noise }, 7.5},
+	{"noise-from", "1:02.5,10,20,64,48", func(o *Options) any { return *o.NoiseFrom }, NoiseFrom{62500 * time.Millisecond, noise.Box{X: 10, Y: 20, Width: 64, Height: 48}}},
+	{"noise-from", "12.5", func(o *Options) any { return o.NoiseFrom.String() }, "12.5"},
+	{"noise-profile", string(noise.Flat(7).Profile()), func(o *Options) any { return *o.Params.Known }, noise.Flat(7)},
 	{"noise", "auto", func(o *Options) any { return o.Params.Filter }, kernels.Denoise},
 	{"radius", "0", func(o *Options) any { return o.Params.Radius }, 0},
 	{"radius", "15", func(o *Options) any { return o.Params.SigmaS }, 8.0},
@@ -223,6 +227,8 @@ var badValues = map[string][]string{
 	"temporal-only":    {"maybe"},
 	"spatial-only":     {"2"},
 	"noise":            {"-1", "101", "Auto", "x"},
+	"noise-from":       {"x", "-1", "1,2,3", "1,0,0,31,64", "1,0,0,64,x", "1,-1,0,64,64", "1,0,0,64,64,1"},
+	"noise-profile":    {"no such file", "/dev/zero", "/", "{}", "[]", "{\"vidfilter_noise\": 2}", "{\"vidfilter_noise\": 1}"},
 	"filter":           {"recusive", "Recursive", "gaussian"},
 	"iterations":       {"0", "4", "-1", "1.5", "x"},
 	"range":            {"gausian", "Gaussian"},
@@ -368,6 +374,12 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --encoder aac", []string{"not for video", "ffv1"}},
 		{"-i a -o b.mkv --encoder libx266", []string{`no encoder "libx266"`, "did you mean libx26"}},
 		{"-i a -o b.mkv --encoder nvenc", []string{`no encoder "nvenc"`, "--codec hevc --hwaccel nvenc"}},
+		{"-i a -o b.mkv --noise-from 1 --noise 3", []string{"--noise and --noise-from exclude each other"}},
+		{"-i a -o b.mkv --noise-from 1 -r 3", []string{"--noise-from is an option of the denoise filter"}},
+		{"-i - -o b.mkv --noise-from 1", []string{"--noise-from reads the input twice"}},
+		{"-i a -o b.mkv --noise-from 1 --part 0:1:1:0:2:2", []string{"a part may lack the time"}},
+		{"-i a -o b.mkv --temporal-only --spatial-only", []string{"temporal-only and spatial-only exclude each other"}},
+		{"-i a -o b.mkv --luma-only --chroma 0.5", []string{"--luma-only and --chroma exclude each other"}},
 		{"-i a -o b.mkv --encoder libx265 --codec hevc", []string{"--codec and --encoder exclude each other"}},
 		{"-i a -o b.mkv --codec av1 --crf 64", []string{"--crf", "1 to 63"}},
 		{"-i a -o b.mkv --codec av1 --crf 0", []string{"--crf", "1 to 63 for libsvtav1", "SVT-AV1"}},
